@@ -1,0 +1,63 @@
+// What every reader produces and every trainer consumes: rows of features with a target, or groups of alternatives
+// with one chosen.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace selfnorm {
+
+// Row-major n x d, float32.
+struct DenseMatrix {
+  uint64_t rows = 0;
+  uint32_t columns = 0;
+  std::vector<float> values;
+
+  std::span<const float> row(uint64_t i) const { return {values.data() + i * columns, columns}; }
+};
+
+// Compressed sparse rows; the columns of a row are strictly increasing and zero-based (files are one-based).
+struct SparseMatrix {
+  uint32_t columns = 0;
+  std::vector<uint64_t> begin{0};  // rows + 1 offsets into column/value
+  std::vector<uint32_t> column;
+  std::vector<float> value;
+
+  uint64_t rows() const { return begin.size() - 1; }
+};
+
+// Exactly one of the two matrices is in use.
+struct Features {
+  bool is_sparse = true;
+  SparseMatrix sparse;
+  DenseMatrix dense;
+
+  uint64_t rows() const { return is_sparse ? sparse.rows() : dense.rows; }
+  uint32_t columns() const { return is_sparse ? sparse.columns : dense.columns; }
+};
+
+// Multiclass: row i has class target[i], an index into labels; `group_begin` is empty.
+// Joint (conditional logit, `qid:` groups): rows are alternatives, group g owns rows group_begin[g] .. group_begin[g+1]-1
+// and target[g] is the position of the chosen alternative within its group; labels is empty.
+struct Dataset {
+  // The target of a row whose file has no label column (accepted only when ReadOptions::require_labels is false).
+  static constexpr uint32_t kNoTarget = 0xFFFFFFFFu;
+
+  Features features;
+  std::vector<uint32_t> target;
+  std::vector<std::string> labels;         // class index -> label as written in the file
+  std::vector<float> weight;               // one per example (row or group); empty means all 1
+  std::vector<uint64_t> group_begin;       // groups + 1 offsets, or empty
+  std::vector<std::string> feature_names;  // column -> name; empty when the format has none
+
+  bool is_joint() const { return !group_begin.empty(); }
+  uint64_t examples() const { return is_joint() ? group_begin.size() - 1 : features.rows(); }
+  uint32_t classes() const { return static_cast<uint32_t>(labels.size()); }
+};
+
+// The examples listed, in that order (targets, weights, groups and features; labels and names are kept whole).
+Dataset subset(const Dataset& data, std::span<const uint64_t> examples);
+
+}  // namespace selfnorm

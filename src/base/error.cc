@@ -15,7 +15,8 @@ DataError::DataError(const std::string& file, uint64_t line, const std::string& 
     : Error(located(file, line, what)), line_(line) {}
 
 void fail_check(const char* condition, const char* file, int line) {
-  throw Bug(fmt::format("{}:{}: check failed: {} (this is a bug in selfnorm; please report it)", file, line, condition));
+  throw Bug(fmt::format("{}:{}: check failed: {} (this is a bug in selfnorm; please report it)", file, line,
+                        condition));
 }
 
 }  // namespace selfnorm

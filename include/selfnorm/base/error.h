@@ -1,6 +1,6 @@
-// Two kinds of failure. A user's mistake (bad file, bad option) is an Error: it says what was found, what was expected
-// and what to do; the command line prints it on one line and exits 1. A broken invariant is a bug: SELFNORM_CHECK throws
-// Bug, and the command line exits 2.
+// Two kinds of failure. A user's mistake (bad file, bad option) is an Error: it says what was found, what was
+// expected and what to do; the command line prints it on one line and exits 1. A broken invariant is a bug:
+// SELFNORM_CHECK throws Bug, and the command line exits 2.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// An Error at a place in a file: the message reads "file:line: what"; line 0 means the file as a whole ("file: what").
+// An Error at a place in a file: the message reads "file:line: what"; line 0 means the file as a whole
+// ("file: what").
 class DataError : public Error {
  public:
   DataError(const std::string& file, uint64_t line, const std::string& what);

@@ -1,5 +1,5 @@
-// What every reader produces and every trainer consumes: rows of features with a target, or groups of alternatives
-// with one chosen.
+// What every reader produces and every trainer consumes: rows of features with a target, or groups of
+// alternatives with one chosen.
 #pragma once
 
 #include <cstdint>
@@ -39,10 +39,12 @@ struct Features {
 };
 
 // Multiclass: row i has class target[i], an index into labels; `group_begin` is empty.
-// Joint (conditional logit, `qid:` groups): rows are alternatives, group g owns rows group_begin[g] .. group_begin[g+1]-1
-// and target[g] is the position of the chosen alternative within its group; labels is empty.
+// Joint (conditional logit, `qid:` groups): rows are alternatives, group g owns rows group_begin[g] ..
+// group_begin[g+1]-1 and target[g] is the position of the chosen alternative within its group; labels is
+// empty.
 struct Dataset {
-  // The target of a row whose file has no label column (accepted only when ReadOptions::require_labels is false).
+  // The target of a row whose file has no label column (accepted only when ReadOptions::require_labels is
+  // false).
   static constexpr uint32_t kNoTarget = 0xFFFFFFFFu;
 
   Features features;
@@ -57,7 +59,8 @@ struct Dataset {
   uint32_t classes() const { return static_cast<uint32_t>(labels.size()); }
 };
 
-// The examples listed, in that order (targets, weights, groups and features; labels and names are kept whole).
+// The examples listed, in that order (targets, weights, groups and features; labels and names are kept
+// whole).
 Dataset subset(const Dataset& data, std::span<const uint64_t> examples);
 
 }  // namespace selfnorm

@@ -1,0 +1,42 @@
+// Everything a training run can be told, with the formula, the default and the range of each value.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "selfnorm/objective/options.h"
+
+namespace selfnorm {
+
+// Loss minimised: (1/sum w_i) sum_i w_i (nll_i + penalty_i) + l2/2 |W|^2 + l1 |W|_1; biases are not
+// regularised.
+struct TrainOptions {
+  ObjectiveOptions objective;
+  double l2 = 1e-5;  // >= 0
+  double l1 = 0.0;   // >= 0; OWL-QN with lbfgs, soft threshold with adagrad/adam
+
+  std::string optimiser = "auto";   // auto | lbfgs | adagrad | adam
+  uint64_t iterations = 500;        // lbfgs: at most; >= 1
+  double tolerance = 1e-5;          // lbfgs: stop when |gradient| <= tolerance * max(1, |theta|); > 0
+  uint64_t history = 10;            // lbfgs: correction pairs kept; 1..100
+  uint64_t epochs = 20;             // adagrad, adam: passes over the data; >= 1
+  uint64_t batch = 256;             // adagrad, adam: examples per step; >= 1
+  double learning_rate = 0.0;       // adagrad, adam: > 0, or 0 for the optimiser's own default
+  std::string schedule = "linear";  // constant | linear (to 0) | cosine (to 0) | inverse-sqrt
+  uint64_t patience = 5;  // validation checks without improvement before stopping; 0 never stops early
+
+  std::string scale =
+      "auto";  // dense x: standard (x-mean)/std, folded into the weights at the end | none | auto
+  std::string precision = "float";  // float | double: arithmetic of scores and gradients
+  std::string weights = "float32";  // float32 | bfloat16 | int8: how the model file stores the weights
+  std::string class_weight;         // "" | "balanced" | "label=2.5,other=0.5"
+  std::vector<float> log_carrier;   // multiclass: fixed log h(k) by class index; empty means 0
+
+  uint64_t seed = 0;
+  int threads = 0;  // 0 = all cores; the result does not depend on it
+
+  void validate() const;  // throws Error naming the option, the value and the range
+};
+
+}  // namespace selfnorm

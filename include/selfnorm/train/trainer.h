@@ -1,0 +1,68 @@
+// Trains a conditional log-linear model, multiclass or joint, from a Dataset to a ModelFile.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "selfnorm/data/dataset.h"
+#include "selfnorm/model/model_file.h"
+#include "selfnorm/train/options.h"
+
+namespace selfnorm {
+
+// One line of metrics.jsonl. Penalty and likelihood are apart; all are means over the training examples of
+// the step (lbfgs: all of them; adagrad/adam: the epoch so far), from exact log-normalizers.
+struct Progress {
+  uint64_t step = 0;   // lbfgs: iteration; adagrad, adam: minibatch
+  uint64_t steps = 0;  // upper bound of step (for the ETA)
+  uint64_t epoch = 0;  // adagrad, adam
+  double loss = 0;     // nll + penalty + regulariser
+  double nll = 0;      // exact; for `sampled` the mean over the normalised fraction
+  double penalty = 0;
+  double regulariser = 0;
+  double log_z_rms = 0;  // of A - c
+  double gradient_norm = 0;
+  double alpha = 0;                 // constraint: the current multiplier; otherwise the option
+  double seconds = 0;               // since the (first) start of the run
+  std::optional<double> valid_nll;  // exact, when this step was validated
+  std::optional<double> valid_log_z_rms;
+};
+
+class TrainObserver {
+ public:
+  virtual ~TrainObserver() = default;
+  virtual void on_progress(const Progress&) {}
+  // Something the user should know that is not an error, e.g. "the constraint is not active".
+  virtual void on_warning(const std::string&) {}
+  // Polled between steps; true makes the trainer write a checkpoint and return with interrupted = true.
+  virtual bool stop_requested() { return false; }
+};
+
+struct CheckpointOptions {
+  std::string path;     // "" = none
+  double seconds = 30;  // between checkpoints; 0 = after every step
+  bool resume =
+      false;  // continue from `path` if it exists; the result equals an uninterrupted run bit for bit
+};
+
+struct TrainResult {
+  ModelFile model;           // complete except audit_json, which the caller fills after auditing
+  std::string reason;        // why it stopped, in words
+  bool interrupted = false;  // stop_requested: model is the best so far, the checkpoint is on disk
+  bool diverged = false;     // the loss stopped being finite; model is the last good one
+  Progress last;
+  std::string optimiser;  // the one used (auto resolved)
+};
+
+// `valid` may be null (no early stopping). Both datasets share labels and feature space. `train` and `valid`
+// are taken by value because standardisation works in place. Throws Error for unusable data (no rows, one
+// class, ...) or options.
+TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const TrainOptions& options,
+                             const CheckpointOptions& checkpoint, TrainObserver& observer);
+
+// Splits off a random `fraction` of the examples (at least 1, at most half) for validation: (train, valid).
+std::pair<Dataset, Dataset> hold_out(const Dataset& data, double fraction, uint64_t seed);
+
+}  // namespace selfnorm

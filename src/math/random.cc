@@ -8,6 +8,8 @@
 namespace selfnorm {
 namespace {
 
+__extension__ using uint128 = unsigned __int128;
+
 constexpr uint64_t kGolden = 0x9E3779B97F4A7C15u;
 
 // The finaliser of SplitMix64 (Steele, Lea & Flood 2014).
@@ -34,7 +36,7 @@ double RandomStream::normal() {
 uint64_t RandomStream::below(uint64_t n) {
   const uint64_t threshold = (0 - n) % n;
   for (;;) {
-    const auto product = static_cast<unsigned __int128>(next()) * n;
+    const auto product = static_cast<uint128>(next()) * n;
     if (static_cast<uint64_t>(product) >= threshold) return static_cast<uint64_t>(product >> 64);
   }
 }

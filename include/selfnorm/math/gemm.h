@@ -1,0 +1,21 @@
+// Dense products on row-major matrices: OpenBLAS, always single-threaded, because the caller's blocks are the
+// parallelism.
+#pragma once
+
+#include <cstddef>
+
+namespace selfnorm {
+
+// C (m x n) <- A (m x k) B (k x n) + beta C. Leading dimensions are row strides.
+void gemm(size_t m, size_t n, size_t k, const float* a, size_t lda, const float* b, size_t ldb, float beta,
+          float* c, size_t ldc);
+void gemm(size_t m, size_t n, size_t k, const double* a, size_t lda, const double* b, size_t ldb, double beta,
+          double* c, size_t ldc);
+
+// C (m x n) <- A^T B + C, with A (k x m), B (k x n).
+void gemm_transposed(size_t m, size_t n, size_t k, const float* a, size_t lda, const float* b, size_t ldb,
+                     float* c, size_t ldc);
+void gemm_transposed(size_t m, size_t n, size_t k, const double* a, size_t lda, const double* b, size_t ldb,
+                     double* c, size_t ldc);
+
+}  // namespace selfnorm

@@ -1,0 +1,38 @@
+// An objective is a pure function of numbers: the target's score s, the log-normalizer A and the centre c go
+// in; the terms of the loss (to be minimised) and their derivatives come out. It knows no model, no learning
+// rate, no data.
+#pragma once
+
+#include <memory>
+#include <string>
+
+namespace selfnorm {
+
+struct ExampleScores {
+  double score = 0;        // s(x, y)
+  double log_z = 0;        // A(x); meaningful only when `normalised`
+  double centre = 0;       // c
+  bool normalised = true;  // whether A was computed for this example
+};
+
+// loss = likelihood + penalty, kept apart; derivatives are of their sum.
+struct LossTerms {
+  double likelihood = 0;  // minus the objective's likelihood term
+  double penalty = 0;
+  double d_score = 0;
+  double d_log_z = 0;
+  double d_centre = 0;
+};
+
+class Objective {
+ public:
+  virtual ~Objective() = default;
+  virtual LossTerms operator()(const ExampleScores& x) const = 0;
+
+  // The share of every batch whose log-normalizers are needed.
+  virtual double normalised_fraction() const { return 1; }
+  // Whether the constant that log Z settles at has to be estimated after training (theory.md 3, `sampled`).
+  virtual bool needs_constant() const { return false; }
+};
+
+}  // namespace selfnorm

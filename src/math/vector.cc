@@ -1,0 +1,67 @@
+#include "selfnorm/math/vector.h"
+
+#include <cmath>
+
+#include "selfnorm/base/error.h"
+#include "selfnorm/math/kernels.h"
+#include "selfnorm/math/parallel.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr size_t kPiece = 1 << 15;
+
+}  // namespace
+
+template <class Real>
+double inner_product(std::span<const Real> x, std::span<const Real> y) {
+  SELFNORM_CHECK(x.size() == y.size());
+  return ordered_sum(x.size(), kPiece, [&](size_t begin, size_t end) {
+    return dot(x.data() + begin, y.data() + begin, end - begin);
+  });
+}
+
+template <class Real>
+void add_multiple(double a, std::span<const Real> x, std::span<Real> y) {
+  SELFNORM_CHECK(x.size() == y.size());
+  parallel_ranges(x.size(), kPiece, [&](size_t begin, size_t end) {
+    add_scaled(static_cast<Real>(a), x.data() + begin, y.data() + begin, end - begin);
+  });
+}
+
+template <class Real>
+void multiply(double a, std::span<Real> y) {
+  parallel_ranges(y.size(), kPiece, [&](size_t begin, size_t end) {
+    scale(static_cast<Real>(a), y.data() + begin, end - begin);
+  });
+}
+
+template <class Real>
+void sum_with_multiple(std::span<const Real> x, double a, std::span<const Real> y, std::span<Real> out) {
+  SELFNORM_CHECK(x.size() == y.size() && x.size() == out.size());
+  const Real factor = static_cast<Real>(a);
+  parallel_ranges(x.size(), kPiece, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) out[i] = x[i] + factor * y[i];
+  });
+}
+
+template <class Real>
+double absolute_sum(std::span<const Real> x) {
+  return ordered_sum(x.size(), kPiece, [&](size_t begin, size_t end) {
+    double sum = 0;
+    for (size_t i = begin; i < end; ++i) sum += std::abs(static_cast<double>(x[i]));
+    return sum;
+  });
+}
+
+#define SELFNORM_INSTANTIATE(Real)                                                                        \
+  template double inner_product(std::span<const Real>, std::span<const Real>);                            \
+  template void add_multiple(double, std::span<const Real>, std::span<Real>);                             \
+  template void multiply(double, std::span<Real>);                                                        \
+  template void sum_with_multiple(std::span<const Real>, double, std::span<const Real>, std::span<Real>); \
+  template double absolute_sum(std::span<const Real>);
+
+SELFNORM_INSTANTIATE(float)
+SELFNORM_INSTANTIATE(double)
+
+}  // namespace selfnorm

@@ -1,0 +1,94 @@
+#include "selfnorm/normalizer/group_enumeration.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "selfnorm/base/error.h"
+#include "selfnorm/math/kernels.h"
+#include "selfnorm/math/parallel.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr size_t kGradientBudget = 32u << 20;  // bytes of private gradients
+constexpr uint64_t kMaxPieces = 64;
+
+}  // namespace
+
+template <class Real>
+GroupEnumeration<Real>::GroupEnumeration(const Joint<Real>& model, const Dataset& data)
+    : model_(model), data_(data) {
+  SELFNORM_CHECK(data.is_joint());
+}
+
+template <class Real>
+void GroupEnumeration<Real>::run(std::span<const Real> theta, uint64_t normalised, const Visit& visit,
+                                 std::span<Real> gradient) const {
+  SELFNORM_CHECK(theta.size() == parameters());
+  const uint64_t affordable = kGradientBudget / std::max<size_t>(1, gradient.size_bytes());
+  const uint64_t pieces = std::clamp<uint64_t>(std::min(affordable, examples()), 1, kMaxPieces);
+  std::vector<Real> gradients(gradient.size() * pieces);
+  parallel_units(pieces, [&](size_t piece) {
+    Real* own = gradients.data() + piece * gradient.size();
+    std::vector<double> scores;
+    for (uint64_t g = piece * examples() / pieces; g < (piece + 1) * examples() / pieces; ++g) {
+      const uint64_t first = data_.group_begin[g], last = data_.group_begin[g + 1];
+      const uint64_t chosen = first + data_.target[g];
+      if (g >= normalised) {
+        const double score = model_.score(theta, chosen);
+        const ScoreDerivatives d = visit(g, score, std::numeric_limits<double>::quiet_NaN());
+        if (!gradient.empty()) model_.backward(chosen, d.score, own);
+        continue;
+      }
+      LogSumExp sum;
+      scores.clear();
+      for (uint64_t row = first; row < last; ++row) {
+        scores.push_back(model_.score(theta, row));
+        sum.add(scores.back());
+      }
+      const double log_z = sum.value();
+      const ScoreDerivatives d = visit(g, scores[data_.target[g]], log_z);
+      if (gradient.empty()) continue;
+      for (uint64_t row = first; row < last; ++row) {
+        const double share = std::exp(scores[row - first] - log_z);
+        model_.backward(row, d.log_z * share + (row == chosen ? d.score : 0), own);
+      }
+    }
+  });
+  for (uint64_t piece = 0; piece < pieces && !gradient.empty(); ++piece) {
+    add_scaled(Real{1}, gradients.data() + piece * gradient.size(), gradient.data(), gradient.size());
+  }
+}
+
+template <class Real>
+void GroupEnumeration<Real>::summarise(
+    std::span<const Real> theta, const std::function<void(uint64_t, const OutputSummary&)>& sink) const {
+  parallel_ranges(examples(), 256, [&](size_t begin, size_t end) {
+    std::vector<double> scores;
+    for (uint64_t g = begin; g < end; ++g) {
+      scores.clear();
+      LogSumExp sum;
+      for (uint64_t row = data_.group_begin[g]; row < data_.group_begin[g + 1]; ++row) {
+        scores.push_back(model_.score(theta, row));
+        sum.add(scores.back());
+      }
+      OutputSummary out;
+      out.score = scores[data_.target[g]];
+      out.log_z = sum.value();
+      out.outputs = scores.size();
+      out.best = static_cast<uint64_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
+      for (const double s : scores) {
+        out.expected_score += std::exp(s - out.log_z) * s;
+        out.better += s > out.score ? 1 : 0;
+      }
+      sink(g, out);
+    }
+  });
+}
+
+template class GroupEnumeration<float>;
+template class GroupEnumeration<double>;
+
+}  // namespace selfnorm

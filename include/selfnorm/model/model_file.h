@@ -1,0 +1,53 @@
+// A trained model in memory, and its file (selfnorm/runtime/model_layout.h says what the file holds).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "selfnorm/runtime/model_layout.h"
+
+namespace selfnorm {
+
+using runtime::Family;
+using runtime::WeightKind;
+using ModelInput = runtime::Input;
+
+// Raw log-probability of class k: log_carrier_k + w_k . x + bias_k - log_normalizer; of a joint alternative:
+// w . x - log_normalizer.
+struct ModelFile {
+  Family family = Family::Multiclass;
+  ModelInput input = ModelInput::Sparse;
+  WeightKind weights = WeightKind::Float32;  // how `weight` is stored in the file
+  uint32_t classes = 0;                      // K; 0 for joint
+  uint32_t features = 0;                     // d
+  double log_normalizer = 0;
+  std::vector<float> weight;               // K x d; joint: 1 x d
+  std::vector<float> bias;                 // K; empty for joint
+  std::vector<float> log_carrier;          // K or empty
+  std::vector<std::string> labels;         // K or empty
+  std::vector<std::string> feature_names;  // d or empty
+  std::vector<std::string> vocabulary;     // d or empty; text only
+  std::vector<float> idf;                  // d or empty; text only
+  std::string objective_json = "{}";
+  std::string training_json = "{}";
+  std::string audit_json = "{}";
+  std::string text_json;  // options of the text encoder; empty unless input is text
+
+  bool operator==(const ModelFile&) const = default;
+};
+
+// Stores `weight` as `weights` says; the file appears whole or not at all. Throws Error when a value is not
+// finite, does not fit the stored kind, or the file cannot be written.
+//   bfloat16  nearest, ties to even: |w - stored| <= 2^-8 |stored| + 2^-134
+//   int8      scale_k = max_j |w_kj| / 127 (at least 2^-126; 0 for a zero row), q = round(w / scale_k):
+//             |w - scale_k q| <= scale_k / 2
+void save_model(const ModelFile& model, const std::string& path);
+
+// Checks everything, down to each value, and widens the weights to float32. Throws Error naming the file.
+ModelFile load_model(const std::string& path);
+ModelFile parse_model(std::span<const std::byte> bytes, const std::string& name);
+
+}  // namespace selfnorm

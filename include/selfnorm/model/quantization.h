@@ -1,0 +1,20 @@
+// Stored forms of float32 weights (bounds in model_file.h).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace selfnorm {
+
+uint16_t to_bfloat16(float value);  // nearest, ties to even; overflows to infinity
+float from_bfloat16(uint16_t bits);
+
+// Rows of `columns` weights each.
+struct Int8Rows {
+  std::vector<int8_t> values;  // -127 .. 127
+  std::vector<float> scale;    // one per row
+};
+Int8Rows to_int8(std::span<const float> weight, size_t columns);
+
+}  // namespace selfnorm

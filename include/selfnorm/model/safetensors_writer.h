@@ -1,0 +1,33 @@
+// Writes a safetensors file (selfnorm/runtime/safetensors.h): models and training checkpoints alike. The file
+// appears whole or not at all. The data section starts at a multiple of 64 bytes and larger item sizes come
+// first, so every tensor is aligned to its item size and can be used in place when mapped.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "selfnorm/runtime/safetensors.h"
+
+namespace selfnorm {
+
+// A tensor to write: runtime::Tensor with data that the caller keeps alive until the call returns.
+template <class T>
+runtime::Tensor make_tensor(std::string name, runtime::Dtype dtype, std::vector<uint64_t> shape,
+                            std::span<const T> values) {
+  return {std::move(name), dtype, std::move(shape), std::as_bytes(values)};
+}
+
+using Metadata = std::map<std::string, std::string, std::less<>>;
+
+// Everything before the data; puts `tensors` in the order of the file. Throws Error when a text is not UTF-8.
+std::string safetensors_header(std::vector<runtime::Tensor>& tensors, const Metadata& metadata);
+
+// Throws Error (naming `path`) when the file cannot be written.
+void write_safetensors(const std::string& path, std::vector<runtime::Tensor> tensors,
+                       const Metadata& metadata);
+
+}  // namespace selfnorm

@@ -1,0 +1,138 @@
+/* selfnorm runtime: opens a selfnorm model file (memory-mapped) and scores with it. C11; needs only the C and
+ * C++ standard libraries.
+ *
+ * Raw log-probability of class k given x:  raw_k = log_carrier_k + w_k . x + bias_k - c
+ * Exact log-normalizer:                    A(x)  = log sum_k exp(log_carrier_k + w_k . x + bias_k)
+ * Exact log-probability:                   raw_k - (A(x) - c)
+ *
+ * An open model is constant: any number of threads may use it at once. No call after selfnorm_open* allocates
+ * memory. Every call that can fail returns a selfnorm_status; selfnorm_error_message() then says, for the
+ * calling thread, what was found and what was expected. Outputs are left untouched on failure, except as said
+ * at SELFNORM_ERROR_NOT_FINITE.
+ */
+#ifndef SELFNORM_H
+#define SELFNORM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define SELFNORM_API __attribute__((visibility("default")))
+#else
+#define SELFNORM_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct selfnorm_model selfnorm_model;
+
+typedef enum selfnorm_status {
+  SELFNORM_OK = 0,
+  SELFNORM_ERROR_ARGUMENT = 1,  /* a null pointer, an unknown flag, a top-N beyond the number of classes */
+  SELFNORM_ERROR_IO = 2,        /* the file cannot be opened or mapped */
+  SELFNORM_ERROR_FORMAT = 3,    /* the file is not a valid selfnorm model */
+  SELFNORM_ERROR_MEMORY = 4,    /* out of memory while opening */
+  SELFNORM_ERROR_FAMILY = 5,    /* the call is for the other family of models */
+  SELFNORM_ERROR_DIMENSION = 6, /* x does not have the model's number of features */
+  SELFNORM_ERROR_CLASS = 7,     /* a class index >= selfnorm_classes(), or a label the model does not have */
+  SELFNORM_ERROR_INDEX = 8,     /* sparse indices not strictly increasing, or beyond the model's features */
+  /* x holds NaN or an infinity: nothing was written. The same code is given when finite x overflows float32
+   * or the file holds non-finite weights; then the outputs of classes computed before are already written. */
+  SELFNORM_ERROR_NOT_FINITE = 9
+} selfnorm_status;
+
+typedef enum selfnorm_family { SELFNORM_MULTICLASS = 0, SELFNORM_JOINT = 1 } selfnorm_family;
+typedef enum selfnorm_weights {
+  SELFNORM_FLOAT32 = 0,
+  SELFNORM_BFLOAT16 = 1,
+  SELFNORM_INT8 = 2
+} selfnorm_weights;
+
+/* Which log-probabilities a call gives: SELFNORM_EXACT also computes A(x), at the cost of reading every
+ * weight. */
+typedef enum selfnorm_kind { SELFNORM_RAW = 0, SELFNORM_EXACT = 1 } selfnorm_kind;
+
+/* What the calling thread's last failed call found wrong; valid until its next failure. Never null. */
+SELFNORM_API const char* selfnorm_error_message(void);
+
+/* Opens a model file. The cost does not depend on its size: weights are read from disk when first used. The
+ * file must not be truncated while open (replace it by renaming another over it). */
+SELFNORM_API selfnorm_status selfnorm_open(const char* path, selfnorm_model** model);
+
+/* Opens a model held in memory (aligned to 8 bytes), which is not copied and must outlive the model. */
+SELFNORM_API selfnorm_status selfnorm_open_memory(const void* data, size_t size, selfnorm_model** model);
+
+/* Null is allowed. */
+SELFNORM_API void selfnorm_close(selfnorm_model* model);
+
+/* Properties of an open model; `model` must not be null. A joint model has 0 classes. */
+SELFNORM_API selfnorm_family selfnorm_model_family(const selfnorm_model* model);
+SELFNORM_API selfnorm_weights selfnorm_model_weights(const selfnorm_model* model);
+SELFNORM_API uint32_t selfnorm_classes(const selfnorm_model* model);
+SELFNORM_API uint32_t selfnorm_features(const selfnorm_model* model);
+SELFNORM_API double selfnorm_log_normalizer_constant(const selfnorm_model* model); /* the constant c */
+
+/* A string of the model: not NUL-terminated, `*length` bytes, valid until close. Null (and *length 0) when
+ * the model has no such string. Metadata keys are those of the file: "objective", "training", "audit",
+ * "text", ... */
+SELFNORM_API const char* selfnorm_label(const selfnorm_model* model, uint32_t class_index, size_t* length);
+SELFNORM_API const char* selfnorm_feature_name(const selfnorm_model* model, uint32_t feature, size_t* length);
+SELFNORM_API const char* selfnorm_word(const selfnorm_model* model, uint32_t feature, size_t* length);
+SELFNORM_API const char* selfnorm_metadata(const selfnorm_model* model, const char* key, size_t* length);
+
+/* The first class with this label. Linear in the number of classes (about 1 ns each): look candidates up
+ * once, then keep their indices. */
+SELFNORM_API selfnorm_status selfnorm_class_of_label(const selfnorm_model* model, const char* label,
+                                                     size_t length, uint32_t* class_index);
+
+/* A dense x has exactly selfnorm_features() values. A sparse x has nnz zero-based, strictly increasing
+ * indices with their values; the rest are zero. */
+
+/* out[i] = log-probability of classes[i], i < n. Raw cost: n dot products. */
+SELFNORM_API selfnorm_status selfnorm_score_dense(const selfnorm_model* model, const float* x, size_t d,
+                                                  const uint32_t* classes, size_t n, selfnorm_kind kind,
+                                                  double* out);
+SELFNORM_API selfnorm_status selfnorm_score_sparse(const selfnorm_model* model, const uint32_t* index,
+                                                   const float* value, size_t nnz, const uint32_t* classes,
+                                                   size_t n, selfnorm_kind kind, double* out);
+
+/* *out = A(x) (not A(x) - c), by one pass over the weights. */
+SELFNORM_API selfnorm_status selfnorm_log_normalizer_dense(const selfnorm_model* model, const float* x,
+                                                           size_t d, double* out);
+SELFNORM_API selfnorm_status selfnorm_log_normalizer_sparse(const selfnorm_model* model,
+                                                            const uint32_t* index, const float* value,
+                                                            size_t nnz, double* out);
+
+/* The n <= selfnorm_classes() best classes, best first; equal scores by class index. The two outputs have n
+ * places each and serve as the heap. */
+SELFNORM_API selfnorm_status selfnorm_top_dense(const selfnorm_model* model, const float* x, size_t d,
+                                                size_t n, selfnorm_kind kind, uint32_t* classes,
+                                                double* log_probs);
+SELFNORM_API selfnorm_status selfnorm_top_sparse(const selfnorm_model* model, const uint32_t* index,
+                                                 const float* value, size_t nnz, size_t n, selfnorm_kind kind,
+                                                 uint32_t* classes, double* log_probs);
+
+/* Joint family: *out = w . x - c for one alternative's features x. */
+SELFNORM_API selfnorm_status selfnorm_score_alternative_dense(const selfnorm_model* model, const float* x,
+                                                              size_t d, double* out);
+SELFNORM_API selfnorm_status selfnorm_score_alternative_sparse(const selfnorm_model* model,
+                                                               const uint32_t* index, const float* value,
+                                                               size_t nnz, double* out);
+
+/* *out >= |score - score with the weights before quantisation, in exact arithmetic|, for the raw score of a
+ * class (joint: class_index 0). With W the stored weights, S = sum_j |W_kj x_j|, L = sum_j |x_j| and n the
+ * number of x_j summed: quantisation   float32: 0    bfloat16: 2^-8 S + 2^-134 L    int8: scale_k L / 2
+ *   rounding       (n + 4) 2^-24 S + (n + 4) 2^-149 + 2^-50 (S + |log_carrier_k| + |bias_k| + |c|)  */
+SELFNORM_API selfnorm_status selfnorm_score_error_bound_dense(const selfnorm_model* model, const float* x,
+                                                              size_t d, uint32_t class_index, double* out);
+SELFNORM_API selfnorm_status selfnorm_score_error_bound_sparse(const selfnorm_model* model,
+                                                               const uint32_t* index, const float* value,
+                                                               size_t nnz, uint32_t class_index, double* out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

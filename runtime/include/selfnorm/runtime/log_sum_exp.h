@@ -1,0 +1,32 @@
+// The project's only log-sum-exp: a streaming accumulator of log sum_i exp(s_i), kept as (max, sum) with
+// log sum_i exp(s_i) = max + log(sum) and sum = sum_i exp(s_i - max), so nothing overflows.
+// Domain: s_i in [-inf, +inf]; the empty sum is -inf; any NaN gives NaN; +inf gives +inf.
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+namespace selfnorm {
+
+struct LogSumExp {
+  double max = -std::numeric_limits<double>::infinity();
+  double sum = 0;
+
+  void add(double s) { merge({s, 1}); }
+
+  // (m1, t1) + (m2, t2) = (m, t1 exp(m1 - m) + t2 exp(m2 - m)) with m = max(m1, m2).
+  void merge(const LogSumExp& other) {
+    if (std::isnan(other.max) || std::isnan(max)) {
+      max = std::numeric_limits<double>::quiet_NaN();
+    } else if (other.max <= max) {
+      if (!std::isinf(max)) sum += other.sum * std::exp(other.max - max);
+    } else {
+      sum = std::isinf(other.max) ? other.sum : other.sum + sum * std::exp(max - other.max);
+      max = other.max;
+    }
+  }
+
+  double value() const { return std::isinf(max) || std::isnan(max) ? max : max + std::log(sum); }
+};
+
+}  // namespace selfnorm

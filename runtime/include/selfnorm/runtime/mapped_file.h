@@ -1,0 +1,26 @@
+// A regular file mapped read-only. Pages are read when they are touched, so opening costs the same whatever
+// the size. A file must not be truncated while it is mapped (replace it by rename, as selfnorm does).
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+namespace selfnorm::runtime {
+
+class MappedFile {
+ public:
+  MappedFile() = default;
+  explicit MappedFile(const std::string& path);  // throws IoError
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+  ~MappedFile();
+
+  std::span<const std::byte> bytes() const { return {data_, size_}; }
+
+ private:
+  const std::byte* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+}  // namespace selfnorm::runtime

@@ -1,0 +1,67 @@
+// What a selfnorm model file holds, on top of safetensors. This is the only place that knows the layout; the
+// C runtime and the library both read through it.
+//   metadata  format "selfnorm", format_version "1", family, classes K, features d, input, weights,
+//   log_normalizer c;
+//             JSON strings: objective, training, audit, text (text input only)
+//   tensors   weight K x d (F32 | BF16 | I8; joint: 1 x d, K = 0), weight_scale K (I8 only: w_kj = scale_k
+//   q_kj),
+//             bias K and log_carrier K (optional), idf d (text, optional),
+//             string lists <name>.bytes U8 and <name>.offsets U64 (n + 1) for labels (K), feature_names and
+//             vocabulary (d); string i is bytes[offsets[i] .. offsets[i+1])
+// Raw log-probability of class k: log_carrier_k + w_k . x + bias_k - c; of a joint alternative: w . x - c.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "selfnorm/runtime/safetensors.h"
+
+namespace selfnorm::runtime {
+
+enum class Family { Multiclass, Joint };
+enum class Input { Dense, Sparse, Text };
+enum class WeightKind { Float32, Bfloat16, Int8 };
+
+std::string_view name(Family family);
+std::string_view name(Input input);
+std::string_view name(WeightKind kind);
+
+inline constexpr std::string_view kFormat = "selfnorm";
+inline constexpr std::string_view kFormatVersion = "1";
+
+struct StringTable {
+  std::span<const uint8_t> bytes;
+  std::span<const uint64_t> offsets;
+
+  uint64_t size() const { return offsets.empty() ? 0 : offsets.size() - 1; }
+  // False when i or its offsets are out of range: offsets are not scanned at open, so each access checks its
+  // own.
+  bool get(uint64_t i, std::string_view& out) const;
+};
+
+struct ModelLayout {
+  Family family = Family::Multiclass;
+  Input input = Input::Sparse;
+  WeightKind weights = WeightKind::Float32;
+  uint32_t classes = 0;
+  uint32_t features = 0;
+  double log_normalizer = 0;
+  std::span<const float> weight_f32;  // one of the three is in use
+  std::span<const uint16_t> weight_bf16;
+  std::span<const int8_t> weight_i8;
+  std::span<const float> weight_scale, bias, log_carrier, idf;
+  StringTable labels, feature_names, vocabulary;
+
+  uint64_t rows() const { return family == Family::Joint ? 1 : classes; }
+};
+
+// Checks metadata, tensor names, dtypes, shapes and alignment; touches no tensor data. Throws FormatError.
+ModelLayout read_layout(const Safetensors& file, const std::string& name);
+
+// Scans every tensor: finite weights, scales >= 0, int8 weights in -127 .. 127, offsets that tile the bytes.
+void check_contents(const ModelLayout& layout, const std::string& name);
+
+}  // namespace selfnorm::runtime

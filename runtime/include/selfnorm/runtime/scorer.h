@@ -1,0 +1,54 @@
+// Scores of a model file (model_layout.h) for one input, without allocation. s_k = log_carrier_k + w_k . x +
+// bias_k.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "selfnorm/runtime/kernels.h"
+#include "selfnorm/runtime/log_sum_exp.h"
+#include "selfnorm/runtime/model_layout.h"
+
+namespace selfnorm::runtime {
+
+// One input: d values, or (index not null) as many values as indices, which are strictly increasing and below
+// d.
+struct Query {
+  std::span<const float> value;
+  const uint32_t* index = nullptr;
+};
+
+// Best first: higher score, then lower class.
+struct Ranked {
+  std::span<uint32_t> classes;
+  std::span<double> scores;
+};
+
+class Scorer {
+ public:
+  explicit Scorer(const ModelLayout& layout, const Kernels& kernels = best_kernels());
+
+  // s_k for k < rows(); not finite when x is not, or on overflow.
+  double score(const Query& query, uint64_t k) const;
+
+  // log sum_k exp(s_k); NaN when a score is not finite.
+  double log_sum(const Query& query) const;
+
+  // Fills `best` with the classes of highest score, and gives log_sum when asked. Returns false, with `best`
+  // untouched when x itself is not finite, if any score is not finite.
+  bool top(const Query& query, Ranked best, double* log_sum) const;
+
+  // The bound of selfnorm_score_error_bound_dense.
+  double error_bound(const Query& query, uint64_t k) const;
+
+ private:
+  void dot(const Query& query, uint64_t first, std::span<float> out) const;
+  double finish(float product, uint64_t k) const;
+  bool finish_block(uint64_t first, std::span<float> out) const;
+  double weight(uint64_t k, uint64_t j) const;
+
+  ModelLayout layout_;
+  const Kernels* kernels_;
+};
+
+}  // namespace selfnorm::runtime

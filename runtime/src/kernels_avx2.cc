@@ -1,0 +1,43 @@
+#include <immintrin.h>
+
+#include "kernel_lanes.h"
+
+namespace selfnorm::runtime {
+namespace {
+
+struct Avx2 {
+  static constexpr size_t kWidth = 8;
+  __m256 v;
+
+  static Avx2 fill(float value) { return {_mm256_set1_ps(value)}; }
+  static Avx2 load(const float* p) { return {_mm256_loadu_ps(p)}; }
+  static Avx2 load(const uint16_t* p) {
+    const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+    return {_mm256_castsi256_ps(_mm256_slli_epi32(wide, 16))};
+  }
+  static Avx2 load(const int8_t* p) {
+    return {_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))))};
+  }
+};
+
+inline Avx2 add(Avx2 a, Avx2 b) { return {_mm256_add_ps(a.v, b.v)}; }
+inline Avx2 fma(Avx2 a, Avx2 b, Avx2 c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
+inline Avx2 max(Avx2 a, Avx2 b) { return {_mm256_max_ps(a.v, b.v)}; }
+inline Avx2 round(Avx2 a) { return {_mm256_round_ps(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)}; }
+
+inline Avx2 power_of_two(Avx2 n) {
+  const __m256i biased = _mm256_add_epi32(_mm256_cvtps_epi32(n.v), _mm256_set1_epi32(127));
+  return {_mm256_castsi256_ps(_mm256_slli_epi32(biased, 23))};
+}
+
+inline float sum(Avx2 a) {
+  __m128 half = _mm_add_ps(_mm256_castps256_ps128(a.v), _mm256_extractf128_ps(a.v, 1));
+  half = _mm_add_ps(half, _mm_movehl_ps(half, half));
+  return _mm_cvtss_f32(_mm_add_ss(half, _mm_movehdup_ps(half)));
+}
+
+}  // namespace
+
+constinit const Kernels kAvx2Kernels = kernels_of<Avx2>("avx2");
+
+}  // namespace selfnorm::runtime

@@ -1,0 +1,41 @@
+#include <immintrin.h>
+
+#include "kernel_lanes.h"
+
+namespace selfnorm::runtime {
+namespace {
+
+struct Avx512 {
+  static constexpr size_t kWidth = 16;
+  __m512 v;
+
+  static Avx512 fill(float value) { return {_mm512_set1_ps(value)}; }
+  static Avx512 load(const float* p) { return {_mm512_loadu_ps(p)}; }
+  static Avx512 load(const uint16_t* p) {
+    const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+    return {_mm512_castsi512_ps(_mm512_slli_epi32(wide, 16))};
+  }
+  static Avx512 load(const int8_t* p) {
+    return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))))};
+  }
+};
+
+inline Avx512 add(Avx512 a, Avx512 b) { return {_mm512_add_ps(a.v, b.v)}; }
+inline Avx512 fma(Avx512 a, Avx512 b, Avx512 c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
+inline Avx512 max(Avx512 a, Avx512 b) { return {_mm512_max_ps(a.v, b.v)}; }
+inline Avx512 round(Avx512 a) {
+  return {_mm512_roundscale_ps(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
+}
+
+inline Avx512 power_of_two(Avx512 n) {
+  const __m512i biased = _mm512_add_epi32(_mm512_cvtps_epi32(n.v), _mm512_set1_epi32(127));
+  return {_mm512_castsi512_ps(_mm512_slli_epi32(biased, 23))};
+}
+
+inline float sum(Avx512 a) { return _mm512_reduce_add_ps(a.v); }
+
+}  // namespace
+
+constinit const Kernels kAvx512Kernels = kernels_of<Avx512>("avx512");
+
+}  // namespace selfnorm::runtime

@@ -1,0 +1,58 @@
+#include "selfnorm/runtime/mapped_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "selfnorm/runtime/file_error.h"
+
+namespace selfnorm::runtime {
+namespace {
+
+struct Descriptor {
+  int fd;
+  ~Descriptor() {
+    if (fd >= 0) ::close(fd);
+  }
+};
+
+[[noreturn]] void fail(const std::string& path, const char* action) {
+  const int code = errno;
+  throw IoError(path + ": cannot " + action + ": " + std::system_category().message(code));
+}
+
+}  // namespace
+
+MappedFile::MappedFile(const std::string& path) {
+  // O_NONBLOCK: a FIFO is refused below instead of waiting for a writer.
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  if (file.fd < 0) fail(path, "open");
+  struct stat status {};
+  if (::fstat(file.fd, &status) != 0) fail(path, "read its size");
+  if (!S_ISREG(status.st_mode)) throw IoError(path + ": expected a regular file");
+  if (status.st_size == 0) return;
+  size_ = static_cast<size_t>(status.st_size);
+  void* address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.fd, 0);
+  if (address == MAP_FAILED) fail(path, "map");
+  data_ = static_cast<const std::byte*>(address);
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
+}
+
+}  // namespace selfnorm::runtime

@@ -1,0 +1,187 @@
+#include "selfnorm/runtime/scorer.h"
+
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+
+#include "widen.h"
+
+namespace selfnorm::runtime {
+namespace {
+
+constexpr uint64_t kBlock = 256;
+
+template <class Weight>
+float dot_sparse(const Weight* w, const Query& query) {
+  const size_t n = query.value.size();
+  float even = 0, odd = 0;
+  size_t i = 0;
+  for (; i + 2 <= n; i += 2) {
+    even += widen(w[query.index[i]]) * query.value[i];
+    odd += widen(w[query.index[i + 1]]) * query.value[i + 1];
+  }
+  if (i < n) even += widen(w[query.index[i]]) * query.value[i];
+  return even + odd;
+}
+
+template <class Weight>
+void dot_block(const RowBlock<Weight>& rows, void (*dense)(const RowBlock<Weight>&, float*),
+               const Query& query, float* out) {
+  if (query.index == nullptr) return dense(rows, out);
+  for (size_t k = 0; k < rows.rows; ++k) out[k] = dot_sparse(rows.weight + k * rows.features, query);
+}
+
+// A heap of the n best seen so far with the worst on top, in two parallel arrays.
+struct BestHeap {
+  Ranked best;
+  size_t size = 0;
+
+  // Whether (s, k) ranks below entry i.
+  bool below(double s, uint32_t k, size_t i) const {
+    return s != best.scores[i] ? s < best.scores[i] : k > best.classes[i];
+  }
+  void set(size_t i, double s, uint32_t k) const {
+    best.scores[i] = s;
+    best.classes[i] = k;
+  }
+
+  // Puts (s, k) at the hole i or below it, among the first n entries.
+  void sift_down(size_t i, size_t n, double s, uint32_t k) const {
+    while (true) {
+      size_t child = 2 * i + 1;
+      if (child >= n) break;
+      if (child + 1 < n && below(best.scores[child + 1], best.classes[child + 1], child)) ++child;
+      if (below(s, k, child)) break;
+      set(i, best.scores[child], best.classes[child]);
+      i = child;
+    }
+    set(i, s, k);
+  }
+
+  void offer(double s, uint32_t k) {
+    if (size < best.scores.size()) {
+      size_t i = size++;
+      for (size_t parent = (i - 1) / 2; i > 0 && below(s, k, parent); i = parent, parent = (i - 1) / 2) {
+        set(i, best.scores[parent], best.classes[parent]);
+      }
+      set(i, s, k);
+    } else if (size > 0 && !below(s, k, 0)) {
+      sift_down(0, size, s, k);
+    }
+  }
+
+  void sort() const {
+    for (size_t n = size; n-- > 1;) {
+      const double s = best.scores[n];
+      const uint32_t k = best.classes[n];
+      set(n, best.scores[0], best.classes[0]);
+      sift_down(0, n, s, k);
+    }
+  }
+};
+
+LogSumExp block_sum(const Kernels& kernels, std::span<const float> scores) {
+  const float max = *std::max_element(scores.begin(), scores.end());
+  return {max, kernels.exp_sum(scores.data(), scores.size(), max)};
+}
+
+}  // namespace
+
+Scorer::Scorer(const ModelLayout& layout, const Kernels& kernels) : layout_(layout), kernels_(&kernels) {}
+
+void Scorer::dot(const Query& query, uint64_t first, std::span<float> out) const {
+  const size_t d = layout_.features, rows = out.size();
+  const float* x = query.value.data();
+  if (layout_.weights == WeightKind::Float32) {
+    dot_block<float>({layout_.weight_f32.data() + first * d, rows, d, x}, kernels_->dot_f32, query,
+                     out.data());
+  } else if (layout_.weights == WeightKind::Bfloat16) {
+    dot_block<uint16_t>({layout_.weight_bf16.data() + first * d, rows, d, x}, kernels_->dot_bf16, query,
+                        out.data());
+  } else {
+    dot_block<int8_t>({layout_.weight_i8.data() + first * d, rows, d, x}, kernels_->dot_i8, query,
+                      out.data());
+  }
+}
+
+double Scorer::finish(float product, uint64_t k) const {
+  double s = product;
+  if (!layout_.weight_scale.empty()) s *= layout_.weight_scale[k];
+  if (!layout_.bias.empty()) s += layout_.bias[k];
+  if (!layout_.log_carrier.empty()) s += layout_.log_carrier[k];
+  return s;
+}
+
+double Scorer::score(const Query& query, uint64_t k) const {
+  float product;
+  dot(query, k, {&product, 1});
+  return finish(product, k);
+}
+
+// The same for a block, in float32: products become s_first, s_first+1, ...; false if one is not finite.
+bool Scorer::finish_block(uint64_t first, std::span<float> out) const {
+  if (!layout_.weight_scale.empty()) {
+    for (size_t i = 0; i < out.size(); ++i) out[i] *= layout_.weight_scale[first + i];
+  }
+  if (!layout_.bias.empty()) {
+    for (size_t i = 0; i < out.size(); ++i) out[i] += layout_.bias[first + i];
+  }
+  if (!layout_.log_carrier.empty()) {
+    for (size_t i = 0; i < out.size(); ++i) out[i] += layout_.log_carrier[first + i];
+  }
+  unsigned good = 1;
+  for (const float s : out) good &= std::fabs(s) <= FLT_MAX ? 1u : 0u;
+  return good != 0;
+}
+
+double Scorer::log_sum(const Query& query) const {
+  double out = NAN;
+  top(query, {}, &out);
+  return out;
+}
+
+bool Scorer::top(const Query& query, Ranked best, double* log_sum) const {
+  float products[kBlock], scores[kBlock];
+  LogSumExp total;
+  BestHeap heap{best};
+  for (uint64_t first = 0; first < layout_.rows(); first += kBlock) {
+    const uint64_t n = std::min(kBlock, layout_.rows() - first);
+    const std::span<float> out(scores, n);
+    dot(query, first, {products, n});
+    std::copy_n(products, n, scores);
+    if (!finish_block(first, out)) return false;
+    if (log_sum != nullptr) total.merge(block_sum(*kernels_, out));
+    if (best.scores.empty()) continue;
+    for (uint64_t i = 0; i < n; ++i)
+      heap.offer(finish(products[i], first + i), static_cast<uint32_t>(first + i));
+  }
+  heap.sort();
+  if (log_sum != nullptr) *log_sum = total.value();
+  return true;
+}
+
+double Scorer::weight(uint64_t k, uint64_t j) const {
+  const uint64_t at = k * layout_.features + j;
+  if (layout_.weights == WeightKind::Float32) return layout_.weight_f32[at];
+  if (layout_.weights == WeightKind::Bfloat16) return widen(layout_.weight_bf16[at]);
+  return static_cast<double>(layout_.weight_scale[k]) * layout_.weight_i8[at];
+}
+
+double Scorer::error_bound(const Query& query, uint64_t k) const {
+  double length = 0, magnitude = 0;
+  for (size_t i = 0; i < query.value.size(); ++i) {
+    const double x = std::fabs(static_cast<double>(query.value[i]));
+    length += x;
+    magnitude += x * std::fabs(weight(k, query.index == nullptr ? i : query.index[i]));
+  }
+  double quantisation = 0;
+  if (layout_.weights == WeightKind::Bfloat16) quantisation = 0x1p-8 * magnitude + 0x1p-134 * length;
+  if (layout_.weights == WeightKind::Int8) quantisation = 0.5 * layout_.weight_scale[k] * length;
+  double fixed = magnitude + std::fabs(layout_.log_normalizer);
+  if (!layout_.bias.empty()) fixed += std::fabs(layout_.bias[k]);
+  if (!layout_.log_carrier.empty()) fixed += std::fabs(layout_.log_carrier[k]);
+  const double terms = static_cast<double>(query.value.size()) + 4;
+  return quantisation + terms * (0x1p-24 * magnitude + 0x1p-149) + 0x1p-50 * fixed;
+}
+
+}  // namespace selfnorm::runtime

@@ -1,0 +1,321 @@
+// The C interface: arguments are checked here, so that Scorer sees only good ones.
+#include "selfnorm.h"
+
+#include <cmath>
+#include <cstdarg>
+#include <cstdio>
+#include <new>
+#include <string>
+
+#include "selfnorm/runtime/file_error.h"
+#include "selfnorm/runtime/mapped_file.h"
+#include "selfnorm/runtime/scorer.h"
+
+using selfnorm::runtime::Family;
+using selfnorm::runtime::Query;
+
+struct selfnorm_model {
+  selfnorm::runtime::MappedFile mapped;
+  selfnorm::runtime::Safetensors file;
+  selfnorm::runtime::ModelLayout layout;
+  selfnorm::runtime::Scorer scorer;
+};
+
+namespace {
+
+thread_local char last_message[512] = "";
+
+__attribute__((format(printf, 2, 3))) selfnorm_status fail(selfnorm_status status, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(last_message, sizeof last_message, format, arguments);
+  va_end(arguments);
+  return status;
+}
+
+selfnorm_status fail_null() { return fail(SELFNORM_ERROR_ARGUMENT, "a required pointer is null"); }
+
+selfnorm_status open_bytes(selfnorm::runtime::MappedFile mapped, std::span<const std::byte> bytes,
+                           const std::string& name, selfnorm_model** out) {
+  selfnorm::runtime::Safetensors file = selfnorm::runtime::parse_safetensors(bytes, name);
+  const selfnorm::runtime::ModelLayout layout = selfnorm::runtime::read_layout(file, name);
+  *out = new selfnorm_model{std::move(mapped), std::move(file), layout, selfnorm::runtime::Scorer(layout)};
+  return SELFNORM_OK;
+}
+
+template <class Open>
+selfnorm_status guarded(Open open) {
+  try {
+    return open();
+  } catch (const selfnorm::runtime::IoError& error) {
+    return fail(SELFNORM_ERROR_IO, "%s", error.what());
+  } catch (const selfnorm::runtime::FormatError& error) {
+    return fail(SELFNORM_ERROR_FORMAT, "%s", error.what());
+  } catch (const std::exception&) {  // bad_alloc or length_error
+    return fail(SELFNORM_ERROR_MEMORY, "out of memory while opening the model");
+  }
+}
+
+selfnorm_status check_family(const selfnorm_model* model, Family wanted) {
+  if (model == nullptr) return fail_null();
+  if (model->layout.family == wanted) return SELFNORM_OK;
+  return fail(SELFNORM_ERROR_FAMILY, wanted == Family::Joint
+                                         ? "a multiclass model scores classes, not alternatives"
+                                         : "a joint model scores alternatives, not classes");
+}
+
+selfnorm_status check_query(const selfnorm_model* model, const Query& query) {
+  const size_t n = query.value.size();
+  const uint32_t d = model->layout.features;
+  if (n > 0 && query.value.data() == nullptr) return fail_null();
+  if (query.index == nullptr) {
+    if (n == d) return SELFNORM_OK;
+    return fail(SELFNORM_ERROR_DIMENSION, "x has %zu values, expected the model's %u features", n, d);
+  }
+  uint64_t least = 0;
+  for (size_t i = 0; i < n; ++i) {
+    if (query.index[i] < least || query.index[i] >= d) {
+      return fail(SELFNORM_ERROR_INDEX, "index[%zu] is %u, expected increasing indices below %u", i,
+                  query.index[i], d);
+    }
+    least = uint64_t{query.index[i]} + 1;
+  }
+  return SELFNORM_OK;
+}
+
+selfnorm_status fail_not_finite(const Query& query) {
+  for (size_t i = 0; i < query.value.size(); ++i) {
+    if (!std::isfinite(query.value[i]))
+      return fail(SELFNORM_ERROR_NOT_FINITE, "value %zu of x is not finite", i);
+  }
+  return fail(SELFNORM_ERROR_NOT_FINITE, "the score is not finite: x or the model's weights are too large");
+}
+
+selfnorm_status check_kind(selfnorm_kind kind) {
+  if (kind == SELFNORM_RAW || kind == SELFNORM_EXACT) return SELFNORM_OK;
+  return fail(SELFNORM_ERROR_ARGUMENT, "kind is %d, expected SELFNORM_RAW or SELFNORM_EXACT",
+              static_cast<int>(kind));
+}
+
+selfnorm_status check_class(const selfnorm_model* model, uint32_t k) {
+  if (k < model->layout.rows()) return SELFNORM_OK;
+  return fail(SELFNORM_ERROR_CLASS, "class %u, expected one below %u", k,
+              static_cast<uint32_t>(model->layout.rows()));
+}
+
+#define SELFNORM_TRY(call) \
+  if (const selfnorm_status status = (call); status != SELFNORM_OK) return status
+
+selfnorm_status log_sum(const selfnorm_model* model, const Query& query, double* out) {
+  SELFNORM_TRY(check_family(model, Family::Multiclass));
+  SELFNORM_TRY(check_query(model, query));
+  if (out == nullptr) return fail_null();
+  const double a = model->scorer.log_sum(query);
+  if (!std::isfinite(a)) return fail_not_finite(query);
+  *out = a;
+  return SELFNORM_OK;
+}
+
+struct ClassList {
+  const uint32_t* classes;
+  size_t n;
+};
+
+selfnorm_status score(const selfnorm_model* model, const Query& query, ClassList list, selfnorm_kind kind,
+                      double* out) {
+  SELFNORM_TRY(check_family(model, Family::Multiclass));
+  SELFNORM_TRY(check_query(model, query));
+  SELFNORM_TRY(check_kind(kind));
+  if (list.n > 0 && (list.classes == nullptr || out == nullptr)) return fail_null();
+  for (size_t i = 0; i < list.n; ++i) SELFNORM_TRY(check_class(model, list.classes[i]));
+  double shift = model->layout.log_normalizer;
+  if (kind == SELFNORM_EXACT) SELFNORM_TRY(log_sum(model, query, &shift));
+  for (size_t i = 0; i < list.n; ++i) {
+    const double s = model->scorer.score(query, list.classes[i]);
+    if (!std::isfinite(s)) return fail_not_finite(query);
+    out[i] = s - shift;
+  }
+  return SELFNORM_OK;
+}
+
+struct TopOutput {
+  size_t n;
+  uint32_t* classes;
+  double* log_probs;
+};
+
+selfnorm_status top(const selfnorm_model* model, const Query& query, selfnorm_kind kind, TopOutput out) {
+  SELFNORM_TRY(check_family(model, Family::Multiclass));
+  SELFNORM_TRY(check_query(model, query));
+  SELFNORM_TRY(check_kind(kind));
+  if (out.n > model->layout.classes) {
+    return fail(SELFNORM_ERROR_ARGUMENT, "top %zu of %u classes", out.n, model->layout.classes);
+  }
+  if (out.n > 0 && (out.classes == nullptr || out.log_probs == nullptr)) return fail_null();
+  double shift = model->layout.log_normalizer;
+  if (!model->scorer.top(query, {{out.classes, out.n}, {out.log_probs, out.n}},
+                         kind == SELFNORM_EXACT ? &shift : nullptr)) {
+    return fail_not_finite(query);
+  }
+  for (size_t i = 0; i < out.n; ++i) out.log_probs[i] -= shift;
+  return SELFNORM_OK;
+}
+
+selfnorm_status score_alternative(const selfnorm_model* model, const Query& query, double* out) {
+  SELFNORM_TRY(check_family(model, Family::Joint));
+  SELFNORM_TRY(check_query(model, query));
+  if (out == nullptr) return fail_null();
+  const double s = model->scorer.score(query, 0);
+  if (!std::isfinite(s)) return fail_not_finite(query);
+  *out = s - model->layout.log_normalizer;
+  return SELFNORM_OK;
+}
+
+selfnorm_status error_bound(const selfnorm_model* model, const Query& query, uint32_t k, double* out) {
+  if (model == nullptr || out == nullptr) return fail_null();
+  SELFNORM_TRY(check_query(model, query));
+  SELFNORM_TRY(check_class(model, k));
+  const double bound = model->scorer.error_bound(query, k);
+  if (!std::isfinite(bound)) return fail_not_finite(query);
+  *out = bound;
+  return SELFNORM_OK;
+}
+
+#undef SELFNORM_TRY
+
+// A sparse query with no entries still needs a non-null index to be told from a dense one.
+constexpr uint32_t kNoIndex = 0;
+
+Query sparse(const uint32_t* index, const float* value, size_t nnz) {
+  return {{value, nnz}, nnz == 0 ? &kNoIndex : index};
+}
+
+const char* string_at(const selfnorm::runtime::StringTable& strings, uint32_t i, size_t* length) {
+  std::string_view text;
+  const bool found = strings.get(i, text);
+  if (length != nullptr) *length = text.size();
+  return found ? text.data() : nullptr;
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* selfnorm_error_message(void) { return last_message; }
+
+selfnorm_status selfnorm_open(const char* path, selfnorm_model** model) {
+  if (path == nullptr || model == nullptr) return fail_null();
+  return guarded([&] {
+    selfnorm::runtime::MappedFile mapped{std::string(path)};
+    const auto bytes = mapped.bytes();
+    return open_bytes(std::move(mapped), bytes, path, model);
+  });
+}
+
+selfnorm_status selfnorm_open_memory(const void* data, size_t size, selfnorm_model** model) {
+  if (data == nullptr || model == nullptr) return fail_null();
+  return guarded([&] {
+    return open_bytes({}, {static_cast<const std::byte*>(data), size}, "model in memory", model);
+  });
+}
+
+void selfnorm_close(selfnorm_model* model) { delete model; }
+
+selfnorm_family selfnorm_model_family(const selfnorm_model* model) {
+  return model->layout.family == Family::Joint ? SELFNORM_JOINT : SELFNORM_MULTICLASS;
+}
+selfnorm_weights selfnorm_model_weights(const selfnorm_model* model) {
+  return static_cast<selfnorm_weights>(model->layout.weights);
+}
+uint32_t selfnorm_classes(const selfnorm_model* model) { return model->layout.classes; }
+uint32_t selfnorm_features(const selfnorm_model* model) { return model->layout.features; }
+double selfnorm_log_normalizer_constant(const selfnorm_model* model) { return model->layout.log_normalizer; }
+
+const char* selfnorm_label(const selfnorm_model* model, uint32_t class_index, size_t* length) {
+  return string_at(model->layout.labels, class_index, length);
+}
+const char* selfnorm_feature_name(const selfnorm_model* model, uint32_t feature, size_t* length) {
+  return string_at(model->layout.feature_names, feature, length);
+}
+const char* selfnorm_word(const selfnorm_model* model, uint32_t feature, size_t* length) {
+  return string_at(model->layout.vocabulary, feature, length);
+}
+
+const char* selfnorm_metadata(const selfnorm_model* model, const char* key, size_t* length) {
+  const auto place =
+      key == nullptr ? model->file.metadata.end() : model->file.metadata.find(std::string_view(key));
+  const bool found = place != model->file.metadata.end();
+  if (length != nullptr) *length = found ? place->second.size() : 0;
+  return found ? place->second.data() : nullptr;
+}
+
+selfnorm_status selfnorm_class_of_label(const selfnorm_model* model, const char* label, size_t length,
+                                        uint32_t* class_index) {
+  if (model == nullptr || (label == nullptr && length > 0) || class_index == nullptr) return fail_null();
+  const std::string_view wanted(label == nullptr ? "" : label, length);
+  const auto& labels = model->layout.labels;
+  std::string_view found;
+  for (uint32_t k = 0; k < labels.size(); ++k) {
+    if (labels.get(k, found) && found == wanted) {
+      *class_index = k;
+      return SELFNORM_OK;
+    }
+  }
+  return fail(SELFNORM_ERROR_CLASS, "no class is labelled \"%.*s\"",
+              static_cast<int>(length < 200 ? length : 200), wanted.data());
+}
+
+selfnorm_status selfnorm_score_dense(const selfnorm_model* model, const float* x, size_t d,
+                                     const uint32_t* classes, size_t n, selfnorm_kind kind, double* out) {
+  return score(model, {{x, d}}, {classes, n}, kind, out);
+}
+selfnorm_status selfnorm_score_sparse(const selfnorm_model* model, const uint32_t* index, const float* value,
+                                      size_t nnz, const uint32_t* classes, size_t n, selfnorm_kind kind,
+                                      double* out) {
+  if (nnz > 0 && index == nullptr) return fail_null();
+  return score(model, sparse(index, value, nnz), {classes, n}, kind, out);
+}
+
+selfnorm_status selfnorm_log_normalizer_dense(const selfnorm_model* model, const float* x, size_t d,
+                                              double* out) {
+  return log_sum(model, {{x, d}}, out);
+}
+selfnorm_status selfnorm_log_normalizer_sparse(const selfnorm_model* model, const uint32_t* index,
+                                               const float* value, size_t nnz, double* out) {
+  if (nnz > 0 && index == nullptr) return fail_null();
+  return log_sum(model, sparse(index, value, nnz), out);
+}
+
+selfnorm_status selfnorm_top_dense(const selfnorm_model* model, const float* x, size_t d, size_t n,
+                                   selfnorm_kind kind, uint32_t* classes, double* log_probs) {
+  return top(model, {{x, d}}, kind, {n, classes, log_probs});
+}
+selfnorm_status selfnorm_top_sparse(const selfnorm_model* model, const uint32_t* index, const float* value,
+                                    size_t nnz, size_t n, selfnorm_kind kind, uint32_t* classes,
+                                    double* log_probs) {
+  if (nnz > 0 && index == nullptr) return fail_null();
+  return top(model, sparse(index, value, nnz), kind, {n, classes, log_probs});
+}
+
+selfnorm_status selfnorm_score_alternative_dense(const selfnorm_model* model, const float* x, size_t d,
+                                                 double* out) {
+  return score_alternative(model, {{x, d}}, out);
+}
+selfnorm_status selfnorm_score_alternative_sparse(const selfnorm_model* model, const uint32_t* index,
+                                                  const float* value, size_t nnz, double* out) {
+  if (nnz > 0 && index == nullptr) return fail_null();
+  return score_alternative(model, sparse(index, value, nnz), out);
+}
+
+selfnorm_status selfnorm_score_error_bound_dense(const selfnorm_model* model, const float* x, size_t d,
+                                                 uint32_t class_index, double* out) {
+  return error_bound(model, {{x, d}}, class_index, out);
+}
+selfnorm_status selfnorm_score_error_bound_sparse(const selfnorm_model* model, const uint32_t* index,
+                                                  const float* value, size_t nnz, uint32_t class_index,
+                                                  double* out) {
+  if (nnz > 0 && index == nullptr) return fail_null();
+  return error_bound(model, sparse(index, value, nnz), class_index, out);
+}
+
+}  // extern "C"

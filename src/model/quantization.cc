@@ -1,0 +1,35 @@
+#include "selfnorm/model/quantization.h"
+
+#include <algorithm>
+#include <bit>
+#include <cfloat>
+#include <cmath>
+
+namespace selfnorm {
+
+uint16_t to_bfloat16(float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  if (std::isnan(value)) return static_cast<uint16_t>(bits >> 16 | 0x40);
+  return static_cast<uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+}
+
+float from_bfloat16(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+
+Int8Rows to_int8(std::span<const float> weight, size_t columns) {
+  Int8Rows out;
+  out.values.reserve(weight.size());
+  for (size_t begin = 0; begin < weight.size(); begin += columns) {
+    const auto row = weight.subspan(begin, columns);
+    float largest = 0;
+    for (const float w : row) largest = std::max(largest, std::fabs(w));
+    const float scale = largest == 0 ? 0 : std::max(largest / 127, FLT_MIN);
+    out.scale.push_back(scale);
+    for (const float w : row) {
+      const double q = scale == 0 ? 0 : std::nearbyint(static_cast<double>(w) / scale);
+      out.values.push_back(static_cast<int8_t>(std::clamp(q, -127.0, 127.0)));
+    }
+  }
+  return out;
+}
+
+}  // namespace selfnorm

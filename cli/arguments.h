@@ -1,0 +1,79 @@
+// What each command was told, as plain structs that the parser fills.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "selfnorm/data/generate.h"
+#include "selfnorm/data/read.h"
+#include "selfnorm/train/options.h"
+
+namespace selfnorm::cli {
+
+struct CommonArguments {
+  int threads = 0;
+  bool json = false;
+  bool quiet = false;
+  std::string config;
+};
+
+// ReadOptions as words of the command line; the parser turns them into `options` after parsing.
+struct ReaderArguments {
+  std::string format = "auto";
+  std::string header = "auto";
+  bool no_tf_idf = false;
+  bool keep_case = false;
+  ReadOptions options;
+};
+
+struct TrainArguments {
+  std::string train;
+  std::string valid;
+  double hold_out = 0.1;
+  std::string weight_file;
+  std::string carrier;
+  std::string out;
+  bool resume = false;
+  bool overwrite = false;
+  double checkpoint_seconds = 30;
+  TrainOptions options;
+};
+
+struct EvaluateArguments {
+  std::vector<std::string> models;
+  std::string data;
+  bool timing = false;
+};
+
+struct ScoreArguments {
+  std::string model;
+  std::string data;
+  std::string candidates;
+  std::string candidates_file;
+  uint64_t top = 0;
+  bool exact = false;
+};
+
+struct GenerateArguments {
+  GenerateOptions options;
+  std::string out;
+  std::string truth;
+};
+
+struct Arguments {
+  std::string command;             // the path, "train classifier"
+  nlohmann::ordered_json options;  // every option of the command, resolved, by name without dashes
+  CommonArguments common;
+  ReaderArguments reader;
+  TrainArguments train;
+  EvaluateArguments evaluate;
+  ScoreArguments score;
+  GenerateArguments generate;
+  std::string info_model;
+  std::string shell;
+  std::vector<std::string> help_words;
+};
+
+}  // namespace selfnorm::cli

@@ -1,0 +1,14 @@
+// One function per command; the result is the exit code. Each is in the file of its name.
+#pragma once
+
+#include "arguments.h"
+
+namespace selfnorm::cli {
+
+int train_classifier_command(const Arguments& arguments);
+int evaluate_command(const Arguments& arguments);
+int score_command(const Arguments& arguments);
+int info_command(const Arguments& arguments);
+int data_generate_command(const Arguments& arguments);
+
+}  // namespace selfnorm::cli

@@ -1,0 +1,75 @@
+#include "config_file.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <fstream>
+
+#include "selfnorm/base/error.h"
+
+namespace selfnorm::cli {
+namespace {
+
+std::vector<std::string> all_option_names(const CommandTable& table) {
+  std::vector<std::string> names;
+  for (const CommandRow& command : table) {
+    for (const OptionRow& option : command.options) {
+      if (!option.is_positional) names.push_back(option.name);
+    }
+  }
+  return names;
+}
+
+std::string suggestion(const std::string& name, const std::vector<std::string>& names) {
+  const std::string best = nearest(name, names);
+  return best.empty() ? ""
+                      : fmt::format("; did you mean '{}'?", best.substr(best.rfind("--", 0) == 0 ? 2 : 0));
+}
+
+}  // namespace
+
+std::vector<std::string> option_words(const CommandRow& command, const nlohmann::ordered_json& options) {
+  std::vector<std::string> words;
+  for (const auto& [name, value] : options.items()) {
+    const OptionRow* option = command.find("--" + name);
+    const bool is_positional = option == nullptr && (option = command.find(name)) != nullptr;
+    if (option == nullptr) throw Error(fmt::format("unknown option '{}' of '{}'", name, command.path));
+    if (value.is_null() || value == "" || value == false) continue;
+    const std::string written = value.is_string() ? value.get<std::string>() : value.dump();
+    if (!is_positional) words.push_back(fmt::format("--{}={}", name, written));
+  }
+  return words;
+}
+
+std::vector<std::string> config_words(const CommandTable& table, const CommandRow& command,
+                                      const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw Error(fmt::format("cannot read the config file {}", path));
+  std::vector<CLI::ConfigItem> items;
+  try {
+    items = CLI::ConfigTOML().from_config(file);
+  } catch (const CLI::Error& error) {
+    throw Error(fmt::format("{}: {}; expected TOML", path, error.what()));
+  }
+  const std::vector<std::string> known = all_option_names(table);
+  std::vector<std::string> words;
+  for (const CLI::ConfigItem& item : items) {
+    if (item.name == "++" || item.name == "--") continue;  // CLI11's marks of a section's begin and end
+    const std::string section = fmt::format("{}", fmt::join(item.parents, " "));
+    const CommandRow* owner = section.empty() ? &command : find(table, section);
+    if (owner == nullptr) {
+      throw Error(fmt::format("{}: section [{}] is no command", path, fmt::join(item.parents, ".")));
+    }
+    const std::string name = "--" + item.name;
+    const OptionRow* option = owner->find(name);
+    if (option == nullptr) {
+      if (section.empty() && std::find(known.begin(), known.end(), name) != known.end()) continue;
+      throw Error(fmt::format("{}: unknown option '{}'{}", path, item.fullname(), suggestion(name, known)));
+    }
+    if (owner == &command) words.push_back(fmt::format("{}={}", name, fmt::join(item.inputs, ",")));
+  }
+  return words;
+}
+
+}  // namespace selfnorm::cli

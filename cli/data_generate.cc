@@ -1,0 +1,66 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "commands.h"
+#include "output.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/data/write.h"
+#include "selfnorm/model/model_file.h"
+
+namespace selfnorm::cli {
+namespace {
+
+ModelFile truth_model(const GenerateOptions& options, GeneratedData&& generated) {
+  ModelFile model;
+  model.classes = options.classes;
+  model.features = options.features;
+  model.weight = std::move(generated.truth);
+  model.bias.assign(options.classes, 0.0f);
+  model.labels = std::move(generated.data.labels);
+  model.objective_json = R"({"name":"truth"})";
+  model.training_json = nlohmann::ordered_json{
+      {"rows", options.rows},
+      {"density", options.density},
+      {"temperature", options.temperature},
+      {"seed",
+       options.seed}}.dump();
+  return model;
+}
+
+}  // namespace
+
+int data_generate_command(const Arguments& arguments) {
+  const GenerateArguments& given = arguments.generate;
+  given.options.validate();
+  if (given.out.empty()) throw Error("data generate needs --out FILE.svm");
+  const std::string truth = given.truth.empty() ? given.out + ".truth.safetensors" : given.truth;
+  if (truth == given.out) throw Error("--truth and --out name the same file " + truth);
+  GeneratedData generated = generate(given.options);
+  const uint64_t nonzeros = generated.data.features.sparse.value.size();
+  const bool is_new = !std::filesystem::exists(given.out);
+  write_svmlight(generated.data, given.out);
+  try {
+    save_model(truth_model(given.options, std::move(generated)), truth);
+  } catch (...) {
+    if (is_new) std::remove(given.out.c_str());
+    throw;
+  }
+  if (arguments.common.json) {
+    print_json({{"data", given.out},
+                {"truth", truth},
+                {"rows", given.options.rows},
+                {"features", given.options.features},
+                {"classes", given.options.classes},
+                {"nonzeros", nonzeros}});
+  } else if (!arguments.common.quiet) {
+    print(fmt::format(
+        "{}: {} rows, {} features, {} classes, {} non-zeros\n{}: the true parameters, a model file\n",
+        given.out, grouped(given.options.rows), grouped(given.options.features),
+        grouped(given.options.classes), grouped(nonzeros), truth));
+  }
+  return 0;
+}
+
+}  // namespace selfnorm::cli

@@ -1,0 +1,109 @@
+// Declares one command's options to CLI11 and to the command table at the same time. Included only by the
+// parser's own files: CLI11 is slow to compile.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "command_table.h"
+
+namespace selfnorm::cli {
+
+class Declaration {
+ public:
+  Declaration(CLI::App& app, CommandRow row) : app_(app), row_(std::move(row)) {}
+
+  template <typename T>
+  Declaration& option(const std::string& name, T& value, const std::string& text, ValueKind kind) {
+    CLI::Option* added = app_.add_option(name, value, text)->take_last();
+    if constexpr (std::is_floating_point_v<T>) {
+      added->check(CLI::Validator(
+          [&value](const std::string& given) {
+            T parsed{};
+            if (!CLI::detail::lexical_cast(given, parsed) || !std::isfinite(parsed)) {
+              return "expected a finite number, received '" + given + "'";
+            }
+            return std::string();
+          },
+          "", ""));
+    }
+    record({.name = name, .kind = kind, .text = text, .initial = written(value)}, added, value);
+    return *this;
+  }
+  Declaration& text(const std::string& name, std::string& value, const std::string& words) {
+    return option(name, value, words, ValueKind::kText);
+  }
+  Declaration& file(const std::string& name, std::string& value, const std::string& words) {
+    return option(name, value, words, ValueKind::kFile);
+  }
+  template <typename T>
+  Declaration& integer(const std::string& name, T& value, const std::string& words) {
+    return option(name, value, words, ValueKind::kInteger);
+  }
+  Declaration& real(const std::string& name, double& value, const std::string& words) {
+    return option(name, value, words, ValueKind::kReal);
+  }
+  Declaration& choice(const std::string& name, std::string& value, std::vector<std::string> choices,
+                      const std::string& words) {
+    CLI::Option* added = app_.add_option(name, value, words)->take_last()->check(CLI::IsMember(choices));
+    record({.name = name, .kind = ValueKind::kChoice, .text = words, .initial = value, .choices = choices},
+           added, value);
+    return *this;
+  }
+  // `value` becomes true when the flag is given; "--name=false" undoes a config file's true.
+  Declaration& flag(const std::string& name, bool& value, const std::string& words) {
+    record({.name = name, .kind = ValueKind::kFlag, .text = words},
+           app_.add_flag(name, value, words)->take_last(), value);
+    return *this;
+  }
+  template <typename T>
+  Declaration& positional(const std::string& name, T& value, const std::string& words, bool required = true,
+                          ValueKind kind = ValueKind::kFile) {
+    CLI::Option* added = app_.add_option(name, value, words)->required(required);
+    record({.name = name,
+            .kind = kind,
+            .text = words,
+            .is_positional = true,
+            .is_required = required,
+            .is_repeated = !std::is_same_v<T, std::string>},
+           added, value);
+    return *this;
+  }
+
+  const CommandRow& row() const { return row_; }
+  CLI::App& app() { return app_; }
+  // Every option by name (without dashes) with the value it has now.
+  nlohmann::ordered_json values() const {
+    nlohmann::ordered_json all;
+    for (const auto& [name, read] : readers_) all[name] = read();
+    return all;
+  }
+
+ private:
+  template <typename T>
+  static std::string written(const T& value) {
+    if constexpr (std::is_same_v<T, std::string>)
+      return value;
+    else
+      return nlohmann::json(value).dump();
+  }
+  template <typename T>
+  void record(OptionRow option, CLI::Option* added, const T& value) {
+    added->type_name(option.placeholder());
+    if (!option.initial.empty()) added->default_str(option.initial);
+    const std::string name = option.is_positional ? option.name : option.name.substr(2);
+    readers_.emplace_back(name, [&value] { return nlohmann::ordered_json(value); });
+    row_.options.push_back(std::move(option));
+  }
+
+  CLI::App& app_;
+  CommandRow row_;
+  std::vector<std::pair<std::string, std::function<nlohmann::ordered_json()>>> readers_;
+};
+
+}  // namespace selfnorm::cli

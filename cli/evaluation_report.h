@@ -1,0 +1,32 @@
+// An Evaluation as JSON and as a row of a table, for `evaluate` and for the audit at the end of training.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "selfnorm/analysis/evaluation.h"
+
+namespace selfnorm::cli {
+
+struct ScoreTiming {
+  double raw_ns = 0;    // one candidate, a dot product
+  double exact_ns = 0;  // one candidate, every class enumerated
+};
+
+nlohmann::ordered_json evaluation_json(const Evaluation& evaluation, double log_normalizer);
+
+struct EvaluationRow {
+  std::string name;
+  Evaluation evaluation;
+  std::optional<ScoreTiming> timing;
+};
+
+// One line per model; every column says whether it used raw scores or the exact log-normalizer.
+std::string evaluation_table(const std::vector<EvaluationRow>& rows);
+
+// "log Z: mean ... rms ... range ..." for one model.
+std::string log_z_line(const LogZStatistics& statistics);
+
+}  // namespace selfnorm::cli

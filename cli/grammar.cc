@@ -1,0 +1,134 @@
+#include "grammar.h"
+
+#include <algorithm>
+
+#include "selfnorm/base/error.h"
+
+namespace selfnorm::cli {
+
+Grammar::Grammar() {
+  root_.require_subcommand(1);
+  declare_training_commands();
+  declare_model_commands();
+  declare_other_commands();
+}
+
+Declaration& Grammar::command(const std::string& path, const std::string& text) {
+  CLI::App* app = &root_;
+  for (size_t begin = 0; begin <= path.size();) {
+    const size_t end = std::min(path.find(' ', begin), path.size());
+    const std::string word = path.substr(begin, end - begin);
+    const auto same = app->get_subcommands([&](CLI::App* a) { return a->get_name() == word; });
+    CLI::App* next = same.empty() ? nullptr : same[0];
+    if (next == nullptr) next = app->add_subcommand(word, end == path.size() ? text : word + " ...");
+    app = next;
+    if (end != path.size()) app->require_subcommand(1);
+    begin = end + 1;
+  }
+  commands_.push_back(
+      std::make_unique<Declaration>(*app, CommandRow{.path = path, .text = text, .options = {}}));
+  return *commands_.back();
+}
+
+void Grammar::declare_training_commands() {
+  TrainArguments& train = arguments_.train;
+  Declaration& classifier = command(
+      "train classifier",
+      "Train a log-linear classifier (or, on svmlight data with qid: groups, a conditional logit) whose raw "
+      "scores are log-probabilities, audit it and write a run directory.");
+  classifier.positional("TRAIN", train.train, "Training data", false)
+      .file("--valid", train.valid, "Validation data; without it a part of TRAIN is held out")
+      .real("--hold-out", train.hold_out,
+            "Fraction of TRAIN held out for validation when there is no --valid; 0..0.5")
+      .option("--out", train.out, "Run directory; default out/<TRAIN>-<objective>, numbered when taken",
+              ValueKind::kDirectory)
+      .flag("--resume", train.resume,
+            "Continue the interrupted run in --out (TRAIN and options come from its record)")
+      .flag("--overwrite", train.overwrite, "Replace a run that is already in --out")
+      .real("--checkpoint-seconds", train.checkpoint_seconds,
+            "Seconds between checkpoints; 0 after every step");
+  declare_training(classifier, arguments_);
+  declare_reader(classifier, arguments_.reader);
+  classifier.integer("--seed", train.options.seed, "Seed of everything random");
+  declare_threads(classifier, arguments_.common);
+  declare_output(classifier, arguments_.common);
+}
+
+void Grammar::declare_model_commands() {
+  EvaluateArguments& evaluate = arguments_.evaluate;
+  Declaration& evaluation =
+      command("evaluate", "Likelihood, accuracy and normalisation of models on labelled data.");
+  evaluation.positional("MODEL", evaluate.models, "Model files or run directories")
+      .positional("DATA", evaluate.data, "Labelled data")
+      .flag("--timing", evaluate.timing,
+            "Also time the scoring of one candidate, raw and exact, in nanoseconds");
+  declare_reader(evaluation, arguments_.reader);
+  declare_threads(evaluation, arguments_.common);
+  declare_output(evaluation, arguments_.common);
+
+  ScoreArguments& score = arguments_.score;
+  Declaration& scoring =
+      command("score",
+              "Log-probabilities of candidates, raw (a dot product each) or exactly normalised; without "
+              "--candidates or --top the label in the data is scored.");
+  scoring.positional("MODEL", score.model, "Model file or run directory")
+      .positional("DATA", score.data, "Data, with or without labels")
+      .text("--candidates", score.candidates, "Labels, separated by commas, quoted as in CSV")
+      .file("--candidates-file", score.candidates_file, "Labels, one a line")
+      .integer("--top", score.top, "The N best labels of each row")
+      .flag("--exact", score.exact, "Normalise exactly instead of trusting the raw scores");
+  declare_reader(scoring, arguments_.reader);
+  declare_output(scoring, arguments_.common);
+
+  Declaration& info =
+      command("info", "What a model file holds: family, sizes, objective, training record, audit.");
+  info.positional("MODEL", arguments_.info_model, "Model file or run directory");
+  declare_output(info, arguments_.common);
+}
+
+void Grammar::declare_other_commands() {
+  GenerateOptions& o = arguments_.generate.options;
+  Declaration& generation =
+      command("data generate",
+              "Random sparse binary features and labels drawn from a log-linear model with known "
+              "parameters, as svmlight.");
+  generation.integer("--rows", o.rows, "Examples; >= 1")
+      .integer("--features", o.features, "Features, the first one constant; >= 1")
+      .integer("--classes", o.classes, "Classes; >= 2")
+      .real("--density", o.density, "Probability that a feature is 1; 0..1")
+      .real("--temperature", o.temperature, "Multiplies the true scores; >= 0")
+      .integer("--seed", o.seed, "Seed")
+      .file("--out", arguments_.generate.out, "Data file to write (required)")
+      .file("--truth", arguments_.generate.truth,
+            "True parameters as a model file; default OUT.truth.safetensors");
+  declare_output(generation, arguments_.common);
+
+  Declaration& completion = command("completions", "Print a completion script for a shell.");
+  completion.positional("SHELL", arguments_.shell, "bash, zsh or fish", true, ValueKind::kText);
+  command("man", "Print the manual page.");
+  command("help", "Show the options of a command.")
+      .positional("COMMAND", arguments_.help_words, "A command", false, ValueKind::kText);
+}
+
+void Grammar::parse(const std::string& path, const std::vector<std::string>& words) {
+  root_.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+  arguments_.command = path;
+  for (const auto& declaration : commands_) {
+    if (declaration->row().path == path) arguments_.options = declaration->values();
+  }
+}
+
+CommandTable Grammar::table() const {
+  CommandTable table;
+  for (const auto& declaration : commands_) table.push_back(declaration->row());
+  return table;
+}
+
+CLI::App& Grammar::app_of(const std::string& path) {
+  for (const auto& declaration : commands_) {
+    if (declaration->row().path == path) return declaration->app();
+  }
+  throw Bug("no command " + path);
+}
+
+}  // namespace selfnorm::cli

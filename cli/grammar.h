@@ -1,0 +1,43 @@
+// The option groups that commands share, and the grammar made of them. Included only by the parser's own
+// files.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "arguments.h"
+#include "declaration.h"
+
+namespace selfnorm::cli {
+
+void declare_threads(Declaration& command, CommonArguments& common);
+void declare_output(Declaration& command, CommonArguments& common);
+void declare_reader(Declaration& command, ReaderArguments& reader);
+void declare_training(Declaration& command, Arguments& arguments);
+
+// All commands bound to one Arguments; it does not move, because CLI11 keeps references into it.
+class Grammar {
+ public:
+  Grammar();
+  Grammar(const Grammar&) = delete;
+  Grammar& operator=(const Grammar&) = delete;
+
+  // `words` start with the words of `path`. Throws CLI::ParseError.
+  void parse(const std::string& path, const std::vector<std::string>& words);
+  CommandTable table() const;
+  CLI::App& app_of(const std::string& path);
+  CLI::App& root() { return root_; }
+  Arguments& arguments() { return arguments_; }
+
+ private:
+  Declaration& command(const std::string& path, const std::string& text);
+  void declare_training_commands();
+  void declare_model_commands();
+  void declare_other_commands();
+
+  Arguments arguments_;
+  CLI::App root_{"Probability models whose raw scores are already log-probabilities.", "selfnorm"};
+  std::vector<std::unique_ptr<Declaration>> commands_;
+};
+
+}  // namespace selfnorm::cli

@@ -1,0 +1,67 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "commands.h"
+#include "model_header.h"
+#include "output.h"
+
+namespace selfnorm::cli {
+namespace {
+
+constexpr size_t kShownLabels = 10;
+
+nlohmann::ordered_json info_json(const ModelHeader& header) {
+  nlohmann::ordered_json info = {{"path", header.path},
+                                 {"bytes", header.bytes},
+                                 {"family", runtime::name(header.family)},
+                                 {"input", runtime::name(header.input)},
+                                 {"weights", runtime::name(header.weights)},
+                                 {"classes", header.classes},
+                                 {"features", header.schema.feature_count},
+                                 {"log_normalizer", header.log_normalizer},
+                                 {"carrier", header.has_carrier},
+                                 {"objective", header.objective},
+                                 {"training", header.training},
+                                 {"audit", header.audit}};
+  const auto& labels = header.schema.labels;
+  info["labels"] =
+      std::vector<std::string>(labels.begin(), labels.begin() + std::min(kShownLabels, labels.size()));
+  return info;
+}
+
+// {"a": {"b": 1}} -> "a.b  1"
+void add_rows(const std::string& name, const nlohmann::ordered_json& value,
+              std::vector<std::vector<std::string>>& rows) {
+  if (value.is_object()) {
+    for (const auto& [key, inner] : value.items())
+      add_rows(name.empty() ? key : name + "." + key, inner, rows);
+  } else if (value.is_array()) {
+    std::string list;
+    for (const auto& item : value)
+      list += (list.empty() ? "" : ", ") + (item.is_string() ? item.get<std::string>() : item.dump());
+    rows.push_back({name, list});
+  } else {
+    rows.push_back({name, value.is_string() ? value.get<std::string>() : value.dump()});
+  }
+}
+
+}  // namespace
+
+int info_command(const Arguments& arguments) {
+  const ModelHeader header = read_header(arguments.info_model);
+  nlohmann::ordered_json info = info_json(header);
+  if (arguments.common.json) {
+    print_json(info);
+    return 0;
+  }
+  if (header.schema.labels.size() > kShownLabels) info["labels"].push_back("...");
+  std::vector<std::vector<std::string>> rows;
+  add_rows("", info, rows);
+  size_t width = 0;
+  for (const auto& row : rows) width = std::max(width, row[0].size());
+  for (const auto& row : rows) print(fmt::format("{:<{}}  {}\n", row[0], width, row[1]));
+  return 0;
+}
+
+}  // namespace selfnorm::cli

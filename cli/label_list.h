@@ -1,0 +1,19 @@
+// Lists that come with a command: candidate labels, example weights, a carrier.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace selfnorm::cli {
+
+// One CSV record (RFC 4180): a,"b,c","say ""d""" -> a | b,c | say "d". Throws Error for an open quote.
+std::vector<std::string> split_labels(const std::string& list);
+// One label a line; empty lines are left out.
+std::vector<std::string> read_labels(const std::string& path);
+// One number >= 0 a line, exactly `expected` of them.
+std::vector<float> read_weights(const std::string& path, uint64_t expected);
+// log h(k) by class: lines "label<TAB>number", or one number a line in the order of `labels`; every class
+// once.
+std::vector<float> read_carrier(const std::string& path, const std::vector<std::string>& labels);
+
+}  // namespace selfnorm::cli

@@ -1,0 +1,78 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <new>
+
+#include "commands.h"
+#include "completions.h"
+#include "manual.h"
+#include "output.h"
+#include "parser.h"
+#include "selfnorm/base/error.h"
+#include "version.h"
+
+namespace selfnorm::cli {
+namespace {
+
+constexpr int kUserError = 1;
+constexpr int kBug = 2;
+
+int help_command(const Arguments& arguments) {
+  if (arguments.help_words.empty()) {
+    print(help_text(""));
+  } else {
+    print(help_text(command_path(command_table(), arguments.help_words)));
+  }
+  return 0;
+}
+
+int dispatch(const Arguments& arguments) {
+  const std::string& command = arguments.command;
+  if (command == "train classifier") return train_classifier_command(arguments);
+  if (command == "evaluate") return evaluate_command(arguments);
+  if (command == "score") return score_command(arguments);
+  if (command == "info") return info_command(arguments);
+  if (command == "data generate") return data_generate_command(arguments);
+  if (command == "help") return help_command(arguments);
+  if (command == "completions") {
+    print(completions(command_table(), arguments.shell));
+    return 0;
+  }
+  if (command == "man") {
+    print(manual(command_table(), kVersion));
+    return 0;
+  }
+  throw Bug("no function for command " + command);
+}
+
+int fail(const char* kind, std::string text, int code) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  fmt::print(stderr, "selfnorm: {}: {}\n", kind, text);
+  return code;
+}
+
+int run(const std::vector<std::string>& words) {
+  try {
+    int code = 0;
+    try {
+      code = dispatch(parse(words));
+    } catch (const Reply& reply) {
+      print(reply.text);
+    }
+    flush_output();
+    return code;
+  } catch (const Error& error) {
+    return fail("error", error.what(), kUserError);
+  } catch (const std::bad_alloc&) {
+    return fail("bug", "out of memory; use less data, a smaller --batch or hashed features", kBug);
+  } catch (const std::exception& error) {
+    return fail("bug", error.what(), kBug);
+  }
+}
+
+}  // namespace
+}  // namespace selfnorm::cli
+
+int main(int count, char** words) { return selfnorm::cli::run({words + 1, words + count}); }

@@ -1,0 +1,98 @@
+#include "manual.h"
+
+#include <fmt/format.h>
+
+namespace selfnorm::cli {
+namespace {
+
+// roff: a backslash is an escape, a hyphen would become a dash, a leading dot or quote would be a request.
+std::string roff(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '\\')
+      escaped += "\\\\";
+    else if (c == '-')
+      escaped += "\\-";
+    else
+      escaped += c;
+  }
+  if (!escaped.empty() && (escaped[0] == '.' || escaped[0] == '\'')) escaped.insert(0, "\\&");
+  return escaped;
+}
+
+std::string entry(const OptionRow& option) {
+  std::string head = fmt::format("\\fB{}\\fR", roff(option.name));
+  if (!option.is_positional && option.kind != ValueKind::kFlag) {
+    head += fmt::format(" \\fI{}\\fR", roff(option.placeholder()));
+  }
+  std::string text = roff(option.text);
+  if (!option.initial.empty()) text += fmt::format(" (default: {})", roff(option.initial));
+  return fmt::format(".TP\n{}\n{}\n", head, text);
+}
+
+constexpr const char* kEnd = R"(.SH CONFIGURATION FILE
+Every command takes \fB\-\-config\fR \fIFILE\fR, a TOML file whose keys are option names without the leading dashes.
+Keys at the top apply to the command if it has such an option; keys under a section named after the command
+apply to that command only. The command line wins over the file.
+.PP
+.nf
+    seed = 7
+    [train.classifier]
+    objective = "penalty"
+    alpha = 0.3
+.fi
+.SH FILES
+A run directory holds
+.TP
+\fBmodel.safetensors\fR
+the model: tensors and a metadata record, readable by any safetensors library
+.TP
+\fBconfig.json\fR
+every option of the run as resolved, and what data was read
+.TP
+\fBmetrics.jsonl\fR
+one JSON object per step; likelihood and penalty apart
+.TP
+\fBcheckpoint.safetensors\fR
+the state of an unfinished run; \fB\-\-resume\fR continues it to the same model, bit for bit
+.SH EXIT STATUS
+.TP
+\fB0\fR
+success
+.TP
+\fB1\fR
+a mistake in the command line, the data or the environment; one line on standard error says what was found,
+what was expected and what to do
+.TP
+\fB2\fR
+a bug in selfnorm
+.TP
+\fB130\fR
+interrupted; a checkpoint was left for \fB\-\-resume\fR
+.SH EXAMPLES
+.nf
+selfnorm data generate \-\-rows 1000 \-\-features 100 \-\-classes 10 \-\-out toy.svm
+selfnorm train classifier toy.svm \-\-out run
+selfnorm evaluate run toy.svm
+selfnorm score run toy.svm \-\-top 3
+.fi
+)";
+
+}  // namespace
+
+std::string manual(const CommandTable& table, const std::string& version) {
+  std::string page = fmt::format(
+      ".TH SELFNORM 1 \"\" \"selfnorm {}\" \"User Commands\"\n"
+      ".SH NAME\nselfnorm \\- probability models whose raw scores are already log\\-probabilities\n"
+      ".SH SYNOPSIS\n.nf\n",
+      version);
+  for (const CommandRow& command : table) page += roff(command.usage()) + "\n";
+  page += ".fi\n.SH COMMANDS\n";
+  for (const CommandRow& command : table) {
+    page += fmt::format(".SS {}\n{}\n", roff(command.usage()), roff(command.text));
+    for (const OptionRow& option : command.options) page += entry(option);
+  }
+  return page + kEnd;
+}
+
+}  // namespace selfnorm::cli

@@ -1,0 +1,55 @@
+#include "metrics_log.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "selfnorm/base/atomic_file.h"
+#include "selfnorm/base/error.h"
+
+namespace selfnorm::cli {
+namespace {
+
+[[noreturn]] void fail(const std::string& path) {
+  throw Error(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+}
+
+}  // namespace
+
+nlohmann::ordered_json progress_json(const Progress& p) {
+  nlohmann::ordered_json line = {{"step", p.step},           {"epoch", p.epoch},
+                                 {"loss", p.loss},           {"nll", p.nll},
+                                 {"penalty", p.penalty},     {"regulariser", p.regulariser},
+                                 {"log_z_rms", p.log_z_rms}, {"gradient_norm", p.gradient_norm},
+                                 {"alpha", p.alpha},         {"seconds", p.seconds}};
+  if (p.valid_nll) line["valid_nll"] = *p.valid_nll;
+  if (p.valid_log_z_rms) line["valid_log_z_rms"] = *p.valid_log_z_rms;
+  return line;
+}
+
+MetricsLog::~MetricsLog() {
+  if (file_ != nullptr) std::fclose(file_);
+}
+
+void MetricsLog::open_before(uint64_t step) {
+  std::ifstream earlier(path_);
+  AtomicFile kept(path_);
+  for (std::string line; std::getline(earlier, line);) {
+    const auto object = nlohmann::json::parse(line, nullptr, false);
+    if (!object.is_object() || object.value("step", step) >= step) break;
+    kept.write(line + "\n");
+  }
+  kept.commit();
+  file_ = std::fopen(path_.c_str(), "ae");
+  if (file_ == nullptr) fail(path_);
+}
+
+void MetricsLog::append(const Progress& progress) {
+  if (file_ == nullptr) open_before(progress.step);
+  const std::string line = progress_json(progress).dump() + "\n";
+  if (std::fwrite(line.data(), 1, line.size(), file_) != line.size() || std::fflush(file_) != 0) fail(path_);
+}
+
+}  // namespace selfnorm::cli

@@ -1,0 +1,31 @@
+// metrics.jsonl: one JSON object per Progress, flushed line by line.
+#pragma once
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "selfnorm/train/trainer.h"
+
+namespace selfnorm::cli {
+
+nlohmann::ordered_json progress_json(const Progress& progress);
+
+class MetricsLog {
+ public:
+  explicit MetricsLog(std::string path) : path_(std::move(path)) {}
+  ~MetricsLog();
+  MetricsLog(const MetricsLog&) = delete;
+  MetricsLog& operator=(const MetricsLog&) = delete;
+
+  // The first call drops lines of an earlier, interrupted part from this step on: they are repeated.
+  void append(const Progress& progress);
+
+ private:
+  void open_before(uint64_t step);
+
+  std::string path_;
+  std::FILE* file_ = nullptr;
+};
+
+}  // namespace selfnorm::cli

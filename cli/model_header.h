@@ -1,0 +1,40 @@
+// What a model file says about itself, read without touching its weights.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "selfnorm/data/read.h"
+#include "selfnorm/model/model_file.h"
+
+namespace selfnorm::cli {
+
+struct ModelHeader {
+  std::string path;  // of the file itself, also when a run directory was named
+  uint64_t bytes = 0;
+  Family family = Family::Multiclass;
+  ModelInput input = ModelInput::Sparse;
+  WeightKind weights = WeightKind::Float32;
+  uint32_t classes = 0;
+  double log_normalizer = 0;
+  bool has_carrier = false;
+  Schema schema;
+  nlohmann::ordered_json objective, training, audit;
+
+  bool is_joint() const { return family == Family::Joint; }
+};
+
+// MODEL of a command line: a model file, or a run directory that holds one.
+std::string model_path(const std::string& model);
+ModelHeader read_header(const std::string& model);
+
+// Data for the model; throws Error when groups of alternatives meet a multiclass model or the other way
+// round.
+ReadResult read_for(const ModelHeader& header, const std::string& path, ReadOptions options);
+
+// The text encoder in and out of a model file.
+void store_text(const TextEncoder& encoder, ModelFile& model);
+TextEncoder restored_text(const std::string& options_json, std::vector<std::string> vocabulary,
+                          std::vector<float> idf);
+
+}  // namespace selfnorm::cli

@@ -1,0 +1,61 @@
+#include "output.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "selfnorm/base/error.h"
+
+namespace selfnorm::cli {
+namespace {
+
+[[noreturn]] void fail_output() {
+  throw Error(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+}
+
+}  // namespace
+
+void print(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) fail_output();
+}
+
+void print_json(const nlohmann::ordered_json& value) {
+  print(value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+void flush_output() {
+  if (std::fflush(stdout) != 0) fail_output();
+}
+
+void note(const std::string& text) { fmt::print(stderr, "{}\n", text); }
+
+void warning(const std::string& text) { fmt::print(stderr, "selfnorm: warning: {}\n", text); }
+
+std::string aligned(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<size_t> width;
+  for (const auto& row : rows) {
+    width.resize(std::max(width.size(), row.size()));
+    for (size_t j = 0; j < row.size(); ++j) width[j] = std::max(width[j], row[j].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (size_t j = 0; j < row.size(); ++j) {
+      line += j == 0 ? fmt::format("{:<{}}", row[j], width[j]) : fmt::format("  {:>{}}", row[j], width[j]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string grouped(uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
+  return digits;
+}
+
+}  // namespace selfnorm::cli

@@ -1,0 +1,107 @@
+#include "parser.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "config_file.h"
+#include "grammar.h"
+#include "run_record.h"
+#include "selfnorm/base/error.h"
+#include "version.h"
+
+namespace selfnorm::cli {
+namespace {
+
+void parse_or_explain(Grammar& grammar, const std::string& path, const std::vector<std::string>& words) {
+  try {
+    grammar.parse(path, words);
+  } catch (const CLI::ParseError& error) {
+    std::string text = error.what();
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    throw Error(fmt::format("{}; see 'selfnorm {} --help'", text, path));
+  }
+}
+
+std::vector<std::string> joined(std::vector<std::string> a, const std::vector<std::string>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+// The words of the command line that are left when the command's own are taken away.
+std::vector<std::string> after_path(const std::vector<std::string>& words, const std::string& path) {
+  const auto count = 1 + std::count(path.begin(), path.end(), ' ');
+  return {words.begin() + count, words.end()};
+}
+
+void resolve(Arguments& arguments) {
+  CommonArguments& common = arguments.common;
+  if (common.threads < 0 || common.threads > 1024) {
+    throw Error(fmt::format("--threads is {}; expected 0 (all cores) to 1024", common.threads));
+  }
+  ReadOptions& read = arguments.reader.options;
+  read.format =
+      arguments.reader.format == "auto" ? Format::automatic : format_from_name(arguments.reader.format);
+  read.header = arguments.reader.header == "auto"  ? Header::automatic
+                : arguments.reader.header == "yes" ? Header::yes
+                                                   : Header::no;
+  read.text.tf_idf = !arguments.reader.no_tf_idf;
+  read.text.lowercase = !arguments.reader.keep_case;
+  read.threads = common.threads;
+  arguments.train.options.threads = common.threads;
+}
+
+bool asks_help(const std::vector<std::string>& words) {
+  const auto end = std::find(words.begin(), words.end(), "--");
+  return std::any_of(words.begin(), end, [](const auto& word) { return word == "--help" || word == "-h"; });
+}
+
+}  // namespace
+
+Arguments parse(const std::vector<std::string>& words) {
+  const CommandTable table = command_table();
+  if (!words.empty() && words[0] == "--version") throw Reply{fmt::format("selfnorm {}\n", kVersion)};
+  if (!words.empty() && (words[0] == "--help" || words[0] == "-h")) throw Reply{help_text("")};
+  const std::string path = command_path(table, words);
+  const std::vector<std::string> rest = after_path(words, path);
+  if (asks_help(rest)) throw Reply{help_text(path)};
+  const CommandRow& command = *find(table, path);
+  check_option_names(command, rest);
+
+  Grammar given;
+  parse_or_explain(given, path, words);
+  std::vector<std::string> below;
+  nlohmann::ordered_json record;
+  if (path == "train classifier" && given.arguments().train.resume) {
+    record = recorded_options(given.arguments().train);
+    below = option_words(command, record);
+    if (given.arguments().train.train.empty() && record.contains("TRAIN")) below.push_back(record["TRAIN"]);
+  }
+  if (!given.arguments().common.config.empty()) {
+    below = joined(below, config_words(table, command, given.arguments().common.config));
+  }
+  Grammar merged;
+  parse_or_explain(merged, path,
+                   joined(joined({words.begin(), words.end() - std::ptrdiff_t(rest.size())}, below), rest));
+  if (!record.is_null()) check_same_run(record, merged.arguments().options);
+  resolve(merged.arguments());
+  return merged.arguments();
+}
+
+CommandTable command_table() { return Grammar().table(); }
+
+std::string help_text(const std::string& path) {
+  Grammar grammar;
+  if (path.empty()) {
+    std::string text =
+        "selfnorm: probability models whose raw scores are already log-probabilities.\n\nCommands:\n";
+    for (const CommandRow& command : grammar.table())
+      text += fmt::format("  {}\n      {}\n", command.usage(), command.text);
+    return text + "\n'selfnorm COMMAND --help' shows the options; 'selfnorm --version' the version.\n";
+  }
+  const size_t last = path.find_last_of(' ');
+  return grammar.app_of(path).help(last == std::string::npos ? "selfnorm"
+                                                             : "selfnorm " + path.substr(0, last));
+}
+
+}  // namespace selfnorm::cli

@@ -1,0 +1,69 @@
+#include "progress_line.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace selfnorm::cli {
+namespace {
+
+constexpr double kRedrawSeconds = 0.1;
+constexpr double kPlainSeconds = 5.0;
+constexpr size_t kBarWidth = 20;
+
+std::string numbers(const Progress& p) {
+  std::string text =
+      fmt::format("nll {:.4f}  penalty {:.4f}  rms log Z {:.4f}", p.nll, p.penalty, p.log_z_rms);
+  if (p.valid_nll) text += fmt::format("  valid nll {:.4f}", *p.valid_nll);
+  return text;
+}
+
+}  // namespace
+
+std::string clock_text(double seconds) {
+  if (!std::isfinite(seconds) || seconds < 0 || seconds > 1e8) return "?";
+  const auto s = static_cast<uint64_t>(std::lround(seconds));
+  return s >= 3600 ? fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60)
+                   : fmt::format("{}:{:02}", s / 60, s % 60);
+}
+
+ProgressLine::ProgressLine(bool quiet) : quiet_(quiet), is_terminal_(isatty(STDERR_FILENO) == 1) {}
+
+void ProgressLine::show(const Progress& p) {
+  if (quiet_) return;
+  const auto now = Clock::now();
+  if (!is_started_) {
+    is_started_ = true;
+    first_step_ = p.step;
+    start_ = now;
+  } else {
+    const std::chrono::duration<double> since = now - last_;
+    if (since.count() < (is_terminal_ ? kRedrawSeconds : kPlainSeconds)) return;
+  }
+  last_ = now;
+  const double elapsed = std::chrono::duration<double>(now - start_).count();
+  const double done = static_cast<double>(p.step - std::min(first_step_, p.step));
+  const double left = static_cast<double>(p.steps - std::min(p.steps, p.step));
+  const std::string eta = done > 0 ? clock_text(elapsed / done * left) : "?";
+  if (!is_terminal_) {
+    fmt::print(stderr, "step {}/{}  {}  at most {} left\n", p.step, p.steps, numbers(p), eta);
+    return;
+  }
+  const double fraction =
+      p.steps > 0 ? std::min(1.0, static_cast<double>(p.step) / static_cast<double>(p.steps)) : 0;
+  const auto filled = static_cast<size_t>(fraction * static_cast<double>(kBarWidth));
+  fmt::print(stderr, "\r\033[K[{}{}] {}/{}  {}  ETA <= {}", std::string(filled, '#'),
+             std::string(kBarWidth - filled, '.'), p.step, p.steps, numbers(p), eta);
+  std::fflush(stderr);
+  is_drawn_ = true;
+}
+
+void ProgressLine::finish() {
+  if (is_drawn_) fmt::print(stderr, "\n");
+  is_drawn_ = false;
+}
+
+}  // namespace selfnorm::cli

@@ -1,0 +1,38 @@
+// How far a training run is, for people: a redrawn bar with the time left on a terminal, a plain line every
+// few seconds elsewhere, nothing when quiet.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "selfnorm/train/trainer.h"
+
+namespace selfnorm::cli {
+
+class ProgressLine {
+ public:
+  explicit ProgressLine(bool quiet);
+  ~ProgressLine() { finish(); }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void show(const Progress& progress);
+  // Leaves the bar on its own line so that other text can follow.
+  void finish();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  bool quiet_;
+  bool is_terminal_;
+  bool is_drawn_ = false;
+  bool is_started_ = false;
+  uint64_t first_step_ = 0;
+  Clock::time_point start_;
+  Clock::time_point last_;
+};
+
+// "1:02:03", "2:03" or "0:03"; "?" when not finite.
+std::string clock_text(double seconds);
+
+}  // namespace selfnorm::cli

@@ -1,0 +1,15 @@
+// What was read, in one line for people.
+#pragma once
+
+#include <string>
+
+#include "selfnorm/data/read.h"
+
+namespace selfnorm::cli {
+
+// "train.svm: svmlight, 1,000 rows, 100 features, 10 classes"
+std::string reading_text(const std::string& path, const ReadResult& read);
+// A warning on stderr for the rows --skip-bad left out (the first few in words); nothing when there are none.
+void note_bad_rows(const std::string& path, const ReadReport& report);
+
+}  // namespace selfnorm::cli

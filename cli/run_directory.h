@@ -1,0 +1,40 @@
+// The directory of a training run. It is made and tried before any work starts; when the run comes to
+// nothing, what was made is taken away again.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "run_record.h"
+
+namespace selfnorm::cli {
+
+class RunDirectory {
+ public:
+  enum class Mode { kNew, kOverwrite, kResume };
+
+  // Throws Error when it cannot be made or written, or (kNew) already holds a run.
+  RunDirectory(std::string path, Mode mode);
+  // Without keep(), and unless a checkpoint is there, removes the files and folders that this object made.
+  ~RunDirectory();
+  RunDirectory(const RunDirectory&) = delete;
+  RunDirectory& operator=(const RunDirectory&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::string file(const std::string& name) const { return path_ + "/" + name; }
+  bool has(const std::string& name) const;
+
+  // The data are good: an overwritten run goes, config.json appears (a resumed run keeps its own).
+  void begin(const nlohmann::ordered_json& record);
+  void keep() { is_kept_ = true; }
+
+ private:
+  std::string path_;
+  Mode mode_;
+  bool is_kept_ = false;
+  bool has_begun_ = false;
+  std::vector<std::string> made_;  // folders, outermost first
+};
+
+}  // namespace selfnorm::cli

@@ -1,0 +1,138 @@
+#include "run_record.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "selfnorm/base/error.h"
+
+namespace selfnorm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// How a run is carried out, as opposed to what it computes.
+const std::set<std::string> kFree{"TRAIN", "out",     "resume", "overwrite", "checkpoint-seconds",
+                                  "valid", "threads", "json",   "quiet",     "config"};
+
+std::string numbered(const std::string& base, int number) {
+  return number == 1 ? base : fmt::format("{}-{}", base, number);
+}
+
+std::string base_run_path(const TrainArguments& train) {
+  std::string stem = train.train == "-" ? "stdin" : fs::path(train.train).filename().string();
+  if (fs::path(stem).extension() == ".gz") stem = fs::path(stem).stem().string();
+  stem = fs::path(stem).stem().string();
+  return fmt::format("out/{}-{}", stem.empty() ? "run" : stem, train.options.objective.name);
+}
+
+nlohmann::ordered_json read_record(const std::string& run) {
+  const std::string path = run + "/" + kRecordName;
+  std::ifstream file(path);
+  if (!file) return nullptr;
+  nlohmann::ordered_json record = nlohmann::ordered_json::parse(file, nullptr, false);
+  if (!record.is_object() || !record.contains("options") || !record["options"].is_object()) {
+    throw Error(fmt::format("{}: not the record of a run; expected JSON with \"options\"", path));
+  }
+  return record;
+}
+
+uint64_t mixed(uint64_t hash, uint64_t word) {
+  hash = (hash ^ word) * 0x9E3779B97F4A7C15ull;
+  return hash ^ (hash >> 32);
+}
+
+uint64_t mixed_bytes(uint64_t hash, const void* bytes, size_t size) {
+  const char* p = static_cast<const char*>(bytes);
+  hash = mixed(hash, size);
+  for (; size >= 8; p += 8, size -= 8) {
+    uint64_t word;
+    std::memcpy(&word, p, 8);
+    hash = mixed(hash, word);
+  }
+  uint64_t tail = 0;
+  if (size > 0) std::memcpy(&tail, p, size);
+  return mixed(hash, tail);
+}
+
+template <typename T>
+uint64_t mixed_array(uint64_t hash, const std::vector<T>& values) {
+  return mixed_bytes(hash, values.data(), values.size() * sizeof(T));
+}
+
+}  // namespace
+
+std::string new_run_path(const TrainArguments& train) {
+  const std::string base = base_run_path(train);
+  int number = 1;
+  while (fs::exists(numbered(base, number))) ++number;
+  return numbered(base, number);
+}
+
+std::string resumed_run_path(const TrainArguments& train) {
+  if (!train.out.empty()) {
+    if (!fs::is_directory(train.out)) throw Error(fmt::format("--resume: {} is not a directory", train.out));
+    return train.out;
+  }
+  if (train.train.empty()) throw Error("--resume needs --out DIR (or the TRAIN it was started with)");
+  const std::string base = base_run_path(train);
+  int number = 1;
+  while (fs::exists(numbered(base, number + 1))) ++number;
+  if (!fs::exists(numbered(base, number)))
+    throw Error(fmt::format("--resume: there is no run {}; name it by --out", base));
+  return numbered(base, number);
+}
+
+nlohmann::ordered_json recorded_options(const TrainArguments& train) {
+  nlohmann::ordered_json record = read_record(resumed_run_path(train));
+  if (record.is_null()) return record;
+  nlohmann::ordered_json options = record["options"];
+  for (const char* name : {"resume", "out", "config", "quiet", "json", "overwrite"}) options.erase(name);
+  return options;
+}
+
+void check_same_run(const nlohmann::ordered_json& recorded, const nlohmann::ordered_json& given) {
+  for (const auto& [name, value] : recorded.items()) {
+    if (kFree.contains(name) || !given.contains(name) || given[name] == value) continue;
+    throw Error(fmt::format("--resume: --{} is {} here but {} in the run; leave it out, or start a new run",
+                            name, given[name].dump(), value.dump()));
+  }
+}
+
+uint64_t fingerprint(const Dataset& data) {
+  uint64_t hash = mixed(data.features.columns(), data.features.rows());
+  if (data.features.is_sparse) {
+    hash = mixed_array(hash, data.features.sparse.begin);
+    hash = mixed_array(hash, data.features.sparse.column);
+    hash = mixed_array(hash, data.features.sparse.value);
+  } else {
+    hash = mixed_array(hash, data.features.dense.values);
+  }
+  hash = mixed_array(hash, data.target);
+  hash = mixed_array(hash, data.weight);
+  hash = mixed_array(hash, data.group_begin);
+  for (const std::string& label : data.labels) hash = mixed_bytes(hash, label.data(), label.size());
+  return hash;
+}
+
+nlohmann::ordered_json data_record(const std::string& path, const Dataset& data) {
+  return {{"path", path},
+          {"rows", data.examples()},
+          {"features", data.features.columns()},
+          {"classes", data.classes()},
+          {"hash", fmt::format("{:016x}", fingerprint(data))}};
+}
+
+void check_same_data(const std::string& run, const std::string& key, const nlohmann::ordered_json& now) {
+  const nlohmann::ordered_json record = read_record(run);
+  if (record.is_null() || !record.contains(key) || record[key].is_null()) return;
+  if (record[key].value("hash", "") == now["hash"]) return;
+  throw Error(fmt::format("--resume: {} is not the data the run in {} was started with ({} rows, hash {})",
+                          now["path"].get<std::string>(), run, record[key].value("rows", uint64_t{0}),
+                          record[key].value("hash", "")));
+}
+
+}  // namespace selfnorm::cli

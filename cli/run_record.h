@@ -1,0 +1,39 @@
+// config.json of a run: every option as resolved and what data was read, so that --resume repeats the same
+// run.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "arguments.h"
+#include "selfnorm/data/dataset.h"
+
+namespace selfnorm::cli {
+
+inline constexpr const char* kModelName = "model.safetensors";
+inline constexpr const char* kRecordName = "config.json";
+inline constexpr const char* kMetricsName = "metrics.jsonl";
+inline constexpr const char* kCheckpointName = "checkpoint.safetensors";
+
+// out/<stem of train>-<objective>, with -2, -3, ... appended when taken.
+std::string new_run_path(const TrainArguments& train);
+// The directory --resume means: --out, or the newest of the names new_run_path() would have given. Throws
+// Error when there is none.
+std::string resumed_run_path(const TrainArguments& train);
+
+// The options recorded by the run that `train` (with resume set) continues; null when it was stopped before
+// recording any.
+nlohmann::ordered_json recorded_options(const TrainArguments& train);
+
+// Throws Error when an option that shapes the result differs from the recorded one.
+void check_same_run(const nlohmann::ordered_json& recorded, const nlohmann::ordered_json& given);
+
+// A 64-bit hash of everything in the data that training depends on.
+uint64_t fingerprint(const Dataset& data);
+
+// {"path", "rows", "features", "classes", "hash"}
+nlohmann::ordered_json data_record(const std::string& path, const Dataset& data);
+// Throws Error when the data read now are not those recorded in `run`/config.json under `key`.
+void check_same_data(const std::string& run, const std::string& key, const nlohmann::ordered_json& now);
+
+}  // namespace selfnorm::cli

@@ -1,0 +1,166 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "commands.h"
+#include "label_list.h"
+#include "model_header.h"
+#include "output.h"
+#include "reading_note.h"
+#include "runtime_model.h"
+#include "selfnorm/base/error.h"
+
+namespace selfnorm::cli {
+namespace {
+
+// Rows as they are computed: TSV after a "# raw" or "# exact" line, or the JSON object of all commands that
+// score.
+class ScoreSheet {
+ public:
+  ScoreSheet(bool json, selfnorm_kind kind) : json_(json), kind_(kind == SELFNORM_EXACT ? "exact" : "raw") {
+    print(json_ ? fmt::format("{{\"kind\": \"{}\", \"rows\": [", kind_) : fmt::format("# {}\n", kind_));
+  }
+  void add(uint64_t row, const std::string& label, double log_prob) {
+    if (json_) {
+      const nlohmann::ordered_json line = {{"row", row}, {"label", label}, {"log_prob", log_prob}};
+      print((is_first_ ? "\n  " : ",\n  ") +
+            line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    } else {
+      print(fmt::format("{}\t{}\t{}\t{}\n", row, escaped(label), log_prob, kind_));
+    }
+    is_first_ = false;
+  }
+  void finish() {
+    if (json_) print("\n]}\n");
+  }
+
+ private:
+  static std::string escaped(const std::string& label) {
+    std::string out;
+    for (const char c : label) {
+      if (c == '\t')
+        out += "\\t";
+      else if (c == '\n')
+        out += "\\n";
+      else if (c == '\\')
+        out += "\\\\";
+      else
+        out += c;
+    }
+    return out;
+  }
+
+  bool json_;
+  bool is_first_ = true;
+  std::string kind_;
+};
+
+std::vector<std::string> candidate_labels(const ScoreArguments& given) {
+  if (!given.candidates_file.empty()) return read_labels(given.candidates_file);
+  return given.candidates.empty() ? std::vector<std::string>{} : split_labels(given.candidates);
+}
+
+std::vector<uint32_t> classes_of(const std::vector<std::string>& wanted, const ModelHeader& header) {
+  std::unordered_map<std::string, uint32_t> index;
+  for (size_t k = 0; k < header.schema.labels.size(); ++k)
+    index.emplace(header.schema.labels[k], uint32_t(k));
+  std::vector<uint32_t> classes;
+  for (const std::string& label : wanted) {
+    const auto found = index.find(label);
+    if (found == index.end()) {
+      throw Error(
+          fmt::format("candidate '{}' is not a label of {}; 'selfnorm info' shows some", label, header.path));
+    }
+    classes.push_back(found->second);
+  }
+  return classes;
+}
+
+std::vector<uint32_t> positions_of(const std::vector<std::string>& wanted) {
+  std::vector<uint32_t> positions;
+  for (const std::string& word : wanted) {
+    if (word.empty() || word.size() > 9 || word.find_first_not_of("0123456789") != std::string::npos) {
+      throw Error(fmt::format("candidate '{}' is not a position in a group; expected 0, 1, ...", word));
+    }
+    positions.push_back(static_cast<uint32_t>(std::stoul(word)));
+  }
+  return positions;
+}
+
+struct Request {
+  std::vector<uint32_t> candidates;
+  size_t top = 0;
+  selfnorm_kind kind = SELFNORM_RAW;
+};
+
+void score_classes(const RuntimeModel& model, const Dataset& data, const std::vector<std::string>& labels,
+                   const Request& request, ScoreSheet& sheet) {
+  std::vector<double> out(std::max<size_t>(1, request.candidates.size()));
+  for (uint64_t row = 0; row < data.examples(); ++row) {
+    if (request.top > 0) {
+      for (const Candidate& c : model.top(data.features, row, request.top, request.kind)) {
+        sheet.add(row, labels[c.index], c.log_prob);
+      }
+      continue;
+    }
+    const std::span<const uint32_t> classes =
+        request.candidates.empty() ? std::span(&data.target[row], 1) : std::span(request.candidates);
+    model.score(data.features, row, classes, request.kind, out);
+    for (size_t i = 0; i < classes.size(); ++i) sheet.add(row, labels[classes[i]], out[i]);
+  }
+}
+
+void score_groups(const RuntimeModel& model, const Dataset& data, const Request& request, ScoreSheet& sheet) {
+  for (uint64_t group = 0; group < data.examples(); ++group) {
+    std::vector<Candidate> all =
+        model.alternatives(data.features, data.group_begin[group], data.group_begin[group + 1], request.kind);
+    std::vector<Candidate> shown;
+    if (request.top > 0) {
+      std::stable_sort(all.begin(), all.end(),
+                       [](const auto& a, const auto& b) { return a.log_prob > b.log_prob; });
+      shown.assign(all.begin(), all.begin() + std::ptrdiff_t(std::min(request.top, all.size())));
+    } else if (request.candidates.empty()) {
+      shown.push_back(all[data.target[group]]);
+    }
+    for (const uint32_t position : request.candidates) {
+      if (position >= all.size()) {
+        throw Error(
+            fmt::format("candidate {} of group {}: it has {} alternatives", position, group, all.size()));
+      }
+      shown.push_back(all[position]);
+    }
+    for (const Candidate& c : shown) sheet.add(group, std::to_string(c.index), c.log_prob);
+  }
+}
+
+}  // namespace
+
+int score_command(const Arguments& arguments) {
+  const ScoreArguments& given = arguments.score;
+  if (int(!given.candidates.empty()) + int(!given.candidates_file.empty()) + int(given.top > 0) > 1) {
+    throw Error("give only one of --candidates, --candidates-file and --top");
+  }
+  const ModelHeader header = read_header(given.model);
+  const RuntimeModel model(header.path);
+  const std::vector<std::string> wanted = candidate_labels(given);
+  Request request{.candidates = header.is_joint() ? positions_of(wanted) : classes_of(wanted, header),
+                  .top = given.top,
+                  .kind = given.exact ? SELFNORM_EXACT : SELFNORM_RAW};
+  ReadOptions options = arguments.reader.options;
+  options.require_labels = wanted.empty() && given.top == 0;
+  const ReadResult read = read_for(header, given.data, options);
+  note_bad_rows(given.data, read.report);
+
+  std::vector<std::string> labels = header.schema.labels;
+  for (size_t k = labels.size(); k < header.classes; ++k) labels.push_back(std::to_string(k));
+  ScoreSheet sheet(arguments.common.json, request.kind);
+  if (header.is_joint())
+    score_groups(model, read.data, request, sheet);
+  else
+    score_classes(model, read.data, labels, request, sheet);
+  sheet.finish();
+  return 0;
+}
+
+}  // namespace selfnorm::cli

@@ -1,0 +1,198 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "evaluation_report.h"
+#include "interruption.h"
+#include "label_list.h"
+#include "metrics_log.h"
+#include "model_header.h"
+#include "output.h"
+#include "progress_line.h"
+#include "reading_note.h"
+#include "run_directory.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/train/trainer.h"
+
+namespace selfnorm::cli {
+namespace {
+
+class RunObserver : public TrainObserver {
+ public:
+  RunObserver(const std::string& metrics, bool quiet) : log_(metrics), line_(quiet), quiet_(quiet) {}
+
+  void on_progress(const Progress& progress) override {
+    log_.append(progress);
+    line_.show(progress);
+  }
+  void on_warning(const std::string& text) override {
+    line_.finish();
+    if (!quiet_) warning(text);
+  }
+  bool stop_requested() override { return interruption_requested(); }
+  void finish() { line_.finish(); }
+
+ private:
+  MetricsLog log_;
+  ProgressLine line_;
+  bool quiet_;
+};
+
+struct TrainingData {
+  Dataset train;
+  std::optional<Dataset> valid;
+  std::optional<TextEncoder> text;
+  nlohmann::ordered_json record, valid_record;
+};
+
+void check_options(const Arguments& arguments) {
+  const TrainArguments& given = arguments.train;
+  if (given.train.empty()) throw Error("train classifier needs TRAIN, a file of labelled data");
+  if (given.hold_out < 0 || given.hold_out > 0.5) {
+    throw Error(fmt::format("--hold-out is {}; expected 0 to 0.5", given.hold_out));
+  }
+  if (given.checkpoint_seconds < 0) {
+    throw Error(fmt::format("--checkpoint-seconds is {}; expected 0 or more", given.checkpoint_seconds));
+  }
+  given.options.validate();
+  arguments.reader.options.validate();
+}
+
+Dataset read_valid(const Arguments& arguments, const TrainingData& data) {
+  const Schema schema{.labels = data.train.labels,
+                      .feature_count = data.train.features.columns(),
+                      .feature_names = data.train.feature_names,
+                      .text = data.text};
+  ReadOptions options = arguments.reader.options;
+  options.schema = &schema;
+  options.labels_path.clear();
+  ReadResult read = read_dataset(arguments.train.valid, options);
+  if (!arguments.common.quiet) note("validation: " + reading_text(arguments.train.valid, read));
+  note_bad_rows(arguments.train.valid, read.report);
+  if (read.data.is_joint() != data.train.is_joint()) {
+    throw DataError(arguments.train.valid, 0,
+                    "has groups (qid:) where the training data have none, or the other way round");
+  }
+  return std::move(read.data);
+}
+
+TrainingData read_data(const Arguments& arguments) {
+  const TrainArguments& given = arguments.train;
+  ReadResult read = read_dataset(given.train, arguments.reader.options);
+  if (!arguments.common.quiet) note("read " + reading_text(given.train, read));
+  note_bad_rows(given.train, read.report);
+  if (!given.weight_file.empty()) read.data.weight = read_weights(given.weight_file, read.data.examples());
+  TrainingData data{.train = std::move(read.data),
+                    .valid = {},
+                    .text = std::move(read.text),
+                    .record = {},
+                    .valid_record = {}};
+  data.record = data_record(given.train, data.train);
+  data.record["bad_rows"] = read.report.bad.size();
+  if (!given.valid.empty()) {
+    data.valid = read_valid(arguments, data);
+    data.valid_record = data_record(given.valid, *data.valid);
+  } else if (given.hold_out > 0 && data.train.examples() > 1) {
+    auto [train, valid] = hold_out(data.train, given.hold_out, given.options.seed);
+    data.train = std::move(train);
+    data.valid = std::move(valid);
+  }
+  return data;
+}
+
+// Nothing that depends on the clock or the machine may enter the model: a resumed run must give the same
+// bytes.
+Evaluation audit(TrainResult& result, const Dataset& data, bool is_held_out, int threads) {
+  const Evaluation evaluation = evaluate(result.model, data, threads);
+  nlohmann::ordered_json record = {{"data", is_held_out ? "validation" : "training"}};
+  record.update(evaluation_json(evaluation, result.model.log_normalizer));
+  result.model.audit_json = record.dump();
+  return evaluation;
+}
+
+void report(const Arguments& arguments, const RunDirectory& run, const TrainResult& result,
+            const Evaluation& audited, bool is_held_out) {
+  if (arguments.common.json) {
+    print_json({{"run", run.path()},
+                {"model", run.file(kModelName)},
+                {"objective", arguments.train.options.objective.name},
+                {"optimiser", result.optimiser},
+                {"reason", result.reason},
+                {"diverged", result.diverged},
+                {"train", progress_json(result.last)},
+                {"audit", nlohmann::ordered_json::parse(result.model.audit_json)}});
+    return;
+  }
+  if (arguments.common.quiet) return;
+  print(fmt::format("{} after {} steps of {}, {:.1f} s\n\n", result.reason, grouped(result.last.step),
+                    result.optimiser, result.last.seconds));
+  print(fmt::format("on the {} data:\n", is_held_out ? "validation" : "training"));
+  print(evaluation_table({{arguments.train.options.objective.name, audited, {}}}));
+  print(log_z_line(audited.log_z));
+  print(fmt::format("\nmodel    {}\nmetrics  {}\noptions  {}\n", run.file(kModelName), run.file(kMetricsName),
+                    run.file(kRecordName)));
+}
+
+int stopped(const RunDirectory& run) {
+  note(fmt::format("interrupted; 'selfnorm train classifier --resume --out {}' continues to the same model",
+                   run.path()));
+  return kInterruptedExit;
+}
+
+nlohmann::ordered_json run_record(const Arguments& arguments, const TrainingData& data) {
+  return {{"command", arguments.command},
+          {"options", arguments.options},
+          {"data", data.record},
+          {"valid", data.valid_record}};
+}
+
+}  // namespace
+
+int train_classifier_command(const Arguments& arguments) {
+  const TrainArguments& given = arguments.train;
+  check_options(arguments);
+  catch_interruptions();
+  const std::string path = given.resume        ? resumed_run_path(given)
+                           : given.out.empty() ? new_run_path(given)
+                                               : given.out;
+  RunDirectory run(path, given.resume      ? RunDirectory::Mode::kResume
+                         : given.overwrite ? RunDirectory::Mode::kOverwrite
+                                           : RunDirectory::Mode::kNew);
+  if (given.resume && run.has(kModelName) && !run.has(kCheckpointName)) {
+    note(fmt::format("the run in {} is complete; nothing to resume", run.path()));
+    return 0;
+  }
+  TrainingData data = read_data(arguments);
+  if (interruption_requested()) return kInterruptedExit;
+  if (given.resume) {
+    check_same_data(run.path(), "data", data.record);
+    if (!data.valid_record.is_null()) check_same_data(run.path(), "valid", data.valid_record);
+  }
+  TrainOptions options = given.options;
+  if (!given.carrier.empty()) options.log_carrier = read_carrier(given.carrier, data.train.labels);
+  run.begin(run_record(arguments, data));
+
+  const bool is_held_out = data.valid.has_value();
+  const Dataset audited = is_held_out ? *data.valid : data.train;
+  RunObserver observer(run.file(kMetricsName), arguments.common.quiet);
+  TrainResult result = train_classifier(
+      std::move(data.train), std::move(data.valid), options,
+      {.path = run.file(kCheckpointName), .seconds = given.checkpoint_seconds, .resume = given.resume},
+      observer);
+  observer.finish();
+  if (result.interrupted) {
+    run.keep();
+    return stopped(run);
+  }
+  if (result.diverged)
+    warning("the loss stopped being finite; the model is the last good one (try a smaller --learning-rate)");
+  if (data.text) store_text(*data.text, result.model);
+  const Evaluation evaluation = audit(result, audited, is_held_out, arguments.common.threads);
+  save_model(result.model, run.file(kModelName));
+  run.keep();
+  unlink(run.file(kCheckpointName).c_str());
+  report(arguments, run, result, evaluation, is_held_out);
+  return 0;
+}
+
+}  // namespace selfnorm::cli

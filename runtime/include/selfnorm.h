@@ -50,8 +50,8 @@ typedef enum selfnorm_weights {
   SELFNORM_INT8 = 2
 } selfnorm_weights;
 
-/* Which log-probabilities a call gives: SELFNORM_EXACT also computes A(x), at the cost of reading every
- * weight. */
+/* Which log-probabilities a call gives (its `kind`): SELFNORM_EXACT also computes A(x), at the cost of
+ * reading every weight. */
 typedef enum selfnorm_kind { SELFNORM_RAW = 0, SELFNORM_EXACT = 1 } selfnorm_kind;
 
 /* What the calling thread's last failed call found wrong; valid until its next failure. Never null. */
@@ -92,11 +92,10 @@ SELFNORM_API selfnorm_status selfnorm_class_of_label(const selfnorm_model* model
 
 /* out[i] = log-probability of classes[i], i < n. Raw cost: n dot products. */
 SELFNORM_API selfnorm_status selfnorm_score_dense(const selfnorm_model* model, const float* x, size_t d,
-                                                  const uint32_t* classes, size_t n, selfnorm_kind kind,
-                                                  double* out);
+                                                  const uint32_t* classes, size_t n, int kind, double* out);
 SELFNORM_API selfnorm_status selfnorm_score_sparse(const selfnorm_model* model, const uint32_t* index,
                                                    const float* value, size_t nnz, const uint32_t* classes,
-                                                   size_t n, selfnorm_kind kind, double* out);
+                                                   size_t n, int kind, double* out);
 
 /* *out = A(x) (not A(x) - c), by one pass over the weights. */
 SELFNORM_API selfnorm_status selfnorm_log_normalizer_dense(const selfnorm_model* model, const float* x,
@@ -108,10 +107,9 @@ SELFNORM_API selfnorm_status selfnorm_log_normalizer_sparse(const selfnorm_model
 /* The n <= selfnorm_classes() best classes, best first; equal scores by class index. The two outputs have n
  * places each and serve as the heap. */
 SELFNORM_API selfnorm_status selfnorm_top_dense(const selfnorm_model* model, const float* x, size_t d,
-                                                size_t n, selfnorm_kind kind, uint32_t* classes,
-                                                double* log_probs);
+                                                size_t n, int kind, uint32_t* classes, double* log_probs);
 SELFNORM_API selfnorm_status selfnorm_top_sparse(const selfnorm_model* model, const uint32_t* index,
-                                                 const float* value, size_t nnz, size_t n, selfnorm_kind kind,
+                                                 const float* value, size_t nnz, size_t n, int kind,
                                                  uint32_t* classes, double* log_probs);
 
 /* Joint family: *out = w . x - c for one alternative's features x. */

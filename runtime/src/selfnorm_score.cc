@@ -1,60 +1,10 @@
-// The C interface: arguments are checked here, so that Scorer sees only good ones.
-#include "selfnorm.h"
-
+// The part of selfnorm.h that scores. Arguments are checked here, so that Scorer sees only good ones.
 #include <cmath>
-#include <cstdarg>
-#include <cstdio>
-#include <new>
-#include <string>
 
-#include "selfnorm/runtime/file_error.h"
-#include "selfnorm/runtime/mapped_file.h"
-#include "selfnorm/runtime/scorer.h"
+#include "open_model.h"
 
-using selfnorm::runtime::Family;
-using selfnorm::runtime::Query;
-
-struct selfnorm_model {
-  selfnorm::runtime::MappedFile mapped;
-  selfnorm::runtime::Safetensors file;
-  selfnorm::runtime::ModelLayout layout;
-  selfnorm::runtime::Scorer scorer;
-};
-
+namespace selfnorm::runtime {
 namespace {
-
-thread_local char last_message[512] = "";
-
-__attribute__((format(printf, 2, 3))) selfnorm_status fail(selfnorm_status status, const char* format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  std::vsnprintf(last_message, sizeof last_message, format, arguments);
-  va_end(arguments);
-  return status;
-}
-
-selfnorm_status fail_null() { return fail(SELFNORM_ERROR_ARGUMENT, "a required pointer is null"); }
-
-selfnorm_status open_bytes(selfnorm::runtime::MappedFile mapped, std::span<const std::byte> bytes,
-                           const std::string& name, selfnorm_model** out) {
-  selfnorm::runtime::Safetensors file = selfnorm::runtime::parse_safetensors(bytes, name);
-  const selfnorm::runtime::ModelLayout layout = selfnorm::runtime::read_layout(file, name);
-  *out = new selfnorm_model{std::move(mapped), std::move(file), layout, selfnorm::runtime::Scorer(layout)};
-  return SELFNORM_OK;
-}
-
-template <class Open>
-selfnorm_status guarded(Open open) {
-  try {
-    return open();
-  } catch (const selfnorm::runtime::IoError& error) {
-    return fail(SELFNORM_ERROR_IO, "%s", error.what());
-  } catch (const selfnorm::runtime::FormatError& error) {
-    return fail(SELFNORM_ERROR_FORMAT, "%s", error.what());
-  } catch (const std::exception&) {  // bad_alloc or length_error
-    return fail(SELFNORM_ERROR_MEMORY, "out of memory while opening the model");
-  }
-}
 
 selfnorm_status check_family(const selfnorm_model* model, Family wanted) {
   if (model == nullptr) return fail_null();
@@ -91,10 +41,9 @@ selfnorm_status fail_not_finite(const Query& query) {
   return fail(SELFNORM_ERROR_NOT_FINITE, "the score is not finite: x or the model's weights are too large");
 }
 
-selfnorm_status check_kind(selfnorm_kind kind) {
+selfnorm_status check_kind(int kind) {
   if (kind == SELFNORM_RAW || kind == SELFNORM_EXACT) return SELFNORM_OK;
-  return fail(SELFNORM_ERROR_ARGUMENT, "kind is %d, expected SELFNORM_RAW or SELFNORM_EXACT",
-              static_cast<int>(kind));
+  return fail(SELFNORM_ERROR_ARGUMENT, "kind is %d, expected SELFNORM_RAW or SELFNORM_EXACT", kind);
 }
 
 selfnorm_status check_class(const selfnorm_model* model, uint32_t k) {
@@ -121,7 +70,7 @@ struct ClassList {
   size_t n;
 };
 
-selfnorm_status score(const selfnorm_model* model, const Query& query, ClassList list, selfnorm_kind kind,
+selfnorm_status score(const selfnorm_model* model, const Query& query, ClassList list, int kind,
                       double* out) {
   SELFNORM_TRY(check_family(model, Family::Multiclass));
   SELFNORM_TRY(check_query(model, query));
@@ -144,7 +93,7 @@ struct TopOutput {
   double* log_probs;
 };
 
-selfnorm_status top(const selfnorm_model* model, const Query& query, selfnorm_kind kind, TopOutput out) {
+selfnorm_status top(const selfnorm_model* model, const Query& query, int kind, TopOutput out) {
   SELFNORM_TRY(check_family(model, Family::Multiclass));
   SELFNORM_TRY(check_query(model, query));
   SELFNORM_TRY(check_kind(kind));
@@ -190,88 +139,19 @@ Query sparse(const uint32_t* index, const float* value, size_t nnz) {
   return {{value, nnz}, nnz == 0 ? &kNoIndex : index};
 }
 
-const char* string_at(const selfnorm::runtime::StringTable& strings, uint32_t i, size_t* length) {
-  std::string_view text;
-  const bool found = strings.get(i, text);
-  if (length != nullptr) *length = text.size();
-  return found ? text.data() : nullptr;
-}
-
 }  // namespace
+}  // namespace selfnorm::runtime
+
+using namespace selfnorm::runtime;
 
 extern "C" {
 
-const char* selfnorm_error_message(void) { return last_message; }
-
-selfnorm_status selfnorm_open(const char* path, selfnorm_model** model) {
-  if (path == nullptr || model == nullptr) return fail_null();
-  return guarded([&] {
-    selfnorm::runtime::MappedFile mapped{std::string(path)};
-    const auto bytes = mapped.bytes();
-    return open_bytes(std::move(mapped), bytes, path, model);
-  });
-}
-
-selfnorm_status selfnorm_open_memory(const void* data, size_t size, selfnorm_model** model) {
-  if (data == nullptr || model == nullptr) return fail_null();
-  return guarded([&] {
-    return open_bytes({}, {static_cast<const std::byte*>(data), size}, "model in memory", model);
-  });
-}
-
-void selfnorm_close(selfnorm_model* model) { delete model; }
-
-selfnorm_family selfnorm_model_family(const selfnorm_model* model) {
-  return model->layout.family == Family::Joint ? SELFNORM_JOINT : SELFNORM_MULTICLASS;
-}
-selfnorm_weights selfnorm_model_weights(const selfnorm_model* model) {
-  return static_cast<selfnorm_weights>(model->layout.weights);
-}
-uint32_t selfnorm_classes(const selfnorm_model* model) { return model->layout.classes; }
-uint32_t selfnorm_features(const selfnorm_model* model) { return model->layout.features; }
-double selfnorm_log_normalizer_constant(const selfnorm_model* model) { return model->layout.log_normalizer; }
-
-const char* selfnorm_label(const selfnorm_model* model, uint32_t class_index, size_t* length) {
-  return string_at(model->layout.labels, class_index, length);
-}
-const char* selfnorm_feature_name(const selfnorm_model* model, uint32_t feature, size_t* length) {
-  return string_at(model->layout.feature_names, feature, length);
-}
-const char* selfnorm_word(const selfnorm_model* model, uint32_t feature, size_t* length) {
-  return string_at(model->layout.vocabulary, feature, length);
-}
-
-const char* selfnorm_metadata(const selfnorm_model* model, const char* key, size_t* length) {
-  const auto place =
-      key == nullptr ? model->file.metadata.end() : model->file.metadata.find(std::string_view(key));
-  const bool found = place != model->file.metadata.end();
-  if (length != nullptr) *length = found ? place->second.size() : 0;
-  return found ? place->second.data() : nullptr;
-}
-
-selfnorm_status selfnorm_class_of_label(const selfnorm_model* model, const char* label, size_t length,
-                                        uint32_t* class_index) {
-  if (model == nullptr || (label == nullptr && length > 0) || class_index == nullptr) return fail_null();
-  const std::string_view wanted(label == nullptr ? "" : label, length);
-  const auto& labels = model->layout.labels;
-  std::string_view found;
-  for (uint32_t k = 0; k < labels.size(); ++k) {
-    if (labels.get(k, found) && found == wanted) {
-      *class_index = k;
-      return SELFNORM_OK;
-    }
-  }
-  return fail(SELFNORM_ERROR_CLASS, "no class is labelled \"%.*s\"",
-              static_cast<int>(length < 200 ? length : 200), wanted.data());
-}
-
 selfnorm_status selfnorm_score_dense(const selfnorm_model* model, const float* x, size_t d,
-                                     const uint32_t* classes, size_t n, selfnorm_kind kind, double* out) {
+                                     const uint32_t* classes, size_t n, int kind, double* out) {
   return score(model, {{x, d}}, {classes, n}, kind, out);
 }
 selfnorm_status selfnorm_score_sparse(const selfnorm_model* model, const uint32_t* index, const float* value,
-                                      size_t nnz, const uint32_t* classes, size_t n, selfnorm_kind kind,
-                                      double* out) {
+                                      size_t nnz, const uint32_t* classes, size_t n, int kind, double* out) {
   if (nnz > 0 && index == nullptr) return fail_null();
   return score(model, sparse(index, value, nnz), {classes, n}, kind, out);
 }
@@ -286,13 +166,12 @@ selfnorm_status selfnorm_log_normalizer_sparse(const selfnorm_model* model, cons
   return log_sum(model, sparse(index, value, nnz), out);
 }
 
-selfnorm_status selfnorm_top_dense(const selfnorm_model* model, const float* x, size_t d, size_t n,
-                                   selfnorm_kind kind, uint32_t* classes, double* log_probs) {
+selfnorm_status selfnorm_top_dense(const selfnorm_model* model, const float* x, size_t d, size_t n, int kind,
+                                   uint32_t* classes, double* log_probs) {
   return top(model, {{x, d}}, kind, {n, classes, log_probs});
 }
 selfnorm_status selfnorm_top_sparse(const selfnorm_model* model, const uint32_t* index, const float* value,
-                                    size_t nnz, size_t n, selfnorm_kind kind, uint32_t* classes,
-                                    double* log_probs) {
+                                    size_t nnz, size_t n, int kind, uint32_t* classes, double* log_probs) {
   if (nnz > 0 && index == nullptr) return fail_null();
   return top(model, sparse(index, value, nnz), kind, {n, classes, log_probs});
 }

@@ -1,0 +1,49 @@
+// Any bytes as a model file: the C runtime and the library refuse them or use them, and agree on which.
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "selfnorm.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/model/model_file.h"
+
+namespace {
+
+void score(const selfnorm_model* model) {
+  const uint32_t d = selfnorm_features(model), classes = selfnorm_classes(model);
+  const std::vector<float> x(d, 0.5f);
+  const uint32_t index[] = {d - 1}, list[] = {0, classes / 2};
+  uint32_t best[2];
+  double out[2];
+  size_t length = 0;
+  selfnorm_score_dense(model, x.data(), d, list, 2, SELFNORM_EXACT, out);
+  selfnorm_score_sparse(model, index, x.data(), 1, list, 2, SELFNORM_RAW, out);
+  selfnorm_top_dense(model, x.data(), d, 2, SELFNORM_EXACT, best, out);
+  selfnorm_score_alternative_dense(model, x.data(), d, out);
+  selfnorm_score_error_bound_dense(model, x.data(), d, 0, out);
+  selfnorm_class_of_label(model, "b", 1, best);
+  for (uint32_t i = 0; i < 8; ++i) {
+    selfnorm_label(model, i, &length);
+    selfnorm_feature_name(model, i, &length);
+    selfnorm_word(model, i, &length);
+  }
+  selfnorm_metadata(model, "audit", &length);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  std::vector<uint64_t> memory(size / 8 + 1);
+  if (size > 0) std::memcpy(memory.data(), data, size);
+  selfnorm_model* model = nullptr;
+  const selfnorm_status status = selfnorm_open_memory(memory.data(), size, &model);
+  if (status == SELFNORM_OK) score(model);
+  selfnorm_close(model);
+  try {
+    selfnorm::parse_model(std::as_bytes(std::span(memory)).first(size), "fuzz");
+    if (status != SELFNORM_OK) std::abort();
+  } catch (const selfnorm::Error&) {
+  }
+  return 0;
+}

@@ -1,0 +1,126 @@
+// The part of selfnorm.h that opens models and describes them.
+#include <cstdarg>
+#include <cstdio>
+#include <string>
+
+#include "open_model.h"
+#include "selfnorm/runtime/file_error.h"
+
+namespace {
+thread_local char last_message[512] = "";
+}  // namespace
+
+namespace selfnorm::runtime {
+
+selfnorm_status fail(selfnorm_status status, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(last_message, sizeof last_message, format, arguments);
+  va_end(arguments);
+  return status;
+}
+
+selfnorm_status fail_null() { return fail(SELFNORM_ERROR_ARGUMENT, "a required pointer is null"); }
+
+namespace {
+
+selfnorm_status open_bytes(MappedFile mapped, std::span<const std::byte> bytes, const std::string& name,
+                           selfnorm_model** out) {
+  Safetensors file = parse_safetensors(bytes, name);
+  const ModelLayout layout = read_layout(file, name);
+  *out = new selfnorm_model{std::move(mapped), std::move(file), layout, Scorer(layout)};
+  return SELFNORM_OK;
+}
+
+template <class Open>
+selfnorm_status guarded(Open open) {
+  try {
+    return open();
+  } catch (const IoError& error) {
+    return fail(SELFNORM_ERROR_IO, "%s", error.what());
+  } catch (const FormatError& error) {
+    return fail(SELFNORM_ERROR_FORMAT, "%s", error.what());
+  } catch (const std::exception&) {  // bad_alloc or length_error
+    return fail(SELFNORM_ERROR_MEMORY, "out of memory while opening the model");
+  }
+}
+
+const char* string_at(const StringTable& strings, uint32_t i, size_t* length) {
+  std::string_view text;
+  const bool found = strings.get(i, text);
+  if (length != nullptr) *length = text.size();
+  return found ? text.data() : nullptr;
+}
+
+}  // namespace
+}  // namespace selfnorm::runtime
+
+using namespace selfnorm::runtime;
+
+extern "C" {
+
+const char* selfnorm_error_message(void) { return last_message; }
+
+selfnorm_status selfnorm_open(const char* path, selfnorm_model** model) {
+  if (path == nullptr || model == nullptr) return fail_null();
+  return guarded([&] {
+    MappedFile mapped{std::string(path)};
+    const auto bytes = mapped.bytes();
+    return open_bytes(std::move(mapped), bytes, path, model);
+  });
+}
+
+selfnorm_status selfnorm_open_memory(const void* data, size_t size, selfnorm_model** model) {
+  if (data == nullptr || model == nullptr) return fail_null();
+  return guarded([&] {
+    return open_bytes({}, {static_cast<const std::byte*>(data), size}, "model in memory", model);
+  });
+}
+
+void selfnorm_close(selfnorm_model* model) { delete model; }
+
+selfnorm_family selfnorm_model_family(const selfnorm_model* model) {
+  return model->layout.family == Family::Joint ? SELFNORM_JOINT : SELFNORM_MULTICLASS;
+}
+selfnorm_weights selfnorm_model_weights(const selfnorm_model* model) {
+  return static_cast<selfnorm_weights>(model->layout.weights);
+}
+uint32_t selfnorm_classes(const selfnorm_model* model) { return model->layout.classes; }
+uint32_t selfnorm_features(const selfnorm_model* model) { return model->layout.features; }
+double selfnorm_log_normalizer_constant(const selfnorm_model* model) { return model->layout.log_normalizer; }
+
+const char* selfnorm_label(const selfnorm_model* model, uint32_t class_index, size_t* length) {
+  return string_at(model->layout.labels, class_index, length);
+}
+const char* selfnorm_feature_name(const selfnorm_model* model, uint32_t feature, size_t* length) {
+  return string_at(model->layout.feature_names, feature, length);
+}
+const char* selfnorm_word(const selfnorm_model* model, uint32_t feature, size_t* length) {
+  return string_at(model->layout.vocabulary, feature, length);
+}
+
+const char* selfnorm_metadata(const selfnorm_model* model, const char* key, size_t* length) {
+  const auto place =
+      key == nullptr ? model->file.metadata.end() : model->file.metadata.find(std::string_view(key));
+  const bool found = place != model->file.metadata.end();
+  if (length != nullptr) *length = found ? place->second.size() : 0;
+  return found ? place->second.data() : nullptr;
+}
+
+selfnorm_status selfnorm_class_of_label(const selfnorm_model* model, const char* label, size_t length,
+                                        uint32_t* class_index) {
+  if (model == nullptr || (label == nullptr && length > 0) || class_index == nullptr) return fail_null();
+  const std::string_view wanted(label == nullptr ? "" : label, length);
+  const auto& labels = model->layout.labels;
+  std::string_view found;
+  for (uint32_t k = 0; k < labels.size(); ++k) {
+    if (labels.get(k, found) && found == wanted) {
+      *class_index = k;
+      return SELFNORM_OK;
+    }
+  }
+  return fail(SELFNORM_ERROR_CLASS, "no class is labelled \"%.*s\"",
+              static_cast<int>(length < 200 ? length : 200), wanted.data());
+}
+
+}  // extern "C"

@@ -1,0 +1,59 @@
+// No call after open allocates: operator new is counted, and so are the bytes malloc has handed out.
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "runtime/random_model.h"
+
+static std::atomic<uint64_t> allocations = 0;
+
+void* operator new(size_t size) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  if (void* p = std::malloc(size == 0 ? 1 : size)) return p;
+  throw std::bad_alloc();
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete(void* p, size_t) noexcept { std::free(p); }
+
+namespace selfnorm::test {
+namespace {
+
+TEST(Runtime, NoCallAllocates) {
+  std::mt19937 random(5);
+  for (const WeightKind kind : {WeightKind::Float32, WeightKind::Bfloat16, WeightKind::Int8}) {
+    const OpenModel open(random_model(random, 600, 20, kind));
+    const auto x = normals(random, 20);
+    const uint32_t index[] = {1, 19}, classes[] = {0, 599, 3};
+    uint32_t best[50];
+    double out[50];
+    size_t length = 0;
+    int failures = 0;
+    const uint64_t news = allocations;
+    const size_t bytes = mallinfo2().uordblks;
+    for (const selfnorm_kind exact : {SELFNORM_RAW, SELFNORM_EXACT}) {
+      failures += selfnorm_score_dense(open, x.data(), 20, classes, 3, exact, out);
+      failures += selfnorm_score_sparse(open, index, x.data(), 2, classes, 3, exact, out);
+      failures += selfnorm_top_dense(open, x.data(), 20, 50, exact, best, out);
+      failures += selfnorm_top_sparse(open, index, x.data(), 2, 50, exact, best, out);
+    }
+    failures += selfnorm_log_normalizer_dense(open, x.data(), 20, out);
+    failures += selfnorm_log_normalizer_sparse(open, index, x.data(), 2, out);
+    failures += selfnorm_score_error_bound_dense(open, x.data(), 20, 7, out);
+    failures += selfnorm_class_of_label(open, "class 599", 9, best);
+    failures += selfnorm_label(open, 599, &length) == nullptr;
+    failures += selfnorm_metadata(open, "audit", &length) == nullptr;
+    failures +=
+        selfnorm_score_dense(open, x.data(), 19, classes, 3, SELFNORM_RAW, out) != SELFNORM_ERROR_DIMENSION;
+    const uint64_t news_after = allocations;
+    const size_t bytes_after = mallinfo2().uordblks;
+    EXPECT_EQ(failures, 0);
+    EXPECT_EQ(news_after, news);
+    EXPECT_EQ(bytes_after, bytes);
+  }
+}
+
+}  // namespace
+}  // namespace selfnorm::test

@@ -1,0 +1,80 @@
+#include "selfnorm/runtime/kernels.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/random_model.h"
+#include "selfnorm/model/quantization.h"
+
+namespace selfnorm::runtime {
+namespace {
+
+std::vector<const Kernels*> all_kernels() {
+  const Kernels* found[kMostKernels];
+  const size_t n = supported_kernels(found);
+  return {found, found + n};
+}
+
+constexpr size_t kSizes[] = {1, 2, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 127, 256, 300};
+
+TEST(Kernels, DotsMatchDoubleForEveryInstructionSet) {
+  std::mt19937 random(7);
+  for (const size_t d : kSizes) {
+    const auto w = test::normals(random, 3 * d), x = test::normals(random, d);
+    std::vector<uint16_t> halves;
+    for (const float v : w) halves.push_back(to_bfloat16(v));
+    const Int8Rows bytes = to_int8(w, d);
+    for (const Kernels* kernels : all_kernels()) {
+      float f32[3], bf16[3], i8[3];
+      kernels->dot_f32({w.data(), 3, d, x.data()}, f32);
+      kernels->dot_bf16({halves.data(), 3, d, x.data()}, bf16);
+      kernels->dot_i8({bytes.values.data(), 3, d, x.data()}, i8);
+      for (size_t k = 0; k < 3; ++k) {
+        double a = 0, b = 0, c = 0, size = 1;
+        for (size_t j = 0; j < d; ++j) {
+          a += static_cast<double>(w[k * d + j]) * x[j];
+          b += static_cast<double>(from_bfloat16(halves[k * d + j])) * x[j];
+          c += static_cast<double>(bytes.values[k * d + j]) * x[j];
+          size += std::fabs(w[k * d + j] * x[j]);
+        }
+        EXPECT_NEAR(f32[k], a, 1e-6 * size) << kernels->name << " d=" << d;
+        EXPECT_NEAR(bf16[k], b, 1e-6 * size) << kernels->name << " d=" << d;
+        EXPECT_NEAR(i8[k], c, 1e-4 * size) << kernels->name << " d=" << d;
+      }
+    }
+  }
+}
+
+TEST(Kernels, NonFiniteInputNeverHides) {
+  for (const size_t d : kSizes) {
+    const std::vector<float> w(d, 0.0f);
+    for (const float bad : {INFINITY, -INFINITY, NAN}) {
+      for (size_t j = 0; j < d; ++j) {
+        std::vector<float> x(d, 1.0f);
+        x[j] = bad;
+        for (const Kernels* kernels : all_kernels()) {
+          float out = 0;
+          kernels->dot_f32({w.data(), 1, d, x.data()}, &out);
+          EXPECT_FALSE(std::isfinite(out));
+        }
+      }
+    }
+  }
+}
+
+TEST(Kernels, ExpSumMatchesDouble) {
+  std::mt19937 random(8);
+  for (const size_t n : kSizes) {
+    auto s = test::normals(random, n, 20);
+    s[n / 2] = -1e30f;
+    float largest = s[0];
+    for (const float v : s) largest = std::max(largest, v);
+    double expected = 0;
+    for (const float v : s) expected += std::exp(static_cast<double>(v) - largest);
+    for (const Kernels* kernels : all_kernels()) {
+      EXPECT_NEAR(kernels->exp_sum(s.data(), n, largest) / expected, 1, 1e-6) << kernels->name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace selfnorm::runtime

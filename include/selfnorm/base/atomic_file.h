@@ -1,0 +1,31 @@
+// A file that appears whole or not at all: written beside its target, synced, renamed over it, directory
+// synced.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace selfnorm {
+
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::string path);  // opens PATH.tmp-PID-N in the same directory
+  ~AtomicFile();                          // without commit(), removes it and leaves PATH as it was
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  // Each throws Error with the path and the system's reason (disk full, read-only directory, ...).
+  void write(std::string_view bytes);
+  void commit();
+
+ private:
+  void flush();
+  [[noreturn]] void fail(const char* action) const;
+
+  std::string path_;
+  std::string temporary_;
+  std::string buffer_;
+  int descriptor_ = -1;
+};
+
+}  // namespace selfnorm

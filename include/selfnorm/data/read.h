@@ -1,0 +1,94 @@
+// Files to datasets. Line formats are parsed in parallel blocks and assembled in file order, so neither the
+// result nor the error depends on the number of threads. Every file may be gzip-compressed; "-" is standard
+// input.
+//
+//   svmlight  `label [qid:N] index:value ... # comment`, indices from 1, strictly increasing. With `qid:` the
+//   rows of one
+//             contiguous qid are alternatives and a target > 0 marks the one chosen (a joint dataset).
+//   csv, tsv  RFC 4180 fields; every column but the target and the weight is a number.
+//   npy, npz  NumPy arrays: features n x d, labels n (npz names: X x data features; y label labels target
+//   targets), or a
+//             SciPy CSR matrix (indices, indptr, data, shape).
+//   text      label<TAB>text
+//   idx       the format of MNIST; `...images-idx3-ubyte` finds its `...labels-idx1-ubyte` by itself.
+//
+// Labels are strings, kept as written; "+7" and "7" are the same class, spelled as first seen. When all
+// labels are integers they are sorted as numbers, otherwise bytewise.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "selfnorm/data/dataset.h"
+#include "selfnorm/data/text_encoder.h"
+
+namespace selfnorm {
+
+enum class Format { automatic, svmlight, csv, tsv, npy, npz, text, idx };
+
+std::string_view format_name(Format format);
+Format format_from_name(std::string_view name);  // throws Error naming the formats there are
+
+enum class Header { automatic, yes, no };  // automatic: a first row without any number is a header
+
+// What a trained model knows of its data. Labels become the model's indices; a label or a feature the model
+// does not have is an error at its line. Named columns are matched by name.
+struct Schema {
+  std::vector<std::string> labels;
+  uint32_t feature_count = 0;
+  std::vector<std::string> feature_names;
+  std::optional<TextEncoder> text;
+};
+
+struct ReadOptions {
+  Format format = Format::automatic;  // automatic: by magic bytes, then extension, then content
+
+  // Tables: the target column, by name or zero-based index. Empty: the column that the schema does not name;
+  // else the one named label, target, class or y; else the only column without numbers; else, without a
+  // header, the first.
+  std::string target;
+  Header header = Header::automatic;
+  std::string weight_column;  // by name or zero-based index; values >= 0
+
+  std::string labels_path;     // npy and idx: the file with the labels
+  bool require_labels = true;  // false: rows without a label, or with one the schema lacks, get kNoTarget
+  uint64_t skip_bad =
+      0;  // rows that may be bad; they are left out and reported (a bad alternative: its whole group)
+  const Schema* schema = nullptr;
+  TextOptions text;  // when the schema has no encoder
+  int threads = 0;   // 0: all
+
+  uint32_t block_bytes = 1u << 20;  // unit of parallel parsing; the result does not depend on it
+
+  void validate() const;  // throws Error
+};
+
+struct BadRow {
+  uint64_t line = 0;  // of the file, from 1; npy, npz, idx: row, from 1
+  std::string message;
+};
+
+struct ReadReport {
+  Format format = Format::automatic;
+  uint64_t rows = 0;
+  uint64_t bytes = 0;  // after decompression
+  std::vector<BadRow> bad;
+};
+
+struct ReadResult {
+  Dataset data;
+  std::optional<TextEncoder> text;  // text format: what encoded it, fitted here or taken from the schema
+  ReadReport report;
+};
+
+// Throws DataError (file:line: what was found, what was expected) or Error.
+ReadResult read_dataset(const std::string& path, const ReadOptions& options = {});
+
+// The same from bytes; `name` stands for the path in messages and in the choice of format.
+ReadResult read_dataset_from_memory(const std::string& name, std::string_view bytes,
+                                    const ReadOptions& options = {});
+
+}  // namespace selfnorm

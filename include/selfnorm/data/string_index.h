@@ -1,0 +1,37 @@
+// Strings numbered 0, 1, 2, ... in the order of their first appearance: labels, column names, vocabularies.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace selfnorm {
+
+// FNV-1a over the bytes, then the 64-bit finaliser of MurmurHash3. Stable: hashed text features in model
+// files rely on it.
+uint64_t hash_bytes(std::string_view bytes);
+
+class StringIndex {
+ public:
+  StringIndex() = default;
+  explicit StringIndex(
+      const std::vector<std::string>& strings);  // numbers follow the list; strings must differ
+
+  uint32_t add(std::string_view string);  // the number of the string, new or old
+  std::optional<uint32_t> find(std::string_view string) const;
+  uint32_t size() const { return static_cast<uint32_t>(end_.size()); }
+  std::string_view operator[](uint32_t number) const;
+  std::vector<std::string> strings() const;
+
+ private:
+  uint64_t slot_of(std::string_view string) const;
+  void grow();
+
+  std::string bytes_;           // every string, one after the other
+  std::vector<uint64_t> end_;   // number -> end in bytes_
+  std::vector<uint32_t> slot_;  // open addressing with linear probing, a power of two, at most half full
+};
+
+}  // namespace selfnorm

@@ -1,0 +1,56 @@
+// Text to features: bags of words and word n-grams.
+//
+// A word is a maximal run of ASCII letters, digits, '_' and bytes >= 0x80 (so UTF-8 words stay whole, and
+// invalid UTF-8 is just bytes); an n-gram is n successive words joined by single spaces. With `lowercase`,
+// A-Z become a-z.
+//   count_j = occurrences of n-gram j in the text
+//   idf_j   = 1 + log((1 + n) / (1 + df_j)),  n training texts, df_j of them containing j
+//   x_j     = count_j                         without tf_idf
+//   x_j     = count_j idf_j / |(count idf)|_2 with tf_idf
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "selfnorm/data/string_index.h"
+
+namespace selfnorm {
+
+struct TextOptions {
+  uint32_t ngrams = 2;          // longest n-gram, 1 .. 8
+  uint64_t min_count = 1;       // keep n-grams in at least this many texts; >= 1; vocabulary only
+  uint32_t max_vocabulary = 0;  // keep at most this many, the most frequent first; 0: all
+  uint32_t hash_buckets = 0;    // feature = hash_bytes(n-gram) mod hash_buckets; 0: a vocabulary instead
+  bool tf_idf = true;
+  bool lowercase = true;
+
+  void validate() const;  // throws Error
+};
+
+struct SparseRow {
+  std::vector<uint32_t> column;  // strictly increasing
+  std::vector<float> value;
+};
+
+// A value: options, vocabulary (empty with hashing) and idf (one per feature; empty without tf_idf) say all
+// about it, and a model file stores the three.
+class TextEncoder {
+ public:
+  TextEncoder(TextOptions options, std::vector<std::string> vocabulary, std::vector<float> idf);
+
+  SparseRow encode(std::string_view text) const;  // n-grams outside the vocabulary are ignored
+  uint32_t features() const;
+  const TextOptions& options() const { return options_; }
+  const std::vector<std::string>& vocabulary() const { return vocabulary_; }
+  const std::vector<float>& idf() const { return idf_; }
+
+ private:
+  TextOptions options_;
+  std::vector<std::string> vocabulary_;
+  std::vector<float> idf_;
+  StringIndex index_;
+};
+
+}  // namespace selfnorm

@@ -1,0 +1,75 @@
+#include "selfnorm/base/atomic_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "selfnorm/base/error.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr size_t kBufferBytes = 1u << 20;
+std::atomic<uint64_t> serial{0};
+
+}  // namespace
+
+AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
+  struct stat status {};
+  if (path_.empty()) throw Error("cannot write a file without a name");
+  if (stat(path_.c_str(), &status) == 0 && S_ISDIR(status.st_mode))
+    throw Error(fmt::format("cannot write {}: it is a directory", path_));
+  temporary_ = fmt::format("{}.tmp-{}-{}", path_, getpid(), serial++);
+  descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) fail("create");
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ < 0) return;
+  close(descriptor_);
+  unlink(temporary_.c_str());
+}
+
+void AtomicFile::write(std::string_view bytes) {
+  buffer_.append(bytes);
+  if (buffer_.size() >= kBufferBytes) flush();
+}
+
+void AtomicFile::flush() {
+  for (size_t done = 0; done < buffer_.size();) {
+    ssize_t n = ::write(descriptor_, buffer_.data() + done, buffer_.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail("write");
+    done += static_cast<size_t>(n);
+  }
+  buffer_.clear();
+}
+
+void AtomicFile::commit() {
+  SELFNORM_CHECK(descriptor_ >= 0);
+  flush();
+  if (fsync(descriptor_) != 0) fail("sync");
+  if (rename(temporary_.c_str(), path_.c_str()) != 0) fail("rename");
+  close(std::exchange(descriptor_, -1));
+  std::string directory = std::filesystem::path(path_).parent_path().string();
+  int folder = open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return;  // a directory may be writable and yet unreadable; the file is in place
+  int synced = fsync(folder);
+  int reason = errno;
+  close(folder);
+  errno = reason;
+  if (synced != 0 && reason != EINVAL) fail("sync the directory of");
+}
+
+void AtomicFile::fail(const char* action) const {
+  throw Error(fmt::format("cannot {} {}: {}", action, path_, std::strerror(errno)));
+}
+
+}  // namespace selfnorm

@@ -1,0 +1,49 @@
+#include "block.h"
+
+#include <fmt/format.h>
+
+#include "selfnorm/base/error.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr size_t kLongestRecord = size_t{256} << 20;
+
+}  // namespace
+
+bool BlockReader::next(Block& block) {
+  if (ended_) return false;
+  block = Block{};
+  try {
+    fill(block);
+  } catch (...) {
+    block.failure = std::current_exception();
+    ended_ = true;
+  }
+  return block.size > 0 || block.failure;
+}
+
+void BlockReader::fill(Block& block) {
+  for (size_t capacity = carry_.size() + block_bytes_;; capacity *= 2) {
+    block.bytes = std::make_unique_for_overwrite<char[]>(capacity + 1);
+    size_t have = carry_.copy(block.bytes.get(), carry_.size());
+    block.size = have + read_fully(input_, block.bytes.get() + have, capacity - have);
+    if (block.size < capacity) {
+      ended_ = true;
+      if (block.size > 0 && block.bytes[block.size - 1] != '\n') block.bytes[block.size++] = '\n';
+      return;
+    }
+    size_t whole = whole_records(block.text(), rule_);
+    carry_.assign(block.text().substr(whole));
+    if (whole > 0) {
+      block.size = whole;
+      return;
+    }
+    if (capacity > kLongestRecord)
+      throw DataError(
+          input_.name(), 0,
+          fmt::format("a record is longer than {} MiB: is this a text file?", kLongestRecord >> 20));
+  }
+}
+
+}  // namespace selfnorm

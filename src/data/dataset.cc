@@ -1,0 +1,51 @@
+#include "selfnorm/data/dataset.h"
+
+#include "selfnorm/base/error.h"
+
+namespace selfnorm {
+namespace {
+
+void append_row(const Features& from, uint64_t row, Features& to) {
+  if (from.is_sparse) {
+    const SparseMatrix& m = from.sparse;
+    auto range = [&](const auto& v) {
+      return std::pair(v.begin() + static_cast<ptrdiff_t>(m.begin[row]),
+                       v.begin() + static_cast<ptrdiff_t>(m.begin[row + 1]));
+    };
+    auto [column, column_end] = range(m.column);
+    auto [value, value_end] = range(m.value);
+    to.sparse.column.insert(to.sparse.column.end(), column, column_end);
+    to.sparse.value.insert(to.sparse.value.end(), value, value_end);
+    to.sparse.begin.push_back(to.sparse.column.size());
+  } else {
+    auto values = from.dense.row(row);
+    to.dense.values.insert(to.dense.values.end(), values.begin(), values.end());
+    ++to.dense.rows;
+  }
+}
+
+}  // namespace
+
+Dataset subset(const Dataset& data, std::span<const uint64_t> examples) {
+  Dataset out;
+  out.labels = data.labels;
+  out.feature_names = data.feature_names;
+  out.features.is_sparse = data.features.is_sparse;
+  out.features.sparse.columns = data.features.sparse.columns;
+  out.features.dense.columns = data.features.dense.columns;
+  if (data.is_joint()) out.group_begin.push_back(0);
+  if (!data.features.is_sparse && !data.is_joint())
+    out.features.dense.values.reserve(examples.size() * data.features.dense.columns);
+  for (uint64_t e : examples) {
+    SELFNORM_CHECK(e < data.examples());
+    uint64_t begin = data.is_joint() ? data.group_begin[e] : e;
+    uint64_t end = data.is_joint() ? data.group_begin[e + 1] : e + 1;
+    for (uint64_t row = begin; row < end; ++row) append_row(data.features, row, out.features);
+    if (data.is_joint()) out.group_begin.push_back(out.features.rows());
+    out.target.push_back(data.target[e]);
+    if (!data.weight.empty()) out.weight.push_back(data.weight[e]);
+  }
+  return out;
+}
+
+}  // namespace selfnorm

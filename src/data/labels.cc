@@ -1,0 +1,87 @@
+#include "labels.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+
+#include "quote.h"
+#include "selfnorm/base/error.h"
+
+namespace selfnorm {
+namespace {
+
+std::optional<int64_t> integer(std::string_view label) {
+  label = label_key(label);
+  int64_t value = 0;
+  auto [end, code] = std::from_chars(label.data(), label.data() + label.size(), value);
+  bool whole = code == std::errc() && end == label.data() + label.size();
+  return whole ? std::optional(value) : std::nullopt;
+}
+
+}  // namespace
+
+std::string_view label_key(std::string_view label) {
+  bool plus = label.size() > 1 && label[0] == '+' && label[1] >= '0' && label[1] <= '9';
+  return plus ? label.substr(1) : label;
+}
+
+uint32_t LabelTable::add(std::string_view label) {
+  uint32_t number = keys_.add(label_key(label));
+  if (number == spellings_.size()) spellings_.emplace_back(label);
+  return number;
+}
+
+KnownLabels::KnownLabels(std::span<const std::string> labels) {
+  for (const std::string& label : labels) keys_.add(label_key(label));
+  if (keys_.size() != labels.size()) throw Error("the model names the same label twice");
+  if (!labels.empty()) example_ = labels[0];
+}
+
+std::string KnownLabels::unseen(std::string_view label) const {
+  return fmt::format(
+      "found label {}, which was not seen in training; expected one of the model's {} labels, such as {}",
+      quoted(label), keys_.size(), quoted(example_));
+}
+
+LabelRule::LabelRule(const ReadOptions& options) : require_(options.require_labels) {
+  if (options.schema) known_.emplace(options.schema->labels);
+}
+
+std::string LabelRule::number(std::string_view label, LabelTable& table, uint32_t& target) const {
+  target = Dataset::kNoTarget;
+  if (label.empty()) return require_ ? "found an empty label" : "";
+  if (!known_) {
+    target = table.add(label);
+    return {};
+  }
+  auto found = known_->find(label);
+  target = found.value_or(Dataset::kNoTarget);
+  return found || !require_ ? "" : known_->unseen(label);
+}
+
+std::vector<uint32_t> sort_labels(std::vector<std::string>& labels) {
+  std::vector<int64_t> numbers;
+  for (const std::string& label : labels) {
+    auto number = integer(label);
+    if (!number) break;
+    numbers.push_back(*number);
+  }
+  bool numeric = numbers.size() == labels.size();
+  std::vector<uint32_t> order(labels.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return numeric && numbers[a] != numbers[b] ? numbers[a] < numbers[b] : labels[a] < labels[b];
+  });
+  std::vector<std::string> sorted(labels.size());
+  std::vector<uint32_t> rank(labels.size());
+  for (uint32_t i = 0; i < order.size(); ++i) {
+    rank[order[i]] = i;
+    sorted[i] = std::move(labels[order[i]]);
+  }
+  labels = std::move(sorted);
+  return rank;
+}
+
+}  // namespace selfnorm

@@ -1,0 +1,44 @@
+#include "number.h"
+
+#include <fast_float/fast_float.h>
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "quote.h"
+
+namespace selfnorm {
+namespace {
+
+std::string_view without_plus(std::string_view token) {
+  bool plus = token.size() > 1 && token[0] == '+' && token[1] != '-';
+  return plus ? token.substr(1) : token;
+}
+
+}  // namespace
+
+const char* parse_float_slowly(const char* begin, const char* end, float& value) {
+  std::string_view token = without_plus({begin, static_cast<size_t>(end - begin)});
+  auto [stop, code] = fast_float::from_chars(token.data(), token.data() + token.size(), value);
+  return code == std::errc() && std::isfinite(value) ? stop : nullptr;
+}
+
+bool is_number(std::string_view token) {
+  token = without_plus(token);
+  double value = 0;
+  auto [stop, code] = fast_float::from_chars(token.data(), token.data() + token.size(), value);
+  return code == std::errc() && stop == token.data() + token.size();
+}
+
+std::string number_error(std::string_view token) {
+  if (token.empty()) return "found an empty value, expected a number";
+  std::string_view rest = without_plus(token);
+  double value = 0;
+  auto [stop, code] = fast_float::from_chars(rest.data(), rest.data() + rest.size(), value);
+  bool number = code == std::errc() && stop == rest.data() + rest.size();
+  if (number && rest.find_first_of("0123456789") != std::string_view::npos)
+    return fmt::format("found {}, too large for a 32-bit float (at most 3.4e38)", quoted(token));
+  return fmt::format("found {}, expected a finite number", quoted(token));
+}
+
+}  // namespace selfnorm

@@ -1,0 +1,70 @@
+// What one block of a line format becomes, and how parts become a dataset.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bad_rows.h"
+#include "groups.h"
+#include "labels.h"
+#include "selfnorm/data/dataset.h"
+#include "selfnorm/data/read.h"
+#include "source.h"
+
+namespace selfnorm {
+
+struct Part {
+  struct Bad {
+    uint64_t line;  // within the block, from 0
+    uint64_t row;   // good rows of the part before it
+    std::string message;
+    std::optional<uint64_t> group;  // its qid, when that could be read
+  };
+
+  uint64_t lines = 0;
+  uint64_t bytes = 0;
+  std::vector<Bad> bad;
+  std::vector<uint64_t> row_end;  // sparse: ends into column and value
+  std::vector<uint32_t> column;
+  std::vector<float> value;
+  uint32_t columns = 0;          // 1 + the largest column
+  std::vector<uint32_t> target;  // number in `labels` or of the schema; joint: 1 chosen, 0 not
+  LabelTable labels;
+  std::vector<float> weight;
+  std::vector<uint64_t> line;   // of each row within the block; joint data only
+  std::vector<uint64_t> group;  // qid of each row; joint data only
+
+  uint64_t rows() const { return target.size(); }
+};
+
+class Assembly {
+ public:
+  Assembly(const Input& input, const ReadOptions& options, uint64_t first_line);
+
+  void append(Part&& part);
+  ReadResult finish(Format format);  // throws DataError when there are no rows
+
+  // Before the first part: dense rows of that many columns; groups instead of classes.
+  void expect_dense(uint32_t columns, std::vector<std::string> names);
+  void expect_groups() { groups_.emplace(bad_, options_.require_labels); }
+
+ private:
+  void append_features(Part& part);
+  void append_targets(Part& part);
+  void append_groups(Part& part);
+
+  const Input& input_;
+  const ReadOptions& options_;
+  BadRows bad_;
+  std::optional<Groups> groups_;
+  uint64_t line_;  // of the file, at the start of the next part
+  Features features_;
+  LabelTable labels_;
+  std::vector<uint32_t> target_;
+  std::vector<float> weight_;
+  std::vector<std::string> names_;
+  std::optional<uint64_t> bytes_;  // of the whole file, when known
+};
+
+}  // namespace selfnorm

@@ -1,0 +1,85 @@
+#include "selfnorm/data/read.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+#include "matrix.h"
+#include "selfnorm/base/error.h"
+#include "sniff.h"
+#include "source.h"
+#include "svmlight.h"
+#include "table.h"
+#include "text.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr std::array<std::string_view, 8> kNames = {"auto", "svmlight", "csv",  "tsv",
+                                                    "npy",  "npz",      "text", "idx"};
+
+void skip_byte_order_mark(Input& input) {
+  char mark[3];
+  if (input.peek(3) == "\xEF\xBB\xBF") read_fully(input, mark, 3);
+}
+
+ReadResult read(Input& input, const ReadOptions& options) {
+  options.validate();
+  skip_byte_order_mark(input);
+  Format format = options.format == Format::automatic ? detect_format(input, options) : options.format;
+  ReadResult result;
+  switch (format) {
+    case Format::csv:
+    case Format::tsv:
+      result = read_table(input, format, options);
+      break;
+    case Format::npy:
+      result = read_npy(input, options);
+      break;
+    case Format::npz:
+      result = read_npz(input, options);
+      break;
+    case Format::text:
+      result = read_text(input, options);
+      break;
+    case Format::idx:
+      result = read_idx(input, options);
+      break;
+    case Format::automatic:
+    case Format::svmlight:
+      result = read_svmlight(input, options);
+      break;
+  }
+  result.report.format = format;
+  return result;
+}
+
+}  // namespace
+
+std::string_view format_name(Format format) { return kNames[static_cast<size_t>(format)]; }
+
+Format format_from_name(std::string_view name) {
+  for (size_t i = 0; i < kNames.size(); ++i)
+    if (kNames[i] == name) return static_cast<Format>(i);
+  throw Error(fmt::format("unknown data format '{}'; expected one of {}", name, fmt::join(kNames, ", ")));
+}
+
+void ReadOptions::validate() const {
+  text.validate();
+  if (threads < 0) throw Error(fmt::format("{} threads: expected 0 (all) or more", threads));
+  if (block_bytes == 0) throw Error("blocks of 0 bytes: expected at least 1");
+}
+
+ReadResult read_dataset(const std::string& path, const ReadOptions& options) {
+  auto input = Input::open(path);
+  return read(*input, options);
+}
+
+ReadResult read_dataset_from_memory(const std::string& name, std::string_view bytes,
+                                    const ReadOptions& options) {
+  auto input = Input::memory(name, bytes);
+  return read(*input, options);
+}
+
+}  // namespace selfnorm

@@ -1,0 +1,15 @@
+// Which format a file has: by magic bytes, then extension, then content.
+#pragma once
+
+#include "selfnorm/data/read.h"
+#include "source.h"
+
+namespace selfnorm {
+
+Format detect_format(Input& input, const ReadOptions& options);  // throws DataError when nothing fits
+
+// Bytes of the header line of a text file, or 0. Automatic: label<TAB>text (or target, class, y), in any
+// case.
+uint64_t text_header(Input& input, Header header);
+
+}  // namespace selfnorm

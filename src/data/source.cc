@@ -1,0 +1,170 @@
+#include "source.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "inflate.h"
+#include "selfnorm/base/error.h"
+
+namespace selfnorm {
+namespace {
+
+[[noreturn]] void fail(const std::string& name) {
+  throw Error(fmt::format("cannot read {}: {}", name, std::strerror(errno)));
+}
+
+class Descriptor {
+ public:
+  Descriptor(std::string name, int number) : name_(std::move(name)), number_(number) {}
+  ~Descriptor() {
+    if (number_ > 0) close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  template <class Call>
+  size_t read(Call call) {
+    for (;;) {
+      ssize_t n = call(number_);
+      if (n >= 0) return static_cast<size_t>(n);
+      if (errno != EINTR) fail(name_);
+    }
+  }
+
+ private:
+  std::string name_;
+  int number_;
+};
+
+class FileStorage : public Storage {
+ public:
+  FileStorage(const std::string& name, int number, uint64_t size) : file_(name, number), size_(size) {}
+  uint64_t size() const override { return size_; }
+  size_t read_at(uint64_t offset, char* to, size_t n) override {
+    return file_.read([&](int number) { return pread(number, to, n, static_cast<off_t>(offset)); });
+  }
+
+ private:
+  Descriptor file_;
+  uint64_t size_;
+};
+
+class MemoryStorage : public Storage {
+ public:
+  explicit MemoryStorage(std::string_view bytes) : bytes_(bytes) {}
+  uint64_t size() const override { return bytes_.size(); }
+  size_t read_at(uint64_t offset, char* to, size_t n) override {
+    return offset < bytes_.size() ? bytes_.copy(to, n, offset) : 0;
+  }
+
+ private:
+  std::string_view bytes_;
+};
+
+class StorageSource : public ByteSource {
+ public:
+  StorageSource(std::shared_ptr<Storage> storage, uint64_t offset, uint64_t size)
+      : storage_(std::move(storage)), offset_(offset), left_(size) {}
+  size_t read(char* to, size_t n) override {
+    n = storage_->read_at(offset_, to, static_cast<size_t>(std::min<uint64_t>(n, left_)));
+    offset_ += n;
+    left_ -= n;
+    return n;
+  }
+  std::optional<uint64_t> remaining() const override { return left_; }
+
+ private:
+  std::shared_ptr<Storage> storage_;
+  uint64_t offset_;
+  uint64_t left_;
+};
+
+class PipeSource : public ByteSource {
+ public:
+  PipeSource(const std::string& name, int number) : file_(name, number) {}
+  size_t read(char* to, size_t n) override {
+    return file_.read([&](int number) { return ::read(number, to, n); });
+  }
+
+ private:
+  Descriptor file_;
+};
+
+}  // namespace
+
+size_t read_fully(ByteSource& source, char* to, size_t n) {
+  size_t done = 0;
+  while (done < n) {
+    size_t got = source.read(to + done, n - done);
+    if (got == 0) break;
+    done += got;
+  }
+  return done;
+}
+
+std::unique_ptr<ByteSource> storage_source(std::shared_ptr<Storage> storage, uint64_t offset, uint64_t size) {
+  return std::make_unique<StorageSource>(std::move(storage), offset, size);
+}
+
+std::unique_ptr<Input> Input::open(const std::string& path) {
+  bool standard = path == "-";
+  std::string name = standard ? "standard input" : path;
+  int number = standard ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (number < 0) fail(name);
+  struct stat status {};
+  if (fstat(number, &status) != 0) fail(name);
+  if (S_ISDIR(status.st_mode)) {
+    close(number);
+    throw Error(fmt::format("cannot read {}: it is a directory, expected a data file", name));
+  }
+  if (standard || !S_ISREG(status.st_mode))
+    return std::unique_ptr<Input>(new Input(name, std::make_unique<PipeSource>(name, number), nullptr));
+  auto storage = std::make_shared<FileStorage>(name, number, static_cast<uint64_t>(status.st_size));
+  return std::unique_ptr<Input>(new Input(name, storage_source(storage, 0, storage->size()), storage));
+}
+
+std::unique_ptr<Input> Input::memory(const std::string& name, std::string_view bytes) {
+  auto storage = std::make_shared<MemoryStorage>(bytes);
+  return std::unique_ptr<Input>(new Input(name, storage_source(storage, 0, bytes.size()), storage));
+}
+
+Input::Input(std::string name, std::unique_ptr<ByteSource> raw, std::shared_ptr<Storage> storage)
+    : name_(std::move(name)), source_(std::move(raw)), storage_(std::move(storage)) {
+  if (peek(2) != "\x1f\x8b") return;
+  storage_.reset();
+  source_ = gzip_source(name_, std::move(ahead_), std::move(source_));
+  ahead_.clear();
+}
+
+std::string_view Input::peek(size_t n) {
+  ahead_.erase(0, taken_);
+  taken_ = 0;
+  size_t have = ahead_.size();
+  if (have < n) {
+    ahead_.resize(n);
+    ahead_.resize(have + read_fully(*source_, ahead_.data() + have, n - have));
+  }
+  return std::string_view(ahead_).substr(0, n);
+}
+
+size_t Input::read(char* to, size_t n) {
+  size_t got = ahead_.copy(to, n, taken_);
+  taken_ += got;
+  if (got == 0 && n > 0) got = source_->read(to, n);
+  bytes_read_ += got;
+  return got;
+}
+
+std::optional<uint64_t> Input::remaining() const {
+  auto rest = source_->remaining();
+  if (rest) *rest += ahead_.size() - taken_;
+  return rest;
+}
+
+}  // namespace selfnorm

@@ -1,0 +1,31 @@
+// Which column of a table is what.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "records.h"
+#include "selfnorm/data/read.h"
+#include "source.h"
+
+namespace selfnorm {
+
+struct TableLayout {
+  static constexpr uint32_t kTarget = 0xFFFFFFFFu;
+  static constexpr uint32_t kWeight = 0xFFFFFFFEu;
+
+  RecordRule rule;
+  std::vector<uint32_t> role;  // file column -> kTarget, kWeight or feature number
+  uint32_t features = 0;
+  bool has_target = false;
+  bool has_weight = false;
+  std::vector<std::string> names;  // feature number -> name; empty without a header
+  uint64_t header_bytes = 0;       // to skip at the start of the input
+  uint64_t first_line = 1;         // of the data
+};
+
+// Looks ahead in the input, takes nothing. Throws DataError.
+TableLayout table_layout(Input& input, char separator, const ReadOptions& options);
+
+}  // namespace selfnorm

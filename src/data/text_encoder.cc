@@ -1,0 +1,77 @@
+#include "selfnorm/data/text_encoder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "grams.h"
+#include "selfnorm/base/error.h"
+
+namespace selfnorm {
+
+void TextOptions::validate() const {
+  if (ngrams < 1 || ngrams > 8)
+    throw Error(fmt::format("n-grams of up to {} words: expected 1 to 8", ngrams));
+  if (min_count < 1) throw Error("a minimum count of 0: expected at least 1");
+  if (hash_buckets == 0xFFFFFFFFu) throw Error("too many hash buckets: expected at most 2^32 - 2");
+  if (hash_buckets > 0 && (max_vocabulary > 0 || min_count > 1))
+    throw Error("hash buckets and limits on the vocabulary exclude each other");
+}
+
+TextEncoder::TextEncoder(TextOptions options, std::vector<std::string> vocabulary, std::vector<float> idf)
+    : options_(options), vocabulary_(std::move(vocabulary)), idf_(std::move(idf)) {
+  options_.validate();
+  if (options_.hash_buckets > 0 && !vocabulary_.empty())
+    throw Error("a text encoder that hashes has no vocabulary");
+  for (const std::string& gram : vocabulary_)
+    if (index_.add(gram) + 1 != index_.size() || index_.size() > vocabulary_.size())
+      throw Error(fmt::format("the vocabulary names '{}' twice", gram));
+  if (idf_.size() != (options_.tf_idf ? features() : 0))
+    throw Error(fmt::format("a text encoder with {} idf values for {} features", idf_.size(), features()));
+  for (float value : idf_)
+    if (!std::isfinite(value) || value < 0)
+      throw Error("an idf value that is not a finite number of at least 0");
+}
+
+uint32_t TextEncoder::features() const {
+  return options_.hash_buckets > 0 ? options_.hash_buckets : static_cast<uint32_t>(vocabulary_.size());
+}
+
+SparseRow TextEncoder::encode(std::string_view text) const {
+  std::vector<uint32_t> columns;
+  for_each_gram(text, options_, [&](std::string_view gram) {
+    auto column = options_.hash_buckets > 0 ? std::optional(hash_bucket(gram, options_)) : index_.find(gram);
+    if (column) columns.push_back(*column);
+  });
+  SparseRow row = count_columns(columns);
+  if (options_.tf_idf) weigh(row.column, row.value, idf_);
+  return row;
+}
+
+SparseRow count_columns(std::vector<uint32_t>& columns) {
+  std::sort(columns.begin(), columns.end());
+  SparseRow row;
+  for (uint32_t column : columns) {
+    if (row.column.empty() || row.column.back() != column) {
+      row.column.push_back(column);
+      row.value.push_back(0);
+    }
+    row.value.back() += 1;
+  }
+  return row;
+}
+
+void weigh(std::span<const uint32_t> column, std::span<float> value, std::span<const float> idf) {
+  double square = 0;
+  for (size_t i = 0; i < column.size(); ++i) {
+    double x = double{value[i]} * double{idf[column[i]]};
+    square += x * x;
+  }
+  double scale = square > 0 ? 1 / std::sqrt(square) : 0;
+  for (size_t i = 0; i < column.size(); ++i)
+    value[i] = static_cast<float>(double{value[i]} * double{idf[column[i]]} * scale);
+}
+
+}  // namespace selfnorm

@@ -1,0 +1,150 @@
+#include "zip.h"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <algorithm>
+
+#include "inflate.h"
+#include "quote.h"
+#include "selfnorm/base/error.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr std::string_view kEnd = "PK\5\6", kEnd64 = "PK\6\6", kLocator64 = "PK\6\7", kDirectory = "PK\1\2",
+                           kLocal = "PK\3\4";
+constexpr uint64_t kEndSize = 22, kLocator64Size = 20, kEnd64Size = 56, kDirectorySize = 46, kLocalSize = 30;
+constexpr uint64_t kLargestDirectory = uint64_t{1} << 24;
+
+uint64_t little(std::string_view bytes, size_t offset, size_t width) {
+  uint64_t value = 0;
+  for (size_t i = 0; i < width; ++i)
+    value |= uint64_t{static_cast<unsigned char>(bytes[offset + i])} << (8 * i);
+  return value;
+}
+
+// Extra field 1: the 64-bit values of those among (size, compressed size, offset) that read 0xFFFFFFFF.
+bool read_zip64(std::string_view extra, ZipMember& member) {
+  constexpr uint64_t kElsewhere = 0xFFFFFFFFu;
+  uint64_t* wanted[] = {&member.size, &member.compressed_size, &member.offset};
+  bool missing =
+      std::any_of(std::begin(wanted), std::end(wanted), [](auto* field) { return *field == kElsewhere; });
+  while (missing && extra.size() >= 4) {
+    uint64_t id = little(extra, 0, 2), size = little(extra, 2, 2);
+    if (size > extra.size() - 4) return false;
+    std::string_view body = extra.substr(4, size);
+    for (auto* field : wanted)
+      if (id == 1 && *field == kElsewhere) {
+        if (body.size() < 8) return false;
+        *field = little(body, 0, 8);
+        body.remove_prefix(8);
+      }
+    if (id == 1) return true;
+    extra.remove_prefix(4 + size);
+  }
+  return !missing;
+}
+
+class CheckedSource : public ByteSource {
+ public:
+  CheckedSource(std::string name, std::unique_ptr<ByteSource> inner, const ZipMember& member)
+      : name_(std::move(name)), inner_(std::move(inner)), left_(member.size), expected_(member.checksum) {}
+
+  size_t read(char* to, size_t n) override {
+    size_t got = inner_->read(to, n);
+    if (got > left_ || (got == 0 && n > 0 && left_ > 0))
+      throw DataError(name_, 0, "its size differs from the one in the directory of the archive");
+    left_ -= got;
+    actual_ = crc32_z(actual_, reinterpret_cast<const Bytef*>(to), got);
+    if (got == 0 && n > 0 && actual_ != expected_)
+      throw DataError(name_, 0, "its CRC-32 is wrong: the archive is damaged");
+    return got;
+  }
+  std::optional<uint64_t> remaining() const override { return inner_->remaining(); }
+
+ private:
+  std::string name_;
+  std::unique_ptr<ByteSource> inner_;
+  uint64_t left_;
+  uint64_t expected_;
+  uLong actual_ = 0;
+};
+
+}  // namespace
+
+ZipArchive::ZipArchive(std::string name, std::shared_ptr<Storage> storage)
+    : name_(std::move(name)), storage_(std::move(storage)) {
+  uint64_t size = storage_->size();
+  uint64_t tail_size = std::min<uint64_t>(size, kEndSize + 0xFFFF);
+  std::string tail = bytes_at(size - tail_size, tail_size);
+  size_t at = tail.rfind(kEnd);
+  if (at == std::string::npos || tail.size() - at < kEndSize)
+    fail("found no end of a zip archive: the file is truncated");
+  uint64_t end = size - tail_size + at;
+  uint64_t count = little(tail, at + 10, 2), bytes = little(tail, at + 12, 4),
+           offset = little(tail, at + 16, 4);
+  if (end >= kLocator64Size) {
+    std::string locator = bytes_at(end - kLocator64Size, kLocator64Size);
+    if (locator.starts_with(kLocator64)) {
+      std::string end64 = bytes_at(little(locator, 8, 8), kEnd64Size);
+      if (!end64.starts_with(kEnd64)) fail("the zip64 end of the archive is damaged");
+      count = little(end64, 32, 8);
+      bytes = little(end64, 40, 8);
+      offset = little(end64, 48, 8);
+    }
+  }
+  if (bytes > kLargestDirectory) fail(fmt::format("the directory of the archive declares {} bytes", bytes));
+  read_directory(bytes_at(offset, bytes), count);
+}
+
+void ZipArchive::fail(const std::string& what) const { throw DataError(name_, 0, what); }
+
+std::string ZipArchive::bytes_at(uint64_t offset, uint64_t size) const {
+  if (offset > storage_->size() || size > storage_->size() - offset)
+    fail("the archive points beyond its own end: it is truncated or damaged");
+  std::string bytes(size, '\0');
+  auto source = storage_source(storage_, offset, size);
+  if (read_fully(*source, bytes.data(), size) < size) fail("the file ends too early");
+  return bytes;
+}
+
+void ZipArchive::read_directory(std::string_view directory, uint64_t count) {
+  for (uint64_t i = 0; i < count; ++i) {
+    if (directory.size() < kDirectorySize || !directory.starts_with(kDirectory))
+      fail("the directory of the archive is damaged");
+    uint64_t name = little(directory, 28, 2), extra = little(directory, 30, 2),
+             comment = little(directory, 32, 2);
+    if (directory.size() - kDirectorySize < name + extra + comment)
+      fail("the directory of the archive is damaged");
+    ZipMember member{.name = std::string(directory.substr(kDirectorySize, name)),
+                     .method = static_cast<uint32_t>(little(directory, 10, 2)),
+                     .checksum = static_cast<uint32_t>(little(directory, 16, 4)),
+                     .compressed_size = little(directory, 20, 4),
+                     .size = little(directory, 24, 4),
+                     .offset = little(directory, 42, 4)};
+    if (!read_zip64(directory.substr(kDirectorySize + name, extra), member))
+      fail("a zip64 field of the archive is damaged");
+    if (little(directory, 8, 2) & 1) fail(fmt::format("the member {} is encrypted", quoted(member.name)));
+    members_.push_back(std::move(member));
+    directory.remove_prefix(kDirectorySize + name + extra + comment);
+  }
+}
+
+std::unique_ptr<ByteSource> ZipArchive::open(const ZipMember& member) const {
+  std::string name = fmt::format("{} {}", name_, quoted(member.name));
+  std::string local = bytes_at(member.offset, kLocalSize);
+  if (!local.starts_with(kLocal))
+    fail(fmt::format("the header of the member {} is damaged", quoted(member.name)));
+  uint64_t begin = member.offset + kLocalSize + little(local, 26, 2) + little(local, 28, 2);
+  if (begin > storage_->size() || member.compressed_size > storage_->size() - begin)
+    fail(fmt::format("the member {} reaches beyond the end of the file", quoted(member.name)));
+  auto raw = storage_source(storage_, begin, member.compressed_size);
+  if (member.method != 0 && member.method != 8)
+    fail(fmt::format("the member {} uses compression method {}, expected stored or deflated",
+                     quoted(member.name), member.method));
+  if (member.method == 8) raw = deflate_source(name, std::move(raw));
+  return std::make_unique<CheckedSource>(name, std::move(raw), member);
+}
+
+}  // namespace selfnorm

@@ -1,0 +1,41 @@
+// Zip archives (APPNOTE 6.3; zip64; stored and deflated members), enough for NPZ files.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "source.h"
+
+namespace selfnorm {
+
+struct ZipMember {
+  std::string name;
+  uint32_t method = 0;  // 0 stored, 8 deflated
+  uint32_t checksum = 0;
+  uint64_t compressed_size = 0;
+  uint64_t size = 0;
+  uint64_t offset = 0;  // of the local header
+};
+
+class ZipArchive {
+ public:
+  ZipArchive(std::string name, std::shared_ptr<Storage> storage);  // reads and checks the directory
+  const std::vector<ZipMember>& members() const { return members_; }
+
+  // Throws DataError at its end when the size or the CRC-32 is not the declared one.
+  std::unique_ptr<ByteSource> open(const ZipMember& member) const;
+
+ private:
+  std::string bytes_at(uint64_t offset, uint64_t size) const;
+  void read_directory(std::string_view directory, uint64_t count);
+  [[noreturn]] void fail(const std::string& what) const;
+
+  std::string name_;
+  std::shared_ptr<Storage> storage_;
+  std::vector<ZipMember> members_;
+};
+
+}  // namespace selfnorm

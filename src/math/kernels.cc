@@ -116,7 +116,7 @@ void scale_double(double a, double* x, size_t n) { scale_t(a, x, n); }
 
 // Four vectors of outputs stay in registers while the row's non-zeros stream past.
 template <class Real>
-void add_sparse_product_t(const SparseRow& x, const Real* HWY_RESTRICT weights, size_t stride,
+void add_sparse_product_t(const SparseView& x, const Real* HWY_RESTRICT weights, size_t stride,
                           const uint32_t* rows, Real* HWY_RESTRICT out, size_t width) {
   const hn::ScalableTag<Real> d;
   const size_t lanes = hn::Lanes(d);
@@ -154,25 +154,25 @@ void add_sparse_product_t(const SparseRow& x, const Real* HWY_RESTRICT weights, 
     for (size_t t = k; t < width; ++t) out[t] += static_cast<Real>(x.value[j]) * w[t];
   }
 }
-void add_sparse_product_float(const SparseRow& x, const float* w, size_t s, const uint32_t* r, float* o,
+void add_sparse_product_float(const SparseView& x, const float* w, size_t s, const uint32_t* r, float* o,
                               size_t n) {
   add_sparse_product_t(x, w, s, r, o, n);
 }
-void add_sparse_product_double(const SparseRow& x, const double* w, size_t s, const uint32_t* r, double* o,
+void add_sparse_product_double(const SparseView& x, const double* w, size_t s, const uint32_t* r, double* o,
                                size_t n) {
   add_sparse_product_t(x, w, s, r, o, n);
 }
 
 template <class Real>
-void add_sparse_outer_t(const SparseRow& x, const Real* d, Real* gradient, size_t stride, size_t width) {
+void add_sparse_outer_t(const SparseView& x, const Real* d, Real* gradient, size_t stride, size_t width) {
   for (size_t j = 0; j < x.nnz; ++j) {
     add_scaled_t(static_cast<Real>(x.value[j]), d, gradient + stride * x.column[j], width);
   }
 }
-void add_sparse_outer_float(const SparseRow& x, const float* d, float* g, size_t s, size_t n) {
+void add_sparse_outer_float(const SparseView& x, const float* d, float* g, size_t s, size_t n) {
   add_sparse_outer_t(x, d, g, s, n);
 }
-void add_sparse_outer_double(const SparseRow& x, const double* d, double* g, size_t s, size_t n) {
+void add_sparse_outer_double(const SparseView& x, const double* d, double* g, size_t s, size_t n) {
   add_sparse_outer_t(x, d, g, s, n);
 }
 
@@ -208,18 +208,18 @@ void add_scaled(double a, const double* x, double* y, size_t n) {
 }
 void scale(float a, float* x, size_t n) { HWY_DYNAMIC_DISPATCH(scale_float)(a, x, n); }
 void scale(double a, double* x, size_t n) { HWY_DYNAMIC_DISPATCH(scale_double)(a, x, n); }
-void add_sparse_product(const SparseRow& x, const float* weights, size_t stride, const uint32_t* rows,
+void add_sparse_product(const SparseView& x, const float* weights, size_t stride, const uint32_t* rows,
                         float* out, size_t width) {
   HWY_DYNAMIC_DISPATCH(add_sparse_product_float)(x, weights, stride, rows, out, width);
 }
-void add_sparse_product(const SparseRow& x, const double* weights, size_t stride, const uint32_t* rows,
+void add_sparse_product(const SparseView& x, const double* weights, size_t stride, const uint32_t* rows,
                         double* out, size_t width) {
   HWY_DYNAMIC_DISPATCH(add_sparse_product_double)(x, weights, stride, rows, out, width);
 }
-void add_sparse_outer(const SparseRow& x, const float* d, float* gradient, size_t stride, size_t width) {
+void add_sparse_outer(const SparseView& x, const float* d, float* gradient, size_t stride, size_t width) {
   HWY_DYNAMIC_DISPATCH(add_sparse_outer_float)(x, d, gradient, stride, width);
 }
-void add_sparse_outer(const SparseRow& x, const double* d, double* gradient, size_t stride, size_t width) {
+void add_sparse_outer(const SparseView& x, const double* d, double* gradient, size_t stride, size_t width) {
   HWY_DYNAMIC_DISPATCH(add_sparse_outer_double)(x, d, gradient, stride, width);
 }
 

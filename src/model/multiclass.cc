@@ -11,7 +11,7 @@
 namespace selfnorm {
 namespace {
 
-SparseRow sparse_row(const SparseMatrix& x, uint64_t i) {
+SparseView sparse_view(const SparseMatrix& x, uint64_t i) {
   return {x.column.data() + x.begin[i], x.value.data() + x.begin[i], x.begin[i + 1] - x.begin[i]};
 }
 
@@ -53,7 +53,7 @@ void Multiclass<Real>::scores(std::span<const Real> theta, Range rows, Range til
     if (!log_carrier_.empty()) {
       for (size_t k = 0; k < width; ++k) row[k] += static_cast<Real>(log_carrier_[tile.begin + k]);
     }
-    if (x_.is_sparse) add_sparse_product(sparse_row(x_.sparse, i), weights, classes_, map_, row, width);
+    if (x_.is_sparse) add_sparse_product(sparse_view(x_.sparse, i), weights, classes_, map_, row, width);
   }
   if (!x_.is_sparse) {
     std::vector<Real> copy;
@@ -70,7 +70,7 @@ void Multiclass<Real>::backward(Range rows, Range tile, const Real* d_scores, Re
   const Real* row = d_scores;
   for (uint64_t i = rows.begin; i < rows.end; ++i, row += width) {
     add_scaled(Real{1}, row, biases, width);
-    if (x_.is_sparse) add_sparse_outer(sparse_row(x_.sparse, i), row, weights, classes_, width);
+    if (x_.is_sparse) add_sparse_outer(sparse_view(x_.sparse, i), row, weights, classes_, width);
   }
   if (!x_.is_sparse) {
     std::vector<Real> copy;

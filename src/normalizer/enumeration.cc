@@ -79,9 +79,9 @@ struct Enumeration<Real>::BlockPass {
 };
 
 template <class Real>
-Enumeration<Real>::Enumeration(const Multiclass<Real>& model, const std::vector<uint32_t>& target)
+Enumeration<Real>::Enumeration(Multiclass<Real> model, const std::vector<uint32_t>& target)
     : model_(model), target_(target) {
-  SELFNORM_CHECK(target.size() == model.rows());
+  SELFNORM_CHECK(target.size() == model_.rows());
 }
 
 template <class Real>
@@ -207,7 +207,6 @@ void Enumeration<Real>::summarise(std::span<const Real> theta,
         for (uint64_t i = 0; i < rows.size(); ++i) body(i, tile, scores.data() + i * tile.size());
       }
     };
-    std::vector<double> highest(rows.size(), -std::numeric_limits<double>::infinity());
     std::vector<Real> target_score(rows.size());
     for_each_tile([&](uint64_t i, Range tile, const Real* row) {
       const uint32_t y = target_[rows.begin + i];
@@ -225,15 +224,13 @@ void Enumeration<Real>::summarise(std::span<const Real> theta,
       const double weight_before = before.sum > 0 ? std::exp(before.value() - total) : 0;
       const double weight_tile = part.sum > 0 ? std::exp(part.max - total) : 0;
       out[i].expected_score = weight_before * out[i].expected_score + weight_tile * tile_expectation;
-      for (uint64_t k = 0; k < tile.size(); ++k) {
-        if (static_cast<double>(row[k]) > highest[i]) {
-          highest[i] = static_cast<double>(row[k]);
-          out[i].best = tile.begin + k;
-        }
-      }
     });
     for_each_tile([&](uint64_t i, Range tile, const Real* row) {
-      for (uint64_t k = 0; k < tile.size(); ++k) out[i].better += row[k] > target_score[i] ? 1 : 0;
+      const uint32_t y = target_[rows.begin + i];
+      for (uint64_t k = 0; k < tile.size(); ++k) {
+        const bool ahead = row[k] > target_score[i] || (row[k] == target_score[i] && tile.begin + k < y);
+        out[i].better += ahead ? 1 : 0;
+      }
     });
     for (uint64_t i = 0; i < rows.size(); ++i) {
       out[i].score = static_cast<double>(target_score[i]);

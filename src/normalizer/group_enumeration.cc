@@ -18,7 +18,7 @@ constexpr uint64_t kMaxPieces = 64;
 }  // namespace
 
 template <class Real>
-GroupEnumeration<Real>::GroupEnumeration(const Joint<Real>& model, const Dataset& data)
+GroupEnumeration<Real>::GroupEnumeration(Joint<Real> model, const Dataset& data)
     : model_(model), data_(data) {
   SELFNORM_CHECK(data.is_joint());
 }
@@ -78,10 +78,10 @@ void GroupEnumeration<Real>::summarise(
       out.score = scores[data_.target[g]];
       out.log_z = sum.value();
       out.outputs = scores.size();
-      out.best = static_cast<uint64_t>(std::max_element(scores.begin(), scores.end()) - scores.begin());
-      for (const double s : scores) {
-        out.expected_score += std::exp(s - out.log_z) * s;
-        out.better += s > out.score ? 1 : 0;
+      for (uint64_t y = 0; y < scores.size(); ++y) {
+        out.expected_score += std::exp(scores[y] - out.log_z) * scores[y];
+        const bool ahead = scores[y] > out.score || (scores[y] == out.score && y < data_.target[g]);
+        out.better += ahead ? 1 : 0;
       }
       sink(g, out);
     }

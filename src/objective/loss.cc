@@ -10,6 +10,18 @@ namespace selfnorm {
 
 double LossSum::rms_log_z() const { return std::sqrt(log_z_square / normalised_weight); }
 
+LossSum& LossSum::operator+=(const LossSum& other) {
+  weight += other.weight;
+  likelihood += other.likelihood;
+  penalty += other.penalty;
+  normalised_weight += other.normalised_weight;
+  nll += other.nll;
+  log_z += other.log_z;
+  log_z_square += other.log_z_square;
+  d_centre += other.d_centre;
+  return *this;
+}
+
 template <class Real>
 LossSum value_and_gradient(const ExactPass<Real>& pass, const Objective& objective, const LossQuery& query,
                            std::span<const Real> theta, std::span<Real> gradient) {

@@ -17,11 +17,12 @@ constexpr double kEpsilon = 1e-8;
 }  // namespace
 
 template <class Real>
-Adaptive<Real>::Adaptive(std::string name, size_t parameters) : adam_(name == "adam") {
+Adaptive<Real>::Adaptive(const std::string& name, size_t parameters, double initial_square)
+    : adam_(name == "adam") {
   if (name != "adam" && name != "adagrad") {
     throw Error(fmt::format("optimiser '{}' is not known; expected adagrad or adam", name));
   }
-  state_.square.resize(parameters);
+  state_.square.assign(parameters, adam_ ? Real{0} : static_cast<Real>(initial_square));
   if (adam_) state_.mean.resize(parameters);
 }
 

@@ -28,7 +28,7 @@ void scale(float a, float* x, size_t n);
 void scale(double a, double* x, size_t n);
 
 // A sparse row: nnz pairs (column, value).
-struct SparseRow {
+struct SparseView {
   const uint32_t* column;
   const float* value;
   size_t nnz;
@@ -36,13 +36,13 @@ struct SparseRow {
 
 // out_k <- out_k + sum_j value_j W[row(column_j)][k] for k = 0 .. width-1, where W is row-major with `stride`
 // and row(j) = rows[j], or j when rows is null.
-void add_sparse_product(const SparseRow& x, const float* weights, size_t stride, const uint32_t* rows,
+void add_sparse_product(const SparseView& x, const float* weights, size_t stride, const uint32_t* rows,
                         float* out, size_t width);
-void add_sparse_product(const SparseRow& x, const double* weights, size_t stride, const uint32_t* rows,
+void add_sparse_product(const SparseView& x, const double* weights, size_t stride, const uint32_t* rows,
                         double* out, size_t width);
 
 // G[column_j][k] <- G[column_j][k] + value_j d_k
-void add_sparse_outer(const SparseRow& x, const float* d, float* gradient, size_t stride, size_t width);
-void add_sparse_outer(const SparseRow& x, const double* d, double* gradient, size_t stride, size_t width);
+void add_sparse_outer(const SparseView& x, const float* d, float* gradient, size_t stride, size_t width);
+void add_sparse_outer(const SparseView& x, const double* d, double* gradient, size_t stride, size_t width);
 
 }  // namespace selfnorm

@@ -31,8 +31,8 @@ EnumerationPlan plan_enumeration(uint64_t rows, uint32_t classes, size_t gradien
 template <class Real>
 class Enumeration final : public ExactPass<Real> {
  public:
-  // Keeps references to model and target (the class of every row).
-  Enumeration(const Multiclass<Real>& model, const std::vector<uint32_t>& target);
+  // Keeps a reference to target (the class of every row) and the references the model keeps.
+  Enumeration(Multiclass<Real> model, const std::vector<uint32_t>& target);
 
   uint64_t examples() const override { return model_.rows(); }
   size_t parameters() const override { return model_.parameters(); }
@@ -52,7 +52,7 @@ class Enumeration final : public ExactPass<Real> {
   void run_unnormalised(std::span<const Real> theta, uint64_t first, const Visit& visit,
                         std::span<Real> gradient) const;
 
-  const Multiclass<Real>& model_;
+  Multiclass<Real> model_;
   const std::vector<uint32_t>& target_;
 };
 

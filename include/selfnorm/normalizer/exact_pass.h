@@ -26,8 +26,7 @@ struct OutputSummary {
   double score = 0;  // of the target
   double log_z = 0;
   double expected_score = 0;  // sum_y p(y) (log h(y) + s(y))
-  uint64_t better = 0;        // outputs that score strictly higher than the target
-  uint64_t best = 0;          // the first output with the highest score
+  uint64_t better = 0;  // outputs ahead of the target: a higher score, or the same score and a smaller index
   uint64_t outputs = 0;
 };
 

@@ -12,8 +12,8 @@ namespace selfnorm {
 template <class Real>
 class GroupEnumeration final : public ExactPass<Real> {
  public:
-  // Keeps references; `data` must be joint.
-  GroupEnumeration(const Joint<Real>& model, const Dataset& data);
+  // Keeps a reference to data, which must be joint.
+  GroupEnumeration(Joint<Real> model, const Dataset& data);
 
   uint64_t examples() const override { return data_.examples(); }
   size_t parameters() const override { return model_.parameters(); }
@@ -24,7 +24,7 @@ class GroupEnumeration final : public ExactPass<Real> {
                  const std::function<void(uint64_t, const OutputSummary&)>& sink) const override;
 
  private:
-  const Joint<Real>& model_;
+  Joint<Real> model_;
   const Dataset& data_;
 };
 

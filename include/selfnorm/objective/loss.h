@@ -24,6 +24,7 @@ struct LossSum {
   double mean_nll() const { return nll / normalised_weight; }
   double mean_log_z() const { return log_z / normalised_weight; }
   double rms_log_z() const;
+  LossSum& operator+=(const LossSum& other);
 };
 
 struct LossQuery {

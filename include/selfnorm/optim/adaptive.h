@@ -1,6 +1,6 @@
 // AdaGrad (Duchi et al. 2011) and Adam (Kingma & Ba 2015) on rows of parameters: an update touches only the
 // rows it is given, so a sparse minibatch costs what it uses.
-//     AdaGrad: G += g^2;  x -= rate g / (sqrt(G) + eps)
+//     AdaGrad: G starts at G0;  G += g^2;  x -= rate g / (sqrt(G) + eps)
 //     Adam:    m = b1 m + (1-b1) g;  v = b2 v + (1-b2) g^2;  x -= rate m^ / (sqrt(v^) + eps)   (hats:
 //     bias-corrected by
 //              the global step; rows not given keep m and v: "lazy Adam")
@@ -24,8 +24,9 @@ struct AdaptiveState {
 template <class Real>
 class Adaptive {
  public:
-  // name: adagrad | adam
-  Adaptive(std::string name, size_t parameters);
+  // name: adagrad | adam. initial_square is AdaGrad's G0: coordinates whose gradients stay far below its root
+  // move like plain gradient descent instead of taking a full-size first step.
+  Adaptive(const std::string& name, size_t parameters, double initial_square);
 
   static double default_rate(const std::string& name);
 

@@ -1,0 +1,43 @@
+// The state of a run between two steps, as one safetensors file: named vectors and named texts. Doubles
+// survive exactly (hexadecimal in texts), so a resumed run has the same bits as an uninterrupted one.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "selfnorm/data/dataset.h"
+
+namespace selfnorm {
+
+class Checkpoint {
+ public:
+  void set(const std::string& name, const std::string& text) { text_[name] = text; }
+  void set(const std::string& name, uint64_t value);
+  void set(const std::string& name, double value);
+  void set(const std::string& name, const std::vector<float>& values);
+  void set(const std::string& name, const std::vector<double>& values);
+
+  // Each throws Error when the checkpoint lacks the name or holds something else there.
+  const std::string& text(const std::string& name) const;
+  uint64_t integer(const std::string& name) const;
+  double number(const std::string& name) const;
+  void get(const std::string& name, std::vector<float>& values) const;
+  void get(const std::string& name, std::vector<double>& values) const;
+
+  // The file appears whole or not at all.
+  void save(const std::string& path) const;
+  static Checkpoint load(const std::string& path);
+
+ private:
+  std::map<std::string, std::string> text_;
+  std::map<std::string, std::vector<float>> floats_;
+  std::map<std::string, std::vector<double>> doubles_;
+};
+
+// A hash of everything the result depends on: a checkpoint of other data or other options must not be
+// continued.
+std::string fingerprint(const Dataset& data, const std::string& options);
+
+}  // namespace selfnorm

@@ -1,0 +1,34 @@
+// A minibatch: some examples copied out of a data set, with the features they use renumbered 0 .. u-1 when
+// sparse.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "selfnorm/data/dataset.h"
+#include "selfnorm/model/multiclass.h"
+
+namespace selfnorm {
+
+struct Minibatch {
+  Dataset data;
+  FeatureMap map;  // empty: features keep their numbers
+};
+
+class MinibatchMaker {
+ public:
+  // Keeps a reference.
+  explicit MinibatchMaker(const Dataset& data);
+
+  Minibatch make(std::span<const uint64_t> examples);
+
+ private:
+  const Dataset& data_;
+  std::vector<uint32_t> local_;  // feature -> column in the minibatch being made
+};
+
+// For every feature the probability that a minibatch of `batch` random examples uses it, 1 - (1 -
+// df/n)^batch; empty when every feature is used by every example.
+std::vector<double> touch_probability(const Dataset& data, uint64_t batch);
+
+}  // namespace selfnorm

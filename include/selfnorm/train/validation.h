@@ -1,0 +1,44 @@
+// Early stopping: the best parameters on validation data so far, and how many checks ago they were found.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "selfnorm/objective/objective.h"
+#include "selfnorm/train/checkpoint.h"
+#include "selfnorm/train/loop.h"
+
+namespace selfnorm {
+
+template <class Real>
+class Validation {
+ public:
+  explicit Validation(const LoopInput& input);
+
+  bool present() const { return pass_ != nullptr; }
+  // Whether the best parameters, rather than the last ones, are the result.
+  bool selects() const { return present() && patience_ > 0; }
+
+  // Measures theta, with centre c, and fills the validation fields of `progress`; true when patience has run
+  // out. The criterion is exact NLL + penalty; for `sampled`, which normalises nothing, the NLL alone.
+  bool check(std::span<const Real> theta, double centre, Progress& progress);
+
+  bool has_best() const { return !best_theta_.empty(); }
+  const std::vector<Real>& best_theta() const { return best_theta_; }
+  double best_centre() const { return best_centre_; }
+
+  void save(Checkpoint& checkpoint) const;
+  void restore(const Checkpoint& checkpoint);
+
+ private:
+  std::unique_ptr<ExactPass<Real>> pass_;
+  std::unique_ptr<Objective> objective_;
+  std::span<const float> weight_;
+  uint64_t patience_ = 0;
+  uint64_t since_best_ = 0;
+  double best_ = 0;
+  double best_centre_ = 0;
+  std::vector<Real> best_theta_;
+};
+
+}  // namespace selfnorm

@@ -1,0 +1,79 @@
+#include "selfnorm/analysis/evaluation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "selfnorm/base/error.h"
+#include "selfnorm/math/parallel.h"
+#include "selfnorm/model/parameters.h"
+#include "selfnorm/normalizer/problem.h"
+
+namespace selfnorm {
+
+LogZStatistics describe(std::vector<double> values) {
+  LogZStatistics out;
+  if (values.empty()) return out;
+  const double n = static_cast<double>(values.size());
+  double sum = 0, squares = 0, deviations = 0;
+  for (const double v : values) {
+    sum += v;
+    squares += v * v;
+  }
+  out.mean = sum / n;
+  for (const double v : values) deviations += (v - out.mean) * (v - out.mean);
+  out.std = std::sqrt(deviations / n);
+  out.rms = std::sqrt(squares / n);
+  std::sort(values.begin(), values.end());
+  const auto quantile = [&](double q) {
+    const double place = q * (n - 1);
+    const size_t below = static_cast<size_t>(place);
+    const size_t above = std::min(below + 1, values.size() - 1);
+    return values[below] + (place - std::floor(place)) * (values[above] - values[below]);
+  };
+  out.min = values.front();
+  out.max = values.back();
+  out.q01 = quantile(0.01);
+  out.q50 = quantile(0.5);
+  out.q99 = quantile(0.99);
+  return out;
+}
+
+Evaluation evaluate(const ModelFile& model, const Dataset& data, int threads) {
+  const ThreadLimit limit(threads);
+  const bool joint = model.family == Family::Joint;
+  if (joint != data.is_joint()) {
+    throw Error(joint ? "the model scores groups of alternatives, but the data has no qid: groups"
+                      : "the data has qid: groups, but the model is a multiclass classifier");
+  }
+  if (data.examples() == 0) throw Error("the data has no rows; expected at least one");
+  for (const uint32_t y : data.target) {
+    if (y == Dataset::kNoTarget)
+      throw Error("the data has rows without a label; evaluation needs one on every row");
+  }
+  const std::vector<float> theta = parameters_of<float>(model);
+  const auto pass = make_exact_pass<float>(data, model.features, model.classes, model.log_carrier);
+  std::vector<OutputSummary> rows(data.examples());
+  pass->summarise(theta, [&](uint64_t i, const OutputSummary& s) { rows[i] = s; });
+
+  Evaluation out;
+  out.n = rows.size();
+  std::vector<double> log_z;
+  for (const OutputSummary& row : rows) {
+    out.classes = std::max(out.classes, row.outputs);
+    out.nll_exact += row.log_z - row.score;
+    out.nll_raw += model.log_normalizer - row.score;
+    out.accuracy += row.better == 0 ? 1 : 0;
+    out.top5 += row.better < 5 ? 1 : 0;
+    out.kl_uniform += row.expected_score - row.log_z + std::log(static_cast<double>(row.outputs));
+    log_z.push_back(row.log_z - model.log_normalizer);
+  }
+  for (double* mean : {&out.nll_exact, &out.nll_raw, &out.top5, &out.kl_uniform, &out.accuracy}) {
+    *mean /= static_cast<double>(out.n);
+  }
+  out.log_z = describe(std::move(log_z));
+  return out;
+}
+
+}  // namespace selfnorm

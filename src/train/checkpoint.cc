@@ -1,0 +1,134 @@
+#include "selfnorm/train/checkpoint.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <span>
+
+#include "selfnorm/base/error.h"
+#include "selfnorm/model/safetensors_writer.h"
+#include "selfnorm/runtime/mapped_file.h"
+#include "selfnorm/runtime/safetensors.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr const char* kFormat = "selfnorm-checkpoint-1";
+
+[[noreturn]] void missing(const std::string& name) {
+  throw Error(fmt::format("the checkpoint has no '{}'; remove it and start again without --resume", name));
+}
+
+template <class Map>
+const auto& entry(const Map& map, const std::string& name) {
+  const auto found = map.find(name);
+  if (found == map.end()) missing(name);
+  return found->second;
+}
+
+template <class T>
+std::vector<T> values_of(const runtime::Tensor& tensor) {
+  std::vector<T> values(tensor.elements());
+  if (!values.empty()) std::memcpy(values.data(), tensor.data.data(), tensor.data.size());
+  return values;
+}
+
+// FNV-1a over 8-byte words: fast enough to hash the data at memory speed.
+class Hash {
+ public:
+  template <class T>
+  void add(const std::vector<T>& values) {
+    add_bytes(values.data(), values.size() * sizeof(T));
+  }
+  void add_bytes(const void* data, size_t size) {
+    const char* bytes = static_cast<const char*>(data);
+    mix(size);
+    for (; size >= 8; bytes += 8, size -= 8) {
+      uint64_t word;
+      std::memcpy(&word, bytes, 8);
+      mix(word);
+    }
+    uint64_t rest = 0;
+    if (size > 0) std::memcpy(&rest, bytes, size);
+    mix(rest);
+  }
+  uint64_t value() const { return state_; }
+
+ private:
+  void mix(uint64_t word) {
+    state_ = (state_ ^ word) * 0x100000001B3u;
+    state_ ^= state_ >> 29;
+  }
+  uint64_t state_ = 0xCBF29CE484222325u;
+};
+
+}  // namespace
+
+void Checkpoint::set(const std::string& name, uint64_t value) { text_[name] = fmt::format("{}", value); }
+void Checkpoint::set(const std::string& name, double value) { text_[name] = fmt::format("{:a}", value); }
+void Checkpoint::set(const std::string& name, const std::vector<float>& values) { floats_[name] = values; }
+void Checkpoint::set(const std::string& name, const std::vector<double>& values) { doubles_[name] = values; }
+
+const std::string& Checkpoint::text(const std::string& name) const { return entry(text_, name); }
+uint64_t Checkpoint::integer(const std::string& name) const {
+  return std::strtoull(text(name).c_str(), nullptr, 10);
+}
+double Checkpoint::number(const std::string& name) const { return std::strtod(text(name).c_str(), nullptr); }
+void Checkpoint::get(const std::string& name, std::vector<float>& values) const {
+  values = entry(floats_, name);
+}
+void Checkpoint::get(const std::string& name, std::vector<double>& values) const {
+  values = entry(doubles_, name);
+}
+
+void Checkpoint::save(const std::string& path) const {
+  std::vector<runtime::Tensor> tensors;
+  for (const auto& [name, values] : floats_) {
+    tensors.push_back(make_tensor<float>(name, runtime::Dtype::F32, {values.size()}, values));
+  }
+  for (const auto& [name, values] : doubles_) {
+    tensors.push_back(make_tensor<double>(name, runtime::Dtype::F64, {values.size()}, values));
+  }
+  Metadata metadata(text_.begin(), text_.end());
+  metadata["format"] = kFormat;
+  write_safetensors(path, std::move(tensors), metadata);
+}
+
+Checkpoint Checkpoint::load(const std::string& path) {
+  Checkpoint out;
+  try {
+    const runtime::MappedFile file(path);
+    const runtime::Safetensors parsed = runtime::parse_safetensors(file.bytes(), path);
+    for (const auto& [name, value] : parsed.metadata) out.text_[name] = value;
+    for (const runtime::Tensor& tensor : parsed.tensors) {
+      if (tensor.dtype == runtime::Dtype::F32) out.floats_[tensor.name] = values_of<float>(tensor);
+      if (tensor.dtype == runtime::Dtype::F64) out.doubles_[tensor.name] = values_of<double>(tensor);
+    }
+  } catch (const std::runtime_error& e) {
+    throw Error(fmt::format("{}; start again without --resume", e.what()));
+  }
+  const auto format = out.text_.find("format");
+  if (format == out.text_.end() || format->second != kFormat) {
+    throw Error(fmt::format(
+        "{}: expected a checkpoint of this version of selfnorm ({}); start again without --resume", path,
+        kFormat));
+  }
+  return out;
+}
+
+std::string fingerprint(const Dataset& data, const std::string& options) {
+  Hash hash;
+  hash.add_bytes(options.data(), options.size());
+  hash.add(data.features.dense.values);
+  hash.add(data.features.sparse.begin);
+  hash.add(data.features.sparse.column);
+  hash.add(data.features.sparse.value);
+  hash.add(data.target);
+  hash.add(data.weight);
+  hash.add(data.group_begin);
+  for (const std::string& label : data.labels) hash.add_bytes(label.data(), label.size());
+  return fmt::format("{:016x}", hash.value());
+}
+
+}  // namespace selfnorm

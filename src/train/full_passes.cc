@@ -1,0 +1,235 @@
+// L-BFGS over all examples; for `constraint`, inside the search for the multiplier.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "selfnorm/math/vector.h"
+#include "selfnorm/objective/loss.h"
+#include "selfnorm/objective/registry.h"
+#include "selfnorm/optim/dual.h"
+#include "selfnorm/optim/lbfgs.h"
+#include "selfnorm/train/loop.h"
+#include "selfnorm/train/pace.h"
+#include "selfnorm/train/validation.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr uint64_t kIterationsPerValidation = 5;
+
+template <class Real>
+class FullPasses {
+ public:
+  explicit FullPasses(const LoopInput& input)
+      : input_(input),
+        shape_(input.shape()),
+        pass_(make_exact_pass<Real>(input.train, input.features, input.classes, input.options.log_carrier)),
+        objective_options_(input.options.objective),
+        dual_(objective_options_.delta),
+        validation_(input),
+        pace_(input.checkpoint, input.fingerprint),
+        lbfgs_({.history = input.options.history,
+                .tolerance = input.options.tolerance,
+                .l1 = input.options.l1,
+                .l1_count = shape_.penalised()},
+               [this](std::span<const Real> x, std::span<Real> gradient) { return evaluate(x, gradient); }) {}
+
+  LoopOutput<Real> run() {
+    Checkpoint checkpoint;
+    if (pace_.resumes(checkpoint)) {
+      restore(checkpoint);
+    } else {
+      use_multiplier();
+      lbfgs_.start(starting_point<Real>(input_));
+      if (!std::isfinite(lbfgs_.state().value))
+        return finish("the loss is not finite at the start", false, true);
+      report();
+    }
+    for (;;) {
+      if (lbfgs_.state().iteration >= input_.options.iterations) {
+        stop_ = fmt::format("reached {} iterations", input_.options.iterations);
+      } else if (!lbfgs_.step()) {
+        stop_ = lbfgs_.reason();
+      } else if (report()) {
+        return finish(fmt::format("validation did not improve in {} checks", input_.options.patience), false,
+                      false);
+      }
+      if (!stop_.empty() && !next_multiplier()) return finish(stop_, false, false);
+      stop_.clear();
+      const bool interrupt = input_.observer.stop_requested();
+      pace_.checkpoint(interrupt, [this](Checkpoint& c) { save(c); });
+      if (interrupt) return finish("interrupted", true, false);
+    }
+  }
+
+ private:
+  bool constrained() const { return objective_options_.name == "constraint"; }
+
+  void use_multiplier() {
+    if (constrained()) objective_options_.alpha = dual_.alpha();
+    objective_ = make_objective(objective_options_);
+  }
+
+  double centre(std::span<const Real> x) const {
+    return objective_options_.learn_centre ? static_cast<double>(x.back()) : objective_options_.centre;
+  }
+
+  // mean loss + l2/2 |W|^2 and its gradient; L1 is the optimiser's.
+  double evaluate(std::span<const Real> x, std::span<Real> gradient) {
+    std::fill(gradient.begin(), gradient.end(), Real{0});
+    double weight = static_cast<double>(input_.train.examples());
+    if (!input_.train.weight.empty()) {
+      weight = 0;
+      for (const float w : input_.train.weight) weight += static_cast<double>(w);
+    }
+    sum_ = value_and_gradient<Real>(
+        *pass_, *objective_,
+        {.weight = input_.train.weight, .centre = centre(x), .gradient_scale = 1 / weight},
+        x.first(shape_.size()), gradient.first(shape_.size()));
+    if (objective_options_.learn_centre) gradient.back() = static_cast<Real>(sum_.d_centre / weight);
+    const auto penalised = x.first(shape_.penalised());
+    const double l2 = input_.options.l2;
+    regulariser_ = 0;
+    if (l2 > 0) {
+      regulariser_ = 0.5 * l2 * inner_product(penalised, penalised);
+      add_multiple(l2, penalised, gradient.first(shape_.penalised()));
+    }
+    return sum_.mean_loss() + regulariser_;
+  }
+
+  // The last evaluation is always at the accepted point.
+  void measure() {
+    const auto& state = lbfgs_.state();
+    progress_ = {};
+    progress_.step = state.iteration;
+    progress_.steps = input_.options.iterations;
+    progress_.loss = state.value;
+    progress_.nll = sum_.mean_nll();
+    progress_.penalty = sum_.penalty / sum_.weight;
+    progress_.regulariser = state.value - sum_.mean_loss();
+    progress_.log_z_rms = sum_.rms_log_z();
+    progress_.gradient_norm = lbfgs_.gradient_norm();
+    progress_.alpha = objective_options_.alpha;
+    progress_.seconds = pace_.seconds();
+  }
+
+  // True when validation says stop.
+  bool report() {
+    measure();
+    const auto& state = lbfgs_.state();
+    bool stop = false;
+    if (validation_.present() && state.iteration % kIterationsPerValidation == 0 && state.iteration > 0) {
+      stop = validation_.check(parameters(), centre(state.x), progress_);
+    }
+    input_.observer.on_progress(progress_);
+    return stop;
+  }
+
+  // Continues with another multiplier; false when there is none to try.
+  bool next_multiplier() {
+    if (!constrained()) return false;
+    evaluate_here();
+    if (dual_.update(sum_.rms_log_z())) {
+      if (dual_.inactive())
+        input_.observer.on_warning("the constraint is not active: the optimum already satisfies it");
+      stop_ += fmt::format("; rms log Z {:.4g} for delta {:.4g} at alpha {:.4g}", sum_.rms_log_z(),
+                           objective_options_.delta, objective_options_.alpha);
+      return false;
+    }
+    use_multiplier();
+    lbfgs_.start(lbfgs_.state().x);
+    return true;
+  }
+
+  void evaluate_here() {
+    std::vector<Real> gradient(lbfgs_.state().x.size());
+    evaluate(lbfgs_.state().x, gradient);
+  }
+
+  std::span<const Real> parameters() const {
+    return std::span<const Real>(lbfgs_.state().x).first(shape_.size());
+  }
+
+  LoopOutput<Real> finish(const std::string& reason, bool interrupted, bool diverged) {
+    LoopOutput<Real> out;
+    if (validation_.selects() && !interrupted)
+      validation_.check(parameters(), centre(lbfgs_.state().x), progress_);
+    const bool best = validation_.selects() && validation_.has_best();
+    const auto last = parameters();
+    out.theta = best ? validation_.best_theta() : std::vector<Real>(last.begin(), last.end());
+    out.centre = best ? validation_.best_centre() : centre(lbfgs_.state().x);
+    out.reason = reason;
+    out.interrupted = interrupted;
+    out.diverged = diverged;
+    out.last = progress_;
+    return out;
+  }
+
+  void save(Checkpoint& c) const {
+    const auto& state = lbfgs_.state();
+    c.set("lbfgs.iteration", state.iteration);
+    c.set("lbfgs.evaluations", state.evaluations);
+    c.set("lbfgs.value", state.value);
+    c.set("lbfgs.x", state.x);
+    c.set("lbfgs.gradient", state.gradient);
+    c.set("lbfgs.pairs", static_cast<uint64_t>(state.s.size()));
+    for (size_t i = 0; i < state.s.size(); ++i) {
+      c.set(fmt::format("lbfgs.s{}", i), state.s[i]);
+      c.set(fmt::format("lbfgs.y{}", i), state.y[i]);
+    }
+    c.set("lbfgs.rho", state.rho);
+    c.set("lbfgs.recent_values", state.recent_values);
+    c.set("dual", dual_.save());
+    c.set("step", state.iteration);
+    validation_.save(c);
+  }
+
+  void restore(const Checkpoint& c) {
+    LbfgsState<Real> state;
+    state.iteration = c.integer("lbfgs.iteration");
+    state.evaluations = c.integer("lbfgs.evaluations");
+    state.value = c.number("lbfgs.value");
+    c.get("lbfgs.x", state.x);
+    c.get("lbfgs.gradient", state.gradient);
+    state.s.resize(c.integer("lbfgs.pairs"));
+    state.y.resize(state.s.size());
+    for (size_t i = 0; i < state.s.size(); ++i) {
+      c.get(fmt::format("lbfgs.s{}", i), state.s[i]);
+      c.get(fmt::format("lbfgs.y{}", i), state.y[i]);
+    }
+    c.get("lbfgs.rho", state.rho);
+    c.get("lbfgs.recent_values", state.recent_values);
+    dual_.restore(c.text("dual"));
+    validation_.restore(c);
+    use_multiplier();
+    lbfgs_.restore(std::move(state));
+    evaluate_here();
+    measure();
+  }
+
+  const LoopInput& input_;
+  ParameterShape shape_;
+  std::unique_ptr<ExactPass<Real>> pass_;
+  ObjectiveOptions objective_options_;
+  std::unique_ptr<Objective> objective_;
+  DualSearch dual_;
+  Validation<Real> validation_;
+  Pace pace_;
+  LossSum sum_;
+  double regulariser_ = 0;
+  Progress progress_;
+  std::string stop_;
+  Lbfgs<Real> lbfgs_;
+};
+
+}  // namespace
+
+template <class Real>
+LoopOutput<Real> train_in_full_passes(const LoopInput& input) {
+  return FullPasses<Real>(input).run();
+}
+
+template LoopOutput<float> train_in_full_passes(const LoopInput&);
+template LoopOutput<double> train_in_full_passes(const LoopInput&);
+
+}  // namespace selfnorm

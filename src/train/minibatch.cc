@@ -1,0 +1,46 @@
+#include "selfnorm/train/minibatch.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace selfnorm {
+namespace {
+
+constexpr uint32_t kUnused = std::numeric_limits<uint32_t>::max();
+
+}  // namespace
+
+MinibatchMaker::MinibatchMaker(const Dataset& data) : data_(data) {
+  if (data.features.is_sparse && !data.is_joint()) local_.assign(data.features.columns(), kUnused);
+}
+
+Minibatch MinibatchMaker::make(std::span<const uint64_t> examples) {
+  Minibatch batch;
+  batch.data = subset(data_, examples);
+  if (local_.empty()) return batch;
+  SparseMatrix& x = batch.data.features.sparse;
+  for (const uint32_t feature : x.column) {
+    if (local_[feature] == kUnused) {
+      local_[feature] = 0;
+      batch.map.feature.push_back(feature);
+    }
+  }
+  std::sort(batch.map.feature.begin(), batch.map.feature.end());
+  for (uint32_t j = 0; j < batch.map.feature.size(); ++j) local_[batch.map.feature[j]] = j;
+  for (uint32_t& column : x.column) column = local_[column];
+  for (const uint32_t feature : batch.map.feature) local_[feature] = kUnused;
+  x.columns = static_cast<uint32_t>(batch.map.feature.size());
+  return batch;
+}
+
+std::vector<double> touch_probability(const Dataset& data, uint64_t batch) {
+  if (!data.features.is_sparse || data.is_joint()) return {};
+  std::vector<double> probability(data.features.columns());
+  for (const uint32_t column : data.features.sparse.column) probability[column] += 1;
+  const double n = static_cast<double>(data.features.rows());
+  for (double& p : probability) p = 1 - std::pow(1 - p / n, static_cast<double>(batch));
+  return probability;
+}
+
+}  // namespace selfnorm

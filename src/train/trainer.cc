@@ -1,0 +1,226 @@
+#include "selfnorm/train/trainer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "selfnorm/base/error.h"
+#include "selfnorm/math/parallel.h"
+#include "selfnorm/math/random.h"
+#include "selfnorm/model/parameters.h"
+#include "selfnorm/objective/loss.h"
+#include "selfnorm/objective/registry.h"
+#include "selfnorm/train/checkpoint.h"
+#include "selfnorm/train/class_weight.h"
+#include "selfnorm/train/loop.h"
+
+namespace selfnorm {
+namespace {
+
+using nlohmann::json;
+
+// Full passes keep 2 history + 5 vectors; beyond this many parameters minibatches are the better default.
+constexpr size_t kLargestFullPassProblem = 20'000'000;
+constexpr uint64_t kConstantSample = 20'000;
+constexpr uint64_t kHoldOutStream = 0x686f6c646f7574;   // "holdout"
+constexpr uint64_t kConstantStream = 0x636f6e7374616e;  // "constan"
+
+void check_data(const Dataset& data, const char* role) {
+  if (data.examples() == 0) throw Error(fmt::format("the {} data has no rows; expected at least one", role));
+  if (data.target.size() != data.examples()) {
+    throw Error(
+        fmt::format("the {} data has {} targets for {} examples", role, data.target.size(), data.examples()));
+  }
+  double total = data.weight.empty() ? 1 : 0;
+  for (const float w : data.weight) total += static_cast<double>(w);
+  if (!(total > 0) || !std::isfinite(total)) {
+    throw Error(fmt::format("the weights of the {} data sum to {}; expected a positive number", role, total));
+  }
+  for (const uint32_t y : data.target) {
+    if (y == Dataset::kNoTarget)
+      throw Error(fmt::format("the {} data has rows without a label; expected one on every row", role));
+    if (!data.is_joint()) SELFNORM_CHECK(y < data.classes());
+  }
+}
+
+void check_training_data(const Dataset& train) {
+  check_data(train, "training");
+  if (train.features.columns() == 0) throw Error("the training data has no features; expected at least one");
+  if (!train.is_joint()) {
+    const bool varied = std::any_of(train.target.begin(), train.target.end(),
+                                    [&](uint32_t y) { return y != train.target[0]; });
+    if (!varied) {
+      throw Error(fmt::format("the training data has one class only ('{}'); expected at least two",
+                              train.labels[train.target[0]]));
+    }
+  }
+}
+
+std::string choose_optimiser(const TrainOptions& options, size_t parameters) {
+  if (options.optimiser != "auto") return options.optimiser;
+  if (options.objective.name == "constraint") return "lbfgs";
+  if (options.objective.name == "sampled" && options.objective.gamma < 1) return "adagrad";
+  return parameters <= kLargestFullPassProblem ? "lbfgs" : "adagrad";
+}
+
+// What is kept of the run in the model: only what the same command gives again, so no times.
+json objective_record(const ObjectiveOptions& o, const Progress& last) {
+  json record = {{"name", o.name}};
+  if (o.name == "penalty" || o.name == "sampled") record["alpha"] = o.alpha;
+  if (o.name == "sampled") record["gamma"] = o.gamma;
+  if (o.name == "constraint") record.update({{"delta", o.delta}, {"alpha", last.alpha}});
+  if (o.name == "penalty" || o.name == "constraint") record["learn_centre"] = o.learn_centre;
+  return record;
+}
+
+// The mean of A over (a sample of) the training data: the constant that `sampled` settles at, theory.md 3.
+template <class Real>
+double mean_log_normalizer(const LoopInput& input, std::span<const Real> theta) {
+  std::vector<uint64_t> rows =
+      random_permutation(input.train.examples(), RandomStream(input.options.seed, kConstantStream));
+  rows.resize(std::min<size_t>(rows.size(), kConstantSample));
+  std::sort(rows.begin(), rows.end());
+  const Dataset sample = subset(input.train, rows);
+  const auto pass = make_exact_pass<Real>(sample, input.features, input.classes, input.options.log_carrier);
+  const auto exact = make_objective({.name = "exact"});
+  return value_and_gradient<Real>(*pass, *exact, {.weight = sample.weight}, theta, std::span<Real>())
+      .mean_log_z();
+}
+
+template <class Real>
+TrainResult train_as(const LoopInput& input, const Scaling& scaling) {
+  LoopOutput<Real> loop =
+      input.optimiser == "lbfgs" ? train_in_full_passes<Real>(input) : train_in_minibatches<Real>(input);
+  TrainResult result;
+  ModelFile& model = result.model;
+  model.family = input.train.is_joint() ? Family::Joint : Family::Multiclass;
+  model.input = input.train.features.is_sparse ? ModelInput::Sparse : ModelInput::Dense;
+  model.weights = input.options.weights == "int8"       ? WeightKind::Int8
+                  : input.options.weights == "bfloat16" ? WeightKind::Bfloat16
+                                                        : WeightKind::Float32;
+  model.classes = input.classes;
+  model.features = input.features;
+  model.labels = input.train.labels;
+  model.feature_names = input.train.feature_names;
+  model.log_carrier = input.options.log_carrier;
+  const auto objective = make_objective(input.options.objective);
+  model.log_normalizer =
+      objective->needs_constant() ? mean_log_normalizer<Real>(input, loop.theta) : loop.centre;
+  store_parameters<Real>(loop.theta, scaling, model);
+  model.objective_json = objective_record(input.options.objective, loop.last).dump();
+  model.training_json =
+      json{{"optimiser", input.optimiser},         {"steps", loop.last.step},   {"stopped", loop.reason},
+           {"examples", input.train.examples()},   {"loss", loop.last.loss},    {"nll", loop.last.nll},
+           {"penalty", loop.last.penalty},         {"l2", input.options.l2},    {"l1", input.options.l1},
+           {"precision", input.options.precision}, {"seed", input.options.seed}}
+          .dump();
+  result.reason = loop.reason;
+  result.interrupted = loop.interrupted;
+  result.diverged = loop.diverged;
+  result.last = loop.last;
+  result.optimiser = input.optimiser;
+  return result;
+}
+
+// Everything the bits of the result depend on, besides the data.
+std::string options_text(const TrainOptions& o, const std::string& optimiser) {
+  std::string carrier;
+  for (const float v : o.log_carrier) carrier += fmt::format("{:a} ", v);
+  return fmt::format("{} {:a} {:a} {:a} {:a} {} {:a} {:a} {} {} {:a} {} {} {} {:a} {} {} {} {} {} {} {}",
+                     o.objective.name, o.objective.alpha, o.objective.delta, o.objective.gamma,
+                     o.objective.centre, o.objective.learn_centre, o.l2, o.l1, optimiser, o.iterations,
+                     o.tolerance, o.history, o.epochs, o.batch, o.learning_rate, o.schedule, o.patience,
+                     o.scale, o.precision, o.class_weight, carrier, o.seed);
+}
+
+}  // namespace
+
+template <class Real>
+std::vector<Real> starting_point(const LoopInput& input) {
+  std::vector<Real> theta;
+  if (input.train.is_joint()) {
+    theta.resize(input.features);
+  } else {
+    theta = initial_parameters<Real>(input.classes, input.features, input.options.log_carrier);
+  }
+  const ObjectiveOptions& objective = input.options.objective;
+  if (!objective.learn_centre) return theta;
+  double centre = objective.centre;
+  if (input.train.is_joint()) {
+    // At theta = 0 the log-normalizer of a group is the log of its size.
+    centre = 0;
+    for (uint64_t g = 0; g < input.train.examples(); ++g) {
+      centre += std::log(static_cast<double>(input.train.group_begin[g + 1] - input.train.group_begin[g]));
+    }
+    centre /= static_cast<double>(input.train.examples());
+  }
+  theta.push_back(static_cast<Real>(centre));
+  return theta;
+}
+
+template std::vector<float> starting_point(const LoopInput&);
+template std::vector<double> starting_point(const LoopInput&);
+
+TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const TrainOptions& given,
+                             const CheckpointOptions& checkpoint, TrainObserver& observer) {
+  TrainOptions options = given;
+  options.validate();
+  check_training_data(train);
+  if (valid) check_data(*valid, "validation");
+  if (valid && valid->is_joint() != train.is_joint()) {
+    throw Error("training and validation data differ: one has qid: groups and the other does not");
+  }
+  const ThreadLimit limit(options.threads);
+  const uint32_t features = train.features.columns();
+  const uint32_t classes = train.is_joint() ? 0 : train.classes();
+  if (!options.log_carrier.empty() && options.log_carrier.size() != classes) {
+    throw Error(fmt::format("the carrier has {} values for {} classes", options.log_carrier.size(), classes));
+  }
+  // Alternatives have no bias to absorb the level of log Z, so its centre is learned unless one is given.
+  if (train.is_joint() && options.objective.centre == 0 &&
+      (options.objective.name == "penalty" || options.objective.name == "constraint")) {
+    options.objective.learn_centre = true;
+  }
+  if (options.objective.name != "penalty" && options.objective.name != "constraint") {
+    options.objective.centre = 0;
+    options.objective.learn_centre = false;
+  }
+  apply_class_weight(options.class_weight, train);
+
+  const std::string optimiser =
+      choose_optimiser(options, parameter_shape(train.is_joint(), features, classes).size());
+  const std::string mark = fingerprint(train, options_text(options, optimiser));
+  Scaling scaling;
+  const bool dense = !train.features.is_sparse && !train.is_joint();
+  if (options.scale == "standard" && !dense) {
+    throw Error("--scale standard needs dense features, and found sparse or grouped ones; use --scale none");
+  }
+  if (dense && options.scale != "none") {
+    scaling = fit_scaling(train.features.dense);
+    scaling.apply(train.features.dense);
+    if (valid) scaling.apply(valid->features.dense);
+  }
+  const LoopInput input{
+      train, valid ? &*valid : nullptr, options, checkpoint, observer, features, classes, optimiser, mark};
+  return options.precision == "double" ? train_as<double>(input, scaling) : train_as<float>(input, scaling);
+}
+
+std::pair<Dataset, Dataset> hold_out(const Dataset& data, double fraction, uint64_t seed) {
+  const uint64_t n = data.examples();
+  if (n < 2)
+    throw Error(fmt::format("cannot hold out validation data from {} example(s); give more, or --valid", n));
+  if (!(fraction > 0 && fraction < 1))
+    throw Error(fmt::format("hold-out = {} is out of range; expected 0 < x < 1", fraction));
+  std::vector<uint64_t> order = random_permutation(n, RandomStream(seed, kHoldOutStream));
+  const auto count = static_cast<int64_t>(
+      std::clamp<uint64_t>(static_cast<uint64_t>(std::llround(fraction * static_cast<double>(n))), 1, n / 2));
+  std::sort(order.begin(), order.begin() + count);
+  std::sort(order.begin() + count, order.end());
+  const std::span<const uint64_t> all(order);
+  return {subset(data, all.subspan(static_cast<size_t>(count))),
+          subset(data, all.first(static_cast<size_t>(count)))};
+}
+
+}  // namespace selfnorm

@@ -1,0 +1,59 @@
+#include "selfnorm/train/validation.h"
+
+#include <cmath>
+
+#include "selfnorm/objective/loss.h"
+#include "selfnorm/objective/registry.h"
+
+namespace selfnorm {
+
+template <class Real>
+Validation<Real>::Validation(const LoopInput& input) {
+  if (input.valid == nullptr) return;
+  pass_ = make_exact_pass<Real>(*input.valid, input.features, input.classes, input.options.log_carrier);
+  ObjectiveOptions criterion = input.options.objective;
+  if (criterion.name != "penalty") criterion.name = "exact";
+  objective_ = make_objective(criterion);
+  weight_ = input.valid->weight;
+  // The constraint is met on the training data, so its last iterate is the answer.
+  patience_ = input.options.objective.name == "constraint" ? 0 : input.options.patience;
+}
+
+template <class Real>
+bool Validation<Real>::check(std::span<const Real> theta, double centre, Progress& progress) {
+  const LossSum sum = value_and_gradient<Real>(*pass_, *objective_, {.weight = weight_, .centre = centre},
+                                               theta, std::span<Real>());
+  progress.valid_nll = sum.mean_nll();
+  progress.valid_log_z_rms = sum.rms_log_z();
+  if (!selects()) return false;
+  const double value = sum.mean_loss();
+  if (std::isfinite(value) && (!has_best() || value < best_)) {
+    best_ = value;
+    best_centre_ = centre;
+    best_theta_.assign(theta.begin(), theta.end());
+    since_best_ = 0;
+    return false;
+  }
+  return ++since_best_ >= patience_;
+}
+
+template <class Real>
+void Validation<Real>::save(Checkpoint& checkpoint) const {
+  checkpoint.set("valid.best", best_);
+  checkpoint.set("valid.best_centre", best_centre_);
+  checkpoint.set("valid.since_best", since_best_);
+  checkpoint.set("valid.best_theta", best_theta_);
+}
+
+template <class Real>
+void Validation<Real>::restore(const Checkpoint& checkpoint) {
+  best_ = checkpoint.number("valid.best");
+  best_centre_ = checkpoint.number("valid.best_centre");
+  since_best_ = checkpoint.integer("valid.since_best");
+  checkpoint.get("valid.best_theta", best_theta_);
+}
+
+template class Validation<float>;
+template class Validation<double>;
+
+}  // namespace selfnorm

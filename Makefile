@@ -1,0 +1,84 @@
+# Every target installs the Debian packages it needs (as root or through sudo) and works from a fresh clone.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+
+BUILD_PACKAGES := build-essential cmake ninja-build ccache pkg-config libtbb-dev libeigen3-dev libopenblas-dev libhwy-dev \
+  libcli11-dev libfmt-dev nlohmann-json3-dev libfast-float-dev zlib1g-dev
+TEST_PACKAGES := $(BUILD_PACKAGES) libgtest-dev librapidcheck-dev liblbfgs-dev
+FUZZ_PACKAGES := $(BUILD_PACKAGES) clang libclang-rt-14-dev
+DEMO_PACKAGES := $(BUILD_PACKAGES) dataset-fashion-mnist
+BENCH_PACKAGES := $(DEMO_PACKAGES) libbenchmark-dev python3-sklearn
+LINT_PACKAGES := $(TEST_PACKAGES) clang-format clang-tidy
+
+# $(call packages,LIST): installs those of LIST that are missing; says nothing and asks nothing when there are none.
+define packages
+@missing=$$(for p in $(1); do [ "$$(dpkg-query -W -f '$${Status}' $$p 2>/dev/null)" = "install ok installed" ] || echo $$p; done); \
+if [ -n "$$missing" ]; then \
+  root=""; [ "$$(id -u)" = 0 ] || root="sudo"; \
+  echo "installing:" $$missing; \
+  $$root env DEBIAN_FRONTEND=noninteractive apt-get update -q && \
+  $$root env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends $$missing; \
+fi
+endef
+
+.PHONY: help build test demo bench install lint format sanitize fuzz clean
+
+help: ## this list
+	@echo "selfnorm: probability models whose raw scores are already log-probabilities"; echo
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1 /' | while read -r name text; do printf '  make %-9s %s\n' "$$name" "$$text"; done
+
+build: ## the program, build/release/selfnorm
+	$(call packages,$(BUILD_PACKAGES))
+	cmake --preset release -DSELFNORM_BUILD_TESTS=OFF
+	cmake --build --preset release -j $(JOBS)
+
+test: ## everything that must hold: unit, property and end-to-end tests, include ladder, a short fuzz run
+	$(call packages,$(TEST_PACKAGES) $(FUZZ_PACKAGES))
+	cmake --preset release -DSELFNORM_BUILD_TESTS=ON
+	cmake --build --preset release -j $(JOBS)
+	ctest --preset release -j $(JOBS)
+	tests/ladder.sh
+	$(MAKE) fuzz
+
+demo: ## train on Fashion-MNIST, self-normalised against maximum likelihood (under 2 minutes)
+	$(call packages,$(DEMO_PACKAGES))
+	cmake --preset release -DSELFNORM_BUILD_TESTS=OFF
+	cmake --build --preset release -j $(JOBS) --target selfnorm_program
+	examples/demo.sh build/release/selfnorm
+
+bench: ## speed against OpenBLAS and scikit-learn, as ratios
+	$(call packages,$(BENCH_PACKAGES))
+	cmake --preset bench
+	cmake --build --preset bench -j $(JOBS)
+	bench/run.sh
+
+install: build ## into PREFIX (default /usr/local)
+	cmake --install build/release --prefix $(PREFIX)
+
+lint: ## formatting and static checks
+	$(call packages,$(LINT_PACKAGES))
+	git ls-files '*.h' '*.cc' '*.c' | xargs clang-format --dry-run --Werror
+	cmake --preset release -DSELFNORM_BUILD_TESTS=ON
+	cmake --build --preset release -j $(JOBS)
+	git ls-files 'src/*.cc' 'cli/*.cc' 'runtime/*.cc' | xargs -P $(JOBS) -n 4 clang-tidy --quiet -p build/release
+
+format: ## rewrite the sources in the project's format
+	$(call packages,$(LINT_PACKAGES))
+	git ls-files '*.h' '*.cc' '*.c' | xargs clang-format -i
+
+sanitize: ## the tests under AddressSanitizer, UBSan and ThreadSanitizer
+	$(call packages,$(TEST_PACKAGES))
+	for preset in asan-ubsan tsan; do \
+	  cmake --preset $$preset && cmake --build --preset $$preset -j $(JOBS) && ctest --preset $$preset || exit 1; \
+	done
+
+fuzz: ## every reader and the model file, a few seconds each (FUZZ_SECONDS)
+	$(call packages,$(FUZZ_PACKAGES))
+	cmake --preset fuzz
+	cmake --build --preset fuzz -j $(JOBS)
+	fuzz/run.sh
+
+clean: ## remove the build folders
+	rm -rf build

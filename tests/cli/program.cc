@@ -1,0 +1,83 @@
+#include "program.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+namespace selfnorm::cli {
+namespace fs = std::filesystem;
+
+Folder::Folder() {
+  std::string name = (fs::temp_directory_path() / "selfnorm-test-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
+  path_ = name;
+}
+
+Folder::~Folder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+void Folder::write(const std::string& name, const std::string& text) const {
+  std::ofstream(path_ / name, std::ios::binary) << text;
+}
+
+std::vector<std::string> Folder::names() const {
+  std::vector<std::string> all;
+  for (const auto& entry : fs::directory_iterator(path_)) all.push_back(entry.path().filename().string());
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+Outcome Folder::run(const std::vector<std::string>& words) const {
+  return run(words, [](pid_t) {});
+}
+
+Outcome Folder::run(const std::vector<std::string>& words, const std::function<void(pid_t)>& meddle) const {
+  const Folder capture;
+  const std::string out = capture / "out", err = capture / "err";
+  std::vector<char*> arguments{const_cast<char*>(SELFNORM_PROGRAM)};
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(open(out.c_str(), O_CREAT | O_WRONLY, 0600), STDOUT_FILENO);
+    dup2(open(err.c_str(), O_CREAT | O_WRONLY, 0600), STDERR_FILENO);
+    if (chdir(path_.c_str()) != 0) _exit(127);
+    execv(SELFNORM_PROGRAM, arguments.data());
+    _exit(127);
+  }
+  meddle(child);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), content(out), content(err)};
+}
+
+void Folder::generate(const std::string& name, int rows, int classes) const {
+  const Outcome made =
+      run({"data", "generate", "--rows", std::to_string(rows), "--features", "30", "--classes",
+           std::to_string(classes), "--density", "0.2", "--seed", "3", "--out", name});
+  ASSERT_EQ(made.code, 0) << made.err;
+}
+
+std::string content(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+void expect_user_error(const Outcome& outcome, const std::string& text) {
+  EXPECT_EQ(outcome.code, 1) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(outcome.err.rfind("selfnorm: error: ", 0), 0u) << outcome.err;
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  EXPECT_NE(outcome.err.find(text), std::string::npos) << "expected '" << text << "' in: " << outcome.err;
+}
+
+}  // namespace selfnorm::cli

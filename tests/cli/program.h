@@ -1,0 +1,50 @@
+// Runs the built program as a user's shell would, in a folder of its own.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace selfnorm::cli {
+
+struct Outcome {
+  int code = -1;  // exit code; 128 + signal when killed
+  std::string out, err;
+
+  nlohmann::json json() const { return nlohmann::json::parse(out); }
+};
+
+// A new empty folder, removed at the end with all it holds.
+class Folder {
+ public:
+  Folder();
+  ~Folder();
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  std::string path() const { return path_.string(); }
+  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+  void write(const std::string& name, const std::string& text) const;
+  std::vector<std::string> names() const;  // sorted
+
+  // Runs the program here.
+  Outcome run(const std::vector<std::string>& words) const;
+  // Starts it, calls `meddle` with its process id while it runs, and waits.
+  Outcome run(const std::vector<std::string>& words, const std::function<void(pid_t)>& meddle) const;
+  // data.svm with a known truth.
+  void generate(const std::string& name = "data.svm", int rows = 300, int classes = 4) const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::string content(const std::string& path);
+
+// A user's error: exit 1, nothing on stdout, exactly one line on stderr that holds `text`.
+void expect_user_error(const Outcome& outcome, const std::string& text);
+
+}  // namespace selfnorm::cli

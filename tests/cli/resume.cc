@@ -1,0 +1,107 @@
+// A run that is killed or interrupted and then resumed ends in the same bytes as one left alone.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <sstream>
+
+#include "program.h"
+
+namespace selfnorm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Plan {
+  std::string name;
+  std::vector<std::string> options;
+};
+
+class Resume : public testing::TestWithParam<Plan> {
+ protected:
+  // Enough steps that the signal arrives in the middle; a checkpoint after each.
+  std::vector<std::string> words(const std::string& out) const {
+    std::vector<std::string> all{"train", "classifier",           "data.svm", "--quiet", "--out",
+                                 out,     "--checkpoint-seconds", "0"};
+    all.insert(all.end(), GetParam().options.begin(), GetParam().options.end());
+    return all;
+  }
+  // Sends `signal` once the run has written a checkpoint and a few lines of metrics.
+  static std::function<void(pid_t)> after_some_steps(const Folder& folder, const std::string& out,
+                                                     int signal) {
+    return [&folder, out, signal](pid_t child) {
+      for (int i = 0; i < 5000; ++i) {
+        const std::string metrics = content(folder / (out + "/metrics.jsonl"));
+        if (fs::exists(folder / (out + "/checkpoint.safetensors")) &&
+            std::count(metrics.begin(), metrics.end(), '\n') >= 3)
+          break;
+        if (fs::exists(folder / (out + "/model.safetensors"))) break;
+        usleep(1000);
+      }
+      kill(child, signal);
+    };
+  }
+  static void expect_steps_once_each(const std::string& metrics) {
+    std::istringstream lines(metrics);
+    int64_t last = -1;
+    for (std::string line; std::getline(lines, line);) {
+      const int64_t step = nlohmann::json::parse(line)["step"];
+      EXPECT_GE(step, last);
+      last = step;
+    }
+  }
+};
+
+TEST_P(Resume, SameBytesAfterAKill) {
+  const Folder folder;
+  folder.generate("data.svm", 3000, 20);
+  ASSERT_EQ(folder.run(words("whole")).code, 0);
+  const Outcome killed = folder.run(words("cut"), after_some_steps(folder, "cut", SIGKILL));
+  ASSERT_EQ(killed.code, 128 + SIGKILL) << "the run ended before the signal";
+  std::vector<std::string> again = words("cut");
+  again.push_back("--resume");
+  const Outcome resumed = folder.run(again);
+  ASSERT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_TRUE(content(folder / "whole/model.safetensors") == content(folder / "cut/model.safetensors"));
+  EXPECT_FALSE(fs::exists(folder / "cut/checkpoint.safetensors"));
+  expect_steps_once_each(content(folder / "cut/metrics.jsonl"));
+}
+
+TEST_P(Resume, SameBytesAfterCtrlCWithTheRecordedOptions) {
+  const Folder folder;
+  folder.generate("data.svm", 3000, 20);
+  ASSERT_EQ(folder.run(words("whole")).code, 0);
+  const Outcome stopped = folder.run(words("cut"), after_some_steps(folder, "cut", SIGINT));
+  ASSERT_EQ(stopped.code, 130) << stopped.err;
+  EXPECT_NE(stopped.err.find("--resume --out cut"), std::string::npos) << stopped.err;
+  const Outcome resumed = folder.run({"train", "classifier", "--resume", "--out", "cut", "--threads", "1"});
+  ASSERT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_TRUE(content(folder / "whole/model.safetensors") == content(folder / "cut/model.safetensors"));
+  const Outcome complete = folder.run({"train", "classifier", "--resume", "--out", "cut"});
+  EXPECT_EQ(complete.code, 0);
+  EXPECT_NE(complete.err.find("complete"), std::string::npos);
+}
+
+TEST_P(Resume, OtherOptionsOrDataAreRefused) {
+  const Folder folder;
+  folder.generate("data.svm", 3000, 20);
+  folder.generate("other.svm", 2999, 20);
+  ASSERT_EQ(folder.run(words("cut"), after_some_steps(folder, "cut", SIGTERM)).code, 130);
+  expect_user_error(
+      folder.run({"train", "classifier", "--resume", "--quiet", "--out", "cut", "--alpha", "7"}),
+      "--alpha is 7");
+  expect_user_error(folder.run({"train", "classifier", "other.svm", "--resume", "--quiet", "--out", "cut"}),
+                    "other.svm");
+  EXPECT_TRUE(fs::exists(folder / "cut/checkpoint.safetensors"));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Resume,
+    testing::Values(Plan{"Lbfgs", {"--optimiser", "lbfgs", "--tolerance", "1e-9", "--l2", "1e-7"}},
+                    Plan{"Adam", {"--optimiser", "adam", "--epochs", "8", "--batch", "16"}},
+                    Plan{"Constraint", {"--objective", "constraint", "--delta", "0.05"}}),
+    [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace selfnorm::cli

@@ -1,0 +1,84 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "program.h"
+
+namespace selfnorm::cli {
+namespace {
+
+const std::string kTruth = "data.svm.truth.safetensors";
+
+TEST(Score, WithoutOptionsTheLabelOfTheData) {
+  const Folder folder;
+  folder.generate();
+  const auto json = folder.run({"score", kTruth, "data.svm", "--json"}).json();
+  EXPECT_EQ(json["kind"], "raw");
+  ASSERT_EQ(json["rows"].size(), 300u);
+  EXPECT_EQ(json["rows"][7]["row"], 7);
+  const auto evaluation = folder.run({"evaluate", kTruth, "data.svm", "--json"}).json();
+  double nll = 0;
+  for (const auto& row : json["rows"]) nll -= row["log_prob"].get<double>() / 300;
+  EXPECT_NEAR(nll, evaluation["nll_raw"].get<double>(), 1e-5);
+}
+
+TEST(Score, ExactLogProbabilitiesSumToOne) {
+  const Folder folder;
+  folder.generate();
+  const auto json = folder.run({"score", kTruth, "data.svm", "--top", "4", "--exact", "--json"}).json();
+  EXPECT_EQ(json["kind"], "exact");
+  ASSERT_EQ(json["rows"].size(), 1200u);
+  double total = 0;
+  for (int i = 0; i < 4; ++i) total += std::exp(json["rows"][i]["log_prob"].get<double>());
+  EXPECT_NEAR(total, 1.0, 1e-6);
+  EXPECT_GE(json["rows"][0]["log_prob"], json["rows"][1]["log_prob"]);
+}
+
+TEST(Score, TextFormSaysItsKindInEveryRow) {
+  const Folder folder;
+  folder.generate("data.svm", 2);
+  const Outcome outcome = folder.run({"score", kTruth, "data.svm", "--candidates", "3,0"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.rfind("# raw\n0\t3\t", 0), 0u) << outcome.out;
+  EXPECT_NE(outcome.out.find("\n1\t0\t"), std::string::npos);
+  EXPECT_NE(outcome.out.find("\traw\n"), std::string::npos);
+}
+
+TEST(Score, LabelsWithCommasAndQuotes) {
+  const Folder folder;
+  folder.write("data.csv", "x,label\n1,\"a,b\"\n2,\"a,b\"\n-1,\"say \"\"c\"\"\"\n-2,\"say \"\"c\"\"\"\n");
+  ASSERT_EQ(
+      folder.run({"train", "classifier", "data.csv", "--hold-out", "0", "--out", "run", "--quiet"}).code, 0);
+  const auto json =
+      folder.run({"score", "run", "data.csv", "--json", "--candidates", "\"a,b\",\"say \"\"c\"\"\""}).json();
+  EXPECT_EQ(json["rows"][0]["label"], "a,b");
+  EXPECT_EQ(json["rows"][1]["label"], "say \"c\"");
+  folder.write("labels.txt", "say \"c\"\na,b\n");
+  const auto listed =
+      folder.run({"score", "run", "data.csv", "--json", "--candidates-file", "labels.txt"}).json();
+  EXPECT_EQ(listed["rows"][1]["log_prob"], json["rows"][0]["log_prob"]);
+  expect_user_error(folder.run({"score", "run", "data.csv", "--candidates", "nobody"}), "'nobody'");
+}
+
+TEST(Score, FullDiskIsAnError) {
+  const Folder folder;
+  folder.generate();
+  const std::string command = "cd " + folder.path() + " && " SELFNORM_PROGRAM " score " + kTruth +
+                              " data.svm > /dev/full 2>err; echo $? > code";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  EXPECT_EQ(content(folder / "code"), "1\n");
+  EXPECT_NE(content(folder / "err").find("No space left"), std::string::npos);
+}
+
+TEST(Score, ReaderOfThePipeMayLeave) {
+  const Folder folder;
+  folder.generate("data.svm", 20000);
+  const std::string command = "cd " + folder.path() + " && " SELFNORM_PROGRAM " score " + kTruth +
+                              " data.svm --top 4 2>err | head -1 > out";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  EXPECT_EQ(content(folder / "err"), "");
+  EXPECT_EQ(content(folder / "out"), "# raw\n");
+}
+
+}  // namespace
+}  // namespace selfnorm::cli

@@ -1,0 +1,149 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <sstream>
+
+#include "program.h"
+
+namespace selfnorm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(TrainClassifier, DataAloneGivesAnAuditedRun) {
+  const Folder folder;
+  folder.generate();
+  const Outcome trained = folder.run({"train", "classifier", "data.svm"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_NE(trained.err.find("300 rows, 30 features, 4 classes"), std::string::npos) << trained.err;
+  EXPECT_NE(trained.out.find("validation"), std::string::npos) << trained.out;
+  const std::string run = folder / "out/data-penalty/";
+  EXPECT_TRUE(fs::exists(run + "model.safetensors"));
+  EXPECT_FALSE(fs::exists(run + "checkpoint.safetensors"));
+  const auto config = nlohmann::json::parse(content(run + "config.json"));
+  EXPECT_EQ(config["options"]["objective"], "penalty");
+  EXPECT_EQ(config["options"]["alpha"], 0.1);
+  EXPECT_EQ(config["data"]["rows"], 300);
+
+  std::istringstream lines(content(run + "metrics.jsonl"));
+  size_t count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    const auto metrics = nlohmann::json::parse(line);
+    for (const char* key : {"step", "loss", "nll", "penalty", "regulariser", "log_z_rms"})
+      EXPECT_TRUE(metrics.contains(key)) << key;
+  }
+  EXPECT_GT(count, 0u);
+  const auto info = folder.run({"info", "out/data-penalty", "--json"}).json();
+  EXPECT_EQ(info["audit"]["data"], "validation");
+  EXPECT_EQ(info["audit"]["n"], 30);
+
+  ASSERT_EQ(folder.run({"train", "classifier", "data.svm", "--quiet"}).code, 0);
+  EXPECT_TRUE(fs::exists(folder / "out/data-penalty-2/model.safetensors"));
+}
+
+TEST(TrainClassifier, QuietSaysNothingAndJsonOnlyJson) {
+  const Folder folder;
+  folder.generate();
+  const Outcome quiet = folder.run({"train", "classifier", "data.svm", "--quiet", "--out", "a"});
+  EXPECT_EQ(quiet.code, 0);
+  EXPECT_EQ(quiet.out + quiet.err, "");
+  const auto json = folder.run({"train", "classifier", "data.svm", "--json", "--out", "b"}).json();
+  EXPECT_EQ(json["run"], "b");
+  EXPECT_EQ(json["objective"], "penalty");
+  EXPECT_TRUE(json["audit"]["nll_exact"].is_number());
+}
+
+TEST(TrainClassifier, EveryObjectiveAndOptimiser) {
+  const Folder folder;
+  folder.generate();
+  for (const std::string objective : {"exact", "penalty", "constraint", "sampled"}) {
+    const Outcome trained = folder.run({"train", "classifier", "data.svm", "--objective", objective, "--out",
+                                        objective, "--epochs", "3", "--json"});
+    ASSERT_EQ(trained.code, 0) << objective << trained.err;
+    EXPECT_EQ(trained.json()["objective"], objective);
+  }
+  for (const std::string optimiser : {"lbfgs", "adagrad", "adam"}) {
+    const Outcome trained = folder.run({"train", "classifier", "data.svm", "--optimiser", optimiser, "--out",
+                                        optimiser, "--epochs", "3", "--json"});
+    ASSERT_EQ(trained.code, 0) << optimiser << trained.err;
+    EXPECT_EQ(trained.json()["optimiser"], optimiser);
+  }
+}
+
+TEST(TrainClassifier, SameModelForAnyNumberOfThreads) {
+  const Folder folder;
+  folder.generate("data.svm", 2000);
+  for (const std::string optimiser : {"lbfgs", "adam"}) {
+    for (const std::string threads : {"1", "2"}) {
+      const Outcome trained =
+          folder.run({"train", "classifier", "data.svm", "--quiet", "--optimiser", optimiser, "--epochs", "3",
+                      "--threads", threads, "--out", optimiser + threads});
+      ASSERT_EQ(trained.code, 0) << trained.err;
+    }
+    EXPECT_EQ(content(folder / optimiser + "1/model.safetensors"),
+              content(folder / optimiser + "2/model.safetensors"));
+  }
+}
+
+TEST(TrainClassifier, TextModelsCarryTheirEncoder) {
+  const Folder folder;
+  std::string text;
+  for (int i = 0; i < 20; ++i)
+    text += "sun\tbright warm day " + std::to_string(i) + "\nrain\tdark wet day " + std::to_string(i) + "\n";
+  folder.write("weather.txt", text);
+  const Outcome trained =
+      folder.run({"train", "classifier", "weather.txt", "--format", "text", "--out", "run", "--quiet"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  folder.write("new.txt", "rain\twet wet\n");
+  const auto rows = folder.run({"score", "run", "new.txt", "--top", "1", "--exact", "--json"}).json()["rows"];
+  EXPECT_EQ(rows[0]["label"], "rain");
+}
+
+TEST(TrainClassifier, JointGroups) {
+  const Folder folder;
+  std::string text;
+  for (int g = 1; g <= 30; ++g) {
+    for (int a = 0; a < 3; ++a) {
+      text += std::to_string(a == g % 3) + " qid:" + std::to_string(g) +
+              " 1:" + std::to_string(a == g % 3 ? 1 : 0.2 * a) + " 2:1\n";
+    }
+  }
+  folder.write("choice.svm", text);
+  ASSERT_EQ(folder.run({"train", "classifier", "choice.svm", "--out", "run", "--quiet"}).code, 0);
+  const auto chosen = folder.run({"score", "run", "choice.svm", "--exact", "--json"}).json();
+  ASSERT_EQ(chosen["rows"].size(), 30u);
+  EXPECT_EQ(chosen["rows"][0]["label"], "1");
+  const auto all =
+      folder.run({"score", "run", "choice.svm", "--exact", "--json", "--candidates", "0,1,2"}).json();
+  double total = 0;
+  for (int a = 0; a < 3; ++a) total += std::exp(all["rows"][a]["log_prob"].get<double>());
+  EXPECT_NEAR(total, 1.0, 1e-9);
+  EXPECT_EQ(folder.run({"score", "run", "choice.svm", "--top", "2", "--json"}).json()["rows"].size(), 60u);
+  EXPECT_EQ(folder.run({"evaluate", "run", "choice.svm", "--json"}).json()["classes"], 3);
+}
+
+TEST(TrainClassifier, WeightsAndCarrierComeFromFiles) {
+  const Folder folder;
+  folder.generate("data.svm", 50, 3);
+  std::string weights;
+  for (int i = 0; i < 50; ++i) weights += i % 2 == 0 ? "1\n" : "0.5\n";
+  folder.write("w.txt", weights);
+  folder.write("h.txt", "2\t-0.5\n0\t0\n1\t0.25\n");
+  const Outcome trained =
+      folder.run({"train", "classifier", "data.svm", "--weight-file", "w.txt", "--carrier", "h.txt", "--out",
+                  "run", "--class-weight", "balanced", "--json"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_EQ(folder.run({"info", "run", "--json"}).json()["carrier"], true);
+  folder.write("w.txt", "1\n1\n");
+  expect_user_error(
+      folder.run({"train", "classifier", "data.svm", "--quiet", "--weight-file", "w.txt", "--out", "no"}),
+      "2 weights; the data have 50 examples");
+  folder.write("h.txt", "2\t-0.5\n0\tx\n1\t0.25\n");
+  expect_user_error(
+      folder.run({"train", "classifier", "data.svm", "--quiet", "--carrier", "h.txt", "--out", "no"}),
+      "h.txt:2:");
+  EXPECT_FALSE(fs::exists(folder / "no"));
+}
+
+}  // namespace
+}  // namespace selfnorm::cli

@@ -39,7 +39,12 @@ MappedFile::MappedFile(const std::string& path) {
   size_ = static_cast<size_t>(status.st_size);
   void* address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.fd, 0);
   if (address == MAP_FAILED) fail(path, "map");
+  ::madvise(address, size_, MADV_RANDOM);
   data_ = static_cast<const std::byte*>(address);
+}
+
+void MappedFile::expect_scan() const {
+  if (data_ != nullptr) ::madvise(const_cast<std::byte*>(data_), size_, MADV_NORMAL);
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept

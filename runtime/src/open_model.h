@@ -1,6 +1,8 @@
 // What the opaque selfnorm_model of selfnorm.h is, and how the C interface reports failures.
 #pragma once
 
+#include <atomic>
+
 #include "selfnorm.h"
 #include "selfnorm/runtime/mapped_file.h"
 #include "selfnorm/runtime/scorer.h"
@@ -10,6 +12,11 @@ struct selfnorm_model {
   selfnorm::runtime::Safetensors file;
   selfnorm::runtime::ModelLayout layout;
   selfnorm::runtime::Scorer scorer;
+  mutable std::atomic<bool> is_scanned = false;  // by the first call that reads every weight
+
+  void expect_scan() const {
+    if (!is_scanned.load(std::memory_order_relaxed) && !is_scanned.exchange(true)) mapped.expect_scan();
+  }
 };
 
 namespace selfnorm::runtime {

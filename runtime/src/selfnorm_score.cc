@@ -59,6 +59,7 @@ selfnorm_status log_sum(const selfnorm_model* model, const Query& query, double*
   SELFNORM_TRY(check_family(model, Family::Multiclass));
   SELFNORM_TRY(check_query(model, query));
   if (out == nullptr) return fail_null();
+  model->expect_scan();
   const double a = model->scorer.log_sum(query);
   if (!std::isfinite(a)) return fail_not_finite(query);
   *out = a;
@@ -101,6 +102,7 @@ selfnorm_status top(const selfnorm_model* model, const Query& query, int kind, T
     return fail(SELFNORM_ERROR_ARGUMENT, "top %zu of %u classes", out.n, model->layout.classes);
   }
   if (out.n > 0 && (out.classes == nullptr || out.log_probs == nullptr)) return fail_null();
+  model->expect_scan();
   double shift = model->layout.log_normalizer;
   if (!model->scorer.top(query, {{out.classes, out.n}, {out.log_probs, out.n}},
                          kind == SELFNORM_EXACT ? &shift : nullptr)) {

@@ -195,6 +195,7 @@ ModelFile parse_model(std::span<const std::byte> bytes, const std::string& name)
 ModelFile load_model(const std::string& path) {
   try {
     const runtime::MappedFile file(path);
+    file.expect_scan();
     return read_model(file.bytes(), path);
   } catch (const runtime::FormatError& error) {
     throw Error(error.what());

@@ -18,6 +18,9 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
 
+  // From now on the file is read through, not touched here and there: gives the kernel its read-ahead back.
+  void expect_scan() const;
+
  private:
   const std::byte* data_ = nullptr;
   size_t size_ = 0;

@@ -1,9 +1,11 @@
 // A file in blocks of whole records, parsed in parallel and taken in file order.
 #pragma once
 
+#include <tbb/global_control.h>
 #include <tbb/parallel_pipeline.h>
 #include <tbb/task_arena.h>
 
+#include <algorithm>
 #include <exception>
 #include <memory>
 #include <string>
@@ -65,7 +67,9 @@ void parse_blocks(BlockReader& reader, int threads, Parse parse, Append append) 
     for (Block block; reader.next(block);) append_part(parse_block(std::move(block)));
     return;
   }
-  tbb::task_arena arena(threads > 0 ? threads : tbb::task_arena::automatic);
+  using Control = tbb::global_control;
+  int allowed = static_cast<int>(Control::active_value(Control::max_allowed_parallelism));
+  tbb::task_arena arena(threads > 0 ? std::min(threads, allowed) : allowed);
   arena.execute([&] {
     size_t in_flight = 2 * static_cast<size_t>(tbb::this_task_arena::max_concurrency());
     auto read = [&](tbb::flow_control& flow) {

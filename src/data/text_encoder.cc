@@ -25,9 +25,9 @@ TextEncoder::TextEncoder(TextOptions options, std::vector<std::string> vocabular
   options_.validate();
   if (options_.hash_buckets > 0 && !vocabulary_.empty())
     throw Error("a text encoder that hashes has no vocabulary");
-  for (const std::string& gram : vocabulary_)
-    if (index_.add(gram) + 1 != index_.size() || index_.size() > vocabulary_.size())
-      throw Error(fmt::format("the vocabulary names '{}' twice", gram));
+  for (uint32_t i = 0; i < vocabulary_.size(); ++i)
+    if (index_.add(vocabulary_[i]) != i)
+      throw Error(fmt::format("the vocabulary names '{}' twice", vocabulary_[i]));
   if (idf_.size() != (options_.tf_idf ? features() : 0))
     throw Error(fmt::format("a text encoder with {} idf values for {} features", idf_.size(), features()));
   for (float value : idf_)

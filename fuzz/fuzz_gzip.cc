@@ -1,0 +1,6 @@
+// The automatic choice of format, behind gzip or not.
+#include "reader.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  return selfnorm::fuzz_reader(selfnorm::Format::automatic, data, size);
+}

@@ -1,0 +1,135 @@
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "data/scratch.h"
+
+namespace selfnorm {
+namespace {
+
+using Strings = std::vector<std::string>;
+using Floats = std::vector<float>;
+
+TEST(Table, HeaderAndNamedTarget) {
+  Dataset d = read_bytes("a.csv", "a,Label,b\n1,x,2\n3,y,4\n").data;
+  EXPECT_FALSE(d.features.is_sparse);
+  EXPECT_EQ(d.feature_names, (Strings{"a", "b"}));
+  EXPECT_EQ(d.labels, (Strings{"x", "y"}));
+  EXPECT_EQ(d.features.dense.values, (Floats{1, 2, 3, 4}));
+  EXPECT_EQ(d.features.dense.rows, 2u);
+}
+
+TEST(Table, WithoutHeaderTheColumnOfWordsOrTheFirstIsTheTarget) {
+  EXPECT_EQ(read_bytes("a.csv", "1,2,x\n3,4,y\n").data.labels, (Strings{"x", "y"}));
+  EXPECT_EQ(read_bytes("a.csv", "10,2,3\n9,4,5\n").data.labels, (Strings{"9", "10"}));
+  EXPECT_TRUE(read_bytes("a.csv", "10,2,3\n9,4,5\n").data.feature_names.empty());
+}
+
+TEST(Table, TargetByIndexAndWeights) {
+  ReadOptions options;
+  options.target = "2";
+  options.weight_column = "w";
+  Dataset d = read_bytes("a.csv", "u,w,v\n1,0.5,7\n2,2,8\n", options).data;
+  EXPECT_EQ(d.labels, (Strings{"7", "8"}));
+  EXPECT_EQ(d.weight, (Floats{0.5f, 2}));
+  EXPECT_EQ(d.features.dense.values, (Floats{1, 2}));
+  EXPECT_EQ(read_error("a.csv", "u,w,v\n1,-1,7\n", options),
+            "a.csv:2: in column 1: found '-1', expected a weight of at least 0");
+}
+
+TEST(Table, QuotedFields) {
+  std::string text =
+      "\"a \"\"q\"\"\",label\n\"1\",\"two\nlines, and a \"\"quote\"\"\"\n 2 ,plain\r\n\n3,\"\"\"\"\n";
+  ReadResult r = read_bytes("a.csv", text);
+  EXPECT_EQ(r.data.feature_names, (Strings{"a \"q\""}));
+  EXPECT_EQ(r.data.labels, (Strings{"\"", "plain", "two\nlines, and a \"quote\""}));
+  EXPECT_EQ(r.data.features.dense.values, (Floats{1, 2, 3}));
+  expect_block_invariance("a.csv", text);
+}
+
+TEST(Table, LinesCountLineFeedsWithinQuotes) {
+  EXPECT_EQ(read_error("a.csv", "f,label\n1,\"a\nb\"\nx,c\n"),
+            "a.csv:4: in column 'f': found 'x', expected a finite number");
+}
+
+TEST(Table, ByteOrderMark) {
+  EXPECT_EQ(read_bytes("a.csv", "\xEF\xBB\xBFlabel,f\nx,1\n").data.labels, Strings{"x"});
+}
+
+TEST(Table, Tsv) {
+  EXPECT_EQ(read_bytes("a.tsv", "1\t2\tx\n3\t4\ty\n").data.features.dense.values, (Floats{1, 2, 3, 4}));
+}
+
+struct Case {
+  const char* bytes;
+  const char* message;
+};
+
+TEST(Table, ErrorsSayWhereAndWhat) {
+  for (Case c : std::initializer_list<Case>{
+           {"a,b,a\n1,2,3\n", "a.csv:1: found the column name 'a' twice, expected every name once"},
+           {"label,f\nx,1\ny,1,2\n", "a.csv:3: found 3 fields, expected 2 as in the first row"},
+           {"label,f\nx\n", "a.csv:2: found 1 fields, expected 2 as in the first row"},
+           {"label,f\nx,1\ny,\n", "a.csv:3: in column 'f': found an empty value, expected a number"},
+           {"label,f\nx,NaN\n", "a.csv:2: in column 'f': found 'NaN', expected a finite number"},
+           {"label,f\n,1\n", "a.csv:2: found an empty label"},
+           {"label,f\nx,\"1\"2\n", "a.csv:2: found '2' after a closing quote, expected ','"},
+           {"label,f\nx,\"1\ny,2\n", "a.csv:2: found '\"1\\ny,2\\n', a quoted field that is never closed"},
+           {"p,q\n1,2\n",
+            "a.csv:1: cannot tell which column is the target: the columns are 'p', 'q'; name it (--target) "
+            "or "
+            "call it label"},
+           {"label\nx\n", "a.csv:1: found no feature columns; the columns are 'label'"},
+           {"label,f\n", "a.csv: found no rows of data"},
+           {"", "a.csv: the file is empty, expected rows of data"}})
+    EXPECT_EQ(read_error("a.csv", c.bytes), c.message);
+  ReadOptions options;
+  options.target = "z";
+  EXPECT_EQ(read_error("a.csv", "p,q\n1,2\n", options),
+            "a.csv:1: found no target column 'z'; the columns are 'p', 'q'");
+}
+
+TEST(Table, SchemaMatchesColumnsByName) {
+  Schema schema{{"x", "y"}, 2, {"a", "b"}, {}};
+  ReadOptions options;
+  options.schema = &schema;
+  Dataset d = read_bytes("a.csv", "b,outcome,a\n1,y,2\n", options).data;
+  EXPECT_EQ(d.features.dense.values, (Floats{2, 1}));
+  EXPECT_EQ(d.target, std::vector<uint32_t>{1});
+  EXPECT_EQ(read_error("a.csv", "b,label,a,c\n1,y,2,3\n", options),
+            "a.csv:1: found a column 'c', which is no feature of the model");
+  EXPECT_EQ(read_error("a.csv", "b,label\n1,y\n", options),
+            "a.csv:1: found no column 'a', a feature of the model");
+  EXPECT_EQ(read_error("a.csv", "1,2,3,y\n", options),
+            "a.csv:1: found 3 feature columns, but the model has 2 features");
+  options.require_labels = false;
+  EXPECT_EQ(read_bytes("a.csv", "a,b\n1,2\n", options).data.target,
+            std::vector<uint32_t>{Dataset::kNoTarget});
+  EXPECT_EQ(read_bytes("a.csv", "1,2\n", options).data.target, std::vector<uint32_t>{Dataset::kNoTarget});
+}
+
+TEST(Table, SkipBad) {
+  ReadOptions options;
+  options.skip_bad = 2;
+  std::string text = "label,f\nx,1\ny,oops\nz\nx,4\n";
+  ReadResult r = read_bytes("a.csv", text, options);
+  EXPECT_EQ(r.data.features.dense.values, (Floats{1, 4}));
+  EXPECT_EQ(r.report.bad[1].line, 4u);
+  expect_block_invariance("a.csv", text, options);
+}
+
+RC_GTEST_PROP(Table, RandomBytesGiveTheSameInAnyBlocks, ()) {
+  auto bytes = *rc::gen::container<std::string>(rc::gen::elementOf(std::string("01,\"\"\n\n\r.ab")));
+  ReadOptions options;
+  options.format = Format::csv;
+  options.require_labels = false;
+  options.skip_bad = *rc::gen::inRange(0, 5);
+  std::string first = read_error("a.csv", bytes, options);
+  for (uint32_t block : {1u, 5u}) {
+    options.block_bytes = block;
+    RC_ASSERT(read_error("a.csv", bytes, options) == first);
+  }
+  if (first.empty()) expect_block_invariance("a.csv", bytes, options);
+}
+
+}  // namespace
+}  // namespace selfnorm

@@ -1,0 +1,81 @@
+#include "selfnorm/data/write.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <bit>
+#include <cmath>
+
+#include "data/scratch.h"
+
+namespace selfnorm {
+namespace {
+
+float any_float() {
+  float value = std::bit_cast<float>(*rc::gen::arbitrary<uint32_t>());
+  return std::isfinite(value) ? value : 1.0f;
+}
+
+void append_random_row(Features& features) {
+  for (uint32_t j = 0; j < 5; ++j)
+    if (*rc::gen::arbitrary<bool>() || (j == 4 && features.rows() == 0)) {
+      features.sparse.column.push_back(j);
+      features.sparse.value.push_back(any_float());
+    }
+  features.sparse.columns = 5;
+  features.sparse.begin.push_back(features.sparse.column.size());
+}
+
+RC_GTEST_PROP(Write, ReadingGivesTheSameBack, ()) {
+  Dataset data;
+  data.labels = {"-3", "2", "11"};
+  auto rows = *rc::gen::inRange(3, 20);
+  for (int i = 0; i < rows; ++i) {
+    append_random_row(data.features);
+    data.target.push_back(i < 3 ? static_cast<uint32_t>(i) : *rc::gen::inRange(0u, 3u));
+  }
+  Scratch scratch;
+  write_svmlight(data, scratch.path("a.svm"));
+  expect_equal(read_dataset(scratch.path("a.svm")).data, data);
+}
+
+RC_GTEST_PROP(Write, GroupsToo, ()) {
+  Dataset data;
+  data.group_begin = {0};
+  auto groups = *rc::gen::inRange(1, 8);
+  for (int g = 0; g < groups; ++g) {
+    auto size = *rc::gen::inRange(1u, 5u);
+    for (uint32_t i = 0; i < size; ++i) append_random_row(data.features);
+    data.group_begin.push_back(data.features.rows());
+    data.target.push_back(*rc::gen::inRange(0u, size));
+  }
+  Scratch scratch;
+  write_svmlight(data, scratch.path("a.svm"));
+  expect_equal(read_dataset(scratch.path("a.svm")).data, data);
+}
+
+TEST(Write, DenseRowsKeepTheirWidth) {
+  Dataset data;
+  data.labels = {"a", "b"};
+  data.target = {0, 1};
+  data.features.is_sparse = false;
+  data.features.dense = {2, 3, {1, 0, 0, 0, 2, 0}};
+  Scratch scratch;
+  write_svmlight(data, scratch.path("a.svm"));
+  std::string text;
+  std::getline(std::ifstream(scratch.path("a.svm")), text, '\0');
+  EXPECT_EQ(text, "a 1:1 3:0\nb 2:2 3:0\n");
+}
+
+TEST(Write, WhatTheFormatCannotHold) {
+  Dataset data = read_bytes("a.csv", "label,f\nx y,1\n").data;
+  Scratch scratch;
+  EXPECT_THROW(write_svmlight(data, scratch.path("a.svm")), Error);
+  data.labels = {"x"};
+  data.weight = {2};
+  EXPECT_THROW(write_svmlight(data, scratch.path("a.svm")), Error);
+  EXPECT_FALSE(std::filesystem::exists(scratch.path("a.svm")));
+}
+
+}  // namespace
+}  // namespace selfnorm

@@ -1,6 +1,6 @@
 // What scoring costs: one candidate warm (target 100 ns at d = 256) against the bare dot product, the exact
 // log-normalizer against one pass over the same bytes, and the first score of a process on a 1,000,000-class
-// file that is not in the page cache (target 5 ms from before exec). Reproduce: build/bench/bench/score
+// file that is not in the page cache (target 5 ms from before exec). Reproduce: build/bench/bench/bench_score
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/wait.h>

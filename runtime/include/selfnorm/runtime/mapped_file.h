@@ -1,5 +1,6 @@
 // A regular file mapped read-only. Pages are read when they are touched, so opening costs the same whatever
-// the size. A file must not be truncated while it is mapped (replace it by rename, as selfnorm does).
+// the size, and one at a time: without MADV_RANDOM one cold touch reads the device's whole read-ahead window,
+// often megabytes. A file must not be truncated while it is mapped (replace it by rename, as selfnorm does).
 #pragma once
 
 #include <cstddef>

@@ -54,7 +54,7 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows) {
 
 std::string grouped(uint64_t number) {
   std::string digits = std::to_string(number);
-  for (size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
+  for (size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, 1, ',');
   return digits;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -21,17 +22,7 @@ class Declaration {
   template <typename T>
   Declaration& option(const std::string& name, T& value, const std::string& text, ValueKind kind) {
     CLI::Option* added = app_.add_option(name, value, text)->take_last();
-    if constexpr (std::is_floating_point_v<T>) {
-      added->check(CLI::Validator(
-          [&value](const std::string& given) {
-            T parsed{};
-            if (!CLI::detail::lexical_cast(given, parsed) || !std::isfinite(parsed)) {
-              return "expected a finite number, received '" + given + "'";
-            }
-            return std::string();
-          },
-          "", ""));
-    }
+    if constexpr (std::is_arithmetic_v<T>) added->check(CLI::Validator(number_error<T>, "", ""));
     record({.name = name, .kind = kind, .text = text, .initial = written(value)}, added, value);
     return *this;
   }
@@ -50,7 +41,7 @@ class Declaration {
   }
   Declaration& choice(const std::string& name, std::string& value, std::vector<std::string> choices,
                       const std::string& words) {
-    CLI::Option* added = app_.add_option(name, value, words)->take_last()->check(CLI::IsMember(choices));
+    CLI::Option* added = app_.add_option(name, value, words)->take_last()->check(member_of(choices));
     record({.name = name, .kind = ValueKind::kChoice, .text = words, .initial = value, .choices = choices},
            added, value);
     return *this;
@@ -75,6 +66,25 @@ class Declaration {
     return *this;
   }
 
+  // A positional for people only: another one takes its word.
+  Declaration& shown_positional(const std::string& name, const std::string& words) {
+    row_.options.push_back(
+        {.name = name, .kind = ValueKind::kFile, .text = words, .is_positional = true, .is_required = true});
+    return *this;
+  }
+  Declaration& positional_choice(const std::string& name, std::string& value,
+                                 const std::vector<std::string>& choices, const std::string& words) {
+    CLI::Option* added = app_.add_option(name, value, words)->required()->check(member_of(choices));
+    record({.name = name,
+            .kind = ValueKind::kChoice,
+            .text = words,
+            .choices = choices,
+            .is_positional = true,
+            .is_required = true},
+           added, value);
+    return *this;
+  }
+
   const CommandRow& row() const { return row_; }
   CLI::App& app() { return app_; }
   // Every option by name (without dashes) with the value it has now.
@@ -85,6 +95,28 @@ class Declaration {
   }
 
  private:
+  // CLI11 lets nan pass for a number and wraps -1 into an unsigned one.
+  template <typename T>
+  static std::string number_error(const std::string& given) {
+    T parsed{};
+    const bool is_parsed = CLI::detail::lexical_cast(given, parsed);
+    if constexpr (std::is_floating_point_v<T>) {
+      if (is_parsed && std::isfinite(parsed)) return {};
+      return "expected a finite number, received '" + given + "'";
+    } else {
+      if (is_parsed && (std::is_signed_v<T> || given.find('-') == std::string::npos)) return {};
+      return "expected a whole number, received '" + given + "'";
+    }
+  }
+  // CLI::IsMember would repeat the choices in the help text.
+  static CLI::Validator member_of(const std::vector<std::string>& choices) {
+    return CLI::Validator(
+        [choices](const std::string& given) {
+          if (std::find(choices.begin(), choices.end(), given) != choices.end()) return std::string();
+          return "expected " + CLI::detail::join(choices, "|") + ", received '" + given + "'";
+        },
+        "", "");
+  }
   template <typename T>
   static std::string written(const T& value) {
     if constexpr (std::is_same_v<T, std::string>)

@@ -59,7 +59,7 @@ void Grammar::declare_model_commands() {
   Declaration& evaluation =
       command("evaluate", "Likelihood, accuracy and normalisation of models on labelled data.");
   evaluation.positional("MODEL", evaluate.models, "Model files or run directories")
-      .positional("DATA", evaluate.data, "Labelled data")
+      .shown_positional("DATA", "Labelled data, after the models")
       .flag("--timing", evaluate.timing,
             "Also time the scoring of one candidate, raw and exact, in nanoseconds");
   declare_reader(evaluation, arguments_.reader);
@@ -104,7 +104,7 @@ void Grammar::declare_other_commands() {
   declare_output(generation, arguments_.common);
 
   Declaration& completion = command("completions", "Print a completion script for a shell.");
-  completion.positional("SHELL", arguments_.shell, "bash, zsh or fish", true, ValueKind::kText);
+  completion.positional_choice("SHELL", arguments_.shell, {"bash", "zsh", "fish"}, "The shell");
   command("man", "Print the manual page.");
   command("help", "Show the options of a command.")
       .positional("COMMAND", arguments_.help_words, "A command", false, ValueKind::kText);

@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <optional>
+#include <vector>
 
 #include "selfnorm/base/atomic_file.h"
 #include "selfnorm/base/error.h"
@@ -33,21 +35,27 @@ MetricsLog::~MetricsLog() {
   if (file_ != nullptr) std::fclose(file_);
 }
 
-void MetricsLog::open_before(uint64_t step) {
+void MetricsLog::open_before(const Progress& first) {
+  const nlohmann::json wanted = progress_json(first);
   std::ifstream earlier(path_);
-  AtomicFile kept(path_);
-  for (std::string line; std::getline(earlier, line);) {
+  std::vector<std::string> lines;
+  std::optional<size_t> repeated;
+  for (std::string line; std::getline(earlier, line); lines.push_back(line)) {
     const auto object = nlohmann::json::parse(line, nullptr, false);
-    if (!object.is_object() || object.value("step", step) >= step) break;
-    kept.write(line + "\n");
+    if (!object.is_object()) break;  // cut short by a kill
+    const bool is_same = object["step"] == wanted["step"] && object["epoch"] == wanted["epoch"] &&
+                         object["alpha"] == wanted["alpha"];
+    if (is_same) repeated = lines.size();
   }
-  kept.commit();
+  AtomicFile rewritten(path_);
+  for (size_t i = 0; i < repeated.value_or(lines.size()); ++i) rewritten.write(lines[i] + "\n");
+  rewritten.commit();
   file_ = std::fopen(path_.c_str(), "ae");
   if (file_ == nullptr) fail(path_);
 }
 
 void MetricsLog::append(const Progress& progress) {
-  if (file_ == nullptr) open_before(progress.step);
+  if (file_ == nullptr) open_before(progress);
   const std::string line = progress_json(progress).dump() + "\n";
   if (std::fwrite(line.data(), 1, line.size(), file_) != line.size() || std::fflush(file_) != 0) fail(path_);
 }

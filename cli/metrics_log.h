@@ -18,11 +18,11 @@ class MetricsLog {
   MetricsLog(const MetricsLog&) = delete;
   MetricsLog& operator=(const MetricsLog&) = delete;
 
-  // The first call drops lines of an earlier, interrupted part from this step on: they are repeated.
+  // The first call drops the lines of an earlier, interrupted part that the run now repeats.
   void append(const Progress& progress);
 
  private:
-  void open_before(uint64_t step);
+  void open_before(const Progress& first);
 
   std::string path_;
   std::FILE* file_ = nullptr;

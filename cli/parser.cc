@@ -39,6 +39,13 @@ void resolve(Arguments& arguments) {
   if (common.threads < 0 || common.threads > 1024) {
     throw Error(fmt::format("--threads is {}; expected 0 (all cores) to 1024", common.threads));
   }
+  if (arguments.command == "evaluate") {
+    std::vector<std::string>& models = arguments.evaluate.models;
+    if (models.size() < 2)
+      throw Error("evaluate: DATA is required after MODEL; see 'selfnorm evaluate --help'");
+    arguments.evaluate.data = models.back();
+    models.pop_back();
+  }
   ReadOptions& read = arguments.reader.options;
   read.format =
       arguments.reader.format == "auto" ? Format::automatic : format_from_name(arguments.reader.format);

@@ -28,8 +28,8 @@ check() {
         if (own == "runtime") {
           if (used != "runtime") { print file ":" line ": runtime may include nothing of the ladder, found " target; bad = 1 }
         } else if (used == "runtime") {
-          if (own != "math" && own != "model" && own != "cli" && own != "report") {
-            print file ":" line ": only math and model may include the runtime, found " target; bad = 1
+          if (own != "math" && rank[own] < rank["model"]) {
+            print file ":" line ": only math and the rungs from model up may include the runtime, found " target; bad = 1
           }
         } else if (!(used in rank)) {
           print file ":" line ": " target " belongs to no rung"; bad = 1

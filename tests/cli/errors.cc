@@ -15,6 +15,8 @@ struct Mistake {
   std::string name;
   std::vector<std::string> words;
   std::string text;  // expected on stderr
+
+  friend void PrintTo(const Mistake& mistake, std::ostream* out) { *out << mistake.name; }
 };
 
 class Mistakes : public testing::TestWithParam<Mistake> {};

@@ -1,6 +1,9 @@
 #include "block.h"
 
 #include <fmt/format.h>
+#include <tbb/global_control.h>
+
+#include <algorithm>
 
 #include "selfnorm/base/error.h"
 
@@ -21,6 +24,14 @@ bool BlockReader::next(Block& block) {
     ended_ = true;
   }
   return block.size > 0 || block.failure;
+}
+
+int BlockReader::useful_threads(int wanted) const {
+  using Control = tbb::global_control;
+  uint64_t threads =
+      wanted > 0 ? static_cast<uint64_t>(wanted) : Control::active_value(Control::max_allowed_parallelism);
+  auto bytes = input_.remaining();
+  return static_cast<int>(bytes ? std::min(threads, 1 + *bytes / block_bytes_) : threads);
 }
 
 void BlockReader::fill(Block& block) {

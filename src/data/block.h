@@ -1,15 +1,15 @@
 // A file in blocks of whole records, parsed in parallel and taken in file order.
 #pragma once
 
-#include <tbb/global_control.h>
-#include <tbb/parallel_pipeline.h>
-#include <tbb/task_arena.h>
-
-#include <algorithm>
+#include <atomic>
+#include <condition_variable>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "records.h"
 #include "source.h"
@@ -30,7 +30,8 @@ class BlockReader {
  public:
   BlockReader(Input& input, RecordRule rule, size_t block_bytes)
       : input_(input), rule_(rule), block_bytes_(block_bytes) {}
-  bool next(Block& block);  // false at the end; never throws
+  bool next(Block& block);               // false at the end; never throws
+  int useful_threads(int wanted) const;  // 0: as many as ThreadLimit allows; no more than blocks
 
  private:
   void fill(Block& block);
@@ -43,49 +44,50 @@ class BlockReader {
 };
 
 // append(parse(text)) for every block: parse runs in parallel, append in file order. The first exception in
-// file order is the one thrown.
+// file order is the one thrown. Every thread holds one block; plain threads and locks, so that
+// ThreadSanitizer sees all of it.
 template <class Part, class Parse, class Append>
 void parse_blocks(BlockReader& reader, int threads, Parse parse, Append append) {
-  struct Parsed {
-    Part part;
-    std::exception_ptr failure;
-  };
-  auto parse_block = [&](Block block) {
-    Parsed parsed{{}, block.failure};
-    try {
-      if (!parsed.failure) parsed.part = parse(block.text());
-    } catch (...) {
-      parsed.failure = std::current_exception();
+  std::mutex reading, appending;
+  std::condition_variable turn;
+  uint64_t next_read = 0, next_append = 0;
+  std::atomic<bool> stop = false;
+  std::exception_ptr failure;
+  auto work = [&] {
+    for (;;) {
+      Block block;
+      uint64_t number = 0;
+      {
+        std::lock_guard lock(reading);
+        if (stop || !reader.next(block)) return;
+        number = next_read++;
+      }
+      Part part;
+      std::exception_ptr problem = block.failure;
+      try {
+        if (!problem) part = parse(block.text());
+      } catch (...) {
+        problem = std::current_exception();
+      }
+      std::unique_lock lock(appending);
+      turn.wait(lock, [&] { return next_append == number; });
+      try {
+        if (problem && !failure) std::rethrow_exception(problem);
+        if (!failure) append(std::move(part));
+      } catch (...) {
+        failure = std::current_exception();
+        stop = true;
+      }
+      ++next_append;
+      turn.notify_all();
     }
-    return std::make_shared<Parsed>(std::move(parsed));
   };
-  auto append_part = [&](const std::shared_ptr<Parsed>& parsed) {
-    if (parsed->failure) std::rethrow_exception(parsed->failure);
-    append(std::move(parsed->part));
-  };
-  if (threads == 1) {
-    for (Block block; reader.next(block);) append_part(parse_block(std::move(block)));
-    return;
+  {
+    std::vector<std::jthread> others;
+    for (int i = reader.useful_threads(threads); i > 1; --i) others.emplace_back(work);
+    work();
   }
-  using Control = tbb::global_control;
-  int allowed = static_cast<int>(Control::active_value(Control::max_allowed_parallelism));
-  tbb::task_arena arena(threads > 0 ? std::min(threads, allowed) : allowed);
-  arena.execute([&] {
-    size_t in_flight = 2 * static_cast<size_t>(tbb::this_task_arena::max_concurrency());
-    auto read = [&](tbb::flow_control& flow) {
-      auto block = std::make_shared<Block>();
-      if (!reader.next(*block)) flow.stop();
-      return block;
-    };
-    using BlockPointer = std::shared_ptr<Block>;
-    tbb::parallel_pipeline(
-        in_flight,
-        tbb::make_filter<void, BlockPointer>(tbb::filter_mode::serial_in_order, read) &
-            tbb::make_filter<BlockPointer, std::shared_ptr<Parsed>>(
-                tbb::filter_mode::parallel,
-                [&](const BlockPointer& block) { return parse_block(std::move(*block)); }) &
-            tbb::make_filter<std::shared_ptr<Parsed>, void>(tbb::filter_mode::serial_in_order, append_part));
-  });
+  if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace selfnorm

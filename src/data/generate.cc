@@ -1,13 +1,12 @@
 #include "selfnorm/data/generate.h"
 
 #include <fmt/format.h>
-#include <tbb/blocked_range.h>
-#include <tbb/parallel_for.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "selfnorm/base/error.h"
+#include "selfnorm/math/parallel.h"
 #include "selfnorm/math/random.h"
 
 namespace selfnorm {
@@ -64,14 +63,13 @@ GeneratedData generate(const GenerateOptions& options) {
   out.truth = draw_truth(options);
   std::vector<std::vector<uint32_t>> row(options.rows);
   out.data.target.resize(options.rows);
-  tbb::parallel_for(tbb::blocked_range<uint64_t>(0, options.rows),
-                    [&](const tbb::blocked_range<uint64_t>& range) {
-                      for (uint64_t i = range.begin(); i != range.end(); ++i) {
-                        RandomStream random(options.seed, 1 + i);
-                        row[i] = draw_row(options, random);
-                        out.data.target[i] = draw_class(options, out.truth, row[i], random);
-                      }
-                    });
+  parallel_ranges(options.rows, 64, [&](size_t begin, size_t end) {
+    for (uint64_t i = begin; i < end; ++i) {
+      RandomStream random(options.seed, 1 + i);
+      row[i] = draw_row(options, random);
+      out.data.target[i] = draw_class(options, out.truth, row[i], random);
+    }
+  });
   SparseMatrix& x = out.data.features.sparse;
   x.columns = options.features;
   for (const auto& columns : row) {

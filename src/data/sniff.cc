@@ -22,7 +22,8 @@ std::vector<std::string_view> first_lines(Input& input) {
   uint64_t count = 0;
   while (!head.empty() && lines.size() < kLines) {
     std::string_view line = take_record(head, {}, count);
-    if (!line.empty() && !line.starts_with('#')) lines.push_back(line);
+    if (line.find_first_not_of(" \t") != std::string_view::npos && !line.starts_with('#'))
+      lines.push_back(line);
   }
   return lines;
 }
@@ -83,7 +84,7 @@ Format detect_format(Input& input, const ReadOptions& options) {
   if (lines[0].find('\t') != std::string_view::npos) return Format::tsv;
   if (lines[0].find(',') != std::string_view::npos) return Format::csv;
   throw DataError(
-      input.name(), 1,
+      input.name(), 0,
       "found " + quoted(lines[0]) +
           ", which fits no format; expected svmlight, csv, tsv, npy, npz, label<TAB>text or idx (or name the "
           "format)");

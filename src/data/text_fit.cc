@@ -1,7 +1,5 @@
 #include "text_fit.h"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -81,10 +79,10 @@ TextEncoder fit_text(const TextOptions& options, const StringIndex& grams, Spars
     double texts = static_cast<double>(counts.rows());
     for (uint64_t df : frequency)
       idf.push_back(static_cast<float>(1 + std::log((1 + texts) / (1 + static_cast<double>(df)))));
-    tbb::parallel_for(uint64_t{0}, counts.rows(), [&](uint64_t r) {
+    for (uint64_t r = 0; r < counts.rows(); ++r) {
       uint64_t begin = counts.begin[r], size = counts.begin[r + 1] - begin;
       weigh({counts.column.data() + begin, size}, {counts.value.data() + begin, size}, idf);
-    });
+    }
   }
   return TextEncoder(options, std::move(vocabulary), std::move(idf));
 }

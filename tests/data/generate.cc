@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "data/scratch.h"
-#include "tbb/global_control.h"
+#include "selfnorm/math/parallel.h"
 
 namespace selfnorm {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 TEST(Generate, SameBitsForAnyThreads) {
   GenerateOptions options;
   GeneratedData a = generate(options);
-  tbb::global_control one(tbb::global_control::max_allowed_parallelism, 1);
+  ThreadLimit one(1);
   GeneratedData b = generate(options);
   expect_equal(a.data, b.data);
   EXPECT_EQ(a.truth, b.truth);

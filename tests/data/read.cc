@@ -22,7 +22,7 @@ TEST(Read, FormatByExtensionOrContent) {
   EXPECT_EQ(format_of("a.tsv", "x\tsome words\ny\t2\nz\tmore\n"), Format::text);
   EXPECT_EQ(format_of("a", "x\tsome words\n"), Format::text);
   EXPECT_EQ(read_error("a", "hello world\n"),
-            "a:1: found 'hello world', which fits no format; expected svmlight, csv, tsv, npy, npz, "
+            "a: found 'hello world', which fits no format; expected svmlight, csv, tsv, npy, npz, "
             "label<TAB>text or idx (or "
             "name the format)");
   EXPECT_EQ(read_error("a", ""), "a: the file is empty, expected rows of data");

@@ -59,7 +59,7 @@ struct ReadOptions {
       0;  // rows that may be bad; they are left out and reported (a bad alternative: its whole group)
   const Schema* schema = nullptr;
   TextOptions text;  // when the schema has no encoder
-  int threads = 0;   // 0: all
+  int threads = 0;   // 0: all that ThreadLimit allows
 
   uint32_t block_bytes = 1u << 20;  // unit of parallel parsing; the result does not depend on it
 

@@ -34,14 +34,19 @@ LogSumExp exp_in_place_t(Real* x, size_t n) {
   const size_t lanes = hn::Lanes(d);
   const Real max = max_of(x, n);
   if (max == -std::numeric_limits<Real>::infinity()) {
-    for (size_t i = 0; i < n; ++i) x[i] = 0;
-    return {static_cast<double>(max), 0};
+    bool nan = false;
+    for (size_t i = 0; i < n; ++i) {
+      nan |= std::isnan(x[i]);
+      x[i] = 0;
+    }
+    return {nan ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(max), 0};
   }
   const auto shift = hn::Set(d, max);
   auto total = hn::Zero(d);
   size_t i = 0;
   for (; i + lanes <= n; i += lanes) {
-    const auto e = hn::Exp(d, hn::Sub(hn::LoadU(d, x + i), shift));
+    const auto v = hn::Sub(hn::LoadU(d, x + i), shift);
+    const auto e = hn::IfThenElse(hn::IsNaN(v), v, hn::Exp(d, v));  // Exp alone turns NaN into a number
     total = hn::Add(total, e);
     hn::StoreU(e, d, x + i);
   }

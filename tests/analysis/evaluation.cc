@@ -1,0 +1,86 @@
+#include "selfnorm/analysis/evaluation.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "random_data.h"
+#include "selfnorm/base/error.h"
+
+namespace selfnorm {
+namespace {
+
+TEST(Describe, MomentsAndQuantilesOfAKnownSample) {
+  std::vector<double> values;
+  for (int i = 100; i >= 0; --i) values.push_back(i);
+  const LogZStatistics s = describe(values);
+  EXPECT_DOUBLE_EQ(s.mean, 50);
+  EXPECT_NEAR(s.std, std::sqrt(850.0), 1e-12);
+  EXPECT_NEAR(s.rms, std::sqrt(3350.0), 1e-12);
+  EXPECT_EQ(s.min, 0);
+  EXPECT_EQ(s.max, 100);
+  EXPECT_DOUBLE_EQ(s.q01, 1);
+  EXPECT_DOUBLE_EQ(s.q50, 50);
+  EXPECT_DOUBLE_EQ(s.q99, 99);
+}
+
+// Two classes, one feature, by hand: scores (x, -x) with constant c.
+TEST(Evaluate, AgreesWithAHandComputation) {
+  ModelFile model;
+  model.classes = 2;
+  model.features = 1;
+  model.weight = {1, -1};
+  model.bias = {0, 0};
+  model.labels = {"a", "b"};
+  model.log_normalizer = 0.25;
+  Dataset data;
+  data.labels = model.labels;
+  data.features.is_sparse = false;
+  data.features.dense = {2, 1, {2.0f, 0.5f}};
+  data.target = {0, 1};
+  const Evaluation e = evaluate(model, data);
+  const double a0 = std::log(std::exp(2.0) + std::exp(-2.0)), a1 = std::log(std::exp(0.5) + std::exp(-0.5));
+  EXPECT_EQ(e.n, 2u);
+  EXPECT_EQ(e.classes, 2u);
+  EXPECT_NEAR(e.nll_exact, 0.5 * ((a0 - 2) + (a1 + 0.5)), 1e-6);
+  EXPECT_NEAR(e.nll_raw, 0.5 * ((0.25 - 2) + (0.25 + 0.5)), 1e-6);
+  EXPECT_EQ(e.accuracy, 0.5);
+  EXPECT_EQ(e.top5, 1);
+  EXPECT_NEAR(e.log_z.mean, 0.5 * (a0 + a1) - 0.25, 1e-6);
+  const auto kl = [](double a, double s) {
+    const double p = std::exp(s - a), q = std::exp(-s - a);
+    return p * std::log(2 * p) + q * std::log(2 * q);
+  };
+  EXPECT_NEAR(e.kl_uniform, 0.5 * (kl(a0, 2) + kl(a1, 0.5)), 1e-6);
+}
+
+TEST(Evaluate, UniformModelHasKnownNumbersAndTiesCountAgainstLaterClasses) {
+  ModelFile model;
+  model.classes = 10;
+  model.features = 3;
+  model.weight.assign(30, 0);
+  model.bias.assign(10, static_cast<float>(-std::log(10.0)));
+  const Dataset data = random_dataset({.rows = 100, .features = 3, .classes = 10}, 1);
+  const Evaluation e = evaluate(model, data);
+  EXPECT_NEAR(e.nll_exact, std::log(10.0), 1e-6);
+  EXPECT_NEAR(e.nll_raw, std::log(10.0), 1e-6);
+  EXPECT_NEAR(e.kl_uniform, 0, 1e-6);
+  EXPECT_NEAR(e.log_z.rms, 0, 1e-6);
+  EXPECT_LT(e.accuracy, 0.3);
+  EXPECT_LT(e.top5, 0.8);
+}
+
+TEST(Evaluate, RefusesDataOfTheOtherFamilyAndMissingLabels) {
+  ModelFile model;
+  model.classes = 2;
+  model.features = 4;
+  model.weight.assign(8, 0);
+  model.bias.assign(2, 0);
+  EXPECT_THROW(evaluate(model, random_groups(3, 4, 1)), Error);
+  Dataset data = random_dataset({.rows = 3, .features = 4, .classes = 2}, 1);
+  data.target[1] = Dataset::kNoTarget;
+  EXPECT_THROW(evaluate(model, data), Error);
+}
+
+}  // namespace
+}  // namespace selfnorm

@@ -1,0 +1,32 @@
+#include "selfnorm/math/gemm.h"
+
+#include <gtest/gtest.h>
+
+#include "random_data.h"
+
+namespace selfnorm {
+namespace {
+
+TEST(Gemm, BothProductsAgreeWithTripleLoops) {
+  const size_t m = 7, n = 5, k = 9;
+  const auto a = random_vector<double>(m * k, 1);
+  const auto b = random_vector<double>(k * n, 2);
+  std::vector<double> c(m * n, 1), t(m * n, 1);
+  gemm(m, n, k, a.data(), k, b.data(), n, 1.0, c.data(), n);
+  std::vector<double> at(k * m);
+  for (size_t i = 0; i < m; ++i) {
+    for (size_t j = 0; j < k; ++j) at[j * m + i] = a[i * k + j];
+  }
+  gemm_transposed(m, n, k, at.data(), m, b.data(), n, t.data(), n);
+  for (size_t i = 0; i < m; ++i) {
+    for (size_t j = 0; j < n; ++j) {
+      double expected = 1;
+      for (size_t p = 0; p < k; ++p) expected += a[i * k + p] * b[p * n + j];
+      EXPECT_NEAR(c[i * n + j], expected, 1e-12);
+      EXPECT_NEAR(t[i * n + j], expected, 1e-12);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace selfnorm

@@ -1,0 +1,93 @@
+// Every registered objective goes through one gradient check, and every objective in the source tree is
+// registered.
+#include "selfnorm/objective/registry.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+#include "gradient_check.h"
+#include "selfnorm/base/error.h"
+
+namespace selfnorm {
+namespace {
+
+class EveryObjective : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryObjective, DerivativesAgreeWithDifferences) {
+  ObjectiveOptions options;
+  options.name = GetParam();
+  options.alpha = 0.7;
+  options.gamma = 0.4;
+  const auto objective = make_objective(options);
+  for (const bool normalised : {true, false}) {
+    if (!normalised && objective->normalised_fraction() == 1) continue;
+    for (const std::vector<double>& at :
+         std::vector<std::vector<double>>{{0, 0, 0}, {-3, 0.5, 0.1}, {2, -4, 1}, {-50, 30, 0}}) {
+      const auto loss = [&](const std::vector<double>& v) {
+        const LossTerms t = (*objective)({v[0], v[1], v[2], normalised});
+        return t.likelihood + t.penalty;
+      };
+      const LossTerms t = (*objective)({at[0], at[1], at[2], normalised});
+      expect_gradient(loss, at, {t.d_score, t.d_log_z, t.d_centre});
+    }
+  }
+}
+
+TEST_P(EveryObjective, PenaltyIsZeroWhenNormalisedAndNeverNegative) {
+  ObjectiveOptions options;
+  options.name = GetParam();
+  const auto objective = make_objective(options);
+  EXPECT_EQ((*objective)({-1, 0, 0, true}).penalty, 0);
+  EXPECT_TRUE(rc::check("penalty >= 0", [&](int16_t a, int16_t c) {
+    RC_ASSERT((*objective)({0, a / 100.0, c / 100.0, true}).penalty >= 0);
+  }));
+}
+
+TEST_P(EveryObjective, NaNIsNotHidden) {
+  ObjectiveOptions options;
+  options.name = GetParam();
+  const LossTerms t = (*make_objective(options))({std::nan(""), 1, 0, true});
+  EXPECT_TRUE(std::isnan(t.likelihood + t.penalty));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryObjective, testing::ValuesIn(objective_names()));
+
+// A class derived from Objective that no registered name makes would escape the checks above.
+TEST(Registry, EveryObjectiveInTheSourcesIsRegistered) {
+  const std::filesystem::path root = SELFNORM_SOURCE_DIR;
+  std::ifstream in(root / "src/objective/registry.cc");
+  std::stringstream registry;
+  registry << in.rdbuf();
+  int found = 0;
+  const std::regex derived(R"(class (\w+)[^;{]*: public Objective)");
+  for (const auto& entry : std::filesystem::directory_iterator(root / "include/selfnorm/objective")) {
+    std::ifstream header(entry.path());
+    std::stringstream text;
+    text << header.rdbuf();
+    const std::string source = text.str();
+    for (std::sregex_iterator it(source.begin(), source.end(), derived), end; it != end; ++it) {
+      ++found;
+      EXPECT_NE(registry.str().find("make_unique<" + (*it)[1].str() + ">"), std::string::npos)
+          << (*it)[1] << " in " << entry.path() << " is not in src/objective/registry.cc";
+    }
+  }
+  EXPECT_GE(found, 3);
+}
+
+TEST(Registry, UnknownNamesAndBadValuesAreUserErrors) {
+  EXPECT_THROW(make_objective({.name = "softmax"}), Error);
+  EXPECT_THROW(make_objective({.name = "penalty", .alpha = -1}), Error);
+  EXPECT_THROW(make_objective({.name = "penalty", .alpha = std::nan("")}), Error);
+  EXPECT_THROW(make_objective({.name = "sampled", .alpha = 0}), Error);
+  EXPECT_THROW(make_objective({.name = "constraint", .delta = 0}), Error);
+  EXPECT_THROW(make_objective({.name = "sampled", .gamma = 1.5}), Error);
+}
+
+}  // namespace
+}  // namespace selfnorm

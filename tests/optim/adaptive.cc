@@ -1,0 +1,67 @@
+#include "selfnorm/optim/adaptive.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "selfnorm/base/error.h"
+
+namespace selfnorm {
+namespace {
+
+TEST(Adaptive, FirstStepsAreTheFormulas) {
+  const std::vector<double> g{0.5, -2};
+  std::vector<double> x{1, 1};
+  Adaptive<double> adagrad("adagrad", 2, 0.01);
+  adagrad.begin_step();
+  adagrad.update(x, 0, g, 0.1, 0);
+  EXPECT_NEAR(x[0], 1 - 0.1 * 0.5 / std::sqrt(0.01 + 0.25), 1e-7);
+  EXPECT_NEAR(x[1], 1 + 0.1 * 2 / std::sqrt(0.01 + 4), 1e-7);
+  x = {1, 1};
+  Adaptive<double> adam("adam", 2, 0);
+  adam.begin_step();
+  adam.update(x, 0, g, 0.1, 0);
+  EXPECT_NEAR(x[0], 0.9, 1e-6);  // bias-corrected: the first step is rate * sign
+  EXPECT_NEAR(x[1], 1.1, 1e-6);
+}
+
+TEST(Adaptive, BothReachTheMinimumOfAQuadratic) {
+  for (const char* name : {"adagrad", "adam"}) {
+    std::vector<double> x{5, -3};
+    Adaptive<double> optimiser(name, 2, 1e-4);
+    for (int t = 0; t < 5000; ++t) {
+      const std::vector<double> g{x[0] - 1, 10 * (x[1] - 2)};
+      optimiser.begin_step();
+      optimiser.update(x, 0, g, 0.3 * (1 - t / 5000.0), 0);
+    }
+    EXPECT_NEAR(x[0], 1, 1e-3) << name;
+    EXPECT_NEAR(x[1], 2, 1e-3) << name;
+  }
+}
+
+TEST(Adaptive, UpdatesOnlyTheRowsItIsGiven) {
+  std::vector<float> x{1, 2, 3, 4};
+  Adaptive<float> optimiser("adam", 4, 0);
+  optimiser.begin_step();
+  const std::vector<float> g{1, 1};
+  optimiser.update(x, 2, g, 0.1, 0);
+  EXPECT_EQ(x[0], 1);
+  EXPECT_EQ(x[1], 2);
+  EXPECT_LT(x[2], 3);
+}
+
+TEST(Adaptive, ProximalStepMakesExactZeros) {
+  std::vector<double> x{0.5};
+  Adaptive<double> optimiser("adagrad", 1, 1e-4);
+  for (int t = 0; t < 2000; ++t) {
+    const std::vector<double> g{x[0] - 0.3};
+    optimiser.begin_step();
+    optimiser.update(x, 0, g, 0.1, 1.0);
+  }
+  EXPECT_EQ(x[0], 0);
+}
+
+TEST(Adaptive, UnknownNameIsAnError) { EXPECT_THROW(Adaptive<double>("sgd", 1, 0), Error); }
+
+}  // namespace
+}  // namespace selfnorm

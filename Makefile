@@ -3,6 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 5
 
 BUILD_PACKAGES := build-essential cmake ninja-build ccache pkg-config libtbb-dev libeigen3-dev libopenblas-dev libhwy-dev \
   libcli11-dev libfmt-dev nlohmann-json3-dev libfast-float-dev zlib1g-dev
@@ -78,7 +79,7 @@ fuzz: ## every reader and the model file, a few seconds each (FUZZ_SECONDS)
 	$(call packages,$(FUZZ_PACKAGES))
 	cmake --preset fuzz
 	cmake --build --preset fuzz -j $(JOBS)
-	fuzz/run.sh
+	fuzz/run.sh $(FUZZ_SECONDS)
 
 clean: ## remove the build folders
 	rm -rf build

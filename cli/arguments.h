@@ -31,6 +31,7 @@ struct ReaderArguments {
 struct TrainArguments {
   std::string train;
   std::string valid;
+  std::string valid_labels;
   double hold_out = 0.1;
   std::string weight_file;
   std::string carrier;

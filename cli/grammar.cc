@@ -38,6 +38,7 @@ void Grammar::declare_training_commands() {
       "scores are log-probabilities, audit it and write a run directory.");
   classifier.positional("TRAIN", train.train, "Training data", false)
       .file("--valid", train.valid, "Validation data; without it a part of TRAIN is held out")
+      .file("--valid-labels", train.valid_labels, "npy, idx: file with the labels of --valid")
       .real("--hold-out", train.hold_out,
             "Fraction of TRAIN held out for validation when there is no --valid; 0..0.5")
       .option("--out", train.out, "Run directory; default out/<TRAIN>-<objective>, numbered when taken",
@@ -78,6 +79,7 @@ void Grammar::declare_model_commands() {
       .integer("--top", score.top, "The N best labels of each row")
       .flag("--exact", score.exact, "Normalise exactly instead of trusting the raw scores");
   declare_reader(scoring, arguments_.reader);
+  declare_threads(scoring, arguments_.common);
   declare_output(scoring, arguments_.common);
 
   Declaration& info =

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <new>
+#include <system_error>
 
 #include "commands.h"
 #include "completions.h"
@@ -64,6 +64,8 @@ int run(const std::vector<std::string>& words) {
     flush_output();
     return code;
   } catch (const Error& error) {
+    return fail("error", error.what(), kUserError);
+  } catch (const std::system_error& error) {
     return fail("error", error.what(), kUserError);
   } catch (const std::bad_alloc&) {
     return fail("bug", "out of memory; use less data, a smaller --batch or hashed features", kBug);

@@ -47,16 +47,18 @@ void ProgressLine::show(const Progress& p) {
   const double elapsed = std::chrono::duration<double>(now - start_).count();
   const double done = static_cast<double>(p.step - std::min(first_step_, p.step));
   const double left = static_cast<double>(p.steps - std::min(p.steps, p.step));
-  const std::string eta = done > 0 ? clock_text(elapsed / done * left) : "?";
+  const std::string eta = done > 0 ? clock_text(elapsed / done * left) : "";
   if (!is_terminal_) {
-    fmt::print(stderr, "step {}/{}  {}  at most {} left\n", p.step, p.steps, numbers(p), eta);
+    fmt::print(stderr, "step {}/{}  {}{}\n", p.step, p.steps, numbers(p),
+               eta.empty() ? "" : "  ETA <= " + eta);
     return;
   }
   const double fraction =
       p.steps > 0 ? std::min(1.0, static_cast<double>(p.step) / static_cast<double>(p.steps)) : 0;
   const auto filled = static_cast<size_t>(fraction * static_cast<double>(kBarWidth));
-  fmt::print(stderr, "\r\033[K[{}{}] {}/{}  {}  ETA <= {}", std::string(filled, '#'),
-             std::string(kBarWidth - filled, '.'), p.step, p.steps, numbers(p), eta);
+  fmt::print(stderr, "\r\033[K[{}{}] {}/{}  {}{}", std::string(filled, '#'),
+             std::string(kBarWidth - filled, '.'), p.step, p.steps, numbers(p),
+             eta.empty() ? "" : "  ETA <= " + eta);
   std::fflush(stderr);
   is_drawn_ = true;
 }

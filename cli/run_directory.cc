@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 
@@ -47,6 +48,19 @@ void remove_folders(const std::vector<std::string>& made) {
   for (auto folder = made.rbegin(); folder != made.rend(); ++folder) rmdir(folder->c_str());
 }
 
+std::string replaced(const std::string& file) { return file + ".replaced"; }
+
+// What a killed run was writing: NAME.tmp-PID-N.
+void remove_unfinished(const std::string& path) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(path, ignored)) {
+    for (const char* name : kFiles) {
+      const std::string beginning = std::string(name) + ".tmp-";
+      if (entry.path().filename().string().rfind(beginning, 0) == 0) fs::remove(entry.path(), ignored);
+    }
+  }
+}
+
 }  // namespace
 
 RunDirectory::RunDirectory(std::string path, Mode mode) : path_(std::move(path)), mode_(mode) {
@@ -66,14 +80,25 @@ RunDirectory::RunDirectory(std::string path, Mode mode) : path_(std::move(path))
     remove_folders(made_);
     throw;
   }
+  if (mode == Mode::kResume) remove_unfinished(path_);
 }
 
 RunDirectory::~RunDirectory() {
   if (is_kept_ || has(kCheckpointName)) return;
   if (has_begun_ && mode_ != Mode::kResume) {
     for (const char* name : kFiles) unlink(file(name).c_str());
+    restore_replaced();
   }
   remove_folders(made_);
+}
+
+void RunDirectory::restore_replaced() {
+  for (const char* name : kFiles) std::rename(replaced(file(name)).c_str(), file(name).c_str());
+}
+
+void RunDirectory::keep() {
+  is_kept_ = true;
+  for (const char* name : kFiles) unlink(replaced(file(name)).c_str());
 }
 
 bool RunDirectory::has(const std::string& name) const {
@@ -85,8 +110,8 @@ void RunDirectory::begin(const nlohmann::ordered_json& record) {
   if (mode_ == Mode::kResume && has(kRecordName)) return;
   has_begun_ = true;
   for (const char* name : kFiles) {
-    if (has(name) && unlink(file(name).c_str()) != 0) {
-      throw Error(fmt::format("cannot remove {}: {}", file(name), std::strerror(errno)));
+    if (has(name) && std::rename(file(name).c_str(), replaced(file(name)).c_str()) != 0) {
+      throw Error(fmt::format("cannot replace {}: {}", file(name), std::strerror(errno)));
     }
   }
   AtomicFile output(file(kRecordName));

@@ -25,11 +25,14 @@ class RunDirectory {
   std::string file(const std::string& name) const { return path_ + "/" + name; }
   bool has(const std::string& name) const;
 
-  // The data are good: an overwritten run goes, config.json appears (a resumed run keeps its own).
+  // The data are good: an overwritten run is set aside until keep(), config.json appears (a resumed run keeps
+  // its own).
   void begin(const nlohmann::ordered_json& record);
-  void keep() { is_kept_ = true; }
+  void keep();
 
  private:
+  void restore_replaced();
+
   std::string path_;
   Mode mode_;
   bool is_kept_ = false;

@@ -65,7 +65,7 @@ Dataset read_valid(const Arguments& arguments, const TrainingData& data) {
                       .text = data.text};
   ReadOptions options = arguments.reader.options;
   options.schema = &schema;
-  options.labels_path.clear();
+  options.labels_path = arguments.train.valid_labels;
   ReadResult read = read_dataset(arguments.train.valid, options);
   if (!arguments.common.quiet) note("validation: " + reading_text(arguments.train.valid, read));
   note_bad_rows(arguments.train.valid, read.report);

@@ -1,11 +1,12 @@
-// Trains a self-normalised classifier on nine points in memory and scores one input: the raw score of a single class
-// (one dot product) against its exactly normalised log-probability (all classes).
+// Trains a self-normalised classifier on nine points in memory and scores one input: the raw score of a
+// single class (one dot product) against its exactly normalised log-probability (all classes).
 #include <selfnorm.h>
 #include <selfnorm/train/trainer.h>
 
 #include <cmath>
 #include <cstdio>
 #include <exception>
+#include <stdexcept>
 
 namespace {
 
@@ -14,11 +15,10 @@ selfnorm::Dataset points() {
   data.labels = {"red", "green", "blue"};
   data.target = {0, 0, 0, 1, 1, 1, 2, 2, 2};
   data.features.is_sparse = false;
-  data.features.dense = {.rows = 9,
-                         .columns = 3,
-                         .values = {.9f, .1f, .2f, .8f, .3f, .1f, 1.f, .0f, .3f,  // red
-                                    .2f, .8f, .1f, .3f, .9f, .3f, .0f, .7f, .2f,  // green
-                                    .1f, .2f, .9f, .3f, .1f, .8f, .2f, .4f, 1.f}};
+  data.features.dense = {
+      .rows = 9, .columns = 3, .values = {.9f, .1f, .2f, .8f, .3f, .1f, 1.f, .0f, .3f,  // red
+                                          .2f, .8f, .1f, .3f, .9f, .3f, .0f, .7f, .2f,  // green
+                                          .1f, .2f, .9f, .3f, .1f, .8f, .2f, .4f, 1.f}};
   return data;
 }
 
@@ -35,7 +35,8 @@ int main(int count, char** arguments) try {
   options.objective.alpha = 1.0;
   options.l2 = 1e-2;
   selfnorm::TrainObserver silent;
-  const selfnorm::TrainResult result = selfnorm::train_classifier(points(), std::nullopt, options, {}, silent);
+  const selfnorm::TrainResult result =
+      selfnorm::train_classifier(points(), std::nullopt, options, {}, silent);
   selfnorm::save_model(result.model, path);
 
   selfnorm_model* model = nullptr;

@@ -125,6 +125,10 @@ TEST(Errors, AFinishedRunIsNotOverwrittenUnasked) {
   expect_user_error(folder.run({"train", "classifier", "no.svm", "--quiet", "--out", "run", "--overwrite"}),
                     "no.svm");
   EXPECT_EQ(content(folder / "run/model.safetensors"), model);
+  folder.write("one.svm", "a 1:1\na 2:1\na 1:2\n");
+  expect_user_error(folder.run({"train", "classifier", "one.svm", "--quiet", "--out", "run", "--overwrite"}),
+                    "class");
+  EXPECT_EQ(content(folder / "run/model.safetensors"), model);
   EXPECT_EQ(folder
                 .run({"train", "classifier", "data.svm", "--quiet", "--out", "run", "--objective", "exact",
                       "--overwrite"})

@@ -1,0 +1,82 @@
+// How long L-BFGS takes to a given training loss
+//     (1/n) sum_i nll_i + l2/2 |W|^2,
+// from the call of the trainer to the first iteration at or below it: reading the file is not counted, the
+// trainer's own checks and set-up are. Used by bench/sklearn_lbfgs.py, which finds the target.
+// Reproduce: bench_train_loss DATA L2 TARGET [ROUNDS]; prints one JSON object.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "selfnorm/base/error.h"
+#include "selfnorm/data/read.h"
+#include "selfnorm/train/trainer.h"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Notes when the target is met, and stops there.
+class Target final : public selfnorm::TrainObserver {
+ public:
+  explicit Target(double loss) : loss_(loss) {}
+
+  void on_progress(const selfnorm::Progress& progress) override {
+    last = progress;
+    seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+    met = met || progress.loss <= loss_;
+  }
+  bool stop_requested() override { return met; }
+
+  bool met = false;
+  double seconds = 0;
+  selfnorm::Progress last;
+
+ private:
+  double loss_;
+  Clock::time_point start_ = Clock::now();
+};
+
+}  // namespace
+
+int main(int count, char** argument) {
+  if (count < 4) {
+    fmt::print(stderr, "usage: bench_train_loss DATA L2 TARGET [ROUNDS]\n");
+    return 1;
+  }
+  try {
+    const selfnorm::Dataset data = selfnorm::read_dataset(argument[1]).data;
+    selfnorm::TrainOptions options;
+    options.objective.name = "exact";
+    options.optimiser = "lbfgs";
+    options.scale = "none";
+    options.l2 = std::strtod(argument[2], nullptr);
+    options.iterations = 2000;
+    options.tolerance = 1e-9;
+    options.patience = 0;
+    const double target = std::strtod(argument[3], nullptr);
+    std::vector<double> seconds;
+    selfnorm::Progress last;
+    bool met = true;
+    for (int round = 0; round < (count > 4 ? std::atoi(argument[4]) : 1); ++round) {
+      selfnorm::Dataset copy = data;
+      Target observer(target);
+      selfnorm::train_classifier(std::move(copy), std::nullopt, options, {}, observer);
+      seconds.push_back(observer.seconds);
+      last = observer.last;
+      met = met && observer.met;
+    }
+    std::sort(seconds.begin(), seconds.end());
+    fmt::print(
+        R"({{"met": {}, "seconds": {:.6f}, "median_seconds": {:.6f}, "iterations": {}, "loss": {:.9f}}})"
+        "\n",
+        met, seconds.front(), seconds[seconds.size() / 2], last.step, last.loss);
+    return met ? 0 : 2;
+  } catch (const selfnorm::Error& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return 1;
+  }
+}

@@ -137,7 +137,8 @@ class FullPasses {
       return false;
     }
     use_multiplier();
-    lbfgs_.start(lbfgs_.state().x);
+    lbfgs_.start_again();
+    report();
     return true;
   }
 
@@ -169,6 +170,7 @@ class FullPasses {
     const auto& state = lbfgs_.state();
     c.set("lbfgs.iteration", state.iteration);
     c.set("lbfgs.evaluations", state.evaluations);
+    c.set("lbfgs.largest_norm", state.largest_norm);
     c.set("lbfgs.value", state.value);
     c.set("lbfgs.x", state.x);
     c.set("lbfgs.gradient", state.gradient);
@@ -188,6 +190,7 @@ class FullPasses {
     LbfgsState<Real> state;
     state.iteration = c.integer("lbfgs.iteration");
     state.evaluations = c.integer("lbfgs.evaluations");
+    state.largest_norm = c.number("lbfgs.largest_norm");
     state.value = c.number("lbfgs.value");
     c.get("lbfgs.x", state.x);
     c.get("lbfgs.gradient", state.gradient);

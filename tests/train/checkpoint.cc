@@ -1,0 +1,64 @@
+#include "selfnorm/train/checkpoint.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "random_data.h"
+#include "selfnorm/base/error.h"
+
+namespace selfnorm {
+namespace {
+
+class CheckpointFile : public testing::Test {
+ protected:
+  std::string path_ =
+      (std::filesystem::temp_directory_path() / ("selfnorm-checkpoint-" + std::to_string(getpid()))).string();
+  void TearDown() override { std::filesystem::remove(path_); }
+};
+
+TEST_F(CheckpointFile, EveryValueSurvivesExactly) {
+  Checkpoint out;
+  out.set("text", std::string("a b"));
+  out.set("count", uint64_t{18446744073709551615u});
+  out.set("number", 0.1);
+  out.set("tiny", -4.9e-324);
+  out.set("floats", std::vector<float>{0.1f, -1e-40f});
+  out.set("doubles", std::vector<double>{0.1});
+  out.set("none", std::vector<float>{});
+  out.save(path_);
+  const Checkpoint in = Checkpoint::load(path_);
+  std::vector<float> floats, none;
+  std::vector<double> doubles;
+  in.get("floats", floats);
+  in.get("none", none);
+  in.get("doubles", doubles);
+  EXPECT_EQ(in.text("text"), "a b");
+  EXPECT_EQ(in.integer("count"), 18446744073709551615u);
+  EXPECT_EQ(in.number("number"), 0.1);
+  EXPECT_EQ(in.number("tiny"), -4.9e-324);
+  EXPECT_EQ(floats, (std::vector<float>{0.1f, -1e-40f}));
+  EXPECT_EQ(doubles, std::vector<double>{0.1});
+  EXPECT_TRUE(none.empty());
+  EXPECT_THROW(in.text("absent"), Error);
+}
+
+TEST_F(CheckpointFile, DamagedFilesAreUserErrors) {
+  EXPECT_THROW(Checkpoint::load(path_ + "-absent"), Error);
+  std::ofstream(path_) << "not a checkpoint";
+  EXPECT_THROW(Checkpoint::load(path_), Error);
+}
+
+TEST(Fingerprint, SeesDataAndOptions) {
+  Dataset data = random_dataset({}, 1);
+  const std::string before = fingerprint(data, "options");
+  EXPECT_EQ(fingerprint(data, "options"), before);
+  EXPECT_NE(fingerprint(data, "option"), before);
+  data.features.dense.values[3] += 1;
+  EXPECT_NE(fingerprint(data, "options"), before);
+}
+
+}  // namespace
+}  // namespace selfnorm

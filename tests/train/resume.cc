@@ -1,0 +1,110 @@
+// Interrupted and resumed runs, and runs with other numbers of threads, give the same model bit for bit.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "random_data.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/train/trainer.h"
+
+namespace selfnorm {
+namespace {
+
+// Asks to stop at every `every`-th step.
+struct Interrupter : TrainObserver {
+  explicit Interrupter(uint64_t every) : every_(every) {}
+  bool stop_requested() override { return ++polls_ % every_ == 0; }
+
+ private:
+  uint64_t every_;
+  uint64_t polls_ = 0;
+};
+
+struct Case {
+  const char* name;
+  const char* objective;
+  const char* optimiser;
+  double l1;
+  bool sparse;
+  bool joint;
+  const char* precision;
+};
+
+class Resume : public testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    path_ = std::filesystem::temp_directory_path() /
+            ("selfnorm-resume-" + std::to_string(getpid()) + "-" + GetParam().name + ".safetensors");
+    std::filesystem::remove(path_);
+    const Case& c = GetParam();
+    options_.objective.name = c.objective;
+    options_.optimiser = c.optimiser;
+    options_.l1 = c.l1;
+    options_.precision = c.precision;
+    options_.epochs = 4;
+    options_.batch = 32;
+    options_.iterations = 60;
+    data_ = c.joint ? random_groups(300, 5, 1)
+                    : random_dataset({.rows = 300, .features = 8, .classes = 5, .sparse = c.sparse}, 1);
+    auto parts = hold_out(data_, 0.2, 3);
+    train_ = std::move(parts.first);
+    valid_ = std::move(parts.second);
+  }
+  void TearDown() override { std::filesystem::remove(path_); }
+
+  TrainResult run(TrainObserver& observer, bool resume) const {
+    return train_classifier(train_, valid_, options_,
+                            {.path = path_.string(), .seconds = 1e9, .resume = resume}, observer);
+  }
+
+  std::filesystem::path path_;
+  TrainOptions options_;
+  Dataset data_, train_, valid_;
+};
+
+TEST_P(Resume, GivesTheSameModel) {
+  TrainObserver quiet;
+  const TrainResult whole = run(quiet, false);
+  TrainResult part;
+  int sessions = 0;
+  do {
+    Interrupter interrupter(3);
+    part = run(interrupter, sessions > 0);
+    ASSERT_LT(++sessions, 2000);
+  } while (part.interrupted);
+  EXPECT_GT(sessions, 1);
+  EXPECT_TRUE(part.model == whole.model);
+  EXPECT_EQ(part.reason, whole.reason);
+}
+
+TEST_P(Resume, ThreadsDoNotChangeTheModel) {
+  TrainObserver quiet;
+  options_.threads = 1;
+  const TrainResult one = run(quiet, false);
+  options_.threads = 2;
+  EXPECT_TRUE(run(quiet, false).model == one.model);
+}
+
+TEST_P(Resume, RefusesACheckpointOfOtherOptions) {
+  Interrupter interrupter(2);
+  ASSERT_TRUE(run(interrupter, false).interrupted);
+  options_.l2 = 0.125;
+  TrainObserver quiet;
+  EXPECT_THROW(run(quiet, true), Error);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Resume,
+                         testing::Values(Case{"lbfgs", "penalty", "lbfgs", 0, false, false, "float"},
+                                         Case{"lbfgs_double", "exact", "lbfgs", 0, true, false, "double"},
+                                         Case{"owlqn", "penalty", "lbfgs", 1e-3, true, false, "float"},
+                                         Case{"constraint", "constraint", "lbfgs", 0, false, false, "float"},
+                                         Case{"adagrad", "sampled", "adagrad", 0, true, false, "float"},
+                                         Case{"adam", "penalty", "adam", 1e-4, false, false, "float"},
+                                         Case{"joint", "penalty", "lbfgs", 0, false, true, "float"},
+                                         Case{"joint_adagrad", "penalty", "adagrad", 0, false, true,
+                                              "float"}),
+                         [](const auto& instance) { return std::string(instance.param.name); });
+
+}  // namespace
+}  // namespace selfnorm

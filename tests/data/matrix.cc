@@ -45,7 +45,7 @@ std::string zip(const std::vector<Member>& members) {
     std::string fields = little(20, 2) + little(0, 2) + little(m.deflated ? 8 : 0, 2) + little(0, 4) +
                          little(crc, 4) + little(packed.size(), 4) + little(m.bytes.size(), 4) +
                          little(m.name.size(), 2) + little(0, 2);
-    directory += "PK\1\2" + little(20, 2) + fields + little(0, 10) + little(out.size(), 4) + m.name;
+    directory += "PK\1\2" + little(20, 2) + fields + std::string(10, '\0') + little(out.size(), 4) + m.name;
     out += "PK\3\4" + fields + m.name + packed;
   }
   return out + directory + "PK\5\6" + little(0, 4) + little(members.size(), 2) + little(members.size(), 2) +

@@ -16,8 +16,13 @@ for program in "$build"/fuzz/fuzz_*; do
   mkdir -p "$work/$target"
   [ -d "$here/corpus/$target" ] && cp -r "$here/corpus/$target/." "$work/$target/"
   echo "$target for $seconds s"
-  "$program" -max_total_time="$seconds" -rss_limit_mb=2048 -malloc_limit_mb=1024 -timeout=10 -max_len=65536 \
-    -verbosity=0 -print_final_stats=0 -artifact_prefix="$build/crashes/$target-" "$work/$target"
+  if ! "$program" -max_total_time="$seconds" -rss_limit_mb=2048 -malloc_limit_mb=1024 -timeout=10 -max_len=65536 \
+    -artifact_prefix="$build/crashes/$target-" "$work/$target" >"$work/log" 2>&1; then
+    cat "$work/log"
+    echo "$target failed; the input is in $build/crashes" >&2
+    exit 1
+  fi
+  grep '^Done' "$work/log" || true
 done
 if [ "$found" = 0 ]; then
   echo "no fuzz targets in $build/fuzz; build them with: cmake --preset fuzz && cmake --build --preset fuzz" >&2

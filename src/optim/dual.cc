@@ -57,6 +57,13 @@ bool DualSearch::update(double rms) {
   return false;
 }
 
+void DualSearch::refine() {
+  updates_ = 0;
+  inactive_ = false;
+  feasible_.reset();
+  infeasible_.reset();
+}
+
 std::string DualSearch::save() const {
   const auto point = [](const std::optional<Point>& p) {
     return p ? fmt::format("1 {:a} {:a}", p->log_alpha, p->log_rms) : std::string("0 0 0");

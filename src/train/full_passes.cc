@@ -1,6 +1,7 @@
 // L-BFGS over all examples; for `constraint`, inside the search for the multiplier.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "selfnorm/math/vector.h"
@@ -16,6 +17,7 @@ namespace selfnorm {
 namespace {
 
 constexpr uint64_t kIterationsPerValidation = 5;
+constexpr uint64_t kShortestSolve = 20;
 
 template <class Real>
 class FullPasses {
@@ -46,8 +48,8 @@ class FullPasses {
       report();
     }
     for (;;) {
-      if (lbfgs_.state().iteration >= input_.options.iterations) {
-        stop_ = fmt::format("reached {} iterations", input_.options.iterations);
+      if (lbfgs_.state().iteration >= iteration_limit()) {
+        stop_ = fmt::format("reached {} iterations", lbfgs_.state().iteration);
       } else if (!lbfgs_.step()) {
         stop_ = lbfgs_.reason();
       } else if (report()) {
@@ -64,6 +66,12 @@ class FullPasses {
 
  private:
   bool constrained() const { return objective_options_.name == "constraint"; }
+
+  // The multiplier is first found roughly, with short solves, and then once more with full ones.
+  uint64_t iteration_limit() const {
+    const uint64_t full = input_.options.iterations;
+    return constrained() && !fine_ ? std::min(full, std::max(kShortestSolve, full / 10)) : full;
+  }
 
   void use_multiplier() {
     if (constrained()) objective_options_.alpha = dual_.alpha();
@@ -130,6 +138,12 @@ class FullPasses {
     if (!constrained()) return false;
     evaluate_here();
     if (dual_.update(sum_.rms_log_z())) {
+      if (!fine_) {
+        fine_ = true;
+        dual_.refine();
+        lbfgs_.start_again();
+        return true;
+      }
       if (dual_.inactive())
         input_.observer.on_warning("the constraint is not active: the optimum already satisfies it");
       stop_ += fmt::format("; rms log Z {:.4g} for delta {:.4g} at alpha {:.4g}", sum_.rms_log_z(),
@@ -182,6 +196,7 @@ class FullPasses {
     c.set("lbfgs.rho", state.rho);
     c.set("lbfgs.recent_values", state.recent_values);
     c.set("dual", dual_.save());
+    c.set("dual.fine", uint64_t{fine_});
     c.set("step", state.iteration);
     validation_.save(c);
   }
@@ -203,6 +218,7 @@ class FullPasses {
     c.get("lbfgs.rho", state.rho);
     c.get("lbfgs.recent_values", state.recent_values);
     dual_.restore(c.text("dual"));
+    fine_ = c.integer("dual.fine") != 0;
     validation_.restore(c);
     use_multiplier();
     lbfgs_.restore(std::move(state));
@@ -216,6 +232,7 @@ class FullPasses {
   ObjectiveOptions objective_options_;
   std::unique_ptr<Objective> objective_;
   DualSearch dual_;
+  bool fine_ = false;
   Validation<Real> validation_;
   Pace pace_;
   LossSum sum_;

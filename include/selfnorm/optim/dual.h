@@ -20,6 +20,9 @@ class DualSearch {
   // Done with alpha at its smallest value: the constraint costs nothing.
   bool inactive() const { return inactive_; }
 
+  // Starts again from alpha(), for more precise values of rms.
+  void refine();
+
   // The state as text, for checkpoints.
   std::string save() const;
   void restore(const std::string& text);

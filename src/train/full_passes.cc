@@ -167,12 +167,14 @@ class FullPasses {
 
   LoopOutput<Real> finish(const std::string& reason, bool interrupted, bool diverged) {
     LoopOutput<Real> out;
-    if (validation_.selects() && !interrupted)
-      validation_.check(parameters(), centre(lbfgs_.state().x), progress_);
+    const double trained = centre(lbfgs_.state().x);
+    if (validation_.present() && !interrupted) validation_.check(parameters(), trained, progress_);
     const bool best = validation_.selects() && validation_.has_best();
     const auto last = parameters();
     out.theta = best ? validation_.best_theta() : std::vector<Real>(last.begin(), last.end());
-    out.centre = best ? validation_.best_centre() : centre(lbfgs_.state().x);
+    out.centre = best                                       ? validation_.best_centre()
+                 : validation_.calibrates() && !interrupted ? validation_.last_mean()
+                                                            : trained;
     out.reason = reason;
     out.interrupted = interrupted;
     out.diverged = diverged;

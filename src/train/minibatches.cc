@@ -181,7 +181,8 @@ class Minibatches {
     const bool best = validation_.selects() && validation_.has_best();
     const auto last = parameters();
     out.theta = best ? validation_.best_theta() : std::vector<Real>(last.begin(), last.end());
-    out.centre = best ? validation_.best_centre() : centre();
+    const bool calibrated = validation_.calibrates() && !interrupted && !diverged;
+    out.centre = best ? validation_.best_centre() : calibrated ? validation_.last_mean() : centre();
     out.reason = reason;
     out.interrupted = interrupted;
     out.diverged = diverged;

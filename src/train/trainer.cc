@@ -1,10 +1,12 @@
 #include "selfnorm/train/trainer.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
@@ -127,12 +129,15 @@ TrainResult train_as(const LoopInput& input, const Scaling& scaling) {
 // Everything the bits of the result depend on, besides the data.
 std::string options_text(const TrainOptions& o, const std::string& optimiser) {
   std::string carrier;
-  for (const float v : o.log_carrier) carrier += fmt::format("{:a} ", v);
-  return fmt::format("{} {:a} {:a} {:a} {:a} {} {:a} {:a} {} {} {:a} {} {} {} {:a} {} {} {} {} {} {} {}",
-                     o.objective.name, o.objective.alpha, o.objective.delta, o.objective.gamma,
-                     o.objective.centre, o.objective.learn_centre, o.l2, o.l1, optimiser, o.iterations,
-                     o.tolerance, o.history, o.epochs, o.batch, o.learning_rate, o.schedule, o.patience,
-                     o.scale, o.precision, o.class_weight, carrier, o.seed);
+  for (const float v : o.log_carrier) carrier += fmt::format("{} ", v);
+  // Shortest round-trip decimals: equal text means equal values.
+  return fmt::format(
+      "{}",
+      fmt::join(std::tuple(o.objective.name, o.objective.alpha, o.objective.delta, o.objective.gamma,
+                           o.objective.centre, o.objective.learn_centre, o.l2, o.l1, optimiser, o.iterations,
+                           o.tolerance, o.history, o.epochs, o.batch, o.learning_rate, o.schedule, o.patience,
+                           o.calibrate, o.scale, o.precision, o.class_weight, carrier, o.seed),
+                " "));
 }
 
 }  // namespace

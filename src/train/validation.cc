@@ -1,9 +1,10 @@
 #include "selfnorm/train/validation.h"
 
+#include <algorithm>
 #include <cmath>
 
+#include "selfnorm/objective/exact.h"
 #include "selfnorm/objective/loss.h"
-#include "selfnorm/objective/registry.h"
 
 namespace selfnorm {
 
@@ -11,9 +12,9 @@ template <class Real>
 Validation<Real>::Validation(const LoopInput& input) {
   if (input.valid == nullptr) return;
   pass_ = make_exact_pass<Real>(*input.valid, input.features, input.classes, input.options.log_carrier);
-  ObjectiveOptions criterion = input.options.objective;
-  if (criterion.name != "penalty") criterion.name = "exact";
-  objective_ = make_objective(criterion);
+  const ObjectiveOptions& objective = input.options.objective;
+  alpha_ = objective.name == "penalty" ? objective.alpha : 0;
+  calibrate_ = objective.name == "penalty" && input.options.calibrate;
   weight_ = input.valid->weight;
   // The constraint is met on the training data, so its last iterate is the answer.
   patience_ = input.options.objective.name == "constraint" ? 0 : input.options.patience;
@@ -21,15 +22,19 @@ Validation<Real>::Validation(const LoopInput& input) {
 
 template <class Real>
 bool Validation<Real>::check(std::span<const Real> theta, double centre, Progress& progress) {
-  const LossSum sum = value_and_gradient<Real>(*pass_, *objective_, {.weight = weight_, .centre = centre},
-                                               theta, std::span<Real>());
+  const LossSum sum = value_and_gradient<Real>(*pass_, Exact(), {.weight = weight_, .centre = centre}, theta,
+                                               std::span<Real>());
   progress.valid_nll = sum.mean_nll();
-  progress.valid_log_z_rms = sum.rms_log_z();
+  last_mean_ = sum.mean_log_z();
+  // E (A - c)^2 = E (A - centre)^2 - (E A - centre)^2 for c = E A.
+  const double offset = last_mean_ - centre;
+  const double square = sum.log_z_square / sum.normalised_weight - (calibrate_ ? offset * offset : 0);
+  progress.valid_log_z_rms = std::sqrt(std::max(0.0, square));
   if (!selects()) return false;
-  const double value = sum.mean_loss();
+  const double value = sum.mean_nll() + alpha_ * square;
   if (std::isfinite(value) && (!has_best() || value < best_)) {
     best_ = value;
-    best_centre_ = centre;
+    best_centre_ = calibrate_ ? last_mean_ : centre;
     best_theta_.assign(theta.begin(), theta.end());
     since_best_ = 0;
     return false;
@@ -41,6 +46,7 @@ template <class Real>
 void Validation<Real>::save(Checkpoint& checkpoint) const {
   checkpoint.set("valid.best", best_);
   checkpoint.set("valid.best_centre", best_centre_);
+  checkpoint.set("valid.last_mean", last_mean_);
   checkpoint.set("valid.since_best", since_best_);
   checkpoint.set("valid.best_theta", best_theta_);
 }
@@ -49,6 +55,7 @@ template <class Real>
 void Validation<Real>::restore(const Checkpoint& checkpoint) {
   best_ = checkpoint.number("valid.best");
   best_centre_ = checkpoint.number("valid.best_centre");
+  last_mean_ = checkpoint.number("valid.last_mean");
   since_best_ = checkpoint.integer("valid.since_best");
   checkpoint.get("valid.best_theta", best_theta_);
 }

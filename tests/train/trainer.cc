@@ -105,6 +105,24 @@ TEST(Trainer, LearnedCentreIsStoredAndSubtracted) {
   EXPECT_NEAR(evaluate(result.model, truth.data).log_z.rms, 0, 1e-3);
 }
 
+// Over-fitted on few rows, log Z of new rows is off by a constant, which calibration takes away.
+TEST(Trainer, CalibrationCentresLogZOnValidationData) {
+  const Dataset data = random_dataset({.rows = 60, .features = 20, .classes = 3}, 9);
+  auto [train_part, valid_part] = hold_out(data, 0.5, 1);
+  TrainObserver observer;
+  for (const uint64_t patience : {0u, 5u}) {
+    TrainOptions options = tight("penalty");
+    options.patience = patience;
+    const auto run = [&](bool calibrate) {
+      options.calibrate = calibrate;
+      return evaluate(train_classifier(train_part, valid_part, options, {}, observer).model, valid_part);
+    };
+    EXPECT_NEAR(run(true).log_z.mean, 0, 1e-5);
+    EXPECT_NEAR(run(true).nll_raw, run(true).nll_exact, 1e-5);
+    EXPECT_GT(std::abs(run(false).log_z.mean), 1e-3);
+  }
+}
+
 TEST(Trainer, FixedCentreMovesLogZ) {
   const Saturated truth;
   TrainOptions options = tight("penalty");

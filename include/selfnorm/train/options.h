@@ -13,18 +13,20 @@ namespace selfnorm {
 // regularised.
 struct TrainOptions {
   ObjectiveOptions objective;
-  double l2 = 1e-5;  // >= 0
+  double l2 = 1e-6;  // >= 0
   double l1 = 0.0;   // >= 0; OWL-QN with lbfgs, soft threshold with adagrad/adam
 
   std::string optimiser = "auto";   // auto | lbfgs | adagrad | adam
   uint64_t iterations = 500;        // lbfgs: at most; >= 1
-  double tolerance = 1e-5;          // lbfgs: stop when |gradient| <= tolerance * max(1, |theta|); > 0
+  double tolerance = 1e-4;          // lbfgs: stop when |gradient| <= tolerance * the largest seen; > 0
   uint64_t history = 10;            // lbfgs: correction pairs kept; 1..100
   uint64_t epochs = 20;             // adagrad, adam: passes over the data; >= 1
   uint64_t batch = 256;             // adagrad, adam: examples per step; >= 1
   double learning_rate = 0.0;       // adagrad, adam: > 0, or 0 for the optimiser's own default
   std::string schedule = "linear";  // constant | linear (to 0) | cosine (to 0) | inverse-sqrt
   uint64_t patience = 5;  // validation checks without improvement before stopping; 0 never stops early
+  bool calibrate = true;  // penalty: c becomes the mean of A on the validation data, which removes what
+                          // over-fitting adds to log Z; without validation data, or false: c as trained
 
   std::string scale =
       "auto";  // dense x: standard (x-mean)/std, folded into the weights at the end | none | auto

@@ -4,7 +4,6 @@
 #include <memory>
 #include <vector>
 
-#include "selfnorm/objective/objective.h"
 #include "selfnorm/train/checkpoint.h"
 #include "selfnorm/train/loop.h"
 
@@ -19,22 +18,29 @@ class Validation {
   // Whether the best parameters, rather than the last ones, are the result.
   bool selects() const { return present() && patience_ > 0; }
 
+  // Whether the centre of the result is the mean of A on the validation data.
+  bool calibrates() const { return present() && calibrate_; }
+
   // Measures theta, with centre c, and fills the validation fields of `progress`; true when patience has run
-  // out. The criterion is exact NLL + penalty; for `sampled`, which normalises nothing, the NLL alone.
+  // out. The criterion is exact NLL + penalty, about the calibrated centre if there is one; for `exact` and
+  // `sampled` the NLL alone.
   bool check(std::span<const Real> theta, double centre, Progress& progress);
 
   bool has_best() const { return !best_theta_.empty(); }
   const std::vector<Real>& best_theta() const { return best_theta_; }
   double best_centre() const { return best_centre_; }
+  double last_mean() const { return last_mean_; }  // of A at the last check
 
   void save(Checkpoint& checkpoint) const;
   void restore(const Checkpoint& checkpoint);
 
  private:
   std::unique_ptr<ExactPass<Real>> pass_;
-  std::unique_ptr<Objective> objective_;
   std::span<const float> weight_;
+  double alpha_ = 0;
+  bool calibrate_ = false;
   uint64_t patience_ = 0;
+  double last_mean_ = 0;
   uint64_t since_best_ = 0;
   double best_ = 0;
   double best_centre_ = 0;

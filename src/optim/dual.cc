@@ -15,7 +15,10 @@ namespace {
 // equivalent parameters (theory.md 1.5), the best normalised ones.
 constexpr double kSmallestAlpha = 1e-6;
 constexpr double kLargestAlpha = 1e9;
-constexpr uint64_t kMaxUpdates = 60;
+constexpr uint64_t kMaxUpdates = 40;
+// A bracket this narrow (in log alpha) without a hit means that an end was measured before its solve had
+// converged.
+constexpr double kStaleWidth = 1e-3;
 
 }  // namespace
 
@@ -33,12 +36,18 @@ bool DualSearch::update(double rms) {
     inactive_ = true;
     return true;
   }
+  if (feasible && updates_ >= kMaxUpdates) {
+    loose_ = true;
+    return true;
+  }
+  if (alpha_ >= kLargestAlpha) {
+    throw Error(fmt::format(
+        "constraint: rms log Z = {:.4g} even at alpha = {:.4g}, wanted {:.4g}; use a larger --delta", rms,
+        alpha_, delta_));
+  }
   (feasible ? feasible_ : infeasible_) = now;
-  if (updates_ >= kMaxUpdates || alpha_ >= kLargestAlpha) {
-    throw Error(
-        fmt::format("constraint: rms log Z = {:.4g} at alpha = {:.4g} after {} searches, wanted {:.4g}; use "
-                    "a larger --delta",
-                    rms, alpha_, updates_, delta_));
+  if (feasible_ && infeasible_ && feasible_->log_alpha - infeasible_->log_alpha < kStaleWidth) {
+    (feasible ? infeasible_ : feasible_).reset();
   }
   // Aim at the middle of the accepted band.
   const double aim = target + std::log1p(-0.5 * slack_);
@@ -53,13 +62,15 @@ bool DualSearch::update(double rms) {
     // rms falls about like alpha^(-1/2) .. alpha^(-1).
     next = now.log_alpha + std::clamp(1.5 * (now.log_rms - aim), -6.0, 6.0);
   }
+  if (updates_ >= kMaxUpdates) next = now.log_alpha + 0.1;  // whatever it takes to meet the constraint
   alpha_ = std::clamp(std::exp(next), kSmallestAlpha, kLargestAlpha);
   return false;
 }
 
-void DualSearch::refine() {
+void DualSearch::refine(double slack) {
+  slack_ = slack;
   updates_ = 0;
-  inactive_ = false;
+  inactive_ = loose_ = false;
   feasible_.reset();
   infeasible_.reset();
 }
@@ -68,7 +79,7 @@ std::string DualSearch::save() const {
   const auto point = [](const std::optional<Point>& p) {
     return p ? fmt::format("1 {:a} {:a}", p->log_alpha, p->log_rms) : std::string("0 0 0");
   };
-  return fmt::format("{:a} {} {} {}", alpha_, updates_, point(feasible_), point(infeasible_));
+  return fmt::format("{:a} {:a} {} {} {}", slack_, alpha_, updates_, point(feasible_), point(infeasible_));
 }
 
 void DualSearch::restore(const std::string& text) {
@@ -84,6 +95,7 @@ void DualSearch::restore(const std::string& text) {
     const double log_rms = number();
     return present ? std::optional<Point>({log_alpha, log_rms}) : std::nullopt;
   };
+  slack_ = number();
   alpha_ = number();
   updates_ = static_cast<uint64_t>(number());
   feasible_ = point();

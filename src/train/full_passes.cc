@@ -18,6 +18,8 @@ namespace {
 
 constexpr uint64_t kIterationsPerValidation = 5;
 constexpr uint64_t kShortestSolve = 20;
+constexpr double kRoughSlack = 0.1;
+constexpr double kSlack = 0.01;
 
 template <class Real>
 class FullPasses {
@@ -27,7 +29,7 @@ class FullPasses {
         shape_(input.shape()),
         pass_(make_exact_pass<Real>(input.train, input.features, input.classes, input.options.log_carrier)),
         objective_options_(input.options.objective),
-        dual_(objective_options_.delta),
+        dual_(objective_options_.delta, kRoughSlack),
         validation_(input),
         pace_(input.checkpoint, input.fingerprint),
         lbfgs_({.history = input.options.history,
@@ -140,12 +142,14 @@ class FullPasses {
     if (dual_.update(sum_.rms_log_z())) {
       if (!fine_) {
         fine_ = true;
-        dual_.refine();
+        dual_.refine(kSlack);
         lbfgs_.start_again();
         return true;
       }
       if (dual_.inactive())
         input_.observer.on_warning("the constraint is not active: the optimum already satisfies it");
+      if (dual_.loose())
+        input_.observer.on_warning("the constraint is met but not tight; more --iterations make it so");
       stop_ += fmt::format("; rms log Z {:.4g} for delta {:.4g} at alpha {:.4g}", sum_.rms_log_z(),
                            objective_options_.delta, objective_options_.alpha);
       return false;

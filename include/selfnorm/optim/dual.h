@@ -12,7 +12,7 @@ namespace selfnorm {
 class DualSearch {
  public:
   // rms must end in [delta (1 - slack), delta].
-  DualSearch(double delta, double slack = 0.01);
+  DualSearch(double delta, double slack);
 
   double alpha() const { return alpha_; }
   // Takes rms at the optimum for alpha(); true when done. Otherwise alpha() has moved.
@@ -20,8 +20,12 @@ class DualSearch {
   // Done with alpha at its smallest value: the constraint costs nothing.
   bool inactive() const { return inactive_; }
 
-  // Starts again from alpha(), for more precise values of rms.
-  void refine();
+  // Done without reaching the band: the constraint is met but not tight, because rms is not known well
+  // enough.
+  bool loose() const { return loose_; }
+
+  // Starts again from alpha(), for more precise values of rms and a narrower band.
+  void refine(double slack);
 
   // The state as text, for checkpoints.
   std::string save() const;
@@ -35,6 +39,7 @@ class DualSearch {
   double delta_, slack_;
   double alpha_;
   bool inactive_ = false;
+  bool loose_ = false;
   uint64_t updates_ = 0;
   std::optional<Point> feasible_, infeasible_;  // the closest seen on either side
 };

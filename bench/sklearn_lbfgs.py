@@ -74,7 +74,8 @@ def main():
             model.fit(x, y)
             theirs.append(time.perf_counter() - start)
         target = loss(model, x, y, l2)
-        command = [options.program, options.data, repr(l2), repr(target)]
+        divisor = "255" if "idx3-ubyte" in options.data else "1"
+        command = [options.program, options.data, divisor, repr(l2), repr(target)]
         result = subprocess.run(command, capture_output=True, text=True)
         if not result.stdout:
             sys.exit(result.stderr)

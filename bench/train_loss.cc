@@ -2,7 +2,8 @@
 //     (1/n) sum_i nll_i + l2/2 |W|^2,
 // from the call of the trainer to the first iteration at or below it: reading the file is not counted, the
 // trainer's own checks and set-up are. Used by bench/sklearn_lbfgs.py, which finds the target.
-// Reproduce: bench_train_loss DATA L2 TARGET [ROUNDS]; prints one JSON object.
+// Reproduce: bench_train_loss DATA DIVISOR L2 TARGET [ROUNDS], with dense features divided by DIVISOR; prints
+// one JSON object.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,25 +44,27 @@ class Target final : public selfnorm::TrainObserver {
 }  // namespace
 
 int main(int count, char** argument) {
-  if (count < 4) {
-    fmt::print(stderr, "usage: bench_train_loss DATA L2 TARGET [ROUNDS]\n");
+  if (count < 5) {
+    fmt::print(stderr, "usage: bench_train_loss DATA DIVISOR L2 TARGET [ROUNDS]\n");
     return 1;
   }
   try {
-    const selfnorm::Dataset data = selfnorm::read_dataset(argument[1]).data;
+    selfnorm::Dataset data = selfnorm::read_dataset(argument[1]).data;
+    const float divisor = std::strtof(argument[2], nullptr);
+    for (float& v : data.features.dense.values) v /= divisor;
     selfnorm::TrainOptions options;
     options.objective.name = "exact";
     options.optimiser = "lbfgs";
     options.scale = "none";
-    options.l2 = std::strtod(argument[2], nullptr);
+    options.l2 = std::strtod(argument[3], nullptr);
     options.iterations = 2000;
     options.tolerance = 1e-9;
     options.patience = 0;
-    const double target = std::strtod(argument[3], nullptr);
+    const double target = std::strtod(argument[4], nullptr);
     std::vector<double> seconds;
     selfnorm::Progress last;
     bool met = true;
-    for (int round = 0; round < (count > 4 ? std::atoi(argument[4]) : 1); ++round) {
+    for (int round = 0; round < (count > 5 ? std::atoi(argument[5]) : 1); ++round) {
       selfnorm::Dataset copy = data;
       Target observer(target);
       selfnorm::train_classifier(std::move(copy), std::nullopt, options, {}, observer);

@@ -2,6 +2,7 @@
 #define HWY_TARGET_INCLUDE "src/math/kernels.cc"
 #include <hwy/foreach_target.h>
 //
+#include <hwy/cache_control.h>
 #include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
@@ -32,6 +33,7 @@ template <class Real>
 LogSumExp exp_in_place_t(Real* x, size_t n) {
   const hn::ScalableTag<Real> d;
   const size_t lanes = hn::Lanes(d);
+  constexpr Real kLowest = -std::numeric_limits<Real>::infinity();
   const Real max = max_of(x, n);
   if (max == -std::numeric_limits<Real>::infinity()) {
     bool nan = false;
@@ -43,54 +45,88 @@ LogSumExp exp_in_place_t(Real* x, size_t n) {
   }
   const auto shift = hn::Set(d, max);
   auto total = hn::Zero(d);
-  size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    const auto v = hn::Sub(hn::LoadU(d, x + i), shift);
-    const auto e = hn::IfThenElse(hn::IsNaN(v), v, hn::Exp(d, v));  // Exp alone turns NaN into a number
+  const auto exponential = [&](const Real* at) HWY_ATTR {
+    const auto z = hn::Sub(hn::LoadU(d, at), shift);
+    const auto e = hn::IfThenElse(hn::IsNaN(z), z, hn::Exp(d, z));  // Exp alone maps NaN to 0
     total = hn::Add(total, e);
-    hn::StoreU(e, d, x + i);
+    return e;
+  };
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(exponential(x + i), d, x + i);
+  if (i < n) {
+    HWY_ALIGN Real rest[HWY_LANES(Real)];
+    for (size_t j = 0; j < lanes; ++j) rest[j] = i + j < n ? x[i + j] : kLowest;
+    hn::Store(exponential(rest), d, rest);
+    for (size_t j = 0; i + j < n; ++j) x[i + j] = rest[j];
   }
-  double sum = static_cast<double>(hn::GetLane(hn::SumOfLanes(d, total)));
-  for (; i < n; ++i) {
-    x[i] = std::exp(x[i] - max);
-    sum += static_cast<double>(x[i]);
-  }
-  return {static_cast<double>(max), sum};
+  return {static_cast<double>(max), static_cast<double>(hn::GetLane(hn::SumOfLanes(d, total)))};
 }
 
 LogSumExp exp_float(float* x, size_t n) { return exp_in_place_t(x, n); }
 LogSumExp exp_double(double* x, size_t n) { return exp_in_place_t(x, n); }
 
-double dot_float(const float* x, const float* y, size_t n) {
+// A vector of doubles from either precision.
+template <class D>
+hn::Vec<D> load_double(D d, const float* x) {
+  return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), x));
+}
+template <class D>
+hn::Vec<D> load_double(D d, const double* x) {
+  return hn::LoadU(d, x);
+}
+
+template <class Real>
+double dot_t(const Real* x, const Real* y, size_t n) {
   const hn::ScalableTag<double> d;
-  const hn::Rebind<float, decltype(d)> half;
   const size_t lanes = hn::Lanes(d);
   auto s0 = hn::Zero(d);
   auto s1 = hn::Zero(d);
   size_t i = 0;
   for (; i + 2 * lanes <= n; i += 2 * lanes) {
-    s0 = hn::MulAdd(hn::PromoteTo(d, hn::LoadU(half, x + i)), hn::PromoteTo(d, hn::LoadU(half, y + i)), s0);
-    s1 = hn::MulAdd(hn::PromoteTo(d, hn::LoadU(half, x + i + lanes)),
-                    hn::PromoteTo(d, hn::LoadU(half, y + i + lanes)), s1);
+    s0 = hn::MulAdd(load_double(d, x + i), load_double(d, y + i), s0);
+    s1 = hn::MulAdd(load_double(d, x + i + lanes), load_double(d, y + i + lanes), s1);
   }
   double sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(s0, s1)));
   for (; i < n; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(y[i]);
   return sum;
 }
+double dot_float(const float* x, const float* y, size_t n) { return dot_t(x, y, n); }
+double dot_double(const double* x, const double* y, size_t n) { return dot_t(x, y, n); }
 
-double dot_double(const double* x, const double* y, size_t n) {
+// a and b stay in cache while v comes from memory, from many places in turn, which hardware prefetching
+// serves badly.
+template <class Real>
+ProductPair dot_pair_t(const Real* v, const Real* a, const Real* b, size_t n) {
   const hn::ScalableTag<double> d;
   const size_t lanes = hn::Lanes(d);
-  auto s0 = hn::Zero(d);
-  auto s1 = hn::Zero(d);
+  constexpr size_t kAhead = 4096 / sizeof(Real);
+  auto a0 = hn::Zero(d);
+  auto a1 = hn::Zero(d);
+  auto b0 = hn::Zero(d);
+  auto b1 = hn::Zero(d);
   size_t i = 0;
   for (; i + 2 * lanes <= n; i += 2 * lanes) {
-    s0 = hn::MulAdd(hn::LoadU(d, x + i), hn::LoadU(d, y + i), s0);
-    s1 = hn::MulAdd(hn::LoadU(d, x + i + lanes), hn::LoadU(d, y + i + lanes), s1);
+    hwy::Prefetch(v + i + kAhead);
+    const auto v0 = load_double(d, v + i);
+    const auto v1 = load_double(d, v + i + lanes);
+    a0 = hn::MulAdd(v0, load_double(d, a + i), a0);
+    a1 = hn::MulAdd(v1, load_double(d, a + i + lanes), a1);
+    b0 = hn::MulAdd(v0, load_double(d, b + i), b0);
+    b1 = hn::MulAdd(v1, load_double(d, b + i + lanes), b1);
   }
-  double sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(s0, s1)));
-  for (; i < n; ++i) sum += x[i] * y[i];
+  ProductPair sum{hn::GetLane(hn::SumOfLanes(d, hn::Add(a0, a1))),
+                  hn::GetLane(hn::SumOfLanes(d, hn::Add(b0, b1)))};
+  for (; i < n; ++i) {
+    sum.a += static_cast<double>(v[i]) * static_cast<double>(a[i]);
+    sum.b += static_cast<double>(v[i]) * static_cast<double>(b[i]);
+  }
   return sum;
+}
+ProductPair dot_pair_float(const float* v, const float* a, const float* b, size_t n) {
+  return dot_pair_t(v, a, b, n);
+}
+ProductPair dot_pair_double(const double* v, const double* a, const double* b, size_t n) {
+  return dot_pair_t(v, a, b, n);
 }
 
 template <class Real>
@@ -119,7 +155,7 @@ void scale_t(Real a, Real* x, size_t n) {
 void scale_float(float a, float* x, size_t n) { scale_t(a, x, n); }
 void scale_double(double a, double* x, size_t n) { scale_t(a, x, n); }
 
-// Four vectors of outputs stay in registers while the row's non-zeros stream past.
+// Four (then two, then one) vectors of outputs stay in registers while the row's non-zeros stream past.
 template <class Real>
 void add_sparse_product_t(const SparseView& x, const Real* HWY_RESTRICT weights, size_t stride,
                           const uint32_t* rows, Real* HWY_RESTRICT out, size_t width) {
@@ -146,6 +182,18 @@ void add_sparse_product_t(const SparseView& x, const Real* HWY_RESTRICT weights,
     hn::StoreU(a1, d, out + k + lanes);
     hn::StoreU(a2, d, out + k + 2 * lanes);
     hn::StoreU(a3, d, out + k + 3 * lanes);
+  }
+  for (; k + 2 * lanes <= width; k += 2 * lanes) {
+    auto a0 = hn::LoadU(d, out + k);
+    auto a1 = hn::LoadU(d, out + k + lanes);
+    for (size_t j = 0; j < x.nnz; ++j) {
+      const Real* HWY_RESTRICT w = weight_row(j) + k;
+      const auto v = hn::Set(d, static_cast<Real>(x.value[j]));
+      a0 = hn::MulAdd(v, hn::LoadU(d, w), a0);
+      a1 = hn::MulAdd(v, hn::LoadU(d, w + lanes), a1);
+    }
+    hn::StoreU(a0, d, out + k);
+    hn::StoreU(a1, d, out + k + lanes);
   }
   for (; k + lanes <= width; k += lanes) {
     auto a = hn::LoadU(d, out + k);
@@ -192,6 +240,8 @@ HWY_EXPORT(exp_float);
 HWY_EXPORT(exp_double);
 HWY_EXPORT(dot_float);
 HWY_EXPORT(dot_double);
+HWY_EXPORT(dot_pair_float);
+HWY_EXPORT(dot_pair_double);
 HWY_EXPORT(add_scaled_float);
 HWY_EXPORT(add_scaled_double);
 HWY_EXPORT(scale_float);
@@ -205,6 +255,12 @@ LogSumExp exp_in_place(float* x, size_t n) { return HWY_DYNAMIC_DISPATCH(exp_flo
 LogSumExp exp_in_place(double* x, size_t n) { return HWY_DYNAMIC_DISPATCH(exp_double)(x, n); }
 double dot(const float* x, const float* y, size_t n) { return HWY_DYNAMIC_DISPATCH(dot_float)(x, y, n); }
 double dot(const double* x, const double* y, size_t n) { return HWY_DYNAMIC_DISPATCH(dot_double)(x, y, n); }
+ProductPair dot_pair(const float* v, const float* a, const float* b, size_t n) {
+  return HWY_DYNAMIC_DISPATCH(dot_pair_float)(v, a, b, n);
+}
+ProductPair dot_pair(const double* v, const double* a, const double* b, size_t n) {
+  return HWY_DYNAMIC_DISPATCH(dot_pair_double)(v, a, b, n);
+}
 void add_scaled(float a, const float* x, float* y, size_t n) {
   HWY_DYNAMIC_DISPATCH(add_scaled_float)(a, x, y, n);
 }

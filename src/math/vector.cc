@@ -1,5 +1,6 @@
 #include "selfnorm/math/vector.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "selfnorm/base/error.h"
@@ -46,6 +47,37 @@ void sum_with_multiple(std::span<const Real> x, double a, std::span<const Real> 
 }
 
 template <class Real>
+std::vector<ProductPair> inner_products(std::span<const Real* const> vectors, std::span<const Real> a,
+                                        std::span<const Real> b) {
+  SELFNORM_CHECK(a.size() == b.size());
+  const size_t count = vectors.size();
+  const size_t pieces = (a.size() + kPiece - 1) / kPiece;
+  std::vector<ProductPair> parts(pieces * count);
+  parallel_ranges(a.size(), kPiece, [&](size_t begin, size_t end) {
+    ProductPair* part = parts.data() + begin / kPiece * count;
+    for (size_t j = 0; j < count; ++j)
+      part[j] = dot_pair(vectors[j] + begin, a.data() + begin, b.data() + begin, end - begin);
+  });
+  std::vector<ProductPair> sums(count);
+  for (size_t p = 0; p < parts.size(); ++p) {
+    sums[p % count].a += parts[p].a;
+    sums[p % count].b += parts[p].b;
+  }
+  return sums;
+}
+
+template <class Real>
+void combine(std::span<const double> coefficients, std::span<const Real* const> vectors,
+             std::span<Real> out) {
+  SELFNORM_CHECK(coefficients.size() == vectors.size());
+  parallel_ranges(out.size(), kPiece, [&](size_t begin, size_t end) {
+    std::fill(out.data() + begin, out.data() + end, Real{0});
+    for (size_t j = 0; j < vectors.size(); ++j)
+      add_scaled(static_cast<Real>(coefficients[j]), vectors[j] + begin, out.data() + begin, end - begin);
+  });
+}
+
+template <class Real>
 double absolute_sum(std::span<const Real> x) {
   return ordered_sum(x.size(), kPiece, [&](size_t begin, size_t end) {
     double sum = 0;
@@ -59,6 +91,9 @@ double absolute_sum(std::span<const Real> x) {
   template void add_multiple(double, std::span<const Real>, std::span<Real>);                             \
   template void multiply(double, std::span<Real>);                                                        \
   template void sum_with_multiple(std::span<const Real>, double, std::span<const Real>, std::span<Real>); \
+  template std::vector<ProductPair> inner_products(std::span<const Real* const>, std::span<const Real>,   \
+                                                   std::span<const Real>);                                \
+  template void combine(std::span<const double>, std::span<const Real* const>, std::span<Real>);          \
   template double absolute_sum(std::span<const Real>);
 
 SELFNORM_INSTANTIATE(float)

@@ -34,7 +34,7 @@ EnumerationPlan plan_enumeration(uint64_t rows, uint32_t classes, size_t gradien
         std::clamp<uint64_t>((rows + plan.block - 1) / plan.block, 1, std::min(affordable, kMaxChunks));
     return plan;
   }
-  plan.tile = std::min<uint64_t>(classes, std::clamp<uint64_t>(round_up((classes + 15) / 16, 16), 32, 1024));
+  plan.tile = std::min<uint64_t>(classes, std::clamp<uint64_t>(round_up((classes + 15) / 16, 16), 64, 1024));
   plan.block = std::clamp<uint64_t>(kTileBudget / row_bytes / 64 * 64, 64, 512);
   plan.keep_tiles = plan.block * row_bytes <= kTileBudget;
   if (!plan.keep_tiles) plan.block = 256;

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "selfnorm/base/error.h"
+#include "selfnorm/math/parallel.h"
 #include "selfnorm/math/vector.h"
 #include "selfnorm/optim/line_search.h"
 
@@ -13,6 +15,7 @@ namespace selfnorm {
 namespace {
 
 constexpr size_t kRecent = 10;
+constexpr size_t kPiece = 1 << 15;  // coordinates per unit of parallel work
 
 template <class Real>
 std::span<const Real> view(const std::vector<Real>& v) {
@@ -50,69 +53,61 @@ double Lbfgs<Real>::evaluate(std::span<const Real> x, std::span<Real> gradient) 
 template <class Real>
 void Lbfgs<Real>::start(std::vector<Real> x) {
   state_ = {};
+  hessian_.forget();
   reason_.clear();
   state_.gradient.resize(x.size());
   state_.x = std::move(x);
   state_.value = evaluate(state_.x, state_.gradient);
   state_.recent_values = {state_.value};
-}
-
-// The minimum-norm subgradient of f + l1 |x|_1; the gradient itself without an L1 term.
-template <class Real>
-std::vector<Real> Lbfgs<Real>::pseudo_gradient() const {
-  std::vector<Real> g = state_.gradient;
-  if (options_.l1 == 0) return g;
-  const Real c = static_cast<Real>(options_.l1);
-  for (size_t i = 0; i < options_.l1_count; ++i) {
-    if (state_.x[i] != 0) {
-      g[i] += c * sign(state_.x[i]);
-    } else {
-      g[i] = g[i] + c < 0 ? g[i] + c : g[i] - c > 0 ? g[i] - c : Real{0};
-    }
-  }
-  return g;
+  arrive();
 }
 
 template <class Real>
-double Lbfgs<Real>::gradient_norm() const {
-  const std::vector<Real> g = pseudo_gradient();
-  return std::sqrt(inner_product(view(g), view(g)));
-}
-
-// -H g by the two-loop recursion.
-template <class Real>
-std::vector<Real> Lbfgs<Real>::direction(std::span<const Real> gradient) const {
-  std::vector<Real> d(gradient.begin(), gradient.end());
-  const size_t m = state_.s.size();
-  std::vector<double> a(m);
-  for (size_t i = m; i-- > 0;) {
-    a[i] = state_.rho[i] * inner_product(view(state_.s[i]), view(d));
-    add_multiple(-a[i], view(state_.y[i]), std::span<Real>(d));
-  }
-  double scale = -1;
-  if (m > 0) {
-    const auto& y = state_.y.back();
-    scale = -1 / (state_.rho.back() * inner_product(view(y), view(y)));
-  }
-  multiply(scale, std::span<Real>(d));
-  for (size_t i = 0; i < m; ++i) {
-    const double b = state_.rho[i] * inner_product(view(state_.y[i]), view(d));
-    add_multiple(-a[i] - b, view(state_.s[i]), std::span<Real>(d));
-  }
-  return d;
+void Lbfgs<Real>::start_again() {
+  const double largest_norm = state_.largest_norm;
+  start(std::move(state_.x));
+  state_.largest_norm = largest_norm;
 }
 
 template <class Real>
-bool Lbfgs<Real>::converged(std::span<const Real> gradient) {
-  const double norm = std::sqrt(inner_product(gradient, gradient));
-  const double size = std::sqrt(inner_product(view(state_.x), view(state_.x)));
-  if (norm <= options_.tolerance * std::max(1.0, size)) {
-    reason_ = fmt::format("converged: gradient norm {:.3g}", norm);
+void Lbfgs<Real>::restore(LbfgsState<Real> state) {
+  state_ = std::move(state);
+  hessian_.forget();
+  reason_.clear();
+  arrive();
+}
+
+// At a new point: the minimum-norm subgradient of f + l1 |x|_1 (the gradient itself without an L1 term) and
+// its norm.
+template <class Real>
+void Lbfgs<Real>::arrive() {
+  if (options_.l1 > 0) {
+    const Real c = static_cast<Real>(options_.l1);
+    pseudo_ = state_.gradient;
+    parallel_ranges(options_.l1_count, kPiece, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) {
+        const Real g = pseudo_[i];
+        if (state_.x[i] != 0) {
+          pseudo_[i] = g + c * sign(state_.x[i]);
+        } else {
+          pseudo_[i] = g + c < 0 ? g + c : g - c > 0 ? g - c : Real{0};
+        }
+      }
+    });
+  }
+  norm_ = std::sqrt(inner_product(pseudo_gradient(), pseudo_gradient()));
+}
+
+template <class Real>
+bool Lbfgs<Real>::converged() {
+  state_.largest_norm = std::max(state_.largest_norm, norm_);
+  if (norm_ <= options_.tolerance * state_.largest_norm) {
+    reason_ = fmt::format("converged: gradient norm {:.3g}", norm_);
     return true;
   }
   if (state_.recent_values.size() > kRecent) {
     const double decrease = state_.recent_values.front() - state_.value;
-    if (decrease <= 0.01 * options_.tolerance * std::abs(state_.value)) {
+    if (decrease <= 1e-3 * options_.tolerance * std::abs(state_.value)) {
       reason_ = fmt::format("converged: the loss fell by {:.3g} in {} iterations", decrease, kRecent);
       return true;
     }
@@ -121,104 +116,120 @@ bool Lbfgs<Real>::converged(std::span<const Real> gradient) {
 }
 
 template <class Real>
+void Lbfgs<Real>::forget_curvature() {
+  state_.s.clear();
+  state_.y.clear();
+  state_.rho.clear();
+  hessian_.forget();
+}
+
+template <class Real>
 bool Lbfgs<Real>::step() {
   if (!std::isfinite(state_.value)) {
     reason_ = "the loss is not finite";
     return false;
   }
-  const std::vector<Real> gradient = pseudo_gradient();
-  if (converged(gradient)) return false;
+  if (converged()) return false;
+  for (auto* room : {&direction_, &trial_x_, &trial_gradient_}) room->resize(state_.x.size());
+  const std::span<const Real> gradient = pseudo_gradient();
   // The second attempt forgets the curvature: steepest descent from the same point.
   for (int attempt = 0; attempt < 2; ++attempt) {
-    std::vector<Real> d = direction(gradient);
+    hessian_.direction(state_.s, state_.y, state_.rho, gradient, direction_);
     if (options_.l1 > 0) {
       for (size_t i = 0; i < options_.l1_count; ++i) {
-        if (d[i] * gradient[i] >= 0) d[i] = 0;
+        if (direction_[i] * gradient[i] >= 0) direction_[i] = 0;
       }
     }
-    const double slope = inner_product(view(d), view(gradient));
-    const double norm = std::sqrt(inner_product(view(gradient), view(gradient)));
-    const double first_step = state_.s.empty() ? std::min(1.0, 1 / norm) : 1;
-    if (slope < 0) {
-      const bool found =
-          options_.l1 > 0 ? orthant_search(d, gradient, first_step) : wolfe_search(d, slope, first_step);
-      if (found) {
-        ++state_.iteration;
-        state_.recent_values.push_back(state_.value);
-        if (state_.recent_values.size() > kRecent + 1)
-          state_.recent_values.erase(state_.recent_values.begin());
-        return true;
-      }
+    const double slope = inner_product(view(direction_), gradient);
+    const double first_step = state_.s.empty() ? std::min(1.0, 1 / norm_) : 1;
+    if (slope < 0 && (options_.l1 > 0 ? orthant_search(first_step) : wolfe_search(slope, first_step))) {
+      ++state_.iteration;
+      state_.recent_values.push_back(state_.value);
+      if (state_.recent_values.size() > kRecent + 1) state_.recent_values.erase(state_.recent_values.begin());
+      return true;
     }
     if (state_.s.empty()) break;
-    state_.s.clear();
-    state_.y.clear();
-    state_.rho.clear();
+    forget_curvature();
   }
-  reason_ = fmt::format("no further progress at this precision: gradient norm {:.3g}", gradient_norm());
+  reason_ = fmt::format("no further progress at this precision: gradient norm {:.3g}", norm_);
   return false;
 }
 
 template <class Real>
-bool Lbfgs<Real>::wolfe_search(std::span<const Real> d, double slope, double first_step) {
-  std::vector<Real> x(state_.x.size()), gradient(state_.x.size());
+bool Lbfgs<Real>::wolfe_search(double slope, double first_step) {
   const auto phi = [&](double step) {
-    sum_with_multiple(view(state_.x), step, d, std::span<Real>(x));
-    const double value = evaluate(x, gradient);
-    return LinePoint{step, value, inner_product(view(gradient), d)};
+    sum_with_multiple(view(state_.x), step, view(direction_), std::span<Real>(trial_x_));
+    const double value = evaluate(trial_x_, trial_gradient_);
+    return LinePoint{step, value, inner_product(view(trial_gradient_), view(direction_))};
   };
   const double noise =
       4 * static_cast<double>(std::numeric_limits<Real>::epsilon()) * std::abs(state_.value) / 16;
   const LineResult found = strong_wolfe(phi, {0, state_.value, slope}, first_step, noise);
   if (!found.success) return false;
   if (found.point.step != found.last_step) phi(found.point.step);
-  accept(found.point.value, std::move(x), std::move(gradient));
+  accept(found.point.value);
   return true;
 }
 
-// Backtracking along the projection of x + t d onto the orthant of x (of -gradient where x = 0).
+// The trial point becomes its projection onto the orthant of x (of -pseudo-gradient where x = 0); returns the
+// decrease that the pseudo-gradient predicts for it, as a negative number.
 template <class Real>
-bool Lbfgs<Real>::orthant_search(std::span<const Real> d, std::span<const Real> pseudo, double first_step) {
-  std::vector<Real> x(state_.x.size()), gradient(state_.x.size());
+double Lbfgs<Real>::project_onto_orthant() {
+  return ordered_sum(state_.x.size(), kPiece, [&](size_t begin, size_t end) {
+    double predicted = 0;
+    for (size_t i = begin; i < end; ++i) {
+      if (i < options_.l1_count) {
+        const Real orthant = state_.x[i] != 0 ? sign(state_.x[i]) : -sign(pseudo_[i]);
+        if (trial_x_[i] * orthant <= 0) trial_x_[i] = 0;
+      }
+      predicted += static_cast<double>(pseudo_[i]) * static_cast<double>(trial_x_[i] - state_.x[i]);
+    }
+    return predicted;
+  });
+}
+
+// Backtracking along the projection of x + t d.
+template <class Real>
+bool Lbfgs<Real>::orthant_search(double first_step) {
   double step = first_step;
   for (int attempt = 0; attempt < 40; ++attempt, step *= 0.5) {
-    sum_with_multiple(view(state_.x), step, d, std::span<Real>(x));
-    double predicted = 0;
-    for (size_t i = 0; i < x.size(); ++i) {
-      if (i < options_.l1_count) {
-        const Real orthant = state_.x[i] != 0 ? sign(state_.x[i]) : -sign(pseudo[i]);
-        if (x[i] * orthant <= 0) x[i] = 0;
-      }
-      predicted += static_cast<double>(pseudo[i]) * static_cast<double>(x[i] - state_.x[i]);
-    }
-    const double value = evaluate(x, gradient);
+    sum_with_multiple(view(state_.x), step, view(direction_), std::span<Real>(trial_x_));
+    const double predicted = project_onto_orthant();
+    const double value = evaluate(trial_x_, trial_gradient_);
     if (predicted < 0 && value <= state_.value + 1e-4 * predicted) {
-      accept(value, std::move(x), std::move(gradient));
+      accept(value);
       return true;
     }
   }
   return false;
 }
 
+// Moves to the trial point. The pair (s, y) is made in room that is free now, and takes the place of the
+// oldest when the history is full.
 template <class Real>
-void Lbfgs<Real>::accept(double value, std::vector<Real> x, std::vector<Real> gradient) {
-  std::vector<Real> s(x.size()), y(x.size());
-  sum_with_multiple(view(x), -1, view(state_.x), std::span<Real>(s));
-  sum_with_multiple(view(gradient), -1, view(state_.gradient), std::span<Real>(y));
+void Lbfgs<Real>::accept(double value) {
+  state_.value = value;
+  std::swap(state_.x, trial_x_);
+  std::swap(state_.gradient, trial_gradient_);
+  std::vector<Real>&s = direction_, &y = trial_gradient_;
+  sum_with_multiple(view(state_.x), -1, view(trial_x_), std::span<Real>(s));
+  sum_with_multiple(view(state_.gradient), -1, view(trial_gradient_), std::span<Real>(y));
   const double curvature = inner_product(view(s), view(y));
   if (curvature > 1e-10 * inner_product(view(y), view(y))) {
-    if (state_.s.size() == options_.history) {
-      state_.s.erase(state_.s.begin());
-      state_.y.erase(state_.y.begin());
+    if (state_.s.size() < options_.history) {
+      state_.s.push_back(std::move(s));
+      state_.y.push_back(std::move(y));
+    } else {
+      std::rotate(state_.s.begin(), state_.s.begin() + 1, state_.s.end());
+      std::rotate(state_.y.begin(), state_.y.begin() + 1, state_.y.end());
+      std::swap(state_.s.back(), s);
+      std::swap(state_.y.back(), y);
       state_.rho.erase(state_.rho.begin());
+      hessian_.forget_oldest();
     }
-    state_.s.push_back(std::move(s));
-    state_.y.push_back(std::move(y));
     state_.rho.push_back(1 / curvature);
   }
-  state_.value = value;
-  state_.x = std::move(x);
-  state_.gradient = std::move(gradient);
+  arrive();
 }
 
 template class Lbfgs<float>;

@@ -19,6 +19,13 @@ LogSumExp exp_in_place(double* x, size_t n);
 double dot(const float* x, const float* y, size_t n);
 double dot(const double* x, const double* y, size_t n);
 
+// (v . a, v . b): the same bits as two calls of dot, one reading of v.
+struct ProductPair {
+  double a = 0, b = 0;
+};
+ProductPair dot_pair(const float* v, const float* a, const float* b, size_t n);
+ProductPair dot_pair(const double* v, const double* a, const double* b, size_t n);
+
 // y_i <- y_i + a x_i
 void add_scaled(float a, const float* x, float* y, size_t n);
 void add_scaled(double a, const double* x, double* y, size_t n);

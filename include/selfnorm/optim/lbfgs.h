@@ -10,13 +10,15 @@
 #include <string>
 #include <vector>
 
+#include "selfnorm/optim/inverse_hessian.h"
+
 namespace selfnorm {
 
 struct LbfgsOptions {
   uint64_t history = 10;    // correction pairs (s, y); 1..100
-  double tolerance = 1e-5;  // stop when |g| <= tolerance max(1, |x|), or when 10 iterations lower f by less
-                            // than tolerance/100 |f|
-  double l1 = 0;            // adds l1 * sum |x_i| over the first l1_count coordinates
+  double tolerance = 1e-4;  // stop when |g| <= tolerance times the largest |g| seen, or when 10 iterations
+                            // lower f by less than tolerance/1000 |f|
+  double l1 = 0;  // adds l1 * sum |x_i| over the first l1_count coordinates
   size_t l1_count = 0;
 
   void validate() const;
@@ -26,6 +28,7 @@ template <class Real>
 struct LbfgsState {
   uint64_t iteration = 0;
   uint64_t evaluations = 0;
+  double largest_norm = 0;              // of the (pseudo-)gradient, over the run
   double value = 0;                     // with the L1 term
   std::vector<Real> x, gradient;        // gradient of the smooth part
   std::vector<std::vector<Real>> s, y;  // oldest first
@@ -42,28 +45,40 @@ class Lbfgs {
   Lbfgs(LbfgsOptions options, Function f);
 
   void start(std::vector<Real> x);
-  void restore(LbfgsState<Real> state) { state_ = std::move(state); }
+  // From the present point, for a function that has changed: forgets the curvature, keeps the scale of the
+  // gradient.
+  void start_again();
+  void restore(LbfgsState<Real> state);
 
   // One iteration; false when there is nothing more to do, and reason() says why.
   bool step();
 
   const LbfgsState<Real>& state() const { return state_; }
-  double gradient_norm() const;  // of the (pseudo-)gradient
+  double gradient_norm() const { return norm_; }  // of the (pseudo-)gradient
   const std::string& reason() const { return reason_; }
 
  private:
-  std::vector<Real> pseudo_gradient() const;
-  std::vector<Real> direction(std::span<const Real> gradient) const;
-  bool converged(std::span<const Real> gradient);
-  bool wolfe_search(std::span<const Real> direction, double slope, double first_step);
-  bool orthant_search(std::span<const Real> direction, std::span<const Real> pseudo, double first_step);
+  std::span<const Real> pseudo_gradient() const { return options_.l1 > 0 ? pseudo_ : state_.gradient; }
+  void arrive();
+  bool converged();
+  void forget_curvature();
+  bool wolfe_search(double slope, double first_step);
+  bool orthant_search(double first_step);
+  double project_onto_orthant();
   double evaluate(std::span<const Real> x, std::span<Real> gradient);
-  void accept(double value, std::vector<Real> x, std::vector<Real> gradient);
+  void accept(double value);
 
   LbfgsOptions options_;
   Function f_;
   LbfgsState<Real> state_;
   std::string reason_;
+
+  // Functions of the state, or room that is used again in every iteration.
+  InverseHessian<Real> hessian_;
+  double norm_ = 0;
+  std::vector<Real> pseudo_;     // with an L1 term only
+  std::vector<Real> direction_;  // of search
+  std::vector<Real> trial_x_, trial_gradient_;
 };
 
 }  // namespace selfnorm

@@ -23,6 +23,14 @@ TEST(Parallel, OrderedSumAddsPieces) {
   EXPECT_EQ(ordered_sum(0, 3, [](size_t, size_t) { return 1.0; }), 0);
 }
 
+TEST(Parallel, PlainThreadsDoTheSameLoop) {
+  std::vector<std::atomic<int>> seen(50);
+  units_on_plain_threads(50, [&](size_t unit) { ++seen[unit]; });
+  for (const auto& s : seen) EXPECT_EQ(s, 1);
+  EXPECT_THROW(units_on_plain_threads(4, [](size_t) { throw std::runtime_error("unit"); }),
+               std::runtime_error);
+}
+
 TEST(Parallel, ErrorsReachTheCaller) {
   EXPECT_THROW(parallel_units(4,
                               [](size_t unit) {

@@ -7,33 +7,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <vector>
 
-#if defined(__SANITIZE_THREAD__)
-#include <sanitizer/tsan_interface.h>
-#endif
-
 namespace selfnorm {
-
-// The library of oneTBB is not built for ThreadSanitizer, which therefore cannot see that a loop starts after
-// what came before it and ends before what comes after. A Fork tells it; without the sanitizer it is nothing.
-class Fork {
- public:
-#if defined(__SANITIZE_THREAD__)
-  Fork() { __tsan_release(&start_); }
-  void begin_unit() { __tsan_acquire(&start_); }
-  void end_unit() { __tsan_release(&end_); }
-  void join() { __tsan_acquire(&end_); }
-
- private:
-  char start_ = 0, end_ = 0;
-#else
-  void begin_unit() {}
-  void end_unit() {}
-  void join() {}
-#endif
-};
 
 // While alive, at most `threads` threads work (0 = all cores).
 class ThreadLimit {
@@ -44,20 +22,23 @@ class ThreadLimit {
   std::unique_ptr<tbb::global_control> control_;
 };
 
+// The same loop on plain threads, for ThreadSanitizer: it cannot see the synchronisation inside oneTBB's
+// library, which is not instrumented, but sees everything here, and with it every race between the bodies of
+// our loops.
+void units_on_plain_threads(size_t units, const std::function<void(size_t)>& body);
+
 // body(unit) for unit = 0 .. units-1, in any order, in parallel.
 template <class Body>
 void parallel_units(size_t units, const Body& body) {
   if (units == 1) {
     body(size_t{0});
-  } else {
-    Fork fork;
-    tbb::parallel_for(size_t{0}, units, [&](size_t unit) {
-      fork.begin_unit();
-      body(unit);
-      fork.end_unit();
-    });
-    fork.join();
+    return;
   }
+#if defined(__SANITIZE_THREAD__)
+  units_on_plain_threads(units, body);
+#else
+  tbb::parallel_for(size_t{0}, units, body);
+#endif
 }
 
 // body(begin, end) over [0, n) in pieces of at most `grain`.

@@ -10,7 +10,7 @@ BUILD_PACKAGES := build-essential cmake ninja-build ccache pkg-config libtbb-dev
 TEST_PACKAGES := $(BUILD_PACKAGES) libgtest-dev librapidcheck-dev liblbfgs-dev
 FUZZ_PACKAGES := $(BUILD_PACKAGES) clang libclang-rt-14-dev
 DEMO_PACKAGES := $(BUILD_PACKAGES) dataset-fashion-mnist
-BENCH_PACKAGES := $(DEMO_PACKAGES) libbenchmark-dev python3-sklearn
+BENCH_PACKAGES := $(DEMO_PACKAGES) python3-sklearn
 LINT_PACKAGES := $(TEST_PACKAGES) clang-format clang-tidy
 
 # $(call packages,LIST): installs those of LIST that are missing; says nothing and asks nothing when there are none.

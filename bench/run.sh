@@ -1,0 +1,27 @@
+#!/bin/bash
+# Every benchmark, each with its peer or floor in the same run: measured, ratio, target, MET or MISSED, and the
+# command that reproduces it. SELFNORM_BENCH: where the programs are; SELFNORM_DATA: where clinc150/train.svm is.
+set -u
+cd "$(dirname "$0")/.."
+programs=${SELFNORM_BENCH:-build/bench/bench}
+data=${SELFNORM_DATA:-../shared/data}
+mnist=/usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz
+failed=0
+
+section() { printf '\n== %s\n' "$1"; }
+run() { "$@" || { echo "FAILED: $*"; failed=1; }; }
+
+echo "$(nproc) cores, load $(cut -d' ' -f1 /proc/loadavg), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)"
+section "Exact loss and gradient against OpenBLAS"
+run "$programs/bench_loss_gradient"
+section "Training against scikit-learn's LogisticRegression(lbfgs), to the same loss"
+run bench/sklearn_lbfgs.py fashion-mnist "$mnist" --program "$programs/bench_train_loss"
+# C = 10: with the default C = 1 both are at the limit of single precision after 46 iterations.
+run bench/sklearn_lbfgs.py clinc150 "$data/clinc150/train.svm" --program "$programs/bench_train_loss" --C 10
+section "Scoring one candidate, and a cold start"
+run "$programs/bench_score"
+echo "  reproduce: $programs/bench_score"
+section "Parsing svmlight (target >= 200 MB/s per core)"
+run "$programs/bench_parse_svmlight"
+echo "  reproduce: $programs/bench_parse_svmlight"
+exit $failed

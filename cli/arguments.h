@@ -32,7 +32,8 @@ struct TrainArguments {
   std::string train;
   std::string valid;
   std::string valid_labels;
-  double hold_out = 0.1;
+  std::string hold_out = "auto";
+  bool no_calibrate = false;
   std::string weight_file;
   std::string carrier;
   std::string out;

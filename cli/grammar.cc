@@ -39,8 +39,9 @@ void Grammar::declare_training_commands() {
   classifier.positional("TRAIN", train.train, "Training data", false)
       .file("--valid", train.valid, "Validation data; without it a part of TRAIN is held out")
       .file("--valid-labels", train.valid_labels, "npy, idx: file with the labels of --valid")
-      .real("--hold-out", train.hold_out,
-            "Fraction of TRAIN held out for validation when there is no --valid; 0..0.5")
+      .text("--hold-out", train.hold_out,
+            "Fraction of TRAIN held out for validation when there is no --valid, 0..0.5; auto: 0.1, or 0 for "
+            "the constraint, whose bound is about all of TRAIN")
       .option("--out", train.out, "Run directory; default out/<TRAIN>-<objective>, numbered when taken",
               ValueKind::kDirectory)
       .flag("--resume", train.resume,

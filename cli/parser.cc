@@ -56,6 +56,7 @@ void resolve(Arguments& arguments) {
   read.text.lowercase = !arguments.reader.keep_case;
   read.threads = common.threads;
   arguments.train.options.threads = common.threads;
+  arguments.train.options.calibrate = !arguments.train.no_calibrate;
 }
 
 bool asks_help(const std::vector<std::string>& words) {

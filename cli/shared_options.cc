@@ -46,7 +46,8 @@ void declare_training(Declaration& command, Arguments& arguments) {
       .choice("--optimiser", o.optimiser, {"auto", "lbfgs", "adagrad", "adam"},
               "auto: lbfgs when the data allow it")
       .integer("--iterations", o.iterations, "lbfgs: iterations at most; >= 1")
-      .real("--tolerance", o.tolerance, "lbfgs: stop when |gradient| <= tolerance max(1, |theta|); > 0")
+      .real("--tolerance", o.tolerance,
+            "lbfgs: stop when |gradient| <= tolerance times the largest seen; > 0")
       .integer("--history", o.history, "lbfgs: correction pairs; 1..100")
       .integer("--epochs", o.epochs, "adagrad, adam: passes over the data; >= 1")
       .integer("--batch", o.batch, "adagrad, adam: examples per step; >= 1")
@@ -56,6 +57,8 @@ void declare_training(Declaration& command, Arguments& arguments) {
               "adagrad, adam: how the step size falls")
       .integer("--patience", o.patience,
                "Validation checks without improvement before stopping; 0 never stops early")
+      .flag("--no-calibrate", arguments.train.no_calibrate,
+            "penalty: keep c as trained; otherwise c is the mean of log Z on the validation data")
       .choice("--scale", o.scale, {"auto", "standard", "none"},
               "Dense data: standardise the features for training; the model takes them as they are")
       .choice("--precision", o.precision, {"float", "double"}, "Arithmetic of scores and gradients")

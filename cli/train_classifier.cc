@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <charconv>
+
 #include "commands.h"
 #include "evaluation_report.h"
 #include "interruption.h"
@@ -45,12 +47,22 @@ struct TrainingData {
   nlohmann::ordered_json record, valid_record;
 };
 
+// Nothing is selected by validation under the constraint, so all of TRAIN can keep its promise.
+double hold_out_fraction(const TrainArguments& given) {
+  if (given.hold_out == "auto") return given.options.objective.name == "constraint" ? 0 : 0.1;
+  const char* end = given.hold_out.data() + given.hold_out.size();
+  double fraction = -1;
+  const auto parsed = std::from_chars(given.hold_out.data(), end, fraction);
+  if (parsed.ec != std::errc() || parsed.ptr != end || !(fraction >= 0 && fraction <= 0.5)) {
+    throw Error(fmt::format("--hold-out is '{}'; expected auto or a number from 0 to 0.5", given.hold_out));
+  }
+  return fraction;
+}
+
 void check_options(const Arguments& arguments) {
   const TrainArguments& given = arguments.train;
   if (given.train.empty()) throw Error("train classifier needs TRAIN, a file of labelled data");
-  if (given.hold_out < 0 || given.hold_out > 0.5) {
-    throw Error(fmt::format("--hold-out is {}; expected 0 to 0.5", given.hold_out));
-  }
+  hold_out_fraction(given);
   if (given.checkpoint_seconds < 0) {
     throw Error(fmt::format("--checkpoint-seconds is {}; expected 0 or more", given.checkpoint_seconds));
   }
@@ -92,8 +104,8 @@ TrainingData read_data(const Arguments& arguments) {
   if (!given.valid.empty()) {
     data.valid = read_valid(arguments, data);
     data.valid_record = data_record(given.valid, *data.valid);
-  } else if (given.hold_out > 0 && data.train.examples() > 1) {
-    auto [train, valid] = hold_out(data.train, given.hold_out, given.options.seed);
+  } else if (hold_out_fraction(given) > 0 && data.train.examples() > 1) {
+    auto [train, valid] = hold_out(data.train, hold_out_fraction(given), given.options.seed);
     data.train = std::move(train);
     data.valid = std::move(valid);
   }

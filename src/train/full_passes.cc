@@ -112,6 +112,7 @@ class FullPasses {
     const auto& state = lbfgs_.state();
     progress_ = {};
     progress_.step = state.iteration;
+    progress_.epoch = solves_;
     progress_.steps = input_.options.iterations;
     progress_.loss = state.value;
     progress_.nll = sum_.mean_nll();
@@ -143,7 +144,7 @@ class FullPasses {
       if (!fine_) {
         fine_ = true;
         dual_.refine(kSlack);
-        lbfgs_.start_again();
+        solve_again();
         return true;
       }
       if (dual_.inactive())
@@ -155,9 +156,14 @@ class FullPasses {
       return false;
     }
     use_multiplier();
+    solve_again();
+    return true;
+  }
+
+  void solve_again() {
+    ++solves_;
     lbfgs_.start_again();
     report();
-    return true;
   }
 
   void evaluate_here() {
@@ -203,6 +209,7 @@ class FullPasses {
     c.set("lbfgs.recent_values", state.recent_values);
     c.set("dual", dual_.save());
     c.set("dual.fine", uint64_t{fine_});
+    c.set("dual.solves", solves_);
     c.set("step", state.iteration);
     validation_.save(c);
   }
@@ -225,6 +232,7 @@ class FullPasses {
     c.get("lbfgs.recent_values", state.recent_values);
     dual_.restore(c.text("dual"));
     fine_ = c.integer("dual.fine") != 0;
+    solves_ = c.integer("dual.solves");
     validation_.restore(c);
     use_multiplier();
     lbfgs_.restore(std::move(state));
@@ -239,6 +247,7 @@ class FullPasses {
   std::unique_ptr<Objective> objective_;
   DualSearch dual_;
   bool fine_ = false;
+  uint64_t solves_ = 0;
   Validation<Real> validation_;
   Pace pace_;
   LossSum sum_;

@@ -17,7 +17,7 @@ namespace selfnorm {
 struct Progress {
   uint64_t step = 0;   // lbfgs: iteration; adagrad, adam: minibatch
   uint64_t steps = 0;  // upper bound of step (for the ETA)
-  uint64_t epoch = 0;  // adagrad, adam
+  uint64_t epoch = 0;  // adagrad, adam: pass over the data; constraint: solve in the search for alpha
   double loss = 0;     // nll + penalty + regulariser
   double nll = 0;      // exact; for `sampled` the mean over the normalised fraction
   double penalty = 0;

@@ -112,6 +112,7 @@ TEST(Trainer, CalibrationCentresLogZOnValidationData) {
   TrainObserver observer;
   for (const uint64_t patience : {0u, 5u}) {
     TrainOptions options = tight("penalty");
+    options.l2 = 1e-2;
     options.patience = patience;
     const auto run = [&](bool calibrate) {
       options.calibrate = calibrate;

@@ -18,7 +18,7 @@ struct LbfgsOptions {
   uint64_t history = 10;    // correction pairs (s, y); 1..100
   double tolerance = 1e-4;  // stop when |g| <= tolerance times the largest |g| seen, or when 10 iterations
                             // lower f by less than tolerance/1000 |f|
-  double l1 = 0;  // adds l1 * sum |x_i| over the first l1_count coordinates
+  double l1 = 0;            // adds l1 * sum |x_i| over the first l1_count coordinates
   size_t l1_count = 0;
 
   void validate() const;

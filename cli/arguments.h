@@ -33,6 +33,7 @@ struct TrainArguments {
   std::string valid;
   std::string valid_labels;
   std::string hold_out = "auto";
+  std::string centre = "auto";
   bool no_calibrate = false;
   std::string weight_file;
   std::string carrier;

@@ -38,7 +38,8 @@ void declare_training(Declaration& command, Arguments& arguments) {
       .real("--alpha", objective.alpha, "penalty, sampled: weight of (log Z - c)^2; >= 0")
       .real("--delta", objective.delta, "constraint: bound of rms(log Z - c) on the training data; > 0")
       .real("--gamma", objective.gamma, "sampled: fraction of each minibatch that is normalised; 0..1")
-      .real("--centre", objective.centre, "penalty, constraint: c, the value log Z is drawn to")
+      .text("--centre", arguments.train.centre,
+            "penalty, constraint: c, the value log Z is drawn to, a number; auto: 0, calibrated or learned")
       .flag("--learn-centre", objective.learn_centre,
             "penalty, constraint: c is learned, stored and subtracted")
       .real("--l2", o.l2, "Adds l2/2 |W|^2 to the mean loss; biases are free; >= 0")
@@ -47,12 +48,12 @@ void declare_training(Declaration& command, Arguments& arguments) {
               "auto: lbfgs when the data allow it")
       .integer("--iterations", o.iterations, "lbfgs: iterations at most; >= 1")
       .real("--tolerance", o.tolerance,
-            "lbfgs: stop when |gradient| <= tolerance times the largest seen; > 0")
+            "lbfgs: stop when |gradient| <= tolerance times that of the start; > 0")
       .integer("--history", o.history, "lbfgs: correction pairs; 1..100")
       .integer("--epochs", o.epochs, "adagrad, adam: passes over the data; >= 1")
       .integer("--batch", o.batch, "adagrad, adam: examples per step; >= 1")
       .real("--learning-rate", o.learning_rate,
-            "adagrad, adam: step size; 0 takes the optimiser's own default")
+            "adagrad, adam: step size; 0 takes 2 (adam: 0.1) over the rms norm of x")
       .choice("--schedule", o.schedule, {"constant", "linear", "cosine", "inverse-sqrt"},
               "adagrad, adam: how the step size falls")
       .integer("--patience", o.patience,

@@ -19,6 +19,9 @@
 namespace selfnorm::cli {
 namespace {
 
+constexpr uint64_t kFewestToSplit = 20;
+constexpr double kLargestCentre = 1e6;
+
 class RunObserver : public TrainObserver {
  public:
   RunObserver(const std::string& metrics, bool quiet) : log_(metrics), line_(quiet), quiet_(quiet) {}
@@ -47,22 +50,30 @@ struct TrainingData {
   nlohmann::ordered_json record, valid_record;
 };
 
-// Nothing is selected by validation under the constraint, so all of TRAIN can keep its promise.
-double hold_out_fraction(const TrainArguments& given) {
-  if (given.hold_out == "auto") return given.options.objective.name == "constraint" ? 0 : 0.1;
-  const char* end = given.hold_out.data() + given.hold_out.size();
-  double fraction = -1;
-  const auto parsed = std::from_chars(given.hold_out.data(), end, fraction);
-  if (parsed.ec != std::errc() || parsed.ptr != end || !(fraction >= 0 && fraction <= 0.5)) {
-    throw Error(fmt::format("--hold-out is '{}'; expected auto or a number from 0 to 0.5", given.hold_out));
+// A word that is "auto" (nothing) or a number from `low` to `high`.
+std::optional<double> number_or_auto(const char* option, const std::string& word, double low, double high) {
+  if (word == "auto") return std::nullopt;
+  const char* end = word.data() + word.size();
+  double value = 0;
+  const auto parsed = std::from_chars(word.data(), end, value);
+  if (parsed.ec != std::errc() || parsed.ptr != end || !(value >= low && value <= high)) {
+    throw Error(fmt::format("{} is '{}'; expected auto or a number from {} to {}", option, word, low, high));
   }
-  return fraction;
+  return value;
+}
+
+// Nothing is selected by validation under the constraint, so all of TRAIN can keep its promise; a handful of
+// rows cannot spare any.
+double hold_out_fraction(const TrainArguments& given, uint64_t examples) {
+  const bool all = given.options.objective.name == "constraint" || examples < kFewestToSplit;
+  return number_or_auto("--hold-out", given.hold_out, 0, 0.5).value_or(all ? 0 : 0.1);
 }
 
 void check_options(const Arguments& arguments) {
   const TrainArguments& given = arguments.train;
   if (given.train.empty()) throw Error("train classifier needs TRAIN, a file of labelled data");
-  hold_out_fraction(given);
+  hold_out_fraction(given, kFewestToSplit);
+  number_or_auto("--centre", given.centre, -kLargestCentre, kLargestCentre);
   if (given.checkpoint_seconds < 0) {
     throw Error(fmt::format("--checkpoint-seconds is {}; expected 0 or more", given.checkpoint_seconds));
   }
@@ -104,8 +115,9 @@ TrainingData read_data(const Arguments& arguments) {
   if (!given.valid.empty()) {
     data.valid = read_valid(arguments, data);
     data.valid_record = data_record(given.valid, *data.valid);
-  } else if (hold_out_fraction(given) > 0 && data.train.examples() > 1) {
-    auto [train, valid] = hold_out(data.train, hold_out_fraction(given), given.options.seed);
+  } else if (const double part = hold_out_fraction(given, data.train.examples());
+             part > 0 && data.train.examples() > 1) {
+    auto [train, valid] = hold_out(data.train, part, given.options.seed);
     data.train = std::move(train);
     data.valid = std::move(valid);
   }
@@ -181,6 +193,7 @@ int train_classifier_command(const Arguments& arguments) {
     if (!data.valid_record.is_null()) check_same_data(run.path(), "valid", data.valid_record);
   }
   TrainOptions options = given.options;
+  options.objective.centre = number_or_auto("--centre", given.centre, -kLargestCentre, kLargestCentre);
   if (!given.carrier.empty()) options.log_carrier = read_carrier(given.carrier, data.train.labels);
   run.begin(run_record(arguments, data));
 

@@ -54,23 +54,28 @@ Evaluation evaluate(const ModelFile& model, const Dataset& data, int threads) {
   }
   const std::vector<float> theta = parameters_of<float>(model);
   const auto pass = make_exact_pass<float>(data, model.features, model.classes, model.log_carrier);
-  std::vector<OutputSummary> rows(data.examples());
-  pass->summarise(theta, [&](uint64_t i, const OutputSummary& s) { rows[i] = s; });
-
   Evaluation out;
-  out.n = rows.size();
-  std::vector<double> log_z;
-  for (const OutputSummary& row : rows) {
-    out.classes = std::max(out.classes, row.outputs);
-    out.nll_exact += row.log_z - row.score;
-    out.nll_raw += model.log_normalizer - row.score;
-    out.accuracy += row.better == 0 ? 1 : 0;
-    out.top5 += row.better < 5 ? 1 : 0;
-    out.kl_uniform += row.expected_score - row.log_z + std::log(static_cast<double>(row.outputs));
-    log_z.push_back(row.log_z - model.log_normalizer);
-  }
-  for (double* mean : {&out.nll_exact, &out.nll_raw, &out.top5, &out.kl_uniform, &out.accuracy}) {
-    *mean /= static_cast<double>(out.n);
+  out.n = data.examples();
+  std::vector<Evaluation> parts((out.n + kGranule - 1) / kGranule);
+  std::vector<double> log_z(out.n);
+  pass->summarise(theta, [&](uint64_t i, const OutputSummary& row) {
+    Evaluation& part = parts[i / kGranule];
+    part.classes = std::max(part.classes, row.outputs);
+    part.nll_exact += row.log_z - row.score;
+    part.nll_raw += model.log_normalizer - row.score;
+    part.accuracy += row.better == 0 ? 1 : 0;
+    part.top5 += row.better < 5 ? 1 : 0;
+    part.kl_uniform += row.expected_score - row.log_z + std::log(static_cast<double>(row.outputs));
+    log_z[i] = row.log_z - model.log_normalizer;
+  });
+  const double n = static_cast<double>(out.n);
+  for (const Evaluation& part : parts) {
+    out.classes = std::max(out.classes, part.classes);
+    out.nll_exact += part.nll_exact / n;
+    out.nll_raw += part.nll_raw / n;
+    out.accuracy += part.accuracy / n;
+    out.top5 += part.top5 / n;
+    out.kl_uniform += part.kl_uniform / n;
   }
   out.log_z = describe(std::move(log_z));
   return out;

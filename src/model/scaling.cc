@@ -6,13 +6,18 @@
 #include "selfnorm/math/parallel.h"
 
 namespace selfnorm {
+namespace {
+
+constexpr double kSpike = 0.01;
+
+}  // namespace
 
 Scaling fit_scaling(const DenseMatrix& x) {
   const size_t d = x.columns;
   const double n = static_cast<double>(x.rows);
   Scaling scaling;
   scaling.mean.assign(d, 0);
-  std::vector<double> variance(d, 0);
+  std::vector<double> variance(d, 0), largest(d, 0);
   // Columns in parallel strips, rows in order: the same bits for any number of threads.
   parallel_ranges(d, 64, [&](size_t begin, size_t end) {
     for (uint64_t i = 0; i < x.rows; ++i) {
@@ -25,16 +30,13 @@ Scaling fit_scaling(const DenseMatrix& x) {
       for (size_t j = begin; j < end; ++j) {
         const double e = static_cast<double>(row[j]) - scaling.mean[j];
         variance[j] += e * e / n;
+        largest[j] = std::max(largest[j], std::abs(e));
       }
     }
   });
-  // Relative to its own size a nearly constant column is not blown up into noise.
-  double total = 0;
-  for (const double v : variance) total += v;
-  const double floor = 0.1 * std::sqrt(total / static_cast<double>(std::max<size_t>(1, d)));
   scaling.inverse.resize(d);
   for (size_t j = 0; j < d; ++j) {
-    const double std = std::max(std::sqrt(variance[j]), floor);
+    const double std = std::max(std::sqrt(variance[j]), kSpike * largest[j]);
     scaling.inverse[j] = std > 0 ? 1 / std : 1;
   }
   return scaling;

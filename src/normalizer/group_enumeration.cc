@@ -28,12 +28,14 @@ void GroupEnumeration<Real>::run(std::span<const Real> theta, uint64_t normalise
                                  std::span<Real> gradient) const {
   SELFNORM_CHECK(theta.size() == parameters());
   const uint64_t affordable = kGradientBudget / std::max<size_t>(1, gradient.size_bytes());
-  const uint64_t pieces = std::clamp<uint64_t>(std::min(affordable, examples()), 1, kMaxPieces);
+  const uint64_t granules = (examples() + kGranule - 1) / kGranule;
+  const uint64_t pieces = std::clamp<uint64_t>(std::min(affordable, granules), 1, kMaxPieces);
   std::vector<Real> gradients(gradient.size() * pieces);
   parallel_units(pieces, [&](size_t piece) {
     Real* own = gradients.data() + piece * gradient.size();
     std::vector<double> scores;
-    for (uint64_t g = piece * examples() / pieces; g < (piece + 1) * examples() / pieces; ++g) {
+    const uint64_t end = std::min(examples(), (piece + 1) * granules / pieces * kGranule);
+    for (uint64_t g = piece * granules / pieces * kGranule; g < end; ++g) {
       const uint64_t first = data_.group_begin[g], last = data_.group_begin[g + 1];
       const uint64_t chosen = first + data_.target[g];
       if (g >= normalised) {

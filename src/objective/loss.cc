@@ -31,38 +31,36 @@ LossSum value_and_gradient(const ExactPass<Real>& pass, const Objective& objecti
   const auto weight = [&](uint64_t i) {
     return query.weight.empty() ? 1.0 : static_cast<double>(query.weight[i]);
   };
-  const auto terms = [&](uint64_t i, double score, double log_z) {
-    return objective({.score = score, .log_z = log_z, .centre = query.centre, .normalised = i < normalised});
-  };
-
-  std::vector<double> scores(n), log_zs(n);
+  const double fraction = static_cast<double>(normalised) / static_cast<double>(n);
+  std::vector<LossSum> parts((n + kGranule - 1) / kGranule);
   pass.run(
       theta, normalised,
       [&](uint64_t i, double score, double log_z) {
-        scores[i] = score;
-        log_zs[i] = log_z;
-        const LossTerms t = terms(i, score, log_z);
-        const double factor = weight(i) * query.gradient_scale;
+        const bool is_normalised = i < normalised;
+        const LossTerms t = objective({.score = score,
+                                       .log_z = log_z,
+                                       .centre = query.centre,
+                                       .fraction = fraction,
+                                       .normalised = is_normalised});
+        const double w = weight(i);
+        LossSum& sum = parts[i / kGranule];
+        sum.weight += w;
+        sum.likelihood += w * t.likelihood;
+        sum.penalty += w * t.penalty;
+        sum.d_centre += w * t.d_centre;
+        if (is_normalised) {
+          const double excess = log_z - query.centre;
+          sum.normalised_weight += w;
+          sum.nll += w * (log_z - score);
+          sum.log_z += w * log_z;
+          sum.log_z_square += w * excess * excess;
+        }
+        const double factor = w * query.gradient_scale;
         return ScoreDerivatives{factor * t.d_score, factor * t.d_log_z};
       },
       gradient);
-
   LossSum sum;
-  for (uint64_t i = 0; i < n; ++i) {
-    const LossTerms t = terms(i, scores[i], log_zs[i]);
-    const double w = weight(i);
-    sum.weight += w;
-    sum.likelihood += w * t.likelihood;
-    sum.penalty += w * t.penalty;
-    sum.d_centre += w * t.d_centre;
-    if (i < normalised) {
-      const double excess = log_zs[i] - query.centre;
-      sum.normalised_weight += w;
-      sum.nll += w * (log_zs[i] - scores[i]);
-      sum.log_z += w * log_zs[i];
-      sum.log_z_square += w * excess * excess;
-    }
-  }
+  for (const LossSum& part : parts) sum += part;
   return sum;
 }
 

@@ -21,7 +21,7 @@ void ObjectiveOptions::validate() const {
           name == "sampled" ? "a finite number > 0 for the sampled objective" : "a finite number >= 0");
   require(delta > 0, "delta", delta, "a finite number > 0");
   require(gamma >= 0 && gamma <= 1, "gamma", gamma, "a number in [0, 1]");
-  require(true, "centre", centre, "a finite number");
+  require(true, "centre", centre.value_or(0), "a finite number");
 }
 
 }  // namespace selfnorm

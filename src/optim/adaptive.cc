@@ -28,7 +28,7 @@ Adaptive<Real>::Adaptive(const std::string& name, size_t parameters, double init
 
 template <class Real>
 double Adaptive<Real>::default_rate(const std::string& name) {
-  return name == "adam" ? 0.002 : 0.1;
+  return name == "adam" ? 0.1 : 2;
 }
 
 template <class Real>

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <sstream>
 
 #include "selfnorm/base/error.h"
@@ -11,66 +12,55 @@
 namespace selfnorm {
 namespace {
 
+constexpr double kFirstAlpha = 0.1;
 // Below this multiplier the penalty changes the likelihood by less than rounding; it only picks, among
-// equivalent parameters (theory.md 1.5), the best normalised ones.
+// equivalent parameters (theory.md 1.5), the best normalised ones. The next smaller one is 0.
 constexpr double kSmallestAlpha = 1e-6;
 constexpr double kLargestAlpha = 1e9;
-constexpr uint64_t kMaxUpdates = 40;
-// A bracket this narrow (in log alpha) without a hit means that an end was measured before its solve had
-// converged.
-constexpr double kStaleWidth = 1e-3;
+// At most a factor e^2 at a time: warm starts then stay close to the path of solutions.
+constexpr double kLongestStep = 2;
+constexpr double kNarrowest = 1e-3;  // width of a bracket in log alpha
 
 }  // namespace
 
-DualSearch::DualSearch(double delta, double slack) : delta_(delta), slack_(slack), alpha_(0.1) {
+DualSearch::DualSearch(double delta, double slack, uint64_t most_updates)
+    : delta_(delta), slack_(slack), most_updates_(most_updates), alpha_(kFirstAlpha) {
   SELFNORM_CHECK(delta > 0 && slack > 0 && slack < 1);
 }
 
-bool DualSearch::update(double rms) {
+DualStep DualSearch::update(double rms) {
   ++updates_;
-  const Point now{std::log(alpha_), std::log(std::max(rms, 1e-300))};
-  const double target = std::log(delta_);
   const bool feasible = rms <= delta_;
-  if (feasible && rms >= delta_ * (1 - slack_)) return true;
-  if (feasible && alpha_ <= kSmallestAlpha) {
-    inactive_ = true;
-    return true;
-  }
-  if (feasible && updates_ >= kMaxUpdates) {
-    loose_ = true;
-    return true;
-  }
-  if (alpha_ >= kLargestAlpha) {
-    throw Error(fmt::format(
-        "constraint: rms log Z = {:.4g} even at alpha = {:.4g}, wanted {:.4g}; use a larger --delta", rms,
-        alpha_, delta_));
-  }
+  if (feasible && rms >= delta_ * (1 - slack_)) return DualStep::met;
+  if (alpha_ == 0) return feasible ? DualStep::inactive : DualStep::bracketed;
+  const Point now{std::log(alpha_), std::log(std::max(rms, 1e-300))};
   (feasible ? feasible_ : infeasible_) = now;
-  if (feasible_ && infeasible_ && feasible_->log_alpha - infeasible_->log_alpha < kStaleWidth) {
-    (feasible ? infeasible_ : feasible_).reset();
+  if (updates_ >= most_updates_ || (!feasible && alpha_ >= kLargestAlpha)) return DualStep::bracketed;
+  if (feasible && alpha_ <= kSmallestAlpha) {
+    alpha_ = 0;
+    return DualStep::again;
   }
-  // Aim at the middle of the accepted band.
-  const double aim = target + std::log1p(-0.5 * slack_);
+  const double aim = std::log(delta_) + std::log1p(-0.5 * slack_);
   double next;
   if (feasible_ && infeasible_) {
     const double width = feasible_->log_alpha - infeasible_->log_alpha;
+    if (width < kNarrowest) return DualStep::bracketed;
     const double rise = feasible_->log_rms - infeasible_->log_rms;
     const double share = rise < 0 ? (aim - infeasible_->log_rms) / rise : 0.5;
     // Every third step bisects, which bounds the number of steps when the relation bends.
     next = infeasible_->log_alpha + width * (updates_ % 3 == 0 ? 0.5 : std::clamp(share, 0.05, 0.95));
   } else {
     // rms falls about like alpha^(-1/2) .. alpha^(-1).
-    next = now.log_alpha + std::clamp(1.5 * (now.log_rms - aim), -6.0, 6.0);
+    next = now.log_alpha + std::clamp(1.5 * (now.log_rms - aim), -kLongestStep, kLongestStep);
   }
-  if (updates_ >= kMaxUpdates) next = now.log_alpha + 0.1;  // whatever it takes to meet the constraint
   alpha_ = std::clamp(std::exp(next), kSmallestAlpha, kLargestAlpha);
-  return false;
+  return DualStep::again;
 }
 
-void DualSearch::refine(double slack) {
+void DualSearch::refine(double slack, uint64_t most_updates) {
   slack_ = slack;
+  most_updates_ = most_updates;
   updates_ = 0;
-  inactive_ = loose_ = false;
   feasible_.reset();
   infeasible_.reset();
 }
@@ -79,7 +69,8 @@ std::string DualSearch::save() const {
   const auto point = [](const std::optional<Point>& p) {
     return p ? fmt::format("1 {:a} {:a}", p->log_alpha, p->log_rms) : std::string("0 0 0");
   };
-  return fmt::format("{:a} {:a} {} {} {}", slack_, alpha_, updates_, point(feasible_), point(infeasible_));
+  return fmt::format("{:a} {} {:a} {} {} {}", slack_, most_updates_, alpha_, updates_, point(feasible_),
+                     point(infeasible_));
 }
 
 void DualSearch::restore(const std::string& text) {
@@ -96,6 +87,7 @@ void DualSearch::restore(const std::string& text) {
     return present ? std::optional<Point>({log_alpha, log_rms}) : std::nullopt;
   };
   slack_ = number();
+  most_updates_ = static_cast<uint64_t>(number());
   alpha_ = number();
   updates_ = static_cast<uint64_t>(number());
   feasible_ = point();

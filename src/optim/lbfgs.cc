@@ -55,18 +55,20 @@ void Lbfgs<Real>::start(std::vector<Real> x) {
   state_ = {};
   hessian_.forget();
   reason_.clear();
+  stuck_ = false;
   state_.gradient.resize(x.size());
   state_.x = std::move(x);
   state_.value = evaluate(state_.x, state_.gradient);
   state_.recent_values = {state_.value};
   arrive();
+  state_.first_norm = norm_;
 }
 
 template <class Real>
 void Lbfgs<Real>::start_again() {
-  const double largest_norm = state_.largest_norm;
+  const double first_norm = state_.first_norm;
   start(std::move(state_.x));
-  state_.largest_norm = largest_norm;
+  state_.first_norm = first_norm;
 }
 
 template <class Real>
@@ -100,8 +102,7 @@ void Lbfgs<Real>::arrive() {
 
 template <class Real>
 bool Lbfgs<Real>::converged() {
-  state_.largest_norm = std::max(state_.largest_norm, norm_);
-  if (norm_ <= options_.tolerance * state_.largest_norm) {
+  if (norm_ <= options_.tolerance * state_.first_norm) {
     reason_ = fmt::format("converged: gradient norm {:.3g}", norm_);
     return true;
   }
@@ -151,6 +152,7 @@ bool Lbfgs<Real>::step() {
     if (state_.s.empty()) break;
     forget_curvature();
   }
+  stuck_ = true;
   reason_ = fmt::format("no further progress at this precision: gradient norm {:.3g}", norm_);
   return false;
 }

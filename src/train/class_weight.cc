@@ -29,8 +29,11 @@ std::vector<double> listed(const std::string& spec, const Dataset& data) {
     const std::string label = item.substr(0, equals);
     const auto found = std::find(data.labels.begin(), data.labels.end(), label);
     double value = -1;
-    if (equals != std::string::npos)
-      std::from_chars(item.data() + equals + 1, item.data() + item.size(), value);
+    if (equals != std::string::npos) {
+      const char* end_of_item = item.data() + item.size();
+      const auto parsed = std::from_chars(item.data() + equals + 1, end_of_item, value);
+      if (parsed.ec != std::errc() || parsed.ptr != end_of_item) value = -1;
+    }
     if (!(value >= 0) || !std::isfinite(value)) {
       throw Error(
           fmt::format("class-weight '{}': expected label=weight with weight >= 0, or balanced", item));
@@ -45,18 +48,19 @@ std::vector<double> listed(const std::string& spec, const Dataset& data) {
 
 }  // namespace
 
-void apply_class_weight(const std::string& spec, Dataset& data) {
+void apply_class_weight(const std::string& spec, Dataset& train, Dataset* valid) {
   if (spec.empty()) return;
-  if (data.is_joint())
+  if (train.is_joint()) {
     throw Error("class-weight does not apply to groups of alternatives; weight the examples instead");
-  const std::vector<double> weight = spec == "balanced" ? balanced(data) : listed(spec, data);
-  if (data.weight.empty()) data.weight.assign(data.examples(), 1);
-  double total = 0;
-  for (uint64_t i = 0; i < data.examples(); ++i) {
-    data.weight[i] = static_cast<float>(static_cast<double>(data.weight[i]) * weight[data.target[i]]);
-    total += static_cast<double>(data.weight[i]);
   }
-  if (!(total > 0)) throw Error("class-weight leaves no example with a positive weight");
+  const std::vector<double> weight = spec == "balanced" ? balanced(train) : listed(spec, train);
+  for (Dataset* data : {&train, valid}) {
+    if (data == nullptr) continue;
+    if (data->weight.empty()) data->weight.assign(data->examples(), 1);
+    for (uint64_t i = 0; i < data->examples(); ++i) {
+      data->weight[i] = static_cast<float>(static_cast<double>(data->weight[i]) * weight[data->target[i]]);
+    }
+  }
 }
 
 }  // namespace selfnorm

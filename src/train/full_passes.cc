@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "selfnorm/base/error.h"
 #include "selfnorm/math/vector.h"
 #include "selfnorm/objective/loss.h"
 #include "selfnorm/objective/registry.h"
@@ -19,7 +20,9 @@ namespace {
 constexpr uint64_t kIterationsPerValidation = 5;
 constexpr uint64_t kShortestSolve = 20;
 constexpr double kRoughSlack = 0.1;
+constexpr uint64_t kRoughUpdates = 30;
 constexpr double kSlack = 0.01;
+constexpr uint64_t kFineUpdates = 8;
 
 template <class Real>
 class FullPasses {
@@ -29,7 +32,7 @@ class FullPasses {
         shape_(input.shape()),
         pass_(make_exact_pass<Real>(input.train, input.features, input.classes, input.options.log_carrier)),
         objective_options_(input.options.objective),
-        dual_(objective_options_.delta, kRoughSlack),
+        dual_(objective_options_.delta, kRoughSlack, kRoughUpdates),
         validation_(input),
         pace_(input.checkpoint, input.fingerprint),
         lbfgs_({.history = input.options.history,
@@ -54,6 +57,10 @@ class FullPasses {
         stop_ = fmt::format("reached {} iterations", lbfgs_.state().iteration);
       } else if (!lbfgs_.step()) {
         stop_ = lbfgs_.reason();
+        if (lbfgs_.stuck() && lbfgs_.state().iteration == 0 && solves_ == 0) {
+          input_.observer.on_warning(
+              "training could not take a single step; are the features extremely large or small?");
+        }
       } else if (report()) {
         return finish(fmt::format("validation did not improve in {} checks", input_.options.patience), false,
                       false);
@@ -72,7 +79,7 @@ class FullPasses {
   // The multiplier is first found roughly, with short solves, and then once more with full ones.
   uint64_t iteration_limit() const {
     const uint64_t full = input_.options.iterations;
-    return constrained() && !fine_ ? std::min(full, std::max(kShortestSolve, full / 10)) : full;
+    return constrained() && !fine_ ? std::min(full, std::max(kShortestSolve, full / 5)) : full;
   }
 
   void use_multiplier() {
@@ -81,7 +88,8 @@ class FullPasses {
   }
 
   double centre(std::span<const Real> x) const {
-    return objective_options_.learn_centre ? static_cast<double>(x.back()) : objective_options_.centre;
+    return objective_options_.learn_centre ? static_cast<double>(x.back())
+                                           : objective_options_.centre.value_or(0);
   }
 
   // mean loss + l2/2 |W|^2 and its gradient; L1 is the optimiser's.
@@ -136,28 +144,65 @@ class FullPasses {
     return stop;
   }
 
-  // Continues with another multiplier; false when there is none to try.
+  // Continues with another multiplier; false when the search is over, with the answer in the optimiser.
   bool next_multiplier() {
     if (!constrained()) return false;
     evaluate_here();
-    if (dual_.update(sum_.rms_log_z())) {
-      if (!fine_) {
-        fine_ = true;
-        dual_.refine(kSlack);
-        solve_again();
-        return true;
-      }
-      if (dual_.inactive())
+    (sum_.rms_log_z() <= objective_options_.delta ? feasible_ : infeasible_) = lbfgs_.state().x;
+    const DualStep step = dual_.update(sum_.rms_log_z());
+    if (step != DualStep::again && fine_) {
+      if (step == DualStep::bracketed) interpolate();
+      if (step == DualStep::inactive) {
         input_.observer.on_warning("the constraint is not active: the optimum already satisfies it");
-      if (dual_.loose())
-        input_.observer.on_warning("the constraint is met but not tight; more --iterations make it so");
+      }
+      evaluate_here();
       stop_ += fmt::format("; rms log Z {:.4g} for delta {:.4g} at alpha {:.4g}", sum_.rms_log_z(),
                            objective_options_.delta, objective_options_.alpha);
       return false;
     }
+    if (step != DualStep::again) {
+      fine_ = true;
+      dual_.refine(kSlack, kFineUpdates);
+    }
     use_multiplier();
     solve_again();
     return true;
+  }
+
+  // The point of the segment from the feasible to the infeasible solution where the constraint is tight. The
+  // likelihood is concave, so this is no worse than the feasible end. The starting point, where A = c, is
+  // feasible when nothing else is (the argument of theory.md 2.1).
+  void interpolate() {
+    if (infeasible_.empty()) {
+      input_.observer.on_warning("the constraint is met but not tight; a smaller --tolerance makes it so");
+      return;
+    }
+    if (feasible_.empty()) feasible_ = starting_point<Real>(input_);
+    const double delta = objective_options_.delta;
+    std::vector<Real> x(feasible_.size()), gradient(feasible_.size());
+    const auto rms_at = [&](double share) {
+      for (size_t i = 0; i < x.size(); ++i) {
+        x[i] = static_cast<Real>((1 - share) * static_cast<double>(feasible_[i]) +
+                                 share * static_cast<double>(infeasible_[i]));
+      }
+      evaluate(x, gradient);
+      return sum_.rms_log_z();
+    };
+    double low = 0, high = 1, rms = rms_at(0);
+    if (rms > delta) {
+      throw Error(fmt::format(
+          "constraint: rms log Z = {:.4g} where the model is closest to normalised, wanted {:.4g}; use a "
+          "larger --delta",
+          rms, delta));
+    }
+    for (int i = 0; i < 50 && rms < delta * (1 - kSlack); ++i) {
+      const double middle = 0.5 * (low + high), value = rms_at(middle);
+      (value <= delta ? low : high) = middle;
+      if (value <= delta) rms = value;
+    }
+    rms_at(low);
+    lbfgs_.move(x);
+    measure();
   }
 
   void solve_again() {
@@ -196,7 +241,7 @@ class FullPasses {
     const auto& state = lbfgs_.state();
     c.set("lbfgs.iteration", state.iteration);
     c.set("lbfgs.evaluations", state.evaluations);
-    c.set("lbfgs.largest_norm", state.largest_norm);
+    c.set("lbfgs.first_norm", state.first_norm);
     c.set("lbfgs.value", state.value);
     c.set("lbfgs.x", state.x);
     c.set("lbfgs.gradient", state.gradient);
@@ -210,6 +255,8 @@ class FullPasses {
     c.set("dual", dual_.save());
     c.set("dual.fine", uint64_t{fine_});
     c.set("dual.solves", solves_);
+    c.set("dual.feasible", feasible_);
+    c.set("dual.infeasible", infeasible_);
     c.set("step", state.iteration);
     validation_.save(c);
   }
@@ -218,7 +265,7 @@ class FullPasses {
     LbfgsState<Real> state;
     state.iteration = c.integer("lbfgs.iteration");
     state.evaluations = c.integer("lbfgs.evaluations");
-    state.largest_norm = c.number("lbfgs.largest_norm");
+    state.first_norm = c.number("lbfgs.first_norm");
     state.value = c.number("lbfgs.value");
     c.get("lbfgs.x", state.x);
     c.get("lbfgs.gradient", state.gradient);
@@ -233,6 +280,8 @@ class FullPasses {
     dual_.restore(c.text("dual"));
     fine_ = c.integer("dual.fine") != 0;
     solves_ = c.integer("dual.solves");
+    c.get("dual.feasible", feasible_);
+    c.get("dual.infeasible", infeasible_);
     validation_.restore(c);
     use_multiplier();
     lbfgs_.restore(std::move(state));
@@ -248,6 +297,7 @@ class FullPasses {
   DualSearch dual_;
   bool fine_ = false;
   uint64_t solves_ = 0;
+  std::vector<Real> feasible_, infeasible_;  // constraint: the latest solutions on either side
   Validation<Real> validation_;
   Pace pace_;
   LossSum sum_;

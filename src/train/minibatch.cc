@@ -34,6 +34,13 @@ Minibatch MinibatchMaker::make(std::span<const uint64_t> examples) {
   return batch;
 }
 
+double row_norm(const Features& x) {
+  double squares = 0;
+  for (const float v : x.is_sparse ? x.sparse.value : x.dense.values)
+    squares += static_cast<double>(v) * static_cast<double>(v);
+  return squares > 0 ? std::sqrt(squares / static_cast<double>(x.rows())) : 1;
+}
+
 std::vector<double> touch_probability(const Dataset& data, uint64_t batch) {
   if (!data.features.is_sparse || data.is_joint()) return {};
   std::vector<double> probability(data.features.columns());

@@ -35,15 +35,14 @@ class Minibatches {
         shape_(input.shape()),
         objective_(make_objective(options_.objective)),
         maker_(input.train),
-        touch_(touch_probability(input.train, options_.batch)),
+        batch_(std::min(options_.batch, input.train.examples())),
+        touch_(touch_probability(input.train, batch_)),
         theta_(starting_point<Real>(input)),
-        batches_((input.train.examples() + options_.batch - 1) / options_.batch),
-        optimiser_(
-            input.optimiser, theta_.size(),
-            std::pow(kInitialScale / static_cast<double>(std::min(options_.batch, input.train.examples())),
-                     2)),
-        rate_(options_.learning_rate > 0 ? options_.learning_rate
-                                         : Adaptive<Real>::default_rate(input.optimiser)),
+        batches_((input.train.examples() + batch_ - 1) / batch_),
+        optimiser_(input.optimiser, theta_.size(), std::pow(kInitialScale / static_cast<double>(batch_), 2)),
+        rate_(options_.learning_rate > 0
+                  ? options_.learning_rate
+                  : Adaptive<Real>::default_rate(input.optimiser) / row_norm(input.train.features)),
         schedule_{options_.schedule, options_.epochs * batches_, batches_},
         validation_(input),
         pace_(input.checkpoint, input.fingerprint),
@@ -84,13 +83,14 @@ class Minibatches {
 
  private:
   double centre() const {
-    return options_.objective.learn_centre ? static_cast<double>(theta_.back()) : options_.objective.centre;
+    return options_.objective.learn_centre ? static_cast<double>(theta_.back())
+                                           : options_.objective.centre.value_or(0);
   }
 
   // False when the loss is not finite.
   bool take_step() {
-    const uint64_t first = step_ % batches_ * options_.batch;
-    const uint64_t count = std::min(options_.batch, input_.train.examples() - first);
+    const uint64_t first = step_ % batches_ * batch_;
+    const uint64_t count = std::min(batch_, input_.train.examples() - first);
     const Minibatch batch = maker_.make(std::span<const uint64_t>(order_).subspan(first, count));
     const auto pass =
         make_exact_pass<Real>(batch.data, input_.features, input_.classes, options_.log_carrier, &batch.map);
@@ -105,7 +105,7 @@ class Minibatches {
         *pass, *objective_,
         {.weight = batch.data.weight, .centre = centre(), .normalised = normalised, .gradient_scale = scale},
         std::span<const Real>(theta_).first(shape_.size()), gradient_);
-    if (!std::isfinite(sum.mean_loss())) return false;
+    if (!std::isfinite(sum.likelihood + sum.penalty)) return false;
     epoch_sum_ += sum;
     const std::span<const Real> gradient(gradient_);
     gradient_norm_ = std::sqrt(inner_product(gradient, gradient));
@@ -163,8 +163,11 @@ class Minibatches {
     progress_.epoch = (step_ - 1) / batches_;
     progress_.regulariser = options_.l1 > 0 ? options_.l1 * absolute_sum(penalised) : 0;
     if (options_.l2 > 0) progress_.regulariser += 0.5 * options_.l2 * inner_product(penalised, penalised);
-    progress_.loss = epoch_sum_.mean_loss() + progress_.regulariser;
-    progress_.penalty = epoch_sum_.penalty / epoch_sum_.weight;
+    progress_.loss = progress_.regulariser;
+    if (epoch_sum_.weight > 0) {
+      progress_.loss += epoch_sum_.mean_loss();
+      progress_.penalty = epoch_sum_.penalty / epoch_sum_.weight;
+    }
     if (epoch_sum_.normalised_weight > 0) {
       progress_.nll = epoch_sum_.mean_nll();
       progress_.log_z_rms = epoch_sum_.rms_log_z();
@@ -178,6 +181,7 @@ class Minibatches {
 
   LoopOutput<Real> finish(const std::string& reason, bool interrupted, bool diverged) {
     LoopOutput<Real> out;
+    if (step_ > 0) measure();
     const bool best = validation_.selects() && validation_.has_best();
     const auto last = parameters();
     out.theta = best ? validation_.best_theta() : std::vector<Real>(last.begin(), last.end());
@@ -218,7 +222,6 @@ class Minibatches {
     c.get("epoch_sum", s);
     epoch_sum_ = {s.at(0), s.at(1), s.at(2), s.at(3), s.at(4), s.at(5), s.at(6), s.at(7)};
     validation_.restore(c);
-    if (step_ > 0) measure();
   }
 
   const LoopInput& input_;
@@ -226,9 +229,10 @@ class Minibatches {
   ParameterShape shape_;
   std::unique_ptr<Objective> objective_;
   MinibatchMaker maker_;
+  uint64_t batch_;  // examples per step
   std::vector<double> touch_;
   std::vector<Real> theta_, gradient_;
-  uint64_t batches_;
+  uint64_t batches_;  // per epoch
   Adaptive<Real> optimiser_;
   double rate_;
   Schedule schedule_;

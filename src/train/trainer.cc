@@ -35,15 +35,18 @@ void check_data(const Dataset& data, const char* role) {
     throw Error(
         fmt::format("the {} data has {} targets for {} examples", role, data.target.size(), data.examples()));
   }
-  double total = data.weight.empty() ? 1 : 0;
-  for (const float w : data.weight) total += static_cast<double>(w);
-  if (!(total > 0) || !std::isfinite(total)) {
-    throw Error(fmt::format("the weights of the {} data sum to {}; expected a positive number", role, total));
-  }
   for (const uint32_t y : data.target) {
     if (y == Dataset::kNoTarget)
       throw Error(fmt::format("the {} data has rows without a label; expected one on every row", role));
     if (!data.is_joint()) SELFNORM_CHECK(y < data.classes());
+  }
+}
+
+void check_weights(const Dataset& data, const char* role) {
+  double total = data.weight.empty() ? 1 : 0;
+  for (const float w : data.weight) total += static_cast<double>(w);
+  if (!(total > 0) || !std::isfinite(total)) {
+    throw Error(fmt::format("the weights of the {} data sum to {}; expected a positive number", role, total));
   }
 }
 
@@ -74,6 +77,7 @@ json objective_record(const ObjectiveOptions& o, const Progress& last) {
   if (o.name == "sampled") record["gamma"] = o.gamma;
   if (o.name == "constraint") record.update({{"delta", o.delta}, {"alpha", last.alpha}});
   if (o.name == "penalty" || o.name == "constraint") record["learn_centre"] = o.learn_centre;
+  if (o.centre) record["centre"] = *o.centre;
   return record;
 }
 
@@ -82,6 +86,8 @@ template <class Real>
 double mean_log_normalizer(const LoopInput& input, std::span<const Real> theta) {
   std::vector<uint64_t> rows =
       random_permutation(input.train.examples(), RandomStream(input.options.seed, kConstantStream));
+  const std::vector<float>& weight = input.train.weight;
+  if (!weight.empty()) std::erase_if(rows, [&](uint64_t i) { return weight[i] == 0; });
   rows.resize(std::min<size_t>(rows.size(), kConstantSample));
   std::sort(rows.begin(), rows.end());
   const Dataset sample = subset(input.train, rows);
@@ -132,12 +138,12 @@ std::string options_text(const TrainOptions& o, const std::string& optimiser) {
   for (const float v : o.log_carrier) carrier += fmt::format("{} ", v);
   // Shortest round-trip decimals: equal text means equal values.
   return fmt::format(
-      "{}",
-      fmt::join(std::tuple(o.objective.name, o.objective.alpha, o.objective.delta, o.objective.gamma,
-                           o.objective.centre, o.objective.learn_centre, o.l2, o.l1, optimiser, o.iterations,
-                           o.tolerance, o.history, o.epochs, o.batch, o.learning_rate, o.schedule, o.patience,
-                           o.calibrate, o.scale, o.precision, o.class_weight, carrier, o.seed),
-                " "));
+      "{}", fmt::join(std::tuple(o.objective.name, o.objective.alpha, o.objective.delta, o.objective.gamma,
+                                 o.objective.centre.value_or(0), o.objective.centre.has_value(),
+                                 o.objective.learn_centre, o.l2, o.l1, optimiser, o.iterations, o.tolerance,
+                                 o.history, o.epochs, o.batch, o.learning_rate, o.schedule, o.patience,
+                                 o.calibrate, o.scale, o.precision, o.class_weight, carrier, o.seed),
+                      " "));
 }
 
 }  // namespace
@@ -152,7 +158,7 @@ std::vector<Real> starting_point(const LoopInput& input) {
   }
   const ObjectiveOptions& objective = input.options.objective;
   if (!objective.learn_centre) return theta;
-  double centre = objective.centre;
+  double centre = objective.centre.value_or(0);
   if (input.train.is_joint()) {
     // At theta = 0 the log-normalizer of a group is the log of its size.
     centre = 0;
@@ -184,19 +190,25 @@ TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const 
     throw Error(fmt::format("the carrier has {} values for {} classes", options.log_carrier.size(), classes));
   }
   // Alternatives have no bias to absorb the level of log Z, so its centre is learned unless one is given.
-  if (train.is_joint() && options.objective.centre == 0 &&
+  if (train.is_joint() && !options.objective.centre &&
       (options.objective.name == "penalty" || options.objective.name == "constraint")) {
     options.objective.learn_centre = true;
   }
   if (options.objective.name != "penalty" && options.objective.name != "constraint") {
-    options.objective.centre = 0;
+    options.objective.centre.reset();
     options.objective.learn_centre = false;
   }
-  apply_class_weight(options.class_weight, train);
+  apply_class_weight(options.class_weight, train, valid ? &*valid : nullptr);
+  check_weights(train, "training");
+  if (valid) check_weights(*valid, "validation");
+  if (options.objective.name == "sampled" && options.objective.gamma == 0) {
+    observer.on_warning("with gamma = 0 nothing is ever normalised, and training diverges; use gamma > 0");
+  }
 
   const std::string optimiser =
       choose_optimiser(options, parameter_shape(train.is_joint(), features, classes).size());
-  const std::string mark = fingerprint(train, options_text(options, optimiser));
+  const std::string mark =
+      fingerprint(train, options_text(options, optimiser)) + (valid ? fingerprint(*valid, "") : "");
   Scaling scaling;
   const bool dense = !train.features.is_sparse && !train.is_joint();
   if (options.scale == "standard" && !dense) {

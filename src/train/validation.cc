@@ -14,7 +14,7 @@ Validation<Real>::Validation(const LoopInput& input) {
   pass_ = make_exact_pass<Real>(*input.valid, input.features, input.classes, input.options.log_carrier);
   const ObjectiveOptions& objective = input.options.objective;
   alpha_ = objective.name == "penalty" ? objective.alpha : 0;
-  calibrate_ = objective.name == "penalty" && input.options.calibrate;
+  calibrate_ = objective.name == "penalty" && input.options.calibrate && !objective.centre;
   weight_ = input.valid->weight;
   // The constraint is met on the training data, so its last iterate is the answer.
   patience_ = input.options.objective.name == "constraint" ? 0 : input.options.patience;

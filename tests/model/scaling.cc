@@ -30,6 +30,17 @@ TEST(Scaling, ColumnsGetMeanZeroAndUnitVariance) {
   for (uint64_t i = 0; i < 50; ++i) EXPECT_EQ(data.features.dense.row(i)[0], 0);
 }
 
+// Columns in very different units are each standardised by their own spread.
+TEST(Scaling, UnitsDoNotMatter) {
+  Dataset small = random_dataset({.rows = 100, .features = 2, .classes = 2}, 4);
+  Dataset mixed = small;
+  for (uint64_t i = 0; i < 100; ++i) mixed.features.dense.values[2 * i] *= 1e7f;
+  fit_scaling(small.features.dense).apply(small.features.dense);
+  fit_scaling(mixed.features.dense).apply(mixed.features.dense);
+  for (size_t i = 0; i < 200; ++i)
+    EXPECT_NEAR(small.features.dense.values[i], mixed.features.dense.values[i], 1e-4);
+}
+
 TEST(Scaling, FoldsIntoTheModelWithoutChangingScores) {
   const Dataset raw = random_dataset({.rows = 10, .features = 4, .classes = 3}, 2);
   Dataset scaled = raw;

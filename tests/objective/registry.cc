@@ -30,10 +30,10 @@ TEST_P(EveryObjective, DerivativesAgreeWithDifferences) {
     for (const std::vector<double>& at :
          std::vector<std::vector<double>>{{0, 0, 0}, {-3, 0.5, 0.1}, {2, -4, 1}, {-50, 30, 0}}) {
       const auto loss = [&](const std::vector<double>& v) {
-        const LossTerms t = (*objective)({v[0], v[1], v[2], normalised});
+        const LossTerms t = (*objective)({v[0], v[1], v[2], 0.4, normalised});
         return t.likelihood + t.penalty;
       };
-      const LossTerms t = (*objective)({at[0], at[1], at[2], normalised});
+      const LossTerms t = (*objective)({at[0], at[1], at[2], 0.4, normalised});
       expect_gradient(loss, at, {t.d_score, t.d_log_z, t.d_centre});
     }
   }
@@ -43,16 +43,16 @@ TEST_P(EveryObjective, PenaltyIsZeroWhenNormalisedAndNeverNegative) {
   ObjectiveOptions options;
   options.name = GetParam();
   const auto objective = make_objective(options);
-  EXPECT_EQ((*objective)({-1, 0, 0, true}).penalty, 0);
+  EXPECT_EQ((*objective)({-1, 0, 0, 1, true}).penalty, 0);
   EXPECT_TRUE(rc::check("penalty >= 0", [&](int16_t a, int16_t c) {
-    RC_ASSERT((*objective)({0, a / 100.0, c / 100.0, true}).penalty >= 0);
+    RC_ASSERT((*objective)({0, a / 100.0, c / 100.0, 1, true}).penalty >= 0);
   }));
 }
 
 TEST_P(EveryObjective, NaNIsNotHidden) {
   ObjectiveOptions options;
   options.name = GetParam();
-  const LossTerms t = (*make_objective(options))({std::nan(""), 1, 0, true});
+  const LossTerms t = (*make_objective(options))({std::nan(""), 1, 0, 1, true});
   EXPECT_TRUE(std::isnan(t.likelihood + t.penalty));
 }
 

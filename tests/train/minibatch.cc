@@ -36,6 +36,15 @@ TEST(Minibatch, RenumberingChangesNothing) {
   }
 }
 
+TEST(Minibatch, RowNormIsTheFormula) {
+  Features x;
+  x.is_sparse = false;
+  x.dense = {2, 2, {3, 4, 0, 1}};
+  EXPECT_NEAR(row_norm(x), std::sqrt((25.0 + 1.0) / 2), 1e-12);
+  x.dense.values.assign(4, 0);
+  EXPECT_EQ(row_norm(x), 1);
+}
+
 TEST(Minibatch, TouchProbabilityIsTheFormula) {
   Dataset data = random_dataset({.rows = 40, .features = 6, .classes = 2, .sparse = true}, 3);
   std::vector<int> count(6);

@@ -8,6 +8,7 @@
 #include "random_data.h"
 #include "selfnorm/analysis/evaluation.h"
 #include "selfnorm/base/error.h"
+#include "selfnorm/data/generate.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {
@@ -158,6 +159,36 @@ TEST(Trainer, SampledSettlesAtOneOverTwoAlpha) {
   }
 }
 
+// |H| is rounded to whole examples, which must not change the weight of the penalty.
+TEST(Trainer, SampledConstantDoesNotDependOnTheBatchSize) {
+  const Saturated truth;
+  for (const uint64_t batch : {1u, 4u, 14u, 64u}) {
+    TrainOptions options = tight("sampled");
+    options.objective.alpha = 1;
+    options.batch = batch;
+    options.epochs = 200;
+    EXPECT_NEAR(train(truth.data, options).model.log_normalizer, 0.5, 0.06) << batch;
+  }
+}
+
+TEST(Trainer, BatchesOfZeroWeightAreNoDivergence) {
+  Dataset data = random_dataset({.rows = 200, .features = 3, .classes = 3}, 2);
+  data.weight.assign(200, 0);
+  for (uint64_t i = 0; i < 200; i += 50) data.weight[i] = 1;
+  TrainOptions options;
+  options.optimiser = "adagrad";
+  options.batch = 4;
+  EXPECT_FALSE(train(data, options).diverged);
+}
+
+TEST(Trainer, BatchLargerThanTheDataIsOneBatch) {
+  const Dataset data = random_dataset({.rows = 50, .features = 3, .classes = 3}, 2);
+  TrainOptions options;
+  options.optimiser = "adam";
+  options.batch = UINT64_MAX;
+  EXPECT_EQ(train(data, options).last.step, options.epochs);
+}
+
 TEST(Trainer, SampledFractionInMinibatchesFindsTheSameConstant) {
   const Saturated truth;
   TrainOptions options = tight("sampled");
@@ -190,6 +221,28 @@ TEST(Trainer, ConstraintIsMetAndTight) {
       EXPECT_GE(e.nll_exact, previous - 1e-5) << "a tighter constraint cannot fit better";
       previous = e.nll_exact;
     }
+  }
+}
+
+// Hard cases: separable data, where the unconstrained maximum is at infinity, and deltas over four decades.
+TEST(Trainer, ConstraintIsMetAndTightOnSeparableData) {
+  GenerateOptions generate_options;
+  generate_options.rows = 300;
+  generate_options.features = 60;
+  generate_options.classes = 6;
+  generate_options.temperature = 3;
+  const Dataset data = generate(generate_options).data;
+  double previous = 0;
+  for (const double delta : {3.0, 0.3, 0.03, 0.003, 0.0003}) {
+    TrainOptions options;
+    options.objective.name = "constraint";
+    options.objective.delta = delta;
+    const Evaluation e = evaluate(train(data, options).model, data);
+    EXPECT_LE(e.log_z.rms, 1.01 * delta);
+    EXPECT_GE(e.log_z.rms, 0.97 * delta);
+    EXPECT_LT(e.nll_exact, std::log(6.0)) << "worse than the uniform model, which is feasible";
+    EXPECT_GE(e.nll_exact, previous - 1e-3);
+    previous = e.nll_exact;
   }
 }
 
@@ -287,6 +340,8 @@ TEST(Trainer, ClassWeightsMoveTheMarginals) {
   const double p = std::exp(table.score[0][0] - table.log_z[0]);
   EXPECT_NEAR(p, 4 * 0.5 / (4 * 0.5 + 0.5), 1e-3);
   options.class_weight = "z=1";
+  EXPECT_THROW(train(truth.data, options), Error);
+  options.class_weight = "a=2x";
   EXPECT_THROW(train(truth.data, options), Error);
   options.class_weight = "a=x";
   EXPECT_THROW(train(truth.data, options), Error);

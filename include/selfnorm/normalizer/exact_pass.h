@@ -17,8 +17,10 @@ struct ScoreDerivatives {
   double log_z = 0;
 };
 
-// Called once per example, from any thread: it may write only what belongs to that example. log_z is NaN for
-// examples that were not normalised.
+// Called once per example. Examples are visited from any thread, but those of one granule (the kGranule
+// examples that share example / kGranule) in order and never at the same time, so a visitor may keep one sum
+// per granule. log_z is NaN for examples that were not normalised.
+inline constexpr uint64_t kGranule = 64;
 using Visit = std::function<ScoreDerivatives(uint64_t example, double score, double log_z)>;
 
 // What there is to know of one example's distribution.

@@ -28,10 +28,10 @@ struct LossSum {
 };
 
 struct LossQuery {
-  std::span<const float> weight = {};     // one per example, or empty for all 1
-  double centre = 0;                 // c
-  uint64_t normalised = UINT64_MAX;  // the first so many examples are normalised
-  double gradient_scale = 1;         // gradient += gradient_scale * d(sum)/d theta
+  std::span<const float> weight = {};  // one per example, or empty for all 1
+  double centre = 0;                   // c
+  uint64_t normalised = UINT64_MAX;    // the first so many examples are normalised
+  double gradient_scale = 1;           // gradient += gradient_scale * d(sum)/d theta
 };
 
 // `gradient` may be empty.

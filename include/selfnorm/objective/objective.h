@@ -12,6 +12,7 @@ struct ExampleScores {
   double score = 0;        // s(x, y)
   double log_z = 0;        // A(x); meaningful only when `normalised`
   double centre = 0;       // c
+  double fraction = 1;     // of the examples that were normalised in this batch
   bool normalised = true;  // whether A was computed for this example
 };
 

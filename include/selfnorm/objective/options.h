@@ -1,6 +1,7 @@
 // Which objective, and its constants (theory.md section 3).
 #pragma once
 
+#include <optional>
 #include <string>
 
 namespace selfnorm {
@@ -10,8 +11,10 @@ struct ObjectiveOptions {
   double alpha = 0.1;            // penalty, sampled: weight of (A - c)^2; >= 0 (sampled: > 0)
   double delta = 0.1;            // constraint: rms(A - c) <= delta on the training data; > 0
   double gamma = 0.1;            // sampled: fraction of each minibatch that is normalised; in [0, 1]
-  double centre = 0.0;           // penalty, constraint: c, the value log Z is drawn to
-  bool learn_centre = false;     // penalty, constraint: c is a parameter too, stored and subtracted
+  // penalty, constraint: c, the value log Z is drawn to; unset: 0, which calibration may move
+  // (train/options.h), and learned for joint models, whose alternatives have no bias to absorb it
+  std::optional<double> centre = std::nullopt;
+  bool learn_centre = false;  // penalty, constraint: c is a parameter too, stored and subtracted
 
   void validate() const;  // throws Error naming the option, the value and the range
 };

@@ -28,6 +28,8 @@ class Adaptive {
   // move like plain gradient descent instead of taking a full-size first step.
   Adaptive(const std::string& name, size_t parameters, double initial_square);
 
+  // To be divided by the root mean square of |x|: a step moves every used weight by about the rate, so scores
+  // move by about rate |x|.
   static double default_rate(const std::string& name);
 
   void begin_step() { ++state_.step; }

@@ -9,23 +9,24 @@
 
 namespace selfnorm {
 
+enum class DualStep {
+  again,      // solve for the new alpha()
+  met,        // rms is in [delta (1 - slack), delta]
+  inactive,   // alpha() = 0 and rms <= delta: the constraint costs nothing
+  bracketed,  // no better alpha can be told from the values of rms: solutions on both sides are as close as
+              // they get
+};
+
 class DualSearch {
  public:
-  // rms must end in [delta (1 - slack), delta].
-  DualSearch(double delta, double slack);
+  DualSearch(double delta, double slack, uint64_t most_updates);
 
   double alpha() const { return alpha_; }
-  // Takes rms at the optimum for alpha(); true when done. Otherwise alpha() has moved.
-  bool update(double rms);
-  // Done with alpha at its smallest value: the constraint costs nothing.
-  bool inactive() const { return inactive_; }
-
-  // Done without reaching the band: the constraint is met but not tight, because rms is not known well
-  // enough.
-  bool loose() const { return loose_; }
+  // Takes rms at the optimum for alpha().
+  DualStep update(double rms);
 
   // Starts again from alpha(), for more precise values of rms and a narrower band.
-  void refine(double slack);
+  void refine(double slack, uint64_t most_updates);
 
   // The state as text, for checkpoints.
   std::string save() const;
@@ -37,11 +38,10 @@ class DualSearch {
   };
 
   double delta_, slack_;
-  double alpha_;
-  bool inactive_ = false;
-  bool loose_ = false;
+  uint64_t most_updates_;
   uint64_t updates_ = 0;
-  std::optional<Point> feasible_, infeasible_;  // the closest seen on either side
+  double alpha_;
+  std::optional<Point> feasible_, infeasible_;  // the latest seen on either side
 };
 
 }  // namespace selfnorm

@@ -16,9 +16,9 @@ namespace selfnorm {
 
 struct LbfgsOptions {
   uint64_t history = 10;    // correction pairs (s, y); 1..100
-  double tolerance = 1e-4;  // stop when |g| <= tolerance times the largest |g| seen, or when 10 iterations
-                            // lower f by less than tolerance/1000 |f|
-  double l1 = 0;            // adds l1 * sum |x_i| over the first l1_count coordinates
+  double tolerance = 1e-4;  // stop when |g| <= tolerance times |g| at the start, or when 10 iterations lower
+                            // f by less than tolerance/1000 |f|
+  double l1 = 0;  // adds l1 * sum |x_i| over the first l1_count coordinates
   size_t l1_count = 0;
 
   void validate() const;
@@ -28,7 +28,7 @@ template <class Real>
 struct LbfgsState {
   uint64_t iteration = 0;
   uint64_t evaluations = 0;
-  double largest_norm = 0;              // of the (pseudo-)gradient, over the run
+  double first_norm = 0;                // of the (pseudo-)gradient at the start of the run
   double value = 0;                     // with the L1 term
   std::vector<Real> x, gradient;        // gradient of the smooth part
   std::vector<std::vector<Real>> s, y;  // oldest first
@@ -48,6 +48,8 @@ class Lbfgs {
   // From the present point, for a function that has changed: forgets the curvature, keeps the scale of the
   // gradient.
   void start_again();
+  // To another point, keeping everything else; for the end of a run.
+  void move(std::vector<Real> x) { state_.x = std::move(x); }
   void restore(LbfgsState<Real> state);
 
   // One iteration; false when there is nothing more to do, and reason() says why.
@@ -56,6 +58,8 @@ class Lbfgs {
   const LbfgsState<Real>& state() const { return state_; }
   double gradient_norm() const { return norm_; }  // of the (pseudo-)gradient
   const std::string& reason() const { return reason_; }
+  // Whether it ended because no step improves the value.
+  bool stuck() const { return stuck_; }
 
  private:
   std::span<const Real> pseudo_gradient() const { return options_.l1 > 0 ? pseudo_ : state_.gradient; }
@@ -72,6 +76,7 @@ class Lbfgs {
   Function f_;
   LbfgsState<Real> state_;
   std::string reason_;
+  bool stuck_ = false;
 
   // Functions of the state, or room that is used again in every iteration.
   InverseHessian<Real> hessian_;

@@ -8,7 +8,8 @@
 
 namespace selfnorm {
 
-// Throws Error for an unknown label, a bad number, or joint data.
-void apply_class_weight(const std::string& spec, Dataset& data);
+// The weights come from `train` and apply to both. Throws Error for an unknown label, a bad number, or joint
+// data.
+void apply_class_weight(const std::string& spec, Dataset& train, Dataset* valid);
 
 }  // namespace selfnorm

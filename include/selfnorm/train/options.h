@@ -18,11 +18,11 @@ struct TrainOptions {
 
   std::string optimiser = "auto";   // auto | lbfgs | adagrad | adam
   uint64_t iterations = 500;        // lbfgs: at most; >= 1
-  double tolerance = 1e-4;          // lbfgs: stop when |gradient| <= tolerance * the largest seen; > 0
+  double tolerance = 1e-4;          // lbfgs: stop when |gradient| <= tolerance * the one at the start; > 0
   uint64_t history = 10;            // lbfgs: correction pairs kept; 1..100
   uint64_t epochs = 20;             // adagrad, adam: passes over the data; >= 1
   uint64_t batch = 256;             // adagrad, adam: examples per step; >= 1
-  double learning_rate = 0.0;       // adagrad, adam: > 0, or 0 for the optimiser's own default
+  double learning_rate = 0.0;       // adagrad, adam: > 0, or 0 for 2 / rms |x| (adam: 0.1 / rms |x|)
   std::string schedule = "linear";  // constant | linear (to 0) | cosine (to 0) | inverse-sqrt
   uint64_t patience = 5;  // validation checks without improvement before stopping; 0 never stops early
   bool calibrate = true;  // penalty: c becomes the mean of A on the validation data, which removes what

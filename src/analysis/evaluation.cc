@@ -68,6 +68,12 @@ Evaluation evaluate(const ModelFile& model, const Dataset& data, int threads) {
     part.kl_uniform += row.expected_score - row.log_z + std::log(static_cast<double>(row.outputs));
     log_z[i] = row.log_z - model.log_normalizer;
   });
+  for (uint64_t i = 0; i < out.n; ++i) {
+    if (!std::isfinite(log_z[i])) {
+      throw Error(fmt::format(
+          "row {} (counted from 0): log Z is {}; the features or the weights are too large", i, log_z[i]));
+    }
+  }
   const double n = static_cast<double>(out.n);
   for (const Evaluation& part : parts) {
     out.classes = std::max(out.classes, part.classes);
@@ -76,6 +82,9 @@ Evaluation evaluate(const ModelFile& model, const Dataset& data, int threads) {
     out.accuracy += part.accuracy / n;
     out.top5 += part.top5 / n;
     out.kl_uniform += part.kl_uniform / n;
+  }
+  if (!std::isfinite(out.nll_exact) || !std::isfinite(out.nll_raw)) {
+    throw Error("the score of a label is not finite; the features, the weights or log h are too large");
   }
   out.log_z = describe(std::move(log_z));
   return out;

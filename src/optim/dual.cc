@@ -12,7 +12,6 @@
 namespace selfnorm {
 namespace {
 
-constexpr double kFirstAlpha = 0.1;
 // Below this multiplier the penalty changes the likelihood by less than rounding; it only picks, among
 // equivalent parameters (theory.md 1.5), the best normalised ones. The next smaller one is 0.
 constexpr double kSmallestAlpha = 1e-6;
@@ -24,7 +23,10 @@ constexpr double kNarrowest = 1e-3;  // width of a bracket in log alpha
 }  // namespace
 
 DualSearch::DualSearch(double delta, double slack, uint64_t most_updates)
-    : delta_(delta), slack_(slack), most_updates_(most_updates), alpha_(kFirstAlpha) {
+    : delta_(delta),
+      slack_(slack),
+      most_updates_(most_updates),
+      alpha_(std::clamp(1 / delta, kSmallestAlpha, kLargestAlpha)) {
   SELFNORM_CHECK(delta > 0 && slack > 0 && slack < 1);
 }
 
@@ -35,11 +37,13 @@ DualStep DualSearch::update(double rms) {
   if (alpha_ == 0) return feasible ? DualStep::inactive : DualStep::bracketed;
   const Point now{std::log(alpha_), std::log(std::max(rms, 1e-300))};
   (feasible ? feasible_ : infeasible_) = now;
-  if (updates_ >= most_updates_ || (!feasible && alpha_ >= kLargestAlpha)) return DualStep::bracketed;
-  if (feasible && alpha_ <= kSmallestAlpha) {
+  // Out of patience or of room: without an infeasible solution, the unconstrained one is the last to try.
+  const bool last = updates_ >= most_updates_;
+  if (feasible && !infeasible_ && (last || alpha_ <= kSmallestAlpha)) {
     alpha_ = 0;
     return DualStep::again;
   }
+  if (last || (!feasible && alpha_ >= kLargestAlpha)) return DualStep::bracketed;
   const double aim = std::log(delta_) + std::log1p(-0.5 * slack_);
   double next;
   if (feasible_ && infeasible_) {

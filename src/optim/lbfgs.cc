@@ -65,9 +65,9 @@ void Lbfgs<Real>::start(std::vector<Real> x) {
 }
 
 template <class Real>
-void Lbfgs<Real>::start_again() {
+void Lbfgs<Real>::start_again(std::vector<Real> x) {
   const double first_norm = state_.first_norm;
-  start(std::move(state_.x));
+  start(std::move(x));
   state_.first_norm = first_norm;
 }
 

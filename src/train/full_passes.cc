@@ -173,10 +173,6 @@ class FullPasses {
   // likelihood is concave, so this is no worse than the feasible end. The starting point, where A = c, is
   // feasible when nothing else is (the argument of theory.md 2.1).
   void interpolate() {
-    if (infeasible_.empty()) {
-      input_.observer.on_warning("the constraint is met but not tight; a smaller --tolerance makes it so");
-      return;
-    }
     if (feasible_.empty()) feasible_ = starting_point<Real>(input_);
     const double delta = objective_options_.delta;
     std::vector<Real> x(feasible_.size()), gradient(feasible_.size());
@@ -205,9 +201,12 @@ class FullPasses {
     measure();
   }
 
+  // From the latest feasible solution, or from the beginning: on that side the likelihood only gains. From an
+  // infeasible one a larger alpha would first have to undo what breaks the constraint, at any cost in
+  // likelihood.
   void solve_again() {
     ++solves_;
-    lbfgs_.start_again();
+    lbfgs_.start_again(feasible_.empty() ? starting_point<Real>(input_) : feasible_);
     report();
   }
 

@@ -70,6 +70,25 @@ TEST(Evaluate, UniformModelHasKnownNumbersAndTiesCountAgainstLaterClasses) {
   EXPECT_LT(e.top5, 0.8);
 }
 
+TEST(Evaluate, InfinityIsAnErrorWithItsRow) {
+  ModelFile model;
+  model.classes = 2;
+  model.features = 1;
+  model.weight = {1e30f, -1e30f};
+  model.bias = {0, 0};
+  Dataset data;
+  data.labels = {"a", "b"};
+  data.features.is_sparse = false;
+  data.features.dense = {2, 1, {0.0f, 1e20f}};
+  data.target = {0, 0};
+  try {
+    evaluate(model, data);
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("row 1"), std::string::npos) << e.what();
+  }
+}
+
 TEST(Evaluate, RefusesDataOfTheOtherFamilyAndMissingLabels) {
   ModelFile model;
   model.classes = 2;

@@ -61,7 +61,7 @@ TEST(Dual, EndsWhenRmsIsNotAFunctionOfAlphaOrCannotBeReached) {
 }
 
 TEST(Dual, SurvivesACheckpointExactly) {
-  const auto rms = [](double a) { return 1 / (1 + a); };
+  const auto rms = [](double a) { return 2 / std::sqrt(1 + 30 * a); };
   DualSearch whole(0.001, 0.01, 60), part(0.1, 0.1, 1);
   for (int i = 0; i < 3; ++i) ASSERT_EQ(whole.update(rms(whole.alpha())), DualStep::again);
   part = DualSearch(0.001, 0.1, 1);

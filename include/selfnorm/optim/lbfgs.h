@@ -18,7 +18,7 @@ struct LbfgsOptions {
   uint64_t history = 10;    // correction pairs (s, y); 1..100
   double tolerance = 1e-4;  // stop when |g| <= tolerance times |g| at the start, or when 10 iterations lower
                             // f by less than tolerance/1000 |f|
-  double l1 = 0;  // adds l1 * sum |x_i| over the first l1_count coordinates
+  double l1 = 0;            // adds l1 * sum |x_i| over the first l1_count coordinates
   size_t l1_count = 0;
 
   void validate() const;
@@ -45,9 +45,8 @@ class Lbfgs {
   Lbfgs(LbfgsOptions options, Function f);
 
   void start(std::vector<Real> x);
-  // From the present point, for a function that has changed: forgets the curvature, keeps the scale of the
-  // gradient.
-  void start_again();
+  // For a function that has changed: forgets the curvature, keeps first_norm.
+  void start_again(std::vector<Real> x);
   // To another point, keeping everything else; for the end of a run.
   void move(std::vector<Real> x) { state_.x = std::move(x); }
   void restore(LbfgsState<Real> state);

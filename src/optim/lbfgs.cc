@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/base/range.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/math/vector.h"
 #include "selfnorm/optim/line_search.h"
@@ -30,11 +30,9 @@ Real sign(Real v) {
 }  // namespace
 
 void LbfgsOptions::validate() const {
-  if (history < 1 || history > 100)
-    throw Error(fmt::format("history = {} is out of range; expected 1 to 100", history));
-  if (!(tolerance > 0))
-    throw Error(fmt::format("tolerance = {} is out of range; expected a number > 0", tolerance));
-  if (!(l1 >= 0)) throw Error(fmt::format("l1 = {} is out of range; expected a number >= 0", l1));
+  require_range(history >= 1 && history <= 100, "history", static_cast<double>(history), "1 to 100");
+  require_range(tolerance > 0, "tolerance", tolerance, "a number > 0");
+  require_range(l1 >= 0, "l1", l1, "a number >= 0");
 }
 
 template <class Real>

@@ -22,6 +22,7 @@ std::vector<double> balanced(const Dataset& data) {
 
 std::vector<double> listed(const std::string& spec, const Dataset& data) {
   std::vector<double> weight(data.classes(), 1);
+  std::vector<bool> is_given(data.classes());
   for (size_t begin = 0; begin <= spec.size();) {
     const size_t end = std::min(spec.find(',', begin), spec.size());
     const std::string item = spec.substr(begin, end - begin);
@@ -40,7 +41,10 @@ std::vector<double> listed(const std::string& spec, const Dataset& data) {
     }
     if (found == data.labels.end())
       throw Error(fmt::format("class-weight '{}': the data has no label '{}'", item, label));
-    weight[static_cast<size_t>(found - data.labels.begin())] = value;
+    const auto k = static_cast<size_t>(found - data.labels.begin());
+    if (is_given[k]) throw Error(fmt::format("class-weight '{}': label '{}' a second time", item, label));
+    is_given[k] = true;
+    weight[k] = value;
     begin = end + 1;
   }
   return weight;

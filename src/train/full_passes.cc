@@ -10,6 +10,7 @@
 #include "selfnorm/objective/registry.h"
 #include "selfnorm/optim/dual.h"
 #include "selfnorm/optim/lbfgs.h"
+#include "selfnorm/train/lbfgs_checkpoint.h"
 #include "selfnorm/train/loop.h"
 #include "selfnorm/train/pace.h"
 #include "selfnorm/train/validation.h"
@@ -49,7 +50,7 @@ class FullPasses {
       use_multiplier();
       lbfgs_.start(starting_point<Real>(input_));
       if (!std::isfinite(lbfgs_.state().value))
-        return finish("the loss is not finite at the start", false, true);
+        return finish("the loss is not finite at the start", Ending::diverged);
       report();
     }
     for (;;) {
@@ -62,14 +63,14 @@ class FullPasses {
               "training could not take a single step; are the features extremely large or small?");
         }
       } else if (report()) {
-        return finish(fmt::format("validation did not improve in {} checks", input_.options.patience), false,
-                      false);
+        return finish(fmt::format("validation did not improve in {} checks", input_.options.patience),
+                      Ending::complete);
       }
-      if (!stop_.empty() && !next_multiplier()) return finish(stop_, false, false);
+      if (!stop_.empty() && !next_multiplier()) return finish(stop_, Ending::complete);
       stop_.clear();
       const bool interrupt = input_.observer.stop_requested();
       pace_.checkpoint(interrupt, [this](Checkpoint& c) { save(c); });
-      if (interrupt) return finish("interrupted", true, false);
+      if (interrupt) return finish("interrupted", Ending::interrupted);
     }
   }
 
@@ -219,63 +220,30 @@ class FullPasses {
     return std::span<const Real>(lbfgs_.state().x).first(shape_.size());
   }
 
-  LoopOutput<Real> finish(const std::string& reason, bool interrupted, bool diverged) {
+  LoopOutput<Real> finish(const std::string& reason, Ending ending) {
     LoopOutput<Real> out;
-    const double trained = centre(lbfgs_.state().x);
-    if (validation_.present() && !interrupted) validation_.check(parameters(), trained, progress_);
-    const bool best = validation_.selects() && validation_.has_best();
-    const auto last = parameters();
-    out.theta = best ? validation_.best_theta() : std::vector<Real>(last.begin(), last.end());
-    out.centre = best                                       ? validation_.best_centre()
-                 : validation_.calibrates() && !interrupted ? validation_.last_mean()
-                                                            : trained;
     out.reason = reason;
-    out.interrupted = interrupted;
-    out.diverged = diverged;
+    out.ending = ending;
+    const double trained = centre(lbfgs_.state().x);
+    if (validation_.present() && ending == Ending::complete)
+      validation_.check(parameters(), trained, progress_);
+    validation_.conclude(parameters(), trained, out);
     out.last = progress_;
     return out;
   }
 
   void save(Checkpoint& c) const {
-    const auto& state = lbfgs_.state();
-    c.set("lbfgs.iteration", state.iteration);
-    c.set("lbfgs.evaluations", state.evaluations);
-    c.set("lbfgs.first_norm", state.first_norm);
-    c.set("lbfgs.value", state.value);
-    c.set("lbfgs.x", state.x);
-    c.set("lbfgs.gradient", state.gradient);
-    c.set("lbfgs.pairs", static_cast<uint64_t>(state.s.size()));
-    for (size_t i = 0; i < state.s.size(); ++i) {
-      c.set(fmt::format("lbfgs.s{}", i), state.s[i]);
-      c.set(fmt::format("lbfgs.y{}", i), state.y[i]);
-    }
-    c.set("lbfgs.rho", state.rho);
-    c.set("lbfgs.recent_values", state.recent_values);
+    save_state(lbfgs_.state(), c);
     c.set("dual", dual_.save());
     c.set("dual.fine", uint64_t{fine_});
     c.set("dual.solves", solves_);
     c.set("dual.feasible", feasible_);
     c.set("dual.infeasible", infeasible_);
-    c.set("step", state.iteration);
     validation_.save(c);
   }
 
   void restore(const Checkpoint& c) {
-    LbfgsState<Real> state;
-    state.iteration = c.integer("lbfgs.iteration");
-    state.evaluations = c.integer("lbfgs.evaluations");
-    state.first_norm = c.number("lbfgs.first_norm");
-    state.value = c.number("lbfgs.value");
-    c.get("lbfgs.x", state.x);
-    c.get("lbfgs.gradient", state.gradient);
-    state.s.resize(c.integer("lbfgs.pairs"));
-    state.y.resize(state.s.size());
-    for (size_t i = 0; i < state.s.size(); ++i) {
-      c.get(fmt::format("lbfgs.s{}", i), state.s[i]);
-      c.get(fmt::format("lbfgs.y{}", i), state.y[i]);
-    }
-    c.get("lbfgs.rho", state.rho);
-    c.get("lbfgs.recent_values", state.recent_values);
+    lbfgs_.restore(restored_state<Real>(c));
     dual_.restore(c.text("dual"));
     fine_ = c.integer("dual.fine") != 0;
     solves_ = c.integer("dual.solves");
@@ -283,7 +251,6 @@ class FullPasses {
     c.get("dual.infeasible", infeasible_);
     validation_.restore(c);
     use_multiplier();
-    lbfgs_.restore(std::move(state));
     evaluate_here();
     measure();
   }

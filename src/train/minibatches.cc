@@ -67,18 +67,18 @@ class Minibatches {
                 "the loss became infinite or NaN at step {}; try a smaller --learning-rate or a larger "
                 "--alpha",
                 step_),
-            false, true);
+            Ending::diverged);
       }
       ++step_;
       if (report()) {
-        return finish(fmt::format("validation did not improve in {} epochs", options_.patience), false,
-                      false);
+        return finish(fmt::format("validation did not improve in {} epochs", options_.patience),
+                      Ending::complete);
       }
       const bool interrupt = input_.observer.stop_requested();
       pace_.checkpoint(interrupt, [this](Checkpoint& c) { save(c); });
-      if (interrupt) return finish("interrupted", true, false);
+      if (interrupt) return finish("interrupted", Ending::interrupted);
     }
-    return finish(fmt::format("completed {} epochs", options_.epochs), false, false);
+    return finish(fmt::format("completed {} epochs", options_.epochs), Ending::complete);
   }
 
  private:
@@ -179,17 +179,12 @@ class Minibatches {
 
   std::span<const Real> parameters() const { return std::span<const Real>(theta_).first(shape_.size()); }
 
-  LoopOutput<Real> finish(const std::string& reason, bool interrupted, bool diverged) {
+  LoopOutput<Real> finish(const std::string& reason, Ending ending) {
     LoopOutput<Real> out;
     if (step_ > 0) measure();
-    const bool best = validation_.selects() && validation_.has_best();
-    const auto last = parameters();
-    out.theta = best ? validation_.best_theta() : std::vector<Real>(last.begin(), last.end());
-    const bool calibrated = validation_.calibrates() && !interrupted && !diverged;
-    out.centre = best ? validation_.best_centre() : calibrated ? validation_.last_mean() : centre();
     out.reason = reason;
-    out.interrupted = interrupted;
-    out.diverged = diverged;
+    out.ending = ending;
+    validation_.conclude(parameters(), centre(), out);
     out.last = progress_;
     return out;
   }

@@ -125,8 +125,8 @@ TrainResult train_as(const LoopInput& input, const Scaling& scaling) {
            {"precision", input.options.precision}, {"seed", input.options.seed}}
           .dump();
   result.reason = loop.reason;
-  result.interrupted = loop.interrupted;
-  result.diverged = loop.diverged;
+  result.interrupted = loop.ending == Ending::interrupted;
+  result.diverged = loop.ending == Ending::diverged;
   result.last = loop.last;
   result.optimiser = input.optimiser;
   return result;

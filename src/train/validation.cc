@@ -43,6 +43,18 @@ bool Validation<Real>::check(std::span<const Real> theta, double centre, Progres
 }
 
 template <class Real>
+void Validation<Real>::conclude(std::span<const Real> last, double trained_centre,
+                                LoopOutput<Real>& out) const {
+  if (selects() && has_best()) {
+    out.theta = best_theta_;
+    out.centre = best_centre_;
+  } else {
+    out.theta.assign(last.begin(), last.end());
+    out.centre = calibrates() && out.ending == Ending::complete ? last_mean_ : trained_centre;
+  }
+}
+
+template <class Real>
 void Validation<Real>::save(Checkpoint& checkpoint) const {
   checkpoint.set("valid.best", best_);
   checkpoint.set("valid.best_centre", best_centre_);

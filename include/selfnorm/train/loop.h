@@ -27,13 +27,14 @@ struct LoopInput {
   ParameterShape shape() const { return parameter_shape(train.is_joint(), features, classes); }
 };
 
+enum class Ending { complete, interrupted, diverged };
+
 template <class Real>
 struct LoopOutput {
   std::vector<Real> theta;  // without the centre
   double centre = 0;        // c at the end
   std::string reason;
-  bool interrupted = false;
-  bool diverged = false;
+  Ending ending = Ending::complete;
   Progress last;
 };
 

@@ -26,15 +26,16 @@ class Validation {
   // `sampled` the NLL alone.
   bool check(std::span<const Real> theta, double centre, Progress& progress);
 
-  bool has_best() const { return !best_theta_.empty(); }
-  const std::vector<Real>& best_theta() const { return best_theta_; }
-  double best_centre() const { return best_centre_; }
-  double last_mean() const { return last_mean_; }  // of A at the last check
+  // The parameters and the centre of the result: the best on validation data when it selects, otherwise
+  // `last` with the calibrated centre or the trained one.
+  void conclude(std::span<const Real> last, double trained_centre, LoopOutput<Real>& out) const;
 
   void save(Checkpoint& checkpoint) const;
   void restore(const Checkpoint& checkpoint);
 
  private:
+  bool has_best() const { return !best_theta_.empty(); }
+
   std::unique_ptr<ExactPass<Real>> pass_;
   std::span<const float> weight_;
   double alpha_ = 0;

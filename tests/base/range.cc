@@ -1,0 +1,24 @@
+#include "selfnorm/base/range.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "selfnorm/base/error.h"
+
+namespace selfnorm {
+namespace {
+
+TEST(Range, NamesTheOptionTheValueAndTheRange) {
+  EXPECT_NO_THROW(require_range(true, "alpha", 0.5, "a number"));
+  EXPECT_THROW(require_range(true, "alpha", std::nan(""), "a number"), Error);
+  try {
+    require_range(false, "alpha", -1, "a number >= 0");
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "alpha = -1 is out of range; expected a number >= 0");
+  }
+}
+
+}  // namespace
+}  // namespace selfnorm

@@ -25,6 +25,7 @@ constexpr uint64_t kReportsPerEpoch = 20;
 // AdaGrad's G0 = (kInitialScale / batch)^2: a label's gradient is about x / batch, those of unlikely classes
 // far below.
 constexpr double kInitialScale = 0.3;
+constexpr double kUnnormalisedRate = 0.15;
 
 template <class Real>
 class Minibatches {
@@ -40,9 +41,7 @@ class Minibatches {
         theta_(starting_point<Real>(input)),
         batches_((input.train.examples() + batch_ - 1) / batch_),
         optimiser_(input.optimiser, theta_.size(), std::pow(kInitialScale / static_cast<double>(batch_), 2)),
-        rate_(options_.learning_rate > 0
-                  ? options_.learning_rate
-                  : Adaptive<Real>::default_rate(input.optimiser) / row_norm(input.train.features)),
+        rate_(options_.learning_rate > 0 ? options_.learning_rate : default_rate()),
         schedule_{options_.schedule, options_.epochs * batches_, batches_},
         validation_(input),
         pace_(input.checkpoint, input.fingerprint),
@@ -82,6 +81,12 @@ class Minibatches {
   }
 
  private:
+  // A likelihood that is not normalised has far noisier gradients.
+  double default_rate() const {
+    const double noise = objective_->normalised_fraction() < 1 ? kUnnormalisedRate : 1;
+    return noise * Adaptive<Real>::default_rate(input_.optimiser) / row_norm(input_.train.features);
+  }
+
   double centre() const {
     return options_.objective.learn_centre ? static_cast<double>(theta_.back())
                                            : options_.objective.centre.value_or(0);

@@ -114,8 +114,8 @@ TrainResult train_as(const LoopInput& input, const Scaling& scaling) {
   model.feature_names = input.train.feature_names;
   model.log_carrier = input.options.log_carrier;
   const auto objective = make_objective(input.options.objective);
-  model.log_normalizer =
-      objective->needs_constant() ? mean_log_normalizer<Real>(input, loop.theta) : loop.centre;
+  const bool estimate = objective->needs_constant() && !loop.calibrated;
+  model.log_normalizer = estimate ? mean_log_normalizer<Real>(input, loop.theta) : loop.centre;
   store_parameters<Real>(loop.theta, scaling, model);
   model.objective_json = objective_record(input.options.objective, loop.last).dump();
   model.training_json =

@@ -14,7 +14,8 @@ Validation<Real>::Validation(const LoopInput& input) {
   pass_ = make_exact_pass<Real>(*input.valid, input.features, input.classes, input.options.log_carrier);
   const ObjectiveOptions& objective = input.options.objective;
   alpha_ = objective.name == "penalty" ? objective.alpha : 0;
-  calibrate_ = objective.name == "penalty" && input.options.calibrate && !objective.centre;
+  const bool normalises = objective.name == "penalty" || objective.name == "sampled";
+  calibrate_ = normalises && input.options.calibrate && !objective.centre;
   weight_ = input.valid->weight;
   // The constraint is met on the training data, so its last iterate is the answer.
   patience_ = input.options.objective.name == "constraint" ? 0 : input.options.patience;
@@ -45,12 +46,14 @@ bool Validation<Real>::check(std::span<const Real> theta, double centre, Progres
 template <class Real>
 void Validation<Real>::conclude(std::span<const Real> last, double trained_centre,
                                 LoopOutput<Real>& out) const {
-  if (selects() && has_best()) {
+  const bool best = selects() && has_best();
+  out.calibrated = calibrates() && (best || out.ending == Ending::complete);
+  if (best) {
     out.theta = best_theta_;
     out.centre = best_centre_;
   } else {
     out.theta.assign(last.begin(), last.end());
-    out.centre = calibrates() && out.ending == Ending::complete ? last_mean_ : trained_centre;
+    out.centre = out.calibrated ? last_mean_ : trained_centre;
   }
 }
 

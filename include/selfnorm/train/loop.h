@@ -33,6 +33,7 @@ template <class Real>
 struct LoopOutput {
   std::vector<Real> theta;  // without the centre
   double centre = 0;        // c at the end
+  bool calibrated = false;  // c is the mean of A on the validation data
   std::string reason;
   Ending ending = Ending::complete;
   Progress last;

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 
 #include "selfnorm/base/error.h"
@@ -45,7 +46,8 @@ std::vector<std::string> option_words(const CommandRow& command, const nlohmann:
 std::vector<std::string> config_words(const CommandTable& table, const CommandRow& command,
                                       const std::string& path) {
   std::ifstream file(path);
-  if (!file) throw Error(fmt::format("cannot read the config file {}", path));
+  if (!file || std::filesystem::is_directory(path))
+    throw Error(fmt::format("cannot read the config file {}: expected a TOML file", path));
   std::vector<CLI::ConfigItem> items;
   try {
     items = CLI::ConfigTOML().from_config(file);

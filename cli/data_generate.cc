@@ -35,6 +35,9 @@ int data_generate_command(const Arguments& arguments) {
   const GenerateArguments& given = arguments.generate;
   given.options.validate();
   if (given.out.empty()) throw Error("data generate needs --out FILE.svm");
+  if (given.out.ends_with(".gz")) {
+    throw Error(fmt::format("--out {}: the data are written uncompressed; leave out .gz", given.out));
+  }
   const std::string truth = given.truth.empty() ? given.out + ".truth.safetensors" : given.truth;
   if (truth == given.out) throw Error("--truth and --out name the same file " + truth);
   GeneratedData generated = generate(given.options);

@@ -4,8 +4,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <type_traits>
@@ -104,6 +106,13 @@ class Declaration {
       if (is_parsed && std::isfinite(parsed)) return {};
       return "expected a finite number, received '" + given + "'";
     } else {
+      T exact{};
+      const char* end = given.data() + given.size();
+      const auto [stop, error] = std::from_chars(given.data() + (given[0] == '+' ? 1 : 0), end, exact);
+      if (stop == end && error == std::errc::result_out_of_range) {
+        return "expected a whole number from " + std::to_string(std::numeric_limits<T>::min()) + " to " +
+               std::to_string(std::numeric_limits<T>::max()) + ", received '" + given + "'";
+      }
       if (is_parsed && (std::is_signed_v<T> || given.find('-') == std::string::npos)) return {};
       return "expected a whole number, received '" + given + "'";
     }

@@ -6,6 +6,7 @@
 #include "output.h"
 #include "reading_note.h"
 #include "runtime_model.h"
+#include "selfnorm/base/error.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -52,11 +53,15 @@ int evaluate_command(const Arguments& arguments) {
   const EvaluateArguments& given = arguments.evaluate;
   std::vector<EvaluationRow> rows;
   nlohmann::ordered_json reports = nlohmann::ordered_json::array();
+  ReadReport reading;
+  if (given.data == "-" && given.models.size() > 1) {
+    throw Error("standard input can be read only once, so for one model; store the data in a file");
+  }
   for (const std::string& name : given.models) {
     const ModelHeader header = read_header(name);
     const ModelFile model = load_model(header.path);
     const ReadResult read = read_for(header, given.data, arguments.reader.options);
-    note_bad_rows(given.data, read.report);
+    if (rows.empty()) reading = read.report;
     EvaluationRow row{name, evaluate(model, read.data, arguments.common.threads), {}};
     if (given.timing) row.timing = timing_of(RuntimeModel(header.path), read.data);
 
@@ -71,6 +76,7 @@ int evaluate_command(const Arguments& arguments) {
     reports.push_back(std::move(report));
     rows.push_back(std::move(row));
   }
+  note_bad_rows(given.data, reading);
   if (arguments.common.json) {
     print_json(reports.size() == 1 ? reports[0] : nlohmann::ordered_json{{"models", reports}});
     return 0;

@@ -2,13 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <fstream>
 #include <limits>
-#include <unordered_map>
 
 #include "selfnorm/base/error.h"
+#include "selfnorm/data/known_labels.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -70,18 +71,31 @@ std::vector<std::string> read_labels(const std::string& path) {
   return labels;
 }
 
-std::vector<float> read_weights(const std::string& path, uint64_t expected) {
+std::vector<float> read_weights(const std::string& path, uint64_t examples,
+                                const std::vector<uint64_t>& left_out) {
   std::vector<float> weights;
   for (const Line& line : lines_of(path)) {
     weights.push_back(number_of(path, line, line.text));
     if (weights.back() < 0)
       throw DataError(path, line.number, fmt::format("expected a weight >= 0, found {}", line.text));
   }
-  if (weights.size() != expected) {
-    throw DataError(path, 0,
-                    fmt::format("has {} weights; the data have {} examples", weights.size(), expected));
+  if (weights.size() != examples + left_out.size()) {
+    throw DataError(
+        path, 0,
+        fmt::format("has {} weights; the data have {} examples{}", weights.size(), examples + left_out.size(),
+                    left_out.empty() ? "" : ", those that are skipped among them"));
   }
-  return weights;
+  if (std::none_of(weights.begin(), weights.end(), [](float w) { return w > 0; }))
+    throw DataError(path, 0, "has only weights of 0; expected a positive one");
+  std::vector<float> kept;
+  auto out = left_out.begin();
+  for (uint64_t i = 0; i < weights.size(); ++i) {
+    if (out != left_out.end() && *out == i)
+      ++out;
+    else
+      kept.push_back(weights[i]);
+  }
+  return kept;
 }
 
 std::vector<float> read_carrier(const std::string& path, const std::vector<std::string>& labels) {
@@ -90,20 +104,24 @@ std::vector<float> read_carrier(const std::string& path, const std::vector<std::
     throw DataError(path, 0,
                     fmt::format("has {} lines; the data have {} classes", lines.size(), labels.size()));
   }
-  std::unordered_map<std::string, size_t> index;
-  for (size_t k = 0; k < labels.size(); ++k) index.emplace(labels[k], k);
+  const KnownLabels known(labels);
   std::vector<float> carrier(labels.size(), std::numeric_limits<float>::quiet_NaN());
+  const bool is_named = !lines.empty() && lines[0].text.find('\t') != std::string::npos;
   for (size_t i = 0; i < lines.size(); ++i) {
     const Line& line = lines[i];
     const size_t tab = line.text.rfind('\t');
     size_t k = i;
+    if ((tab != std::string::npos) != is_named) {
+      throw DataError(path, line.number,
+                      "mixes lines 'label<TAB>number' and lines of a number only; expected one form");
+    }
     if (tab != std::string::npos) {
-      const auto found = index.find(line.text.substr(0, tab));
-      if (found == index.end()) {
+      const auto found = known.find(line.text.substr(0, tab));
+      if (!found) {
         throw DataError(path, line.number,
                         fmt::format("label '{}' is not in the data", line.text.substr(0, tab)));
       }
-      k = found->second;
+      k = *found;
     }
     if (!std::isnan(carrier[k]))
       throw DataError(path, line.number, fmt::format("label '{}' a second time", labels[k]));

@@ -10,10 +10,12 @@ namespace selfnorm::cli {
 std::vector<std::string> split_labels(const std::string& list);
 // One label a line; empty lines are left out.
 std::vector<std::string> read_labels(const std::string& path);
-// One number >= 0 a line, exactly `expected` of them.
-std::vector<float> read_weights(const std::string& path, uint64_t expected);
-// log h(k) by class: lines "label<TAB>number", or one number a line in the order of `labels`; every class
-// once.
+// One number >= 0 a line for each of `examples` and, in their places, of those left out of the data (by
+// number in the file); the weights of the former.
+std::vector<float> read_weights(const std::string& path, uint64_t examples,
+                                const std::vector<uint64_t>& left_out);
+// log h(k) by class: lines "label<TAB>number", or one number a line in the order of `labels`, one
+// form throughout; every class once.
 std::vector<float> read_carrier(const std::string& path, const std::vector<std::string>& labels);
 
 }  // namespace selfnorm::cli

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <new>
+#include <stdexcept>
 #include <system_error>
 
 #include "commands.h"
@@ -18,6 +19,10 @@ namespace {
 
 constexpr int kUserError = 1;
 constexpr int kBug = 2;
+constexpr const char* kNoMemory =
+    "not enough memory; use fewer rows, features or classes (text: --hash-buckets, --min-count), or a "
+    "smaller "
+    "--batch";
 
 int help_command(const Arguments& arguments) {
   if (arguments.help_words.empty()) {
@@ -68,7 +73,9 @@ int run(const std::vector<std::string>& words) {
   } catch (const std::system_error& error) {
     return fail("error", error.what(), kUserError);
   } catch (const std::bad_alloc&) {
-    return fail("bug", "out of memory; use less data, a smaller --batch or hashed features", kBug);
+    return fail("error", kNoMemory, kUserError);
+  } catch (const std::length_error&) {
+    return fail("error", kNoMemory, kUserError);
   } catch (const std::exception& error) {
     return fail("bug", error.what(), kBug);
   }

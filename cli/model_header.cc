@@ -6,32 +6,42 @@
 
 #include "run_record.h"
 #include "selfnorm/base/error.h"
+#include "selfnorm/data/known_labels.h"
+#include "selfnorm/model/text_model.h"
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/mapped_file.h"
 
 namespace selfnorm::cli {
 namespace {
 
-std::vector<std::string> strings(const runtime::StringTable& table, const std::string& path) {
+std::vector<std::string> strings(const runtime::StringTable& table) {
   std::vector<std::string> all(table.size());
+  std::string_view text;
   for (size_t i = 0; i < all.size(); ++i) {
-    std::string_view text;
-    if (!table.get(i, text))
-      throw Error(path + ": a string of the model lies outside its table; the file is damaged");
+    SELFNORM_CHECK(table.get(i, text));
     all[i] = text;
   }
   return all;
 }
 
-nlohmann::ordered_json metadata(const runtime::Safetensors& file, const std::string& key) {
-  const auto entry = file.metadata.find(key);
-  if (entry == file.metadata.end()) return nullptr;
-  return nlohmann::ordered_json::parse(entry->second, nullptr, false);
+nlohmann::ordered_json metadata(const runtime::Safetensors& file, const char* key, const std::string& path) {
+  const std::string& json = file.metadata.find(key)->second;
+  check_metadata_json(path, key, json);
+  return nlohmann::ordered_json::parse(json);
+}
+
+void check_labels(const std::vector<std::string>& labels, const std::string& path) {
+  try {
+    const KnownLabels known(labels);
+  } catch (const Error& error) {
+    throw Error(fmt::format("{}: {}", path, error.what()));
+  }
 }
 
 ModelHeader header_of(std::span<const std::byte> bytes, const std::string& path) {
   const runtime::Safetensors file = runtime::parse_safetensors(bytes, path);
   const runtime::ModelLayout layout = runtime::read_layout(file, path);
+  runtime::check_string_tables(layout, path);
   ModelHeader header;
   header.path = path;
   header.bytes = bytes.size();
@@ -41,16 +51,23 @@ ModelHeader header_of(std::span<const std::byte> bytes, const std::string& path)
   header.classes = layout.classes;
   header.log_normalizer = layout.log_normalizer;
   header.has_carrier = !layout.log_carrier.empty();
-  header.schema.labels = strings(layout.labels, path);
+  header.schema.labels = strings(layout.labels);
   header.schema.feature_count = layout.features;
-  header.schema.feature_names = strings(layout.feature_names, path);
+  header.schema.feature_names = strings(layout.feature_names);
+  header.schema.is_joint = header.is_joint();
+  check_labels(header.schema.labels, path);
   if (layout.input == ModelInput::Text) {
-    header.schema.text = restored_text(file.metadata.find("text")->second, strings(layout.vocabulary, path),
-                                       {layout.idf.begin(), layout.idf.end()});
+    header.schema.text = restored_text({.options_json = file.metadata.find("text")->second,
+                                        .vocabulary = strings(layout.vocabulary),
+                                        .idf = {layout.idf.begin(), layout.idf.end()},
+                                        .features = layout.features},
+                                       path);
   }
-  header.objective = metadata(file, "objective");
-  header.training = metadata(file, "training");
-  header.audit = metadata(file, "audit");
+  if (const auto target = file.metadata.find("target"); target != file.metadata.end())
+    header.schema.target = target->second;
+  header.objective = metadata(file, "objective", path);
+  header.training = metadata(file, "training", path);
+  header.audit = metadata(file, "audit", path);
   return header;
 }
 
@@ -75,47 +92,7 @@ ModelHeader read_header(const std::string& model) {
 ReadResult read_for(const ModelHeader& header, const std::string& path, ReadOptions options) {
   options.schema = &header.schema;
   if (header.schema.text && options.format == Format::automatic) options.format = Format::text;
-  ReadResult result = read_dataset(path, options);
-  if (result.data.is_joint() != header.is_joint()) {
-    throw DataError(path, 0,
-                    header.is_joint()
-                        ? "the model scores groups of alternatives; expected svmlight data with qid:"
-                        : "the data are groups of alternatives (qid:), but the model has classes");
-  }
-  return result;
-}
-
-void store_text(const TextEncoder& encoder, ModelFile& model) {
-  const TextOptions& o = encoder.options();
-  model.input = ModelInput::Text;
-  model.vocabulary = encoder.vocabulary();
-  model.idf = encoder.idf();
-  model.feature_names.clear();
-  model.text_json = nlohmann::ordered_json{
-      {"ngrams", o.ngrams},
-      {"min_count", o.min_count},
-      {"max_vocabulary", o.max_vocabulary},
-      {"hash_buckets", o.hash_buckets},
-      {"tf_idf", o.tf_idf},
-      {"lowercase",
-       o.lowercase}}.dump();
-}
-
-TextEncoder restored_text(const std::string& options_json, std::vector<std::string> vocabulary,
-                          std::vector<float> idf) {
-  TextOptions o;
-  try {
-    const auto json = nlohmann::json::parse(options_json);
-    o.ngrams = json.at("ngrams");
-    o.min_count = json.at("min_count");
-    o.max_vocabulary = json.at("max_vocabulary");
-    o.hash_buckets = json.at("hash_buckets");
-    o.tf_idf = json.at("tf_idf");
-    o.lowercase = json.at("lowercase");
-  } catch (const nlohmann::json::exception& error) {
-    throw Error(fmt::format("the model's text options are damaged: {}", error.what()));
-  }
-  return TextEncoder(o, std::move(vocabulary), std::move(idf));
+  return read_dataset(path, options);
 }
 
 }  // namespace selfnorm::cli

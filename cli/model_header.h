@@ -28,13 +28,7 @@ struct ModelHeader {
 std::string model_path(const std::string& model);
 ModelHeader read_header(const std::string& model);
 
-// Data for the model; throws Error when groups of alternatives meet a multiclass model or the other way
-// round.
+// Data for the model.
 ReadResult read_for(const ModelHeader& header, const std::string& path, ReadOptions options);
-
-// The text encoder in and out of a model file.
-void store_text(const TextEncoder& encoder, ModelFile& model);
-TextEncoder restored_text(const std::string& options_json, std::vector<std::string> vocabulary,
-                          std::vector<float> idf);
 
 }  // namespace selfnorm::cli

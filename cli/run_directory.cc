@@ -18,6 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kFiles[] = {kModelName, kRecordName, kMetricsName, kCheckpointName};
+constexpr const char* kSetAside[] = {kRecordName, kMetricsName, kCheckpointName};
 
 // access(2) says yes to root everywhere; only making a file tells.
 void try_writing(const std::string& path) {
@@ -28,6 +29,20 @@ void try_writing(const std::string& path) {
   }
   close(descriptor);
   unlink(probe.c_str());
+}
+
+// Where the missing folders of `path` would be made.
+std::string nearest_folder(const std::string& path) {
+  fs::path folder = path;
+  std::error_code ignored;
+  while (!folder.empty() && !fs::exists(folder, ignored) && folder != folder.parent_path())
+    folder = folder.parent_path();
+  if (folder.empty()) return ".";
+  if (!fs::is_directory(folder, ignored)) {
+    throw Error(
+        fmt::format("cannot create the output directory {}: {} is not a directory", path, folder.string()));
+  }
+  return folder.string();
 }
 
 void make_folders(const std::string& path, std::vector<std::string>& made) {
@@ -64,6 +79,7 @@ void remove_unfinished(const std::string& path) {
 }  // namespace
 
 RunDirectory::RunDirectory(std::string path, Mode mode) : path_(std::move(path)), mode_(mode) {
+  if (!has(kRecordName)) restore_replaced();
   if (mode == Mode::kNew) {
     for (const char* name : kFiles) {
       if (!has(name)) continue;
@@ -73,32 +89,30 @@ RunDirectory::RunDirectory(std::string path, Mode mode) : path_(std::move(path))
           path_, name));
     }
   }
-  try {
-    make_folders(path_, made_);
-    try_writing(path_);
-  } catch (...) {
-    remove_folders(made_);
-    throw;
-  }
+  try_writing(nearest_folder(path_));
   if (mode == Mode::kResume) remove_unfinished(path_);
 }
 
 RunDirectory::~RunDirectory() {
   if (is_kept_ || has(kCheckpointName)) return;
   if (has_begun_ && mode_ != Mode::kResume) {
-    for (const char* name : kFiles) unlink(file(name).c_str());
+    for (const char* name : kSetAside) unlink(file(name).c_str());
     restore_replaced();
   }
   remove_folders(made_);
 }
 
 void RunDirectory::restore_replaced() {
-  for (const char* name : kFiles) std::rename(replaced(file(name)).c_str(), file(name).c_str());
+  for (const char* name : kSetAside) std::rename(replaced(file(name)).c_str(), file(name).c_str());
 }
 
 void RunDirectory::keep() {
   is_kept_ = true;
-  for (const char* name : kFiles) unlink(replaced(file(name)).c_str());
+  for (const char* name : kSetAside) unlink(replaced(file(name)).c_str());
+}
+
+bool RunDirectory::is_complete() const {
+  return has(kModelName) && !has(kCheckpointName) && !has(replaced(kRecordName));
 }
 
 bool RunDirectory::has(const std::string& name) const {
@@ -107,12 +121,16 @@ bool RunDirectory::has(const std::string& name) const {
 }
 
 void RunDirectory::begin(const nlohmann::ordered_json& record) {
+  make_folders(path_, made_);
   if (mode_ == Mode::kResume && has(kRecordName)) return;
+  // After a kill what is set aside is the run before, and what stands in its place is worth nothing.
+  const bool is_set_aside = has(replaced(kRecordName));
   has_begun_ = true;
-  for (const char* name : kFiles) {
-    if (has(name) && std::rename(file(name).c_str(), replaced(file(name)).c_str()) != 0) {
-      throw Error(fmt::format("cannot replace {}: {}", file(name), std::strerror(errno)));
-    }
+  for (const char* name : kSetAside) {
+    if (!has(name)) continue;
+    const int failed = is_set_aside ? unlink(file(name).c_str())
+                                    : std::rename(file(name).c_str(), replaced(file(name)).c_str());
+    if (failed != 0) throw Error(fmt::format("cannot replace {}: {}", file(name), std::strerror(errno)));
   }
   AtomicFile output(file(kRecordName));
   output.write(record.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");

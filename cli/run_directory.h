@@ -1,5 +1,7 @@
-// The directory of a training run. It is made and tried before any work starts; when the run comes to
-// nothing, what was made is taken away again.
+// The directory of a training run. Whether it can be made is tried before any work starts; it is made when
+// the data are good, and when the run comes to nothing, what was made is taken away again. A run that
+// replaces another sets its record, metrics and checkpoint aside as NAME.replaced and leaves its model in
+// place until the new one is written over it.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -14,7 +16,8 @@ class RunDirectory {
  public:
   enum class Mode { kNew, kOverwrite, kResume };
 
-  // Throws Error when it cannot be made or written, or (kNew) already holds a run.
+  // Throws Error when it cannot be made or written, or (kNew) already holds a run. Makes nothing; what a run
+  // killed while setting files aside left behind is put back.
   RunDirectory(std::string path, Mode mode);
   // Without keep(), and unless a checkpoint is there, removes the files and folders that this object made.
   ~RunDirectory();
@@ -25,8 +28,10 @@ class RunDirectory {
   std::string file(const std::string& name) const { return path_ + "/" + name; }
   bool has(const std::string& name) const;
 
-  // The data are good: an overwritten run is set aside until keep(), config.json appears (a resumed run keeps
-  // its own).
+  bool is_complete() const;  // holds a model that is not older than what else is there
+
+  // The data are good: the folders are made, an overwritten run is set aside until keep(), config.json
+  // appears (a resumed run keeps its own).
   void begin(const nlohmann::ordered_json& record);
   void keep();
 

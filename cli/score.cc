@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "commands.h"
 #include "label_list.h"
@@ -10,6 +9,7 @@
 #include "reading_note.h"
 #include "runtime_model.h"
 #include "selfnorm/base/error.h"
+#include "selfnorm/data/known_labels.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -18,10 +18,9 @@ namespace {
 // score.
 class ScoreSheet {
  public:
-  ScoreSheet(bool json, selfnorm_kind kind) : json_(json), kind_(kind == SELFNORM_EXACT ? "exact" : "raw") {
-    print(json_ ? fmt::format("{{\"kind\": \"{}\", \"rows\": [", kind_) : fmt::format("# {}\n", kind_));
-  }
+  ScoreSheet(bool json, selfnorm_kind kind) : json_(json), kind_(kind == SELFNORM_EXACT ? "exact" : "raw") {}
   void add(uint64_t row, const std::string& label, double log_prob) {
+    if (is_first_) open();
     if (json_) {
       const nlohmann::ordered_json line = {{"row", row}, {"label", label}, {"log_prob", log_prob}};
       print((is_first_ ? "\n  " : ",\n  ") +
@@ -32,10 +31,15 @@ class ScoreSheet {
     is_first_ = false;
   }
   void finish() {
+    if (is_first_) open();
     if (json_) print("\n]}\n");
   }
 
  private:
+  // With the first row, so that an error before it leaves standard output empty.
+  void open() const {
+    print(json_ ? fmt::format("{{\"kind\": \"{}\", \"rows\": [", kind_) : fmt::format("# {}\n", kind_));
+  }
   static std::string escaped(const std::string& label) {
     std::string out;
     for (const char c : label) {
@@ -62,17 +66,15 @@ std::vector<std::string> candidate_labels(const ScoreArguments& given) {
 }
 
 std::vector<uint32_t> classes_of(const std::vector<std::string>& wanted, const ModelHeader& header) {
-  std::unordered_map<std::string, uint32_t> index;
-  for (size_t k = 0; k < header.schema.labels.size(); ++k)
-    index.emplace(header.schema.labels[k], uint32_t(k));
+  const KnownLabels known(header.schema.labels);
   std::vector<uint32_t> classes;
   for (const std::string& label : wanted) {
-    const auto found = index.find(label);
-    if (found == index.end()) {
+    const auto found = known.find(label);
+    if (!found) {
       throw Error(
           fmt::format("candidate '{}' is not a label of {}; 'selfnorm info' shows some", label, header.path));
     }
-    classes.push_back(found->second);
+    classes.push_back(*found);
   }
   return classes;
 }
@@ -111,6 +113,16 @@ void score_classes(const RuntimeModel& model, const Dataset& data, const std::ve
   }
 }
 
+void check_positions(const std::vector<uint32_t>& candidates, const Dataset& data) {
+  for (uint64_t group = 0; group < data.examples(); ++group) {
+    const uint64_t size = data.group_begin[group + 1] - data.group_begin[group];
+    for (const uint32_t position : candidates) {
+      if (position < size) continue;
+      throw Error(fmt::format("candidate {} of group {}: it has {} alternatives", position, group, size));
+    }
+  }
+}
+
 void score_groups(const RuntimeModel& model, const Dataset& data, const Request& request, ScoreSheet& sheet) {
   for (uint64_t group = 0; group < data.examples(); ++group) {
     std::vector<Candidate> all =
@@ -123,13 +135,7 @@ void score_groups(const RuntimeModel& model, const Dataset& data, const Request&
     } else if (request.candidates.empty()) {
       shown.push_back(all[data.target[group]]);
     }
-    for (const uint32_t position : request.candidates) {
-      if (position >= all.size()) {
-        throw Error(
-            fmt::format("candidate {} of group {}: it has {} alternatives", position, group, all.size()));
-      }
-      shown.push_back(all[position]);
-    }
+    for (const uint32_t position : request.candidates) shown.push_back(all[position]);
     for (const Candidate& c : shown) sheet.add(group, std::to_string(c.index), c.log_prob);
   }
 }
@@ -150,6 +156,7 @@ int score_command(const Arguments& arguments) {
   ReadOptions options = arguments.reader.options;
   options.require_labels = wanted.empty() && given.top == 0;
   const ReadResult read = read_for(header, given.data, options);
+  if (header.is_joint()) check_positions(request.candidates, read.data);
   note_bad_rows(given.data, read.report);
 
   std::vector<std::string> labels = header.schema.labels;

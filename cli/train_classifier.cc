@@ -14,6 +14,9 @@
 #include "reading_note.h"
 #include "run_directory.h"
 #include "selfnorm/base/error.h"
+#include "selfnorm/base/memory.h"
+#include "selfnorm/model/text_model.h"
+#include "selfnorm/train/class_weight.h"
 #include "selfnorm/train/trainer.h"
 
 namespace selfnorm::cli {
@@ -47,6 +50,9 @@ struct TrainingData {
   Dataset train;
   std::optional<Dataset> valid;
   std::optional<TextEncoder> text;
+  std::string target;              // column of a table
+  std::vector<std::string> notes;  // held until all inputs are known to be good
+  std::vector<std::pair<std::string, ReadReport>> reports;
   nlohmann::ordered_json record, valid_record;
 };
 
@@ -77,41 +83,65 @@ void check_options(const Arguments& arguments) {
   if (given.checkpoint_seconds < 0) {
     throw Error(fmt::format("--checkpoint-seconds is {}; expected 0 or more", given.checkpoint_seconds));
   }
+  if (!given.valid_labels.empty() && given.valid.empty()) throw Error("--valid-labels needs --valid");
   given.options.validate();
   arguments.reader.options.validate();
 }
 
-Dataset read_valid(const Arguments& arguments, const TrainingData& data) {
+Dataset read_valid(const Arguments& arguments, TrainingData& data) {
   const Schema schema{.labels = data.train.labels,
                       .feature_count = data.train.features.columns(),
                       .feature_names = data.train.feature_names,
-                      .text = data.text};
+                      .text = data.text,
+                      .target = data.target,
+                      .is_joint = data.train.is_joint()};
   ReadOptions options = arguments.reader.options;
   options.schema = &schema;
   options.labels_path = arguments.train.valid_labels;
   ReadResult read = read_dataset(arguments.train.valid, options);
-  if (!arguments.common.quiet) note("validation: " + reading_text(arguments.train.valid, read));
-  note_bad_rows(arguments.train.valid, read.report);
-  if (read.data.is_joint() != data.train.is_joint()) {
-    throw DataError(arguments.train.valid, 0,
-                    "has groups (qid:) where the training data have none, or the other way round");
-  }
+  data.notes.push_back("validation: " + reading_text(arguments.train.valid, read));
+  data.reports.emplace_back(arguments.train.valid, std::move(read.report));
   return std::move(read.data);
+}
+
+// Known to fail, so before anything is said or made. Training holds the weights, their gradient, a direction
+// and the point before at the least.
+void check_classes(const Dataset& data) {
+  if (data.is_joint()) return;
+  if (data.classes() < 2) {
+    throw Error(
+        fmt::format("the training data has one class only ('{}'); expected at least two", data.labels[0]));
+  }
+  require_memory(
+      4.0 * sizeof(float) * data.classes() * data.features.columns(),
+      fmt::format("{} classes x {} features", grouped(data.classes()), grouped(data.features.columns())),
+      "use fewer features (a smaller largest index; text: --hash-buckets, --min-count) or classes");
+}
+
+// The training data without their rows have all that the option can be wrong about.
+void check_class_weight(const std::string& spec, const Dataset& data) {
+  Dataset rowless;
+  rowless.labels = data.labels;
+  if (data.is_joint()) rowless.group_begin = {0};
+  apply_class_weight(spec, rowless, nullptr);
 }
 
 TrainingData read_data(const Arguments& arguments) {
   const TrainArguments& given = arguments.train;
   ReadResult read = read_dataset(given.train, arguments.reader.options);
-  if (!arguments.common.quiet) note("read " + reading_text(given.train, read));
-  note_bad_rows(given.train, read.report);
-  if (!given.weight_file.empty()) read.data.weight = read_weights(given.weight_file, read.data.examples());
-  TrainingData data{.train = std::move(read.data),
-                    .valid = {},
-                    .text = std::move(read.text),
-                    .record = {},
-                    .valid_record = {}};
+  check_classes(read.data);
+  check_class_weight(given.options.class_weight, read.data);
+  if (!given.weight_file.empty()) {
+    read.data.weight = read_weights(given.weight_file, read.data.examples(), read.report.left_out);
+  }
+  TrainingData data;
+  data.notes.push_back("read " + reading_text(given.train, read));
+  data.train = std::move(read.data);
+  data.text = std::move(read.text);
+  data.target = read.report.target;
   data.record = data_record(given.train, data.train);
   data.record["bad_rows"] = read.report.bad.size();
+  data.reports.emplace_back(given.train, std::move(read.report));
   if (!given.valid.empty()) {
     data.valid = read_valid(arguments, data);
     data.valid_record = data_record(given.valid, *data.valid);
@@ -157,6 +187,12 @@ void report(const Arguments& arguments, const RunDirectory& run, const TrainResu
                     run.file(kRecordName)));
 }
 
+void say(const TrainingData& data, bool is_quiet) {
+  for (const std::string& text : data.notes)
+    if (!is_quiet) note(text);
+  for (const auto& [path, report] : data.reports) note_bad_rows(path, report);
+}
+
 int stopped(const RunDirectory& run) {
   note(fmt::format("interrupted; 'selfnorm train classifier --resume --out {}' continues to the same model",
                    run.path()));
@@ -175,26 +211,30 @@ nlohmann::ordered_json run_record(const Arguments& arguments, const TrainingData
 int train_classifier_command(const Arguments& arguments) {
   const TrainArguments& given = arguments.train;
   check_options(arguments);
-  catch_interruptions();
   const std::string path = given.resume        ? resumed_run_path(given)
                            : given.out.empty() ? new_run_path(given)
                                                : given.out;
   RunDirectory run(path, given.resume      ? RunDirectory::Mode::kResume
                          : given.overwrite ? RunDirectory::Mode::kOverwrite
                                            : RunDirectory::Mode::kNew);
-  if (given.resume && run.has(kModelName) && !run.has(kCheckpointName)) {
+  if (given.resume && run.is_complete()) {
     note(fmt::format("the run in {} is complete; nothing to resume", run.path()));
     return 0;
   }
   TrainingData data = read_data(arguments);
-  if (interruption_requested()) return kInterruptedExit;
   if (given.resume) {
     check_same_data(run.path(), "data", data.record);
     if (!data.valid_record.is_null()) check_same_data(run.path(), "valid", data.valid_record);
   }
   TrainOptions options = given.options;
   options.objective.centre = number_or_auto("--centre", given.centre, -kLargestCentre, kLargestCentre);
+  if (!given.carrier.empty() && data.train.is_joint())
+    throw Error(
+        "--carrier is one number per class; the data are groups of alternatives (qid:) without classes");
   if (!given.carrier.empty()) options.log_carrier = read_carrier(given.carrier, data.train.labels);
+  say(data, arguments.common.quiet);
+  // While reading a signal ends the process at once: nothing has been made yet.
+  catch_interruptions();
   run.begin(run_record(arguments, data));
 
   const bool is_held_out = data.valid.has_value();
@@ -212,6 +252,7 @@ int train_classifier_command(const Arguments& arguments) {
   if (result.diverged)
     warning("the loss stopped being finite; the model is the last good one (try a smaller --learning-rate)");
   if (data.text) store_text(*data.text, result.model);
+  result.model.target = data.target;
   const Evaluation evaluation = audit(result, audited, is_held_out, arguments.common.threads);
   save_model(result.model, run.file(kModelName));
   run.keep();

@@ -38,6 +38,11 @@ void check_contents(const ModelLayout& layout, const std::string& file_name) {
   check_all(layout.bias, where + "bias: not finite", finite);
   check_all(layout.log_carrier, where + "log_carrier: not finite", finite);
   check_all(layout.idf, where + "idf: not finite", finite);
+  check_string_tables(layout, file_name);
+}
+
+void check_string_tables(const ModelLayout& layout, const std::string& file_name) {
+  const std::string where = file_name + ": tensor ";
   check_strings(layout.labels, where + "labels");
   check_strings(layout.feature_names, where + "feature_names");
   check_strings(layout.vocabulary, where + "vocabulary");

@@ -17,16 +17,33 @@ namespace selfnorm {
 namespace {
 
 constexpr size_t kBufferBytes = 1u << 20;
+constexpr int kMostLinks = 40;
 std::atomic<uint64_t> serial{0};
+
+// The file that a symbolic link stands for, also when that file does not exist yet.
+std::string link_target(const std::string& path) {
+  std::filesystem::path target = path;
+  std::error_code error;
+  for (int i = 0; std::filesystem::is_symlink(target, error); ++i) {
+    if (i == kMostLinks) throw Error(fmt::format("cannot write {}: too many symbolic links", path));
+    target = target.parent_path() / std::filesystem::read_symlink(target, error);
+  }
+  return target.string();
+}
 
 }  // namespace
 
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   struct stat status {};
   if (path_.empty()) throw Error("cannot write a file without a name");
-  if (stat(path_.c_str(), &status) == 0 && S_ISDIR(status.st_mode))
-    throw Error(fmt::format("cannot write {}: it is a directory", path_));
-  temporary_ = fmt::format("{}.tmp-{}-{}", path_, getpid(), serial++);
+  if (path_ == "-") throw Error("cannot write to standard output ('-'): expected the name of a file ('./-')");
+  target_ = link_target(path_);
+  if (stat(target_.c_str(), &status) == 0) {
+    if (S_ISDIR(status.st_mode)) throw Error(fmt::format("cannot write {}: it is a directory", path_));
+    if (!S_ISREG(status.st_mode))
+      throw Error(fmt::format("cannot write {}: it is a device, pipe or socket, expected a file", path_));
+  }
+  temporary_ = fmt::format("{}.tmp-{}-{}", target_, getpid(), serial++);
   descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail("create");
 }
@@ -56,9 +73,9 @@ void AtomicFile::commit() {
   SELFNORM_CHECK(descriptor_ >= 0);
   flush();
   if (fsync(descriptor_) != 0) fail("sync");
-  if (rename(temporary_.c_str(), path_.c_str()) != 0) fail("rename");
+  if (rename(temporary_.c_str(), target_.c_str()) != 0) fail("rename");
   close(std::exchange(descriptor_, -1));
-  std::string directory = std::filesystem::path(path_).parent_path().string();
+  std::string directory = std::filesystem::path(target_).parent_path().string();
   int folder = open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return;  // a directory may be writable and yet unreadable; the file is in place
   int synced = fsync(folder);

@@ -123,6 +123,7 @@ std::string string_element(const char* from, const ElementType& type) {
 template <class T>
 std::string number_label(T value) {
   if constexpr (std::is_floating_point_v<T>) {
+    if (!std::isfinite(value)) return {};
     if (value == std::floor(value) && std::abs(static_cast<double>(value)) < 1e15)
       return fmt::format("{:.0f}", value + T{0});
     return fmt::format("{}", value);

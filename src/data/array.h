@@ -29,6 +29,7 @@ struct Array {
 // where the size of the source is known), or when the elements are of the wrong kind.
 std::vector<float> read_floats(const Array& array);  // row-major; infinite beyond the range of float32
 std::vector<int64_t> read_integers(const Array& array);
-std::vector<std::string> read_labels(const Array& array);  // at most one dimension; whole floats as integers
+std::vector<std::string> read_labels(
+    const Array& array);  // at most one dimension; whole floats as integers, no finite number as ""
 
 }  // namespace selfnorm

@@ -17,7 +17,7 @@ void BadRows::add(uint64_t number, const std::string& message) {
   if (tolerance_ > 0)
     what += fmt::format(" (bad row {}, where {} may be skipped; the first is {} {})", rows_.size() + 1,
                         tolerance_, place_ == Place::row ? "row" : "line", rows_[0].line);
-  throw DataError(file_, place_ == Place::row ? 0 : number, what);
+  throw DataError(file_, number, what);
 }
 
 std::vector<BadRow> BadRows::take() {

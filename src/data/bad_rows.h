@@ -8,7 +8,7 @@
 
 namespace selfnorm {
 
-enum class Place { line, row };  // what the numbers count; a row has no place in the "file:line" of a message
+enum class Place { line, row };  // what the numbers count; a message says so when it is rows
 
 class BadRows {
  public:

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "selfnorm/base/error.h"
-
 namespace selfnorm {
 namespace {
 
@@ -51,8 +49,7 @@ void BlockReader::fill(Block& block) {
       return;
     }
     if (capacity > kLongestRecord)
-      throw DataError(
-          input_.name(), 0,
+      throw LongRecord(
           fmt::format("a record is longer than {} MiB: is this a text file?", kLongestRecord >> 20));
   }
 }

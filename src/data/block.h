@@ -6,6 +6,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -24,6 +25,11 @@ struct Block {
   std::exception_ptr failure;  // of reading; belongs after all earlier blocks
 
   std::string_view text() const { return {bytes.get(), size}; }
+};
+
+class LongRecord : public std::runtime_error {  // who counts the lines knows where
+ public:
+  using std::runtime_error::runtime_error;
 };
 
 class BlockReader {

@@ -17,6 +17,7 @@ std::string_view trim(std::string_view field) {
 
 std::string Fields::split(std::string_view record, char separator) {
   views_.clear();
+  is_open_ = false;
   unquoted_.clear();
   unquoted_.reserve(2 * record.size());  // never moves while views point into it
   for (;;) {
@@ -25,8 +26,8 @@ std::string Fields::split(std::string_view record, char separator) {
       size_t close = record.find('"', 1);
       while (close != std::string_view::npos && close + 1 < record.size() && record[close + 1] == '"')
         close = record.find('"', close + 2);
-      if (close == std::string_view::npos)
-        return fmt::format("found {}, a quoted field that is never closed", quoted(record));
+      is_open_ = close == std::string_view::npos;
+      if (is_open_) return fmt::format("found {}, a quoted field that is never closed", quoted(record));
       end = close + 1 == record.size() ? std::string_view::npos : close + 1;
       if (end != std::string_view::npos && record[end] != separator)
         return fmt::format("found {} after a closing quote, expected {}", quoted(record.substr(end, 1)),

@@ -13,6 +13,8 @@ class Fields {
   // each field is readable and no part of a number; the views last until the next split.
   std::string split(std::string_view record, char separator);
 
+  bool is_open() const { return is_open_; }  // the last record ends within quotes
+
   size_t size() const { return views_.size(); }
   std::string_view operator[](size_t i) const { return views_[i]; }
   std::vector<std::string> strings() const { return {views_.begin(), views_.end()}; }
@@ -21,6 +23,7 @@ class Fields {
   std::string_view unquote(std::string_view field);
 
   std::vector<std::string_view> views_;
+  bool is_open_ = false;
   std::string unquoted_;  // fields that had "" in them, each followed by a zero byte
 };
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "selfnorm/base/error.h"
+#include "selfnorm/base/memory.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/math/random.h"
 
@@ -59,6 +60,12 @@ void GenerateOptions::validate() const {
 
 GeneratedData generate(const GenerateOptions& options) {
   options.validate();
+  const double truth = 4.0 * options.classes * options.features;
+  const double rows = static_cast<double>(options.rows) * (40 + 12 * options.density * options.features);
+  require_memory(
+      truth + rows,
+      fmt::format("{} rows and {} classes x {} features", options.rows, options.classes, options.features),
+      "ask for fewer, or a smaller density");
   GeneratedData out;
   out.truth = draw_truth(options);
   std::vector<std::vector<uint32_t>> row(options.rows);

@@ -52,15 +52,16 @@ void Groups::close() {
   open_ = false;
 }
 
-void Groups::finish(Dataset& data) {
+std::vector<uint64_t> Groups::finish(Dataset& data) {
   close();
   data.group_begin = std::move(begin_);
   data.target = std::move(target_);
-  if (dropped_.empty()) return;
+  if (dropped_.empty()) return {};
   std::vector<uint64_t> kept;
   for (uint64_t g = 0; g < data.examples(); ++g)
     if (!std::binary_search(dropped_.begin(), dropped_.end(), g)) kept.push_back(g);
   data = subset(data, kept);
+  return std::move(dropped_);
 }
 
 }  // namespace selfnorm

@@ -19,7 +19,8 @@ class Groups {
 
   void row(uint64_t qid, uint64_t line, bool chosen);  // after the row was appended to the features
   void bad_row(std::optional<uint64_t> qid);
-  void finish(Dataset& data);  // sets targets and groups, and drops the rows of bad groups
+  // Sets targets and groups, and drops the rows of bad groups; returns their numbers.
+  std::vector<uint64_t> finish(Dataset& data);
 
  private:
   void close();

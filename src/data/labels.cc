@@ -1,13 +1,8 @@
 #include "labels.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <numeric>
-
-#include "quote.h"
-#include "selfnorm/base/error.h"
 
 namespace selfnorm {
 namespace {
@@ -22,27 +17,10 @@ std::optional<int64_t> integer(std::string_view label) {
 
 }  // namespace
 
-std::string_view label_key(std::string_view label) {
-  bool plus = label.size() > 1 && label[0] == '+' && label[1] >= '0' && label[1] <= '9';
-  return plus ? label.substr(1) : label;
-}
-
 uint32_t LabelTable::add(std::string_view label) {
   uint32_t number = keys_.add(label_key(label));
   if (number == spellings_.size()) spellings_.emplace_back(label);
   return number;
-}
-
-KnownLabels::KnownLabels(std::span<const std::string> labels) {
-  for (const std::string& label : labels) keys_.add(label_key(label));
-  if (keys_.size() != labels.size()) throw Error("the model names the same label twice");
-  if (!labels.empty()) example_ = labels[0];
-}
-
-std::string KnownLabels::unseen(std::string_view label) const {
-  return fmt::format(
-      "found label {}, which was not seen in training; expected one of the model's {} labels, such as {}",
-      quoted(label), keys_.size(), quoted(example_));
 }
 
 LabelRule::LabelRule(const ReadOptions& options) : require_(options.require_labels) {

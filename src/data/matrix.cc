@@ -84,13 +84,21 @@ ReadResult labelled_matrix(const Input& input, Features features,
   LabelTable table;
   ReadResult result;
   Dataset& data = result.data;
-  std::vector<uint64_t> kept;
+  std::vector<uint64_t> kept, left_out;
   for (uint64_t r = 0; r < rows; ++r) {
     uint32_t target = Dataset::kNoTarget;
     std::string message = value_error(row_values(features, r));
-    if (message.empty() && labels) message = rule.number((*labels)[r], table, target);
+    if (message.empty() && labels) {
+      bool missing = options.require_labels && (*labels)[r].empty();
+      message = missing ? "found an empty label, or NaN" : rule.number((*labels)[r], table, target);
+    }
     data.target.push_back(target);
-    message.empty() ? kept.push_back(r) : bad.add(r + 1, message);
+    if (message.empty()) {
+      kept.push_back(r);
+    } else {
+      bad.add(r + 1, message);
+      left_out.push_back(r);
+    }
   }
   data.features = std::move(features);
   data.labels = options.schema ? options.schema->labels : table.spellings();
@@ -103,7 +111,7 @@ ReadResult labelled_matrix(const Input& input, Features features,
   }
   if (kept.empty()) throw DataError(input.name(), 0, "found no good row of data");
   if (kept.size() < rows) data = subset(data, kept);
-  result.report = {Format::automatic, kept.size(), input.bytes_read(), bad.take()};
+  result.report = {Format::automatic, kept.size(), input.bytes_read(), bad.take(), std::move(left_out), {}};
   return result;
 }
 

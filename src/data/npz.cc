@@ -36,7 +36,9 @@ class Archive {
     return with(*member, use);
   }
 
-  [[noreturn]] void fail(const std::string& what) const { throw DataError(input_.name(), 0, what); }
+  [[noreturn]] void fail(const std::string& what, uint64_t row = 0) const {
+    throw DataError(input_.name(), row, what);
+  }
 
   std::string member_names() const {
     std::string list;
@@ -90,8 +92,9 @@ Features csr_features(const Archive& archive) {
     auto begin = static_cast<size_t>(indptr[r]), size = static_cast<size_t>(indptr[r + 1]) - begin;
     if (!order_row({indices.data() + begin, size}, {data.data() + begin, size}, features.sparse.columns,
                    features.sparse))
-      archive.fail(fmt::format("row {}: found a column twice or beyond the {} columns of the matrix", r + 1,
-                               shape[1]));
+      archive.fail(
+          fmt::format("row {}: found a column twice or beyond the {} columns of the matrix", r + 1, shape[1]),
+          r + 1);
   }
   return features;
 }

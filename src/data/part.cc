@@ -28,8 +28,12 @@ void Assembly::expect_dense(uint32_t columns, std::vector<std::string> names) {
 }
 
 void Assembly::append(Part&& part) {
-  if (!groups_)
-    for (const Part::Bad& bad : part.bad) bad_.add(line_ + bad.line, bad.message);
+  for (const Part::Bad& bad : part.bad) {
+    if (groups_) break;
+    if (bad.is_fatal) throw DataError(input_.name(), line_ + bad.line, bad.message);
+    bad_.add(line_ + bad.line, bad.message);
+    left_out_.push_back(target_.size() + bad.row + left_out_.size());
+  }
   append_features(part);
   append_targets(part);
   line_ += part.lines;
@@ -87,7 +91,7 @@ ReadResult Assembly::finish(Format format) {
   data.weight = std::move(weight_);
   data.feature_names = std::move(names_);
   if (groups_) {
-    groups_->finish(data);
+    left_out_ = groups_->finish(data);
   } else {
     data.target = std::move(target_);
     data.labels = options_.schema ? options_.schema->labels : labels_.spellings();
@@ -97,7 +101,7 @@ ReadResult Assembly::finish(Format format) {
         if (t != Dataset::kNoTarget) t = rank[t];
     }
   }
-  result.report = {format, data.features.rows(), input_.bytes_read(), bad_.take()};
+  result.report = {format, data.features.rows(), input_.bytes_read(), bad_.take(), std::move(left_out_), {}};
   if (data.features.rows() == 0)
     throw DataError(input_.name(), 0,
                     result.report.bytes == 0    ? "the file is empty, expected rows of data"

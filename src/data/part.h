@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "bad_rows.h"
+#include "block.h"
 #include "groups.h"
 #include "labels.h"
+#include "selfnorm/base/error.h"
 #include "selfnorm/data/dataset.h"
 #include "selfnorm/data/read.h"
 #include "source.h"
@@ -20,6 +22,7 @@ struct Part {
     uint64_t row;   // good rows of the part before it
     std::string message;
     std::optional<uint64_t> group;  // its qid, when that could be read
+    bool is_fatal = false;          // not to be skipped: no telling where the next row starts
   };
 
   uint64_t lines = 0;
@@ -42,6 +45,15 @@ class Assembly {
  public:
   Assembly(const Input& input, const ReadOptions& options, uint64_t first_line);
 
+  // append(parse(block)) for all blocks, in file order.
+  template <class SomePart, class Parse, class Append>
+  void take(BlockReader& reader, Parse parse, Append append) {
+    try {
+      parse_blocks<SomePart>(reader, options_.threads, parse, append);
+    } catch (const LongRecord& problem) {
+      throw DataError(input_.name(), line_, problem.what());
+    }
+  }
   void append(Part&& part);
   ReadResult finish(Format format);  // throws DataError when there are no rows
 
@@ -63,6 +75,7 @@ class Assembly {
   LabelTable labels_;
   std::vector<uint32_t> target_;
   std::vector<float> weight_;
+  std::vector<uint64_t> left_out_;
   std::vector<std::string> names_;
   std::optional<uint64_t> bytes_;  // of the whole file, when known
 };

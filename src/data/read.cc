@@ -24,10 +24,29 @@ void skip_byte_order_mark(Input& input) {
   if (input.peek(3) == "\xEF\xBB\xBF") read_fully(input, mark, 3);
 }
 
+// An option that the format has no use for is a misunderstanding.
+void check_use(const Input& input, Format format, const ReadOptions& options) {
+  bool table = format == Format::csv || format == Format::tsv;
+  bool array = format == Format::npy || format == Format::npz || format == Format::idx;
+  auto refuse = [&](const char* option, const char* formats) {
+    throw DataError(input.name(), 0,
+                    fmt::format("found {} data, but {} is for {}", format_name(format), option, formats));
+  };
+  if (!options.target.empty() && !table) refuse("a target column (--target)", "csv and tsv");
+  if (!options.weight_column.empty() && !table) refuse("a weight column (--weight-column)", "csv and tsv");
+  if (options.header != Header::automatic && !table && format != Format::text)
+    refuse("a header (--header)", "csv, tsv and text");
+  if (!options.labels_path.empty() && !array) refuse("a file of labels (--labels)", "npy, npz and idx");
+  if (options.schema && options.schema->is_joint && format != Format::svmlight)
+    throw DataError(input.name(), 0,
+                    "the model scores groups of alternatives; expected svmlight data with qid:");
+}
+
 ReadResult read(Input& input, const ReadOptions& options) {
   options.validate();
   skip_byte_order_mark(input);
   Format format = options.format == Format::automatic ? detect_format(input, options) : options.format;
+  check_use(input, format, options);
   ReadResult result;
   switch (format) {
     case Format::csv:

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "block.h"
 #include "number.h"
 #include "part.h"
 #include "quote.h"
+#include "selfnorm/base/error.h"
 
 namespace selfnorm {
 namespace {
@@ -89,6 +89,8 @@ class Parser {
     if (message.empty() && labelled)
       message = joint_ ? parse_choice(label, target) : labels_.number(label, part.labels, target);
     if (!message.empty()) return message;
+    uint64_t begin = part.row_end.empty() ? 0 : part.row_end.back();
+    if (part.column.size() > begin) part.columns = std::max(part.columns, part.column.back() + 1);
     part.row_end.push_back(part.column.size());
     part.target.push_back(target);
     if (joint_) {
@@ -139,7 +141,6 @@ class Parser {
       part.value.push_back(value);
       p = stop;
     }
-    part.columns = std::max(part.columns, static_cast<uint32_t>(last));
     return {};
   }
 
@@ -169,11 +170,14 @@ class Parser {
 
 ReadResult read_svmlight(Input& input, const ReadOptions& options) {
   bool joint = has_groups(input);
+  if (options.schema && options.schema->is_joint != joint)
+    throw DataError(input.name(), 0,
+                    joint ? "the data are groups of alternatives (qid:), but the model has classes"
+                          : "the model scores groups of alternatives; expected svmlight data with qid:");
   Assembly assembly(input, options, 1);
   if (joint) assembly.expect_groups();
   BlockReader reader(input, {}, options.block_bytes);
-  parse_blocks<Part>(reader, options.threads, Parser(options, joint),
-                     [&](Part&& part) { assembly.append(std::move(part)); });
+  assembly.take<Part>(reader, Parser(options, joint), [&](Part&& part) { assembly.append(std::move(part)); });
   return assembly.finish(Format::svmlight);
 }
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "block.h"
 #include "fields.h"
 #include "number.h"
 #include "part.h"
@@ -27,7 +26,7 @@ class Parser {
       size_t kept = part.value.size();
       std::string message = parse(record, fields, part);
       if (message.empty()) continue;
-      part.bad.push_back({line, part.rows(), std::move(message), std::nullopt});
+      part.bad.push_back({line, part.rows(), std::move(message), std::nullopt, fields.is_open()});
       part.value.resize(kept);
     }
     return part;
@@ -89,9 +88,11 @@ ReadResult read_table(Input& input, Format format, const ReadOptions& options) {
   Assembly assembly(input, options, layout.first_line);
   assembly.expect_dense(layout.features, layout.names);
   BlockReader reader(input, layout.rule, options.block_bytes);
-  parse_blocks<Part>(reader, options.threads, Parser(layout, options),
-                     [&](Part&& part) { assembly.append(std::move(part)); });
-  return assembly.finish(format);
+  assembly.take<Part>(reader, Parser(layout, options),
+                      [&](Part&& part) { assembly.append(std::move(part)); });
+  ReadResult result = assembly.finish(format);
+  result.report.target = layout.target;
+  return result;
 }
 
 }  // namespace selfnorm

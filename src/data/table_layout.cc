@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "fields.h"
 #include "number.h"
@@ -22,7 +23,9 @@ struct Sample {
   uint64_t first_line = 1;   // where it starts
   uint64_t next_line = 1;    // after it
   bool first_has_number = false;
-  std::vector<bool> has_number;  // per column, in the later records (of the same length)
+  std::vector<bool> second_has_number;  // per column; empty when there is no second record
+  std::vector<bool> repeats_first;      // per column: a later record has the same there
+  std::vector<bool> has_number;         // per column, in the later records (of the same length)
   size_t later = 0;
 };
 
@@ -50,12 +53,61 @@ Sample sample(Input& input, RecordRule rule) {
       s.next_line = lines + 1;
       s.first_has_number = std::any_of(s.first.begin(), s.first.end(), is_number);
       s.has_number.assign(s.first.size(), false);
+      s.repeats_first.assign(s.first.size(), false);
     } else if (message.empty() && fields.size() == s.first.size()) {
-      ++s.later;
-      for (size_t c = 0; c < fields.size(); ++c) s.has_number[c] = s.has_number[c] || is_number(fields[c]);
+      if (++s.later == 1)
+        for (size_t c = 0; c < fields.size(); ++c) s.second_has_number.push_back(is_number(fields[c]));
+      for (size_t c = 0; c < fields.size(); ++c) {
+        s.has_number[c] = s.has_number[c] || is_number(fields[c]);
+        s.repeats_first[c] = s.repeats_first[c] || fields[c] == s.first[c];
+      }
     }
   }
   return s;
+}
+
+constexpr std::string_view kTargetNames[] = {"label", "target", "class", "y"};
+
+std::string lowercase(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+  return out;
+}
+
+bool is_target_name(std::string_view name) {
+  return std::find(std::begin(kTargetNames), std::end(kTargetNames), lowercase(name)) !=
+         std::end(kTargetNames);
+}
+
+// Could name a column: starts like an identifier and is no way of writing a missing value.
+bool is_word(std::string_view cell) {
+  if (cell.empty()) return false;
+  unsigned char c = static_cast<unsigned char>(cell[0]);
+  std::string lower = lowercase(cell);
+  for (std::string_view missing : {"na", "n/a", "nan", "null", "none", "inf", "infinity"})
+    if (lower == missing) return false;
+  return c == '_' || c >= 0x80 || (lower[0] >= 'a' && lower[0] <= 'z');
+}
+
+// Column numbers around a target's name: 0,1,label. A label may be "y" too, but then it comes again.
+bool is_numbered_header(const Sample& s) {
+  StringIndex seen;
+  bool named = false;
+  for (uint32_t c = 0; c < s.first.size(); ++c) {
+    bool natural = s.first[c].find_first_not_of("0123456789") == std::string::npos;
+    bool target = is_target_name(s.first[c]) && !s.repeats_first[c];
+    if ((is_number(s.first[c]) && !natural) || seen.add(s.first[c]) != c) return false;
+    named = named || target;
+  }
+  return named;
+}
+
+bool first_is_header(const Sample& s) {
+  if (!s.first_has_number) return true;
+  if (s.later == 0) return false;
+  for (size_t c = 0; c < s.first.size(); ++c)
+    if (s.second_has_number[c] && is_word(s.first[c])) return true;
+  return is_numbered_header(s);
 }
 
 std::string list(const std::vector<std::string>& names) {
@@ -69,7 +121,7 @@ class Layout {
  public:
   Layout(const std::string& file, const Sample& s, const ReadOptions& options)
       : file_(file), sample_(s), options_(options) {
-    header_ = options.header == Header::yes || (options.header == Header::automatic && !s.first_has_number);
+    header_ = options.header == Header::yes || (options.header == Header::automatic && first_is_header(s));
     if (header_)
       for (uint32_t c = 0; c < s.first.size(); ++c)
         if (by_name_.add(s.first[c]) != c)
@@ -84,11 +136,15 @@ class Layout {
     auto weight = options_.weight_column.empty() ? std::nullopt
                                                  : std::optional(column(options_.weight_column, "weight"));
     auto target = find_target(weight);
+    if (!target && options_.require_labels && is_full(weight))
+      fail(fmt::format("found {} columns, as many as the model has features, and no target; {}",
+                       options_.schema->feature_count, describe()));
     if (!target && options_.require_labels)
       fail(fmt::format("cannot tell which column is the target: {}; name it (--target) or call it label",
                        describe()));
     if (target && target == weight) fail("found the same column as target and as weight");
     layout.has_target = target.has_value();
+    if (target) layout.target = header_ ? sample_.first[*target] : std::to_string(*target);
     layout.has_weight = weight.has_value();
     for (uint32_t c = 0; c < sample_.first.size(); ++c) {
       if (target == c) {
@@ -139,28 +195,50 @@ class Layout {
                   : !sample_.has_number[c] && !is_number(sample_.first[c]))
         wordy.push_back(c);
     }
+    if (auto trained = trained_target(weight)) return trained;
     if (known_) return unknown.empty() ? std::nullopt : std::optional(preferred(unknown));
-    bool full = options_.schema && columns - (weight ? 1 : 0) == options_.schema->feature_count;
-    if (full) return std::nullopt;
-    for (const char* name : kTargetNames)
+    if (is_full(weight) && !options_.require_labels) return std::nullopt;
+    for (std::string_view name : kTargetNames)
       for (uint32_t c = 0; header_ && c < columns; ++c)
-        if (matches(sample_.first[c], name)) return c;
+        if (lowercase(sample_.first[c]) == name) return c;
+    if (is_full(weight)) return std::nullopt;
+    if (auto index = trained_index()) return index;
     if (wordy.size() == 1) return wordy[0];
-    if (header_) return std::nullopt;
+    if (header_ || columns == 1) return std::nullopt;
+    if (options_.schema)
+      fail(
+          fmt::format("cannot tell which of the {} columns is the target: there is no header; give its index "
+                      "(--target)",
+                      columns));
     return weight == 0u ? 1u : 0u;
+  }
+
+  // As many columns as the model has features: none is left for a target.
+  bool is_full(std::optional<uint32_t> weight) const {
+    return options_.schema && sample_.first.size() - (weight ? 1 : 0) == options_.schema->feature_count;
+  }
+
+  // The column with the name, or without a header the index, of the target in training.
+  std::optional<uint32_t> trained_target(std::optional<uint32_t> weight) const {
+    if (!options_.schema || options_.schema->target.empty() || is_full(weight)) return std::nullopt;
+    return header_ ? named(options_.schema->target) : trained_index();
+  }
+
+  std::optional<uint32_t> trained_index() const {
+    if (!options_.schema || options_.schema->target.empty()) return std::nullopt;
+    const std::string& target = options_.schema->target;
+    uint64_t index = 0;
+    const char* end = target.c_str() + target.size();
+    bool whole = parse_natural(target.c_str(), end, index) == end && index < sample_.first.size();
+    return whole ? std::optional(static_cast<uint32_t>(index)) : std::nullopt;
   }
 
   // Of the columns that the model does not know, the one with a target's name; else the first.
   uint32_t preferred(const std::vector<uint32_t>& columns) const {
-    for (const char* name : kTargetNames)
+    for (std::string_view name : kTargetNames)
       for (uint32_t c : columns)
-        if (matches(sample_.first[c], name)) return c;
+        if (lowercase(sample_.first[c]) == name) return c;
     return columns[0];
-  }
-
-  static bool matches(std::string_view name, std::string_view lowercase) {
-    return std::equal(name.begin(), name.end(), lowercase.begin(), lowercase.end(),
-                      [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + ('a' - 'A') : a) == b; });
   }
 
   uint32_t known_feature(uint32_t c) const {
@@ -182,8 +260,6 @@ class Layout {
       fail(fmt::format("found {} feature columns, but the model has {} features", layout.features,
                        options_.schema->feature_count));
   }
-
-  static constexpr const char* kTargetNames[] = {"label", "target", "class", "y"};
 
   const std::string& file_;
   const Sample& sample_;

@@ -21,6 +21,7 @@ struct TableLayout {
   bool has_target = false;
   bool has_weight = false;
   std::vector<std::string> names;  // feature number -> name; empty without a header
+  std::string target;              // its column, by name or (without a header) index; empty without one
   uint64_t header_bytes = 0;       // to skip at the start of the input
   uint64_t first_line = 1;         // of the data
 };

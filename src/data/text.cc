@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "block.h"
 #include "grams.h"
 #include "part.h"
 #include "quote.h"
 #include "selfnorm/base/error.h"
+#include "selfnorm/base/memory.h"
 #include "sniff.h"
 #include "text_fit.h"
 
@@ -74,13 +74,16 @@ ReadResult read_text(Input& input, const ReadOptions& options) {
   if (options.schema && !options.schema->text)
     throw DataError(input.name(), 0,
                     "found text, but the model was trained on numbers and has no text encoder");
+  if (!options.schema && options.text.hash_buckets > 0)  // frequencies and idf
+    require_memory(12.0 * options.text.hash_buckets,
+                   fmt::format("{} hash buckets", options.text.hash_buckets), "ask for fewer");
   uint64_t header = text_header(input, options.header);
   std::string skipped(header, '\0');
   read_fully(input, skipped.data(), header);
   Assembly assembly(input, options, header > 0 ? 2 : 1);
   BlockReader reader(input, {}, options.block_bytes);
   StringIndex grams;
-  parse_blocks<TextPart>(reader, options.threads, Parser(options), [&](TextPart&& part) {
+  assembly.take<TextPart>(reader, Parser(options), [&](TextPart&& part) {
     std::vector<uint32_t> number;
     for (uint32_t g = 0; g < part.grams.size(); ++g) number.push_back(grams.add(part.grams[g]));
     if (!number.empty())

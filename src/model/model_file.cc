@@ -53,12 +53,6 @@ void check_finite(const std::string& path, const char* what, std::span<const flo
       fmt::format("{}: cannot save a model whose {} {} is {}", path, what, bad - values.begin(), *bad));
 }
 
-void check_json(const std::string& name, const char* key, const std::string& json) {
-  if (!nlohmann::json::accept(json)) {
-    throw Error(fmt::format("{}: metadata \"{}\" is not JSON", name, key));
-  }
-}
-
 Metadata metadata_of(const ModelFile& model) {
   Metadata out = {{"format", std::string(runtime::kFormat)},
                   {"format_version", std::string(runtime::kFormatVersion)},
@@ -72,6 +66,7 @@ Metadata metadata_of(const ModelFile& model) {
                   {"training", model.training_json},
                   {"audit", model.audit_json}};
   if (model.input == ModelInput::Text) out["text"] = model.text_json;
+  if (!model.target.empty()) out["target"] = model.target;
   return out;
 }
 
@@ -118,16 +113,37 @@ ModelFile read_model(std::span<const std::byte> bytes, const std::string& name) 
   out.vocabulary = strings_of(layout.vocabulary);
   const auto json = [&](const char* key, std::string& value) {
     value = file.metadata.find(key)->second;
-    check_json(name, key, value);
+    check_metadata_json(name, key, value);
   };
   json("objective", out.objective_json);
   json("training", out.training_json);
   json("audit", out.audit_json);
   if (out.input == ModelInput::Text) json("text", out.text_json);
+  if (const auto target = file.metadata.find("target"); target != file.metadata.end())
+    out.target = target->second;
   return out;
 }
 
 }  // namespace
+
+void check_metadata_json(const std::string& file, const char* key, const std::string& json) {
+  int depth = 0;
+  bool is_string = false;
+  for (size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (is_string && c == '\\') ++i;
+    if (c == '"') is_string = !is_string;
+    if (is_string) continue;
+    depth += (c == '[' || c == '{') - (c == ']' || c == '}');
+    if (depth > kDeepestMetadata) {
+      throw Error(fmt::format("{}: metadata \"{}\" is nested more than {} deep; the file is damaged", file,
+                              key, kDeepestMetadata));
+    }
+  }
+  if (!nlohmann::json::accept(json)) {
+    throw Error(fmt::format("{}: metadata \"{}\" is not JSON", file, key));
+  }
+}
 
 void save_model(const ModelFile& model, const std::string& path) {
   check_sizes(model);
@@ -136,10 +152,10 @@ void save_model(const ModelFile& model, const std::string& path) {
   check_finite(path, "log carrier", model.log_carrier);
   check_finite(path, "idf", model.idf);
   if (!std::isfinite(model.log_normalizer)) throw Error(path + ": the log-normalizer constant is not finite");
-  check_json(path, "objective", model.objective_json);
-  check_json(path, "training", model.training_json);
-  check_json(path, "audit", model.audit_json);
-  if (model.input == ModelInput::Text) check_json(path, "text", model.text_json);
+  check_metadata_json(path, "objective", model.objective_json);
+  check_metadata_json(path, "training", model.training_json);
+  check_metadata_json(path, "audit", model.audit_json);
+  if (model.input == ModelInput::Text) check_metadata_json(path, "text", model.text_json);
 
   const uint64_t rows = model.weight.size() / model.features;
   std::vector<runtime::Tensor> tensors;

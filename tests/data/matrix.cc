@@ -151,9 +151,9 @@ TEST(Npz, Csr) {
   EXPECT_EQ(d.features.sparse.column, (std::vector<uint32_t>{0, 3, 4}));
   EXPECT_EQ(d.features.sparse.value, (Floats{2, 1, 3}));
   EXPECT_EQ(read_error("a.npz", zip(csr({3, 3, 4}, {0, 2, 3}))),
-            "a.npz: row 1: found a column twice or beyond the 5 columns of the matrix");
+            "a.npz:1: row 1: found a column twice or beyond the 5 columns of the matrix");
   EXPECT_EQ(read_error("a.npz", zip(csr({3, 0, 5}, {0, 2, 3}))),
-            "a.npz: row 2: found a column twice or beyond the 5 columns of the matrix");
+            "a.npz:2: row 2: found a column twice or beyond the 5 columns of the matrix");
   for (auto indptr : {std::initializer_list<int32_t>{0, 4, 3}, {0, 2, 4}, {0, 3}, {1, 2, 3}, {0, -1, 3}})
     EXPECT_EQ(read_error("a.npz", zip(csr({3, 0, 4}, indptr))),
               "a.npz: the arrays of the CSR matrix do not fit together");
@@ -179,8 +179,9 @@ TEST(Npz, Errors) {
 TEST(Matrix, NotFiniteRowsAreBad) {
   std::string x = npy("<f8", "(3, 2)", raw<double>({1, 2, 3, 1e300, 5, 6}));
   std::string bytes = zip({{"X.npy", x}, {"y.npy", npy("|u1", "(3,)", "\1\2\1")}});
-  EXPECT_EQ(read_error("a.npz", bytes),
-            "a.npz: row 2: found inf at position 1, expected finite numbers in the range of a 32-bit float");
+  EXPECT_EQ(
+      read_error("a.npz", bytes),
+      "a.npz:2: row 2: found inf at position 1, expected finite numbers in the range of a 32-bit float");
   ReadOptions options;
   options.skip_bad = 1;
   ReadResult r = read_bytes("a.npz", bytes, options);
@@ -199,7 +200,7 @@ TEST(Matrix, Schema) {
   EXPECT_EQ(read_error("a.npz", bytes, options), "a.npz: found 2 columns, but the model has 3 features");
   schema = {{"a"}, 2, {}, {}};
   EXPECT_EQ(read_error("a.npz", bytes, options),
-            "a.npz: row 1: found label 'b', which was not seen in training; expected one of the model's 1 "
+            "a.npz:1: row 1: found label 'b', which was not seen in training; expected one of the model's 1 "
             "labels, such as 'a'");
 }
 

@@ -1,5 +1,5 @@
 // A file that appears whole or not at all: written beside its target, synced, renamed over it, directory
-// synced.
+// synced. A symbolic link stays one: its target is replaced. Devices, pipes and directories are refused.
 #pragma once
 
 #include <string>
@@ -22,7 +22,8 @@ class AtomicFile {
   void flush();
   [[noreturn]] void fail(const char* action) const;
 
-  std::string path_;
+  std::string path_;    // as given
+  std::string target_;  // with symbolic links followed
   std::string temporary_;
   std::string buffer_;
   int descriptor_ = -1;

@@ -32,7 +32,9 @@ enum class Format { automatic, svmlight, csv, tsv, npy, npz, text, idx };
 std::string_view format_name(Format format);
 Format format_from_name(std::string_view name);  // throws Error naming the formats there are
 
-enum class Header { automatic, yes, no };  // automatic: a first row without any number is a header
+// automatic: the first row is a header when it has no number, has a word where the second row has a number,
+// or has only column numbers beside the name label, target, class or y (0,1,label).
+enum class Header { automatic, yes, no };
 
 // What a trained model knows of its data. Labels become the model's indices; a label or a feature the model
 // does not have is an error at its line. Named columns are matched by name.
@@ -41,14 +43,17 @@ struct Schema {
   uint32_t feature_count = 0;
   std::vector<std::string> feature_names;
   std::optional<TextEncoder> text;
+  std::string
+      target{};  // tables: the target column in training, by name or zero-based index; empty: not known
+  bool is_joint = false;  // groups of alternatives instead of classes
 };
 
 struct ReadOptions {
   Format format = Format::automatic;  // automatic: by magic bytes, then extension, then content
 
-  // Tables: the target column, by name or zero-based index. Empty: the column that the schema does not name;
-  // else the one named label, target, class or y; else the only column without numbers; else, without a
-  // header, the first.
+  // Tables: the target column, by name or zero-based index. Empty: that of the schema; else the column that
+  // the schema does not name; else the one named label, target, class or y; else the only column without
+  // numbers; else, without a header and a schema, the first.
   std::string target;
   Header header = Header::automatic;
   std::string weight_column;  // by name or zero-based index; values >= 0
@@ -76,6 +81,8 @@ struct ReadReport {
   uint64_t rows = 0;
   uint64_t bytes = 0;  // after decompression
   std::vector<BadRow> bad;
+  std::vector<uint64_t> left_out;  // examples not in the data, by their number among all of the file, from 0
+  std::string target;              // tables: the target column, by name or (without a header) index
 };
 
 struct ReadResult {

@@ -35,6 +35,7 @@ struct ModelFile {
   std::string training_json = "{}";
   std::string audit_json = "{}";
   std::string text_json;  // options of the text encoder; empty unless input is text
+  std::string target;     // tables: the column of the labels, by name or zero-based index; empty: none known
 
   bool operator==(const ModelFile&) const = default;
 };
@@ -49,5 +50,10 @@ void save_model(const ModelFile& model, const std::string& path);
 // Checks everything, down to each value, and widens the weights to float32. Throws Error naming the file.
 ModelFile load_model(const std::string& path);
 ModelFile parse_model(std::span<const std::byte> bytes, const std::string& name);
+
+// Nesting that metadata JSON may have: readers of it recurse.
+inline constexpr int kDeepestMetadata = 64;
+// Throws Error naming the file and the key when `json` is not JSON or nested too deeply.
+void check_metadata_json(const std::string& file, const char* key, const std::string& json);
 
 }  // namespace selfnorm

@@ -2,7 +2,8 @@
 // C runtime and the library both read through it.
 //   metadata  format "selfnorm", format_version "1", family, classes K, features d, input, weights,
 //   log_normalizer c;
-//             JSON strings: objective, training, audit, text (text input only)
+//             JSON strings: objective, training, audit, text (text input only);
+//             target (optional): the label column of the tables it was trained on, a name or an index
 //   tensors   weight K x d (F32 | BF16 | I8; joint: 1 x d, K = 0), weight_scale K (I8 only: w_kj = scale_k
 //   q_kj),
 //             bias K and log_carrier K (optional), idf d (text, optional),
@@ -63,5 +64,7 @@ ModelLayout read_layout(const Safetensors& file, const std::string& name);
 
 // Scans every tensor: finite weights, scales >= 0, int8 weights in -127 .. 127, offsets that tile the bytes.
 void check_contents(const ModelLayout& layout, const std::string& name);
+// Its part about the string lists.
+void check_string_tables(const ModelLayout& layout, const std::string& name);
 
 }  // namespace selfnorm::runtime

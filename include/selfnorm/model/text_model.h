@@ -1,0 +1,29 @@
+// The text encoder in and out of a model file: its options are the metadata "text", its vocabulary and idf
+// are tensors.
+//   text  {"ngrams", "min_count", "max_vocabulary", "hash_buckets": whole numbers, "tf_idf", "lowercase":
+//   booleans}
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "selfnorm/data/text_encoder.h"
+#include "selfnorm/model/model_file.h"
+
+namespace selfnorm {
+
+struct StoredText {
+  std::string options_json;
+  std::vector<std::string> vocabulary;
+  std::vector<float> idf;
+  uint32_t features = 0;  // of the model
+};
+
+void store_text(const TextEncoder& encoder, ModelFile& model);
+
+// Throws Error naming `file` when the options are damaged, out of range, or give other features than the
+// model has weights for.
+TextEncoder restored_text(StoredText stored, const std::string& file);
+TextEncoder restored_text(const ModelFile& model, const std::string& file);
+
+}  // namespace selfnorm

@@ -24,6 +24,7 @@ nlohmann::ordered_json info_json(const ModelHeader& header) {
                                  {"objective", header.objective},
                                  {"training", header.training},
                                  {"audit", header.audit}};
+  if (!header.schema.target.empty()) info["target"] = header.schema.target;
   const auto& labels = header.schema.labels;
   info["labels"] =
       std::vector<std::string>(labels.begin(), labels.begin() + std::min(kShownLabels, labels.size()));

@@ -6,7 +6,7 @@
 
 #include "selfnorm.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/model/model_file.h"
+#include "selfnorm/model/text_model.h"
 
 namespace {
 
@@ -31,6 +31,12 @@ void score(const selfnorm_model* model) {
   selfnorm_metadata(model, "audit", &length);
 }
 
+// Every feature of a text is one that the model has weights for.
+void encode(const selfnorm::ModelFile& file) {
+  for (const uint32_t column : selfnorm::restored_text(file, "fuzz").encode("x y z").column)
+    if (column >= file.features) std::abort();
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -41,8 +47,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (status == SELFNORM_OK) score(model);
   selfnorm_close(model);
   try {
-    selfnorm::parse_model(std::as_bytes(std::span(memory)).first(size), "fuzz");
+    const selfnorm::ModelFile file =
+        selfnorm::parse_model(std::as_bytes(std::span(memory)).first(size), "fuzz");
     if (status != SELFNORM_OK) std::abort();
+    if (file.input == selfnorm::ModelInput::Text) encode(file);
   } catch (const selfnorm::Error&) {
   }
   return 0;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <filesystem>
@@ -65,6 +66,32 @@ TEST_F(AtomicFileTest, PlacesThatCannotBeWritten) {
   EXPECT_EQ(error_of(directory_.string()), "cannot write " + directory_.string() + ": it is a directory");
   EXPECT_EQ(error_of(path_ + "/x"), "cannot create " + path_ + "/x: No such file or directory");
   EXPECT_EQ(error_of(""), "cannot write a file without a name");
+}
+
+TEST_F(AtomicFileTest, OnlyFilesAreReplaced) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  EXPECT_EQ(error_of(path_), "cannot write " + path_ + ": it is a device, pipe or socket, expected a file");
+  EXPECT_TRUE(fs::is_fifo(path_));
+  EXPECT_EQ(error_of("-").rfind("cannot write to standard output", 0), 0u);
+  fs::create_symlink(path_, directory_ / "to-pipe");
+  EXPECT_NE(error_of((directory_ / "to-pipe").string()), "");
+  fs::create_symlink("loop", directory_ / "loop");
+  EXPECT_NE(error_of((directory_ / "loop").string()).find("too many symbolic links"), std::string::npos);
+}
+
+TEST_F(AtomicFileTest, ASymbolicLinkStaysOne) {
+  fs::create_directory(directory_ / "folder");
+  fs::create_symlink("folder/second", directory_ / "first");
+  fs::create_symlink("../file", directory_ / "folder" / "second");
+  for (const char* text : {"new", "newer"}) {
+    AtomicFile file((directory_ / "first").string());
+    file.write(text);
+    file.commit();
+    EXPECT_EQ(contents(), text);
+  }
+  EXPECT_TRUE(fs::is_symlink(directory_ / "first"));
+  EXPECT_TRUE(fs::is_symlink(directory_ / "folder" / "second"));
+  EXPECT_EQ(entries(), 3);
 }
 
 // A file size limit stands for a full disk: write fails with EFBIG after some bytes.

@@ -36,6 +36,10 @@ TEST_P(Mistakes, OneLineAndNothingLeftBehind) {
   folder.write("broken.gz", std::string("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x4b", 11));
   folder.write("model.safetensors", "not a model");
   folder.write("a-file", "");
+  folder.write("huge.svm", "a 4000000000:1\nb 1:1\n");
+  const std::string kept = SELFNORM_SOURCE_DIR "/fuzz/corpus/fuzz_model/";
+  folder.write("hashed.safetensors", content(kept + "hashed-text-features.safetensors"));
+  folder.write("nested.safetensors", content(kept + "nested-metadata.safetensors"));
   folder.write("typo.toml", "[train.classifier]\nalpa = 3\n");
   const auto before = folder.names();
   const Outcome outcome = folder.run(GetParam().words);
@@ -68,6 +72,25 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"UnknownChoice", train("data.svm", {"--objective", "likelihood"}), "--objective"},
         Mistake{"UnknownConfigKey", train("data.svm", {"--config", "typo.toml"}), "did you mean 'alpha'"},
         Mistake{"NoConfigFile", train("data.svm", {"--config", "no.toml"}), "no.toml"},
+        Mistake{"ConfigIsADirectory", train("data.svm", {"--config", "."}), "config file ."},
+        Mistake{"SeedRange", train("data.svm", {"--seed", "99999999999999999999"}), "18446744073709551615"},
+        Mistake{"HistoryRange", train("data.svm", {"--history", "-99999999999"}), "--history"},
+        Mistake{"TargetOfSvmlight", train("data.svm", {"--target", "1"}), "--target"},
+        Mistake{"LabelsOfSvmlight", train("data.svm", {"--labels", "a-file"}), "--labels"},
+        Mistake{"ValidLabelsAlone", train("data.svm", {"--valid-labels", "a-file"}), "--valid"},
+        Mistake{"MoreWeightsThanMemory", train("huge.svm"), "not enough memory: 2 classes x 4,000,000,000"},
+        Mistake{"MoreRowsThanMemory",
+                {"data", "generate", "--rows", "99999999999999", "--out", "x.svm"},
+                "not enough memory"},
+        Mistake{"GenerateGzip", {"data", "generate", "--out", "x.gz"}, ".gz"},
+        Mistake{"GenerateToStandardOutput", {"data", "generate", "--out", "-"}, "standard output"},
+        Mistake{"StandardInputTwice", {"evaluate", kTruth, kTruth, "-"}, "only once"},
+        Mistake{
+            "NestedMetadata", {"info", "nested.safetensors"}, "nested.safetensors: metadata \"training\""},
+        Mistake{"NestedMetadataAsJson", {"info", "nested.safetensors", "--json"}, "nested more than 64"},
+        Mistake{"TextOptions", {"evaluate", "hashed.safetensors", "data.svm"}, "the model has 64"},
+        Mistake{"TextOptionsOfScore", {"score", "hashed.safetensors", "data.svm"}, "the model has 64"},
+        Mistake{"TextOptionsOfInfo", {"info", "hashed.safetensors"}, "the model has 64"},
         Mistake{"NoTrainingFile", train("no.svm"), "no.svm"},
         Mistake{"NoTrain", {"train", "classifier"}, "TRAIN"},
         Mistake{"NoValidationFile", train("data.svm", {"--valid", "no.svm"}), "no.svm"},

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "data/scratch.h"
@@ -188,6 +189,17 @@ TEST(Matrix, NotFiniteRowsAreBad) {
   EXPECT_EQ(r.data.features.dense.values, (Floats{1, 2, 5, 6}));
   EXPECT_EQ(r.data.labels, Strings{"1"});
   EXPECT_EQ(r.report.bad[0].line, 2u);
+}
+
+TEST(Matrix, ALabelThatIsNotFiniteIsABadRow) {
+  const std::string bytes = zip({{"X.npy", npy("<f4", "(3, 1)", raw<float>({1, 2, 3}))},
+                                 {"y.npy", npy("<f8", "(3,)", raw<double>({0, NAN, 1}))}});
+  EXPECT_EQ(read_error("a.npz", bytes), "a.npz:2: row 2: found an empty label, or NaN");
+  ReadOptions options;
+  options.skip_bad = 1;
+  ReadResult r = read_bytes("a.npz", bytes, options);
+  EXPECT_EQ(r.data.labels, (Strings{"0", "1"}));
+  EXPECT_EQ(r.report.left_out, std::vector<uint64_t>{1});
 }
 
 TEST(Matrix, Schema) {

@@ -111,5 +111,22 @@ RC_GTEST_PROP(Read, RandomBytesInAnyFormatNeverCrash, (const std::vector<uint8_t
   read_error("a", bytes, options);
 }
 
+TEST(Read, OptionsThatTheFormatCannotUseAreErrors) {
+  const std::string svmlight = "a 1:1\nb 2:1\n", csv = "label,f\na,1\n";
+  const auto error = [](const std::string& bytes, auto set) {
+    ReadOptions options;
+    set(options);
+    return read_error("data", bytes, options);
+  };
+  EXPECT_EQ(error(svmlight, [](ReadOptions& o) { o.target = "a"; }),
+            "data: found svmlight data, but a target column (--target) is for csv and tsv");
+  EXPECT_EQ(error(svmlight, [](ReadOptions& o) { o.weight_column = "0"; }),
+            "data: found svmlight data, but a weight column (--weight-column) is for csv and tsv");
+  EXPECT_EQ(error(svmlight, [](ReadOptions& o) { o.header = Header::yes; }),
+            "data: found svmlight data, but a header (--header) is for csv, tsv and text");
+  EXPECT_EQ(error(csv, [](ReadOptions& o) { o.labels_path = "y.npy"; }),
+            "data: found csv data, but a file of labels (--labels) is for npy, npz and idx");
+}
+
 }  // namespace
 }  // namespace selfnorm

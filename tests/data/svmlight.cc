@@ -144,6 +144,27 @@ TEST(Svmlight, ABadAlternativeTakesItsGroupAlong) {
   expect_block_invariance("a.svm", text, options);
 }
 
+TEST(Svmlight, ASkippedRowDoesNotWidenTheData) {
+  ReadOptions options;
+  options.skip_bad = 1;
+  ReadResult r = read_bytes("a.svm", "a 1:1\nb 4000000000:1 qid:7\nb 2:1\n", options);
+  EXPECT_EQ(r.data.features.columns(), 2u);
+  EXPECT_EQ(r.report.left_out, std::vector<uint64_t>{1});
+}
+
+TEST(Svmlight, GroupsAndClassesAreToldApartBeforeLabels) {
+  Schema schema{.labels = {}, .feature_count = 2, .feature_names = {}, .text = {}, .is_joint = true};
+  ReadOptions options;
+  options.schema = &schema;
+  EXPECT_EQ(read_error("a.svm", "a 1:1\n", options),
+            "a.svm: the model scores groups of alternatives; expected svmlight data with qid:");
+  EXPECT_EQ(read_error("a.csv", "label,f\na,1\n", options),
+            "a.csv: the model scores groups of alternatives; expected svmlight data with qid:");
+  schema.is_joint = false;
+  EXPECT_EQ(read_error("a.svm", "1 qid:1 1:1\n", options),
+            "a.svm: the data are groups of alternatives (qid:), but the model has classes");
+}
+
 RC_GTEST_PROP(Svmlight, RandomBytesNeverCrash, ()) {
   auto bytes =
       *rc::gen::container<std::string>(rc::gen::elementOf(std::string("01 :#.-+eqidna\n\t\r\x80\xff\"")));

@@ -107,6 +107,45 @@ TEST(Table, SchemaMatchesColumnsByName) {
   EXPECT_EQ(read_bytes("a.csv", "1,2\n", options).data.target, std::vector<uint32_t>{Dataset::kNoTarget});
 }
 
+TEST(Table, SchemaRemembersTheTarget) {
+  Schema schema{.labels = {"7", "8"}, .feature_count = 2, .feature_names = {}, .text = {}, .target = "2"};
+  ReadOptions options;
+  options.schema = &schema;
+  EXPECT_EQ(read_bytes("a.csv", "1,2,8\n3,4,7\n", options).data.target, (std::vector<uint32_t>{1, 0}));
+  options.target = "0";
+  EXPECT_EQ(read_bytes("a.csv", "7,1,2\n", options).data.target, std::vector<uint32_t>{0});
+  options.target.clear();
+  schema.target.clear();
+  EXPECT_EQ(read_error("a.csv", "1,2,8\n3,4,7\n", options),
+            "a.csv:1: cannot tell which of the 3 columns is the target: there is no header; give its index "
+            "(--target)");
+  EXPECT_EQ(read_error("a.csv", "p,label\n1,8\n", options),
+            "a.csv:1: found 1 feature columns, but the model has 2 features");
+  EXPECT_EQ(
+      read_error("a.csv", "p,q\n1,8\n", options),
+      "a.csv:1: found 2 columns, as many as the model has features, and no target; the columns are 'p', "
+      "'q'");
+}
+
+TEST(Table, FirstRowsThatAreHeaders) {
+  const auto names = [](const std::string& first, const std::string& rest) {
+    return read_bytes("a.csv", first + "\n" + rest).data.feature_names;
+  };
+  EXPECT_EQ(names("0,1,label", "1.5,2,a\n2,3,b\n"), (Strings{"0", "1"}));
+  EXPECT_EQ(names("id,0,label", "1.5,2,a\n2,3,b\n"), (Strings{"id", "0"}));
+  EXPECT_EQ(names("7,width,species", "1.5,2,a\n2,3,b\n"), (Strings{"7", "width"}));
+  EXPECT_TRUE(names("1,2,y", "2,3,n\n4,5,y\n").empty());
+  EXPECT_TRUE(names("1.5,2,y", "2,3,n\n4,5,n\n").empty());
+  EXPECT_TRUE(names("1,2,a", "2,3,b\n").empty());
+}
+
+TEST(Table, AnOpenQuoteIsNeverSkipped) {
+  ReadOptions options;
+  options.skip_bad = 10;
+  EXPECT_EQ(read_error("a.csv", "label,f\nx,1\ny,\"1\nx,2\nx,3\n", options),
+            "a.csv:3: found '\"1\\nx,2\\nx,3\\n', a quoted field that is never closed");
+}
+
 TEST(Table, SkipBad) {
   ReadOptions options;
   options.skip_bad = 2;
@@ -114,6 +153,8 @@ TEST(Table, SkipBad) {
   ReadResult r = read_bytes("a.csv", text, options);
   EXPECT_EQ(r.data.features.dense.values, (Floats{1, 4}));
   EXPECT_EQ(r.report.bad[1].line, 4u);
+  EXPECT_EQ(r.report.left_out, (std::vector<uint64_t>{1, 2}));
+  EXPECT_EQ(r.report.target, "label");
   expect_block_invariance("a.csv", text, options);
 }
 

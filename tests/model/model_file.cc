@@ -61,6 +61,24 @@ TEST(ModelFile, TextAndJointRoundTrip) {
   EXPECT_EQ(parse(saved_bytes(joint)), joint);
 }
 
+TEST(ModelFile, TheTargetColumnIsOptional) {
+  ModelFile model = text_model();
+  EXPECT_EQ(saved_bytes(model).find("\"target\""), std::string::npos);
+  model.target = "species, \"as seen\"";
+  EXPECT_EQ(parse(saved_bytes(model)), model);
+}
+
+TEST(ModelFile, MetadataMayNotNestDeeply) {
+  ModelFile model = text_model();
+  const auto nested = [](int depth) { return std::string(depth, '[') + std::string(depth, ']'); };
+  model.training_json = nested(kDeepestMetadata);
+  EXPECT_EQ(parse(saved_bytes(model)), model);
+  model.training_json = "\"" + nested(1000) + "\\\"[\"";
+  EXPECT_EQ(parse(saved_bytes(model)), model);
+  EXPECT_THROW(check_metadata_json("m.st", "training", nested(kDeepestMetadata + 1)), Error);
+  EXPECT_THROW(check_metadata_json("m.st", "training", std::string(1 << 20, '[')), Error);
+}
+
 TEST(ModelFile, QuantisedRoundTripIsIdempotentAndWithinBounds) {
   std::mt19937 random(12);
   for (const WeightKind kind : {WeightKind::Bfloat16, WeightKind::Int8}) {

@@ -1,0 +1,53 @@
+#include "selfnorm/model/text_model.h"
+
+#include <gtest/gtest.h>
+
+#include "selfnorm/base/error.h"
+
+namespace selfnorm::test {
+namespace {
+
+std::string error_of(const std::string& options, uint32_t features) {
+  try {
+    restored_text({.options_json = options, .vocabulary = {}, .idf = {}, .features = features}, "m.st");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(TextModel, StoreAndRestoreAreIdentity) {
+  const TextEncoder encoder({.ngrams = 1, .min_count = 2, .lowercase = false}, {"a", "b"}, {1, 0.5f});
+  ModelFile model;
+  model.features = 2;
+  store_text(encoder, model);
+  EXPECT_EQ(model.input, ModelInput::Text);
+  const TextEncoder again = restored_text(model, "m.st");
+  EXPECT_EQ(again.vocabulary(), encoder.vocabulary());
+  EXPECT_EQ(again.idf(), encoder.idf());
+  EXPECT_EQ(again.options().ngrams, 1u);
+  EXPECT_EQ(again.options().min_count, 2u);
+  EXPECT_FALSE(again.options().lowercase);
+  EXPECT_EQ(again.encode("b B a").column, (std::vector<uint32_t>{0, 1}));
+}
+
+TEST(TextModel, OptionsThatDoNotFitTheModelAreRefused) {
+  const auto options = [](const std::string& ngrams, const std::string& buckets) {
+    return R"({"min_count":1,"max_vocabulary":0,"tf_idf":false,"lowercase":true,"ngrams":)" + ngrams +
+           R"(,"hash_buckets":)" + buckets + "}";
+  };
+  const std::string damaged = "m.st: the text encoder of the model is damaged: ";
+  EXPECT_EQ(error_of(options("2", "64"), 64), "accepted");
+  EXPECT_EQ(error_of(options("2", "1000000000"), 64),
+            damaged + "it gives 1000000000 features, the model has 64");
+  EXPECT_EQ(error_of(options("2", "0"), 64), damaged + "it gives 0 features, the model has 64");
+  for (const char* number : {"-1", "4294967360", "1.5", "\"64\"", "null"})
+    EXPECT_EQ(error_of(options("2", number), 64),
+              damaged + "\"hash_buckets\" is " + number + ", expected a whole number from 0 to 4294967295");
+  EXPECT_EQ(error_of(options("9", "64"), 64), damaged + "n-grams of up to 9 words: expected 1 to 8");
+  EXPECT_EQ(error_of("{}", 64).rfind(damaged, 0), 0u);
+  EXPECT_EQ(error_of("{", 64), "m.st: metadata \"text\" is not JSON");
+}
+
+}  // namespace
+}  // namespace selfnorm::test

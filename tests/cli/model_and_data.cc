@@ -69,6 +69,25 @@ TEST(ModelAndData, AJointModelSaysWhatItWants) {
                     "candidate 1 of group 2");
 }
 
+TEST(ModelAndData, EveryCommandRefusesADamagedModel) {
+  const Folder folder;
+  folder.generate("data.svm", 60, 4);
+  const std::string good = content(folder / "data.svm.truth.safetensors");
+  const auto check = [&](const std::string& from, const std::string& to, const std::string& text) {
+    std::string bad = good;
+    ASSERT_NE(bad.rfind(from), std::string::npos) << from;
+    folder.write("m.st", bad.replace(bad.rfind(from), from.size(), to));
+    for (const auto& words : std::vector<std::vector<std::string>>{{"info", "m.st", "--json"},
+                                                                   {"score", "m.st", "data.svm", "--json"},
+                                                                   {"evaluate", "m.st", "data.svm"}})
+      expect_user_error(folder.run(words), text);
+  };
+  const auto word = [](char c) { return c + std::string(7, '\0'); };
+  check("\"audit\":\"{}\"", "\"audit\":\"{]\"", "m.st: metadata \"audit\" is not JSON");
+  check("0123", "0120", "m.st: the model names the label '0' twice");
+  check(word(1) + word(2) + word(3), word(2) + word(1) + word(3), "m.st: tensor labels.offsets");
+}
+
 // Without --quiet: what was read is said only when all of it is good.
 TEST(ModelAndData, AnErrorIsTheOnlyLine) {
   const Folder folder;

@@ -43,7 +43,7 @@ test: ## everything that must hold: unit, property and end-to-end tests, include
 	tests/ladder.sh
 	$(MAKE) fuzz
 
-demo: ## train on Fashion-MNIST, self-normalised against maximum likelihood (under 2 minutes)
+demo: ## train on Fashion-MNIST, self-normalised against maximum likelihood (10 s after the build)
 	$(call packages,$(DEMO_PACKAGES))
 	cmake --preset release -DSELFNORM_BUILD_TESTS=OFF
 	cmake --build --preset release -j $(JOBS) --target selfnorm_program

@@ -101,7 +101,8 @@ std::string command_path(const CommandTable& table, const std::vector<std::strin
                               path.empty() ? argument : path + " " + argument, suggestion(argument, words),
                               fmt::join(words, ", ")));
     }
-    path += (path.empty() ? "" : " ") + argument;
+    if (!path.empty()) path += ' ';
+    path += argument;
   }
   if (find(table, path) != nullptr) return path;
   throw Error(fmt::format("{}; expected one of: {} (see 'selfnorm help')",

@@ -36,8 +36,8 @@ std::vector<std::string> option_words(const CommandRow& command, const nlohmann:
     const OptionRow* option = command.find("--" + name);
     const bool is_positional = option == nullptr && (option = command.find(name)) != nullptr;
     if (option == nullptr) throw Error(fmt::format("unknown option '{}' of '{}'", name, command.path));
-    if (value.is_null() || value == "" || value == false) continue;
     const std::string written = value.is_string() ? value.get<std::string>() : value.dump();
+    if (written.empty() || value.is_null() || value == false) continue;
     if (!is_positional) words.push_back(fmt::format("--{}={}", name, written));
   }
   return words;

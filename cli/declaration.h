@@ -25,6 +25,7 @@ class Declaration {
   Declaration& option(const std::string& name, T& value, const std::string& text, ValueKind kind) {
     CLI::Option* added = app_.add_option(name, value, text)->take_last();
     if constexpr (std::is_arithmetic_v<T>) added->check(CLI::Validator(number_error<T>, "", ""));
+    if constexpr (std::is_same_v<T, std::string>) added->check(CLI::Validator(empty_error, "", ""));
     record({.name = name, .kind = kind, .text = text, .initial = written(value)}, added, value);
     return *this;
   }
@@ -41,7 +42,7 @@ class Declaration {
   Declaration& real(const std::string& name, double& value, const std::string& words) {
     return option(name, value, words, ValueKind::kReal);
   }
-  Declaration& choice(const std::string& name, std::string& value, std::vector<std::string> choices,
+  Declaration& choice(const std::string& name, std::string& value, const std::vector<std::string>& choices,
                       const std::string& words) {
     CLI::Option* added = app_.add_option(name, value, words)->take_last()->check(member_of(choices));
     record({.name = name, .kind = ValueKind::kChoice, .text = words, .initial = value, .choices = choices},
@@ -97,6 +98,11 @@ class Declaration {
   }
 
  private:
+  // A shell variable that turned out empty, most likely.
+  static std::string empty_error(const std::string& given) {
+    return given.empty() ? "expected a value, received an empty one" : "";
+  }
+
   // CLI11 lets nan pass for a number and wraps -1 into an unsigned one.
   template <typename T>
   static std::string number_error(const std::string& given) {

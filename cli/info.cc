@@ -40,7 +40,7 @@ void add_rows(const std::string& name, const nlohmann::ordered_json& value,
   } else if (value.is_array()) {
     std::string list;
     for (const auto& item : value)
-      list += (list.empty() ? "" : ", ") + (item.is_string() ? item.get<std::string>() : item.dump());
+      list.append(list.empty() ? "" : ", ").append(item.is_string() ? item.get<std::string>() : item.dump());
     rows.push_back({name, list});
   } else {
     rows.push_back({name, value.is_string() ? value.get<std::string>() : value.dump()});

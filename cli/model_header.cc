@@ -79,6 +79,12 @@ std::string model_path(const std::string& model) {
 
 ModelHeader read_header(const std::string& model) {
   const std::string path = model_path(model);
+  if (path != model && !std::filesystem::exists(path) &&
+      std::filesystem::exists(model + "/" + kCheckpointName)) {
+    throw Error(
+        fmt::format("{}: the run is not finished; 'selfnorm train classifier --resume --out {}' continues it",
+                    model, model));
+  }
   try {
     const runtime::MappedFile file(path);
     return header_of(file.bytes(), path);

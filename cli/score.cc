@@ -158,6 +158,10 @@ int score_command(const Arguments& arguments) {
   const ReadResult read = read_for(header, given.data, options);
   if (header.is_joint()) check_positions(request.candidates, read.data);
   note_bad_rows(given.data, read.report);
+  if (!given.exact && !arguments.common.quiet && header.objective.value("name", "") == "exact") {
+    warning(
+        "the model was trained by maximum likelihood: its raw scores are not log-probabilities; use --exact");
+  }
 
   std::vector<std::string> labels = header.schema.labels;
   for (size_t k = labels.size(); k < header.classes; ++k) labels.push_back(std::to_string(k));

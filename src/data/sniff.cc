@@ -28,12 +28,15 @@ std::vector<std::string_view> first_lines(Input& input) {
   return lines;
 }
 
-// label<TAB>text: most lines have one tab and no number after it.
+// label<TAB>text: most lines have one tab and no number after it. A number before a single word is a table's
+// row.
 bool looks_like_text(const std::vector<std::string_view>& lines) {
   auto two_fields = [](std::string_view line) {
     size_t tab = line.find('\t');
-    return tab != std::string_view::npos && line.find('\t', tab + 1) == std::string_view::npos &&
-           !is_number(line.substr(tab + 1));
+    if (tab == std::string_view::npos || line.find('\t', tab + 1) != std::string_view::npos) return false;
+    std::string_view rest = line.substr(tab + 1);
+    const bool is_row = is_number(line.substr(0, tab)) && rest.find(' ') == std::string_view::npos;
+    return !is_number(rest) && !is_row;
   };
   auto matching = static_cast<size_t>(std::count_if(lines.begin(), lines.end(), two_fields));
   return 2 * matching > lines.size();

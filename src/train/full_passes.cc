@@ -108,21 +108,18 @@ class FullPasses {
     if (objective_options_.learn_centre) gradient.back() = static_cast<Real>(sum_.d_centre / weight);
     const auto penalised = x.first(shape_.penalised());
     const double l2 = input_.options.l2;
-    regulariser_ = 0;
-    if (l2 > 0) {
-      regulariser_ = 0.5 * l2 * inner_product(penalised, penalised);
-      add_multiple(l2, penalised, gradient.first(shape_.penalised()));
-    }
-    return sum_.mean_loss() + regulariser_;
+    if (l2 == 0) return sum_.mean_loss();
+    add_multiple(l2, penalised, gradient.first(shape_.penalised()));
+    return sum_.mean_loss() + 0.5 * l2 * inner_product(penalised, penalised);
   }
 
   // The last evaluation is always at the accepted point.
   void measure() {
     const auto& state = lbfgs_.state();
     progress_ = {};
-    progress_.step = state.iteration;
+    progress_.step = earlier_steps_ + state.iteration;
     progress_.epoch = solves_;
-    progress_.steps = input_.options.iterations;
+    progress_.steps = earlier_steps_ + iteration_limit();
     progress_.loss = state.value;
     progress_.nll = sum_.mean_nll();
     progress_.penalty = sum_.penalty / sum_.weight;
@@ -198,7 +195,8 @@ class FullPasses {
       if (value <= delta) rms = value;
     }
     rms_at(low);
-    lbfgs_.move(x);
+    earlier_steps_ += lbfgs_.state().iteration;
+    lbfgs_.start_again(x);
     measure();
   }
 
@@ -207,6 +205,7 @@ class FullPasses {
   // likelihood.
   void solve_again() {
     ++solves_;
+    earlier_steps_ += lbfgs_.state().iteration;
     lbfgs_.start_again(feasible_.empty() ? starting_point<Real>(input_) : feasible_);
     report();
   }
@@ -237,6 +236,7 @@ class FullPasses {
     c.set("dual", dual_.save());
     c.set("dual.fine", uint64_t{fine_});
     c.set("dual.solves", solves_);
+    c.set("dual.earlier_steps", earlier_steps_);
     c.set("dual.feasible", feasible_);
     c.set("dual.infeasible", infeasible_);
     validation_.save(c);
@@ -247,6 +247,7 @@ class FullPasses {
     dual_.restore(c.text("dual"));
     fine_ = c.integer("dual.fine") != 0;
     solves_ = c.integer("dual.solves");
+    earlier_steps_ = c.integer("dual.earlier_steps");
     c.get("dual.feasible", feasible_);
     c.get("dual.infeasible", infeasible_);
     validation_.restore(c);
@@ -263,11 +264,11 @@ class FullPasses {
   DualSearch dual_;
   bool fine_ = false;
   uint64_t solves_ = 0;
+  uint64_t earlier_steps_ = 0;               // of the solves before this one
   std::vector<Real> feasible_, infeasible_;  // constraint: the latest solutions on either side
   Validation<Real> validation_;
   Pace pace_;
   LossSum sum_;
-  double regulariser_ = 0;
   Progress progress_;
   std::string stop_;
   Lbfgs<Real> lbfgs_;

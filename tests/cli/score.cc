@@ -60,6 +60,29 @@ TEST(Score, LabelsWithCommasAndQuotes) {
   expect_user_error(folder.run({"score", "run", "data.csv", "--candidates", "nobody"}), "'nobody'");
 }
 
+TEST(Score, AnEmptyOptionIsNotTheSameAsNone) {
+  const Folder folder;
+  folder.generate();
+  expect_user_error(folder.run({"score", kTruth, "data.svm", "--candidates", ""}), "--candidates");
+}
+
+TEST(Score, RawScoresOfMaximumLikelihoodCarryAWarning) {
+  const Folder folder;
+  folder.generate();
+  ASSERT_EQ(folder.run({"train", "classifier", "data.svm", "--objective", "exact", "--out", "run"}).code, 0);
+  const Outcome raw = folder.run({"score", "run", "data.svm"});
+  EXPECT_EQ(raw.code, 0);
+  EXPECT_NE(raw.err.find("not log-probabilities"), std::string::npos) << raw.err;
+  EXPECT_EQ(folder.run({"score", "run", "data.svm", "--exact"}).err, "");
+}
+
+TEST(Score, AnUnfinishedRunSaysHowToContinue) {
+  const Folder folder;
+  folder.generate();
+  folder.write("checkpoint.safetensors", "");
+  expect_user_error(folder.run({"score", ".", "data.svm"}), "--resume");
+}
+
 TEST(Score, FullDiskIsAnError) {
   const Folder folder;
   folder.generate();

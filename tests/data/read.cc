@@ -21,6 +21,8 @@ TEST(Read, FormatByExtensionOrContent) {
   EXPECT_EQ(format_of("a.tsv", "x\t1\ny\t2\n"), Format::tsv);
   EXPECT_EQ(format_of("a.tsv", "x\tsome words\ny\t2\nz\tmore\n"), Format::text);
   EXPECT_EQ(format_of("a", "x\tsome words\n"), Format::text);
+  EXPECT_EQ(format_of("a.tsv", "7\tsome words\n8\tmore of them\n"), Format::text);
+  EXPECT_EQ(format_of("a.tsv", "width\tlabel\n1\tx\n2\ty\n"), Format::tsv);
   EXPECT_EQ(read_error("a", "hello world\n"),
             "a: found 'hello world', which fits no format; expected svmlight, csv, tsv, npy, npz, "
             "label<TAB>text or idx (or "

@@ -47,8 +47,6 @@ class Lbfgs {
   void start(std::vector<Real> x);
   // For a function that has changed: forgets the curvature, keeps first_norm.
   void start_again(std::vector<Real> x);
-  // To another point, keeping everything else; for the end of a run.
-  void move(std::vector<Real> x) { state_.x = std::move(x); }
   void restore(LbfgsState<Real> state);
 
   // One iteration; false when there is nothing more to do, and reason() says why.

@@ -98,8 +98,8 @@ std::string command_path(const CommandTable& table, const std::vector<std::strin
     const std::vector<std::string> words = next_words(table, path);
     if (std::find(words.begin(), words.end(), argument) == words.end()) {
       throw Error(fmt::format("unknown command '{}'; {}commands here: {}",
-                              path.empty() ? argument : path + " " + argument, suggestion(argument, words),
-                              fmt::join(words, ", ")));
+                              path.empty() ? argument : fmt::format("{} {}", path, argument),
+                              suggestion(argument, words), fmt::join(words, ", ")));
     }
     if (!path.empty()) path += ' ';
     path += argument;

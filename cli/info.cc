@@ -36,7 +36,7 @@ void add_rows(const std::string& name, const nlohmann::ordered_json& value,
               std::vector<std::vector<std::string>>& rows) {
   if (value.is_object()) {
     for (const auto& [key, inner] : value.items())
-      add_rows(name.empty() ? key : name + "." + key, inner, rows);
+      add_rows(name.empty() ? key : fmt::format("{}.{}", name, key), inner, rows);
   } else if (value.is_array()) {
     std::string list;
     for (const auto& item : value)

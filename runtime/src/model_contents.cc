@@ -38,6 +38,13 @@ void check_contents(const ModelLayout& layout, const std::string& file_name) {
   check_all(layout.bias, where + "bias: not finite", finite);
   check_all(layout.log_carrier, where + "log_carrier: not finite", finite);
   check_all(layout.idf, where + "idf: not finite", finite);
+  const NormalizerLayout& b = layout.normalizer;
+  check_all(b.intercept, where + "normalizer.intercept: not finite",
+            [](double v) { return std::isfinite(v); });
+  check_all(b.slope, where + "normalizer.slope: not finite", finite);
+  check_all(b.hidden_weight, where + "normalizer.hidden_weight: not finite", finite);
+  check_all(b.hidden_bias, where + "normalizer.hidden_bias: not finite", finite);
+  check_all(b.output, where + "normalizer.output: not finite", finite);
   check_string_tables(layout, file_name);
 }
 

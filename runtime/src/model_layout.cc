@@ -1,5 +1,6 @@
 #include "selfnorm/runtime/model_layout.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -14,6 +15,9 @@ constexpr std::array<std::string_view, 2> kFamilies = {"multiclass", "joint"};
 constexpr std::array<std::string_view, 3> kInputs = {"dense", "sparse", "text"};
 constexpr std::array<std::string_view, 3> kWeights = {"float32", "bfloat16", "int8"};
 constexpr std::array<Dtype, 3> kWeightDtypes = {Dtype::F32, Dtype::BF16, Dtype::I8};
+constexpr std::array<std::string_view, 5> kNormalizerTensors = {
+    "normalizer.slope", "normalizer.intercept", "normalizer.hidden_weight", "normalizer.hidden_bias",
+    "normalizer.output"};
 constexpr std::array<std::string_view, 11> kTensors = {"weight",
                                                        "weight_scale",
                                                        "bias",
@@ -133,13 +137,35 @@ void check_tensor_names(const Reader& reader, const ModelLayout& layout) {
   for (const Tensor& tensor : reader.file.tensors) {
     bool known = false;
     for (const std::string_view key : kTensors) known = known || tensor.name == key;
+    for (const std::string_view key : kNormalizerTensors) known = known || tensor.name == key;
     if (!known) reader.fail("unexpected tensor \"" + tensor.name + "\"");
   }
   forbid("weight_scale", layout.weights == WeightKind::Int8, "int8 models");
   for (const char* key : {"bias", "log_carrier", "labels.bytes", "labels.offsets"}) {
     forbid(key, layout.family == Family::Multiclass, "multiclass models");
   }
+  for (const std::string_view key : kNormalizerTensors) {
+    forbid(key, layout.family == Family::Multiclass, "multiclass models");
+  }
   for (const char* key : {"idf", "vocabulary.bytes"}) forbid(key, layout.input == Input::Text, "text models");
+}
+
+NormalizerLayout read_normalizer(const Reader& reader, uint64_t features) {
+  const auto has = [&reader](std::string_view key) { return reader.file.find(key) != nullptr; };
+  NormalizerLayout out;
+  bool any = false;
+  for (const std::string_view key : kNormalizerTensors) any = any || has(key);
+  if (!any) return out;
+  out.slope = reader.tensor<float>("normalizer.slope", Dtype::F32, {features});
+  out.intercept = reader.tensor<double>("normalizer.intercept", Dtype::F64, {1});
+  if (!has("normalizer.hidden_weight") && !has("normalizer.hidden_bias") && !has("normalizer.output"))
+    return out;
+  const Tensor* output = reader.file.find("normalizer.output");
+  const uint64_t m = output == nullptr ? 1 : std::max<uint64_t>(1, output->elements());
+  out.output = reader.tensor<float>("normalizer.output", Dtype::F32, {m});
+  out.hidden_bias = reader.tensor<float>("normalizer.hidden_bias", Dtype::F32, {m});
+  out.hidden_weight = reader.tensor<float>("normalizer.hidden_weight", Dtype::F32, {m, features});
+  return out;
 }
 
 }  // namespace
@@ -177,6 +203,7 @@ ModelLayout read_layout(const Safetensors& file, const std::string& file_name) {
   out.feature_names = reader.strings("feature_names", out.features);
   out.vocabulary = reader.strings("vocabulary", out.features);
   out.idf = reader.optional_floats("idf", out.features);
+  out.normalizer = read_normalizer(reader, out.features);
   return out;
 }
 

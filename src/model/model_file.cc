@@ -44,6 +44,10 @@ void check_sizes(const ModelFile& model) {
   const bool text = model.input == ModelInput::Text;
   SELFNORM_CHECK(text == !model.text_json.empty());
   SELFNORM_CHECK(text || (model.vocabulary.empty() && model.idf.empty()));
+  const AmortisedNormalizer& b = model.normalizer;
+  SELFNORM_CHECK(is_empty_or(b.slope.size(), joint ? 0 : d));
+  SELFNORM_CHECK(b.exists() || b == AmortisedNormalizer());
+  SELFNORM_CHECK(b.hidden_bias.size() == b.hidden() && b.hidden_weight.size() == b.hidden() * d);
 }
 
 void check_finite(const std::string& path, const char* what, std::span<const float> values) {
@@ -51,6 +55,14 @@ void check_finite(const std::string& path, const char* what, std::span<const flo
   if (bad == values.end()) return;
   throw Error(
       fmt::format("{}: cannot save a model whose {} {} is {}", path, what, bad - values.begin(), *bad));
+}
+
+void check_finite(const std::string& path, const AmortisedNormalizer& b) {
+  check_finite(path, "normalizer slope", b.slope);
+  check_finite(path, "normalizer hidden weight", b.hidden_weight);
+  check_finite(path, "normalizer hidden bias", b.hidden_bias);
+  check_finite(path, "normalizer output", b.output);
+  if (!std::isfinite(b.intercept)) throw Error(path + ": the intercept of the normalizer is not finite");
 }
 
 Metadata metadata_of(const ModelFile& model) {
@@ -92,6 +104,15 @@ std::vector<float> weights_of(const runtime::ModelLayout& layout) {
   return out;
 }
 
+AmortisedNormalizer normalizer_of(const runtime::NormalizerLayout& layout) {
+  if (!layout.exists()) return {};
+  return {.intercept = layout.intercept[0],
+          .slope = copy(layout.slope),
+          .hidden_weight = copy(layout.hidden_weight),
+          .hidden_bias = copy(layout.hidden_bias),
+          .output = copy(layout.output)};
+}
+
 ModelFile read_model(std::span<const std::byte> bytes, const std::string& name) {
   const runtime::Safetensors file = runtime::parse_safetensors(bytes, name);
   const runtime::ModelLayout layout = runtime::read_layout(file, name);
@@ -111,6 +132,7 @@ ModelFile read_model(std::span<const std::byte> bytes, const std::string& name) 
   out.labels = strings_of(layout.labels);
   out.feature_names = strings_of(layout.feature_names);
   out.vocabulary = strings_of(layout.vocabulary);
+  out.normalizer = normalizer_of(layout.normalizer);
   const auto json = [&](const char* key, std::string& value) {
     value = file.metadata.find(key)->second;
     check_metadata_json(name, key, value);
@@ -151,6 +173,7 @@ void save_model(const ModelFile& model, const std::string& path) {
   check_finite(path, "bias", model.bias);
   check_finite(path, "log carrier", model.log_carrier);
   check_finite(path, "idf", model.idf);
+  check_finite(path, model.normalizer);
   if (!std::isfinite(model.log_normalizer)) throw Error(path + ": the log-normalizer constant is not finite");
   check_metadata_json(path, "objective", model.objective_json);
   check_metadata_json(path, "training", model.training_json);
@@ -186,6 +209,18 @@ void save_model(const ModelFile& model, const std::string& path) {
   if (!model.bias.empty()) add("bias", Dtype::F32, model.bias);
   if (!model.log_carrier.empty()) add("log_carrier", Dtype::F32, model.log_carrier);
   if (!model.idf.empty()) add("idf", Dtype::F32, model.idf);
+
+  const AmortisedNormalizer& b = model.normalizer;
+  const std::vector<double> intercept = {b.intercept};
+  if (b.exists()) {
+    add("normalizer.slope", Dtype::F32, b.slope);
+    add("normalizer.intercept", Dtype::F64, intercept);
+  }
+  if (b.hidden() > 0) {
+    add("normalizer.hidden_weight", Dtype::F32, b.hidden_weight, {b.hidden(), model.features});
+    add("normalizer.hidden_bias", Dtype::F32, b.hidden_bias);
+    add("normalizer.output", Dtype::F32, b.output);
+  }
 
   const StringColumn labels(model.labels), names(model.feature_names), words(model.vocabulary);
   const auto add_strings = [&](const std::string& name, const StringColumn& column) {

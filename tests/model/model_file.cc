@@ -61,6 +61,90 @@ TEST(ModelFile, TextAndJointRoundTrip) {
   EXPECT_EQ(parse(saved_bytes(joint)), joint);
 }
 
+RC_GTEST_PROP(ModelFile, TheAmortisedNormalizerRoundTrips, (uint32_t seed)) {
+  std::mt19937 random(seed);
+  constexpr WeightKind kinds[] = {WeightKind::Float32, WeightKind::Bfloat16, WeightKind::Int8};
+  ModelFile model = random_model(random, up_to(random, 9), up_to(random, 9), kinds[random() % 3]);
+  model.normalizer = random_normalizer(random, model.features, static_cast<uint32_t>(random() % 6));
+  RC_ASSERT(parse(saved_bytes(model)).normalizer == model.normalizer);
+}
+
+TEST(ModelFile, RefusesADamagedNormalizer) {
+  std::mt19937 random(14);
+  ModelFile model = text_model();
+  model.normalizer = random_normalizer(random, 3, 2);
+  const std::string good = saved_bytes(model);
+  const auto check = [&good](const char* from, const char* to, const char* message) {
+    const std::string bad = replaced(good, from, to), error = error_of(bad);
+    EXPECT_NE(error.find(message), std::string::npos) << to << ": " << error;
+    EXPECT_EQ(OpenModel(bad).status(), SELFNORM_ERROR_FORMAT);
+    EXPECT_NE(std::string(selfnorm_error_message()).find(message), std::string::npos);
+  };
+  check(R"("normalizer.slope":{)", R"("normalizer.slipe":{)", "unexpected tensor \"normalizer.slipe\"");
+  check(R"("normalizer.slope":{"dtype":"F32")", R"("normalizer.slope":{"dtype":"I32")", "expected F32 [3]");
+  check(R"("normalizer.intercept":{"dtype":"F64","shape":[1])",
+        R"("normalizer.intercept":{"dtype":"I64","shape":[1])", "expected F64 [1]");
+  check(R"("normalizer.hidden_weight":{"dtype":"F32","shape":[2,3])",
+        R"("normalizer.hidden_weight":{"dtype":"F32","shape":[3,2])", "expected F32 [2, 3]");
+  check(R"("normalizer.output":{"dtype":"F32","shape":[2])",
+        R"("normalizer.output":{"dtype":"U64","shape":[1])", "expected F32 [1]");
+}
+
+// Tensors of the normalizer one by one: only the whole of it is accepted.
+TEST(ModelFile, RefusesAPartOfANormalizer) {
+  std::mt19937 random(15);
+  ModelFile model = random_model(random, 3, 2, WeightKind::Float32);
+  model.normalizer = random_normalizer(random, 2, 4);
+  const std::string bytes = saved_bytes(model);
+  const auto file = runtime::parse_safetensors(std::as_bytes(std::span(bytes)), "t");
+  const auto written = [](const runtime::Safetensors& parsed, uint32_t kept) {
+    const ScratchDirectory scratch;
+    std::vector<runtime::Tensor> tensors;
+    uint32_t place = 0;
+    for (const runtime::Tensor& tensor : parsed.tensors) {
+      const bool optional = tensor.name.starts_with("normalizer.");
+      if (!optional || (kept >> place++ & 1) != 0) tensors.push_back(tensor);
+    }
+    write_safetensors(scratch.file("part"), tensors, {parsed.metadata.begin(), parsed.metadata.end()});
+    return contents(scratch.file("part"));
+  };
+  int accepted = 0;
+  for (uint32_t kept = 0; kept < 32; ++kept) accepted += error_of(written(file, kept)) == "accepted" ? 1 : 0;
+  EXPECT_EQ(accepted, 3);  // none, linear, with a hidden layer
+
+  ModelFile joint;
+  joint.family = Family::Joint;
+  joint.features = 2;
+  joint.weight = {1, 2};
+  const std::string joint_bytes = saved_bytes(joint);
+  auto mixed = runtime::parse_safetensors(std::as_bytes(std::span(joint_bytes)), "t");
+  mixed.tensors.push_back(*file.find("normalizer.slope"));
+  mixed.tensors.push_back(*file.find("normalizer.intercept"));
+  EXPECT_NE(error_of(written(mixed, 3)).find("expected only in multiclass models"), std::string::npos);
+}
+
+TEST(ModelFile, RefusesANormalizerThatIsNotFinite) {
+  std::mt19937 random(16);
+  ModelFile good = random_model(random, 3, 2, WeightKind::Float32);
+  good.normalizer = random_normalizer(random, 2, 4);
+  const auto refused = [&good](auto change) {
+    ModelFile bad = good;
+    change(bad.normalizer);
+    EXPECT_THROW(saved_bytes(bad), Error);
+  };
+  refused([](AmortisedNormalizer& b) { b.intercept = NAN; });
+  refused([](AmortisedNormalizer& b) { b.slope[1] = INFINITY; });
+  refused([](AmortisedNormalizer& b) { b.hidden_weight[7] = NAN; });
+  refused([](AmortisedNormalizer& b) { b.hidden_bias[0] = NAN; });
+  refused([](AmortisedNormalizer& b) { b.output[3] = -INFINITY; });
+  std::string from(8, '\0'), to(8, '\0');
+  const double nan = NAN;
+  std::memcpy(from.data(), &good.normalizer.intercept, 8);
+  std::memcpy(to.data(), &nan, 8);
+  EXPECT_NE(error_of(replaced(saved_bytes(good), from, to)).find("normalizer.intercept: not finite"),
+            std::string::npos);
+}
+
 TEST(ModelFile, TheTargetColumnIsOptional) {
   ModelFile model = text_model();
   EXPECT_EQ(saved_bytes(model).find("\"target\""), std::string::npos);
@@ -164,6 +248,7 @@ TEST(ModelFile, HostileBytes) {
   for (const WeightKind kind : {WeightKind::Float32, WeightKind::Int8}) {
     ModelFile model = text_model();
     model.weights = kind;
+    model.normalizer = random_normalizer(random, 3, 2);
     const std::string good = saved_bytes(model);
     for (size_t n = 0; n < good.size(); ++n) {
       const std::string part = good.substr(0, n);

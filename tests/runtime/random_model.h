@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -41,6 +42,17 @@ inline ModelFile random_model(std::mt19937& random, uint32_t classes, uint32_t f
   return out;
 }
 
+// Linear for hidden = 0.
+inline AmortisedNormalizer random_normalizer(std::mt19937& random, uint32_t features, uint32_t hidden) {
+  AmortisedNormalizer out;
+  out.intercept = 0.3 + 1e-9;
+  out.slope = normals(random, features, 0.2f);
+  out.hidden_weight = normals(random, size_t{hidden} * features, 0.3f);
+  out.hidden_bias = normals(random, hidden);
+  out.output = normals(random, hidden, 0.5f);
+  return out;
+}
+
 // log_carrier_k + w_k . x + bias_k, in double.
 inline double reference_score(const ModelFile& model, const std::vector<float>& x, uint32_t k) {
   double s = model.bias.empty() ? 0 : model.bias[k];
@@ -55,6 +67,20 @@ inline double reference_log_normalizer(const ModelFile& model, const std::vector
   double sum = 0;
   for (uint32_t k = 0; k < model.classes; ++k) sum += std::exp(reference_score(model, x, k));
   return std::log(sum);
+}
+
+// intercept + slope . x + output . max(0, hidden_weight x + hidden_bias), in double.
+inline double reference_normalizer(const AmortisedNormalizer& b, const std::vector<float>& x) {
+  double sum = b.intercept;
+  for (size_t j = 0; j < x.size(); ++j) sum += static_cast<double>(b.slope[j]) * x[j];
+  for (size_t i = 0; i < b.hidden(); ++i) {
+    double unit = b.hidden_bias[i];
+    for (size_t j = 0; j < x.size(); ++j) {
+      unit += static_cast<double>(b.hidden_weight[i * x.size() + j]) * x[j];
+    }
+    sum += b.output[i] * std::max(0.0, unit);
+  }
+  return sum;
 }
 
 class ScratchDirectory {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "selfnorm/model/amortised_normalizer.h"
 #include "selfnorm/runtime/model_layout.h"
 
 namespace selfnorm {
@@ -36,6 +37,7 @@ struct ModelFile {
   std::string audit_json = "{}";
   std::string text_json;  // options of the text encoder; empty unless input is text
   std::string target;     // tables: the column of the labels, by name or zero-based index; empty: none known
+  AmortisedNormalizer normalizer;  // b(x) ~ A(x) - log_normalizer, if there is one; multiclass only
 
   bool operator==(const ModelFile&) const = default;
 };

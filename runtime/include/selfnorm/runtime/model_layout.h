@@ -7,9 +7,14 @@
 //   tensors   weight K x d (F32 | BF16 | I8; joint: 1 x d, K = 0), weight_scale K (I8 only: w_kj = scale_k
 //   q_kj),
 //             bias K and log_carrier K (optional), idf d (text, optional),
+//             the amortised normalizer b(x) (multiclass, optional): normalizer.slope d, normalizer.intercept
+//             1 (F64), and for a hidden layer of m units normalizer.hidden_weight m x d,
+//             normalizer.hidden_bias m, normalizer.output m,
 //             string lists <name>.bytes U8 and <name>.offsets U64 (n + 1) for labels (K), feature_names and
 //             vocabulary (d); string i is bytes[offsets[i] .. offsets[i+1])
 // Raw log-probability of class k: log_carrier_k + w_k . x + bias_k - c; of a joint alternative: w . x - c.
+// b(x) = intercept + slope . x + output . max(0, hidden_weight x + hidden_bias).
+// Readers refuse tensors they do not know, so an optional tensor leaves the format_version as it is.
 #pragma once
 
 #include <cstddef>
@@ -43,6 +48,13 @@ struct StringTable {
   bool get(uint64_t i, std::string_view& out) const;
 };
 
+struct NormalizerLayout {
+  std::span<const double> intercept;  // 1; empty: there is no b
+  std::span<const float> slope, hidden_weight, hidden_bias, output;
+
+  bool exists() const { return !intercept.empty(); }
+};
+
 struct ModelLayout {
   Family family = Family::Multiclass;
   Input input = Input::Sparse;
@@ -55,6 +67,7 @@ struct ModelLayout {
   std::span<const int8_t> weight_i8;
   std::span<const float> weight_scale, bias, log_carrier, idf;
   StringTable labels, feature_names, vocabulary;
+  NormalizerLayout normalizer;
 
   uint64_t rows() const { return family == Family::Joint ? 1 : classes; }
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -13,12 +14,12 @@ namespace selfnorm {
 struct LinearFit {
   double intercept = 0;
   std::vector<double> slope;
-  double variance = 0;           // of y
-  double residual_variance = 0;  // of y - intercept - slope . x, on the rows it was fitted to
-  double degrees_of_freedom = 0; // used by the slope: the rank without a ridge, less with one
-  uint32_t rank = 0;             // numerical, of the covariance of x
-  double condition = 0;          // largest over smallest singular value of the directions used
-  double ridge = 0;              // lambda of (C + lambda I)^-1; 0: minimum-norm least squares
+  double variance = 0;            // of y
+  double residual_variance = 0;   // of y - intercept - slope . x, on the rows it was fitted to
+  double degrees_of_freedom = 0;  // used by the slope: the rank without a ridge, less with one
+  uint32_t rank = 0;              // numerical, of the covariance of x
+  double condition = 0;  // largest over smallest singular value of the directions used (Cholesky: estimated)
+  double ridge = 0;      // lambda of (C + lambda I)^-1; 0: minimum-norm least squares
 
   // 1 - residual_variance / variance; 1 when y does not vary.
   double r_squared() const;
@@ -46,6 +47,8 @@ class LeastSquares {
   struct Spectrum;
   Spectrum spectrum() const;
   LinearFit solve(const Spectrum& spectrum, double ridge) const;
+  LinearFit finished(std::span<const double> slope) const;
+  std::optional<LinearFit> well_conditioned() const;
 
   uint32_t columns_;
   uint64_t rows_ = 0;

@@ -20,6 +20,8 @@ void score(const selfnorm_model* model) {
   selfnorm_score_dense(model, x.data(), d, list, 2, SELFNORM_EXACT, out);
   selfnorm_score_sparse(model, index, x.data(), 1, list, 2, SELFNORM_RAW, out);
   selfnorm_top_dense(model, x.data(), d, 2, SELFNORM_EXACT, best, out);
+  selfnorm_score_dense(model, x.data(), d, list, 2, SELFNORM_AMORTISED, out);
+  selfnorm_top_sparse(model, index, x.data(), 1, 2, SELFNORM_AMORTISED, best, out);
   selfnorm_score_alternative_dense(model, x.data(), d, out);
   selfnorm_score_error_bound_dense(model, x.data(), d, 0, out);
   selfnorm_class_of_label(model, "b", 1, best);

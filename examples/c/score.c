@@ -1,7 +1,8 @@
 /* Scores one dense input with a selfnorm model, from plain C:
  *   cc -std=c11 score.c -lselfnorm_runtime -o score
  *   ./score model.safetensors 0.5 1 -2        (as many values as the model has features)
- * prints the three best classes with raw and exact log-probabilities. */
+ * prints the three best classes with raw and exact log-probabilities, and with amortised ones when the model
+ * has a cheap b(x) to subtract from the raw ones. */
 #include <inttypes.h>
 #include <selfnorm.h>
 #include <stdio.h>
@@ -26,17 +27,23 @@ int main(int argc, char** argv) {
   for (size_t j = 0; j < d; ++j) x[j] = strtof(argv[j + 2], NULL);
 
   uint32_t best[3];
-  double raw[3], exact[3];
+  double raw[3], exact[3], amortised[3];
   const size_t n = selfnorm_classes(model) < 3 ? selfnorm_classes(model) : 3;
   if (selfnorm_top_dense(model, x, d, n, SELFNORM_RAW, best, raw) != SELFNORM_OK ||
       selfnorm_score_dense(model, x, d, best, n, SELFNORM_EXACT, exact) != SELFNORM_OK) {
     return fail();
   }
-  printf("class  raw        exact      label\n");
+  const int has_b = selfnorm_has_amortised_normalizer(model);
+  if (has_b && selfnorm_score_dense(model, x, d, best, n, SELFNORM_AMORTISED, amortised) != SELFNORM_OK) {
+    return fail();
+  }
+  printf("class  raw        exact      %slabel\n", has_b ? "amortised  " : "");
   for (size_t i = 0; i < n; ++i) {
     size_t length = 0;
     const char* label = selfnorm_label(model, best[i], &length);
-    printf("%-5" PRIu32 "  %9.6f  %9.6f  %.*s\n", best[i], raw[i], exact[i], (int)length, label ? label : "");
+    printf("%-5" PRIu32 "  %9.6f  %9.6f  ", best[i], raw[i], exact[i]);
+    if (has_b) printf("%9.6f  ", amortised[i]);
+    printf("%.*s\n", (int)length, label ? label : "");
   }
   free(x);
   selfnorm_close(model);

@@ -4,6 +4,8 @@
  * Raw log-probability of class k given x:  raw_k = log_carrier_k + w_k . x + bias_k - c
  * Exact log-normalizer:                    A(x)  = log sum_k exp(log_carrier_k + w_k . x + bias_k)
  * Exact log-probability:                   raw_k - (A(x) - c)
+ * Amortised log-probability:               raw_k - b(x),  b(x) ~ A(x) - c a cheap function stored in the
+ * model: b(x)  = a + v . x + u . max(0, V x + t), or a + v . x alone
  *
  * An open model is constant: any number of threads may use it at once. No call after selfnorm_open* allocates
  * memory. Every call that can fail returns a selfnorm_status; selfnorm_error_message() then says, for the
@@ -30,7 +32,8 @@ typedef struct selfnorm_model selfnorm_model;
 
 typedef enum selfnorm_status {
   SELFNORM_OK = 0,
-  SELFNORM_ERROR_ARGUMENT = 1,  /* a null pointer, an unknown flag, a top-N beyond the number of classes */
+  SELFNORM_ERROR_ARGUMENT = 1,  /* a null pointer, an unknown flag, a top-N beyond the number of classes,
+                                 * SELFNORM_AMORTISED for a model without b */
   SELFNORM_ERROR_IO = 2,        /* the file cannot be opened or mapped */
   SELFNORM_ERROR_FORMAT = 3,    /* the file is not a valid selfnorm model */
   SELFNORM_ERROR_MEMORY = 4,    /* out of memory while opening */
@@ -51,8 +54,13 @@ typedef enum selfnorm_weights {
 } selfnorm_weights;
 
 /* Which log-probabilities a call gives (its `kind`): SELFNORM_EXACT also computes A(x), at the cost of
- * reading every weight. */
-typedef enum selfnorm_kind { SELFNORM_RAW = 0, SELFNORM_EXACT = 1 } selfnorm_kind;
+ * reading every weight; SELFNORM_AMORTISED also computes b(x), at the cost of one dot product and one more
+ * per hidden unit. */
+typedef enum selfnorm_kind {
+  SELFNORM_RAW = 0,
+  SELFNORM_EXACT = 1,
+  SELFNORM_AMORTISED = 2 /* needs selfnorm_has_amortised_normalizer() */
+} selfnorm_kind;
 
 /* What the calling thread's last failed call found wrong; valid until its next failure. Never null. */
 SELFNORM_API const char* selfnorm_error_message(void);
@@ -73,6 +81,10 @@ SELFNORM_API selfnorm_weights selfnorm_model_weights(const selfnorm_model* model
 SELFNORM_API uint32_t selfnorm_classes(const selfnorm_model* model);
 SELFNORM_API uint32_t selfnorm_features(const selfnorm_model* model);
 SELFNORM_API double selfnorm_log_normalizer_constant(const selfnorm_model* model); /* the constant c */
+
+/* Whether the model has b(x), 0 or 1, and its number of hidden units (0: linear, or there is none). */
+SELFNORM_API int selfnorm_has_amortised_normalizer(const selfnorm_model* model);
+SELFNORM_API size_t selfnorm_amortised_normalizer_units(const selfnorm_model* model);
 
 /* A string of the model: not NUL-terminated, `*length` bytes, valid until close. Null (and *length 0) when
  * the model has no such string. Metadata keys are those of the file: "objective", "training", "audit",
@@ -103,6 +115,13 @@ SELFNORM_API selfnorm_status selfnorm_log_normalizer_dense(const selfnorm_model*
 SELFNORM_API selfnorm_status selfnorm_log_normalizer_sparse(const selfnorm_model* model,
                                                             const uint32_t* index, const float* value,
                                                             size_t nnz, double* out);
+
+/* *out = b(x), the approximation of A(x) - c that the model stores. */
+SELFNORM_API selfnorm_status selfnorm_amortised_normalizer_dense(const selfnorm_model* model, const float* x,
+                                                                 size_t d, double* out);
+SELFNORM_API selfnorm_status selfnorm_amortised_normalizer_sparse(const selfnorm_model* model,
+                                                                  const uint32_t* index, const float* value,
+                                                                  size_t nnz, double* out);
 
 /* The n <= selfnorm_classes() best classes, best first; equal scores by class index. The two outputs have n
  * places each and serve as the heap. */

@@ -160,6 +160,27 @@ bool Scorer::top(const Query& query, Ranked best, double* log_sum) const {
   return true;
 }
 
+double Scorer::amortised_normalizer(const Query& query) const {
+  const NormalizerLayout& b = layout_.normalizer;
+  const size_t d = layout_.features;
+  float products[kBlock];
+  const auto dots = [&](const float* weight, size_t rows) {
+    dot_block<float>({weight, rows, d, query.value.data()}, kernels_->dot_f32, query, products);
+  };
+  dots(b.slope.data(), 1);
+  double sum = b.intercept[0] + products[0];
+  for (size_t first = 0; first < b.output.size(); first += kBlock) {
+    const size_t n = std::min<size_t>(kBlock, b.output.size() - first);
+    dots(b.hidden_weight.data() + first * d, n);
+    for (size_t i = 0; i < n; ++i) {
+      const double unit = static_cast<double>(products[i]) + b.hidden_bias[first + i];
+      if (!std::isfinite(unit)) return NAN;
+      sum += b.output[first + i] * std::max(0.0, unit);
+    }
+  }
+  return sum;
+}
+
 double Scorer::weight(uint64_t k, uint64_t j) const {
   const uint64_t at = k * layout_.features + j;
   if (layout_.weights == WeightKind::Float32) return layout_.weight_f32[at];

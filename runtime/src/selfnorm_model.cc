@@ -88,6 +88,12 @@ selfnorm_weights selfnorm_model_weights(const selfnorm_model* model) {
 uint32_t selfnorm_classes(const selfnorm_model* model) { return model->layout.classes; }
 uint32_t selfnorm_features(const selfnorm_model* model) { return model->layout.features; }
 double selfnorm_log_normalizer_constant(const selfnorm_model* model) { return model->layout.log_normalizer; }
+int selfnorm_has_amortised_normalizer(const selfnorm_model* model) {
+  return model->layout.normalizer.exists() ? 1 : 0;
+}
+size_t selfnorm_amortised_normalizer_units(const selfnorm_model* model) {
+  return model->layout.normalizer.output.size();
+}
 
 const char* selfnorm_label(const selfnorm_model* model, uint32_t class_index, size_t* length) {
   return string_at(model->layout.labels, class_index, length);

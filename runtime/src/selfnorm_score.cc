@@ -41,9 +41,18 @@ selfnorm_status fail_not_finite(const Query& query) {
   return fail(SELFNORM_ERROR_NOT_FINITE, "the score is not finite: x or the model's weights are too large");
 }
 
-selfnorm_status check_kind(int kind) {
+selfnorm_status check_amortised(const selfnorm_model* model) {
+  if (model->layout.normalizer.exists()) return SELFNORM_OK;
+  return fail(SELFNORM_ERROR_ARGUMENT,
+              "the model has no amortised normalizer; expected SELFNORM_RAW or SELFNORM_EXACT, or a model "
+              "written by 'selfnorm normalize --amortise'");
+}
+
+selfnorm_status check_kind(const selfnorm_model* model, int kind) {
   if (kind == SELFNORM_RAW || kind == SELFNORM_EXACT) return SELFNORM_OK;
-  return fail(SELFNORM_ERROR_ARGUMENT, "kind is %d, expected SELFNORM_RAW or SELFNORM_EXACT", kind);
+  if (kind == SELFNORM_AMORTISED) return check_amortised(model);
+  return fail(SELFNORM_ERROR_ARGUMENT,
+              "kind is %d, expected SELFNORM_RAW, SELFNORM_EXACT or SELFNORM_AMORTISED", kind);
 }
 
 selfnorm_status check_class(const selfnorm_model* model, uint32_t k) {
@@ -66,6 +75,17 @@ selfnorm_status log_sum(const selfnorm_model* model, const Query& query, double*
   return SELFNORM_OK;
 }
 
+selfnorm_status amortised_normalizer(const selfnorm_model* model, const Query& query, double* out) {
+  SELFNORM_TRY(check_family(model, Family::Multiclass));
+  SELFNORM_TRY(check_amortised(model));
+  SELFNORM_TRY(check_query(model, query));
+  if (out == nullptr) return fail_null();
+  const double b = model->scorer.amortised_normalizer(query);
+  if (!std::isfinite(b)) return fail_not_finite(query);
+  *out = b;
+  return SELFNORM_OK;
+}
+
 struct ClassList {
   const uint32_t* classes;
   size_t n;
@@ -75,15 +95,17 @@ selfnorm_status score(const selfnorm_model* model, const Query& query, ClassList
                       double* out) {
   SELFNORM_TRY(check_family(model, Family::Multiclass));
   SELFNORM_TRY(check_query(model, query));
-  SELFNORM_TRY(check_kind(kind));
+  SELFNORM_TRY(check_kind(model, kind));
   if (list.n > 0 && (list.classes == nullptr || out == nullptr)) return fail_null();
   for (size_t i = 0; i < list.n; ++i) SELFNORM_TRY(check_class(model, list.classes[i]));
   double shift = model->layout.log_normalizer;
   if (kind == SELFNORM_EXACT) SELFNORM_TRY(log_sum(model, query, &shift));
+  double b = 0;
+  if (kind == SELFNORM_AMORTISED) SELFNORM_TRY(amortised_normalizer(model, query, &b));
   for (size_t i = 0; i < list.n; ++i) {
     const double s = model->scorer.score(query, list.classes[i]);
     if (!std::isfinite(s)) return fail_not_finite(query);
-    out[i] = s - shift;
+    out[i] = s - shift - b;
   }
   return SELFNORM_OK;
 }
@@ -97,18 +119,19 @@ struct TopOutput {
 selfnorm_status top(const selfnorm_model* model, const Query& query, int kind, TopOutput out) {
   SELFNORM_TRY(check_family(model, Family::Multiclass));
   SELFNORM_TRY(check_query(model, query));
-  SELFNORM_TRY(check_kind(kind));
+  SELFNORM_TRY(check_kind(model, kind));
   if (out.n > model->layout.classes) {
     return fail(SELFNORM_ERROR_ARGUMENT, "top %zu of %u classes", out.n, model->layout.classes);
   }
   if (out.n > 0 && (out.classes == nullptr || out.log_probs == nullptr)) return fail_null();
+  double shift = model->layout.log_normalizer, b = 0;
+  if (kind == SELFNORM_AMORTISED) SELFNORM_TRY(amortised_normalizer(model, query, &b));
   model->expect_scan();
-  double shift = model->layout.log_normalizer;
   if (!model->scorer.top(query, {{out.classes, out.n}, {out.log_probs, out.n}},
                          kind == SELFNORM_EXACT ? &shift : nullptr)) {
     return fail_not_finite(query);
   }
-  for (size_t i = 0; i < out.n; ++i) out.log_probs[i] -= shift;
+  for (size_t i = 0; i < out.n; ++i) out.log_probs[i] = out.log_probs[i] - shift - b;
   return SELFNORM_OK;
 }
 
@@ -166,6 +189,16 @@ selfnorm_status selfnorm_log_normalizer_sparse(const selfnorm_model* model, cons
                                                const float* value, size_t nnz, double* out) {
   if (nnz > 0 && index == nullptr) return fail_null();
   return log_sum(model, sparse(index, value, nnz), out);
+}
+
+selfnorm_status selfnorm_amortised_normalizer_dense(const selfnorm_model* model, const float* x, size_t d,
+                                                    double* out) {
+  return amortised_normalizer(model, {{x, d}}, out);
+}
+selfnorm_status selfnorm_amortised_normalizer_sparse(const selfnorm_model* model, const uint32_t* index,
+                                                     const float* value, size_t nnz, double* out) {
+  if (nnz > 0 && index == nullptr) return fail_null();
+  return amortised_normalizer(model, sparse(index, value, nnz), out);
 }
 
 selfnorm_status selfnorm_top_dense(const selfnorm_model* model, const float* x, size_t d, size_t n, int kind,

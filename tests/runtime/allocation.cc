@@ -28,7 +28,9 @@ namespace {
 TEST(Runtime, NoCallAllocates) {
   std::mt19937 random(5);
   for (const WeightKind kind : {WeightKind::Float32, WeightKind::Bfloat16, WeightKind::Int8}) {
-    const OpenModel open(random_model(random, 600, 20, kind));
+    ModelFile model = random_model(random, 600, 20, kind);
+    model.normalizer = random_normalizer(random, 20, 300);
+    const OpenModel open(model);
     const auto x = normals(random, 20);
     const uint32_t index[] = {1, 19}, classes[] = {0, 599, 3};
     uint32_t best[50];
@@ -37,14 +39,16 @@ TEST(Runtime, NoCallAllocates) {
     int failures = 0;
     const uint64_t news = allocations;
     const size_t bytes = mallinfo2().uordblks;
-    for (const selfnorm_kind exact : {SELFNORM_RAW, SELFNORM_EXACT}) {
-      failures += selfnorm_score_dense(open, x.data(), 20, classes, 3, exact, out);
-      failures += selfnorm_score_sparse(open, index, x.data(), 2, classes, 3, exact, out);
-      failures += selfnorm_top_dense(open, x.data(), 20, 50, exact, best, out);
-      failures += selfnorm_top_sparse(open, index, x.data(), 2, 50, exact, best, out);
+    for (const selfnorm_kind scored : {SELFNORM_RAW, SELFNORM_EXACT, SELFNORM_AMORTISED}) {
+      failures += selfnorm_score_dense(open, x.data(), 20, classes, 3, scored, out);
+      failures += selfnorm_score_sparse(open, index, x.data(), 2, classes, 3, scored, out);
+      failures += selfnorm_top_dense(open, x.data(), 20, 50, scored, best, out);
+      failures += selfnorm_top_sparse(open, index, x.data(), 2, 50, scored, best, out);
     }
     failures += selfnorm_log_normalizer_dense(open, x.data(), 20, out);
     failures += selfnorm_log_normalizer_sparse(open, index, x.data(), 2, out);
+    failures += selfnorm_amortised_normalizer_dense(open, x.data(), 20, out);
+    failures += selfnorm_amortised_normalizer_sparse(open, index, x.data(), 2, out);
     failures += selfnorm_score_error_bound_dense(open, x.data(), 20, 7, out);
     failures += selfnorm_class_of_label(open, "class 599", 9, best);
     failures += selfnorm_label(open, 599, &length) == nullptr;

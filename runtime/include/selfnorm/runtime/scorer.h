@@ -38,6 +38,10 @@ class Scorer {
   // untouched when x itself is not finite, if any score is not finite.
   bool top(const Query& query, Ranked best, double* log_sum) const;
 
+  // b(x) of the model's amortised normalizer, which exists. Not finite when x is not, or on overflow of its
+  // hidden units.
+  double amortised_normalizer(const Query& query) const;
+
   // The bound of selfnorm_score_error_bound_dense.
   double error_bound(const Query& query, uint64_t k) const;
 

@@ -1,19 +1,10 @@
 #include "selfnorm/model/quantization.h"
 
 #include <algorithm>
-#include <bit>
 #include <cfloat>
 #include <cmath>
 
 namespace selfnorm {
-
-uint16_t to_bfloat16(float value) {
-  const auto bits = std::bit_cast<uint32_t>(value);
-  if (std::isnan(value)) return static_cast<uint16_t>(bits >> 16 | 0x40);
-  return static_cast<uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
-}
-
-float from_bfloat16(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 
 Int8Rows to_int8(std::span<const float> weight, size_t columns) {
   Int8Rows out;

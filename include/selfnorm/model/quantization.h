@@ -5,10 +5,9 @@
 #include <span>
 #include <vector>
 
-namespace selfnorm {
+#include "selfnorm/math/half.h"
 
-uint16_t to_bfloat16(float value);  // nearest, ties to even; overflows to infinity
-float from_bfloat16(uint16_t bits);
+namespace selfnorm {
 
 // Rows of `columns` weights each.
 struct Int8Rows {

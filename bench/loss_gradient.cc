@@ -9,13 +9,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
-#include <fstream>
-#include <limits>
-#include <string>
 #include <vector>
 
+#include "measure.h"
 #include "selfnorm/math/random.h"
 #include "selfnorm/normalizer/problem.h"
 #include "selfnorm/objective/loss.h"
@@ -24,30 +21,6 @@
 namespace {
 
 constexpr double kTarget = 1.25;
-
-template <class Work>
-double seconds(const Work& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-// A line of /proc/self/status, in MB.
-double memory_mb(const std::string& name) {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;) {
-    double kilobytes = 0;
-    if (word == name + ":" && status >> kilobytes) return kilobytes / 1024;
-  }
-  return std::numeric_limits<double>::quiet_NaN();
-}
-
-std::vector<float> random_values(size_t n, float size, uint64_t stream) {
-  selfnorm::RandomStream random(1, stream);
-  std::vector<float> out(n);
-  for (float& v : out) v = size * static_cast<float>(2 * random.uniform() - 1);
-  return out;
-}
 
 struct Shape {
   int n = 20'000, d = 256, k = 10'000;
@@ -71,10 +44,10 @@ int main(int count, char** argument) {
 
   selfnorm::Dataset data;
   data.features.is_sparse = false;
-  data.features.dense = {n, static_cast<uint32_t>(d), random_values(n * d, 1, 0)};
+  data.features.dense = {n, static_cast<uint32_t>(d), bench::random_values(n * d, 1, 0)};
   selfnorm::RandomStream random(1, 1);
   for (size_t i = 0; i < n; ++i) data.target.push_back(static_cast<uint32_t>(random.below(k)));
-  const std::vector<float> theta = random_values((d + 1) * k, 0.1f, 2);
+  const std::vector<float> theta = bench::random_values((d + 1) * k, 0.1f, 2);
   std::vector<float> gradient(theta.size(), 1.0f);
 
   const auto pass =
@@ -89,9 +62,9 @@ int main(int count, char** argument) {
             *pass, objective, {.weight = {}, .gradient_scale = 1 / static_cast<double>(n)}, theta, gradient)
             .mean_loss();
   };
-  const double before = memory_mb("VmRSS");
+  const double before = bench::memory_mb("VmRSS");
   ours();
-  const double extra = memory_mb("VmHWM") - before;
+  const double extra = bench::memory_mb("VmHWM") - before;
 
   std::vector<float> p(n * k), d_x(n * d), product(d * k);
   const auto three = [&](float* last) {
@@ -103,9 +76,9 @@ int main(int count, char** argument) {
   std::vector<double> our_times, two_times, three_times;
   three(d_x.data())();
   for (int round = 0; round < rounds; ++round) {
-    our_times.push_back(seconds(ours));
-    three_times.push_back(seconds(three(d_x.data())));
-    two_times.push_back(seconds(three(nullptr)));
+    our_times.push_back(bench::seconds(ours));
+    three_times.push_back(bench::seconds(three(d_x.data())));
+    two_times.push_back(bench::seconds(three(nullptr)));
   }
   const auto least = [](const std::vector<double>& t) { return *std::min_element(t.begin(), t.end()); };
   const double ratio = least(our_times) / least(three_times);

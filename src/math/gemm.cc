@@ -31,6 +31,13 @@ void gemm(size_t m, size_t n, size_t k, const double* a, size_t lda, const doubl
               b, narrow(ldb), beta, c, narrow(ldc));
 }
 
+void gemm_by_rows(size_t m, size_t n, size_t k, const float* a, size_t lda, const float* b, size_t ldb,
+                  float* c, size_t ldc) {
+  use_one_thread();
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, narrow(m), narrow(n), narrow(k), 1, a, narrow(lda), b,
+              narrow(ldb), 1, c, narrow(ldc));
+}
+
 void gemm_transposed(size_t m, size_t n, size_t k, const float* a, size_t lda, const float* b, size_t ldb,
                      float* c, size_t ldc) {
   use_one_thread();

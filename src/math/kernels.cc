@@ -65,6 +65,46 @@ LogSumExp exp_in_place_t(Real* x, size_t n) {
 LogSumExp exp_float(float* x, size_t n) { return exp_in_place_t(x, n); }
 LogSumExp exp_double(double* x, size_t n) { return exp_in_place_t(x, n); }
 
+SoftmaxMoments softmax_moments_float(const float* x, size_t n) {
+  const hn::ScalableTag<float> d;
+  const size_t lanes = hn::Lanes(d);
+  const float max = max_of(x, n);
+  SoftmaxMoments out;
+  out.total.max = static_cast<double>(max);
+  if (std::isinf(max)) {
+    for (size_t i = 0; i < n; ++i)
+      if (std::isnan(x[i])) out.total.max = std::numeric_limits<double>::quiet_NaN();
+    while (out.best < n && x[out.best] != max) ++out.best;
+    return out;
+  }
+  const auto shift = hn::Set(d, max);
+  const auto floor = hn::Set(d, -1e4f);  // keeps 0 * inf out
+  auto sum = hn::Zero(d);
+  auto shifted = hn::Zero(d);
+  const auto take = [&](const float* at) HWY_ATTR {
+    const auto z = hn::Sub(hn::LoadU(d, at), shift);
+    const auto bounded = hn::IfThenElse(hn::IsNaN(z), z, hn::Max(z, floor));
+    const auto e = hn::IfThenElse(hn::IsNaN(z), z, hn::Exp(d, bounded));  // Exp alone maps NaN to 0
+    sum = hn::Add(sum, e);
+    shifted = hn::MulAdd(e, bounded, shifted);
+  };
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) take(x + i);
+  if (i < n) {
+    HWY_ALIGN float rest[HWY_LANES(float)];
+    for (size_t j = 0; j < lanes; ++j)
+      rest[j] = i + j < n ? x[i + j] : -std::numeric_limits<float>::infinity();
+    take(rest);
+  }
+  out.total.sum = static_cast<double>(hn::GetLane(hn::SumOfLanes(d, sum)));
+  out.shifted = static_cast<double>(hn::GetLane(hn::SumOfLanes(d, shifted)));
+  if (std::isnan(out.total.sum)) out.total.max = std::numeric_limits<double>::quiet_NaN();
+  size_t block = 0;
+  while (block + lanes <= n && hn::AllFalse(d, hn::Eq(hn::LoadU(d, x + block), shift))) block += lanes;
+  for (out.best = block; out.best < n && x[out.best] != max;) ++out.best;
+  return out;
+}
+
 // A vector of doubles from either precision.
 template <class D>
 hn::Vec<D> load_double(D d, const float* x) {
@@ -238,6 +278,7 @@ namespace selfnorm {
 
 HWY_EXPORT(exp_float);
 HWY_EXPORT(exp_double);
+HWY_EXPORT(softmax_moments_float);
 HWY_EXPORT(dot_float);
 HWY_EXPORT(dot_double);
 HWY_EXPORT(dot_pair_float);
@@ -253,6 +294,21 @@ HWY_EXPORT(add_sparse_outer_double);
 
 LogSumExp exp_in_place(float* x, size_t n) { return HWY_DYNAMIC_DISPATCH(exp_float)(x, n); }
 LogSumExp exp_in_place(double* x, size_t n) { return HWY_DYNAMIC_DISPATCH(exp_double)(x, n); }
+SoftmaxMoments softmax_moments(const float* x, size_t n) {
+  return HWY_DYNAMIC_DISPATCH(softmax_moments_float)(x, n);
+}
+void SoftmaxMoments::append(const SoftmaxMoments& other, uint64_t first) {
+  const double before = total.max, later = other.total.max;
+  if (later > before || (total.sum == 0 && other.total.sum > 0)) best = first + other.best;
+  const double left = total.sum, right = other.total.sum;
+  total.merge(other.total);
+  // sum e^(x - M) (x - M) = e^(m - M) (shifted + (m - M) sum), M the new maximum; an empty part carries
+  // nothing.
+  const auto rebased = [this](double part, double sum, double max) {
+    return sum > 0 ? std::exp(max - total.max) * (part + (max - total.max) * sum) : 0;
+  };
+  shifted = rebased(shifted, left, before) + rebased(other.shifted, right, later);
+}
 double dot(const float* x, const float* y, size_t n) { return HWY_DYNAMIC_DISPATCH(dot_float)(x, y, n); }
 double dot(const double* x, const double* y, size_t n) { return HWY_DYNAMIC_DISPATCH(dot_double)(x, y, n); }
 ProductPair dot_pair(const float* v, const float* a, const float* b, size_t n) {

@@ -28,5 +28,19 @@ TEST(Gemm, BothProductsAgreeWithTripleLoops) {
   }
 }
 
+TEST(Gemm, ByRowsAgreesWithTripleLoops) {
+  const size_t m = 6, n = 11, k = 4;
+  const auto a = random_vector<float>(m * k, 3), b = random_vector<float>(n * k, 4);
+  std::vector<float> c(m * n, 2);
+  gemm_by_rows(m, n, k, a.data(), k, b.data(), k, c.data(), n);
+  for (size_t i = 0; i < m; ++i) {
+    for (size_t j = 0; j < n; ++j) {
+      float expected = 2;
+      for (size_t p = 0; p < k; ++p) expected += a[i * k + p] * b[j * k + p];
+      EXPECT_NEAR(c[i * n + j], expected, 1e-5);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace selfnorm

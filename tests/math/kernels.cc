@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -97,6 +98,50 @@ TYPED_TEST(Kernels, SparseProductAndOuter) {
     EXPECT_EQ(gradient[1 * stride], 0);
     EXPECT_EQ(gradient[2 * stride + width], 0);
   }
+}
+
+TEST(SoftmaxMoments, AgreeWithTheirDefinition) {
+  RandomStream random(5);
+  for (size_t n = 1; n < 70; ++n) {
+    std::vector<float> x(n);
+    for (float& v : x) v = static_cast<float>(20 * random.normal());
+    const SoftmaxMoments m = softmax_moments(x.data(), n);
+    LogSumExp sum;
+    for (const float v : x) sum.add(static_cast<double>(v));
+    double expected = 0;
+    for (const float v : x)
+      expected += std::exp(static_cast<double>(v) - sum.value()) * static_cast<double>(v);
+    EXPECT_NEAR(m.log_z(), sum.value(), 1e-5 * (1 + std::abs(sum.value())));
+    EXPECT_NEAR(m.expected(), expected, 1e-4);
+    EXPECT_EQ(m.best, static_cast<uint64_t>(std::max_element(x.begin(), x.end()) - x.begin()));
+  }
+}
+
+TEST(SoftmaxMoments, PartsAppendToTheWhole) {
+  RandomStream random(6);
+  std::vector<float> x(50);
+  for (float& v : x) v = static_cast<float>(10 * random.normal());
+  const SoftmaxMoments whole = softmax_moments(x.data(), 50);
+  SoftmaxMoments parts;
+  for (size_t first = 0; first < 50; first += 13)
+    parts.append(softmax_moments(x.data() + first, std::min<size_t>(13, 50 - first)), first);
+  EXPECT_NEAR(parts.log_z(), whole.log_z(), 1e-6);
+  EXPECT_NEAR(parts.expected(), whole.expected(), 1e-5);
+  EXPECT_EQ(parts.best, whole.best);
+}
+
+TEST(SoftmaxMoments, InfinityAndNotANumber) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const std::vector<float> x = {-inf, 1, 2, -inf};
+  const SoftmaxMoments m = softmax_moments(x.data(), 4);
+  EXPECT_NEAR(m.log_z(), std::log(std::exp(1.0) + std::exp(2.0)), 1e-6);
+  EXPECT_NEAR(m.expected(), 1 + 1 / (1 + std::exp(-1.0)), 1e-6);
+  EXPECT_EQ(m.best, 2u);
+  const std::vector<float> nothing(3, -inf), bad = {1, std::nanf(""), 3};
+  EXPECT_EQ(softmax_moments(nothing.data(), 3).log_z(), -inf);
+  EXPECT_TRUE(std::isnan(softmax_moments(bad.data(), 3).log_z()));
+  const std::vector<float> too_large = {1, inf};
+  EXPECT_EQ(softmax_moments(too_large.data(), 2).log_z(), inf);
 }
 
 }  // namespace

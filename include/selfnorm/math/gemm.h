@@ -12,6 +12,10 @@ void gemm(size_t m, size_t n, size_t k, const float* a, size_t lda, const float*
 void gemm(size_t m, size_t n, size_t k, const double* a, size_t lda, const double* b, size_t ldb, double beta,
           double* c, size_t ldc);
 
+// C (m x n) <- A B^T + C, with A (m x k), B (n x k).
+void gemm_by_rows(size_t m, size_t n, size_t k, const float* a, size_t lda, const float* b, size_t ldb,
+                  float* c, size_t ldc);
+
 // C (m x n) <- A^T B + C, with A (k x m), B (k x n).
 void gemm_transposed(size_t m, size_t n, size_t k, const float* a, size_t lda, const float* b, size_t ldb,
                      float* c, size_t ldc);

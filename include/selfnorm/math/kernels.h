@@ -15,6 +15,21 @@ namespace selfnorm {
 LogSumExp exp_in_place(float* x, size_t n);
 LogSumExp exp_in_place(double* x, size_t n);
 
+// What a row of scores says of its softmax p_i = exp(x_i) / Z, in one reading.
+struct SoftmaxMoments {
+  LogSumExp total;     // log Z
+  double shifted = 0;  // sum_i exp(x_i - max) (x_i - max)
+  uint64_t best = 0;   // the first i with x_i = max
+
+  double log_z() const { return total.value(); }
+  double expected() const { return total.max + shifted / total.sum; }  // sum_i p_i x_i
+
+  // The moments of this row followed by another whose first score has the index `first`.
+  void append(const SoftmaxMoments& other, uint64_t first);
+};
+// Terms with x_i < max - 1e4 count as 0, x_i = -inf included; a NaN anywhere gives NaN.
+SoftmaxMoments softmax_moments(const float* x, size_t n);
+
 // sum_i x_i y_i, accumulated in double.
 double dot(const float* x, const float* y, size_t n);
 double dot(const double* x, const double* y, size_t n);

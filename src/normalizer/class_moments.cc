@@ -1,0 +1,104 @@
+#include "selfnorm/normalizer/class_moments.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "selfnorm/base/error.h"
+#include "selfnorm/math/parallel.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr uint64_t kRowBlock = 1024;
+constexpr uint64_t kTile = 512;
+constexpr uint64_t kUnits = 16;  // of parallel work, where there are tiles enough
+constexpr double kVisible = 1e-6;
+
+// Row blocks x class segments; a segment is a run of whole tiles.
+struct Cut {
+  uint64_t blocks, segments, segment, rows, classes;
+
+  Cut(uint64_t row_count, uint64_t class_count) : rows(row_count), classes(class_count) {
+    blocks = (rows + kRowBlock - 1) / kRowBlock;
+    const uint64_t tiles = (classes + kTile - 1) / kTile;
+    const uint64_t wanted = std::clamp<uint64_t>(kUnits / std::max<uint64_t>(1, blocks), 1, tiles);
+    segment = (tiles + wanted - 1) / wanted * kTile;
+    segments = (classes + segment - 1) / segment;
+  }
+  uint64_t units() const { return blocks * segments; }
+  Range block(uint64_t unit) const { return piece(unit / segments, kRowBlock, rows); }
+  Range classes_of(uint64_t unit) const { return piece(unit % segments, segment, classes); }
+
+  static Range piece(uint64_t i, uint64_t size, uint64_t total) {
+    return {i * size, std::min(total, (i + 1) * size)};
+  }
+};
+
+template <class Visit>
+void for_each_tile(Range classes, const Visit& visit) {
+  for (uint64_t first = classes.begin; first < classes.end; first += kTile)
+    visit(Range{first, std::min(classes.end, first + kTile)});
+}
+
+}  // namespace
+
+ClassMoments class_moments(const ClassScores& scores, const Features& x, std::span<const uint32_t> target) {
+  SELFNORM_CHECK(target.empty() || target.size() == x.rows());
+  const Cut cut(x.rows(), scores.classes());
+  std::vector<SoftmaxMoments> parts(x.rows() * cut.segments);
+  ClassMoments out{std::vector<SoftmaxMoments>(x.rows()), std::vector<double>(target.size())};
+  parallel_units(cut.units(), [&](size_t unit) {
+    const Range rows = cut.block(unit);
+    std::vector<float> values(rows.size() * std::min<uint64_t>(kTile, scores.classes()));
+    for_each_tile(cut.classes_of(unit), [&](Range tile) {
+      scores.tile(x, rows, tile, values.data());
+      for (uint64_t i = rows.begin; i < rows.end; ++i) {
+        const float* row = values.data() + (i - rows.begin) * tile.size();
+        parts[i * cut.segments + unit % cut.segments].append(softmax_moments(row, tile.size()), tile.begin);
+        if (!target.empty() && target[i] >= tile.begin && target[i] < tile.end)
+          out.target_score[i] = static_cast<double>(row[target[i] - tile.begin]);
+      }
+    });
+  });
+  for (uint64_t i = 0; i < x.rows(); ++i)
+    for (uint64_t s = 0; s < cut.segments; ++s) out.rows[i].append(parts[i * cut.segments + s], 0);
+  return out;
+}
+
+HeadDifference head_difference(const ClassScores& p, const ClassScores& q, const Features& x) {
+  SELFNORM_CHECK(p.classes() == q.classes());
+  const ClassMoments of_p = class_moments(p, x), of_q = class_moments(q, x);
+  const Cut cut(x.rows(), p.classes());
+  std::vector<HeadDifference> parts(cut.units());
+  parallel_units(cut.units(), [&](size_t unit) {
+    const Range rows = cut.block(unit);
+    std::vector<float> a(rows.size() * kTile), b(rows.size() * kTile);
+    HeadDifference& part = parts[unit];
+    for_each_tile(cut.classes_of(unit), [&](Range tile) {
+      p.tile(x, rows, tile, a.data());
+      q.tile(x, rows, tile, b.data());
+      for (uint64_t i = rows.begin; i < rows.end; ++i) {
+        const double log_z_p = of_p.rows[i].log_z(), log_z_q = of_q.rows[i].log_z();
+        for (uint64_t k = 0; k < tile.size(); ++k) {
+          const uint64_t place = (i - rows.begin) * tile.size() + k;
+          const double log_p = static_cast<double>(a[place]) - log_z_p;
+          const double log_q = static_cast<double>(b[place]) - log_z_q;
+          const double share = std::exp(log_p);
+          part.probability = std::max(part.probability, std::abs(share - std::exp(log_q)));
+          part.kl += share * (log_p - log_q);
+          if (share >= kVisible)
+            part.log_probability = std::max(part.log_probability, std::abs(log_p - log_q));
+        }
+      }
+    });
+  });
+  HeadDifference total;
+  for (const HeadDifference& part : parts) {
+    total.probability = std::max(total.probability, part.probability);
+    total.log_probability = std::max(total.log_probability, part.log_probability);
+    total.kl += part.kl;
+  }
+  return total;
+}
+
+}  // namespace selfnorm

@@ -21,13 +21,14 @@
 namespace selfnorm {
 
 struct LikelihoodGapOptions {
-  std::vector<double> deltas;      // each > 0, any order
-  std::optional<double> centre;    // m; unset: log sum h, for joint data the mean log size of the groups
-  std::vector<float> log_carrier;  // multiclass: log h(k); empty means 0
-  double l2 = 0;                   // >= 0: both optima are of l - l2/2 |theta|^2 (biases included)
-  double gain = 1e-8;              // > 0: nats per example in ten iterations that end a solve
-  uint64_t iterations = 20000;     // at most, of one solve
-  int threads = 0;                 // 0 = all cores; the result does not depend on it
+  std::vector<double> deltas = {};  // each > 0, any order
+  std::optional<double> centre =
+      std::nullopt;                     // m; unset: log sum h, for joint data the mean log size of the groups
+  std::vector<float> log_carrier = {};  // multiclass: log h(k); empty means 0
+  double l2 = 0;                        // >= 0: both optima are of l - l2/2 |theta|^2 (biases included)
+  double gain = 1e-8;                   // > 0: nats per example in ten iterations that end a solve
+  uint64_t iterations = 20000;          // at most, of one solve
+  int threads = 0;                      // 0 = all cores; the result does not depend on it
 
   void validate() const;  // throws Error
 };

@@ -1,0 +1,241 @@
+#include "selfnorm/train/normalizer_training.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "selfnorm/base/memory.h"
+#include "selfnorm/math/parallel.h"
+#include "selfnorm/math/random.h"
+#include "selfnorm/model/normalizer_network.h"
+#include "selfnorm/model/parameters.h"
+#include "selfnorm/model/scaling.h"
+#include "selfnorm/optim/adaptive.h"
+#include "selfnorm/optim/schedule.h"
+#include "selfnorm/train/minibatch.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr uint64_t kHeldOutRows = 1024;    // measured at once
+constexpr uint64_t kScalingSample = 4096;  // examples that say how inputs are scaled
+constexpr size_t kUpdateGrain = 4096;      // parameters
+enum Stream : uint64_t { kStart = 1, kSample, kFirstEpoch };
+
+class InputScaling {
+ public:
+  explicit InputScaling(Features sample) {
+    if (sample.is_sparse) {
+      const SparseMatrix& x = sample.sparse;
+      std::vector<double> largest(x.columns);
+      for (size_t p = 0; p < x.column.size(); ++p)
+        largest[x.column[p]] = std::max(largest[x.column[p]], std::abs(static_cast<double>(x.value[p])));
+      scaling_.mean.assign(x.columns, 0);
+      for (const double l : largest) scaling_.inverse.push_back(l > 0 ? 1 / l : 1);
+    } else {
+      scaling_ = fit_scaling(sample.dense);
+    }
+    apply(sample);
+    row_norm_ = row_norm(sample);
+  }
+
+  const Scaling& scaling() const { return scaling_; }
+  double norm() const { return row_norm_; }  // rms |z| of the sample
+
+  void apply(Features& x) const {
+    if (!x.is_sparse) return scaling_.apply(x.dense);
+    for (size_t p = 0; p < x.sparse.column.size(); ++p) {
+      float& value = x.sparse.value[p];
+      value = static_cast<float>(static_cast<double>(value) * scaling_.inverse[x.sparse.column[p]]);
+    }
+  }
+
+ private:
+  Scaling scaling_;
+  double row_norm_ = 1;
+};
+
+InputScaling scaling_of(const NormalizerExamples& examples, uint64_t seed) {
+  std::vector<uint64_t> sample(examples.training.begin(), examples.training.end());
+  if (sample.size() > kScalingSample) {
+    RandomStream(seed, kSample).shuffle(sample);
+    sample.resize(kScalingSample);
+    std::sort(sample.begin(), sample.end());
+  }
+  return InputScaling(examples.source.gather(sample).features);
+}
+
+double unit_of(const NormalizerExamples& examples) {
+  double squares = 0;
+  for (const uint64_t i : examples.training) squares += examples.value[i] * examples.value[i];
+  return std::sqrt(squares / static_cast<double>(examples.training.size()));
+}
+
+class Run {
+ public:
+  Run(const NormalizerExamples& examples, const NormalizerTraining& training, const EpochObserver& observer)
+      : examples_(examples),
+        training_(training),
+        observer_(observer),
+        batch_(std::min<uint64_t>(training.batch, examples.training.size())),
+        batches_((examples.training.size() + batch_ - 1) / batch_),
+        schedule_{training.schedule, training.epochs * batches_, batches_},
+        unit_(unit_of(examples)),
+        scaling_(scaling_of(examples, training.seed)),
+        network_(examples.source.columns(), training.hidden),
+        optimiser_("adam", network_.parameters(), 0),
+        theta_(network_.parameters()) {
+    RandomStream random(training.seed, kStart);
+    const size_t columns = examples.source.columns();
+    for (size_t j = 0; j <= columns; ++j) {
+      const double size = j < columns ? 1 / scaling_.norm() : 1;
+      for (size_t k = 0; k < training.hidden; ++k)
+        theta_[j * network_.width() + k] = static_cast<float>(size * random.normal());
+    }
+  }
+
+  TrainedNormalizer operator()() {
+    TrainedNormalizer out;
+    std::vector<float> best_theta;
+    double best = held_out_error();
+    uint64_t since_best = 0;
+    for (out.reason = "completed all epochs"; out.epochs < training_.epochs;) {
+      if (!run_epoch(out.epochs)) {
+        out.reason = fmt::format("epoch {} diverged; a smaller learning rate may help", out.epochs + 1);
+        break;
+      }
+      ++out.epochs;
+      const double error = held_out_error();
+      observer_(0, unit_ * error);
+      if (error < best) {
+        best = error;
+        best_theta = theta_;
+        since_best = 0;
+      } else if (++since_best == training_.patience) {
+        out.reason = fmt::format("no improvement in {} epochs", training_.patience);
+        break;
+      }
+    }
+    if (!best_theta.empty()) out.normalizer = folded(best_theta);
+    return out;
+  }
+
+ private:
+  struct Batch {
+    Minibatch examples;
+    std::vector<double> value;
+  };
+
+  Batch gathered(std::span<const uint64_t> listed) const {
+    Dataset data = examples_.source.gather(listed);
+    scaling_.apply(data.features);
+    std::vector<uint64_t> all(listed.size());
+    std::iota(all.begin(), all.end(), uint64_t{0});
+    Batch batch{data.features.is_sparse ? MinibatchMaker(data).make(all) : Minibatch{std::move(data), {}},
+                {}};
+    for (const uint64_t i : listed) batch.value.push_back(examples_.value[i] / unit_);
+    return batch;
+  }
+
+  // False when the error is not finite.
+  bool run_epoch(uint64_t epoch) {
+    std::vector<uint64_t> order(examples_.training.begin(), examples_.training.end());
+    RandomStream(training_.seed, kFirstEpoch + epoch).shuffle(order);
+    for (uint64_t b = 0; b < batches_; ++b) {
+      const uint64_t first = b * batch_, count = std::min<uint64_t>(batch_, order.size() - first);
+      const Batch batch = gathered(std::span<const uint64_t>(order).subspan(first, count));
+      const Features& x = batch.examples.data.features;
+      std::vector<float> gradient(network_.gradient_size(x));
+      const double error = network_.squared_error({x, batch.value, &batch.examples.map}, theta_,
+                                                  1.0 / double(count), gradient);
+      if (!std::isfinite(error)) return false;
+      update(batch.examples.map, gradient, schedule_.factor(epoch * batches_ + b));
+      observer_(count, std::nullopt);
+    }
+    return true;
+  }
+
+  // The gradient has a row for every column of the minibatch, then the biases, then u.
+  void update(const FeatureMap& map, std::span<const float> gradient, double factor) {
+    const double rate = factor * training_.learning_rate;
+    const size_t width = network_.width(), hidden = training_.hidden;
+    const auto weights = gradient.first(gradient.size() - hidden);
+    const std::span<float> theta(theta_);
+    optimiser_.begin_step();
+    if (map.feature.empty()) {
+      parallel_ranges(weights.size(), kUpdateGrain, [&](size_t begin, size_t end) {
+        optimiser_.update(theta, begin, weights.subspan(begin, end - begin), rate / scaling_.norm(), 0);
+      });
+    } else {
+      const size_t rows = map.feature.size();
+      parallel_ranges(rows + 1, kUpdateGrain / width + 1, [&](size_t begin, size_t end) {
+        for (size_t r = begin; r < end; ++r) {
+          const size_t row = r < rows ? map.feature[r] : examples_.source.columns();
+          optimiser_.update(theta, row * width, weights.subspan(r * width, width), rate / scaling_.norm(), 0);
+        }
+      });
+    }
+    if (hidden > 0) {
+      optimiser_.update(theta, network_.output(), gradient.last(hidden),
+                        rate / std::sqrt(static_cast<double>(hidden)), 0);
+    }
+  }
+
+  // Root mean square, in units.
+  double held_out_error() const {
+    double squares = 0;
+    const auto& listed = examples_.held_out;
+    for (size_t begin = 0; begin < listed.size(); begin += kHeldOutRows) {
+      const Batch batch =
+          gathered(listed.subspan(begin, std::min<size_t>(kHeldOutRows, listed.size() - begin)));
+      squares += network_.squared_error({batch.examples.data.features, batch.value, &batch.examples.map},
+                                        theta_, 1, {});
+    }
+    return std::sqrt(squares / static_cast<double>(listed.size()));
+  }
+
+  AmortisedNormalizer folded(std::span<const float> theta) const {
+    const size_t columns = examples_.source.columns(), hidden = training_.hidden;
+    ModelFile raw;
+    raw.classes = network_.width();
+    raw.features = examples_.source.columns();
+    store_parameters(theta.first(network_.output()), scaling_.scaling(), raw);
+    AmortisedNormalizer b;
+    const auto linear = raw.weight.begin() + std::ptrdiff_t(hidden * columns);
+    b.hidden_weight.assign(raw.weight.begin(), linear);
+    b.slope.assign(linear, raw.weight.end());
+    b.hidden_bias.assign(raw.bias.begin(), raw.bias.end() - 1);
+    b.intercept = unit_ * static_cast<double>(raw.bias.back());
+    b.output.assign(theta.end() - std::ptrdiff_t(hidden), theta.end());
+    for (float& v : b.slope) v = static_cast<float>(unit_ * static_cast<double>(v));
+    for (float& u : b.output) u = static_cast<float>(unit_ * static_cast<double>(u));
+    return b;
+  }
+
+  const NormalizerExamples& examples_;
+  const NormalizerTraining& training_;
+  const EpochObserver& observer_;
+  uint64_t batch_;    // examples a step
+  uint64_t batches_;  // an epoch
+  Schedule schedule_;
+  double unit_;
+  InputScaling scaling_;
+  NormalizerNetwork<float> network_;
+  Adaptive<float> optimiser_;
+  std::vector<float> theta_;
+};
+
+}  // namespace
+
+TrainedNormalizer train_normalizer(const NormalizerExamples& examples, const NormalizerTraining& training,
+                                   const EpochObserver& observer) {
+  if (unit_of(examples) == 0) return {{}, 0, "there is nothing to learn"};
+  const double parameters = (double(examples.source.columns()) + 1) * (training.hidden + 1.0);
+  require_memory(5 * sizeof(float) * parameters, "the amortised normalizer and its training",
+                 "use fewer hidden units");
+  return Run(examples, training, observer)();
+}
+
+}  // namespace selfnorm

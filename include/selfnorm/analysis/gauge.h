@@ -1,0 +1,49 @@
+// The free directions of a model and what they can do for its log-normalizer (theory.md 1.5).
+//
+// Multiclass: adding v to every class's weights and a to every bias leaves p(y|x) as it is and moves A(x) by
+// v . x + a. Joint: the same for directions v along which the alternatives of a group do not differ, the null
+// space of the scatter within groups. So the regression of A on (1, free features) gives V*, its residual
+// variance, and, subtracted, the equivalent model with that variance.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "selfnorm/analysis/least_squares.h"
+#include "selfnorm/data/example_source.h"
+#include "selfnorm/model/model_file.h"
+
+namespace selfnorm {
+
+// Takes the log-normalizers of a source block by block.
+class GaugeRegression {
+ public:
+  // Keeps a reference. Joint sources are read once, for their free directions. Beyond kLargestRegression
+  // features the log-normalizers are kept and the regression reads the source again.
+  GaugeRegression(const ExampleSource& source, uint32_t features);
+  ~GaugeRegression();
+
+  void add(const Dataset& block, std::span<const double> log_z);
+  // V*: the least-squares fit. Slopes are for all features of the model.
+  LinearFit fit() const;
+  // The fit that is meant for other inputs than these.
+  LinearFit fit_for_prediction() const;
+
+ private:
+  class Moments;
+  LinearFit finished(bool for_prediction) const;
+
+  const ExampleSource& source_;
+  uint32_t features_;
+  std::unique_ptr<Moments> moments_;  // none: iterative
+  std::vector<double> log_z_;
+};
+
+inline constexpr uint32_t kLargestRegression = 4096;
+
+// The equivalent model whose log-normalizer is A(x) - slope . x - intercept, with log_normalizer = 0. A joint
+// model has no bias: its constant becomes the intercept.
+void apply_gauge(const LinearFit& fit, ModelFile& model);
+
+}  // namespace selfnorm

@@ -1,0 +1,20 @@
+// Least squares of y on (1, x) where x has too many columns for their d x d moments: conjugate gradients on
+// the normal equations (CGLS, Hestenes & Stiefel 1952) of the standardised columns. Iterates start at the
+// mean and fit the strongest directions first, so stopping early is a regularisation.
+#pragma once
+
+#include <span>
+
+#include "selfnorm/analysis/least_squares.h"
+#include "selfnorm/data/example_source.h"
+
+namespace selfnorm {
+
+// To convergence: the residual variance is V* of y = A. Of the result degrees_of_freedom, rank and condition
+// are not known and 0.
+LinearFit iterative_fit(const ExampleSource& source, std::span<const double> y);
+
+// Stopped where a held-out tenth of the rows is fitted best.
+LinearFit iterative_fit_for_prediction(const ExampleSource& source, std::span<const double> y);
+
+}  // namespace selfnorm

@@ -1,0 +1,130 @@
+#include "selfnorm/analysis/gauge.h"
+
+#include <Eigen/Dense>
+#include <algorithm>
+
+#include "selfnorm/analysis/iterative_least_squares.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/model/entries.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr uint64_t kGroupsAtOnce = 4096;
+constexpr double kNoDifference = 1e-10;  // of the scatter within groups, relative to that of all rows
+
+// Columns span { v : v . T(x,y) does not depend on y } on all groups of the source.
+Eigen::MatrixXd free_directions(const ExampleSource& source) {
+  const auto d = static_cast<Eigen::Index>(source.columns());
+  Eigen::MatrixXd within = Eigen::MatrixXd::Zero(d, d);
+  double total = 0;
+  for (uint64_t first = 0; first < source.examples(); first += kGroupsAtOnce) {
+    const Dataset block = source.block(first, std::min(source.examples(), first + kGroupsAtOnce));
+    for (uint64_t g = 0; g < block.examples(); ++g) {
+      const uint64_t begin = block.group_begin[g], end = block.group_begin[g + 1];
+      Eigen::MatrixXd rows = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(end - begin), d);
+      for (uint64_t a = begin; a < end; ++a)
+        for_each_entry(block.features, a, [&](uint32_t j, float v) {
+          rows(static_cast<Eigen::Index>(a - begin), static_cast<Eigen::Index>(j)) = static_cast<double>(v);
+        });
+      total += rows.squaredNorm();
+      rows.rowwise() -= rows.colwise().mean().eval();
+      within.selfadjointView<Eigen::Lower>().rankUpdate(rows.transpose());
+    }
+  }
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(within);
+  Eigen::Index count = 0;
+  while (count < d && solver.eigenvalues()[count] <= kNoDifference * total) ++count;
+  return solver.eigenvectors().leftCols(count);
+}
+
+}  // namespace
+
+class GaugeRegression::Moments {
+ public:
+  explicit Moments(uint32_t columns) : regression_(columns) {}
+  explicit Moments(Eigen::MatrixXd directions)
+      : directions_(std::move(directions)),
+        regression_(static_cast<uint32_t>(std::max<Eigen::Index>(1, directions_->cols()))) {}
+
+  void add(const Dataset& block, std::span<const double> log_z) {
+    if (!directions_) {
+      regression_.add(block.features, log_z);
+      return;
+    }
+    // One row per group: the free features of its first alternative, which are those of all. Without any, one
+    // column of zeros stands for them.
+    Features free;
+    free.is_sparse = false;
+    free.dense.rows = block.examples();
+    free.dense.columns = static_cast<uint32_t>(std::max<Eigen::Index>(1, directions_->cols()));
+    for (uint64_t g = 0; g < block.examples(); ++g) {
+      Eigen::VectorXd value = Eigen::VectorXd::Zero(directions_->cols());
+      for_each_entry(block.features, block.group_begin[g], [&](uint32_t j, float v) {
+        value += static_cast<double>(v) * directions_->row(static_cast<Eigen::Index>(j)).transpose();
+      });
+      for (const double v : value) free.dense.values.push_back(static_cast<float>(v));
+      if (value.size() == 0) free.dense.values.push_back(0);
+    }
+    regression_.add(free, log_z);
+  }
+
+  LinearFit fit(bool for_prediction) const {
+    LinearFit out = for_prediction ? regression_.fit_for_prediction() : regression_.fit();
+    if (directions_) {
+      const Eigen::Map<const Eigen::VectorXd> coordinates(out.slope.data(), directions_->cols());
+      const Eigen::VectorXd slope = *directions_ * coordinates;
+      out.slope.assign(slope.begin(), slope.end());
+    }
+    return out;
+  }
+
+ private:
+  std::optional<Eigen::MatrixXd> directions_;  // joint only
+  LeastSquares regression_;
+};
+
+GaugeRegression::GaugeRegression(const ExampleSource& source, uint32_t features)
+    : source_(source), features_(features) {
+  SELFNORM_CHECK(source.columns() <= features);
+  const bool small = source.columns() <= kLargestRegression;
+  if (source.is_joint()) {
+    if (!small)
+      throw Error(
+          "models of alternatives with more than 4,096 features cannot be normalised without loss yet");
+    moments_ = std::make_unique<Moments>(free_directions(source));
+  } else if (small) {
+    moments_ = std::make_unique<Moments>(source.columns());
+  }
+}
+
+GaugeRegression::~GaugeRegression() = default;
+
+void GaugeRegression::add(const Dataset& block, std::span<const double> log_z) {
+  if (moments_)
+    moments_->add(block, log_z);
+  else
+    log_z_.insert(log_z_.end(), log_z.begin(), log_z.end());
+}
+
+LinearFit GaugeRegression::finished(bool for_prediction) const {
+  LinearFit out = moments_         ? moments_->fit(for_prediction)
+                  : for_prediction ? iterative_fit_for_prediction(source_, log_z_)
+                                   : iterative_fit(source_, log_z_);
+  out.slope.resize(features_);
+  return out;
+}
+
+LinearFit GaugeRegression::fit() const { return finished(false); }
+LinearFit GaugeRegression::fit_for_prediction() const { return finished(true); }
+
+void apply_gauge(const LinearFit& fit, ModelFile& model) {
+  SELFNORM_CHECK(fit.slope.size() == model.features);
+  const size_t d = model.features;
+  for (size_t i = 0; i < model.weight.size(); ++i)
+    model.weight[i] = static_cast<float>(static_cast<double>(model.weight[i]) - fit.slope[i % d]);
+  for (float& b : model.bias) b = static_cast<float>(static_cast<double>(b) - fit.intercept);
+  model.log_normalizer = model.family == Family::Joint ? fit.intercept : 0;
+}
+
+}  // namespace selfnorm

@@ -16,14 +16,15 @@ void declare_output(Declaration& command, CommonArguments& common) {
 void declare_reader(Declaration& command, ReaderArguments& reader) {
   ReadOptions& o = reader.options;
   command
-      .choice("--format", reader.format, {"auto", "svmlight", "csv", "tsv", "npy", "npz", "text", "idx"},
+      .choice("--format", reader.format,
+              {"auto", "svmlight", "csv", "tsv", "npy", "npz", "text", "idx", "safetensors"},
               "Format of the data; auto looks at content and extension")
       .text("--target", o.target, "csv, tsv: the label column, by name or zero-based index")
       .choice("--header", reader.header, {"auto", "yes", "no"},
               "csv, tsv: whether the first row names the columns")
       .text("--weight-column", o.weight_column,
             "csv, tsv: column of example weights, by name or zero-based index")
-      .file("--labels", o.labels_path, "npy, idx: file with the labels")
+      .file("--labels", o.labels_path, "npy, npz, safetensors, idx: file with the labels")
       .integer("--skip-bad", o.skip_bad, "Leave out up to N bad rows and report them");
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <span>
 
 #include "bad_rows.h"
 #include "idx.h"
@@ -21,6 +20,8 @@ std::span<const float> row_values(const Features& features, uint64_t row) {
   return {features.sparse.value.data() + begin, features.sparse.begin[row + 1] - begin};
 }
 
+}  // namespace
+
 std::string value_error(std::span<const float> values) {
   for (size_t i = 0; i < values.size(); ++i)
     if (!std::isfinite(values[i]))
@@ -28,8 +29,6 @@ std::string value_error(std::span<const float> values) {
                          values[i], i);
   return {};
 }
-
-}  // namespace
 
 Features dense_features(const Array& array) {
   auto fail = [&](const std::string& what) { throw DataError(array.name, 0, what); };
@@ -57,8 +56,7 @@ std::vector<std::string> read_label_file(const std::string& path) {
   std::string_view head = input->peek(8);
   if (head.starts_with("\x93NUMPY")) return read_labels(open_npy(path, *input));
   if (head.starts_with(std::string_view("\0\0", 2))) return read_labels(open_idx(path, *input));
-  std::string text, chunk(size_t{1} << 16, '\0');
-  while (size_t n = input->read(chunk.data(), chunk.size())) text.append(chunk, 0, n);
+  const std::string text = input->read_rest();
   std::vector<std::string> labels;
   uint64_t lines = 0;
   for (std::string_view rest = text; !rest.empty();) labels.emplace_back(take_record(rest, {}, lines));

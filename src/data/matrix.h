@@ -1,7 +1,8 @@
-// Readers of whole arrays: NPY, NPZ and idx.
+// Readers of whole arrays: NPY, NPZ, safetensors and idx.
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,11 +13,14 @@
 namespace selfnorm {
 
 ReadResult read_npy(Input& input, const ReadOptions& options);
-ReadResult read_npz(Input& input, const ReadOptions& options);
+ReadResult read_named_arrays(Input& input, Format format, const ReadOptions& options);  // npz, safetensors
 ReadResult read_idx(Input& input, const ReadOptions& options);
 
 // n x d from an array of two or more dimensions (the further ones flattened).
 Features dense_features(const Array& array);
+
+// What is wrong with a row: "found nan at position 1, expected ..."; empty when all values are finite.
+std::string value_error(std::span<const float> values);
 
 // One label per row from an NPY, idx or text file (one label per line).
 std::vector<std::string> read_label_file(const std::string& path);

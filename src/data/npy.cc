@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <optional>
 
 #include "number.h"
@@ -111,7 +112,8 @@ class HeaderParser {
     auto unsupported = [&]() {
       throw DataError(
           name_, 0,
-          fmt::format("found elements of type {}, expected f4, f8, an integer, b1, S or U", quoted(code)));
+          fmt::format("found elements of type {}, expected f2, f4, f8, V2 (bfloat16), an integer, b1, S or U",
+                      quoted(code)));
     };
     if (code.size() < 3 || std::string_view("<>|=").find(code[0]) == std::string_view::npos) unsupported();
     ElementType type;
@@ -132,6 +134,9 @@ class HeaderParser {
       case 'b':
         type.kind = ElementKind::boolean;
         break;
+      case 'V':
+        type.kind = ElementKind::bfloat;
+        break;
       case 'S':
         type.kind = ElementKind::bytes;
         break;
@@ -142,10 +147,11 @@ class HeaderParser {
         unsupported();
     }
     if (type.kind == ElementKind::unicode) type.size *= 4;
-    bool number = type.kind != ElementKind::bytes && type.kind != ElementKind::unicode;
-    bool small = type.size == 1 || type.size == 2;
-    if (number && !small && type.size != 4 && type.size != 8) unsupported();
-    if (type.kind == ElementKind::real && small) unsupported();
+    const bool fits = type.kind == ElementKind::boolean  ? type.size == 1
+                      : type.kind == ElementKind::bfloat ? type.size == 2
+                      : type.kind == ElementKind::real   ? type.size == 2 || type.size == 4 || type.size == 8
+                                                         : type.size <= 8 && std::has_single_bit(type.size);
+    if (type.is_number() && !fits) unsupported();
     return type;
   }
 

@@ -16,8 +16,8 @@
 namespace selfnorm {
 namespace {
 
-constexpr std::array<std::string_view, 8> kNames = {"auto", "svmlight", "csv",  "tsv",
-                                                    "npy",  "npz",      "text", "idx"};
+constexpr std::array<std::string_view, 9> kNames = {"auto", "svmlight", "csv", "tsv",        "npy",
+                                                    "npz",  "text",     "idx", "safetensors"};
 
 void skip_byte_order_mark(Input& input) {
   char mark[3];
@@ -27,7 +27,8 @@ void skip_byte_order_mark(Input& input) {
 // An option that the format has no use for is a misunderstanding.
 void check_use(const Input& input, Format format, const ReadOptions& options) {
   bool table = format == Format::csv || format == Format::tsv;
-  bool array = format == Format::npy || format == Format::npz || format == Format::idx;
+  bool array = format == Format::npy || format == Format::npz || format == Format::safetensors ||
+               format == Format::idx;
   auto refuse = [&](const char* option, const char* formats) {
     throw DataError(input.name(), 0,
                     fmt::format("found {} data, but {} is for {}", format_name(format), option, formats));
@@ -36,7 +37,8 @@ void check_use(const Input& input, Format format, const ReadOptions& options) {
   if (!options.weight_column.empty() && !table) refuse("a weight column (--weight-column)", "csv and tsv");
   if (options.header != Header::automatic && !table && format != Format::text)
     refuse("a header (--header)", "csv, tsv and text");
-  if (!options.labels_path.empty() && !array) refuse("a file of labels (--labels)", "npy, npz and idx");
+  if (!options.labels_path.empty() && !array)
+    refuse("a file of labels (--labels)", "npy, npz, safetensors and idx");
   if (options.schema && options.schema->is_joint && format != Format::svmlight)
     throw DataError(input.name(), 0,
                     "the model scores groups of alternatives; expected svmlight data with qid:");
@@ -57,7 +59,8 @@ ReadResult read(Input& input, const ReadOptions& options) {
       result = read_npy(input, options);
       break;
     case Format::npz:
-      result = read_npz(input, options);
+    case Format::safetensors:
+      result = read_named_arrays(input, format, options);
       break;
     case Format::text:
       result = read_text(input, options);

@@ -1,12 +1,15 @@
 #include "sniff.h"
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "number.h"
 #include "quote.h"
 #include "records.h"
 #include "selfnorm/base/error.h"
+#include "selfnorm/data/array_file.h"
+#include "selfnorm/runtime/safetensors.h"
 
 namespace selfnorm {
 namespace {
@@ -59,11 +62,23 @@ bool is_idx(std::string_view head) {
 
 }  // namespace
 
+bool is_npy_head(std::string_view head) { return head.starts_with("\x93NUMPY"); }
+
+bool is_zip_head(std::string_view head) { return head.starts_with("PK\3\4") || head.starts_with("PK\5\6"); }
+
+bool is_safetensors_head(std::string_view head) {
+  uint64_t length = 0;
+  if (head.size() < 9 || head[8] != '{') return false;
+  std::memcpy(&length, head.data(), 8);
+  return length >= 2 && length <= runtime::kLargestHeader;
+}
+
 Format detect_format(Input& input, const ReadOptions& options) {
-  std::string_view head = input.peek(8);
+  std::string_view head = input.peek(kArrayHead);
   if (head.empty()) throw DataError(input.name(), 0, "the file is empty, expected rows of data");
-  if (head.starts_with("\x93NUMPY")) return Format::npy;
-  if (head.starts_with("PK\3\4") || head.starts_with("PK\5\6")) return Format::npz;
+  if (is_npy_head(head)) return Format::npy;
+  if (is_zip_head(head)) return Format::npz;
+  if (is_safetensors_head(head)) return Format::safetensors;
   if (is_idx(head)) return Format::idx;
 
   std::string_view name = input.name();
@@ -73,6 +88,7 @@ Format detect_format(Input& input, const ReadOptions& options) {
   };
   if (extension({".npy"})) return Format::npy;
   if (extension({".npz"})) return Format::npz;
+  if (extension({".safetensors"})) return Format::safetensors;
   if (extension({"-ubyte", ".idx"})) return Format::idx;
   if (options.schema && options.schema->text) return Format::text;
   if (extension({".svm", ".libsvm", ".svmlight"})) return Format::svmlight;
@@ -89,8 +105,8 @@ Format detect_format(Input& input, const ReadOptions& options) {
   throw DataError(
       input.name(), 0,
       "found " + quoted(lines[0]) +
-          ", which fits no format; expected svmlight, csv, tsv, npy, npz, label<TAB>text or idx (or name the "
-          "format)");
+          ", which fits no format; expected svmlight, csv, tsv, npy, npz, safetensors, label<TAB>text or idx "
+          "(or name the format)");
 }
 
 uint64_t text_header(Input& input, Header header) {

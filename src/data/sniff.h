@@ -1,10 +1,17 @@
 // Which format a file has: by magic bytes, then extension, then content.
 #pragma once
 
+#include <string_view>
+
 #include "selfnorm/data/read.h"
 #include "source.h"
 
 namespace selfnorm {
+
+// By the first 9 bytes.
+bool is_npy_head(std::string_view head);
+bool is_zip_head(std::string_view head);
+bool is_safetensors_head(std::string_view head);  // a length that a header may have, and a brace
 
 Format detect_format(Input& input, const ReadOptions& options);  // throws DataError when nothing fits
 

@@ -11,6 +11,8 @@
 
 #include "inflate.h"
 #include "selfnorm/base/error.h"
+#include "selfnorm/runtime/file_error.h"
+#include "selfnorm/runtime/mapped_file.h"
 
 namespace selfnorm {
 namespace {
@@ -44,15 +46,29 @@ class Descriptor {
 
 class FileStorage : public Storage {
  public:
-  FileStorage(const std::string& name, int number, uint64_t size) : file_(name, number), size_(size) {}
+  FileStorage(const std::string& name, int number, uint64_t size)
+      : name_(name), file_(name, number), size_(size) {}
   uint64_t size() const override { return size_; }
   size_t read_at(uint64_t offset, char* to, size_t n) override {
     return file_.read([&](int number) { return pread(number, to, n, static_cast<off_t>(offset)); });
   }
+  std::span<const std::byte> bytes() override {
+    if (!map_) {
+      try {
+        map_.emplace(name_);
+      } catch (const runtime::IoError& error) {
+        throw Error(error.what());
+      }
+      map_->expect_scan();
+    }
+    return map_->bytes();
+  }
 
  private:
+  std::string name_;
   Descriptor file_;
   uint64_t size_;
+  std::optional<runtime::MappedFile> map_;
 };
 
 class MemoryStorage : public Storage {
@@ -62,9 +78,19 @@ class MemoryStorage : public Storage {
   size_t read_at(uint64_t offset, char* to, size_t n) override {
     return offset < bytes_.size() ? bytes_.copy(to, n, offset) : 0;
   }
+  std::span<const std::byte> bytes() override { return std::as_bytes(std::span(bytes_)); }
 
  private:
   std::string_view bytes_;
+};
+
+class OwnedStorage : public MemoryStorage {
+ public:
+  explicit OwnedStorage(std::unique_ptr<const std::string> bytes)
+      : MemoryStorage(*bytes), owned_(std::move(bytes)) {}
+
+ private:
+  std::unique_ptr<const std::string> owned_;
 };
 
 class StorageSource : public ByteSource {
@@ -110,6 +136,21 @@ size_t read_fully(ByteSource& source, char* to, size_t n) {
 
 std::unique_ptr<ByteSource> storage_source(std::shared_ptr<Storage> storage, uint64_t offset, uint64_t size) {
   return std::make_unique<StorageSource>(std::move(storage), offset, size);
+}
+
+std::shared_ptr<Storage> file_storage(const std::string& path) {
+  auto storage = Input::open(path)->storage();
+  if (!storage) throw Error(fmt::format("cannot read {}: expected a regular file, not compressed", path));
+  return storage;
+}
+
+std::shared_ptr<Storage> memory_storage(std::span<const std::byte> bytes) {
+  return std::make_shared<MemoryStorage>(
+      std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+}
+
+std::shared_ptr<Storage> owned_storage(std::string bytes) {
+  return std::make_shared<OwnedStorage>(std::make_unique<const std::string>(std::move(bytes)));
 }
 
 std::unique_ptr<Input> Input::open(const std::string& path) {
@@ -159,6 +200,12 @@ size_t Input::read(char* to, size_t n) {
   if (got == 0 && n > 0) got = source_->read(to, n);
   bytes_read_ += got;
   return got;
+}
+
+std::string Input::read_rest() {
+  std::string text, chunk(size_t{1} << 16, '\0');
+  while (size_t n = read(chunk.data(), chunk.size())) text.append(chunk, 0, n);
+  return text;
 }
 
 std::optional<uint64_t> Input::remaining() const {

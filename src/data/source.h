@@ -1,9 +1,11 @@
 // Where bytes come from: a file, standard input or memory, possibly compressed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -24,7 +26,12 @@ class Storage {
   virtual ~Storage() = default;
   virtual uint64_t size() const = 0;
   virtual size_t read_at(uint64_t offset, char* to, size_t n) = 0;
+  virtual std::span<const std::byte> bytes() = 0;  // all of them; a file is mapped at the first call
 };
+
+std::shared_ptr<Storage> file_storage(const std::string& path);             // of a regular file
+std::shared_ptr<Storage> memory_storage(std::span<const std::byte> bytes);  // which must outlive it
+std::shared_ptr<Storage> owned_storage(std::string bytes);
 
 std::unique_ptr<ByteSource> storage_source(std::shared_ptr<Storage> storage, uint64_t offset, uint64_t size);
 
@@ -40,6 +47,7 @@ class Input : public ByteSource {
 
   std::string_view peek(size_t n);  // the next n bytes (fewer at the end) without taking them
   size_t read(char* to, size_t n) override;
+  std::string read_rest();
   std::optional<uint64_t> remaining() const override;
 
  private:

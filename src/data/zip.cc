@@ -16,6 +16,7 @@ constexpr std::string_view kEnd = "PK\5\6", kEnd64 = "PK\6\6", kLocator64 = "PK\
                            kLocal = "PK\3\4";
 constexpr uint64_t kEndSize = 22, kLocator64Size = 20, kEnd64Size = 56, kDirectorySize = 46, kLocalSize = 30;
 constexpr uint64_t kLargestDirectory = uint64_t{1} << 24;
+constexpr uint64_t kLargestRatio = 1032;  // of deflate: 258 bytes from 2 bits
 
 uint64_t little(std::string_view bytes, size_t offset, size_t width) {
   uint64_t value = 0;
@@ -122,27 +123,37 @@ void ZipArchive::read_directory(std::string_view directory, uint64_t count) {
                      .checksum = static_cast<uint32_t>(little(directory, 16, 4)),
                      .compressed_size = little(directory, 20, 4),
                      .size = little(directory, 24, 4),
-                     .offset = little(directory, 42, 4)};
+                     .offset = little(directory, 42, 4),
+                     .flags = static_cast<uint32_t>(little(directory, 8, 2)),
+                     .time = static_cast<uint32_t>(little(directory, 12, 4)),
+                     .attributes = static_cast<uint32_t>(little(directory, 38, 4))};
     if (!read_zip64(directory.substr(kDirectorySize + name, extra), member))
       fail("a zip64 field of the archive is damaged");
-    if (little(directory, 8, 2) & 1) fail(fmt::format("the member {} is encrypted", quoted(member.name)));
+    if (member.flags & 1) fail(fmt::format("the member {} is encrypted", quoted(member.name)));
     members_.push_back(std::move(member));
     directory.remove_prefix(kDirectorySize + name + extra + comment);
   }
 }
 
-std::unique_ptr<ByteSource> ZipArchive::open(const ZipMember& member) const {
-  std::string name = fmt::format("{} {}", name_, quoted(member.name));
+uint64_t ZipArchive::data_offset(const ZipMember& member) const {
   std::string local = bytes_at(member.offset, kLocalSize);
   if (!local.starts_with(kLocal))
     fail(fmt::format("the header of the member {} is damaged", quoted(member.name)));
   uint64_t begin = member.offset + kLocalSize + little(local, 26, 2) + little(local, 28, 2);
   if (begin > storage_->size() || member.compressed_size > storage_->size() - begin)
     fail(fmt::format("the member {} reaches beyond the end of the file", quoted(member.name)));
-  auto raw = storage_source(storage_, begin, member.compressed_size);
+  return begin;
+}
+
+std::unique_ptr<ByteSource> ZipArchive::open(const ZipMember& member) const {
+  std::string name = fmt::format("{} {}", name_, quoted(member.name));
+  auto raw = storage_source(storage_, data_offset(member), member.compressed_size);
   if (member.method != 0 && member.method != 8)
     fail(fmt::format("the member {} uses compression method {}, expected stored or deflated",
                      quoted(member.name), member.method));
+  if (member.method == 8 && member.size / kLargestRatio > member.compressed_size)
+    fail(fmt::format("the member {} declares {} bytes, more than its {} bytes can unpack to",
+                     quoted(member.name), member.size, member.compressed_size));
   if (member.method == 8) raw = deflate_source(name, std::move(raw));
   return std::make_unique<CheckedSource>(name, std::move(raw), member);
 }

@@ -18,12 +18,18 @@ struct ZipMember {
   uint64_t compressed_size = 0;
   uint64_t size = 0;
   uint64_t offset = 0;  // of the local header
+  uint32_t flags = 0;
+  uint32_t time = (1u << 21) | (1u << 16);  // MS-DOS time and date: 1980-01-01, as NumPy writes
+  uint32_t attributes = 0;                  // external
 };
 
 class ZipArchive {
  public:
   ZipArchive(std::string name, std::shared_ptr<Storage> storage);  // reads and checks the directory
   const std::vector<ZipMember>& members() const { return members_; }
+
+  // Where its bytes, as stored, are in the file.
+  uint64_t data_offset(const ZipMember& member) const;
 
   // Throws DataError at its end when the size or the CRC-32 is not the declared one.
   std::unique_ptr<ByteSource> open(const ZipMember& member) const;

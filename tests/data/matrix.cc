@@ -2,8 +2,8 @@
 #include <rapidcheck/gtest.h>
 
 #include <cmath>
-#include <cstring>
 
+#include "data/array_bytes.h"
 #include "data/scratch.h"
 
 namespace selfnorm {
@@ -11,47 +11,6 @@ namespace {
 
 using Strings = std::vector<std::string>;
 using Floats = std::vector<float>;
-
-template <class T>
-std::string raw(std::initializer_list<T> values) {
-  return std::string(reinterpret_cast<const char*>(values.begin()), values.size() * sizeof(T));
-}
-
-std::string npy(const std::string& type, const std::string& shape, const std::string& payload,
-                bool fortran = false) {
-  std::string header = "{'descr': '" + type + "', 'fortran_order': " + (fortran ? "True" : "False") +
-                       ", 'shape': " + shape + ", }";
-  header.append(63 - (header.size() + 10) % 64, ' ').push_back('\n');
-  return std::string("\x93NUMPY\1\0", 8) + static_cast<char>(header.size() & 0xFF) +
-         static_cast<char>(header.size() >> 8) + header + payload;
-}
-
-std::string little(uint64_t value, int width) {
-  std::string out;
-  for (int i = 0; i < width; ++i) out += static_cast<char>(value >> (8 * i));
-  return out;
-}
-
-struct Member {
-  std::string name, bytes;
-  bool deflated = false;
-};
-
-std::string zip(const std::vector<Member>& members) {
-  std::string out, directory;
-  for (const Member& m : members) {
-    std::string packed = m.bytes;
-    if (m.deflated) packed = gzip(m.bytes).substr(10, gzip(m.bytes).size() - 18);
-    uLong crc = crc32(0, reinterpret_cast<const Bytef*>(m.bytes.data()), static_cast<uInt>(m.bytes.size()));
-    std::string fields = little(20, 2) + little(0, 2) + little(m.deflated ? 8 : 0, 2) + little(0, 4) +
-                         little(crc, 4) + little(packed.size(), 4) + little(m.bytes.size(), 4) +
-                         little(m.name.size(), 2) + little(0, 2);
-    directory += "PK\1\2" + little(20, 2) + fields + std::string(10, '\0') + little(out.size(), 4) + m.name;
-    out += "PK\3\4" + fields + m.name + packed;
-  }
-  return out + directory + "PK\5\6" + little(0, 4) + little(members.size(), 2) + little(members.size(), 2) +
-         little(directory.size(), 4) + little(out.size(), 4) + little(0, 2);
-}
 
 TEST(Npy, TypesAndOrders) {
   ReadOptions options;
@@ -64,6 +23,11 @@ TEST(Npy, TypesAndOrders) {
   EXPECT_EQ(values(npy("<f8", "(2, 3)", raw<double>({1, 2, 3, 4, 5, 6}))), expected);
   EXPECT_EQ(values(npy("<i8", "(2, 3)", raw<int64_t>({1, 2, 3, 4, 5, 6}))), expected);
   EXPECT_EQ(values(npy("|u1", "(2, 3)", "\1\2\3\4\5\6")), expected);
+  const std::string half = raw<uint16_t>({0x3C00, 0x4000, 0x4200, 0x4400, 0x4500, 0x4600});
+  const std::string brain = raw<uint16_t>({0x3F80, 0x4000, 0x4040, 0x4080, 0x40A0, 0x40C0});
+  EXPECT_EQ(values(npy("<f2", "(2, 3)", half)), expected);
+  EXPECT_EQ(values(npy("<V2", "(2, 3)", brain)), expected);
+  EXPECT_EQ(values(npy("|V2", "(2, 3)", brain)), expected);
   EXPECT_EQ(values(npy(">i2", "(2, 3)", std::string("\0\1\0\2\0\3\0\4\0\5\0\6", 12))), expected);
   EXPECT_EQ(values(npy("<f4", "(2, 3)", raw<float>({1, 4, 2, 5, 3, 6}), true)), expected);
   EXPECT_EQ(values(gzip(npy("<f4", "(2, 3)", raw<float>({1, 2, 3, 4, 5, 6})))), expected);
@@ -96,30 +60,30 @@ struct Case {
 
 TEST(Npy, Errors) {
   std::string good = npy("<f4", "(2, 3)", raw<float>({1, 2, 3, 4, 5, 6}));
-  for (const Case& c : std::initializer_list<Case>{
-           {good, "a.npy: found features but no labels; name the file that has them (--labels)"},
-           {good.substr(0, good.size() - 1),
-            "a.npy: the header declares 24 bytes of elements, but 23 follow"},
-           {good + "x", "a.npy: the header declares 24 bytes of elements, but 25 follow"},
-           {gzip(good + "x"), "a.npy: the header declares 24 bytes of elements, but more follow"},
-           {gzip(good.substr(0, good.size() - 1)),
-            "a.npy: the header declares 24 bytes of elements, but 23 follow"},
-           {npy("<f4", "(4000000000, 1000000000)", ""),
-            "a.npy: the header declares 16000000000000000000 bytes of elements, but 0 follow"},
-           {npy("<f4", "(18446744073709551615, 2)", ""), "a.npy: the declared shape is too large"},
-           {npy("<f4", "(2, 9999999999)", ""), "a.npy: the declared shape is too large"},
-           {npy("<f4", "(99999999999, 0)", ""), "a.npy: found 0 columns, expected features"},
-           {npy("<f4", "(0, 3)", ""), "a.npy: found no rows of data"},
-           {npy("<f4", "(3,)", raw<float>({1, 2, 3})),
-            "a.npy: found an array of 1 dimensions, expected features: rows x columns"},
-           {npy("<c8", "(1, 1)", "12345678"),
-            "a.npy: found elements of type '<c8', expected f4, f8, an integer, b1, S or U"},
-           {npy("|O", "(1, 1)", ""),
-            "a.npy: found elements of type '|O', expected f4, f8, an integer, b1, S or U"},
-           {"\x93NUMPY\x09", "a.npy: found no NPY magic bytes at the start, expected \\x93NUMPY"},
-           {"not npy at all", "a.npy: found no NPY magic bytes at the start, expected \\x93NUMPY"},
-           {std::string("\x93NUMPY\1\0\5\0{'a'}", 15),
-            "a.npy: found the NPY header '{'a'}', expected 'descr', 'fortran_order' and 'shape'"}})
+  for (
+      const Case& c : std::initializer_list<Case>{
+          {good, "a.npy: found features but no labels; name the file that has them (--labels)"},
+          {good.substr(0, good.size() - 1), "a.npy: the header declares 24 bytes of elements, but 23 follow"},
+          {good + "x", "a.npy: the header declares 24 bytes of elements, but 25 follow"},
+          {gzip(good + "x"), "a.npy: the header declares 24 bytes of elements, but more follow"},
+          {gzip(good.substr(0, good.size() - 1)),
+           "a.npy: the header declares 24 bytes of elements, but 23 follow"},
+          {npy("<f4", "(4000000000, 1000000000)", ""),
+           "a.npy: the header declares 16000000000000000000 bytes of elements, but 0 follow"},
+          {npy("<f4", "(18446744073709551615, 2)", ""), "a.npy: the declared shape is too large"},
+          {npy("<f4", "(2, 9999999999)", ""), "a.npy: the declared shape is too large"},
+          {npy("<f4", "(99999999999, 0)", ""), "a.npy: found 0 columns, expected features"},
+          {npy("<f4", "(0, 3)", ""), "a.npy: found no rows of data"},
+          {npy("<f4", "(3,)", raw<float>({1, 2, 3})),
+           "a.npy: found an array of 1 dimensions, expected features: rows x columns"},
+          {npy("<c8", "(1, 1)", "12345678"),
+           "a.npy: found elements of type '<c8', expected f2, f4, f8, V2 (bfloat16), an integer, b1, S or U"},
+          {npy("|O", "(1, 1)", ""),
+           "a.npy: found elements of type '|O', expected f2, f4, f8, V2 (bfloat16), an integer, b1, S or U"},
+          {"\x93NUMPY\x09", "a.npy: found no NPY magic bytes at the start, expected \\x93NUMPY"},
+          {"not npy at all", "a.npy: found no NPY magic bytes at the start, expected \\x93NUMPY"},
+          {std::string("\x93NUMPY\1\0\5\0{'a'}", 15),
+           "a.npy: found the NPY header '{'a'}', expected 'descr', 'fortran_order' and 'shape'"}})
     EXPECT_EQ(read_error("a.npy", c.bytes), c.message);
 }
 
@@ -160,6 +124,70 @@ TEST(Npz, Csr) {
               "a.npz: the arrays of the CSR matrix do not fit together");
 }
 
+TEST(Npz, TheOnlyArrayOfFloatsIsTheFeatures) {
+  const std::string x = npy("<f2", "(2, 1)", raw<uint16_t>({0x3C00, 0x4000}));
+  const std::string y = npy("<f4", "(2, 1)", raw<float>({3, 4}));
+  const std::string ids = npy("<i4", "(2, 2)", raw<int32_t>({1, 2, 3, 4}));
+  Dataset d = read_bytes("a.npz", zip({{"ids.npy", ids}, {"embeddings.npy", x}, {"y.npy", y}})).data;
+  EXPECT_EQ(d.features.dense.values, (Floats{1, 2}));
+  EXPECT_EQ(d.labels, (Strings{"3", "4"}));
+}
+
+TEST(Safetensors, FeaturesAndLabels) {
+  const std::string half = raw<uint16_t>({0x3C00, 0x4000, 0x4200, 0x4400});
+  const std::string brain = raw<uint16_t>({0x3F80, 0x4000, 0x4040, 0x4080});
+  const std::vector<TensorBytes> dtypes = {{"X", "F16", "[2, 2]", half},
+                                           {"states", "BF16", "[2, 1, 2]", brain},
+                                           {"h", "F32", "[2, 2]", raw<float>({1, 2, 3, 4})},
+                                           {"anything", "F64", "[2, 2]", raw<double>({1, 2, 3, 4})}};
+  for (const TensorBytes& x : dtypes)
+    for (size_t padding : {0, 1, 2, 3, 4, 5, 6, 7}) {
+      const std::string bytes =
+          safetensors({{"y", "I64", "[2]", raw<int64_t>({7, 5})}, x}, R"({"format":"pt"})", padding);
+      ReadResult r = read_bytes("a.bin", bytes);
+      EXPECT_EQ(r.report.format, Format::safetensors);
+      EXPECT_EQ(r.report.bytes, bytes.size());
+      EXPECT_EQ(r.data.features.columns(), 2u);
+      EXPECT_EQ(r.data.features.dense.values, (Floats{1, 2, 3, 4}));
+      EXPECT_EQ(r.data.labels, (Strings{"5", "7"}));
+      EXPECT_EQ(r.data.target, (std::vector<uint32_t>{1, 0}));
+      expect_equal(read_bytes("a.safetensors", gzip(bytes)).data, r.data);
+    }
+}
+
+TEST(Safetensors, LabelsInAnotherFileAndFromDisk) {
+  Scratch scratch;
+  const std::string x =
+      scratch.file("X.safetensors", safetensors({{"x", "F32", "[2, 1]", raw<float>({1, 2})}}));
+  ReadOptions options;
+  options.labels_path = scratch.file("y.txt", "b\na\n");
+  EXPECT_EQ(read_dataset(x, options).data.target, (std::vector<uint32_t>{1, 0}));
+}
+
+TEST(Safetensors, Errors) {
+  const std::string x = raw<float>({1, NAN});
+  const std::string good = safetensors({{"X", "F32", "[2, 1]", x}, {"y", "I8", "[2]", "\1\2"}});
+  EXPECT_EQ(read_error("a.safetensors", good),
+            "a.safetensors:2: row 2: found nan at position 0, expected finite numbers in the range of a "
+            "32-bit float");
+  EXPECT_EQ(
+      read_error("a.safetensors", good.substr(0, good.size() - 1)),
+      "a.safetensors: tensor \"y\": bytes 8 to 10 are outside the 9 bytes of data; the file is truncated or "
+      "damaged");
+  EXPECT_EQ(read_error("a.safetensors", "not one"), "a.safetensors: 7 bytes, expected a safetensors file");
+  EXPECT_EQ(
+      read_error("a.safetensors", safetensors({{"q", "I8", "[1, 1]", "1"}})),
+      "a.safetensors: found 'q'; expected an array X, x, features, data, states, hidden_states, h or H, or "
+      "one array of floats in two or more dimensions (and y, label, labels, target or targets)");
+  EXPECT_EQ(read_error("a.safetensors", safetensors({{"X", "F32", "[0, 4]", ""}})),
+            "a.safetensors 'X': found no rows of data");
+  EXPECT_EQ(read_error("a.safetensors", safetensors({{"X", "F32", "[2]", x}})),
+            "a.safetensors 'X': found an array of 1 dimensions, expected features: rows x columns");
+  EXPECT_EQ(
+      read_error("a.safetensors", safetensors({{"X", "F32", "[99999999999, 99999999999]", x}})),
+      "a.safetensors: tensor \"X\": bytes 0 to 8: shape [99999999999, 99999999999] does not fit in 64 bits");
+}
+
 TEST(Npz, Errors) {
   std::string x = npy("<f4", "(1, 2)", raw<float>({1, 2}));
   std::string good = zip({{"X.npy", x}});
@@ -167,9 +195,18 @@ TEST(Npz, Errors) {
             "a.npz: found features but no labels; name the file that has them (--labels)");
   EXPECT_EQ(read_error("a.npz", good.substr(0, good.size() - 5)),
             "a.npz: found no end of a zip archive: the file is truncated");
-  EXPECT_EQ(read_error("a.npz", zip({{"weights.npy", x}})),
-            "a.npz: found 'weights.npy'; expected an array X, x, features or data (and y, label, labels, "
-            "target or targets)");
+  EXPECT_EQ(
+      read_error("a.npz", zip({{"a.npy", x}, {"b.npy", x}, {"readme.txt", "x"}})),
+      "a.npz: found 'a', 'b'; expected an array X, x, features, data, states, hidden_states, h or H, or "
+      "one array of floats in two or more dimensions (and y, label, labels, target or targets)");
+  EXPECT_EQ(read_error("a.npz", zip({{"X.npy", x}, {"X.npy", x}})), "a.npz: found the array 'X' twice");
+  EXPECT_EQ(
+      read_error("a.npz", zip({{"X.npy", npy("|O", "(1, 1)", "")}})),
+      "a.npz 'X.npy': found elements of type '|O', expected f2, f4, f8, V2 (bfloat16), an integer, b1, S "
+      "or U");
+  std::string bomb = zip({{"X.npy", x, true}});
+  bomb.replace(bomb.rfind("PK\1\2") + 24, 4, little(4'000'000'000, 4));
+  EXPECT_TRUE(read_error("a.npz", bomb).ends_with("bytes can unpack to"));
   std::string damaged = good;
   damaged[30 + 5 + x.size() - 1] ^= 1;
   EXPECT_EQ(read_error("a.npz", damaged), "a.npz 'X.npy': its CRC-32 is wrong: the archive is damaged");

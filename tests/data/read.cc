@@ -23,15 +23,16 @@ TEST(Read, FormatByExtensionOrContent) {
   EXPECT_EQ(format_of("a", "x\tsome words\n"), Format::text);
   EXPECT_EQ(format_of("a.tsv", "7\tsome words\n8\tmore of them\n"), Format::text);
   EXPECT_EQ(format_of("a.tsv", "width\tlabel\n1\tx\n2\ty\n"), Format::tsv);
-  EXPECT_EQ(read_error("a", "hello world\n"),
-            "a: found 'hello world', which fits no format; expected svmlight, csv, tsv, npy, npz, "
-            "label<TAB>text or idx (or "
-            "name the format)");
+  EXPECT_EQ(
+      read_error("a", "hello world\n"),
+      "a: found 'hello world', which fits no format; expected svmlight, csv, tsv, npy, npz, safetensors, "
+      "label<TAB>text or idx (or "
+      "name the format)");
   EXPECT_EQ(read_error("a", ""), "a: the file is empty, expected rows of data");
 }
 
 TEST(Read, FormatNames) {
-  for (Format f : {Format::automatic, Format::svmlight, Format::idx})
+  for (Format f : {Format::automatic, Format::svmlight, Format::idx, Format::safetensors})
     EXPECT_EQ(format_from_name(format_name(f)), f);
   EXPECT_THROW(format_from_name("xml"), Error);
 }
@@ -127,7 +128,7 @@ TEST(Read, OptionsThatTheFormatCannotUseAreErrors) {
   EXPECT_EQ(error(svmlight, [](ReadOptions& o) { o.header = Header::yes; }),
             "data: found svmlight data, but a header (--header) is for csv, tsv and text");
   EXPECT_EQ(error(csv, [](ReadOptions& o) { o.labels_path = "y.npy"; }),
-            "data: found csv data, but a file of labels (--labels) is for npy, npz and idx");
+            "data: found csv data, but a file of labels (--labels) is for npy, npz, safetensors and idx");
 }
 
 }  // namespace

@@ -6,9 +6,11 @@
 //   rows of one
 //             contiguous qid are alternatives and a target > 0 marks the one chosen (a joint dataset).
 //   csv, tsv  RFC 4180 fields; every column but the target and the weight is a number.
-//   npy, npz  NumPy arrays: features n x d, labels n (npz names: X x data features; y label labels target
-//   targets), or a
-//             SciPy CSR matrix (indices, indptr, data, shape).
+//   npy, npz, safetensors
+//             arrays: features n x d (float16, bfloat16, float32, float64, integers), labels n. Names: X, x,
+//             features, data, states, hidden_states, h, H or the only array of floats in two or more
+//             dimensions; y, label, labels, target, targets. npz: or a SciPy CSR matrix (indices, indptr,
+//             data, shape). Dimensions after the first are flattened.
 //   text      label<TAB>text
 //   idx       the format of MNIST; `...images-idx3-ubyte` finds its `...labels-idx1-ubyte` by itself.
 //
@@ -27,7 +29,7 @@
 
 namespace selfnorm {
 
-enum class Format { automatic, svmlight, csv, tsv, npy, npz, text, idx };
+enum class Format { automatic, svmlight, csv, tsv, npy, npz, text, idx, safetensors };
 
 std::string_view format_name(Format format);
 Format format_from_name(std::string_view name);  // throws Error naming the formats there are
@@ -58,7 +60,7 @@ struct ReadOptions {
   Header header = Header::automatic;
   std::string weight_column;  // by name or zero-based index; values >= 0
 
-  std::string labels_path;     // npy and idx: the file with the labels
+  std::string labels_path;     // npy, npz, safetensors and idx: the file with the labels
   bool require_labels = true;  // false: rows without a label, or with one the schema lacks, get kNoTarget
   uint64_t skip_bad =
       0;  // rows that may be bad; they are left out and reported (a bad alternative: its whole group)
@@ -72,7 +74,7 @@ struct ReadOptions {
 };
 
 struct BadRow {
-  uint64_t line = 0;  // of the file, from 1; npy, npz, idx: row, from 1
+  uint64_t line = 0;  // of the file, from 1; arrays: row, from 1
   std::string message;
 };
 

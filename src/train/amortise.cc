@@ -5,12 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
-#include "selfnorm/analysis/least_squares.h"
+#include "selfnorm/analysis/gauge.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/range.h"
+#include "selfnorm/data/example_subset.h"
 #include "selfnorm/math/parallel.h"
-#include "selfnorm/math/random.h"
 #include "selfnorm/model/normalizer_network.h"
 #include "selfnorm/optim/schedule.h"
 
@@ -20,41 +21,26 @@ namespace {
 constexpr uint64_t kGathered = 1024;  // examples held at once
 constexpr uint32_t kMostHidden = 65536;
 
-struct Split {
-  std::vector<uint64_t> training, held_out;  // increasing
-};
-
-Split split(uint64_t examples, double fraction, uint64_t seed) {
-  const std::vector<uint64_t> order = random_permutation(examples, RandomStream(seed));
-  const auto wanted = static_cast<uint64_t>(std::llround(fraction * static_cast<double>(examples)));
-  const auto middle = order.begin() + std::ptrdiff_t(std::clamp<uint64_t>(wanted, 1, examples / 2));
-  Split out{{middle, order.end()}, {order.begin(), middle}};
-  std::sort(out.training.begin(), out.training.end());
-  std::sort(out.held_out.begin(), out.held_out.end());
-  return out;
-}
-
 class Fitting {
  public:
   Fitting(const ExampleSource& source, std::span<const double> log_z, const AmortiseOptions& options)
       : source_(source),
         log_z_(log_z),
         options_(options),
-        is_exact_(source.columns() <= kMostExactColumns),
-        trains_(options.kind == "mlp" || !is_exact_),
-        split_(split(source.examples(), options.hold_out, options.network.seed)),
+        is_mlp_(options.kind == "mlp"),
         left_over_(source.examples()) {
-    progress_.total = split_.training.size() * ((is_exact_ ? 1 : 0) + (trains_ ? options.network.epochs : 0));
+    std::tie(training_, held_out_) = random_split(source.examples(), options.hold_out, options.network.seed);
+    progress_.total = training_.size() * (1 + (is_mlp_ ? options.network.epochs : 0));
   }
 
   AmortisedFit operator()() {
     AmortisedFit out;
-    out.examples = split_.training.size();
-    out.held_out = split_.held_out.size();
-    out.normalizer = is_exact_ ? least_squares() : mean();
+    out.examples = training_.size();
+    out.held_out = held_out_.size();
+    out.normalizer = linear();
     measure(out);
-    out.rms_start = out.rms_held_out;
-    if (trains_) {
+    out.rms_linear = out.rms_held_out;
+    if (is_mlp_) {
       add_network(out);
       measure(out);
     }
@@ -76,24 +62,18 @@ class Fitting {
     if (options_.on_progress) options_.on_progress(progress_);
   }
 
-  AmortisedNormalizer mean() const {
-    AmortisedNormalizer b;
-    b.slope.assign(source_.columns(), 0);
-    for (const uint64_t i : split_.training) b.intercept += log_z_[i];
-    b.intercept /= static_cast<double>(split_.training.size());
-    return b;
-  }
-
-  AmortisedNormalizer least_squares() {
-    LeastSquares squares(source_.columns());
+  AmortisedNormalizer linear() {
+    const ExampleSubset examples(source_, training_);
+    GaugeRegression regression(examples, source_.columns());
     std::vector<double> y;
-    for_each_block(split_.training, [&](const Features& x, std::span<const uint64_t> part) {
+    for (uint64_t begin = 0; begin < training_.size(); begin += y.size()) {
+      const uint64_t end = std::min<uint64_t>(begin + kGathered, training_.size());
       y.clear();
-      for (const uint64_t i : part) y.push_back(log_z_[i]);
-      squares.add(x, y);
-      advance(part.size());
-    });
-    const LinearFit fit = squares.fit_for_prediction();
+      for (uint64_t i = begin; i < end; ++i) y.push_back(log_z_[training_[i]]);
+      regression.add(examples.block(begin, end), y);
+      advance(y.size());
+    }
+    const LinearFit fit = regression.fit_for_prediction();
     AmortisedNormalizer b;
     b.intercept = fit.intercept;
     for (const double v : fit.slope) b.slope.push_back(static_cast<float>(v));
@@ -101,10 +81,8 @@ class Fitting {
   }
 
   void add_network(AmortisedFit& out) {
-    NormalizerTraining training = options_.network;
-    if (options_.kind == "linear") training.hidden = 0;
     const TrainedNormalizer trained =
-        train_normalizer({source_, split_.training, split_.held_out, left_over_}, training,
+        train_normalizer({source_, training_, held_out_, left_over_}, options_.network,
                          [&](uint64_t visited, std::optional<double> rms) {
                            progress_.epoch += rms ? 1 : 0;
                            progress_.rms_held_out = rms;
@@ -120,8 +98,8 @@ class Fitting {
   }
 
   void measure(AmortisedFit& out) {
-    out.rms_training = subtract(out.normalizer, split_.training);
-    out.rms_held_out = subtract(out.normalizer, split_.held_out);
+    out.rms_training = subtract(out.normalizer, training_);
+    out.rms_held_out = subtract(out.normalizer, held_out_);
   }
 
   // left_over_i <- log_z_i - b(x_i) for the examples listed; returns its root mean square.
@@ -145,9 +123,8 @@ class Fitting {
   const ExampleSource& source_;
   std::span<const double> log_z_;
   const AmortiseOptions& options_;
-  bool is_exact_;
-  bool trains_;
-  Split split_;
+  bool is_mlp_;
+  std::vector<uint64_t> training_, held_out_;  // increasing
   std::vector<double> left_over_;
   AmortiseProgress progress_;
 };

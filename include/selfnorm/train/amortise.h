@@ -1,11 +1,9 @@
 // Fits the amortised normalizer b(x) ~ A(x) - c (model/amortised_normalizer.h) to log-normalizers that were
 // computed exactly, by least squares: minimises mean_i (b(x_i) - log_z_i)^2.
-//   linear  the least-squares fit of analysis/least_squares.h, fit_for_prediction
+//   linear  the least-squares fit of analysis/gauge.h, fit_for_prediction
 //   mlp     that fit, plus a network trained on what the fit leaves over (train/normalizer_training.h). The
 //           network starts at 0 and the examples held out choose its epoch, so on them the result is never
 //           worse than the linear fit.
-// Beyond kMostExactColumns columns their second moments are not wanted in memory: the mean of log_z takes the
-// place of the least-squares fit, and both kinds train on what it leaves over, linear without hidden units.
 // Same options, same data, any number of threads: the same bits.
 #pragma once
 
@@ -20,8 +18,6 @@
 #include "selfnorm/train/normalizer_training.h"
 
 namespace selfnorm {
-
-inline constexpr uint32_t kMostExactColumns = 4096;
 
 struct AmortiseProgress {
   uint64_t done = 0, total = 0;        // visits of examples; total: if no epoch is saved
@@ -45,9 +41,9 @@ struct AmortisedFit {
   uint64_t examples = 0, held_out = 0;  // fitted to, and only measured on
   double rms_training = 0;
   double rms_held_out = 0;
-  double rms_start = 0;  // held out, before the network: of the least-squares fit, or of the mean
-  uint64_t epochs = 0;   // of the network
-  std::string reason;    // why training stopped, in words; empty when there was none
+  double rms_linear = 0;  // held out, of the linear fit alone
+  uint64_t epochs = 0;    // of the network
+  std::string reason;     // why training stopped, in words; empty when there was none
 };
 
 // log_z: A(x_i) - c for every example of the source. Throws Error when the numbers do not match or one is not

@@ -18,7 +18,7 @@ namespace selfnorm {
 
 struct NormalizerTraining {
   uint32_t hidden = 64;             // m; 0: linear
-  uint64_t epochs = 100;            // at most
+  uint64_t epochs = 50;             // at most
   uint64_t batch = 128;             // examples a step
   double learning_rate = 0.1;       // over the rms norm of the inputs of each layer
   std::string schedule = "cosine";  // optim/schedule.h

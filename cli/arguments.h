@@ -8,6 +8,7 @@
 
 #include "selfnorm/data/generate.h"
 #include "selfnorm/data/read.h"
+#include "selfnorm/model/head_file.h"
 #include "selfnorm/train/options.h"
 
 namespace selfnorm::cli {
@@ -56,6 +57,7 @@ struct ScoreArguments {
   std::string candidates;
   std::string candidates_file;
   uint64_t top = 0;
+  bool raw = false;
   bool exact = false;
 };
 
@@ -70,6 +72,7 @@ struct Arguments {
   nlohmann::ordered_json options;  // every option of the command, resolved, by name without dashes
   CommonArguments common;
   ReaderArguments reader;
+  HeadNames head;  // where MODEL may be anybody's softmax head
   TrainArguments train;
   EvaluateArguments evaluate;
   ScoreArguments score;

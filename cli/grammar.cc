@@ -60,32 +60,37 @@ void Grammar::declare_model_commands() {
   EvaluateArguments& evaluate = arguments_.evaluate;
   Declaration& evaluation =
       command("evaluate", "Likelihood, accuracy and normalisation of models on labelled data.");
-  evaluation.positional("MODEL", evaluate.models, "Model files or run directories")
+  evaluation.positional("MODEL", evaluate.models, "Model files, run directories or softmax heads")
       .shown_positional("DATA", "Labelled data, after the models")
       .flag("--timing", evaluate.timing,
             "Also time the scoring of one candidate, raw and exact, in nanoseconds");
+  declare_head(evaluation, arguments_.head);
   declare_reader(evaluation, arguments_.reader);
   declare_threads(evaluation, arguments_.common);
   declare_output(evaluation, arguments_.common);
 
   ScoreArguments& score = arguments_.score;
-  Declaration& scoring =
-      command("score",
-              "Log-probabilities of candidates, raw (a dot product each) or exactly normalised; without "
-              "--candidates or --top the label in the data is scored.");
-  scoring.positional("MODEL", score.model, "Model file or run directory")
+  Declaration& scoring = command(
+      "score",
+      "Log-probabilities of candidates: amortised (raw - b(x)) where the model has a b, otherwise raw (a "
+      "dot product each); or exactly normalised. Without --candidates or --top the label in the data "
+      "is scored.");
+  scoring.positional("MODEL", score.model, "Model file, run directory or softmax head")
       .positional("DATA", score.data, "Data, with or without labels")
       .text("--candidates", score.candidates, "Labels, separated by commas, quoted as in CSV")
       .file("--candidates-file", score.candidates_file, "Labels, one a line")
       .integer("--top", score.top, "The N best labels of each row")
+      .flag("--raw", score.raw, "Raw scores, also where the model has an amortised normalizer")
       .flag("--exact", score.exact, "Normalise exactly instead of trusting the raw scores");
+  declare_head(scoring, arguments_.head);
   declare_reader(scoring, arguments_.reader);
   declare_threads(scoring, arguments_.common);
   declare_output(scoring, arguments_.common);
 
   Declaration& info =
       command("info", "What a model file holds: family, sizes, objective, training record, audit.");
-  info.positional("MODEL", arguments_.info_model, "Model file or run directory");
+  info.positional("MODEL", arguments_.info_model, "Model file, run directory or softmax head");
+  declare_head(info, arguments_.head);
   declare_output(info, arguments_.common);
 }
 

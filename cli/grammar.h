@@ -13,6 +13,7 @@ namespace selfnorm::cli {
 void declare_threads(Declaration& command, CommonArguments& common);
 void declare_output(Declaration& command, CommonArguments& common);
 void declare_reader(Declaration& command, ReaderArguments& reader);
+void declare_head(Declaration& command, HeadNames& head);
 void declare_training(Declaration& command, Arguments& arguments);
 
 // All commands bound to one Arguments; it does not move, because CLI11 keeps references into it.

@@ -28,6 +28,13 @@ void declare_reader(Declaration& command, ReaderArguments& reader) {
       .integer("--skip-bad", o.skip_bad, "Leave out up to N bad rows and report them");
 }
 
+void declare_head(Declaration& command, HeadNames& head) {
+  command
+      .text("--weight-name", head.weight,
+            "Softmax head: its weight tensor, K x d; default weight, W, lm_head.weight or the only matrix")
+      .text("--bias-name", head.bias, "Softmax head: its bias tensor, K; default bias, b or as the weight");
+}
+
 void declare_training(Declaration& command, Arguments& arguments) {
   TrainOptions& o = arguments.train.options;
   ObjectiveOptions& objective = o.objective;

@@ -14,6 +14,7 @@ namespace selfnorm {
 struct Array {
   std::string name;  // for messages: a file, or a file and the member in it
   ElementType type;
+  std::string descr;  // NPY: the type as written
   std::vector<uint64_t> shape;
   bool fortran_order = false;
   ByteSource* payload = nullptr;

@@ -47,6 +47,7 @@ ElementType element_type(runtime::Dtype dtype) {
 ArrayEntry entry_of(const Array& array) {
   ArrayEntry entry;
   entry.type = array.type;
+  entry.descr = array.descr;
   entry.shape = array.shape;
   entry.fortran_order = array.fortran_order;
   entry.elements = element_count(array);
@@ -54,7 +55,7 @@ ArrayEntry entry_of(const Array& array) {
 }
 
 Array array_of(const ArrayEntry& entry, ByteSource& payload) {
-  return {entry.place, entry.type, entry.shape, entry.fortran_order, &payload};
+  return {entry.place, entry.type, entry.descr, entry.shape, entry.fortran_order, &payload};
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ const ArrayEntry* choose_labels(const ArrayFile& file);
 template <class Use>
 auto with_array(const ArrayFile& file, const ArrayEntry& entry, Use use) {
   auto source = file.source(entry);
-  return use(Array{entry.place, entry.type, entry.shape, entry.fortran_order, source.get()});
+  return use(Array{entry.place, entry.type, entry.descr, entry.shape, entry.fortran_order, source.get()});
 }
 
 }  // namespace selfnorm

@@ -28,7 +28,8 @@ class HeaderParser {
       std::string key = string();
       take(':');
       if (key == "descr" && !type) {
-        array.type = element_type(string());
+        array.descr = string();
+        array.type = element_type(array.descr);
         type = true;
       } else if (key == "fortran_order" && !order) {
         array.fortran_order = boolean();

@@ -126,6 +126,7 @@ void ZipArchive::read_directory(std::string_view directory, uint64_t count) {
                      .offset = little(directory, 42, 4),
                      .flags = static_cast<uint32_t>(little(directory, 8, 2)),
                      .time = static_cast<uint32_t>(little(directory, 12, 4)),
+                     .made_by = static_cast<uint32_t>(little(directory, 4, 2)),
                      .attributes = static_cast<uint32_t>(little(directory, 38, 4))};
     if (!read_zip64(directory.substr(kDirectorySize + name, extra), member))
       fail("a zip64 field of the archive is damaged");

@@ -20,7 +20,8 @@ struct ZipMember {
   uint64_t offset = 0;  // of the local header
   uint32_t flags = 0;
   uint32_t time = (1u << 21) | (1u << 16);  // MS-DOS time and date: 1980-01-01, as NumPy writes
-  uint32_t attributes = 0;                  // external
+  uint32_t made_by = 20;
+  uint32_t attributes = 0;  // external; made_by says of which system
 };
 
 class ZipArchive {

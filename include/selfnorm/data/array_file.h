@@ -24,6 +24,7 @@ struct ArrayEntry {
   std::string name;   // npz: without ".npy"
   std::string place;  // for messages: the file and the array in it
   ElementType type;
+  std::string descr;  // npy, npz: the type as written, "<f4"
   std::vector<uint64_t> shape;
   uint64_t elements = 0;       // product of the shape
   bool fortran_order = false;  // column-major

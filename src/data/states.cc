@@ -1,0 +1,153 @@
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <fstream>
+
+#include "class_column.h"
+#include "matrix.h"
+#include "named_arrays.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/data/example_source.h"
+
+namespace selfnorm {
+namespace {
+
+// Rows of an array in place.
+class StatesSource : public ExampleSource {
+ public:
+  StatesSource(ArrayView view, uint64_t rows, uint32_t columns, std::optional<ClassColumn> classes)
+      : view_(std::move(view)), rows_(rows), columns_(columns), classes_(std::move(classes)) {}
+
+  uint64_t examples() const override { return rows_; }
+  uint32_t columns() const override { return columns_; }
+  bool has_targets() const override { return classes_.has_value(); }
+
+  Dataset block(uint64_t begin, uint64_t end) const override {
+    SELFNORM_CHECK(begin <= end && end <= rows_);
+    Dataset out = sized(end - begin);
+    DenseMatrix& x = out.features.dense;
+    if (view_.fortran_order) {
+      std::vector<float> column(x.rows);
+      for (uint32_t c = 0; c < columns_; ++c) {
+        view_.widen(c * rows_ + begin, column);
+        for (uint64_t r = 0; r < x.rows; ++r) x.values[r * columns_ + c] = column[r];
+      }
+    } else {
+      view_.widen(begin * columns_, x.values);
+    }
+    for (uint64_t r = 0; r < x.rows; ++r) check_row(x.row(r), begin + r);
+    for (uint64_t r = 0; classes_ && r < x.rows; ++r) out.target[r] = (*classes_)[begin + r];
+    return out;
+  }
+
+  Dataset gather(std::span<const uint64_t> examples) const override {
+    Dataset out = sized(examples.size());
+    const std::span<float> values(out.features.dense.values);
+    for (size_t r = 0; r < examples.size(); ++r) {
+      SELFNORM_CHECK(examples[r] < rows_);
+      const auto row = values.subspan(r * columns_, columns_);
+      if (view_.fortran_order) {
+        for (uint32_t c = 0; c < columns_; ++c) view_.widen(c * rows_ + examples[r], row.subspan(c, 1));
+      } else {
+        view_.widen(examples[r] * columns_, row);
+      }
+      check_row(row, examples[r]);
+      if (classes_) out.target[r] = (*classes_)[examples[r]];
+    }
+    return out;
+  }
+
+ private:
+  Dataset sized(uint64_t rows) const {
+    Dataset out;
+    out.features.is_sparse = false;
+    out.features.dense.rows = rows;
+    out.features.dense.columns = columns_;
+    out.features.dense.values.resize(rows * columns_);
+    out.target.assign(rows, Dataset::kNoTarget);
+    return out;
+  }
+
+  void check_row(std::span<const float> values, uint64_t row) const {
+    const std::string message = value_error(values);
+    if (!message.empty()) throw DataError(view_.place, row + 1, fmt::format("row {}: {}", row + 1, message));
+  }
+
+  ArrayView view_;
+  uint64_t rows_;
+  uint32_t columns_;
+  std::optional<ClassColumn> classes_;
+};
+
+// Rows and columns of an array: the last dimension is the columns. The first dimension is the rows instead
+// when there are as many labels as that, or when the model has as many features as the others make together.
+struct Shape {
+  uint64_t rows = 0, columns = 0;
+};
+
+Shape row_shape(const ArrayEntry& entry, uint64_t features, std::optional<uint64_t> labels) {
+  const uint64_t first = entry.shape.front(), last = entry.shape.back();
+  const Shape by_last{last ? entry.elements / last : 0, last},
+      by_first{first, first ? entry.elements / first : 0};
+  const bool is_by_first = (labels && *labels == by_first.rows && *labels != by_last.rows) ||
+                           (features == by_first.columns && features != by_last.columns);
+  return is_by_first ? by_first : by_last;
+}
+
+Shape checked_shape(const ArrayEntry& entry, const StatesOptions& options, std::optional<uint64_t> labels) {
+  const auto fail = [&](const std::string& what) { throw DataError(entry.place, 0, what); };
+  if (!entry.problem.empty()) throw Error(entry.problem);
+  if (!entry.type.is_number()) fail("found elements that are not numbers");
+  if (entry.shape.size() < 2)
+    fail(fmt::format("found an array of {} dimensions, expected states: rows x columns", entry.shape.size()));
+  if (entry.fortran_order && entry.shape.size() > 2)
+    fail("found Fortran order in more than 2 dimensions, expected C order");
+  const uint64_t features = options.schema ? options.schema->feature_count : 0;
+  const Shape shape = row_shape(entry, features, labels);
+  if (shape.rows == 0) fail("found no rows of data");
+  if (shape.columns == 0) fail("found 0 columns, expected features");
+  if (shape.columns > 0xFFFFFFFEu) fail("the declared shape is too large");
+  if (features > 0 && shape.columns != features)
+    fail(fmt::format("found {} columns, but the model has {} features", shape.columns, features));
+  if (labels && *labels != shape.rows) fail(fmt::format("found {} labels for {} rows", *labels, shape.rows));
+  return shape;
+}
+
+std::optional<ClassColumn> class_column(const ArrayFile& file, const StatesOptions& options) {
+  if (!options.labels.empty()) return ClassColumn::from_file(options.labels, options);
+  const ArrayEntry* inside = file.format() == ArrayFormat::npy ? nullptr : choose_labels(file);
+  if (!inside) return std::nullopt;
+  return ClassColumn::from_array(file.view(*inside), options);
+}
+
+}  // namespace
+
+bool is_array_file(const std::string& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  char head[kArrayHead] = {};
+  std::ifstream file(path, std::ios::binary);
+  file.read(head, sizeof head);
+  if (!is_array_head({head, static_cast<size_t>(file.gcount())})) return path.ends_with(".safetensors");
+  if (head[0] != 'P') return true;
+  try {
+    return !is_csr(ArrayFile(path));
+  } catch (const Error&) {
+    return true;  // open_states says what is wrong
+  }
+}
+
+std::unique_ptr<ExampleSource> open_states(const std::string& path, const StatesOptions& options) {
+  if (options.schema && options.schema->is_joint)
+    throw DataError(path, 0, "the model scores groups of alternatives; expected svmlight data with qid:");
+  const ArrayFile file(path);
+  if (options.name.empty() && is_csr(file))
+    throw DataError(path, 0, "found a sparse matrix, expected an array of states: rows x columns");
+  const ArrayEntry& entry = choose_features(file, options.name);
+  std::optional<ClassColumn> classes = class_column(file, options);
+  const Shape shape = checked_shape(entry, options, classes ? std::optional(classes->size()) : std::nullopt);
+  return std::make_unique<StatesSource>(file.view(entry), shape.rows, static_cast<uint32_t>(shape.columns),
+                                        std::move(classes));
+}
+
+}  // namespace selfnorm

@@ -7,6 +7,7 @@
 
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
+#include "selfnorm/model/normalizer_network.h"
 #include "selfnorm/model/parameters.h"
 #include "selfnorm/normalizer/problem.h"
 
@@ -39,6 +40,29 @@ LogZStatistics describe(std::vector<double> values) {
   out.q99 = quantile(0.99);
   return out;
 }
+
+namespace {
+
+// c + b - s_y = (A - s_y) - (A - c - b)
+AmortisedEvaluation amortised(const Evaluation& exact, const AmortisedNormalizer& normalizer,
+                              const Features& x, std::vector<double> log_z) {
+  const std::vector<double> b = values_of(normalizer, x);
+  for (size_t i = 0; i < log_z.size(); ++i) {
+    if (!std::isfinite(b[i])) {
+      throw Error(
+          fmt::format("row {} (counted from 0): the amortised normalizer is {}; the features or its "
+                      "weights are too large",
+                      i, b[i]));
+    }
+    log_z[i] -= b[i];
+  }
+  AmortisedEvaluation out;
+  out.log_z = describe(std::move(log_z));
+  out.nll = exact.nll_exact - out.log_z.mean;
+  return out;
+}
+
+}  // namespace
 
 Evaluation evaluate(const ModelFile& model, const Dataset& data, int threads) {
   const ThreadLimit limit(threads);
@@ -86,6 +110,7 @@ Evaluation evaluate(const ModelFile& model, const Dataset& data, int threads) {
   if (!std::isfinite(out.nll_exact) || !std::isfinite(out.nll_raw)) {
     throw Error("the score of a label is not finite; the features, the weights or log h are too large");
   }
+  if (model.normalizer.exists()) out.amortised = amortised(out, model.normalizer, data.features, log_z);
   out.log_z = describe(std::move(log_z));
   return out;
 }

@@ -82,6 +82,86 @@ Metadata metadata_of(const ModelFile& model) {
   return out;
 }
 
+void check_values(const ModelFile& model, const std::string& path) {
+  check_finite(path, "weight", model.weight);
+  check_finite(path, "bias", model.bias);
+  check_finite(path, "log carrier", model.log_carrier);
+  check_finite(path, "idf", model.idf);
+  check_finite(path, model.normalizer);
+  if (!std::isfinite(model.log_normalizer)) throw Error(path + ": the log-normalizer constant is not finite");
+  check_metadata_json(path, "objective", model.objective_json);
+  check_metadata_json(path, "training", model.training_json);
+  check_metadata_json(path, "audit", model.audit_json);
+  if (model.input == ModelInput::Text) check_metadata_json(path, "text", model.text_json);
+}
+
+// A checked model as the tensors of its file; keeps a reference to the model.
+class StoredModel {
+ public:
+  StoredModel(const ModelFile& model, const std::string& path)
+      : model_(model),
+        labels_(model.labels),
+        names_(model.feature_names),
+        words_(model.vocabulary),
+        intercept_{model.normalizer.intercept} {
+    check_sizes(model);
+    check_values(model, path);
+    if (model.weights == WeightKind::Int8) bytes_ = to_int8(model.weight, model.features);
+    if (model.weights != WeightKind::Bfloat16) return;
+    halves_.resize(model.weight.size());
+    std::transform(model.weight.begin(), model.weight.end(), halves_.begin(), to_bfloat16);
+    for (size_t i = 0; i < halves_.size(); ++i) {
+      if (std::isfinite(from_bfloat16(halves_[i]))) continue;
+      throw Error(
+          fmt::format("{}: weight {} does not fit in bfloat16; save as float32", path, model.weight[i]));
+    }
+  }
+
+  // They point into this and into the model.
+  std::vector<runtime::Tensor> tensors() const {
+    std::vector<runtime::Tensor> out;
+    const auto add = [&out]<class T>(const std::string& name, Dtype dtype, const std::vector<T>& values,
+                                     std::vector<uint64_t> shape = {}) {
+      if (values.empty()) return;
+      if (shape.empty()) shape = {values.size()};
+      out.push_back(make_tensor(name, dtype, std::move(shape), std::span<const T>(values)));
+    };
+    const uint64_t d = model_.features, rows = model_.weight.size() / d;
+    if (model_.weights == WeightKind::Float32) add("weight", Dtype::F32, model_.weight, {rows, d});
+    add("weight", Dtype::BF16, halves_, {rows, d});
+    add("weight", Dtype::I8, bytes_.values, {rows, d});
+    add("weight_scale", Dtype::F32, bytes_.scale);
+    add("bias", Dtype::F32, model_.bias);
+    add("log_carrier", Dtype::F32, model_.log_carrier);
+    add("idf", Dtype::F32, model_.idf);
+
+    const AmortisedNormalizer& b = model_.normalizer;
+    add("normalizer.slope", Dtype::F32, b.slope);
+    if (b.exists()) add("normalizer.intercept", Dtype::F64, intercept_);
+    add("normalizer.hidden_weight", Dtype::F32, b.hidden_weight, {b.hidden(), d});
+    add("normalizer.hidden_bias", Dtype::F32, b.hidden_bias);
+    add("normalizer.output", Dtype::F32, b.output);
+
+    const auto add_strings = [&](const std::string& name, const StringColumn& column) {
+      if (column.offsets.size() == 1) return;
+      out.push_back(make_tensor(name + ".bytes", Dtype::U8, {column.bytes.size()},
+                                std::span<const char>(column.bytes)));
+      add(name + ".offsets", Dtype::U64, column.offsets);
+    };
+    add_strings("labels", labels_);
+    add_strings("feature_names", names_);
+    add_strings("vocabulary", words_);
+    return out;
+  }
+
+ private:
+  const ModelFile& model_;
+  StringColumn labels_, names_, words_;
+  std::vector<double> intercept_;
+  std::vector<uint16_t> halves_;
+  Int8Rows bytes_;
+};
+
 std::vector<std::string> strings_of(const runtime::StringTable& table) {
   std::vector<std::string> out(table.size());
   std::string_view text;
@@ -168,71 +248,17 @@ void check_metadata_json(const std::string& file, const char* key, const std::st
 }
 
 void save_model(const ModelFile& model, const std::string& path) {
-  check_sizes(model);
-  check_finite(path, "weight", model.weight);
-  check_finite(path, "bias", model.bias);
-  check_finite(path, "log carrier", model.log_carrier);
-  check_finite(path, "idf", model.idf);
-  check_finite(path, model.normalizer);
-  if (!std::isfinite(model.log_normalizer)) throw Error(path + ": the log-normalizer constant is not finite");
-  check_metadata_json(path, "objective", model.objective_json);
-  check_metadata_json(path, "training", model.training_json);
-  check_metadata_json(path, "audit", model.audit_json);
-  if (model.input == ModelInput::Text) check_metadata_json(path, "text", model.text_json);
+  const StoredModel stored(model, path);
+  write_safetensors(path, stored.tensors(), metadata_of(model));
+}
 
-  const uint64_t rows = model.weight.size() / model.features;
-  std::vector<runtime::Tensor> tensors;
-  const auto add = [&tensors]<class T>(const char* name, Dtype dtype, const std::vector<T>& values,
-                                       std::vector<uint64_t> shape = {}) {
-    if (shape.empty()) shape = {values.size()};
-    tensors.push_back(make_tensor(name, dtype, std::move(shape), std::span<const T>(values)));
-  };
-
-  std::vector<uint16_t> halves;
-  Int8Rows bytes;
-  if (model.weights == WeightKind::Float32) {
-    add("weight", Dtype::F32, model.weight, {rows, model.features});
-  } else if (model.weights == WeightKind::Bfloat16) {
-    halves.resize(model.weight.size());
-    std::transform(model.weight.begin(), model.weight.end(), halves.begin(), to_bfloat16);
-    for (size_t i = 0; i < halves.size(); ++i) {
-      if (std::isfinite(from_bfloat16(halves[i]))) continue;
-      throw Error(
-          fmt::format("{}: weight {} does not fit in bfloat16; save as float32", path, model.weight[i]));
-    }
-    add("weight", Dtype::BF16, halves, {rows, model.features});
-  } else {
-    bytes = to_int8(model.weight, model.features);
-    add("weight", Dtype::I8, bytes.values, {rows, model.features});
-    add("weight_scale", Dtype::F32, bytes.scale);
-  }
-  if (!model.bias.empty()) add("bias", Dtype::F32, model.bias);
-  if (!model.log_carrier.empty()) add("log_carrier", Dtype::F32, model.log_carrier);
-  if (!model.idf.empty()) add("idf", Dtype::F32, model.idf);
-
-  const AmortisedNormalizer& b = model.normalizer;
-  const std::vector<double> intercept = {b.intercept};
-  if (b.exists()) {
-    add("normalizer.slope", Dtype::F32, b.slope);
-    add("normalizer.intercept", Dtype::F64, intercept);
-  }
-  if (b.hidden() > 0) {
-    add("normalizer.hidden_weight", Dtype::F32, b.hidden_weight, {b.hidden(), model.features});
-    add("normalizer.hidden_bias", Dtype::F32, b.hidden_bias);
-    add("normalizer.output", Dtype::F32, b.output);
-  }
-
-  const StringColumn labels(model.labels), names(model.feature_names), words(model.vocabulary);
-  const auto add_strings = [&](const std::string& name, const StringColumn& column) {
-    if (column.offsets.size() == 1) return;
-    tensors.push_back(
-        make_tensor(name + ".bytes", Dtype::U8, {column.bytes.size()}, std::span<const char>(column.bytes)));
-    add((name + ".offsets").c_str(), Dtype::U64, column.offsets);
-  };
-  add_strings("labels", labels);
-  add_strings("feature_names", names);
-  add_strings("vocabulary", words);
-  write_safetensors(path, std::move(tensors), metadata_of(model));
+std::string model_bytes(const ModelFile& model, const std::string& name) {
+  const StoredModel stored(model, name);
+  std::vector<runtime::Tensor> tensors = stored.tensors();
+  std::string out = safetensors_header(tensors, metadata_of(model));
+  for (const runtime::Tensor& tensor : tensors)
+    out.append(reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size());
+  return out;
 }
 
 ModelFile parse_model(std::span<const std::byte> bytes, const std::string& name) {

@@ -54,6 +54,35 @@ TEST(Evaluate, AgreesWithAHandComputation) {
   EXPECT_NEAR(e.kl_uniform, 0.5 * (kl(a0, 2) + kl(a1, 0.5)), 1e-6);
 }
 
+// The same scores with b(x) = 0.5 x + 0.1 + 2 max(0, x - 1).
+TEST(Evaluate, AmortisedByHand) {
+  ModelFile model;
+  model.classes = 2;
+  model.features = 1;
+  model.weight = {1, -1};
+  model.bias = {0, 0};
+  model.log_normalizer = 0.25;
+  Dataset data;
+  data.labels = {"a", "b"};
+  data.features.is_sparse = false;
+  data.features.dense = {2, 1, {2.0f, 0.5f}};
+  data.target = {0, 1};
+  EXPECT_FALSE(evaluate(model, data).amortised);
+  model.normalizer = {
+      .intercept = 0.1, .slope = {0.5f}, .hidden_weight = {1}, .hidden_bias = {-1}, .output = {2}};
+  const Evaluation e = evaluate(model, data);
+  const double a0 = std::log(std::exp(2.0) + std::exp(-2.0)), a1 = std::log(std::exp(0.5) + std::exp(-0.5));
+  const double b0 = 1.1 + 2, b1 = 0.35;
+  ASSERT_TRUE(e.amortised);
+  EXPECT_NEAR(e.amortised->nll, 0.5 * ((0.25 + b0 - 2) + (0.25 + b1 + 0.5)), 1e-6);
+  const double e0 = a0 - 0.25 - b0, e1 = a1 - 0.25 - b1;
+  EXPECT_NEAR(e.amortised->log_z.rms, std::sqrt(0.5 * (e0 * e0 + e1 * e1)), 1e-6);
+  EXPECT_NEAR(e.log_z.mean, 0.5 * (a0 + a1) - 0.25, 1e-6);
+  model.normalizer.output = {3e38f};
+  data.features.dense.values = {1e30f, 1e30f};
+  EXPECT_THROW(evaluate(model, data), Error);
+}
+
 TEST(Evaluate, UniformModelHasKnownNumbersAndTiesCountAgainstLaterClasses) {
   ModelFile model;
   model.classes = 10;

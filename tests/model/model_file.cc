@@ -51,6 +51,19 @@ RC_GTEST_PROP(ModelFile, SaveAndLoadAreIdentityForFloat32, (uint32_t seed)) {
   RC_ASSERT(parse(saved_bytes(model)) == model);
 }
 
+TEST(ModelFile, BytesInMemoryAreThoseOfTheFile) {
+  std::mt19937 random(17);
+  for (const WeightKind kind : {WeightKind::Float32, WeightKind::Bfloat16, WeightKind::Int8}) {
+    ModelFile model = text_model();
+    model.weights = kind;
+    model.normalizer = random_normalizer(random, 3, 5);
+    EXPECT_EQ(model_bytes(model, "memory"), saved_bytes(model));
+  }
+  ModelFile bad = text_model();
+  bad.bias[0] = NAN;
+  EXPECT_THROW(model_bytes(bad, "memory"), Error);
+}
+
 TEST(ModelFile, TextAndJointRoundTrip) {
   EXPECT_EQ(parse(saved_bytes(text_model())), text_model());
   ModelFile joint;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "selfnorm/data/dataset.h"
@@ -15,6 +16,12 @@ struct LogZStatistics {
   double mean = 0, std = 0, rms = 0, min = 0, max = 0, q01 = 0, q50 = 0, q99 = 0;
 };
 
+// Of a model with an amortised normalizer b (model/amortised_normalizer.h).
+struct AmortisedEvaluation {
+  double nll = 0;        // mean of c + b - s_y: what a user of amortised scores sees
+  LogZStatistics log_z;  // of A - c - b
+};
+
 struct Evaluation {
   uint64_t n = 0;
   uint64_t classes = 0;  // joint: the largest group
@@ -24,6 +31,7 @@ struct Evaluation {
   double top5 = 0;
   LogZStatistics log_z;
   double kl_uniform = 0;  // mean KL(p(.|x) || uniform over the outputs of x)
+  std::optional<AmortisedEvaluation> amortised;
 };
 
 Evaluation evaluate(const ModelFile& model, const Dataset& data, int threads = 0);

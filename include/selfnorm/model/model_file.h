@@ -48,6 +48,8 @@ struct ModelFile {
 //   int8      scale_k = max_j |w_kj| / 127 (at least 2^-126; 0 for a zero row), q = round(w / scale_k):
 //             |w - scale_k q| <= scale_k / 2
 void save_model(const ModelFile& model, const std::string& path);
+// The same in memory, for selfnorm_open_memory; `name` stands for the path in errors.
+std::string model_bytes(const ModelFile& model, const std::string& name);
 
 // Checks everything, down to each value, and widens the weights to float32. Throws Error naming the file.
 ModelFile load_model(const std::string& path);

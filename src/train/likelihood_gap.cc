@@ -86,6 +86,13 @@ double log_measure(const Dataset& data, std::span<const float> log_carrier) {
   return sum / total_weight(data);
 }
 
+std::vector<size_t> ascending(const Vector& values) {
+  std::vector<size_t> order(values.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return values[a] < values[b]; });
+  return order;
+}
+
 class GapSearch {
  public:
   GapSearch(const Dataset& data, const LikelihoodGapOptions& options)
@@ -100,22 +107,30 @@ class GapSearch {
     out.centre = centre_;
     out.maximum = maximise(Vector(pass_->parameters()));
     out.constrained.resize(options_.deltas.size());
-    std::vector<size_t> order(options_.deltas.size());
-    std::iota(order.begin(), order.end(), size_t{0});
-    std::sort(order.begin(), order.end(),
-              [&](size_t a, size_t b) { return options_.deltas[a] < options_.deltas[b]; });
-    Vector feasible(pass_->parameters());
-    for (const size_t i : order) {
+    Vector start(pass_->parameters());
+    for (const size_t i : ascending(options_.deltas)) {
       const double delta = options_.deltas[i];
-      out.constrained[i] = {.delta = delta, .gap = 0, .optimum = constrain(delta, out.maximum, feasible)};
-      feasible = out.constrained[i].optimum.theta;
+      out.constrained[i] = {.delta = delta, .gap = 0, .optimum = constrain(delta, out.maximum, start)};
+      start = out.constrained[i].optimum.theta;
+    }
+    out.penalised.resize(options_.multipliers.size());
+    start.assign(pass_->parameters(), 0.0);
+    const std::vector<size_t> rising = ascending(options_.multipliers);
+    for (size_t place = rising.size(); place-- > 0;) {
+      ConstrainedOptimum& found = out.penalised[rising[place]];
+      found.optimum = describe(minimise(options_.multipliers[rising[place]], start, options_.gain));
+      found.delta = found.optimum.rms;
+      start = found.optimum.theta;
     }
     // A solution that is better than the maximum (at infinity, or where a solve stopped early) continues it.
-    for (const size_t i : order) {
-      const LikelihoodOptimum& found = out.constrained[i].optimum;
-      if (found.nll < out.maximum.nll) out.maximum = maximise(found.theta);
+    const std::vector<ConstrainedOptimum>* const lists[] = {&out.constrained, &out.penalised};
+    for (const auto* list : lists) {
+      for (const ConstrainedOptimum& c : *list) {
+        if (c.optimum.nll < out.maximum.nll) out.maximum = maximise(c.optimum.theta);
+      }
     }
     for (ConstrainedOptimum& c : out.constrained) c.gap = std::max(0.0, c.optimum.nll - out.maximum.nll);
+    for (ConstrainedOptimum& c : out.penalised) c.gap = std::max(0.0, c.optimum.nll - out.maximum.nll);
     out.separated = out.maximum.nll < kSeparated;
     return out;
   }
@@ -276,6 +291,7 @@ class GapSearch {
 
 void LikelihoodGapOptions::validate() const {
   for (const double delta : deltas) require_range(delta > 0, "delta", delta, "a finite number > 0");
+  for (const double alpha : multipliers) require_range(alpha > 0, "multiplier", alpha, "a finite number > 0");
   if (centre) require_range(true, "centre", *centre, "a finite number");
   require_range(l2 >= 0, "l2", l2, "a finite number >= 0");
   require_range(gain > 0, "gain", gain, "a finite number > 0");

@@ -80,6 +80,19 @@ TEST(LikelihoodGap, IsTheClosedFormOnTheSquare) {
   }
 }
 
+// The optimum for a multiplier is the constrained one for delta = its rms.
+TEST(LikelihoodGap, OfAMultiplierLiesOnTheSameCurve) {
+  const Square square;
+  const LikelihoodGap found = likelihood_gap(square.data, {.multipliers = {0.05, 10, 0.5}});
+  EXPECT_LT(found.penalised[1].delta, found.penalised[2].delta);
+  EXPECT_LT(found.penalised[2].delta, found.penalised[0].delta);
+  for (const ConstrainedOptimum& c : found.penalised) {
+    EXPECT_NEAR(c.gap, square.gap(c.delta), 1e-6) << c.delta;
+    EXPECT_EQ(c.delta, c.optimum.rms);
+  }
+  EXPECT_EQ(found.penalised[1].optimum.multiplier, 10);
+}
+
 // KL from uniform is log K minus the mean entropy.
 TEST(LikelihoodGap, KnowsTheDistanceFromUniform) {
   const Square square;

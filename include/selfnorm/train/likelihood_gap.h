@@ -22,6 +22,9 @@ namespace selfnorm {
 
 struct LikelihoodGapOptions {
   std::vector<double> deltas = {};  // each > 0, any order
+  // Each > 0, any order: optima of l - alpha V_m, which are the constrained ones for delta = their own rms,
+  // at the cost of one solve each instead of a search.
+  std::vector<double> multipliers = {};
   std::optional<double> centre =
       std::nullopt;                     // m; unset: log sum h, for joint data the mean log size of the groups
   std::vector<float> log_carrier = {};  // multiclass: log h(k); empty means 0
@@ -53,6 +56,7 @@ struct LikelihoodGap {
   double centre = 0;                            // m
   bool separated = false;                       // nll of the maximum < 1e-4: no finite maximum
   LikelihoodOptimum maximum;                    // of smallest norm among equivalent parameters
+  std::vector<ConstrainedOptimum> penalised;    // in the order of options.multipliers; delta is their rms
   std::vector<ConstrainedOptimum> constrained;  // in the order of options.deltas
 };
 

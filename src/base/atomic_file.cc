@@ -55,18 +55,26 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::write(std::string_view bytes) {
-  buffer_.append(bytes);
-  if (buffer_.size() >= kBufferBytes) flush();
+  if (buffer_.size() + bytes.size() < kBufferBytes) {
+    buffer_.append(bytes);
+    return;
+  }
+  flush();
+  put(bytes);
 }
 
 void AtomicFile::flush() {
-  for (size_t done = 0; done < buffer_.size();) {
-    ssize_t n = ::write(descriptor_, buffer_.data() + done, buffer_.size() - done);
+  put(buffer_);
+  buffer_.clear();
+}
+
+void AtomicFile::put(std::string_view bytes) {
+  for (size_t done = 0; done < bytes.size();) {
+    ssize_t n = ::write(descriptor_, bytes.data() + done, bytes.size() - done);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) fail("write");
     done += static_cast<size_t>(n);
   }
-  buffer_.clear();
 }
 
 void AtomicFile::commit() {

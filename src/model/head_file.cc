@@ -82,9 +82,9 @@ HeadKind kind_of(const ArrayEntry& entry, const char* what) {
 
 // Widens and looks for the first value that is not finite.
 std::vector<float> values_of(const ArrayFile& file, const ArrayEntry& entry) {
+  const ArrayView view = file.view(entry);
   require_memory(4.0 * static_cast<double>(entry.elements), "the values of " + entry.place,
                  "take a smaller head");
-  const ArrayView view = file.view(entry);
   std::vector<float> out(entry.elements);
   parallel_ranges(out.size(), kGrain, [&](size_t begin, size_t end) {
     view.widen(begin, std::span(out).subspan(begin, end - begin));

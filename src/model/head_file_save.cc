@@ -14,11 +14,11 @@ namespace selfnorm {
 namespace {
 
 // The bytes of float32 are the model's own.
-HeadTensor stored_tensor(const std::string& name, const ArrayEntry& like, std::vector<uint64_t> shape,
-                         std::span<const float> values) {
+HeadTensor stored_tensor(const std::string& file, const std::string& name, const ArrayEntry& like,
+                         std::vector<uint64_t> shape, std::span<const float> values) {
   HeadTensor out{name, like.type, like.descr, std::move(shape), {}, std::as_bytes(values)};
   if (like.type == ElementType{}) return out;
-  out.own = narrowed(like.type, values, name);
+  out.own = narrowed(like.type, values, file + ": " + name);
   out.bytes = out.own;
   return out;
 }
@@ -93,11 +93,11 @@ void save_head(const Head& head, const std::string& out) {
   if (!is_same)
     throw Error(fmt::format("{}: the file changed since the head was read; read it again", head.path));
   std::vector<HeadTensor> tensors;
-  tensors.push_back(stored_tensor(head.names.weight, *weight, {classes, features}, model.weight));
+  tensors.push_back(stored_tensor(out, head.names.weight, *weight, {classes, features}, model.weight));
   const bool has_bias =
       bias || std::any_of(model.bias.begin(), model.bias.end(), [](float b) { return b != 0; });
   if (has_bias)
-    tensors.push_back(stored_tensor(head.names.bias, bias ? *bias : *weight, {classes}, model.bias));
+    tensors.push_back(stored_tensor(out, head.names.bias, bias ? *bias : *weight, {classes}, model.bias));
   add_normalizer(model.normalizer, model.features, tensors);
   if (head.format == HeadFormat::Npz) {
     save_npz(head.path, tensors, out);

@@ -20,6 +20,7 @@ class AtomicFile {
 
  private:
   void flush();
+  void put(std::string_view bytes);
   [[noreturn]] void fail(const char* action) const;
 
   std::string path_;    // as given

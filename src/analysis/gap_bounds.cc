@@ -99,12 +99,12 @@ void add_example(Sums& sums, const ScoredExample& e, double m, double alpha) {
 }
 
 void check_example(uint64_t i, const ScoredExample& e, const GapBounds& bounds) {
-  const double m = log_normalizer(e, 0);
-  if (std::abs(m - bounds.m) > kOneSize * (1 + std::abs(bounds.m))) {
-    throw Error(fmt::format(
-        "example {} (counted from 0): log of the number of outputs is {}, that of the first is {}; "
-        "the bounds are about one m = log K, so all groups need one size",
-        i, m, bounds.m));
+  if (std::abs(log_normalizer(e, 0) - bounds.m) > kOneSize * (1 + std::abs(bounds.m))) {
+    throw Error(
+        fmt::format("example {} (counted from 0) has {} alternatives, the first one has {:.0f}; the bounds "
+                    "are about one m = log "
+                    "K, so all groups need the same size",
+                    i, e.scores.size(), std::exp(bounds.m)));
   }
   const double limit = bounds.norm * bounds.radius * (1 + 1e-6) + 1e-12;
   for (const double s : e.scores) {

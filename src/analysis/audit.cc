@@ -142,7 +142,13 @@ class Auditor {
         out.v_star_adjusted = gauge->residual_variance * n / left;
     }
     if (labelled_ == log_z_.n) {
-      out.labelled = LabelledAudit{nll_raw_ / n, nll_exact_ / n, correct_ / n, {raw_.ece(n), exact_.ece(n)}};
+      out.labelled = {.nll_raw = nll_raw_ / n,
+                      .nll_amortised = std::nullopt,
+                      .nll_exact = nll_exact_ / n,
+                      .accuracy = correct_ / n,
+                      .ece = audited_.ece(n),
+                      .ece_exact = exact_.ece(n)};
+      if (options_.amortised) out.labelled->nll_amortised = nll_amortised_ / n;
     }
     out.certificate = certificate_of(options_, sizes_, exceed_);
     return out;
@@ -168,10 +174,11 @@ class Auditor {
     above_one_ += confidence > 1 ? 1 : 0;
     if (std::isnan(row.target_score)) return;
     ++labelled_;
-    nll_raw_ += subtracted - row.target_score;
+    nll_raw_ += model_.log_normalizer - row.target_score;
+    nll_amortised_ += subtracted - row.target_score;
     nll_exact_ += log_z - row.target_score;
     correct_ += row.is_correct ? 1 : 0;
-    raw_.add(confidence, row.is_correct);
+    audited_.add(confidence, row.is_correct);
     exact_.add(std::exp(row.moments.total.max - log_z), row.is_correct);
   }
 
@@ -180,8 +187,9 @@ class Auditor {
   RunningVariance log_z_, errors_of_;
   Quantiles errors_, sizes_;
   WorstInputs worst_;
-  CalibrationBins raw_, exact_;
-  double smallest_ = 0, largest_ = 0, kl_uniform_ = 0, nll_raw_ = 0, nll_exact_ = 0, correct_ = 0;
+  CalibrationBins audited_, exact_;
+  double smallest_ = 0, largest_ = 0, kl_uniform_ = 0, nll_raw_ = 0, nll_amortised_ = 0, nll_exact_ = 0,
+         correct_ = 0;
   uint64_t exceed_ = 0, above_one_ = 0, labelled_ = 0, classes_ = 0;
 };
 

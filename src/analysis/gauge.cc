@@ -2,6 +2,7 @@
 
 #include <Eigen/Dense>
 #include <algorithm>
+#include <cmath>
 
 #include "selfnorm/analysis/iterative_least_squares.h"
 #include "selfnorm/base/error.h"
@@ -11,31 +12,40 @@ namespace selfnorm {
 namespace {
 
 constexpr uint64_t kGroupsAtOnce = 4096;
-constexpr double kNoDifference = 1e-10;  // of the scatter within groups, relative to that of all rows
+constexpr double kRounding = 1e-13;  // of the scatter of a feature within groups, relative to the feature
+constexpr double kFree = 1e-10;      // of the scatter of a direction, relative to the largest, scales apart
 
-// Columns span { v : v . T(x,y) does not depend on y } on all groups of the source.
+// Columns span { v : v . T(x,y) does not depend on y } on all groups of the source: the null space of the
+// scatter within groups, found after bringing the features to one scale.
 Eigen::MatrixXd free_directions(const ExampleSource& source) {
   const auto d = static_cast<Eigen::Index>(source.columns());
   Eigen::MatrixXd within = Eigen::MatrixXd::Zero(d, d);
-  double total = 0;
+  Eigen::VectorXd total = Eigen::VectorXd::Zero(d);
   for (uint64_t first = 0; first < source.examples(); first += kGroupsAtOnce) {
     const Dataset block = source.block(first, std::min(source.examples(), first + kGroupsAtOnce));
     for (uint64_t g = 0; g < block.examples(); ++g) {
       const uint64_t begin = block.group_begin[g], end = block.group_begin[g + 1];
       Eigen::MatrixXd rows = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(end - begin), d);
-      for (uint64_t a = begin; a < end; ++a)
+      for (uint64_t a = begin; a < end; ++a) {
         for_each_entry(block.features, a, [&](uint32_t j, float v) {
           rows(static_cast<Eigen::Index>(a - begin), static_cast<Eigen::Index>(j)) = static_cast<double>(v);
         });
-      total += rows.squaredNorm();
+      }
+      total += rows.colwise().squaredNorm().transpose();
       rows.rowwise() -= rows.colwise().mean().eval();
       within.selfadjointView<Eigen::Lower>().rankUpdate(rows.transpose());
     }
   }
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(within);
+  Eigen::VectorXd scale = Eigen::VectorXd::Zero(d);
+  for (Eigen::Index j = 0; j < d; ++j) {
+    const double size = within(j, j) > kRounding * total[j] ? within(j, j) : total[j];
+    if (size > 0) scale[j] = 1 / std::sqrt(size);
+  }
+  const Eigen::MatrixXd full = within.selfadjointView<Eigen::Lower>();
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(scale.asDiagonal() * full * scale.asDiagonal());
   Eigen::Index count = 0;
-  while (count < d && solver.eigenvalues()[count] <= kNoDifference * total) ++count;
-  return solver.eigenvectors().leftCols(count);
+  while (count < d && solver.eigenvalues()[count] <= kFree * solver.eigenvalues()[d - 1]) ++count;
+  return scale.asDiagonal() * solver.eigenvectors().leftCols(count);
 }
 
 }  // namespace

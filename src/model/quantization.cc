@@ -23,4 +23,10 @@ Int8Rows to_int8(std::span<const float> weight, size_t columns) {
   return out;
 }
 
+void round_to_int8(std::span<float> weight, size_t columns) {
+  const Int8Rows stored = to_int8(weight, columns);
+  for (size_t i = 0; i < weight.size(); ++i)
+    weight[i] = stored.scale[i / columns] * static_cast<float>(stored.values[i]);
+}
+
 }  // namespace selfnorm

@@ -1,7 +1,6 @@
 #include "selfnorm/normalizer/class_moments.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
@@ -12,7 +11,6 @@ namespace {
 constexpr uint64_t kRowBlock = 1024;
 constexpr uint64_t kTile = 512;
 constexpr uint64_t kUnits = 16;  // of parallel work, where there are tiles enough
-constexpr double kVisible = 1e-6;
 
 // Row blocks x class segments; a segment is a run of whole tiles.
 struct Cut {
@@ -81,13 +79,7 @@ HeadDifference head_difference(const ClassScores& p, const ClassScores& q, const
         const double log_z_p = of_p.rows[i].log_z(), log_z_q = of_q.rows[i].log_z();
         for (uint64_t k = 0; k < tile.size(); ++k) {
           const uint64_t place = (i - rows.begin) * tile.size() + k;
-          const double log_p = static_cast<double>(a[place]) - log_z_p;
-          const double log_q = static_cast<double>(b[place]) - log_z_q;
-          const double share = std::exp(log_p);
-          part.probability = std::max(part.probability, std::abs(share - std::exp(log_q)));
-          part.kl += share * (log_p - log_q);
-          if (share >= kVisible)
-            part.log_probability = std::max(part.log_probability, std::abs(log_p - log_q));
+          part.add(static_cast<double>(a[place]) - log_z_p, static_cast<double>(b[place]) - log_z_q);
         }
       }
     });

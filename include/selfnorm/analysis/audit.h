@@ -47,18 +47,16 @@ struct WorstInput {
   double error = 0;      // e(x)
 };
 
-// Of the most likely output, in 15 bins of equal width: sum over bins of share |accuracy - mean confidence|.
-// Raw probabilities beyond 1 are counted in the last bin as they are.
-struct Calibration {
-  double ece_raw = 0, ece_exact = 0;
-};
-
-// What labels add.
+// What labels add. The expected calibration error is of the most likely output, in 15 bins of equal width:
+// sum over bins of share |accuracy - mean probability|; probabilities beyond 1 count in the last bin as they
+// are.
 struct LabelledAudit {
-  double nll_raw = 0;    // mean of -(s_y - c - b): what a user of the scores sees
-  double nll_exact = 0;  // mean of A - s_y
+  double nll_raw = 0;                   // mean of c - s_y: what a user of raw scores sees
+  std::optional<double> nll_amortised;  // mean of c + b - s_y, when that is what is audited
+  double nll_exact = 0;                 // mean of A - s_y
   double accuracy = 0;
-  Calibration calibration;
+  double ece = 0;        // of the audited probabilities
+  double ece_exact = 0;  // of the normalised ones
 };
 
 struct Audit {

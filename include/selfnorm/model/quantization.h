@@ -16,4 +16,7 @@ struct Int8Rows {
 };
 Int8Rows to_int8(std::span<const float> weight, size_t columns);
 
+// Each weight becomes what is read back after storing it.
+void round_to_int8(std::span<float> weight, size_t columns);
+
 }  // namespace selfnorm

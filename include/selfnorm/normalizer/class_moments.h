@@ -4,6 +4,8 @@
 // beyond the head and the block itself is one tile per thread.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <span>
 #include <vector>
 
@@ -23,9 +25,19 @@ ClassMoments class_moments(const ClassScores& scores, const Features& rows,
 
 // How two heads with the same classes differ on the rows of a block.
 struct HeadDifference {
+  static constexpr double kVisible = 1e-6;
+
   double probability = 0;      // largest |p_k(x) - q_k(x)|
-  double log_probability = 0;  // largest |log p_k(x) - log q_k(x)| over classes with p_k(x) >= 1e-6
+  double log_probability = 0;  // largest |log p_k(x) - log q_k(x)| over classes with p_k(x) >= kVisible
   double kl = 0;               // sum over the rows of KL(p || q)
+
+  // One output of one row.
+  void add(double log_p, double log_q) {
+    const double share = std::exp(log_p);
+    probability = std::max(probability, std::abs(share - std::exp(log_q)));
+    kl += share * (log_p - log_q);
+    if (share >= kVisible) log_probability = std::max(log_probability, std::abs(log_p - log_q));
+  }
 };
 HeadDifference head_difference(const ClassScores& p, const ClassScores& q, const Features& rows);
 

@@ -1,0 +1,186 @@
+#include "selfnorm/analysis/audit.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "random_data.h"
+#include "selfnorm/analysis/certificate.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/math/parallel.h"
+#include "selfnorm/runtime/log_sum_exp.h"
+
+namespace selfnorm {
+namespace {
+
+ModelFile random_model(uint32_t classes, uint32_t features, uint64_t seed) {
+  ModelFile model;
+  model.input = ModelInput::Dense;
+  model.classes = classes;
+  model.features = features;
+  model.weight = random_vector<float>(size_t{classes} * features, seed, 0.3);
+  model.bias = random_vector<float>(classes, seed + 1, 0.3);
+  model.log_normalizer = 1.5;
+  for (uint32_t k = 0; k < classes; ++k) model.labels.push_back("c" + std::to_string(k));
+  return model;
+}
+
+TEST(Audit, AgreesWithTheEvaluationOfTheSameData) {
+  const ModelFile model = random_model(6, 5, 1);
+  const Dataset data = random_dataset({.rows = 3000, .features = 5, .classes = 6}, 2);
+  const Evaluation expected = evaluate(model, data);
+  const Audit found = audit(model, *make_example_source(data), {});
+  EXPECT_EQ(found.n, 3000u);
+  EXPECT_EQ(found.classes, 6u);
+  EXPECT_NEAR(found.log_z.mean, expected.log_z.mean, 1e-6);
+  EXPECT_NEAR(found.log_z.std, expected.log_z.std, 1e-6);
+  EXPECT_NEAR(found.log_z.rms, expected.log_z.rms, 1e-6);
+  EXPECT_NEAR(found.log_z.min, expected.log_z.min, 1e-6);
+  EXPECT_NEAR(found.log_z.max, expected.log_z.max, 1e-6);
+  EXPECT_NEAR(found.log_z.q99, expected.log_z.q99, 1e-6);
+  EXPECT_NEAR(found.kl_uniform, expected.kl_uniform, 1e-6);
+  ASSERT_TRUE(found.labelled);
+  EXPECT_NEAR(found.labelled->nll_raw, expected.nll_raw, 1e-6);
+  EXPECT_NEAR(found.labelled->nll_exact, expected.nll_exact, 1e-6);
+  EXPECT_NEAR(found.labelled->accuracy, expected.accuracy, 1e-12);
+  EXPECT_NEAR(found.variance, expected.log_z.std * expected.log_z.std, 1e-6);
+  EXPECT_LT(*found.v_star, found.variance);
+  EXPECT_NEAR(*found.v_star_adjusted, *found.v_star * 3000 / (3000 - 6), 1e-9);
+  uint64_t counted = 0;
+  for (const HistogramBin& bin : found.histogram) counted += bin.count;
+  EXPECT_EQ(counted, 3000u);
+}
+
+TEST(Audit, CountsExceedancesAndListsTheWorst) {
+  const ModelFile model = random_model(4, 3, 3);
+  const Dataset data = random_dataset({.rows = 2000, .features = 3, .classes = 4}, 4);
+  const auto source = make_example_source(data);
+  const AuditOptions options{.eps = 0.4, .rho = 0.2, .confidence = 0.95, .worst = 3};
+  const Audit found = audit(model, *source, options);
+  std::vector<std::pair<double, uint64_t>> sizes;
+  const std::vector<float> w = model.weight;
+  uint64_t exceed = 0;
+  for (uint64_t i = 0; i < 2000; ++i) {
+    LogSumExp sum;
+    for (uint32_t k = 0; k < 4; ++k) {
+      double s = static_cast<double>(model.bias[k]);
+      for (uint32_t j = 0; j < 3; ++j)
+        s += static_cast<double>(w[k * 3 + j]) * static_cast<double>(data.features.dense.row(i)[j]);
+      sum.add(s);
+    }
+    const double size = std::abs(sum.value() - 1.5);
+    sizes.emplace_back(size, i);
+    exceed += size > 0.4 ? 1 : 0;
+  }
+  std::sort(sizes.rbegin(), sizes.rend());
+  EXPECT_EQ(found.certificate.exceed, exceed);
+  EXPECT_EQ(found.certificate.rho_bound, clopper_pearson_upper(exceed, 2000, 0.95));
+  EXPECT_EQ(found.certificate.certified, found.certificate.rho_bound <= 0.2);
+  const auto allowed = static_cast<size_t>(largest_certifiable_count(2000, 0.2, 0.95));
+  EXPECT_NEAR(*found.certificate.smallest_eps, sizes[allowed].first, 1e-6);
+  ASSERT_EQ(found.worst.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(found.worst[i].example, sizes[i].second);
+    EXPECT_NEAR(std::abs(found.worst[i].error), sizes[i].first, 1e-6);
+  }
+  // The smallest eps certifies; a little less does not.
+  AuditOptions tight = options;
+  tight.eps = *found.certificate.smallest_eps;
+  EXPECT_TRUE(audit(model, *source, tight).certificate.certified);
+  tight.eps *= 0.99;
+  EXPECT_FALSE(audit(model, *source, tight).certificate.certified);
+}
+
+TEST(Audit, TooFewInputsCertifyNothing) {
+  const ModelFile model = random_model(4, 3, 3);
+  const auto source = make_example_source(random_dataset({.rows = 100, .features = 3, .classes = 4}, 4));
+  const Audit found = audit(model, *source, {.eps = 100, .rho = 0.01, .confidence = 0.99});
+  EXPECT_EQ(found.certificate.exceed, 0u);
+  EXPECT_FALSE(found.certificate.certified);
+  EXPECT_FALSE(found.certificate.smallest_eps);
+}
+
+// Two classes, one constant feature: p(class 0) = 0.8 for every row, and 8 of 10 rows are of class 0.
+TEST(Audit, CalibrationOfACalibratedModelIsZero) {
+  ModelFile model;
+  model.input = ModelInput::Dense;
+  model.classes = 2;
+  model.features = 1;
+  model.weight = {0, 0};
+  model.bias = {static_cast<float>(std::log(0.8)), static_cast<float>(std::log(0.2))};
+  Dataset data;
+  data.features.is_sparse = false;
+  data.features.dense = {10, 1, std::vector<float>(10, 1)};
+  data.target = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1};
+  data.labels = {"0", "1"};
+  const Audit good = audit(model, *make_example_source(data), {});
+  EXPECT_NEAR(good.labelled->ece, 0, 1e-6);
+  EXPECT_NEAR(good.labelled->ece_exact, 0, 1e-6);
+  EXPECT_EQ(good.above_one, 0);
+  for (float& b : model.bias) b += 0.5f;  // raw probabilities are now 1.65 times too large
+  const Audit shifted = audit(model, *make_example_source(data), {});
+  EXPECT_NEAR(shifted.labelled->ece, 0.8 * std::exp(0.5) - 0.8, 1e-6);
+  EXPECT_NEAR(shifted.labelled->ece_exact, 0, 1e-6);
+  EXPECT_EQ(shifted.above_one, 1);
+  EXPECT_NEAR(shifted.log_z.mean, 0.5, 1e-6);
+}
+
+TEST(Audit, OfAmortisedScoresSubtractsB) {
+  ModelFile model = random_model(5, 3, 6);
+  const Dataset data = random_dataset({.rows = 400, .features = 3, .classes = 5}, 7);
+  const auto source = make_example_source(data);
+  EXPECT_THROW(audit(model, *source, {.amortised = true}), Error);
+  const Audit raw = audit(model, *source, {});
+  model.normalizer.slope = {0, 0, 0};
+  model.normalizer.intercept = raw.log_z.mean;
+  const Audit amortised = audit(model, *source, {.amortised = true});
+  EXPECT_NEAR(amortised.log_z.mean, 0, 1e-6);
+  EXPECT_NEAR(amortised.log_z.std, raw.log_z.std, 1e-6);
+  EXPECT_NEAR(*amortised.labelled->nll_amortised, amortised.labelled->nll_exact, 1e-6);
+  EXPECT_NEAR(amortised.labelled->nll_raw, raw.labelled->nll_raw, 1e-12);
+  EXPECT_NEAR(audit(model, *source, {}).log_z.mean, raw.log_z.mean, 1e-12);
+}
+
+TEST(Audit, JointModelsAndDataWithoutLabels) {
+  Dataset groups = random_groups(200, 3, 8);
+  ModelFile model;
+  model.family = Family::Joint;
+  model.input = ModelInput::Dense;
+  model.features = 3;
+  model.weight = {1, -1, 0.5};
+  const Evaluation expected = evaluate(model, groups);
+  const Audit found = audit(model, *make_example_source(groups), {});
+  EXPECT_NEAR(found.log_z.rms, expected.log_z.rms, 1e-6);
+  EXPECT_NEAR(found.labelled->nll_exact, expected.nll_exact, 1e-6);
+  EXPECT_NEAR(found.labelled->accuracy, expected.accuracy, 1e-12);
+
+  Dataset unlabelled = random_dataset({.rows = 50, .features = 5, .classes = 6}, 2);
+  unlabelled.target.assign(50, Dataset::kNoTarget);
+  EXPECT_FALSE(audit(random_model(6, 5, 1), *make_example_source(unlabelled), {}).labelled);
+}
+
+TEST(Audit, TheSameForAnyNumberOfThreads) {
+  const ModelFile model = random_model(900, 20, 9);
+  const auto source = make_example_source(random_dataset({.rows = 2500, .features = 20, .classes = 900}, 10));
+  double rms[2], v_star[2];
+  for (int t = 0; t < 2; ++t) {
+    const ThreadLimit limit(t == 0 ? 1 : 2);
+    const Audit found = audit(model, *source, {});
+    rms[t] = found.log_z.rms;
+    v_star[t] = *found.v_star;
+  }
+  EXPECT_EQ(rms[0], rms[1]);
+  EXPECT_EQ(v_star[0], v_star[1]);
+}
+
+TEST(Audit, RefusesOptionsOutOfRange) {
+  const ModelFile model = random_model(3, 2, 1);
+  const auto source = make_example_source(random_dataset({.rows = 5, .features = 2, .classes = 3}, 2));
+  for (const AuditOptions& bad : {AuditOptions{.eps = 0}, AuditOptions{.eps = NAN}, AuditOptions{.rho = 1},
+                                  AuditOptions{.confidence = 0}, AuditOptions{.bins = 0}})
+    EXPECT_THROW(audit(model, *source, bad), Error);
+}
+
+}  // namespace
+}  // namespace selfnorm

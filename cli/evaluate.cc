@@ -44,7 +44,9 @@ ScoreTiming timing_of(const RuntimeModel& model, const Dataset& data) {
       sink = model.alternatives(data.features, begin, end, kind)[0].log_prob;
     });
   };
-  return {.raw_ns = time(SELFNORM_RAW), .exact_ns = time(SELFNORM_EXACT)};
+  return {.raw_ns = time(SELFNORM_RAW),
+          .exact_ns = time(SELFNORM_EXACT),
+          .amortised_ns = model.has_normalizer() ? std::optional(time(SELFNORM_AMORTISED)) : std::nullopt};
 }
 
 }  // namespace
@@ -58,18 +60,19 @@ int evaluate_command(const Arguments& arguments) {
     throw Error("standard input can be read only once, so for one model; store the data in a file");
   }
   for (const std::string& name : given.models) {
-    const ModelHeader header = read_header(name);
-    const ModelFile model = load_model(header.path);
+    const ModelHeader header = read_header(name, arguments.head);
+    const ModelFile model = load_model(header);
     const ReadResult read = read_for(header, given.data, arguments.reader.options);
     if (rows.empty()) reading = read.report;
     EvaluationRow row{name, evaluate(model, read.data, arguments.common.threads), {}};
-    if (given.timing) row.timing = timing_of(RuntimeModel(header.path), read.data);
+    if (given.timing) row.timing = timing_of(RuntimeModel(header), read.data);
 
     nlohmann::ordered_json report = evaluation_json(row.evaluation, header.log_normalizer);
     report["bad_rows"] = read.report.bad.size();
     if (row.timing) {
       report["score_ns_raw"] = row.timing->raw_ns;
       report["score_ns_exact"] = row.timing->exact_ns;
+      if (row.timing->amortised_ns) report["score_ns_amortised"] = *row.timing->amortised_ns;
     }
     report["model"] = header.path;
     report["data"] = given.data;
@@ -82,7 +85,10 @@ int evaluate_command(const Arguments& arguments) {
     return 0;
   }
   print(evaluation_table(rows));
-  if (rows.size() == 1) print(log_z_line(rows[0].evaluation.log_z));
+  if (rows.size() > 1) return 0;
+  const Evaluation& only = rows[0].evaluation;
+  print(log_z_line(only.log_z));
+  if (only.amortised) print(log_z_line(only.amortised->log_z, "log Z - c - b"));
   return 0;
 }
 

@@ -11,8 +11,9 @@
 namespace selfnorm::cli {
 
 struct ScoreTiming {
-  double raw_ns = 0;    // one candidate, a dot product
-  double exact_ns = 0;  // one candidate, every class enumerated
+  double raw_ns = 0;                   // one candidate, a dot product
+  double exact_ns = 0;                 // one candidate, every class enumerated
+  std::optional<double> amortised_ns;  // one candidate and b(x), where the model has one
 };
 
 nlohmann::ordered_json evaluation_json(const Evaluation& evaluation, double log_normalizer);
@@ -26,7 +27,7 @@ struct EvaluationRow {
 // One line per model; every column says whether it used raw scores or the exact log-normalizer.
 std::string evaluation_table(const std::vector<EvaluationRow>& rows);
 
-// "log Z: mean ... rms ... range ..." for one model.
-std::string log_z_line(const LogZStatistics& statistics);
+// "NAME: mean ... std ... range ..." for one model.
+std::string log_z_line(const LogZStatistics& statistics, const std::string& name = "log Z - c");
 
 }  // namespace selfnorm::cli

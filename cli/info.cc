@@ -11,6 +11,11 @@ namespace {
 
 constexpr size_t kShownLabels = 10;
 
+std::string_view name(HeadKind kind) {
+  constexpr std::string_view names[] = {"float32", "float16", "bfloat16"};
+  return names[static_cast<size_t>(kind)];
+}
+
 nlohmann::ordered_json info_json(const ModelHeader& header) {
   nlohmann::ordered_json info = {{"path", header.path},
                                  {"bytes", header.bytes},
@@ -20,10 +25,21 @@ nlohmann::ordered_json info_json(const ModelHeader& header) {
                                  {"classes", header.classes},
                                  {"features", header.schema.feature_count},
                                  {"log_normalizer", header.log_normalizer},
-                                 {"carrier", header.has_carrier},
-                                 {"objective", header.objective},
-                                 {"training", header.training},
-                                 {"audit", header.audit}};
+                                 {"carrier", header.has_carrier}};
+  if (header.has_normalizer) {
+    info["normalizer"] = {{"kind", header.hidden_units > 0 ? "mlp" : "linear"},
+                          {"hidden", header.hidden_units}};
+  }
+  if (header.head != nullptr) {
+    const Head& head = *header.head;
+    info["weights"] = name(head.kind);
+    info["head"] = {{"weight", head.names.weight}};
+    if (head.has_bias) info["head"]["bias"] = head.names.bias;
+    return info;
+  }
+  info["objective"] = header.objective;
+  info["training"] = header.training;
+  info["audit"] = header.audit;
   if (!header.schema.target.empty()) info["target"] = header.schema.target;
   const auto& labels = header.schema.labels;
   info["labels"] =
@@ -50,13 +66,13 @@ void add_rows(const std::string& name, const nlohmann::ordered_json& value,
 }  // namespace
 
 int info_command(const Arguments& arguments) {
-  const ModelHeader header = read_header(arguments.info_model);
+  const ModelHeader header = read_header(arguments.info_model, arguments.head);
   nlohmann::ordered_json info = info_json(header);
   if (arguments.common.json) {
     print_json(info);
     return 0;
   }
-  if (header.schema.labels.size() > kShownLabels) info["labels"].push_back("...");
+  if (info.contains("labels") && header.schema.labels.size() > kShownLabels) info["labels"].push_back("...");
   std::vector<std::vector<std::string>> rows;
   add_rows("", info, rows);
   size_t width = 0;

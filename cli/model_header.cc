@@ -51,6 +51,8 @@ ModelHeader header_of(std::span<const std::byte> bytes, const std::string& path)
   header.classes = layout.classes;
   header.log_normalizer = layout.log_normalizer;
   header.has_carrier = !layout.log_carrier.empty();
+  header.has_normalizer = layout.normalizer.exists();
+  header.hidden_units = layout.normalizer.output.size();
   header.schema.labels = strings(layout.labels);
   header.schema.feature_count = layout.features;
   header.schema.feature_names = strings(layout.feature_names);
@@ -71,19 +73,40 @@ ModelHeader header_of(std::span<const std::byte> bytes, const std::string& path)
   return header;
 }
 
+ModelHeader header_of_head(const std::string& path, const HeadNames& names) {
+  ModelHeader header;
+  header.head = std::make_shared<const Head>(load_head(path, names));
+  const ModelFile& model = header.head->model;
+  header.path = path;
+  header.bytes = std::filesystem::file_size(path);
+  header.input = model.input;
+  header.classes = model.classes;
+  header.log_normalizer = model.log_normalizer;
+  header.has_normalizer = model.normalizer.exists();
+  header.hidden_units = model.normalizer.hidden();
+  for (uint32_t k = 0; k < model.classes; ++k) header.schema.labels.push_back(std::to_string(k));
+  header.schema.feature_count = model.features;
+  return header;
+}
+
 }  // namespace
 
 std::string model_path(const std::string& model) {
   return std::filesystem::is_directory(model) ? model + "/" + kModelName : model;
 }
 
-ModelHeader read_header(const std::string& model) {
+ModelHeader read_header(const std::string& model, const HeadNames& names) {
   const std::string path = model_path(model);
   if (path != model && !std::filesystem::exists(path) &&
       std::filesystem::exists(model + "/" + kCheckpointName)) {
     throw Error(
         fmt::format("{}: the run is not finished; 'selfnorm train classifier --resume --out {}' continues it",
                     model, model));
+  }
+  if (is_head_file(path)) return header_of_head(path, names);
+  if (!names.weight.empty() || !names.bias.empty()) {
+    throw Error(fmt::format(
+        "{}: --weight-name and --bias-name are for softmax heads, this is a selfnorm model", path));
   }
   try {
     const runtime::MappedFile file(path);
@@ -93,6 +116,10 @@ ModelHeader read_header(const std::string& model) {
   } catch (const runtime::IoError& error) {
     throw Error(error.what());
   }
+}
+
+ModelFile load_model(const ModelHeader& header) {
+  return header.head == nullptr ? load_model(header.path) : header.head->model;
 }
 
 ReadResult read_for(const ModelHeader& header, const std::string& path, ReadOptions options) {

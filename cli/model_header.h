@@ -1,10 +1,13 @@
-// What a model file says about itself, read without touching its weights.
+// What MODEL of a command line says about itself: one of our model files, read without touching its weights,
+// or anybody's softmax head, read whole, whose classes are labelled 0 .. K-1.
 #pragma once
 
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "selfnorm/data/read.h"
+#include "selfnorm/model/head_file.h"
 #include "selfnorm/model/model_file.h"
 
 namespace selfnorm::cli {
@@ -18,15 +21,22 @@ struct ModelHeader {
   uint32_t classes = 0;
   double log_normalizer = 0;
   bool has_carrier = false;
+  bool has_normalizer = false;  // amortised
+  uint64_t hidden_units = 0;    // of the normalizer; 0: linear
   Schema schema;
   nlohmann::ordered_json objective, training, audit;
+  std::shared_ptr<const Head> head;  // null: one of our model files
 
   bool is_joint() const { return family == Family::Joint; }
 };
 
-// MODEL of a command line: a model file, or a run directory that holds one.
+// The file itself: `model`, or that of the run directory `model`.
 std::string model_path(const std::string& model);
-ModelHeader read_header(const std::string& model);
+// `names` are for heads; given for one of our models they are an error.
+ModelHeader read_header(const std::string& model, const HeadNames& names = {});
+using selfnorm::load_model;
+// The whole model.
+ModelFile load_model(const ModelHeader& header);
 
 // Data for the model.
 ReadResult read_for(const ModelHeader& header, const std::string& path, ReadOptions options);

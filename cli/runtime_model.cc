@@ -25,9 +25,14 @@ SparseRowView sparse_row(const Features& x, uint64_t row) {
 
 }  // namespace
 
-RuntimeModel::RuntimeModel(const std::string& path) : path_(path) {
+RuntimeModel::RuntimeModel(const ModelHeader& header) {
   selfnorm_model* model = nullptr;
-  check(selfnorm_open(path.c_str(), &model));
+  if (header.head != nullptr) {
+    bytes_ = model_bytes(header.head->model, header.path);
+    check(selfnorm_open_memory(bytes_.data(), bytes_.size(), &model));
+  } else {
+    check(selfnorm_open(header.path.c_str(), &model));
+  }
   model_.reset(model);
 }
 

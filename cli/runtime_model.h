@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "model_header.h"
 #include "selfnorm.h"
 #include "selfnorm/data/dataset.h"
 
@@ -18,9 +19,10 @@ struct Candidate {
 
 class RuntimeModel {
  public:
-  explicit RuntimeModel(const std::string& path);
+  explicit RuntimeModel(const ModelHeader& header);
 
   uint32_t classes() const { return selfnorm_classes(model_.get()); }
+  bool has_normalizer() const { return selfnorm_has_amortised_normalizer(model_.get()) != 0; }
   // out[i] = log-probability of classes[i] for the row.
   void score(const Features& x, uint64_t row, std::span<const uint32_t> classes, selfnorm_kind kind,
              std::span<double> out) const;
@@ -36,7 +38,7 @@ class RuntimeModel {
   // A row narrower than the model is padded with zeros.
   std::span<const float> dense_row(const Features& x, uint64_t row) const;
 
-  std::string path_;
+  std::string bytes_;  // of a head as a model file
   std::unique_ptr<selfnorm_model, Close> model_;
   mutable std::vector<float> padded_;
 };

@@ -14,11 +14,14 @@
 namespace selfnorm::cli {
 namespace {
 
-// Rows as they are computed: TSV after a "# raw" or "# exact" line, or the JSON object of all commands that
-// score.
+constexpr const char* name(selfnorm_kind kind) {
+  return kind == SELFNORM_EXACT ? "exact" : kind == SELFNORM_AMORTISED ? "amortised" : "raw";
+}
+
+// Rows as they are computed: TSV after a line "# KIND", or the JSON object of all commands that score.
 class ScoreSheet {
  public:
-  ScoreSheet(bool json, selfnorm_kind kind) : json_(json), kind_(kind == SELFNORM_EXACT ? "exact" : "raw") {}
+  ScoreSheet(bool json, selfnorm_kind kind) : json_(json), kind_(name(kind)) {}
   void add(uint64_t row, const std::string& label, double log_prob) {
     if (is_first_) open();
     if (json_) {
@@ -90,6 +93,33 @@ std::vector<uint32_t> positions_of(const std::vector<std::string>& wanted) {
   return positions;
 }
 
+selfnorm_kind kind_of(const ScoreArguments& given, const ModelHeader& header) {
+  if (given.raw && given.exact) throw Error("give only one of --raw and --exact");
+  if (given.exact) return SELFNORM_EXACT;
+  return header.has_normalizer && !given.raw ? SELFNORM_AMORTISED : SELFNORM_RAW;
+}
+
+// Trained by maximum likelihood and not normalised since ({"name": "exact", "normalized": true} is).
+bool is_unnormalised(const nlohmann::ordered_json& objective) {
+  if (!objective.is_object()) return false;
+  const auto is = [&objective](const char* key, const nlohmann::ordered_json& value) {
+    return objective.contains(key) && objective[key] == value;
+  };
+  return is("name", "exact") && !is("normalized", true);
+}
+
+void warn_about_raw_scores(const ModelHeader& header) {
+  if (header.head != nullptr) {
+    note(
+        fmt::format("{}: raw scores of a softmax head are log-probabilities only when it was normalised; "
+                    "'selfnorm audit' measures it, --exact does not need it",
+                    header.path));
+  } else if (is_unnormalised(header.objective)) {
+    warning(
+        "the model was trained by maximum likelihood: its raw scores are not log-probabilities; use --exact");
+  }
+}
+
 struct Request {
   std::vector<uint32_t> candidates;
   size_t top = 0;
@@ -147,21 +177,19 @@ int score_command(const Arguments& arguments) {
   if (int(!given.candidates.empty()) + int(!given.candidates_file.empty()) + int(given.top > 0) > 1) {
     throw Error("give only one of --candidates, --candidates-file and --top");
   }
-  const ModelHeader header = read_header(given.model);
-  const RuntimeModel model(header.path);
+  const ModelHeader header = read_header(given.model, arguments.head);
+  const selfnorm_kind kind = kind_of(given, header);
+  const RuntimeModel model(header);
   const std::vector<std::string> wanted = candidate_labels(given);
   Request request{.candidates = header.is_joint() ? positions_of(wanted) : classes_of(wanted, header),
                   .top = given.top,
-                  .kind = given.exact ? SELFNORM_EXACT : SELFNORM_RAW};
+                  .kind = kind};
   ReadOptions options = arguments.reader.options;
   options.require_labels = wanted.empty() && given.top == 0;
   const ReadResult read = read_for(header, given.data, options);
   if (header.is_joint()) check_positions(request.candidates, read.data);
   note_bad_rows(given.data, read.report);
-  if (!given.exact && !arguments.common.quiet && header.objective.value("name", "") == "exact") {
-    warning(
-        "the model was trained by maximum likelihood: its raw scores are not log-probabilities; use --exact");
-  }
+  if (kind == SELFNORM_RAW && !arguments.common.quiet) warn_about_raw_scores(header);
 
   std::vector<std::string> labels = header.schema.labels;
   for (size_t k = labels.size(); k < header.classes; ++k) labels.push_back(std::to_string(k));

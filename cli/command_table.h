@@ -10,7 +10,8 @@ namespace selfnorm::cli {
 enum class ValueKind { kFlag, kText, kFile, kDirectory, kInteger, kReal, kChoice };
 
 struct OptionRow {
-  std::string name{};  // "--alpha", or the word of a positional such as "TRAIN"
+  std::string name{};        // "--alpha", or the word of a positional such as "TRAIN"
+  std::string short_name{};  // "-o"; empty when there is none
   ValueKind kind = ValueKind::kText;
   std::string text{};
   std::string initial{};               // the default as written on a command line; empty when there is none

@@ -29,6 +29,15 @@ class Declaration {
     record({.name = name, .kind = kind, .text = text, .initial = written(value)}, added, value);
     return *this;
   }
+  // With a one-letter form too, such as "-o".
+  Declaration& file(const std::string& letter, const std::string& name, std::string& value,
+                    const std::string& words) {
+    CLI::Option* added = app_.add_option(letter + "," + name, value, words)->take_last();
+    added->check(CLI::Validator(empty_error, "", ""));
+    record({.name = name, .short_name = letter, .kind = ValueKind::kFile, .text = words, .initial = value},
+           added, value);
+    return *this;
+  }
   Declaration& text(const std::string& name, std::string& value, const std::string& words) {
     return option(name, value, words, ValueKind::kText);
   }

@@ -22,6 +22,7 @@ std::string roff(const std::string& text) {
 
 std::string entry(const OptionRow& option) {
   std::string head = fmt::format("\\fB{}\\fR", roff(option.name));
+  if (!option.short_name.empty()) head = fmt::format("\\fB{}\\fR, {}", roff(option.short_name), head);
   if (!option.is_positional && option.kind != ValueKind::kFlag) {
     head += fmt::format(" \\fI{}\\fR", roff(option.placeholder()));
   }

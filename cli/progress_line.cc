@@ -32,33 +32,37 @@ std::string clock_text(double seconds) {
 
 ProgressLine::ProgressLine(bool quiet) : quiet_(quiet), is_terminal_(isatty(STDERR_FILENO) == 1) {}
 
-void ProgressLine::show(const Progress& p) {
+void ProgressLine::show(const Progress& p) { show({p.step, p.steps, numbers(p), true}); }
+
+void ProgressLine::show(const State& state) {
   if (quiet_) return;
   const auto now = Clock::now();
-  if (!is_started_) {
+  if (!is_started_ || state.done < first_) {
     is_started_ = true;
-    first_step_ = p.step;
+    first_ = state.done;
     start_ = now;
+    last_ = now;
+    if (!is_terminal_ && !state.is_bound) return;  // short work stays silent in a log
   } else {
     const std::chrono::duration<double> since = now - last_;
     if (since.count() < (is_terminal_ ? kRedrawSeconds : kPlainSeconds)) return;
   }
   last_ = now;
   const double elapsed = std::chrono::duration<double>(now - start_).count();
-  const double done = static_cast<double>(p.step - std::min(first_step_, p.step));
-  const double left = static_cast<double>(p.steps - std::min(p.steps, p.step));
-  const std::string eta = done > 0 ? clock_text(elapsed / done * left) : "";
+  const double done = static_cast<double>(state.done - first_);
+  const double left = static_cast<double>(state.total - std::min(state.total, state.done));
+  std::string eta;
+  if (done > 0)
+    eta = fmt::format("  ETA {}{}", state.is_bound ? "<= " : "", clock_text(elapsed / done * left));
   if (!is_terminal_) {
-    fmt::print(stderr, "step {}/{}  {}{}\n", p.step, p.steps, numbers(p),
-               eta.empty() ? "" : "  ETA <= " + eta);
+    fmt::print(stderr, "step {}/{}  {}{}\n", state.done, state.total, state.text, eta);
     return;
   }
   const double fraction =
-      p.steps > 0 ? std::min(1.0, static_cast<double>(p.step) / static_cast<double>(p.steps)) : 0;
+      state.total > 0 ? std::min(1.0, static_cast<double>(state.done) / static_cast<double>(state.total)) : 0;
   const auto filled = static_cast<size_t>(fraction * static_cast<double>(kBarWidth));
   fmt::print(stderr, "\r\033[K[{}{}] {}/{}  {}{}", std::string(filled, '#'),
-             std::string(kBarWidth - filled, '.'), p.step, p.steps, numbers(p),
-             eta.empty() ? "" : "  ETA <= " + eta);
+             std::string(kBarWidth - filled, '.'), state.done, state.total, state.text, eta);
   std::fflush(stderr);
   is_drawn_ = true;
 }
@@ -66,6 +70,7 @@ void ProgressLine::show(const Progress& p) {
 void ProgressLine::finish() {
   if (is_drawn_) fmt::print(stderr, "\n");
   is_drawn_ = false;
+  is_started_ = false;
 }
 
 }  // namespace selfnorm::cli

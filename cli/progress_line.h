@@ -1,8 +1,9 @@
-// How far a training run is, for people: a redrawn bar with the time left on a terminal, a plain line every
-// few seconds elsewhere, nothing when quiet.
+// How far long work is, for people: a redrawn bar with the time left on a terminal, a plain line every few
+// seconds elsewhere, nothing when quiet.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 
 #include "selfnorm/train/trainer.h"
@@ -16,7 +17,14 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  void show(const Progress& progress);
+  // `text` follows the numbers; at most so much time is left when `is_bound`, because the work may end early.
+  struct State {
+    uint64_t done = 0, total = 0;
+    std::string text;
+    bool is_bound = false;
+  };
+  void show(const State& state);
+  void show(const Progress& progress);  // of training
   // Leaves the bar on its own line so that other text can follow.
   void finish();
 
@@ -27,7 +35,7 @@ class ProgressLine {
   bool is_terminal_;
   bool is_drawn_ = false;
   bool is_started_ = false;
-  uint64_t first_step_ = 0;
+  uint64_t first_ = 0;
   Clock::time_point start_;
   Clock::time_point last_;
 };

@@ -94,6 +94,12 @@ nlohmann::ordered_json recorded_options(const TrainArguments& train) {
   return options;
 }
 
+std::string recorded_training_data(const std::string& run) {
+  const nlohmann::ordered_json record = read_record(run);
+  if (record.is_null() || !record.contains("data") || !record["data"].is_object()) return "";
+  return record["data"].value("path", "");
+}
+
 void check_same_run(const nlohmann::ordered_json& recorded, const nlohmann::ordered_json& given) {
   for (const auto& [name, value] : recorded.items()) {
     if (kFree.contains(name) || !given.contains(name) || given[name] == value) continue;

@@ -25,6 +25,9 @@ std::string resumed_run_path(const TrainArguments& train);
 // recording any.
 nlohmann::ordered_json recorded_options(const TrainArguments& train);
 
+// The training data the run in this directory recorded; empty when it recorded none.
+std::string recorded_training_data(const std::string& run);
+
 // Throws Error when an option that shapes the result differs from the recorded one.
 void check_same_run(const nlohmann::ordered_json& recorded, const nlohmann::ordered_json& given);
 

@@ -1,0 +1,79 @@
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "any_model.h"
+#include "audit_report.h"
+#include "commands.h"
+#include "output.h"
+#include "progress_line.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/math/parallel.h"
+
+namespace selfnorm::cli {
+namespace {
+
+constexpr int kNotCertified = 3;
+
+double number_of(const std::string& word, const std::string& whole) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error == std::errc() && end == word.data() + word.size()) return value;
+  throw Error(fmt::format("--require '{}': found '{}', expected a number, as in 'eps=0.1,rho=0.01,conf=0.99'",
+                          whole, word));
+}
+
+// "eps=0.1,rho=0.01,conf=0.99", in any order; what is not named keeps its value.
+void apply_requirement(const std::string& text, AuditOptions& options) {
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    const std::string item = text.substr(begin, end - begin);
+    const size_t equals = item.find('=');
+    const std::string key = item.substr(0, equals);
+    double* place = key == "eps"                           ? &options.eps
+                    : key == "rho"                         ? &options.rho
+                    : key == "conf" || key == "confidence" ? &options.confidence
+                                                           : nullptr;
+    if (place == nullptr || equals == std::string::npos)
+      throw Error(fmt::format(
+          "--require '{}': found '{}', expected eps=, rho= or conf=, as in 'eps=0.1,rho=0.01,conf=0.99'",
+          text, item));
+    *place = number_of(item.substr(equals + 1), text);
+    begin = end + 1;
+  }
+}
+
+}  // namespace
+
+int audit_command(const Arguments& arguments) {
+  const AuditArguments& given = arguments.audit;
+  AuditOptions options = given.options;
+  if (!given.require.empty()) apply_requirement(given.require, options);
+  options.validate();
+  const ThreadLimit limit(arguments.common.threads);
+  const AnyModel any(given.model, arguments.head);
+  const auto source = open_examples(any, given.data, arguments.reader.options, given.states_name);
+  options.amortised = any.file().normalizer.exists() && !given.raw;
+  Audit result;
+  {
+    ProgressLine line(arguments.common.quiet);
+    result = audit(any.file(), *source, options, [&](uint64_t done) {
+      line.show({done, source->examples(), "inputs audited"});
+    });
+  }
+  const char* kind = options.amortised ? "amortised" : "raw";
+  if (arguments.common.json) {
+    nlohmann::ordered_json report = {{"model", any.path()}, {"data", given.data}, {"kind", kind}};
+    report["log_normalizer"] = any.file().log_normalizer;
+    report.update(audit_json(result));
+    print_json(report);
+  } else {
+    print(fmt::format("{} scores of {} on {}: {} inputs, {} {}; log Z of each by enumeration\n\n", kind,
+                      any.path(), given.data, grouped(result.n), grouped(result.classes),
+                      any.file().family == Family::Joint ? "alternatives at most" : "classes"));
+    print(audit_text(result, options.amortised));
+  }
+  return given.require.empty() || result.certificate.certified ? 0 : kNotCertified;
+}
+
+}  // namespace selfnorm::cli

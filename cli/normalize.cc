@@ -1,0 +1,241 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "any_model.h"
+#include "audit_report.h"
+#include "commands.h"
+#include "normalize_report.h"
+#include "output.h"
+#include "progress_line.h"
+#include "run_record.h"
+#include "selfnorm/analysis/gauge.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/base/range.h"
+#include "selfnorm/data/example_subset.h"
+#include "selfnorm/math/parallel.h"
+#include "selfnorm/model/quantization.h"
+#include "selfnorm/normalizer/model_difference.h"
+#include "selfnorm/normalizer/output_stream.h"
+
+namespace selfnorm::cli {
+namespace {
+
+constexpr uint64_t kComparedStates = 1000;
+
+// Without --states: the training data of a run directory, or an array in the head's own file.
+std::string states_path(const NormalizeArguments& given, const AnyModel& any) {
+  if (!given.states.empty()) return given.states;
+  if (any.head()) return any.path();
+  const std::string record = given.head + "/" + kRecordName;
+  if (std::filesystem::is_directory(given.head) && std::filesystem::exists(record)) {
+    const std::string train = recorded_training_data(given.head);
+    if (!train.empty() && std::filesystem::exists(train)) return train;
+  }
+  throw Error(
+      fmt::format("{}: normalising needs inputs of the model; give --states FILE (hidden states, or data "
+                  "like those it was trained on)",
+                  given.head));
+}
+
+std::string out_path(const NormalizeArguments& given, const AnyModel& any) {
+  if (!given.out.empty()) return given.out;
+  const std::filesystem::path path = any.path();
+  return (path.parent_path() / (path.stem().string() + "-normalized" + path.extension().string())).string();
+}
+
+// Before the work rather than after it.
+void check_folder_of(const std::string& out) {
+  const std::filesystem::path folder = std::filesystem::path(out).parent_path();
+  const std::string name = folder.empty() ? "." : folder.string();
+  if (!std::filesystem::is_directory(name) || access(name.c_str(), W_OK) != 0)
+    throw Error(fmt::format("cannot create {}: {} is not a folder that can be written to", out, name));
+}
+
+// What save_head and round_to_kind need to know, without another copy of the weights.
+Head head_without_model(const Head& head) {
+  return {.path = head.path,
+          .format = head.format,
+          .kind = head.kind,
+          .bias_kind = head.bias_kind,
+          .names = head.names,
+          .has_bias = head.has_bias,
+          .model = {}};
+}
+
+// The weights and biases as the file will hold them.
+void round_as_stored(const AnyModel& any, ModelFile& model) {
+  if (any.head()) {
+    Head head = head_without_model(*any.head());
+    head.model = std::move(model);
+    round_to_kind(head);
+    model = std::move(head.model);
+  } else if (model.weights == WeightKind::Bfloat16) {
+    for (float& w : model.weight) w = from_bfloat16(to_bfloat16(w));
+  } else if (model.weights == WeightKind::Int8) {
+    round_to_int8(model.weight, model.features);
+  }
+}
+
+class Normalization {
+ public:
+  Normalization(const Arguments& arguments, const AnyModel& any, const ExampleSource& states)
+      : given_(arguments.normalize),
+        quiet_(arguments.common.quiet),
+        any_(any),
+        split_(random_split(states.examples(), given_.hold_out, given_.seed)),
+        kept_(states, split_.first),
+        held_out_(states, split_.second) {
+    report_.states = kept_.examples();
+    report_.held_out = held_out_.examples();
+  }
+
+  // Theory.md 1.5: the same distribution with the smallest variance of log Z that costs nothing.
+  ModelFile lossless() {
+    ModelFile model = any_.file();
+    model.normalizer = {};
+    GaugeRegression regression(kept_, model.features);
+    {
+      ProgressLine line(quiet_);
+      OutputStream(any_.file(), kept_)
+          .run(
+              [&](const OutputBlock& block) {
+                std::vector<double> log_z;
+                for (const OutputRow& row : block.rows) log_z.push_back(row.moments.log_z());
+                regression.add(block.data, log_z);
+              },
+              [&](uint64_t done) {
+                line.show({done, kept_.examples(), "log-normalizers"});
+              });
+    }
+    report_.gauge = regression.fit_for_prediction();
+    report_.v_star = regression.fit().residual_variance;
+    apply_gauge(report_.gauge, model);
+    round_as_stored(any_, model);
+    report_.before = audit(any_.file(), held_out_, {});
+    report_.lossless = audit(model, held_out_, {});
+    report_.compared = std::min(kComparedStates, held_out_.examples());
+    report_.difference = model_difference(any_.file(), model, held_out_.block(0, report_.compared));
+    return model;
+  }
+
+  void retrained(ModelFile& model) {
+    ProgressLine line(quiet_);
+    RetrainOptions options{.seed = given_.seed};
+    if (given_.delta > 0) options.delta = given_.delta;
+    if (given_.budget > 0) options.budget = given_.budget;
+    uint64_t solve = 0;
+    options.on_progress = [&](const RetrainProgress& p) {
+      if (p.solve != solve) line.finish();
+      solve = p.solve;
+      line.show({(p.pass - 1) * p.examples + p.done, p.passes * p.examples,
+                 fmt::format("examples, retraining {} at alpha {:.3g}", p.solve, p.alpha), true});
+    };
+    RetrainResult result = retrain(any_.file(), model, kept_, held_out_, options);
+    model = std::move(result.model);
+    result.model = {};
+    round_as_stored(any_, model);
+    report_.retraining = std::move(result);
+    report_.retrained = audit(model, held_out_, {});
+  }
+
+  void amortised(ModelFile& model) {
+    std::vector<double> log_z;
+    {
+      ProgressLine line(quiet_);
+      log_z = log_normalizers(model, kept_, [&](uint64_t done) {
+        line.show({done, kept_.examples(), "log-normalizers to amortise"});
+      });
+    }
+    for (double& a : log_z) a -= model.log_normalizer;
+    ProgressLine line(quiet_);
+    AmortiseOptions options;
+    options.kind = given_.amortise;
+    options.network.hidden = given_.hidden;
+    options.network.seed = given_.seed;
+    options.on_progress = [&](const AmortiseProgress& p) {
+      line.show({p.done, p.total, "examples, fitting b(h)", true});
+    };
+    AmortisedFit fit = fit_amortised(kept_, log_z, options);
+    model.normalizer = fit.normalizer;
+    report_.amortisation = std::move(fit);
+    report_.amortised = audit(model, held_out_, {.amortised = true});
+  }
+
+  const NormalizeReport& report() const { return report_; }
+
+ private:
+  const NormalizeArguments& given_;
+  bool quiet_;
+  const AnyModel& any_;
+  std::pair<std::vector<uint64_t>, std::vector<uint64_t>> split_;
+  ExampleSubset kept_, held_out_;
+  NormalizeReport report_;
+};
+
+void check_options(const NormalizeArguments& given) {
+  require_range(given.hold_out > 0 && given.hold_out <= 0.5, "hold-out", given.hold_out, "0 < x <= 0.5");
+  require_range(given.delta >= 0, "delta", given.delta, ">= 0");
+  require_range(given.budget >= 0, "budget", given.budget, ">= 0");
+  require_range(given.hidden >= 1, "hidden", given.hidden, ">= 1");
+}
+
+void save(const AnyModel& any, ModelFile model, const NormalizeReport& report, const std::string& out) {
+  if (any.head()) {
+    Head head = head_without_model(*any.head());
+    head.model = std::move(model);
+    save_head(head, out);
+    return;
+  }
+  auto objective = nlohmann::ordered_json::parse(model.objective_json);
+  objective["normalized"] = true;
+  model.objective_json = objective.dump();
+  nlohmann::ordered_json audited = {{"data", "held-out states of selfnorm normalize"}};
+  audited.update(audit_json(report.last()));
+  model.audit_json = audited.dump();
+  save_model(model, out);
+}
+
+}  // namespace
+
+int normalize_command(const Arguments& arguments) {
+  const NormalizeArguments& given = arguments.normalize;
+  check_options(given);
+  const ThreadLimit limit(arguments.common.threads);
+  const AnyModel any(given.head, arguments.head);
+  const bool retrains = given.delta > 0 || given.budget > 0, amortises = given.amortise != "none";
+  if (any.file().family == Family::Joint && (retrains || amortises))
+    throw Error(
+        "models of alternatives can be normalised without loss only; leave out --delta, --budget and "
+        "--amortise");
+  const std::string out = out_path(given, any);
+  check_folder_of(out);
+  const std::string states = states_path(given, any);
+  const auto source = open_examples(any, states, arguments.reader.options, given.states_name);
+  if (source->examples() < 2)
+    throw Error(fmt::format("{}: found {} state, expected at least 2 (and rather 10 per feature)", states,
+                            source->examples()));
+  if (!arguments.common.quiet) {
+    note(fmt::format("{}: {} classes, {} features; {}: {} states", any.path(), grouped(any.file().classes),
+                     grouped(any.file().features), states, grouped(source->examples())));
+  }
+
+  Normalization work(arguments, any, *source);
+  ModelFile model = work.lossless();
+  if (retrains) work.retrained(model);
+  if (amortises) work.amortised(model);
+  save(any, std::move(model), work.report(), out);
+  if (arguments.common.json) {
+    nlohmann::ordered_json json = {{"head", any.path()}, {"states", states}, {"out", out}};
+    json.update(normalize_json(work.report()));
+    print_json(json);
+  } else {
+    print(normalize_text(work.report()));
+    print(fmt::format("\nwritten      {}\n", out));
+  }
+  return 0;
+}
+
+}  // namespace selfnorm::cli

@@ -1,0 +1,115 @@
+#include "normalize_report.h"
+
+#include <fmt/format.h>
+
+#include "audit_report.h"
+#include "output.h"
+
+namespace selfnorm::cli {
+namespace {
+
+// Of probabilities: beyond this the storage has changed what the model predicts.
+constexpr double kVisibleDifference = 1e-3;
+
+std::string row(const char* name, const Audit& a) {
+  std::string text = fmt::format("{:<22} mean {:>9.4f}   variance {:>10.6f}   rms {:>9.4f}", name,
+                                 a.log_z.mean, a.log_z.std * a.log_z.std, a.log_z.rms);
+  if (a.labelled) text += fmt::format("   NLL exact {:.4f}", a.labelled->nll_exact);
+  return text + "\n";
+}
+
+nlohmann::ordered_json trade_json(const TradePoint& p) {
+  return {{"alpha", p.alpha}, {"rms", p.rms}, {"loss", p.loss}};
+}
+
+nlohmann::ordered_json retraining_json(const RetrainResult& r) {
+  nlohmann::ordered_json trade = nlohmann::ordered_json::array();
+  for (const TradePoint& p : r.trade) trade.push_back(trade_json(p));
+  return {{"targets", r.used_labels ? "labels" : "teacher"},
+          {"reached", r.reached},
+          {"reason", r.reason},
+          {"chosen", trade_json(r.chosen)},
+          {"trade", trade}};
+}
+
+std::string retraining_text(const RetrainResult& r) {
+  std::string text = fmt::format("\nretraining   by {}: {}{}\n",
+                                 r.used_labels ? "labels" : "the head's own distribution as teacher",
+                                 r.reached ? "" : "NOT REACHED: ", r.reason);
+  text += fmt::format("  {:>10} {:>12} {:>22}\n", "alpha", "rms log Z", "nats lost per example");
+  const auto line = [](const TradePoint& p, const char* mark) {
+    return fmt::format("  {:>10.4g} {:>12.4f} {:>22.5f}{}\n", p.alpha, p.rms, p.loss, mark);
+  };
+  text += line(r.start, "   (lossless)");
+  for (const TradePoint& p : r.trade) text += line(p, p.alpha == r.chosen.alpha ? "   <- chosen" : "");
+  return text;
+}
+
+}  // namespace
+
+nlohmann::ordered_json normalize_json(const NormalizeReport& r) {
+  nlohmann::ordered_json out = {{"fitted", r.states},
+                                {"held_out", r.held_out},
+                                {"variance_before", r.gauge.variance},
+                                {"v_star", r.v_star},
+                                {"r_squared", r.gauge.r_squared()},
+                                {"rank", r.gauge.rank},
+                                {"condition", r.gauge.condition},
+                                {"ridge", r.gauge.ridge},
+                                {"log_z_before", log_z_json(r.before.log_z)},
+                                {"log_z_lossless", log_z_json(r.lossless.log_z)},
+                                {"compared", r.compared},
+                                {"max_probability_difference", r.difference.probability},
+                                {"max_log_probability_difference", r.difference.log_probability}};
+  if (r.retraining) {
+    out["retraining"] = retraining_json(*r.retraining);
+    out["log_z_retrained"] = log_z_json(r.retrained->log_z);
+  }
+  if (r.amortisation) {
+    out["amortisation"] = {{"hidden", r.amortisation->normalizer.hidden()},
+                           {"rms_training", r.amortisation->rms_training},
+                           {"rms_held_out", r.amortisation->rms_held_out},
+                           {"reason", r.amortisation->reason}};
+    out["log_z_amortised"] = log_z_json(r.amortised->log_z);
+  }
+  out["log_z"] = log_z_json(r.last().log_z);
+  return out;
+}
+
+std::string normalize_text(const NormalizeReport& r) {
+  std::string text = fmt::format(
+      "lossless     log Z regressed on (1, h) over {} states and subtracted: Var A {:.6g}, V* {:.6g}, R^2 "
+      "{:.4f}\n",
+      grouped(r.states), r.gauge.variance, r.v_star, r.gauge.r_squared());
+  if (r.gauge.rank > 0) {
+    text +=
+        fmt::format("             {} directions, condition {:.3g}", grouped(r.gauge.rank), r.gauge.condition);
+    if (r.gauge.ridge > 0) text += fmt::format(", ridge {:.3g} by cross-validation", r.gauge.ridge);
+    text += "\n";
+  }
+  text += fmt::format(
+      "             largest change of a probability on {} held-out states: {:.2g} (of a log-probability: "
+      "{:.2g})\n",
+      grouped(r.compared), r.difference.probability, r.difference.log_probability);
+  if (r.difference.probability > kVisibleDifference)
+    text +=
+        "             WARNING: rounding to the stored dtype changes what the head predicts; a float32 copy "
+        "of it would not\n";
+  if (r.retraining) text += retraining_text(*r.retraining);
+  if (r.amortisation) {
+    text += fmt::format(
+        "\namortised    b(h) {}, rms of log Z - b(h): {:.4f} fitted, {:.4f} on states held out from the "
+        "fit\n",
+        r.amortisation->normalizer.hidden() == 0
+            ? std::string("linear")
+            : fmt::format("with {} hidden units", r.amortisation->normalizer.hidden()),
+        r.amortisation->rms_training, r.amortisation->rms_held_out);
+  }
+  text += fmt::format("\nlog Z - c on {} held-out states\n", grouped(r.held_out));
+  text += row("  before", r.before) + row("  lossless", r.lossless);
+  if (r.retrained) text += row("  retrained", *r.retrained);
+  if (r.amortised) text += row("  less b(h)", *r.amortised);
+  return text;
+}
+
+}  // namespace selfnorm::cli

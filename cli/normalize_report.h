@@ -1,0 +1,35 @@
+// What `selfnorm normalize` did, as JSON and as text.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "selfnorm/analysis/audit.h"
+#include "selfnorm/analysis/least_squares.h"
+#include "selfnorm/normalizer/class_moments.h"
+#include "selfnorm/train/amortise.h"
+#include "selfnorm/train/retrain.h"
+
+namespace selfnorm::cli {
+
+// Audits are of the held-out states, of the model as stored.
+struct NormalizeReport {
+  uint64_t states = 0, held_out = 0;  // fitted to, and verified on
+  LinearFit gauge;                    // that was subtracted
+  double v_star = 0;                  // on the states it was fitted to
+  Audit before, lossless;
+  HeadDifference difference;  // of the lossless step; kl is the sum over `compared` held-out states
+  uint64_t compared = 0;
+  std::optional<RetrainResult> retraining;
+  std::optional<Audit> retrained;
+  std::optional<AmortisedFit> amortisation;
+  std::optional<Audit> amortised;
+
+  const Audit& last() const { return amortised ? *amortised : retrained ? *retrained : lossless; }
+};
+
+nlohmann::ordered_json normalize_json(const NormalizeReport& report);
+std::string normalize_text(const NormalizeReport& report);
+
+}  // namespace selfnorm::cli

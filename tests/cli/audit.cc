@@ -1,0 +1,107 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "head.h"
+#include "program.h"
+
+namespace selfnorm::cli {
+namespace {
+
+TEST(Audit, JsonHasThePromisedKeys) {
+  const Folder folder;
+  folder.generate("data.svm", 2000);
+  ASSERT_EQ(folder.run({"train", "classifier", "data.svm", "--out", "run", "--quiet"}).code, 0);
+  const Outcome outcome = folder.run({"audit", "run", "data.svm", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto json = outcome.json();
+  for (const char* key : {"log_z", "nll_raw", "nll_exact", "v_star", "certificate", "variance", "kl_uniform",
+                          "ece", "histogram", "worst", "smallest_eps", "rho_bound", "kind"})
+    EXPECT_TRUE(json.contains(key)) << key;
+  for (const char* key : {"eps", "rho", "confidence", "n", "exceed", "certified"})
+    EXPECT_TRUE(json["certificate"].contains(key)) << key;
+  for (const char* key : {"mean", "std", "rms", "min", "max", "max_abs", "quantiles"})
+    EXPECT_TRUE(json["log_z"].contains(key)) << key;
+  EXPECT_EQ(json["kind"], "raw");
+  EXPECT_EQ(json["certificate"]["n"], 2000);
+
+  const auto evaluated = folder.run({"evaluate", "run", "data.svm", "--json"}).json();
+  EXPECT_NEAR(json["nll_raw"].get<double>(), evaluated["nll_raw"].get<double>(), 1e-5);
+  EXPECT_NEAR(json["nll_exact"].get<double>(), evaluated["nll_exact"].get<double>(), 1e-5);
+  EXPECT_NEAR(json["log_z"]["rms"].get<double>(), evaluated["log_z"]["rms"].get<double>(), 1e-5);
+}
+
+TEST(Audit, IsAGate) {
+  const Folder folder;
+  folder.generate("data.svm", 2000);
+  const auto gate = [&](const std::string& require) {
+    return folder.run({"audit", "data.svm.truth.safetensors", "data.svm", "--require", require});
+  };
+  EXPECT_EQ(gate("eps=100,rho=0.01,conf=0.99").code, 0);
+  const Outcome refused = gate("eps=0.001,rho=0.01,conf=0.99");
+  EXPECT_EQ(refused.code, 3);
+  EXPECT_NE(refused.out.find("NOT CERTIFIED"), std::string::npos);
+  EXPECT_EQ(gate("conf=0.999999,eps=100,rho=0.001").code, 3);  // 2,000 inputs are too few for that
+  EXPECT_EQ(folder.run({"audit", "data.svm.truth.safetensors", "data.svm", "--eps", "0.001"}).code, 0);
+}
+
+TEST(Audit, RefusesARequirementItCannotRead) {
+  const Folder folder;
+  folder.generate();
+  const auto gate = [&](const std::string& require) {
+    return folder.run({"audit", "data.svm.truth.safetensors", "data.svm", "--require", require});
+  };
+  expect_user_error(gate("eps=much"), "found 'much', expected a number");
+  expect_user_error(gate("delta=1"), "found 'delta=1', expected eps=, rho= or conf=");
+  expect_user_error(gate("eps"), "found 'eps'");
+  expect_user_error(gate("eps=0"), "eps = 0 is out of range; expected > 0");
+  expect_user_error(gate("rho=1"), "rho = 1 is out of range");
+  expect_user_error(gate("conf=nan"), "confidence = nan is out of range");
+}
+
+TEST(Audit, OfSomebodyElsesHead) {
+  const Folder folder;
+  RandomHead().write(folder / "head.safetensors");
+  write_states(folder / "h.safetensors", 500, false);
+  const Outcome outcome = folder.run({"audit", "head.safetensors", "h.safetensors", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto json = outcome.json();
+  EXPECT_EQ(json["n"], 500);
+  EXPECT_EQ(json["classes"], 40);
+  EXPECT_TRUE(json["nll_raw"].is_null());
+  EXPECT_GT(json["log_z"]["mean"].get<double>(), 3);
+  EXPECT_LT(json["v_star"].get<double>(), json["variance"].get<double>());
+  const Outcome text = folder.run({"audit", "head.safetensors", "h.safetensors"});
+  EXPECT_NE(text.out.find("the inputs have no labels"), std::string::npos);
+  EXPECT_NE(text.out.find("worst inputs"), std::string::npos);
+
+  write_states(folder / "labelled.safetensors", 500, true);
+  const auto labelled = folder.run({"audit", "head.safetensors", "labelled.safetensors", "--json"}).json();
+  EXPECT_NEAR(labelled["nll_exact"].get<double>() - labelled["nll_raw"].get<double>(),
+              labelled["log_z"]["mean"].get<double>(), 1e-6);
+}
+
+TEST(Audit, InputsThatDoNotFit) {
+  const Folder folder;
+  RandomHead().write(folder / "head.safetensors");
+  folder.generate("data.svm");
+  write_states(folder / "h.safetensors", 10, false);
+  expect_user_error(folder.run({"audit", "data.svm.truth.safetensors", "h.safetensors"}), "columns");
+  expect_user_error(folder.run({"audit", "head.safetensors", "missing.npy"}), "missing.npy");
+  expect_user_error(folder.run({"audit", "missing", "data.svm"}), "missing");
+}
+
+TEST(Audit, TheSameForAnyNumberOfThreads) {
+  const Folder folder;
+  RandomHead().write(folder / "head.safetensors");
+  write_states(folder / "h.safetensors", 3000, true);
+  const std::vector<std::string> command = {"audit", "head.safetensors", "h.safetensors", "--json",
+                                            "--threads"};
+  auto one = command, two = command;
+  one.push_back("1");
+  two.push_back("2");
+  EXPECT_EQ(folder.run(one).out, folder.run(two).out);
+}
+
+}  // namespace
+}  // namespace selfnorm::cli

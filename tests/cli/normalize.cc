@@ -1,0 +1,141 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "head.h"
+#include "program.h"
+
+namespace selfnorm::cli {
+namespace {
+
+TEST(Normalize, AHeadWithoutLossInEveryDtype) {
+  for (const auto dtype : {runtime::Dtype::F32, runtime::Dtype::F16, runtime::Dtype::BF16}) {
+    const Folder folder;
+    RandomHead().write(folder / "head.safetensors", dtype);
+    write_states(folder / "h.safetensors", 4000, true);
+    const Outcome outcome = folder.run(
+        {"normalize", "head.safetensors", "--states", "h.safetensors", "-o", "out.safetensors", "--json"});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    const auto json = outcome.json();
+    EXPECT_LT(json["v_star"].get<double>(), json["variance_before"].get<double>());
+    EXPECT_NEAR(json["log_z"]["mean"].get<double>(), 0, 0.1);
+    EXPECT_NEAR(std::pow(json["log_z"]["std"].get<double>(), 2), json["v_star"].get<double>(),
+                0.2 * json["v_star"].get<double>());
+    const double coarse = dtype == runtime::Dtype::F32 ? 1e-5 : dtype == runtime::Dtype::F16 ? 5e-3 : 4e-2;
+    EXPECT_LT(json["max_probability_difference"].get<double>(), coarse);
+    const auto before = folder.run({"audit", "head.safetensors", "h.safetensors", "--json"}).json();
+    const auto after = folder.run({"audit", "out.safetensors", "h.safetensors", "--json"}).json();
+    EXPECT_NEAR(after["nll_exact"].get<double>(), before["nll_exact"].get<double>(), coarse);
+    EXPECT_NEAR(after["nll_raw"].get<double>(), after["nll_exact"].get<double>(), 0.05);
+    EXPECT_NEAR(after["v_star"].get<double>(), before["v_star"].get<double>(), 0.01);
+    // Format, dtype and everything else in the file stay.
+    const std::string written = content(folder / "out.safetensors");
+    EXPECT_NE(written.find("somebody else"), std::string::npos);
+    EXPECT_NE(written.find("final_norm"), std::string::npos);
+    EXPECT_EQ(written.size(), content(folder / "head.safetensors").size());
+  }
+}
+
+TEST(Normalize, AHeadWithoutABiasGetsOne) {
+  const Folder folder;
+  RandomHead().write(folder / "head.safetensors", runtime::Dtype::F32, false);
+  write_states(folder / "h.safetensors", 1000, false);
+  ASSERT_EQ(
+      folder
+          .run({"normalize", "head.safetensors", "--states", "h.safetensors", "--bias-name", "lm_head.bias"})
+          .code,
+      0);
+  const auto json = folder.run({"audit", "head-normalized.safetensors", "h.safetensors", "--json"}).json();
+  EXPECT_NEAR(json["log_z"]["mean"].get<double>(), 0, 0.1);
+}
+
+TEST(Normalize, OurOwnModelKeepsItsEvaluation) {
+  const Folder folder;
+  folder.generate("data.svm", 3000);
+  ASSERT_EQ(
+      folder.run({"train", "classifier", "data.svm", "--objective", "exact", "--out", "run", "--quiet"}).code,
+      0);
+  const Outcome outcome =
+      folder.run({"normalize", "run", "-o", "n.safetensors"});  // states: the run's own data
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("R^2"), std::string::npos);
+  const auto before = folder.run({"evaluate", "run", "data.svm", "--json"}).json();
+  const auto after = folder.run({"evaluate", "n.safetensors", "data.svm", "--json"}).json();
+  EXPECT_NEAR(after["nll_exact"].get<double>(), before["nll_exact"].get<double>(), 1e-5);
+  EXPECT_EQ(after["accuracy"], before["accuracy"]);
+  EXPECT_LT(after["log_z"]["rms"].get<double>(), 0.5 * before["log_z"]["rms"].get<double>());
+  // It is a maximum-likelihood model no more: no warning about raw scores.
+  EXPECT_EQ(folder.run({"score", "n.safetensors", "data.svm", "--top", "1"}).err, "");
+}
+
+TEST(Normalize, AGroupModel) {
+  const Folder folder;
+  std::string text;
+  RandomStream random(3);
+  for (int g = 0; g < 300; ++g) {
+    const double shared = random.normal();
+    const int chosen = static_cast<int>(random.below(3));
+    for (int a = 0; a < 3; ++a)
+      text += (a == chosen ? "1 qid:" : "0 qid:") + std::to_string(g + 1) + " 1:" + std::to_string(shared) +
+              " 2:" + std::to_string(random.normal()) + "\n";
+  }
+  folder.write("groups.svm", text);
+  ASSERT_EQ(
+      folder.run({"train", "classifier", "groups.svm", "--objective", "exact", "--out", "run", "--quiet"})
+          .code,
+      0);
+  const Outcome outcome = folder.run({"normalize", "run", "-o", "n.safetensors", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_LT(outcome.json()["max_probability_difference"].get<double>(), 1e-5);
+  expect_user_error(folder.run({"normalize", "run", "--delta", "0.1"}), "without loss only");
+}
+
+TEST(Normalize, RetrainsToADeltaAndAmortisesTheRest) {
+  const Folder folder;
+  RandomHead().write(folder / "head.safetensors");
+  write_states(folder / "h.safetensors", 3000, false);
+  const Outcome outcome =
+      folder.run({"normalize", "head.safetensors", "--states", "h.safetensors", "-o", "out.safetensors",
+                  "--delta", "0.2", "--amortise", "mlp", "--hidden", "16", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto json = outcome.json();
+  EXPECT_EQ(json["retraining"]["targets"], "teacher");
+  EXPECT_TRUE(json["retraining"]["reached"].get<bool>());
+  EXPECT_LE(json["log_z_retrained"]["rms"].get<double>(), 0.2);
+  EXPECT_GT(json["retraining"]["chosen"]["loss"].get<double>(), 0);
+  EXPECT_LT(json["log_z_amortised"]["rms"].get<double>(), json["log_z_retrained"]["rms"].get<double>());
+  const auto amortised = folder.run({"audit", "out.safetensors", "h.safetensors", "--json"}).json();
+  EXPECT_EQ(amortised["kind"], "amortised");
+  EXPECT_LT(amortised["log_z"]["rms"].get<double>(), 0.2);
+  const auto scored =
+      folder.run({"score", "out.safetensors", "h.safetensors", "--candidates", "3,7", "--json"}).json();
+  EXPECT_EQ(scored["kind"], "amortised");
+  EXPECT_EQ(folder.run({"audit", "out.safetensors", "h.safetensors", "--raw", "--json"}).json()["kind"],
+            "raw");
+}
+
+TEST(Normalize, ErrorsLeaveNothingBehind) {
+  const Folder folder;
+  RandomHead().write(folder / "head.safetensors");
+  write_states(folder / "h.safetensors", 20, false);
+  folder.generate("data.svm");
+  const auto names = folder.names();
+  expect_user_error(folder.run({"normalize", "data.svm.truth.safetensors"}), "give --states FILE");
+  expect_user_error(folder.run({"normalize", "head.safetensors", "--states", "data.svm"}), "data.svm");
+  expect_user_error(
+      folder.run({"normalize", "head.safetensors", "--states", "h.safetensors", "--delta", "-1"}),
+      "delta = -1 is out of range");
+  expect_user_error(
+      folder.run({"normalize", "head.safetensors", "--states", "h.safetensors", "--hold-out", "0.9"}),
+      "hold-out = 0.9 is out of range");
+  expect_user_error(
+      folder.run({"normalize", "head.safetensors", "--states", "h.safetensors", "--weight-name", "W"}), "W");
+  expect_user_error(
+      folder.run({"normalize", "head.safetensors", "--states", "h.safetensors", "-o", "no/where.npz"}),
+      "no/where.npz");
+  EXPECT_EQ(folder.names(), names);
+}
+
+}  // namespace
+}  // namespace selfnorm::cli

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "selfnorm/analysis/audit.h"
 #include "selfnorm/data/generate.h"
 #include "selfnorm/data/read.h"
 #include "selfnorm/model/head_file.h"
@@ -61,6 +62,34 @@ struct ScoreArguments {
   bool exact = false;
 };
 
+struct AuditArguments {
+  std::string model;
+  std::string data;
+  std::string states_name;
+  std::string require;
+  bool raw = false;
+  AuditOptions options;
+};
+
+struct NormalizeArguments {
+  std::string head;
+  std::string states;
+  std::string states_name;
+  std::string out;
+  double hold_out = 0.1;
+  double delta = 0;   // 0: none
+  double budget = 0;  // 0: none
+  std::string amortise = "none";
+  uint32_t hidden = 64;
+  uint64_t seed = 0;
+};
+
+struct BoundsArguments {
+  std::string model;
+  std::string data;
+  double delta = 0.1;
+};
+
 struct GenerateArguments {
   GenerateOptions options;
   std::string out;
@@ -76,6 +105,9 @@ struct Arguments {
   TrainArguments train;
   EvaluateArguments evaluate;
   ScoreArguments score;
+  AuditArguments audit;
+  NormalizeArguments normalize;
+  BoundsArguments bounds;
   GenerateArguments generate;
   std::string info_model;
   std::string shell;

@@ -9,6 +9,9 @@ int train_classifier_command(const Arguments& arguments);
 int evaluate_command(const Arguments& arguments);
 int score_command(const Arguments& arguments);
 int info_command(const Arguments& arguments);
+int audit_command(const Arguments& arguments);
+int normalize_command(const Arguments& arguments);
+int bounds_command(const Arguments& arguments);
 int data_generate_command(const Arguments& arguments);
 
 }  // namespace selfnorm::cli

@@ -10,6 +10,7 @@ Grammar::Grammar() {
   root_.require_subcommand(1);
   declare_training_commands();
   declare_model_commands();
+  declare_normalizing_commands();
   declare_other_commands();
 }
 
@@ -86,6 +87,19 @@ void Grammar::declare_model_commands() {
   declare_reader(scoring, arguments_.reader);
   declare_threads(scoring, arguments_.common);
   declare_output(scoring, arguments_.common);
+
+  BoundsArguments& bounds = arguments_.bounds;
+  Declaration& bounding =
+      command("bounds",
+              "What a bound on rms(log Z - m), m = log of the number of classes, costs in likelihood: the gap "
+              "measured on the data beside the theory's bounds of it.");
+  bounding.positional("MODEL", bounds.model, "Model file, run directory or softmax head")
+      .positional("DATA", bounds.data, "Labelled data, best those the model was trained on")
+      .real("--delta", bounds.delta, "Bound of rms(log Z - m); > 0");
+  declare_head(bounding, arguments_.head);
+  declare_reader(bounding, arguments_.reader);
+  declare_threads(bounding, arguments_.common);
+  declare_output(bounding, arguments_.common);
 
   Declaration& info =
       command("info", "What a model file holds: family, sizes, objective, training record, audit.");

@@ -34,6 +34,7 @@ class Grammar {
   Declaration& command(const std::string& path, const std::string& text);
   void declare_training_commands();
   void declare_model_commands();
+  void declare_normalizing_commands();
   void declare_other_commands();
 
   Arguments arguments_;

@@ -39,6 +39,9 @@ int dispatch(const Arguments& arguments) {
   if (command == "evaluate") return evaluate_command(arguments);
   if (command == "score") return score_command(arguments);
   if (command == "info") return info_command(arguments);
+  if (command == "audit") return audit_command(arguments);
+  if (command == "normalize") return normalize_command(arguments);
+  if (command == "bounds") return bounds_command(arguments);
   if (command == "data generate") return data_generate_command(arguments);
   if (command == "help") return help_command(arguments);
   if (command == "completions") {

@@ -16,7 +16,7 @@ namespace {
 double stirling_error(double n) {
   if (n <= 15) {
     double log_factorial = 0;
-    for (double i = 2; i <= n; ++i) log_factorial += std::log(i);
+    for (int i = 2; i <= static_cast<int>(n); ++i) log_factorial += std::log(i);
     return log_factorial - (n + 0.5) * std::log(n) + n - 0.5 * std::log(2 * std::numbers::pi);
   }
   const double square = n * n;
@@ -54,9 +54,10 @@ double binomial_mass(double k, double n, double p) {
 double beta_fraction(double a, double b, double x) {
   constexpr double kTiny = 1e-300;
   const auto safe = [](double v) { return std::abs(v) < kTiny ? kTiny : v; };
-  const double most = 100 + 20 * std::sqrt(a + b);
+  const auto most = static_cast<int64_t>(100 + 20 * std::sqrt(a + b));
   double c = 1, d = 1 / safe(1 - (a + b) * x / (a + 1)), value = d;
-  for (double m = 1; m < most; ++m) {
+  for (int64_t term = 1; term < most; ++term) {
+    const double m = static_cast<double>(term);
     const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
     d = 1 / safe(1 + even * d);
     c = safe(1 + even / c);

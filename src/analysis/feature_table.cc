@@ -48,16 +48,20 @@ void FeatureTable::validate() const {
 }
 
 FeatureTable multiclass_table(const DenseMatrix& x, uint32_t classes) {
+  const uint64_t features = uint64_t{classes} * x.columns;
+  if (features > std::numeric_limits<uint32_t>::max()) {
+    throw Error(
+        fmt::format("{} classes of {} features are too many for a feature table", classes, x.columns));
+  }
   FeatureTable table{.inputs = x.rows,
                      .outputs = classes,
-                     .features = classes * x.columns,
-                     .values = std::vector<double>(x.rows * classes * classes * x.columns),
+                     .features = static_cast<uint32_t>(features),
+                     .values = std::vector<double>(x.rows * classes * features),
                      .log_carrier = {}};
   for (uint64_t i = 0; i < x.rows; ++i) {
-    for (uint32_t k = 0; k < classes; ++k) {
-      std::ranges::copy(
-          x.row(i),
-          table.values.begin() + static_cast<ptrdiff_t>((i * classes + k) * table.features + k * x.columns));
+    for (uint64_t k = 0; k < classes; ++k) {
+      const std::span block(table.values.data() + (i * classes + k) * features + k * x.columns, x.columns);
+      std::ranges::copy(x.row(i), block.begin());
     }
   }
   return table;

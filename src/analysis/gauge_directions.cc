@@ -84,7 +84,7 @@ MatrixXd free_basis(const FeatureTable& table) {
   // Back to the units of the features: scaled differences D S vanish at u, so D vanishes at S u. A feature
   // without differences is free by itself; its unit was 1.
   const VectorXd unit = inverse_scale.unaryExpr([](double s) { return s > 0 ? s : 1.0; });
-  const MatrixXd directions = unit.asDiagonal() * svd.matrixV().rightCols(d - bound);
+  MatrixXd directions = unit.asDiagonal() * svd.matrixV().rightCols(d - bound);
   if (directions.cols() == 0) return directions;
   const MatrixXd equal = directions * directions.colwise().norm().cwiseInverse().asDiagonal();
   return Eigen::HouseholderQR<MatrixXd>(equal).householderQ() * MatrixXd::Identity(d, d - bound);

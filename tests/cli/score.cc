@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <sstream>
 
 #include "program.h"
+#include "selfnorm/model/model_file.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -74,6 +76,82 @@ TEST(Score, RawScoresOfMaximumLikelihoodCarryAWarning) {
   EXPECT_EQ(raw.code, 0);
   EXPECT_NE(raw.err.find("not log-probabilities"), std::string::npos) << raw.err;
   EXPECT_EQ(folder.run({"score", "run", "data.svm", "--exact"}).err, "");
+}
+
+// The truth with b(x) = 0.5 + 0.1 x_0 - 0.2 x_1 + 0.75 max(0, x_2 + 0.25).
+void add_normalizer(const Folder& folder) {
+  ModelFile model = load_model(folder / kTruth);
+  AmortisedNormalizer& b = model.normalizer;
+  b.intercept = 0.5;
+  b.slope.assign(model.features, 0);
+  b.slope[0] = 0.1f;
+  b.slope[1] = -0.2f;
+  b.hidden_weight.assign(model.features, 0);
+  b.hidden_weight[2] = 1;
+  b.hidden_bias = {0.25f};
+  b.output = {0.75f};
+  save_model(model, folder / "amortised");
+}
+
+TEST(Score, AmortisedIsTheDefaultWhereTheModelHasIt) {
+  const Folder folder;
+  folder.generate();
+  add_normalizer(folder);
+  const auto scored = [&folder](std::vector<std::string> more) {
+    more.insert(more.begin(), {"score", "amortised", "data.svm", "--json"});
+    return folder.run(more).json();
+  };
+  const auto amortised = scored({}), raw = scored({"--raw"}), exact = scored({"--exact"});
+  EXPECT_EQ(amortised["kind"], "amortised");
+  EXPECT_EQ(raw["kind"], "raw");
+  EXPECT_EQ(exact["kind"], "exact");
+  std::istringstream data(content(folder / "data.svm"));
+  std::string line;
+  double nll = 0;
+  for (size_t i = 0; std::getline(data, line); ++i) {
+    const auto has = [&line](const char* feature) { return line.find(feature) != std::string::npos; };
+    const double b =
+        0.5 + (has(" 1:1") ? 0.1 : 0) - (has(" 2:1") ? 0.2 : 0) + 0.75 * (has(" 3:1") ? 1.25 : 0.25);
+    const double found = amortised["rows"][i]["log_prob"], without = raw["rows"][i]["log_prob"];
+    ASSERT_NEAR(found, without - b, 1e-6) << line;
+    nll -= found / 300;
+  }
+  EXPECT_EQ(raw, folder.run({"score", kTruth, "data.svm", "--json"}).json());
+  EXPECT_EQ(folder.run({"score", "amortised", "data.svm", "--top", "1"}).out.rfind("# amortised\n0\t", 0),
+            0u);
+  expect_user_error(folder.run({"score", "amortised", "data.svm", "--raw", "--exact"}), "only one of --raw");
+
+  const auto report = folder.run({"evaluate", "amortised", "data.svm", "--json", "--timing"}).json();
+  EXPECT_NEAR(report["nll_amortised"].get<double>(), nll, 1e-5);
+  EXPECT_NEAR(report["nll_exact"].get<double>() - nll, report["log_z_amortised"]["mean"].get<double>(), 1e-5);
+  EXPECT_GT(report["score_ns_amortised"], 0);
+  const std::string table = folder.run({"evaluate", "amortised", kTruth, "data.svm"}).out;
+  EXPECT_NE(table.find("NLL amortised"), std::string::npos) << table;
+  EXPECT_NE(folder.run({"evaluate", "amortised", "data.svm"}).out.find("\nlog Z - c - b: mean"),
+            std::string::npos);
+  const auto info = folder.run({"info", "amortised", "--json"}).json();
+  EXPECT_EQ(info["normalizer"]["kind"], "mlp");
+  EXPECT_EQ(info["normalizer"]["hidden"], 1);
+  EXPECT_FALSE(folder.run({"info", kTruth, "--json"}).json().contains("normalizer"));
+}
+
+TEST(Score, NormalisedModelsCarryNoWarning) {
+  const Folder folder;
+  folder.generate();
+  ModelFile model = load_model(folder / kTruth);
+  const auto errors = [&](const char* objective) {
+    model.objective_json = objective;
+    save_model(model, folder / "model");
+    const Outcome outcome = folder.run({"score", "model", "data.svm"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome.err;
+  };
+  EXPECT_NE(errors(R"({"name": "exact"})"), "");
+  EXPECT_NE(errors(R"({"name": "exact", "normalized": false})"), "");
+  EXPECT_EQ(errors(R"({"name": "exact", "normalized": true})"), "");
+  EXPECT_EQ(errors(R"({"name": "penalty"})"), "");
+  EXPECT_EQ(errors(R"({"name": 3})"), "");
+  EXPECT_EQ(errors("[1]"), "");
 }
 
 TEST(Score, AnUnfinishedRunSaysHowToContinue) {

@@ -47,12 +47,19 @@ std::string retraining_text(const RetrainResult& r) {
 
 }  // namespace
 
+double NormalizeReport::r_squared() const { return gauge.variance > 0 ? 1 - v_star / gauge.variance : 1; }
+double NormalizeReport::r_squared_held_out() const {
+  const double before_variance = before.log_z.std * before.log_z.std;
+  return before_variance > 0 ? 1 - lossless.log_z.std * lossless.log_z.std / before_variance : 1;
+}
+
 nlohmann::ordered_json normalize_json(const NormalizeReport& r) {
   nlohmann::ordered_json out = {{"fitted", r.states},
                                 {"held_out", r.held_out},
                                 {"variance_before", r.gauge.variance},
                                 {"v_star", r.v_star},
-                                {"r_squared", r.gauge.r_squared()},
+                                {"r_squared", r.r_squared()},
+                                {"r_squared_held_out", r.r_squared_held_out()},
                                 {"rank", r.gauge.rank},
                                 {"condition", r.gauge.condition},
                                 {"ridge", r.gauge.ridge},
@@ -79,8 +86,9 @@ nlohmann::ordered_json normalize_json(const NormalizeReport& r) {
 std::string normalize_text(const NormalizeReport& r) {
   std::string text = fmt::format(
       "lossless     log Z regressed on (1, h) over {} states and subtracted: Var A {:.6g}, V* {:.6g}, R^2 "
-      "{:.4f}\n",
-      grouped(r.states), r.gauge.variance, r.v_star, r.gauge.r_squared());
+      "{:.4f} "
+      "({:.4f} on held-out states)\n",
+      grouped(r.states), r.gauge.variance, r.v_star, r.r_squared(), r.r_squared_held_out());
   if (r.gauge.rank > 0) {
     text +=
         fmt::format("             {} directions, condition {:.3g}", grouped(r.gauge.rank), r.gauge.condition);

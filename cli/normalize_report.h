@@ -26,6 +26,8 @@ struct NormalizeReport {
   std::optional<AmortisedFit> amortisation;
   std::optional<Audit> amortised;
 
+  double r_squared() const;  // of V*
+  double r_squared_held_out() const;
   const Audit& last() const { return amortised ? *amortised : retrained ? *retrained : lossless; }
 };
 

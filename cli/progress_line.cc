@@ -32,7 +32,7 @@ std::string clock_text(double seconds) {
 
 ProgressLine::ProgressLine(bool quiet) : quiet_(quiet), is_terminal_(isatty(STDERR_FILENO) == 1) {}
 
-void ProgressLine::show(const Progress& p) { show({p.step, p.steps, numbers(p), true}); }
+void ProgressLine::show(const Progress& p) { show({p.step, p.steps, numbers(p), true, true}); }
 
 void ProgressLine::show(const State& state) {
   if (quiet_) return;
@@ -42,7 +42,7 @@ void ProgressLine::show(const State& state) {
     first_ = state.done;
     start_ = now;
     last_ = now;
-    if (!is_terminal_ && !state.is_bound) return;  // short work stays silent in a log
+    if (!is_terminal_ && !state.is_announced) return;  // short work stays silent in a log
   } else {
     const std::chrono::duration<double> since = now - last_;
     if (since.count() < (is_terminal_ ? kRedrawSeconds : kPlainSeconds)) return;

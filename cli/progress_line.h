@@ -22,6 +22,7 @@ class ProgressLine {
     uint64_t done = 0, total = 0;
     std::string text;
     bool is_bound = false;
+    bool is_announced = false;  // with a line at once also where lines are plain
   };
   void show(const State& state);
   void show(const Progress& progress);  // of training

@@ -111,6 +111,14 @@ LinearFit conjugate_gradients(const ExampleSource& source, std::span<const doubl
   for (double& r : residual) r -= mean;
   LinearFit fit;
   fit.variance = sum_of_squares(residual, true) / z.kept();
+  // What the held-out rows lie above the fit: over-fitted rows do not show their true level.
+  const auto mean_held_out = [&](const std::vector<double>& r) {
+    double sum = 0;
+    for (uint64_t i = 0; i < r.size(); ++i)
+      if (!z.is_kept(i)) sum += r[i];
+    return hold_out ? sum / (static_cast<double>(r.size()) - z.kept()) : 0;
+  };
+  double level = mean_held_out(residual);
   std::vector<double> b(z.columns()), best = b;
   double best_held_out = sum_of_squares(residual, false), best_kept = sum_of_squares(residual, true);
   std::vector<double> gradient = z.transposed_times(residual), direction = gradient;
@@ -132,13 +140,14 @@ LinearFit conjugate_gradients(const ExampleSource& source, std::span<const doubl
       best = b;
       best_held_out = held_out;
       best_kept = sum_of_squares(residual, true);
+      level = mean_held_out(residual);
       since_best = 0;
     } else if (++since_best == kPatience) {
       break;
     }
   }
   fit.slope = z.slope(best);
-  fit.intercept = mean - z.mean_of(fit.slope);
+  fit.intercept = mean + level - z.mean_of(fit.slope);
   fit.residual_variance = best_kept / z.kept();
   return fit;
 }
@@ -146,7 +155,10 @@ LinearFit conjugate_gradients(const ExampleSource& source, std::span<const doubl
 }  // namespace
 
 LinearFit iterative_fit(const ExampleSource& source, std::span<const double> y) {
-  return conjugate_gradients(source, y, false);
+  LinearFit fit = conjugate_gradients(source, y, false);
+  fit.rank = static_cast<uint32_t>(std::min<uint64_t>(source.columns(), source.examples() - 1));
+  fit.degrees_of_freedom = fit.rank;
+  return fit;
 }
 
 LinearFit iterative_fit_for_prediction(const ExampleSource& source, std::span<const double> y) {

@@ -16,8 +16,10 @@ namespace {
 constexpr uint64_t kRowsAtOnce = 512;
 constexpr size_t kStripe = 128;              // columns of the scatter that one unit of work owns
 constexpr double kSmallestVariance = 1e-12;  // of a direction, relative to the largest
-constexpr double kPlentyOfRows = 10;         // per column: a ridge would change nothing that matters
-constexpr double kMostFreedom = 0.9;         // df/n beyond which cross-validation says nothing
+// Rows per column beyond which a ridge changes nothing that matters; few, where the spectrum takes long.
+constexpr double kPlentyOfRows = 100, kEnoughRows = 10;
+constexpr uint32_t kQuickSpectrum = 2048;  // columns
+constexpr double kMostFreedom = 0.9;       // df/n beyond which cross-validation says nothing
 
 using Eigen::Index;
 using Matrix = Eigen::Map<const Eigen::MatrixXd>;
@@ -167,7 +169,8 @@ LinearFit LeastSquares::fit() const {
 LinearFit LeastSquares::fit_for_prediction() const {
   SELFNORM_CHECK(rows_ > 0);
   const double n = static_cast<double>(rows_);
-  if (n >= kPlentyOfRows * static_cast<double>(columns_)) return fit();
+  const double plenty = columns_ <= kQuickSpectrum ? kPlentyOfRows : kEnoughRows;
+  if (n >= plenty * static_cast<double>(columns_)) return fit();
   const Spectrum known = spectrum();
   LinearFit best = solve(known, std::max(1.0, known.largest()) * 1e3);  // next to no slope
   const auto score = [&](const LinearFit& fit) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "retrain_problem.h"
@@ -22,7 +23,10 @@ constexpr double kFirstAlpha = 0.01, kLargestAlpha = 1e5, kSmallestAlpha = 1e-5,
 constexpr size_t kFullPassParameters = 20'000'000;
 constexpr double kFullPassFlops = 2e11;
 constexpr uint64_t kCheckEvery = 5;  // iterations of L-BFGS between looks at the held-out examples
+constexpr uint64_t kPatience = 3;    // of those looks without improvement
 constexpr uint64_t kHistory = 7;
+// Where each solve may start on the way from the last parameters to the uniform model (theory.md 2.2).
+constexpr std::array<double, 6> kPath = {0.9, 0.75, 0.6, 0.4, 0.2, 0.1};
 constexpr uint64_t kEpochs = 3;  // of minibatches, for each alpha
 constexpr uint64_t kBatch = 256;
 constexpr double kRate = 0.01;  // Adam moves scores by about this much a step
@@ -39,6 +43,8 @@ class Retraining {
     ++solves_;
     best_ = theta;
     best_loss_ = problem_.held_out(theta, alpha).mean_loss();
+    for (const double t : kPath) keep_if_better(problem_.towards_uniform(theta, t), alpha);
+    theta = best_;
     if (in_full_passes_)
       full_passes(alpha, theta);
     else
@@ -57,7 +63,7 @@ class Retraining {
   }
 
   void full_passes(double alpha, const std::vector<float>& start) {
-    uint64_t pass = 0;
+    uint64_t pass = 0, misses = 0;
     Lbfgs<float> lbfgs(
         {.history = kHistory, .tolerance = 1e-4}, [&](std::span<const float> x, std::span<float> gradient) {
           ++pass;
@@ -71,7 +77,8 @@ class Retraining {
       const uint64_t iteration = lbfgs.state().iteration;
       const bool last = !more || pass >= options_.passes;
       if (!last && iteration % kCheckEvery != 0) continue;
-      if (!keep_if_better(lbfgs.state().x, alpha) || last) return;
+      misses = keep_if_better(lbfgs.state().x, alpha) ? 0 : misses + 1;
+      if (last || misses == kPatience) return;
     }
   }
 

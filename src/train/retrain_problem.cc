@@ -76,6 +76,14 @@ std::vector<float> RetrainProblem::theta_of(const ModelFile& model) const {
   return theta;
 }
 
+std::vector<float> RetrainProblem::towards_uniform(std::vector<float> theta, double t) const {
+  const std::vector<float> uniform =
+      initial_parameters<float>(original_.classes, original_.features, original_.log_carrier);
+  for (size_t i = 0; i < theta.size(); ++i)
+    theta[i] = static_cast<float>(t) * theta[i] + static_cast<float>(1 - t) * uniform[i];
+  return theta;
+}
+
 ModelFile RetrainProblem::model_of(const std::vector<float>& theta) const {
   ModelFile model = original_;
   model.log_normalizer = 0;

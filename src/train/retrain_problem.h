@@ -26,6 +26,8 @@ class RetrainProblem {
   double flops() const;                              // of one pass with its gradient, roughly
 
   std::vector<float> theta_of(const ModelFile& model) const;
+  // t theta + (1 - t) times the uniform model with log Z = 0.
+  std::vector<float> towards_uniform(std::vector<float> theta, double t) const;
   ModelFile model_of(const std::vector<float>& theta) const;
 
   using Report = std::function<void(uint64_t examples_done)>;

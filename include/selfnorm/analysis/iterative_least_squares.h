@@ -14,7 +14,8 @@ namespace selfnorm {
 // are not known and 0.
 LinearFit iterative_fit(const ExampleSource& source, std::span<const double> y);
 
-// Stopped where a held-out tenth of the rows is fitted best.
+// Stopped where a held-out tenth of the rows is fitted best, with the intercept that fits them. rank and
+// degrees_of_freedom are not known and 0.
 LinearFit iterative_fit_for_prediction(const ExampleSource& source, std::span<const double> y);
 
 }  // namespace selfnorm

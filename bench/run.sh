@@ -14,6 +14,8 @@ run() { "$@" || { echo "FAILED: $*"; failed=1; }; }
 echo "$(nproc) cores, load $(cut -d' ' -f1 /proc/loadavg), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)"
 section "Exact loss and gradient against OpenBLAS"
 run "$programs/bench_loss_gradient"
+section "Log-normalizers of a large softmax head against OpenBLAS"
+run "$programs/bench_log_normalizers"
 section "Training against scikit-learn's LogisticRegression(lbfgs), to the same loss"
 run bench/sklearn_lbfgs.py fashion-mnist "$mnist" --program "$programs/bench_train_loss"
 # C = 10, because at C = 1 scikit-learn converges (46 iterations) and its loss is the minimum itself, which single

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <system_error>
+#include <cstdint>
 #include <utility>
 
 #include "selfnorm/runtime/file_error.h"
@@ -45,6 +46,14 @@ MappedFile::MappedFile(const std::string& path) {
 
 void MappedFile::expect_scan() const {
   if (data_ != nullptr) ::madvise(const_cast<std::byte*>(data_), size_, MADV_NORMAL);
+}
+
+void MappedFile::release(std::span<const std::byte> part) const {
+  if (part.empty()) return;
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<uintptr_t>(part.data()) / page * page;
+  const auto end = reinterpret_cast<uintptr_t>(part.data() + part.size());
+  ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept

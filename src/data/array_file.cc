@@ -18,30 +18,36 @@
 namespace selfnorm {
 namespace {
 
-ElementType element_type(runtime::Dtype dtype) {
+// Nothing for a dtype that is no number here.
+std::optional<ElementType> element_type(runtime::Dtype dtype) {
   using runtime::Dtype;
   const uint64_t size = runtime::item_size(dtype);
   switch (dtype) {
     case Dtype::F64:
     case Dtype::F32:
     case Dtype::F16:
-      return {ElementKind::real, size, false};
+      return ElementType{ElementKind::real, size, false};
     case Dtype::BF16:
-      return {ElementKind::bfloat, size, false};
+      return ElementType{ElementKind::bfloat, size, false};
     case Dtype::I64:
     case Dtype::I32:
     case Dtype::I16:
     case Dtype::I8:
-      return {ElementKind::integer, size, false};
+      return ElementType{ElementKind::integer, size, false};
     case Dtype::U64:
     case Dtype::U32:
     case Dtype::U16:
     case Dtype::U8:
-      return {ElementKind::natural, size, false};
+      return ElementType{ElementKind::natural, size, false};
     case Dtype::BOOL:
+      return ElementType{ElementKind::boolean, size, false};
+    case Dtype::F8_E5M2:
+    case Dtype::F8_E4M3:
+    case Dtype::F8_E8M0:
+    case Dtype::C64:
       break;
   }
-  return {ElementKind::boolean, size, false};
+  return std::nullopt;
 }
 
 ArrayEntry entry_of(const Array& array) {
@@ -83,7 +89,12 @@ struct ArrayFile::Contents {
       ArrayEntry entry;
       entry.name = tensor.name;
       entry.place = fmt::format("{} {}", name, quoted(tensor.name));
-      entry.type = element_type(tensor.dtype);
+      if (const auto type = element_type(tensor.dtype)) {
+        entry.type = *type;
+      } else {
+        entry.problem = fmt::format("{}: found elements of type {}, expected F16, BF16, F32, F64 or integers",
+                                    entry.place, runtime::dtype_name(tensor.dtype));
+      }
       entry.shape = tensor.shape;
       entry.elements = tensor.elements();
       entries.push_back(std::move(entry));
@@ -123,6 +134,10 @@ std::string ArrayEntry::shape_text() const { return fmt::format("[{}]", fmt::joi
 
 void ArrayView::widen(uint64_t first, std::span<float> to) const {
   selfnorm::widen(type, bytes.subspan(first * type.size, to.size() * type.size), to);
+}
+
+void ArrayView::release(uint64_t first, uint64_t count) const {
+  if (storage) storage->release(bytes.subspan(first * type.size, count * type.size));
 }
 
 ArrayFile::ArrayFile(const std::string& path) : ArrayFile(path, file_storage(path)) {}
@@ -185,7 +200,7 @@ ArrayView ArrayFile::view(const ArrayEntry& entry) const {
   const Contents& c = *contents_;
   auto payload = source(entry);
   const Array array = array_of(entry, *payload);
-  ArrayView view{entry.place, entry.type, entry.shape, entry.fortran_order, {}, c.owner};
+  ArrayView view{entry.place, entry.type, entry.shape, entry.fortran_order, {}, c.owner, c.owner.get()};
   if (c.format == ArrayFormat::safetensors) {
     view.bytes = c.tensors.tensors[c.place_of(entry)].data;
     return view;
@@ -198,11 +213,13 @@ ArrayView ArrayFile::view(const ArrayEntry& entry) const {
       auto unpacked = std::make_shared<const std::vector<std::byte>>(read_elements(array));
       view.bytes = *unpacked;
       view.owner = std::move(unpacked);
+      view.storage = nullptr;
       return view;
     }
     const uint64_t end = c.zip->data_offset(member) + member.compressed_size, size = *payload->remaining();
     check_elements(array);
     view.bytes = c.bytes.subspan(end - size, size);
+    c.owner->release(view.bytes);  // which check_elements has read
     return view;
   }
   const uint64_t size = *payload->remaining();

@@ -19,6 +19,8 @@ class ClassColumn {
 
   uint64_t size() const { return size_; }
   uint32_t operator[](uint64_t row) const;  // throws DataError naming the file and the row
+  // Rows begin .. end-1 are not needed for now.
+  void release(uint64_t begin, uint64_t end) const { array_.release(begin, end - begin); }
 
  private:
   explicit ClassColumn(std::string name, const StatesOptions& options);

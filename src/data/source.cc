@@ -63,6 +63,9 @@ class FileStorage : public Storage {
     }
     return map_->bytes();
   }
+  void release(std::span<const std::byte> part) const override {
+    if (map_) map_->release(part);
+  }
 
  private:
   std::string name_;

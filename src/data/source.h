@@ -27,6 +27,8 @@ class Storage {
   virtual uint64_t size() const = 0;
   virtual size_t read_at(uint64_t offset, char* to, size_t n) = 0;
   virtual std::span<const std::byte> bytes() = 0;  // all of them; a file is mapped at the first call
+  // This part of bytes() is not needed for now: a mapped file gives its memory back.
+  virtual void release(std::span<const std::byte>) const {}
 };
 
 std::shared_ptr<Storage> file_storage(const std::string& path);             // of a regular file

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "class_column.h"
@@ -37,6 +38,7 @@ class StatesSource : public ExampleSource {
     }
     for (uint64_t r = 0; r < x.rows; ++r) check_row(x.row(r), begin + r);
     for (uint64_t r = 0; classes_ && r < x.rows; ++r) out.target[r] = (*classes_)[begin + r];
+    release(begin, end);
     return out;
   }
 
@@ -54,6 +56,8 @@ class StatesSource : public ExampleSource {
       check_row(row, examples[r]);
       if (classes_) out.target[r] = (*classes_)[examples[r]];
     }
+    const auto [first, last] = std::minmax_element(examples.begin(), examples.end());
+    if (first != examples.end()) release(*first, *last + 1);
     return out;
   }
 
@@ -66,6 +70,15 @@ class StatesSource : public ExampleSource {
     out.features.dense.values.resize(rows * columns_);
     out.target.assign(rows, Dataset::kNoTarget);
     return out;
+  }
+
+  // Memory does not grow with the rows that went by.
+  void release(uint64_t begin, uint64_t end) const {
+    if (view_.fortran_order)
+      view_.release(0, rows_ * columns_);
+    else
+      view_.release(begin * columns_, (end - begin) * columns_);
+    if (classes_) classes_->release(begin, end);
   }
 
   void check_row(std::span<const float> values, uint64_t row) const {

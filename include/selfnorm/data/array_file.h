@@ -41,9 +41,12 @@ struct ArrayView {
   bool fortran_order = false;
   std::span<const std::byte> bytes;   // of any alignment
   std::shared_ptr<const void> owner;  // of the bytes
+  const Storage* storage = nullptr;   // the same, unless they were unpacked
 
   // The float32 of elements first .. first + to.size() - 1.
   void widen(uint64_t first, std::span<float> to) const;
+  // Elements first .. first + count - 1 are not needed for now: a mapped file gives their memory back.
+  void release(uint64_t first, uint64_t count) const;
 };
 
 class ArrayFile {

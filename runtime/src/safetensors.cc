@@ -18,7 +18,7 @@ struct DtypeInfo {
   size_t size;
 };
 
-constexpr std::array<DtypeInfo, 13> kDtypes = {{{"F64", 8},
+constexpr std::array<DtypeInfo, 17> kDtypes = {{{"F64", 8},
                                                 {"F32", 4},
                                                 {"F16", 2},
                                                 {"BF16", 2},
@@ -30,7 +30,11 @@ constexpr std::array<DtypeInfo, 13> kDtypes = {{{"F64", 8},
                                                 {"U32", 4},
                                                 {"U16", 2},
                                                 {"U8", 1},
-                                                {"BOOL", 1}}};
+                                                {"BOOL", 1},
+                                                {"F8_E5M2", 1},
+                                                {"F8_E4M3", 1},
+                                                {"F8_E8M0", 1},
+                                                {"C64", 8}}};
 
 struct Entry {
   Tensor tensor;

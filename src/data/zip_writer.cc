@@ -112,7 +112,7 @@ void ZipWriter::finish() {
     append(entry, 0, 6);  // comment, disk, internal attributes
     append(entry, m.attributes, 4);
     append(entry, short_form(m.offset), 4);
-    write(entry + m.name + extra);
+    write(entry.append(m.name).append(extra));
   }
   const uint64_t size = written_ - begin, end = written_;
   std::string tail;

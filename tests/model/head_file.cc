@@ -133,6 +133,23 @@ TEST(HeadFile, ArchivesOfPython) {
   }
 }
 
+TEST(HeadFile, TensorsOfOtherDtypesTravelAlong) {
+  const Scratch scratch;
+  const std::string path = scratch.file("h", safetensors({{"W", "BF16", "[1, 1]", std::string("\0\x40", 2)},
+                                                          {"fp8", "F8_E4M3", "[3]", "abc"},
+                                                          {"waves", "C64", "[1, 1]", "12345678"}}));
+  Head head = load_head(path, {});
+  head.model.bias[0] = 1;
+  save_head(head, path);
+  EXPECT_EQ(load_head(path, {}).model, head.model);
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_NE(bytes.find("\"fp8\":{\"dtype\":\"F8_E4M3\",\"shape\":[3]"), std::string::npos);
+  EXPECT_NE(bytes.find("12345678"), std::string::npos);
+  EXPECT_EQ(load_error(path, {"fp8", ""}),
+            path + " 'fp8': found elements of type F8_E4M3, expected F16, BF16, F32, F64 or integers");
+}
+
 TEST(HeadFile, BigEndianAndFortranOrder) {
   const Scratch scratch;
   const std::string path =

@@ -17,7 +17,26 @@
 
 namespace selfnorm::runtime {
 
-enum class Dtype { F64, F32, F16, BF16, I64, I32, I16, I8, U64, U32, U16, U8, BOOL };
+// The last four are carried but never computed with.
+enum class Dtype {
+  F64,
+  F32,
+  F16,
+  BF16,
+  I64,
+  I32,
+  I16,
+  I8,
+  U64,
+  U32,
+  U16,
+  U8,
+  BOOL,
+  F8_E5M2,
+  F8_E4M3,
+  F8_E8M0,
+  C64
+};
 
 size_t item_size(Dtype dtype);
 std::string_view dtype_name(Dtype dtype);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "evaluation_report.h"
 #include "output.h"
 
 namespace selfnorm::cli {
@@ -69,11 +70,6 @@ std::string certificate_text(const Certificate& c) {
 }
 
 }  // namespace
-
-nlohmann::ordered_json log_z_json(const LogZStatistics& z) {
-  return {{"mean", z.mean}, {"std", z.std}, {"rms", z.rms}, {"min", z.min},
-          {"max", z.max},   {"q01", z.q01}, {"q50", z.q50}, {"q99", z.q99}};
-}
 
 nlohmann::ordered_json audit_json(const Audit& a) {
   nlohmann::ordered_json log_z = log_z_json(a.log_z), quantiles = nlohmann::ordered_json::object();

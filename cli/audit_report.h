@@ -8,7 +8,6 @@
 
 namespace selfnorm::cli {
 
-nlohmann::ordered_json log_z_json(const LogZStatistics& statistics);
 nlohmann::ordered_json audit_json(const Audit& audit);
 std::string audit_text(const Audit& audit, bool amortised);
 

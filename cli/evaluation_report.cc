@@ -7,17 +7,16 @@
 #include "output.h"
 
 namespace selfnorm::cli {
-
 namespace {
-
-nlohmann::ordered_json statistics_json(const LogZStatistics& z) {
-  return {{"mean", z.mean}, {"std", z.std}, {"rms", z.rms}, {"min", z.min},
-          {"max", z.max},   {"q01", z.q01}, {"q50", z.q50}, {"q99", z.q99}};
-}
 
 std::string decimal(double value) { return fmt::format("{:.4f}", value); }
 
 }  // namespace
+
+nlohmann::ordered_json log_z_json(const LogZStatistics& z) {
+  return {{"mean", z.mean}, {"std", z.std}, {"rms", z.rms}, {"min", z.min},
+          {"max", z.max},   {"q01", z.q01}, {"q50", z.q50}, {"q99", z.q99}};
+}
 
 nlohmann::ordered_json evaluation_json(const Evaluation& e, double log_normalizer) {
   nlohmann::ordered_json out = {{"n", e.n},
@@ -26,12 +25,12 @@ nlohmann::ordered_json evaluation_json(const Evaluation& e, double log_normalize
                                 {"nll_raw", e.nll_raw},
                                 {"accuracy", e.accuracy},
                                 {"top5", e.top5},
-                                {"log_z", statistics_json(e.log_z)},
+                                {"log_z", log_z_json(e.log_z)},
                                 {"kl_uniform", e.kl_uniform},
                                 {"log_normalizer", log_normalizer}};
   if (e.amortised) {
     out["nll_amortised"] = e.amortised->nll;
-    out["log_z_amortised"] = statistics_json(e.amortised->log_z);
+    out["log_z_amortised"] = log_z_json(e.amortised->log_z);
   }
   return out;
 }

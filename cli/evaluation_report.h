@@ -16,6 +16,7 @@ struct ScoreTiming {
   std::optional<double> amortised_ns;  // one candidate and b(x), where the model has one
 };
 
+nlohmann::ordered_json log_z_json(const LogZStatistics& statistics);
 nlohmann::ordered_json evaluation_json(const Evaluation& evaluation, double log_normalizer);
 
 struct EvaluationRow {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "audit_report.h"
+#include "evaluation_report.h"
 #include "output.h"
 
 namespace selfnorm::cli {

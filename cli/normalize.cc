@@ -15,6 +15,7 @@
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/range.h"
 #include "selfnorm/data/example_subset.h"
+#include "selfnorm/math/half.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/model/quantization.h"
 #include "selfnorm/normalizer/model_difference.h"

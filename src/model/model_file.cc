@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "selfnorm/base/error.h"
+#include "selfnorm/math/half.h"
 #include "selfnorm/model/quantization.h"
 #include "selfnorm/model/safetensors_writer.h"
 #include "selfnorm/runtime/file_error.h"

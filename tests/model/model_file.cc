@@ -5,6 +5,7 @@
 
 #include "runtime/random_model.h"
 #include "selfnorm/base/error.h"
+#include "selfnorm/math/half.h"
 #include "selfnorm/model/quantization.h"
 #include "selfnorm/model/safetensors_writer.h"
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/random_model.h"
+#include "selfnorm/math/half.h"
 #include "selfnorm/model/quantization.h"
 
 namespace selfnorm::runtime {

@@ -5,8 +5,6 @@
 #include <span>
 #include <vector>
 
-#include "selfnorm/math/half.h"
-
 namespace selfnorm {
 
 // Rows of `columns` weights each.

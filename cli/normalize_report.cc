@@ -42,6 +42,7 @@ std::string retraining_text(const RetrainResult& r) {
   };
   text += line(r.start, "   (lossless)");
   for (const TradePoint& p : r.trade) text += line(p, p.alpha == r.chosen.alpha ? "   <- chosen" : "");
+  if (r.chosen.is_interpolated) text += line(r.chosen, "   <- chosen, between two of these");
   return text;
 }
 

@@ -22,6 +22,7 @@ constexpr double kFirstAlpha = 0.01, kLargestAlpha = 1e5, kSmallestAlpha = 1e-5,
 // Beyond these a pass is long and 2 history + 5 copies of the head are many: minibatches instead.
 constexpr size_t kFullPassParameters = 20'000'000;
 constexpr double kFullPassFlops = 2e11;
+constexpr int kHalvings = 7;
 constexpr uint64_t kCheckEvery = 5;  // iterations of L-BFGS between looks at the held-out examples
 constexpr uint64_t kPatience = 3;    // of those looks without improvement
 constexpr uint64_t kHistory = 7;
@@ -150,11 +151,11 @@ class Search {
       }
     }
     for (uint64_t i = 0; crossed && i < options_.refinements; ++i) {
-      Candidate middle =
-          solved(std::sqrt(std::max(good.point.alpha, crossed->point.alpha / 16) * crossed->point.alpha),
-                 good.theta);
+      const double low = std::max(good.point.alpha, crossed->point.alpha / kGrowth);
+      Candidate middle = solved(std::sqrt(low * crossed->point.alpha), good.theta);
       (is_crossed(middle.point) ? *crossed : good) = std::move(middle);
     }
+    if (crossed) narrow(good, *crossed);
     const bool small = crossed && is_small_enough(crossed->point);
     const Candidate& chosen = small ? *crossed : good;
     result.chosen = chosen.point;
@@ -184,6 +185,20 @@ class Search {
     const TradePoint point = measure(theta, alpha);
     trade_.push_back(point);
     return {std::move(theta), point};
+  }
+  // On the segment between the two rms is continuous and the likelihood concave, so the crossing itself is
+  // there and costs less than the way straight between what the ends cost.
+  void narrow(Candidate& good, Candidate& crossed) const {
+    for (int i = 0; i < kHalvings; ++i) {
+      Candidate middle{good.theta, {}};
+      for (size_t j = 0; j < middle.theta.size(); ++j)
+        middle.theta[j] = (good.theta[j] + crossed.theta[j]) / 2;
+      middle.point =
+          measure(middle.theta,
+                  std::sqrt(std::max(good.point.alpha, crossed.point.alpha / kGrowth) * crossed.point.alpha));
+      middle.point.is_interpolated = true;
+      (is_crossed(middle.point) ? crossed : good) = std::move(middle);
+    }
   }
   bool is_too_dear(const TradePoint& p) const { return options_.budget && p.loss > *options_.budget; }
   bool is_small_enough(const TradePoint& p) const {

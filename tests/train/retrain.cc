@@ -69,7 +69,7 @@ TEST(Retrain, ReachesDeltaAndReportsWhatItCost) {
       EXPECT_TRUE(result.reached) << result.reason;
       EXPECT_GT(result.start.rms, 0.2);
       EXPECT_LE(result.chosen.rms, 0.1);
-      EXPECT_GT(result.chosen.rms, 0.05);  // no further than asked for
+      EXPECT_GT(result.chosen.rms, 0.09);  // no further than asked for
       EXPECT_NEAR(in.rms(result.model), result.chosen.rms, 1e-4);
       EXPECT_NEAR(result.start.loss, 0, 1e-4);
       EXPECT_GT(result.chosen.loss, 0);
@@ -89,7 +89,7 @@ TEST(Retrain, StopsAtTheBudget) {
   const RetrainResult result = in.run(false, {.budget = 0.02});
   EXPECT_TRUE(result.reached) << result.reason;
   EXPECT_LE(result.chosen.loss, 0.02);
-  EXPECT_GT(result.chosen.loss, 0.005);
+  EXPECT_GT(result.chosen.loss, 0.017);
   EXPECT_LT(result.chosen.rms, result.start.rms);
 }
 

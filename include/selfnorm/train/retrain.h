@@ -4,7 +4,8 @@
 //     original
 //                                              distribution (the teacher) when there are no labels,
 // for growing alpha, each solve started at the last, until rms log Z <= delta or the likelihood lost reaches
-// the budget on held-out examples; then alpha is narrowed down. What is lost is the mean of log p_original(y)
+// the budget on held-out examples; then the crossing is narrowed down, by solves and
+// at last on the segment between two of them. What is lost is the mean of log p_original(y)
 // - log p(y), for a teacher KL(p_original || p).
 #pragma once
 
@@ -22,8 +23,9 @@ namespace selfnorm {
 // A point of the trade; all of it on the held-out examples.
 struct TradePoint {
   double alpha = 0;
-  double rms = 0;   // of log Z
-  double loss = 0;  // nats per example
+  double rms = 0;                // of log Z
+  double loss = 0;               // nats per example
+  bool is_interpolated = false;  // between the solutions of two alphas; alpha is between theirs
 };
 
 struct RetrainProgress {

@@ -90,6 +90,14 @@ struct BoundsArguments {
   double delta = 0.1;
 };
 
+struct ReproduceArguments {
+  std::string experiment;
+  std::string out;
+  std::string document;
+  std::string text;
+  uint64_t seed = 1;
+};
+
 struct GenerateArguments {
   GenerateOptions options;
   std::string out;
@@ -108,6 +116,7 @@ struct Arguments {
   AuditArguments audit;
   NormalizeArguments normalize;
   BoundsArguments bounds;
+  ReproduceArguments reproduce;
   GenerateArguments generate;
   std::string info_model;
   std::string shell;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "selfnorm/base/error.h"
+#include "selfnorm/reproduce/experiment.h"
 
 namespace selfnorm::cli {
 
@@ -89,10 +90,10 @@ void Grammar::declare_model_commands() {
   declare_output(scoring, arguments_.common);
 
   BoundsArguments& bounds = arguments_.bounds;
-  Declaration& bounding =
-      command("bounds",
-              "What a bound on rms(log Z - m), m = log of the number of classes, costs in likelihood: the gap "
-              "measured on the data beside the theory's bounds of it.");
+  Declaration& bounding = command(
+      "bounds",
+      "What a bound on rms(log Z - m), m = log of the number of classes, costs in likelihood: the gap "
+      "measured on the data beside the theory's bounds of it.");
   bounding.positional("MODEL", bounds.model, "Model file, run directory or softmax head")
       .positional("DATA", bounds.data, "Labelled data, best those the model was trained on")
       .real("--delta", bounds.delta, "Bound of rms(log Z - m); > 0");
@@ -124,6 +125,22 @@ void Grammar::declare_other_commands() {
       .file("--truth", arguments_.generate.truth,
             "True parameters as a model file; default OUT.truth.safetensors");
   declare_output(generation, arguments_.common);
+
+  ReproduceArguments& r = arguments_.reproduce;
+  std::vector<std::string> names;
+  for (const Experiment& experiment : experiments()) names.push_back(experiment.name);
+  names.emplace_back("all");
+  Declaration& reproduction = command(
+      "reproduce",
+      "Figures and tables of the papers, measured: data, a figure and what the paper says beside what "
+      "was found.");
+  reproduction.positional_choice("EXPERIMENT", r.experiment, names, "Which, or all of them in a few minutes")
+      .option("--out", r.out, "Folder for data and figures (required)", ValueKind::kDirectory)
+      .file("--document", r.document, "Markdown file with all results; 'all': DIR/reproduction.md")
+      .file("--text", r.text, "Text for the language models; default: the licences of the Debian system")
+      .integer("--seed", r.seed, "Seed of everything random");
+  declare_threads(reproduction, arguments_.common);
+  declare_output(reproduction, arguments_.common);
 
   Declaration& completion = command("completions", "Print a completion script for a shell.");
   completion.positional_choice("SHELL", arguments_.shell, {"bash", "zsh", "fish"}, "The shell");

@@ -1,0 +1,130 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+
+#include "commands.h"
+#include "output.h"
+#include "progress_line.h"
+#include "selfnorm/base/atomic_file.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/reproduce/document.h"
+#include "selfnorm/reproduce/experiment.h"
+#include "selfnorm/reproduce/next_word.h"
+
+namespace selfnorm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// What would fail after minutes of work fails now. A file that is not committed leaves nothing behind.
+void check_outputs(const ReproduceArguments& given, const std::string& document) {
+  std::error_code failure;
+  fs::create_directories(given.out, failure);
+  if (failure) {
+    throw Error(fmt::format("--out {}: the folder cannot be created ({})", given.out, failure.message()));
+  }
+  const AtomicFile probe(given.out + "/reproduce");
+  if (!document.empty()) const AtomicFile other(document);
+  if (!given.text.empty()) language_text(given.text);
+}
+
+// The folder of the figures as seen from the document.
+std::string figures_folder(const std::string& out, const std::string& document) {
+  const fs::path from = fs::absolute(document).lexically_normal().parent_path();
+  const fs::path to = fs::absolute(out + "/").lexically_normal().parent_path();
+  return to.lexically_relative(from).generic_string();
+}
+
+std::vector<const Experiment*> chosen(const std::string& name) {
+  std::vector<const Experiment*> out;
+  for (const Experiment& experiment : experiments()) {
+    if (name == "all" || name == experiment.name) out.push_back(&experiment);
+  }
+  return out;
+}
+
+nlohmann::ordered_json report_of(const Record& record, double seconds, const std::string& base,
+                                 const std::string& problem) {
+  nlohmann::ordered_json report = nlohmann::ordered_json::parse(json_text(record, seconds));
+  report.erase("rows");
+  report.erase("columns");
+  report["data"] = base + ".csv";
+  report["figure"] = problem.empty() ? nlohmann::ordered_json(base + ".svg") : nlohmann::ordered_json();
+  if (!problem.empty()) report["figure_problem"] = problem;
+  return report;
+}
+
+}  // namespace
+
+int reproduce_command(const Arguments& arguments) {
+  const ReproduceArguments& given = arguments.reproduce;
+  if (given.out.empty()) throw Error("reproduce needs --out DIR, the folder for its data and figures");
+  const std::string document =
+      given.document.empty() && given.experiment == "all" ? given.out + "/reproduction.md" : given.document;
+  check_outputs(given, document);
+  const std::vector<const Experiment*> work = chosen(given.experiment);
+  double all_seconds = 0, done_seconds = 0;
+  for (const Experiment* experiment : work) all_seconds += experiment->seconds;
+
+  ProgressLine line(arguments.common.quiet);
+  std::vector<Record> records;
+  nlohmann::ordered_json reports = nlohmann::ordered_json::array();
+  std::string problem;  // the first one stands for all: most likely there is no gnuplot
+  for (size_t i = 0; i < work.size(); ++i) {
+    const Experiment& experiment = *work[i];
+    const auto show = [&](double share) {
+      const double percent = 100 * (done_seconds + share * experiment.seconds) / all_seconds;
+      line.show(
+          {.done = static_cast<uint64_t>(percent),
+           .total = 100,
+           .text = fmt::format("{} ({} of {}): {}", experiment.name, i + 1, work.size(), experiment.text),
+           .is_bound = false,
+           .is_announced = false});
+    };
+    show(0);
+    const auto start = Clock::now();
+    Record record = experiment.run({.seed = given.seed,
+                                    .extent = Extent::full,
+                                    .text = given.text,
+                                    .threads = arguments.common.threads,
+                                    .progress = show});
+    const double seconds = seconds_since(start);
+    done_seconds += experiment.seconds;
+    const std::string found = write_record(record, seconds, given.out);
+    if (problem.empty()) problem = found;
+    const std::string base = given.out + "/" + record.name;
+    if (arguments.common.json) {
+      reports.push_back(report_of(record, seconds, base, found));
+    } else if (!arguments.common.quiet) {
+      line.finish();
+      print(fmt::format("{}: {} ({:.1f} s, {})\n  paper:    {}\n  measured: {}\n", record.name, record.title,
+                        seconds, base + (found.empty() ? ".svg" : ".csv"), record.paper, record.measured));
+      flush_output();
+    }
+    records.push_back(std::move(record));
+  }
+  line.finish();
+  if (!document.empty()) {
+    AtomicFile file(document);
+    file.write(document_text(records, figures_folder(given.out, document)));
+    file.commit();
+  }
+  if (!problem.empty()) warning(problem);
+  if (arguments.common.json) {
+    nlohmann::ordered_json out = {{"experiments", std::move(reports)}};
+    if (!document.empty()) out["document"] = document;
+    print_json(out);
+  } else if (!arguments.common.quiet && !document.empty()) {
+    print(fmt::format("{}: all of it, to read\n", document));
+  }
+  return 0;
+}
+
+}  // namespace selfnorm::cli

@@ -1,0 +1,50 @@
+// The experiments of the papers [ARJK, AK] and their open questions, by name. A new one is a source file in
+// src/reproduce and a line in registry.cc.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "selfnorm/reproduce/record.h"
+
+namespace selfnorm {
+
+enum class Extent {
+  full,    // as published in docs/reproduction.md
+  reduced  // the same shapes in a few seconds, for tests
+};
+
+struct ExperimentOptions {
+  uint64_t seed = 1;
+  Extent extent = Extent::full;
+  std::string text = {};  // file for the language models; empty: the licences of /usr/share/common-licenses
+  int threads = 0;        // 0 = all cores; the numbers do not depend on it
+  std::function<void(double)> progress = [](double) {};  // the fraction done
+
+  bool reduced() const { return extent == Extent::reduced; }
+};
+
+struct Experiment {
+  std::string name;
+  std::string text;    // what it is, in a line
+  double seconds = 1;  // about how long it takes, for the estimate of the time left
+  std::function<Record(const ExperimentOptions&)> run;
+};
+
+// In the order of the papers.
+const std::vector<Experiment>& experiments();
+// Throws Error with the names there are.
+const Experiment& find_experiment(const std::string& name);
+
+// The functions of the table, one in each file of src/reproduce.
+Record run_fig1a(const ExperimentOptions& options);
+Record run_fig1b(const ExperimentOptions& options);
+Record run_fig2a(const ExperimentOptions& options);
+Record run_fig2b(const ExperimentOptions& options);
+Record run_table_ak(const ExperimentOptions& options);
+Record run_theorem4(const ExperimentOptions& options);
+Record run_open_questions(const ExperimentOptions& options);
+
+}  // namespace selfnorm

@@ -1,0 +1,64 @@
+#include "selfnorm/reproduce/document.h"
+
+#include <fmt/format.h>
+
+namespace selfnorm {
+namespace {
+
+// A bar would end a cell.
+std::string cell_text(const Cell& cell) {
+  std::string out;
+  for (const char c : written(cell)) out += c == '|' ? std::string("\\|") : std::string(1, c);
+  return out;
+}
+
+std::string table_text(const Table& table) {
+  std::string out = table.caption.empty() ? "" : table.caption + "\n\n";
+  const auto line = [&out](const auto& cells) {
+    out += "|";
+    for (const auto& cell : cells) out += " " + cell_text(cell) + " |";
+    out += "\n";
+  };
+  line(table.columns);
+  out += "|";
+  for (size_t i = 0; i < table.columns.size(); ++i) out += "---|";
+  out += "\n";
+  for (const auto& row : table.rows) line(row);
+  return out + "\n";
+}
+
+}  // namespace
+
+std::string document_section(const Record& record, const std::string& figures) {
+  std::string out = fmt::format("## {}: {}\n\n", record.name, record.title);
+  out += fmt::format("![{}]({}/{}.svg)\n\n", record.title, figures, record.name);
+  out += fmt::format("**The paper says.** {}\n\n", record.paper);
+  out += fmt::format("**Measured.** {}\n\n", record.measured);
+  out += fmt::format("**Differences.** {}\n\n", record.differences);
+  for (const Table& table : record.tables) out += table_text(table);
+  out += "Settings: ";
+  std::string separator;
+  for (const auto& [name, value] : record.settings) {
+    out += fmt::format("{}{} {}", separator, name, value);
+    separator = "; ";
+  }
+  out += fmt::format(". All numbers: [{0}.csv]({1}/{0}.csv), [{0}.json]({1}/{0}.json).\n\n", record.name,
+                     figures);
+  return out;
+}
+
+std::string document_text(const std::vector<Record>& records, const std::string& figures) {
+  std::string out =
+      "# Reproduction\n\n"
+      "Written by `selfnorm reproduce`; do not edit. Notation and sources ([ARJK], [AK], [D]) are those of "
+      "the\n"
+      "papers: Andreas, Rabinovich, Jordan, Klein 2015; Andreas & Klein 2015; Devlin et al. 2014. A is the\n"
+      "log-normalizer log Z, delta bounds its root mean square about log K, K is the number of classes, and "
+      "all\n"
+      "likelihoods are in nats per example.\n\n";
+  for (const Record& record : records) out += document_section(record, figures);
+  out.pop_back();
+  return out;
+}
+
+}  // namespace selfnorm

@@ -1,0 +1,158 @@
+#include "selfnorm/reproduce/figure.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "selfnorm/base/error.h"
+
+namespace selfnorm {
+namespace {
+
+// Okabe & Ito, "Color universal design" (2008), then grey and wine.
+constexpr std::array<const char*, 9> kPalette = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00",
+                                                 "#56B4E9", "#000000", "#777777", "#882255"};
+// Filled circle, square, triangle, diamond, ... and the open ones of the same shapes.
+constexpr std::array<int, 5> kFilled = {7, 5, 9, 13, 11};
+constexpr std::array<int, 5> kOpen = {6, 4, 8, 12, 10};
+// Pixels. The legend has its own room below the axes, one series a line, so that it hides nothing.
+constexpr std::array<int, 3> kPanelWidth = {860, 640, 580};  // of one, two, three panels
+constexpr int kLeft = 110, kRight = 25, kTop = 85, kPlotHeight = 400, kAxisHeight = 75, kLegendLine = 25;
+
+std::string quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) {
+    out += c == '\n' ? ' ' : c;
+    if (c == '\'') out += '\'';
+  }
+  return out + "'";
+}
+
+std::string data_block(const Series& series, const std::string& name) {
+  SELFNORM_CHECK(series.x.size() == series.y.size());
+  SELFNORM_CHECK(series.error.empty() || series.error.size() == series.x.size());
+  std::string out = name + " << EOD\n";
+  for (size_t i = 0; i < series.x.size(); ++i) {
+    if (!std::isfinite(series.x[i]) || !std::isfinite(series.y[i])) {
+      out += "\n";
+      continue;
+    }
+    out += fmt::format("{:.8g} {:.8g}", series.x[i], series.y[i]);
+    if (!series.error.empty()) out += fmt::format(" {:.8g}", series.error[i]);
+    out += "\n";
+  }
+  return out + "EOD\n";
+}
+
+std::string style(const Series& series) {
+  const char* colour = kPalette[series.colour % kPalette.size()];
+  const size_t shape = series.colour % kFilled.size();
+  const std::string rgb = fmt::format("lc rgb '{}'", colour);
+  switch (series.stroke) {
+    case Stroke::line:
+      return fmt::format("with lines lw 2.5 {}", rgb);
+    case Stroke::dashed:
+      return fmt::format("with lines lw 2 dt 2 {}", rgb);
+    case Stroke::points:
+      return fmt::format("with points pt {} ps 0.6 {}", kFilled[shape], rgb);
+    case Stroke::dashed_points:
+      return fmt::format("with linespoints lw 1.8 dt 3 pt {} ps 0.9 {}", kOpen[shape], rgb);
+    case Stroke::region:
+      return fmt::format("with filledcurves closed fc rgb '{}' fs transparent solid 0.25 border {}", colour,
+                         rgb);
+    case Stroke::line_points:
+      break;
+  }
+  return fmt::format("with {} lw 2.5 pt {} ps 0.8 {}", series.error.empty() ? "linespoints" : "yerrorlines",
+                     kFilled[shape], rgb);
+}
+
+std::string axis(const char* name, const Axis& axis) {
+  const auto bound = [](const std::optional<double>& v) { return v ? fmt::format("{:.8g}", *v) : "*"; };
+  std::string out = fmt::format("set {}label {}\n", name, quoted(axis.label));
+  out += fmt::format("{} logscale {}\n", axis.logarithmic ? "set" : "unset", name);
+  out += fmt::format("set {}range [{}:{}]\n", name, bound(axis.low), bound(axis.high));
+  return out + fmt::format("set format {} '%g'\n", name);
+}
+
+// Ranges about the middle of the data in which a unit has the same length on both axes of a plot `width`
+// pixels wide.
+void equalise(Panel& panel, double width) {
+  double low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY};
+  for (const Series& series : panel.series) {
+    for (size_t i = 0; i < series.x.size(); ++i) {
+      const double point[2] = {series.x[i], series.y[i]};
+      for (int a = 0; a < 2; ++a) {
+        low[a] = std::min(low[a], point[a]);
+        high[a] = std::max(high[a], point[a]);
+      }
+    }
+  }
+  const double unit = 1.1 * std::max((high[0] - low[0]) / width, (high[1] - low[1]) / kPlotHeight);
+  const double half[2] = {0.5 * unit * width, 0.5 * unit * kPlotHeight};
+  Axis* const axes[2] = {&panel.x, &panel.y};
+  for (int a = 0; a < 2; ++a) {
+    axes[a]->low = 0.5 * (low[a] + high[a]) - half[a];
+    axes[a]->high = 0.5 * (low[a] + high[a]) + half[a];
+  }
+}
+
+size_t legend_lines(const Panel& panel) {
+  size_t lines = 0;
+  for (const Series& series : panel.series) lines += series.name.empty() ? 0 : 1;
+  return lines;
+}
+
+}  // namespace
+
+std::string gnuplot_script(const Figure& figure, const std::string& svg) {
+  const size_t panels = figure.panels.size();
+  SELFNORM_CHECK(panels >= 1 && panels <= kPanelWidth.size());
+  size_t lines = 0;
+  for (const Panel& panel : figure.panels) lines = std::max(lines, legend_lines(panel));
+  const int width = kPanelWidth[panels - 1];
+  const int below = kAxisHeight + kLegendLine * static_cast<int>(lines) + 10;
+  const double height = kTop + kPlotHeight + below,
+               whole = static_cast<double>(width) * static_cast<double>(panels);
+  std::string out = fmt::format(
+      "# {}; drawn by: gnuplot THIS_FILE\n"
+      "set encoding utf8\n"
+      "set terminal svg size {},{} noenhanced font 'Arial,15' background '#ffffff' linewidth 1\n"
+      "set output {}\n"
+      "set border 3 lw 1 lc rgb '#444444'\nset tics nomirror out\nset grid lc rgb '#dddddd' lt 1 lw 0.7\n",
+      figure.title, whole, height, quoted(svg));
+  for (size_t p = 0; p < panels; ++p) {
+    for (size_t s = 0; s < figure.panels[p].series.size(); ++s) {
+      out += data_block(figure.panels[p].series[s], fmt::format("$p{}s{}", p, s));
+    }
+  }
+  out += fmt::format("set multiplot title {} font ',19'\n", quoted(figure.title));
+  for (size_t p = 0; p < panels; ++p) {
+    Panel panel = figure.panels[p];
+    if (panel.equal_units) equalise(panel, width - kLeft - kRight);
+    const double left = static_cast<double>(p) * width;
+    out += fmt::format("set title {} font ',15'\n", quoted(panel.title));
+    out += axis("x", panel.x) + axis("y", panel.y);
+    out += fmt::format("set lmargin at screen {:.5f}\nset rmargin at screen {:.5f}\n", (left + kLeft) / whole,
+                       (left + width - kRight) / whole);
+    out += fmt::format("set tmargin at screen {:.5f}\nset bmargin at screen {:.5f}\n", 1 - kTop / height,
+                       below / height);
+    out += fmt::format(
+        "set key at screen {:.5f},{:.5f} left top vertical maxcols 1 Left reverse samplen 3 spacing 1.2 font "
+        "',14'\n",
+        (left + kLeft - 20) / whole, (below - kAxisHeight) / height);
+    out += "plot ";
+    for (size_t s = 0; s < panel.series.size(); ++s) {
+      const Series& series = panel.series[s];
+      out += fmt::format("{}$p{}s{} using {} {} {}", s > 0 ? ", \\\n     " : "", p, s,
+                         series.error.empty() ? "1:2" : "1:2:3", style(series),
+                         series.name.empty() ? "notitle" : "title " + quoted(series.name));
+    }
+    out += "\n";
+  }
+  return out + "unset multiplot\n";
+}
+
+}  // namespace selfnorm

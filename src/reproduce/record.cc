@@ -1,0 +1,112 @@
+#include "selfnorm/reproduce/record.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "selfnorm/base/atomic_file.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/reproduce/drawing.h"
+
+namespace selfnorm {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json json_cell(const Cell& cell) {
+  if (const double* number = std::get_if<double>(&cell)) {
+    return std::isfinite(*number) ? ordered_json(*number) : ordered_json();
+  }
+  return std::get<std::string>(cell);
+}
+
+// RFC 4180.
+std::string csv_cell(const Cell& cell) {
+  if (const double* number = std::get_if<double>(&cell)) return fmt::format("{}", *number);
+  const std::string& text = std::get<std::string>(cell);
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) {
+    out += c;
+    if (c == '"') out += '"';
+  }
+  return out + "\"";
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  AtomicFile file(path);
+  file.write(text);
+  file.commit();
+}
+
+}  // namespace
+
+void Table::add(std::vector<Cell> row) {
+  SELFNORM_CHECK(row.size() == columns.size());
+  rows.push_back(std::move(row));
+}
+
+double Record::number(const std::string& fact) const {
+  for (const auto& [name_of, value] : facts) {
+    if (name_of == fact) return std::get<double>(value);
+  }
+  throw Bug("experiment " + name + " has no fact " + fact);
+}
+
+std::string written(const Cell& cell) {
+  const double* number = std::get_if<double>(&cell);
+  if (number == nullptr) return std::get<std::string>(cell);
+  return *number == 0 ? "0" : fmt::format("{:.4g}", *number);
+}
+
+std::string csv_text(const Table& table) {
+  std::string out;
+  const auto line = [&out](const auto& cells) {
+    std::string separator;
+    for (const auto& cell : cells) {
+      out += separator + csv_cell(cell);
+      separator = ",";
+    }
+    out += "\n";
+  };
+  line(table.columns);
+  for (const auto& row : table.rows) line(row);
+  return out;
+}
+
+std::string json_text(const Record& record, double seconds) {
+  ordered_json out = {{"experiment", record.name}, {"title", record.title}};
+  for (const auto& [name, value] : record.settings) out["settings"][name] = value;
+  out["paper"] = record.paper;
+  out["measured"] = record.measured;
+  out["differences"] = record.differences;
+  for (const auto& [name, value] : record.facts) out["facts"][name] = json_cell(value);
+  out["columns"] = record.data.columns;
+  out["rows"] = ordered_json::array();
+  for (const auto& row : record.data.rows) {
+    ordered_json cells = ordered_json::array();
+    for (const Cell& cell : row) cells.push_back(json_cell(cell));
+    out["rows"].push_back(std::move(cells));
+  }
+  out["seconds"] = seconds;
+  return out.dump(1) + "\n";
+}
+
+std::string write_record(const Record& record, double seconds, const std::string& folder) {
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  if (failure) {
+    throw Error(fmt::format("{}: the folder cannot be created ({}); choose another --out", folder,
+                            failure.message()));
+  }
+  const std::string base = folder + "/" + record.name;
+  write_file(base + ".json", json_text(record, seconds));
+  write_file(base + ".csv", csv_text(record.data));
+  write_file(base + ".gp", gnuplot_script(record.figure, record.name + ".svg"));
+  std::filesystem::remove(base + ".svg", failure);  // an older figure would not belong to these numbers
+  return run_gnuplot(folder, record.name + ".gp");
+}
+
+}  // namespace selfnorm

@@ -24,7 +24,7 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: help build test demo bench install lint format sanitize fuzz clean
+.PHONY: help build test demo bench reproduce install lint format sanitize fuzz clean
 
 help: ## this list
 	@echo "selfnorm: probability models whose raw scores are already log-probabilities"; echo
@@ -54,6 +54,12 @@ bench: ## speed against OpenBLAS and scikit-learn, as ratios
 	cmake --preset bench
 	cmake --build --preset bench -j $(JOBS)
 	bench/run.sh
+
+reproduce: ## the papers' figures, and docs/reproduction.md with what was measured (about 3 minutes)
+	$(call packages,$(BUILD_PACKAGES) gnuplot-nox)
+	cmake --preset release -DSELFNORM_BUILD_TESTS=OFF
+	cmake --build --preset release -j $(JOBS) --target selfnorm_program
+	build/release/selfnorm reproduce all --out docs/reproduction --document docs/reproduction.md
 
 install: build ## into PREFIX (default /usr/local)
 	cmake --install build/release --prefix $(PREFIX)

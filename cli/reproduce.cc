@@ -76,6 +76,7 @@ int reproduce_command(const Arguments& arguments) {
   ProgressLine line(arguments.common.quiet);
   std::vector<Record> records;
   nlohmann::ordered_json reports = nlohmann::ordered_json::array();
+  std::string text;     // printed at the end: the bar and its ETA go through all experiments
   std::string problem;  // the first one stands for all: most likely there is no gnuplot
   for (size_t i = 0; i < work.size(); ++i) {
     const Experiment& experiment = *work[i];
@@ -103,10 +104,9 @@ int reproduce_command(const Arguments& arguments) {
     if (arguments.common.json) {
       reports.push_back(report_of(record, seconds, base, found));
     } else if (!arguments.common.quiet) {
-      line.finish();
-      print(fmt::format("{}: {} ({:.1f} s, {})\n  paper:    {}\n  measured: {}\n", record.name, record.title,
-                        seconds, base + (found.empty() ? ".svg" : ".csv"), record.paper, record.measured));
-      flush_output();
+      text +=
+          fmt::format("{}: {} ({:.1f} s, {})\n  paper:    {}\n  measured: {}\n", record.name, record.title,
+                      seconds, base + (found.empty() ? ".svg" : ".csv"), record.paper, record.measured);
     }
     records.push_back(std::move(record));
   }
@@ -122,8 +122,9 @@ int reproduce_command(const Arguments& arguments) {
     if (!document.empty()) out["document"] = document;
     print_json(out);
   } else if (!arguments.common.quiet && !document.empty()) {
-    print(fmt::format("{}: all of it, to read\n", document));
+    text += fmt::format("{}: all of it, to read\n", document);
   }
+  if (!text.empty()) print(text);
   return 0;
 }
 

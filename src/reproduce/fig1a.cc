@@ -19,7 +19,7 @@ namespace {
 using Point = std::array<double, 2>;
 
 constexpr uint64_t kStream = 0x666967316100;  // "fig1a"
-constexpr size_t kAngles = 720;
+constexpr size_t kAngles = 360;
 constexpr uint64_t kPairs = 20'000;
 
 struct AffineClass {

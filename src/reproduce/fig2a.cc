@@ -46,6 +46,16 @@ bool falls(const Line& line) {
   return true;
 }
 
+// The gap at `rms` on the line through its points; at its ends beyond them.
+double gap_at(const Line& line, double rms) {
+  const auto above =
+      std::find_if(line.points.begin(), line.points.end(), [&](const Pair& p) { return p.rms >= rms; });
+  if (above == line.points.begin()) return above->gap;
+  if (above == line.points.end()) return line.points.back().gap;
+  const Pair &a = *(above - 1), &b = *above;
+  return a.gap + (b.gap - a.gap) * (rms - a.rms) / (b.rms - a.rms);
+}
+
 Series series_of(const Line& line, Stroke stroke, uint32_t colour) {
   Series out{.name = line.name, .x = {}, .y = {}, .stroke = stroke, .colour = colour};
   for (const Pair& p : line.points) {
@@ -116,7 +126,7 @@ Record run_fig2a(const ExperimentOptions& options) {
     panel.series.push_back(series_of(line, Stroke::line_points, static_cast<uint32_t>(lines)));
     ++lines;
   };
-  double gap_words = 0;
+  Line words_line;
   for (size_t t = 0; t < temperatures.size(); ++t) {
     GenerateOptions at = synthetic;
     at.temperature = temperatures[t];
@@ -132,10 +142,9 @@ Record run_fig2a(const ExperimentOptions& options) {
     const Dataset data = next_word_data(language_text(options.text), words);
     const LikelihoodGap found = likelihood_gap(
         data, {.multipliers = multipliers, .l2 = kWordL2, .gain = kWordGain, .threads = options.threads});
-    const Line line =
+    words_line =
         line_of(fmt::format("next word of a text, KL = {:.2f}", found.maximum.kl_uniform), found.penalised);
-    add(line, found, found.penalised, std::log(words.vocabulary));
-    gap_words = line.points.front().gap;
+    add(words_line, found, found.penalised, std::log(words.vocabulary));
   }
   for (uint32_t i = 0; i < kPrinted.size(); ++i) {
     panel.series.push_back(series_of(kPrinted[i], Stroke::dashed_points, 6 + i));
@@ -152,12 +161,17 @@ Record run_fig2a(const ExperimentOptions& options) {
   out.tables.push_back(std::move(printed));
   out.facts = {{"lines", static_cast<double>(lines)},
                {"lines_that_fall", static_cast<double>(falling)},
-               {"largest_gap_of_words", gap_words}};
+               {"gap_of_words_at_0.28", gap_at(words_line, 0.28)}};
+  std::string beside, separator;
+  for (const Pair& p : kPrinted.back().points) {
+    beside +=
+        fmt::format("{}{:.3f} where [D] pays {} (at {})", separator, gap_at(words_line, p.rms), p.gap, p.rms);
+    separator = ", ";
+  }
   out.measured = fmt::format(
-      "On {} of {} lines the gap falls as rms log Z grows. The model of words, whose classes and context are "
-      "the nearest to "
-      "[D]'s, pays {:.3g} nats at the lowest rms.",
-      falling, lines, gap_words);
+      "On {} of {} lines the gap falls as rms log Z grows. The model of words, the nearest to [D]'s, pays {} "
+      "nats per word.",
+      falling, lines, beside);
   out.differences =
       "The paper's n, d and K are not stated, so shapes are compared, not values; K = 200 makes its KL "
       "values possible. The "

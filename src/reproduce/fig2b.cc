@@ -138,8 +138,9 @@ Record run_fig2b(const ExperimentOptions& options) {
   Panel share = gap_panel("lines: medians over seeds and reference; dots: single runs",
                           {.label = "mean KL(p || uniform) / log K", .low = 0, .high = 1.02});
   Panel nats = gap_panel("KL in nats", {.label = "mean KL(p || uniform) (nats)", .low = 0});
-  Panel heat = gap_panel("the same medians by temperature",
-                         {.label = "tau, scale of the true scores", .logarithmic = true});
+  Panel heat =
+      gap_panel("the same medians by temperature",
+                {.label = "tau, scale of the true scores", .logarithmic = true, .low = 0.03, .high = 30});
   Table table{
       .caption =
           "Medians over the seeds: the largest gap of each regime, and the gap where the labels are nearly "

@@ -56,7 +56,7 @@ std::string style(const Series& series) {
     case Stroke::dashed:
       return fmt::format("with lines lw 2 dt 2 {}", rgb);
     case Stroke::points:
-      return fmt::format("with points pt {} ps 0.6 {}", kFilled[shape], rgb);
+      return fmt::format("with points pt {} ps 0.45 {}", kFilled[shape], rgb);
     case Stroke::dashed_points:
       return fmt::format("with linespoints lw 1.8 dt 3 pt {} ps 0.9 {}", kOpen[shape], rgb);
     case Stroke::region:

@@ -1,0 +1,73 @@
+// The command of the papers' figures, on the experiments that take no time.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "program.h"
+
+namespace selfnorm::cli {
+namespace {
+
+TEST(Reproduce, WritesDataAndFigureAndSaysWhatThePaperSays) {
+  const Folder folder;
+  const Outcome outcome = folder.run({"reproduce", "theorem4", "--out", "new/out"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("paper: "), std::string::npos);
+  EXPECT_NE(outcome.out.find("measured: "), std::string::npos);
+  for (const char* ending : {"json", "csv", "gp", "svg"}) {
+    EXPECT_FALSE(content(folder / ("new/out/theorem4." + std::string(ending))).empty()) << ending;
+  }
+}
+
+TEST(Reproduce, DocumentPointsAtTheFigures) {
+  const Folder folder;
+  std::filesystem::create_directory(folder / "docs");
+  const Outcome outcome =
+      folder.run({"reproduce", "fig1b", "--out", "docs/figures", "--document", "docs/result.md", "--json"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(content(folder / "docs/result.md").find("](figures/fig1b.svg)"), std::string::npos);
+  const nlohmann::json json = outcome.json();
+  EXPECT_EQ(json["document"], "docs/result.md");
+  EXPECT_EQ(json["experiments"][0]["experiment"], "fig1b");
+  EXPECT_EQ(json["experiments"][0]["figure"], "docs/figures/fig1b.svg");
+  EXPECT_GT(json["experiments"][0]["facts"]["least_midpoint_ratio"], 1);
+}
+
+TEST(Reproduce, QuietPrintsNothing) {
+  const Folder folder;
+  const Outcome outcome = folder.run({"reproduce", "fig1a", "--out", "out", "--quiet"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.out + outcome.err, "");
+}
+
+TEST(Reproduce, RefusesWhatItCannotDo) {
+  const Folder folder;
+  folder.write("file", "x");
+  expect_user_error(folder.run({"reproduce", "fig3", "--out", "out"}), "fig2b");
+  expect_user_error(folder.run({"reproduce", "fig1a"}), "--out");
+  expect_user_error(folder.run({"reproduce", "fig1a", "--out", "file"}), "file");
+  expect_user_error(folder.run({"reproduce", "fig1a", "--out", "file/below"}), "file/below");
+  expect_user_error(folder.run({"reproduce", "fig1a", "--out", "/proc/out"}), "/proc/out");
+  expect_user_error(folder.run({"reproduce", "fig1a", "--out", "out", "--document", "no/such/x.md"}),
+                    "no/such/x.md");
+  expect_user_error(folder.run({"reproduce", "fig2a", "--out", "out", "--text", "missing"}), "missing");
+  EXPECT_TRUE(std::filesystem::is_empty(folder / "out"));
+}
+
+TEST(Reproduce, WithoutGnuplotWarnsAndWritesTheData) {
+  const Folder folder;
+  const std::string path = std::getenv("PATH");
+  setenv("PATH", (folder / "nothing").c_str(), 1);
+  const Outcome outcome = folder.run({"reproduce", "fig1a", "--out", "out", "--quiet"});
+  setenv("PATH", path.c_str(), 1);
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_NE(outcome.err.find("apt-get install gnuplot-nox"), std::string::npos) << outcome.err;
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1);
+  EXPECT_FALSE(content(folder / "out/fig1a.csv").empty());
+  EXPECT_FALSE(std::filesystem::exists(folder / "out/fig1a.svg"));
+}
+
+}  // namespace
+}  // namespace selfnorm::cli

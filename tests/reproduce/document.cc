@@ -1,0 +1,47 @@
+#include "selfnorm/reproduce/document.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "selfnorm/reproduce/experiment.h"
+
+namespace selfnorm {
+namespace {
+
+std::string committed_document() {
+  std::ifstream in(std::string(SELFNORM_SOURCE_DIR) + "/docs/reproduction.md", std::ios::binary);
+  std::ostringstream out;
+  out << in.rdbuf();
+  return out.str();
+}
+
+TEST(Document, EscapesBarsInTables) {
+  Record record;
+  record.name = "x";
+  record.tables = {{.caption = "c", .columns = {"|A|"}, .rows = {{0.5}}}};
+  EXPECT_NE(document_section(record, "figures").find("| \\|A\\| |\n|---|\n| 0.5 |\n"), std::string::npos);
+  EXPECT_NE(document_section(record, "figures").find("(figures/x.svg)"), std::string::npos);
+}
+
+// docs/reproduction.md is what the command writes: `make reproduce` when this fails.
+TEST(Document, CommittedSectionsOfTheCheapExperimentsAreFresh) {
+  const std::string committed = committed_document();
+  for (const char* name : {"fig1a", "fig1b", "theorem4"}) {
+    const std::string section = document_section(find_experiment(name).run({}), "reproduction");
+    EXPECT_NE(committed.find(section), std::string::npos)
+        << name << " in docs/reproduction.md is not what `selfnorm reproduce` writes now:\n"
+        << section;
+  }
+}
+
+TEST(Document, CommittedDocumentHasEveryExperiment) {
+  const std::string committed = committed_document();
+  for (const Experiment& experiment : experiments()) {
+    EXPECT_NE(committed.find("\n## " + experiment.name + ": "), std::string::npos) << experiment.name;
+  }
+}
+
+}  // namespace
+}  // namespace selfnorm

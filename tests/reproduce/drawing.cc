@@ -1,0 +1,31 @@
+#include "selfnorm/reproduce/drawing.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "scratch.h"
+
+namespace selfnorm {
+namespace {
+
+TEST(Drawing, RunsTheScriptInItsFolder) {
+  const Scratch folder;
+  std::filesystem::create_directory(folder / "out");
+  std::ofstream(folder / "out/good.gp")
+      << "set terminal svg\nset output 'good.svg'\nplot '-' with lines\n1 2\n3 4\ne\n";
+  EXPECT_EQ(run_gnuplot(folder / "out", "good.gp"), "");
+  EXPECT_GT(std::filesystem::file_size(folder / "out/good.svg"), 100u);
+}
+
+TEST(Drawing, SaysWhatGnuplotComplainedAbout) {
+  const Scratch folder;
+  std::filesystem::create_directory(folder / "out");
+  std::ofstream(folder / "out/bad.gp") << "no such command\n";
+  const std::string problem = run_gnuplot(folder / "out", "bad.gp");
+  EXPECT_NE(problem.find("gnuplot failed on bad.gp"), std::string::npos) << problem;
+  EXPECT_EQ(problem.find('\n'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace selfnorm

@@ -1095,17 +1095,17 @@ set multiplot title 'Inputs with A(x) = 0: the boundary of a convex set' font ',
 set title 'inside: A(x) < 0; on the edge the raw scores are log-probabilities' font ',15'
 set xlabel 'x1 (no unit)'
 unset logscale x
-set xrange [-3.7788217:3.7788217]
+set xrange [-3.6745784:3.6745784]
 set format x '%g'
 set ylabel 'x2 (no unit)'
 unset logscale y
 set yrange [-2.347877:1.8218573]
 set format y '%g'
-set lmargin at screen 0.12791
+set lmargin at screen 0.15116
 set rmargin at screen 0.97093
 set tmargin at screen 0.86822
 set bmargin at screen 0.24806
-set key at screen 0.10465,0.13178 left top vertical maxcols 1 Left reverse samplen 3 spacing 1.2 font ',14'
+set key at screen 0.12791,0.13178 left top vertical maxcols 1 Left reverse samplen 3 spacing 1.2 font ',14'
 plot $p0s0 using 1:2 with filledcurves closed fc rgb '#0072B2' fs transparent solid 0.25 border lc rgb '#0072B2' title 'K = 3 classes', \
      $p0s1 using 1:2 with filledcurves closed fc rgb '#D55E00' fs transparent solid 0.25 border lc rgb '#D55E00' title 'K = 4 classes', \
      $p0s2 using 1:2 with filledcurves closed fc rgb '#009E73' fs transparent solid 0.25 border lc rgb '#009E73' title 'K = 7 classes'

@@ -1636,11 +1636,11 @@ set ylabel 'eta2 (constant)'
 unset logscale y
 set yrange [-2.25:*]
 set format y '%g'
-set lmargin at screen 0.12791
+set lmargin at screen 0.15116
 set rmargin at screen 0.97093
 set tmargin at screen 0.87770
 set bmargin at screen 0.30216
-set key at screen 0.10465,0.19424 left top vertical maxcols 1 Left reverse samplen 3 spacing 1.2 font ',14'
+set key at screen 0.12791,0.19424 left top vertical maxcols 1 Left reverse samplen 3 spacing 1.2 font ',14'
 plot $p0s0 using 1:2 with filledcurves closed fc rgb '#CC79A7' fs transparent solid 0.25 border lc rgb '#CC79A7' title 'rms A <= delta = 1', \
      $p0s1 using 1:2 with filledcurves closed fc rgb '#009E73' fs transparent solid 0.25 border lc rgb '#009E73' title 'rms A <= delta = 0.5', \
      $p0s2 using 1:2 with filledcurves closed fc rgb '#D55E00' fs transparent solid 0.25 border lc rgb '#D55E00' title 'rms A <= delta = 0.25', \

@@ -81,11 +81,11 @@ set ylabel 'likelihood gap (nats per example)'
 unset logscale y
 set yrange [0:*]
 set format y '%g'
-set lmargin at screen 0.12791
+set lmargin at screen 0.15116
 set rmargin at screen 0.97093
 set tmargin at screen 0.89308
 set bmargin at screen 0.38994
-set key at screen 0.10465,0.29560 left top vertical maxcols 1 Left reverse samplen 3 spacing 1.2 font ',14'
+set key at screen 0.12791,0.29560 left top vertical maxcols 1 Left reverse samplen 3 spacing 1.2 font ',14'
 plot $p0s0 using 1:2 with linespoints lw 2.5 pt 7 ps 0.8 lc rgb '#0072B2' title 'synthetic, tau = 0.5, KL = 3.33', \
      $p0s1 using 1:2 with linespoints lw 2.5 pt 5 ps 0.8 lc rgb '#D55E00' title 'synthetic, tau = 1, KL = 3.74', \
      $p0s2 using 1:2 with linespoints lw 2.5 pt 9 ps 0.8 lc rgb '#009E73' title 'synthetic, tau = 2, KL = 4.44', \

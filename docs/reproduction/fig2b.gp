@@ -331,11 +331,11 @@ set ylabel 'likelihood gap (nats per example)'
 unset logscale y
 set yrange [0:*]
 set format y '%g'
-set lmargin at screen 0.06322
+set lmargin at screen 0.07471
 set rmargin at screen 0.31897
 set tmargin at screen 0.88194
 set bmargin at screen 0.32639
-set key at screen 0.05172,0.22222 left top vertical maxcols 1 Left reverse samplen 3 spacing 1.2 font ',14'
+set key at screen 0.06322,0.22222 left top vertical maxcols 1 Left reverse samplen 3 spacing 1.2 font ',14'
 plot $p0s0 using 1:2 with points pt 7 ps 0.45 lc rgb '#0072B2' notitle, \
      $p0s1 using 1:2 with linespoints lw 2.5 pt 7 ps 0.8 lc rgb '#0072B2' title 'd = 100, K = 10, density 0.03, measured', \
      $p0s2 using 1:2 with linespoints lw 1.8 dt 3 pt 6 ps 0.9 lc rgb '#0072B2' title 'd = 100, K = 10, density 0.03, reference (one seed)', \
@@ -354,11 +354,11 @@ set ylabel 'likelihood gap (nats per example)'
 unset logscale y
 set yrange [0:*]
 set format y '%g'
-set lmargin at screen 0.39655
+set lmargin at screen 0.40805
 set rmargin at screen 0.65230
 set tmargin at screen 0.88194
 set bmargin at screen 0.32639
-set key at screen 0.38506,0.22222 left top vertical maxcols 1 Left reverse samplen 3 spacing 1.2 font ',14'
+set key at screen 0.39655,0.22222 left top vertical maxcols 1 Left reverse samplen 3 spacing 1.2 font ',14'
 plot $p1s0 using 1:2 with linespoints lw 2.5 pt 7 ps 0.8 lc rgb '#0072B2' title 'd = 100, K = 10, density 0.03, measured', \
      $p1s1 using 1:2 with linespoints lw 2.5 pt 5 ps 0.8 lc rgb '#D55E00' title 'd = 100, K = 5, density 0.05, measured', \
      $p1s2 using 1:2 with linespoints lw 2.5 pt 9 ps 0.8 lc rgb '#009E73' title 'd = 30, K = 5, density 0.1, measured'
@@ -371,11 +371,11 @@ set ylabel 'likelihood gap (nats per example)'
 unset logscale y
 set yrange [0:*]
 set format y '%g'
-set lmargin at screen 0.72989
+set lmargin at screen 0.74138
 set rmargin at screen 0.98563
 set tmargin at screen 0.88194
 set bmargin at screen 0.32639
-set key at screen 0.71839,0.22222 left top vertical maxcols 1 Left reverse samplen 3 spacing 1.2 font ',14'
+set key at screen 0.72989,0.22222 left top vertical maxcols 1 Left reverse samplen 3 spacing 1.2 font ',14'
 plot $p2s0 using 1:2 with linespoints lw 2.5 pt 7 ps 0.8 lc rgb '#0072B2' title 'd = 100, K = 10, density 0.03, measured', \
      $p2s1 using 1:2 with linespoints lw 2.5 pt 5 ps 0.8 lc rgb '#D55E00' title 'd = 100, K = 5, density 0.05, measured', \
      $p2s2 using 1:2 with linespoints lw 2.5 pt 9 ps 0.8 lc rgb '#009E73' title 'd = 30, K = 5, density 0.1, measured'

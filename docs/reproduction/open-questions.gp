@@ -126,11 +126,11 @@ set ylabel 'bound / measured gap'
 set logscale y
 set yrange [0.9:*]
 set format y '%g'
-set lmargin at screen 0.06322
+set lmargin at screen 0.07471
 set rmargin at screen 0.31897
 set tmargin at screen 0.87313
 set bmargin at screen 0.27612
-set key at screen 0.05172,0.16418 left top vertical maxcols 1 Left reverse samplen 3 spacing 1.2 font ',14'
+set key at screen 0.06322,0.16418 left top vertical maxcols 1 Left reverse samplen 3 spacing 1.2 font ',14'
 plot $p0s0 using 1:2 with linespoints lw 2.5 pt 7 ps 0.8 lc rgb '#0072B2' title 'multiclass, d = 10, K = 5', \
      $p0s1 using 1:2 with linespoints lw 2.5 pt 5 ps 0.8 lc rgb '#D55E00' title 'multiclass, the square', \
      $p0s2 using 1:2 with linespoints lw 2.5 pt 9 ps 0.8 lc rgb '#009E73' title 'joint, 5 alternatives, 3 features', \
@@ -144,11 +144,11 @@ set ylabel 'V* / V* of the construction'
 unset logscale y
 set yrange [0:*]
 set format y '%g'
-set lmargin at screen 0.39655
+set lmargin at screen 0.40805
 set rmargin at screen 0.65230
 set tmargin at screen 0.87313
 set bmargin at screen 0.27612
-set key at screen 0.38506,0.16418 left top vertical maxcols 1 Left reverse samplen 3 spacing 1.2 font ',14'
+set key at screen 0.39655,0.16418 left top vertical maxcols 1 Left reverse samplen 3 spacing 1.2 font ',14'
 plot $p1s0 using 1:2 with filledcurves closed fc rgb '#0072B2' fs transparent solid 0.25 border lc rgb '#0072B2' title 'the paper''s eta0, 10% to 90% of the draws', \
      $p1s1 using 1:2 with linespoints lw 2.5 pt 7 ps 0.8 lc rgb '#0072B2' title 'the paper''s eta0, mean', \
      $p1s2 using 1:2 with filledcurves closed fc rgb '#D55E00' fs transparent solid 0.25 border lc rgb '#D55E00' title 'the XOR construction, 10% to 90% of the draws', \
@@ -162,11 +162,11 @@ set ylabel 'V* / Var A (no unit)'
 unset logscale y
 set yrange [0:1]
 set format y '%g'
-set lmargin at screen 0.72989
+set lmargin at screen 0.74138
 set rmargin at screen 0.98563
 set tmargin at screen 0.87313
 set bmargin at screen 0.27612
-set key at screen 0.71839,0.16418 left top vertical maxcols 1 Left reverse samplen 3 spacing 1.2 font ',14'
+set key at screen 0.72989,0.16418 left top vertical maxcols 1 Left reverse samplen 3 spacing 1.2 font ',14'
 plot $p2s0 using 1:2:3 with yerrorlines lw 2.5 pt 7 ps 0.8 lc rgb '#0072B2' title 'Gaussian x, by effective rank / d', \
      $p2s1 using 1:2:3 with yerrorlines lw 2.5 pt 5 ps 0.8 lc rgb '#D55E00' title 'binary x, by density'
 unset multiplot

@@ -52,11 +52,11 @@ set ylabel 'mean |log Z| (nats)'
 set logscale y
 set yrange [*:*]
 set format y '%g'
-set lmargin at screen 0.06322
+set lmargin at screen 0.07471
 set rmargin at screen 0.31897
 set tmargin at screen 0.86290
 set bmargin at screen 0.21774
-set key at screen 0.05172,0.09677 left top vertical maxcols 1 Left reverse samplen 3 spacing 1.2 font ',14'
+set key at screen 0.06322,0.09677 left top vertical maxcols 1 Left reverse samplen 3 spacing 1.2 font ',14'
 plot $p0s0 using 1:2 with linespoints lw 2.5 pt 7 ps 0.8 lc rgb '#0072B2' title 'mean |log Z|, sweep of gamma', \
      $p0s1 using 1:2 with linespoints lw 1.8 dt 3 pt 6 ps 0.9 lc rgb '#0072B2' title 'mean |log Z| printed in [AK], sweep of gamma'
 set title 'Quality' font ',15'
@@ -68,11 +68,11 @@ set ylabel 'held-out NLL (nats per word)'
 unset logscale y
 set yrange [0:*]
 set format y '%g'
-set lmargin at screen 0.39655
+set lmargin at screen 0.40805
 set rmargin at screen 0.65230
 set tmargin at screen 0.86290
 set bmargin at screen 0.21774
-set key at screen 0.38506,0.09677 left top vertical maxcols 1 Left reverse samplen 3 spacing 1.2 font ',14'
+set key at screen 0.39655,0.09677 left top vertical maxcols 1 Left reverse samplen 3 spacing 1.2 font ',14'
 plot $p1s0 using 1:2 with linespoints lw 2.5 pt 7 ps 0.8 lc rgb '#0072B2' title 'held-out NLL, sweep of gamma', \
      $p1s1 using 1:2 with lines lw 2 dt 2 lc rgb '#000000' title 'uniform model'
 set title 'Strength of the penalty' font ',15'
@@ -84,11 +84,11 @@ set ylabel 'mean |log Z| (nats)'
 set logscale y
 set yrange [*:*]
 set format y '%g'
-set lmargin at screen 0.72989
+set lmargin at screen 0.74138
 set rmargin at screen 0.98563
 set tmargin at screen 0.86290
 set bmargin at screen 0.21774
-set key at screen 0.71839,0.09677 left top vertical maxcols 1 Left reverse samplen 3 spacing 1.2 font ',14'
+set key at screen 0.72989,0.09677 left top vertical maxcols 1 Left reverse samplen 3 spacing 1.2 font ',14'
 plot $p2s0 using 1:2 with linespoints lw 2.5 pt 5 ps 0.8 lc rgb '#D55E00' title 'mean |log Z|, sweep of alpha at gamma = 0.1', \
      $p2s1 using 1:2 with linespoints lw 1.8 dt 3 pt 4 ps 0.9 lc rgb '#D55E00' title 'mean |log Z| printed in [AK], sweep of alpha'
 unset multiplot

@@ -135,11 +135,11 @@ set ylabel 'V* (squared nats)'
 set logscale y
 set yrange [0.001:*]
 set format y '%g'
-set lmargin at screen 0.08594
+set lmargin at screen 0.10156
 set rmargin at screen 0.48047
 set tmargin at screen 0.88591
 set bmargin at screen 0.34899
-set key at screen 0.07031,0.24832 left top vertical maxcols 1 Left reverse samplen 3 spacing 1.2 font ',14'
+set key at screen 0.08594,0.24832 left top vertical maxcols 1 Left reverse samplen 3 spacing 1.2 font ',14'
 plot $p0s0 using 1:2 with linespoints lw 2.5 pt 7 ps 0.8 lc rgb '#0072B2' title 'paper''s eta0, d = 2', \
      $p0s1 using 1:2 with lines lw 2 dt 2 lc rgb '#0072B2' title 'right-hand side of the theorem, d = 2', \
      $p0s2 using 1:2 with linespoints lw 2.5 pt 5 ps 0.8 lc rgb '#D55E00' title 'paper''s eta0, d = 4', \
@@ -156,11 +156,11 @@ set ylabel 'V*/|eta|^2 (squared nats)'
 set logscale y
 set yrange [*:*]
 set format y '%g'
-set lmargin at screen 0.58594
+set lmargin at screen 0.60156
 set rmargin at screen 0.98047
 set tmargin at screen 0.88591
 set bmargin at screen 0.34899
-set key at screen 0.57031,0.24832 left top vertical maxcols 1 Left reverse samplen 3 spacing 1.2 font ',14'
+set key at screen 0.58594,0.24832 left top vertical maxcols 1 Left reverse samplen 3 spacing 1.2 font ',14'
 plot $p1s0 using 1:2 with points pt 7 ps 0.45 lc rgb '#0072B2' title 'paper''s eta0, measured', \
      $p1s1 using 1:2 with lines lw 2 dt 2 lc rgb '#009E73' title 'its limit, (d-1)^2/(16 d^3 |eta0|^2)', \
      $p1s2 using 1:2 with linespoints lw 2.5 pt 13 ps 0.8 lc rgb '#CC79A7' title 'XOR construction, measured', \

@@ -77,7 +77,7 @@ struct WorstMidpoint {
 WorstMidpoint worst_midpoint(const FeatureTable& table, const std::vector<Parameters>& curve, double delta) {
   std::vector<Parameters> members;
   // The edges have 2 kHalfSteps + 1 points each, so that both are searched at the same eta1.
-  for (size_t i = 0; i < curve.size(); i += i == 2 * kHalfSteps ? 1 : kStride) {
+  for (size_t i = 0; i < curve.size(); i += i == size_t{2} * kHalfSteps ? 1 : kStride) {
     const NormalizerMoments a = free_moments(table, curve[i].eta1);
     const Parameters inside = {curve[i].eta1, -a.mean + 0.99 * (curve[i].eta2 + a.mean)};
     if (rms(table, inside) < delta) members.push_back(inside);

@@ -19,7 +19,7 @@ constexpr std::array<int, 5> kFilled = {7, 5, 9, 13, 11};
 constexpr std::array<int, 5> kOpen = {6, 4, 8, 12, 10};
 // Pixels. The legend has its own room below the axes, one series a line, so that it hides nothing.
 constexpr std::array<int, 3> kPanelWidth = {860, 640, 580};  // of one, two, three panels
-constexpr int kLeft = 110, kRight = 25, kTop = 85, kPlotHeight = 400, kAxisHeight = 75, kLegendLine = 25;
+constexpr int kLeft = 130, kRight = 25, kTop = 85, kPlotHeight = 400, kAxisHeight = 75, kLegendLine = 25;
 
 std::string quoted(const std::string& text) {
   std::string out = "'";

@@ -58,7 +58,8 @@ double Record::number(const std::string& fact) const {
 std::string written(const Cell& cell) {
   const double* number = std::get_if<double>(&cell);
   if (number == nullptr) return std::get<std::string>(cell);
-  return *number == 0 ? "0" : fmt::format("{:.4g}", *number);
+  const bool whole = *number == std::trunc(*number) && std::abs(*number) < 1e15;
+  return whole ? fmt::format("{:.0f}", *number + 0.0) : fmt::format("{:.4g}", *number);
 }
 
 std::string csv_text(const Table& table) {

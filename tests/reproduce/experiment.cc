@@ -111,6 +111,15 @@ TEST(Experiment, OpenQuestionsFindNoViolationOfTheorem2) {
   EXPECT_LT(record.number("hardness_full_rank"), record.number("hardness_lowest_rank"));
 }
 
+TEST(Experiment, NumbersDoNotDependOnTheNumberOfThreads) {
+  const auto run = [](int threads) {
+    ExperimentOptions options = reduced();
+    options.threads = threads;
+    return csv_text(run_open_questions(options).data) + csv_text(run_fig2a(options).data);
+  };
+  EXPECT_EQ(run(1), run(2));
+}
+
 TEST(Experiment, ReportsProgressToTheEnd) {
   for (const char* name : {"fig1a", "fig1b", "theorem4"}) {
     double last = 0;

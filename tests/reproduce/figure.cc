@@ -34,7 +34,7 @@ TEST(Figure, ScriptHoldsEverythingItDraws) {
   EXPECT_TRUE(holds(script, "background '#ffffff'"));
 }
 
-// Ranges in which a unit has the same length: the plot is (860 - 110 - 25) x 400 pixels.
+// Ranges in which a unit has the same length: the plot is (860 - 130 - 25) x 400 pixels.
 TEST(Figure, EqualUnitsFillThePlot) {
   Figure figure = simple_figure();
   figure.panels[0] = {.title = "",
@@ -44,7 +44,7 @@ TEST(Figure, EqualUnitsFillThePlot) {
                       .equal_units = true};
   const std::string script = gnuplot_script(figure, "out.svg");
   EXPECT_TRUE(holds(script, "set yrange [-1.1:1.1]"));
-  EXPECT_TRUE(holds(script, "set xrange [-1.99375:1.99375]"));
+  EXPECT_TRUE(holds(script, "set xrange [-1.93875:1.93875]"));
 }
 
 TEST(Figure, RefusesWhatIsNoFigure) {

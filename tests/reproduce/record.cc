@@ -54,6 +54,9 @@ TEST(Record, NumbersHaveFourDigits) {
   EXPECT_EQ(written(0.0), "0");
   EXPECT_EQ(written(0.123456), "0.1235");
   EXPECT_EQ(written(5062.21), "5062");
+  EXPECT_EQ(written(1337560.0), "1337560");
+  EXPECT_EQ(written(-0.0), "0");
+  EXPECT_EQ(written(INFINITY), "inf");
   EXPECT_EQ(written("as it is"), "as it is");
 }
 

@@ -35,7 +35,8 @@ struct Record {
   double number(const std::string& fact) const;  // of facts
 };
 
-// "0.1234", "1.2e-07", "12,345" not: four significant digits, the same on every machine; text as it is.
+// Whole numbers in full, others with four significant digits, so that rounding differences of machines do not
+// show; text as it is.
 std::string written(const Cell& cell);
 
 std::string csv_text(const Table& table);

@@ -83,6 +83,7 @@ Record run_fig2a(const ExperimentOptions& options) {
   const NextWordOptions words{
       .vocabulary = small ? 50u : 500u, .context = 2, .examples = small ? 2000u : 8000u};
   constexpr double kWordL2 = 1e-5, kWordGain = 3e-5;
+  const Dataset text = next_word_data(language_text(options.text), words);  // first: it may be unusable
 
   Record out;
   out.name = "fig2a";
@@ -126,7 +127,6 @@ Record run_fig2a(const ExperimentOptions& options) {
     panel.series.push_back(series_of(line, Stroke::line_points, static_cast<uint32_t>(lines)));
     ++lines;
   };
-  Line words_line;
   for (size_t t = 0; t < temperatures.size(); ++t) {
     GenerateOptions at = synthetic;
     at.temperature = temperatures[t];
@@ -138,14 +138,11 @@ Record run_fig2a(const ExperimentOptions& options) {
     add(line, found, found.constrained, std::log(synthetic.classes));
     options.progress(static_cast<double>(t + 1) / static_cast<double>(temperatures.size() + 3));
   }
-  {
-    const Dataset data = next_word_data(language_text(options.text), words);
-    const LikelihoodGap found = likelihood_gap(
-        data, {.multipliers = multipliers, .l2 = kWordL2, .gain = kWordGain, .threads = options.threads});
-    words_line =
-        line_of(fmt::format("next word of a text, KL = {:.2f}", found.maximum.kl_uniform), found.penalised);
-    add(words_line, found, found.penalised, std::log(words.vocabulary));
-  }
+  const LikelihoodGap of_words = likelihood_gap(
+      text, {.multipliers = multipliers, .l2 = kWordL2, .gain = kWordGain, .threads = options.threads});
+  const Line words_line = line_of(
+      fmt::format("next word of a text, KL = {:.2f}", of_words.maximum.kl_uniform), of_words.penalised);
+  add(words_line, of_words, of_words.penalised, std::log(words.vocabulary));
   for (uint32_t i = 0; i < kPrinted.size(); ++i) {
     panel.series.push_back(series_of(kPrinted[i], Stroke::dashed_points, 6 + i));
   }

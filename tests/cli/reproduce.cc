@@ -44,7 +44,7 @@ TEST(Reproduce, QuietPrintsNothing) {
 
 TEST(Reproduce, RefusesWhatItCannotDo) {
   const Folder folder;
-  folder.write("file", "x");
+  folder.write("file", "too few words");
   expect_user_error(folder.run({"reproduce", "fig3", "--out", "out"}), "fig2b");
   expect_user_error(folder.run({"reproduce", "fig1a"}), "--out");
   expect_user_error(folder.run({"reproduce", "fig1a", "--out", "file"}), "file");
@@ -53,6 +53,7 @@ TEST(Reproduce, RefusesWhatItCannotDo) {
   expect_user_error(folder.run({"reproduce", "fig1a", "--out", "out", "--document", "no/such/x.md"}),
                     "no/such/x.md");
   expect_user_error(folder.run({"reproduce", "fig2a", "--out", "out", "--text", "missing"}), "missing");
+  expect_user_error(folder.run({"reproduce", "fig2a", "--out", "out", "--text", "file"}), "longer text");
   EXPECT_TRUE(std::filesystem::is_empty(folder / "out"));
 }
 

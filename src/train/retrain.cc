@@ -22,15 +22,17 @@ constexpr double kFirstAlpha = 0.01, kLargestAlpha = 1e5, kSmallestAlpha = 1e-5,
 // Beyond these a pass is long and 2 history + 5 copies of the head are many: minibatches instead.
 constexpr size_t kFullPassParameters = 20'000'000;
 constexpr double kFullPassFlops = 2e11;
+constexpr double kSolveFlops = 8e12;    // beyond which a solve gets fewer passes than asked for ...
+constexpr uint64_t kFewestPasses = 40;  // ... down to these
 constexpr int kHalvings = 7;
-constexpr uint64_t kCheckEvery = 5;  // iterations of L-BFGS between looks at the held-out examples
-constexpr uint64_t kPatience = 3;    // of those looks without improvement
+constexpr uint64_t kCheckEvery = 10;  // iterations of L-BFGS between looks at the held-out examples
+constexpr uint64_t kPatience = 4;     // of those looks without improvement
 constexpr uint64_t kHistory = 7;
 // Where each solve may start on the way from the last parameters to the uniform model (theory.md 2.2).
 constexpr std::array<double, 6> kPath = {0.9, 0.75, 0.6, 0.4, 0.2, 0.1};
-constexpr uint64_t kEpochs = 3;  // of minibatches, for each alpha
+constexpr uint64_t kEpochs = 5;  // of minibatches, for each alpha
 constexpr uint64_t kBatch = 256;
-constexpr double kRate = 0.01;  // Adam moves scores by about this much a step
+constexpr double kRate = 0.05;  // Adam moves scores by about this much a step
 
 class Retraining {
  public:
@@ -54,7 +56,7 @@ class Retraining {
   }
 
  private:
-  // False when the held-out examples got worse.
+  // False when the held-out examples did not get better.
   bool keep_if_better(const std::vector<float>& theta, double alpha) {
     const double loss = problem_.held_out(theta, alpha).mean_loss();
     if (!(loss < best_loss_)) return false;
@@ -64,19 +66,23 @@ class Retraining {
   }
 
   void full_passes(double alpha, const std::vector<float>& start) {
+    const uint64_t passes =
+        std::min(options_.passes,
+                 std::max<uint64_t>(kFewestPasses, static_cast<uint64_t>(kSolveFlops / problem_.flops())));
     uint64_t pass = 0, misses = 0;
     Lbfgs<float> lbfgs(
         {.history = kHistory, .tolerance = 1e-4}, [&](std::span<const float> x, std::span<float> gradient) {
           ++pass;
           return problem_
-              .full(x, alpha, gradient, [&](uint64_t done) { report(alpha, pass, options_.passes, done); })
+              .full(x, alpha, gradient,
+                    [&](uint64_t done) { report(alpha, std::min(pass, passes), passes, done); })
               .mean_loss();
         });
     lbfgs.start(start);
-    while (pass < options_.passes) {
+    while (pass < passes) {
       const bool more = lbfgs.step();
       const uint64_t iteration = lbfgs.state().iteration;
-      const bool last = !more || pass >= options_.passes;
+      const bool last = !more || pass >= passes;
       if (!last && iteration % kCheckEvery != 0) continue;
       misses = keep_if_better(lbfgs.state().x, alpha) ? 0 : misses + 1;
       if (last || misses == kPatience) return;
@@ -105,7 +111,7 @@ class Retraining {
         });
         report(alpha, epoch + 1, epochs, std::min(n, (step + 1) * batch));
       }
-      if (!keep_if_better(theta, alpha)) return;
+      keep_if_better(theta, alpha);
     }
   }
 

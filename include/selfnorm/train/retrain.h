@@ -38,8 +38,8 @@ struct RetrainProgress {
 struct RetrainOptions {
   std::optional<double> delta = std::nullopt;   // > 0
   std::optional<double> budget = std::nullopt;  // > 0; at least one of the two
-  uint64_t passes = 30;                         // over the examples for each alpha, at most; >= 1
-  uint64_t refinements = 4;                     // further alphas once the target is crossed
+  uint64_t passes = 200;                        // over the examples for each alpha, at most; >= 1
+  uint64_t refinements = 1;                     // further alphas once the target is crossed
   uint64_t seed = 0;
   int threads = 0;
   std::function<void(const RetrainProgress&)> on_progress = {};

@@ -11,7 +11,7 @@ const std::vector<Experiment>& experiments() {
       {"fig1b", "the set of parameters that normalise given inputs", 0.1, run_fig1b},
       {"fig2a", "likelihood gap against the tolerance of log Z", 80, run_fig2a},
       {"fig2b", "likelihood gap against the distance from uniform", 30, run_fig2b},
-      {"table-ak", "normalising a sample: the gamma and alpha sweeps of [AK]", 20, run_table_ak},
+      {"table-ak", "normalising a sample: the gamma and alpha sweeps of [AK]", 35, run_table_ak},
       {"theorem4", "distributions that are hard to normalise", 0.1, run_theorem4},
       {"open-questions", "what the paper leaves open, measured", 7, run_open_questions},
   };

@@ -116,8 +116,8 @@ Answer stability_of_hardness(const ExperimentOptions& options, const std::functi
         "{}When eta moves by a tenth of its norm, V* of {} keeps {:.0f}% on average: it is {}. Of random "
         "directions of the same "
         "norm {:.0f}% reach its V*, and their mean is {:.2g} times it.",
-        c > 0 ? " " : "", name, 100 * at_tenth, at_tenth > 0.8 ? "stable" : "not stable",
-        100 * random.reached, share);
+        c > 0 ? " " : "", name, 100 * at_tenth,
+        at_tenth > 0.8 ? "stable (more than 80%)" : "not stable (80% or less)", 100 * random.reached, share);
   }
   return out;
 }

@@ -101,7 +101,9 @@ Answer tightness_of_theorem2(const ExperimentOptions& options, const std::functi
                .x = {.label = "delta (nats)", .logarithmic = true},
                .y = {.label = "bound / measured gap", .logarithmic = true, .low = 0.9},
                .series = {}};
-  out.table = {.caption = "(a) Theorem 2's bound divided by the measured gap.",
+  out.table = {.caption = fmt::format("(a) Theorem 2's bound divided by the measured gap, where that is at "
+                                      "least {} nats: a smaller cut-off would give larger ratios.",
+                                      kSmallestGap),
                .columns = {"family", "smallest ratio", "at delta", "median", "largest", "gaps measured"},
                .rows = {}};
   const std::vector<Member> members = family_members(options);
@@ -152,8 +154,9 @@ Answer tightness_of_theorem2(const ExperimentOptions& options, const std::functi
   }
   out.facts = {{"smallest_bound_to_gap", smallest}, {"largest_bound_to_gap", largest}};
   out.text = fmt::format(
-      "Theorem 2's bound is between {:.3g} and {:.3g} times the gap; the tightest is {}. {}", smallest,
-      largest, tightest,
+      "Where the gap is at least {} nats, Theorem 2's bound is between {:.3g} and {:.3g} times it; the "
+      "tightest is {}. {}",
+      kSmallestGap, smallest, largest, tightest,
       smallest < 0.9999
           ? "A ratio below 1 contradicts the theorem: a solve has not converged or there is a bug."
       : smallest < 1.05 ? "So it cannot be improved by a constant factor in general."

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "evaluation_report.h"
 #include "output.h"
 
@@ -38,7 +40,8 @@ std::string retraining_text(const RetrainResult& r) {
                                  r.reached ? "" : "NOT REACHED: ", r.reason);
   text += fmt::format("  {:>10} {:>12} {:>22}\n", "alpha", "rms log Z", "nats lost per example");
   const auto line = [](const TradePoint& p, const char* mark) {
-    return fmt::format("  {:>10.4g} {:>12.4f} {:>22.5f}{}\n", p.alpha, p.rms, p.loss, mark);
+    return fmt::format("  {:>10.4g} {:>12.4f} {:>22.5f}{}\n", p.alpha, p.rms,
+                       std::abs(p.loss) < 5e-6 ? 0 : p.loss, mark);
   };
   text += line(r.start, "   (lossless)");
   for (const TradePoint& p : r.trade) text += line(p, p.alpha == r.chosen.alpha ? "   <- chosen" : "");

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "random_data.h"
+#include "random_head.h"
 #include "selfnorm/analysis/certificate.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
@@ -15,14 +15,8 @@ namespace selfnorm {
 namespace {
 
 ModelFile random_model(uint32_t classes, uint32_t features, uint64_t seed) {
-  ModelFile model;
-  model.input = ModelInput::Dense;
-  model.classes = classes;
-  model.features = features;
-  model.weight = random_vector<float>(size_t{classes} * features, seed, 0.3);
-  model.bias = random_vector<float>(classes, seed + 1, 0.3);
+  ModelFile model = random_head(classes, features, seed, 0.3);
   model.log_normalizer = 1.5;
-  for (uint32_t k = 0; k < classes; ++k) model.labels.push_back("c" + std::to_string(k));
   return model;
 }
 
@@ -144,11 +138,7 @@ TEST(Audit, OfAmortisedScoresSubtractsB) {
 
 TEST(Audit, JointModelsAndDataWithoutLabels) {
   Dataset groups = random_groups(200, 3, 8);
-  ModelFile model;
-  model.family = Family::Joint;
-  model.input = ModelInput::Dense;
-  model.features = 3;
-  model.weight = {1, -1, 0.5};
+  const ModelFile model = joint_model({1, -1, 0.5});
   const Evaluation expected = evaluate(model, groups);
   const Audit found = audit(model, *make_example_source(groups), {});
   EXPECT_NEAR(found.log_z.rms, expected.log_z.rms, 1e-6);

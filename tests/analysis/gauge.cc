@@ -4,24 +4,13 @@
 
 #include <cmath>
 
-#include "random_data.h"
+#include "random_head.h"
 #include "selfnorm/analysis/iterative_least_squares.h"
 #include "selfnorm/normalizer/class_moments.h"
 #include "selfnorm/normalizer/output_stream.h"
 
 namespace selfnorm {
 namespace {
-
-ModelFile random_model(uint32_t classes, uint32_t features, uint64_t seed) {
-  ModelFile model;
-  model.input = ModelInput::Dense;
-  model.classes = classes;
-  model.features = features;
-  model.weight = random_vector<float>(size_t{classes} * features, seed);
-  model.bias = random_vector<float>(classes, seed + 1);
-  model.log_normalizer = 0.5;
-  return model;
-}
 
 double variance(const std::vector<double>& v) {
   double mean = 0, square = 0;
@@ -42,7 +31,8 @@ LinearFit gauge_of(const ModelFile& model, const ExampleSource& source) {
 
 // theory.md 1.5: the same distribution, with V* left of the variance.
 TEST(Gauge, KeepsProbabilitiesAndLeavesTheResidualVariance) {
-  const ModelFile model = random_model(7, 4, 1);
+  ModelFile model = random_head(7, 4, 1);
+  model.log_normalizer = 0.5;
   const Dataset data = random_dataset({.rows = 5000, .features = 4, .classes = 7}, 2);
   const auto source = make_example_source(data);
   const LinearFit fit = gauge_of(model, *source);
@@ -62,7 +52,7 @@ TEST(Gauge, KeepsProbabilitiesAndLeavesTheResidualVariance) {
 }
 
 TEST(Gauge, NoOtherSharedDirectionDoesBetter) {
-  const ModelFile model = random_model(3, 3, 3);
+  const ModelFile model = random_head(3, 3, 3);
   const auto source = make_example_source(random_dataset({.rows = 500, .features = 3, .classes = 3}, 4));
   const LinearFit fit = gauge_of(model, *source);
   RandomStream random(5);
@@ -84,11 +74,7 @@ TEST(Gauge, OfAlternativesUsesOnlyWhatTheyShare) {
     for (uint64_t a = data.group_begin[g]; a < data.group_begin[g + 1]; ++a)
       data.features.dense.values[a * 3] = shared;
   }
-  ModelFile model;
-  model.family = Family::Joint;
-  model.input = ModelInput::Dense;
-  model.features = 3;
-  model.weight = {2, 1, -1};
+  const ModelFile model = joint_model({2, 1, -1});
   const auto source = make_example_source(data);
   const LinearFit fit = gauge_of(model, *source);
   EXPECT_NEAR(fit.slope[0], 2, 0.2);
@@ -104,11 +90,7 @@ TEST(Gauge, OfAlternativesUsesOnlyWhatTheyShare) {
 }
 
 TEST(Gauge, OfAlternativesThatShareNothingIsAConstant) {
-  ModelFile model;
-  model.family = Family::Joint;
-  model.input = ModelInput::Dense;
-  model.features = 3;
-  model.weight = {2, 1, -1};
+  const ModelFile model = joint_model({2, 1, -1});
   const auto source = make_example_source(random_groups(300, 3, 8));
   const LinearFit fit = gauge_of(model, *source);
   EXPECT_EQ(fit.residual_variance, fit.variance);

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "random_data.h"
+#include "random_head.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/normalizer/class_moments.h"
 #include "selfnorm/normalizer/model_difference.h"
@@ -12,27 +12,8 @@
 namespace selfnorm {
 namespace {
 
-ModelFile random_model(uint32_t classes, uint32_t features) {
-  ModelFile model;
-  model.input = ModelInput::Dense;
-  model.classes = classes;
-  model.features = features;
-  model.weight = random_vector<float>(size_t{classes} * features, 1);
-  model.bias = random_vector<float>(classes, 2);
-  return model;
-}
-
-ModelFile joint_model(std::vector<float> weight) {
-  ModelFile model;
-  model.family = Family::Joint;
-  model.input = ModelInput::Dense;
-  model.features = static_cast<uint32_t>(weight.size());
-  model.weight = std::move(weight);
-  return model;
-}
-
 TEST(OutputStream, VisitsEveryExampleInOrderAcrossBlocks) {
-  const ModelFile model = random_model(5, 3);
+  const ModelFile model = random_head(5, 3, 1);
   const Dataset data = random_dataset({.rows = 9000, .features = 3, .classes = 5}, 3);
   const auto source = make_example_source(data);
   const ClassMoments expected = class_moments(*make_class_scores(model, false), data.features, data.target);
@@ -77,10 +58,10 @@ TEST(OutputStream, EnumeratesGroups) {
 TEST(OutputStream, RefusesWhatDoesNotFit) {
   const auto rows = make_example_source(random_dataset({.rows = 5, .features = 4, .classes = 3}, 5));
   const auto groups = make_example_source(random_groups(5, 3, 6));
-  EXPECT_THROW(OutputStream(random_model(3, 3), *rows), Error);
-  EXPECT_THROW(OutputStream(random_model(3, 3), *groups), Error);
+  EXPECT_THROW(OutputStream(random_head(3, 3, 1), *rows), Error);
+  EXPECT_THROW(OutputStream(random_head(3, 3, 1), *groups), Error);
   EXPECT_THROW(OutputStream(joint_model({1, 2, 3, 4}), *rows), Error);
-  ModelFile large = random_model(3, 4);
+  ModelFile large = random_head(3, 4, 1);
   for (float& w : large.weight) w = 3e38f;
   EXPECT_THROW(log_normalizers(large, *rows), Error);
 }

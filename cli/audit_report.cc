@@ -35,6 +35,7 @@ std::string histogram_text(const std::vector<HistogramBin>& bins) {
 std::string variance_text(const Audit& a) {
   std::string text = fmt::format("variance     of log Z {:.6g}", a.variance);
   if (!a.v_star) return text + "\n";
+  if (*a.v_star >= a.variance * (1 - 1e-9)) return text + "; none of it can be removed without loss\n";
   text += fmt::format("; {:.6g} after the best lossless shift (V*)", *a.v_star);
   if (!a.v_star_adjusted)
     text += "; fitted with no more inputs than directions, so V* says nothing";
@@ -43,6 +44,15 @@ std::string variance_text(const Audit& a) {
   if (a.v_star_adjusted && *a.v_star_adjusted < 0.9 * a.variance)
     text += "; 'selfnorm normalize' removes the difference at no cost";
   return text + "\n";
+}
+
+// Four digits, rounded up: what is printed can be claimed.
+std::string rounded_up(double value) {
+  if (!(value > 0)) return "0";
+  const double unit = std::pow(10, std::floor(std::log10(value)) - 3);
+  std::string text = fmt::format("{:.4g}", std::ceil(value / unit) * unit);
+  if (std::stod(text) < value) text = fmt::format("{:.4g}", (std::ceil(value / unit) + 1) * unit);
+  return text;
 }
 
 std::string certificate_text(const Certificate& c) {
@@ -57,11 +67,11 @@ std::string certificate_text(const Certificate& c) {
         "certificate  NOT CERTIFIED: an error above {:.4g} in at most {:.4g}% of inputs, confidence {} ",
         c.eps, 100 * c.rho, percent);
   }
-  text += fmt::format("({} of {} audited exceed it; at most {:.4g}% can be claimed)\n", grouped(c.exceed),
-                      grouped(c.n), 100 * c.rho_bound);
+  text += fmt::format("({} of {} audited do; with that confidence at most {}% of all)\n", grouped(c.exceed),
+                      grouped(c.n), rounded_up(100 * c.rho_bound));
   if (c.smallest_eps)
-    return text + fmt::format("             smallest error bound that can be certified at {:.4g}%: {:.4g}\n",
-                              100 * c.rho, *c.smallest_eps);
+    return text + fmt::format("             smallest error bound that can be certified at {:.4g}%: {}\n",
+                              100 * c.rho, rounded_up(*c.smallest_eps));
   const double needed = std::ceil(std::log1p(-c.confidence) / std::log1p(-c.rho));
   return text +
          fmt::format(
@@ -128,7 +138,8 @@ std::string audit_text(const Audit& a, bool amortised) {
   text += fmt::format(
       "decidedness  mean KL from uniform {:.4f} of log K = {:.4f}; {:.4g}% of inputs give a {} "
       "\"probability\" above 1\n",
-      a.kl_uniform, std::log(static_cast<double>(a.classes)), 100 * a.above_one, kind);
+      a.kl_uniform, std::log(static_cast<double>(a.classes)), 100 * a.above_one,
+      amortised ? "an amortised" : "a raw");
   text += variance_text(a);
   text += certificate_text(a.certificate);
   if (!a.worst.empty()) {

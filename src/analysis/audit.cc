@@ -138,8 +138,7 @@ class Auditor {
     if (gauge) {
       out.v_star = gauge->residual_variance;
       const double left = n - 1 - gauge->degrees_of_freedom;
-      if (gauge->degrees_of_freedom > 0 && left >= 1)
-        out.v_star_adjusted = gauge->residual_variance * n / left;
+      if (left >= 1) out.v_star_adjusted = std::min(out.variance, gauge->residual_variance * n / left);
     }
     if (labelled_ == log_z_.n) {
       out.labelled = {.nll_raw = nll_raw_ / n,
@@ -212,7 +211,8 @@ Audit audit(const ModelFile& model, const ExampleSource& source, const AuditOpti
   const OutputStream outputs(model, source);
   // V* of joint models with very many features is not known.
   std::optional<GaugeRegression> gauge;
-  if (!source.is_joint() || source.columns() <= kLargestRegression) gauge.emplace(source, model.features);
+  if (options.with_v_star && (!source.is_joint() || source.columns() <= kLargestRegression))
+    gauge.emplace(source, model.features);
   Auditor auditor(model, options);
   outputs.run(
       [&](const OutputBlock& block) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t kGroupsAtOnce = 4096;
 constexpr double kRounding = 1e-13;  // of the scatter of a feature within groups, relative to the feature
-constexpr double kFree = 1e-10;      // of the scatter of a direction, relative to the largest, scales apart
+constexpr double kFree = 1e-12;      // of the scatter of a direction, relative to the largest, scales apart
 
 // Columns span { v : v . T(x,y) does not depend on y } on all groups of the source: the null space of the
 // scatter within groups, found after bringing the features to one scale.

@@ -46,6 +46,11 @@ class StandardisedRows {
   double kept() const { return static_cast<double>(kept_); }
   uint64_t rows() const { return source_.examples(); }
   size_t columns() const { return mean_.size(); }
+  // Columns that are not constant.
+  uint64_t varying() const {
+    return static_cast<uint64_t>(
+        std::count_if(inverse_.begin(), inverse_.end(), [](double v) { return v > 0; }));
+  }
 
   // out_i = z_i . p for all rows, held out or not
   std::vector<double> times(const std::vector<double>& p) const {
@@ -149,16 +154,17 @@ LinearFit conjugate_gradients(const ExampleSource& source, std::span<const doubl
   fit.slope = z.slope(best);
   fit.intercept = mean + level - z.mean_of(fit.slope);
   fit.residual_variance = best_kept / z.kept();
+  if (!hold_out) {
+    fit.rank = static_cast<uint32_t>(std::min(z.varying(), source.examples() - 1));
+    fit.degrees_of_freedom = fit.rank;
+  }
   return fit;
 }
 
 }  // namespace
 
 LinearFit iterative_fit(const ExampleSource& source, std::span<const double> y) {
-  LinearFit fit = conjugate_gradients(source, y, false);
-  fit.rank = static_cast<uint32_t>(std::min<uint64_t>(source.columns(), source.examples() - 1));
-  fit.degrees_of_freedom = fit.rank;
-  return fit;
+  return conjugate_gradients(source, y, false);
 }
 
 LinearFit iterative_fit_for_prediction(const ExampleSource& source, std::span<const double> y) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/gemm.h"
@@ -15,7 +16,8 @@ namespace {
 
 constexpr uint64_t kRowsAtOnce = 512;
 constexpr size_t kStripe = 128;              // columns of the scatter that one unit of work owns
-constexpr double kSmallestVariance = 1e-12;  // of a direction, relative to the largest
+constexpr double kRounding = 1e-14;          // of a constant column of float32, relative to its square
+constexpr double kSmallestVariance = 1e-12;  // of a direction, relative to the largest, columns on one scale
 // Rows per column beyond which a ridge changes nothing that matters; few, where the spectrum takes long.
 constexpr double kPlentyOfRows = 100, kEnoughRows = 10;
 constexpr uint32_t kQuickSpectrum = 2048;  // columns
@@ -96,83 +98,107 @@ void LeastSquares::add(const Features& x, std::span<const double> y) {
   }
 }
 
-// The scatter as Q diag(value) Q', ascending, and Q' cross.
-struct LeastSquares::Spectrum {
-  Eigen::MatrixXd directions;
-  Eigen::VectorXd value, cross;
+// The algebra of a finished sum.
+struct LeastSquares::Solver {
+  // The scatter of the scaled columns as Q diag(value) Q', ascending, and Q' times their cross products.
+  struct Spectrum {
+    Eigen::VectorXd scale;
+    Eigen::MatrixXd directions;
+    Eigen::VectorXd value, cross;
 
-  double largest() const { return std::max(0.0, value[value.size() - 1]); }
-  bool is_used(Index j) const { return value[j] > kSmallestVariance * largest(); }
-};
+    double largest() const { return std::max(0.0, value[value.size() - 1]); }
+    bool is_used(Index j) const { return value[j] > kSmallestVariance * largest(); }
+  };
 
-LeastSquares::Spectrum LeastSquares::spectrum() const {
-  const auto d = static_cast<Index>(columns_);
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(Matrix(scatter_.data(), d, d));
-  return {solver.eigenvectors(), solver.eigenvalues(),
-          solver.eigenvectors().transpose() * Vector(cross_.data(), d)};
-}
+  const LeastSquares& sums;
+  Index d = static_cast<Index>(sums.columns_);
+  double n = static_cast<double>(sums.rows_);
+  Matrix scatter{sums.scatter_.data(), d, d};
+  Vector cross{sums.cross_.data(), d}, mean{sums.mean_x_.data(), d};
+  Eigen::VectorXd scale = inverse_scales();
 
-LinearFit LeastSquares::finished(std::span<const double> slope) const {
-  LinearFit fit;
-  const auto d = static_cast<Index>(columns_);
-  const Vector b(slope.data(), d);
-  const double explained = 2 * b.dot(Vector(cross_.data(), d)) -
-                           b.dot(Matrix(scatter_.data(), d, d).selfadjointView<Eigen::Lower>() * b);
-  fit.slope.assign(slope.begin(), slope.end());
-  fit.intercept = mean_y_ - b.dot(Vector(mean_x_.data(), d));
-  fit.variance = square_ / static_cast<double>(rows_);
-  fit.residual_variance = std::max(0.0, square_ - explained) / static_cast<double>(rows_);
-  return fit;
-}
-
-LinearFit LeastSquares::solve(const Spectrum& spectrum, double ridge) const {
-  const Index d = spectrum.value.size();
-  Eigen::VectorXd coordinates = Eigen::VectorXd::Zero(d);
-  double freedom = 0, smallest = 0;
-  uint32_t rank = 0;
-  for (Index j = d - 1; j >= 0 && spectrum.is_used(j); --j) {
-    coordinates[j] = spectrum.cross[j] / (spectrum.value[j] + ridge);
-    freedom += spectrum.value[j] / (spectrum.value[j] + ridge);
-    smallest = spectrum.value[j];
-    ++rank;
+  // One over the root of each column's scatter: brings the columns to one scale, so that neither the rank nor
+  // the ridge depends on units. 0 for a column that is constant up to the rounding of float32.
+  Eigen::VectorXd inverse_scales() const {
+    Eigen::VectorXd out = Eigen::VectorXd::Zero(d);
+    for (Index j = 0; j < d; ++j)
+      if (scatter(j, j) > kRounding * n * mean[j] * mean[j]) out[j] = 1 / std::sqrt(scatter(j, j));
+    return out;
   }
-  const Eigen::VectorXd slope = spectrum.directions * coordinates;
-  LinearFit fit = finished({slope.data(), columns_});
-  fit.degrees_of_freedom = freedom;
-  fit.rank = rank;
-  fit.condition = rank == 0 ? 1 : std::sqrt((spectrum.largest() + ridge) / (smallest + ridge));
-  fit.ridge = ridge;
-  return fit;
-}
 
-// By Cholesky when the scatter is far from singular, which is cheaper than its spectrum.
-std::optional<LinearFit> LeastSquares::well_conditioned() const {
-  const auto d = static_cast<Index>(columns_);
-  const Eigen::LLT<Eigen::MatrixXd> factor(Matrix(scatter_.data(), d, d));
-  if (factor.info() != Eigen::Success) return std::nullopt;
-  const double reciprocal = factor.rcond();
-  if (!(reciprocal > 100 * kSmallestVariance)) return std::nullopt;
-  const Eigen::VectorXd slope = factor.solve(Vector(cross_.data(), d));
-  LinearFit fit = finished({slope.data(), columns_});
-  fit.rank = columns_;
-  fit.degrees_of_freedom = static_cast<double>(columns_);
-  fit.condition = std::sqrt(1 / reciprocal);
-  return fit;
-}
+  Eigen::MatrixXd scaled_scatter() const {
+    const Eigen::MatrixXd lower = scatter.triangularView<Eigen::Lower>();
+    return scale.asDiagonal() * lower * scale.asDiagonal();
+  }
+
+  Spectrum spectrum() const {
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(scaled_scatter());
+    return {scale, solver.eigenvectors(), solver.eigenvalues(),
+            solver.eigenvectors().transpose() * scale.cwiseProduct(cross)};
+  }
+
+  LinearFit finished(const Eigen::VectorXd& slope) const {
+    LinearFit fit;
+    const double explained =
+        2 * slope.dot(cross) - slope.dot(scatter.selfadjointView<Eigen::Lower>() * slope);
+    fit.slope.assign(slope.begin(), slope.end());
+    fit.intercept = sums.mean_y_ - slope.dot(mean);
+    fit.variance = sums.square_ / n;
+    fit.residual_variance = std::max(0.0, sums.square_ - explained) / n;
+    return fit;
+  }
+
+  LinearFit solve(const Spectrum& known, double ridge) const {
+    Eigen::VectorXd coordinates = Eigen::VectorXd::Zero(d);
+    double freedom = 0, smallest = 0;
+    uint32_t rank = 0;
+    for (Index j = d - 1; j >= 0 && known.is_used(j); --j) {
+      coordinates[j] = known.cross[j] / (known.value[j] + ridge);
+      freedom += known.value[j] / (known.value[j] + ridge);
+      smallest = known.value[j];
+      ++rank;
+    }
+    LinearFit fit = finished(known.scale.cwiseProduct(known.directions * coordinates));
+    fit.degrees_of_freedom = freedom;
+    fit.rank = rank;
+    fit.condition = rank == 0 ? 1 : std::sqrt((known.largest() + ridge) / (smallest + ridge));
+    fit.ridge = ridge;
+    return fit;
+  }
+
+  // By Cholesky when the scatter is far from singular, which is cheaper than its spectrum.
+  std::optional<LinearFit> well_conditioned() const {
+    if ((scale.array() == 0).any()) return std::nullopt;
+    const Eigen::LLT<Eigen::MatrixXd> factor(scaled_scatter());
+    if (factor.info() != Eigen::Success) return std::nullopt;
+    const double reciprocal = factor.rcond();
+    if (!(reciprocal > 100 * kSmallestVariance)) return std::nullopt;
+    LinearFit fit = finished(scale.cwiseProduct(factor.solve(scale.cwiseProduct(cross))));
+    fit.rank = sums.columns_;
+    fit.degrees_of_freedom = static_cast<double>(sums.columns_);
+    fit.condition = std::sqrt(1 / reciprocal);
+    return fit;
+  }
+
+  LinearFit fit() const {
+    if (auto direct = well_conditioned()) return *std::move(direct);
+    return solve(spectrum(), 0);
+  }
+};
 
 LinearFit LeastSquares::fit() const {
   SELFNORM_CHECK(rows_ > 0);
-  if (auto direct = well_conditioned()) return *std::move(direct);
-  return solve(spectrum(), 0);
+  return Solver{*this}.fit();
 }
 
 LinearFit LeastSquares::fit_for_prediction() const {
   SELFNORM_CHECK(rows_ > 0);
+  const Solver solver{*this};
   const double n = static_cast<double>(rows_);
   const double plenty = columns_ <= kQuickSpectrum ? kPlentyOfRows : kEnoughRows;
-  if (n >= plenty * static_cast<double>(columns_)) return fit();
-  const Spectrum known = spectrum();
-  LinearFit best = solve(known, std::max(1.0, known.largest()) * 1e3);  // next to no slope
+  if (n >= plenty * static_cast<double>(columns_)) return solver.fit();
+  const Solver::Spectrum known = solver.spectrum();
+  LinearFit best = solver.solve(known, 1e6);  // next to no slope
   const auto score = [&](const LinearFit& fit) {
     const double left = 1 - (fit.degrees_of_freedom + 1) / n;
     return left < 1 - kMostFreedom ? std::numeric_limits<double>::infinity()
@@ -182,7 +208,7 @@ LinearFit LeastSquares::fit_for_prediction() const {
   for (double exponent = -10; exponent <= 2; exponent += 0.25)
     ridges.push_back(known.largest() * std::pow(10, exponent));
   for (const double ridge : ridges) {
-    LinearFit candidate = solve(known, ridge);
+    LinearFit candidate = solver.solve(known, ridge);
     if (score(candidate) < score(best)) best = std::move(candidate);
   }
   return best;

@@ -86,8 +86,8 @@ HeadDifference head_difference(const ClassScores& p, const ClassScores& q, const
   });
   HeadDifference total;
   for (const HeadDifference& part : parts) {
-    total.probability = std::max(total.probability, part.probability);
-    total.log_probability = std::max(total.log_probability, part.log_probability);
+    if (!(part.probability <= total.probability)) total.probability = part.probability;
+    if (!(part.log_probability <= total.log_probability)) total.log_probability = part.log_probability;
     total.kl += part.kl;
   }
   return total;

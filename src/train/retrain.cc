@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "retrain_problem.h"
 #include "selfnorm/base/error.h"
@@ -133,24 +134,22 @@ class Search {
   Search(const RetrainProblem& problem, const RetrainOptions& options, double original_nll)
       : problem_(problem), options_(options), original_nll_(original_nll), retraining_(problem, options) {}
 
-  void run(std::vector<float> start, RetrainResult& result) {
+  void run(const std::vector<float>& start, RetrainResult& result) {
     result.start = measure(start, 0);
-    result.chosen = result.start;
     Candidate good{start, result.start};
-    std::optional<Candidate> crossed;
+    best_ = good;
     if (is_small_enough(result.start)) {
-      result.reached = true;
-      result.reason = "the lossless gauge is enough";
-      result.model = problem_.model_of(start);
+      finish(result, "the lossless gauge is enough");
       return;
     }
+    std::optional<Candidate> crossed;
     double alpha = kFirstAlpha;
     while (!crossed && alpha <= kLargestAlpha && alpha >= kSmallestAlpha) {
       Candidate next = solved(alpha, good.theta);
       if (!is_crossed(next.point)) {
         good = std::move(next);
         alpha *= kGrowth;
-      } else if (good.point.alpha == 0 && is_too_dear(next.point)) {
+      } else if (good.point.alpha == 0 && is_too_dear(next.point) && alpha / kGrowth >= kSmallestAlpha) {
         alpha /= kGrowth;  // the very first is beyond the budget
       } else {
         crossed = std::move(next);
@@ -162,18 +161,13 @@ class Search {
       (is_crossed(middle.point) ? *crossed : good) = std::move(middle);
     }
     if (crossed) narrow(good, *crossed);
-    const bool small = crossed && is_small_enough(crossed->point);
-    const Candidate& chosen = small ? *crossed : good;
-    result.chosen = chosen.point;
-    result.model = problem_.model_of(chosen.theta);
-    result.trade = std::move(trade_);
-    std::sort(result.trade.begin(), result.trade.end(),
-              [](const auto& a, const auto& b) { return a.alpha < b.alpha; });
-    result.reached = small || (crossed.has_value() && !options_.delta);
-    result.reason = small ? fmt::format("rms log Z {:.4g} <= {:.4g}", chosen.point.rms, *options_.delta)
-                    : crossed.has_value()
-                        ? fmt::format("the budget of {:.4g} nats is used up", *options_.budget)
-                        : "no alpha tried came nearer";
+    const TradePoint& p = best_.point;
+    finish(result, is_small_enough(p) ? fmt::format("rms log Z {:.4g} <= {:.4g}", p.rms, *options_.delta)
+                   : options_.budget
+                       ? fmt::format("as small as {:.4g} of {:.4g} nats buy", p.loss, *options_.budget)
+                       : fmt::format("the smallest rms log Z found is {:.4g}; the head is left as the "
+                                     "lossless step made it",
+                                     smallest_rms_));
   }
 
  private:
@@ -182,19 +176,41 @@ class Search {
     TradePoint point;
   };
 
+  void finish(RetrainResult& result, std::string reason) {
+    result.chosen = best_.point;
+    result.model = problem_.model_of(best_.theta);
+    result.trade = std::move(trade_);
+    std::sort(result.trade.begin(), result.trade.end(),
+              [](const auto& a, const auto& b) { return a.alpha < b.alpha; });
+    result.reached = options_.delta ? is_small_enough(best_.point) : true;
+    result.reason = std::move(reason);
+  }
   TradePoint measure(const std::vector<float>& theta, double alpha) const {
     const LossSum sum = problem_.held_out(theta, alpha);
     return {alpha, sum.rms_log_z(), sum.mean_nll() - original_nll_};
   }
   Candidate solved(double alpha, std::vector<float> theta) {
     retraining_.solve(alpha, theta);
-    const TradePoint point = measure(theta, alpha);
-    trade_.push_back(point);
-    return {std::move(theta), point};
+    problem_.apply_gauge(theta);
+    Candidate out{std::move(theta), {}};
+    out.point = measure(out.theta, alpha);
+    trade_.push_back(out.point);
+    consider(out);
+    return out;
+  }
+  // Keeps the cheapest that is small enough, or else the smallest within the budget, or else what it started
+  // with.
+  void consider(const Candidate& candidate) {
+    const TradePoint &p = candidate.point, &best = best_.point;
+    smallest_rms_ = std::min(smallest_rms_, p.rms);
+    const bool is_better =
+        is_small_enough(p) ? !is_small_enough(best) || p.loss < best.loss
+                           : !is_small_enough(best) && options_.budget && !is_too_dear(p) && p.rms < best.rms;
+    if (is_better) best_ = candidate;
   }
   // On the segment between the two rms is continuous and the likelihood concave, so the crossing itself is
   // there and costs less than the way straight between what the ends cost.
-  void narrow(Candidate& good, Candidate& crossed) const {
+  void narrow(Candidate& good, Candidate& crossed) {
     for (int i = 0; i < kHalvings; ++i) {
       Candidate middle{good.theta, {}};
       for (size_t j = 0; j < middle.theta.size(); ++j)
@@ -203,6 +219,7 @@ class Search {
           measure(middle.theta,
                   std::sqrt(std::max(good.point.alpha, crossed.point.alpha / kGrowth) * crossed.point.alpha));
       middle.point.is_interpolated = true;
+      consider(middle);
       (is_crossed(middle.point) ? crossed : good) = std::move(middle);
     }
   }
@@ -216,6 +233,8 @@ class Search {
   const RetrainOptions& options_;
   double original_nll_;
   Retraining retraining_;
+  Candidate best_;
+  double smallest_rms_ = std::numeric_limits<double>::infinity();
   std::vector<TradePoint> trade_;
 };
 
@@ -237,7 +256,7 @@ RetrainResult retrain(const ModelFile& original, const ModelFile& start, const E
         "classifier'");
   SELFNORM_CHECK(start.log_normalizer == 0);
   const ThreadLimit limit(options.threads);
-  const RetrainProblem problem(original, training, held_out);
+  const RetrainProblem problem(original, training, held_out, options.use_labels);
   RetrainResult result;
   result.used_labels = problem.uses_labels();
   const double original_nll = problem.held_out(problem.theta_of(original), 0).mean_nll();

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "selfnorm/analysis/gauge.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/model/entries.h"
 #include "selfnorm/model/parameters.h"
@@ -28,10 +29,10 @@ Dataset spread_sample(const ExampleSource& source, uint64_t most) {
 }  // namespace
 
 RetrainProblem::RetrainProblem(const ModelFile& original, const ExampleSource& training,
-                               const ExampleSource& held_out)
+                               const ExampleSource& held_out, bool allow_labels)
     : original_(original),
       training_(training),
-      uses_labels_(training.has_targets() && held_out.has_targets()),
+      uses_labels_(allow_labels && training.has_targets() && held_out.has_targets()),
       sides_{{training, {}}, {held_out, {}}} {
   Dataset sample = spread_sample(training, kScalingSample);
   if (!sample.features.is_sparse) {
@@ -82,6 +83,37 @@ std::vector<float> RetrainProblem::towards_uniform(std::vector<float> theta, dou
   for (size_t i = 0; i < theta.size(); ++i)
     theta[i] = static_cast<float>(t) * theta[i] + static_cast<float>(1 - t) * uniform[i];
   return theta;
+}
+
+void RetrainProblem::apply_gauge(std::vector<float>& theta) const {
+  const uint64_t n = training_.examples(), size = block_size(training_);
+  const bool has_slope = training_.columns() <= kLargestRegression;
+  LeastSquares regression(has_slope ? training_.columns() : 1);
+  for (uint64_t first = 0; first < n; first += size) {
+    Dataset block = training_.block(first, std::min(n, first + size));
+    if (scaling_.active()) scaling_.apply(block.features.dense);
+    std::vector<double> log_z(block.examples());
+    const auto pass =
+        make_exact_pass<float>(block, original_.features, original_.classes, original_.log_carrier);
+    pass->run(theta, block.examples(),
+              [&](uint64_t i, double, double a) {
+                log_z[i] = a;
+                return ScoreDerivatives{};
+              },
+              {});
+    if (!has_slope) {
+      block.features = {};
+      block.features.is_sparse = false;
+      block.features.dense = {log_z.size(), 1, std::vector<float>(log_z.size())};
+    }
+    regression.add(block.features, log_z);
+  }
+  const LinearFit fit = regression.fit_for_prediction();
+  const size_t classes = original_.classes;
+  for (size_t j = 0; has_slope && j < fit.slope.size(); ++j)
+    for (size_t k = 0; k < classes; ++k) theta[j * classes + k] -= static_cast<float>(fit.slope[j]);
+  for (size_t i = theta.size() - classes; i < theta.size(); ++i)
+    theta[i] -= static_cast<float>(fit.intercept);
 }
 
 ModelFile RetrainProblem::model_of(const std::vector<float>& theta) const {

@@ -17,7 +17,8 @@ namespace selfnorm {
 class RetrainProblem {
  public:
   // Keeps references. Computes the teacher's log-normalizers when there are no labels.
-  RetrainProblem(const ModelFile& original, const ExampleSource& training, const ExampleSource& held_out);
+  RetrainProblem(const ModelFile& original, const ExampleSource& training, const ExampleSource& held_out,
+                 bool allow_labels);
 
   bool uses_labels() const { return uses_labels_; }
   uint64_t examples() const { return training_.examples(); }
@@ -28,6 +29,8 @@ class RetrainProblem {
   std::vector<float> theta_of(const ModelFile& model) const;
   // t theta + (1 - t) times the uniform model with log Z = 0.
   std::vector<float> towards_uniform(std::vector<float> theta, double t) const;
+  // The lossless shift of theory.md 1.5, which a solve that stopped early has not found by itself.
+  void apply_gauge(std::vector<float>& theta) const;
   ModelFile model_of(const std::vector<float>& theta) const;
 
   using Report = std::function<void(uint64_t examples_done)>;

@@ -163,6 +163,28 @@ TEST(LeastSquares, AConstantYHasNoSlope) {
   EXPECT_EQ(fit.r_squared(), 1);
 }
 
+// The same data in other units: the same rank, residual and fitted values.
+TEST(LeastSquares, UnitsDoNotMatter) {
+  const Features x = dense(500, 4, 15);
+  Features scaled = x;
+  const float units[] = {1e-6f, 1, 1e7f, 1e3f};
+  for (uint64_t i = 0; i < 500; ++i)
+    for (size_t j = 0; j < 4; ++j) scaled.dense.values[i * 4 + j] *= units[j];
+  std::vector<double> y = plane(x, 1, {1, -2, 3, 0.5});
+  RandomStream random(16);
+  for (double& v : y) v += random.normal();
+  for (const bool careful : {false, true}) {
+    LeastSquares a(4), b(4);
+    a.add(x, y);
+    b.add(scaled, y);
+    const LinearFit plain = careful ? a.fit_for_prediction() : a.fit();
+    const LinearFit other = careful ? b.fit_for_prediction() : b.fit();
+    EXPECT_EQ(other.rank, 4u);
+    EXPECT_NEAR(other.residual_variance, plain.residual_variance, 1e-6);
+    for (uint64_t i = 0; i < 500; i += 50) EXPECT_NEAR(other(scaled, i), plain(x, i), 1e-4);
+  }
+}
+
 TEST(LeastSquares, TheSameBitsForAnyNumberOfThreads) {
   const Features x = dense(700, 300, 13);
   std::vector<double> y(700);

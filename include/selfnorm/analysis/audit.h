@@ -21,6 +21,7 @@ struct AuditOptions {
   double rho = 0.01;         // ... for all but a fraction rho of inputs, in (0, 1)
   double confidence = 0.99;  // in (0, 1)
   bool amortised = false;    // audit raw_k - b(x); the model must have b
+  bool with_v_star = true;   // which takes a regression on all features
   uint32_t bins = 20;        // of the histogram, >= 1
   uint32_t worst = 10;       // inputs to list
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -19,7 +18,8 @@ struct LinearFit {
   double degrees_of_freedom = 0;  // used by the slope: the rank without a ridge, less with one
   uint32_t rank = 0;              // numerical, of the covariance of x
   double condition = 0;  // largest over smallest singular value of the directions used (Cholesky: estimated)
-  double ridge = 0;      // lambda of (C + lambda I)^-1; 0: minimum-norm least squares
+  double ridge =
+      0;  // lambda of (C + lambda I)^-1, C the scatter of x with every column divided by the root of its own
 
   // 1 - residual_variance / variance; 1 when y does not vary.
   double r_squared() const;
@@ -34,8 +34,9 @@ class LeastSquares {
   void add(const Features& x, std::span<const double> y);
   uint64_t rows() const { return rows_; }
 
-  // The least-squares solution of smallest norm: directions whose variance is below 1e-12 of the largest
-  // (rounding, for float32 data) are left out.
+  // The least-squares solution of smallest norm with the columns on one scale: constant columns, and
+  // directions whose variance is below 1e-12 of the largest (rounding, for float32 data), are left out. Units
+  // do not matter.
   LinearFit fit() const;
   // The ridge that generalised cross-validation prefers (Golub, Heath & Wahba 1979): minimises
   //     (RSS(lambda)/n) / (1 - df(lambda)/n)^2
@@ -44,11 +45,7 @@ class LeastSquares {
   LinearFit fit_for_prediction() const;
 
  private:
-  struct Spectrum;
-  Spectrum spectrum() const;
-  LinearFit solve(const Spectrum& spectrum, double ridge) const;
-  LinearFit finished(std::span<const double> slope) const;
-  std::optional<LinearFit> well_conditioned() const;
+  struct Solver;
 
   uint32_t columns_;
   uint64_t rows_ = 0;

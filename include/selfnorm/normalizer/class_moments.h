@@ -4,7 +4,6 @@
 // beyond the head and the block itself is one tile per thread.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <span>
 #include <vector>
@@ -31,12 +30,15 @@ struct HeadDifference {
   double log_probability = 0;  // largest |log p_k(x) - log q_k(x)| over classes with p_k(x) >= kVisible
   double kl = 0;               // sum over the rows of KL(p || q)
 
-  // One output of one row.
+  // One output of one row. What is not a number stays one.
   void add(double log_p, double log_q) {
+    const auto raise = [](double& most, double value) {
+      if (!(value <= most)) most = value;
+    };
     const double share = std::exp(log_p);
-    probability = std::max(probability, std::abs(share - std::exp(log_q)));
+    raise(probability, std::abs(share - std::exp(log_q)));
     kl += share * (log_p - log_q);
-    if (share >= kVisible) log_probability = std::max(log_probability, std::abs(log_p - log_q));
+    if (share >= kVisible) raise(log_probability, std::abs(log_p - log_q));
   }
 };
 HeadDifference head_difference(const ClassScores& p, const ClassScores& q, const Features& rows);

@@ -79,6 +79,7 @@ struct NormalizeArguments {
   double hold_out = 0.1;
   double delta = 0;   // 0: none
   double budget = 0;  // 0: none
+  std::string targets = "auto";
   std::string amortise = "none";
   uint32_t hidden = 64;
   uint64_t seed = 0;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <set>
 
 #include "any_model.h"
 #include "audit_report.h"
@@ -25,9 +26,11 @@ double number_of(const std::string& word, const std::string& whole) {
 
 // "eps=0.1,rho=0.01,conf=0.99", in any order; what is not named keeps its value.
 void apply_requirement(const std::string& text, AuditOptions& options) {
+  std::set<double*> seen;
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find(',', begin), text.size());
-    const std::string item = text.substr(begin, end - begin);
+    std::string item = text.substr(begin, end - begin);
+    std::erase(item, ' ');
     const size_t equals = item.find('=');
     const std::string key = item.substr(0, equals);
     double* place = key == "eps"                           ? &options.eps
@@ -38,6 +41,8 @@ void apply_requirement(const std::string& text, AuditOptions& options) {
       throw Error(fmt::format(
           "--require '{}': found '{}', expected eps=, rho= or conf=, as in 'eps=0.1,rho=0.01,conf=0.99'",
           text, item));
+    if (!seen.insert(place).second)
+      throw Error(fmt::format("--require '{}': found {} twice, expected it once", text, key));
     *place = number_of(item.substr(equals + 1), text);
     begin = end + 1;
   }

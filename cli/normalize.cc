@@ -14,6 +14,7 @@
 #include "selfnorm/analysis/gauge.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/range.h"
+#include "selfnorm/data/array_file.h"
 #include "selfnorm/data/example_subset.h"
 #include "selfnorm/math/half.h"
 #include "selfnorm/math/parallel.h"
@@ -25,20 +26,34 @@ namespace selfnorm::cli {
 namespace {
 
 constexpr uint64_t kComparedStates = 1000;
+constexpr int kNotReached = 3;
 
-// Without --states: the training data of a run directory, or an array in the head's own file.
-std::string states_path(const NormalizeArguments& given, const AnyModel& any) {
-  if (!given.states.empty()) return given.states;
-  if (any.head()) return any.path();
-  const std::string record = given.head + "/" + kRecordName;
-  if (std::filesystem::is_directory(given.head) && std::filesystem::exists(record)) {
+// Where the states come from.
+struct StatesPlace {
+  std::string path, name;
+  bool is_training_data = false;  // of the model itself
+};
+
+// Without --states: the training data of a run directory, or an array in the head's own file that says it is
+// states.
+StatesPlace states_place(const NormalizeArguments& given, const AnyModel& any) {
+  if (!given.states.empty()) return {given.states, given.states_name};
+  if (any.head()) {
+    const ArrayFile file(any.path());
+    for (const ArrayEntry& entry : file.entries()) {
+      const bool is_asked_for = entry.name == given.states_name;
+      const bool is_known =
+          given.states_name.empty() && (entry.name == "states" || entry.name == "hidden_states");
+      if (is_asked_for || is_known) return {any.path(), entry.name};
+    }
+  } else if (std::filesystem::is_directory(given.head)) {
     const std::string train = recorded_training_data(given.head);
-    if (!train.empty() && std::filesystem::exists(train)) return train;
+    if (!train.empty() && std::filesystem::exists(train)) return {train, given.states_name, true};
   }
-  throw Error(
-      fmt::format("{}: normalising needs inputs of the model; give --states FILE (hidden states, or data "
-                  "like those it was trained on)",
-                  given.head));
+  throw Error(fmt::format(
+      "{}: normalising needs inputs of the model; give --states FILE (hidden states, or data like those it "
+      "was trained on)",
+      given.head));
 }
 
 std::string out_path(const NormalizeArguments& given, const AnyModel& any) {
@@ -47,8 +62,21 @@ std::string out_path(const NormalizeArguments& given, const AnyModel& any) {
   return (path.parent_path() / (path.stem().string() + "-normalized" + path.extension().string())).string();
 }
 
+bool is_same_file(const std::string& a, const std::string& b) {
+  std::error_code error;
+  return std::filesystem::equivalent(a, b, error) && !error;
+}
+
 // Before the work rather than after it.
-void check_folder_of(const std::string& out) {
+void check_out(const std::string& out, const AnyModel& any, const std::vector<std::string>& inputs) {
+  for (const std::string& input : inputs)
+    if (!input.empty() && is_same_file(out, input) && !is_same_file(out, any.path()))
+      throw Error(fmt::format("--out {} would overwrite {}, which is read; name another file", out, input));
+  const std::string wanted = any.head() && any.head()->format == HeadFormat::Npz ? ".npz" : ".safetensors";
+  if (!out.ends_with(wanted))
+    throw Error(
+        fmt::format("--out {}: the file is written in the format of {}; expected a name that ends in {}", out,
+                    any.path(), wanted));
   const std::filesystem::path folder = std::filesystem::path(out).parent_path();
   const std::string name = folder.empty() ? "." : folder.string();
   if (!std::filesystem::is_directory(name) || access(name.c_str(), W_OK) != 0)
@@ -91,6 +119,10 @@ class Normalization {
         held_out_(states, split_.second) {
     report_.states = kept_.examples();
     report_.held_out = held_out_.examples();
+    report_.features = any.file().features;
+    report_.is_stored_in_float32 =
+        any.head() ? any.head()->kind == HeadKind::Float32 && any.head()->bias_kind == HeadKind::Float32
+                   : any.file().weights == WeightKind::Float32;
   }
 
   // Theory.md 1.5: the same distribution with the smallest variance of log Z that costs nothing.
@@ -112,13 +144,14 @@ class Normalization {
               });
     }
     report_.gauge = regression.fit_for_prediction();
-    report_.v_star = regression.fit().residual_variance;
+    report_.plain = regression.fit();
     apply_gauge(report_.gauge, model);
     round_as_stored(any_, model);
-    report_.before = audit(any_.file(), held_out_, {});
-    report_.lossless = audit(model, held_out_, {});
-    report_.compared = std::min(kComparedStates, held_out_.examples());
-    report_.difference = model_difference(any_.file(), model, held_out_.block(0, report_.compared));
+    report_.before = audited(any_.file());
+    report_.lossless = audited(model);
+    const Dataset rows = compared();
+    report_.compared = rows.examples();
+    report_.difference = model_difference(any_.file(), model, rows);
     return model;
   }
 
@@ -134,12 +167,19 @@ class Normalization {
       line.show({(p.pass - 1) * p.examples + p.done, p.passes * p.examples,
                  fmt::format("examples, retraining {} at alpha {:.3g}", p.solve, p.alpha), true});
     };
-    RetrainResult result = retrain(any_.file(), model, kept_, held_out_, options);
+    options.use_labels = given_.targets != "teacher";
+    // The states that choose alpha are part of those the head is fitted to, and none of the held-out ones.
+    const auto [fitted, choosing] = random_split(kept_.examples(), given_.hold_out, given_.seed + 1);
+    RetrainResult result =
+        retrain(any_.file(), model, ExampleSubset(kept_, fitted), ExampleSubset(kept_, choosing), options);
     model = std::move(result.model);
     result.model = {};
     round_as_stored(any_, model);
+    // What the head lost as it is stored, on states that chose nothing.
+    report_.retrained_kl =
+        model_difference(any_.file(), model, compared()).kl / static_cast<double>(report_.compared);
     report_.retraining = std::move(result);
-    report_.retrained = audit(model, held_out_, {});
+    report_.retrained = audited(model);
   }
 
   void amortised(ModelFile& model) {
@@ -162,12 +202,18 @@ class Normalization {
     AmortisedFit fit = fit_amortised(kept_, log_z, options);
     model.normalizer = fit.normalizer;
     report_.amortisation = std::move(fit);
-    report_.amortised = audit(model, held_out_, {.amortised = true});
+    report_.amortised = audited(model);
   }
 
   const NormalizeReport& report() const { return report_; }
 
  private:
+  // Of the held-out states, which have no part in anything that is chosen.
+  Audit audited(const ModelFile& model) const {
+    return audit(model, held_out_, {.amortised = model.normalizer.exists(), .with_v_star = false});
+  }
+  Dataset compared() const { return held_out_.block(0, std::min(kComparedStates, held_out_.examples())); }
+
   const NormalizeArguments& given_;
   bool quiet_;
   const AnyModel& any_;
@@ -195,6 +241,10 @@ void save(const AnyModel& any, ModelFile model, const NormalizeReport& report, c
   model.objective_json = objective.dump();
   nlohmann::ordered_json audited = {{"data", "held-out states of selfnorm normalize"}};
   audited.update(audit_json(report.last()));
+  // What is long, and what states that may have trained the model cannot promise.
+  for (const char* key :
+       {"histogram", "worst", "certificate", "rho_bound", "smallest_eps", "v_star", "v_star_adjusted"})
+    audited.erase(key);
   model.audit_json = audited.dump();
   save_model(model, out);
 }
@@ -211,18 +261,29 @@ int normalize_command(const Arguments& arguments) {
     throw Error(
         "models of alternatives can be normalised without loss only; leave out --delta, --budget and "
         "--amortise");
+  const StatesPlace place = states_place(given, any);
+  const std::string& states = place.path;
   const std::string out = out_path(given, any);
-  check_folder_of(out);
-  const std::string states = states_path(given, any);
-  const auto source = open_examples(any, states, arguments.reader.options, given.states_name);
+  check_out(out, any, {states, arguments.reader.options.labels_path});
+  const auto source = open_examples(any, states, arguments.reader.options, place.name);
   if (source->examples() < 2)
     throw Error(fmt::format("{}: found {} state, expected at least 2 (and rather 10 per feature)", states,
                             source->examples()));
+  if (given.targets == "labels" && !source->has_targets())
+    throw Error("--targets labels: the states have no labels; give them with --labels FILE");
   if (!arguments.common.quiet) {
     note(fmt::format("{}: {} classes, {} features; {}: {} states", any.path(), grouped(any.file().classes),
                      grouped(any.file().features), states, grouped(source->examples())));
   }
 
+  if (any.file().normalizer.exists() && !amortises)
+    warning(fmt::format("the b(h) stored in {} fits no more and is left out; --amortise fits a new one",
+                        any.path()));
+  if (any.head() == nullptr && place.is_training_data && !arguments.common.quiet)
+    note(
+        "the model was trained on these states, so what is measured on those held out here is optimistic; "
+        "--states "
+        "takes others");
   Normalization work(arguments, any, *source);
   ModelFile model = work.lossless();
   if (retrains) work.retrained(model);
@@ -236,7 +297,8 @@ int normalize_command(const Arguments& arguments) {
     print(normalize_text(work.report()));
     print(fmt::format("\nwritten      {}\n", out));
   }
-  return 0;
+  const auto& retraining = work.report().retraining;
+  return retraining && !retraining->reached ? kNotReached : 0;
 }
 
 }  // namespace selfnorm::cli

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "evaluation_report.h"
@@ -12,6 +13,8 @@ namespace {
 
 // Of probabilities: beyond this the storage has changed what the model predicts.
 constexpr double kVisibleDifference = 1e-3;
+// States per feature below which a regression follows the states it is fitted to.
+constexpr uint64_t kFewPerFeature = 3;
 
 std::string row(const char* name, const Audit& a) {
   std::string text = fmt::format("{:<22} mean {:>9.4f}   variance {:>10.6f}   rms {:>9.4f}", name,
@@ -38,20 +41,23 @@ std::string retraining_text(const RetrainResult& r) {
   std::string text = fmt::format("\nretraining   by {}: {}{}\n",
                                  r.used_labels ? "labels" : "the head's own distribution as teacher",
                                  r.reached ? "" : "NOT REACHED: ", r.reason);
-  text += fmt::format("  {:>10} {:>12} {:>22}\n", "alpha", "rms log Z", "nats lost per example");
+  text += fmt::format("  {:>10} {:>12} {:>22}   (on the states that choose)\n", "alpha", "rms log Z",
+                      "nats lost per example");
   const auto line = [](const TradePoint& p, const char* mark) {
     return fmt::format("  {:>10.4g} {:>12.4f} {:>22.5f}{}\n", p.alpha, p.rms,
                        std::abs(p.loss) < 5e-6 ? 0 : p.loss, mark);
   };
-  text += line(r.start, "   (lossless)");
-  for (const TradePoint& p : r.trade) text += line(p, p.alpha == r.chosen.alpha ? "   <- chosen" : "");
+  const auto is_chosen = [&](const TradePoint& p) {
+    return p.alpha == r.chosen.alpha && p.rms == r.chosen.rms;
+  };
+  text += line(r.start, is_chosen(r.start) ? "   (lossless) <- chosen" : "   (lossless)");
+  for (const TradePoint& p : r.trade) text += line(p, is_chosen(p) ? "   <- chosen" : "");
   if (r.chosen.is_interpolated) text += line(r.chosen, "   <- chosen, between two of these");
   return text;
 }
 
 }  // namespace
 
-double NormalizeReport::r_squared() const { return gauge.variance > 0 ? 1 - v_star / gauge.variance : 1; }
 double NormalizeReport::r_squared_held_out() const {
   const double before_variance = before.log_z.std * before.log_z.std;
   return before_variance > 0 ? 1 - lossless.log_z.std * lossless.log_z.std / before_variance : 1;
@@ -60,9 +66,9 @@ double NormalizeReport::r_squared_held_out() const {
 nlohmann::ordered_json normalize_json(const NormalizeReport& r) {
   nlohmann::ordered_json out = {{"fitted", r.states},
                                 {"held_out", r.held_out},
-                                {"variance_before", r.gauge.variance},
-                                {"v_star", r.v_star},
-                                {"r_squared", r.r_squared()},
+                                {"variance_before", r.plain.variance},
+                                {"v_star", r.plain.residual_variance},
+                                {"r_squared", r.plain.r_squared()},
                                 {"r_squared_held_out", r.r_squared_held_out()},
                                 {"rank", r.gauge.rank},
                                 {"condition", r.gauge.condition},
@@ -74,6 +80,7 @@ nlohmann::ordered_json normalize_json(const NormalizeReport& r) {
                                 {"max_log_probability_difference", r.difference.log_probability}};
   if (r.retraining) {
     out["retraining"] = retraining_json(*r.retraining);
+    out["retraining"]["kl_held_out"] = r.retrained_kl;
     out["log_z_retrained"] = log_z_json(r.retrained->log_z);
   }
   if (r.amortisation) {
@@ -92,7 +99,14 @@ std::string normalize_text(const NormalizeReport& r) {
       "lossless     log Z regressed on (1, h) over {} states and subtracted: Var A {:.6g}, V* {:.6g}, R^2 "
       "{:.4f} "
       "({:.4f} on held-out states)\n",
-      grouped(r.states), r.gauge.variance, r.v_star, r.r_squared(), r.r_squared_held_out());
+      grouped(r.states), r.plain.variance, r.plain.residual_variance, r.plain.r_squared(),
+      r.r_squared_held_out());
+  if (r.states < kFewPerFeature * uint64_t{r.features}) {
+    text += fmt::format(
+        "             only {} states for {} features: V* and R^2 are over-fitted; the held-out R^2 is what "
+        "counts\n",
+        grouped(r.states), grouped(r.features));
+  }
   if (r.gauge.rank > 0) {
     text +=
         fmt::format("             {} directions, condition {:.3g}", grouped(r.gauge.rank), r.gauge.condition);
@@ -103,11 +117,17 @@ std::string normalize_text(const NormalizeReport& r) {
       "             largest change of a probability on {} held-out states: {:.2g} (of a log-probability: "
       "{:.2g})\n",
       grouped(r.compared), r.difference.probability, r.difference.log_probability);
-  if (r.difference.probability > kVisibleDifference)
+  if (!r.is_stored_in_float32 &&
+      std::max(r.difference.probability, r.difference.log_probability) > kVisibleDifference) {
     text +=
-        "             WARNING: rounding to the stored dtype changes what the head predicts; a float32 copy "
-        "of it would not\n";
-  if (r.retraining) text += retraining_text(*r.retraining);
+        "             WARNING: rounding to the dtype it is stored in changes what the head predicts; a head "
+        "converted to float32 first would not change\n";
+  }
+  if (r.retraining) {
+    text += retraining_text(*r.retraining);
+    text += fmt::format("  on {} held-out states: mean KL(before || retrained) {:.5f} nats\n",
+                        grouped(r.compared), r.retrained_kl);
+  }
   if (r.amortisation) {
     text += fmt::format(
         "\namortised    b(h) {}, rms of log Z - b(h): {:.4f} fitted, {:.4f} on states held out from the "

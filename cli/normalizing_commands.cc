@@ -16,9 +16,11 @@ void Grammar::declare_normalizing_commands() {
             "directory, or an array in HEAD itself")
       .text("--states-name", n.states_name, "npz, safetensors: the array that holds the states")
       .file("-o", "--out", n.out, "File to write; default HEAD-normalized")
-      .real("--hold-out", n.hold_out, "Fraction of the states that only verifies; 0..0.5")
+      .real("--hold-out", n.hold_out, "Fraction of the states that only verifies; above 0, at most 0.5")
       .real("--delta", n.delta, "Retrain the head until rms log Z <= delta; 0: do not")
       .real("--budget", n.budget, "Retrain the head for at most so many nats of likelihood; 0: do not")
+      .choice("--targets", n.targets, {"auto", "labels", "teacher"},
+              "Retraining: to labels, or to the head's own distribution; auto: labels where there are any")
       .choice("--amortise", n.amortise, {"none", "linear", "mlp"},
               "Fit b(h) to what is left of log Z and store it; 'score' then subtracts it")
       .integer("--hidden", n.hidden, "--amortise mlp: hidden units; >= 1")

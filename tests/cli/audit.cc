@@ -45,6 +45,20 @@ TEST(Audit, IsAGate) {
   EXPECT_EQ(folder.run({"audit", "data.svm.truth.safetensors", "data.svm", "--eps", "0.001"}).code, 0);
 }
 
+// The printed bound is rounded so that it holds.
+TEST(Audit, ThePrintedBoundCertifies) {
+  const Folder folder;
+  folder.generate("data.svm", 3000);
+  const std::string text = folder.run({"audit", "data.svm.truth.safetensors", "data.svm"}).out;
+  const std::string mark = "can be certified at 1%: ";
+  const size_t begin = text.find(mark);
+  ASSERT_NE(begin, std::string::npos) << text;
+  const std::string eps = text.substr(begin + mark.size(), text.find('\n', begin) - begin - mark.size());
+  EXPECT_EQ(folder.run({"audit", "data.svm.truth.safetensors", "data.svm", "--require", "eps=" + eps}).code,
+            0)
+      << eps;
+}
+
 TEST(Audit, RefusesARequirementItCannotRead) {
   const Folder folder;
   folder.generate();
@@ -54,6 +68,8 @@ TEST(Audit, RefusesARequirementItCannotRead) {
   expect_user_error(gate("eps=much"), "found 'much', expected a number");
   expect_user_error(gate("delta=1"), "found 'delta=1', expected eps=, rho= or conf=");
   expect_user_error(gate("eps"), "found 'eps'");
+  expect_user_error(gate("eps=1,eps=2"), "found eps twice");
+  EXPECT_EQ(gate("eps=100, rho=0.5, conf=0.9").code, 0);
   expect_user_error(gate("eps=0"), "eps = 0 is out of range; expected > 0");
   expect_user_error(gate("rho=1"), "rho = 1 is out of range");
   expect_user_error(gate("conf=nan"), "confidence = nan is out of range");

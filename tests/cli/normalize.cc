@@ -102,8 +102,12 @@ TEST(Normalize, RetrainsToADeltaAndAmortisesTheRest) {
   const auto json = outcome.json();
   EXPECT_EQ(json["retraining"]["targets"], "teacher");
   EXPECT_TRUE(json["retraining"]["reached"].get<bool>());
-  EXPECT_LE(json["log_z_retrained"]["rms"].get<double>(), 0.2);
+  EXPECT_LE(json["retraining"]["chosen"]["rms"].get<double>(), 0.2);
+  EXPECT_NEAR(json["log_z_retrained"]["rms"].get<double>(), 0.2, 0.04);  // on states that chose nothing
   EXPECT_GT(json["retraining"]["chosen"]["loss"].get<double>(), 0);
+  EXPECT_NEAR(json["retraining"]["kl_held_out"].get<double>(),
+              json["retraining"]["chosen"]["loss"].get<double>(),
+              0.3 * json["retraining"]["chosen"]["loss"].get<double>());
   EXPECT_LT(json["log_z_amortised"]["rms"].get<double>(), json["log_z_retrained"]["rms"].get<double>());
   const auto amortised = folder.run({"audit", "out.safetensors", "h.safetensors", "--json"}).json();
   EXPECT_EQ(amortised["kind"], "amortised");
@@ -113,6 +117,30 @@ TEST(Normalize, RetrainsToADeltaAndAmortisesTheRest) {
   EXPECT_EQ(scored["kind"], "amortised");
   EXPECT_EQ(folder.run({"audit", "out.safetensors", "h.safetensors", "--raw", "--json"}).json()["kind"],
             "raw");
+}
+
+TEST(Normalize, ADeltaOutOfReachLeavesTheLosslessHeadAndSaysSo) {
+  const Folder folder;
+  RandomHead().write(folder / "head.safetensors");
+  write_states(folder / "h.safetensors", 500, true);
+  const Outcome outcome = folder.run({"normalize", "head.safetensors", "--states", "h.safetensors", "-o",
+                                      "out.safetensors", "--delta", "1e-7", "--json"});
+  EXPECT_EQ(outcome.code, 3);
+  const auto json = outcome.json();
+  EXPECT_FALSE(json["retraining"]["reached"].get<bool>());
+  EXPECT_EQ(json["retraining"]["targets"], "labels");
+  EXPECT_LT(json["retraining"]["kl_held_out"].get<double>(), 1e-6);
+  const Outcome teacher =
+      folder.run({"normalize", "head.safetensors", "--states", "h.safetensors", "-o", "out.safetensors",
+                  "--budget", "0.01", "--targets", "teacher", "--json"});
+  EXPECT_EQ(teacher.code, 0) << teacher.err;
+  EXPECT_EQ(teacher.json()["retraining"]["targets"], "teacher");
+}
+
+TEST(Normalize, StatesInTheHeadsOwnFileByNameOnly) {
+  const Folder folder;
+  RandomHead().write(folder / "head.safetensors");
+  expect_user_error(folder.run({"normalize", "head.safetensors"}), "give --states FILE");
 }
 
 TEST(Normalize, ErrorsLeaveNothingBehind) {
@@ -131,9 +159,17 @@ TEST(Normalize, ErrorsLeaveNothingBehind) {
       "hold-out = 0.9 is out of range");
   expect_user_error(
       folder.run({"normalize", "head.safetensors", "--states", "h.safetensors", "--weight-name", "W"}), "W");
+  expect_user_error(folder.run({"normalize", "head.safetensors", "--states", "h.safetensors", "-o",
+                                "no/where.safetensors"}),
+                    "no/where.safetensors");
+  expect_user_error(folder.run({"normalize", "head.safetensors", "--states", "h.safetensors", "-o", "x.npz"}),
+                    "ends in .safetensors");
   expect_user_error(
-      folder.run({"normalize", "head.safetensors", "--states", "h.safetensors", "-o", "no/where.npz"}),
-      "no/where.npz");
+      folder.run({"normalize", "head.safetensors", "--states", "h.safetensors", "-o", "h.safetensors"}),
+      "would overwrite h.safetensors");
+  expect_user_error(folder.run({"normalize", "head.safetensors", "--states", "h.safetensors", "--delta", "1",
+                                "--targets", "labels"}),
+                    "the states have no labels");
   EXPECT_EQ(folder.names(), names);
 }
 

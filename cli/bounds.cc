@@ -98,7 +98,7 @@ std::string table(const Side& model, const Side& maximum) {
     });
   };
   row("NLL", [](const Side& s) { return number(s.bounds.nll); });
-  row("rms(log Z - m)", [](const Side& s) { return number(s.bounds.rms); });
+  row("rms(log Z - m), of smallest |eta|", [](const Side& s) { return number(s.bounds.rms); });
   row("mean KL from uniform", [](const Side& s) { return number(s.bounds.kl); });
   row("|eta|", [](const Side& s) { return number(s.bounds.norm); });
   row("|gradient| / R", [](const Side& s) { return fmt::format("{:.1e}", s.gradient / s.bounds.radius); });
@@ -113,7 +113,9 @@ std::string table(const Side& model, const Side& maximum) {
 }
 
 std::string remarks(const Side& model, const Side& maximum, const LikelihoodGap& found, uint64_t n) {
-  std::string text;
+  std::string text =
+      "Of all equivalent parameters those of smallest norm are used, so rms is not that of an audit of "
+      "MODEL.\n";
   if (model.is_maximum()) {
     text += "MODEL is at a maximum of the likelihood on DATA.\n";
   } else {

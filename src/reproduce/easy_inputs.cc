@@ -1,7 +1,8 @@
 // V*/Var A of random multiclass models, eta ~ N(0, v), as the input distribution changes while the variance
 // of the scores stays the same:
-//   spectrum   x ~ N(0, diag(lambda)), lambda_j ~ j^-s, sum lambda = 1; effective rank (sum lambda)^2 / sum
-//   lambda^2 sparsity   x binary with density p, divided by sqrt(p d)
+//   spectrum   x ~ N(0, diag(lambda)), lambda_j ~ j^-s, sum lambda = 1, by effective rank (sum lambda)^2 /
+//   sum lambda^2 sparsity   x binary with density p, divided by the root of p (1 - p) (d - 1), without a
+//   constant feature
 // V* is the residual variance of A on (1, x) over n inputs (theory.md 1.5). Small is easy.
 #include <fmt/format.h>
 
@@ -44,8 +45,11 @@ Features binary_inputs(uint64_t n, double density, uint64_t seed) {
                          .temperature = 0,
                          .seed = seed})
                    .data.features;
-  const double scale = 1 / std::sqrt(density * kDimension);
-  for (float& v : x.sparse.value) v = static_cast<float>(static_cast<double>(v) * scale);
+  // The generator's first feature is constant and says nothing of the inputs: it becomes 0.
+  const double scale = 1 / std::sqrt(density * (1 - density) * (kDimension - 1));
+  for (size_t i = 0; i < x.sparse.value.size(); ++i)
+    x.sparse.value[i] =
+        x.sparse.column[i] == 0 ? 0 : static_cast<float>(static_cast<double>(x.sparse.value[i]) * scale);
   return x;
 }
 

@@ -178,7 +178,9 @@ Record run_fig2a(const ExperimentOptions& options) {
       "values possible. The "
       "synthetic lines sweep the constraint delta; the line of words sweeps the multiplier of the same "
       "constraint, whose "
-      "optimum for alpha is the constrained one for its own rms. [D] is a neural network evaluated on "
+      "optimum for alpha is the constrained one for its own rms. An optimum for one delta also counts for a "
+      "larger one, "
+      "so the synthetic lines cannot rise; that of words could. [D] is a neural network evaluated on "
       "held-out text with mean "
       "|log Z| on its axis.";
   options.progress(1);

@@ -1,5 +1,6 @@
-// V*(eta + eps |eta| u) for random directions u, |u| = 1, beside V*(eta), for the construction of Theorem 4
-// and XOR; and V* of a random direction of the same norm, to tell how rare hard parameters are.
+// V* of eta + eps |eta| u brought back to the norm of eta (V* grows with it), for random directions u, |u| =
+// 1, beside V*(eta), for the construction of Theorem 4 and XOR; and V* of a random direction of that norm, to
+// tell how rare hard parameters are.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,14 +31,14 @@ struct Spread {
   double reached = 0;                  // share of the draws with at least V*(eta)
 };
 
-// Of V*(keep * eta + |eta| eps u) over draws.
+// Of V* at keep * eta + |eta| eps u, scaled to |eta|, over draws.
 Spread perturbed(const CubeModel& model, double keep, double eps, uint64_t draws, uint64_t seed) {
   std::vector<double> values(draws);
   parallel_units(draws, [&](size_t i) {
     CubeModel moved = model;
     const std::vector<double> u = random_direction(model.eta.size(), RandomStream(seed, kStream + i));
     for (size_t j = 0; j < u.size(); ++j) moved.eta[j] = keep * model.eta[j] + eps * model.norm() * u[j];
-    values[i] = cube_variance(moved).v_star;
+    values[i] = cube_variance(moved.scaled(model.norm() / moved.norm())).v_star;
   });
   Spread out;
   const double v_star = cube_variance(model).v_star;
@@ -63,8 +64,8 @@ Answer stability_of_hardness(const ExperimentOptions& options, const std::functi
       .y = {.label = "V* / V* of the construction", .low = 0},
       .series = {}};
   out.table = {.caption = fmt::format(
-                   "(b) Mean V* over {} random perturbations, as a share of V*(eta); random: a random "
-                   "direction of the same norm instead of eta.",
+                   "(b) Mean V* over {} random perturbations brought back to the norm of eta, as a share of "
+                   "V*(eta); random: a random direction of that norm instead of eta.",
                    draws),
                .columns = {"construction", "V*(eta)", "at 0.1 |eta|", "at 0.3 |eta|", "at 1 |eta|", "random",
                            "random ones that reach V*(eta)"},

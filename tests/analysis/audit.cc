@@ -164,6 +164,45 @@ TEST(Audit, TheSameForAnyNumberOfThreads) {
   EXPECT_EQ(v_star[0], v_star[1]);
 }
 
+// Whole audits with a known truth and ties: x takes the values 0 .. 9, so |e| takes ten values whose
+// probabilities are known. Claimed is P(|e| > eps) <= rho; it may be false in at most a share 1 - confidence
+// = 0.1 of the audits. Of 2,000 audits 200 failures are expected at most, with standard deviation 13.4: 270
+// are five of them away.
+TEST(Audit, TheCertificateFailsNoMoreOftenThanItSays) {
+  ModelFile model;
+  model.input = ModelInput::Dense;
+  model.classes = 2;
+  model.features = 1;
+  model.weight = {0.1f, 0.1f};
+  model.bias = {-std::log(2.0f), -std::log(2.0f)};  // e(x) = x / 10
+  const double probability[] = {0.3, 0.2, 0.15, 0.1, 0.08, 0.07, 0.05, 0.03, 0.01, 0.01};
+  RandomStream random(17);
+  int failures_of_smallest = 0, failures_of_fixed = 0;
+  for (int audits = 0; audits < 2000; ++audits) {
+    Dataset data;
+    data.features.is_sparse = false;
+    data.features.dense = {150, 1, {}};
+    for (int i = 0; i < 150; ++i) {
+      double left = random.uniform();
+      int x = 0;
+      while (x < 9 && left >= probability[x]) left -= probability[x++];
+      data.features.dense.values.push_back(static_cast<float>(x));
+    }
+    const Audit found = audit(model, *make_example_source(data),
+                              {.eps = 0.55, .rho = 0.06, .confidence = 0.9, .with_v_star = false});
+    const auto exceeds = [&](double eps) {
+      double sum = 0;
+      for (int x = 0; x < 10; ++x) sum += x / 10.0 > eps + 1e-5 ? probability[x] : 0;
+      return sum;
+    };
+    failures_of_smallest += exceeds(*found.certificate.smallest_eps) > 0.06 ? 1 : 0;
+    failures_of_fixed += exceeds(0.55) > found.certificate.rho_bound ? 1 : 0;
+  }
+  EXPECT_LE(failures_of_smallest, 270);
+  EXPECT_LE(failures_of_fixed, 270);
+  EXPECT_GT(failures_of_fixed, 20);  // the bound is not idle
+}
+
 TEST(Audit, RefusesOptionsOutOfRange) {
   const ModelFile model = random_model(3, 2, 1);
   const auto source = make_example_source(random_dataset({.rows = 5, .features = 2, .classes = 3}, 2));

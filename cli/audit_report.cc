@@ -136,7 +136,7 @@ std::string audit_text(const Audit& a, bool amortised) {
     text += "likelihood   the inputs have no labels\n";
   }
   text += fmt::format(
-      "decidedness  mean KL from uniform {:.4f} of log K = {:.4f}; {:.4g}% of inputs give a {} "
+      "decidedness  mean KL from uniform {:.4f} of log K = {:.4f}; {:.4g}% of inputs give {} "
       "\"probability\" above 1\n",
       a.kl_uniform, std::log(static_cast<double>(a.classes)), 100 * a.above_one,
       amortised ? "an amortised" : "a raw");

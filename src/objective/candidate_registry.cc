@@ -40,6 +40,10 @@ bool is_candidate_objective(const std::string& name) {
   return std::any_of(registry().begin(), registry().end(), [&](const auto& e) { return e.first == name; });
 }
 
+bool leaves_level_free(const std::string& name) {
+  return is_candidate_objective(name) && !make_candidate_objective(name)->uses_normalizer();
+}
+
 std::unique_ptr<CandidateObjective> make_candidate_objective(const std::string& name) {
   for (const auto& [known, maker] : registry()) {
     if (known == name) return maker();

@@ -34,6 +34,13 @@ Minibatch MinibatchMaker::make(std::span<const uint64_t> examples) {
   return batch;
 }
 
+double mean_weight(const Dataset& data) {
+  if (data.weight.empty()) return 1;
+  double sum = 0;
+  for (const float w : data.weight) sum += static_cast<double>(w);
+  return sum / static_cast<double>(data.examples());
+}
+
 double row_norm(const Features& x) {
   double squares = 0;
   for (const float v : x.is_sparse ? x.sparse.value : x.dense.values)

@@ -56,7 +56,8 @@ TEST(TrainClassifier, QuietSaysNothingAndJsonOnlyJson) {
 TEST(TrainClassifier, EveryObjectiveAndOptimiser) {
   const Folder folder;
   folder.generate();
-  for (const std::string objective : {"exact", "penalty", "constraint", "sampled"}) {
+  for (const std::string objective :
+       {"exact", "penalty", "constraint", "sampled", "nce", "ranking-nce", "is", "snl"}) {
     const Outcome trained = folder.run({"train", "classifier", "data.svm", "--objective", objective, "--out",
                                         objective, "--epochs", "3", "--json"});
     ASSERT_EQ(trained.code, 0) << objective << trained.err;

@@ -14,6 +14,9 @@ namespace selfnorm {
 std::vector<std::string> candidate_objective_names();
 bool is_candidate_objective(const std::string& name);
 
+// Whether it is one that says nothing of log Z (CandidateObjective::uses_normalizer is false).
+bool leaves_level_free(const std::string& name);
+
 // Throws Error for a name that is none of candidate_objective_names().
 std::unique_ptr<CandidateObjective> make_candidate_objective(const std::string& name);
 

@@ -31,6 +31,9 @@ class MinibatchMaker {
 // df/n)^batch; empty when every feature is used by every example.
 std::vector<double> touch_probability(const Dataset& data, uint64_t batch);
 
+// The mean weight of the examples; 1 when they have none.
+double mean_weight(const Dataset& data);
+
 // The root mean square of |x| over the rows; 1 when all of them are 0.
 double row_norm(const Features& x);
 

@@ -79,7 +79,8 @@ void declare_training(Declaration& command, Arguments& arguments) {
       .integer("--patience", o.patience,
                "Validation checks without improvement before stopping; 0 never stops early")
       .flag("--no-calibrate", arguments.train.no_calibrate,
-            "penalty, sampled: keep c as trained; otherwise c is the mean of log Z on the validation data")
+            "penalty, sampled, nce, snl: keep c or b as trained; otherwise it is the mean of log Z on the "
+            "validation data")
       .choice("--scale", o.scale, {"auto", "standard", "none"},
               "Dense data: standardise the features for training; the model takes them as they are")
       .choice("--precision", o.precision, {"float", "double"}, "Arithmetic of scores and gradients")

@@ -22,6 +22,7 @@ namespace {
 
 constexpr uint64_t kNoiseStream = 0x6e6f697365000000;  // "noise"
 constexpr size_t kTile = 32;                           // classes that a unit of work scores
+constexpr double kEstimateRate = 0.4;
 constexpr double kNormalizerRate = 10;
 constexpr double kLargestNormalizerRate = 1;
 
@@ -90,6 +91,7 @@ class CandidateStep final : public MinibatchStep<Real> {
                                  std::min(kNormalizerRate * rate, kLargestNormalizerRate), 0);
   }
 
+  double rate_factor() const override { return objective_->uses_estimate() ? kEstimateRate : 1; }
   bool is_lazy() const override { return true; }
   const char* remedy() const override { return "a smaller --learning-rate or more --samples"; }
 

@@ -15,10 +15,9 @@ Validation<Real>::Validation(const LoopInput& input) {
   pass_ = make_exact_pass<Real>(*input.valid, input.features, input.classes, input.options.log_carrier);
   const ObjectiveOptions& objective = input.options.objective;
   alpha_ = objective.name == "penalty" ? objective.alpha : 0;
-  // nce and snl have their constant from training; the constraint is about the constant it has.
-  const bool calibrates =
-      objective.name == "penalty" || objective.name == "sampled" || leaves_level_free(objective.name);
-  calibrate_ = calibrates && input.options.calibrate && !objective.centre;
+  const bool normalises =
+      objective.name == "penalty" || objective.name == "sampled" || is_candidate_objective(objective.name);
+  calibrate_ = normalises && input.options.calibrate && !objective.centre;
   weight_ = input.valid->weight;
   // The constraint is met on the training data, so its last iterate is the answer.
   patience_ = input.options.objective.name == "constraint" ? 0 : input.options.patience;

@@ -48,6 +48,7 @@ TEST_P(EveryCandidateObjective, DerivativesAgreeWithDifferences) {
       };
       expect_gradient(loss, at, gradient);
       EXPECT_TRUE(objective_->uses_normalizer() || t.d_log_normalizer == 0);
+      EXPECT_EQ(objective_->uses_estimate(), t.estimate.has_value());
     }
   }
 }

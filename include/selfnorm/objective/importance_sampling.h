@@ -14,6 +14,7 @@ class ImportanceSampling final : public CandidateObjective {
  public:
   CandidateTerms operator()(const CandidateScores& x, std::span<double> d_sample) const override;
   bool uses_normalizer() const override { return false; }
+  bool uses_estimate() const override { return true; }
 };
 
 }  // namespace selfnorm

@@ -16,6 +16,7 @@ class Snl final : public CandidateObjective {
  public:
   CandidateTerms operator()(const CandidateScores& x, std::span<double> d_sample) const override;
   bool uses_normalizer() const override { return true; }
+  bool uses_estimate() const override { return true; }
 };
 
 }  // namespace selfnorm

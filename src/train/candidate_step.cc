@@ -2,13 +2,15 @@
 // used are those and the targets, C <= k + B of them, and the parameters used are the (u + 1) x C cells of
 // these classes and the batch's u features. They are copied into a small model of their own
 // (model/multiclass.h), whose scores and gradients are the same products as ever; then each cell takes one
-// lazy step. So the cost of an example depends on k, B and its features and not on K.
+// lazy step. So the cost of an example depends on k, B and its features and not on K. The parameters are kept
+// class-major here, K x (d+1) with the bias last in a row: the cells of a class are close together in memory.
 //
 // b is one number that every example moves, so its derivative is clipped to [-1, 1] (1 - r is unbounded for
 // snl when b is too small), and it takes steps of AdaGrad with G0 = 1 at ten times the rate of the
 // parameters, at most 1: near the optimum d^2/db^2 = 1 for snl and less for nce, so a rate of 1 is Newton's.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/math/vector.h"
@@ -47,6 +49,17 @@ class CandidateStep final : public MinibatchStep<Real> {
         mean_weight_(mean_weight(input.train)),
         normalizer_optimiser_("adagrad", 1, 1.0) {}
 
+  std::vector<Real> own_order(std::vector<Real> theta) const override {
+    std::vector<Real> out(theta.size());
+    transpose(theta, row_size(), input_.classes, out);
+    return out;
+  }
+  std::span<const Real> feature_major(std::span<const Real> theta, std::vector<Real>& buffer) const override {
+    buffer.resize(theta.size());
+    transpose(theta, input_.classes, row_size(), buffer);
+    return buffer;
+  }
+
   LossSum gradient(std::span<const uint64_t> examples, uint64_t step, std::span<const Real> theta) override {
     batch_ = maker_.make(examples);
     draw(step);
@@ -72,18 +85,21 @@ class CandidateStep final : public MinibatchStep<Real> {
   // classes as independent): their expectation is the full term.
   void update(std::span<Real> theta, Adaptive<Real>& optimiser, double rate) override {
     const size_t width = class_.size();
-    const size_t features = batch_.data.features.columns();
-    const std::vector<double> often = class_touch();
-    parallel_units(features + 1, [&](size_t r) {
-      const bool bias = r == features;
-      const std::span<Real> gradient = std::span<Real>(gradient_).subspan(r * width, width);
-      std::vector<Real> l1;
-      for (size_t c = 0; c < width && !bias && !often.empty(); ++c) {
-        const double p = often[c] * (touch_.empty() ? 1 : touch_[row_of(r)]);
-        gradient[c] += static_cast<Real>(options_.l2 / p) * theta_[r * width + c];
-        if (options_.l1 > 0) l1.push_back(static_cast<Real>(options_.l1 / p));
+    parallel_ranges(width, kTile, [&](size_t begin, size_t end) {
+      std::vector<Real> gradient(row_.size()), l1;
+      for (size_t c = begin; c < end; ++c) {
+        const double often = options_.l1 > 0 || options_.l2 > 0 ? class_touch(class_[c]) : 1;
+        l1.clear();
+        for (size_t r = 0; r < row_.size(); ++r) {
+          const bool bias = row_[r] == input_.features;
+          const double p = often * (bias || touch_.empty() ? 1 : touch_[row_[r]]);
+          gradient[r] = gradient_[r * width + c];
+          if (!bias && options_.l2 > 0)
+            gradient[r] += static_cast<Real>(options_.l2 / p) * theta_[r * width + c];
+          if (options_.l1 > 0) l1.push_back(bias ? Real{0} : static_cast<Real>(options_.l1 / p));
+        }
+        optimiser.update_cells(theta, class_[c] * row_size(), row_, gradient, rate, l1);
       }
-      optimiser.update_cells(theta, row_of(r) * input_.classes, class_, gradient, rate, l1);
     });
     if (!options_.objective.learn_centre) return;
     const Real d = static_cast<Real>(d_normalizer_);
@@ -107,10 +123,17 @@ class CandidateStep final : public MinibatchStep<Real> {
  private:
   double gradient_scale() const { return 1 / (static_cast<double>(batch_.data.examples()) * mean_weight_); }
 
-  // The row of theta behind row r of the small model; the biases are the last of both.
-  size_t row_of(size_t r) const {
-    if (r == batch_.data.features.columns()) return input_.features;
-    return batch_.map.feature.empty() ? r : batch_.map.feature[r];
+  size_t row_size() const { return size_t{input_.features} + 1; }
+
+  // out (columns x rows) <- in (rows x columns); what follows the matrix stays where it is.
+  static void transpose(std::span<const Real> in, size_t rows, size_t columns, std::span<Real> out) {
+    parallel_ranges(columns, kTile, [&](size_t begin, size_t end) {
+      for (size_t r = 0; r < rows; ++r) {
+        for (size_t c = begin; c < end; ++c) out[c * rows + r] = in[r * columns + c];
+      }
+    });
+    std::copy(in.begin() + static_cast<std::ptrdiff_t>(rows * columns), in.end(),
+              out.begin() + static_cast<std::ptrdiff_t>(rows * columns));
   }
 
   void draw(uint64_t step) {
@@ -138,11 +161,19 @@ class CandidateStep final : public MinibatchStep<Real> {
     if (!options_.log_carrier.empty()) {
       for (const uint32_t k : class_) carrier_.push_back(options_.log_carrier[k]);
     }
+    row_ = batch_.map.feature;
+    if (!batch_.data.features.is_sparse) {
+      row_.resize(input_.features);
+      std::iota(row_.begin(), row_.end(), 0u);
+    }
+    row_.push_back(input_.features);
     const size_t width = class_.size();
-    theta_.resize((size_t{batch_.data.features.columns()} + 1) * width);
-    parallel_units(theta_.size() / width, [&](size_t r) {
-      const Real* row = theta.data() + row_of(r) * input_.classes;
-      for (size_t c = 0; c < width; ++c) theta_[r * width + c] = row[class_[c]];
+    theta_.resize(row_.size() * width);
+    parallel_ranges(width, kTile, [&](size_t begin, size_t end) {
+      for (size_t c = begin; c < end; ++c) {
+        const Real* own = theta.data() + class_[c] * row_size();
+        for (size_t r = 0; r < row_.size(); ++r) theta_[r * width + c] = own[row_[r]];
+      }
     });
   }
 
@@ -198,19 +229,13 @@ class CandidateStep final : public MinibatchStep<Real> {
     sum.effective += w * t.estimate->effective;
   }
 
-  // The probability that a step uses each class of this one, 1 - (1 - q)^k (1 - n_k/n)^B; empty when nothing
-  // is regularised.
-  std::vector<double> class_touch() const {
-    std::vector<double> probability;
-    if (!(options_.l1 > 0 || options_.l2 > 0)) return probability;
+  // The probability that a step uses a class, 1 - (1 - q)^k (1 - n_k/n)^B.
+  double class_touch(uint32_t k) const {
     const double n = static_cast<double>(input_.train.examples());
-    for (const uint32_t k : class_) {
-      const double no_sample = std::log1p(-std::exp(proposal_->log_prob(k)));
-      const double no_target = std::log1p(-static_cast<double>(count_[k]) / n);
-      probability.push_back(-std::expm1(static_cast<double>(sample_.size()) * no_sample +
-                                        static_cast<double>(batch_size_) * no_target));
-    }
-    return probability;
+    const double no_sample = std::log1p(-std::exp(proposal_->log_prob(k)));
+    const double no_target = std::log1p(-static_cast<double>(count_[k]) / n);
+    return -std::expm1(static_cast<double>(sample_.size()) * no_sample +
+                       static_cast<double>(batch_size_) * no_target);
   }
 
   const LoopInput& input_;
@@ -227,6 +252,7 @@ class CandidateStep final : public MinibatchStep<Real> {
   // Of the current step.
   Minibatch batch_;
   std::vector<uint32_t> sample_, class_, sample_place_, target_place_;
+  std::vector<uint32_t> row_;  // feature of every row of the small model, then d for the biases
   std::vector<double> sample_log_q_;
   std::vector<float> carrier_;
   std::vector<Real> theta_, scores_, gradient_;

@@ -39,7 +39,7 @@ class Minibatches {
         shape_(input.shape()),
         batch_(std::min(options_.batch, input.train.examples())),
         batch_step_(make_step<Real>(input, batch_)),
-        theta_(starting_point<Real>(input)),
+        theta_(batch_step_->own_order(starting_point<Real>(input))),
         batches_((input.train.examples() + batch_ - 1) / batch_),
         optimiser_(input.optimiser, theta_.size(), std::pow(kInitialScale / static_cast<double>(batch_), 2)),
         rate_(options_.learning_rate > 0
@@ -104,14 +104,17 @@ class Minibatches {
     bool stop = false;
     if (epoch_end) {
       good_ = theta_;
-      if (validation_.present()) stop = validation_.check(parameters(), centre(), progress_);
+      std::vector<Real> buffer;
+      if (validation_.present()) stop = validation_.check(parameters(buffer), centre(), progress_);
     }
     input_.observer.on_progress(progress_);
     return stop;
   }
 
   void measure_regulariser() {
-    const auto penalised = parameters().first(shape_.penalised());
+    if (!(options_.l1 > 0 || options_.l2 > 0)) return;
+    std::vector<Real> buffer;
+    const auto penalised = parameters(buffer).first(shape_.penalised());
     regulariser_ = options_.l1 > 0 ? options_.l1 * absolute_sum(penalised) : 0;
     if (options_.l2 > 0) regulariser_ += 0.5 * options_.l2 * inner_product(penalised, penalised);
   }
@@ -141,7 +144,10 @@ class Minibatches {
     progress_.seconds = pace_.seconds();
   }
 
-  std::span<const Real> parameters() const { return std::span<const Real>(theta_).first(shape_.size()); }
+  // Feature-major, without the centre.
+  std::span<const Real> parameters(std::vector<Real>& buffer) const {
+    return batch_step_->feature_major(theta_, buffer).first(shape_.size());
+  }
 
   LoopOutput<Real> finish(const std::string& reason, Ending ending) {
     LoopOutput<Real> out;
@@ -151,7 +157,8 @@ class Minibatches {
     }
     out.reason = reason;
     out.ending = ending;
-    validation_.conclude(parameters(), centre(), out);
+    std::vector<Real> buffer;
+    validation_.conclude(parameters(buffer), centre(), out);
     out.last = progress_;
     return out;
   }

@@ -17,7 +17,12 @@ class MinibatchStep {
  public:
   virtual ~MinibatchStep() = default;
 
-  // theta: the parameters, then the centre when it is learned.
+  // The order a step keeps the parameters in is its own; feature-major (model/multiclass.h) unless it says
+  // otherwise. `buffer` may be used to hold the answer.
+  virtual std::vector<Real> own_order(std::vector<Real> theta) const { return theta; }
+  virtual std::span<const Real> feature_major(std::span<const Real> theta, std::vector<Real>& buffer) const;
+
+  // theta: the parameters in that order, then the centre when it is learned.
   // The terms of the loss over these examples; their gradient is kept for update(). Randomness is that of
   // stream `step`, so a resumed run needs nothing else.
   virtual LossSum gradient(std::span<const uint64_t> examples, uint64_t step,
@@ -36,6 +41,12 @@ class MinibatchStep {
   virtual void save(Checkpoint&) const {}
   virtual void restore(const Checkpoint&) {}
 };
+
+template <class Real>
+std::span<const Real> MinibatchStep<Real>::feature_major(std::span<const Real> theta,
+                                                         std::vector<Real>& /*buffer*/) const {
+  return theta;
+}
 
 // `batch` is the number of examples of a step. Keeps a reference.
 template <class Real>

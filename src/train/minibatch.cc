@@ -17,7 +17,7 @@ MinibatchMaker::MinibatchMaker(const Dataset& data) : data_(data) {
 
 Minibatch MinibatchMaker::make(std::span<const uint64_t> examples) {
   Minibatch batch;
-  batch.data = subset(data_, examples);
+  batch.data = unnamed_subset(data_, examples);
   if (local_.empty()) return batch;
   SparseMatrix& x = batch.data.features.sparse;
   for (const uint32_t feature : x.column) {

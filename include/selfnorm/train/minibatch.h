@@ -1,5 +1,5 @@
-// A minibatch: some examples copied out of a data set, with the features they use renumbered 0 .. u-1 when
-// sparse.
+// A minibatch: some examples copied out of a data set, without labels and names, with the features they use
+// renumbered 0 .. u-1 when sparse.
 #pragma once
 
 #include <span>

@@ -21,13 +21,22 @@ namespace {
 }  // namespace
 
 nlohmann::ordered_json progress_json(const Progress& p) {
-  nlohmann::ordered_json line = {{"step", p.step},           {"epoch", p.epoch},
-                                 {"loss", p.loss},           {"nll", p.nll},
-                                 {"penalty", p.penalty},     {"regulariser", p.regulariser},
-                                 {"log_z_rms", p.log_z_rms}, {"gradient_norm", p.gradient_norm},
-                                 {"alpha", p.alpha},         {"seconds", p.seconds}};
-  if (p.valid_nll) line["valid_nll"] = *p.valid_nll;
-  if (p.valid_log_z_rms) line["valid_log_z_rms"] = *p.valid_log_z_rms;
+  nlohmann::ordered_json line = {{"step", p.step}, {"epoch", p.epoch}, {"loss", p.loss}};
+  const auto add = [&line](const char* name, const std::optional<double>& value) {
+    if (value) line[name] = *value;
+  };
+  add("nll", p.nll);
+  line["penalty"] = p.penalty;
+  line["regulariser"] = p.regulariser;
+  add("log_z_rms", p.log_z_rms);
+  add("log_normalizer", p.log_normalizer);
+  add("log_ratio", p.log_ratio);
+  add("effective_samples", p.effective_samples);
+  line["gradient_norm"] = p.gradient_norm;
+  line["alpha"] = p.alpha;
+  line["seconds"] = p.seconds;
+  add("valid_nll", p.valid_nll);
+  add("valid_log_z_rms", p.valid_log_z_rms);
   return line;
 }
 

@@ -15,8 +15,12 @@ constexpr double kPlainSeconds = 5.0;
 constexpr size_t kBarWidth = 20;
 
 std::string numbers(const Progress& p) {
-  std::string text =
-      fmt::format("nll {:.4f}  penalty {:.4f}  rms log Z {:.4f}", p.nll, p.penalty, p.log_z_rms);
+  std::string text = p.nll && p.log_z_rms ? fmt::format("nll {:.4f}  penalty {:.4f}  rms log Z {:.4f}",
+                                                        *p.nll, p.penalty, *p.log_z_rms)
+                                          : fmt::format("loss {:.4f}", p.loss);
+  if (p.log_normalizer) text += fmt::format("  b {:.4f}", *p.log_normalizer);
+  if (p.log_ratio) text += fmt::format("  log r {:.4f}", *p.log_ratio);
+  if (p.effective_samples) text += fmt::format("  effective samples {:.1f}", *p.effective_samples);
   if (p.valid_nll) text += fmt::format("  valid nll {:.4f}", *p.valid_nll);
   return text;
 }

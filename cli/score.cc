@@ -10,6 +10,7 @@
 #include "runtime_model.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/data/known_labels.h"
+#include "selfnorm/objective/candidate_registry.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -99,13 +100,13 @@ selfnorm_kind kind_of(const ScoreArguments& given, const ModelHeader& header) {
   return header.has_normalizer && !given.raw ? SELFNORM_AMORTISED : SELFNORM_RAW;
 }
 
-// Trained by maximum likelihood and not normalised since ({"name": "exact", "normalized": true} is).
-bool is_unnormalised(const nlohmann::ordered_json& objective) {
-  if (!objective.is_object()) return false;
-  const auto is = [&objective](const char* key, const nlohmann::ordered_json& value) {
-    return objective.contains(key) && objective[key] == value;
-  };
-  return is("name", "exact") && !is("normalized", true);
+// The objective of a model, when it leaves log Z free and the model was not normalised since ({"name":
+// "exact", "normalized": true} was); otherwise empty.
+std::string unnormalised_objective(const nlohmann::ordered_json& objective) {
+  if (!objective.is_object() || !objective.contains("name") || !objective["name"].is_string()) return "";
+  if (objective.contains("normalized") && objective["normalized"] == true) return "";
+  const std::string name = objective["name"];
+  return name == "exact" || leaves_level_free(name) ? name : "";
 }
 
 void warn_about_raw_scores(const ModelHeader& header) {
@@ -114,9 +115,11 @@ void warn_about_raw_scores(const ModelHeader& header) {
         fmt::format("{}: raw scores of a softmax head are log-probabilities only when it was normalised; "
                     "'selfnorm audit' measures it, --exact does not need it",
                     header.path));
-  } else if (is_unnormalised(header.objective)) {
-    warning(
-        "the model was trained by maximum likelihood: its raw scores are not log-probabilities; use --exact");
+  } else if (const std::string name = unnormalised_objective(header.objective); !name.empty()) {
+    warning(fmt::format(
+        "the model was trained by the {} objective, which leaves log Z free: its raw scores are not "
+        "log-probabilities; use --exact",
+        name));
   }
 }
 

@@ -40,9 +40,12 @@ void declare_training(Declaration& command, Arguments& arguments) {
   ObjectiveOptions& objective = o.objective;
   TextOptions& text = arguments.reader.options.text;
   command
-      .choice("--objective", objective.name, {"exact", "penalty", "constraint", "sampled"},
-              "exact: -log p; penalty: -log p + alpha (log Z - c)^2; constraint: rms log Z <= delta; "
-              "sampled: the penalty on a fraction gamma of each minibatch, the likelihood from raw scores")
+      .choice(
+          "--objective", objective.name,
+          {"exact", "penalty", "constraint", "sampled", "nce", "ranking-nce", "is", "snl"},
+          "exact: -log p; penalty: -log p + alpha (log Z - c)^2; constraint: rms log Z <= delta; "
+          "sampled: the penalty on a fraction gamma of each minibatch, the likelihood from raw scores; "
+          "nce, ranking-nce, is, snl: against noise classes, at a cost that does not grow with the classes")
       .real("--alpha", objective.alpha, "penalty, sampled: weight of (log Z - c)^2; >= 0")
       .real("--delta", objective.delta, "constraint: bound of rms(log Z - c) on the training data; > 0")
       .real("--gamma", objective.gamma, "sampled: fraction of each minibatch that is normalised; 0..1")
@@ -50,6 +53,15 @@ void declare_training(Declaration& command, Arguments& arguments) {
             "penalty, constraint: c, the value log Z is drawn to, a number; auto: 0, calibrated or learned")
       .flag("--learn-centre", objective.learn_centre,
             "penalty, constraint: c is learned, stored and subtracted")
+      .integer("--samples", objective.samples,
+               "nce, ranking-nce, is, snl: noise classes of a minibatch, shared by its examples; >= 1")
+      .choice("--noise", objective.noise, {"uniform", "unigram", "log-uniform"},
+              "nce, ranking-nce, is, snl: what noise classes are drawn from; unigram: (count + 1)^beta; "
+              "log-uniform: by the rank of the count")
+      .real("--noise-power", objective.noise_power, "--noise unigram: beta; 0..1")
+      .choice(
+          "--normalizer", objective.normalizer, {"zero", "constant"},
+          "nce, snl: b that log Z is drawn to; zero, or a constant that is learned, stored and subtracted")
       .real("--l2", o.l2, "Adds l2/2 |W|^2 to the mean loss; biases are free; >= 0")
       .real("--l1", o.l1, "Adds l1 |W|_1 to the mean loss; biases are free; >= 0")
       .choice("--optimiser", o.optimiser, {"auto", "lbfgs", "adagrad", "adam"},
@@ -67,7 +79,8 @@ void declare_training(Declaration& command, Arguments& arguments) {
       .integer("--patience", o.patience,
                "Validation checks without improvement before stopping; 0 never stops early")
       .flag("--no-calibrate", arguments.train.no_calibrate,
-            "penalty, sampled: keep c as trained; otherwise c is the mean of log Z on the validation data")
+            "penalty, sampled, nce, snl: keep c or b as trained; otherwise it is the mean of log Z on the "
+            "validation data")
       .choice("--scale", o.scale, {"auto", "standard", "none"},
               "Dense data: standardise the features for training; the model takes them as they are")
       .choice("--precision", o.precision, {"float", "double"}, "Arithmetic of scores and gradients")

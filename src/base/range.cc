@@ -1,7 +1,9 @@
 #include "selfnorm/base/range.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "selfnorm/base/error.h"
@@ -11,6 +13,11 @@ namespace selfnorm {
 void require_range(bool good, const char* name, double value, const char* expected) {
   if (good && std::isfinite(value)) return;
   throw Error(fmt::format("{} = {} is out of range; expected {}", name, value, expected));
+}
+
+void require_one_of(const char* name, const std::string& value, const std::vector<std::string>& choices) {
+  if (std::find(choices.begin(), choices.end(), value) != choices.end()) return;
+  throw Error(fmt::format("{} '{}' is not known; expected one of {}", name, value, fmt::join(choices, ", ")));
 }
 
 }  // namespace selfnorm

@@ -27,9 +27,14 @@ void append_row(const Features& from, uint64_t row, Features& to) {
 }  // namespace
 
 Dataset subset(const Dataset& data, std::span<const uint64_t> examples) {
-  Dataset out;
+  Dataset out = unnamed_subset(data, examples);
   out.labels = data.labels;
   out.feature_names = data.feature_names;
+  return out;
+}
+
+Dataset unnamed_subset(const Dataset& data, std::span<const uint64_t> examples) {
+  Dataset out;
   out.features.is_sparse = data.features.is_sparse;
   out.features.sparse.columns = data.features.sparse.columns;
   out.features.dense.columns = data.features.dense.columns;

@@ -19,6 +19,9 @@ LossSum& LossSum::operator+=(const LossSum& other) {
   log_z += other.log_z;
   log_z_square += other.log_z_square;
   d_centre += other.d_centre;
+  estimated_weight += other.estimated_weight;
+  log_ratio += other.log_ratio;
+  effective += other.effective;
   return *this;
 }
 

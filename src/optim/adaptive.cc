@@ -31,36 +31,62 @@ double Adaptive<Real>::default_rate(const std::string& name) {
   return name == "adam" ? 0.1 : 2;
 }
 
+// What one step does to one coordinate.
+template <class Real>
+class Adaptive<Real>::Rule {
+ public:
+  Rule(Adaptive& optimiser, std::span<Real> x, size_t offset, double rate)
+      : adam_(optimiser.adam_),
+        rate_(static_cast<Real>(rate)),
+        value_(x.data() + offset),
+        square_(optimiser.state_.square.data() + offset),
+        mean_(adam_ ? optimiser.state_.mean.data() + offset : nullptr) {
+    if (!adam_) return;
+    const double t = static_cast<double>(optimiser.state_.step);
+    mean_correction_ = static_cast<Real>(1 / (1 - std::pow(kMeanDecay, t)));
+    square_correction_ = static_cast<Real>(1 / (1 - std::pow(kSquareDecay, t)));
+  }
+
+  void apply(size_t i, Real g, Real l1) const {
+    constexpr Real b1 = static_cast<Real>(kMeanDecay), b2 = static_cast<Real>(kSquareDecay);
+    Real move = g;
+    if (adam_) {
+      mean_[i] = b1 * mean_[i] + (1 - b1) * g;
+      square_[i] = b2 * square_[i] + (1 - b2) * g * g;
+      move = mean_[i] * mean_correction_;
+    } else {
+      square_[i] += g * g;
+    }
+    const Real own_rate = rate_ / (std::sqrt(square_[i] * square_correction_) + static_cast<Real>(kEpsilon));
+    value_[i] -= own_rate * move;
+    if (l1 > 0) {
+      const Real threshold = own_rate * l1;
+      value_[i] = value_[i] > threshold    ? value_[i] - threshold
+                  : value_[i] < -threshold ? value_[i] + threshold
+                                           : Real{0};
+    }
+  }
+
+ private:
+  bool adam_;
+  Real rate_, mean_correction_ = 1, square_correction_ = 1;
+  Real* value_;
+  Real* square_;
+  Real* mean_;
+};
+
 template <class Real>
 void Adaptive<Real>::update(std::span<Real> x, size_t offset, std::span<const Real> gradient, double rate,
                             double l1) {
-  const double t = static_cast<double>(state_.step);
-  const Real mean_correction = static_cast<Real>(adam_ ? 1 / (1 - std::pow(kMeanDecay, t)) : 1);
-  const Real square_correction = static_cast<Real>(adam_ ? 1 / (1 - std::pow(kSquareDecay, t)) : 1);
-  const Real b1 = static_cast<Real>(kMeanDecay), b2 = static_cast<Real>(kSquareDecay);
-  const Real eps = static_cast<Real>(kEpsilon), r = static_cast<Real>(rate), shrink = static_cast<Real>(l1);
-  Real* value = x.data() + offset;
-  Real* square = state_.square.data() + offset;
-  Real* mean = adam_ ? state_.mean.data() + offset : nullptr;
-  for (size_t i = 0; i < gradient.size(); ++i) {
-    const Real g = gradient[i];
-    Real move = g;
-    if (adam_) {
-      mean[i] = b1 * mean[i] + (1 - b1) * g;
-      square[i] = b2 * square[i] + (1 - b2) * g * g;
-      move = mean[i] * mean_correction;
-    } else {
-      square[i] += g * g;
-    }
-    const Real own_rate = r / (std::sqrt(square[i] * square_correction) + eps);
-    value[i] -= own_rate * move;
-    if (l1 > 0) {
-      const Real threshold = own_rate * shrink;
-      value[i] = value[i] > threshold    ? value[i] - threshold
-                 : value[i] < -threshold ? value[i] + threshold
-                                         : Real{0};
-    }
-  }
+  const Rule rule(*this, x, offset, rate);
+  for (size_t i = 0; i < gradient.size(); ++i) rule.apply(i, gradient[i], static_cast<Real>(l1));
+}
+
+template <class Real>
+void Adaptive<Real>::update_cells(std::span<Real> x, size_t offset, std::span<const uint32_t> column,
+                                  std::span<const Real> gradient, double rate, std::span<const Real> l1) {
+  const Rule rule(*this, x, offset, rate);
+  for (size_t i = 0; i < column.size(); ++i) rule.apply(column[i], gradient[i], l1.empty() ? Real{0} : l1[i]);
 }
 
 template class Adaptive<float>;

@@ -17,7 +17,7 @@ MinibatchMaker::MinibatchMaker(const Dataset& data) : data_(data) {
 
 Minibatch MinibatchMaker::make(std::span<const uint64_t> examples) {
   Minibatch batch;
-  batch.data = subset(data_, examples);
+  batch.data = unnamed_subset(data_, examples);
   if (local_.empty()) return batch;
   SparseMatrix& x = batch.data.features.sparse;
   for (const uint32_t feature : x.column) {
@@ -32,6 +32,13 @@ Minibatch MinibatchMaker::make(std::span<const uint64_t> examples) {
   for (const uint32_t feature : batch.map.feature) local_[feature] = kUnused;
   x.columns = static_cast<uint32_t>(batch.map.feature.size());
   return batch;
+}
+
+double mean_weight(const Dataset& data) {
+  if (data.weight.empty()) return 1;
+  double sum = 0;
+  for (const float w : data.weight) sum += static_cast<double>(w);
+  return sum / static_cast<double>(data.examples());
 }
 
 double row_norm(const Features& x) {

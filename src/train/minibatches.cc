@@ -1,20 +1,18 @@
 // AdaGrad or Adam over shuffled minibatches. The order of epoch e is the random permutation of stream e, so
-// the position (epoch, minibatch) is all a checkpoint needs of it. The normalised fraction H of `sampled` is
-// the head of the batch.
+// the position (epoch, minibatch) is all a checkpoint needs of it.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "selfnorm/math/parallel.h"
 #include "selfnorm/math/random.h"
 #include "selfnorm/math/vector.h"
-#include "selfnorm/objective/loss.h"
-#include "selfnorm/objective/registry.h"
+#include "selfnorm/objective/candidate_registry.h"
 #include "selfnorm/optim/adaptive.h"
 #include "selfnorm/optim/schedule.h"
 #include "selfnorm/train/loop.h"
 #include "selfnorm/train/minibatch.h"
+#include "selfnorm/train/minibatch_step.h"
 #include "selfnorm/train/pace.h"
 #include "selfnorm/train/validation.h"
 
@@ -25,7 +23,12 @@ constexpr uint64_t kReportsPerEpoch = 20;
 // AdaGrad's G0 = (kInitialScale / batch)^2: a label's gradient is about x / batch, those of unlikely classes
 // far below.
 constexpr double kInitialScale = 0.3;
-constexpr double kUnnormalisedRate = 0.15;
+
+template <class Real>
+std::unique_ptr<MinibatchStep<Real>> make_step(const LoopInput& input, uint64_t batch) {
+  return is_candidate_objective(input.options.objective.name) ? make_candidate_step<Real>(input, batch)
+                                                              : make_exact_step<Real>(input, batch);
+}
 
 template <class Real>
 class Minibatches {
@@ -34,22 +37,19 @@ class Minibatches {
       : input_(input),
         options_(input.options),
         shape_(input.shape()),
-        objective_(make_objective(options_.objective)),
-        maker_(input.train),
         batch_(std::min(options_.batch, input.train.examples())),
-        touch_(touch_probability(input.train, batch_)),
-        theta_(starting_point<Real>(input)),
+        batch_step_(make_step<Real>(input, batch_)),
+        theta_(batch_step_->own_order(starting_point<Real>(input))),
         batches_((input.train.examples() + batch_ - 1) / batch_),
         optimiser_(input.optimiser, theta_.size(), std::pow(kInitialScale / static_cast<double>(batch_), 2)),
-        rate_(options_.learning_rate > 0 ? options_.learning_rate : default_rate()),
+        rate_(options_.learning_rate > 0
+                  ? options_.learning_rate
+                  : batch_step_->rate_factor() * Adaptive<Real>::default_rate(input.optimiser) /
+                        row_norm(input.train.features)),
         schedule_{options_.schedule, options_.epochs * batches_, batches_},
         validation_(input),
         pace_(input.checkpoint, input.fingerprint),
-        good_(theta_) {
-    for (const float w : input.train.weight) mean_weight_ += static_cast<double>(w);
-    mean_weight_ =
-        input.train.weight.empty() ? 1 : mean_weight_ / static_cast<double>(input.train.examples());
-  }
+        good_(theta_) {}
 
   LoopOutput<Real> run() {
     Checkpoint checkpoint;
@@ -62,10 +62,7 @@ class Minibatches {
       if (!take_step()) {
         theta_ = good_;
         return finish(
-            fmt::format(
-                "the loss became infinite or NaN at step {}; try a smaller --learning-rate or a larger "
-                "--alpha",
-                step_),
+            fmt::format("the loss became infinite or NaN at step {}; try {}", step_, batch_step_->remedy()),
             Ending::diverged);
       }
       ++step_;
@@ -81,68 +78,20 @@ class Minibatches {
   }
 
  private:
-  // A likelihood that is not normalised has far noisier gradients.
-  double default_rate() const {
-    const double noise = objective_->normalised_fraction() < 1 ? kUnnormalisedRate : 1;
-    return noise * Adaptive<Real>::default_rate(input_.optimiser) / row_norm(input_.train.features);
-  }
-
-  double centre() const {
-    return options_.objective.learn_centre ? static_cast<double>(theta_.back())
-                                           : options_.objective.centre.value_or(0);
-  }
+  double centre() const { return centre_of<Real>(options_.objective, theta_); }
 
   // False when the loss is not finite.
   bool take_step() {
     const uint64_t first = step_ % batches_ * batch_;
     const uint64_t count = std::min(batch_, input_.train.examples() - first);
-    const Minibatch batch = maker_.make(std::span<const uint64_t>(order_).subspan(first, count));
-    const auto pass =
-        make_exact_pass<Real>(batch.data, input_.features, input_.classes, options_.log_carrier, &batch.map);
-    const double fraction = objective_->normalised_fraction();
-    const uint64_t normalised =
-        fraction > 0 ? std::max<uint64_t>(
-                           1, static_cast<uint64_t>(std::llround(fraction * static_cast<double>(count))))
-                     : 0;
-    const double scale = 1 / (static_cast<double>(count) * mean_weight_);
-    gradient_.assign(pass->gradient_size(), Real{0});
-    const LossSum sum = value_and_gradient<Real>(
-        *pass, *objective_,
-        {.weight = batch.data.weight, .centre = centre(), .normalised = normalised, .gradient_scale = scale},
-        std::span<const Real>(theta_).first(shape_.size()), gradient_);
+    const LossSum sum =
+        batch_step_->gradient(std::span<const uint64_t>(order_).subspan(first, count), step_, theta_);
     if (!std::isfinite(sum.likelihood + sum.penalty)) return false;
     epoch_sum_ += sum;
-    const std::span<const Real> gradient(gradient_);
-    gradient_norm_ = std::sqrt(inner_product(gradient, gradient));
-    update(batch, sum.d_centre * scale);
-    return true;
-  }
-
-  // L2 is added on touched rows only, divided by the probability of being touched: its expectation is the
-  // full gradient.
-  void update(const Minibatch& batch, double d_centre) {
-    const double rate = rate_ * schedule_.factor(step_);
-    const size_t width = shape_.width;
-    const size_t rows = gradient_.size() / width;
+    gradient_norm_ = batch_step_->gradient_norm();
     optimiser_.begin_step();
-    parallel_units(rows, [&](size_t r) {
-      const bool bias = r >= rows - (shape_.rows - shape_.penalised_rows);
-      const size_t row = bias                        ? shape_.rows - (rows - r)
-                         : batch.map.feature.empty() ? r
-                                                     : batch.map.feature[r];
-      const std::span<Real> gradient = std::span<Real>(gradient_).subspan(r * width, width);
-      const double often = bias || touch_.empty() ? 1 : touch_[row];
-      if (!bias && options_.l2 > 0) {
-        for (size_t k = 0; k < width; ++k) {
-          gradient[k] += static_cast<Real>(options_.l2 / often) * theta_[row * width + k];
-        }
-      }
-      optimiser_.update(theta_, row * width, gradient, rate, bias ? 0 : options_.l1 / often);
-    });
-    if (options_.objective.learn_centre) {
-      const Real d = static_cast<Real>(d_centre);
-      optimiser_.update(theta_, theta_.size() - 1, std::span<const Real>(&d, 1), rate, 0);
-    }
+    batch_step_->update(theta_, optimiser_, rate_ * schedule_.factor(step_));
+    return true;
   }
 
   // True when validation says stop.
@@ -150,25 +99,33 @@ class Minibatches {
     const bool epoch_end = step_ % batches_ == 0;
     const uint64_t every = std::max<uint64_t>(1, batches_ / kReportsPerEpoch);
     if (!epoch_end && step_ % every != 0) return false;
+    if (epoch_end || !batch_step_->is_lazy()) measure_regulariser();
     measure();
     bool stop = false;
     if (epoch_end) {
       good_ = theta_;
-      if (validation_.present()) stop = validation_.check(parameters(), centre(), progress_);
+      std::vector<Real> buffer;
+      if (validation_.present()) stop = validation_.check(parameters(buffer), centre(), progress_);
     }
     input_.observer.on_progress(progress_);
     return stop;
   }
 
+  void measure_regulariser() {
+    if (!(options_.l1 > 0 || options_.l2 > 0)) return;
+    std::vector<Real> buffer;
+    const auto penalised = parameters(buffer).first(shape_.penalised());
+    regulariser_ = options_.l1 > 0 ? options_.l1 * absolute_sum(penalised) : 0;
+    if (options_.l2 > 0) regulariser_ += 0.5 * options_.l2 * inner_product(penalised, penalised);
+  }
+
   void measure() {
-    const auto penalised = parameters().first(shape_.penalised());
     progress_ = {};
     progress_.step = step_;
     progress_.steps = options_.epochs * batches_;
     progress_.epoch = (step_ - 1) / batches_;
-    progress_.regulariser = options_.l1 > 0 ? options_.l1 * absolute_sum(penalised) : 0;
-    if (options_.l2 > 0) progress_.regulariser += 0.5 * options_.l2 * inner_product(penalised, penalised);
-    progress_.loss = progress_.regulariser;
+    progress_.regulariser = regulariser_;
+    progress_.loss = regulariser_;
     if (epoch_sum_.weight > 0) {
       progress_.loss += epoch_sum_.mean_loss();
       progress_.penalty = epoch_sum_.penalty / epoch_sum_.weight;
@@ -177,19 +134,31 @@ class Minibatches {
       progress_.nll = epoch_sum_.mean_nll();
       progress_.log_z_rms = epoch_sum_.rms_log_z();
     }
+    if (epoch_sum_.estimated_weight > 0) {
+      progress_.log_ratio = epoch_sum_.mean_log_ratio();
+      progress_.effective_samples = epoch_sum_.mean_effective();
+    }
+    if (batch_step_->is_lazy() && options_.objective.learn_centre) progress_.log_normalizer = centre();
     progress_.gradient_norm = gradient_norm_;
     progress_.alpha = options_.objective.alpha;
     progress_.seconds = pace_.seconds();
   }
 
-  std::span<const Real> parameters() const { return std::span<const Real>(theta_).first(shape_.size()); }
+  // Feature-major, without the centre.
+  std::span<const Real> parameters(std::vector<Real>& buffer) const {
+    return batch_step_->feature_major(theta_, buffer).first(shape_.size());
+  }
 
   LoopOutput<Real> finish(const std::string& reason, Ending ending) {
     LoopOutput<Real> out;
-    if (step_ > 0) measure();
+    if (step_ > 0) {
+      measure_regulariser();
+      measure();
+    }
     out.reason = reason;
     out.ending = ending;
-    validation_.conclude(parameters(), centre(), out);
+    std::vector<Real> buffer;
+    validation_.conclude(parameters(buffer), centre(), out);
     out.last = progress_;
     return out;
   }
@@ -202,9 +171,12 @@ class Minibatches {
     c.set("optimiser.square", optimiser_.state().square);
     c.set("optimiser.mean", optimiser_.state().mean);
     c.set("gradient_norm", gradient_norm_);
+    c.set("regulariser", regulariser_);
     const LossSum& s = epoch_sum_;
-    c.set("epoch_sum", std::vector<double>{s.weight, s.likelihood, s.penalty, s.normalised_weight, s.nll,
-                                           s.log_z, s.log_z_square, s.d_centre});
+    c.set("epoch_sum",
+          std::vector<double>{s.weight, s.likelihood, s.penalty, s.normalised_weight, s.nll, s.log_z,
+                              s.log_z_square, s.d_centre, s.estimated_weight, s.log_ratio, s.effective});
+    batch_step_->save(c);
     validation_.save(c);
   }
 
@@ -218,20 +190,21 @@ class Minibatches {
     c.get("optimiser.mean", state.mean);
     optimiser_.restore(std::move(state));
     gradient_norm_ = c.number("gradient_norm");
+    regulariser_ = c.number("regulariser");
     std::vector<double> s;
     c.get("epoch_sum", s);
-    epoch_sum_ = {s.at(0), s.at(1), s.at(2), s.at(3), s.at(4), s.at(5), s.at(6), s.at(7)};
+    epoch_sum_ = {s.at(0), s.at(1), s.at(2), s.at(3), s.at(4), s.at(5),
+                  s.at(6), s.at(7), s.at(8), s.at(9), s.at(10)};
+    batch_step_->restore(c);
     validation_.restore(c);
   }
 
   const LoopInput& input_;
   const TrainOptions& options_;
   ParameterShape shape_;
-  std::unique_ptr<Objective> objective_;
-  MinibatchMaker maker_;
   uint64_t batch_;  // examples per step
-  std::vector<double> touch_;
-  std::vector<Real> theta_, gradient_;
+  std::unique_ptr<MinibatchStep<Real>> batch_step_;
+  std::vector<Real> theta_;
   uint64_t batches_;  // per epoch
   Adaptive<Real> optimiser_;
   double rate_;
@@ -240,11 +213,11 @@ class Minibatches {
   Pace pace_;
   std::vector<Real>
       good_;  // the parameters at the end of the last epoch: where to return when the next one diverges
-  double mean_weight_ = 0;
   uint64_t step_ = 0;
   std::vector<uint64_t> order_;
   LossSum epoch_sum_;
   double gradient_norm_ = 0;
+  double regulariser_ = 0;
   Progress progress_;
 };
 

@@ -1,31 +1,20 @@
 #include "selfnorm/train/options.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <cmath>
-#include <initializer_list>
 
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/range.h"
+#include "selfnorm/objective/candidate_registry.h"
 #include "selfnorm/objective/registry.h"
 #include "selfnorm/optim/schedule.h"
 
 namespace selfnorm {
-namespace {
-
-void require_one_of(const char* name, const std::string& value, const std::vector<std::string>& choices) {
-  if (std::find(choices.begin(), choices.end(), value) == choices.end()) {
-    throw Error(
-        fmt::format("{} '{}' is not known; expected one of {}", name, value, fmt::join(choices, ", ")));
-  }
-}
-
-}  // namespace
 
 void TrainOptions::validate() const {
-  require_one_of("objective", objective.name, objective_names());
+  std::vector<std::string> objectives = objective_names();
+  const bool draws_noise = is_candidate_objective(objective.name);
+  for (const std::string& name : candidate_objective_names()) objectives.push_back(name);
+  require_one_of("objective", objective.name, objectives);
   objective.validate();
   require_range(l2 >= 0, "l2", l2, "a finite number >= 0");
   require_range(l1 >= 0, "l1", l1, "a finite number >= 0");
@@ -51,6 +40,12 @@ void TrainOptions::validate() const {
         "the sampled objective draws a new sample in every minibatch, which lbfgs cannot use with "
         "gamma = {}; use --optimiser adagrad, or --gamma 1",
         objective.gamma));
+  }
+  if (draws_noise && optimiser == "lbfgs") {
+    throw Error(fmt::format(
+        "the {} objective draws new noise classes in every minibatch, which lbfgs cannot use; use "
+        "--optimiser adagrad or adam",
+        objective.name));
   }
 }
 

@@ -12,6 +12,7 @@
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/math/random.h"
 #include "selfnorm/model/parameters.h"
+#include "selfnorm/objective/candidate_registry.h"
 #include "selfnorm/objective/loss.h"
 #include "selfnorm/objective/registry.h"
 #include "selfnorm/train/checkpoint.h"
@@ -67,6 +68,7 @@ std::string choose_optimiser(const TrainOptions& options, size_t parameters) {
   if (options.optimiser != "auto") return options.optimiser;
   if (options.objective.name == "constraint") return "lbfgs";
   if (options.objective.name == "sampled" && options.objective.gamma < 1) return "adagrad";
+  if (is_candidate_objective(options.objective.name)) return "adagrad";
   return parameters <= kLargestFullPassProblem ? "lbfgs" : "adagrad";
 }
 
@@ -78,10 +80,32 @@ json objective_record(const ObjectiveOptions& o, const Progress& last) {
   if (o.name == "constraint") record.update({{"delta", o.delta}, {"alpha", last.alpha}});
   if (o.name == "penalty" || o.name == "constraint") record["learn_centre"] = o.learn_centre;
   if (o.centre) record["centre"] = *o.centre;
+  if (is_candidate_objective(o.name)) {
+    record.update({{"samples", o.samples}, {"noise", o.noise}});
+    if (o.noise == "unigram") record["noise_power"] = o.noise_power;
+    if (!leaves_level_free(o.name)) record["normalizer"] = o.normalizer;
+  }
   return record;
 }
 
-// The mean of A over (a sample of) the training data: the constant that `sampled` settles at, theory.md 3.
+// Whether the constant that log Z settles at has to be estimated after training.
+bool needs_constant(const ObjectiveOptions& o) {
+  return is_candidate_objective(o.name) ? leaves_level_free(o.name) : make_objective(o)->needs_constant();
+}
+
+// The centre is an option of penalty and constraint; nce and snl keep a learned b in its place.
+void resolve_centre(bool is_joint, ObjectiveOptions& o) {
+  if (o.name == "penalty" || o.name == "constraint") {
+    // Alternatives have no bias to absorb the level of log Z, so its centre is learned unless one is given.
+    if (is_joint && !o.centre) o.learn_centre = true;
+    return;
+  }
+  o.centre.reset();
+  o.learn_centre = is_candidate_objective(o.name) && !leaves_level_free(o.name) && o.normalizer == "constant";
+}
+
+// The mean of A over (a sample of) the training data: the constant that `sampled` settles at (theory.md 3),
+// or the level that ranking-nce and is leave free.
 template <class Real>
 double mean_log_normalizer(const LoopInput& input, std::span<const Real> theta) {
   std::vector<uint64_t> rows =
@@ -113,17 +137,22 @@ TrainResult train_as(const LoopInput& input, const Scaling& scaling) {
   model.labels = input.train.labels;
   model.feature_names = input.train.feature_names;
   model.log_carrier = input.options.log_carrier;
-  const auto objective = make_objective(input.options.objective);
-  const bool estimate = objective->needs_constant() && !loop.calibrated;
+  const bool estimate = needs_constant(input.options.objective) && !loop.calibrated;
   model.log_normalizer = estimate ? mean_log_normalizer<Real>(input, loop.theta) : loop.centre;
   store_parameters<Real>(loop.theta, scaling, model);
   model.objective_json = objective_record(input.options.objective, loop.last).dump();
-  model.training_json =
-      json{{"optimiser", input.optimiser},         {"steps", loop.last.step},   {"stopped", loop.reason},
-           {"examples", input.train.examples()},   {"loss", loop.last.loss},    {"nll", loop.last.nll},
-           {"penalty", loop.last.penalty},         {"l2", input.options.l2},    {"l1", input.options.l1},
-           {"precision", input.options.precision}, {"seed", input.options.seed}}
-          .dump();
+  json training = {{"optimiser", input.optimiser},
+                   {"steps", loop.last.step},
+                   {"stopped", loop.reason},
+                   {"examples", input.train.examples()},
+                   {"loss", loop.last.loss},
+                   {"penalty", loop.last.penalty},
+                   {"l2", input.options.l2},
+                   {"l1", input.options.l1},
+                   {"precision", input.options.precision},
+                   {"seed", input.options.seed}};
+  if (loop.last.nll) training["nll"] = *loop.last.nll;
+  model.training_json = training.dump();
   result.reason = loop.reason;
   result.interrupted = loop.ending == Ending::interrupted;
   result.diverged = loop.ending == Ending::diverged;
@@ -140,9 +169,11 @@ std::string options_text(const TrainOptions& o, const std::string& optimiser) {
   return fmt::format(
       "{}", fmt::join(std::tuple(o.objective.name, o.objective.alpha, o.objective.delta, o.objective.gamma,
                                  o.objective.centre.value_or(0), o.objective.centre.has_value(),
-                                 o.objective.learn_centre, o.l2, o.l1, optimiser, o.iterations, o.tolerance,
-                                 o.history, o.epochs, o.batch, o.learning_rate, o.schedule, o.patience,
-                                 o.calibrate, o.scale, o.precision, o.class_weight, carrier, o.seed),
+                                 o.objective.learn_centre, o.objective.samples, o.objective.noise,
+                                 o.objective.noise_power, o.objective.normalizer, o.l2, o.l1, optimiser,
+                                 o.iterations, o.tolerance, o.history, o.epochs, o.batch, o.learning_rate,
+                                 o.schedule, o.patience, o.calibrate, o.scale, o.precision, o.class_weight,
+                                 carrier, o.seed),
                       " "));
 }
 
@@ -159,6 +190,11 @@ std::vector<Real> starting_point(const LoopInput& input) {
   const ObjectiveOptions& objective = input.options.objective;
   if (!objective.learn_centre) return theta;
   double centre = objective.centre.value_or(0);
+  if (is_candidate_objective(objective.name)) {
+    // The same normalised start with b = log sum_k h(k) in place of the biases.
+    centre = -static_cast<double>(theta.back());
+    std::fill(theta.end() - input.classes, theta.end(), Real{0});
+  }
   if (input.train.is_joint()) {
     // At theta = 0 the log-normalizer of a group is the log of its size.
     centre = 0;
@@ -189,15 +225,13 @@ TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const 
   if (!options.log_carrier.empty() && options.log_carrier.size() != classes) {
     throw Error(fmt::format("the carrier has {} values for {} classes", options.log_carrier.size(), classes));
   }
-  // Alternatives have no bias to absorb the level of log Z, so its centre is learned unless one is given.
-  if (train.is_joint() && !options.objective.centre &&
-      (options.objective.name == "penalty" || options.objective.name == "constraint")) {
-    options.objective.learn_centre = true;
+  if (train.is_joint() && is_candidate_objective(options.objective.name)) {
+    throw Error(fmt::format(
+        "the {} objective draws noise from classes, and found groups of alternatives (qid:) without "
+        "classes; use penalty, constraint, sampled or exact",
+        options.objective.name));
   }
-  if (options.objective.name != "penalty" && options.objective.name != "constraint") {
-    options.objective.centre.reset();
-    options.objective.learn_centre = false;
-  }
+  resolve_centre(train.is_joint(), options.objective);
   apply_class_weight(options.class_weight, train, valid ? &*valid : nullptr);
   check_weights(train, "training");
   if (valid) check_weights(*valid, "validation");

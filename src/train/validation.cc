@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "selfnorm/objective/candidate_registry.h"
 #include "selfnorm/objective/exact.h"
 #include "selfnorm/objective/loss.h"
 
@@ -14,7 +15,8 @@ Validation<Real>::Validation(const LoopInput& input) {
   pass_ = make_exact_pass<Real>(*input.valid, input.features, input.classes, input.options.log_carrier);
   const ObjectiveOptions& objective = input.options.objective;
   alpha_ = objective.name == "penalty" ? objective.alpha : 0;
-  const bool normalises = objective.name == "penalty" || objective.name == "sampled";
+  const bool normalises =
+      objective.name == "penalty" || objective.name == "sampled" || is_candidate_objective(objective.name);
   calibrate_ = normalises && input.options.calibrate && !objective.centre;
   weight_ = input.valid->weight;
   // The constraint is met on the training data, so its last iterate is the answer.

@@ -20,5 +20,15 @@ TEST(Range, NamesTheOptionTheValueAndTheRange) {
   }
 }
 
+TEST(Range, WordsAreOneOfTheChoices) {
+  require_one_of("noise", "unigram", {"uniform", "unigram"});
+  try {
+    require_one_of("noise", "zipf", {"uniform", "unigram"});
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "noise 'zipf' is not known; expected one of uniform, unigram");
+  }
+}
+
 }  // namespace
 }  // namespace selfnorm

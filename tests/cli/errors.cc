@@ -31,6 +31,7 @@ TEST_P(Mistakes, OneLineAndNothingLeftBehind) {
   folder.write("zero.svm", "a 1:1\nb 0:1\n");
   folder.write("one.svm", "a 1:1\na 2:1\na 1:2\n");
   folder.write("unseen.svm", "0 1:1\n9 1:1\n");
+  folder.write("groups.svm", "1 qid:1 1:1\n0 qid:1 2:1\n0 qid:2 1:1\n1 qid:2 2:1\n");
   folder.write("wide.svm", "0 1:1\n1 31:1\n");
   folder.write("ragged.csv", "x,y,label\n1,2,a\n1,b\n");
   folder.write("broken.gz", std::string("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x4b", 11));
@@ -65,6 +66,17 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"AlphaRange", train("data.svm", {"--alpha", "-1"}), "alpha"},
         Mistake{"DeltaRange", train("data.svm", {"--objective", "constraint", "--delta", "0"}), "delta"},
         Mistake{"GammaRange", train("data.svm", {"--objective", "sampled", "--gamma", "2"}), "gamma"},
+        Mistake{"NoSamples", train("data.svm", {"--objective", "snl", "--samples", "0"}), "samples = 0"},
+        Mistake{"NegativeSamples", train("data.svm", {"--objective", "nce", "--samples", "-1"}), "--samples"},
+        Mistake{"UnknownNoise", train("data.svm", {"--objective", "nce", "--noise", "zipf"}), "log-uniform"},
+        Mistake{"NoisePowerRange", train("data.svm", {"--objective", "is", "--noise-power", "2"}),
+                "noise-power = 2"},
+        Mistake{"UnknownNormalizer", train("data.svm", {"--objective", "snl", "--normalizer", "one"}),
+                "zero|constant"},
+        Mistake{"NoiseWithFullPasses", train("data.svm", {"--objective", "snl", "--optimiser", "lbfgs"}),
+                "--optimiser adagrad"},
+        Mistake{"NoiseFromGroups", train("groups.svm", {"--objective", "snl", "--hold-out", "0"}),
+                "groups of alternatives"},
         Mistake{"HoldOutRange", train("data.svm", {"--hold-out", "0.9"}), "--hold-out"},
         Mistake{"NegativeCount", train("data.svm", {"--epochs", "-3"}), "--epochs"},
         Mistake{"ZeroIterations", train("data.svm", {"--iterations", "0"}), "iterations"},

@@ -105,6 +105,7 @@ INSTANTIATE_TEST_SUITE_P(
     All, Resume,
     testing::Values(Plan{"Lbfgs", {"--optimiser", "lbfgs", "--tolerance", "1e-9", "--l2", "1e-7"}},
                     Plan{"Adam", {"--optimiser", "adam", "--epochs", "8", "--batch", "16"}},
+                    Plan{"Snl", {"--objective", "snl", "--epochs", "4", "--batch", "16", "--samples", "20"}},
                     Plan{"Constraint",
                          {"--objective", "constraint", "--delta", "0.05", "--iterations", "60"}}),
     [](const auto& test) { return test.param.name; });

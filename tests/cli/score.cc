@@ -68,14 +68,19 @@ TEST(Score, AnEmptyOptionIsNotTheSameAsNone) {
   expect_user_error(folder.run({"score", kTruth, "data.svm", "--candidates", ""}), "--candidates");
 }
 
-TEST(Score, RawScoresOfMaximumLikelihoodCarryAWarning) {
+TEST(Score, RawScoresWhoseLogZWasLeftFreeCarryAWarning) {
   const Folder folder;
   folder.generate();
-  ASSERT_EQ(folder.run({"train", "classifier", "data.svm", "--objective", "exact", "--out", "run"}).code, 0);
-  const Outcome raw = folder.run({"score", "run", "data.svm"});
-  EXPECT_EQ(raw.code, 0);
-  EXPECT_NE(raw.err.find("not log-probabilities"), std::string::npos) << raw.err;
-  EXPECT_EQ(folder.run({"score", "run", "data.svm", "--exact"}).err, "");
+  for (const std::string objective : {"exact", "ranking-nce", "is", "nce", "snl"}) {
+    ASSERT_EQ(
+        folder.run({"train", "classifier", "data.svm", "--objective", objective, "--out", objective}).code,
+        0);
+    const Outcome raw = folder.run({"score", objective, "data.svm"});
+    EXPECT_EQ(raw.code, 0);
+    const bool is_warned = raw.err.find("not log-probabilities") != std::string::npos;
+    EXPECT_EQ(is_warned, objective != "nce" && objective != "snl") << raw.err;
+    EXPECT_EQ(folder.run({"score", objective, "data.svm", "--exact"}).err, "");
+  }
 }
 
 // The truth with b(x) = 0.5 + 0.1 x_0 - 0.2 x_1 + 0.75 max(0, x_2 + 0.25).

@@ -53,10 +53,34 @@ TEST(TrainClassifier, QuietSaysNothingAndJsonOnlyJson) {
   EXPECT_TRUE(json["audit"]["nll_exact"].is_number());
 }
 
+// Nothing exact is reported while training against noise classes; b is stored and the audit is exact.
+TEST(TrainClassifier, NoiseClassesReportEstimates) {
+  const Folder folder;
+  folder.generate();
+  const Outcome trained = folder.run({"train", "classifier", "data.svm", "--objective", "snl", "--samples",
+                                      "50", "--noise", "log-uniform", "--normalizer", "constant",
+                                      "--no-calibrate", "--epochs", "5", "--out", "run"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_NE(trained.err.find("log r"), std::string::npos) << trained.err;
+  std::istringstream lines(content(folder / "run/metrics.jsonl"));
+  nlohmann::json last;
+  for (std::string line; std::getline(lines, line);) last = nlohmann::json::parse(line);
+  for (const char* key : {"log_normalizer", "log_ratio", "effective_samples", "loss", "valid_nll"})
+    EXPECT_TRUE(last.contains(key)) << key;
+  for (const char* key : {"nll", "log_z_rms"}) EXPECT_FALSE(last.contains(key)) << key;
+  const auto info = folder.run({"info", "run", "--json"}).json();
+  EXPECT_EQ(info["objective"]["name"], "snl");
+  EXPECT_EQ(info["objective"]["samples"], 50);
+  EXPECT_EQ(info["objective"]["noise"], "log-uniform");
+  EXPECT_EQ(info["objective"]["normalizer"], "constant");
+  EXPECT_TRUE(info["audit"]["nll_exact"].is_number());
+}
+
 TEST(TrainClassifier, EveryObjectiveAndOptimiser) {
   const Folder folder;
   folder.generate();
-  for (const std::string objective : {"exact", "penalty", "constraint", "sampled"}) {
+  for (const std::string objective :
+       {"exact", "penalty", "constraint", "sampled", "nce", "ranking-nce", "is", "snl"}) {
     const Outcome trained = folder.run({"train", "classifier", "data.svm", "--objective", objective, "--out",
                                         objective, "--epochs", "3", "--json"});
     ASSERT_EQ(trained.code, 0) << objective << trained.err;

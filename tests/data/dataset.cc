@@ -21,6 +21,9 @@ TEST(Subset, DenseRowsWithWeights) {
   EXPECT_EQ(s.labels, d.labels);
   EXPECT_EQ(s.feature_names, d.feature_names);
   EXPECT_THROW(subset(d, Indices{3}), Bug);
+  s.labels.clear();
+  s.feature_names.clear();
+  expect_equal(unnamed_subset(d, Indices{2, 0, 2}), s);
 }
 
 TEST(Subset, AllInOrderIsTheWhole) {

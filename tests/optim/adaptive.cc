@@ -50,6 +50,23 @@ TEST(Adaptive, UpdatesOnlyTheRowsItIsGiven) {
   EXPECT_LT(x[2], 3);
 }
 
+// A cell takes the same step as a row does, with its own l1, and the others none.
+TEST(Adaptive, CellsAreRowsWithGaps) {
+  for (const char* name : {"adagrad", "adam"}) {
+    std::vector<double> row{1, -2, 0.5}, cells{9, 1, 9, -2, 9, 0.5};
+    Adaptive<double> by_row(name, 3, 0.1), by_cell(name, 6, 0.1);
+    const std::vector<uint32_t> column{0, 2, 4};
+    for (int t = 0; t < 3; ++t) {
+      const std::vector<double> g{0.3, -0.1, 2.0 * t}, l1{0.2, 0.2, 0.2};
+      by_row.begin_step();
+      by_cell.begin_step();
+      by_row.update(row, 0, g, 0.1, 0.2);
+      by_cell.update_cells(cells, 1, column, g, 0.1, l1);
+    }
+    EXPECT_EQ(cells, (std::vector<double>{9, row[0], 9, row[1], 9, row[2]})) << name;
+  }
+}
+
 TEST(Adaptive, ProximalStepMakesExactZeros) {
   std::vector<double> x{0.5};
   Adaptive<double> optimiser("adagrad", 1, 1e-4);

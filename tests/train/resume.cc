@@ -94,17 +94,21 @@ TEST_P(Resume, RefusesACheckpointOfOtherOptions) {
   EXPECT_THROW(run(quiet, true), Error);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Resume,
-                         testing::Values(Case{"lbfgs", "penalty", "lbfgs", 0, false, false, "float"},
-                                         Case{"lbfgs_double", "exact", "lbfgs", 0, true, false, "double"},
-                                         Case{"owlqn", "penalty", "lbfgs", 1e-3, true, false, "float"},
-                                         Case{"constraint", "constraint", "lbfgs", 0, false, false, "float"},
-                                         Case{"adagrad", "sampled", "adagrad", 0, true, false, "float"},
-                                         Case{"adam", "penalty", "adam", 1e-4, false, false, "float"},
-                                         Case{"joint", "penalty", "lbfgs", 0, false, true, "float"},
-                                         Case{"joint_adagrad", "penalty", "adagrad", 0, false, true,
-                                              "float"}),
-                         [](const auto& instance) { return std::string(instance.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    All, Resume,
+    testing::Values(Case{"lbfgs", "penalty", "lbfgs", 0, false, false, "float"},
+                    Case{"lbfgs_double", "exact", "lbfgs", 0, true, false, "double"},
+                    Case{"owlqn", "penalty", "lbfgs", 1e-3, true, false, "float"},
+                    Case{"constraint", "constraint", "lbfgs", 0, false, false, "float"},
+                    Case{"adagrad", "sampled", "adagrad", 0, true, false, "float"},
+                    Case{"adam", "penalty", "adam", 1e-4, false, false, "float"},
+                    Case{"nce", "nce", "adam", 0, true, false, "float"},
+                    Case{"ranking_nce", "ranking-nce", "adagrad", 0, true, false, "float"},
+                    Case{"is", "is", "adam", 0, false, false, "double"},
+                    Case{"snl", "snl", "adagrad", 1e-4, false, false, "float"},
+                    Case{"joint", "penalty", "lbfgs", 0, false, true, "float"},
+                    Case{"joint_adagrad", "penalty", "adagrad", 0, false, true, "float"}),
+    [](const auto& instance) { return std::string(instance.param.name); });
 
 }  // namespace
 }  // namespace selfnorm

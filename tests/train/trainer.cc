@@ -10,6 +10,7 @@
 #include "selfnorm/base/error.h"
 #include "selfnorm/data/generate.h"
 #include "selfnorm/runtime/log_sum_exp.h"
+#include "train/saturated.h"
 
 namespace selfnorm {
 namespace {
@@ -18,30 +19,6 @@ TrainResult train(const Dataset& data, const TrainOptions& options) {
   TrainObserver observer;
   return train_classifier(data, std::nullopt, options, {}, observer);
 }
-
-// One-hot inputs: the model is saturated, so its optimum is the table of conditional frequencies.
-struct Saturated {
-  static constexpr uint32_t kInputs = 3, kClasses = 4;
-  Dataset data;
-  std::vector<std::vector<double>> frequency{kInputs, std::vector<double>(kClasses)};
-
-  Saturated() {
-    const std::vector<std::vector<int>> count = {{50, 30, 15, 5}, {10, 10, 70, 10}, {25, 25, 25, 25}};
-    data.labels = {"a", "b", "c", "d"};
-    data.features.sparse.columns = kInputs;
-    for (uint32_t x = 0; x < kInputs; ++x) {
-      for (uint32_t y = 0; y < kClasses; ++y) {
-        frequency[x][y] = count[x][y] / 100.0;
-        for (int i = 0; i < count[x][y]; ++i) {
-          data.features.sparse.column.push_back(x);
-          data.features.sparse.value.push_back(1);
-          data.features.sparse.begin.push_back(data.features.sparse.column.size());
-          data.target.push_back(y);
-        }
-      }
-    }
-  }
-};
 
 // s(x, y) and A(x) of a trained model on one-hot inputs.
 struct Table {

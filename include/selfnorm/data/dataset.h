@@ -63,4 +63,7 @@ struct Dataset {
 // whole).
 Dataset subset(const Dataset& data, std::span<const uint64_t> examples);
 
+// The same without labels and names: what it costs does not depend on how many classes or features there are.
+Dataset unnamed_subset(const Dataset& data, std::span<const uint64_t> examples);
+
 }  // namespace selfnorm

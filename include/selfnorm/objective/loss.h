@@ -19,11 +19,16 @@ struct LossSum {
   double log_z = 0;              // A
   double log_z_square = 0;       // (A - c)^2
   double d_centre = 0;           // derivative of likelihood + penalty
+  double estimated_weight = 0;   // of the examples with an estimate Z_hat; the sums below are over those
+  double log_ratio = 0;          // log r = log Z_hat - b
+  double effective = 0;          // effective samples
 
   double mean_loss() const { return (likelihood + penalty) / weight; }
   double mean_nll() const { return nll / normalised_weight; }
   double mean_log_z() const { return log_z / normalised_weight; }
   double rms_log_z() const;
+  double mean_log_ratio() const { return log_ratio / estimated_weight; }
+  double mean_effective() const { return effective / estimated_weight; }
   LossSum& operator+=(const LossSum& other);
 };
 

@@ -1,13 +1,14 @@
 // Which objective, and its constants (theory.md section 3).
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
 namespace selfnorm {
 
 struct ObjectiveOptions {
-  std::string name = "penalty";  // a name of objective_names()
+  std::string name = "penalty";  // a name of objective_names() or candidate_objective_names()
   double alpha = 0.1;            // penalty, sampled: weight of (A - c)^2; >= 0 (sampled: > 0)
   double delta = 0.1;            // constraint: rms(A - c) <= delta on the training data; > 0
   double gamma = 0.1;            // sampled: fraction of each minibatch that is normalised; in [0, 1]
@@ -15,6 +16,13 @@ struct ObjectiveOptions {
   // (train/options.h), and learned for joint models, whose alternatives have no bias to absorb it
   std::optional<double> centre = std::nullopt;
   bool learn_centre = false;  // penalty, constraint: c is a parameter too, stored and subtracted
+
+  // nce, ranking-nce, is, snl
+  uint64_t samples = 100;         // noise classes per minibatch, shared by its examples; 1..1e6
+  std::string noise = "unigram";  // what they are drawn from: a name of proposal_names()
+  double noise_power = 0.75;      // unigram: beta, in [0, 1]
+  // nce, snl: b = 0, or a learned constant that is stored and subtracted
+  std::string normalizer = "constant";  // zero | constant
 
   void validate() const;  // throws Error naming the option, the value and the range
 };

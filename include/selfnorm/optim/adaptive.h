@@ -35,11 +35,16 @@ class Adaptive {
   void begin_step() { ++state_.step; }
   // Coordinates offset .. offset + gradient.size() - 1 of x.
   void update(std::span<Real> x, size_t offset, std::span<const Real> gradient, double rate, double l1);
+  // Coordinates offset + column[i] of x, each once, with an l1 for each (or none).
+  void update_cells(std::span<Real> x, size_t offset, std::span<const uint32_t> column,
+                    std::span<const Real> gradient, double rate, std::span<const Real> l1);
 
   const AdaptiveState<Real>& state() const { return state_; }
   void restore(AdaptiveState<Real> state) { state_ = std::move(state); }
 
  private:
+  class Rule;
+
   bool adam_;
   AdaptiveState<Real> state_;
 };

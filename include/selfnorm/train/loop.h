@@ -32,7 +32,7 @@ enum class Ending { complete, interrupted, diverged };
 template <class Real>
 struct LoopOutput {
   std::vector<Real> theta;  // without the centre
-  double centre = 0;        // c at the end
+  double centre = 0;        // c (nce, snl: b) at the end
   bool calibrated = false;  // c is the mean of A on the validation data
   std::string reason;
   Ending ending = Ending::complete;
@@ -45,7 +45,8 @@ LoopOutput<Real> train_in_full_passes(const LoopInput& input);
 template <class Real>
 LoopOutput<Real> train_in_minibatches(const LoopInput& input);
 
-// theta at the start: zero weights, normalised biases, then the centre when it is learned.
+// theta at the start: zero weights, normalised biases, then the centre when it is learned (nce, snl: zero
+// biases and b = log sum_k h(k)).
 template <class Real>
 std::vector<Real> starting_point(const LoopInput& input);
 

@@ -1,5 +1,5 @@
-// A minibatch: some examples copied out of a data set, with the features they use renumbered 0 .. u-1 when
-// sparse.
+// A minibatch: some examples copied out of a data set, without labels and names, with the features they use
+// renumbered 0 .. u-1 when sparse.
 #pragma once
 
 #include <span>
@@ -30,6 +30,9 @@ class MinibatchMaker {
 // For every feature the probability that a minibatch of `batch` random examples uses it, 1 - (1 -
 // df/n)^batch; empty when every feature is used by every example.
 std::vector<double> touch_probability(const Dataset& data, uint64_t batch);
+
+// The mean weight of the examples; 1 when they have none.
+double mean_weight(const Dataset& data);
 
 // The root mean square of |x| over the rows; 1 when all of them are 0.
 double row_norm(const Features& x);

@@ -25,8 +25,9 @@ struct TrainOptions {
   double learning_rate = 0.0;       // adagrad, adam: > 0, or 0 for 2 / rms |x| (adam: 0.1 / rms |x|)
   std::string schedule = "linear";  // constant | linear (to 0) | cosine (to 0) | inverse-sqrt
   uint64_t patience = 5;  // validation checks without improvement before stopping; 0 never stops early
-  // penalty, sampled: c becomes the mean of A on the validation data, which removes what over-fitting adds to
-  // log Z; without validation data, with a given centre, or false: c as trained
+  // penalty, sampled, nce, ranking-nce, is, snl: c (b) becomes the mean of A on the validation data, which
+  // removes what over-fitting adds to log Z; without validation data, with a given centre, or false: as
+  // trained
   bool calibrate = true;
 
   std::string scale =

@@ -1,0 +1,50 @@
+// Candidate objectives never see a log-normalizer: they compare the target with k noise classes y_j ~ q, so
+// an example costs k + 1 scores for any number of classes. Like every objective they are pure functions:
+// scores, log q and b go in; the loss (to be minimised) and its derivatives come out. All work in log space.
+//
+// Accidental hits (y_j equal to the target): the samples are independent draws from all of q, and each of the
+// four formulas is stated for such draws. nce: noise may look like data, that is what log k q(y) accounts
+// for. ranking-nce: the data's place among k + 1 draws is what is guessed, and equal classes are ties. is,
+// snl: Z_hat is unbiased only when every class can be drawn. So a hit stays, and the target's class receives
+// the derivatives of both roles; taking hits out would move the optimum. The same holds for samples that are
+// shared by the examples of a minibatch: each example sees k independent draws.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "selfnorm/objective/importance_weights.h"
+
+namespace selfnorm {
+
+struct CandidateScores {
+  double score = 0;  // s(x, y)
+  double log_q = 0;  // log q(y)
+  std::span<const double> sample_score;
+  std::span<const double> sample_log_q;  // one per sample score; at least one
+  double log_normalizer = 0;             // b
+};
+
+struct CandidateTerms {
+  double likelihood = 0;  // minus the objective
+  double d_score = 0;
+  double d_log_normalizer = 0;
+  std::optional<ImportanceEstimate> estimate;  // of log Z, by the objectives that make one
+};
+
+class CandidateObjective {
+ public:
+  virtual ~CandidateObjective() = default;
+
+  // d_sample has one derivative per sample score, overwritten.
+  virtual CandidateTerms operator()(const CandidateScores& x, std::span<double> d_sample) const = 0;
+
+  // Whether b is part of the objective, which then draws log Z to b. Otherwise the level of the scores is
+  // free, and the mean of log Z has to be estimated after training.
+  virtual bool uses_normalizer() const = 0;
+  // Whether Z_hat is part of it: then one sample's weight can rule, and gradients are noisier than those of
+  // nce and ranking-nce, whose samples count at most 1 each.
+  virtual bool uses_estimate() const { return false; }
+};
+
+}  // namespace selfnorm

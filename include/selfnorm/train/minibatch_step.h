@@ -1,0 +1,65 @@
+// What one minibatch does to the parameters: the part of minibatch training (train/loop.h) that differs
+// between log-normalizers that are computed and those that are sampled.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "selfnorm/objective/loss.h"
+#include "selfnorm/optim/adaptive.h"
+#include "selfnorm/train/checkpoint.h"
+#include "selfnorm/train/loop.h"
+
+namespace selfnorm {
+
+template <class Real>
+class MinibatchStep {
+ public:
+  virtual ~MinibatchStep() = default;
+
+  // The order a step keeps the parameters in is its own; feature-major (model/multiclass.h) unless it says
+  // otherwise. `buffer` may be used to hold the answer.
+  virtual std::vector<Real> own_order(std::vector<Real> theta) const { return theta; }
+  virtual std::span<const Real> feature_major(std::span<const Real> theta, std::vector<Real>& buffer) const;
+
+  // theta: the parameters in that order, then the centre when it is learned.
+  // The terms of the loss over these examples; their gradient is kept for update(). Randomness is that of
+  // stream `step`, so a resumed run needs nothing else.
+  virtual LossSum gradient(std::span<const uint64_t> examples, uint64_t step,
+                           std::span<const Real> theta) = 0;
+  virtual double gradient_norm() const = 0;
+  virtual void update(std::span<Real> theta, Adaptive<Real>& optimiser, double rate) = 0;
+
+  // Of the optimiser's default rate.
+  virtual double rate_factor() const { return 1; }
+  // Whether a step costs less than a pass over the parameters, so that reports must not make one either.
+  virtual bool is_lazy() const { return false; }
+  // What to do when the loss is not finite.
+  virtual const char* remedy() const = 0;
+
+  // What there is besides the parameters and their optimiser.
+  virtual void save(Checkpoint&) const {}
+  virtual void restore(const Checkpoint&) {}
+};
+
+template <class Real>
+std::span<const Real> MinibatchStep<Real>::feature_major(std::span<const Real> theta,
+                                                         std::vector<Real>& /*buffer*/) const {
+  return theta;
+}
+
+// `batch` is the number of examples of a step. Keeps a reference.
+template <class Real>
+std::unique_ptr<MinibatchStep<Real>> make_exact_step(const LoopInput& input, uint64_t batch);
+
+// nce, ranking-nce, is, snl on multiclass data.
+template <class Real>
+std::unique_ptr<MinibatchStep<Real>> make_candidate_step(const LoopInput& input, uint64_t batch);
+
+// c (nce, snl: b): the last of theta when learned.
+template <class Real>
+double centre_of(const ObjectiveOptions& objective, std::span<const Real> theta) {
+  return objective.learn_centre ? static_cast<double>(theta.back()) : objective.centre.value_or(0);
+}
+
+}  // namespace selfnorm

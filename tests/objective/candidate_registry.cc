@@ -1,0 +1,121 @@
+// Every registered candidate objective goes through one gradient check, and every one in the source tree is
+// registered.
+#include "selfnorm/objective/candidate_registry.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+#include "gradient_check.h"
+#include "random_data.h"
+#include "selfnorm/base/error.h"
+
+namespace selfnorm {
+namespace {
+
+class EveryCandidateObjective : public testing::TestWithParam<std::string> {
+ protected:
+  // v = (s, b, s_1 .. s_k)
+  CandidateTerms terms(const std::vector<double>& v, std::vector<double>& d_sample) const {
+    const std::vector<double> log_q = random_vector<double>(v.size() - 2, 5);
+    d_sample.assign(v.size() - 2, 0);
+    return (*objective_)({.score = v[0],
+                          .log_q = -0.7,
+                          .sample_score = std::span<const double>(v).subspan(2),
+                          .sample_log_q = log_q,
+                          .log_normalizer = v[1]},
+                         d_sample);
+  }
+
+  std::unique_ptr<CandidateObjective> objective_ = make_candidate_objective(GetParam());
+};
+
+TEST_P(EveryCandidateObjective, DerivativesAgreeWithDifferences) {
+  for (const size_t samples : {1u, 2u, 17u}) {
+    for (const double size : {0.0, 1.0, 5.0}) {
+      const std::vector<double> at = random_vector<double>(samples + 2, 3 + samples, size);
+      std::vector<double> d_sample;
+      const CandidateTerms t = terms(at, d_sample);
+      std::vector<double> gradient{t.d_score, t.d_log_normalizer};
+      gradient.insert(gradient.end(), d_sample.begin(), d_sample.end());
+      const auto loss = [&](const std::vector<double>& v) {
+        std::vector<double> unused;
+        return terms(v, unused).likelihood;
+      };
+      expect_gradient(loss, at, gradient);
+      EXPECT_TRUE(objective_->uses_normalizer() || t.d_log_normalizer == 0);
+      EXPECT_EQ(objective_->uses_estimate(), t.estimate.has_value());
+    }
+  }
+}
+
+// s -> s + c with b -> b + c changes nothing, and where b is not used s -> s + c alone.
+TEST_P(EveryCandidateObjective, OnlyScoresLessNormalizerCount) {
+  std::vector<double> at = random_vector<double>(6, 9), unused;
+  const double before = terms(at, unused).likelihood;
+  for (double& v : at) v += 3;
+  EXPECT_NEAR(terms(at, unused).likelihood, before, 1e-12);
+  at[1] = -20;
+  EXPECT_EQ(std::abs(terms(at, unused).likelihood - before) > 1e-9, objective_->uses_normalizer());
+}
+
+TEST_P(EveryCandidateObjective, ExtremeScoresAreFinite) {
+  for (const double huge : {-600.0, 600.0}) {
+    for (size_t i = 0; i < 5; ++i) {
+      std::vector<double> at(5, 0), d_sample;
+      at[i] = huge;
+      const CandidateTerms t = terms(at, d_sample);
+      EXPECT_TRUE(std::isfinite(t.likelihood + t.d_score + t.d_log_normalizer)) << i << " " << huge;
+      for (const double d : d_sample) EXPECT_TRUE(std::isfinite(d)) << i << " " << huge;
+    }
+  }
+}
+
+TEST_P(EveryCandidateObjective, NaNIsNotHidden) {
+  std::vector<double> unused;
+  EXPECT_TRUE(std::isnan(terms({std::nan(""), 0, 1, 2}, unused).likelihood));
+  EXPECT_TRUE(std::isnan(terms({0, 0, 1, std::nan("")}, unused).likelihood));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryCandidateObjective, testing::ValuesIn(candidate_objective_names()),
+                         [](const auto& instance) {
+                           std::string name = instance.param;
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+// A class derived from CandidateObjective that no registered name makes would escape the checks above.
+TEST(CandidateRegistry, EveryCandidateObjectiveInTheSourcesIsRegistered) {
+  const std::filesystem::path root = SELFNORM_SOURCE_DIR;
+  const auto text_of = [](const std::filesystem::path& path) {
+    std::ifstream in(path);
+    std::stringstream text;
+    text << in.rdbuf();
+    return text.str();
+  };
+  const std::string registry = text_of(root / "src/objective/candidate_registry.cc");
+  size_t found = 0;
+  const std::regex derived(R"(class (\w+)[^;{]*: public CandidateObjective)");
+  for (const auto& entry : std::filesystem::directory_iterator(root / "include/selfnorm/objective")) {
+    const std::string source = text_of(entry.path());
+    for (std::sregex_iterator it(source.begin(), source.end(), derived), end; it != end; ++it) {
+      ++found;
+      EXPECT_NE(registry.find("make_unique<" + (*it)[1].str() + ">"), std::string::npos)
+          << (*it)[1] << " in " << entry.path() << " is not in src/objective/candidate_registry.cc";
+    }
+  }
+  EXPECT_EQ(found, candidate_objective_names().size());
+}
+
+TEST(CandidateRegistry, UnknownNamesAreUserErrors) {
+  EXPECT_THROW(make_candidate_objective("penalty"), Error);
+  EXPECT_FALSE(is_candidate_objective("penalty"));
+  EXPECT_TRUE(is_candidate_objective("snl"));
+}
+
+}  // namespace
+}  // namespace selfnorm

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <system_error>
 #include <cstdint>
+#include <system_error>
 #include <utility>
 
 #include "selfnorm/runtime/file_error.h"

@@ -10,7 +10,8 @@ namespace {
 
 constexpr uint64_t kRowBlock = 1024;
 constexpr uint64_t kTile = 512;
-constexpr uint64_t kUnits = 16;  // of parallel work, where there are tiles enough
+constexpr uint64_t kUnits =
+    64;  // of parallel work, where there are tiles enough: many, so that none is waited for at the end
 
 // Row blocks x class segments; a segment is a run of whole tiles.
 struct Cut {

@@ -10,8 +10,8 @@
 
 namespace selfnorm {
 
-// To convergence: the residual variance is V* of y = A. The rank is not computed but bounded, by the columns that vary
-// and by rows - 1; the condition is not known and 0.
+// To convergence: the residual variance is V* of y = A. The rank is not computed but bounded, by the columns
+// that vary and by rows - 1; the condition is not known and 0.
 LinearFit iterative_fit(const ExampleSource& source, std::span<const double> y);
 
 // Stopped where a held-out tenth of the rows is fitted best, with the intercept that fits them. rank and

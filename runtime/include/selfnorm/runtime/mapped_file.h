@@ -22,8 +22,8 @@ class MappedFile {
   // From now on the file is read through, not touched here and there: gives the kernel its read-ahead back.
   void expect_scan() const;
 
-  // This part of bytes() is not needed for now: its pages stop counting as memory of the process, and are read again
-  // when touched.
+  // This part of bytes() is not needed for now: its pages stop counting as memory of the process, and are
+  // read again when touched.
   void release(std::span<const std::byte> part) const;
 
  private:

@@ -11,6 +11,12 @@ AnyModel::AnyModel(const std::string& model, const HeadNames& names) : header_(r
   if (!header_.head) own_ = load_model(header_);
 }
 
+const ModelFile& AnyModel::file() const {
+  if (own_) return *own_;
+  SELFNORM_CHECK(header_.head != nullptr);
+  return header_.head->model;
+}
+
 std::unique_ptr<ExampleSource> open_examples(const AnyModel& model, const std::string& path,
                                              const ReadOptions& options, const std::string& states_name) {
   std::unique_ptr<ExampleSource> source;

@@ -18,7 +18,7 @@ class AnyModel {
   const ModelHeader& header() const { return header_; }
   const std::string& path() const { return header_.path; }
   const Head* head() const { return header_.head.get(); }  // null for a model of ours
-  const ModelFile& file() const { return own_ ? *own_ : header_.head->model; }
+  const ModelFile& file() const;
 
  private:
   ModelHeader header_;

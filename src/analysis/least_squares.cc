@@ -205,8 +205,8 @@ LinearFit LeastSquares::fit_for_prediction() const {
                                    : fit.residual_variance / (left * left);
   };
   std::vector<double> ridges = {0};
-  for (double exponent = -10; exponent <= 2; exponent += 0.25)
-    ridges.push_back(known.largest() * std::pow(10, exponent));
+  for (int quarter = -40; quarter <= 8; ++quarter)
+    ridges.push_back(known.largest() * std::pow(10, 0.25 * quarter));
   for (const double ridge : ridges) {
     LinearFit candidate = solver.solve(known, ridge);
     if (score(candidate) < score(best)) best = std::move(candidate);

@@ -8,6 +8,7 @@ namespace selfnorm {
 namespace {
 
 constexpr uint64_t kMostSamples = 1'000'000;
+constexpr uint32_t kMostHidden = 4096;
 
 }  // namespace
 
@@ -19,9 +20,12 @@ void ObjectiveOptions::validate() const {
   require_range(true, "centre", centre.value_or(0), "a finite number");
   require_range(samples >= 1 && samples <= kMostSamples, "samples", static_cast<double>(samples),
                 "1 to 1000000 noise classes");
-  require_one_of("noise", noise, proposal_names());
+  require_one_of("noise", noise, noise_names());
   require_range(noise_power >= 0 && noise_power <= 1, "noise-power", noise_power, "a number in [0, 1]");
-  require_one_of("normalizer", normalizer, {"zero", "constant"});
+  require_one_of("noise-sharing", noise_sharing, {"batch", "example"});
+  require_one_of("normalizer", normalizer, {"zero", "constant", "linear", "mlp"});
+  require_range(normalizer_hidden >= 1 && normalizer_hidden <= kMostHidden, "normalizer-hidden",
+                normalizer_hidden, "1 to 4096 units");
 }
 
 }  // namespace selfnorm

@@ -12,6 +12,12 @@ namespace selfnorm {
 
 std::vector<std::string> proposal_names() { return {"uniform", "unigram", "log-uniform"}; }
 
+std::vector<std::string> noise_names() {
+  std::vector<std::string> names = proposal_names();
+  names.emplace_back("in-batch");
+  return names;
+}
+
 std::unique_ptr<Proposal> make_proposal(const std::string& name, std::span<const uint64_t> counts,
                                         double power) {
   SELFNORM_CHECK(!counts.empty());

@@ -10,7 +10,21 @@
 
 namespace selfnorm {
 
+namespace {
+
+constexpr uint32_t kLargestLayer = 4096;
+
+}  // namespace
+
+void EncoderOptions::validate() const {
+  require_one_of("encoder", kind, {"auto", "identity", "sparse", "bag", "context"});
+  require_range(dimension >= 1 && dimension <= kLargestLayer, "dimension", dimension, "1 to 4096");
+  require_range(hidden <= kLargestLayer, "hidden", hidden, "0 (no hidden layer) to 4096");
+  require_range(dropout >= 0 && dropout < 1, "dropout", dropout, "a number in [0, 1)");
+}
+
 void TrainOptions::validate() const {
+  encoder.validate();
   std::vector<std::string> objectives = objective_names();
   const bool draws_noise = is_candidate_objective(objective.name);
   for (const std::string& name : candidate_objective_names()) objectives.push_back(name);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "selfnorm/model/amortised_normalizer.h"
+#include "selfnorm/model/encoder.h"
 #include "selfnorm/runtime/model_layout.h"
 
 namespace selfnorm {
@@ -17,27 +18,33 @@ using runtime::WeightKind;
 using ModelInput = runtime::Input;
 
 // Raw log-probability of class k: log_carrier_k + w_k . x + bias_k - log_normalizer; of a joint alternative:
-// w . x - log_normalizer.
+// w . x - log_normalizer. With an encoder, h(x) stands in the place of x.
+// A hierarchical model has K - 1 rows of weights and biases, those of the inner nodes of `tree`
+// (model/huffman.h), and its probabilities sum to 1 as they are.
 struct ModelFile {
   Family family = Family::Multiclass;
   ModelInput input = ModelInput::Sparse;
   WeightKind weights = WeightKind::Float32;  // how `weight` is stored in the file
   uint32_t classes = 0;                      // K; 0 for joint
-  uint32_t features = 0;                     // d
+  uint32_t features = 0;                     // d; with an encoder the size of h
   double log_normalizer = 0;
   std::vector<float> weight;               // K x d; joint: 1 x d
   std::vector<float> bias;                 // K; empty for joint
   std::vector<float> log_carrier;          // K or empty
   std::vector<std::string> labels;         // K or empty
-  std::vector<std::string> feature_names;  // d or empty
-  std::vector<std::string> vocabulary;     // d or empty; text only
-  std::vector<float> idf;                  // d or empty; text only
+  std::vector<std::string> feature_names;  // inputs() or empty
+  std::vector<std::string> vocabulary;     // inputs() or empty; text only
+  std::vector<float> idf;                  // inputs() or empty; text only
   std::string objective_json = "{}";
   std::string training_json = "{}";
   std::string audit_json = "{}";
   std::string text_json;  // options of the text encoder; empty unless input is text
   std::string target;     // tables: the column of the labels, by name or zero-based index; empty: none known
   AmortisedNormalizer normalizer;  // b(x) ~ A(x) - log_normalizer, if there is one; multiclass only
+  Encoder encoder;
+  std::vector<uint32_t> tree;  // hierarchical: the parent of every node (model/huffman.h), 2K - 1
+
+  uint32_t inputs() const { return encoder.exists() ? encoder.inputs : features; }
 
   bool operator==(const ModelFile&) const = default;
 };

@@ -18,11 +18,15 @@ struct ObjectiveOptions {
   bool learn_centre = false;  // penalty, constraint: c is a parameter too, stored and subtracted
 
   // nce, ranking-nce, is, snl
-  uint64_t samples = 100;         // noise classes per minibatch, shared by its examples; 1..1e6
-  std::string noise = "unigram";  // what they are drawn from: a name of proposal_names()
+  uint64_t samples = 100;         // noise classes per example; 1..1e6; in-batch: not used
+  std::string noise = "unigram";  // what they are drawn from: a name of noise_names() (proposal.h)
   double noise_power = 0.75;      // unigram: beta, in [0, 1]
-  // nce, snl: b = 0, or a learned constant that is stored and subtracted
-  std::string normalizer = "constant";  // zero | constant
+  std::string noise_sharing =
+      "batch";  // batch: one draw for all examples of a minibatch | example: each its own
+  // nce, snl: b = 0, or a learned constant that is stored and subtracted, or a learned function of the state
+  // h (linear models: of x) that is stored as the amortised normalizer
+  std::string normalizer = "constant";  // zero | constant | linear | mlp
+  uint32_t normalizer_hidden = 16;      // mlp: hidden units; 1..4096
 
   void validate() const;  // throws Error naming the option, the value and the range
 };

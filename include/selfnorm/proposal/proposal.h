@@ -23,6 +23,9 @@ class Proposal {
 
 // uniform, unigram, log-uniform.
 std::vector<std::string> proposal_names();
+// These and in-batch: the targets of the other examples of a minibatch, which are draws from the classes'
+// frequencies and need no proposal.
+std::vector<std::string> noise_names();
 
 // `counts` has how often each class was seen: the weights of unigram, the ranks of log-uniform, the number of
 // classes (at least one) for all. `power` is beta of unigram. Throws Error for an unknown name.

@@ -9,10 +9,25 @@
 
 namespace selfnorm {
 
+// The part of a model before its output layer (model/encoder.h).
+struct EncoderOptions {
+  // identity (dense x), sparse (linear in sparse x), bag (of embeddings of sparse x), context (language
+  // models); auto: identity or sparse, as the data are
+  std::string kind = "auto";
+  uint32_t dimension = 100;  // bag, context: e, the size of an embedding; 1..4096
+  uint32_t hidden = 0;       // bag, context: m, units of the hidden layer; 0: none; at most 4096
+  double dropout = 0;        // the share of the inputs of every layer left out in training; in [0, 1)
+  std::string embeddings;    // bag, context: file of pretrained embeddings (word2vec text); "" random
+
+  bool is_network() const { return kind == "bag" || kind == "context"; }
+  void validate() const;  // throws Error naming the option, the value and the range
+};
+
 // Loss minimised: (1/sum w_i) sum_i w_i (nll_i + penalty_i) + l2/2 |W|^2 + l1 |W|_1; biases are not
 // regularised.
 struct TrainOptions {
   ObjectiveOptions objective;
+  EncoderOptions encoder;
   double l2 = 1e-6;  // >= 0
   double l1 = 0.0;   // >= 0; OWL-QN with lbfgs, soft threshold with adagrad/adam
 

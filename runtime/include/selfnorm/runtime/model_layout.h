@@ -27,9 +27,10 @@
 
 namespace selfnorm::runtime {
 
-enum class Family { Multiclass, Joint };
-enum class Input { Dense, Sparse, Text };
+enum class Family { Multiclass, Joint, Hierarchical };
+enum class Input { Dense, Sparse, Text, Context };
 enum class WeightKind { Float32, Bfloat16, Int8 };
+enum class EncoderKind { None, Bag, Context };
 
 std::string_view name(Family family);
 std::string_view name(Input input);

@@ -1,0 +1,32 @@
+// Trains an encoder and the output layer on top of it together, by minibatches, with any objective but
+// constraint. Both kinds of rows, embeddings and classes, are updated lazily: a step touches those it used.
+#pragma once
+
+#include <vector>
+
+#include "selfnorm/model/model_file.h"
+#include "selfnorm/train/example_feed.h"
+#include "selfnorm/train/trainer.h"
+
+namespace selfnorm {
+
+// What the network is to be; labels, text and vocabulary of the result are the caller's.
+struct NetworkPlan {
+  EncoderKind kind = EncoderKind::Bag;
+  uint32_t inputs = 0;     // rows of the embedding
+  uint32_t positions = 1;  // context: n - 1
+  uint32_t classes = 0;
+  // inputs x dimension values to start from, or empty; a row that is all NaN starts at random.
+  std::vector<float> embedding;
+};
+
+// The bytes that training takes: parameters and the state of their optimiser.
+double network_bytes(const NetworkPlan& plan, const TrainOptions& options);
+
+// `valid` may be null. Validation looks at no more than kValidationExamples of it, chosen at random once.
+inline constexpr uint64_t kValidationExamples = 20'000;
+TrainResult train_network(const ExampleFeed& train, const ExampleFeed* valid, NetworkPlan plan,
+                          const TrainOptions& options, const CheckpointOptions& checkpoint,
+                          TrainObserver& observer);
+
+}  // namespace selfnorm

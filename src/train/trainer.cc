@@ -1,12 +1,9 @@
 #include "selfnorm/train/trainer.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
-#include <tuple>
 
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
@@ -18,11 +15,10 @@
 #include "selfnorm/train/checkpoint.h"
 #include "selfnorm/train/class_weight.h"
 #include "selfnorm/train/loop.h"
+#include "selfnorm/train/run_description.h"
 
 namespace selfnorm {
 namespace {
-
-using nlohmann::json;
 
 // Full passes keep 2 history + 5 vectors; beyond this many parameters minibatches are the better default.
 constexpr size_t kLargestFullPassProblem = 20'000'000;
@@ -72,38 +68,6 @@ std::string choose_optimiser(const TrainOptions& options, size_t parameters) {
   return parameters <= kLargestFullPassProblem ? "lbfgs" : "adagrad";
 }
 
-// What is kept of the run in the model: only what the same command gives again, so no times.
-json objective_record(const ObjectiveOptions& o, const Progress& last) {
-  json record = {{"name", o.name}};
-  if (o.name == "penalty" || o.name == "sampled") record["alpha"] = o.alpha;
-  if (o.name == "sampled") record["gamma"] = o.gamma;
-  if (o.name == "constraint") record.update({{"delta", o.delta}, {"alpha", last.alpha}});
-  if (o.name == "penalty" || o.name == "constraint") record["learn_centre"] = o.learn_centre;
-  if (o.centre) record["centre"] = *o.centre;
-  if (is_candidate_objective(o.name)) {
-    record.update({{"samples", o.samples}, {"noise", o.noise}});
-    if (o.noise == "unigram") record["noise_power"] = o.noise_power;
-    if (!leaves_level_free(o.name)) record["normalizer"] = o.normalizer;
-  }
-  return record;
-}
-
-// Whether the constant that log Z settles at has to be estimated after training.
-bool needs_constant(const ObjectiveOptions& o) {
-  return is_candidate_objective(o.name) ? leaves_level_free(o.name) : make_objective(o)->needs_constant();
-}
-
-// The centre is an option of penalty and constraint; nce and snl keep a learned b in its place.
-void resolve_centre(bool is_joint, ObjectiveOptions& o) {
-  if (o.name == "penalty" || o.name == "constraint") {
-    // Alternatives have no bias to absorb the level of log Z, so its centre is learned unless one is given.
-    if (is_joint && !o.centre) o.learn_centre = true;
-    return;
-  }
-  o.centre.reset();
-  o.learn_centre = is_candidate_objective(o.name) && !leaves_level_free(o.name) && o.normalizer == "constant";
-}
-
 // The mean of A over (a sample of) the training data: the constant that `sampled` settles at (theory.md 3),
 // or the level that ranking-nce and is leave free.
 template <class Real>
@@ -129,9 +93,7 @@ TrainResult train_as(const LoopInput& input, const Scaling& scaling) {
   ModelFile& model = result.model;
   model.family = input.train.is_joint() ? Family::Joint : Family::Multiclass;
   model.input = input.train.features.is_sparse ? ModelInput::Sparse : ModelInput::Dense;
-  model.weights = input.options.weights == "int8"       ? WeightKind::Int8
-                  : input.options.weights == "bfloat16" ? WeightKind::Bfloat16
-                                                        : WeightKind::Float32;
+  model.weights = weight_kind(input.options.weights);
   model.classes = input.classes;
   model.features = input.features;
   model.labels = input.train.labels;
@@ -140,41 +102,15 @@ TrainResult train_as(const LoopInput& input, const Scaling& scaling) {
   const bool estimate = needs_constant(input.options.objective) && !loop.calibrated;
   model.log_normalizer = estimate ? mean_log_normalizer<Real>(input, loop.theta) : loop.centre;
   store_parameters<Real>(loop.theta, scaling, model);
-  model.objective_json = objective_record(input.options.objective, loop.last).dump();
-  json training = {{"optimiser", input.optimiser},
-                   {"steps", loop.last.step},
-                   {"stopped", loop.reason},
-                   {"examples", input.train.examples()},
-                   {"loss", loop.last.loss},
-                   {"penalty", loop.last.penalty},
-                   {"l2", input.options.l2},
-                   {"l1", input.options.l1},
-                   {"precision", input.options.precision},
-                   {"seed", input.options.seed}};
-  if (loop.last.nll) training["nll"] = *loop.last.nll;
-  model.training_json = training.dump();
+  model.objective_json = objective_record(input.options.objective, loop.last.alpha);
+  model.training_json =
+      training_record(input.options, input.optimiser, loop.reason, input.train.examples(), loop.last);
   result.reason = loop.reason;
   result.interrupted = loop.ending == Ending::interrupted;
   result.diverged = loop.ending == Ending::diverged;
   result.last = loop.last;
   result.optimiser = input.optimiser;
   return result;
-}
-
-// Everything the bits of the result depend on, besides the data.
-std::string options_text(const TrainOptions& o, const std::string& optimiser) {
-  std::string carrier;
-  for (const float v : o.log_carrier) carrier += fmt::format("{} ", v);
-  // Shortest round-trip decimals: equal text means equal values.
-  return fmt::format(
-      "{}", fmt::join(std::tuple(o.objective.name, o.objective.alpha, o.objective.delta, o.objective.gamma,
-                                 o.objective.centre.value_or(0), o.objective.centre.has_value(),
-                                 o.objective.learn_centre, o.objective.samples, o.objective.noise,
-                                 o.objective.noise_power, o.objective.normalizer, o.l2, o.l1, optimiser,
-                                 o.iterations, o.tolerance, o.history, o.epochs, o.batch, o.learning_rate,
-                                 o.schedule, o.patience, o.calibrate, o.scale, o.precision, o.class_weight,
-                                 carrier, o.seed),
-                      " "));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "selfnorm/data/dataset.h"
+#include "selfnorm/model/multiclass.h"
 #include "selfnorm/runtime/model_layout.h"
 
 namespace selfnorm {
@@ -48,12 +49,12 @@ struct TokenRows {
 // The rows of a sparse matrix as a bag, values divided by their sum of magnitudes.
 void append_bag(const SparseMatrix& x, uint64_t row, TokenRows& out);
 
-// v of every row, rows x p; in parallel.
-void pool(const Encoder& encoder, const TokenRows& rows, float* out);
-// h of every row from v, rows x states(): a copy without a hidden layer.
+// v of the rows of the range, tight: size x p.
+void pool(const Encoder& encoder, const TokenRows& rows, Range range, float* out);
+// h of `rows` rows from their v, rows x states(): a copy without a hidden layer.
 void hidden_states(const Encoder& encoder, uint64_t rows, const float* pooled, float* out);
 
-// h of every row of sparse features, as dense features: what a model with an encoder scores.
+// In parallel: h of every row of sparse features, as dense features: what a model with an encoder scores.
 Features encode(const Encoder& encoder, const Features& x);
 // The same of rows that are there already.
 Features encode(const Encoder& encoder, const TokenRows& rows);

@@ -1,0 +1,80 @@
+#include "selfnorm/model/encoder.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "selfnorm/base/error.h"
+#include "selfnorm/math/gemm.h"
+#include "selfnorm/math/kernels.h"
+#include "selfnorm/math/parallel.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr size_t kRowsAtOnce = 64;
+
+}  // namespace
+
+void TokenRows::clear() {
+  begin.assign(1, 0);
+  id.clear();
+  value.clear();
+}
+
+void append_bag(const SparseMatrix& x, uint64_t row, TokenRows& out) {
+  float sum = 0;
+  for (uint64_t j = x.begin[row]; j < x.begin[row + 1]; ++j) sum += std::abs(x.value[j]);
+  for (uint64_t j = x.begin[row]; sum > 0 && j < x.begin[row + 1]; ++j) {
+    out.id.push_back(x.column[j]);
+    out.value.push_back(x.value[j] / sum);
+  }
+  out.begin.push_back(out.id.size());
+}
+
+void pool(const Encoder& encoder, const TokenRows& rows, Range range, float* out) {
+  const size_t e = encoder.width, p = encoder.pooled();
+  const float* table = encoder.embedding.data();
+  for (uint64_t i = range.begin; i < range.end; ++i, out += p) {
+    if (encoder.kind == EncoderKind::Context) {
+      for (size_t j = 0; j < encoder.positions; ++j)
+        std::copy_n(table + rows.id[rows.begin[i] + j] * e, e, out + j * e);
+      continue;
+    }
+    std::fill_n(out, p, 0.0f);
+    const uint64_t begin = rows.begin[i], size = rows.begin[i + 1] - begin;
+    add_sparse_product({rows.id.data() + begin, rows.value.data() + begin, size}, table, e, nullptr, out, e);
+  }
+}
+
+void hidden_states(const Encoder& encoder, uint64_t rows, const float* pooled, float* out) {
+  const size_t m = encoder.hidden(), p = encoder.pooled();
+  if (m == 0) {
+    std::copy_n(pooled, rows * p, out);
+    return;
+  }
+  for (uint64_t i = 0; i < rows; ++i) std::copy_n(encoder.hidden_bias.data(), m, out + i * m);
+  gemm_by_rows(rows, m, p, pooled, p, encoder.hidden_weight.data(), p, out, m);
+  for (size_t i = 0; i < rows * m; ++i) out[i] = std::max(0.0f, out[i]);
+}
+
+Features encode(const Encoder& encoder, const TokenRows& rows) {
+  const size_t p = encoder.pooled(), m = encoder.states();
+  Features out;
+  out.is_sparse = false;
+  out.dense = {rows.rows(), encoder.states(), std::vector<float>(rows.rows() * m)};
+  parallel_ranges(rows.rows(), kRowsAtOnce, [&](size_t begin, size_t end) {
+    std::vector<float> pooled((end - begin) * p);
+    pool(encoder, rows, {begin, end}, pooled.data());
+    hidden_states(encoder, end - begin, pooled.data(), out.dense.values.data() + begin * m);
+  });
+  return out;
+}
+
+Features encode(const Encoder& encoder, const Features& x) {
+  SELFNORM_CHECK(x.is_sparse && x.columns() <= encoder.inputs);
+  TokenRows rows;
+  for (uint64_t i = 0; i < x.rows(); ++i) append_bag(x.sparse, i, rows);
+  return encode(encoder, rows);
+}
+
+}  // namespace selfnorm

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
+#include "selfnorm/model/parameters.h"
 
 namespace selfnorm {
 namespace {
@@ -29,12 +31,13 @@ double contribution(Range tile, std::span<const Real> u, const Real* s) {
 }  // namespace
 
 template <class Real>
-std::vector<double> NormalizerNetwork<Real>::values(const Features& x, std::span<const Real> theta) const {
+std::vector<double> NormalizerNetwork<Real>::values(const NormalizerInput& input,
+                                                    std::span<const Real> theta) const {
   SELFNORM_CHECK(theta.size() == parameters());
-  const Multiclass<Real> model(x, width(), features_, {});
+  const Multiclass<Real> model(input.x, width(), features_, {}, input.map);
   const Range all{0, width()};
-  std::vector<double> out(x.rows());
-  parallel_ranges(x.rows(), kRowsAtOnce, [&](size_t begin, size_t end) {
+  std::vector<double> out(input.x.rows());
+  parallel_ranges(input.x.rows(), kRowsAtOnce, [&](size_t begin, size_t end) {
     std::vector<Real> scores((end - begin) * width());
     model.scores(theta.first(output()), {begin, end}, all, scores.data());
     for (size_t i = begin; i < end; ++i)
@@ -43,53 +46,104 @@ std::vector<double> NormalizerNetwork<Real>::values(const Features& x, std::span
   return out;
 }
 
+template <class Real>
+uint64_t NormalizerNetwork<Real>::tiles() const {
+  return (width() + kTile - 1) / kTile;
+}
+
+template <class Real>
+Range NormalizerNetwork<Real>::tile(uint64_t t) const {
+  return {t * width() / tiles(), (t + 1) * width() / tiles()};
+}
+
 // A tile of hidden units owns its scores, its columns of the gradient and its part of du.
 template <class Real>
-double NormalizerNetwork<Real>::squared_error(const NormalizerTargets& targets, std::span<const Real> theta,
-                                              double scale, std::span<Real> gradient) const {
-  const uint64_t n = targets.x.rows();
-  SELFNORM_CHECK(theta.size() == parameters() && targets.value.size() == n);
-  SELFNORM_CHECK(gradient.empty() || gradient.size() == gradient_size(targets.x));
-  const Multiclass<Real> model(targets.x, width(), features_, {}, targets.map);
-  const auto u = theta.subspan(output());
-  const uint64_t tiles = (width() + kTile - 1) / kTile;
-  const auto tile_of = [&](uint64_t t) { return Range{t * width() / tiles, (t + 1) * width() / tiles}; };
-
-  std::vector<std::vector<Real>> scores(tiles);
-  std::vector<double> parts(tiles * n);
-  parallel_units(tiles, [&](size_t t) {
-    const Range tile = tile_of(t);
-    scores[t].resize(n * tile.size());
-    model.scores(theta.first(output()), {0, n}, tile, scores[t].data());
-    for (uint64_t i = 0; i < n; ++i)
-      parts[t * n + i] = contribution(tile, u, scores[t].data() + i * tile.size());
+typename NormalizerNetwork<Real>::Activations NormalizerNetwork<Real>::forward(
+    const NormalizerInput& input, std::span<const Real> theta) const {
+  const uint64_t n = input.x.rows();
+  SELFNORM_CHECK(theta.size() == parameters());
+  const Multiclass<Real> model(input.x, width(), features_, {}, input.map);
+  Activations out{input, std::vector<std::vector<Real>>(tiles()), std::vector<double>(n), 0};
+  std::vector<double> parts(tiles() * n), squares(tiles());
+  parallel_units(tiles(), [&](size_t t) {
+    const Range units = tile(t);
+    std::vector<Real>& scores = out.scores[t];
+    scores.resize(n * units.size());
+    model.scores(theta.first(output()), {0, n}, units, scores.data());
+    for (uint64_t i = 0; i < n; ++i) {
+      const Real* row = scores.data() + i * units.size();
+      parts[t * n + i] = contribution(units, theta.subspan(output()), row);
+      for (uint64_t j = units.begin; j < std::min<uint64_t>(units.end, hidden_); ++j)
+        squares[t] += std::pow(std::max(0.0, static_cast<double>(row[j - units.begin])), 2);
+    }
   });
-
-  std::vector<double> residual(n);
-  double sum = 0;
-  for (uint64_t i = 0; i < n; ++i) {
-    for (uint64_t t = 0; t < tiles; ++t) residual[i] += parts[t * n + i];
-    residual[i] -= targets.value[i];
-    sum += residual[i] * residual[i];
+  for (uint64_t t = 0; t < tiles(); ++t) {
+    for (uint64_t i = 0; i < n; ++i) out.value[i] += parts[t * n + i];
+    out.hidden_square += squares[t] / static_cast<double>(std::max<uint64_t>(n, 1));
   }
-  if (gradient.empty()) return sum;
+  return out;
+}
 
+template <class Real>
+void NormalizerNetwork<Real>::backward(Activations activations, std::span<const Real> theta,
+                                       std::span<const double> d_value, std::span<Real> gradient) const {
+  const NormalizerInput& input = activations.input;
+  const uint64_t n = input.x.rows();
+  SELFNORM_CHECK(theta.size() == parameters() && d_value.size() == n);
+  SELFNORM_CHECK(gradient.size() == gradient_size(input.x));
+  const Multiclass<Real> model(input.x, width(), features_, {}, input.map);
+  const auto u = theta.subspan(output());
   const std::span<Real> d_output = gradient.last(hidden_);
-  parallel_units(tiles, [&](size_t t) {
-    const Range tile = tile_of(t);
-    for (uint64_t j = tile.begin; j < tile.end; ++j) {
+  parallel_units(tiles(), [&](size_t t) {
+    const Range units = tile(t);
+    std::vector<Real>& scores = activations.scores[t];
+    for (uint64_t j = units.begin; j < units.end; ++j) {
       double du = 0;
       for (uint64_t i = 0; i < n; ++i) {
-        Real& s = scores[t][i * tile.size() + (j - tile.begin)];
-        const double r = 2 * scale * residual[i];
+        Real& s = scores[i * units.size() + (j - units.begin)];
+        const double r = d_value[i];
         if (j < hidden_) du += r * std::max(0.0, static_cast<double>(s));
         s = static_cast<Real>(j == hidden_ ? r : s > 0 ? r * static_cast<double>(u[j]) : 0);
       }
       if (j < hidden_) d_output[j] += static_cast<Real>(du);
     }
-    model.backward({0, n}, tile, scores[t].data(), gradient.data());
+    model.backward({0, n}, units, scores.data(), gradient.data());
   });
+}
+
+template <class Real>
+double NormalizerNetwork<Real>::squared_error(const NormalizerTargets& targets, std::span<const Real> theta,
+                                              double scale, std::span<Real> gradient) const {
+  const uint64_t n = targets.x.rows();
+  SELFNORM_CHECK(targets.value.size() == n);
+  Activations activations = forward({targets.x, targets.map}, theta);
+  std::vector<double> d_value(n);
+  double sum = 0;
+  for (uint64_t i = 0; i < n; ++i) {
+    const double residual = activations.value[i] - targets.value[i];
+    sum += residual * residual;
+    d_value[i] = 2 * scale * residual;
+  }
+  if (!gradient.empty()) backward(std::move(activations), theta, d_value, gradient);
   return sum;
+}
+
+template <class Real>
+AmortisedNormalizer NormalizerNetwork<Real>::amortised(std::span<const Real> theta,
+                                                       const Scaling& scaling) const {
+  SELFNORM_CHECK(theta.size() == parameters());
+  ModelFile raw;
+  raw.classes = width();
+  raw.features = features_;
+  store_parameters(theta.first(output()), scaling, raw);
+  const auto linear = raw.weight.begin() + static_cast<std::ptrdiff_t>(size_t{hidden_} * features_);
+  AmortisedNormalizer b;
+  b.hidden_weight.assign(raw.weight.begin(), linear);
+  b.slope.assign(linear, raw.weight.end());
+  b.hidden_bias.assign(raw.bias.begin(), raw.bias.end() - 1);
+  b.intercept = static_cast<double>(raw.bias.back());
+  for (const Real u : theta.subspan(output())) b.output.push_back(static_cast<float>(u));
+  return b;
 }
 
 std::vector<double> values_of(const AmortisedNormalizer& b, const Features& x) {
@@ -108,7 +162,7 @@ std::vector<double> values_of(const AmortisedNormalizer& b, const Features& x) {
     theta[network.output() + i] = static_cast<double>(b.output[i]);
   }
   theta[d * width + b.hidden()] = b.intercept;
-  return network.values(x, theta);
+  return network.values({x}, theta);
 }
 
 template class NormalizerNetwork<float>;

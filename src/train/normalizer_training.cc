@@ -10,7 +10,6 @@
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/math/random.h"
 #include "selfnorm/model/normalizer_network.h"
-#include "selfnorm/model/parameters.h"
 #include "selfnorm/model/scaling.h"
 #include "selfnorm/optim/adaptive.h"
 #include "selfnorm/optim/schedule.h"
@@ -197,18 +196,8 @@ class Run {
   }
 
   AmortisedNormalizer folded(std::span<const float> theta) const {
-    const size_t columns = examples_.source.columns(), hidden = training_.hidden;
-    ModelFile raw;
-    raw.classes = network_.width();
-    raw.features = examples_.source.columns();
-    store_parameters(theta.first(network_.output()), scaling_.scaling(), raw);
-    AmortisedNormalizer b;
-    const auto linear = raw.weight.begin() + std::ptrdiff_t(hidden * columns);
-    b.hidden_weight.assign(raw.weight.begin(), linear);
-    b.slope.assign(linear, raw.weight.end());
-    b.hidden_bias.assign(raw.bias.begin(), raw.bias.end() - 1);
-    b.intercept = unit_ * static_cast<double>(raw.bias.back());
-    b.output.assign(theta.end() - std::ptrdiff_t(hidden), theta.end());
+    AmortisedNormalizer b = network_.amortised(theta, scaling_.scaling());
+    b.intercept *= unit_;
     for (float& v : b.slope) v = static_cast<float>(unit_ * static_cast<double>(v));
     for (float& u : b.output) u = static_cast<float>(unit_ * static_cast<double>(u));
     return b;

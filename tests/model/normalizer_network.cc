@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <numeric>
+#include <utility>
+
 #include "gradient_check.h"
 #include "random_data.h"
 #include "runtime/random_model.h"
@@ -50,13 +53,66 @@ TEST(NormalizerNetwork, GradientOfTheSquaredError) {
   }
 }
 
+// Any derivative of the values goes back, not that of the squared error alone.
+TEST(NormalizerNetwork, BackwardIsTheTransposedDerivative) {
+  for (const uint32_t hidden : {0u, 3u, 40u}) {
+    const Dataset data = random_dataset({.rows = 10, .features = 4, .sparse = true}, 3);
+    const std::vector<double> d_value = random_vector<double>(10, 4);
+    const NormalizerNetwork<double> network(4, hidden);
+    const std::vector<double> theta = random_vector<double>(network.parameters(), 5);
+    std::vector<double> gradient(network.gradient_size(data.features));
+    auto activations = network.forward({data.features}, theta);
+    EXPECT_EQ(activations.value.size(), 10u);
+    network.backward(std::move(activations), theta, d_value, gradient);
+    expect_gradient(
+        [&](const std::vector<double>& at) {
+          const std::vector<double> values = network.values({data.features}, at);
+          return std::inner_product(values.begin(), values.end(), d_value.begin(), 0.0);
+        },
+        theta, gradient, 1e-6, 1e-5);
+  }
+}
+
+// b(x) of raw x is the network of scaled x.
+TEST(NormalizerNetwork, ScalingFoldsIntoTheParameters) {
+  for (const uint32_t hidden : {0u, 5u}) {
+    const Dataset data = random_dataset({.rows = 20, .features = 3}, 6);
+    Features scaled = data.features;
+    const Scaling scaling{{0.5, -2, 3}, {2, 0.25, 1}};
+    scaling.apply(scaled.dense);
+    const NormalizerNetwork<double> network(3, hidden);
+    const std::vector<double> theta = random_vector<double>(network.parameters(), 7);
+    const std::vector<double> expected = network.values({scaled}, theta);
+    const std::vector<double> found = values_of(network.amortised(theta, scaling), data.features);
+    for (size_t i = 0; i < 20; ++i) EXPECT_NEAR(found[i], expected[i], 1e-4);
+  }
+}
+
+TEST(NormalizerNetwork, MeanSquareOfTheHiddenUnits) {
+  const Dataset data = random_dataset({.rows = 6, .features = 3}, 8);
+  NormalizerNetwork<double> network(3, 40);
+  std::vector<double> theta = random_vector<double>(network.parameters(), 9);
+  const double square = network.forward({data.features}, theta).hidden_square;
+  double expected = 0;
+  for (uint32_t j = 0; j < 40; ++j) {
+    std::vector<double> alone(network.parameters());  // b = max(0, s_j)
+    for (uint32_t row = 0; row <= 3; ++row) alone[row * 41 + j] = theta[row * 41 + j];
+    alone[network.output() + j] = 1;
+    for (const double h : network.values({data.features}, alone)) expected += h * h / 6;
+  }
+  EXPECT_NEAR(square, expected, 1e-9);
+  EXPECT_EQ(
+      NormalizerNetwork<double>(3, 0).forward({data.features}, std::vector<double>{1, 2, 3, 4}).hidden_square,
+      0);
+}
+
 TEST(NormalizerNetwork, TheErrorIsThatOfTheValues) {
   const Dataset data = random_dataset({.rows = 30, .features = 6}, 1);
   const std::vector<double> value = random_vector<double>(30, 2);
   const NormalizerNetwork<float> network(6, 70);
   const std::vector<float> theta = random_vector<float>(network.parameters(), 3);
   double expected = 0;
-  const std::vector<double> values = network.values(data.features, theta);
+  const std::vector<double> values = network.values({data.features}, theta);
   for (size_t i = 0; i < 30; ++i) expected += (values[i] - value[i]) * (values[i] - value[i]);
   EXPECT_NEAR(network.squared_error({data.features, value}, theta, 1, {}), expected, 1e-5 * expected);
 }
@@ -90,7 +146,7 @@ TEST(NormalizerNetwork, TheSameBitsForAnyNumberOfThreads) {
     const ThreadLimit limit(threads);
     std::vector<float> gradient(network.parameters());
     const double error = network.squared_error({data.features, value}, theta, 0.1, gradient);
-    return std::make_tuple(error, gradient, network.values(data.features, theta));
+    return std::make_tuple(error, gradient, network.values({data.features}, theta));
   };
   EXPECT_EQ(run(1), run(4));
 }
@@ -101,7 +157,7 @@ TEST(NormalizerNetwork, OverflowStaysVisible) {
   const NormalizerNetwork<float> network(2, 1);
   for (const float sign : {-1.0f, 1.0f}) {
     const std::vector<float> theta = {sign * 1e10f, 0, -sign * 1e10f, 0, 0, 0, 1};
-    EXPECT_FALSE(std::isfinite(network.values(data.features, theta)[0]));
+    EXPECT_FALSE(std::isfinite(network.values({data.features}, theta)[0]));
   }
 }
 

@@ -1,0 +1,119 @@
+#include "selfnorm/data/token_corpus.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "selfnorm/base/error.h"
+#include "selfnorm/base/range.h"
+#include "selfnorm/data/sentence_reader.h"
+#include "selfnorm/math/random.h"
+#include "token_file.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr uint64_t kHeldOutStream = 0x68656c646f757400;  // "heldout"
+
+// Sentences s of the run j have floor(s f) = j; one of each is held out.
+class HeldOutSentences {
+ public:
+  HeldOutSentences(double fraction, uint64_t seed) : fraction_(fraction), seed_(seed) {}
+
+  // Asked for s = 0, 1, 2, ... in order.
+  bool contains(uint64_t sentence) {
+    if (fraction_ == 0) return false;
+    if (sentence == end_) choose();
+    return sentence == chosen_;
+  }
+
+ private:
+  void choose() {
+    const uint64_t begin = end_;
+    const auto run_of = [&](uint64_t s) { return std::floor(static_cast<double>(s) * fraction_); };
+    for (++end_; run_of(end_) == run_of(begin);) ++end_;
+    chosen_ = begin + RandomStream(seed_, kHeldOutStream + run_++).below(end_ - begin);
+  }
+
+  double fraction_;
+  uint64_t seed_;
+  uint64_t run_ = 0, end_ = 0, chosen_ = 0;
+};
+
+[[noreturn]] void refuse_vocabulary(const std::string& path, const StringIndex& words, uint64_t min_count) {
+  const std::string name = path == "-" ? "standard input" : path;
+  if (words.size() <= WordVocabulary::kEnd + 1)
+    throw DataError(name, 0,
+                    "found no words; expected text, a sentence a line, words separated by white space");
+  throw DataError(name, 0, fmt::format("no word occurs {} times or more; lower --min-count", min_count));
+}
+
+}  // namespace
+
+TokenCorpus::TokenCorpus(std::shared_ptr<TokenFile> file, uint32_t vocabulary)
+    : file_(std::move(file)), tokens_(file_->tokens()), counts_(vocabulary) {
+  for (const uint32_t token : tokens_) ++counts_[token];
+}
+
+void TokenCorpus::context(uint64_t i, std::span<uint32_t> out) const {
+  size_t left = out.size();
+  while (left > 0 && i > 0 && tokens_[i - 1] != WordVocabulary::kEnd) out[--left] = tokens_[--i];
+  while (left > 0) out[--left] = vocabulary();
+}
+
+std::string TokenCorpus::fingerprint() const {
+  uint64_t hash = hash_bytes(fmt::format("{} {}", vocabulary(), tokens_.size()));
+  for (const uint32_t token : tokens_) {
+    hash = (hash ^ token) * 0x9E3779B97F4A7C15u;
+    hash ^= hash >> 32;
+  }
+  return fmt::format("{:016x}", hash);
+}
+
+TokenCorpus read_corpus(const std::string& path, const WordVocabulary& vocabulary,
+                        const std::string& folder) {
+  SentenceReader reader(path);
+  auto file = std::make_shared<TokenFile>(folder);
+  using Token = SentenceReader::Token;
+  for (Token token = reader.next(); token != Token::kTextEnd; token = reader.next())
+    file->append(token == Token::kWord ? vocabulary.number(reader.word()) : WordVocabulary::kEnd);
+  if (file->tokens().empty())
+    throw DataError(path == "-" ? "standard input" : path, 0, "found no text, expected a sentence a line");
+  return {std::move(file), vocabulary.size()};
+}
+
+LearnedCorpus learn_corpus(const std::string& path, const CorpusOptions& options, const std::string& folder) {
+  options.vocabulary.validate();
+  require_range(options.hold_out >= 0 && options.hold_out <= 0.5, "hold-out", options.hold_out, "0 to 0.5");
+  SentenceReader reader(path);
+  const auto train = std::make_shared<TokenFile>(folder), valid = std::make_shared<TokenFile>(folder);
+  HeldOutSentences held_out(options.hold_out, options.seed);
+  StringIndex words({std::string(kUnknownWord), std::string(kEndWord)});
+  std::vector<uint64_t> counts(words.size());  // in the sentences not held out
+  uint64_t sentence = 0;
+  bool is_held_out = held_out.contains(0);
+  using Token = SentenceReader::Token;
+  for (Token token = reader.next(); token != Token::kTextEnd; token = reader.next()) {
+    const bool is_end = token == Token::kSentenceEnd;
+    const uint32_t number = is_end ? WordVocabulary::kEnd : words.add(reader.word());
+    if (number == counts.size()) counts.push_back(0);
+    (is_held_out ? *valid : *train).append(number);
+    if (!is_held_out) ++counts[number];
+    if (is_end) is_held_out = held_out.contains(++sentence);
+  }
+  const std::vector<uint32_t> kept = frequent_words(words, counts, options.vocabulary);
+  if (kept.size() <= WordVocabulary::kEnd + 1) refuse_vocabulary(path, words, options.vocabulary.min_count);
+  std::vector<uint32_t> number(words.size(), WordVocabulary::kUnknown);
+  std::vector<std::string> names;
+  for (const uint32_t word : kept) {
+    number[word] = static_cast<uint32_t>(names.size());
+    names.emplace_back(words[word]);
+  }
+  train->renumber(number);
+  valid->renumber(number);
+  LearnedCorpus out{WordVocabulary(names), {train, static_cast<uint32_t>(names.size())}, std::nullopt};
+  if (!valid->tokens().empty()) out.held_out.emplace(valid, out.vocabulary.size());
+  return out;
+}
+
+}  // namespace selfnorm

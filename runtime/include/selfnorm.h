@@ -46,7 +46,11 @@ typedef enum selfnorm_status {
   SELFNORM_ERROR_NOT_FINITE = 9
 } selfnorm_status;
 
-typedef enum selfnorm_family { SELFNORM_MULTICLASS = 0, SELFNORM_JOINT = 1 } selfnorm_family;
+typedef enum selfnorm_family {
+  SELFNORM_MULTICLASS = 0,
+  SELFNORM_JOINT = 1,
+  SELFNORM_HIERARCHICAL = 2
+} selfnorm_family;
 typedef enum selfnorm_weights {
   SELFNORM_FLOAT32 = 0,
   SELFNORM_BFLOAT16 = 1,
@@ -94,8 +98,8 @@ SELFNORM_API const char* selfnorm_feature_name(const selfnorm_model* model, uint
 SELFNORM_API const char* selfnorm_word(const selfnorm_model* model, uint32_t feature, size_t* length);
 SELFNORM_API const char* selfnorm_metadata(const selfnorm_model* model, const char* key, size_t* length);
 
-/* The first class with this label. Linear in the number of classes (about 1 ns each): look candidates up
- * once, then keep their indices. */
+/* The first class with this label. By the index of the model when it has one (every language model, and other
+ * models of 1,000 classes or more); otherwise linear in the number of classes, about 1 ns each. */
 SELFNORM_API selfnorm_status selfnorm_class_of_label(const selfnorm_model* model, const char* label,
                                                      size_t length, uint32_t* class_index);
 

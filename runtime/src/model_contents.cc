@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <vector>
 
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/model_layout.h"
@@ -24,6 +25,20 @@ void check_strings(const StringTable& strings, const std::string& where) {
   }
 }
 
+void check_label_index(const ModelLayout& layout, const std::string& where) {
+  if (layout.label_index.slots.empty()) return;
+  for (const uint32_t slot : layout.label_index.slots) {
+    if (slot == kEmptySlot || slot < layout.classes) continue;
+    throw FormatError(where + ": found class " + std::to_string(slot) + " of " +
+                      std::to_string(layout.classes));
+  }
+  std::string_view label;
+  for (uint32_t k = 0; k < layout.labels.size(); ++k) {
+    if (layout.labels.get(k, label) && layout.label_index.find(layout.labels, label) <= k) continue;
+    throw FormatError(where + ": does not find the label of class " + std::to_string(k));
+  }
+}
+
 }  // namespace
 
 void check_contents(const ModelLayout& layout, const std::string& file_name) {
@@ -33,8 +48,12 @@ void check_contents(const ModelLayout& layout, const std::string& file_name) {
   check_all(layout.weight_bf16, where + "weight: not finite",
             [](uint16_t v) { return std::isfinite(std::bit_cast<float>(static_cast<uint32_t>(v) << 16)); });
   check_all(layout.weight_i8, where + "weight: outside -127 .. 127", [](int8_t v) { return v >= -127; });
-  check_all(layout.weight_scale, where + "weight_scale: expected finite and not negative",
-            [](float v) { return std::isfinite(v) && v >= 0; });
+  for (uint64_t k = 0; !layout.weight_scale.empty() && k < layout.rows(); ++k) {
+    const float v = layout.weight_scale[k];
+    if (std::isfinite(v) && v >= 0) continue;
+    throw FormatError(where + "weight_scale: expected finite and not negative (element " + std::to_string(k) +
+                      ")");
+  }
   check_all(layout.bias, where + "bias: not finite", finite);
   check_all(layout.log_carrier, where + "log_carrier: not finite", finite);
   check_all(layout.idf, where + "idf: not finite", finite);
@@ -45,7 +64,28 @@ void check_contents(const ModelLayout& layout, const std::string& file_name) {
   check_all(b.hidden_weight, where + "normalizer.hidden_weight: not finite", finite);
   check_all(b.hidden_bias, where + "normalizer.hidden_bias: not finite", finite);
   check_all(b.output, where + "normalizer.output: not finite", finite);
+  check_all(layout.encoder.embedding, where + "encoder.embedding: not finite", finite);
+  check_all(layout.encoder.hidden_weight, where + "encoder.hidden_weight: not finite", finite);
+  check_all(layout.encoder.hidden_bias, where + "encoder.hidden_bias: not finite", finite);
   check_string_tables(layout, file_name);
+  check_label_index(layout, where + "labels.index");
+  check_tree(layout.tree, where + "tree.parent");
+}
+
+void check_tree(const Tree& tree, const std::string& where) {
+  if (tree.link.empty()) return;
+  const uint64_t root = tree.link.size() - 1, classes = tree.classes();
+  std::vector<bool> seen(root);
+  for (uint64_t node = 0; node < root; ++node) {
+    const uint32_t link = tree.link[node];
+    if (link < root && classes + link / 2 > node && !seen[link]) {
+      seen[link] = true;
+      continue;
+    }
+    throw FormatError(where + ": node " + std::to_string(node) + " has link " + std::to_string(link) +
+                      ", expected a free side of an inner node after it");
+  }
+  if (tree.link[root] != kNoParent) throw FormatError(where + ": the last node is not the root");
 }
 
 void check_string_tables(const ModelLayout& layout, const std::string& file_name) {

@@ -25,4 +25,7 @@ namespace selfnorm::runtime {
 __attribute__((format(printf, 2, 3))) selfnorm_status fail(selfnorm_status status, const char* format, ...);
 selfnorm_status fail_null();
 
+// The first class with the label, or kEmptySlot.
+uint32_t class_of(const ModelLayout& layout, std::string_view label);
+
 }  // namespace selfnorm::runtime

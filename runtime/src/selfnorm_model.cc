@@ -53,6 +53,16 @@ const char* string_at(const StringTable& strings, uint32_t i, size_t* length) {
 }
 
 }  // namespace
+
+uint32_t class_of(const ModelLayout& layout, std::string_view label) {
+  if (!layout.label_index.slots.empty()) return layout.label_index.find(layout.labels, label);
+  std::string_view found;
+  for (uint32_t k = 0; k < layout.labels.size(); ++k) {
+    if (layout.labels.get(k, found) && found == label) return k;
+  }
+  return kEmptySlot;
+}
+
 }  // namespace selfnorm::runtime
 
 using namespace selfnorm::runtime;
@@ -80,7 +90,7 @@ selfnorm_status selfnorm_open_memory(const void* data, size_t size, selfnorm_mod
 void selfnorm_close(selfnorm_model* model) { delete model; }
 
 selfnorm_family selfnorm_model_family(const selfnorm_model* model) {
-  return model->layout.family == Family::Joint ? SELFNORM_JOINT : SELFNORM_MULTICLASS;
+  return static_cast<selfnorm_family>(model->layout.family);
 }
 selfnorm_weights selfnorm_model_weights(const selfnorm_model* model) {
   return static_cast<selfnorm_weights>(model->layout.weights);
@@ -117,13 +127,10 @@ selfnorm_status selfnorm_class_of_label(const selfnorm_model* model, const char*
                                         uint32_t* class_index) {
   if (model == nullptr || (label == nullptr && length > 0) || class_index == nullptr) return fail_null();
   const std::string_view wanted(label == nullptr ? "" : label, length);
-  const auto& labels = model->layout.labels;
-  std::string_view found;
-  for (uint32_t k = 0; k < labels.size(); ++k) {
-    if (labels.get(k, found) && found == wanted) {
-      *class_index = k;
-      return SELFNORM_OK;
-    }
+  const uint32_t k = class_of(model->layout, wanted);
+  if (k != kEmptySlot) {
+    *class_index = k;
+    return SELFNORM_OK;
   }
   return fail(SELFNORM_ERROR_CLASS, "no class is labelled \"%.*s\"",
               static_cast<int>(length < 200 ? length : 200), wanted.data());

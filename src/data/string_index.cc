@@ -1,6 +1,7 @@
 #include "selfnorm/data/string_index.h"
 
 #include "selfnorm/base/error.h"
+#include "selfnorm/runtime/label_index.h"
 
 namespace selfnorm {
 namespace {
@@ -9,13 +10,7 @@ constexpr uint32_t kEmpty = 0xFFFFFFFFu;
 
 }  // namespace
 
-uint64_t hash_bytes(std::string_view bytes) {
-  uint64_t h = 0xcbf29ce484222325u;
-  for (char c : bytes) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  h = (h ^ (h >> 33)) * 0xff51afd7ed558ccdu;
-  h = (h ^ (h >> 33)) * 0xc4ceb9fe1a85ec53u;
-  return h ^ (h >> 33);
-}
+uint64_t hash_bytes(std::string_view bytes) { return runtime::hash_string(bytes); }
 
 StringIndex::StringIndex(const std::vector<std::string>& strings) {
   for (const std::string& s : strings) add(s);

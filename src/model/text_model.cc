@@ -66,7 +66,7 @@ TextEncoder restored_text(StoredText stored, const std::string& file) {
 }
 
 TextEncoder restored_text(const ModelFile& model, const std::string& file) {
-  return restored_text({model.text_json, model.vocabulary, model.idf, model.features}, file);
+  return restored_text({model.text_json, model.vocabulary, model.idf, model.inputs()}, file);
 }
 
 }  // namespace selfnorm

@@ -43,6 +43,7 @@ struct ModelFile {
   AmortisedNormalizer normalizer;  // b(x) ~ A(x) - log_normalizer, if there is one; multiclass only
   Encoder encoder;
   std::vector<uint32_t> tree;  // hierarchical: the parent of every node (model/huffman.h), 2K - 1
+  std::string unknown;         // context: the label of words that are no class; empty: <unk>
 
   uint32_t inputs() const { return encoder.exists() ? encoder.inputs : features; }
 
@@ -52,11 +53,14 @@ struct ModelFile {
 // Stores `weight` as `weights` says; the file appears whole or not at all. Throws Error when a value is not
 // finite, does not fit the stored kind, or the file cannot be written.
 //   bfloat16  nearest, ties to even: |w - stored| <= 2^-8 |stored| + 2^-134
-//   int8      scale_k = max_j |w_kj| / 127 (at least 2^-126; 0 for a zero row), q = round(w / scale_k):
-//             |w - scale_k q| <= scale_k / 2
+//   int8      scale_k = max_j |w_kj| / 127 (at least 2^-126; 0 for a zero row) rounded up to a bfloat16,
+//             q = round(w / scale_k): |w - scale_k q| <= scale_k / 2
+// Labels of context models, and those of kIndexedLabels classes or more, are stored with an index.
 void save_model(const ModelFile& model, const std::string& path);
 // The same in memory, for selfnorm_open_memory; `name` stands for the path in errors.
 std::string model_bytes(const ModelFile& model, const std::string& name);
+
+inline constexpr uint32_t kIndexedLabels = 1000;
 
 // Checks everything, down to each value, and widens the weights to float32. Throws Error naming the file.
 ModelFile load_model(const std::string& path);

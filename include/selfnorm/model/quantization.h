@@ -10,8 +10,10 @@ namespace selfnorm {
 // Rows of `columns` weights each.
 struct Int8Rows {
   std::vector<int8_t> values;  // -127 .. 127
-  std::vector<float> scale;    // one per row
+  std::vector<float> scale;    // one per row, each a bfloat16
 };
+// The largest q of a row is 126 or 127. A row of 126 would fit the scale before, too: one that is already a
+// multiple of its scale keeps it, so that storing what was stored changes nothing.
 Int8Rows to_int8(std::span<const float> weight, size_t columns);
 
 // Each weight becomes what is read back after storing it.

@@ -16,7 +16,7 @@ struct StoredText {
   std::string options_json;
   std::vector<std::string> vocabulary;
   std::vector<float> idf;
-  uint32_t features = 0;  // of the model
+  uint32_t features = 0;  // inputs of the model
 };
 
 void store_text(const TextEncoder& encoder, ModelFile& model);

@@ -3,27 +3,43 @@
 //   metadata  format "selfnorm", format_version "1", family, classes K, features d, input, weights,
 //   log_normalizer c;
 //             JSON strings: objective, training, audit, text (text input only);
-//             target (optional): the label column of the tables it was trained on, a name or an index
+//             target (optional): the label column of the tables it was trained on, a name or an index;
+//             encoder (bag | context; absent: none), inputs R, positions n - 1 (context only);
+//             unknown (context, optional): the label of the class that stands for words that are none
 //   tensors   weight K x d (F32 | BF16 | I8; joint: 1 x d, K = 0), weight_scale K (I8 only: w_kj = scale_k
-//   q_kj),
-//             bias K and log_carrier K (optional), idf d (text, optional),
+//   q_kj; BF16, or F32 in older files),
+//             bias K and log_carrier K (optional), idf R (text, optional),
 //             the amortised normalizer b(x) (multiclass, optional): normalizer.slope d, normalizer.intercept
 //             1 (F64), and for a hidden layer of m units normalizer.hidden_weight m x d,
 //             normalizer.hidden_bias m, normalizer.output m,
+//             the encoder (optional): encoder.embedding R x e, and for a hidden layer of m units
+//             encoder.hidden_weight m x p and encoder.hidden_bias m; all F32,
 //             string lists <name>.bytes U8 and <name>.offsets U64 (n + 1) for labels (K), feature_names and
-//             vocabulary (d); string i is bytes[offsets[i] .. offsets[i+1])
+//             vocabulary (R), labels.index U32 (optional; label_index.h),
+//             tree.parent U32 2K - 1 (hierarchical only; tree.h)
 // Raw log-probability of class k: log_carrier_k + w_k . x + bias_k - c; of a joint alternative: w . x - c.
 // b(x) = intercept + slope . x + output . max(0, hidden_weight x + hidden_bias).
+// Without an encoder R = d. With one, h(x) stands in the place of x, and d is its size:
+//   bag (input sparse or text)  v = sum_j a_j E[j] / sum_j |a_j|, p = e;
+//   context (input context)     v = (E[w_1], ..., E[w_{n-1}]), p = (n - 1) e; R = K + 1: the inputs are the
+//                               classes and, last, what stands before a sentence;
+//   h = v, d = p, or with a hidden layer max(0, U v + t), d = m.  e, m <= 4096, n <= 16.
+// A hierarchical model has K - 1 rows of weight, weight_scale and bias, those of its inner nodes, c = 0, and
+// no carrier and no normalizer.
 // Readers refuse tensors they do not know, so an optional tensor leaves the format_version as it is.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "selfnorm/runtime/label_index.h"
 #include "selfnorm/runtime/safetensors.h"
+#include "selfnorm/runtime/string_table.h"
+#include "selfnorm/runtime/tree.h"
 
 namespace selfnorm::runtime {
 
@@ -35,18 +51,35 @@ enum class EncoderKind { None, Bag, Context };
 std::string_view name(Family family);
 std::string_view name(Input input);
 std::string_view name(WeightKind kind);
+std::string_view name(EncoderKind kind);
 
 inline constexpr std::string_view kFormat = "selfnorm";
 inline constexpr std::string_view kFormatVersion = "1";
 
-struct StringTable {
-  std::span<const uint8_t> bytes;
-  std::span<const uint64_t> offsets;
+// An encoder beyond these is refused: scoring keeps v and h on the stack.
+inline constexpr uint32_t kWidestLayer = 4096;
+inline constexpr uint32_t kMostPositions = 15;
 
-  uint64_t size() const { return offsets.empty() ? 0 : offsets.size() - 1; }
-  // False when i or its offsets are out of range: offsets are not scanned at open, so each access checks its
-  // own.
-  bool get(uint64_t i, std::string_view& out) const;
+// One per row of int8 weights.
+struct ScaleTable {
+  std::span<const float> f32;  // one of the two is in use
+  std::span<const uint16_t> bf16;
+
+  bool empty() const { return f32.empty() && bf16.empty(); }
+  float operator[](uint64_t k) const {
+    return f32.empty() ? std::bit_cast<float>(static_cast<uint32_t>(bf16[k]) << 16) : f32[k];
+  }
+};
+
+struct EncoderLayout {
+  EncoderKind kind = EncoderKind::None;
+  uint32_t inputs = 0, width = 0, positions = 1;
+  std::span<const float> embedding, hidden_weight, hidden_bias;
+
+  bool exists() const { return kind != EncoderKind::None; }
+  uint32_t hidden() const { return static_cast<uint32_t>(hidden_bias.size()); }
+  uint32_t pooled() const { return width * positions; }
+  uint32_t states() const { return hidden() > 0 ? hidden() : pooled(); }
 };
 
 struct NormalizerLayout {
@@ -66,18 +99,29 @@ struct ModelLayout {
   std::span<const float> weight_f32;  // one of the three is in use
   std::span<const uint16_t> weight_bf16;
   std::span<const int8_t> weight_i8;
-  std::span<const float> weight_scale, bias, log_carrier, idf;
+  ScaleTable weight_scale;
+  std::span<const float> bias, log_carrier, idf;
   StringTable labels, feature_names, vocabulary;
+  LabelIndex label_index;
   NormalizerLayout normalizer;
+  EncoderLayout encoder;
+  Tree tree;
 
-  uint64_t rows() const { return family == Family::Joint ? 1 : classes; }
+  uint64_t rows() const {
+    return family == Family::Joint ? 1 : family == Family::Hierarchical ? classes - 1 : classes;
+  }
+  uint32_t inputs() const { return encoder.exists() ? encoder.inputs : features; }
 };
 
 // Checks metadata, tensor names, dtypes, shapes and alignment; touches no tensor data. Throws FormatError.
 ModelLayout read_layout(const Safetensors& file, const std::string& name);
 
-// Scans every tensor: finite weights, scales >= 0, int8 weights in -127 .. 127, offsets that tile the bytes.
+// Scans every tensor: finite weights, scales >= 0, int8 weights in -127 .. 127, offsets that tile the bytes,
+// an index that finds every label, a tree in which each inner node has a left and a right child.
 void check_contents(const ModelLayout& layout, const std::string& name);
+// Its part about the tree: every inner node j is the parent of one left and one right child, both before it,
+// so the links are a permutation of 0 .. 2K-3 that leads upwards.
+void check_tree(const Tree& tree, const std::string& where);
 // Its part about the string lists.
 void check_string_tables(const ModelLayout& layout, const std::string& name);
 

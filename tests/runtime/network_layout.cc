@@ -1,0 +1,234 @@
+// Encoders, trees and label indices in model files.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "runtime/random_network.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/model/safetensors_writer.h"
+
+namespace selfnorm::test {
+namespace {
+
+ModelFile parse(const std::string& bytes) {
+  std::vector<uint64_t> aligned(bytes.size() / 8 + 1);
+  std::memcpy(aligned.data(), bytes.data(), bytes.size());
+  return parse_model(std::as_bytes(std::span(aligned)).first(bytes.size()), "m.st");
+}
+
+std::string error_of(const std::string& bytes) {
+  try {
+    parse(bytes);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+// The file with tensors and metadata changed.
+struct Editable {
+  std::string bytes;
+  runtime::Safetensors file;
+
+  explicit Editable(const ModelFile& model)
+      : bytes(model_bytes(model, "m.st")),
+        file(runtime::parse_safetensors(std::as_bytes(std::span(bytes)), "m.st")) {}
+
+  runtime::Tensor& tensor(const std::string& name) {
+    for (runtime::Tensor& t : file.tensors)
+      if (t.name == name) return t;
+    throw Error("no tensor " + name);
+  }
+  void drop(const std::string& name) {
+    std::erase_if(file.tensors, [&](const runtime::Tensor& t) { return t.name == name; });
+  }
+  // Element i of a tensor of 4-byte items.
+  void set(const std::string& name, size_t i, uint32_t value) {
+    std::memcpy(const_cast<std::byte*>(tensor(name).data.data()) + 4 * i, &value, 4);
+  }
+  std::string written() const {
+    std::vector<runtime::Tensor> tensors = file.tensors;
+    std::string out = safetensors_header(tensors, {file.metadata.begin(), file.metadata.end()});
+    for (const runtime::Tensor& t : tensors)
+      out.append(reinterpret_cast<const char*>(t.data.data()), t.data.size());
+    return out;
+  }
+};
+
+constexpr Family kFamilies[] = {Family::Multiclass, Family::Hierarchical};
+
+RC_GTEST_PROP(NetworkFile, SaveAndLoadAreIdentity, (uint32_t seed)) {
+  std::mt19937 random(seed);
+  const Family family = kFamilies[random() % 2];
+  const uint32_t classes = 1 + up_to(random, 20), hidden = static_cast<uint32_t>(random() % 3);
+  ModelFile bag = random_bag_model(random, family, classes, hidden);
+  if (random() % 2 == 0) bag.feature_names.assign(bag.encoder.inputs, "f");
+  RC_ASSERT(parse(saved_bytes(bag)) == bag);
+  ModelFile context = random_context_model(random, family, classes, hidden);
+  if (random() % 2 == 0) context.unknown = "w1";
+  RC_ASSERT(parse(saved_bytes(context)) == context);
+}
+
+TEST(NetworkFile, TextBagsAndNormalizersRoundTrip) {
+  std::mt19937 random(1);
+  ModelFile model = random_bag_model(random, Family::Multiclass, 4, 3);
+  model.input = ModelInput::Text;
+  model.text_json = "{}";
+  model.vocabulary.assign(model.encoder.inputs, "word");
+  model.idf = normals(random, model.encoder.inputs);
+  model.normalizer = random_normalizer(random, 3, 2);
+  EXPECT_EQ(parse(saved_bytes(model)), model);
+  for (const WeightKind kind : {WeightKind::Bfloat16, WeightKind::Int8}) {
+    model.weights = kind;
+    const ModelFile once = parse(saved_bytes(model));
+    EXPECT_EQ(once.encoder, model.encoder);
+    EXPECT_EQ(parse(saved_bytes(once)), once);
+  }
+}
+
+TEST(NetworkFile, RefusesMetadataThatDoNotFit) {
+  std::mt19937 random(2);
+  ModelFile model = random_context_model(random, Family::Multiclass, 5, 3);
+  const auto check = [&model](const char* key, const char* value, const char* message) {
+    Editable edit(model);
+    if (value == nullptr)
+      edit.file.metadata.erase(key);
+    else
+      edit.file.metadata[key] = value;
+    const std::string bad = edit.written(), error = error_of(bad);
+    EXPECT_NE(error.find(message), std::string::npos) << key << ": " << error;
+    EXPECT_EQ(OpenModel(bad).status(), SELFNORM_ERROR_FORMAT) << key;
+  };
+  check("encoder", "bog", "expected one of bag, context");
+  check("encoder", "bag", "when, and only when, the input is context");
+  check("encoder", nullptr, "when, and only when, the input is context");
+  check("input", "sparse", "when, and only when, the input is context");
+  check("positions", nullptr, "expected metadata \"positions\"");
+  check("positions", "0", "expected 1 .. 15");
+  check("positions", "16", "expected 1 .. 15");
+  check("positions", "9", "expected F32 [3, ");
+  check("inputs", nullptr, "expected metadata \"inputs\"");
+  check("inputs", "5", "expected one more than the classes");
+  check("features", "4", "expected the 3 values of the encoder's state");
+  check("family", "joint", "expected 0 for the joint family");
+  model = random_bag_model(random, Family::Multiclass, 5, 0);
+  check("inputs", "0", "expected at least 1");
+  check("input", "dense", "expects input sparse, text or context");
+  check("positions", "1", "expected metadata \"positions\"");
+  check("encoder", nullptr, "expected metadata \"inputs\"");
+  check("family", "hierarchical", "and log_normalizer 0");
+}
+
+TEST(NetworkFile, RefusesTensorsThatDoNotFit) {
+  std::mt19937 random(3);
+  const ModelFile model = random_context_model(random, Family::Hierarchical, 5, 3);
+  const auto refused = [](const Editable& edit, const char* message) {
+    const std::string bad = edit.written(), error = error_of(bad);
+    EXPECT_NE(error.find(message), std::string::npos) << error;
+    EXPECT_EQ(OpenModel(bad).status(), SELFNORM_ERROR_FORMAT);
+  };
+  for (const char* name :
+       {"encoder.embedding", "encoder.hidden_weight", "encoder.hidden_bias", "tree.parent"}) {
+    Editable edit(model);
+    edit.drop(name);
+    refused(edit, "no tensor");
+  }
+  Editable edit(model);
+  edit.tensor("labels.index").shape = {4, 4};
+  refused(edit, "expected U32 [16]");
+  edit = Editable(model);
+  edit.tensor("encoder.embedding").dtype = runtime::Dtype::I32;
+  refused(edit, "expected F32 [6, ");
+  edit = Editable(model);
+  edit.drop("labels.index");
+  EXPECT_EQ(error_of(edit.written()), "accepted");
+  edit.drop("labels.bytes");
+  edit.drop("labels.offsets");
+  EXPECT_EQ(error_of(edit.written()), "accepted");
+  edit.file.tensors.push_back({"log_carrier", runtime::Dtype::F32, {4}, edit.tensor("bias").data});
+  refused(edit, "expected only in multiclass models");
+
+  const ModelFile flat = random_model(random, 3, 2, WeightKind::Float32);
+  edit = Editable(flat);
+  edit.file.tensors.push_back({"tree.parent", runtime::Dtype::F32, {3}, edit.tensor("bias").data});
+  refused(edit, "expected only in hierarchical models");
+  edit = Editable(flat);
+  edit.file.tensors.push_back({"encoder.hidden_bias", runtime::Dtype::F32, {3}, edit.tensor("bias").data});
+  refused(edit, "expected only with metadata \"encoder\"");
+}
+
+// What opening does not scan, loading does.
+TEST(NetworkFile, LoadingRefusesBadContents) {
+  std::mt19937 random(4);
+  const ModelFile model = random_context_model(random, Family::Hierarchical, 5, 3);
+  const uint32_t nan = 0x7FC00000u;
+  const auto check = [&model](const char* name, size_t i, uint32_t value, const char* message) {
+    Editable edit(model);
+    edit.set(name, i, value);
+    const std::string error = error_of(edit.written());
+    EXPECT_NE(error.find(message), std::string::npos) << name << ": " << error;
+  };
+  check("encoder.embedding", 2, nan, "encoder.embedding: not finite (element 2)");
+  check("encoder.hidden_weight", 1, nan, "encoder.hidden_weight: not finite (element 1)");
+  check("encoder.hidden_bias", 0, nan, "encoder.hidden_bias: not finite (element 0)");
+  check("tree.parent", 0, model.tree[1], "expected a free side of an inner node after it");
+  check("tree.parent", 0, 8, "expected a free side");
+  check("tree.parent", 7, 4, "expected a free side");
+  check("tree.parent", 8, 0, "the last node is not the root");
+  check("tree.parent", 2, runtime::kNoParent, "expected a free side");
+  for (size_t slot = 0; slot < 16; ++slot) check("labels.index", slot, 5, "found class 5 of 5");
+  Editable edit(model);
+  for (size_t slot = 0; slot < 16; ++slot) edit.set("labels.index", slot, runtime::kEmptySlot);
+  EXPECT_NE(error_of(edit.written()).find("does not find the label of class 0"), std::string::npos);
+
+  ModelFile bad = model;
+  std::swap(bad.tree[0], bad.tree[8]);
+  EXPECT_THROW(saved_bytes(bad), Error);
+  bad = model;
+  bad.encoder.embedding[0] = INFINITY;
+  EXPECT_THROW(saved_bytes(bad), Error);
+}
+
+TEST(NetworkFile, TheIndexFindsTheFirstOfEqualLabels) {
+  std::mt19937 random(5);
+  ModelFile model = random_model(random, 1500, 1, WeightKind::Float32);
+  for (uint32_t k = 0; k < 1500; ++k) model.labels[k] = std::to_string(k % 1400);
+  const OpenModel open(model);
+  for (uint32_t k = 0; k < 1400; ++k) {
+    uint32_t found = 0;
+    const std::string label = std::to_string(k);
+    ASSERT_EQ(selfnorm_class_of_label(open, label.data(), label.size(), &found), SELFNORM_OK);
+    EXPECT_EQ(found, k);
+  }
+  EXPECT_EQ(parse(saved_bytes(model)), model);
+  uint32_t found = 7;
+  EXPECT_EQ(selfnorm_class_of_label(open, "1400", 4, &found), SELFNORM_ERROR_CLASS);
+  EXPECT_EQ(found, 7u);
+
+  Editable full(model);
+  for (size_t slot = 0; slot < 4096; ++slot) full.set("labels.index", slot, 3);
+  const OpenModel damaged(full.written());
+  EXPECT_EQ(selfnorm_class_of_label(damaged, "5", 1, &found), SELFNORM_ERROR_CLASS);
+}
+
+TEST(NetworkFile, ScalesInFloat32AreStillRead) {
+  std::mt19937 random(6);
+  const ModelFile model = random_model(random, 3, 4, WeightKind::Int8);
+  const ModelFile stored = parse(saved_bytes(model));
+  Editable edit(model);
+  const auto* halves = reinterpret_cast<const uint16_t*>(edit.tensor("weight_scale").data.data());
+  const std::vector<uint32_t> wide = {uint32_t{halves[0]} << 16, uint32_t{halves[1]} << 16,
+                                      uint32_t{halves[2]} << 16};
+  edit.tensor("weight_scale").dtype = runtime::Dtype::F32;
+  edit.tensor("weight_scale").data = std::as_bytes(std::span(wide));
+  EXPECT_EQ(parse(edit.written()), stored);
+  const OpenModel old(edit.written()), current(model);
+  const auto x = normals(random, 4);
+  const uint32_t classes[] = {0, 1, 2};
+  double a[3], b[3];
+  ASSERT_EQ(selfnorm_score_dense(old, x.data(), 4, classes, 3, SELFNORM_RAW, a), SELFNORM_OK);
+  ASSERT_EQ(selfnorm_score_dense(current, x.data(), 4, classes, 3, SELFNORM_RAW, b), SELFNORM_OK);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(a[i], b[i]);
+}
+
+}  // namespace
+}  // namespace selfnorm::test

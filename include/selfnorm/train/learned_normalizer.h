@@ -2,9 +2,16 @@
 // small network of it (model/amortised_normalizer.h). It reads the state and does not move it: at the optimum
 // b = A the expected derivative of the loss with respect to b is 0, so what would flow back is noise.
 //
-// Steps: every derivative is clipped to [-1, 1] per example (1 - r is unbounded for snl when b is too small),
-// and the parameters take steps of AdaGrad with G0 = 1 at ten times the rate of the model's, at most 1:
-// near the optimum d^2/db^2 = 1 for snl and less for nce, so a rate of 1 is Newton's.
+// Steps. A constant b moves against g, the mean derivative over the minibatch clipped to [-1, 1] (1 - r is
+// unbounded for snl when b is too small), by AdaGrad with G0 = 1 at ten times the rate of the model's, at
+// most 1: near the optimum d^2/db^2 = 1 for snl and less for nce, so a rate of 1 is Newton's. The slope of
+// feature j does the same with the examples that use it, at 1 / S_j of that rate:
+//     g_j = sum_i d_i x_ij / sum_i |x_ij|,   S_j = sum_i |x_ij| s_i / sum_i |x_ij|,   s_i = sum_j |x_ij|.
+// Because (sum_j |x_ij| t_j)^2 <= s_i sum_j |x_ij| t_j^2, all features moving together change b by no more
+// than a constant's step would, for x of any size, and a rare feature is as fast as a frequent one. mlp: the
+// weights of hidden unit k do it with d_i u_k [s_k > 0] / (1 + |u|^2) in the place of d_i, and u with
+// mean_i d_i h_i / mean_i |h_i|^2. Each group of parameters (intercept, slope, hidden biases, hidden weights,
+// u) takes an equal share of the step. Lazy: a feature that no example uses keeps its parameters.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +21,7 @@
 
 #include "selfnorm/model/model_file.h"
 #include "selfnorm/model/multiclass.h"
+#include "selfnorm/model/scaling.h"
 #include "selfnorm/objective/options.h"
 #include "selfnorm/train/checkpoint.h"
 
@@ -22,7 +30,8 @@ namespace selfnorm {
 template <class Real>
 class LearnedNormalizer {
  public:
-  // options.normalizer and normalizer_hidden say which b; it starts at `start` for every x.
+  // options.normalizer and normalizer_hidden say which b; it starts at `start` for every x (zero: at 0, and
+  // stays there). mlp: u = v = 0, hidden weights random, of the size of 1 / |x| in the first minibatch.
   LearnedNormalizer(const ObjectiveOptions& options, uint32_t features, double start, uint64_t seed);
   ~LearnedNormalizer();
 
@@ -32,10 +41,13 @@ class LearnedNormalizer {
   // number of examples.
   void update(const Features& x, const FeatureMap* map, std::span<const double> d, double rate);
 
-  // The part of b that is the same for every x; all of it for zero and constant.
+  // All of b for zero and constant, otherwise the mean of b over recent minibatches: a level that makes raw
+  // scores nearly normalised where b(x) is not subtracted.
   double constant() const;
   // Whether b depends on x.
   bool is_function() const;
+  // b(x) - constant() as a function of x before `scaling`; none unless is_function().
+  AmortisedNormalizer function(const Scaling& scaling) const;
   // log_normalizer and, when b is a function, the amortised normalizer.
   void store(ModelFile& model) const;
 

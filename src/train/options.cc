@@ -28,6 +28,7 @@ void TrainOptions::validate() const {
   std::vector<std::string> objectives = objective_names();
   const bool draws_noise = is_candidate_objective(objective.name);
   for (const std::string& name : candidate_objective_names()) objectives.push_back(name);
+  objectives.emplace_back("hierarchical");
   require_one_of("objective", objective.name, objectives);
   objective.validate();
   require_range(l2 >= 0, "l2", l2, "a finite number >= 0");

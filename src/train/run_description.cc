@@ -62,6 +62,7 @@ std::string options_text(const TrainOptions& o, const std::string& optimiser) {
 }
 
 bool needs_constant(const ObjectiveOptions& o) {
+  if (o.name == "hierarchical") return false;
   return is_candidate_objective(o.name) ? leaves_level_free(o.name) : make_objective(o)->needs_constant();
 }
 

@@ -8,10 +8,11 @@
 namespace selfnorm {
 
 struct ObjectiveOptions {
-  std::string name = "penalty";  // a name of objective_names() or candidate_objective_names()
-  double alpha = 0.1;            // penalty, sampled: weight of (A - c)^2; >= 0 (sampled: > 0)
-  double delta = 0.1;            // constraint: rms(A - c) <= delta on the training data; > 0
-  double gamma = 0.1;            // sampled: fraction of each minibatch that is normalised; in [0, 1]
+  std::string name =
+      "penalty";       // a name of objective_names() or candidate_objective_names(), or hierarchical
+  double alpha = 0.1;  // penalty, sampled: weight of (A - c)^2; >= 0 (sampled: > 0)
+  double delta = 0.1;  // constraint: rms(A - c) <= delta on the training data; > 0
+  double gamma = 0.1;  // sampled: fraction of each minibatch that is normalised; in [0, 1]
   // penalty, constraint: c, the value log Z is drawn to; unset: 0, which calibration may move
   // (train/options.h), and learned for joint models, whose alternatives have no bias to absorb it
   std::optional<double> centre = std::nullopt;

@@ -1,0 +1,29 @@
+#include "selfnorm/train/example_feed.h"
+
+#include "selfnorm/train/checkpoint.h"
+#include "selfnorm/train/minibatch.h"
+
+namespace selfnorm {
+
+std::vector<uint64_t> BagFeed::class_counts() const {
+  std::vector<uint64_t> count(data_.classes());
+  for (const uint32_t y : data_.target) ++count[y];
+  return count;
+}
+
+double BagFeed::mean_weight() const { return selfnorm::mean_weight(data_); }
+
+void BagFeed::gather(std::span<const uint64_t> examples, ExampleBatch& out) const {
+  out.rows.clear();
+  out.target.clear();
+  out.weight.clear();
+  for (const uint64_t i : examples) {
+    append_bag(data_.features.sparse, i, out.rows);
+    out.target.push_back(data_.target[i]);
+    if (!data_.weight.empty()) out.weight.push_back(data_.weight[i]);
+  }
+}
+
+std::string BagFeed::fingerprint() const { return selfnorm::fingerprint(data_, ""); }
+
+}  // namespace selfnorm

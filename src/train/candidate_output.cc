@@ -71,7 +71,10 @@ class CandidateOutput final : public OutputStep {
       d_normalizer_[i] = 0;
       const double w = batch_->weight.empty() ? 1 : static_cast<double>(batch_->weight[i]);
       sum.weight += w;
-      if (score.empty()) continue;
+      if (score.empty()) {  // in-batch and alone: the hole has a score and no derivative
+        std::fill_n(own, view.end - view.begin, 0.0f);
+        continue;
+      }
       const CandidateTerms t = (*objective_)({.score = layer_.score(batch_->target[i], h),
                                               .log_q = target_log_q_[i],
                                               .sample_score = score,

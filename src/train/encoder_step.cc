@@ -62,19 +62,17 @@ void EncoderStep::forward(Range examples) {
 
 void EncoderStep::backward(Range examples, float* d_state) {
   const size_t p = encoder_.pooled(), m = encoder_.states(), n = examples.size();
-  const auto kept = static_cast<float>(1 / (1 - dropout_));
   float* d_pooled = d_pooled_.data() + examples.begin * p;
   if (encoder_.hidden() == 0) {
     std::copy_n(d_state, n * p, d_pooled);
   } else {
     const float* h = state_.dense.values.data() + examples.begin * m;
     float* d = d_hidden_.data() + examples.begin * m;
-    for (size_t i = 0; i < n * m; ++i) d[i] = h[i] > 0 ? kept * d_state[i] : 0.0f;
+    for (size_t i = 0; i < n * m; ++i) d[i] = h[i] > 0 ? d_state[i] : 0.0f;
+    for (uint64_t i = examples.begin; i < examples.end; ++i) drop(i, 1, {d_hidden_.data() + i * m, m});
     gemm(n, p, m, d, m, encoder_.hidden_weight.data(), p, 0.0f, d_pooled, p);
   }
-  if (!(dropout_ > 0)) return;
-  const float* v = pooled_.data() + examples.begin * p;
-  for (size_t i = 0; i < n * p; ++i) d_pooled[i] = v[i] == 0 ? 0.0f : kept * d_pooled[i];
+  for (uint64_t i = examples.begin; i < examples.end; ++i) drop(i, 0, {d_pooled_.data() + i * p, p});
 }
 
 void EncoderStep::update(double rate) {

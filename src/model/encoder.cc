@@ -22,11 +22,11 @@ void TokenRows::clear() {
 }
 
 void append_bag(const SparseMatrix& x, uint64_t row, TokenRows& out) {
-  float sum = 0;
-  for (uint64_t j = x.begin[row]; j < x.begin[row + 1]; ++j) sum += std::abs(x.value[j]);
+  double sum = 0;
+  for (uint64_t j = x.begin[row]; j < x.begin[row + 1]; ++j) sum += std::abs(static_cast<double>(x.value[j]));
   for (uint64_t j = x.begin[row]; sum > 0 && j < x.begin[row + 1]; ++j) {
     out.id.push_back(x.column[j]);
-    out.value.push_back(x.value[j] / sum);
+    out.value.push_back(static_cast<float>(static_cast<double>(x.value[j]) / sum));
   }
   out.begin.push_back(out.id.size());
 }

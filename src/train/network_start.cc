@@ -62,6 +62,7 @@ ModelFile starting_network(NetworkPlan plan, const TrainOptions& options, std::s
   encoder.embedding.resize(size_t{plan.inputs} * encoder.width);
   fill_uniform(plan.kind == EncoderKind::Bag ? 1.0 / encoder.width : 0.5, random, encoder.embedding);
   fill_uniform(std::sqrt(6.0 / (encoder.pooled() + encoder.hidden())), random, encoder.hidden_weight);
+  SELFNORM_CHECK(plan.embedding.empty() || plan.embedding.size() == encoder.embedding.size());
   for (size_t i = 0; i < plan.embedding.size(); ++i)
     if (!std::isnan(plan.embedding[i])) encoder.embedding[i] = plan.embedding[i];
 
@@ -74,6 +75,7 @@ ModelFile starting_network(NetworkPlan plan, const TrainOptions& options, std::s
   model.log_carrier = options.log_carrier;
   if (has_tree) model.tree = huffman_tree(counts);
   model.bias = has_tree ? log_odds(model.tree, counts) : log_frequencies(counts);
+  for (size_t k = 0; k < model.log_carrier.size(); ++k) model.bias[k] -= model.log_carrier[k];
   model.weight.resize(model.bias.size() * model.features);
   return model;
 }

@@ -22,7 +22,8 @@ namespace selfnorm {
 namespace {
 
 constexpr uint64_t kReportsPerEpoch = 20;
-constexpr uint64_t kRowsAtOnce = 64;  // examples of a unit of work
+constexpr uint64_t kRowsAtOnce = 64;   // examples of a unit of work
+constexpr double kLargestLoss = 1e30;  // of a minibatch: derivatives beyond are not finite as floats
 constexpr double kDefaultRate = 0.1;
 
 std::unique_ptr<OutputStep> make_output(const TrainOptions& options, ModelFile& model,
@@ -109,7 +110,9 @@ class NetworkRun {
     });
     LossSum sum;
     for (const LossSum& part : parts) sum += part;
-    if (!std::isfinite(sum.likelihood + sum.penalty)) return false;
+    if (!(std::abs(sum.likelihood + sum.penalty) < kLargestLoss)) return false;
+    // Settled at the end of the last epoch, and the loss is finite with them.
+    if (step_ % batches_ == 0 && options_.patience > 0) good_ = validation_.has_kept() ? ModelFile{} : model_;
     epoch_sum_ += sum;
     const double rate = rate_ * schedule_.factor(step_);
     encoder_.update(rate);
@@ -126,10 +129,7 @@ class NetworkRun {
     bool stop = false;
     if (epoch_end) {
       settle();
-      if (validation_.present())
-        stop = validation_.check(model_, progress_);
-      else if (options_.patience > 0)
-        good_ = model_;
+      if (validation_.present()) stop = validation_.check(model_, progress_);
     }
     observer_.on_progress(progress_);
     return stop;
@@ -205,8 +205,7 @@ class NetworkRun {
   ShuffledOrder order_;
   NetworkValidation validation_;
   Pace pace_;
-  ModelFile
-      good_;  // without validation: at the end of the last epoch, where to return when the next diverges
+  ModelFile good_;  // until validation keeps one: from before this epoch, where to return when it diverges
 
   uint64_t step_ = 0;
   std::vector<uint64_t> chosen_;
@@ -226,6 +225,9 @@ void check_options(const TrainOptions& options) {
     throw Error(
         fmt::format("--precision {}: a model with an encoder is trained in float", options.precision));
   if (options.l1 > 0) throw Error("--l1: a model with an encoder has no L1 term; use --l2");
+  if (options.objective.name == "hierarchical" && !options.log_carrier.empty())
+    throw Error(
+        "a carrier belongs to classes, and the hierarchical objective scores nodes of a tree; use exact");
 }
 
 }  // namespace
@@ -254,6 +256,11 @@ TrainResult train_network(const ExampleFeed& train, const ExampleFeed* valid, Ne
   if (train.examples() == 0) throw Error("the training data has no examples; expected at least one");
   if (plan.classes < 2)
     throw Error(fmt::format("the training data has {} class; expected at least two", plan.classes));
+  if (!options.log_carrier.empty() && options.log_carrier.size() != plan.classes)
+    throw Error(
+        fmt::format("the carrier has {} values for {} classes", options.log_carrier.size(), plan.classes));
+  if (!(train.mean_weight() > 0))
+    throw Error("the weights of the training data sum to 0; expected a positive number");
   resolve_centre(false, options.objective);
   const ThreadLimit limit(options.threads);
   const std::string mark =

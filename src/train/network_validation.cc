@@ -84,7 +84,8 @@ bool NetworkValidation::check(const ModelFile& model, Progress& progress) {
 
 void NetworkValidation::conclude(ModelFile& model) const {
   if (has_kept_) model = kept_;
-  if (calibrates()) model.log_normalizer = has_kept_ ? best_centre_ : last_centre_;
+  const double centre = has_kept_ ? best_centre_ : last_centre_;
+  if (calibrates() && std::isfinite(centre)) model.log_normalizer = centre;
 }
 
 void save_parameters(const std::string& prefix, const ModelFile& model, Checkpoint& c) {

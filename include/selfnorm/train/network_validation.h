@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "selfnorm/model/model_file.h"
 #include "selfnorm/train/checkpoint.h"
@@ -25,6 +26,7 @@ class NetworkValidation {
   NetworkValidation(const ExampleFeed* valid, const TrainOptions& options);
 
   bool present() const { return examples_.rows.rows() > 0; }
+  bool has_kept() const { return has_kept_; }
   bool calibrates() const { return present() && calibrate_; }
 
   // Measures the model and fills the validation fields of `progress`; true when patience has run out. The
@@ -44,7 +46,8 @@ class NetworkValidation {
   uint64_t patience_;
   uint64_t since_best_ = 0;
   double best_ = 0;
-  double best_centre_ = 0, last_centre_ = 0;
+  double best_centre_ = 0;
+  double last_centre_ = std::numeric_limits<double>::quiet_NaN();  // none yet
   ModelFile kept_;
   bool has_kept_ = false;
 };

@@ -146,11 +146,16 @@ AmortisedNormalizer NormalizerNetwork<Real>::amortised(std::span<const Real> the
   return b;
 }
 
-std::vector<double> values_of(const AmortisedNormalizer& b, const Features& x) {
+namespace {
+
+NormalizerNetwork<double> network_of(const AmortisedNormalizer& b) {
   SELFNORM_CHECK(b.exists());
-  const auto d = static_cast<uint32_t>(b.slope.size());
-  const NormalizerNetwork<double> network(d, b.hidden());
-  const size_t width = network.width();
+  return {static_cast<uint32_t>(b.slope.size()), b.hidden()};
+}
+
+std::vector<double> theta_of(const AmortisedNormalizer& b) {
+  const NormalizerNetwork<double> network = network_of(b);
+  const size_t d = network.features(), width = network.width();
   std::vector<double> theta(network.parameters());
   for (size_t j = 0; j < d; ++j) {
     for (size_t i = 0; i < b.hidden(); ++i)
@@ -162,7 +167,17 @@ std::vector<double> values_of(const AmortisedNormalizer& b, const Features& x) {
     theta[network.output() + i] = static_cast<double>(b.output[i]);
   }
   theta[d * width + b.hidden()] = b.intercept;
-  return network.values({x}, theta);
+  return theta;
+}
+
+}  // namespace
+
+AmortisedNormalizer folded(const AmortisedNormalizer& normalizer, const Scaling& scaling) {
+  return network_of(normalizer).amortised(theta_of(normalizer), scaling);
+}
+
+std::vector<double> values_of(const AmortisedNormalizer& normalizer, const Features& x) {
+  return network_of(normalizer).values({x}, theta_of(normalizer));
 }
 
 template class NormalizerNetwork<float>;

@@ -31,6 +31,7 @@ LossSum value_and_gradient(const ExactPass<Real>& pass, const Objective& objecti
   const uint64_t n = pass.examples();
   const uint64_t normalised = std::min(n, query.normalised);
   SELFNORM_CHECK(query.weight.empty() || query.weight.size() == n);
+  SELFNORM_CHECK(query.normalizer.empty() || query.normalizer.size() == n);
   const auto weight = [&](uint64_t i) {
     return query.weight.empty() ? 1.0 : static_cast<double>(query.weight[i]);
   };
@@ -52,10 +53,11 @@ LossSum value_and_gradient(const ExactPass<Real>& pass, const Objective& objecti
         sum.penalty += w * t.penalty;
         sum.d_centre += w * t.d_centre;
         if (is_normalised) {
-          const double excess = log_z - query.centre;
+          const double level = query.normalizer.empty() ? log_z : log_z - query.normalizer[i];
+          const double excess = level - query.centre;
           sum.normalised_weight += w;
           sum.nll += w * (log_z - score);
-          sum.log_z += w * log_z;
+          sum.log_z += w * level;
           sum.log_z_square += w * excess * excess;
         }
         const double factor = w * query.gradient_scale;

@@ -26,9 +26,10 @@ class ExactStep final : public MinibatchStep<Real> {
         touch_(touch_probability(input.train, batch)),
         mean_weight_(mean_weight(input.train)) {}
 
-  LossSum gradient(std::span<const uint64_t> examples, uint64_t /*step*/,
-                   std::span<const Real> theta) override {
+  LossSum gradient(std::span<const uint64_t> examples, uint64_t step, std::span<const Real> theta) override {
     batch_ = maker_.make(examples);
+    drop_inputs(options_.encoder.dropout, RandomStream(options_.seed, kDropoutStream + step),
+                batch_.data.features);
     const auto count = static_cast<double>(examples.size());
     const auto pass = make_exact_pass<Real>(batch_.data, input_.features, input_.classes,
                                             options_.log_carrier, &batch_.map);
@@ -39,7 +40,7 @@ class ExactStep final : public MinibatchStep<Real> {
     gradient_.assign(pass->gradient_size(), Real{0});
     const LossSum sum = value_and_gradient<Real>(*pass, *objective_,
                                                  {.weight = batch_.data.weight,
-                                                  .centre = centre_of(options_.objective, theta),
+                                                  .centre = this->centre(theta),
                                                   .normalised = normalised,
                                                   .gradient_scale = scale},
                                                  theta.first(shape_.size()), gradient_);
@@ -75,6 +76,11 @@ class ExactStep final : public MinibatchStep<Real> {
       const Real d = static_cast<Real>(d_centre_);
       optimiser.update(theta, theta.size() - 1, std::span<const Real>(&d, 1), rate, 0);
     }
+  }
+
+  Subtracted subtracted(std::span<const Real> theta) const override {
+    const ObjectiveOptions& o = options_.objective;
+    return {o.learn_centre ? static_cast<double>(theta.back()) : o.centre.value_or(0), {}};
   }
 
   // A likelihood that is not normalised has far noisier gradients.

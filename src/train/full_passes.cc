@@ -136,7 +136,7 @@ class FullPasses {
     const auto& state = lbfgs_.state();
     bool stop = false;
     if (validation_.present() && state.iteration % kIterationsPerValidation == 0 && state.iteration > 0) {
-      stop = validation_.check(parameters(), centre(state.x), progress_);
+      stop = validation_.check(parameters(), {centre(state.x), {}}, progress_);
     }
     input_.observer.on_progress(progress_);
     return stop;
@@ -225,8 +225,8 @@ class FullPasses {
     out.ending = ending;
     const double trained = centre(lbfgs_.state().x);
     if (validation_.present() && ending == Ending::complete)
-      validation_.check(parameters(), trained, progress_);
-    validation_.conclude(parameters(), trained, out);
+      validation_.check(parameters(), {trained, {}}, progress_);
+    validation_.conclude(parameters(), {trained, {}}, out);
     out.last = progress_;
     return out;
   }

@@ -7,7 +7,9 @@
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/math/random.h"
+#include "selfnorm/model/entries.h"
 #include "selfnorm/model/normalizer_network.h"
+#include "selfnorm/objective/candidate_registry.h"
 #include "selfnorm/optim/adaptive.h"
 #include "selfnorm/train/minibatch.h"
 
@@ -35,8 +37,8 @@ struct Use {
   explicit Use(const Features& x) : size(x.columns() + size_t{1}), weighted(size.size()) {
     for (uint64_t i = 0; i < x.rows(); ++i) {
       double s = 0;
-      for_each(x, i, [&](uint32_t, double v) { s += v; });
-      for_each(x, i, [&](uint32_t j, double v) { add(j, v, s); });
+      for_each_entry(x, i, [&](uint32_t, float v) { s += std::abs(static_cast<double>(v)); });
+      for_each_entry(x, i, [&](uint32_t j, float v) { add(j, std::abs(static_cast<double>(v)), s); });
       add(size.size() - 1, 1, 1);
     }
   }
@@ -45,17 +47,6 @@ struct Use {
   void add(size_t j, double v, double s) {
     size[j] += v;
     weighted[j] += v * s;
-  }
-
-  template <class Visit>
-  static void for_each(const Features& x, uint64_t i, const Visit& visit) {
-    if (x.is_sparse) {
-      for (uint64_t p = x.sparse.begin[i]; p < x.sparse.begin[i + 1]; ++p)
-        visit(x.sparse.column[p], std::abs(static_cast<double>(x.sparse.value[p])));
-    } else {
-      const auto row = x.dense.row(i);
-      for (uint32_t j = 0; j < x.dense.columns; ++j) visit(j, std::abs(static_cast<double>(row[j])));
-    }
   }
 };
 
@@ -72,8 +63,8 @@ struct LearnedNormalizer<Real>::State {
   double mean_sum = 0, mean_weight = 0;  // of b over recent minibatches, when it is a function
 
   State(const ObjectiveOptions& options, uint32_t features, double start_value, uint64_t seed)
-      : is_zero(options.normalizer == "zero"),
-        is_function(options.normalizer == "linear" || options.normalizer == "mlp"),
+      : is_zero(!learns_normalizer(options)),
+        is_function(!is_zero && options.normalizer != "constant"),
         start(is_zero ? 0 : start_value),
         network(features, options.normalizer == "mlp" ? options.normalizer_hidden : 0),
         theta(is_function ? network.parameters() : 1),
@@ -148,6 +139,11 @@ struct LearnedNormalizer<Real>::State {
   }
 };
 
+bool learns_normalizer(const ObjectiveOptions& options) {
+  return is_candidate_objective(options.name) && !leaves_level_free(options.name) &&
+         options.normalizer != "zero";
+}
+
 template <class Real>
 LearnedNormalizer<Real>::LearnedNormalizer(const ObjectiveOptions& options, uint32_t features, double start,
                                            uint64_t seed)
@@ -186,9 +182,9 @@ bool LearnedNormalizer<Real>::is_function() const {
 }
 
 template <class Real>
-AmortisedNormalizer LearnedNormalizer<Real>::function(const Scaling& scaling) const {
+AmortisedNormalizer LearnedNormalizer<Real>::function() const {
   if (!state_->is_function) return {};
-  AmortisedNormalizer b = state_->network.amortised(state_->theta, scaling);
+  AmortisedNormalizer b = state_->network.amortised(state_->theta, {});
   b.intercept -= constant();
   return b;
 }
@@ -196,7 +192,7 @@ AmortisedNormalizer LearnedNormalizer<Real>::function(const Scaling& scaling) co
 template <class Real>
 void LearnedNormalizer<Real>::store(ModelFile& model) const {
   model.log_normalizer = constant();
-  model.normalizer = function({});
+  model.normalizer = function();
 }
 
 template <class Real>

@@ -34,6 +34,12 @@ Minibatch MinibatchMaker::make(std::span<const uint64_t> examples) {
   return batch;
 }
 
+void drop_inputs(double share, RandomStream random, Features& x) {
+  if (share == 0) return;
+  const auto kept = static_cast<float>(1 / (1 - share));
+  for (float& v : x.is_sparse ? x.sparse.value : x.dense.values) v *= random.uniform() < share ? 0 : kept;
+}
+
 double mean_weight(const Dataset& data) {
   if (data.weight.empty()) return 1;
   double sum = 0;

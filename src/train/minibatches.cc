@@ -10,6 +10,7 @@
 #include "selfnorm/objective/candidate_registry.h"
 #include "selfnorm/optim/adaptive.h"
 #include "selfnorm/optim/schedule.h"
+#include "selfnorm/train/learned_normalizer.h"
 #include "selfnorm/train/loop.h"
 #include "selfnorm/train/minibatch.h"
 #include "selfnorm/train/minibatch_step.h"
@@ -49,7 +50,8 @@ class Minibatches {
         schedule_{options_.schedule, options_.epochs * batches_, batches_},
         validation_(input),
         pace_(input.checkpoint, input.fingerprint),
-        good_(theta_) {}
+        good_(theta_),
+        good_subtracted_(batch_step_->subtracted(theta_)) {}
 
   LoopOutput<Real> run() {
     Checkpoint checkpoint;
@@ -78,8 +80,6 @@ class Minibatches {
   }
 
  private:
-  double centre() const { return centre_of<Real>(options_.objective, theta_); }
-
   // False when the loss is not finite.
   bool take_step() {
     const uint64_t first = step_ % batches_ * batch_;
@@ -104,8 +104,9 @@ class Minibatches {
     bool stop = false;
     if (epoch_end) {
       good_ = theta_;
+      good_subtracted_ = batch_step_->subtracted(theta_);
       std::vector<Real> buffer;
-      if (validation_.present()) stop = validation_.check(parameters(buffer), centre(), progress_);
+      if (validation_.present()) stop = validation_.check(parameters(buffer), good_subtracted_, progress_);
     }
     input_.observer.on_progress(progress_);
     return stop;
@@ -138,7 +139,7 @@ class Minibatches {
       progress_.log_ratio = epoch_sum_.mean_log_ratio();
       progress_.effective_samples = epoch_sum_.mean_effective();
     }
-    if (batch_step_->is_lazy() && options_.objective.learn_centre) progress_.log_normalizer = centre();
+    if (learns_normalizer(options_.objective)) progress_.log_normalizer = batch_step_->centre(theta_);
     progress_.gradient_norm = gradient_norm_;
     progress_.alpha = options_.objective.alpha;
     progress_.seconds = pace_.seconds();
@@ -158,7 +159,9 @@ class Minibatches {
     out.reason = reason;
     out.ending = ending;
     std::vector<Real> buffer;
-    validation_.conclude(parameters(buffer), centre(), out);
+    const bool is_back = ending == Ending::diverged;  // at good_
+    validation_.conclude(parameters(buffer), is_back ? good_subtracted_ : batch_step_->subtracted(theta_),
+                         out);
     out.last = progress_;
     return out;
   }
@@ -176,6 +179,7 @@ class Minibatches {
     c.set("epoch_sum",
           std::vector<double>{s.weight, s.likelihood, s.penalty, s.normalised_weight, s.nll, s.log_z,
                               s.log_z_square, s.d_centre, s.estimated_weight, s.log_ratio, s.effective});
+    good_subtracted_.save("good_subtracted", c);
     batch_step_->save(c);
     validation_.save(c);
   }
@@ -195,6 +199,7 @@ class Minibatches {
     c.get("epoch_sum", s);
     epoch_sum_ = {s.at(0), s.at(1), s.at(2), s.at(3), s.at(4), s.at(5),
                   s.at(6), s.at(7), s.at(8), s.at(9), s.at(10)};
+    good_subtracted_.restore("good_subtracted", c);
     batch_step_->restore(c);
     validation_.restore(c);
   }
@@ -213,6 +218,7 @@ class Minibatches {
   Pace pace_;
   std::vector<Real>
       good_;  // the parameters at the end of the last epoch: where to return when the next one diverges
+  Subtracted good_subtracted_;  // by them
   uint64_t step_ = 0;
   std::vector<uint64_t> order_;
   LossSum epoch_sum_;

@@ -38,6 +38,15 @@ NoiseDraw::View NoiseDraw::view(uint64_t example) const {
   return {0, classes_.size(), in_batch_ ? example : classes_.size()};
 }
 
+std::span<const double> NoiseDraw::log_q_of(const View& view, std::vector<double>& buffer) const {
+  const auto all = log_q().subspan(view.begin, view.end - view.begin);
+  if (view.hole == view.end) return all;
+  const auto hole = all.begin() + static_cast<std::ptrdiff_t>(view.hole - view.begin);
+  buffer.assign(all.begin(), hole);
+  buffer.insert(buffer.end(), hole + 1, all.end());
+  return buffer;
+}
+
 double NoiseDraw::log_prob(uint32_t k) const {
   return in_batch_ ? std::log(static_cast<double>(count_[k]) / total_) : proposal_->log_prob(k);
 }

@@ -8,12 +8,14 @@
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/math/random.h"
+#include "selfnorm/model/normalizer_network.h"
 #include "selfnorm/model/parameters.h"
 #include "selfnorm/objective/candidate_registry.h"
 #include "selfnorm/objective/loss.h"
 #include "selfnorm/objective/registry.h"
 #include "selfnorm/train/checkpoint.h"
 #include "selfnorm/train/class_weight.h"
+#include "selfnorm/train/learned_normalizer.h"
 #include "selfnorm/train/loop.h"
 #include "selfnorm/train/run_description.h"
 
@@ -100,7 +102,8 @@ TrainResult train_as(const LoopInput& input, const Scaling& scaling) {
   model.feature_names = input.train.feature_names;
   model.log_carrier = input.options.log_carrier;
   const bool estimate = needs_constant(input.options.objective) && !loop.calibrated;
-  model.log_normalizer = estimate ? mean_log_normalizer<Real>(input, loop.theta) : loop.centre;
+  model.log_normalizer = estimate ? mean_log_normalizer<Real>(input, loop.theta) : loop.subtracted.constant;
+  if (loop.subtracted.function.exists()) model.normalizer = folded(loop.subtracted.function, scaling);
   store_parameters<Real>(loop.theta, scaling, model);
   model.objective_json = objective_record(input.options.objective, loop.last.alpha);
   model.training_json =
@@ -124,13 +127,12 @@ std::vector<Real> starting_point(const LoopInput& input) {
     theta = initial_parameters<Real>(input.classes, input.features, input.options.log_carrier);
   }
   const ObjectiveOptions& objective = input.options.objective;
+  if (is_candidate_objective(objective.name)) {
+    if (learns_normalizer(objective)) std::fill(theta.end() - input.classes, theta.end(), Real{0});
+    return theta;
+  }
   if (!objective.learn_centre) return theta;
   double centre = objective.centre.value_or(0);
-  if (is_candidate_objective(objective.name)) {
-    // The same normalised start with b = log sum_k h(k) in place of the biases.
-    centre = -static_cast<double>(theta.back());
-    std::fill(theta.end() - input.classes, theta.end(), Real{0});
-  }
   if (input.train.is_joint()) {
     // At theta = 0 the log-normalizer of a group is the log of its size.
     centre = 0;

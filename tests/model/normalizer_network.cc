@@ -84,7 +84,11 @@ TEST(NormalizerNetwork, ScalingFoldsIntoTheParameters) {
     const std::vector<double> theta = random_vector<double>(network.parameters(), 7);
     const std::vector<double> expected = network.values({scaled}, theta);
     const std::vector<double> found = values_of(network.amortised(theta, scaling), data.features);
-    for (size_t i = 0; i < 20; ++i) EXPECT_NEAR(found[i], expected[i], 1e-4);
+    const std::vector<double> later = values_of(folded(network.amortised(theta, {}), scaling), data.features);
+    for (size_t i = 0; i < 20; ++i) {
+      EXPECT_NEAR(found[i], expected[i], 1e-4);
+      EXPECT_NEAR(later[i], expected[i], 1e-4);
+    }
   }
 }
 

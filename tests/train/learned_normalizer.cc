@@ -70,6 +70,17 @@ TEST(LearnedNormalizer, StartsAtTheSameValueForEveryInput) {
   }
 }
 
+TEST(LearnedNormalizer, ObjectivesWithoutOneLearnNone) {
+  for (const std::string objective : {"ranking-nce", "is", "penalty"}) {
+    ObjectiveOptions options = with("linear");
+    options.name = objective;
+    EXPECT_FALSE(learns_normalizer(options));
+    const LearnedNormalizer<float> b(options, 3, 2, 1);
+    EXPECT_FALSE(b.is_function());
+    EXPECT_EQ(b.constant(), 0);
+  }
+}
+
 TEST(LearnedNormalizer, ZeroStaysZero) {
   const Dataset data = random_dataset({.rows = 3, .features = 2}, 1);
   LearnedNormalizer<float> b(with("zero"), 2, 5, 1);
@@ -148,9 +159,9 @@ TEST(LearnedNormalizer, UpdatesAreLazy) {
     LearnedNormalizer<float> b(with(normalizer, 3), 10, 1, 1);
     const std::vector<double> d{1, 0.5, -1, 0.5, 1};
     b.update(data.features, &map, d, 0.1);
-    const AmortisedNormalizer before = b.function({});
+    const AmortisedNormalizer before = b.function();
     b.update(data.features, &map, d, 0.1);
-    const AmortisedNormalizer after = b.function({});
+    const AmortisedNormalizer after = b.function();
     for (uint32_t j = 0; j < 10; ++j) {
       EXPECT_EQ(before.slope[j] != after.slope[j], j == 3 || j == 7);
       for (uint32_t k = 0; k < after.hidden(); ++k) {

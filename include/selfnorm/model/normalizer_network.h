@@ -72,6 +72,9 @@ class NormalizerNetwork {
   uint32_t hidden_;
 };
 
+// b of scaled features as a function of the features themselves.
+AmortisedNormalizer folded(const AmortisedNormalizer& normalizer, const Scaling& scaling);
+
 // b(x_i) for every row, in double.
 std::vector<double> values_of(const AmortisedNormalizer& normalizer, const Features& x);
 

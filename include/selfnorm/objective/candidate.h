@@ -4,12 +4,18 @@
 //
 // Accidental hits (y_j equal to the target): the samples are independent draws from all of q, and each of the
 // four formulas is stated for such draws. nce: noise may look like data, that is what log k q(y) accounts
-// for. ranking-nce: the data's place among k + 1 draws is what is guessed, and equal classes are ties. is,
-// snl: Z_hat is unbiased only when every class can be drawn. So a hit stays, and the target's class receives
-// the derivatives of both roles; taking hits out would move the optimum. The same holds for samples that are
-// shared by the examples of a minibatch: each example sees k independent draws.
+// for. ranking-nce: the data's place among k + 1 draws is what is guessed, and equal classes are ties. There
+// a hit stays, and the target's class receives the derivatives of both roles; taking hits out would move the
+// optimum. is, snl: Z_hat is unbiased only when every class is accounted for; the target's term of Z is
+// known, so it is added and the hits are left out (importance_weights.h). The same holds for samples that are
+// shared by the examples of a minibatch: each example sees k independent draws. In-batch noise, too, is
+// B - 1 independent draws, from the distribution q(y) = n_y / n of the targets themselves, because a shuffled
+// minibatch is a random sample of the data (but for the n_y - 1 of n - 1 that drawing without replacement
+// leaves): an example's own target is left out by its place, being no draw, and the equal target of another
+// example is a hit like any other and stays.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 
@@ -21,8 +27,9 @@ struct CandidateScores {
   double score = 0;  // s(x, y)
   double log_q = 0;  // log q(y)
   std::span<const double> sample_score;
-  std::span<const double> sample_log_q;  // one per sample score; at least one
-  double log_normalizer = 0;             // b
+  std::span<const double> sample_log_q;      // one per sample score; at least one
+  std::span<const uint8_t> sample_hit = {};  // is, snl: whether a sample is the target; empty: not known
+  double log_normalizer = 0;                 // b
 };
 
 struct CandidateTerms {

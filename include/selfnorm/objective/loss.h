@@ -16,8 +16,8 @@ struct LossSum {
   double penalty = 0;
   double normalised_weight = 0;  // of the examples whose A was computed; the sums below are over those
   double nll = 0;                // A - s, exact
-  double log_z = 0;              // A
-  double log_z_square = 0;       // (A - c)^2
+  double log_z = 0;              // A - b
+  double log_z_square = 0;       // (A - b - c)^2
   double d_centre = 0;           // derivative of likelihood + penalty
   double estimated_weight = 0;   // of the examples with an estimate Z_hat; the sums below are over those
   double log_ratio = 0;          // log r = log Z_hat - b
@@ -35,8 +35,10 @@ struct LossSum {
 struct LossQuery {
   std::span<const float> weight = {};  // one per example, or empty for all 1
   double centre = 0;                   // c
-  uint64_t normalised = UINT64_MAX;    // the first so many examples are normalised
-  double gradient_scale = 1;           // gradient += gradient_scale * d(sum)/d theta
+  // b(x) of every example, or empty for 0: A - b stands in the place of A in log_z and log_z_square
+  std::span<const double> normalizer = {};
+  uint64_t normalised = UINT64_MAX;  // the first so many examples are normalised
+  double gradient_scale = 1;         // gradient += gradient_scale * d(sum)/d theta
 };
 
 // `gradient` may be empty.

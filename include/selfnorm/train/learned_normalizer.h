@@ -21,17 +21,20 @@
 
 #include "selfnorm/model/model_file.h"
 #include "selfnorm/model/multiclass.h"
-#include "selfnorm/model/scaling.h"
 #include "selfnorm/objective/options.h"
 #include "selfnorm/train/checkpoint.h"
 
 namespace selfnorm {
 
+// Whether the objective has a b and learns it; ranking-nce and is have none.
+bool learns_normalizer(const ObjectiveOptions& options);
+
 template <class Real>
 class LearnedNormalizer {
  public:
-  // options.normalizer and normalizer_hidden say which b; it starts at `start` for every x (zero: at 0, and
-  // stays there). mlp: u = v = 0, hidden weights random, of the size of 1 / |x| in the first minibatch.
+  // options.normalizer and normalizer_hidden say which b; it starts at `start` for every x, or is 0 for good
+  // when it is not learned. mlp: u = v = 0, hidden weights random, of the size of 1 / |x| in the first
+  // minibatch.
   LearnedNormalizer(const ObjectiveOptions& options, uint32_t features, double start, uint64_t seed);
   ~LearnedNormalizer();
 
@@ -46,8 +49,8 @@ class LearnedNormalizer {
   double constant() const;
   // Whether b depends on x.
   bool is_function() const;
-  // b(x) - constant() as a function of x before `scaling`; none unless is_function().
-  AmortisedNormalizer function(const Scaling& scaling) const;
+  // b(x) - constant(); none unless is_function().
+  AmortisedNormalizer function() const;
   // log_normalizer and, when b is a function, the amortised normalizer.
   void store(ModelFile& model) const;
 

@@ -9,6 +9,7 @@
 #include "selfnorm/data/dataset.h"
 #include "selfnorm/normalizer/problem.h"
 #include "selfnorm/train/options.h"
+#include "selfnorm/train/subtracted.h"
 #include "selfnorm/train/trainer.h"
 
 namespace selfnorm {
@@ -32,8 +33,8 @@ enum class Ending { complete, interrupted, diverged };
 template <class Real>
 struct LoopOutput {
   std::vector<Real> theta;  // without the centre
-  double centre = 0;        // c (nce, snl: b) at the end
-  bool calibrated = false;  // c is the mean of A on the validation data
+  Subtracted subtracted;    // c (nce, snl: b) at the end
+  bool calibrated = false;  // its constant is the mean of A (less b(x)) on the validation data
   std::string reason;
   Ending ending = Ending::complete;
   Progress last;
@@ -45,8 +46,8 @@ LoopOutput<Real> train_in_full_passes(const LoopInput& input);
 template <class Real>
 LoopOutput<Real> train_in_minibatches(const LoopInput& input);
 
-// theta at the start: zero weights, normalised biases, then the centre when it is learned (nce, snl: zero
-// biases and b = log sum_k h(k)).
+// theta at the start: zero weights, normalised biases, then the centre when it is learned. A learned b (nce,
+// snl) starts at log sum_k h(k) instead, with zero biases, and is not part of theta.
 template <class Real>
 std::vector<Real> starting_point(const LoopInput& input);
 

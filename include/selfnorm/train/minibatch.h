@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "selfnorm/data/dataset.h"
+#include "selfnorm/math/random.h"
 #include "selfnorm/model/multiclass.h"
 
 namespace selfnorm {
@@ -26,6 +27,12 @@ class MinibatchMaker {
   const Dataset& data_;
   std::vector<uint32_t> local_;  // feature -> column in the minibatch being made
 };
+
+inline constexpr uint64_t kDropoutStream = 0x64726f7000000000;  // "drop", then the step
+
+// Inverted dropout: every stored entry is left out with probability `share`, the others are divided by
+// 1 - share, so that the expectation stays.
+void drop_inputs(double share, RandomStream random, Features& x);
 
 // For every feature the probability that a minibatch of `batch` random examples uses it, 1 - (1 -
 // df/n)^batch; empty when every feature is used by every example.

@@ -9,6 +9,7 @@
 #include "selfnorm/optim/adaptive.h"
 #include "selfnorm/train/checkpoint.h"
 #include "selfnorm/train/loop.h"
+#include "selfnorm/train/subtracted.h"
 
 namespace selfnorm {
 
@@ -22,13 +23,17 @@ class MinibatchStep {
   virtual std::vector<Real> own_order(std::vector<Real> theta) const { return theta; }
   virtual std::span<const Real> feature_major(std::span<const Real> theta, std::vector<Real>& buffer) const;
 
-  // theta: the parameters in that order, then the centre when it is learned.
+  // theta: the parameters in that order, then c when the exact step learns it.
   // The terms of the loss over these examples; their gradient is kept for update(). Randomness is that of
   // stream `step`, so a resumed run needs nothing else.
   virtual LossSum gradient(std::span<const uint64_t> examples, uint64_t step,
                            std::span<const Real> theta) = 0;
   virtual double gradient_norm() const = 0;
   virtual void update(std::span<Real> theta, Adaptive<Real>& optimiser, double rate) = 0;
+
+  // What raw scores have subtracted, and its constant alone.
+  virtual Subtracted subtracted(std::span<const Real> theta) const = 0;
+  virtual double centre(std::span<const Real> theta) const { return subtracted(theta).constant; }
 
   // Of the optimiser's default rate.
   virtual double rate_factor() const { return 1; }
@@ -55,11 +60,5 @@ std::unique_ptr<MinibatchStep<Real>> make_exact_step(const LoopInput& input, uin
 // nce, ranking-nce, is, snl on multiclass data.
 template <class Real>
 std::unique_ptr<MinibatchStep<Real>> make_candidate_step(const LoopInput& input, uint64_t batch);
-
-// c (nce, snl: b): the last of theta when learned.
-template <class Real>
-double centre_of(const ObjectiveOptions& objective, std::span<const Real> theta) {
-  return objective.learn_centre ? static_cast<double>(theta.back()) : objective.centre.value_or(0);
-}
 
 }  // namespace selfnorm

@@ -36,6 +36,8 @@ class NoiseDraw {
     size_t size() const { return end - begin - (hole == end ? 0 : 1); }
   };
   View view(uint64_t example) const;
+  // log q of the draws of a view, in `buffer` when there is a hole in it.
+  std::span<const double> log_q_of(const View& view, std::vector<double>& buffer) const;
 
   // log q of a class as a target.
   double log_prob(uint32_t k) const;

@@ -10,10 +10,22 @@
 #include "selfnorm/base/error.h"
 
 namespace selfnorm {
+namespace {
+
+constexpr uint32_t kMostCharacters = 12;
+
+}  // namespace
 
 void TextOptions::validate() const {
   if (ngrams < 1 || ngrams > 8)
     throw Error(fmt::format("n-grams of up to {} words: expected 1 to 8", ngrams));
+  const bool has_characters = char_ngrams_min > 0 || char_ngrams_max > 0;
+  if (has_characters &&
+      (char_ngrams_min < 1 || char_ngrams_min > char_ngrams_max || char_ngrams_max > kMostCharacters))
+    throw Error(
+        fmt::format("character n-grams of {} to {} characters: expected 1 <= shortest <= longest <= {}, or 0 "
+                    "and 0 for none",
+                    char_ngrams_min, char_ngrams_max, kMostCharacters));
   if (min_count < 1) throw Error("a minimum count of 0: expected at least 1");
   if (hash_buckets == 0xFFFFFFFFu) throw Error("too many hash buckets: expected at most 2^32 - 2");
   if (hash_buckets > 0 && (max_vocabulary > 0 || min_count > 1))

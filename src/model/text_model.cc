@@ -24,6 +24,10 @@ TextOptions options_from(const std::string& json) {
   const auto options = nlohmann::json::parse(json);
   TextOptions o;
   take_whole(options, "ngrams", o.ngrams);
+  if (options.contains("char_ngrams_min") || options.contains("char_ngrams_max")) {
+    take_whole(options, "char_ngrams_min", o.char_ngrams_min);
+    take_whole(options, "char_ngrams_max", o.char_ngrams_max);
+  }
   take_whole(options, "min_count", o.min_count);
   take_whole(options, "max_vocabulary", o.max_vocabulary);
   take_whole(options, "hash_buckets", o.hash_buckets);
@@ -41,6 +45,8 @@ void store_text(const TextEncoder& encoder, ModelFile& model) {
   model.idf = encoder.idf();
   model.feature_names.clear();
   const nlohmann::ordered_json options = {{"ngrams", o.ngrams},
+                                          {"char_ngrams_min", o.char_ngrams_min},
+                                          {"char_ngrams_max", o.char_ngrams_max},
                                           {"min_count", o.min_count},
                                           {"max_vocabulary", o.max_vocabulary},
                                           {"hash_buckets", o.hash_buckets},

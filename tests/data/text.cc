@@ -39,6 +39,55 @@ TEST(Text, CountsWithoutTfIdf) {
   EXPECT_EQ(r.data.features.sparse.value, (std::vector<float>{2, 1, 1, 1, 1, 1}));
 }
 
+Strings sorted_grams(const std::string& text, const TextOptions& features) {
+  ReadOptions options;
+  options.text = features;
+  return read_bytes("a.txt", "y\t" + text + "\n", options).text->vocabulary();
+}
+
+TEST(Text, CharacterNGramsHaveMarksAndNames) {
+  TextOptions options;
+  options.ngrams = 1;
+  options.char_ngrams_min = 1;
+  options.char_ngrams_max = 3;
+  EXPECT_EQ(sorted_grams("ab", options), (Strings{"#<a", "#<ab", "#a", "#ab", "#ab>", "#b", "#b>", "ab"}));
+  options.char_ngrams_min = options.char_ngrams_max = 3;
+  // A word is never a character n-gram, nor the other way round: 'xabc' has "#abc", the word is "abc".
+  EXPECT_EQ(sorted_grams("abc xabc", options),
+            (Strings{"#<ab", "#<xa", "#abc", "#bc>", "#xab", "abc", "xabc"}));
+  EXPECT_EQ(sorted_grams("A", options), (Strings{"#<a>", "a"}));
+  options.char_ngrams_max = 12;
+  options.char_ngrams_min = 12;
+  EXPECT_EQ(sorted_grams("a", options), (Strings{"a"}));
+}
+
+// Two bytes for each e acute, four for the musical clef; the bytes of broken UTF-8 are characters too.
+TEST(Text, CharactersAreThoseOfUtf8) {
+  TextOptions options;
+  options.ngrams = 1;
+  options.char_ngrams_min = options.char_ngrams_max = 2;
+  EXPECT_EQ(sorted_grams("\xC3\xA9t\xC3\xA9", options),
+            (Strings{"#<\xC3\xA9", "#t\xC3\xA9", "#\xC3\xA9>", "#\xC3\xA9t", "\xC3\xA9t\xC3\xA9"}));
+  EXPECT_EQ(sorted_grams("\xF0\x9D\x84\x9E", options),
+            (Strings{"#<\xF0\x9D\x84\x9E", "#\xF0\x9D\x84\x9E>", "\xF0\x9D\x84\x9E"}));
+  EXPECT_EQ(sorted_grams("\x9D\x84", options), (Strings{"#<\x9D", "#\x84>", "#\x9D\x84", "\x9D\x84"}));
+}
+
+TEST(Text, CharacterNGramsOutOfRangeAreUserErrors) {
+  const auto check = [](uint32_t shortest, uint32_t longest) {
+    TextOptions options;
+    options.char_ngrams_min = shortest;
+    options.char_ngrams_max = longest;
+    options.validate();
+  };
+  EXPECT_NO_THROW(check(0, 0));
+  EXPECT_NO_THROW(check(1, 12));
+  EXPECT_THROW(check(0, 3), Error);
+  EXPECT_THROW(check(3, 0), Error);
+  EXPECT_THROW(check(4, 3), Error);
+  EXPECT_THROW(check(3, 13), Error);
+}
+
 TEST(Text, LimitsOfTheVocabulary) {
   ReadOptions options;
   options.text.max_vocabulary = 2;
@@ -56,6 +105,7 @@ TEST(Text, TheEncoderRepeatsTheRowsItWasFittedOn) {
   for (uint32_t buckets : {0u, 5u, 1000u})
     for (bool tf_idf : {true, false}) {
       ReadOptions options;
+      options.text.char_ngrams_min = options.text.char_ngrams_max = tf_idf ? 3 : 0;
       options.text.hash_buckets = buckets;
       options.text.tf_idf = tf_idf;
       ReadResult r = read_bytes("a.txt", kText, options);

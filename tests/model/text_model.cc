@@ -31,6 +31,31 @@ TEST(TextModel, StoreAndRestoreAreIdentity) {
   EXPECT_EQ(again.encode("b B a").column, (std::vector<uint32_t>{0, 1}));
 }
 
+// Files written before there were character n-grams have none.
+TEST(TextModel, CharacterNGramsAreOptional) {
+  const TextEncoder encoder({.ngrams = 1, .char_ngrams_min = 2, .char_ngrams_max = 3, .tf_idf = false},
+                            {"#<a", "a"}, {});
+  ModelFile model;
+  model.features = 2;
+  store_text(encoder, model);
+  const TextEncoder again = restored_text(model, "m.st");
+  EXPECT_EQ(again.options().char_ngrams_min, 2u);
+  EXPECT_EQ(again.options().char_ngrams_max, 3u);
+  EXPECT_EQ(again.encode("a").column, (std::vector<uint32_t>{0, 1}));
+
+  const std::string older =
+      R"({"min_count":1,"max_vocabulary":0,"tf_idf":false,"lowercase":true,"ngrams":2,"hash_buckets":64)";
+  EXPECT_EQ(restored_text({older + "}", {}, {}, 64}, "m.st").options().char_ngrams_max, 0u);
+  const std::string damaged = "m.st: the text encoder of the model is damaged: ";
+  EXPECT_EQ(error_of(older + R"(,"char_ngrams_min":3,"char_ngrams_max":2})", 64),
+            damaged +
+                "character n-grams of 3 to 2 characters: expected 1 <= shortest <= longest <= 12, or 0 and 0 "
+                "for none");
+  EXPECT_EQ(error_of(older + R"(,"char_ngrams_min":-1,"char_ngrams_max":2})", 64),
+            damaged + "\"char_ngrams_min\" is -1, expected a whole number from 0 to 4294967295");
+  EXPECT_EQ(error_of(older + R"(,"char_ngrams_min":1})", 64).rfind(damaged, 0), 0u);
+}
+
 TEST(TextModel, OptionsThatDoNotFitTheModelAreRefused) {
   const auto options = [](const std::string& ngrams, const std::string& buckets) {
     return R"({"min_count":1,"max_vocabulary":0,"tf_idf":false,"lowercase":true,"ngrams":)" + ngrams +

@@ -1,8 +1,10 @@
-// Text to features: bags of words and word n-grams.
+// Text to features: bags of words, word n-grams and character n-grams.
 //
 // A word is a maximal run of ASCII letters, digits, '_' and bytes >= 0x80 (so UTF-8 words stay whole, and
 // invalid UTF-8 is just bytes); an n-gram is n successive words joined by single spaces. With `lowercase`,
-// A-Z become a-z.
+// A-Z become a-z. A character n-gram is n successive characters of <word>, the word between boundary marks,
+// but never a mark alone; characters are those of UTF-8, and a byte that belongs to none counts as one. Its
+// name is '#' and the characters, which no word contains, so that it is never taken for a word.
 //   count_j = occurrences of n-gram j in the text
 //   idf_j   = 1 + log((1 + n) / (1 + df_j)),  n training texts, df_j of them containing j
 //   x_j     = count_j                         without tf_idf
@@ -19,7 +21,10 @@
 namespace selfnorm {
 
 struct TextOptions {
-  uint32_t ngrams = 2;          // longest n-gram, 1 .. 8
+  uint32_t ngrams = 2;  // longest n-gram, 1 .. 8
+  // shortest and longest character n-gram, 1 <= min <= max <= 12; both 0: none
+  uint32_t char_ngrams_min = 0;
+  uint32_t char_ngrams_max = 0;
   uint64_t min_count = 1;       // keep n-grams in at least this many texts; >= 1; vocabulary only
   uint32_t max_vocabulary = 0;  // keep at most this many, the most frequent first; 0: all
   uint32_t hash_buckets = 0;    // feature = hash_bytes(n-gram) mod hash_buckets; 0: a vocabulary instead

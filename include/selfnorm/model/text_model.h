@@ -1,7 +1,7 @@
 // The text encoder in and out of a model file: its options are the metadata "text", its vocabulary and idf
 // are tensors.
 //   text  {"ngrams", "min_count", "max_vocabulary", "hash_buckets": whole numbers, "tf_idf", "lowercase":
-//   booleans}
+//         booleans; optional "char_ngrams_min", "char_ngrams_max": whole numbers, both or none (0)}
 #pragma once
 
 #include <string>

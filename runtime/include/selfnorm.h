@@ -6,11 +6,14 @@
  * Exact log-probability:                   raw_k - (A(x) - c)
  * Amortised log-probability:               raw_k - b(x),  b(x) ~ A(x) - c a cheap function stored in the
  * model: b(x)  = a + v . x + u . max(0, V x + t), or a + v . x alone
+ * A hierarchical model gives raw_k by the path of k in a tree; it is exact, and A(x) = c = 0.
+ * In a model with an encoder the state h(x), selfnorm_features() values, stands in the place of x.
  *
  * An open model is constant: any number of threads may use it at once. No call after selfnorm_open* allocates
- * memory. Every call that can fail returns a selfnorm_status; selfnorm_error_message() then says, for the
- * calling thread, what was found and what was expected. Outputs are left untouched on failure, except as said
- * at SELFNORM_ERROR_NOT_FINITE.
+ * memory, except selfnorm_precompute. States are kept on the stack, at most 512 KiB (of models with states of
+ * at most 1,024 values, 8 KiB). Every call that can fail returns a selfnorm_status; selfnorm_error_message()
+ * then says, for the calling thread, what was found and what was expected. Outputs are left untouched on
+ * failure, except as said at SELFNORM_ERROR_NOT_FINITE.
  */
 #ifndef SELFNORM_H
 #define SELFNORM_H
@@ -36,8 +39,8 @@ typedef enum selfnorm_status {
                                  * SELFNORM_AMORTISED for a model without b */
   SELFNORM_ERROR_IO = 2,        /* the file cannot be opened or mapped */
   SELFNORM_ERROR_FORMAT = 3,    /* the file is not a valid selfnorm model */
-  SELFNORM_ERROR_MEMORY = 4,    /* out of memory while opening */
-  SELFNORM_ERROR_FAMILY = 5,    /* the call is for the other family of models */
+  SELFNORM_ERROR_MEMORY = 4,    /* out of memory while opening or pre-computing */
+  SELFNORM_ERROR_FAMILY = 5,    /* the call is for another family of models, or another input */
   SELFNORM_ERROR_DIMENSION = 6, /* x does not have the model's number of features */
   SELFNORM_ERROR_CLASS = 7,     /* a class index >= selfnorm_classes(), or a label the model does not have */
   SELFNORM_ERROR_INDEX = 8,     /* sparse indices not strictly increasing, or beyond the model's features */
@@ -84,6 +87,7 @@ SELFNORM_API selfnorm_family selfnorm_model_family(const selfnorm_model* model);
 SELFNORM_API selfnorm_weights selfnorm_model_weights(const selfnorm_model* model);
 SELFNORM_API uint32_t selfnorm_classes(const selfnorm_model* model);
 SELFNORM_API uint32_t selfnorm_features(const selfnorm_model* model);
+SELFNORM_API uint32_t selfnorm_inputs(const selfnorm_model* model);                /* R, below */
 SELFNORM_API double selfnorm_log_normalizer_constant(const selfnorm_model* model); /* the constant c */
 
 /* Whether the model has b(x), 0 or 1, and its number of hidden units (0: linear, or there is none). */
@@ -103,8 +107,16 @@ SELFNORM_API const char* selfnorm_metadata(const selfnorm_model* model, const ch
 SELFNORM_API selfnorm_status selfnorm_class_of_label(const selfnorm_model* model, const char* label,
                                                      size_t length, uint32_t* class_index);
 
-/* A dense x has exactly selfnorm_features() values. A sparse x has nnz zero-based, strictly increasing
- * indices with their values; the rest are zero. */
+/* A dense x has exactly selfnorm_features() values; of a model with an encoder they are the state h. A sparse
+ * x has nnz zero-based, strictly increasing indices below R = selfnorm_inputs() with their values; the rest
+ * are zero. Without an encoder R = selfnorm_features(). With one (bag) each call on a sparse x computes
+ *     v = sum_j a_j E_j / sum_j |a_j|,   h = v or max(0, U v + t)
+ * first; a language model takes words instead (below). */
+
+/* h[0 .. selfnorm_features()) = the state of a sparse x, of a model with a bag encoder. For many calls on one
+ * x: they then take h as a dense x. */
+SELFNORM_API selfnorm_status selfnorm_encode_sparse(const selfnorm_model* model, const uint32_t* index,
+                                                    const float* value, size_t nnz, float* h);
 
 /* out[i] = log-probability of classes[i], i < n. Raw cost: n dot products. */
 SELFNORM_API selfnorm_status selfnorm_score_dense(const selfnorm_model* model, const float* x, size_t d,
@@ -113,7 +125,7 @@ SELFNORM_API selfnorm_status selfnorm_score_sparse(const selfnorm_model* model, 
                                                    const float* value, size_t nnz, const uint32_t* classes,
                                                    size_t n, int kind, double* out);
 
-/* *out = A(x) (not A(x) - c), by one pass over the weights. */
+/* *out = A(x) (not A(x) - c), by one pass over the weights (hierarchical: 0). */
 SELFNORM_API selfnorm_status selfnorm_log_normalizer_dense(const selfnorm_model* model, const float* x,
                                                            size_t d, double* out);
 SELFNORM_API selfnorm_status selfnorm_log_normalizer_sparse(const selfnorm_model* model,
@@ -128,7 +140,8 @@ SELFNORM_API selfnorm_status selfnorm_amortised_normalizer_sparse(const selfnorm
                                                                   size_t nnz, double* out);
 
 /* The n <= selfnorm_classes() best classes, best first; equal scores by class index. The two outputs have n
- * places each and serve as the heap. */
+ * places each and serve as the heap. A hierarchical model scores every class by its path, which is about
+ * log2 K times as many dot products as a multiclass model needs. */
 SELFNORM_API selfnorm_status selfnorm_top_dense(const selfnorm_model* model, const float* x, size_t d,
                                                 size_t n, int kind, uint32_t* classes, double* log_probs);
 SELFNORM_API selfnorm_status selfnorm_top_sparse(const selfnorm_model* model, const uint32_t* index,
@@ -145,12 +158,67 @@ SELFNORM_API selfnorm_status selfnorm_score_alternative_sparse(const selfnorm_mo
 /* *out >= |score - score with the weights before quantisation, in exact arithmetic|, for the raw score of a
  * class (joint: class_index 0). With W the stored weights, S = sum_j |W_kj x_j|, L = sum_j |x_j| and n the
  * number of x_j summed: quantisation   float32: 0    bfloat16: 2^-8 S + 2^-134 L    int8: scale_k L / 2
- *   rounding       (n + 4) 2^-24 S + (n + 4) 2^-149 + 2^-50 (S + |log_carrier_k| + |bias_k| + |c|)  */
+ *   rounding       (n + 4) 2^-24 S + (n + 4) 2^-149 + 2^-50 (S + |log_carrier_k| + |bias_k| + |c|)
+ * Hierarchical: the sum of this and 2^-50 over the nodes of the path. With an encoder: for the state as it
+ * was computed. */
 SELFNORM_API selfnorm_status selfnorm_score_error_bound_dense(const selfnorm_model* model, const float* x,
                                                               size_t d, uint32_t class_index, double* out);
 SELFNORM_API selfnorm_status selfnorm_score_error_bound_sparse(const selfnorm_model* model,
                                                                const uint32_t* index, const float* value,
                                                                size_t nnz, uint32_t class_index, double* out);
+
+/* Language models: p(w | the last n - 1 words), n = selfnorm_order() (0: the model is none). Words are the
+ * classes, numbered from 0, and their labels are the words; in contexts one more, number selfnorm_classes(),
+ * stands before the first word of a sentence. */
+#define SELFNORM_MAX_ORDER 16
+
+SELFNORM_API uint32_t selfnorm_order(const selfnorm_model* model);
+
+/* The number of a word; of the model's unknown word (metadata "unknown", or else "<unk>") when it has no such
+ * word; SELFNORM_ERROR_CLASS when it has neither. */
+SELFNORM_API selfnorm_status selfnorm_word_id(const selfnorm_model* model, const char* text, size_t length,
+                                              uint32_t* word);
+/* The number of "</s>". */
+SELFNORM_API selfnorm_status selfnorm_end_of_sentence(const selfnorm_model* model, uint32_t* word);
+
+/* All that a model remembers of a sentence. Plain data: copy it freely. */
+typedef struct selfnorm_state {
+  uint32_t positions;                     /* n - 1 of the model it belongs to */
+  uint32_t words[SELFNORM_MAX_ORDER - 1]; /* the last `positions` words, the oldest first */
+} selfnorm_state;
+
+SELFNORM_API selfnorm_status selfnorm_begin_sentence(const selfnorm_model* model, selfnorm_state* state);
+
+/* *log_prob = log p(word | in), and *out = the state after the word. `out` may be `in`, or null. */
+SELFNORM_API selfnorm_status selfnorm_score_word(const selfnorm_model* model, const selfnorm_state* in,
+                                                 uint32_t word, int kind, double* log_prob,
+                                                 selfnorm_state* out);
+
+/* out[i] = log p(words[i] | in), i < n; the hidden state is computed once. */
+SELFNORM_API selfnorm_status selfnorm_score_words(const selfnorm_model* model, const selfnorm_state* in,
+                                                  const uint32_t* words, size_t n, int kind, double* out);
+
+/* out[i] = log p(words[i] | contexts[i (n-1) .. (i+1) (n-1))), i < count, the oldest word first: the fastest
+ * way to score many words, in any order. */
+SELFNORM_API selfnorm_status selfnorm_score_contexts(const selfnorm_model* model, const uint32_t* contexts,
+                                                     const uint32_t* words, size_t count, int kind,
+                                                     double* out);
+
+/* h[0 .. selfnorm_features()) = the state of a context of n - 1 words, as dense x of the other calls. */
+SELFNORM_API selfnorm_status selfnorm_encode_context(const selfnorm_model* model, const uint32_t* context,
+                                                     float* h);
+
+/* Computes the products of the hidden layer with every word at every position once and for all (Devlin et al.
+ * 2014), so that scoring one word takes n - 1 additions of vectors, a maximum and a dot product. Allocates
+ * selfnorm_precompute_bytes(); SELFNORM_ERROR_MEMORY, and nothing changed, when that is more than the machine
+ * has. `threads` share the work. The one call that is not for a model in use by other threads; a second one
+ * does nothing, as for models without a hidden layer, of which the bytes are 0.
+ * The products are kept as int16 with a scale s_j for each hidden unit j, s_j = sum_i max_w |P_i[w]_j| /
+ * (32767
+ * - (n - 1)): a raw score differs from the one before by at most (n - 1)/2 sum_j |w_kj| s_j, and by rounding.
+ */
+SELFNORM_API selfnorm_status selfnorm_precompute(selfnorm_model* model, unsigned threads);
+SELFNORM_API uint64_t selfnorm_precompute_bytes(const selfnorm_model* model);
 
 #ifdef __cplusplus
 }

@@ -9,27 +9,55 @@
 namespace selfnorm::runtime {
 namespace {
 
-template <class Lanes, class Weight>
-float dot(const Weight* w, const float* x, size_t n) {
+// A vector in memory, lanes from j on or one value.
+template <class Lanes>
+struct Stored {
+  const float* x;
+
+  Lanes lanes(size_t j) const { return Lanes::load(x + j); }
+  float value(size_t j) const { return x[j]; }
+};
+
+// The units of a HiddenSum, computed as they are asked for.
+template <class Lanes>
+struct Hidden {
+  HiddenSum sum;
+
+  Lanes lanes(size_t j) const {
+    auto q = Lanes::load_integers(sum.q[0] + j);
+    for (size_t i = 1; i < sum.inputs; ++i) q = Lanes::add_integers(q, Lanes::load_integers(sum.q[i] + j));
+    return max(fma(Lanes::from_integers(q), Lanes::load(sum.scale + j), Lanes::load(sum.bias + j)),
+               Lanes::fill(0));
+  }
+  float value(size_t j) const {
+    int32_t q = 0;
+    for (size_t i = 0; i < sum.inputs; ++i) q += sum.q[i][j];
+    const float h = static_cast<float>(q) * sum.scale[j] + sum.bias[j];
+    return h > 0 ? h : 0;
+  }
+};
+
+template <class Lanes, class Weight, class Vector>
+float dot(const Weight* w, const Vector& x, size_t n) {
   constexpr size_t kWidth = Lanes::kWidth;
   Lanes a = Lanes::fill(0), b = a, c = a, d = a;
   size_t j = 0;
   for (; j + 4 * kWidth <= n; j += 4 * kWidth) {
-    a = fma(Lanes::load(w + j), Lanes::load(x + j), a);
-    b = fma(Lanes::load(w + j + kWidth), Lanes::load(x + j + kWidth), b);
-    c = fma(Lanes::load(w + j + 2 * kWidth), Lanes::load(x + j + 2 * kWidth), c);
-    d = fma(Lanes::load(w + j + 3 * kWidth), Lanes::load(x + j + 3 * kWidth), d);
+    a = fma(Lanes::load(w + j), x.lanes(j), a);
+    b = fma(Lanes::load(w + j + kWidth), x.lanes(j + kWidth), b);
+    c = fma(Lanes::load(w + j + 2 * kWidth), x.lanes(j + 2 * kWidth), c);
+    d = fma(Lanes::load(w + j + 3 * kWidth), x.lanes(j + 3 * kWidth), d);
   }
-  for (; j + kWidth <= n; j += kWidth) a = fma(Lanes::load(w + j), Lanes::load(x + j), a);
+  for (; j + kWidth <= n; j += kWidth) a = fma(Lanes::load(w + j), x.lanes(j), a);
   float total = sum(add(add(a, b), add(c, d)));
-  for (; j < n; ++j) total += widen(w[j]) * x[j];
+  for (; j < n; ++j) total += widen(w[j]) * x.value(j);
   return total;
 }
 
 template <class Lanes, class Weight>
 void dot_rows(const RowBlock<Weight>& block, float* out) {
   for (size_t k = 0; k < block.rows; ++k) {
-    out[k] = dot<Lanes>(block.weight + k * block.features, block.x, block.features);
+    out[k] = dot<Lanes>(block.weight + k * block.features, Stored<Lanes>{block.x}, block.features);
   }
 }
 
@@ -67,8 +95,39 @@ float exp_sum(const float* s, size_t n, float largest) {
 }
 
 template <class Lanes>
+void add_scaled(float a, const float* x, size_t n, float* y) {
+  const Lanes factor = Lanes::fill(a);
+  size_t j = 0;
+  for (; j + Lanes::kWidth <= n; j += Lanes::kWidth)
+    fma(factor, Lanes::load(x + j), Lanes::load(y + j)).store(y + j);
+  for (; j < n; ++j) y[j] += a * x[j];
+}
+
+template <class Lanes>
+void hidden(const HiddenSum& sum, float* h) {
+  const Hidden<Lanes> units{sum};
+  size_t j = 0;
+  for (; j + Lanes::kWidth <= sum.units; j += Lanes::kWidth) units.lanes(j).store(h + j);
+  for (; j < sum.units; ++j) h[j] = units.value(j);
+}
+
+template <class Lanes, class Weight>
+float hidden_dot(const HiddenSum& sum, const Weight* w) {
+  return dot<Lanes>(w, Hidden<Lanes>{sum}, sum.units);
+}
+
+template <class Lanes>
 constexpr Kernels kernels_of(const char* name) {
-  return {name, dot_rows<Lanes, float>, dot_rows<Lanes, uint16_t>, dot_rows<Lanes, int8_t>, exp_sum<Lanes>};
+  return {name,
+          dot_rows<Lanes, float>,
+          dot_rows<Lanes, uint16_t>,
+          dot_rows<Lanes, int8_t>,
+          exp_sum<Lanes>,
+          add_scaled<Lanes>,
+          hidden<Lanes>,
+          hidden_dot<Lanes, float>,
+          hidden_dot<Lanes, uint16_t>,
+          hidden_dot<Lanes, int8_t>};
 }
 
 }  // namespace

@@ -18,6 +18,12 @@ struct Avx2 {
   static Avx2 load(const int8_t* p) {
     return {_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))))};
   }
+  static __m128i load_integers(const int16_t* p) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  }
+  static __m128i add_integers(__m128i a, __m128i b) { return _mm_add_epi16(a, b); }
+  static Avx2 from_integers(__m128i q) { return {_mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(q))}; }
+  void store(float* p) const { _mm256_storeu_ps(p, v); }
 };
 
 inline Avx2 add(Avx2 a, Avx2 b) { return {_mm256_add_ps(a.v, b.v)}; }

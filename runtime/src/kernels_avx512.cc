@@ -18,6 +18,12 @@ struct Avx512 {
   static Avx512 load(const int8_t* p) {
     return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))))};
   }
+  static __m256i load_integers(const int16_t* p) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+  }
+  static __m256i add_integers(__m256i a, __m256i b) { return _mm256_add_epi16(a, b); }
+  static Avx512 from_integers(__m256i q) { return {_mm512_cvtepi32_ps(_mm512_cvtepi16_epi32(q))}; }
+  void store(float* p) const { _mm512_storeu_ps(p, v); }
 };
 
 inline Avx512 add(Avx512 a, Avx512 b) { return {_mm512_add_ps(a.v, b.v)}; }

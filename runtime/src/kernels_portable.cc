@@ -18,6 +18,26 @@ struct Portable {
     for (size_t i = 0; i < kWidth; ++i) out.v[i] = widen(p[i]);
     return out;
   }
+  struct Integers {
+    int16_t v[kWidth];
+  };
+  static Integers load_integers(const int16_t* p) {
+    Integers out;
+    for (size_t i = 0; i < kWidth; ++i) out.v[i] = p[i];
+    return out;
+  }
+  static Integers add_integers(Integers a, const Integers& b) {
+    for (size_t i = 0; i < kWidth; ++i) a.v[i] = static_cast<int16_t>(a.v[i] + b.v[i]);
+    return a;
+  }
+  static Portable from_integers(const Integers& q) {
+    Portable out;
+    for (size_t i = 0; i < kWidth; ++i) out.v[i] = static_cast<float>(q.v[i]);
+    return out;
+  }
+  void store(float* p) const {
+    for (size_t i = 0; i < kWidth; ++i) p[i] = v[i];
+  }
 };
 
 inline Portable add(Portable a, const Portable& b) {

@@ -6,12 +6,14 @@
 #include "selfnorm.h"
 #include "selfnorm/runtime/mapped_file.h"
 #include "selfnorm/runtime/scorer.h"
+#include "selfnorm/runtime/state_encoder.h"
 
 struct selfnorm_model {
   selfnorm::runtime::MappedFile mapped;
   selfnorm::runtime::Safetensors file;
   selfnorm::runtime::ModelLayout layout;
   selfnorm::runtime::Scorer scorer;
+  selfnorm::runtime::StateEncoder encoder;
   mutable std::atomic<bool> is_scanned = false;  // by the first call that reads every weight
 
   void expect_scan() const {

@@ -4,6 +4,7 @@
 #include <cfloat>
 #include <cmath>
 
+#include "prefetch.h"
 #include "widen.h"
 
 namespace selfnorm::runtime {
@@ -80,6 +81,13 @@ struct BestHeap {
   }
 };
 
+// log 1 / (1 + exp(-t))
+double log_sigmoid(double t) { return std::min(t, 0.0) - std::log1p(std::exp(-std::fabs(t))); }
+
+bool is_finite(const Query& query) {
+  return std::all_of(query.value.begin(), query.value.end(), [](float v) { return std::isfinite(v); });
+}
+
 LogSumExp block_sum(const Kernels& kernels, std::span<const float> scores) {
   const float max = *std::max_element(scores.begin(), scores.end());
   return {max, kernels.exp_sum(scores.data(), scores.size(), max)};
@@ -112,10 +120,36 @@ double Scorer::finish(float product, uint64_t k) const {
   return s;
 }
 
-double Scorer::score(const Query& query, uint64_t k) const {
+double Scorer::row_score(const Query& query, uint64_t row) const {
   float product;
-  dot(query, k, {&product, 1});
-  return finish(product, k);
+  dot(query, row, {&product, 1});
+  return finish(product, row);
+}
+
+double Scorer::score(const Query& query, uint64_t k) const {
+  if (layout_.family != Family::Hierarchical) return row_score(query, k);
+  double sum = 0;
+  const bool whole = layout_.tree.walk(k, [&](uint32_t row, uint32_t side) {
+    const double s = row_score(query, row);
+    sum += std::isfinite(s) ? log_sigmoid(side == 1 ? s : -s) : NAN;
+  });
+  return whole ? sum : NAN;
+}
+
+double Scorer::score(const HiddenSum& state, uint64_t k) const {
+  const uint64_t at = k * layout_.features;
+  if (layout_.weights == WeightKind::Float32)
+    return finish(kernels_->hidden_dot_f32(state, layout_.weight_f32.data() + at), k);
+  if (layout_.weights == WeightKind::Bfloat16)
+    return finish(kernels_->hidden_dot_bf16(state, layout_.weight_bf16.data() + at), k);
+  return finish(kernels_->hidden_dot_i8(state, layout_.weight_i8.data() + at), k);
+}
+
+void Scorer::prefetch(uint64_t k) const {
+  const uint64_t at = k * layout_.features, n = layout_.features;
+  if (layout_.weights == WeightKind::Float32) return prefetch_row(layout_.weight_f32.data() + at, n);
+  if (layout_.weights == WeightKind::Bfloat16) return prefetch_row(layout_.weight_bf16.data() + at, n);
+  prefetch_row(layout_.weight_i8.data() + at, n);
 }
 
 // The same for a block, in float32: products become s_first, s_first+1, ...; false if one is not finite.
@@ -135,6 +169,7 @@ bool Scorer::finish_block(uint64_t first, std::span<float> out) const {
 }
 
 double Scorer::log_sum(const Query& query) const {
+  if (layout_.family == Family::Hierarchical) return is_finite(query) ? 0 : NAN;
   double out = NAN;
   top(query, {}, &out);
   return out;
@@ -144,6 +179,16 @@ bool Scorer::top(const Query& query, Ranked best, double* log_sum) const {
   float products[kBlock], scores[kBlock];
   LogSumExp total;
   BestHeap heap{best};
+  if (layout_.family == Family::Hierarchical) {
+    for (uint32_t k = 0; k < layout_.classes; ++k) {
+      const double s = score(query, k);
+      if (!std::isfinite(s)) return false;
+      heap.offer(s, k);
+    }
+    heap.sort();
+    if (log_sum != nullptr) *log_sum = 0;
+    return true;
+  }
   for (uint64_t first = 0; first < layout_.rows(); first += kBlock) {
     const uint64_t n = std::min(kBlock, layout_.rows() - first);
     const std::span<float> out(scores, n);
@@ -188,7 +233,7 @@ double Scorer::weight(uint64_t k, uint64_t j) const {
   return static_cast<double>(layout_.weight_scale[k]) * layout_.weight_i8[at];
 }
 
-double Scorer::error_bound(const Query& query, uint64_t k) const {
+double Scorer::row_error_bound(const Query& query, uint64_t k) const {
   double length = 0, magnitude = 0;
   for (size_t i = 0; i < query.value.size(); ++i) {
     const double x = std::fabs(static_cast<double>(query.value[i]));
@@ -203,6 +248,15 @@ double Scorer::error_bound(const Query& query, uint64_t k) const {
   if (!layout_.log_carrier.empty()) fixed += std::fabs(layout_.log_carrier[k]);
   const double terms = static_cast<double>(query.value.size()) + 4;
   return quantisation + terms * (0x1p-24 * magnitude + 0x1p-149) + 0x1p-50 * fixed;
+}
+
+// |d log sigmoid| <= 1, so the bounds of the path add up.
+double Scorer::error_bound(const Query& query, uint64_t k) const {
+  if (layout_.family != Family::Hierarchical) return row_error_bound(query, k);
+  double sum = 0;
+  const bool whole =
+      layout_.tree.walk(k, [&](uint32_t row, uint32_t) { sum += row_error_bound(query, row) + 0x1p-50; });
+  return whole ? sum : NAN;
 }
 
 }  // namespace selfnorm::runtime

@@ -28,7 +28,8 @@ selfnorm_status open_bytes(MappedFile mapped, std::span<const std::byte> bytes, 
                            selfnorm_model** out) {
   Safetensors file = parse_safetensors(bytes, name);
   const ModelLayout layout = read_layout(file, name);
-  *out = new selfnorm_model{std::move(mapped), std::move(file), layout, Scorer(layout)};
+  *out = new selfnorm_model{std::move(mapped), std::move(file), layout, Scorer(layout),
+                            StateEncoder(layout.encoder)};
   return SELFNORM_OK;
 }
 
@@ -97,6 +98,7 @@ selfnorm_weights selfnorm_model_weights(const selfnorm_model* model) {
 }
 uint32_t selfnorm_classes(const selfnorm_model* model) { return model->layout.classes; }
 uint32_t selfnorm_features(const selfnorm_model* model) { return model->layout.features; }
+uint32_t selfnorm_inputs(const selfnorm_model* model) { return model->layout.inputs(); }
 double selfnorm_log_normalizer_constant(const selfnorm_model* model) { return model->layout.log_normalizer; }
 int selfnorm_has_amortised_normalizer(const selfnorm_model* model) {
   return model->layout.normalizer.exists() ? 1 : 0;

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "runtime/random_model.h"
+#include "runtime/random_network.h"
 
 static std::atomic<uint64_t> allocations = 0;
 
@@ -60,6 +60,44 @@ TEST(Runtime, NoCallAllocates) {
     EXPECT_EQ(failures, 0);
     EXPECT_EQ(news_after, news);
     EXPECT_EQ(bytes_after, bytes);
+  }
+}
+
+TEST(Runtime, NoCallOnANetworkAllocates) {
+  std::mt19937 random(6);
+  for (const Family family : {Family::Multiclass, Family::Hierarchical}) {
+    OpenModel bag(random_bag_model(random, family, 30, 1500)),
+        language(random_context_model(random, family, 30, 70));
+    const uint32_t index[] = {0}, words[] = {0, 29, 3};
+    const float value[] = {1};
+    std::vector<float> h(1500);
+    uint32_t best[3];
+    double out[3];
+    selfnorm_state state;
+    for (const bool precomputed : {false, true}) {
+      int failures = precomputed ? selfnorm_precompute(language.get(), 2) : SELFNORM_OK;
+      const uint64_t news = allocations;
+      const size_t bytes = mallinfo2().uordblks;
+      failures += selfnorm_encode_sparse(bag, index, value, 1, h.data());
+      failures += selfnorm_score_sparse(bag, index, value, 1, words, 3, SELFNORM_EXACT, out);
+      failures += selfnorm_top_sparse(bag, index, value, 1, 3, SELFNORM_RAW, best, out);
+      failures += selfnorm_log_normalizer_sparse(bag, index, value, 1, out);
+      failures += selfnorm_score_error_bound_sparse(bag, index, value, 1, 7, out);
+      failures += selfnorm_begin_sentence(language, &state);
+      failures += selfnorm_word_id(language, "none", 4, best);
+      failures += selfnorm_end_of_sentence(language, best);
+      for (const selfnorm_kind kind : {SELFNORM_RAW, SELFNORM_EXACT}) {
+        failures += selfnorm_score_word(language, &state, 4, kind, out, &state);
+        failures += selfnorm_score_words(language, &state, words, 3, kind, out);
+        failures += selfnorm_score_contexts(language, state.words, words, 1, kind, out);
+      }
+      failures += selfnorm_encode_context(language, state.words, h.data());
+      const uint64_t news_after = allocations;
+      const size_t bytes_after = mallinfo2().uordblks;
+      EXPECT_EQ(failures, 0);
+      EXPECT_EQ(news_after, news);
+      EXPECT_EQ(bytes_after, bytes);
+    }
   }
 }
 

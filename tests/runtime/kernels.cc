@@ -45,6 +45,49 @@ TEST(Kernels, DotsMatchDoubleForEveryInstructionSet) {
   }
 }
 
+TEST(Kernels, HiddenUnitsMatchDoubleForEveryInstructionSet) {
+  std::mt19937 random(9);
+  for (const size_t m : kSizes) {
+    for (const size_t inputs : {size_t{1}, size_t{4}, size_t{15}}) {
+      const auto w = test::normals(random, m), scale = test::normals(random, m, 1e-4f),
+                 bias = test::normals(random, m);
+      std::vector<uint16_t> halves;
+      for (const float v : w) halves.push_back(to_bfloat16(v));
+      const Int8Rows bytes = to_int8(w, m);
+      std::vector<std::vector<int16_t>> q(inputs, std::vector<int16_t>(m));
+      std::vector<const int16_t*> rows;
+      const int limit = 32767 / static_cast<int>(inputs);
+      for (auto& row : q) {
+        for (int16_t& v : row) v = static_cast<int16_t>(static_cast<int>(random() % (2 * limit + 1)) - limit);
+        rows.push_back(row.data());
+      }
+      for (auto& row : q) row[m - 1] = static_cast<int16_t>(limit);
+      const HiddenSum sum{rows.data(), inputs, scale.data(), bias.data(), m};
+      for (const Kernels* kernels : all_kernels()) {
+        std::vector<float> h(m), y = w;
+        kernels->hidden(sum, h.data());
+        double size = 1;
+        for (size_t j = 0; j < m; ++j) {
+          double unit = 0;
+          for (const auto& row : q) unit += row[j];
+          unit = std::max(0.0, unit * scale[j] + bias[j]);
+          EXPECT_NEAR(h[j], unit, 1e-5) << kernels->name << " m=" << m;
+          size += std::fabs(w[j] * h[j]);
+        }
+        float f32, bf16, i8;
+        kernels->dot_f32({w.data(), 1, m, h.data()}, &f32);
+        kernels->dot_bf16({halves.data(), 1, m, h.data()}, &bf16);
+        kernels->dot_i8({bytes.values.data(), 1, m, h.data()}, &i8);
+        EXPECT_NEAR(kernels->hidden_dot_f32(sum, w.data()), f32, 1e-6 * size);
+        EXPECT_NEAR(kernels->hidden_dot_bf16(sum, halves.data()), bf16, 1e-6 * size);
+        EXPECT_NEAR(kernels->hidden_dot_i8(sum, bytes.values.data()), i8, 1e-4 * size);
+        kernels->add_scaled(0.5f, h.data(), m, y.data());
+        for (size_t j = 0; j < m; ++j) EXPECT_NEAR(y[j], w[j] + 0.5 * h[j], 1e-5);
+      }
+    }
+  }
+}
+
 TEST(Kernels, NonFiniteInputNeverHides) {
   for (const size_t d : kSizes) {
     const std::vector<float> w(d, 0.0f);

@@ -123,6 +123,7 @@ class OpenModel {
   OpenModel& operator=(const OpenModel&) = delete;
 
   operator const selfnorm_model*() const { return model_; }
+  selfnorm_model* get() { return model_; }
   selfnorm_status status() const { return status_; }
   std::span<const std::byte> bytes(size_t n) const { return std::as_bytes(std::span(memory_)).first(n); }
 

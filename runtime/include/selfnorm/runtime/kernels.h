@@ -16,6 +16,16 @@ struct RowBlock {
   const float* x;
 };
 
+// A hidden layer whose products with its inputs are known: unit j is
+//     h_j = max(0, bias_j + scale_j sum_i q_ij),   i over the inputs, |sum_i q_ij| <= 32767.
+struct HiddenSum {
+  const int16_t* const* q;  // `inputs` rows of `units`
+  size_t inputs;            // at least 1
+  const float* scale;
+  const float* bias;
+  size_t units;
+};
+
 struct Kernels {
   const char* name;
   // out_k = sum_j w_kj x_j, accumulated in float32 lanes. A NaN or infinity in x makes every out_k
@@ -25,6 +35,13 @@ struct Kernels {
   void (*dot_i8)(const RowBlock<int8_t>& block, float* out);
   // sum_i exp(s_i - max) for finite s_i <= max; relative error below 1e-6 (Cephes expf, degree 5, in lanes).
   float (*exp_sum)(const float* s, size_t n, float max);
+  // y_j += a x_j
+  void (*add_scaled)(float a, const float* x, size_t n, float* y);
+  // h, and w . h without writing h down: the same bits as dot_* of the h that `hidden` gives.
+  void (*hidden)(const HiddenSum& sum, float* h);
+  float (*hidden_dot_f32)(const HiddenSum& sum, const float* w);
+  float (*hidden_dot_bf16)(const HiddenSum& sum, const uint16_t* w);
+  float (*hidden_dot_i8)(const HiddenSum& sum, const int8_t* w);
 };
 
 inline constexpr size_t kMostKernels = 3;

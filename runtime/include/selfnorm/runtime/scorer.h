@@ -1,5 +1,5 @@
 // Scores of a model file (model_layout.h) for one input, without allocation. s_k = log_carrier_k + w_k . x +
-// bias_k.
+// bias_k; of a hierarchical model the log-probability of its path (tree.h). With an encoder, x is the state.
 #pragma once
 
 #include <cstdint>
@@ -28,10 +28,14 @@ class Scorer {
  public:
   explicit Scorer(const ModelLayout& layout, const Kernels& kernels = best_kernels());
 
-  // s_k for k < rows(); not finite when x is not, or on overflow.
+  // s_k of a class (joint: k = 0); not finite when x is not, on overflow, or when the tree is damaged.
   double score(const Query& query, uint64_t k) const;
+  // The same of a class of a model that is not hierarchical, for a state that is not written down.
+  double score(const HiddenSum& state, uint64_t k) const;
+  // Asks for the weights that score(., k) will read.
+  void prefetch(uint64_t k) const;
 
-  // log sum_k exp(s_k); NaN when a score is not finite.
+  // log sum_k exp(s_k), which is 0 for a hierarchical model; NaN when a score (x) is not finite.
   double log_sum(const Query& query) const;
 
   // Fills `best` with the classes of highest score, and gives log_sum when asked. Returns false, with `best`
@@ -48,6 +52,8 @@ class Scorer {
  private:
   void dot(const Query& query, uint64_t first, std::span<float> out) const;
   double finish(float product, uint64_t k) const;
+  double row_score(const Query& query, uint64_t row) const;
+  double row_error_bound(const Query& query, uint64_t row) const;
   bool finish_block(uint64_t first, std::span<float> out) const;
   double weight(uint64_t k, uint64_t j) const;
 

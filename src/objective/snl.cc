@@ -5,11 +5,11 @@
 namespace selfnorm {
 
 CandidateTerms Snl::operator()(const CandidateScores& x, std::span<double> d_sample) const {
-  const ImportanceEstimate z = importance_weights(x.sample_score, x.sample_log_q, d_sample);
+  const ImportanceEstimate z = importance_weights(x.sample_score, x.sample_log_q, {x.score, x.sample_hit}, d_sample);
   const double r = std::exp(z.log_z - x.log_normalizer);
   for (double& d : d_sample) d = d == 0 ? 0 : r * d;  // not inf * 0
   return {.likelihood = x.log_normalizer - x.score + r - 1,
-          .d_score = -1,
+          .d_score = (z.target_share > 0 ? r * z.target_share : 0) - 1,
           .d_log_normalizer = 1 - r,
           .estimate = z};
 }

@@ -60,12 +60,16 @@ class CandidateOutput final : public OutputStep {
     score_noise(examples, state, d);
     LossSum sum;
     std::vector<double> score, log_q, d_sample;
+    std::vector<uint8_t> hit;
     for (uint64_t i = examples.begin; i < examples.end; ++i) {
       const NoiseDraw::View view = noise_.view(i);
       const float* h = state + (i - examples.begin) * m;
       float* own = d + (noise_.is_shared() ? (i - examples.begin) * draws
                                            : view.begin - noise_.view(examples.begin).begin);
       gather(view, own, score, log_q);
+      hit.clear();
+      for (size_t j = view.begin; objective_->uses_estimate() && j < view.end; ++j)
+        if (j != view.hole) hit.push_back(noise_.classes()[j] == batch_->target[i] ? 1 : 0);
       d_sample.resize(score.size());
       d_target_[i] = 0;
       d_normalizer_[i] = 0;
@@ -79,6 +83,7 @@ class CandidateOutput final : public OutputStep {
                                               .log_q = target_log_q_[i],
                                               .sample_score = score,
                                               .sample_log_q = log_q,
+                                              .sample_hit = hit,
                                               .log_normalizer = b_[i]},
                                              d_sample);
       add(t, w, b_[i], sum);

@@ -194,11 +194,11 @@ TEST(Candidate, SnlOverflowIsInfinite) {
 TEST(ImportanceWeights, EffectiveSamplesFromOneToAll) {
   const std::vector<double> log_q{-1, -2, -3};
   std::vector<double> share(3);
-  const ImportanceEstimate equal = importance_weights(log_q, log_q, share);
+  const ImportanceEstimate equal = importance_weights(log_q, log_q, {}, share);
   EXPECT_NEAR(equal.log_z, 0, 1e-15);
   EXPECT_NEAR(equal.effective, 3, 1e-12);
   const std::vector<double> peaked{500, 0, 0};
-  const ImportanceEstimate one = importance_weights(peaked, log_q, share);
+  const ImportanceEstimate one = importance_weights(peaked, log_q, {}, share);
   EXPECT_NEAR(one.log_z, 501 - std::log(3.0), 1e-12);
   EXPECT_NEAR(one.effective, 1, 1e-12);
 }

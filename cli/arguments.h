@@ -9,6 +9,7 @@
 #include "selfnorm/analysis/audit.h"
 #include "selfnorm/data/generate.h"
 #include "selfnorm/data/read.h"
+#include "selfnorm/data/word_vocabulary.h"
 #include "selfnorm/model/head_file.h"
 #include "selfnorm/train/options.h"
 
@@ -46,10 +47,22 @@ struct TrainArguments {
   TrainOptions options;
 };
 
+TrainOptions language_defaults();
+
+// train lm.
+struct LanguageArguments {
+  LanguageArguments() { run.options = language_defaults(); }
+
+  TrainArguments run;
+  uint32_t order = 5;
+  VocabularyOptions vocabulary;
+};
+
 struct EvaluateArguments {
   std::vector<std::string> models;
   std::string data;
   bool timing = false;
+  uint64_t limit = 0;  // language models: tokens evaluated; 0: all
 };
 
 struct ScoreArguments {
@@ -60,6 +73,7 @@ struct ScoreArguments {
   uint64_t top = 0;
   bool raw = false;
   bool exact = false;
+  bool totals = false;  // language models: of sentences only
 };
 
 struct AuditArguments {
@@ -110,8 +124,9 @@ struct Arguments {
   nlohmann::ordered_json options;  // every option of the command, resolved, by name without dashes
   CommonArguments common;
   ReaderArguments reader;
-  HeadNames head;  // where MODEL may be anybody's softmax head
-  TrainArguments train;
+  HeadNames head;        // where MODEL may be anybody's softmax head
+  TrainArguments train;  // train classifier
+  LanguageArguments language;
   EvaluateArguments evaluate;
   ScoreArguments score;
   AuditArguments audit;
@@ -122,6 +137,10 @@ struct Arguments {
   std::string info_model;
   std::string shell;
   std::vector<std::string> help_words;
+
+  // Of the training command that was given.
+  const TrainArguments& training() const { return command == "train lm" ? language.run : train; }
+  TrainArguments& training() { return command == "train lm" ? language.run : train; }
 };
 
 }  // namespace selfnorm::cli

@@ -34,38 +34,68 @@ Declaration& Grammar::command(const std::string& path, const std::string& text) 
 
 void Grammar::declare_training_commands() {
   TrainArguments& train = arguments_.train;
+  const TrainingWords examples{
+      .data = "TRAIN",
+      .hold_out =
+          "Fraction of TRAIN held out for validation when there is no --valid, 0..0.5; auto: 0.1, or "
+          "0 for the constraint, whose bound is about all of TRAIN",
+      .objectives = {"exact", "penalty", "constraint", "sampled", "nce", "ranking-nce", "is", "snl",
+                     "hierarchical"}};
   Declaration& classifier = command(
       "train classifier",
-      "Train a log-linear classifier (or, on svmlight data with qid: groups, a conditional logit) whose raw "
-      "scores are log-probabilities, audit it and write a run directory.");
-  classifier.positional("TRAIN", train.train, "Training data", false)
-      .file("--valid", train.valid, "Validation data; without it a part of TRAIN is held out")
-      .file("--valid-labels", train.valid_labels, "npy, idx: file with the labels of --valid")
-      .text("--hold-out", train.hold_out,
-            "Fraction of TRAIN held out for validation when there is no --valid, 0..0.5; auto: 0.1, or 0 for "
-            "the constraint, whose bound is about all of TRAIN")
-      .option("--out", train.out, "Run directory; default out/<TRAIN>-<objective>, numbered when taken",
-              ValueKind::kDirectory)
-      .flag("--resume", train.resume,
-            "Continue the interrupted run in --out (TRAIN and options come from its record)")
-      .flag("--overwrite", train.overwrite, "Replace a run that is already in --out")
-      .real("--checkpoint-seconds", train.checkpoint_seconds,
-            "Seconds between checkpoints; 0 after every step");
-  declare_training(classifier, arguments_);
+      "Train a classifier, log-linear or (--encoder bag) on embeddings, or, on svmlight data with qid: "
+      "groups, a conditional logit, whose raw scores are log-probabilities; audit it and write a run "
+      "directory.");
+  classifier.positional("TRAIN", train.train, "Training data", false);
+  declare_run(classifier, train, examples);
+  classifier.file("--valid-labels", train.valid_labels, "npy, idx: file with the labels of --valid");
+  declare_objective(classifier, train, examples);
+  declare_steps(classifier, train);
+  declare_linear(classifier, train);
+  declare_network(classifier, train);
+  declare_text(classifier, arguments_.reader);
   declare_reader(classifier, arguments_.reader);
-  classifier.integer("--seed", train.options.seed, "Seed of everything random");
   declare_threads(classifier, arguments_.common);
   declare_output(classifier, arguments_.common);
+
+  LanguageArguments& language = arguments_.language;
+  const TrainingWords corpus{
+      .data = "CORPUS",
+      .hold_out =
+          "Fraction of the sentences of CORPUS held out for validation when there is no --valid, "
+          "0..0.5; auto: 0.05",
+      .objectives = {"exact", "penalty", "sampled", "nce", "ranking-nce", "is", "snl", "hierarchical"}};
+  Declaration& model = command(
+      "train lm",
+      "Train a neural n-gram language model whose raw scores are log-probabilities, audit it and write a run "
+      "directory. The text is tokenised: a sentence a line, words separated by white space.");
+  model.positional("CORPUS", language.run.train, "Text, plain or gzipped; - is standard input", false)
+      .integer("--order", language.order, "n: a word is predicted from the n - 1 before it; 2..16")
+      .integer("--min-count", language.vocabulary.min_count,
+               "Words seen less than N times become <unk>; >= 1")
+      .integer("--max-vocabulary", language.vocabulary.max_words,
+               "Keep at most the N most frequent words; 0 keeps all");
+  declare_run(model, language.run, corpus);
+  declare_network(model, language.run);
+  declare_objective(model, language.run, corpus);
+  declare_steps(model, language.run);
+  declare_threads(model, arguments_.common);
+  declare_output(model, arguments_.common);
 }
 
 void Grammar::declare_model_commands() {
   EvaluateArguments& evaluate = arguments_.evaluate;
-  Declaration& evaluation =
-      command("evaluate", "Likelihood, accuracy and normalisation of models on labelled data.");
+  Declaration& evaluation = command(
+      "evaluate",
+      "Likelihood, accuracy and normalisation of models on labelled data; perplexity of language models on "
+      "text.");
   evaluation.positional("MODEL", evaluate.models, "Model files, run directories or softmax heads")
-      .shown_positional("DATA", "Labelled data, after the models")
+      .shown_positional("DATA", "Labelled data, or text for language models, after the models")
       .flag("--timing", evaluate.timing,
-            "Also time the scoring of one candidate, raw and exact, in nanoseconds");
+            "Also time the scoring of one candidate, raw and exact, in nanoseconds; a language model: in "
+            "words per second")
+      .integer("--limit", evaluate.limit,
+               "Language models: evaluate N tokens of DATA, chosen at random; 0: all");
   declare_head(evaluation, arguments_.head);
   declare_reader(evaluation, arguments_.reader);
   declare_threads(evaluation, arguments_.common);
@@ -76,14 +106,16 @@ void Grammar::declare_model_commands() {
       "score",
       "Log-probabilities of candidates: amortised (raw - b(x)) where the model has a b, otherwise raw (a "
       "dot product each); or exactly normalised. Without --candidates or --top the label in the data "
-      "is scored.");
+      "is scored. A language model scores every word of the sentences in DATA.");
   scoring.positional("MODEL", score.model, "Model file, run directory or softmax head")
-      .positional("DATA", score.data, "Data, with or without labels")
+      .positional("DATA", score.data,
+                  "Data, with or without labels; a language model: text, standard input by default", false)
       .text("--candidates", score.candidates, "Labels, separated by commas, quoted as in CSV")
       .file("--candidates-file", score.candidates_file, "Labels, one a line")
       .integer("--top", score.top, "The N best labels of each row")
       .flag("--raw", score.raw, "Raw scores, also where the model has an amortised normalizer")
-      .flag("--exact", score.exact, "Normalise exactly instead of trusting the raw scores");
+      .flag("--exact", score.exact, "Normalise exactly instead of trusting the raw scores")
+      .flag("--totals", score.totals, "Language models: only the total of each sentence");
   declare_head(scoring, arguments_.head);
   declare_reader(scoring, arguments_.reader);
   declare_threads(scoring, arguments_.common);

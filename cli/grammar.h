@@ -14,7 +14,19 @@ void declare_threads(Declaration& command, CommonArguments& common);
 void declare_output(Declaration& command, CommonArguments& common);
 void declare_reader(Declaration& command, ReaderArguments& reader);
 void declare_head(Declaration& command, HeadNames& head);
-void declare_training(Declaration& command, Arguments& arguments);
+
+// Of the training commands. `data` is the word for the training data, `kinds` how it is read and split.
+struct TrainingWords {
+  std::string data;
+  std::string hold_out;
+  std::vector<std::string> objectives;
+};
+void declare_run(Declaration& command, TrainArguments& train, const TrainingWords& words);
+void declare_objective(Declaration& command, TrainArguments& train, const TrainingWords& words);
+void declare_network(Declaration& command, TrainArguments& train);
+void declare_steps(Declaration& command, TrainArguments& train);
+void declare_linear(Declaration& command, TrainArguments& train);
+void declare_text(Declaration& command, ReaderArguments& reader);
 
 // All commands bound to one Arguments; it does not move, because CLI11 keeps references into it.
 class Grammar {

@@ -36,6 +36,7 @@ int help_command(const Arguments& arguments) {
 int dispatch(const Arguments& arguments) {
   const std::string& command = arguments.command;
   if (command == "train classifier") return train_classifier_command(arguments);
+  if (command == "train lm") return train_lm_command(arguments);
   if (command == "evaluate") return evaluate_command(arguments);
   if (command == "score") return score_command(arguments);
   if (command == "info") return info_command(arguments);

@@ -55,8 +55,9 @@ void resolve(Arguments& arguments) {
   read.text.tf_idf = !arguments.reader.no_tf_idf;
   read.text.lowercase = !arguments.reader.keep_case;
   read.threads = common.threads;
-  arguments.train.options.threads = common.threads;
-  arguments.train.options.calibrate = !arguments.train.no_calibrate;
+  TrainArguments& training = arguments.training();
+  training.options.threads = common.threads;
+  training.options.calibrate = !training.no_calibrate;
 }
 
 bool asks_help(const std::vector<std::string>& words) {
@@ -80,10 +81,12 @@ Arguments parse(const std::vector<std::string>& words) {
   parse_or_explain(given, path, words);
   std::vector<std::string> below;
   nlohmann::ordered_json record;
-  if (path == "train classifier" && given.arguments().train.resume) {
-    record = recorded_options(given.arguments().train);
+  const TrainArguments& training = given.arguments().training();
+  if (path.starts_with("train ") && training.resume) {
+    record = recorded_options(training, path);
     below = option_words(command, record);
-    if (given.arguments().train.train.empty() && record.contains("TRAIN")) below.push_back(record["TRAIN"]);
+    const std::string& data = command.options[0].name;
+    if (training.train.empty() && record.contains(data)) below.push_back(record[data]);
   }
   if (!given.arguments().common.config.empty()) {
     below = joined(below, config_words(table, command, given.arguments().common.config));

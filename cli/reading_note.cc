@@ -22,6 +22,10 @@ std::string reading_text(const std::string& path, const ReadResult& read) {
   return text;
 }
 
+std::string vectors_text(const std::string& path, const WordVectors& vectors, uint64_t words) {
+  return fmt::format("{}: embeddings of {} of {} words", path, grouped(vectors.found), grouped(words));
+}
+
 void note_bad_rows(const std::string& path, const ReadReport& report) {
   for (size_t i = 0; i < report.bad.size() && i < kShownRows; ++i) {
     warning(fmt::format("{}:{}: skipped: {}", path, report.bad[i].line, report.bad[i].message));

@@ -4,11 +4,14 @@
 #include <string>
 
 #include "selfnorm/data/read.h"
+#include "selfnorm/data/word_vectors.h"
 
 namespace selfnorm::cli {
 
 // "train.svm: svmlight, 1,000 rows, 100 features, 10 classes"
 std::string reading_text(const std::string& path, const ReadResult& read);
+// "a.vec: embeddings of 90 of 100 words"
+std::string vectors_text(const std::string& path, const WordVectors& vectors, uint64_t words);
 // A warning on stderr for the rows --skip-bad left out (the first few in words); nothing when there are none.
 void note_bad_rows(const std::string& path, const ReadReport& report);
 

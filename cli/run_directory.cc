@@ -120,6 +120,8 @@ bool RunDirectory::has(const std::string& name) const {
   return fs::exists(file(name), ignored);
 }
 
+std::string RunDirectory::existing_folder() const { return nearest_folder(path_); }
+
 void RunDirectory::begin(const nlohmann::ordered_json& record) {
   make_folders(path_, made_);
   if (mode_ == Mode::kResume && has(kRecordName)) return;

@@ -27,6 +27,8 @@ class RunDirectory {
   const std::string& path() const { return path_; }
   std::string file(const std::string& name) const { return path_ + "/" + name; }
   bool has(const std::string& name) const;
+  // The nearest folder on its path that exists already.
+  std::string existing_folder() const;
 
   bool is_complete() const;  // holds a model that is not older than what else is there
 

@@ -15,8 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 // How a run is carried out, as opposed to what it computes.
-const std::set<std::string> kFree{"TRAIN", "out",     "resume", "overwrite", "checkpoint-seconds",
-                                  "valid", "threads", "json",   "quiet",     "config"};
+const std::set<std::string> kFree{"TRAIN", "CORPUS",  "out",  "resume", "overwrite", "checkpoint-seconds",
+                                  "valid", "threads", "json", "quiet",  "config"};
 
 std::string numbered(const std::string& base, int number) {
   return number == 1 ? base : fmt::format("{}-{}", base, number);
@@ -77,7 +77,7 @@ std::string resumed_run_path(const TrainArguments& train) {
     if (!fs::is_directory(train.out)) throw Error(fmt::format("--resume: {} is not a directory", train.out));
     return train.out;
   }
-  if (train.train.empty()) throw Error("--resume needs --out DIR (or the TRAIN it was started with)");
+  if (train.train.empty()) throw Error("--resume needs --out DIR (or the data it was started with)");
   const std::string base = base_run_path(train);
   int number = 1;
   while (fs::exists(numbered(base, number + 1))) ++number;
@@ -86,9 +86,19 @@ std::string resumed_run_path(const TrainArguments& train) {
   return numbered(base, number);
 }
 
-nlohmann::ordered_json recorded_options(const TrainArguments& train) {
-  nlohmann::ordered_json record = read_record(resumed_run_path(train));
+std::string recorded_command(const std::string& run) {
+  const nlohmann::ordered_json record = read_record(run);
+  return record.is_null() ? "train classifier" : record.value("command", "train classifier");
+}
+
+nlohmann::ordered_json recorded_options(const TrainArguments& train, const std::string& command) {
+  const std::string run = resumed_run_path(train);
+  nlohmann::ordered_json record = read_record(run);
   if (record.is_null()) return record;
+  if (recorded_command(run) != command) {
+    throw Error(fmt::format("--resume: {} is a run of 'selfnorm {}', not of 'selfnorm {}'", run,
+                            recorded_command(run), command));
+  }
   nlohmann::ordered_json options = record["options"];
   for (const char* name : {"resume", "out", "config", "quiet", "json", "overwrite"}) options.erase(name);
   return options;
@@ -136,9 +146,9 @@ void check_same_data(const std::string& run, const std::string& key, const nlohm
   const nlohmann::ordered_json record = read_record(run);
   if (record.is_null() || !record.contains(key) || record[key].is_null()) return;
   if (record[key].value("hash", "") == now["hash"]) return;
-  throw Error(fmt::format("--resume: {} is not the data the run in {} was started with ({} rows, hash {})",
-                          now["path"].get<std::string>(), run, record[key].value("rows", uint64_t{0}),
-                          record[key].value("hash", "")));
+  throw Error(fmt::format("--resume: {} is not the data the run in {} was started with (hash {}, found {})",
+                          now["path"].get<std::string>(), run, record[key].value("hash", ""),
+                          now["hash"].get<std::string>()));
 }
 
 }  // namespace selfnorm::cli

@@ -22,8 +22,11 @@ std::string new_run_path(const TrainArguments& train);
 std::string resumed_run_path(const TrainArguments& train);
 
 // The options recorded by the run that `train` (with resume set) continues; null when it was stopped before
-// recording any.
-nlohmann::ordered_json recorded_options(const TrainArguments& train);
+// recording any. Throws Error when it is a run of another command.
+nlohmann::ordered_json recorded_options(const TrainArguments& train, const std::string& command);
+
+// The command of the run in this directory, "train classifier" when it recorded none.
+std::string recorded_command(const std::string& run);
 
 // The training data the run in this directory recorded; empty when it recorded none.
 std::string recorded_training_data(const std::string& run);
@@ -34,7 +37,7 @@ void check_same_run(const nlohmann::ordered_json& recorded, const nlohmann::orde
 // A 64-bit hash of everything in the data that training depends on.
 uint64_t fingerprint(const Dataset& data);
 
-// {"path", "rows", "features", "classes", "hash"}
+// {"path", "rows", "features", "classes", "hash"}; a record of other data has "path" and "hash" too
 nlohmann::ordered_json data_record(const std::string& path, const Dataset& data);
 // Throws Error when the data read now are not those recorded in `run`/config.json under `key`.
 void check_same_data(const std::string& run, const std::string& key, const nlohmann::ordered_json& now);

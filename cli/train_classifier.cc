@@ -1,50 +1,23 @@
 #include <fmt/format.h>
-#include <unistd.h>
-
-#include <charconv>
 
 #include "commands.h"
 #include "evaluation_report.h"
 #include "interruption.h"
 #include "label_list.h"
-#include "metrics_log.h"
 #include "model_header.h"
 #include "output.h"
-#include "progress_line.h"
 #include "reading_note.h"
-#include "run_directory.h"
+#include "run_record.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/memory.h"
 #include "selfnorm/model/text_model.h"
 #include "selfnorm/train/class_weight.h"
-#include "selfnorm/train/trainer.h"
+#include "training_run.h"
 
 namespace selfnorm::cli {
 namespace {
 
 constexpr uint64_t kFewestToSplit = 20;
-constexpr double kLargestCentre = 1e6;
-
-class RunObserver : public TrainObserver {
- public:
-  RunObserver(const std::string& metrics, bool quiet) : log_(metrics), line_(quiet), quiet_(quiet) {}
-
-  void on_progress(const Progress& progress) override {
-    log_.append(progress);
-    line_.show(progress);
-  }
-  void on_warning(const std::string& text) override {
-    line_.finish();
-    if (!quiet_) warning(text);
-  }
-  bool stop_requested() override { return interruption_requested(); }
-  void finish() { line_.finish(); }
-
- private:
-  MetricsLog log_;
-  ProgressLine line_;
-  bool quiet_;
-};
 
 struct TrainingData {
   Dataset train;
@@ -56,18 +29,6 @@ struct TrainingData {
   nlohmann::ordered_json record, valid_record;
 };
 
-// A word that is "auto" (nothing) or a number from `low` to `high`.
-std::optional<double> number_or_auto(const char* option, const std::string& word, double low, double high) {
-  if (word == "auto") return std::nullopt;
-  const char* end = word.data() + word.size();
-  double value = 0;
-  const auto parsed = std::from_chars(word.data(), end, value);
-  if (parsed.ec != std::errc() || parsed.ptr != end || !(value >= low && value <= high)) {
-    throw Error(fmt::format("{} is '{}'; expected auto or a number from {} to {}", option, word, low, high));
-  }
-  return value;
-}
-
 // Nothing is selected by validation under the constraint, so all of TRAIN can keep its promise; a handful of
 // rows cannot spare any.
 double hold_out_fraction(const TrainArguments& given, uint64_t examples) {
@@ -78,13 +39,14 @@ double hold_out_fraction(const TrainArguments& given, uint64_t examples) {
 void check_options(const Arguments& arguments) {
   const TrainArguments& given = arguments.train;
   if (given.train.empty()) throw Error("train classifier needs TRAIN, a file of labelled data");
-  hold_out_fraction(given, kFewestToSplit);
-  number_or_auto("--centre", given.centre, -kLargestCentre, kLargestCentre);
-  if (given.checkpoint_seconds < 0) {
-    throw Error(fmt::format("--checkpoint-seconds is {}; expected 0 or more", given.checkpoint_seconds));
-  }
+  check_training(given);
   if (!given.valid_labels.empty() && given.valid.empty()) throw Error("--valid-labels needs --valid");
-  given.options.validate();
+  if (given.options.objective.name == "hierarchical" && !given.options.encoder.is_network())
+    throw Error("--objective hierarchical needs --encoder bag");
+  if (!given.options.encoder.embeddings.empty() && !given.options.encoder.is_network())
+    throw Error("--embeddings needs --encoder bag");
+  if (!given.carrier.empty() && given.options.encoder.is_network())
+    throw Error("--carrier: a model with an encoder has none; leave out --encoder bag");
   arguments.reader.options.validate();
 }
 
@@ -104,18 +66,41 @@ Dataset read_valid(const Arguments& arguments, TrainingData& data) {
   return std::move(read.data);
 }
 
-// Known to fail, so before anything is said or made. Training holds the weights, their gradient, a direction
-// and the point before at the least.
-void check_classes(const Dataset& data) {
+constexpr const char* kAdvice =
+    "use fewer features (a smaller largest index; text: --hash-buckets, --min-count) or classes";
+
+NetworkPlan network_plan(const Dataset& data) {
+  NetworkPlan plan;
+  plan.kind = EncoderKind::Bag;
+  plan.inputs = data.features.columns();
+  plan.classes = data.classes();
+  return plan;
+}
+
+void check_encoder(const EncoderOptions& encoder, const Dataset& data) {
+  const bool is_fit = encoder.kind == "auto" || (encoder.kind == "identity") != data.features.is_sparse;
+  if (!is_fit)
+    throw Error(fmt::format("--encoder {}: expected {} data, found {} ones", encoder.kind,
+                            encoder.kind == "identity" ? "dense" : "sparse",
+                            data.features.is_sparse ? "sparse" : "dense"));
+  if (encoder.is_network() && data.is_joint())
+    throw Error("--encoder bag: expected classes, found groups of alternatives (qid:)");
+}
+
+// Known to fail, so before anything is said or made. Training a linear model holds the weights, their
+// gradient, a direction and the point before at the least.
+void check_classes(const Dataset& data, const TrainOptions& options) {
+  check_encoder(options.encoder, data);
   if (data.is_joint()) return;
   if (data.classes() < 2) {
     throw Error(
         fmt::format("the training data has one class only ('{}'); expected at least two", data.labels[0]));
   }
+  if (options.encoder.is_network()) return check_network_memory(network_plan(data), options, kAdvice);
   require_memory(
       4.0 * sizeof(float) * data.classes() * data.features.columns(),
       fmt::format("{} classes x {} features", grouped(data.classes()), grouped(data.features.columns())),
-      "use fewer features (a smaller largest index; text: --hash-buckets, --min-count) or classes");
+      kAdvice);
 }
 
 // The training data without their rows have all that the option can be wrong about.
@@ -129,7 +114,7 @@ void check_class_weight(const std::string& spec, const Dataset& data) {
 TrainingData read_data(const Arguments& arguments) {
   const TrainArguments& given = arguments.train;
   ReadResult read = read_dataset(given.train, arguments.reader.options);
-  check_classes(read.data);
+  check_classes(read.data, given.options);
   check_class_weight(given.options.class_weight, read.data);
   if (!given.weight_file.empty()) {
     read.data.weight = read_weights(given.weight_file, read.data.examples(), read.report.left_out);
@@ -164,39 +149,34 @@ Evaluation audit(TrainResult& result, const Dataset& data, bool is_held_out, int
   return evaluation;
 }
 
-void report(const Arguments& arguments, const RunDirectory& run, const TrainResult& result,
-            const Evaluation& audited, bool is_held_out) {
-  if (arguments.common.json) {
-    print_json({{"run", run.path()},
-                {"model", run.file(kModelName)},
-                {"objective", arguments.train.options.objective.name},
-                {"optimiser", result.optimiser},
-                {"reason", result.reason},
-                {"diverged", result.diverged},
-                {"train", progress_json(result.last)},
-                {"audit", nlohmann::ordered_json::parse(result.model.audit_json)}});
-    return;
-  }
-  if (arguments.common.quiet) return;
-  print(fmt::format("{} after {} steps of {}, {:.1f} s\n\n", result.reason, grouped(result.last.step),
-                    result.optimiser, result.last.seconds));
-  print(fmt::format("on the {} data:\n", is_held_out ? "validation" : "training"));
-  print(evaluation_table({{arguments.train.options.objective.name, audited, {}}}));
-  print(log_z_line(audited.log_z));
-  print(fmt::format("\nmodel    {}\nmetrics  {}\noptions  {}\n", run.file(kModelName), run.file(kMetricsName),
-                    run.file(kRecordName)));
-}
-
 void say(const TrainingData& data, bool is_quiet) {
   for (const std::string& text : data.notes)
     if (!is_quiet) note(text);
   for (const auto& [path, report] : data.reports) note_bad_rows(path, report);
 }
 
-int stopped(const RunDirectory& run) {
-  note(fmt::format("interrupted; 'selfnorm train classifier --resume --out {}' continues to the same model",
-                   run.path()));
-  return kInterruptedExit;
+// The words of the data that have embeddings, one row per feature.
+std::vector<float> pretrained(const EncoderOptions& encoder, TrainingData& data) {
+  if (encoder.embeddings.empty()) return {};
+  if (!data.text || data.text->vocabulary().empty())
+    throw Error("--embeddings are found by word; expected text with a vocabulary (no --hash-buckets)");
+  WordVectors vectors =
+      read_word_vectors(encoder.embeddings, StringIndex(data.text->vocabulary()), encoder.dimension);
+  data.notes.push_back(vectors_text(encoder.embeddings, vectors, data.text->features()));
+  return std::move(vectors.values);
+}
+
+TrainResult train_bag(TrainingData& data, NetworkPlan plan, const TrainOptions& options,
+                      const CheckpointOptions& checkpoint, TrainObserver& observer) {
+  apply_class_weight(options.class_weight, data.train, data.valid ? &*data.valid : nullptr);
+  std::optional<BagFeed> valid;
+  if (data.valid) valid.emplace(*data.valid);
+  TrainResult result = train_network(BagFeed(data.train), valid ? &*valid : nullptr, std::move(plan), options,
+                                     checkpoint, observer);
+  result.model.input = ModelInput::Sparse;
+  result.model.labels = data.train.labels;
+  result.model.feature_names = data.train.feature_names;
+  return result;
 }
 
 nlohmann::ordered_json run_record(const Arguments& arguments, const TrainingData& data) {
@@ -211,12 +191,7 @@ nlohmann::ordered_json run_record(const Arguments& arguments, const TrainingData
 int train_classifier_command(const Arguments& arguments) {
   const TrainArguments& given = arguments.train;
   check_options(arguments);
-  const std::string path = given.resume        ? resumed_run_path(given)
-                           : given.out.empty() ? new_run_path(given)
-                                               : given.out;
-  RunDirectory run(path, given.resume      ? RunDirectory::Mode::kResume
-                         : given.overwrite ? RunDirectory::Mode::kOverwrite
-                                           : RunDirectory::Mode::kNew);
+  RunDirectory run = run_directory(given);
   if (given.resume && run.is_complete()) {
     note(fmt::format("the run in {} is complete; nothing to resume", run.path()));
     return 0;
@@ -226,12 +201,13 @@ int train_classifier_command(const Arguments& arguments) {
     check_same_data(run.path(), "data", data.record);
     if (!data.valid_record.is_null()) check_same_data(run.path(), "valid", data.valid_record);
   }
-  TrainOptions options = given.options;
-  options.objective.centre = number_or_auto("--centre", given.centre, -kLargestCentre, kLargestCentre);
+  TrainOptions options = resolved_options(given);
   if (!given.carrier.empty() && data.train.is_joint())
     throw Error(
         "--carrier is one number per class; the data are groups of alternatives (qid:) without classes");
   if (!given.carrier.empty()) options.log_carrier = read_carrier(given.carrier, data.train.labels);
+  NetworkPlan plan = network_plan(data.train);
+  plan.embedding = pretrained(options.encoder, data);
   say(data, arguments.common.quiet);
   // While reading a signal ends the process at once: nothing has been made yet.
   catch_interruptions();
@@ -240,24 +216,24 @@ int train_classifier_command(const Arguments& arguments) {
   const bool is_held_out = data.valid.has_value();
   const Dataset audited = is_held_out ? *data.valid : data.train;
   RunObserver observer(run.file(kMetricsName), arguments.common.quiet);
-  TrainResult result = train_classifier(
-      std::move(data.train), std::move(data.valid), options,
-      {.path = run.file(kCheckpointName), .seconds = given.checkpoint_seconds, .resume = given.resume},
-      observer);
+  const CheckpointOptions checkpoint = checkpoint_options(given, run);
+  TrainResult result =
+      options.encoder.is_network()
+          ? train_bag(data, std::move(plan), options, checkpoint, observer)
+          : train_classifier(std::move(data.train), std::move(data.valid), options, checkpoint, observer);
   observer.finish();
   if (result.interrupted) {
     run.keep();
-    return stopped(run);
+    return stopped(arguments.command, run);
   }
-  if (result.diverged)
-    warning("the loss stopped being finite; the model is the last good one (try a smaller --learning-rate)");
+  warn_about_divergence(result);
   if (data.text) store_text(*data.text, result.model);
   result.model.target = data.target;
   const Evaluation evaluation = audit(result, audited, is_held_out, arguments.common.threads);
-  save_model(result.model, run.file(kModelName));
-  run.keep();
-  unlink(run.file(kCheckpointName).c_str());
-  report(arguments, run, result, evaluation, is_held_out);
+  save_result(result, run);
+  const std::string table = evaluation_table({{given.options.objective.name, evaluation, {}}});
+  print_report(arguments, run, result,
+               {is_held_out ? "validation" : "training", table + log_z_line(evaluation.log_z)});
   return 0;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "selfnorm/base/error.h"
@@ -15,7 +16,7 @@ namespace {
 
 constexpr uint64_t kHeldOutStream = 0x68656c646f757400;  // "heldout"
 
-// Sentences s of the run j have floor(s f) = j; one of each is held out.
+// Sentences s of the run j have floor(s f) = j; one of each is held out, and never the first of all.
 class HeldOutSentences {
  public:
   HeldOutSentences(double fraction, uint64_t seed) : fraction_(fraction), seed_(seed) {}
@@ -29,10 +30,10 @@ class HeldOutSentences {
 
  private:
   void choose() {
-    const uint64_t begin = end_;
+    const uint64_t begin = end_, first = std::max<uint64_t>(begin, 1);
     const auto run_of = [&](uint64_t s) { return std::floor(static_cast<double>(s) * fraction_); };
     for (++end_; run_of(end_) == run_of(begin);) ++end_;
-    chosen_ = begin + RandomStream(seed_, kHeldOutStream + run_++).below(end_ - begin);
+    chosen_ = first + RandomStream(seed_, kHeldOutStream + run_++).below(end_ - first);
   }
 
   double fraction_;

@@ -114,6 +114,10 @@ TEST(TokenCorpus, HoldsOutSentences) {
     EXPECT_EQ(learned.train.unknown(), 0u);
     EXPECT_EQ(learned.vocabulary.size(), 3 + 1000 - held_out);
   }
+  for (uint64_t seed = 0; seed < 50; ++seed)
+    EXPECT_EQ(
+        learn_corpus(scratch.file("one", "a a"), {.hold_out = 0.5, .seed = seed}, folder()).train.examples(),
+        3u);
   EXPECT_EQ(learn(0.05, 1).train.fingerprint(), learn(0.05, 1).train.fingerprint());
   EXPECT_NE(learn(0.05, 1).vocabulary.words(), learn(0.05, 2).vocabulary.words());
 }

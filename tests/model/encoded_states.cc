@@ -1,12 +1,9 @@
 #include "selfnorm/model/encoded_states.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
 
 #include "selfnorm/base/error.h"
+#include "small_corpus.h"
 
 namespace selfnorm {
 namespace {
@@ -30,18 +27,8 @@ Encoder encoder_of(EncoderKind kind, uint32_t inputs, uint32_t positions, bool i
   return encoder;
 }
 
-TokenCorpus corpus_of(const std::string& text, const std::vector<std::string>& words) {
-  const auto folder = std::filesystem::temp_directory_path();
-  std::string path = (folder / "selfnorm-XXXXXX").string();
-  close(mkstemp(path.data()));
-  std::ofstream(path) << text;
-  TokenCorpus corpus = read_corpus(path, WordVocabulary(words), folder);
-  std::filesystem::remove(path);
-  return corpus;
-}
-
 TEST(EncodedStates, ContextsOfACorpus) {
-  const TokenCorpus corpus = corpus_of("a b\nb\n", {"<unk>", "</s>", "a", "b"});
+  const TokenCorpus corpus = small_corpus("a b\nb\n", {"a", "b"});
   const Encoder encoder = encoder_of(EncoderKind::Context, 5, 2, false);
   const auto source = corpus_states(encoder, corpus);
   EXPECT_EQ(source->examples(), 5u);
@@ -58,7 +45,7 @@ TEST(EncodedStates, ContextsOfACorpus) {
 }
 
 TEST(EncodedStates, HiddenLayer) {
-  const TokenCorpus corpus = corpus_of("a\n", {"<unk>", "</s>", "a"});
+  const TokenCorpus corpus = small_corpus("a\n", {"a"});
   const Encoder encoder = encoder_of(EncoderKind::Context, 4, 2, true);
   const auto source = corpus_states(encoder, corpus);
   EXPECT_EQ(source->columns(), 2u);

@@ -1,26 +1,14 @@
 #include "selfnorm/train/corpus_feed.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
+#include "small_corpus.h"
 
 namespace selfnorm {
 namespace {
 
-LearnedCorpus learned_from(const std::string& text) {
-  const auto folder = std::filesystem::temp_directory_path();
-  std::string path = (folder / "selfnorm-XXXXXX").string();
-  close(mkstemp(path.data()));
-  std::ofstream(path) << text;
-  LearnedCorpus learned = learn_corpus(path, {.vocabulary = {.min_count = 1}}, folder);
-  std::filesystem::remove(path);
-  return learned;
-}
-
 TEST(CorpusFeed, GathersContextsAndTargets) {
-  const LearnedCorpus learned = learned_from("a a b\nb\n");  // <unk> 0, </s> 1, a 2, b 3, padding 4
+  const LearnedCorpus learned = learned_corpus("a a b\nb\n");  // <unk> 0, </s> 1, a 2, b 3, padding 4
   const CorpusFeed feed(learned.train, 2);
   EXPECT_EQ(feed.examples(), 6u);
   EXPECT_EQ(feed.class_counts(), (std::vector<uint64_t>{0, 2, 2, 2}));
@@ -38,7 +26,7 @@ TEST(CorpusFeed, GathersContextsAndTargets) {
 }
 
 TEST(CorpusFeed, FingerprintsTellOrdersAndTextsApart) {
-  const LearnedCorpus one = learned_from("a a b\nb\n"), other = learned_from("a b a\nb\n");
+  const LearnedCorpus one = learned_corpus("a a b\nb\n"), other = learned_corpus("a b a\nb\n");
   EXPECT_EQ(CorpusFeed(one.train, 2).fingerprint(), CorpusFeed(one.train, 2).fingerprint());
   EXPECT_NE(CorpusFeed(one.train, 2).fingerprint(), CorpusFeed(one.train, 3).fingerprint());
   EXPECT_NE(CorpusFeed(one.train, 2).fingerprint(), CorpusFeed(other.train, 2).fingerprint());

@@ -59,8 +59,8 @@ struct LearnedCorpus {
 };
 
 // The vocabulary of a text and the text in words of it. The text is read once, so it may be standard input.
-// Held out is one sentence, chosen at random, of each run of 1 / hold_out sentences; the vocabulary is of the
-// others. Throws DataError for a text without a frequent word.
+// Held out is one sentence, chosen at random, of each run of 1 / hold_out sentences (never the first of all);
+// the vocabulary is of the others. Throws DataError for a text without a frequent word.
 LearnedCorpus learn_corpus(const std::string& path, const CorpusOptions& options, const std::string& folder);
 
 }  // namespace selfnorm

@@ -1,0 +1,171 @@
+#include <fmt/format.h>
+
+#include "commands.h"
+#include "interruption.h"
+#include "lm_report.h"
+#include "output.h"
+#include "reading_note.h"
+#include "run_record.h"
+#include "selfnorm/analysis/lm_evaluation.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/base/range.h"
+#include "selfnorm/train/corpus_feed.h"
+#include "training_run.h"
+
+namespace selfnorm::cli {
+namespace {
+
+constexpr double kHoldOut = 0.05;
+constexpr uint32_t kLargestOrder = runtime::kMostPositions + 1;
+// Scores an audit computes for all positions; more than this take a sample of the positions.
+constexpr double kAuditedScores = 2e9;
+constexpr uint64_t kAuditedTokens = 20'000;
+
+void check_options(const LanguageArguments& given) {
+  if (given.run.train.empty()) throw Error("train lm needs CORPUS, a text with a sentence a line");
+  require_range(given.order >= 2 && given.order <= kLargestOrder, "order", given.order,
+                fmt::format("2 to {}", kLargestOrder).c_str());
+  given.vocabulary.validate();
+  check_training(given.run);
+}
+
+struct Corpora {
+  LearnedCorpus learned;
+  std::optional<TokenCorpus> given_valid;
+  std::vector<std::string> notes;
+  nlohmann::ordered_json record, valid_record;
+
+  const TokenCorpus* valid() const {
+    if (given_valid) return &*given_valid;
+    return learned.held_out ? &*learned.held_out : nullptr;
+  }
+};
+
+std::string corpus_text(const std::string& path, const TokenCorpus& corpus) {
+  return fmt::format("{}: {} sentences, {} tokens, {} of them <unk>", path, grouped(corpus.sentences()),
+                     grouped(corpus.examples()), grouped(corpus.unknown()));
+}
+
+nlohmann::ordered_json corpus_record(const std::string& path, const TokenCorpus& corpus,
+                                     const std::string& marks) {
+  return {{"path", path},
+          {"sentences", corpus.sentences()},
+          {"tokens", corpus.examples()},
+          {"unknown", corpus.unknown()},
+          {"words", corpus.vocabulary()},
+          {"hash", fmt::format("{:016x}", hash_bytes(corpus.fingerprint() + marks))}};
+}
+
+Corpora read_corpora(const LanguageArguments& given, const std::string& folder) {
+  const bool has_valid = !given.run.valid.empty();
+  const double hold_out =
+      has_valid ? 0 : number_or_auto("--hold-out", given.run.hold_out, 0, 0.5).value_or(kHoldOut);
+  Corpora out{
+      .learned = learn_corpus(
+          given.run.train,
+          {.vocabulary = given.vocabulary, .hold_out = hold_out, .seed = given.run.options.seed}, folder),
+      .given_valid = std::nullopt,
+      .notes = {},
+      .record = {},
+      .valid_record = {}};
+  const WordVocabulary& vocabulary = out.learned.vocabulary;
+  std::string marks;  // of the words and what is held out: other texts may have the same numbers
+  for (const std::string& word : vocabulary.words()) marks += word + "\n";
+  if (out.learned.held_out) marks += out.learned.held_out->fingerprint();
+  out.notes.push_back(fmt::format("read {}; {} words", corpus_text(given.run.train, out.learned.train),
+                                  grouped(vocabulary.size())));
+  out.record = corpus_record(given.run.train, out.learned.train, marks);
+  if (has_valid) {
+    out.given_valid = read_corpus(given.run.valid, vocabulary, folder);
+    out.notes.push_back("validation: " + corpus_text(given.run.valid, *out.given_valid));
+    out.valid_record = corpus_record(given.run.valid, *out.given_valid, "");
+  } else if (out.learned.held_out) {
+    out.notes.push_back(corpus_text("held out", *out.learned.held_out));
+  }
+  return out;
+}
+
+NetworkPlan network_plan(const LanguageArguments& given, Corpora& corpora) {
+  const WordVocabulary& vocabulary = corpora.learned.vocabulary;
+  const EncoderOptions& encoder = given.run.options.encoder;
+  NetworkPlan plan;
+  plan.kind = EncoderKind::Context;
+  plan.inputs = vocabulary.size() + 1;
+  plan.positions = given.order - 1;
+  plan.classes = vocabulary.size();
+  check_network_memory(plan, given.run.options,
+                       "use a smaller --dimension, --hidden or vocabulary (--min-count, --max-vocabulary)");
+  if (encoder.embeddings.empty()) return plan;
+  WordVectors vectors =
+      read_word_vectors(encoder.embeddings, StringIndex(vocabulary.words()), encoder.dimension);
+  corpora.notes.push_back(vectors_text(encoder.embeddings, vectors, vocabulary.size()));
+  plan.embedding = std::move(vectors.values);
+  plan.embedding.resize(size_t{plan.inputs} * encoder.dimension, std::numeric_limits<float>::quiet_NaN());
+  return plan;
+}
+
+// Nothing that depends on the clock or the machine may enter the model: a resumed run must give the same
+// bytes.
+LanguageEvaluation audit(TrainResult& result, const TokenCorpus& corpus, const std::string& data,
+                         int threads) {
+  const double scores = static_cast<double>(corpus.examples()) * result.model.classes;
+  const bool is_long = scores > kAuditedScores && result.model.family != Family::Hierarchical;
+  const LanguageEvaluation evaluation =
+      evaluate_language(result.model, corpus, {.limit = is_long ? kAuditedTokens : 0, .threads = threads});
+  nlohmann::ordered_json record = {{"data", data}};
+  record.update(language_json(evaluation, result.model.log_normalizer));
+  result.model.audit_json = record.dump();
+  return evaluation;
+}
+
+}  // namespace
+
+int train_lm_command(const Arguments& arguments) {
+  const LanguageArguments& given = arguments.language;
+  check_options(given);
+  RunDirectory run = run_directory(given.run);
+  if (given.run.resume && run.is_complete()) {
+    note(fmt::format("the run in {} is complete; nothing to resume", run.path()));
+    return 0;
+  }
+  Corpora corpora = read_corpora(given, run.existing_folder());
+  if (given.run.resume) {
+    check_same_data(run.path(), "data", corpora.record);
+    if (!corpora.valid_record.is_null()) check_same_data(run.path(), "valid", corpora.valid_record);
+  }
+  NetworkPlan plan = network_plan(given, corpora);
+  if (!arguments.common.quiet)
+    for (const std::string& text : corpora.notes) note(text);
+  // While reading a signal ends the process at once: nothing has been made yet.
+  catch_interruptions();
+  run.begin({{"command", arguments.command},
+             {"options", arguments.options},
+             {"data", corpora.record},
+             {"valid", corpora.valid_record}});
+
+  const CorpusFeed train(corpora.learned.train, plan.positions);
+  std::optional<CorpusFeed> valid;
+  if (corpora.valid() != nullptr) valid.emplace(*corpora.valid(), plan.positions);
+  RunObserver observer(run.file(kMetricsName), arguments.common.quiet);
+  TrainResult result =
+      train_network(train, valid ? &*valid : nullptr, std::move(plan), resolved_options(given.run),
+                    checkpoint_options(given.run, run), observer);
+  observer.finish();
+  if (result.interrupted) {
+    run.keep();
+    return stopped(arguments.command, run);
+  }
+  warn_about_divergence(result);
+  result.model.input = ModelInput::Context;
+  result.model.labels = corpora.learned.vocabulary.words();
+  const std::string data = valid ? "validation" : "training";
+  const LanguageEvaluation evaluation =
+      audit(result, valid ? *corpora.valid() : corpora.learned.train, data, arguments.common.threads);
+  save_result(result, run);
+  print_report(arguments, run, result,
+               {data, language_table({{given.run.options.objective.name, evaluation, {}}}) +
+                          language_lines(evaluation)});
+  return 0;
+}
+
+}  // namespace selfnorm::cli

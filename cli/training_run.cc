@@ -1,0 +1,118 @@
+#include "training_run.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <charconv>
+
+#include "interruption.h"
+#include "output.h"
+#include "run_record.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/base/memory.h"
+
+namespace selfnorm::cli {
+namespace {
+
+constexpr double kLargestCentre = 1e6;
+
+}  // namespace
+
+void RunObserver::on_progress(const Progress& progress) {
+  log_.append(progress);
+  line_.show(progress);
+}
+
+void RunObserver::on_warning(const std::string& text) {
+  line_.finish();
+  if (!quiet_) warning(text);
+}
+
+bool RunObserver::stop_requested() { return interruption_requested(); }
+
+std::optional<double> number_or_auto(const char* option, const std::string& word, double low, double high) {
+  if (word == "auto") return std::nullopt;
+  const char* end = word.data() + word.size();
+  double value = 0;
+  const auto parsed = std::from_chars(word.data(), end, value);
+  if (parsed.ec != std::errc() || parsed.ptr != end || !(value >= low && value <= high)) {
+    throw Error(fmt::format("{} is '{}'; expected auto or a number from {} to {}", option, word, low, high));
+  }
+  return value;
+}
+
+TrainOptions resolved_options(const TrainArguments& given) {
+  TrainOptions options = given.options;
+  options.objective.centre = number_or_auto("--centre", given.centre, -kLargestCentre, kLargestCentre);
+  return options;
+}
+
+void check_training(const TrainArguments& given) {
+  number_or_auto("--hold-out", given.hold_out, 0, 0.5);
+  resolved_options(given).validate();
+  if (given.checkpoint_seconds < 0) {
+    throw Error(fmt::format("--checkpoint-seconds is {}; expected 0 or more", given.checkpoint_seconds));
+  }
+}
+
+RunDirectory run_directory(const TrainArguments& given) {
+  using Mode = RunDirectory::Mode;
+  const std::string path = given.resume        ? resumed_run_path(given)
+                           : given.out.empty() ? new_run_path(given)
+                                               : given.out;
+  return {path, given.resume ? Mode::kResume : given.overwrite ? Mode::kOverwrite : Mode::kNew};
+}
+
+void check_network_memory(const NetworkPlan& plan, const TrainOptions& options, const std::string& advice) {
+  require_memory(
+      network_bytes(plan, options),
+      fmt::format(
+          "{} classes and {} inputs with embeddings of {}{}", grouped(plan.classes), grouped(plan.inputs),
+          options.encoder.dimension,
+          options.encoder.hidden > 0 ? fmt::format(" and {} hidden units", options.encoder.hidden) : ""),
+      advice);
+}
+
+CheckpointOptions checkpoint_options(const TrainArguments& given, const RunDirectory& run) {
+  return {.path = run.file(kCheckpointName), .seconds = given.checkpoint_seconds, .resume = given.resume};
+}
+
+int stopped(const std::string& command, const RunDirectory& run) {
+  note(fmt::format("interrupted; 'selfnorm {} --resume --out {}' continues to the same model", command,
+                   run.path()));
+  return kInterruptedExit;
+}
+
+void warn_about_divergence(const TrainResult& result) {
+  if (result.diverged)
+    warning("the loss stopped being finite; the model is the last good one (try a smaller --learning-rate)");
+}
+
+void save_result(const TrainResult& result, RunDirectory& run) {
+  save_model(result.model, run.file(kModelName));
+  run.keep();
+  unlink(run.file(kCheckpointName).c_str());
+}
+
+void print_report(const Arguments& arguments, const RunDirectory& run, const TrainResult& result,
+                  const RunReport& report) {
+  if (arguments.common.json) {
+    print_json({{"run", run.path()},
+                {"model", run.file(kModelName)},
+                {"objective", arguments.training().options.objective.name},
+                {"optimiser", result.optimiser},
+                {"reason", result.reason},
+                {"diverged", result.diverged},
+                {"train", progress_json(result.last)},
+                {"audit", nlohmann::ordered_json::parse(result.model.audit_json)}});
+    return;
+  }
+  if (arguments.common.quiet) return;
+  print(fmt::format("{} after {} steps of {}, {:.1f} s\n\n", result.reason, grouped(result.last.step),
+                    result.optimiser, result.last.seconds));
+  print(fmt::format("on the {} data:\n{}", report.audited_data, report.table));
+  print(fmt::format("\nmodel    {}\nmetrics  {}\noptions  {}\n", run.file(kModelName), run.file(kMetricsName),
+                    run.file(kRecordName)));
+}
+
+}  // namespace selfnorm::cli

@@ -1,0 +1,64 @@
+// What the training commands have in common: where the run is, who watches it, how it ends.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "arguments.h"
+#include "metrics_log.h"
+#include "progress_line.h"
+#include "run_directory.h"
+#include "selfnorm/train/network_trainer.h"
+
+namespace selfnorm::cli {
+
+// Metrics to a file, progress to the terminal, Ctrl-C to the trainer.
+class RunObserver : public TrainObserver {
+ public:
+  RunObserver(const std::string& metrics, bool quiet) : log_(metrics), line_(quiet), quiet_(quiet) {}
+
+  void on_progress(const Progress& progress) override;
+  void on_warning(const std::string& text) override;
+  bool stop_requested() override;
+  void finish() { line_.finish(); }
+
+ private:
+  MetricsLog log_;
+  ProgressLine line_;
+  bool quiet_;
+};
+
+// A word that is "auto" (nothing) or a number from `low` to `high`.
+std::optional<double> number_or_auto(const char* option, const std::string& word, double low, double high);
+
+// Throws Error for what can be wrong without looking at any data.
+void check_training(const TrainArguments& given);
+// The options with --centre in them.
+TrainOptions resolved_options(const TrainArguments& given);
+
+// The run directory that is asked for: new, overwritten or resumed.
+RunDirectory run_directory(const TrainArguments& given);
+
+// Throws Error with the estimate when there is less memory.
+void check_network_memory(const NetworkPlan& plan, const TrainOptions& options, const std::string& advice);
+
+CheckpointOptions checkpoint_options(const TrainArguments& given, const RunDirectory& run);
+
+// The run was interrupted: says how it goes on; the exit code.
+int stopped(const std::string& command, const RunDirectory& run);
+
+// Warns when the loss was not finite.
+void warn_about_divergence(const TrainResult& result);
+// Writes the model, whose audit is done, and ends the run.
+void save_result(const TrainResult& result, RunDirectory& run);
+
+// The report of a finished run; `table` is the audit for people.
+struct RunReport {
+  std::string audited_data;  // "validation" or "training"
+  std::string table;
+};
+void print_report(const Arguments& arguments, const RunDirectory& run, const TrainResult& result,
+                  const RunReport& report);
+
+}  // namespace selfnorm::cli

@@ -56,6 +56,13 @@ void TrainOptions::validate() const {
         "gamma = {}; use --optimiser adagrad, or --gamma 1",
         objective.gamma));
   }
+  const bool full_passes = optimiser == "lbfgs" || objective.name == "constraint";
+  if (encoder.dropout > 0 && full_passes) {
+    throw Error(fmt::format(
+        "--dropout {} leaves out other inputs in every minibatch, which {} cannot use; use --dropout 0, or "
+        "--optimiser adagrad or adam with another objective than constraint",
+        encoder.dropout, optimiser == "lbfgs" ? "lbfgs" : "the constraint objective"));
+  }
   if (draws_noise && optimiser == "lbfgs") {
     throw Error(fmt::format(
         "the {} objective draws new noise classes in every minibatch, which lbfgs cannot use; use "

@@ -62,11 +62,24 @@ void check_training_data(const Dataset& train) {
   }
 }
 
+// What a linear model takes; the others are networks (train/network_trainer.h).
+void check_encoder(const std::string& kind, const Features& x) {
+  if (kind == "identity" && x.is_sparse)
+    throw Error("the identity encoder needs dense features, found sparse ones; use --encoder sparse");
+  if (kind == "sparse" && !x.is_sparse)
+    throw Error("the sparse encoder needs sparse features, found dense ones; use --encoder identity");
+  if (kind == "bag" || kind == "context")
+    throw Error(
+        fmt::format("the {} encoder is a network, which train_classifier does not train; expected "
+                    "identity, sparse or auto",
+                    kind));
+}
+
 std::string choose_optimiser(const TrainOptions& options, size_t parameters) {
   if (options.optimiser != "auto") return options.optimiser;
   if (options.objective.name == "constraint") return "lbfgs";
   if (options.objective.name == "sampled" && options.objective.gamma < 1) return "adagrad";
-  if (is_candidate_objective(options.objective.name)) return "adagrad";
+  if (is_candidate_objective(options.objective.name) || options.encoder.dropout > 0) return "adagrad";
   return parameters <= kLargestFullPassProblem ? "lbfgs" : "adagrad";
 }
 
@@ -153,6 +166,7 @@ TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const 
   TrainOptions options = given;
   options.validate();
   check_training_data(train);
+  check_encoder(options.encoder.kind, train.features);
   if (valid) check_data(*valid, "validation");
   if (valid && valid->is_joint() != train.is_joint()) {
     throw Error("training and validation data differ: one has qid: groups and the other does not");

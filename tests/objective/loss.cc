@@ -41,6 +41,26 @@ TEST(Loss, GradientOfTheWholeChain) {
 }
 
 // Sum of shards = whole, values and gradients.
+// A - b in the place of A, and nothing else changes.
+TEST(Loss, AFunctionOfTheInputsIsSubtractedFromLogZ) {
+  const Dataset data = random_dataset({.rows = 90, .features = 4, .classes = 5}, 3);
+  const auto theta = random_vector<double>(25, 4);
+  const auto pass = make_exact_pass<double>(data, 4, 5, {});
+  const auto exact = make_objective({.name = "exact"});
+  const std::vector<double> b = random_vector<double>(90, 5);
+  const LossSum plain = value_and_gradient<double>(*pass, *exact, {.centre = 0.5}, theta, {});
+  const LossSum less = value_and_gradient<double>(*pass, *exact, {.centre = 0.5, .normalizer = b}, theta, {});
+  double sum = 0, square = 0;
+  pass->summarise(theta, [&](uint64_t i, const OutputSummary& row) {
+    sum += row.log_z - b[i];
+    square += (row.log_z - b[i] - 0.5) * (row.log_z - b[i] - 0.5);
+  });
+  EXPECT_NEAR(less.log_z, sum, 1e-9);
+  EXPECT_NEAR(less.log_z_square, square, 1e-9);
+  EXPECT_EQ(less.nll, plain.nll);
+  EXPECT_EQ(less.likelihood, plain.likelihood);
+}
+
 TEST(Loss, ShardsAddUpToTheWhole) {
   const Dataset data = random_dataset({.rows = 90, .features = 4, .classes = 5, .sparse = true}, 3);
   const auto objective = make_objective({.name = "penalty"});

@@ -36,6 +36,25 @@ TEST(Minibatch, RenumberingChangesNothing) {
   }
 }
 
+// Kept with probability 1 - p and divided by it; 5 standard deviations of 40000 draws, a fixed seed.
+TEST(Minibatch, DroppedInputsKeepTheirExpectation) {
+  for (const bool sparse : {false, true}) {
+    for (const double share : {0.0, 0.3, 0.9}) {
+      Dataset data =
+          random_dataset({.rows = 40, .features = 1000, .classes = 2, .sparse = sparse, .density = 1}, 3);
+      std::vector<float>& values = sparse ? data.features.sparse.value : data.features.dense.values;
+      values.assign(values.size(), 2);
+      drop_inputs(share, RandomStream(7), data.features);
+      double kept = 0;
+      for (const float v : values) {
+        EXPECT_TRUE(v == 0 || std::abs(static_cast<double>(v) - 2 / (1 - share)) < 1e-5);
+        kept += v == 0 ? 0 : 1;
+      }
+      EXPECT_NEAR(kept / 40000, 1 - share, 5 * std::sqrt(share * (1 - share) / 40000));
+    }
+  }
+}
+
 TEST(Minibatch, RowNormIsTheFormula) {
   Features x;
   x.is_sparse = false;

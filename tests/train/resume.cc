@@ -29,6 +29,10 @@ struct Case {
   bool sparse;
   bool joint;
   const char* precision;
+  const char* normalizer = "constant";
+  const char* noise = "unigram";
+  const char* sharing = "batch";
+  double dropout = 0;
 };
 
 class Resume : public testing::TestWithParam<Case> {
@@ -42,6 +46,11 @@ class Resume : public testing::TestWithParam<Case> {
     options_.optimiser = c.optimiser;
     options_.l1 = c.l1;
     options_.precision = c.precision;
+    options_.objective.normalizer = c.normalizer;
+    options_.objective.normalizer_hidden = 3;
+    options_.objective.noise = c.noise;
+    options_.objective.noise_sharing = c.sharing;
+    options_.encoder.dropout = c.dropout;
     options_.epochs = 4;
     options_.batch = 32;
     options_.iterations = 60;
@@ -106,6 +115,13 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"ranking_nce", "ranking-nce", "adagrad", 0, true, false, "float"},
                     Case{"is", "is", "adam", 0, false, false, "double"},
                     Case{"snl", "snl", "adagrad", 1e-4, false, false, "float"},
+                    Case{"linear", "snl", "adagrad", 0, false, false, "float", "linear", "in-batch"},
+                    Case{"mlp", "nce", "adam", 0, true, false, "double", "mlp", "uniform", "example"},
+                    Case{"zero", "snl", "adagrad", 1e-4, true, false, "float", "zero", "unigram", "example"},
+                    Case{"dropout", "snl", "adagrad", 0, true, false, "float", "linear", "unigram", "batch",
+                         0.3},
+                    Case{"exact_dropout", "penalty", "adagrad", 0, false, false, "float", "constant",
+                         "unigram", "batch", 0.5},
                     Case{"joint", "penalty", "lbfgs", 0, false, true, "float"},
                     Case{"joint_adagrad", "penalty", "adagrad", 0, false, true, "float"}),
     [](const auto& instance) { return std::string(instance.param.name); });

@@ -1,0 +1,145 @@
+// Networks: interrupted and resumed runs, and runs with other numbers of threads, give the same model bit for
+// bit; runs that diverge give a model that is usable.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "data/scratch.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/train/network_trainer.h"
+#include "train/bag_problem.h"
+
+namespace selfnorm {
+namespace {
+
+// Asks to stop at every `every`-th step.
+struct Interrupter : TrainObserver {
+  explicit Interrupter(uint64_t every) : every_(every) {}
+  bool stop_requested() override { return ++polls_ % every_ == 0; }
+
+ private:
+  uint64_t every_;
+  uint64_t polls_ = 0;
+};
+
+struct Case {
+  const char* objective;
+  const char* noise = "unigram";
+  const char* sharing = "batch";
+  const char* normalizer = "constant";
+  uint32_t hidden = 0;
+  bool learn_centre = false;
+};
+
+class NetworkResume : public testing::TestWithParam<Case> {
+ protected:
+  NetworkResume() {
+    const Case& c = GetParam();
+    options_.objective.name = c.objective;
+    options_.objective.noise = c.noise;
+    options_.objective.noise_sharing = c.sharing;
+    options_.objective.normalizer = c.normalizer;
+    options_.objective.learn_centre = c.learn_centre;
+    options_.objective.samples = 40;
+    options_.encoder.kind = "bag";
+    options_.encoder.dimension = 12;
+    options_.encoder.hidden = c.hidden;
+    options_.encoder.dropout = 0.2;
+    options_.l2 = 0.01;
+    options_.epochs = 4;
+    options_.batch = 150;  // three units of examples, the last minibatch smaller
+    options_.seed = 3;
+  }
+
+  TrainResult run(TrainObserver& observer, bool resume) const {
+    const BagFeed train(train_), valid(valid_);
+    const CheckpointOptions checkpoint{
+        .path = scratch_.path("c.safetensors"), .seconds = 1e9, .resume = resume};
+    return train_network(train, has_valid_ ? &valid : nullptr, bag_plan(), options_, checkpoint, observer);
+  }
+
+  Scratch scratch_;
+  TrainOptions options_;
+  Dataset train_ = bag_data(500, 5), valid_ = bag_data(90, 6);
+  bool has_valid_ = true;
+};
+
+TEST_P(NetworkResume, GivesTheSameModel) {
+  for (const bool has_valid : {true, false}) {
+    has_valid_ = has_valid;
+    TrainObserver quiet;
+    const TrainResult whole = run(quiet, false);
+    TrainResult part;
+    int sessions = 0;
+    do {
+      Interrupter interrupter(3);
+      part = run(interrupter, sessions > 0);
+      ASSERT_LT(++sessions, 20);
+    } while (part.interrupted);
+    EXPECT_EQ(sessions, 6);  // 16 steps
+    EXPECT_TRUE(part.model == whole.model);
+    EXPECT_EQ(part.reason, whole.reason);
+    EXPECT_EQ(part.last.loss, whole.last.loss);
+  }
+}
+
+TEST_P(NetworkResume, ThreadsDoNotChangeTheModel) {
+  TrainObserver quiet;
+  options_.threads = 1;
+  const TrainResult one = run(quiet, false);
+  for (const int threads : {2, 3}) {
+    options_.threads = threads;
+    EXPECT_TRUE(run(quiet, false).model == one.model) << threads;
+  }
+}
+
+TEST_P(NetworkResume, RefusesACheckpointOfOtherOptions) {
+  Interrupter interrupter(2);
+  ASSERT_TRUE(run(interrupter, false).interrupted);
+  TrainObserver quiet;
+  options_.encoder.dropout = 0.25;
+  EXPECT_THROW(run(quiet, true), Error);
+  options_.encoder.dropout = 0.2;
+  train_.target[7] = (train_.target[7] + 1) % kBagClasses;
+  EXPECT_THROW(run(quiet, true), Error);
+}
+
+// The model returned is one whose loss was finite: the start, when the first step led astray, or what the end
+// of the first epoch validated as the best so far.
+TEST_P(NetworkResume, DivergenceLeavesAFiniteModel) {
+  TrainObserver quiet;
+  for (const bool has_valid : {true, false}) {
+    for (const uint64_t batch : {150, 500}) {  // in the middle of an epoch, and at its end
+      has_valid_ = has_valid;
+      options_.batch = batch;
+      options_.learning_rate = 1e30;
+      const TrainResult result = run(quiet, false);
+      EXPECT_TRUE(result.diverged);
+      EXPECT_NE(result.reason.find("infinite or NaN"), std::string::npos);
+      EXPECT_NE(result.reason.find("--learning-rate"), std::string::npos);
+      EXPECT_TRUE(is_finite(result.model));
+      const double nll = network_quality(result.model, all_examples(BagFeed(train_))).nll;
+      EXPECT_LT(nll, has_valid && batch == 500 ? INFINITY : std::log(kBagClasses));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, NetworkResume,
+    testing::Values(Case{.objective = "exact"}, Case{.objective = "exact", .hidden = 40},
+                    Case{.objective = "penalty", .learn_centre = true}, Case{.objective = "sampled"},
+                    Case{.objective = "hierarchical", .hidden = 6}, Case{.objective = "nce"},
+                    Case{.objective = "nce", .noise = "in-batch", .normalizer = "linear"},
+                    Case{.objective = "ranking-nce", .sharing = "example"},
+                    Case{.objective = "is", .noise = "uniform"},
+                    Case{.objective = "snl", .normalizer = "mlp", .hidden = 6},
+                    Case{.objective = "snl", .sharing = "example", .normalizer = "zero"}),
+    [](const auto& instance) {
+      std::string name = instance.param.objective + std::to_string(instance.index);
+      std::replace(name.begin(), name.end(), '-', '_');
+      return name;
+    });
+
+}  // namespace
+}  // namespace selfnorm

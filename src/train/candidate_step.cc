@@ -117,6 +117,7 @@ class CandidateStep final : public MinibatchStep<Real> {
 
   struct Samples {
     std::vector<double> score, log_q, derivative;
+    std::vector<uint8_t> hit;
   };
 
   // All 0 where there is nothing to compare the target with.
@@ -126,11 +127,13 @@ class CandidateStep final : public MinibatchStep<Real> {
     samples.derivative.resize(view.size());
     if (view.size() == 0) return {};
     cells_->samples(i, samples.score);
-    const double log_q = noise_.log_prob(batch_.data.target[i]);
+    const uint32_t y = batch_.data.target[i];
     return (*objective_)({.score = cells_->target(i),
-                          .log_q = log_q,
+                          .log_q = noise_.log_prob(y),
                           .sample_score = samples.score,
                           .sample_log_q = noise_.log_q_of(view, samples.log_q),
+                          .sample_hit = objective_->uses_estimate() ? noise_.hits_of(view, y, samples.hit)
+                                                                    : std::span<const uint8_t>(),
                           .log_normalizer = b},
                          samples.derivative);
   }

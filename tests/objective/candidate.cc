@@ -40,6 +40,7 @@ struct Setting {
   std::vector<double> scores = kScores;
   double log_normalizer = kNormalizer;
   std::vector<double> target = kTruth;
+  bool knows_hits = false;
 };
 
 Expected expected(const Setting& setting) {
@@ -62,8 +63,16 @@ Expected expected(const Setting& setting) {
     }
     for (uint32_t y = 0; y < kClasses; ++y) {
       const double p = probability * setting.target[y];
-      const CandidateTerms t = (*objective)(
-          {setting.scores[y], std::log(kNoise[y]), score, log_q, setting.log_normalizer}, d_sample);
+      std::vector<uint8_t> hit;
+      for (const uint32_t k : draw) hit.push_back(k == y ? 1 : 0);
+      if (!setting.knows_hits) hit.clear();
+      const CandidateTerms t = (*objective)({.score = setting.scores[y],
+                                             .log_q = std::log(kNoise[y]),
+                                             .sample_score = score,
+                                             .sample_log_q = log_q,
+                                             .sample_hit = hit,
+                                             .log_normalizer = setting.log_normalizer},
+                                            d_sample);
       sum.loss += p * t.likelihood;
       sum.d_class[y] += p * t.d_score;
       for (size_t j = 0; j < draw.size(); ++j) sum.d_class[draw[j]] += p * d_sample[j];
@@ -89,13 +98,16 @@ std::vector<double> logs(const std::vector<double>& p, double shift) {
 // E loss = b - E s + exp(A - b) - 1 for any b and any number of samples: Z_hat is unbiased and linear in it.
 TEST(Candidate, SnlIsUnbiasedForAnyNormalizer) {
   const double a = log_z(kScores);
-  for (const int samples : {1, 2, 3}) {
-    for (const double b : {-2.0, 0.0, a, 5.0}) {
-      const Expected e = expected({.objective = "snl", .samples = samples, .log_normalizer = b});
-      EXPECT_NEAR(e.loss, exact_loss(kScores) - a + b + std::exp(a - b) - 1, 1e-10);
-      EXPECT_NEAR(e.d_log_normalizer, 1 - std::exp(a - b), 1e-10);
-      for (uint32_t k = 0; k < kClasses; ++k)
-        EXPECT_NEAR(e.d_class[k], std::exp(kScores[k] - b) - kTruth[k], 1e-10);
+  for (const bool knows_hits : {false, true}) {
+    for (const int samples : {1, 2, 3}) {
+      for (const double b : {-2.0, 0.0, a, 5.0}) {
+        const Expected e =
+            expected({.objective = "snl", .samples = samples, .log_normalizer = b, .knows_hits = knows_hits});
+        EXPECT_NEAR(e.loss, exact_loss(kScores) - a + b + std::exp(a - b) - 1, 1e-10);
+        EXPECT_NEAR(e.d_log_normalizer, 1 - std::exp(a - b), 1e-10);
+        for (uint32_t k = 0; k < kClasses; ++k)
+          EXPECT_NEAR(e.d_class[k], std::exp(kScores[k] - b) - kTruth[k], 1e-10);
+      }
     }
   }
 }
@@ -138,6 +150,11 @@ TEST(Candidate, ImportanceSamplingIsBiasedByJensenAndConsistent) {
     EXPECT_GT(now, 0);
     EXPECT_LT(now, bias);
     bias = now;
+    // With the target's term known the bias is smaller still.
+    const Setting known{.objective = "is", .samples = samples, .knows_hits = true};
+    const double less = exact_loss(kScores) - expected(known).loss;
+    EXPECT_GT(less, 0);
+    EXPECT_LT(less, now);
   }
 }
 
@@ -158,10 +175,14 @@ TEST(Candidate, RankingNceExpectedGradientIsTheClosedForm) {
 // At scores log p* + b (ranking-nce: at any level) nothing moves: the optimum is the true distribution, hits
 // included.
 TEST(Candidate, OptimumIsTheTrueDistribution) {
-  for (const std::string objective : {"nce", "ranking-nce", "snl"}) {
+  for (const std::string objective : {"nce", "ranking-nce", "snl", "snl with hits known"}) {
     for (const int samples : {1, 2, 3}) {
       const double level = objective == "ranking-nce" ? 4.2 : kNormalizer;
-      const Setting at{.objective = objective, .samples = samples, .scores = logs(kTruth, level)};
+      const bool knows_hits = objective == "snl with hits known";
+      const Setting at{.objective = knows_hits ? "snl" : objective,
+                       .samples = samples,
+                       .scores = logs(kTruth, level),
+                       .knows_hits = knows_hits};
       const Expected e = expected(at);
       for (uint32_t k = 0; k < kClasses; ++k) EXPECT_NEAR(e.d_class[k], 0, 1e-12) << objective;
       EXPECT_NEAR(e.d_log_normalizer, 0, 1e-12) << objective;
@@ -176,17 +197,39 @@ TEST(Candidate, OptimumIsTheTrueDistribution) {
   }
 }
 
+// All samples hit the target: Z_hat is its term alone, and the derivatives are those of it.
+TEST(Candidate, KnownTargetIsTheLeastThatZCanBe) {
+  const std::vector<double> score{2, 2}, log_q{-1, -1};
+  const std::vector<uint8_t> hit{1, 1};
+  std::vector<double> d_sample(2);
+  for (const std::string objective : {"is", "snl"}) {
+    const CandidateTerms t = (*make_candidate_objective(objective))({.score = 2,
+                                                                     .log_q = -1,
+                                                                     .sample_score = score,
+                                                                     .sample_log_q = log_q,
+                                                                     .sample_hit = hit,
+                                                                     .log_normalizer = 2},
+                                                                    d_sample);
+    EXPECT_NEAR(t.likelihood, 0, 1e-12) << objective;
+    EXPECT_NEAR(t.d_score, 0, 1e-12) << objective;
+    EXPECT_NEAR(t.estimate->log_z, 2, 1e-12) << objective;
+    EXPECT_EQ(d_sample, std::vector<double>(2, 0)) << objective;
+  }
+}
+
 // b too small by more than exp can hold: infinite and not NaN, so that the trainer can stop.
 TEST(Candidate, SnlOverflowIsInfinite) {
   const std::vector<double> score{0, -2000}, log_q{-1, -1};
   std::vector<double> d_sample(2);
   const double infinity = std::numeric_limits<double>::infinity();
-  const CandidateTerms t = Snl()({0, -1, score, log_q, -900}, d_sample);
+  const CandidateTerms t =
+      Snl()({.log_q = -1, .sample_score = score, .sample_log_q = log_q, .log_normalizer = -900}, d_sample);
   EXPECT_EQ(t.likelihood, infinity);
   EXPECT_EQ(t.d_log_normalizer, -infinity);
   EXPECT_EQ(d_sample[0], infinity);
   EXPECT_EQ(d_sample[1], 0);
-  const CandidateTerms safe = Snl()({0, -1, score, log_q, 900}, d_sample);
+  const CandidateTerms safe =
+      Snl()({.log_q = -1, .sample_score = score, .sample_log_q = log_q, .log_normalizer = 900}, d_sample);
   EXPECT_NEAR(safe.likelihood, 899, 1e-9);
   EXPECT_EQ(safe.d_log_normalizer, 1);
 }

@@ -104,6 +104,11 @@ TEST(NoiseDraw, InBatchDrawsAreTheOtherTargets) {
     for (uint64_t j = 0; j < 4; ++j) {
       if (j != i) expected.push_back(std::log(static_cast<double>(kCounts[targets[j]]) / 100));
     }
+    std::vector<uint8_t> hit_buffer;
+    const auto hits = draw.hits_of(view, targets[i], hit_buffer);
+    ASSERT_EQ(hits.size(), 3u);
+    for (size_t j = 0; j < 3; ++j)
+      EXPECT_EQ(hits[j] != 0, (i == 1 || i == 2) && targets[j < i ? j : j + 1] == 2);
     const auto found = draw.log_q_of(view, buffer);
     ASSERT_EQ(found.size(), 3u);
     for (size_t j = 0; j < 3; ++j) EXPECT_NEAR(found[j], expected[j], 1e-14);

@@ -12,7 +12,7 @@
 // B - 1 independent draws, from the distribution q(y) = n_y / n of the targets themselves, because a shuffled
 // minibatch is a random sample of the data (but for the n_y - 1 of n - 1 that drawing without replacement
 // leaves): an example's own target is left out by its place, being no draw, and the equal target of another
-// example is a hit like any other and stays.
+// example is a hit like any other.
 #pragma once
 
 #include <cstdint>

@@ -39,6 +39,9 @@ class NoiseDraw {
   // log q of the draws of a view, in `buffer` when there is a hole in it.
   std::span<const double> log_q_of(const View& view, std::vector<double>& buffer) const;
 
+  // For each of them whether it is `target`.
+  std::span<const uint8_t> hits_of(const View& view, uint32_t target, std::vector<uint8_t>& buffer) const;
+
   // log q of a class as a target.
   double log_prob(uint32_t k) const;
   // The probability that a minibatch of B examples uses class k, as noise or as a target.

@@ -1,35 +1,22 @@
 #include "selfnorm/objective/nce.h"
 
-#include <algorithm>
 #include <cmath>
 
+#include "selfnorm/math/sigmoid.h"
+
 namespace selfnorm {
-namespace {
-
-double sigma(double x) {
-  const double e = std::exp(-std::abs(x));
-  return (x < 0 ? e : 1) / (1 + e);
-}
-
-// -log sigma(-x)
-double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
-
-}  // namespace
 
 CandidateTerms Nce::operator()(const CandidateScores& x, std::span<double> d_sample) const {
-  const double level = x.log_normalizer + std::log(static_cast<double>(d_sample.size()));
+  const size_t k = d_sample.size();
+  const double level = x.log_normalizer + std::log(static_cast<double>(k));
   const double target = x.score - x.log_q - level;
-  CandidateTerms terms{.likelihood = softplus(-target),
-                       .d_score = -sigma(-target),
-                       .d_log_normalizer = sigma(-target),
-                       .estimate = std::nullopt};
-  for (size_t j = 0; j < d_sample.size(); ++j) {
-    const double noise = x.sample_score[j] - x.sample_log_q[j] - level;
-    terms.likelihood += softplus(noise);
-    d_sample[j] = sigma(noise);
-    terms.d_log_normalizer -= d_sample[j];
-  }
-  return terms;
+  for (size_t j = 0; j < k; ++j) d_sample[j] = x.sample_score[j] - x.sample_log_q[j] - level;
+  const SigmoidSums noise = sigmoid_in_place(d_sample.data(), k);
+  const double wrong = sigmoid(-target);
+  return {.likelihood = softplus(-target) + noise.softplus,
+          .d_score = -wrong,
+          .d_log_normalizer = wrong - noise.sigmoid,
+          .estimate = std::nullopt};
 }
 
 }  // namespace selfnorm

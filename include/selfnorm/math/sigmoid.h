@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 
 namespace selfnorm {
 
@@ -13,5 +14,13 @@ inline double sigmoid(double x) {
 }
 
 inline double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
+
+struct SigmoidSums {
+  double sigmoid = 0;   // sum_i sigma(x_i)
+  double softplus = 0;  // sum_i softplus(x_i), within n 2^-52 and rounding
+};
+
+// x_i <- sigma(x_i), compiled for several instruction sets (math/kernels.h). A NaN gives NaN sums.
+SigmoidSums sigmoid_in_place(double* x, size_t n);
 
 }  // namespace selfnorm

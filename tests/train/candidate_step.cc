@@ -69,6 +69,28 @@ TEST(CandidateTraining, ReachesTheMaximumLikelihoodAndLogZ) {
   }
 }
 
+// Noise of each example's own, and the other targets of its minibatch; in-batch noise never draws a class
+// that is not a target, so there every class is one.
+TEST(CandidateTraining, OwnAndInBatchNoiseComeNearTheMaximumLikelihood) {
+  Dataset data = small_problem();
+  data.labels.pop_back();
+  TrainOptions best_options = candidate("exact");
+  best_options.tolerance = 1e-8;
+  const double best = evaluate(train(data, best_options).model, data).nll_exact;
+  for (const std::string objective : {"snl", "nce", "ranking-nce", "is"}) {
+    for (const std::string noise : {"unigram", "in-batch"}) {
+      TrainOptions options = candidate(objective);
+      options.objective.noise = noise;
+      options.objective.noise_sharing = "example";
+      options.objective.samples = 20;
+      const Evaluation e = evaluate(train(data, options).model, data);
+      const bool is_free = objective == "ranking-nce" || objective == "is";
+      EXPECT_LT(e.nll_exact, best + (is_free ? 0.001 : 0.01)) << objective << " " << noise;
+      EXPECT_NEAR(e.log_z.mean, 0, 0.03) << objective << " " << noise;
+    }
+  }
+}
+
 // A model that is not saturated pays for a constant b, as it does for a penalty; ranking-nce and is leave log
 // Z free and pay nothing but noise. One class is never seen.
 TEST(CandidateTraining, EveryObjectiveAndNoiseComesNearTheMaximumLikelihood) {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "selfnorm/math/random.h"
+#include "selfnorm/objective/candidate_registry.h"
 
 namespace selfnorm {
 namespace {
@@ -121,6 +122,50 @@ TEST(NoiseDraw, OneExampleHasNoInBatchNoise) {
   std::vector<double> buffer{1, 2};
   EXPECT_EQ(draw.view(0).size(), 0u);
   EXPECT_TRUE(draw.log_q_of(draw.view(0), buffer).empty());
+}
+
+// All minibatches of three targets, each with its probability: the expected gradient is the closed form of
+// two draws from the targets' own distribution p, hits included.
+//     snl: exp(s_k - b) - p_k,     nce: (-p_k n_k + n_k m_k) / (m_k + n_k), m_k = exp(s_k - b), n_k = 2 p_k
+TEST(NoiseDraw, InBatchNoiseHasTheExpectedGradientOfItsObjective) {
+  const std::vector<uint64_t> counts{1, 2, 3, 4};
+  const std::vector<double> scores{0.3, -1.2, 0.8, 1.1};
+  const double b = 1.2;
+  for (const std::string name : {"snl", "nce"}) {
+    const auto objective = make_candidate_objective(name);
+    NoiseDraw draw(options("in-batch", "batch", 1), 3, counts);
+    std::vector<double> gradient(4), log_q;
+    std::vector<uint8_t> hit;
+    for (uint32_t code = 0; code < 64; ++code) {
+      const std::vector<uint32_t> targets{code % 4, code / 4 % 4, code / 16};
+      double probability = 1;
+      for (const uint32_t y : targets) probability *= static_cast<double>(counts[y]) / 10;
+      draw.draw(0, targets);
+      for (uint64_t i = 0; i < 3; ++i) {
+        const NoiseDraw::View view = draw.view(i);
+        std::vector<uint32_t> others;
+        std::vector<double> score, d(2);
+        for (size_t j = view.begin; j < view.end; ++j) {
+          if (j == view.hole) continue;
+          others.push_back(draw.classes()[j]);
+          score.push_back(scores[others.back()]);
+        }
+        const CandidateTerms t = (*objective)({.score = scores[targets[i]],
+                                               .log_q = draw.log_prob(targets[i]),
+                                               .sample_score = score,
+                                               .sample_log_q = draw.log_q_of(view, log_q),
+                                               .sample_hit = draw.hits_of(view, targets[i], hit),
+                                               .log_normalizer = b},
+                                              d);
+        gradient[targets[i]] += probability / 3 * t.d_score;
+        for (size_t j = 0; j < 2; ++j) gradient[others[j]] += probability / 3 * d[j];
+      }
+    }
+    for (uint32_t k = 0; k < 4; ++k) {
+      const double p = static_cast<double>(counts[k]) / 10, m = std::exp(scores[k] - b), n = 2 * p;
+      EXPECT_NEAR(gradient[k], name == "snl" ? m - p : n * (m - p) / (m + n), 1e-12) << name << " " << k;
+    }
+  }
 }
 
 TEST(NoiseDraw, AStepHasItsOwnStream) {

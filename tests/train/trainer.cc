@@ -366,6 +366,60 @@ TEST(Trainer, UnusableDataAreUserErrors) {
   EXPECT_THROW(train(random_dataset({}, 1), options), Error);
 }
 
+TEST(Trainer, EncodersMustFitTheData) {
+  TrainOptions options;
+  const auto error = [&](const Dataset& data) -> std::string {
+    try {
+      train(data, options);
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "accepted";
+  };
+  const Dataset dense = random_dataset({}, 1), sparse = random_dataset({.sparse = true}, 1);
+  options.encoder.kind = "identity";
+  EXPECT_EQ(error(dense), "accepted");
+  EXPECT_EQ(error(sparse),
+            "the identity encoder needs dense features, found sparse ones; use --encoder sparse");
+  options.encoder.kind = "sparse";
+  EXPECT_EQ(error(sparse), "accepted");
+  EXPECT_EQ(error(dense),
+            "the sparse encoder needs sparse features, found dense ones; use --encoder identity");
+  options.encoder.kind = "bag";
+  EXPECT_NE(error(sparse), "accepted");
+}
+
+// Dropout is adaptive L2 (Wager et al. 2013): smaller weights. Full passes have no minibatches to leave
+// inputs out of.
+TEST(Trainer, DropoutShrinksWeightsAndNeedsMinibatches) {
+  const Dataset data = random_dataset({.rows = 200, .features = 10, .classes = 3}, 5);
+  TrainOptions options = tight("exact");
+  options.optimiser = "adagrad";
+  options.epochs = 100;
+  const auto square = [&](double dropout) {
+    options.encoder.dropout = dropout;
+    double sum = 0;
+    for (const float w : train(data, options).model.weight)
+      sum += static_cast<double>(w) * static_cast<double>(w);
+    return sum;
+  };
+  const double whole = square(0);
+  EXPECT_GT(square(0.2), 0.4 * whole);
+  EXPECT_LT(square(0.2), 0.9 * whole);
+  EXPECT_LT(square(0.5), 0.6 * whole);
+  const TrainResult chosen = [&] {
+    options.optimiser = "auto";
+    return train(data, options);
+  }();
+  EXPECT_EQ(chosen.optimiser, "adagrad");
+  EXPECT_NE(chosen.model.training_json.find("\"dropout\":0.5"), std::string::npos);
+  options.optimiser = "lbfgs";
+  EXPECT_THROW(train(data, options), Error);
+  options.optimiser = "auto";
+  options.objective.name = "constraint";
+  EXPECT_THROW(train(data, options), Error);
+}
+
 TEST(Trainer, DivergenceKeepsTheLastGoodModel) {
   TrainOptions options;
   options.optimiser = "adam";

@@ -2,7 +2,8 @@
 //     drawn, shared     k draws from the proposal that every example uses
 //     drawn, own        k draws for each example
 //     in-batch          example i uses the targets y_j, j != i: B - 1 draws from the distribution of the
-//                       targets themselves, q(y) = n_y / n, which is what a shuffled minibatch makes them
+//                       targets themselves, q(y) = n_y / n, which is what a shuffled minibatch makes them;
+//                       a class that is never a target is never drawn, and its scores stay as they start
 #pragma once
 
 #include <cstdint>

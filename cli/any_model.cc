@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "reading_note.h"
 #include "selfnorm/base/error.h"
+#include "selfnorm/model/encoded_states.h"
 
 namespace selfnorm::cli {
 
@@ -17,26 +20,40 @@ const ModelFile& AnyModel::file() const {
   return header_.head->model;
 }
 
+TokenCorpus read_text(const std::vector<std::string>& words, const std::string& path) {
+  return read_corpus(path, WordVocabulary(words), std::filesystem::temp_directory_path());
+}
+
 std::unique_ptr<ExampleSource> open_examples(const AnyModel& model, const std::string& path,
                                              const ReadOptions& options, const std::string& states_name) {
+  const ModelFile& file = model.file();
+  if (file.family == Family::Hierarchical)
+    throw Error(fmt::format(
+        "{}: the probabilities of a hierarchical model sum to 1 as they are; there is no log Z to look at",
+        model.path()));
   std::unique_ptr<ExampleSource> source;
   if (path != "-" && options.format == Format::automatic && options.skip_bad == 0 && is_array_file(path)) {
-    source = open_states(path, {.name = states_name,
-                                .labels = options.labels_path,
-                                .schema = &model.header().schema,
-                                .classes = model.file().classes});
+    // Hidden states, also of a model with an encoder.
+    Schema schema = model.header().schema;
+    schema.feature_count = file.features;
+    source = open_states(
+        path,
+        {.name = states_name, .labels = options.labels_path, .schema = &schema, .classes = file.classes});
+  } else if (!states_name.empty()) {
+    throw Error(fmt::format("--states-name {}: {} is not an npz or safetensors file", states_name, path));
+  } else if (model.header().is_language()) {
+    source = corpus_states(file.encoder, read_text(file.labels, path));
   } else {
-    if (!states_name.empty())
-      throw Error(fmt::format("--states-name {}: {} is not an npz or safetensors file", states_name, path));
     ReadOptions unlabelled = options;
     unlabelled.require_labels = false;
     ReadResult read = read_for(model.header(), path, unlabelled);
     note_bad_rows(path, read.report);
     source = make_example_source(std::move(read.data));
+    if (file.encoder.exists()) source = bag_states(file.encoder, std::move(source));
   }
-  if (source->columns() != model.file().features) {
+  if (source->columns() != file.features) {
     throw Error(fmt::format("{}: found {} columns, but {} has {} features", path, source->columns(),
-                            model.path(), model.file().features));
+                            model.path(), file.features));
   }
   return source;
 }

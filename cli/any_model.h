@@ -8,6 +8,7 @@
 
 #include "model_header.h"
 #include "selfnorm/data/example_source.h"
+#include "selfnorm/data/token_corpus.h"
 
 namespace selfnorm::cli {
 
@@ -25,6 +26,10 @@ class AnyModel {
   std::optional<ModelFile> own_;
 };
 
+// Text in the words of a language model; the tokens are in a nameless file of the temporary folder.
+TokenCorpus read_text(const std::vector<std::string>& words, const std::string& path);
+
+// Of a model with an encoder: its states, computed from its inputs as they stream by, or stored ones.
 // `states_name` chooses an array of an npz or safetensors file. Notes bad rows that were skipped.
 std::unique_ptr<ExampleSource> open_examples(const AnyModel& model, const std::string& path,
                                              const ReadOptions& options, const std::string& states_name);

@@ -153,8 +153,13 @@ int bounds_command(const Arguments& arguments) {
   const ThreadLimit limit(arguments.common.threads);
   const ModelHeader header = read_header(given.model, arguments.head);
   const ModelFile model = load_model(header);
-  const ReadResult read = read_for(header, given.data, arguments.reader.options);
-  const Dataset& data = read.data;
+  if (header.family == Family::Hierarchical)
+    throw Error(fmt::format(
+        "{}: the probabilities of a hierarchical model sum to 1 as they are; a bound on log Z costs nothing",
+        header.path));
+  ReadResult read = read_for(header, given.data, arguments.reader.options);
+  Dataset& data = read.data;
+  if (model.encoder.exists()) data.features = encode(model.encoder, data.features);
   note_bad_rows(given.data, read.report);
   if (header.is_joint() != data.is_joint()) {
     throw Error(given.data +

@@ -1,7 +1,10 @@
+#include <fmt/format.h>
+
 #include <chrono>
 
 #include "commands.h"
 #include "evaluation_report.h"
+#include "lm_evaluate.h"
 #include "model_header.h"
 #include "output.h"
 #include "reading_note.h"
@@ -49,6 +52,20 @@ ScoreTiming timing_of(const RuntimeModel& model, const Dataset& data) {
           .amortised_ns = model.has_normalizer() ? std::optional(time(SELFNORM_AMORTISED)) : std::nullopt};
 }
 
+// The headers of all models when they are language models; none when none is.
+std::vector<ModelHeader> language_models(const Arguments& arguments) {
+  std::vector<ModelHeader> headers;
+  const std::vector<std::string>& names = arguments.evaluate.models;
+  for (const std::string& name : names) {
+    ModelHeader header = read_header(name, arguments.head);
+    if (header.is_language()) headers.push_back(std::move(header));
+  }
+  if (!headers.empty() && headers.size() < names.size())
+    throw Error(fmt::format("{} is a language model and others are classifiers; evaluate them apart",
+                            headers[0].path));
+  return headers;
+}
+
 }  // namespace
 
 int evaluate_command(const Arguments& arguments) {
@@ -59,6 +76,10 @@ int evaluate_command(const Arguments& arguments) {
   if (given.data == "-" && given.models.size() > 1) {
     throw Error("standard input can be read only once, so for one model; store the data in a file");
   }
+  if (const std::vector<ModelHeader> language = language_models(arguments); !language.empty())
+    return evaluate_language_models(arguments, language);
+  if (given.limit > 0)
+    throw Error("--limit is for language models; a classifier is evaluated on all of DATA");
   for (const std::string& name : given.models) {
     const ModelHeader header = read_header(name, arguments.head);
     const ModelFile model = load_model(header);

@@ -23,9 +23,15 @@ nlohmann::ordered_json info_json(const ModelHeader& header) {
                                  {"input", runtime::name(header.input)},
                                  {"weights", runtime::name(header.weights)},
                                  {"classes", header.classes},
-                                 {"features", header.schema.feature_count},
+                                 {"features", header.features},
                                  {"log_normalizer", header.log_normalizer},
                                  {"carrier", header.has_carrier}};
+  if (header.encoder.kind != EncoderKind::None) {
+    nlohmann::ordered_json& encoder = info["encoder"];
+    encoder = {{"kind", runtime::name(header.encoder.kind)}, {"inputs", header.schema.feature_count}};
+    if (header.is_language()) encoder["order"] = header.encoder.positions + 1;
+    encoder.update({{"dimension", header.encoder.width}, {"hidden", header.encoder.hidden}});
+  }
   if (header.has_normalizer) {
     info["normalizer"] = {{"kind", header.hidden_units > 0 ? "mlp" : "linear"},
                           {"hidden", header.hidden_units}};

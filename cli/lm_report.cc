@@ -40,9 +40,11 @@ nlohmann::ordered_json language_json(const LanguageEvaluation& e, double log_nor
 }
 
 nlohmann::ordered_json rate_json(const WordRate& rate) {
-  return {{"words_per_second", rate.raw},
-          {"words_per_second_exact", rate.exact},
-          {"speed_ratio", rate.raw / rate.exact}};
+  nlohmann::ordered_json out = {{"words_per_second", rate.raw},
+                                {"words_per_second_exact", rate.exact},
+                                {"speed_ratio", rate.raw / rate.exact}};
+  if (rate.amortised) out["words_per_second_amortised"] = *rate.amortised;
+  return out;
 }
 
 std::string language_table(const std::vector<LanguageRow>& rows) {

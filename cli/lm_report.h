@@ -13,8 +13,9 @@ namespace selfnorm::cli {
 
 // Words scored in a second, one after the other on one thread.
 struct WordRate {
-  double raw = 0;    // with pre-computation, or amortised where the model has b
-  double exact = 0;  // every word of the vocabulary enumerated
+  double raw = 0;                   // with pre-computation
+  double exact = 0;                 // every word of the vocabulary enumerated
+  std::optional<double> amortised;  // with pre-computation and b(h), where the model has one
 };
 
 nlohmann::ordered_json language_json(const LanguageEvaluation& evaluation, double log_normalizer);

@@ -54,15 +54,18 @@ ModelHeader header_of(std::span<const std::byte> bytes, const std::string& path)
   header.has_normalizer = layout.normalizer.exists();
   header.hidden_units = layout.normalizer.output.size();
   header.schema.labels = strings(layout.labels);
-  header.schema.feature_count = layout.features;
+  header.features = layout.features;
+  header.encoder = {layout.encoder.kind, layout.encoder.width, layout.encoder.positions,
+                    layout.encoder.hidden()};
+  header.schema.feature_count = layout.inputs();
   header.schema.feature_names = strings(layout.feature_names);
   header.schema.is_joint = header.is_joint();
-  check_labels(header.schema.labels, path);
+  if (!header.is_language()) check_labels(header.schema.labels, path);  // "+7" and "7" are two words
   if (layout.input == ModelInput::Text) {
     header.schema.text = restored_text({.options_json = file.metadata.find("text")->second,
                                         .vocabulary = strings(layout.vocabulary),
                                         .idf = {layout.idf.begin(), layout.idf.end()},
-                                        .features = layout.features},
+                                        .features = layout.inputs()},
                                        path);
   }
   if (const auto target = file.metadata.find("target"); target != file.metadata.end())
@@ -85,6 +88,7 @@ ModelHeader header_of_head(const std::string& path, const HeadNames& names) {
   header.has_normalizer = model.normalizer.exists();
   header.hidden_units = model.normalizer.hidden();
   for (uint32_t k = 0; k < model.classes; ++k) header.schema.labels.push_back(std::to_string(k));
+  header.features = model.features;
   header.schema.feature_count = model.features;
   return header;
 }
@@ -99,9 +103,8 @@ ModelHeader read_header(const std::string& model, const HeadNames& names) {
   const std::string path = model_path(model);
   if (path != model && !std::filesystem::exists(path) &&
       std::filesystem::exists(model + "/" + kCheckpointName)) {
-    throw Error(
-        fmt::format("{}: the run is not finished; 'selfnorm train classifier --resume --out {}' continues it",
-                    model, model));
+    throw Error(fmt::format("{}: the run is not finished; 'selfnorm {} --resume --out {}' continues it",
+                            model, recorded_command(model), model));
   }
   if (is_head_file(path)) return header_of_head(path, names);
   if (!names.weight.empty() || !names.bias.empty()) {
@@ -123,9 +126,15 @@ ModelFile load_model(const ModelHeader& header) {
 }
 
 ReadResult read_for(const ModelHeader& header, const std::string& path, ReadOptions options) {
+  if (header.is_language())
+    throw Error(fmt::format("{} is a language model; expected a classifier", header.path));
   options.schema = &header.schema;
   if (header.schema.text && options.format == Format::automatic) options.format = Format::text;
-  return read_dataset(path, options);
+  ReadResult read = read_dataset(path, options);
+  if (header.encoder.kind == EncoderKind::Bag && !read.data.features.is_sparse)
+    throw Error(
+        fmt::format("{}: found dense rows, but the bag encoder of {} reads sparse ones", path, header.path));
+  return read;
 }
 
 }  // namespace selfnorm::cli

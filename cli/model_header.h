@@ -23,11 +23,17 @@ struct ModelHeader {
   bool has_carrier = false;
   bool has_normalizer = false;  // amortised
   uint64_t hidden_units = 0;    // of the normalizer; 0: linear
+  uint32_t features = 0;        // of the output layer: x, or the state of an encoder
+  struct {
+    EncoderKind kind = EncoderKind::None;
+    uint32_t width = 0, positions = 0, hidden = 0;
+  } encoder;
   Schema schema;
   nlohmann::ordered_json objective, training, audit;
   std::shared_ptr<const Head> head;  // null: one of our model files
 
   bool is_joint() const { return family == Family::Joint; }
+  bool is_language() const { return encoder.kind == EncoderKind::Context; }
 };
 
 // The file itself: `model`, or that of the run directory `model`.
@@ -38,7 +44,7 @@ using selfnorm::load_model;
 // The whole model.
 ModelFile load_model(const ModelHeader& header);
 
-// Data for the model.
+// Data for the model, which is no language model.
 ReadResult read_for(const ModelHeader& header, const std::string& path, ReadOptions options);
 
 }  // namespace selfnorm::cli

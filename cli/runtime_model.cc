@@ -97,4 +97,11 @@ std::vector<Candidate> RuntimeModel::alternatives(const Features& x, uint64_t be
   return all;
 }
 
+void RuntimeModel::score_contexts(std::span<const uint32_t> contexts, std::span<const uint32_t> words,
+                                  selfnorm_kind kind, std::span<double> out) const {
+  check(selfnorm_score_contexts(model_.get(), contexts.data(), words.data(), words.size(), kind, out.data()));
+}
+
+void RuntimeModel::precompute(unsigned threads) { check(selfnorm_precompute(model_.get(), threads)); }
+
 }  // namespace selfnorm::cli

@@ -22,6 +22,7 @@ class RuntimeModel {
   explicit RuntimeModel(const ModelHeader& header);
 
   uint32_t classes() const { return selfnorm_classes(model_.get()); }
+  uint32_t positions() const { return selfnorm_order(model_.get()) - 1; }  // of a language model
   bool has_normalizer() const { return selfnorm_has_amortised_normalizer(model_.get()) != 0; }
   // out[i] = log-probability of classes[i] for the row.
   void score(const Features& x, uint64_t row, std::span<const uint32_t> classes, selfnorm_kind kind,
@@ -30,6 +31,11 @@ class RuntimeModel {
   // Joint family: every alternative of rows begin .. end-1, normalised over them when exact.
   std::vector<Candidate> alternatives(const Features& x, uint64_t begin, uint64_t end,
                                       selfnorm_kind kind) const;
+
+  // Language models: out[i] = log p(words[i] | the i-th context of positions() words).
+  void score_contexts(std::span<const uint32_t> contexts, std::span<const uint32_t> words, selfnorm_kind kind,
+                      std::span<double> out) const;
+  void precompute(unsigned threads);
 
  private:
   struct Close {

@@ -4,25 +4,22 @@
 
 #include "commands.h"
 #include "label_list.h"
+#include "lm_score.h"
 #include "model_header.h"
 #include "output.h"
 #include "reading_note.h"
 #include "runtime_model.h"
+#include "score_kind.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/data/known_labels.h"
-#include "selfnorm/objective/candidate_registry.h"
 
 namespace selfnorm::cli {
 namespace {
 
-constexpr const char* name(selfnorm_kind kind) {
-  return kind == SELFNORM_EXACT ? "exact" : kind == SELFNORM_AMORTISED ? "amortised" : "raw";
-}
-
 // Rows as they are computed: TSV after a line "# KIND", or the JSON object of all commands that score.
 class ScoreSheet {
  public:
-  ScoreSheet(bool json, selfnorm_kind kind) : json_(json), kind_(name(kind)) {}
+  ScoreSheet(bool json, selfnorm_kind kind) : json_(json), kind_(kind_name(kind)) {}
   void add(uint64_t row, const std::string& label, double log_prob) {
     if (is_first_) open();
     if (json_) {
@@ -43,20 +40,6 @@ class ScoreSheet {
   // With the first row, so that an error before it leaves standard output empty.
   void open() const {
     print(json_ ? fmt::format("{{\"kind\": \"{}\", \"rows\": [", kind_) : fmt::format("# {}\n", kind_));
-  }
-  static std::string escaped(const std::string& label) {
-    std::string out;
-    for (const char c : label) {
-      if (c == '\t')
-        out += "\\t";
-      else if (c == '\n')
-        out += "\\n";
-      else if (c == '\\')
-        out += "\\\\";
-      else
-        out += c;
-    }
-    return out;
   }
 
   bool json_;
@@ -92,35 +75,6 @@ std::vector<uint32_t> positions_of(const std::vector<std::string>& wanted) {
     positions.push_back(static_cast<uint32_t>(std::stoul(word)));
   }
   return positions;
-}
-
-selfnorm_kind kind_of(const ScoreArguments& given, const ModelHeader& header) {
-  if (given.raw && given.exact) throw Error("give only one of --raw and --exact");
-  if (given.exact) return SELFNORM_EXACT;
-  return header.has_normalizer && !given.raw ? SELFNORM_AMORTISED : SELFNORM_RAW;
-}
-
-// The objective of a model, when it leaves log Z free and the model was not normalised since ({"name":
-// "exact", "normalized": true} was); otherwise empty.
-std::string unnormalised_objective(const nlohmann::ordered_json& objective) {
-  if (!objective.is_object() || !objective.contains("name") || !objective["name"].is_string()) return "";
-  if (objective.contains("normalized") && objective["normalized"] == true) return "";
-  const std::string name = objective["name"];
-  return name == "exact" || leaves_level_free(name) ? name : "";
-}
-
-void warn_about_raw_scores(const ModelHeader& header) {
-  if (header.head != nullptr) {
-    note(
-        fmt::format("{}: raw scores of a softmax head are log-probabilities only when it was normalised; "
-                    "'selfnorm audit' measures it, --exact does not need it",
-                    header.path));
-  } else if (const std::string name = unnormalised_objective(header.objective); !name.empty()) {
-    warning(fmt::format(
-        "the model was trained by the {} objective, which leaves log Z free: its raw scores are not "
-        "log-probabilities; use --exact",
-        name));
-  }
 }
 
 struct Request {
@@ -181,6 +135,9 @@ int score_command(const Arguments& arguments) {
     throw Error("give only one of --candidates, --candidates-file and --top");
   }
   const ModelHeader header = read_header(given.model, arguments.head);
+  if (header.is_language()) return score_sentences(arguments, header);
+  if (given.data.empty()) throw Error("score: DATA is required after MODEL; see 'selfnorm score --help'");
+  if (given.totals) throw Error(fmt::format("--totals: {} is no language model", header.path));
   const selfnorm_kind kind = kind_of(given, header);
   const RuntimeModel model(header);
   const std::vector<std::string> wanted = candidate_labels(given);

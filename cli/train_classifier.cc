@@ -45,8 +45,6 @@ void check_options(const Arguments& arguments) {
     throw Error("--objective hierarchical needs --encoder bag");
   if (!given.options.encoder.embeddings.empty() && !given.options.encoder.is_network())
     throw Error("--embeddings needs --encoder bag");
-  if (!given.carrier.empty() && given.options.encoder.is_network())
-    throw Error("--carrier: a model with an encoder has none; leave out --encoder bag");
   arguments.reader.options.validate();
 }
 

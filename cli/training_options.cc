@@ -116,9 +116,6 @@ void declare_text(Declaration& command, ReaderArguments& reader) {
       .integer("--char-ngrams-min", text.char_ngrams_min,
                "text: shortest character n-gram of a word; 1..12, 0: none")
       .integer("--char-ngrams-max", text.char_ngrams_max, "text: longest character n-gram; 1..12, 0: none")
-      .integer("--char-ngrams-min", text.char_ngrams_min,
-               "text: shortest character n-gram of <word>; 1..12, 0: none")
-      .integer("--char-ngrams-max", text.char_ngrams_max, "text: longest character n-gram; 1..12, 0: none")
       .integer("--min-count", text.min_count, "text: keep n-grams in at least N texts; >= 1")
       .integer("--max-vocabulary", text.max_vocabulary,
                "text: keep at most the N most frequent n-grams; 0 keeps all")

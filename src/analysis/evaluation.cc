@@ -10,6 +10,7 @@
 #include "selfnorm/model/normalizer_network.h"
 #include "selfnorm/model/parameters.h"
 #include "selfnorm/normalizer/problem.h"
+#include "selfnorm/objective/tree_model.h"
 
 namespace selfnorm {
 
@@ -43,6 +44,8 @@ LogZStatistics describe(std::vector<double> values) {
 
 namespace {
 
+constexpr size_t kRowsAtOnce = 16;
+
 // c + b - s_y = (A - s_y) - (A - c - b)
 AmortisedEvaluation amortised(const Evaluation& exact, const AmortisedNormalizer& normalizer,
                               const Features& x, std::vector<double> log_z) {
@@ -54,10 +57,7 @@ AmortisedEvaluation amortised(const Evaluation& exact, const AmortisedNormalizer
   return out;
 }
 
-}  // namespace
-
-Evaluation evaluate(const ModelFile& model, const Dataset& data, int threads) {
-  const ThreadLimit limit(threads);
+void check_data(const ModelFile& model, const Dataset& data) {
   const bool joint = model.family == Family::Joint;
   if (joint != data.is_joint()) {
     throw Error(joint ? "the model scores groups of alternatives, but the data has no qid: groups"
@@ -68,6 +68,52 @@ Evaluation evaluate(const ModelFile& model, const Dataset& data, int threads) {
     if (y == Dataset::kNoTarget)
       throw Error("the data has rows without a label; evaluation needs one on every row");
   }
+}
+
+Dataset encoded(const Encoder& encoder, const Dataset& data) {
+  Dataset out;
+  out.features = encode(encoder, data.features);
+  out.target = data.target;
+  out.labels = data.labels;
+  return out;
+}
+
+// A hierarchical model: log Z is 0, and raw and exact are the same.
+Evaluation evaluate_tree(const ModelFile& model, const Dataset& data) {
+  Evaluation out;
+  out.n = data.examples();
+  out.classes = model.classes;
+  std::vector<Evaluation> rows(out.n);
+  parallel_ranges(out.n, kRowsAtOnce, [&](size_t begin, size_t end) {
+    std::vector<double> log_prob(model.classes);
+    for (size_t i = begin; i < end; ++i) {
+      tree_log_probs(model, data.features.dense.row(i), log_prob);
+      const double target = log_prob[data.target[i]];
+      uint64_t better = 0;
+      for (const double p : log_prob) {
+        better += p > target ? 1 : 0;
+        rows[i].kl_uniform += p == -INFINITY ? 0 : std::exp(p) * p;
+      }
+      rows[i].nll_exact = -target;
+      rows[i].accuracy = better == 0 ? 1 : 0;
+      rows[i].top5 = better < 5 ? 1 : 0;
+    }
+  });
+  const double n = static_cast<double>(out.n);
+  for (const Evaluation& row : rows) {
+    out.nll_exact += row.nll_exact / n;
+    out.accuracy += row.accuracy / n;
+    out.top5 += row.top5 / n;
+    out.kl_uniform += (row.kl_uniform + std::log(static_cast<double>(model.classes))) / n;
+  }
+  out.nll_raw = out.nll_exact;
+  if (!std::isfinite(out.nll_exact))
+    throw Error("the score of a label is not finite; the features or the weights are too large");
+  return out;
+}
+
+Evaluation evaluate_states(const ModelFile& model, const Dataset& data) {
+  if (model.family == Family::Hierarchical) return evaluate_tree(model, data);
   const std::vector<float> theta = parameters_of<float>(model);
   const auto pass = make_exact_pass<float>(data, model.features, model.classes, model.log_carrier);
   Evaluation out;
@@ -105,6 +151,15 @@ Evaluation evaluate(const ModelFile& model, const Dataset& data, int threads) {
   if (model.normalizer.exists()) out.amortised = amortised(out, model.normalizer, data.features, log_z);
   out.log_z = describe(std::move(log_z));
   return out;
+}
+
+}  // namespace
+
+Evaluation evaluate(const ModelFile& model, const Dataset& data, int threads) {
+  const ThreadLimit limit(threads);
+  check_data(model, data);
+  if (model.encoder.exists()) return evaluate_states(model, encoded(model.encoder, data));
+  return evaluate_states(model, data);
 }
 
 }  // namespace selfnorm

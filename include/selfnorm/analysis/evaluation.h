@@ -34,6 +34,7 @@ struct Evaluation {
   std::optional<AmortisedEvaluation> amortised;
 };
 
+// With an encoder the data are its inputs, sparse rows.
 Evaluation evaluate(const ModelFile& model, const Dataset& data, int threads = 0);
 
 // Statistics of a sample; quantiles are linear interpolations of order statistics. Takes the values by copy

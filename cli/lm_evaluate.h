@@ -1,0 +1,13 @@
+// `evaluate` of language models: perplexity on text, side by side.
+#pragma once
+
+#include <vector>
+
+#include "arguments.h"
+#include "model_header.h"
+
+namespace selfnorm::cli {
+
+int evaluate_language_models(const Arguments& arguments, const std::vector<ModelHeader>& headers);
+
+}  // namespace selfnorm::cli

@@ -1,4 +1,5 @@
 // Any bytes as a model file: the C runtime and the library refuse them or use them, and agree on which.
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -13,7 +14,7 @@ namespace {
 void score(const selfnorm_model* model) {
   const uint32_t d = selfnorm_features(model), classes = selfnorm_classes(model);
   const std::vector<float> x(d, 0.5f);
-  const uint32_t index[] = {d - 1}, list[] = {0, classes / 2};
+  const uint32_t index[] = {selfnorm_inputs(model) - 1}, list[] = {0, classes / 2};
   uint32_t best[2];
   double out[2];
   size_t length = 0;
@@ -31,12 +32,36 @@ void score(const selfnorm_model* model) {
     selfnorm_word(model, i, &length);
   }
   selfnorm_metadata(model, "audit", &length);
+  std::vector<float> h(d);
+  selfnorm_encode_sparse(model, index, x.data(), 1, h.data());
 }
 
-// Every feature of a text is one that the model has weights for.
+// A sentence with and without the table, which is built when it is small.
+void speak(selfnorm_model* model) {
+  constexpr uint64_t kLargestTable = 1 << 20;
+  selfnorm_state state;
+  uint32_t word = 0;
+  if (selfnorm_begin_sentence(model, &state) != SELFNORM_OK) return;
+  for (int round = 0; round < 2; ++round) {
+    double out[2];
+    const uint32_t list[] = {0, selfnorm_classes(model) - 1};
+    selfnorm_word_id(model, "a", 1, &word);
+    for (const int kind : {SELFNORM_RAW, SELFNORM_EXACT, SELFNORM_AMORTISED}) {
+      if (selfnorm_score_word(model, &state, word, kind, out, &state) == SELFNORM_OK &&
+          !std::isfinite(out[0]))
+        std::abort();
+      selfnorm_score_words(model, &state, list, 2, kind, out);
+    }
+    selfnorm_end_of_sentence(model, &word);
+    if (selfnorm_precompute_bytes(model) > kLargestTable) return;
+    selfnorm_precompute(model, 1);
+  }
+}
+
+// Every feature of a text is one that the model has.
 void encode(const selfnorm::ModelFile& file) {
   for (const uint32_t column : selfnorm::restored_text(file, "fuzz").encode("x y z").column)
-    if (column >= file.features) std::abort();
+    if (column >= file.inputs()) std::abort();
 }
 
 }  // namespace
@@ -46,7 +71,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size > 0) std::memcpy(memory.data(), data, size);
   selfnorm_model* model = nullptr;
   const selfnorm_status status = selfnorm_open_memory(memory.data(), size, &model);
-  if (status == SELFNORM_OK) score(model);
+  if (status == SELFNORM_OK) {
+    score(model);
+    speak(model);
+  }
   selfnorm_close(model);
   try {
     const selfnorm::ModelFile file =

@@ -161,6 +161,26 @@ TEST(NetworkValidation, CalibratesWhatHasALevel) {
   EXPECT_FALSE(NetworkValidation(&feed, options).calibrates());
 }
 
+TEST(NetworkValidation, ParametersSurviveACheckpoint) {
+  ModelFile model = random_network("snl");
+  model.encoder.hidden_weight = random_vector<float>(6, 5);
+  model.encoder.hidden_bias = random_vector<float>(2, 6);
+  model.log_normalizer = 0.1;
+  model.normalizer = {.intercept = 0.2,
+                      .slope = random_vector<float>(2, 7),
+                      .hidden_weight = random_vector<float>(4, 8),
+                      .hidden_bias = random_vector<float>(2, 9),
+                      .output = random_vector<float>(2, 10)};
+  Checkpoint checkpoint;
+  save_parameters("p.", model, checkpoint);
+  ModelFile back = random_network("snl");
+  for (float& v : back.weight) v = 0;
+  for (float& v : back.bias) v = 0;
+  for (float& v : back.encoder.embedding) v = 0;
+  restore_parameters("p.", checkpoint, back);
+  EXPECT_TRUE(back == model);
+}
+
 // A run that was interrupted before the first check has a b of its own; one whose scores have become infinite
 // must not replace it by something that is no number.
 TEST(NetworkValidation, LeavesTheLevelWhereItHasMeasuredNone) {

@@ -19,7 +19,10 @@ namespace selfnorm {
 namespace {
 
 constexpr size_t kTile = 32;  // noise classes, or rows, of a unit of work
-constexpr double kEstimateRate = 0.4;
+constexpr double kEstimateRate = 0.7;
+// The most that the derivatives of one example's noise may sum to; near the optimum it is about 1. Where the
+// scores of a few samples run away (is, snl) one example must not undo what the others taught.
+constexpr double kLargestNoise = 4;
 
 class CandidateOutput final : public OutputStep {
  public:
@@ -90,7 +93,7 @@ class CandidateOutput final : public OutputStep {
       const double factor = w * batch_->scale;
       d_target_[i] = static_cast<float>(factor * t.d_score);
       d_normalizer_[i] = w * t.d_log_normalizer;
-      scatter(view, d_sample, factor, own);
+      scatter(view, d_sample, factor * noise_limit(d_sample), own);
       add_scaled(d_target_[i], layer_.weight(batch_->target[i]), d_state + (i - examples.begin) * m, m);
     }
     return_to_states(examples, d, d_state);
@@ -173,6 +176,12 @@ class CandidateOutput final : public OutputStep {
       score.push_back(static_cast<double>(own[j - view.begin]));
       log_q.push_back(noise_.log_q()[j]);
     }
+  }
+
+  static double noise_limit(std::span<const double> d_sample) {
+    double sum = 0;
+    for (const double d : d_sample) sum += d;
+    return sum > kLargestNoise ? kLargestNoise / sum : 1;
   }
 
   static void scatter(const NoiseDraw::View& view, std::span<const double> d_sample, double factor,

@@ -53,7 +53,7 @@ ModelHeader header_of(std::span<const std::byte> bytes, const std::string& path)
   header.has_carrier = !layout.log_carrier.empty();
   header.has_normalizer = layout.normalizer.exists();
   header.hidden_units = layout.normalizer.output.size();
-  header.schema.labels = strings(layout.labels);
+  header.schema.labels = labels_of(layout);
   header.features = layout.features;
   header.encoder = {layout.encoder.kind, layout.encoder.width, layout.encoder.positions,
                     layout.encoder.hidden()};

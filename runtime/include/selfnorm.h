@@ -95,8 +95,9 @@ SELFNORM_API int selfnorm_has_amortised_normalizer(const selfnorm_model* model);
 SELFNORM_API size_t selfnorm_amortised_normalizer_units(const selfnorm_model* model);
 
 /* A string of the model: not NUL-terminated, `*length` bytes, valid until close. Null (and *length 0) when
- * the model has no such string. Metadata keys are those of the file: "objective", "training", "audit",
- * "text", ... */
+ * the model has no such string. A model of 1,000 classes or more whose labels are 0, 1, ..., K-1 does not
+ * store them: null, too, and the label of a class is its number (selfnorm_metadata "labels" is then
+ * "numbers"). Metadata keys are those of the file: "objective", "training", "audit", "text", ... */
 SELFNORM_API const char* selfnorm_label(const selfnorm_model* model, uint32_t class_index, size_t* length);
 SELFNORM_API const char* selfnorm_feature_name(const selfnorm_model* model, uint32_t feature, size_t* length);
 SELFNORM_API const char* selfnorm_word(const selfnorm_model* model, uint32_t feature, size_t* length);

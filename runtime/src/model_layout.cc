@@ -110,6 +110,15 @@ LabelIndex read_label_index(const LayoutReader& reader, uint64_t classes) {
   return {reader.tensor<uint32_t>("labels.index", Dtype::U32, {slots})};
 }
 
+bool read_label_numbers(const LayoutReader& reader) {
+  if (!reader.file.metadata.contains("labels")) return false;
+  if (reader.metadata("labels") != "numbers" || reader.file.find("labels.bytes") != nullptr) {
+    reader.fail("metadata \"labels\" is \"" + std::string(reader.metadata("labels")) +
+                "\", expected \"numbers\" and no tensors of labels, or no such key");
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string_view name(Family family) { return kFamilies[static_cast<size_t>(family)]; }
@@ -128,6 +137,7 @@ ModelLayout read_layout(const Safetensors& file, const std::string& file_name) {
     out.log_carrier = reader.optional_floats("log_carrier", out.classes);
     out.labels = reader.strings("labels", out.classes);
     out.label_index = read_label_index(reader, out.classes);
+    out.has_numbered_labels = read_label_numbers(reader);
   }
   if (out.family == Family::Hierarchical) {
     out.tree = {reader.tensor<uint32_t>("tree.parent", Dtype::U32, {2 * uint64_t{out.classes} - 1})};

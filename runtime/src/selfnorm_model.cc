@@ -1,4 +1,5 @@
 // The part of selfnorm.h that opens models and describes them.
+#include <charconv>
 #include <cstdarg>
 #include <cstdio>
 #include <string>
@@ -53,9 +54,18 @@ const char* string_at(const StringTable& strings, uint32_t i, size_t* length) {
   return found ? text.data() : nullptr;
 }
 
+// The class whose number the text is, in the one way that a label writes it.
+uint32_t class_of_number(uint32_t classes, std::string_view text) {
+  uint32_t k = 0;
+  const auto [last, error] = std::from_chars(text.data(), text.data() + text.size(), k);
+  const bool whole = error == std::errc() && last == text.data() + text.size();
+  return whole && k < classes && (text == "0" || text[0] != '0') ? k : kEmptySlot;
+}
+
 }  // namespace
 
 uint32_t class_of(const ModelLayout& layout, std::string_view label) {
+  if (layout.has_numbered_labels) return class_of_number(layout.classes, label);
   if (!layout.label_index.slots.empty()) return layout.label_index.find(layout.labels, label);
   std::string_view found;
   for (uint32_t k = 0; k < layout.labels.size(); ++k) {

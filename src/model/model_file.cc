@@ -73,7 +73,7 @@ ModelFile read_model(std::span<const std::byte> bytes, const std::string& name) 
   out.bias = copy(layout.bias);
   out.log_carrier = copy(layout.log_carrier);
   out.idf = copy(layout.idf);
-  out.labels = strings_of(layout.labels);
+  out.labels = labels_of(layout);
   out.feature_names = strings_of(layout.feature_names);
   out.vocabulary = strings_of(layout.vocabulary);
   out.normalizer = normalizer_of(layout.normalizer);
@@ -96,6 +96,13 @@ ModelFile read_model(std::span<const std::byte> bytes, const std::string& name) 
 }
 
 }  // namespace
+
+std::vector<std::string> labels_of(const runtime::ModelLayout& layout) {
+  if (!layout.has_numbered_labels) return strings_of(layout.labels);
+  std::vector<std::string> out(layout.classes);
+  for (uint32_t k = 0; k < layout.classes; ++k) out[k] = std::to_string(k);
+  return out;
+}
 
 void check_metadata_json(const std::string& file, const char* key, const std::string& json) {
   int depth = 0;

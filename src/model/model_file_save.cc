@@ -84,6 +84,14 @@ void check_finite(const std::string& path, const AmortisedNormalizer& b) {
   if (!std::isfinite(b.intercept)) throw Error(path + ": the intercept of the normalizer is not finite");
 }
 
+bool has_numbered_labels(const ModelFile& model) {
+  if (model.labels.size() < kIndexedLabels) return false;
+  for (size_t k = 0; k < model.labels.size(); ++k) {
+    if (model.labels[k] != std::to_string(k)) return false;
+  }
+  return true;
+}
+
 Metadata metadata_of(const ModelFile& model) {
   Metadata out = {{"format", std::string(runtime::kFormat)},
                   {"format_version", std::string(runtime::kFormatVersion)},
@@ -98,6 +106,7 @@ Metadata metadata_of(const ModelFile& model) {
                   {"audit", model.audit_json}};
   if (model.input == ModelInput::Text) out["text"] = model.text_json;
   if (!model.target.empty()) out["target"] = model.target;
+  if (has_numbered_labels(model)) out["labels"] = "numbers";
   if (!model.unknown.empty()) out["unknown"] = model.unknown;
   if (model.encoder.exists()) {
     out["encoder"] = std::string(runtime::name(model.encoder.kind));
@@ -131,9 +140,10 @@ void check_tree(std::span<const uint32_t> tree, const std::string& path) {
   }
 }
 
-// The slots of runtime/label_index.h; empty when the model has none.
+// The slots of runtime/label_index.h; empty when the file has none.
 std::vector<uint32_t> label_index(const ModelFile& model) {
-  if (model.labels.empty() || (model.input != ModelInput::Context && model.classes < kIndexedLabels))
+  if (model.labels.empty() || has_numbered_labels(model) ||
+      (model.input != ModelInput::Context && model.classes < kIndexedLabels))
     return {};
   std::vector<uint32_t> slots(std::bit_ceil(2 * model.labels.size()), runtime::kEmptySlot);
   for (uint32_t k = 0; k < model.labels.size(); ++k) {
@@ -150,7 +160,7 @@ class StoredModel {
  public:
   StoredModel(const ModelFile& model, const std::string& path)
       : model_(model),
-        labels_(model.labels),
+        labels_(has_numbered_labels(model) ? std::vector<std::string>() : model.labels),
         names_(model.feature_names),
         words_(model.vocabulary),
         intercept_{model.normalizer.intercept},

@@ -210,6 +210,33 @@ TEST(NetworkFile, TheIndexFindsTheFirstOfEqualLabels) {
   EXPECT_EQ(selfnorm_class_of_label(damaged, "5", 1, &found), SELFNORM_ERROR_CLASS);
 }
 
+TEST(NetworkFile, LabelsThatAreNumbersAreNotStored) {
+  std::mt19937 random(7);
+  ModelFile model = random_model(random, 1200, 1, WeightKind::Float32);
+  for (uint32_t k = 0; k < 1200; ++k) model.labels[k] = std::to_string(k);
+  const std::string bytes = saved_bytes(model);
+  EXPECT_EQ(bytes.find("labels.bytes"), std::string::npos);
+  EXPECT_EQ(parse(bytes), model);
+  const OpenModel open(bytes);
+  uint32_t k = 0;
+  size_t length = 9;
+  EXPECT_EQ(selfnorm_class_of_label(open, "1199", 4, &k), SELFNORM_OK);
+  EXPECT_EQ(k, 1199u);
+  for (const std::string other : {"", "-1", "+1", "01", "00", "1200", "4294967296", "1 ", "x"})
+    EXPECT_EQ(selfnorm_class_of_label(open, other.data(), other.size(), &k), SELFNORM_ERROR_CLASS) << other;
+  EXPECT_EQ(selfnorm_class_of_label(open, "0", 1, &k), SELFNORM_OK);
+  EXPECT_EQ(selfnorm_label(open, 3, &length), nullptr);
+  EXPECT_EQ(length, 0u);
+  std::swap(model.labels[0], model.labels[1]);
+  EXPECT_EQ(parse(saved_bytes(model)), model);
+
+  for (const char* value : {"words", "numbers"}) {
+    Editable edit(model);
+    edit.file.metadata["labels"] = value;
+    EXPECT_NE(error_of(edit.written()).find("expected \"numbers\" and no tensors"), std::string::npos);
+  }
+}
+
 TEST(NetworkFile, ScalesInFloat32AreStillRead) {
   std::mt19937 random(6);
   const ModelFile model = random_model(random, 3, 4, WeightKind::Int8);

@@ -55,7 +55,8 @@ struct ModelFile {
 //   bfloat16  nearest, ties to even: |w - stored| <= 2^-8 |stored| + 2^-134
 //   int8      scale_k = max_j |w_kj| / 127 (at least 2^-126; 0 for a zero row) rounded up to a bfloat16,
 //             q = round(w / scale_k): |w - scale_k q| <= scale_k / 2
-// Labels of context models, and those of kIndexedLabels classes or more, are stored with an index.
+// Labels of context models, and those of kIndexedLabels classes or more, are stored with an index; that many
+// that are just 0, 1, ..., K-1 are not stored, and come back all the same.
 void save_model(const ModelFile& model, const std::string& path);
 // The same in memory, for selfnorm_open_memory; `name` stands for the path in errors.
 std::string model_bytes(const ModelFile& model, const std::string& name);
@@ -65,6 +66,9 @@ inline constexpr uint32_t kIndexedLabels = 1000;
 // Checks everything, down to each value, and widens the weights to float32. Throws Error naming the file.
 ModelFile load_model(const std::string& path);
 ModelFile parse_model(std::span<const std::byte> bytes, const std::string& name);
+
+// The labels as load_model gives them, of a file whose string tables were checked.
+std::vector<std::string> labels_of(const runtime::ModelLayout& layout);
 
 // Nesting that metadata JSON may have: readers of it recurse.
 inline constexpr int kDeepestMetadata = 64;

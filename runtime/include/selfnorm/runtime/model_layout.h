@@ -5,6 +5,7 @@
 //             JSON strings: objective, training, audit, text (text input only);
 //             target (optional): the label column of the tables it was trained on, a name or an index;
 //             encoder (bag | context; absent: none), inputs R, positions n - 1 (context only);
+//             labels (optional) "numbers": the labels are 0 .. K-1, and not stored;
 //             unknown (context, optional): the label of the class that stands for words that are none
 //   tensors   weight K x d (F32 | BF16 | I8; joint: 1 x d, K = 0), weight_scale K (I8 only: w_kj = scale_k
 //   q_kj; BF16, or F32 in older files),
@@ -103,6 +104,7 @@ struct ModelLayout {
   std::span<const float> bias, log_carrier, idf;
   StringTable labels, feature_names, vocabulary;
   LabelIndex label_index;
+  bool has_numbered_labels = false;  // 0 .. K-1; `labels` is empty
   NormalizerLayout normalizer;
   EncoderLayout encoder;
   Tree tree;

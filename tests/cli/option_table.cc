@@ -46,7 +46,7 @@ TEST(OptionTable, BashCompletes) {
                "ask selfnorm train classifier x.svm --optimiser ada\nask selfnorm completions f\n");
   ASSERT_EQ(std::system(("cd " + folder.path() + " && bash ask.bash > out").c_str()), 0);
   EXPECT_EQ(content(folder / "out"),
-            "train\nclassifier\n--learn-centre --learning-rate\nadagrad adam\nfish\n");
+            "train\nclassifier lm\n--learn-centre --learning-rate\nadagrad adam\nfish\n");
 }
 
 TEST(OptionTable, ConfigFileGivesDefaults) {

@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
+#include <random>
 #include <sstream>
 
 namespace selfnorm::cli {
@@ -38,7 +40,11 @@ Outcome Folder::run(const std::vector<std::string>& words) const {
   return run(words, [](pid_t) {});
 }
 
-Outcome Folder::run(const std::vector<std::string>& words, const std::function<void(pid_t)>& meddle) const {
+namespace {
+
+// In `folder`, with `input` (a file, or "" for none of its own) as standard input.
+Outcome run_in(const std::string& folder, const std::vector<std::string>& words, const std::string& input,
+               const std::function<void(pid_t)>& meddle) {
   const Folder capture;
   const std::string out = capture / "out", err = capture / "err";
   std::vector<char*> arguments{const_cast<char*>(SELFNORM_PROGRAM)};
@@ -48,7 +54,8 @@ Outcome Folder::run(const std::vector<std::string>& words, const std::function<v
   if (child == 0) {
     dup2(open(out.c_str(), O_CREAT | O_WRONLY, 0600), STDOUT_FILENO);
     dup2(open(err.c_str(), O_CREAT | O_WRONLY, 0600), STDERR_FILENO);
-    if (chdir(path_.c_str()) != 0) _exit(127);
+    if (!input.empty()) dup2(open(input.c_str(), O_RDONLY), STDIN_FILENO);
+    if (chdir(folder.c_str()) != 0) _exit(127);
     execv(SELFNORM_PROGRAM, arguments.data());
     _exit(127);
   }
@@ -56,6 +63,35 @@ Outcome Folder::run(const std::vector<std::string>& words, const std::function<v
   int status = 0;
   waitpid(child, &status, 0);
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), content(out), content(err)};
+}
+
+}  // namespace
+
+Outcome Folder::run(const std::vector<std::string>& words, const std::function<void(pid_t)>& meddle) const {
+  return run_in(path(), words, "", meddle);
+}
+
+Outcome Folder::run_on(const std::string& input, const std::vector<std::string>& words) const {
+  const Folder typed;
+  typed.write("input", input);
+  return run_in(path(), words, typed / "input", [](pid_t) {});
+}
+
+void Folder::generate_text(const std::string& name, int sentences, unsigned seed) const {
+  const std::vector<std::string> words{"the", "a",  "cat", "dog", "sat",   "ran",
+                                       "on",  "in", "mat", ".",   "quick", "Caf\xC3\xA9"};
+  std::minstd_rand random(seed);
+  std::string text;
+  for (int i = 0; i < sentences; ++i) {
+    const unsigned long length = random() % 9;
+    for (unsigned long j = 0; j < length; ++j) {
+      const unsigned long draw = random() % (words.size() * words.size());
+      text += words[static_cast<size_t>(std::sqrt(static_cast<double>(draw)))] + " ";
+    }
+    if (i % 50 == 0) text += "once" + std::to_string(i);
+    text += "\n";
+  }
+  write(name, text);
 }
 
 void Folder::generate(const std::string& name, int rows, int classes) const {

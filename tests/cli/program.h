@@ -33,10 +33,14 @@ class Folder {
 
   // Runs the program here.
   Outcome run(const std::vector<std::string>& words) const;
+  // Runs it with this text on standard input.
+  Outcome run_on(const std::string& input, const std::vector<std::string>& words) const;
   // Starts it, calls `meddle` with its process id while it runs, and waits.
   Outcome run(const std::vector<std::string>& words, const std::function<void(pid_t)>& meddle) const;
   // data.svm with a known truth.
   void generate(const std::string& name = "data.svm", int rows = 300, int classes = 4) const;
+  // Text of so many sentences over a dozen words, a few of them rare.
+  void generate_text(const std::string& name = "data.txt", int sentences = 400, unsigned seed = 1) const;
 
  private:
   std::filesystem::path path_;

@@ -17,6 +17,7 @@ namespace fs = std::filesystem;
 struct Plan {
   std::string name;
   std::vector<std::string> options;
+  std::string command = "classifier";
 
   friend void PrintTo(const Plan& plan, std::ostream* out) { *out << plan.name; }
 };
@@ -25,10 +26,16 @@ class Resume : public testing::TestWithParam<Plan> {
  protected:
   // Enough steps that the signal arrives in the middle; a checkpoint after each.
   std::vector<std::string> words(const std::string& out) const {
-    std::vector<std::string> all{"train", "classifier",           "data.svm", "--quiet", "--out",
+    std::vector<std::string> all{"train", GetParam().command,     "data", "--quiet", "--out",
                                  out,     "--checkpoint-seconds", "0"};
     all.insert(all.end(), GetParam().options.begin(), GetParam().options.end());
     return all;
+  }
+  void generate(const Folder& folder, const std::string& name, int rows) const {
+    if (GetParam().command == "lm")
+      folder.generate_text(name, rows, static_cast<unsigned>(rows));
+    else
+      folder.generate(name, rows, 20);
   }
   // Sends `signal` once the run has written a checkpoint and a few lines of metrics.
   static std::function<void(pid_t)> after_some_steps(const Folder& folder, const std::string& out,
@@ -58,7 +65,7 @@ class Resume : public testing::TestWithParam<Plan> {
 
 TEST_P(Resume, SameBytesAfterAKill) {
   const Folder folder;
-  folder.generate("data.svm", 3000, 20);
+  generate(folder, "data", 3000);
   ASSERT_EQ(folder.run(words("whole")).code, 0);
   const Outcome killed = folder.run(words("cut"), after_some_steps(folder, "cut", SIGKILL));
   ASSERT_EQ(killed.code, 128 + SIGKILL) << "the run ended before the signal";
@@ -75,39 +82,42 @@ TEST_P(Resume, SameBytesAfterAKill) {
 
 TEST_P(Resume, SameBytesAfterCtrlCWithTheRecordedOptions) {
   const Folder folder;
-  folder.generate("data.svm", 3000, 20);
+  generate(folder, "data", 3000);
   ASSERT_EQ(folder.run(words("whole")).code, 0);
   const Outcome stopped = folder.run(words("cut"), after_some_steps(folder, "cut", SIGINT));
   ASSERT_EQ(stopped.code, 130) << stopped.err;
   EXPECT_NE(stopped.err.find("--resume --out cut"), std::string::npos) << stopped.err;
-  const Outcome resumed = folder.run({"train", "classifier", "--resume", "--out", "cut", "--threads", "1"});
+  const Outcome resumed =
+      folder.run({"train", GetParam().command, "--resume", "--out", "cut", "--threads", "1"});
   ASSERT_EQ(resumed.code, 0) << resumed.err;
   EXPECT_TRUE(content(folder / "whole/model.safetensors") == content(folder / "cut/model.safetensors"));
-  const Outcome complete = folder.run({"train", "classifier", "--resume", "--out", "cut"});
+  const Outcome complete = folder.run({"train", GetParam().command, "--resume", "--out", "cut"});
   EXPECT_EQ(complete.code, 0);
   EXPECT_NE(complete.err.find("complete"), std::string::npos);
 }
 
 TEST_P(Resume, OtherOptionsOrDataAreRefused) {
   const Folder folder;
-  folder.generate("data.svm", 3000, 20);
-  folder.generate("other.svm", 2999, 20);
+  generate(folder, "data", 3000);
+  generate(folder, "other", 2999);
   ASSERT_EQ(folder.run(words("cut"), after_some_steps(folder, "cut", SIGTERM)).code, 130);
   expect_user_error(
-      folder.run({"train", "classifier", "--resume", "--quiet", "--out", "cut", "--alpha", "7"}),
+      folder.run({"train", GetParam().command, "--resume", "--quiet", "--out", "cut", "--alpha", "7"}),
       "--alpha is 7");
-  expect_user_error(folder.run({"train", "classifier", "other.svm", "--resume", "--quiet", "--out", "cut"}),
-                    "other.svm");
+  expect_user_error(folder.run({"train", GetParam().command, "other", "--resume", "--quiet", "--out", "cut"}),
+                    "other is not the data");
   EXPECT_TRUE(fs::exists(folder / "cut/checkpoint.safetensors"));
 }
 
 INSTANTIATE_TEST_SUITE_P(
     All, Resume,
-    testing::Values(Plan{"Lbfgs", {"--optimiser", "lbfgs", "--tolerance", "1e-9", "--l2", "1e-7"}},
-                    Plan{"Adam", {"--optimiser", "adam", "--epochs", "8", "--batch", "16"}},
-                    Plan{"Snl", {"--objective", "snl", "--epochs", "4", "--batch", "16", "--samples", "20"}},
-                    Plan{"Constraint",
-                         {"--objective", "constraint", "--delta", "0.05", "--iterations", "60"}}),
+    testing::Values(
+        Plan{"Lbfgs", {"--optimiser", "lbfgs", "--tolerance", "1e-9", "--l2", "1e-7"}},
+        Plan{"Adam", {"--optimiser", "adam", "--epochs", "8", "--batch", "16"}},
+        Plan{"Snl", {"--objective", "snl", "--epochs", "4", "--batch", "16", "--samples", "20"}},
+        Plan{"Bag", {"--encoder", "bag", "--dimension", "8", "--epochs", "4", "--batch", "32"}},
+        Plan{"LanguageModel", {"--dimension", "8", "--hidden", "8", "--epochs", "3", "--batch", "128"}, "lm"},
+        Plan{"Constraint", {"--objective", "constraint", "--delta", "0.05", "--iterations", "60"}}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace

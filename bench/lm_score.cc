@@ -77,8 +77,9 @@ struct Text {
 // Seconds for words 0 .. n-1 of the text: the sum over slices of the best of five passes over all of
 // them, so that what else the machine does counts little and no slice finds its rows in the cache.
 template <class Score>
-double best_seconds(size_t n, size_t slice, const Score& score) {
+double best_seconds(size_t n, const Score& score) {
   constexpr int kRounds = 5;
+  const size_t slice = std::max<size_t>(1, n / 500);
   std::vector<double> best((n + slice - 1) / slice, 1e300);
   for (int round = 0; round < kRounds; ++round) {
     for (size_t i = 0; i < best.size(); ++i) {
@@ -91,8 +92,7 @@ double best_seconds(size_t n, size_t slice, const Score& score) {
 
 // Words per second.
 double rate(const selfnorm_model* model, const Text& text, size_t n, int kind, std::vector<double>& out) {
-  return static_cast<double>(n) /
-         best_seconds(n, kind == SELFNORM_EXACT ? 5 : 2000, [&](size_t begin, size_t end) {
+  return static_cast<double>(n) / best_seconds(n, [&](size_t begin, size_t end) {
            require(selfnorm_score_contexts(model, text.contexts.data() + begin * kPositions,
                                            text.words.data() + begin, end - begin, kind, out.data() + begin));
          });
@@ -103,7 +103,7 @@ double state_rate(const selfnorm_model* model, const Text& text) {
   selfnorm_state state;
   double log_prob = 0;
   require(selfnorm_begin_sentence(model, &state));
-  return static_cast<double>(kText) / best_seconds(kText, 2000, [&](size_t begin, size_t end) {
+  return static_cast<double>(kText) / best_seconds(kText, [&](size_t begin, size_t end) {
            for (size_t i = begin; i < end; ++i)
              require(selfnorm_score_word(model, &state, text.words[i], SELFNORM_RAW, &log_prob, &state));
          });

@@ -188,6 +188,32 @@ TEST(NetworkFile, LoadingRefusesBadContents) {
   EXPECT_THROW(saved_bytes(bad), Error);
 }
 
+// Each truncation is refused, and no single wrong byte crashes a call or makes it give what is not a number.
+TEST(NetworkFile, HostileBytes) {
+  std::mt19937 random(8);
+  for (const Family family : kFamilies) {
+    const std::string good = saved_bytes(random_context_model(random, family, 4, 3));
+    for (size_t n = 0; n < good.size(); ++n) EXPECT_NE(error_of(good.substr(0, n)), "accepted") << n;
+    for (size_t i = 0; i < good.size(); ++i) {
+      std::string bad = good;
+      bad[i] = static_cast<char>(bad[i] ^ static_cast<char>(1 << random() % 8));
+      error_of(bad);
+      OpenModel open(bad);
+      selfnorm_state state;
+      if (open.status() != SELFNORM_OK || selfnorm_begin_sentence(open, &state) != SELFNORM_OK) continue;
+      for (const bool precomputed : {false, true}) {
+        if (precomputed) selfnorm_precompute(open.get(), 1);
+        uint32_t word = 0;
+        double out = 0;
+        selfnorm_word_id(open, "w3", 2, &word);
+        selfnorm_score_word(open, &state, word, SELFNORM_RAW, &out, &state);
+        selfnorm_score_words(open, &state, &word, 1, SELFNORM_EXACT, &out);
+        EXPECT_TRUE(std::isfinite(out)) << i;
+      }
+    }
+  }
+}
+
 TEST(NetworkFile, TheIndexFindsTheFirstOfEqualLabels) {
   std::mt19937 random(5);
   ModelFile model = random_model(random, 1500, 1, WeightKind::Float32);

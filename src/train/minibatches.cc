@@ -99,23 +99,25 @@ class Minibatches {
     const bool epoch_end = step_ % batches_ == 0;
     const uint64_t every = std::max<uint64_t>(1, batches_ / kReportsPerEpoch);
     if (!epoch_end && step_ % every != 0) return false;
-    if (epoch_end || !batch_step_->is_lazy()) measure_regulariser();
+    std::vector<Real> buffer;
+    std::span<const Real> parameters;  // what a lazy step must not make at every report
+    if (epoch_end || !batch_step_->is_lazy()) parameters = feature_major(buffer);
+    measure_regulariser(parameters);
     measure();
     bool stop = false;
     if (epoch_end) {
       good_ = theta_;
       good_subtracted_ = batch_step_->subtracted(theta_);
-      std::vector<Real> buffer;
-      if (validation_.present()) stop = validation_.check(parameters(buffer), good_subtracted_, progress_);
+      if (validation_.present()) stop = validation_.check(parameters, good_subtracted_, progress_);
     }
     input_.observer.on_progress(progress_);
     return stop;
   }
 
-  void measure_regulariser() {
-    if (!(options_.l1 > 0 || options_.l2 > 0)) return;
-    std::vector<Real> buffer;
-    const auto penalised = parameters(buffer).first(shape_.penalised());
+  // Unchanged when there are no parameters to measure.
+  void measure_regulariser(std::span<const Real> parameters) {
+    if (parameters.empty() || !(options_.l1 > 0 || options_.l2 > 0)) return;
+    const auto penalised = parameters.first(shape_.penalised());
     regulariser_ = options_.l1 > 0 ? options_.l1 * absolute_sum(penalised) : 0;
     if (options_.l2 > 0) regulariser_ += 0.5 * options_.l2 * inner_product(penalised, penalised);
   }
@@ -146,22 +148,22 @@ class Minibatches {
   }
 
   // Feature-major, without the centre.
-  std::span<const Real> parameters(std::vector<Real>& buffer) const {
+  std::span<const Real> feature_major(std::vector<Real>& buffer) const {
     return batch_step_->feature_major(theta_, buffer).first(shape_.size());
   }
 
   LoopOutput<Real> finish(const std::string& reason, Ending ending) {
     LoopOutput<Real> out;
+    std::vector<Real> buffer;
+    const std::span<const Real> parameters = feature_major(buffer);
     if (step_ > 0) {
-      measure_regulariser();
+      measure_regulariser(parameters);
       measure();
     }
     out.reason = reason;
     out.ending = ending;
-    std::vector<Real> buffer;
     const bool is_back = ending == Ending::diverged;  // at good_
-    validation_.conclude(parameters(buffer), is_back ? good_subtracted_ : batch_step_->subtracted(theta_),
-                         out);
+    validation_.conclude(parameters, is_back ? good_subtracted_ : batch_step_->subtracted(theta_), out);
     out.last = progress_;
     return out;
   }

@@ -52,11 +52,13 @@ ScoreTiming timing_of(const RuntimeModel& model, const Dataset& data) {
           .amortised_ns = model.has_normalizer() ? std::optional(time(SELFNORM_AMORTISED)) : std::nullopt};
 }
 
-// The headers of all models when they are language models; none when none is.
+// The headers of all models when they are language models; none when none is. A head, which is read whole,
+// is none.
 std::vector<ModelHeader> language_models(const Arguments& arguments) {
   std::vector<ModelHeader> headers;
   const std::vector<std::string>& names = arguments.evaluate.models;
   for (const std::string& name : names) {
+    if (is_head_file(model_path(name))) continue;
     ModelHeader header = read_header(name, arguments.head);
     if (header.is_language()) headers.push_back(std::move(header));
   }

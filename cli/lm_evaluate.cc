@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <numeric>
+#include <thread>
 
 #include "any_model.h"
 #include "lm_report.h"
@@ -50,10 +51,10 @@ WordRate rate_of(const ModelHeader& header, const TokenCorpus& corpus, int threa
   const auto rate = [&](selfnorm_kind kind, size_t at_once) {
     return words_per_second(model, rows.id, words, kind, at_once);
   };
+  model.precompute(threads > 0 ? static_cast<unsigned>(threads) : std::thread::hardware_concurrency());
   WordRate out;
-  out.exact = rate(SELFNORM_EXACT, kExactAtOnce);
-  model.precompute(static_cast<unsigned>(std::max(threads, 1)));
   out.raw = rate(SELFNORM_RAW, kRawAtOnce);
+  out.exact = rate(SELFNORM_EXACT, kExactAtOnce);
   if (model.has_normalizer()) out.amortised = rate(SELFNORM_AMORTISED, kRawAtOnce);
   return out;
 }

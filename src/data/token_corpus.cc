@@ -14,9 +14,11 @@
 namespace selfnorm {
 namespace {
 
+constexpr double kFarAway = 1e15;                        // sentences that no text has
 constexpr uint64_t kHeldOutStream = 0x68656c646f757400;  // "heldout"
 
-// Sentences s of the run j have floor(s f) = j; one of each is held out, and never the first of all.
+// Run j is the sentences from ceil(j / f) to ceil((j + 1) / f) - 1; one of each is held out, and never the
+// first of all.
 class HeldOutSentences {
  public:
   HeldOutSentences(double fraction, uint64_t seed) : fraction_(fraction), seed_(seed) {}
@@ -31,8 +33,9 @@ class HeldOutSentences {
  private:
   void choose() {
     const uint64_t begin = end_, first = std::max<uint64_t>(begin, 1);
-    const auto run_of = [&](uint64_t s) { return std::floor(static_cast<double>(s) * fraction_); };
-    for (++end_; run_of(end_) == run_of(begin);) ++end_;
+    const double end = std::ceil(static_cast<double>(run_ + 1) / fraction_);
+    end_ = std::max(begin + 1,
+                    end < kFarAway ? static_cast<uint64_t>(end) : begin + static_cast<uint64_t>(kFarAway));
     chosen_ = first + RandomStream(seed_, kHeldOutStream + run_++).below(end_ - first);
   }
 

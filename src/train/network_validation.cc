@@ -3,28 +3,17 @@
 #include <algorithm>
 #include <cmath>
 
-#include "selfnorm/math/kernels.h"
 #include "selfnorm/math/random.h"
 #include "selfnorm/model/class_scores.h"
-#include "selfnorm/model/huffman.h"
 #include "selfnorm/model/normalizer_network.h"
 #include "selfnorm/normalizer/class_moments.h"
-#include "selfnorm/objective/hierarchical.h"
+#include "selfnorm/objective/tree_model.h"
 #include "selfnorm/train/network_trainer.h"
 
 namespace selfnorm {
 namespace {
 
 constexpr uint64_t kSampleStream = 0x76616c6964;  // "valid"
-
-double path_nll(const ModelFile& model, const float* state, uint32_t target) {
-  double nll = 0;
-  for_each_ancestor(model.tree, target, [&](uint32_t row, uint32_t side) {
-    const double s = dot(model.weight.data() + size_t{row} * model.features, state, model.features);
-    nll += decision(s + static_cast<double>(model.bias[row]), side).likelihood;
-  });
-  return nll;
-}
 
 }  // namespace
 
@@ -41,8 +30,8 @@ NetworkQuality network_quality(const ModelFile& model, const ExampleBatch& x) {
     const double w = x.weight.empty() ? 1 : static_cast<double>(x.weight[i]);
     const double a = has_tree ? 0 : moments.rows[i].log_z();
     weight += w;
-    sum.nll += w * (has_tree ? path_nll(model, state.dense.row(i).data(), x.target[i])
-                             : a - moments.target_score[i]);
+    sum.nll +=
+        w * (has_tree ? path_nll(model, state.dense.row(i), x.target[i]) : a - moments.target_score[i]);
     sum.log_z += w * (a - b[i]);
     sum.log_z_square += w * (a - b[i]) * (a - b[i]);
   }

@@ -114,6 +114,7 @@ TEST(TokenCorpus, HoldsOutSentences) {
     EXPECT_EQ(learned.train.unknown(), 0u);
     EXPECT_EQ(learned.vocabulary.size(), 3 + 1000 - held_out);
   }
+  EXPECT_FALSE(learn(1e-300, 1).held_out.has_value());
   for (uint64_t seed = 0; seed < 50; ++seed)
     EXPECT_EQ(
         learn_corpus(scratch.file("one", "a a"), {.hold_out = 0.5, .seed = seed}, folder()).train.examples(),

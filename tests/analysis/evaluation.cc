@@ -2,10 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "random_data.h"
+#include "random_head.h"
 #include "selfnorm/base/error.h"
+#include "selfnorm/model/huffman.h"
+#include "selfnorm/objective/tree_model.h"
 
 namespace selfnorm {
 namespace {
@@ -125,6 +129,55 @@ TEST(Evaluate, RefusesDataOfTheOtherFamilyAndMissingLabels) {
   Dataset data = random_dataset({.rows = 3, .features = 4, .classes = 2}, 1);
   data.target[1] = Dataset::kNoTarget;
   EXPECT_THROW(evaluate(model, data), Error);
+}
+
+// A model of sparse rows by way of an encoder is its output layer on the states.
+TEST(Evaluate, AnEncoderGivesTheStates) {
+  const Dataset data = random_dataset({.rows = 40, .features = 6, .classes = 4, .sparse = true}, 2);
+  ModelFile model = random_head(4, 3, 5);
+  Dataset states = data;
+  Encoder encoder;
+  encoder.kind = EncoderKind::Bag;
+  encoder.inputs = 6;
+  encoder.width = 3;
+  encoder.embedding = random_vector<float>(18, 7, 1);
+  states.features = encode(encoder, data.features);
+  const Evaluation expected = evaluate(model, states);
+  model.encoder = encoder;
+  const Evaluation found = evaluate(model, data);
+  EXPECT_EQ(found.nll_exact, expected.nll_exact);
+  EXPECT_EQ(found.log_z.rms, expected.log_z.rms);
+  EXPECT_EQ(found.accuracy, expected.accuracy);
+}
+
+TEST(Evaluate, HierarchicalByEnumeration) {
+  const Dataset data = random_dataset({.rows = 40, .features = 3, .classes = 7}, 3);
+  ModelFile model = random_head(7, 3, 5);
+  model.family = Family::Hierarchical;
+  model.tree = huffman_tree(std::vector<uint64_t>{9, 1, 4, 2, 2, 7, 3});
+  model.weight.resize(6 * 3);
+  model.bias.resize(6);
+  double nll = 0, right = 0, five = 0, kl = 0;
+  for (uint64_t i = 0; i < 40; ++i) {
+    std::vector<double> p(7);
+    for (uint32_t k = 0; k < 7; ++k) {
+      p[k] = std::exp(-path_nll(model, data.features.dense.row(i), k));
+      kl += p[k] * std::log(7 * p[k]) / 40;
+    }
+    const double target = p[data.target[i]];
+    const auto better = std::count_if(p.begin(), p.end(), [&](double q) { return q > target; });
+    nll -= std::log(target) / 40;
+    right += better == 0 ? 1.0 / 40 : 0;
+    five += better < 5 ? 1.0 / 40 : 0;
+  }
+  const Evaluation found = evaluate(model, data);
+  EXPECT_NEAR(found.nll_exact, nll, 1e-9);
+  EXPECT_EQ(found.nll_raw, found.nll_exact);
+  EXPECT_NEAR(found.accuracy, right, 1e-9);
+  EXPECT_NEAR(found.top5, five, 1e-9);
+  EXPECT_NEAR(found.kl_uniform, kl, 1e-9);
+  EXPECT_EQ(found.classes, 7u);
+  EXPECT_EQ(found.log_z.rms, 0);
 }
 
 }  // namespace

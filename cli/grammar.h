@@ -15,10 +15,10 @@ void declare_output(Declaration& command, CommonArguments& common);
 void declare_reader(Declaration& command, ReaderArguments& reader);
 void declare_head(Declaration& command, HeadNames& head);
 
-// Of the training commands. `data` is the word for the training data, `kinds` how it is read and split.
+// What the training commands say differently.
 struct TrainingWords {
-  std::string data;
-  std::string hold_out;
+  std::string data;      // the positional
+  std::string hold_out;  // the text of --hold-out
   std::vector<std::string> objectives;
 };
 void declare_run(Declaration& command, TrainArguments& train, const TrainingWords& words);

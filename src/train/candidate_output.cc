@@ -69,10 +69,7 @@ class CandidateOutput final : public OutputStep {
       const float* h = state + (i - examples.begin) * m;
       float* own = d + (noise_.is_shared() ? (i - examples.begin) * draws
                                            : view.begin - noise_.view(examples.begin).begin);
-      gather(view, own, score, log_q);
-      hit.clear();
-      for (size_t j = view.begin; objective_->uses_estimate() && j < view.end; ++j)
-        if (j != view.hole) hit.push_back(noise_.classes()[j] == batch_->target[i] ? 1 : 0);
+      gather(view, own, score);
       d_sample.resize(score.size());
       d_target_[i] = 0;
       d_normalizer_[i] = 0;
@@ -85,8 +82,8 @@ class CandidateOutput final : public OutputStep {
       const CandidateTerms t = (*objective_)({.score = layer_.score(batch_->target[i], h),
                                               .log_q = target_log_q_[i],
                                               .sample_score = score,
-                                              .sample_log_q = log_q,
-                                              .sample_hit = hit,
+                                              .sample_log_q = noise_.log_q_of(view, log_q),
+                                              .sample_hit = hits(view, batch_->target[i], hit),
                                               .log_normalizer = b_[i]},
                                              d_sample);
       add(t, w, b_[i], sum);
@@ -167,15 +164,15 @@ class CandidateOutput final : public OutputStep {
     }
   }
 
-  void gather(const NoiseDraw::View& view, const float* own, std::vector<double>& score,
-              std::vector<double>& log_q) const {
+  static void gather(const NoiseDraw::View& view, const float* own, std::vector<double>& score) {
     score.clear();
-    log_q.clear();
-    for (size_t j = view.begin; j < view.end; ++j) {
-      if (j == view.hole) continue;
-      score.push_back(static_cast<double>(own[j - view.begin]));
-      log_q.push_back(noise_.log_q()[j]);
-    }
+    for (size_t j = view.begin; j < view.end; ++j)
+      if (j != view.hole) score.push_back(static_cast<double>(own[j - view.begin]));
+  }
+
+  std::span<const uint8_t> hits(const NoiseDraw::View& view, uint32_t target,
+                                std::vector<uint8_t>& buffer) const {
+    return objective_->uses_estimate() ? noise_.hits_of(view, target, buffer) : std::span<const uint8_t>();
   }
 
   static double noise_limit(std::span<const double> d_sample) {

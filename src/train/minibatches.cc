@@ -10,6 +10,7 @@
 #include "selfnorm/objective/candidate_registry.h"
 #include "selfnorm/optim/adaptive.h"
 #include "selfnorm/optim/schedule.h"
+#include "selfnorm/train/epoch_sum.h"
 #include "selfnorm/train/learned_normalizer.h"
 #include "selfnorm/train/loop.h"
 #include "selfnorm/train/minibatch.h"
@@ -129,18 +130,7 @@ class Minibatches {
     progress_.epoch = (step_ - 1) / batches_;
     progress_.regulariser = regulariser_;
     progress_.loss = regulariser_;
-    if (epoch_sum_.weight > 0) {
-      progress_.loss += epoch_sum_.mean_loss();
-      progress_.penalty = epoch_sum_.penalty / epoch_sum_.weight;
-    }
-    if (epoch_sum_.normalised_weight > 0) {
-      progress_.nll = epoch_sum_.mean_nll();
-      progress_.log_z_rms = epoch_sum_.rms_log_z();
-    }
-    if (epoch_sum_.estimated_weight > 0) {
-      progress_.log_ratio = epoch_sum_.mean_log_ratio();
-      progress_.effective_samples = epoch_sum_.mean_effective();
-    }
+    report_sum(epoch_sum_, progress_);
     if (learns_normalizer(options_.objective)) progress_.log_normalizer = batch_step_->centre(theta_);
     progress_.gradient_norm = gradient_norm_;
     progress_.alpha = options_.objective.alpha;
@@ -177,10 +167,7 @@ class Minibatches {
     c.set("optimiser.mean", optimiser_.state().mean);
     c.set("gradient_norm", gradient_norm_);
     c.set("regulariser", regulariser_);
-    const LossSum& s = epoch_sum_;
-    c.set("epoch_sum",
-          std::vector<double>{s.weight, s.likelihood, s.penalty, s.normalised_weight, s.nll, s.log_z,
-                              s.log_z_square, s.d_centre, s.estimated_weight, s.log_ratio, s.effective});
+    save_sum(epoch_sum_, c);
     good_subtracted_.save("good_subtracted", c);
     batch_step_->save(c);
     validation_.save(c);
@@ -197,10 +184,7 @@ class Minibatches {
     optimiser_.restore(std::move(state));
     gradient_norm_ = c.number("gradient_norm");
     regulariser_ = c.number("regulariser");
-    std::vector<double> s;
-    c.get("epoch_sum", s);
-    epoch_sum_ = {s.at(0), s.at(1), s.at(2), s.at(3), s.at(4), s.at(5),
-                  s.at(6), s.at(7), s.at(8), s.at(9), s.at(10)};
+    epoch_sum_ = restored_sum(c);
     good_subtracted_.restore("good_subtracted", c);
     batch_step_->restore(c);
     validation_.restore(c);

@@ -11,6 +11,7 @@
 #include "selfnorm/optim/schedule.h"
 #include "selfnorm/train/encoder_step.h"
 #include "selfnorm/train/epoch_sum.h"
+#include "selfnorm/train/learned_normalizer.h"
 #include "selfnorm/train/network_start.h"
 #include "selfnorm/train/network_validation.h"
 #include "selfnorm/train/output_step.h"
@@ -146,7 +147,8 @@ class NetworkRun {
     progress_.steps = options_.epochs * batches_;
     progress_.epoch = (step_ - 1) / batches_;
     report_sum(epoch_sum_, progress_);
-    if (options_.objective.learn_centre) progress_.log_normalizer = output_->centre();
+    if (options_.objective.learn_centre || learns_normalizer(options_.objective))
+      progress_.log_normalizer = output_->centre();
     progress_.alpha = options_.objective.alpha;
     progress_.seconds = pace_.seconds();
   }

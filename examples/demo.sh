@@ -1,30 +1,32 @@
 #!/usr/bin/env bash
-# Fashion-MNIST: trained so that raw scores are log-probabilities (penalty), by plain maximum likelihood (exact), and that model
-# normalised afterwards without changing what it predicts.
+# A self-normalised language model on a real text, the dictionary gcide: trained without ever summing over the words,
+# then raw scores against exact probabilities, and the speed of both.
 set -euo pipefail
 program="$(realpath "${1:-build/release/selfnorm}")"
 cd "$(dirname "$0")/.."
-data=/usr/share/datasets/fashion-mnist
 out=out/demo
-for objective in penalty exact; do
-  echo "== selfnorm train classifier $data/train-images-idx3-ubyte.gz --objective $objective --out $out/$objective"
-  summary="$("$program" train classifier "$data/train-images-idx3-ubyte.gz" --objective "$objective" \
-    --out "$out/$objective" --overwrite)"
-  echo "${summary%%$'\n'*}"
+mkdir -p "$out"
+echo "== examples/gcide.sh (5 million words of English, tokenised)"
+examples/gcide.sh > "$out/gcide.txt"
+awk -v out="$out" '{ print > (out (NR % 50 == 0 ? "/test.txt" : "/train.txt")) }' "$out/gcide.txt"
+wc -lw "$out/train.txt" "$out/test.txt"
+echo
+echo "== selfnorm train lm $out/train.txt --order 5 --min-count 3 --out $out/lm"
+"$program" train lm "$out/train.txt" --order 5 --min-count 3 --out "$out/lm" --overwrite
+echo
+echo "== selfnorm evaluate $out/lm $out/test.txt --timing"
+"$program" evaluate "$out/lm" "$out/test.txt" --timing
+echo
+sentence="the act of increasing the velocity of a body"
+for kind in raw exact; do
+  echo "== echo '$sentence' | selfnorm score $out/lm - --$kind"
+  echo "$sentence" | "$program" score "$out/lm" - "--$kind"
 done
-echo
-echo "== selfnorm normalize $out/exact -o $out/normalized.safetensors"
-"$program" normalize "$out/exact" -o "$out/normalized.safetensors" --quiet
-echo
-models=("$out/penalty" "$out/exact" "$out/normalized.safetensors")
-echo "== selfnorm evaluate ${models[*]} $data/t10k-images-idx3-ubyte.gz --timing"
-"$program" evaluate "${models[@]}" "$data/t10k-images-idx3-ubyte.gz" --timing
 cat <<TEXT
 
-NLL raw is what a user of raw scores sees (one dot product per candidate, 'raw ns'); NLL exact enumerates every class
-('exact ns', growing with the number of classes). Maximum likelihood leaves log Z anywhere, so its raw scores mean nothing
-as log-probabilities; the penalty holds log Z near 0, the closer the larger --alpha. 'normalize' takes out of an existing model
-what costs nothing: every probability, so NLL exact and accuracy, is as before.
-models   $out/penalty/model.safetensors  $out/exact/model.safetensors
-metrics  $out/penalty/metrics.jsonl      $out/exact/metrics.jsonl
+A raw log-probability is one score: a few vector additions and one dot product, whatever the number of words. The exact one
+sums over the whole vocabulary. 'perplexity' is given both ways; where they agree the model is self-normalised, and log Z
+says by how much single words may be off.
+model    $out/lm/model.safetensors
+metrics  $out/lm/metrics.jsonl
 TEXT

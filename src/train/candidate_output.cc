@@ -20,9 +20,10 @@ namespace {
 
 constexpr size_t kTile = 32;  // noise classes, or rows, of a unit of work
 constexpr double kEstimateRate = 0.7;
-// The most that the derivatives of one example's noise may sum to; near the optimum it is about 1. Where the
-// scores of a few samples run away (is, snl) one example must not undo what the others taught.
-constexpr double kLargestNoise = 4;
+// The most that the derivatives of one example may push scores down in sum where Z_hat is part of them; near
+// the optimum it is about 1. Where the scores of a few samples run away (snl) one example must not undo what
+// the others taught.
+constexpr double kLargestPush = 4;
 
 class CandidateOutput final : public OutputStep {
  public:
@@ -87,10 +88,10 @@ class CandidateOutput final : public OutputStep {
                                               .log_normalizer = b_[i]},
                                              d_sample);
       add(t, w, b_[i], sum);
-      const double factor = w * batch_->scale;
+      const double factor = w * batch_->scale * limit(t.d_score, d_sample);
       d_target_[i] = static_cast<float>(factor * t.d_score);
       d_normalizer_[i] = w * t.d_log_normalizer;
-      scatter(view, d_sample, factor * noise_limit(d_sample), own);
+      scatter(view, d_sample, factor, own);
       add_scaled(d_target_[i], layer_.weight(batch_->target[i]), d_state + (i - examples.begin) * m, m);
     }
     return_to_states(examples, d, d_state);
@@ -175,10 +176,11 @@ class CandidateOutput final : public OutputStep {
     return objective_->uses_estimate() ? noise_.hits_of(view, target, buffer) : std::span<const uint8_t>();
   }
 
-  static double noise_limit(std::span<const double> d_sample) {
-    double sum = 0;
+  double limit(double d_score, std::span<const double> d_sample) const {
+    if (!objective_->uses_estimate()) return 1;
+    double sum = std::max(0.0, d_score);
     for (const double d : d_sample) sum += d;
-    return sum > kLargestNoise ? kLargestNoise / sum : 1;
+    return sum > kLargestPush ? kLargestPush / sum : 1;
   }
 
   static void scatter(const NoiseDraw::View& view, std::span<const double> d_sample, double factor,

@@ -74,6 +74,8 @@ class Layer {
     model_.features = kStates;
     if (has_tree) model_.tree = huffman_tree(counts_);
     model_.bias = random_vector<float>(has_tree ? problem.classes - 1 : problem.classes, 1, 0.5);
+    if (is_candidate_objective(objective.name))  // r well below the bound of its derivatives
+      for (float& c : model_.bias) c -= 3;
     model_.weight = random_vector<float>(model_.bias.size() * kStates, 2, 0.5);
     state_.is_sparse = false;
     state_.dense = {kExamples, kStates, random_vector<float>(kExamples * kStates, 3)};

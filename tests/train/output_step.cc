@@ -201,5 +201,19 @@ TEST(OutputStep, InBatchNoiseOfOneExampleTeachesNothing) {
   }
 }
 
+// Scores far above b: r = exp(20), and still no example pushes with more than 4 in sum.
+TEST(OutputStep, BoundsWhatOneExamplePushesDown) {
+  Layer layer(objective_of("snl"), {});
+  for (float& c : layer.model_.bias) c += 20;
+  std::vector<float> d_state;
+  layer.run(d_state);
+  float longest = 0;
+  for (const float w : layer.model_.weight) longest = std::max(longest, std::abs(w));
+  for (const float d : d_state) EXPECT_LE(double{std::abs(d)}, kScale * 4 * double{longest} * (1 + 1e-5));
+  const std::vector<float> before = layer.model_.bias;
+  layer.update(1e-6);
+  for (size_t k = 0; k < before.size(); ++k) EXPECT_LE(layer.model_.bias[k], before[k]);
+}
+
 }  // namespace
 }  // namespace selfnorm

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Every benchmark, each with its peer or floor in the same run: measured, ratio, target, MET or MISSED, and the
-# command that reproduces it. SELFNORM_BENCH: where the programs are; SELFNORM_DATA: where clinc150/train.svm is.
+# command that reproduces it. SELFNORM_BENCH: where the programs are; SELFNORM_DATA: where clinc150 and wordnet-hypernym are.
 set -u
 cd "$(dirname "$0")/.."
 programs=${SELFNORM_BENCH:-build/bench/bench}
@@ -27,6 +27,12 @@ echo "  reproduce: $programs/bench_score"
 section "Scoring words with a language model, and 1,000,000 classes as int8"
 run "$programs/bench_lm_score"
 echo "  reproduce: $programs/bench_lm_score"
+section "Training against noise classes at 10,000 and 1,000,000 classes"
+run "$programs/bench_large_output"
+echo "  reproduce: $programs/bench_large_output"
+section "Bags of embeddings against fastText"
+run bench/fasttext.py "$data" --program "$(dirname "$programs")/selfnorm"
+echo "  reproduce: bench/fasttext.py $data --program $(dirname "$programs")/selfnorm"
 section "Parsing svmlight (target >= 200 MB/s per core)"
 run "$programs/bench_parse_svmlight"
 echo "  reproduce: $programs/bench_parse_svmlight"

@@ -1,5 +1,7 @@
 #include "lm_evaluate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <numeric>
@@ -77,6 +79,9 @@ int evaluate_language_models(const Arguments& arguments, const std::vector<Model
             line.show({done, tokens, "tokens evaluated"});
           });
     }
+    if (2 * row.evaluation.unknown > row.evaluation.tokens)
+      warning(fmt::format("{}: {} of {} tokens are unknown to {}; is it a text like the model's?", given.data,
+                          grouped(row.evaluation.unknown), grouped(row.evaluation.tokens), given.models[i]));
     if (given.timing) row.rate = rate_of(headers[i], corpus, arguments.common.threads);
     nlohmann::ordered_json report = language_json(row.evaluation, model.log_normalizer);
     if (row.rate) report.update(rate_json(*row.rate));

@@ -101,10 +101,8 @@ void round_as_stored(const AnyModel& any, ModelFile& model) {
     head.model = std::move(model);
     round_to_kind(head);
     model = std::move(head.model);
-  } else if (model.weights == WeightKind::Bfloat16) {
-    for (float& w : model.weight) w = from_bfloat16(to_bfloat16(w));
-  } else if (model.weights == WeightKind::Int8) {
-    round_to_int8(model.weight, model.features);
+  } else {
+    selfnorm::round_as_stored(model);
   }
 }
 

@@ -10,6 +10,7 @@
 #include "run_record.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/memory.h"
+#include "selfnorm/data/used_columns.h"
 #include "selfnorm/model/text_model.h"
 #include "selfnorm/train/class_weight.h"
 #include "training_run.h"
@@ -45,6 +46,8 @@ void check_options(const Arguments& arguments) {
     throw Error("--objective hierarchical needs --encoder bag");
   if (!given.options.encoder.embeddings.empty() && !given.options.encoder.is_network())
     throw Error("--embeddings needs --encoder bag");
+  if (given.options.encoder.hidden > 0 && !given.options.encoder.is_network())
+    throw Error(fmt::format("--hidden {} needs --encoder bag", given.options.encoder.hidden));
   arguments.reader.options.validate();
 }
 
@@ -72,6 +75,7 @@ NetworkPlan network_plan(const Dataset& data) {
   plan.kind = EncoderKind::Bag;
   plan.inputs = data.features.columns();
   plan.classes = data.classes();
+  plan.examples = data.examples();
   return plan;
 }
 
@@ -109,6 +113,14 @@ void check_class_weight(const std::string& spec, const Dataset& data) {
   apply_class_weight(spec, rowless, nullptr);
 }
 
+// The vocabulary is that of all rows; what is held out must meet unknown words as new texts will.
+void keep_taught_words(TrainingData& data) {
+  const std::vector<uint32_t> used = used_columns(data.train.features.sparse);
+  keep_columns(used, data.train);
+  keep_columns(used, *data.valid);
+  data.text = with_words(*data.text, used);
+}
+
 TrainingData read_data(const Arguments& arguments) {
   const TrainArguments& given = arguments.train;
   ReadResult read = read_dataset(given.train, arguments.reader.options);
@@ -133,13 +145,16 @@ TrainingData read_data(const Arguments& arguments) {
     auto [train, valid] = hold_out(data.train, part, given.options.seed);
     data.train = std::move(train);
     data.valid = std::move(valid);
+    const bool has_words = data.text && !data.text->vocabulary().empty();
+    if (has_words && given.options.encoder.is_network()) keep_taught_words(data);
   }
   return data;
 }
 
-// Nothing that depends on the clock or the machine may enter the model: a resumed run must give the same
-// bytes.
+// Of the weights as they will be stored. Nothing that depends on the clock or the machine may enter the
+// model: a resumed run must give the same bytes.
 Evaluation audit(TrainResult& result, const Dataset& data, bool is_held_out, int threads) {
+  round_as_stored(result.model);
   const Evaluation evaluation = evaluate(result.model, data, threads);
   nlohmann::ordered_json record = {{"data", is_held_out ? "validation" : "training"}};
   record.update(evaluation_json(evaluation, result.model.log_normalizer));

@@ -93,8 +93,10 @@ NetworkPlan network_plan(const LanguageArguments& given, Corpora& corpora) {
   plan.inputs = vocabulary.size() + 1;
   plan.positions = given.order - 1;
   plan.classes = vocabulary.size();
-  check_network_memory(plan, given.run.options,
-                       "use a smaller --dimension, --hidden or vocabulary (--min-count, --max-vocabulary)");
+  plan.examples = corpora.learned.train.examples();
+  check_network_memory(
+      plan, given.run.options,
+      "use a smaller --dimension, --hidden, --batch or vocabulary (--min-count, --max-vocabulary)");
   if (encoder.embeddings.empty()) return plan;
   WordVectors vectors =
       read_word_vectors(encoder.embeddings, StringIndex(vocabulary.words()), encoder.dimension);
@@ -104,10 +106,11 @@ NetworkPlan network_plan(const LanguageArguments& given, Corpora& corpora) {
   return plan;
 }
 
-// Nothing that depends on the clock or the machine may enter the model: a resumed run must give the same
-// bytes.
+// Of the weights as they will be stored. Nothing that depends on the clock or the machine may enter the
+// model: a resumed run must give the same bytes.
 LanguageEvaluation audit(TrainResult& result, const TokenCorpus& corpus, const std::string& data,
                          int threads) {
+  round_as_stored(result.model);
   const double scores = static_cast<double>(corpus.examples()) * result.model.classes;
   const bool is_long = scores > kAuditedScores && result.model.family != Family::Hierarchical;
   const LanguageEvaluation evaluation =
@@ -134,6 +137,11 @@ int train_lm_command(const Arguments& arguments) {
     if (!corpora.valid_record.is_null()) check_same_data(run.path(), "valid", corpora.valid_record);
   }
   NetworkPlan plan = network_plan(given, corpora);
+  if (corpora.learned.train.unknown() == 0)
+    corpora.notes.push_back(
+        "no word of the training text is <unk>, so nothing teaches how likely an unknown word is; "
+        "--min-count 2 "
+        "would");
   if (!arguments.common.quiet)
     for (const std::string& text : corpora.notes) note(text);
   // While reading a signal ends the process at once: nothing has been made yet.

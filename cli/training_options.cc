@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "grammar.h"
 #include "selfnorm/proposal/proposal.h"
 
@@ -33,9 +35,13 @@ void declare_run(Declaration& command, TrainArguments& train, const TrainingWord
 
 void declare_objective(Declaration& command, TrainArguments& train, const TrainingWords& words) {
   ObjectiveOptions& o = train.options.objective;
+  const bool has_constraint =
+      std::find(words.objectives.begin(), words.objectives.end(), "constraint") != words.objectives.end();
+  const std::string constraint = has_constraint ? "constraint: rms log Z <= delta; " : "";
   command
-      .choice("--objective", o.name, words.objectives,
-              "exact: -log p; penalty: -log p + alpha (log Z - c)^2; constraint: rms log Z <= delta; "
+      .choice(
+          "--objective", o.name, words.objectives,
+          "exact: -log p; penalty: -log p + alpha (log Z - c)^2; " + constraint +
               "sampled: the penalty on a fraction gamma of each minibatch, the likelihood from raw scores; "
               "nce, ranking-nce, is, snl: against noise classes, at a cost that does not grow with the "
               "classes; hierarchical: a tree of decisions, with an encoder")
@@ -56,7 +62,8 @@ void declare_objective(Declaration& command, TrainArguments& train, const Traini
               "function or a small network of the state")
       .integer("--normalizer-hidden", o.normalizer_hidden, "--normalizer mlp: hidden units; 1..4096")
       .flag("--no-calibrate", train.no_calibrate,
-            "penalty, sampled, nce, snl: keep c or b as trained; otherwise it is the mean of log Z on the "
+            "penalty, sampled, nce, ranking-nce, is, snl: keep c or b as trained; otherwise it is the mean "
+            "of log Z on the "
             "validation data");
 }
 
@@ -72,7 +79,11 @@ void declare_network(Declaration& command, TrainArguments& train) {
 
 void declare_steps(Declaration& command, TrainArguments& train) {
   TrainOptions& o = train.options;
-  command.real("--l2", o.l2, "Adds l2/2 |W|^2 to the mean loss; biases are free; >= 0")
+  command
+      .real("--l2", o.l2,
+            "Adds l2/2 |W|^2 to the mean loss; with an encoder every step multiplies weights and embeddings "
+            "by 1 - "
+            "rate l2; biases are free; >= 0")
       .integer("--epochs", o.epochs, "Minibatches: passes over the data; >= 1")
       .integer("--batch", o.batch, "Minibatches: examples per step; >= 1")
       .real("--learning-rate", o.learning_rate,

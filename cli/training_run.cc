@@ -108,8 +108,8 @@ void print_report(const Arguments& arguments, const RunDirectory& run, const Tra
     return;
   }
   if (arguments.common.quiet) return;
-  print(fmt::format("{} after {} steps of {}, {:.1f} s\n\n", result.reason, grouped(result.last.step),
-                    result.optimiser, result.last.seconds));
+  print(fmt::format("{}{} {} steps of {}, {:.1f} s\n\n", result.reason, result.diverged ? ";" : " after",
+                    grouped(result.last.step), result.optimiser, result.last.seconds));
   print(fmt::format("on the {} data:\n{}", report.audited_data, report.table));
   print(fmt::format("\nmodel    {}\nmetrics  {}\noptions  {}\n", run.file(kModelName), run.file(kMetricsName),
                     run.file(kRecordName)));

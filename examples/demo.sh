@@ -6,7 +6,7 @@ program="$(realpath "${1:-build/release/selfnorm}")"
 cd "$(dirname "$0")/.."
 out=out/demo
 mkdir -p "$out"
-echo "== examples/gcide.sh (5 million words of English, tokenised)"
+echo "== examples/gcide.sh (3.4 million words of English, tokenised)"
 examples/gcide.sh > "$out/gcide.txt"
 awk -v out="$out" '{ print > (out (NR % 50 == 0 ? "/test.txt" : "/train.txt")) }' "$out/gcide.txt"
 wc -lw "$out/train.txt" "$out/test.txt"

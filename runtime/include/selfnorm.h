@@ -10,10 +10,10 @@
  * In a model with an encoder the state h(x), selfnorm_features() values, stands in the place of x.
  *
  * An open model is constant: any number of threads may use it at once. No call after selfnorm_open* allocates
- * memory, except selfnorm_precompute. States are kept on the stack, at most 512 KiB (of models with states of
- * at most 1,024 values, 8 KiB). Every call that can fail returns a selfnorm_status; selfnorm_error_message()
- * then says, for the calling thread, what was found and what was expected. Outputs are left untouched on
- * failure, except as said at SELFNORM_ERROR_NOT_FINITE.
+ * memory, except selfnorm_precompute. States are kept on the stack, at most 512 KiB (20 KiB where neither the
+ * states nor the embeddings of a context together have more than 1,024 values). Every call that can fail
+ * returns a selfnorm_status; selfnorm_error_message() then says, for the calling thread, what was found and
+ * what was expected. Outputs are left untouched on failure, except as said at SELFNORM_ERROR_NOT_FINITE.
  */
 #ifndef SELFNORM_H
 #define SELFNORM_H

@@ -65,6 +65,8 @@ class Reader {
   }
   void expect_dimension(std::string_view found) const {
     if (found == std::to_string(dimension_)) return;
+    if (found == "0" || found.size() > 4)
+      fail("found no line of a word and its numbers, expected the text format of word2vec (.vec, not .bin)");
     fail(fmt::format("found vectors of {} numbers, expected {}; give --dimension {}", found, dimension_,
                      found));
   }

@@ -254,4 +254,10 @@ std::string model_bytes(const ModelFile& model, const std::string& name) {
   return out;
 }
 
+void round_as_stored(ModelFile& model) {
+  if (model.weights == WeightKind::Bfloat16)
+    for (float& w : model.weight) w = from_bfloat16(to_bfloat16(w));
+  if (model.weights == WeightKind::Int8) round_to_int8(model.weight, model.features);
+}
+
 }  // namespace selfnorm

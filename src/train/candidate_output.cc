@@ -75,7 +75,6 @@ class CandidateOutput final : public OutputStep {
       d_target_[i] = 0;
       d_normalizer_[i] = 0;
       const double w = batch_->weight.empty() ? 1 : static_cast<double>(batch_->weight[i]);
-      sum.weight += w;
       if (score.empty()) {  // in-batch and alone: the hole has a score and no derivative
         std::fill_n(own, view.end - view.begin, 0.0f);
         continue;
@@ -87,10 +86,11 @@ class CandidateOutput final : public OutputStep {
                                               .sample_hit = hits(view, batch_->target[i], hit),
                                               .log_normalizer = b_[i]},
                                              d_sample);
+      sum.weight += w;
       add(t, w, b_[i], sum);
       const double factor = w * batch_->scale * limit(t.d_score, d_sample);
       d_target_[i] = static_cast<float>(factor * t.d_score);
-      d_normalizer_[i] = w * t.d_log_normalizer;
+      d_normalizer_[i] = w * batch_->scale * t.d_log_normalizer;
       scatter(view, d_sample, factor, own);
       add_scaled(d_target_[i], layer_.weight(batch_->target[i]), d_state + (i - examples.begin) * m, m);
     }

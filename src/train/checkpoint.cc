@@ -67,7 +67,6 @@ class Hash {
 
 void Checkpoint::set(const std::string& name, uint64_t value) { text_[name] = fmt::format("{}", value); }
 void Checkpoint::set(const std::string& name, double value) { text_[name] = fmt::format("{:a}", value); }
-void Checkpoint::set(const std::string& name, const std::vector<float>& values) { floats_[name] = values; }
 void Checkpoint::set(const std::string& name, const std::vector<double>& values) { doubles_[name] = values; }
 
 const std::string& Checkpoint::text(const std::string& name) const { return entry(text_, name); }
@@ -76,7 +75,11 @@ uint64_t Checkpoint::integer(const std::string& name) const {
 }
 double Checkpoint::number(const std::string& name) const { return std::strtod(text(name).c_str(), nullptr); }
 void Checkpoint::get(const std::string& name, std::vector<float>& values) const {
-  values = entry(floats_, name);
+  const auto view = views_.find(name);
+  if (view != views_.end())
+    values.assign(view->second.begin(), view->second.end());
+  else
+    values = entry(floats_, name);
 }
 void Checkpoint::get(const std::string& name, std::vector<double>& values) const {
   values = entry(doubles_, name);
@@ -84,7 +87,7 @@ void Checkpoint::get(const std::string& name, std::vector<double>& values) const
 
 void Checkpoint::save(const std::string& path) const {
   std::vector<runtime::Tensor> tensors;
-  for (const auto& [name, values] : floats_) {
+  for (const auto& [name, values] : views_) {
     tensors.push_back(make_tensor<float>(name, runtime::Dtype::F32, {values.size()}, values));
   }
   for (const auto& [name, values] : doubles_) {

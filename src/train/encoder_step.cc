@@ -20,11 +20,12 @@ EncoderStep::EncoderStep(const TrainOptions& options, Encoder& encoder)
     : encoder_(encoder),
       dropout_(options.encoder.dropout),
       seed_(options.seed),
+      batch_(options.batch),
       embedding_(encoder.embedding, encoder.width, options.l2),
       used_(encoder.inputs) {
   if (encoder.hidden() == 0) return;
   hidden_.emplace_back(encoder.hidden_weight, encoder.pooled(), options.l2);
-  hidden_.emplace_back(encoder.hidden_bias, encoder.hidden(), 0);
+  hidden_.emplace_back(encoder.hidden_bias, 1, 0);
 }
 
 void EncoderStep::begin(const TokenRows& rows, uint64_t step) {
@@ -43,7 +44,7 @@ void EncoderStep::begin(const TokenRows& rows, uint64_t step) {
 // Layer 0 is v, layer 1 the hidden units.
 void EncoderStep::drop(uint64_t example, uint64_t layer, std::span<float> values) const {
   if (!(dropout_ > 0)) return;
-  RandomStream random(seed_, kDropoutStream + (step_ * rows_->rows() + example) * 2 + layer);
+  RandomStream random(seed_, kDropoutStream + (step_ * batch_ + example) * 2 + layer);
   const auto kept = static_cast<float>(1 / (1 - dropout_));
   for (float& v : values) v = random.uniform() < dropout_ ? 0.0f : v * kept;
 }
@@ -86,7 +87,7 @@ void EncoderStep::update(double rate) {
     });
     std::vector<float> d_bias(m);
     for (size_t i = 0; i < n; ++i) add_scaled(1, d_hidden_.data() + i * m, d_bias.data(), m);
-    hidden_[1].update(0, d_bias.data());
+    for (size_t j = 0; j < m; ++j) hidden_[1].update(j, &d_bias[j]);
   }
 
   embedding_.begin_step(rate);

@@ -150,7 +150,7 @@ class EnumeratedOutput final : public OutputStep {
     sum.likelihood += w * t.likelihood;
     sum.penalty += w * t.penalty;
     sum.d_centre += w * t.d_centre;
-    d_centre_[i] = w * t.d_centre;
+    d_centre_[i] = factor * t.d_centre;
     d_target_[i] = static_cast<float>(factor * t.d_score);
     if (scores == nullptr) return d_target_[i];
     sum.normalised_weight += w;

@@ -66,8 +66,7 @@ class NetworkRun {
         pace_(checkpoint, mark) {}
 
   TrainResult run() {
-    Checkpoint checkpoint;
-    if (pace_.resumes(checkpoint)) restore(checkpoint);
+    if (Checkpoint checkpoint; pace_.resumes(checkpoint)) restore(checkpoint);
     while (step_ < options_.epochs * batches_) {
       if (step_ % batches_ == 0) epoch_sum_ = {};
       if (!take_step()) {
@@ -130,7 +129,7 @@ class NetworkRun {
     bool stop = false;
     if (epoch_end) {
       settle();
-      if (validation_.present()) stop = validation_.check(model_, progress_);
+      if (validation_.present()) stop = validation_.check(model_, good_, progress_);
     }
     observer_.on_progress(progress_);
     return stop;
@@ -158,6 +157,13 @@ class NetworkRun {
     TrainResult result;
     settle();
     if (ending == Ending::diverged && good_.classes > 0) model_ = good_;
+    if (ending == Ending::diverged && options_.patience == 0)
+      throw Error(reason + "; with --patience 0 no earlier parameters were kept");
+    if (ending == Ending::complete && validation_.is_worse_than_frequencies(counts_))
+      observer_.on_warning(
+          fmt::format("the model is worse than the frequencies of the classes, where training started; "
+                      "try {} or more --epochs",
+                      output_->remedy()));
     validation_.conclude(model_);
     if (!validation_.calibrates() && needs_constant(options_.objective) && ending != Ending::interrupted)
       model_.log_normalizer = settled_constant(model_, train_, options_.seed);
@@ -216,6 +222,13 @@ class NetworkRun {
   Progress progress_;
 };
 
+// What the draws of a minibatch take, in numbers of 4 bytes.
+double noise_floats(const ObjectiveOptions& o, double batch) {
+  const double samples = static_cast<double>(o.samples);
+  if (o.noise == "in-batch") return batch * batch;
+  return o.noise_sharing == "example" ? 6 * samples * batch : samples * batch;
+}
+
 void check_options(const TrainOptions& options) {
   if (options.objective.name == "constraint")
     throw Error(
@@ -226,6 +239,9 @@ void check_options(const TrainOptions& options) {
   if (options.precision != "float")
     throw Error(
         fmt::format("--precision {}: a model with an encoder is trained in float", options.precision));
+  if (options.scale == "standard")
+    throw Error(
+        "--scale standard needs dense features; a model with an encoder takes sparse ones as they are");
   if (options.l1 > 0) throw Error("--l1: a model with an encoder has no L1 term; use --l2");
   if (options.objective.name == "hierarchical" && !options.log_carrier.empty())
     throw Error(
@@ -240,13 +256,20 @@ double network_bytes(const NetworkPlan& plan, const TrainOptions& options) {
   const double states = m > 0 ? m : p;
   const double parameters = static_cast<double>(plan.inputs) * options.encoder.dimension + m * (p + 1) +
                             plan.classes * (states + 1);
-  const double rows = 3.0 * plan.inputs + 4.0 * plan.classes + m;  // accumulators and lists by row
+  const bool draws = is_candidate_objective(options.objective.name);
+  // By row: AdaGrad's accumulators, decays, lists of uses; by class also its counts, and tables of the noise.
+  const double decays = options.l2 > 0 ? 2 : 0;
+  const double rows = (2 + decays) * plan.inputs + (7 + decays + (draws ? 10 : 0)) * plan.classes;
   const double copies = options.patience > 0 ? 2 : 1;
-  const bool enumerates =
-      !is_candidate_objective(options.objective.name) && options.objective.name != "hierarchical";
+  const bool enumerates = !draws && options.objective.name != "hierarchical";
   const double fraction = options.objective.name == "sampled" ? options.objective.gamma : 1;
-  const double scores = enumerates ? fraction * static_cast<double>(options.batch) * plan.classes : 0;
-  return sizeof(float) * (copies * parameters + rows + scores);
+  const double batch =
+      static_cast<double>(plan.examples > 0 ? std::min(options.batch, plan.examples) : options.batch);
+  const double noise = noise_floats(options.objective, batch);
+  const double scores = enumerates ? fraction * batch * plan.classes : draws ? noise : 0;
+  const double validation = static_cast<double>(kValidationExamples) * states;
+  const double layers = batch * (2 * p + 2 * m + states);
+  return sizeof(float) * (copies * parameters + rows + scores + layers + validation);
 }
 
 TrainResult train_network(const ExampleFeed& train, const ExampleFeed* valid, NetworkPlan plan,
@@ -263,14 +286,17 @@ TrainResult train_network(const ExampleFeed& train, const ExampleFeed* valid, Ne
         fmt::format("the carrier has {} values for {} classes", options.log_carrier.size(), plan.classes));
   if (!(train.mean_weight() > 0))
     throw Error("the weights of the training data sum to 0; expected a positive number");
+  if (valid != nullptr && !(valid->mean_weight() > 0))
+    throw Error("the weights of the validation data sum to 0; expected a positive number");
   resolve_centre(false, options.objective);
+  warn_about_gamma(options.objective, observer);
+  check_noise(options.objective, std::min(options.batch, train.examples()));
   const ThreadLimit limit(options.threads);
   const std::string mark =
       train.fingerprint() + options_text(options, "network") + (valid ? valid->fingerprint() : "");
   const std::vector<uint64_t> counts = train.class_counts();
-  return NetworkRun(train, valid, starting_network(std::move(plan), options, counts), options, checkpoint,
-                    observer, mark)
-      .run();
+  ModelFile start = starting_network(std::move(plan), options, counts);
+  return NetworkRun(train, valid, std::move(start), options, checkpoint, observer, mark).run();
 }
 
 }  // namespace selfnorm

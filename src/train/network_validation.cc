@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "selfnorm/math/random.h"
 #include "selfnorm/model/class_scores.h"
@@ -51,7 +52,7 @@ NetworkValidation::NetworkValidation(const ExampleFeed* valid, const TrainOption
   valid->gather(chosen, examples_);
 }
 
-bool NetworkValidation::check(const ModelFile& model, Progress& progress) {
+bool NetworkValidation::check(const ModelFile& model, ModelFile& spare, Progress& progress) {
   const NetworkQuality q = network_quality(model, examples_);
   last_centre_ = calibrate_ ? q.log_z : model.log_normalizer;
   const double square =
@@ -63,6 +64,7 @@ bool NetworkValidation::check(const ModelFile& model, Progress& progress) {
   if (!has_kept_ || criterion < best_) {
     best_ = criterion;
     best_centre_ = last_centre_;
+    if (!has_kept_) kept_ = std::exchange(spare, {});
     kept_ = model;
     has_kept_ = true;
     since_best_ = 0;
@@ -75,6 +77,18 @@ void NetworkValidation::conclude(ModelFile& model) const {
   if (has_kept_) model = kept_;
   const double centre = has_kept_ ? best_centre_ : last_centre_;
   if (calibrates() && std::isfinite(centre)) model.log_normalizer = centre;
+}
+
+bool NetworkValidation::is_worse_than_frequencies(std::span<const uint64_t> counts) const {
+  if (!has_kept_) return false;
+  double total = static_cast<double>(counts.size()), sum = 0, weight = 0;
+  for (const uint64_t n : counts) total += static_cast<double>(n);
+  for (size_t i = 0; i < examples_.target.size(); ++i) {
+    const double w = examples_.weight.empty() ? 1 : static_cast<double>(examples_.weight[i]);
+    sum -= w * std::log(static_cast<double>(counts[examples_.target[i]] + 1) / total);
+    weight += w;
+  }
+  return best_ > sum / weight;
 }
 
 void save_parameters(const std::string& prefix, const ModelFile& model, Checkpoint& c) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
+#include "selfnorm/base/error.h"
 #include "selfnorm/objective/candidate_registry.h"
 #include "selfnorm/objective/registry.h"
 
@@ -66,13 +67,33 @@ bool needs_constant(const ObjectiveOptions& o) {
   return is_candidate_objective(o.name) ? leaves_level_free(o.name) : make_objective(o)->needs_constant();
 }
 
+void warn_about_gamma(const ObjectiveOptions& o, TrainObserver& observer) {
+  if (o.name != "sampled" || o.gamma > 0) return;
+  observer.on_warning("with gamma = 0 nothing is ever normalised, and training diverges; use gamma > 0");
+}
+
+void check_noise(const ObjectiveOptions& o, uint64_t batch) {
+  if (!is_candidate_objective(o.name)) return;
+  if (o.noise == "in-batch" && batch < 2)
+    throw Error(
+        "--noise in-batch takes the other targets of a minibatch, and found minibatches of one example; "
+        "use a larger --batch or another --noise");
+  if (o.noise != "in-batch" && o.noise_sharing == "example" && o.samples > 0xFFFFFFFFu / batch)
+    throw Error(
+        fmt::format("--noise-sharing example with {} samples for each of {} examples is more than 2^32 "
+                    "draws a step; use fewer --samples or a smaller --batch",
+                    o.samples, batch));
+}
+
 void resolve_centre(bool is_joint, ObjectiveOptions& o) {
   if (o.name == "penalty" || o.name == "constraint") {
     // Alternatives have no bias to absorb the level of log Z, so its centre is learned unless one is given.
     if (is_joint && !o.centre) o.learn_centre = true;
     return;
   }
-  o.centre.reset();
+  if (o.centre)
+    throw Error(
+        fmt::format("--centre is an option of penalty and constraint, and found --objective {}", o.name));
   o.learn_centre = is_candidate_objective(o.name) && !leaves_level_free(o.name) && o.normalizer == "constant";
 }
 

@@ -187,9 +187,8 @@ TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const 
   apply_class_weight(options.class_weight, train, valid ? &*valid : nullptr);
   check_weights(train, "training");
   if (valid) check_weights(*valid, "validation");
-  if (options.objective.name == "sampled" && options.objective.gamma == 0) {
-    observer.on_warning("with gamma = 0 nothing is ever normalised, and training diverges; use gamma > 0");
-  }
+  warn_about_gamma(options.objective, observer);
+  check_noise(options.objective, std::min(options.batch, train.examples()));
 
   const std::string optimiser =
       choose_optimiser(options, parameter_shape(train.is_joint(), features, classes).size());

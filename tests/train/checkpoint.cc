@@ -25,9 +25,10 @@ TEST_F(CheckpointFile, EveryValueSurvivesExactly) {
   out.set("count", uint64_t{18446744073709551615u});
   out.set("number", 0.1);
   out.set("tiny", -4.9e-324);
-  out.set("floats", std::vector<float>{0.1f, -1e-40f});
+  const std::vector<float> two{0.1f, -1e-40f}, nothing;
+  out.set("floats", two);
   out.set("doubles", std::vector<double>{0.1});
-  out.set("none", std::vector<float>{});
+  out.set("none", nothing);
   out.save(path_);
   const Checkpoint in = Checkpoint::load(path_);
   std::vector<float> floats, none;

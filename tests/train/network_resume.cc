@@ -125,6 +125,13 @@ TEST_P(NetworkResume, DivergenceLeavesAFiniteModel) {
   }
 }
 
+TEST_P(NetworkResume, DivergenceWithoutPatienceIsAnError) {
+  TrainObserver quiet;
+  options_.patience = 0;
+  options_.learning_rate = 1e30;
+  EXPECT_THROW(run(quiet, false), Error);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, NetworkResume,
     testing::Values(Case{.objective = "exact"}, Case{.objective = "exact", .hidden = 40},

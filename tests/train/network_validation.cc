@@ -116,11 +116,12 @@ TEST(NetworkValidation, KeepsTheBestAndStopsWhenPatienceRunsOut) {
   NetworkValidation validation(&feed, options_of("exact", 2));
   const ModelFile good = random_network("exact"), bad = worse(good);
   Progress progress;
-  EXPECT_FALSE(validation.check(bad, progress));
+  ModelFile spare;
+  EXPECT_FALSE(validation.check(bad, spare, progress));
   const double first = *progress.valid_nll;
-  EXPECT_FALSE(validation.check(good, progress));
+  EXPECT_FALSE(validation.check(good, spare, progress));
   EXPECT_LT(*progress.valid_nll, first);
-  EXPECT_FALSE(validation.check(bad, progress));
+  EXPECT_FALSE(validation.check(bad, spare, progress));
   ModelFile model = bad;
   validation.conclude(model);
   EXPECT_TRUE(model == good);
@@ -129,7 +130,7 @@ TEST(NetworkValidation, KeepsTheBestAndStopsWhenPatienceRunsOut) {
   validation.save(checkpoint);
   NetworkValidation again(&feed, options_of("exact", 2));
   again.restore(checkpoint, bad);
-  EXPECT_TRUE(again.check(bad, progress));
+  EXPECT_TRUE(again.check(bad, spare, progress));
   model = bad;
   again.conclude(model);
   EXPECT_TRUE(model == good);
@@ -144,7 +145,8 @@ TEST(NetworkValidation, CalibratesWhatHasALevel) {
       NetworkValidation validation(&feed, options_of(name, patience));
       EXPECT_EQ(validation.calibrates(), name != "exact");
       Progress progress;
-      validation.check(start, progress);
+      ModelFile spare;
+      validation.check(start, spare, progress);
       ModelFile model = start;
       validation.conclude(model);
       const NetworkQuality q = network_quality(start, examples_of(data));
@@ -194,7 +196,8 @@ TEST(NetworkValidation, LeavesTheLevelWhereItHasMeasuredNone) {
   ModelFile broken = model;
   broken.weight[0] = std::numeric_limits<float>::infinity();
   Progress progress;
-  EXPECT_FALSE(validation.check(broken, progress));
+  ModelFile spare;
+  EXPECT_FALSE(validation.check(broken, spare, progress));
   EXPECT_FALSE(validation.has_kept());
   Checkpoint checkpoint;
   validation.save(checkpoint);
@@ -233,6 +236,30 @@ TEST(NetworkValidation, LooksAtASample) {
   feed.size = 0;
   EXPECT_FALSE(NetworkValidation(&feed, options_of("exact", 1)).present());
   EXPECT_FALSE(NetworkValidation(nullptr, options_of("snl", 1)).calibrates());
+}
+
+// The start is the frequencies, so it is not worse than they are; scores that favour what is rare are.
+TEST(NetworkValidation, KnowsWhenTheFrequenciesAreBetter) {
+  const Dataset data = some_data();
+  const BagFeed feed(data);
+  TrainOptions options;
+  options.objective.name = "exact";
+  options.encoder.dimension = kWidth;
+  NetworkPlan plan;
+  plan.inputs = kInputs;
+  plan.classes = kClasses;
+  const std::vector<uint64_t> counts = feed.class_counts();
+  Progress progress;
+  ModelFile spare, model = starting_network(plan, options, counts);
+  NetworkValidation start(&feed, options), worse(&feed, options);
+  EXPECT_FALSE(start.is_worse_than_frequencies(counts));
+  for (uint32_t k = 0; k < kClasses; ++k)  // the maximum likelihood, which the added 1 keeps the start from
+    model.bias[k] = static_cast<float>(std::log(static_cast<double>(counts[k])));
+  start.check(model, spare, progress);
+  EXPECT_FALSE(start.is_worse_than_frequencies(counts));
+  for (float& c : model.bias) c = -c;
+  worse.check(model, spare, progress);
+  EXPECT_TRUE(worse.is_worse_than_frequencies(counts));
 }
 
 }  // namespace

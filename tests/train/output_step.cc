@@ -173,8 +173,8 @@ TEST(OutputStep, ALearnedCentreMoves) {
   objective.learn_centre = true;
   Layer layer(objective, {});
   std::vector<float> d_state;
-  const double g = layer.run(d_state).d_centre / kExamples;
-  ASSERT_GT(std::abs(g), 0.01);
+  const double g = kScale * layer.run(d_state).d_centre / kExamples;
+  ASSERT_GT(std::abs(g), 1e-4);
   layer.step_->update(0.05);
   EXPECT_NEAR(layer.step_->centre(), -0.5 * g / std::sqrt(1 + g * g), 1e-6);
   fixed.update(0.05);
@@ -198,6 +198,24 @@ TEST(OutputStep, InBatchNoiseOfOneExampleTeachesNothing) {
     EXPECT_EQ(sum.likelihood, 0);
     EXPECT_EQ(d_state, std::vector<float>(kStates, 0.0f));
     EXPECT_TRUE(layer.model_ == before);
+  }
+}
+
+// Multiplying all weights of the data by a constant is a matter of units.
+TEST(OutputStep, NormalizersDoNotDependOnTheUnitOfTheWeights) {
+  for (const char* name : {"nce", "snl", "penalty"}) {
+    ObjectiveOptions objective = objective_of(name);
+    objective.learn_centre = objective.name == "penalty";
+    Layer plain(objective, {}), scaled(objective, {});
+    plain.weight_.assign(kExamples, 1.0f);
+    plain.batch_.weight = plain.weight_;
+    scaled.weight_.assign(kExamples, 1024.0f);
+    scaled.batch_.weight = scaled.weight_;
+    scaled.batch_.scale = plain.batch_.scale / 1024;
+    plain.update(0.1);
+    scaled.update(0.1);
+    EXPECT_NE(plain.step_->centre(), 0);
+    EXPECT_DOUBLE_EQ(scaled.step_->centre(), plain.step_->centre());
   }
 }
 

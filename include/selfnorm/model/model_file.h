@@ -63,6 +63,9 @@ std::string model_bytes(const ModelFile& model, const std::string& name);
 
 inline constexpr uint32_t kIndexedLabels = 1000;
 
+// Each weight becomes what is read back after storing it as model.weights says.
+void round_as_stored(ModelFile& model);
+
 // Checks everything, down to each value, and widens the weights to float32. Throws Error naming the file.
 ModelFile load_model(const std::string& path);
 ModelFile parse_model(std::span<const std::byte> bytes, const std::string& name);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,9 @@ class Checkpoint {
   void set(const std::string& name, const std::string& text) { text_[name] = text; }
   void set(const std::string& name, uint64_t value);
   void set(const std::string& name, double value);
-  void set(const std::string& name, const std::vector<float>& values);
+  // Floats are parameters: kept by reference until save(), so that a checkpoint costs no memory.
+  void set(const std::string& name, const std::vector<float>& values) { views_[name] = values; }
+  void set(const std::string& name, std::vector<float>&& values) = delete;
   void set(const std::string& name, const std::vector<double>& values);
 
   // Each throws Error when the checkpoint lacks the name or holds something else there.
@@ -32,7 +35,8 @@ class Checkpoint {
 
  private:
   std::map<std::string, std::string> text_;
-  std::map<std::string, std::vector<float>> floats_;
+  std::map<std::string, std::span<const float>> views_;  // what was set
+  std::map<std::string, std::vector<float>> floats_;     // what was loaded
   std::map<std::string, std::vector<double>> doubles_;
 };
 

@@ -37,9 +37,9 @@ class EncoderStep {
 
   Encoder& encoder_;
   double dropout_;
-  uint64_t seed_;
+  uint64_t seed_, batch_;
   TrainedRows embedding_;
-  std::vector<TrainedRows> hidden_;  // none, or the weights and the bias as one row
+  std::vector<TrainedRows> hidden_;  // none, or the weights and the biases
   Occurrences used_;
 
   // Of the current step.

@@ -16,11 +16,13 @@ struct NetworkPlan {
   uint32_t inputs = 0;     // rows of the embedding
   uint32_t positions = 1;  // context: n - 1
   uint32_t classes = 0;
+  uint64_t examples = 0;  // to train on, for network_bytes; 0: not known
   // inputs x dimension values to start from, or empty; a row that is all NaN starts at random.
   std::vector<float> embedding;
 };
 
-// The bytes that training takes: parameters and the state of their optimiser.
+// The bytes that training takes: parameters, the copy that is kept with patience > 0, the state of their
+// optimiser, tables of the noise, and what a minibatch and a validation hold.
 double network_bytes(const NetworkPlan& plan, const TrainOptions& options);
 
 // `valid` may be null. Validation looks at no more than kValidationExamples of it, chosen at random once.

@@ -31,9 +31,14 @@ class NetworkValidation {
 
   // Measures the model and fills the validation fields of `progress`; true when patience has run out. The
   // criterion is exact NLL + penalty about the calibrated centre; a model better than all before is kept.
-  bool check(const ModelFile& model, Progress& progress);
+  // Keeping takes the storage of `spare`, which is then empty.
+  bool check(const ModelFile& model, ModelFile& spare, Progress& progress);
   // The best model, if one was kept, instead of `model`; then the calibrated centre, if there is one.
   void conclude(ModelFile& model) const;
+
+  // Whether even the best model has a criterion above the NLL of where training starts, which is that of the
+  // frequencies (n_k + 1) / sum_j (n_j + 1).
+  bool is_worse_than_frequencies(std::span<const uint64_t> counts) const;
 
   void save(Checkpoint& checkpoint) const;
   // `like` has the shapes of the parameters.

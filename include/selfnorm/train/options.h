@@ -24,7 +24,8 @@ struct EncoderOptions {
 };
 
 // Loss minimised: (1/sum w_i) sum_i w_i (nll_i + penalty_i) + l2/2 |W|^2 + l1 |W|_1; biases are not
-// regularised.
+// regularised. With a bag or context encoder l2 is decoupled weight decay instead: every step multiplies
+// weights and embeddings by 1 - rate l2 (optim/row_adagrad.h), and the loss reported has no such term.
 struct TrainOptions {
   ObjectiveOptions objective;
   EncoderOptions encoder;

@@ -25,6 +25,12 @@ std::string options_text(const TrainOptions& options, const std::string& optimis
 // Whether the constant that log Z settles at has to be estimated after training.
 bool needs_constant(const ObjectiveOptions& objective);
 
+// With gamma = 0 `sampled` never normalises anything.
+void warn_about_gamma(const ObjectiveOptions& objective, TrainObserver& observer);
+
+// In-batch noise needs two examples in a minibatch; draws are counted in 32 bits. Throws Error.
+void check_noise(const ObjectiveOptions& objective, uint64_t batch);
+
 // The centre is an option of penalty and constraint; nce and snl keep a learned b in its place.
 void resolve_centre(bool is_joint, ObjectiveOptions& objective);
 

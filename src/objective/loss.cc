@@ -25,6 +25,16 @@ LossSum& LossSum::operator+=(const LossSum& other) {
   return *this;
 }
 
+void LossSum::add(const CandidateTerms& terms, double w, double b) {
+  weight += w;
+  likelihood += w * terms.likelihood;
+  d_centre += w * terms.d_log_normalizer;
+  if (!terms.estimate) return;
+  estimated_weight += w;
+  log_ratio += w * (terms.estimate->log_z - b);
+  effective += w * terms.estimate->effective;
+}
+
 template <class Real>
 LossSum value_and_gradient(const ExactPass<Real>& pass, const Objective& objective, const LossQuery& query,
                            std::span<const Real> theta, std::span<Real> gradient) {

@@ -86,8 +86,7 @@ class CandidateOutput final : public OutputStep {
                                               .sample_hit = hits(view, batch_->target[i], hit),
                                               .log_normalizer = b_[i]},
                                              d_sample);
-      sum.weight += w;
-      add(t, w, b_[i], sum);
+      sum.add(t, w, b_[i]);
       const double factor = w * batch_->scale * limit(t.d_score, d_sample);
       d_target_[i] = static_cast<float>(factor * t.d_score);
       d_normalizer_[i] = w * batch_->scale * t.d_log_normalizer;
@@ -215,15 +214,6 @@ class CandidateOutput final : public OutputStep {
       for (size_t i = 0; i < n; ++i)
         add_scaled(1, d_noise_.data() + i * draws + begin, offsets_.data() + begin, width);
     });
-  }
-
-  static void add(const CandidateTerms& t, double w, double normalizer, LossSum& sum) {
-    sum.likelihood += w * t.likelihood;
-    sum.d_centre += w * t.d_log_normalizer;
-    if (!t.estimate) return;
-    sum.estimated_weight += w;
-    sum.log_ratio += w * (t.estimate->log_z - normalizer);
-    sum.effective += w * t.estimate->effective;
   }
 
   std::unique_ptr<CandidateObjective> objective_;

@@ -103,7 +103,7 @@ class CandidateStep final : public MinibatchStep<Real> {
         const double w =
             (batch_.data.weight.empty() ? 1 : static_cast<double>(batch_.data.weight[i])) / mean_weight_;
         const CandidateTerms t = terms(i, b[i], samples);
-        add(t, w * mean_weight_, b[i], parts[i / kGranule]);
+        parts[i / kGranule].add(t, w * mean_weight_, b[i]);
         d_normalizer_[i] = w * t.d_log_normalizer;
         const double factor = w / static_cast<double>(n);
         for (double& d : samples.derivative) d *= factor;
@@ -136,16 +136,6 @@ class CandidateStep final : public MinibatchStep<Real> {
                                                                     : std::span<const uint8_t>(),
                           .log_normalizer = b},
                          samples.derivative);
-  }
-
-  static void add(const CandidateTerms& t, double w, double normalizer, LossSum& sum) {
-    sum.weight += w;
-    sum.likelihood += w * t.likelihood;
-    sum.d_centre += w * t.d_log_normalizer;
-    if (!t.estimate) return;
-    sum.estimated_weight += w;
-    sum.log_ratio += w * (t.estimate->log_z - normalizer);
-    sum.effective += w * t.estimate->effective;
   }
 
   const LoopInput& input_;

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "selfnorm/normalizer/exact_pass.h"
+#include "selfnorm/objective/candidate.h"
 #include "selfnorm/objective/objective.h"
 
 namespace selfnorm {
@@ -30,6 +31,8 @@ struct LossSum {
   double mean_log_ratio() const { return log_ratio / estimated_weight; }
   double mean_effective() const { return effective / estimated_weight; }
   LossSum& operator+=(const LossSum& other);
+  // One example of a candidate objective with weight w and normalizer b.
+  void add(const CandidateTerms& terms, double w, double b);
 };
 
 struct LossQuery {

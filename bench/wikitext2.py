@@ -27,7 +27,7 @@ ROWS = {
 
 
 def folder(out, row):
-    return os.path.join(out, row.replace(",", "").replace(" ", "-").replace("(h)", "").replace("=", ""))
+    return os.path.join(out, row.replace(",", "").replace("(h)", "").replace(" = ", "").replace(" ", "-"))
 
 
 def train(given, row):

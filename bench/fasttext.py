@@ -110,7 +110,8 @@ def main():
         return
     compare("clinc150", lambda split: clinc(given.data, split), given.program, {
         "rate": 0.5, "epochs": (5, 55),
-        "quality": [("softmax", 25, "penalty", 15, ()), ("hs", 25, "penalty", 8, ())]})
+        "quality": [("softmax", 25, "penalty", 30, ("--learning-rate", "0.2")),
+                    ("hs", 25, "penalty", 8, ("--learning-rate", "0.2"))]})
     compare("wordnet-hypernym", lambda split: wordnet(given.data, split), given.program, {
         "rate": 0.5, "epochs": (2, 12),
         "quality": [("softmax", 3, "nce", 15, ("--learning-rate", "0.2")),

@@ -2,27 +2,13 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "parsed_model.h"
 #include "runtime/random_network.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/model/safetensors_writer.h"
 
 namespace selfnorm::test {
 namespace {
-
-ModelFile parse(const std::string& bytes) {
-  std::vector<uint64_t> aligned(bytes.size() / 8 + 1);
-  std::memcpy(aligned.data(), bytes.data(), bytes.size());
-  return parse_model(std::as_bytes(std::span(aligned)).first(bytes.size()), "m.st");
-}
-
-std::string error_of(const std::string& bytes) {
-  try {
-    parse(bytes);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "accepted";
-}
 
 // The file with tensors and metadata changed.
 struct Editable {

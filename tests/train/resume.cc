@@ -7,19 +7,10 @@
 #include "random_data.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/train/trainer.h"
+#include "train/interrupter.h"
 
 namespace selfnorm {
 namespace {
-
-// Asks to stop at every `every`-th step.
-struct Interrupter : TrainObserver {
-  explicit Interrupter(uint64_t every) : every_(every) {}
-  bool stop_requested() override { return ++polls_ % every_ == 0; }
-
- private:
-  uint64_t every_;
-  uint64_t polls_ = 0;
-};
 
 struct Case {
   const char* name;

@@ -1,0 +1,50 @@
+// Rows of numbers as densities see them, and where they live.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace selfnorm {
+
+// A view of n x d float32, row-major.
+struct Points {
+  const float* data = nullptr;
+  uint64_t rows = 0;
+  uint32_t columns = 0;
+
+  std::span<const float> row(uint64_t i) const { return {data + i * columns, columns}; }
+  Points slice(uint64_t begin, uint64_t end) const { return {data + begin * columns, end - begin, columns}; }
+  size_t size() const { return size_t{rows} * columns; }
+};
+
+// Where x may be: a box of R^d; numbers of levels (x_j = 0 .. levels_j - 1, so binary vectors have 2); or
+// counts 0, 1, 2, ...
+struct Support {
+  enum class Space { real, levels, counts };
+
+  Space space = Space::real;
+  std::vector<double> lower, upper;  // real: of every coordinate, may be infinite; empty: all of R^d
+  std::vector<uint32_t> levels;      // levels: of every coordinate
+
+  static Support reals() { return {}; }
+  static Support binary(uint32_t dimension) {
+    Support s;
+    s.space = Space::levels;
+    s.levels.assign(dimension, 2);
+    return s;
+  }
+  static Support box(std::vector<double> lower, std::vector<double> upper) {
+    Support s;
+    s.lower = std::move(lower);
+    s.upper = std::move(upper);
+    return s;
+  }
+  bool is_real() const { return space == Space::real; }
+};
+
+// Whether x is in it.
+bool contains(const Support& support, std::span<const float> x);
+
+}  // namespace selfnorm

@@ -1,0 +1,33 @@
+// Energies by name.
+//   mlp[:widths]      a network (model/energy/mlp.h), "mlp:128,128"
+//   FILE.pt           any TorchScript module that maps n x d to n or n x 1 scores -E (needs libtorch)
+//   gaussian, truncated-gaussian, exponential, gamma, von-mises, poisson, bernoulli, ising, rbm[:hidden]
+//                     exponential families (model/energy/exponential_family.h)
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "selfnorm/model/energy/energy.h"
+#include "selfnorm/model/energy/mlp_options.h"
+
+namespace selfnorm {
+
+std::vector<std::string> energy_names();  // without their arguments; a path is no name
+bool is_exponential_family(const std::string& word);
+// Throws Error for a word that is none of them or an argument out of range.
+void check_energy_word(const std::string& word);
+
+struct EnergyPlan {
+  std::string word = "mlp:128,128";
+  uint32_t dimension = 1;
+  MlpOptions mlp;                    // everything of an mlp but the widths, which are in the word
+  std::vector<double> lower, upper;  // truncated-gaussian: the box
+  uint64_t seed = 0;                 // of the starting point
+};
+
+std::unique_ptr<Energy> make_energy(const EnergyPlan& plan);
+std::unique_ptr<Energy> make_energy(const EnergyRecord& record);  // throws Error when it is damaged
+
+}  // namespace selfnorm

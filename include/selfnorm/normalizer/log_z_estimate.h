@@ -1,0 +1,19 @@
+// log Z of an energy by some method, with its error. Four methods give four different numbers; each says
+// which it is (theory.md 4).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace selfnorm {
+
+struct LogZEstimate {
+  std::string method;  // quadrature | enumeration | importance | annealed | closed-form
+  double value = 0;
+  double low = 0, high = 0;  // importance: a 95% interval; annealed: forward and reverse bracket with their
+                             // errors; quadrature: the error estimate; enumeration, closed-form: value
+  double effective = 0;      // importance, annealed: effective samples; otherwise the evaluations
+  uint64_t evaluations = 0;
+};
+
+}  // namespace selfnorm

@@ -1,0 +1,28 @@
+// Trains an energy and its log Z from points to a DensityModel, with any of density_objective_names().
+#pragma once
+
+#include <optional>
+
+#include "selfnorm/data/point_source.h"
+#include "selfnorm/model/energy/density_file.h"
+#include "selfnorm/train/density_options.h"
+#include "selfnorm/train/trainer.h"
+
+namespace selfnorm {
+
+struct DensityResult {
+  DensityModel model;  // complete except audit_json
+  std::string reason;
+  bool interrupted = false;       // the checkpoint is on disk
+  bool diverged = false;          // the loss stopped being finite; model is the last good one
+  double learned_normalizer = 0;  // b as trained, before calibration
+  Progress last;
+};
+
+// Rows of `data` by number; `valid_rows` may be empty. Statistics (standardisation, proposal) come from
+// train_rows alone.
+DensityResult train_density(const PointSource& data, std::span<const uint64_t> train_rows,
+                            std::span<const uint64_t> valid_rows, const DensityOptions& options,
+                            const CheckpointOptions& checkpoint, TrainObserver& observer);
+
+}  // namespace selfnorm

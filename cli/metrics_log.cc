@@ -37,6 +37,8 @@ nlohmann::ordered_json progress_json(const Progress& p) {
   line["seconds"] = p.seconds;
   add("valid_nll", p.valid_nll);
   add("valid_log_z_rms", p.valid_log_z_rms);
+  add("nll_estimate", p.nll_estimate);
+  add("valid_nll_estimate", p.valid_nll_estimate);
   return line;
 }
 

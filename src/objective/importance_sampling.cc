@@ -1,5 +1,7 @@
 #include "selfnorm/objective/importance_sampling.h"
 
+#include <algorithm>
+
 namespace selfnorm {
 
 CandidateTerms ImportanceSampling::operator()(const CandidateScores& x, std::span<double> d_sample) const {
@@ -7,6 +9,16 @@ CandidateTerms ImportanceSampling::operator()(const CandidateScores& x, std::spa
       importance_weights(x.sample_score, x.sample_log_q, {x.score, x.sample_hit}, d_sample);
   return {
       .likelihood = z.log_z - x.score, .d_score = z.target_share - 1, .d_log_normalizer = 0, .estimate = z};
+}
+
+CandidateTerms ImportanceSampling::pooled(const PooledScores& x, std::span<double> d_score,
+                                          std::span<double> d_sample) const {
+  const ImportanceEstimate z = importance_weights(x.sample_score, x.sample_log_q, {}, d_sample);
+  const double n = static_cast<double>(x.score.size());
+  double loss = 0;
+  for (const double s : x.score) loss += z.log_z - s;
+  std::fill(d_score.begin(), d_score.end(), -1 / n);
+  return {.likelihood = loss / n, .d_score = 0, .d_log_normalizer = 0, .estimate = z};
 }
 
 }  // namespace selfnorm

@@ -6,16 +6,44 @@
 
 namespace selfnorm {
 
+namespace {
+
+// D(y_j) of the samples, in place their sigma(D).
+SigmoidSums noise_sums(std::span<const double> score, std::span<const double> log_q, double level,
+                       std::span<double> d_sample) {
+  for (size_t j = 0; j < d_sample.size(); ++j) d_sample[j] = score[j] - log_q[j] - level;
+  return sigmoid_in_place(d_sample.data(), d_sample.size());
+}
+
+}  // namespace
+
 CandidateTerms Nce::operator()(const CandidateScores& x, std::span<double> d_sample) const {
-  const size_t k = d_sample.size();
-  const double level = x.log_normalizer + std::log(static_cast<double>(k));
+  const double level = x.log_normalizer + std::log(static_cast<double>(d_sample.size()));
+  const SigmoidSums noise = noise_sums(x.sample_score, x.sample_log_q, level, d_sample);
   const double target = x.score - x.log_q - level;
-  for (size_t j = 0; j < k; ++j) d_sample[j] = x.sample_score[j] - x.sample_log_q[j] - level;
-  const SigmoidSums noise = sigmoid_in_place(d_sample.data(), k);
   const double wrong = sigmoid(-target);
   return {.likelihood = softplus(-target) + noise.softplus,
           .d_score = -wrong,
           .d_log_normalizer = wrong - noise.sigmoid,
+          .estimate = std::nullopt};
+}
+
+CandidateTerms Nce::pooled(const PooledScores& x, std::span<double> d_score,
+                           std::span<double> d_sample) const {
+  const double level = x.log_normalizer + std::log(static_cast<double>(d_sample.size()));
+  const SigmoidSums noise = noise_sums(x.sample_score, x.sample_log_q, level, d_sample);
+  const double n = static_cast<double>(x.score.size());
+  double loss = 0, wrong_sum = 0;
+  for (size_t i = 0; i < x.score.size(); ++i) {
+    const double target = x.score[i] - x.log_q[i] - level;
+    const double wrong = sigmoid(-target);
+    loss += softplus(-target);
+    wrong_sum += wrong;
+    d_score[i] = -wrong / n;
+  }
+  return {.likelihood = loss / n + noise.softplus,
+          .d_score = 0,
+          .d_log_normalizer = wrong_sum / n - noise.sigmoid,
           .estimate = std::nullopt};
 }
 

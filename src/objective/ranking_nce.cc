@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "selfnorm/math/kernels.h"
+#include "selfnorm/math/sigmoid.h"
 
 namespace selfnorm {
 
@@ -18,6 +19,25 @@ CandidateTerms RankingNce::operator()(const CandidateScores& x, std::span<double
           .d_score = std::exp(target - total.value()) - 1,
           .d_log_normalizer = 0,
           .estimate = std::nullopt};
+}
+
+// a_i against the sum S of all exp a_j: the loss is softplus(log S - a_i), and the samples share 1 - p_i as
+// exp(a_j) / S.
+CandidateTerms RankingNce::pooled(const PooledScores& x, std::span<double> d_score,
+                                  std::span<double> d_sample) const {
+  for (size_t j = 0; j < d_sample.size(); ++j) d_sample[j] = x.sample_score[j] - x.sample_log_q[j];
+  const LogSumExp noise = exp_in_place(d_sample.data(), d_sample.size());
+  const double n = static_cast<double>(x.score.size());
+  double loss = 0, wrong_sum = 0;
+  for (size_t i = 0; i < x.score.size(); ++i) {
+    const double margin = noise.value() - (x.score[i] - x.log_q[i]);
+    const double wrong = sigmoid(margin);
+    loss += softplus(margin);
+    wrong_sum += wrong;
+    d_score[i] = -wrong / n;
+  }
+  scale(wrong_sum / n / noise.sum, d_sample.data(), d_sample.size());
+  return {.likelihood = loss / n, .d_score = 0, .d_log_normalizer = 0, .estimate = std::nullopt};
 }
 
 }  // namespace selfnorm

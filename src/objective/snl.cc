@@ -1,24 +1,46 @@
 #include "selfnorm/objective/snl.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "selfnorm/math/kernels.h"
 
 namespace selfnorm {
 
+namespace {
+
+// share_j -> r share_j, without inf * 0.
+void scale_shares(double r, std::span<double> share) {
+  if (std::isfinite(r)) {
+    scale(r, share.data(), share.size());
+  } else {
+    for (double& d : share) d = d == 0 ? 0 : r * d;
+  }
+}
+
+}  // namespace
+
 CandidateTerms Snl::operator()(const CandidateScores& x, std::span<double> d_sample) const {
   const ImportanceEstimate z =
       importance_weights(x.sample_score, x.sample_log_q, {x.score, x.sample_hit}, d_sample);
   const double r = std::exp(z.log_z - x.log_normalizer);
-  if (std::isfinite(r)) {
-    scale(r, d_sample.data(), d_sample.size());
-  } else {
-    for (double& d : d_sample) d = d == 0 ? 0 : r * d;  // not inf * 0
-  }
+  scale_shares(r, d_sample);
   return {.likelihood = x.log_normalizer - x.score + r - 1,
           .d_score = (z.target_share > 0 ? r * z.target_share : 0) - 1,
           .d_log_normalizer = 1 - r,
           .estimate = z};
+}
+
+CandidateTerms Snl::pooled(const PooledScores& x, std::span<double> d_score,
+                           std::span<double> d_sample) const {
+  const ImportanceEstimate z = importance_weights(x.sample_score, x.sample_log_q, {}, d_sample);
+  const double r = std::exp(z.log_z - x.log_normalizer);
+  scale_shares(r, d_sample);
+  const double n = static_cast<double>(x.score.size());
+  double loss = 0;
+  for (const double s : x.score) loss += x.log_normalizer - s;
+  std::fill(d_score.begin(), d_score.end(), -1 / n);
+  return {.likelihood = loss / n + r - 1, .d_score = 0, .d_log_normalizer = 1 - r, .estimate = z};
 }
 
 }  // namespace selfnorm

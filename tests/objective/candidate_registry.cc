@@ -53,6 +53,49 @@ TEST_P(EveryCandidateObjective, DerivativesAgreeWithDifferences) {
   }
 }
 
+// The closed form over many targets is the mean of the form for one.
+TEST_P(EveryCandidateObjective, PooledIsTheMeanOverTargets) {
+  for (const size_t n : {1u, 2u, 9u}) {
+    for (const size_t k : {1u, 3u, 20u}) {
+      for (const double size : {1.0, 8.0}) {
+        const std::vector<double> score = random_vector<double>(n, 1, size),
+                                  log_q = random_vector<double>(n, 2);
+        const std::vector<double> sample = random_vector<double>(k, 3, size),
+                                  sample_q = random_vector<double>(k, 4);
+        const double b = 0.3 * size;
+        std::vector<double> d_score(n), d_sample(k), each(k), sum(k, 0);
+        const CandidateTerms pooled = objective_->pooled({.score = score,
+                                                          .log_q = log_q,
+                                                          .sample_score = sample,
+                                                          .sample_log_q = sample_q,
+                                                          .log_normalizer = b},
+                                                         d_score, d_sample);
+        double loss = 0, d_b = 0;
+        const double share = 1 / static_cast<double>(n);
+        for (size_t i = 0; i < n; ++i) {
+          const CandidateTerms one = (*objective_)({.score = score[i],
+                                                    .log_q = log_q[i],
+                                                    .sample_score = sample,
+                                                    .sample_log_q = sample_q,
+                                                    .log_normalizer = b},
+                                                   each);
+          loss += share * one.likelihood;
+          d_b += share * one.d_log_normalizer;
+          EXPECT_NEAR(d_score[i], share * one.d_score, 1e-12);
+          for (size_t j = 0; j < k; ++j) sum[j] += share * each[j];
+          EXPECT_EQ(pooled.estimate.has_value(), one.estimate.has_value());
+          if (one.estimate) {
+            EXPECT_NEAR(pooled.estimate->log_z, one.estimate->log_z, 1e-12);
+          }
+        }
+        EXPECT_NEAR(pooled.likelihood, loss, 1e-10 * (1 + std::abs(loss)));
+        EXPECT_NEAR(pooled.d_log_normalizer, d_b, 1e-10 * (1 + std::abs(d_b)));
+        for (size_t j = 0; j < k; ++j) EXPECT_NEAR(d_sample[j], sum[j], 1e-10 * (1 + std::abs(sum[j])));
+      }
+    }
+  }
+}
+
 // s -> s + c with b -> b + c changes nothing, and where b is not used s -> s + c alone.
 TEST_P(EveryCandidateObjective, OnlyScoresLessNormalizerCount) {
   std::vector<double> at = random_vector<double>(6, 9), unused;

@@ -39,12 +39,27 @@ struct CandidateTerms {
   std::optional<ImportanceEstimate> estimate;  // of log Z, by the objectives that make one
 };
 
+// n targets against the same k samples whose scores do not depend on the target: densities, where the score
+// of a sample is s(y_j) for every example.
+struct PooledScores {
+  std::span<const double> score;  // n
+  std::span<const double> log_q;
+  std::span<const double> sample_score;  // k
+  std::span<const double> sample_log_q;
+  double log_normalizer = 0;  // b
+};
+
 class CandidateObjective {
  public:
   virtual ~CandidateObjective() = default;
 
   // d_sample has one derivative per sample score, overwritten.
   virtual CandidateTerms operator()(const CandidateScores& x, std::span<double> d_sample) const = 0;
+
+  // The mean of operator() over the n targets, and its derivatives with respect to each score, in O(n + k);
+  // d_score of the result is not used.
+  virtual CandidateTerms pooled(const PooledScores& x, std::span<double> d_score,
+                                std::span<double> d_sample) const = 0;
 
   // Whether b is part of the objective, which then draws log Z to b. Otherwise the level of the scores is
   // free, and the mean of log Z has to be estimated after training.

@@ -15,6 +15,8 @@ namespace selfnorm {
 class Snl final : public CandidateObjective {
  public:
   CandidateTerms operator()(const CandidateScores& x, std::span<double> d_sample) const override;
+  CandidateTerms pooled(const PooledScores& x, std::span<double> d_score,
+                        std::span<double> d_sample) const override;
   bool uses_normalizer() const override { return true; }
   bool uses_estimate() const override { return true; }
 };

@@ -32,6 +32,9 @@ struct Progress {
   std::optional<double> log_normalizer;     // nce, snl: b
   std::optional<double> log_ratio;          // snl: log r = log Z_hat - b; is: log Z_hat, estimates both
   std::optional<double> effective_samples;  // snl, is: of the noise samples, (sum w)^2 / sum w^2
+  // densities: with log Z estimated from the proposal; nats per row in the units of the data
+  std::optional<double> nll_estimate;        // of the rows since the last report
+  std::optional<double> valid_nll_estimate;  // when this step was validated
 };
 
 class TrainObserver {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "layout_reader.h"
+#include "network_layout.h"
 
 namespace selfnorm::runtime {
 namespace {
@@ -34,6 +34,10 @@ void read_metadata(const LayoutReader& reader, ModelLayout& out) {
     reader.fail(
         "model format version " + std::string(reader.metadata("format_version")) +
         ", this selfnorm reads version 1; update selfnorm or write the model again with this version");
+  }
+  if (reader.metadata("family") == "density") {
+    reader.fail(
+        "the model is a density over points, expected one of classes; score it with `selfnorm score`");
   }
   out.family = static_cast<Family>(reader.choice("family", kFamilies));
   out.input = static_cast<Input>(reader.choice("input", kInputs));

@@ -7,21 +7,12 @@
 
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/half.h"
+#include "selfnorm/model/string_column.h"
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/mapped_file.h"
 
 namespace selfnorm {
 namespace {
-
-std::vector<std::string> strings_of(const runtime::StringTable& table) {
-  std::vector<std::string> out(table.size());
-  std::string_view text;
-  for (size_t i = 0; i < out.size(); ++i) {
-    SELFNORM_CHECK(table.get(i, text));
-    out[i] = text;
-  }
-  return out;
-}
 
 std::vector<float> copy(std::span<const float> values) { return {values.begin(), values.end()}; }
 

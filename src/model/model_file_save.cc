@@ -10,24 +10,13 @@
 #include "selfnorm/model/model_file.h"
 #include "selfnorm/model/quantization.h"
 #include "selfnorm/model/safetensors_writer.h"
+#include "selfnorm/model/string_column.h"
 #include "selfnorm/runtime/file_error.h"
 
 namespace selfnorm {
 namespace {
 
 using runtime::Dtype;
-
-struct StringColumn {
-  std::string bytes;
-  std::vector<uint64_t> offsets{0};
-
-  explicit StringColumn(const std::vector<std::string>& strings) {
-    for (const std::string& text : strings) {
-      bytes += text;
-      offsets.push_back(bytes.size());
-    }
-  }
-};
 
 void check_sizes(const ModelFile& model) {
   const bool joint = model.family == Family::Joint;
@@ -217,15 +206,9 @@ class StoredModel {
     add("tree.parent", Dtype::U32, model_.tree);
     add("labels.index", Dtype::U32, slots_);
 
-    const auto add_strings = [&](const std::string& name, const StringColumn& column) {
-      if (column.offsets.size() == 1) return;
-      out.push_back(make_tensor(name + ".bytes", Dtype::U8, {column.bytes.size()},
-                                std::span<const char>(column.bytes)));
-      add(name + ".offsets", Dtype::U64, column.offsets);
-    };
-    add_strings("labels", labels_);
-    add_strings("feature_names", names_);
-    add_strings("vocabulary", words_);
+    labels_.add_to(out, "labels");
+    names_.add_to(out, "feature_names");
+    words_.add_to(out, "vocabulary");
     return out;
   }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "selfnorm/model/energy/energy.h"
 #include "selfnorm/proposal/density/density.h"

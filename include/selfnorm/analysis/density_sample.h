@@ -1,0 +1,39 @@
+// Points drawn from a density model, with what tells how good they are.
+//   sir       sampling-importance-resampling from the model's proposal (normalizer/resampling.h)
+//   langevin  MALA, hmc: real supports; gibbs: levels. Chains start at points of sir.
+//   auto      sir where the pool is worth at least as many draws as are wanted; otherwise hmc, or gibbs for
+//             levels; counts: sir
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "selfnorm/model/energy/density_file.h"
+
+namespace selfnorm {
+
+std::vector<std::string> sampling_methods();  // auto first
+
+struct DensitySampleOptions {
+  std::string method = "auto";
+  uint64_t count = 1000;  // points; >= 1
+  uint64_t chains = 16;   // langevin, hmc, gibbs; 1..65536
+  uint64_t pool = 0;      // sir: draws of the proposal; 0: 20 for every point, at least 20,000
+  uint64_t seed = 0;
+
+  void validate() const;
+};
+
+struct DensitySample {
+  std::string method;       // the one used
+  std::vector<float> rows;  // count x d, in the units of the data
+  double pool_effective = 0;
+  uint64_t pool = 0;                     // of sir, by itself or as the start of chains
+  double acceptance = 0;                 // chains; gibbs: the share of coordinates that changed
+  std::vector<double> r_hat, effective;  // chains: of every coordinate, over all draws; otherwise empty
+};
+
+DensitySample sample_density_model(const DensityModel& model, const DensitySampleOptions& options);
+
+}  // namespace selfnorm

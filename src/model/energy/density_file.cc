@@ -63,13 +63,14 @@ std::vector<std::string> names_of(const LayoutReader& reader, uint64_t dimension
   return strings_of(layout.feature_names);
 }
 
-std::shared_ptr<const Density> proposal_of(const LayoutReader& reader, uint32_t dimension) {
-  if (!reader.file.metadata.contains("proposal")) return nullptr;
-  DensityRecord record{std::string(reader.metadata("proposal")), {}};
+// `kind` is the metadata with its kind (absent: none), `prefix` that of its tensors.
+std::shared_ptr<const Density> density_of(const LayoutReader& reader, const std::string& kind,
+                                          std::string_view prefix, uint32_t dimension) {
+  if (!reader.file.metadata.contains(kind)) return nullptr;
+  DensityRecord record{std::string(reader.metadata(kind)), {}};
   for (const Tensor& tensor : reader.file.tensors) {
-    if (!tensor.name.starts_with(kProposalTensors)) continue;
-    record.values[tensor.name.substr(kProposalTensors.size())] =
-        values_of<double>(reader, tensor, Dtype::F64);
+    if (!tensor.name.starts_with(prefix)) continue;
+    record.values[tensor.name.substr(prefix.size())] = values_of<double>(reader, tensor, Dtype::F64);
   }
   return make_density(record, dimension);
 }
@@ -97,7 +98,8 @@ DensityModel read_density(std::span<const std::byte> bytes, const std::string& n
   check_metadata(reader);
   for (const Tensor& tensor : file.tensors) {
     const auto is_any = [&tensor](auto... names) { return ((tensor.name == names) || ...); };
-    if (tensor.name.starts_with(kProposalTensors) || tensor.name.starts_with(kEnergyTensors) ||
+    if (tensor.name.starts_with(kProposalTensors) || tensor.name.starts_with(kBaseTensors) ||
+        tensor.name.starts_with(kEnergyTensors) ||
         is_any("module", "standardisation.mean", "standardisation.scale", "feature_names.bytes",
                "feature_names.offsets"))
       continue;
@@ -107,14 +109,17 @@ DensityModel read_density(std::span<const std::byte> bytes, const std::string& n
   if (dimension == 0) reader.fail("metadata \"features\" is 0, expected at least 1");
 
   DensityModel model;
-  model.proposal = proposal_of(reader, dimension);
+  model.proposal = density_of(reader, "proposal", kProposalTensors, dimension);
   model.energy = energy_of(reader);
   if (model.energy->dimension() != dimension) {
     reader.fail(
         fmt::format("the energy takes {} columns, expected {}", model.energy->dimension(), dimension));
   }
-  constexpr std::array<std::string_view, 2> bases = {"none", "proposal"};
-  model.is_tilted = reader.choice("base", bases) == 1;
+  constexpr std::array<std::string_view, 3> bases = {"none", "proposal", "own"};
+  const uint64_t base = reader.choice("base", bases);
+  if (base == 1) model.base = model.proposal;
+  if (base == 2) model.base = density_of(reader, "base_kind", kBaseTensors, dimension);
+  if (base > 0 && !model.base) reader.fail("the energy tilts a base, but there is none");
   model.log_normalizer = reader.number<double>("log_normalizer");
   model.normalizer_kind = reader.metadata("normalizer");
   model.standardisation = standardisation_of(reader, dimension);
@@ -123,7 +128,7 @@ DensityModel read_density(std::span<const std::byte> bytes, const std::string& n
   model.training_json = reader.metadata("training");
   model.audit_json = reader.metadata("audit");
   check_density(model, name);
-  if (model.is_tilted) model.energy = std::make_unique<TiltedEnergy>(std::move(model.energy), model.proposal);
+  if (model.base) model.energy = std::make_unique<TiltedEnergy>(std::move(model.energy), model.base);
   return model;
 }
 

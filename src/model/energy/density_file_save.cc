@@ -21,9 +21,9 @@ void check_density(const DensityModel& model, const std::string& file) {
   };
   const uint32_t d = model.dimension();
   require(std::isfinite(model.log_normalizer), fmt::format("the log-normalizer is {}", model.log_normalizer));
-  require(model.proposal || !model.is_tilted, "the energy tilts a base, but there is none");
   require(!model.proposal || model.proposal->dimension() == d,
           "the proposal and the energy differ in their dimensions");
+  require(!model.base || model.base->dimension() == d, "the base and the energy differ in their dimensions");
   const auto theta = std::as_const(*model.energy).parameters();
   require(std::all_of(theta.begin(), theta.end(), [](float v) { return std::isfinite(v); }),
           "a parameter of the energy is not finite");
@@ -53,7 +53,9 @@ void save_density(const DensityModel& model, const std::string& path) {
                        {"features", std::to_string(model.dimension())},
                        {"log_normalizer", fmt::format("{}", model.log_normalizer)},
                        {"normalizer", model.normalizer_kind},
-                       {"base", model.is_tilted ? "proposal" : "none"},
+                       {"base", !model.base                    ? "none"
+                                : model.base == model.proposal ? "proposal"
+                                                               : "own"},
                        {"energy", energy.kind},
                        {"energy_settings", energy.settings},
                        {"objective", model.objective_json},
@@ -63,14 +65,15 @@ void save_density(const DensityModel& model, const std::string& path) {
   const auto add = [&tensors]<class T>(std::string name, Dtype dtype, const T& values) {
     tensors.push_back(make_tensor(std::move(name), dtype, {values.size()}, std::span(values)));
   };
-  DensityRecord proposal;
-  if (model.proposal) {
-    proposal = model.proposal->record();
-    metadata["proposal"] = proposal.kind;
-  }
-  for (const auto& [name, values] : proposal.values) {
-    add(std::string(kProposalTensors) + name, Dtype::F64, values);
-  }
+  DensityRecord proposal, base;
+  const auto add_density = [&](const Density& density, const char* kind, std::string_view prefix,
+                               DensityRecord& record) {
+    record = density.record();
+    metadata[kind] = record.kind;
+    for (const auto& [name, values] : record.values) add(std::string(prefix) + name, Dtype::F64, values);
+  };
+  if (model.proposal) add_density(*model.proposal, "proposal", kProposalTensors, proposal);
+  if (model.base && model.base != model.proposal) add_density(*model.base, "base_kind", kBaseTensors, base);
   for (const EnergyTensor& tensor : energy.tensors) {
     tensors.push_back(make_tensor(std::string(kEnergyTensors) + tensor.name, Dtype::F32, tensor.shape,
                                   std::span(tensor.values)));

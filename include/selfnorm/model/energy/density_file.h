@@ -23,10 +23,10 @@ struct Standardisation {
 
 struct DensityModel {
   std::unique_ptr<Energy> energy;           // on standardised points; a TiltedEnergy when there is a base
-  std::shared_ptr<const Density> proposal;  // on standardised points; also the base when is_tilted
-  bool is_tilted = false;
-  double log_normalizer = 0;    // b
-  std::string normalizer_kind;  // how b came about: "learned" or "estimated"
+  std::shared_ptr<const Density> proposal;  // on standardised points
+  std::shared_ptr<const Density> base;      // what the energy tilts, often the proposal itself; null: nothing
+  double log_normalizer = 0;                // b
+  std::string normalizer_kind;              // how b came about: "learned" or "estimated"
   Standardisation standardisation;
   std::vector<std::string> feature_names;  // may be empty
   std::string objective_json = "{}", training_json = "{}", audit_json = "{}";

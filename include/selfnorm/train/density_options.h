@@ -17,13 +17,13 @@ struct DensityOptions {
   MlpOptions mlp;                // widths are in `energy`
   std::string fourier = "auto";  // mlp: number of Fourier features; auto: 64 up to 3 dimensions, else 0
   std::string base = "auto";     // proposal: the energy tilts it | none; auto: proposal for mlp and modules,
-                              // none for exponential families
+                                 // none for exponential families
 
   // snl | is | nce | ranking-nce | cd | pcd | dsm | ssm | sm | pseudo-likelihood (theory.md 3)
   std::string objective = "snl";
   std::string normalizer = "learned";  // snl, nce: b is learned, or fixed at 0
   std::string proposal = "auto";       // a word of proposal/density/make_density.h; auto: mixture:32 for real
-                                  // data, bernoulli or categorical for levels
+                                       // data, bernoulli or categorical for levels
   FitOptions fit;
   std::string learn_proposal = "none";  // none | data (likelihood) | kl (to the model) | both
   uint64_t samples = 1024;              // from the proposal at each step; cd, pcd: chains; >= 1

@@ -1,0 +1,53 @@
+// What a density is trained with: its options with every "auto" resolved by the data, the energy at its
+// start, the proposal, the standardisation. Statistics come from the training rows alone.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "selfnorm/data/point_source.h"
+#include "selfnorm/model/energy/density_file.h"
+#include "selfnorm/train/density_options.h"
+
+namespace selfnorm {
+
+class DensityProblem {
+ public:
+  // Throws Error for data that do not fit the options (one row, fractions in binary data, ...).
+  DensityProblem(const PointSource& data, std::span<const uint64_t> train_rows,
+                 const DensityOptions& options);
+
+  const DensityOptions& options() const { return options_; }
+  const Support& space() const { return space_; }  // of the data
+  Energy& energy() { return *energy_; }
+  const Energy& energy() const { return *energy_; }
+  const Density& proposal() const { return *proposal_; }
+  LearnableDensity* learnable_proposal() { return learnable_; }  // null unless it is learned
+  // The energy f whose weights are exp(f): when the proposal itself is tilted, log q cancels from s - log q.
+  // Null: it does not cancel.
+  Energy* cancelled_tilt() { return tilt_; }
+  const Standardisation& standardisation() const { return standardisation_; }
+
+  // The rows listed, standardised.
+  void read(std::span<const uint64_t> rows, std::vector<float>& out) const;
+  DensityModel release();  // energy, proposal and standardisation; the problem is spent
+
+ private:
+  void look_at(std::span<const uint64_t> rows);
+  void resolve_words();
+  void fit_proposal(std::span<const uint64_t> rows);
+  void build_energy();
+  bool wants_standardisation() const;
+
+  const PointSource& data_;
+  DensityOptions options_;
+  Support space_;
+  Standardisation standardisation_;
+  std::shared_ptr<Density> proposal_;
+  LearnableDensity* learnable_ = nullptr;
+  std::shared_ptr<const Density> base_;
+  std::unique_ptr<Energy> energy_;
+  Energy* tilt_ = nullptr;
+};
+
+}  // namespace selfnorm

@@ -1,0 +1,123 @@
+// snl, is, nce, ranking-nce: the minibatch against samples of the proposal. Data and samples go through the
+// energy together. When the proposal itself is what the energy tilts, s - log q = f and log q is never
+// computed.
+//
+// A proposal that is learned follows the gradient of log q on the data (the likelihood), on the samples
+// weighted by their shares (minus the gradient of KL(p||q), estimated), or both in equal parts.
+#include <algorithm>
+
+#include "selfnorm/objective/candidate_registry.h"
+#include "selfnorm/optim/adaptive.h"
+#include "selfnorm/train/density_step.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr uint64_t kSampleStream = 0x5A3B;
+
+class CandidateDensityStep final : public DensityStep {
+ public:
+  explicit CandidateDensityStep(DensityProblem& problem)
+      : problem_(problem),
+        cancels_(problem.cancelled_tilt() != nullptr),
+        objective_(make_candidate_objective(problem.options().objective)),
+        pass_((cancels_ ? *problem.cancelled_tilt() : problem.energy()).make_pass()),
+        random_(RandomStream(problem.options().seed, kSampleStream).next()) {
+    if (LearnableDensity* q = problem.learnable_proposal()) {
+      q_gradient_.resize(q->parameters().size());
+      q_optimiser_ = std::make_unique<Adaptive<double>>("adam", q_gradient_.size(), 0);
+    }
+  }
+
+  bool uses_normalizer() const override { return objective_->uses_normalizer(); }
+
+  DensityStepTerms operator()(const Points& batch, uint64_t step, double log_normalizer,
+                              std::span<float> gradient) override {
+    const uint64_t n = batch.rows, k = problem_.options().samples, d = batch.columns;
+    rows_.resize((n + k) * d);
+    log_q_.assign(n + k, 0);
+    std::copy_n(batch.data, batch.size(), rows_.begin());
+    const std::span<double> sample_log_q = std::span(log_q_).subspan(n);
+    sample_density(problem_.proposal(), RandomStream(random_, step).next(), std::span(rows_).subspan(n * d),
+                   cancels_ ? std::span<double>() : sample_log_q);
+    if (!cancels_ && !objective_->uses_estimate())
+      density_log_prob(problem_.proposal(), batch, std::span(log_q_).first(n));
+
+    const std::span<const double> score = pass_->forward({rows_.data(), n + k, batch.columns});
+    derivative_.resize(n + k);
+    const CandidateTerms terms =
+        objective_->pooled({.score = score.first(n),
+                            .log_q = std::span(log_q_).first(n),
+                            .sample_score = score.subspan(n),
+                            .sample_log_q = sample_log_q,
+                            .log_normalizer = log_normalizer},
+                           std::span(derivative_).first(n), std::span(derivative_).subspan(n));
+    if (problem_.learnable_proposal() != nullptr) learn_proposal(batch, score.subspan(n), sample_log_q);
+    if (!gradient.empty()) pass_->backward(derivative_, gradient);
+    return {.loss = terms.likelihood, .d_log_normalizer = terms.d_log_normalizer, .estimate = terms.estimate};
+  }
+
+  void update(double rate) override {
+    LearnableDensity* q = problem_.learnable_proposal();
+    if (q == nullptr) return;
+    std::vector<double> parameters = q->parameters();
+    q_optimiser_->begin_step();
+    q_optimiser_->update(parameters, 0, q_gradient_, rate, 0);
+    q->set_parameters(parameters);
+  }
+
+  void save(Checkpoint& c) const override {
+    if (q_optimiser_ == nullptr) return;
+    c.set("proposal", problem_.learnable_proposal()->parameters());
+    c.set("proposal.step", q_optimiser_->state().step);
+    c.set("proposal.square", q_optimiser_->state().square);
+    c.set("proposal.mean", q_optimiser_->state().mean);
+  }
+
+  void restore(const Checkpoint& c) override {
+    if (q_optimiser_ == nullptr) return;
+    std::vector<double> parameters;
+    c.get("proposal", parameters);
+    problem_.learnable_proposal()->set_parameters(parameters);
+    AdaptiveState<double> state;
+    state.step = c.integer("proposal.step");
+    c.get("proposal.square", state.square);
+    c.get("proposal.mean", state.mean);
+    q_optimiser_->restore(std::move(state));
+  }
+
+ private:
+  void learn_proposal(const Points& batch, std::span<const double> sample_score,
+                      std::span<const double> sample_log_q) {
+    const std::string& how = problem_.options().learn_proposal;
+    std::fill(q_gradient_.begin(), q_gradient_.end(), 0);
+    LearnableDensity& q = *problem_.learnable_proposal();
+    if (how != "kl") {
+      weight_.assign(batch.rows, -1.0 / static_cast<double>(batch.rows));
+      q.add_gradient(batch, weight_, q_gradient_);
+    }
+    if (how != "data") {
+      weight_.resize(sample_score.size());
+      importance_weights(sample_score, sample_log_q, {}, weight_);
+      for (double& w : weight_) w = -w;
+      q.add_gradient({rows_.data() + batch.size(), weight_.size(), batch.columns}, weight_, q_gradient_);
+    }
+  }
+
+  DensityProblem& problem_;
+  bool cancels_;
+  std::unique_ptr<CandidateObjective> objective_;
+  std::unique_ptr<EnergyPass> pass_;
+  uint64_t random_;
+  std::vector<float> rows_;
+  std::vector<double> log_q_, derivative_, weight_, q_gradient_;
+  std::unique_ptr<Adaptive<double>> q_optimiser_;
+};
+
+}  // namespace
+
+std::unique_ptr<DensityStep> make_candidate_density_step(DensityProblem& problem) {
+  return std::make_unique<CandidateDensityStep>(problem);
+}
+
+}  // namespace selfnorm

@@ -1,0 +1,201 @@
+#include "selfnorm/train/density_problem.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "selfnorm/base/error.h"
+#include "selfnorm/model/energy/make_energy.h"
+#include "selfnorm/model/energy/tilted.h"
+#include "selfnorm/model/energy/zero.h"
+#include "selfnorm/proposal/density/make_density.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr uint64_t kBlock = 4096;      // rows looked at together
+constexpr uint64_t kFitRows = 20'000;  // a proposal is fitted to at most so many
+constexpr double kMostLevels = 1 << 16;
+constexpr uint64_t kFitStream = 0xF17;
+
+// What the values of the columns are.
+struct Moments {
+  std::vector<double> mean, square, upper;
+  bool is_whole = true;
+
+  explicit Moments(uint32_t columns) : mean(columns), square(columns), upper(columns, -INFINITY) {}
+
+  // Welford's update, so that a large mean does not hide a small variance.
+  void add(std::span<const float> row, double count) {
+    for (size_t j = 0; j < row.size(); ++j) {
+      const double x = row[j], delta = x - mean[j];
+      mean[j] += delta / count;
+      square[j] += delta * (x - mean[j]);
+      upper[j] = std::max(upper[j], x);
+      is_whole = is_whole && x >= 0 && x == std::floor(x);
+    }
+  }
+};
+
+Support space_of(const std::string& word, const Moments& moments) {
+  const double most = *std::max_element(moments.upper.begin(), moments.upper.end());
+  const bool is_binary = moments.is_whole && most <= 1;
+  if (word == "real" || (word == "auto" && !is_binary)) return Support::reals();
+  if (!moments.is_whole)
+    throw Error(fmt::format("--space {} needs whole numbers from 0; the data have others", word));
+  Support space;
+  if (word == "counts") {
+    space.space = Support::Space::counts;
+    return space;
+  }
+  if (word == "binary" && !is_binary)
+    throw Error(fmt::format("--space binary needs the values 0 and 1; the largest value is {}", most));
+  if (most >= kMostLevels)
+    throw Error(
+        fmt::format("--space {}: the largest value is {}; expected less than {}", word, most, kMostLevels));
+  space.space = Support::Space::levels;
+  for (const double upper : moments.upper)
+    space.levels.push_back(is_binary || word == "binary" ? 2 : static_cast<uint32_t>(upper) + 1);
+  return space;
+}
+
+uint32_t fourier_features(const std::string& word, bool is_low) {
+  if (word == "auto") return is_low ? 64 : 0;
+  uint32_t count = 0;
+  const char* end = word.data() + word.size();
+  const auto parsed = std::from_chars(word.data(), end, count);
+  if (parsed.ec != std::errc() || parsed.ptr != end)
+    throw Error(fmt::format("fourier is '{}'; expected auto or a number of features", word));
+  return count;
+}
+
+bool is_network(const std::string& energy) { return energy.starts_with("mlp") || energy.ends_with(".pt"); }
+
+}  // namespace
+
+DensityProblem::DensityProblem(const PointSource& data, std::span<const uint64_t> train_rows,
+                               const DensityOptions& options)
+    : data_(data), options_(options) {
+  options_.validate();
+  if (train_rows.size() < 2)
+    throw Error(fmt::format("{} rows to train on; a density needs at least 2", train_rows.size()));
+  look_at(train_rows);
+  resolve_words();
+  if (!wants_standardisation()) standardisation_ = {};
+  fit_proposal(train_rows);
+  build_energy();
+}
+
+void DensityProblem::look_at(std::span<const uint64_t> rows) {
+  const uint32_t d = data_.columns();
+  Moments moments(d);
+  std::vector<float> block;
+  for (uint64_t first = 0; first < rows.size(); first += kBlock) {
+    const auto part = rows.subspan(first, std::min(kBlock, rows.size() - first));
+    block.resize(part.size() * d);
+    data_.read(part, block);
+    for (uint64_t i = 0; i < part.size(); ++i)
+      moments.add({block.data() + i * d, d}, static_cast<double>(first + i + 1));
+  }
+  space_ = space_of(options_.space, moments);
+  standardisation_.mean = moments.mean;
+  for (uint32_t j = 0; j < d; ++j) {
+    const double deviation = std::sqrt(moments.square[j] / static_cast<double>(rows.size()));
+    // A constant column keeps its unit; rounding may leave a deviation of its last digits.
+    standardisation_.scale.push_back(deviation > 1e-6 * std::abs(moments.mean[j]) ? deviation : 1);
+  }
+}
+
+void DensityProblem::resolve_words() {
+  const auto has_two = [](uint32_t levels) { return levels == 2; };
+  const bool is_binary = space_.space == Support::Space::levels &&
+                         std::all_of(space_.levels.begin(), space_.levels.end(), has_two);
+  if (options_.energy == "auto") options_.energy = "mlp:128,128";
+  options_.mlp.fourier = fourier_features(options_.fourier, space_.is_real() && data_.columns() <= 3);
+  if (options_.proposal == "auto")
+    options_.proposal = space_.is_real() ? "mixture:32" : is_binary ? "bernoulli" : "categorical";
+  if (options_.base == "auto") options_.base = is_network(options_.energy) ? "proposal" : "none";
+  if (options_.objective == "fit") options_.base = "proposal";
+  const std::string& name = options_.objective;
+  if ((name == "dsm" || name == "ssm" || name == "sm") && !space_.is_real())
+    throw Error(fmt::format(
+        "objective {} needs derivatives in x; the data are whole numbers. Use snl, nce or pseudo-likelihood, "
+        "or --space real",
+        name));
+  if (name == "pseudo-likelihood" && !is_binary)
+    throw Error("objective pseudo-likelihood needs binary data, values 0 and 1");
+  if (is_network(options_.energy) && options_.base == "none" && !space_.is_real())
+    throw Error("a network over whole numbers needs --base proposal, which says which numbers there are");
+}
+
+bool DensityProblem::wants_standardisation() const {
+  return options_.standardise && space_.is_real() &&
+         (is_network(options_.energy) || options_.energy == "gaussian" || options_.objective == "fit");
+}
+
+void DensityProblem::read(std::span<const uint64_t> rows, std::vector<float>& out) const {
+  out.resize(rows.size() * data_.columns());
+  data_.read(rows, out);
+  if (!standardisation_.mean.empty()) standardisation_.apply({out.data(), rows.size(), data_.columns()}, out);
+}
+
+void DensityProblem::fit_proposal(std::span<const uint64_t> rows) {
+  std::vector<uint64_t> chosen(rows.begin(), rows.end());
+  if (chosen.size() > kFitRows) {
+    RandomStream(options_.seed, kFitStream).shuffle(chosen);
+    chosen.resize(kFitRows);
+  }
+  std::vector<float> points;
+  read(chosen, points);
+  FitOptions fit = options_.fit;
+  fit.seed = options_.seed;
+  proposal_ = fit_density(options_.proposal, {points.data(), chosen.size(), data_.columns()}, fit);
+  if (options_.learn_proposal == "none") return;
+  learnable_ = dynamic_cast<LearnableDensity*>(proposal_.get());
+  if (learnable_ == nullptr)
+    throw Error(
+        fmt::format("--learn-proposal: a proposal '{}' cannot be learned; expected gaussian, mixture, "
+                    "bernoulli or categorical",
+                    options_.proposal));
+}
+
+void DensityProblem::build_energy() {
+  std::unique_ptr<Energy> energy;
+  if (options_.objective == "fit") {
+    energy = make_zero_energy(data_.columns());
+  } else {
+    EnergyPlan plan{.word = options_.energy,
+                    .dimension = data_.columns(),
+                    .mlp = options_.mlp,
+                    .lower = options_.lower,
+                    .upper = options_.upper,
+                    .seed = options_.seed};
+    energy = make_energy(plan);
+  }
+  if (energy->dimension() != data_.columns())
+    throw Error(
+        fmt::format("the energy takes {} columns; the data have {}", energy->dimension(), data_.columns()));
+  if (options_.base == "proposal") {
+    // A proposal that is learned moves; what is tilted stays.
+    std::shared_ptr<const Density> base = proposal_;
+    if (learnable_ != nullptr) base = make_density(proposal_->record(), data_.columns());
+    if (learnable_ == nullptr) tilt_ = energy.get();
+    energy = std::make_unique<TiltedEnergy>(std::move(energy), base);
+    base_ = std::move(base);
+  }
+  energy_ = std::move(energy);
+}
+
+DensityModel DensityProblem::release() {
+  DensityModel model;
+  model.energy = std::move(energy_);
+  model.proposal = proposal_;
+  model.base = base_;
+  model.standardisation = standardisation_;
+  model.feature_names = data_.names();
+  return model;
+}
+
+}  // namespace selfnorm

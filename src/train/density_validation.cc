@@ -1,0 +1,77 @@
+#include "selfnorm/train/density_validation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace selfnorm {
+namespace {
+
+constexpr uint64_t kRowStream = 0x7A11, kSampleStream = 0x7A12;
+
+}  // namespace
+
+DensityValidation::DensityValidation(DensityProblem& problem, std::span<const uint64_t> rows)
+    : problem_(problem) {
+  if (rows.empty()) return;
+  std::vector<uint64_t> chosen(rows.begin(), rows.end());
+  if (chosen.size() > kRows) {
+    RandomStream(problem.options().seed, kRowStream).shuffle(chosen);
+    chosen.resize(kRows);
+  }
+  problem.read(chosen, rows_);
+  samples_.resize(kSamples * problem.energy().dimension());
+  log_q_.resize(kSamples);
+  sample_density(problem.proposal(), RandomStream(problem.options().seed, kSampleStream).next(), samples_,
+                 log_q_);
+}
+
+std::optional<double> DensityValidation::check(double log_normalizer) {
+  if (!present()) return std::nullopt;
+  const uint32_t d = problem_.energy().dimension();
+  std::vector<double> score(std::max<uint64_t>(kSamples, rows_.size() / d));
+  problem_.energy().score({samples_.data(), kSamples, d}, std::span(score).first(kSamples));
+  WeightSum weights;
+  for (uint64_t i = 0; i < kSamples; ++i) weights.add(score[i] - log_q_[i]);
+  if (!(weights.effective() >= kLeastEffective)) return std::nullopt;
+  const uint64_t n = rows_.size() / d;
+  problem_.energy().score({rows_.data(), n, d}, std::span(score).first(n));
+  double sum = 0;
+  for (uint64_t i = 0; i < n; ++i) sum += score[i];
+  const double nll =
+      weights.log_mean() - sum / static_cast<double>(n) + problem_.standardisation().log_volume();
+  if (!std::isfinite(nll)) return std::nullopt;
+  if (best_.empty() || nll < best_nll_) {
+    const std::span<const float> theta = std::as_const(problem_.energy()).parameters();
+    best_.assign(theta.begin(), theta.end());
+    best_nll_ = nll;
+    best_normalizer_ = log_normalizer;
+    stale_ = 0;
+  } else {
+    ++stale_;
+  }
+  return nll;
+}
+
+double DensityValidation::restore_best(double log_normalizer) {
+  if (best_.empty()) return log_normalizer;
+  std::copy(best_.begin(), best_.end(), problem_.energy().parameters().begin());
+  problem_.energy().parameters_changed();
+  return best_normalizer_;
+}
+
+void DensityValidation::save(Checkpoint& c) const {
+  c.set("best", best_);
+  c.set("best.nll", best_nll_);
+  c.set("best.normalizer", best_normalizer_);
+  c.set("best.stale", stale_);
+}
+
+void DensityValidation::restore(const Checkpoint& c) {
+  c.get("best", best_);
+  best_nll_ = c.number("best.nll");
+  best_normalizer_ = c.number("best.normalizer");
+  stale_ = c.integer("best.stale");
+}
+
+}  // namespace selfnorm

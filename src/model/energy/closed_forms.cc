@@ -1,0 +1,111 @@
+#include "closed_forms.h"
+
+#include <Eigen/Cholesky>
+#include <cmath>
+#include <numbers>
+
+#include "selfnorm/base/error.h"
+#include "selfnorm/math/sigmoid.h"
+#include "selfnorm/model/energy/natural_domain.h"
+#include "special_functions.h"
+
+namespace selfnorm {
+namespace {
+
+using Kind = Statistic::Kind;
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using std::numbers::pi;
+
+double normal_density(double z) { return std::isinf(z) ? 0 : std::exp(-z * z / 2) / std::sqrt(2 * pi); }
+
+// Phi(b) - Phi(a) for a < b, relative to the smaller tail.
+double normal_mass(double a, double b) {
+  const double half = std::numbers::sqrt2 / 2;
+  return a > 0 ? (std::erfc(a * half) - std::erfc(b * half)) / 2
+               : (std::erfc(-b * half) - std::erfc(-a * half)) / 2;
+}
+
+struct OneCoordinate {
+  double log_z = 0, first = 0, second = 0;  // means of the first and the second statistic
+};
+
+std::optional<OneCoordinate> truncated_normal(double h, double p, double lower, double upper) {
+  if (!(p > 0)) return std::nullopt;
+  const double mu = h / p, root = std::sqrt(p);
+  const double a = (lower - mu) * root, b = (upper - mu) * root;
+  const double mass = normal_mass(a, b);
+  if (!(mass > 1e-290)) return std::nullopt;
+  const double fa = normal_density(a), fb = normal_density(b);
+  const double z = (fa - fb) / mass;
+  const double z2 = 1 + ((fa > 0 ? a * fa : 0) - (fb > 0 ? b * fb : 0)) / mass;
+  return OneCoordinate{h * mu / 2 + std::log(2 * pi / p) / 2 + std::log(mass), mu + z / root,
+                       mu * mu + 2 * mu * z / root + z2 / p};
+}
+
+// e: the statistics' coefficients of one coordinate.
+OneCoordinate one_coordinate(const std::string& family, double e, double f) {
+  if (family == "exponential") return {-std::log(-e), -1 / e, 0};
+  if (family == "gamma")
+    return {std::lgamma(e + 1) - (e + 1) * std::log(-f), digamma(e + 1) - std::log(-f), -(e + 1) / f};
+  if (family == "von-mises") {
+    const double kappa = std::hypot(e, f);
+    const BesselI bessel = bessel_i(kappa);
+    const double share = kappa > 0 ? bessel.ratio / kappa : 0.5;
+    return {std::log(2 * pi) + bessel.log_zero, share * e, share * f};
+  }
+  if (family == "poisson") return {std::exp(e), std::exp(e), 0};
+  SELFNORM_CHECK(family == "bernoulli");
+  return {softplus(e), sigmoid(e), 0};
+}
+
+}  // namespace
+
+ClosedForm gaussian_form(std::span<const Statistic> statistics, std::span<const double> eta,
+                         uint32_t dimension) {
+  const std::vector<double> p = precision_matrix(statistics, eta, dimension);
+  const Eigen::LLT<Matrix> factor(Eigen::Map<const Matrix>(p.data(), dimension, dimension));
+  SELFNORM_CHECK(factor.info() == Eigen::Success);
+  const Eigen::Map<const Eigen::VectorXd> h(eta.data(), dimension);
+  const Eigen::VectorXd mu = factor.solve(h);
+  const Matrix covariance = factor.solve(Matrix::Identity(dimension, dimension));
+  ClosedForm out;
+  const Matrix root = factor.matrixL();
+  out.log_z = dimension * std::log(2 * pi) / 2 - root.diagonal().array().log().sum() + h.dot(mu) / 2;
+  for (const auto& [kind, i, j] : statistics)
+    out.mean.push_back(kind == Kind::x ? mu(i) : covariance(i, j) + mu(i) * mu(j));
+  return out;
+}
+
+std::optional<ClosedForm> truncated_gaussian_form(std::span<const Statistic> statistics,
+                                                  std::span<const double> eta, const Support& box) {
+  const size_t d = box.lower.size();
+  ClosedForm out;
+  out.mean.assign(eta.size(), 0);
+  for (size_t k = 2 * d; k < eta.size(); ++k)
+    if (eta[k] != 0) return std::nullopt;
+  for (size_t i = 0; i < d; ++i) {
+    const auto c = truncated_normal(eta[i], -2 * eta[d + i], box.lower[i], box.upper[i]);
+    if (!c) return std::nullopt;
+    out.log_z += c->log_z;
+    out.mean[i] = c->first;
+    out.mean[d + i] = c->second;
+  }
+  for (size_t k = 2 * d; k < eta.size(); ++k)
+    out.mean[k] = out.mean[statistics[k].i] * out.mean[statistics[k].j];
+  return out;
+}
+
+ClosedForm product_form(const std::string& family, std::span<const double> eta, uint32_t dimension) {
+  const bool has_two = eta.size() == 2 * size_t{dimension};
+  ClosedForm out;
+  out.mean.assign(eta.size(), 0);
+  for (size_t i = 0; i < dimension; ++i) {
+    const OneCoordinate c = one_coordinate(family, eta[i], has_two ? eta[dimension + i] : 0);
+    out.log_z += c.log_z;
+    out.mean[i] = c.first;
+    if (has_two) out.mean[dimension + i] = c.second;
+  }
+  return out;
+}
+
+}  // namespace selfnorm

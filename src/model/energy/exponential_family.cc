@@ -1,0 +1,163 @@
+#include "selfnorm/model/energy/exponential_family.h"
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "closed_forms.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/math/kernels.h"
+#include "selfnorm/math/parallel.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr size_t kRowsAtOnce = 256;
+constexpr double kNothing = -std::numeric_limits<double>::infinity();
+
+// gradient_k += sum over rows of what add(row, sums) adds to sums_k; rows in fixed blocks, added in order.
+template <class Add>
+void add_over_rows(uint64_t rows, std::span<float> gradient, const Add& add) {
+  const size_t count = gradient.size(), blocks = (rows + kRowsAtOnce - 1) / kRowsAtOnce;
+  std::vector<double> parts(blocks * count);
+  parallel_ranges(rows, kRowsAtOnce, [&](size_t begin, size_t end) {
+    double* part = parts.data() + begin / kRowsAtOnce * count;
+    for (size_t i = begin; i < end; ++i) add(i, part);
+  });
+  for (size_t k = 0; k < count; ++k) {
+    double sum = 0;
+    for (size_t b = 0; b < blocks; ++b) sum += parts[b * count + k];
+    gradient[k] += static_cast<float>(sum);
+  }
+}
+
+}  // namespace
+
+class FamilyPass final : public EnergyPass {
+ public:
+  explicit FamilyPass(const ExponentialFamily& family) : family_(family) {}
+
+  std::span<const double> forward(const Points& x) override {
+    const size_t count = family_.count();
+    t_.resize(x.rows * count);
+    s_.resize(x.rows);
+    parallel_ranges(x.rows, kRowsAtOnce, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i)
+        s_[i] = family_.row(x.row(i), std::span(t_).subspan(i * count, count));
+    });
+    return s_;
+  }
+
+  void backward(std::span<const double> d, std::span<float> gradient) override {
+    SELFNORM_CHECK(d.size() == s_.size() && gradient.size() == family_.count());
+    add_over_rows(d.size(), gradient, [&](size_t i, double* sums) {
+      add_scaled(d[i], t_.data() + i * gradient.size(), sums, gradient.size());
+    });
+  }
+
+ private:
+  const ExponentialFamily& family_;
+  std::vector<double> t_, s_;
+};
+
+void ExponentialFamily::statistics(std::span<const float> x, std::span<double> t) const {
+  SELFNORM_CHECK(x.size() == dimension() && t.size() == count());
+  for (size_t k = 0; k < t.size(); ++k) t[k] = statistics_[k].value(x.data());
+}
+
+double ExponentialFamily::log_carrier(std::span<const float> x) const {
+  double sum = 0;
+  if (support_.space == Support::Space::counts)
+    for (const float v : x) sum -= std::lgamma(static_cast<double>(v) + 1);
+  return sum;
+}
+
+double ExponentialFamily::row(std::span<const float> x, std::span<double> t) const {
+  if (!contains(support_, x)) {
+    std::fill(t.begin(), t.end(), 0.0);
+    return kNothing;
+  }
+  statistics(x, t);
+  return dot(eta_.data(), t.data(), t.size()) + log_carrier(x);
+}
+
+std::optional<double> ExponentialFamily::log_z(std::span<const double> eta) const {
+  const auto form = closed_form(eta);
+  return form ? std::optional(form->log_z) : std::nullopt;
+}
+
+std::optional<std::vector<double>> ExponentialFamily::mean(std::span<const double> eta) const {
+  auto form = closed_form(eta);
+  return form ? std::optional(std::move(form->mean)) : std::nullopt;
+}
+
+void ExponentialFamily::set_eta(std::span<const double> eta) {
+  const std::string violation = domain_.violation(eta);
+  if (!violation.empty()) throw Error(plan_.word + ": " + violation);
+  theta_.assign(eta.begin(), eta.end());
+  parameters_changed();
+}
+
+void ExponentialFamily::parameters_changed() {
+  eta_.assign(theta_.begin(), theta_.end());
+  domain_.project(eta_);
+  theta_.assign(eta_.begin(), eta_.end());
+  eta_.assign(theta_.begin(), theta_.end());
+}
+
+std::unique_ptr<EnergyPass> ExponentialFamily::make_pass() const {
+  return std::make_unique<FamilyPass>(*this);
+}
+
+void ExponentialFamily::score(const Points& x, std::span<double> s) const {
+  SELFNORM_CHECK(s.size() == x.rows);
+  parallel_ranges(x.rows, kRowsAtOnce, [&](size_t begin, size_t end) {
+    std::vector<double> t(count());
+    for (size_t i = begin; i < end; ++i) s[i] = row(x.row(i), t);
+  });
+}
+
+void ExponentialFamily::score_gradient(const Points& x, std::span<double> s, std::span<float> dx) const {
+  SELFNORM_CHECK(support_.is_real() && s.size() == x.rows && dx.size() == x.size());
+  parallel_ranges(x.rows, kRowsAtOnce, [&](size_t begin, size_t end) {
+    std::vector<double> t(count()), sums(dimension());
+    for (size_t i = begin; i < end; ++i) {
+      s[i] = row(x.row(i), t);
+      std::fill(sums.begin(), sums.end(), 0.0);
+      for (size_t k = 0; k < count(); ++k) statistics_[k].add_gradient(x.row(i).data(), eta_[k], sums.data());
+      for (size_t j = 0; j < sums.size(); ++j) dx[i * sums.size() + j] = static_cast<float>(sums[j]);
+    }
+  });
+}
+
+void ExponentialFamily::directional(const Points& x, const Points& v, std::span<double> first,
+                                    std::span<double> second) const {
+  SELFNORM_CHECK(support_.is_real() && first.size() == x.rows && v.rows == x.rows);
+  parallel_ranges(x.rows, kRowsAtOnce, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      StatisticJet sum;
+      for (size_t k = 0; k < count(); ++k) {
+        const StatisticJet t = statistics_[k].along(x.row(i).data(), v.row(i).data());
+        sum.first += eta_[k] * t.first;
+        sum.second += eta_[k] * t.second;
+      }
+      first[i] = sum.first;
+      if (!second.empty()) second[i] = sum.second;
+    }
+  });
+}
+
+void ExponentialFamily::directional_backward(const Points& x, const Points& v,
+                                             std::span<const double> d_first,
+                                             std::span<const double> d_second,
+                                             std::span<float> gradient) const {
+  SELFNORM_CHECK(support_.is_real() && d_first.size() == x.rows && gradient.size() == count());
+  add_over_rows(x.rows, gradient, [&](size_t i, double* sums) {
+    for (size_t k = 0; k < count(); ++k) {
+      const StatisticJet t = statistics_[k].along(x.row(i).data(), v.row(i).data());
+      sums[k] += d_first[i] * t.first + (d_second.empty() ? 0 : d_second[i] * t.second);
+    }
+  });
+}
+
+}  // namespace selfnorm

@@ -1,0 +1,126 @@
+#include "selfnorm/model/energy/make_energy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "selfnorm/base/error.h"
+#include "selfnorm/model/energy/exponential_family.h"
+#include "selfnorm/model/energy/mlp.h"
+#include "selfnorm/model/energy/rbm.h"
+#include "selfnorm/model/energy/torchscript.h"
+#include "selfnorm/model/energy/zero.h"
+
+namespace selfnorm {
+namespace {
+
+bool is_module(const std::string& word) { return word.ends_with(".pt"); }
+
+struct Word {
+  std::string name, argument;
+  bool has_argument = false;
+};
+
+Word split(const std::string& word) {
+  const size_t colon = word.find(':');
+  if (colon == std::string::npos) return {word, "", false};
+  return {word.substr(0, colon), word.substr(colon + 1), true};
+}
+
+// "128,64" as numbers of 1 .. most.
+std::vector<uint32_t> sizes(const std::string& word, const std::string& list, uint32_t most) {
+  std::vector<uint32_t> out;
+  const char *at = list.data(), *end = at + list.size();
+  while (true) {
+    uint32_t n = 0;
+    const auto [next, error] = std::from_chars(at, end, n);
+    if (error != std::errc() || n < 1 || n > most || (next != end && *next != ','))
+      throw Error(
+          fmt::format("energy '{}': '{}' is no list of sizes; expected numbers of 1 .. {} with commas "
+                      "between them",
+                      word, list, most));
+    out.push_back(n);
+    if (next == end) return out;
+    at = next + 1;
+  }
+}
+
+MlpOptions mlp_options(MlpOptions options, const std::string& word) {
+  const Word w = split(word);
+  if (w.has_argument) options.widths = sizes(word, w.argument, 4096);
+  options.validate();
+  return options;
+}
+
+RbmOptions rbm_options(const EnergyPlan& plan) {
+  RbmOptions options{.dimension = plan.dimension, .seed = plan.seed};
+  const Word w = split(plan.word);
+  if (!w.has_argument) return options;
+  const auto hidden = sizes(plan.word, w.argument, 65536);
+  if (hidden.size() != 1)
+    throw Error(fmt::format("energy '{}' has {} sizes; expected the number of hidden units, as in rbm:64",
+                            plan.word, hidden.size()));
+  options.hidden = hidden[0];
+  return options;
+}
+
+}  // namespace
+
+std::vector<std::string> energy_names() {
+  std::vector<std::string> out = {"mlp"};
+  for (const std::string& name : exponential_family_names()) out.push_back(name);
+  out.push_back("rbm");
+  return out;
+}
+
+bool is_exponential_family(const std::string& word) {
+  const auto names = exponential_family_names();
+  const Word w = split(word);
+  return std::find(names.begin(), names.end(), w.name) != names.end() &&
+         w.has_argument == (w.name == "family");
+}
+
+void check_energy_word(const std::string& word) {
+  if (is_module(word)) return;
+  const std::string name = split(word).name;
+  if (name == "mlp") {
+    mlp_options({}, word);
+  } else if (name == "rbm") {
+    EnergyPlan plan;
+    plan.word = word;
+    rbm_options(plan);
+  } else if (is_exponential_family(word)) {
+    check_family_word(word);
+  } else {
+    throw Error(
+        fmt::format("energy '{}' is not known; expected one of {} (mlp:128,128, rbm:64, family:x,x2,x4), "
+                    "or a TorchScript file that ends in .pt",
+                    word, fmt::join(energy_names(), ", ")));
+  }
+}
+
+std::unique_ptr<Energy> make_energy(const EnergyPlan& plan) {
+  check_energy_word(plan.word);
+  if (is_module(plan.word)) return load_torchscript(plan.word, plan.dimension);
+  const std::string name = split(plan.word).name;
+  if (name == "mlp") return make_mlp(plan.dimension, mlp_options(plan.mlp, plan.word), plan.seed);
+  if (name == "rbm") return make_rbm(rbm_options(plan));
+  return std::make_unique<ExponentialFamily>(FamilyPlan{plan.word, plan.dimension, plan.lower, plan.upper});
+}
+
+std::unique_ptr<Energy> make_energy(const EnergyRecord& record) {
+  if (record.kind == "mlp") return make_mlp(record);
+  if (record.kind == "rbm") return make_rbm(record);
+  if (record.kind == "torchscript") return make_torchscript(record);
+  if (record.kind == "zero") return make_zero_energy(record);
+  const auto names = exponential_family_names();
+  if (std::find(names.begin(), names.end(), record.kind) != names.end())
+    return make_exponential_family(record);
+  throw Error(
+      fmt::format("the file holds an energy of kind '{}', which this program does not know; it is "
+                  "damaged or was written by a newer selfnorm",
+                  record.kind));
+}
+
+}  // namespace selfnorm

@@ -1,0 +1,191 @@
+#include "selfnorm/model/energy/rbm.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "selfnorm/base/error.h"
+#include "selfnorm/base/range.h"
+#include "selfnorm/math/kernels.h"
+#include "selfnorm/math/parallel.h"
+#include "selfnorm/math/random.h"
+#include "selfnorm/math/sigmoid.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr size_t kRowsAtOnce = 64;
+constexpr size_t kUnitsAtOnce = 8;
+constexpr double kStart = 0.01;  // standard deviation of W
+
+class Rbm final : public Energy {
+ public:
+  Rbm(uint32_t dimension, uint32_t hidden)
+      : dimension_(dimension), hidden_(hidden), theta_(dimension + hidden + size_t{hidden} * dimension) {}
+
+  std::span<const float> visible_bias() const { return std::span(theta_).first(dimension_); }
+  std::span<const float> hidden_bias() const { return std::span(theta_).subspan(dimension_, hidden_); }
+  const float* weight(size_t h) const { return theta_.data() + dimension_ + hidden_ + h * dimension_; }
+  uint32_t hidden() const { return hidden_; }
+
+  // s(v), and sigma of every hidden unit; a row outside {0,1}^d has s = -inf.
+  double row(std::span<const float> v, std::span<double> active) const {
+    if (!contains(support_, v)) {
+      std::fill(active.begin(), active.end(), 0.0);
+      return -std::numeric_limits<double>::infinity();
+    }
+    for (size_t h = 0; h < hidden_; ++h)
+      active[h] = static_cast<double>(hidden_bias()[h]) + dot(weight(h), v.data(), dimension_);
+    return dot(visible_bias().data(), v.data(), dimension_) +
+           sigmoid_in_place(active.data(), hidden_).softplus;
+  }
+
+  uint32_t dimension() const override { return dimension_; }
+  Support support() const override { return support_; }
+  std::span<float> parameters() override { return theta_; }
+  std::span<const float> parameters() const override { return theta_; }
+  std::unique_ptr<EnergyPass> make_pass() const override;
+
+  void score(const Points& x, std::span<double> s) const override {
+    SELFNORM_CHECK(s.size() == x.rows);
+    parallel_ranges(x.rows, kRowsAtOnce, [&](size_t begin, size_t end) {
+      std::vector<double> active(hidden_);
+      for (size_t i = begin; i < end; ++i) s[i] = row(x.row(i), active);
+    });
+  }
+
+  // Derivatives with respect to x belong to real supports.
+  void score_gradient(const Points&, std::span<double>, std::span<float>) const override { refuse(); }
+  void directional(const Points&, const Points&, std::span<double>, std::span<double>) const override {
+    refuse();
+  }
+  void directional_backward(const Points&, const Points&, std::span<const double>, std::span<const double>,
+                            std::span<float>) const override {
+    refuse();
+  }
+
+  EnergyRecord record() const override {
+    const auto tensor = [&](const char* name, std::vector<uint64_t> shape, const float* values) {
+      uint64_t size = 1;
+      for (const uint64_t n : shape) size *= n;
+      return EnergyTensor{name, std::move(shape), std::vector<float>(values, values + size)};
+    };
+    EnergyRecord out;
+    out.kind = "rbm";
+    out.settings = nlohmann::json{{"dimension", dimension_}, {"hidden", hidden_}}.dump();
+    out.tensors = {tensor("visible_bias", {dimension_}, visible_bias().data()),
+                   tensor("hidden_bias", {hidden_}, hidden_bias().data()),
+                   tensor("weight", {hidden_, dimension_}, weight(0))};
+    return out;
+  }
+
+ private:
+  [[noreturn]] static void refuse() {
+    throw Error(
+        "rbm: binary vectors have no derivatives with respect to x; choose an objective or sampler for "
+        "binary data");
+  }
+
+  uint32_t dimension_, hidden_;
+  Support support_ = Support::binary(dimension_);
+  std::vector<float> theta_;
+};
+
+class RbmPass final : public EnergyPass {
+ public:
+  explicit RbmPass(const Rbm& model) : model_(model) {}
+
+  std::span<const double> forward(const Points& x) override {
+    x_ = x;
+    active_.resize(x.rows * model_.hidden());
+    s_.resize(x.rows);
+    parallel_ranges(x.rows, kRowsAtOnce, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i)
+        s_[i] = model_.row(x.row(i), std::span(active_).subspan(i * model_.hidden(), model_.hidden()));
+    });
+    return s_;
+  }
+
+  // A unit of work owns the parameters of some hidden units (one more: the visible biases).
+  void backward(std::span<const double> d, std::span<float> gradient) override {
+    const size_t features = model_.dimension(), hidden = model_.hidden();
+    SELFNORM_CHECK(d.size() == x_.rows && gradient.size() == model_.parameters().size());
+    const auto add_row = [&](size_t i, double by, std::vector<double>& sum) {
+      for (size_t j = 0; j < features; ++j) sum[j] += by * static_cast<double>(x_.row(i)[j]);
+    };
+    const auto write = [&](const std::vector<double>& sum, float* out) {
+      for (size_t j = 0; j < features; ++j) out[j] += static_cast<float>(sum[j]);
+    };
+    parallel_units((hidden + kUnitsAtOnce - 1) / kUnitsAtOnce + 1, [&](size_t unit) {
+      std::vector<double> sum(features);
+      if (unit == 0) {
+        for (size_t i = 0; i < x_.rows; ++i)
+          if (d[i] != 0) add_row(i, d[i], sum);
+        write(sum, gradient.data());
+        return;
+      }
+      for (size_t h = (unit - 1) * kUnitsAtOnce; h < std::min(hidden, unit * kUnitsAtOnce); ++h) {
+        double bias = 0;
+        std::fill(sum.begin(), sum.end(), 0.0);
+        for (size_t i = 0; i < x_.rows; ++i) {
+          const double by = d[i] * active_[i * hidden + h];
+          bias += by;
+          if (by != 0) add_row(i, by, sum);
+        }
+        gradient[features + h] += static_cast<float>(bias);
+        write(sum, gradient.data() + features + hidden + h * features);
+      }
+    });
+  }
+
+ private:
+  const Rbm& model_;
+  Points x_;
+  std::vector<double> active_, s_;
+};
+
+std::unique_ptr<EnergyPass> Rbm::make_pass() const { return std::make_unique<RbmPass>(*this); }
+
+std::unique_ptr<Rbm> new_rbm(uint32_t dimension, uint32_t hidden) {
+  require_range(dimension >= 1 && dimension <= 65536, "rbm: dimension", dimension, "1 .. 65536");
+  require_range(hidden >= 1 && hidden <= 65536, "rbm: hidden", hidden, "1 .. 65536");
+  return std::make_unique<Rbm>(dimension, hidden);
+}
+
+}  // namespace
+
+std::unique_ptr<Energy> make_rbm(const RbmOptions& options) {
+  auto out = new_rbm(options.dimension, options.hidden);
+  RandomStream random(options.seed);
+  const std::span<float> theta = out->parameters();
+  for (float& w : theta.subspan(size_t{options.dimension} + options.hidden))
+    w = static_cast<float>(kStart * random.normal());
+  return out;
+}
+
+std::unique_ptr<Energy> make_rbm(const EnergyRecord& record) {
+  uint32_t dimension = 0, hidden = 0;
+  try {
+    const auto settings = nlohmann::json::parse(record.settings);
+    dimension = settings.at("dimension").get<uint32_t>();
+    hidden = settings.at("hidden").get<uint32_t>();
+  } catch (const nlohmann::json::exception& e) {
+    throw Error(fmt::format("the settings of energy rbm are damaged: {}", e.what()));
+  }
+  auto out = new_rbm(dimension, hidden);
+  const EnergyRecord expected = out->record();
+  size_t at = 0;
+  for (const EnergyTensor& want : expected.tensors) {
+    const auto found = std::find_if(record.tensors.begin(), record.tensors.end(),
+                                    [&](const EnergyTensor& t) { return t.name == want.name; });
+    if (found == record.tensors.end() || found->values.size() != want.values.size())
+      throw Error(fmt::format("energy rbm expects a tensor {} of {} numbers; the file is damaged", want.name,
+                              want.values.size()));
+    std::copy(found->values.begin(), found->values.end(), out->parameters().begin() + at);
+    at += want.values.size();
+  }
+  return out;
+}
+
+}  // namespace selfnorm

@@ -7,10 +7,13 @@
 #include <vector>
 
 #include "selfnorm/analysis/audit.h"
+#include "selfnorm/analysis/density_evaluation.h"
+#include "selfnorm/analysis/density_sample.h"
 #include "selfnorm/data/generate.h"
 #include "selfnorm/data/read.h"
 #include "selfnorm/data/word_vocabulary.h"
 #include "selfnorm/model/head_file.h"
+#include "selfnorm/train/density_options.h"
 #include "selfnorm/train/options.h"
 
 namespace selfnorm::cli {
@@ -31,19 +34,23 @@ struct ReaderArguments {
   ReadOptions options;
 };
 
-struct TrainArguments {
+// What a run of any training command is told.
+struct RunArguments {
   std::string train;
   std::string valid;
-  std::string valid_labels;
   std::string hold_out = "auto";
-  std::string centre = "auto";
-  bool no_calibrate = false;
-  std::string weight_file;
-  std::string carrier;
   std::string out;
   bool resume = false;
   bool overwrite = false;
   double checkpoint_seconds = 30;
+};
+
+struct TrainArguments : RunArguments {
+  std::string valid_labels;
+  std::string centre = "auto";
+  bool no_calibrate = false;
+  std::string weight_file;
+  std::string carrier;
   TrainOptions options;
 };
 
@@ -56,6 +63,29 @@ struct LanguageArguments {
   TrainArguments run;
   uint32_t order = 5;
   VocabularyOptions vocabulary;
+};
+
+// Of points, beside format and header.
+struct PointArguments {
+  std::string drop;  // columns separated by commas
+  std::string array;
+};
+
+// train density.
+struct DensityArguments {
+  RunArguments run;
+  std::string lower, upper;  // numbers separated by commas
+  bool no_calibrate = false;
+  bool no_standardise = false;
+  DensityOptions options;
+};
+
+struct SampleArguments {
+  SampleArguments() { options.count = 0; }
+
+  std::string model;
+  std::string out;
+  DensitySampleOptions options;
 };
 
 struct EvaluateArguments {
@@ -127,6 +157,10 @@ struct Arguments {
   HeadNames head;        // where MODEL may be anybody's softmax head
   TrainArguments train;  // train classifier
   LanguageArguments language;
+  DensityArguments density;        // train density
+  PointArguments points;           // data of densities
+  DensityEvaluationOptions log_z;  // of densities
+  SampleArguments sample;
   EvaluateArguments evaluate;
   ScoreArguments score;
   AuditArguments audit;
@@ -138,9 +172,13 @@ struct Arguments {
   std::string shell;
   std::vector<std::string> help_words;
 
-  // Of the training command that was given.
+  // Of the training command that was given: of classes and words, and of every one.
   const TrainArguments& training() const { return command == "train lm" ? language.run : train; }
   TrainArguments& training() { return command == "train lm" ? language.run : train; }
+  const RunArguments& run() const { return command == "train density" ? density.run : training(); }
+  const std::string& objective() const {
+    return command == "train density" ? density.options.objective : training().options.objective.name;
+  }
 };
 
 }  // namespace selfnorm::cli

@@ -6,6 +6,7 @@
 #include "any_model.h"
 #include "audit_report.h"
 #include "commands.h"
+#include "density_model.h"
 #include "output.h"
 #include "progress_line.h"
 #include "selfnorm/base/error.h"
@@ -56,6 +57,7 @@ int audit_command(const Arguments& arguments) {
   if (!given.require.empty()) apply_requirement(given.require, options);
   options.validate();
   const ThreadLimit limit(arguments.common.threads);
+  refuse_density(given.model, "'selfnorm evaluate' gives it with its error, beside the stored b");
   const AnyModel any(given.model, arguments.head);
   const auto source = open_examples(any, given.data, arguments.reader.options, given.states_name);
   options.amortised = any.file().normalizer.exists() && !given.raw;

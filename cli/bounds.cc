@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "commands.h"
+#include "density_model.h"
 #include "model_header.h"
 #include "output.h"
 #include "reading_note.h"
@@ -151,6 +152,8 @@ int bounds_command(const Arguments& arguments) {
   require_range(given.delta > 0, "--delta", given.delta,
                 "a number > 0, the rms of log Z - m that is allowed");
   const ThreadLimit limit(arguments.common.threads);
+  refuse_density(given.model,
+                 "the bounds are of classifiers; 'selfnorm evaluate' gives the SNL bound of its likelihood");
   const ModelHeader header = read_header(given.model, arguments.head);
   const ModelFile model = load_model(header);
   if (header.family == Family::Hierarchical)

@@ -30,6 +30,18 @@ class Declaration {
     return *this;
   }
   // With a one-letter form too, such as "-o".
+  Declaration& integer(const std::string& letter, const std::string& name, uint64_t& value,
+                       const std::string& words) {
+    CLI::Option* added = app_.add_option(letter + "," + name, value, words)->take_last();
+    added->check(CLI::Validator(number_error<uint64_t>, "", ""));
+    record({.name = name,
+            .short_name = letter,
+            .kind = ValueKind::kInteger,
+            .text = words,
+            .initial = written(value)},
+           added, value);
+    return *this;
+  }
   Declaration& file(const std::string& letter, const std::string& name, std::string& value,
                     const std::string& words) {
     CLI::Option* added = app_.add_option(letter + "," + name, value, words)->take_last();

@@ -2,7 +2,9 @@
 
 #include <chrono>
 
+#include "changed_options.h"
 #include "commands.h"
+#include "density_evaluate.h"
 #include "evaluation_report.h"
 #include "lm_evaluate.h"
 #include "model_header.h"
@@ -78,6 +80,8 @@ int evaluate_command(const Arguments& arguments) {
   if (given.data == "-" && given.models.size() > 1) {
     throw Error("standard input can be read only once, so for one model; store the data in a file");
   }
+  if (are_densities(given.models)) return evaluate_densities(arguments);
+  refuse_options(arguments, density_options(), given.models[0] + " is no density");
   if (const std::vector<ModelHeader> language = language_models(arguments); !language.empty())
     return evaluate_language_models(arguments, language);
   if (given.limit > 0)

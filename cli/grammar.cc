@@ -10,6 +10,7 @@ namespace selfnorm::cli {
 Grammar::Grammar() {
   root_.require_subcommand(1);
   declare_training_commands();
+  declare_density_commands();
   declare_model_commands();
   declare_normalizing_commands();
   declare_other_commands();
@@ -47,7 +48,7 @@ void Grammar::declare_training_commands() {
       "groups, a conditional logit, whose raw scores are log-probabilities; audit it and write a run "
       "directory.");
   classifier.positional("TRAIN", train.train, "Training data", false);
-  declare_run(classifier, train, examples);
+  declare_run(classifier, train, train.options.seed, examples);
   classifier.file("--valid-labels", train.valid_labels, "npy, idx: file with the labels of --valid");
   declare_objective(classifier, train, examples);
   declare_steps(classifier, train);
@@ -75,7 +76,7 @@ void Grammar::declare_training_commands() {
                "Words seen less than N times become <unk>; >= 1")
       .integer("--max-vocabulary", language.vocabulary.max_words,
                "Keep at most the N most frequent words; 0 keeps all");
-  declare_run(model, language.run, corpus);
+  declare_run(model, language.run, language.run.options.seed, corpus);
   declare_network(model, language.run);
   declare_objective(model, language.run, corpus);
   declare_steps(model, language.run);
@@ -88,14 +89,17 @@ void Grammar::declare_model_commands() {
   Declaration& evaluation = command(
       "evaluate",
       "Likelihood, accuracy and normalisation of models on labelled data; perplexity of language models on "
-      "text.");
+      "text; likelihood of densities on points, with log Z and its error.");
   evaluation.positional("MODEL", evaluate.models, "Model files, run directories or softmax heads")
-      .shown_positional("DATA", "Labelled data, or text for language models, after the models")
+      .shown_positional("DATA",
+                        "Labelled data, text for language models, or points for densities, after the models")
       .flag("--timing", evaluate.timing,
             "Also time the scoring of one candidate, raw and exact, in nanoseconds; a language model: in "
             "words per second")
       .integer("--limit", evaluate.limit,
                "Language models: evaluate N tokens of DATA, chosen at random; 0: all");
+  declare_log_z(evaluation, arguments_.log_z);
+  declare_points(evaluation, arguments_.points);
   declare_head(evaluation, arguments_.head);
   declare_reader(evaluation, arguments_.reader);
   declare_threads(evaluation, arguments_.common);
@@ -106,7 +110,7 @@ void Grammar::declare_model_commands() {
       "score",
       "Log-probabilities of candidates: amortised (raw - b(x)) where the model has a b, otherwise raw (a "
       "dot product each); or exactly normalised. Without --candidates or --top the label in the data "
-      "is scored. A language model scores every word of the sentences in DATA.");
+      "is scored. A language model scores every word of the sentences in DATA, a density every row.");
   scoring.positional("MODEL", score.model, "Model file, run directory or softmax head")
       .positional("DATA", score.data,
                   "Data, with or without labels; a language model: text, standard input by default", false)
@@ -116,6 +120,8 @@ void Grammar::declare_model_commands() {
       .flag("--raw", score.raw, "Raw scores, also where the model has an amortised normalizer")
       .flag("--exact", score.exact, "Normalise exactly instead of trusting the raw scores")
       .flag("--totals", score.totals, "Language models: only the total of each sentence");
+  declare_log_z(scoring, arguments_.log_z);
+  declare_points(scoring, arguments_.points);
   declare_head(scoring, arguments_.head);
   declare_reader(scoring, arguments_.reader);
   declare_threads(scoring, arguments_.common);

@@ -14,6 +14,8 @@ void declare_threads(Declaration& command, CommonArguments& common);
 void declare_output(Declaration& command, CommonArguments& common);
 void declare_reader(Declaration& command, ReaderArguments& reader);
 void declare_head(Declaration& command, HeadNames& head);
+void declare_points(Declaration& command, PointArguments& points);
+void declare_log_z(Declaration& command, DensityEvaluationOptions& log_z);
 
 // What the training commands say differently.
 struct TrainingWords {
@@ -21,7 +23,7 @@ struct TrainingWords {
   std::string hold_out;  // the text of --hold-out
   std::vector<std::string> objectives;
 };
-void declare_run(Declaration& command, TrainArguments& train, const TrainingWords& words);
+void declare_run(Declaration& command, RunArguments& run, uint64_t& seed, const TrainingWords& words);
 void declare_objective(Declaration& command, TrainArguments& train, const TrainingWords& words);
 void declare_network(Declaration& command, TrainArguments& train);
 void declare_steps(Declaration& command, TrainArguments& train);
@@ -45,6 +47,7 @@ class Grammar {
  private:
   Declaration& command(const std::string& path, const std::string& text);
   void declare_training_commands();
+  void declare_density_commands();
   void declare_model_commands();
   void declare_normalizing_commands();
   void declare_other_commands();

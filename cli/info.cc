@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "commands.h"
+#include "density_model.h"
 #include "model_header.h"
 #include "output.h"
 
@@ -72,13 +73,15 @@ void add_rows(const std::string& name, const nlohmann::ordered_json& value,
 }  // namespace
 
 int info_command(const Arguments& arguments) {
-  const ModelHeader header = read_header(arguments.info_model, arguments.head);
-  nlohmann::ordered_json info = info_json(header);
+  const std::string& model = arguments.info_model;
+  nlohmann::ordered_json info =
+      is_density(model) ? density_info(model) : info_json(read_header(model, arguments.head));
   if (arguments.common.json) {
     print_json(info);
     return 0;
   }
-  if (info.contains("labels") && header.schema.labels.size() > kShownLabels) info["labels"].push_back("...");
+  if (info.contains("labels") && info["labels"].size() == kShownLabels && info["classes"] > kShownLabels)
+    info["labels"].push_back("...");
   std::vector<std::vector<std::string>> rows;
   add_rows("", info, rows);
   size_t width = 0;

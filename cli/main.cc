@@ -37,8 +37,10 @@ int dispatch(const Arguments& arguments) {
   const std::string& command = arguments.command;
   if (command == "train classifier") return train_classifier_command(arguments);
   if (command == "train lm") return train_lm_command(arguments);
+  if (command == "train density") return train_density_command(arguments);
   if (command == "evaluate") return evaluate_command(arguments);
   if (command == "score") return score_command(arguments);
+  if (command == "sample") return sample_command(arguments);
   if (command == "info") return info_command(arguments);
   if (command == "audit") return audit_command(arguments);
   if (command == "normalize") return normalize_command(arguments);

@@ -99,13 +99,18 @@ std::string model_path(const std::string& model) {
   return std::filesystem::is_directory(model) ? model + "/" + kModelName : model;
 }
 
-ModelHeader read_header(const std::string& model, const HeadNames& names) {
+std::string finished_model_path(const std::string& model) {
   const std::string path = model_path(model);
   if (path != model && !std::filesystem::exists(path) &&
       std::filesystem::exists(model + "/" + kCheckpointName)) {
     throw Error(fmt::format("{}: the run is not finished; 'selfnorm {} --resume --out {}' continues it",
                             model, recorded_command(model), model));
   }
+  return path;
+}
+
+ModelHeader read_header(const std::string& model, const HeadNames& names) {
+  const std::string path = finished_model_path(model);
   if (is_head_file(path)) return header_of_head(path, names);
   if (!names.weight.empty() || !names.bias.empty()) {
     throw Error(fmt::format(

@@ -38,6 +38,8 @@ struct ModelHeader {
 
 // The file itself: `model`, or that of the run directory `model`.
 std::string model_path(const std::string& model);
+// The same; throws Error when the run in the directory is not finished.
+std::string finished_model_path(const std::string& model);
 // `names` are for heads; given for one of our models they are an error.
 ModelHeader read_header(const std::string& model, const HeadNames& names = {});
 using selfnorm::load_model;

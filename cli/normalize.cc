@@ -7,6 +7,7 @@
 #include "any_model.h"
 #include "audit_report.h"
 #include "commands.h"
+#include "density_model.h"
 #include "normalize_report.h"
 #include "output.h"
 #include "progress_line.h"
@@ -253,6 +254,10 @@ int normalize_command(const Arguments& arguments) {
   const NormalizeArguments& given = arguments.normalize;
   check_options(given);
   const ThreadLimit limit(arguments.common.threads);
+  refuse_density(
+      given.head,
+      "it is normalised by its b, which 'selfnorm train density' calibrates and 'selfnorm evaluate' "
+      "compares with log Z");
   const AnyModel any(given.head, arguments.head);
   const bool retrains = given.delta > 0 || given.budget > 0, amortises = given.amortise != "none";
   if (any.file().family == Family::Joint && (retrains || amortises))

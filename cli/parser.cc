@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "config_file.h"
+#include "density_points.h"
 #include "grammar.h"
 #include "run_record.h"
 #include "selfnorm/base/error.h"
@@ -58,6 +59,12 @@ void resolve(Arguments& arguments) {
   TrainArguments& training = arguments.training();
   training.options.threads = common.threads;
   training.options.calibrate = !training.no_calibrate;
+  DensityArguments& density = arguments.density;
+  density.options.threads = common.threads;
+  density.options.calibrate = !density.no_calibrate;
+  density.options.standardise = !density.no_standardise;
+  density.options.lower = listed_numbers("--lower", density.lower);
+  density.options.upper = listed_numbers("--upper", density.upper);
 }
 
 bool asks_help(const std::vector<std::string>& words) {
@@ -81,12 +88,12 @@ Arguments parse(const std::vector<std::string>& words) {
   parse_or_explain(given, path, words);
   std::vector<std::string> below;
   nlohmann::ordered_json record;
-  const TrainArguments& training = given.arguments().training();
-  if (path.starts_with("train ") && training.resume) {
-    record = recorded_options(training, path);
+  const RunArguments& run = given.arguments().run();
+  if (path.starts_with("train ") && run.resume) {
+    record = recorded_options(given.arguments());
     below = option_words(command, record);
     const std::string& data = command.options[0].name;
-    if (training.train.empty() && record.contains(data)) below.push_back(record[data]);
+    if (run.train.empty() && record.contains(data)) below.push_back(record[data]);
   }
   if (!given.arguments().common.config.empty()) {
     below = joined(below, config_words(table, command, given.arguments().common.config));

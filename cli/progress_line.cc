@@ -21,6 +21,8 @@ std::string numbers(const Progress& p) {
   if (p.log_normalizer) text += fmt::format("  b {:.4f}", *p.log_normalizer);
   if (p.log_ratio) text += fmt::format("  log r {:.4f}", *p.log_ratio);
   if (p.effective_samples) text += fmt::format("  effective samples {:.1f}", *p.effective_samples);
+  if (p.nll_estimate) text += fmt::format("  nll estimate {:.4f}", *p.nll_estimate);
+  if (p.valid_nll_estimate) text += fmt::format("  valid nll estimate {:.4f}", *p.valid_nll_estimate);
   if (p.valid_nll) text += fmt::format("  valid nll {:.4f}", *p.valid_nll);
   return text;
 }

@@ -15,18 +15,19 @@ namespace {
 namespace fs = std::filesystem;
 
 // How a run is carried out, as opposed to what it computes.
-const std::set<std::string> kFree{"TRAIN", "CORPUS",  "out",  "resume", "overwrite", "checkpoint-seconds",
-                                  "valid", "threads", "json", "quiet",  "config"};
+const std::set<std::string> kFree{
+    "TRAIN", "CORPUS",  "DATA", "out",   "resume", "overwrite", "checkpoint-seconds",
+    "valid", "threads", "json", "quiet", "config"};
 
 std::string numbered(const std::string& base, int number) {
   return number == 1 ? base : fmt::format("{}-{}", base, number);
 }
 
-std::string base_run_path(const TrainArguments& train) {
-  std::string stem = train.train == "-" ? "stdin" : fs::path(train.train).filename().string();
+std::string base_run_path(const RunArguments& run, const std::string& objective) {
+  std::string stem = run.train == "-" ? "stdin" : fs::path(run.train).filename().string();
   if (fs::path(stem).extension() == ".gz") stem = fs::path(stem).stem().string();
   stem = fs::path(stem).stem().string();
-  return fmt::format("out/{}-{}", stem.empty() ? "run" : stem, train.options.objective.name);
+  return fmt::format("out/{}-{}", stem.empty() ? "run" : stem, objective);
 }
 
 nlohmann::ordered_json read_record(const std::string& run) {
@@ -65,20 +66,20 @@ uint64_t mixed_array(uint64_t hash, const std::vector<T>& values) {
 
 }  // namespace
 
-std::string new_run_path(const TrainArguments& train) {
-  const std::string base = base_run_path(train);
+std::string new_run_path(const RunArguments& run, const std::string& objective) {
+  const std::string base = base_run_path(run, objective);
   int number = 1;
   while (fs::exists(numbered(base, number))) ++number;
   return numbered(base, number);
 }
 
-std::string resumed_run_path(const TrainArguments& train) {
-  if (!train.out.empty()) {
-    if (!fs::is_directory(train.out)) throw Error(fmt::format("--resume: {} is not a directory", train.out));
-    return train.out;
+std::string resumed_run_path(const RunArguments& run, const std::string& objective) {
+  if (!run.out.empty()) {
+    if (!fs::is_directory(run.out)) throw Error(fmt::format("--resume: {} is not a directory", run.out));
+    return run.out;
   }
-  if (train.train.empty()) throw Error("--resume needs --out DIR (or the data it was started with)");
-  const std::string base = base_run_path(train);
+  if (run.train.empty()) throw Error("--resume needs --out DIR (or the data it was started with)");
+  const std::string base = base_run_path(run, objective);
   int number = 1;
   while (fs::exists(numbered(base, number + 1))) ++number;
   if (!fs::exists(numbered(base, number)))
@@ -91,13 +92,13 @@ std::string recorded_command(const std::string& run) {
   return record.is_null() ? "train classifier" : record.value("command", "train classifier");
 }
 
-nlohmann::ordered_json recorded_options(const TrainArguments& train, const std::string& command) {
-  const std::string run = resumed_run_path(train);
+nlohmann::ordered_json recorded_options(const Arguments& given) {
+  const std::string run = resumed_run_path(given.run(), given.objective());
   nlohmann::ordered_json record = read_record(run);
   if (record.is_null()) return record;
-  if (recorded_command(run) != command) {
+  if (recorded_command(run) != given.command) {
     throw Error(fmt::format("--resume: {} is a run of 'selfnorm {}', not of 'selfnorm {}'", run,
-                            recorded_command(run), command));
+                            recorded_command(run), given.command));
   }
   nlohmann::ordered_json options = record["options"];
   for (const char* name : {"resume", "out", "config", "quiet", "json", "overwrite"}) options.erase(name);

@@ -15,15 +15,15 @@ inline constexpr const char* kRecordName = "config.json";
 inline constexpr const char* kMetricsName = "metrics.jsonl";
 inline constexpr const char* kCheckpointName = "checkpoint.safetensors";
 
-// out/<stem of train>-<objective>, with -2, -3, ... appended when taken.
-std::string new_run_path(const TrainArguments& train);
+// out/<stem of the data>-<objective>, with -2, -3, ... appended when taken.
+std::string new_run_path(const RunArguments& run, const std::string& objective);
 // The directory --resume means: --out, or the newest of the names new_run_path() would have given. Throws
 // Error when there is none.
-std::string resumed_run_path(const TrainArguments& train);
+std::string resumed_run_path(const RunArguments& run, const std::string& objective);
 
-// The options recorded by the run that `train` (with resume set) continues; null when it was stopped before
+// The options recorded by the run that `given` (with --resume) continues; null when it was stopped before
 // recording any. Throws Error when it is a run of another command.
-nlohmann::ordered_json recorded_options(const TrainArguments& train, const std::string& command);
+nlohmann::ordered_json recorded_options(const Arguments& given);
 
 // The command of the run in this directory, "train classifier" when it recorded none.
 std::string recorded_command(const std::string& run);

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include "changed_options.h"
 #include "commands.h"
+#include "density_model.h"
+#include "density_score.h"
 #include "label_list.h"
 #include "lm_score.h"
 #include "model_header.h"
@@ -134,6 +137,8 @@ int score_command(const Arguments& arguments) {
   if (int(!given.candidates.empty()) + int(!given.candidates_file.empty()) + int(given.top > 0) > 1) {
     throw Error("give only one of --candidates, --candidates-file and --top");
   }
+  if (is_density(given.model)) return score_points(arguments);
+  refuse_options(arguments, density_options(), given.model + " is no density");
   const ModelHeader header = read_header(given.model, arguments.head);
   if (header.is_language()) return score_sentences(arguments, header);
   if (given.data.empty()) throw Error("score: DATA is required after MODEL; see 'selfnorm score --help'");

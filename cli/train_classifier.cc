@@ -204,7 +204,7 @@ nlohmann::ordered_json run_record(const Arguments& arguments, const TrainingData
 int train_classifier_command(const Arguments& arguments) {
   const TrainArguments& given = arguments.train;
   check_options(arguments);
-  RunDirectory run = run_directory(given);
+  RunDirectory run = run_directory(arguments);
   if (given.resume && run.is_complete()) {
     note(fmt::format("the run in {} is complete; nothing to resume", run.path()));
     return 0;
@@ -239,13 +239,13 @@ int train_classifier_command(const Arguments& arguments) {
     run.keep();
     return stopped(arguments.command, run);
   }
-  warn_about_divergence(result);
+  warn_about_divergence(result.diverged);
   if (data.text) store_text(*data.text, result.model);
   result.model.target = data.target;
   const Evaluation evaluation = audit(result, audited, is_held_out, arguments.common.threads);
   save_result(result, run);
   const std::string table = evaluation_table({{given.options.objective.name, evaluation, {}}});
-  print_report(arguments, run, result,
+  print_report(arguments, run, end_of(result),
                {is_held_out ? "validation" : "training", table + log_z_line(evaluation.log_z)});
   return 0;
 }

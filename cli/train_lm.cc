@@ -126,7 +126,7 @@ LanguageEvaluation audit(TrainResult& result, const TokenCorpus& corpus, const s
 int train_lm_command(const Arguments& arguments) {
   const LanguageArguments& given = arguments.language;
   check_options(given);
-  RunDirectory run = run_directory(given.run);
+  RunDirectory run = run_directory(arguments);
   if (given.run.resume && run.is_complete()) {
     note(fmt::format("the run in {} is complete; nothing to resume", run.path()));
     return 0;
@@ -163,14 +163,14 @@ int train_lm_command(const Arguments& arguments) {
     run.keep();
     return stopped(arguments.command, run);
   }
-  warn_about_divergence(result);
+  warn_about_divergence(result.diverged);
   result.model.input = ModelInput::Context;
   result.model.labels = corpora.learned.vocabulary.words();
   const std::string data = valid ? "validation" : "training";
   const LanguageEvaluation evaluation =
       audit(result, valid ? *corpora.valid() : corpora.learned.train, data, arguments.common.threads);
   save_result(result, run);
-  print_report(arguments, run, result,
+  print_report(arguments, run, end_of(result),
                {data, language_table({{given.run.options.objective.name, evaluation, {}}}) +
                           language_lines(evaluation)});
   return 0;

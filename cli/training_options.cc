@@ -19,18 +19,17 @@ TrainOptions language_defaults() {
   return o;
 }
 
-void declare_run(Declaration& command, TrainArguments& train, const TrainingWords& words) {
-  command.file("--valid", train.valid, "Validation data; without it a part of " + words.data + " is held out")
-      .text("--hold-out", train.hold_out, words.hold_out)
-      .option("--out", train.out,
+void declare_run(Declaration& command, RunArguments& run, uint64_t& seed, const TrainingWords& words) {
+  command.file("--valid", run.valid, "Validation data; without it a part of " + words.data + " is held out")
+      .text("--hold-out", run.hold_out, words.hold_out)
+      .option("--out", run.out,
               "Run directory; default out/<" + words.data + ">-<objective>, numbered when taken",
               ValueKind::kDirectory)
-      .flag("--resume", train.resume,
+      .flag("--resume", run.resume,
             "Continue the interrupted run in --out (" + words.data + " and options come from its record)")
-      .flag("--overwrite", train.overwrite, "Replace a run that is already in --out")
-      .real("--checkpoint-seconds", train.checkpoint_seconds,
-            "Seconds between checkpoints; 0 after every step")
-      .integer("--seed", train.options.seed, "Seed of everything random");
+      .flag("--overwrite", run.overwrite, "Replace a run that is already in --out")
+      .real("--checkpoint-seconds", run.checkpoint_seconds, "Seconds between checkpoints; 0 after every step")
+      .integer("--seed", seed, "Seed of everything random");
 }
 
 void declare_objective(Declaration& command, TrainArguments& train, const TrainingWords& words) {

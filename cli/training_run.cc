@@ -48,17 +48,22 @@ TrainOptions resolved_options(const TrainArguments& given) {
 }
 
 void check_training(const TrainArguments& given) {
-  number_or_auto("--hold-out", given.hold_out, 0, 0.5);
+  check_run(given);
   resolved_options(given).validate();
+}
+
+void check_run(const RunArguments& given) {
+  number_or_auto("--hold-out", given.hold_out, 0, 0.5);
   if (given.checkpoint_seconds < 0) {
     throw Error(fmt::format("--checkpoint-seconds is {}; expected 0 or more", given.checkpoint_seconds));
   }
 }
 
-RunDirectory run_directory(const TrainArguments& given) {
+RunDirectory run_directory(const Arguments& arguments) {
   using Mode = RunDirectory::Mode;
-  const std::string path = given.resume        ? resumed_run_path(given)
-                           : given.out.empty() ? new_run_path(given)
+  const RunArguments& given = arguments.run();
+  const std::string path = given.resume        ? resumed_run_path(given, arguments.objective())
+                           : given.out.empty() ? new_run_path(given, arguments.objective())
                                                : given.out;
   return {path, given.resume ? Mode::kResume : given.overwrite ? Mode::kOverwrite : Mode::kNew};
 }
@@ -73,7 +78,7 @@ void check_network_memory(const NetworkPlan& plan, const TrainOptions& options, 
       advice);
 }
 
-CheckpointOptions checkpoint_options(const TrainArguments& given, const RunDirectory& run) {
+CheckpointOptions checkpoint_options(const RunArguments& given, const RunDirectory& run) {
   return {.path = run.file(kCheckpointName), .seconds = given.checkpoint_seconds, .resume = given.resume};
 }
 
@@ -83,33 +88,44 @@ int stopped(const std::string& command, const RunDirectory& run) {
   return kInterruptedExit;
 }
 
-void warn_about_divergence(const TrainResult& result) {
-  if (result.diverged)
+void warn_about_divergence(bool diverged) {
+  if (diverged)
     warning("the loss stopped being finite; the model is the last good one (try a smaller --learning-rate)");
 }
 
 void save_result(const TrainResult& result, RunDirectory& run) {
   save_model(result.model, run.file(kModelName));
+  end_run(run);
+}
+
+void end_run(RunDirectory& run) {
   run.keep();
   unlink(run.file(kCheckpointName).c_str());
 }
 
-void print_report(const Arguments& arguments, const RunDirectory& run, const TrainResult& result,
+RunEnd end_of(const TrainResult& result) {
+  return {result.reason, result.optimiser, result.diverged, result.last, result.model.audit_json};
+}
+
+void print_report(const Arguments& arguments, const RunDirectory& run, const RunEnd& end,
                   const RunReport& report) {
   if (arguments.common.json) {
     print_json({{"run", run.path()},
                 {"model", run.file(kModelName)},
-                {"objective", arguments.training().options.objective.name},
-                {"optimiser", result.optimiser},
-                {"reason", result.reason},
-                {"diverged", result.diverged},
-                {"train", progress_json(result.last)},
-                {"audit", nlohmann::ordered_json::parse(result.model.audit_json)}});
+                {"objective", arguments.objective()},
+                {"optimiser", end.optimiser},
+                {"reason", end.reason},
+                {"diverged", end.diverged},
+                {"train", progress_json(end.last)},
+                {"audit", nlohmann::ordered_json::parse(end.audit_json)}});
     return;
   }
   if (arguments.common.quiet) return;
-  print(fmt::format("{}{} {} steps of {}, {:.1f} s\n\n", result.reason, result.diverged ? ";" : " after",
-                    grouped(result.last.step), result.optimiser, result.last.seconds));
+  const std::string steps = end.optimiser.empty()
+                                ? ""
+                                : fmt::format("{} {} steps of {}", end.diverged ? ";" : " after",
+                                              grouped(end.last.step), end.optimiser);
+  print(fmt::format("{}{}, {:.1f} s\n\n", end.reason, steps, end.last.seconds));
   print(fmt::format("on the {} data:\n{}", report.audited_data, report.table));
   print(fmt::format("\nmodel    {}\nmetrics  {}\noptions  {}\n", run.file(kModelName), run.file(kMetricsName),
                     run.file(kRecordName)));

@@ -32,33 +32,46 @@ class RunObserver : public TrainObserver {
 // A word that is "auto" (nothing) or a number from `low` to `high`.
 std::optional<double> number_or_auto(const char* option, const std::string& word, double low, double high);
 
-// Throws Error for what can be wrong without looking at any data.
+// Throw Error for what can be wrong without looking at any data.
+void check_run(const RunArguments& given);
 void check_training(const TrainArguments& given);
 // The options with --centre in them.
 TrainOptions resolved_options(const TrainArguments& given);
 
 // The run directory that is asked for: new, overwritten or resumed.
-RunDirectory run_directory(const TrainArguments& given);
+RunDirectory run_directory(const Arguments& arguments);
 
 // Throws Error with the estimate when there is less memory.
 void check_network_memory(const NetworkPlan& plan, const TrainOptions& options, const std::string& advice);
 
-CheckpointOptions checkpoint_options(const TrainArguments& given, const RunDirectory& run);
+CheckpointOptions checkpoint_options(const RunArguments& given, const RunDirectory& run);
 
 // The run was interrupted: says how it goes on; the exit code.
 int stopped(const std::string& command, const RunDirectory& run);
 
 // Warns when the loss was not finite.
-void warn_about_divergence(const TrainResult& result);
+void warn_about_divergence(bool diverged);
 // Writes the model, whose audit is done, and ends the run.
 void save_result(const TrainResult& result, RunDirectory& run);
+// The model is written: nothing is left to resume.
+void end_run(RunDirectory& run);
+
+// How training ended.
+struct RunEnd {
+  std::string reason;
+  std::string optimiser;  // empty: no steps
+  bool diverged = false;
+  Progress last;
+  std::string audit_json;
+};
+RunEnd end_of(const TrainResult& result);
 
 // The report of a finished run; `table` is the audit for people.
 struct RunReport {
   std::string audited_data;  // "validation" or "training"
   std::string table;
 };
-void print_report(const Arguments& arguments, const RunDirectory& run, const TrainResult& result,
+void print_report(const Arguments& arguments, const RunDirectory& run, const RunEnd& end,
                   const RunReport& report);
 
 }  // namespace selfnorm::cli

@@ -1,0 +1,54 @@
+#include "density_evaluate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "changed_options.h"
+#include "density_model.h"
+#include "density_points.h"
+#include "density_report.h"
+#include "output.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/base/range.h"
+#include "selfnorm/math/parallel.h"
+
+namespace selfnorm::cli {
+
+bool are_densities(const std::vector<std::string>& models) {
+  const auto count = std::count_if(models.begin(), models.end(), is_density);
+  if (count > 0 && size_t(count) < models.size())
+    throw Error(fmt::format("{} is a density and others are classifiers; evaluate them apart",
+                            *std::find_if(models.begin(), models.end(), is_density)));
+  return count > 0;
+}
+
+void check_log_z_options(const DensityEvaluationOptions& options) {
+  require_range(options.samples >= 2, "samples", static_cast<double>(options.samples), "at least 2");
+  require_range(options.precision > 0, "precision", options.precision, "a number > 0");
+}
+
+int evaluate_densities(const Arguments& arguments) {
+  const EvaluateArguments& given = arguments.evaluate;
+  refuse_options(arguments, class_options(), given.models[0] + " is a density");
+  check_log_z_options(arguments.log_z);
+  const ThreadLimit limit(arguments.common.threads);
+  std::vector<DensityRow> rows;
+  nlohmann::ordered_json reports = nlohmann::ordered_json::array();
+  for (const std::string& name : given.models) {
+    const auto [path, model] = open_density(name);
+    const auto points = open_points_for(model, given.data, arguments);
+    rows.push_back({name, evaluate_density(model, *points, arguments.log_z)});
+    nlohmann::ordered_json report = density_json(rows.back().evaluation);
+    report["model"] = path;
+    report["data"] = given.data;
+    reports.push_back(std::move(report));
+  }
+  if (arguments.common.json)
+    print_json(reports.size() == 1 ? reports[0] : nlohmann::ordered_json{{"models", reports}});
+  else
+    print(density_table(rows));
+  return 0;
+}
+
+}  // namespace selfnorm::cli

@@ -1,0 +1,61 @@
+#include "density_model.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "model_header.h"
+#include "selfnorm/base/error.h"
+
+namespace selfnorm::cli {
+namespace {
+
+const char* space_name(Support::Space space) {
+  constexpr const char* names[] = {"real", "levels", "counts"};
+  return names[static_cast<size_t>(space)];
+}
+
+nlohmann::ordered_json kind_of(const std::shared_ptr<const Density>& density) {
+  return density == nullptr ? nlohmann::ordered_json() : nlohmann::ordered_json(density->record().kind);
+}
+
+}  // namespace
+
+bool is_density(const std::string& model) { return is_density_file(finished_model_path(model)); }
+
+NamedDensity open_density(const std::string& model) {
+  const std::string path = finished_model_path(model);
+  if (std::filesystem::is_regular_file(path) && !is_density_file(path))
+    throw Error(fmt::format("{} is not a density; expected a model of 'selfnorm train density'", path));
+  return {path, load_density(path)};
+}
+
+void refuse_density(const std::string& model, const std::string& advice) {
+  if (is_density(model))
+    throw Error(fmt::format("{} is a density, whose log Z is one number for all x; {}", model, advice));
+}
+
+nlohmann::ordered_json density_info(const std::string& name) {
+  const auto [path, model] = open_density(name);
+  using Json = nlohmann::ordered_json;
+  const EnergyRecord record = model.energy->record();
+  Json info = {{"path", path},
+               {"bytes", std::filesystem::file_size(path)},
+               {"family", "density"},
+               {"dimension", model.dimension()},
+               {"space", space_name(model.energy->support().space)},
+               {"energy", {{"kind", record.kind}, {"settings", Json::parse(record.settings)}}},
+               {"parameters", std::as_const(*model.energy).parameters().size()},
+               {"proposal", kind_of(model.proposal)},
+               {"base", kind_of(model.base)},
+               {"log_normalizer", model.log_normalizer},
+               {"normalizer", model.normalizer_kind},
+               {"standardised", !model.standardisation.mean.empty()}};
+  if (!model.feature_names.empty()) info["columns"] = model.feature_names;
+  info["objective"] = Json::parse(model.objective_json);
+  info["training"] = Json::parse(model.training_json);
+  info["audit"] = Json::parse(model.audit_json);
+  return info;
+}
+
+}  // namespace selfnorm::cli

@@ -1,0 +1,26 @@
+// MODEL where it may be a density.
+#pragma once
+
+#include <string>
+
+#include "arguments.h"
+#include "selfnorm/model/energy/density_file.h"
+
+namespace selfnorm::cli {
+
+// Whether MODEL, a file or run directory, is a density. Throws Error for a run that is not finished.
+bool is_density(const std::string& model);
+
+struct NamedDensity {
+  std::string path;  // of the file itself
+  DensityModel model;
+};
+// Throws Error for any other model.
+NamedDensity open_density(const std::string& model);
+
+// Throws Error with the advice when MODEL is a density, for the commands that take none.
+void refuse_density(const std::string& model, const std::string& advice);
+
+nlohmann::ordered_json density_info(const std::string& model);
+
+}  // namespace selfnorm::cli

@@ -1,0 +1,28 @@
+// The points that the commands of densities read.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "arguments.h"
+#include "selfnorm/data/point_source.h"
+#include "selfnorm/model/energy/density_file.h"
+
+namespace selfnorm::cli {
+
+// What the words of the command line say.
+PointOptions point_options(const Arguments& arguments);
+// Points of the model's columns.
+std::unique_ptr<PointSource> open_points_for(const DensityModel& model, const std::string& path,
+                                             const Arguments& arguments);
+
+// {"path", "rows", "columns", "hash"} of config.json.
+nlohmann::ordered_json points_record(const std::string& path, const PointSource& points);
+
+// "a,b" -> {"a", "b"}, quoted as in CSV; "" -> {}.
+std::vector<std::string> listed_words(const std::string& list);
+// Throws Error naming the option for what is no finite number.
+std::vector<double> listed_numbers(const char* option, const std::string& list);
+
+}  // namespace selfnorm::cli

@@ -1,0 +1,90 @@
+#include "density_score.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "changed_options.h"
+#include "density_evaluate.h"
+#include "density_model.h"
+#include "density_points.h"
+#include "density_report.h"
+#include "output.h"
+#include "point_parts.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/math/parallel.h"
+
+namespace selfnorm::cli {
+namespace {
+
+constexpr uint64_t kRowsAtOnce = 8192;
+
+// What is subtracted from s(u), and how it is called.
+struct Level {
+  std::string kind;         // "raw", or the method of log Z
+  std::string description;  // the line above the numbers
+  double correction = 0;    // of densities with b
+  nlohmann::ordered_json log_z;
+};
+
+Level raw_level(const DensityModel& model) {
+  return {"raw", fmt::format("raw, {} b {}", model.normalizer_kind, model.log_normalizer), 0, nullptr};
+}
+
+// The evaluation of one row says whether log Z is to be trusted.
+Level exact_level(const DensityModel& model, const PointSource& points,
+                  const DensityEvaluationOptions& options) {
+  const DensityEvaluation first = evaluate_density(model, PointSubset(points, {0}), options);
+  if (!first.is_trusted) throw Error("--exact: " + first.distrust);
+  const LogZEstimate& z = first.log_z;
+  return {z.method, fmt::format("{}, log Z {} in [{}, {}]", z.method, z.value, z.low, z.high),
+          model.log_normalizer - z.value, log_z_json(z)};
+}
+
+// With the first rows, so that an error before them leaves standard output empty.
+void print_head(const Level& level, bool json) {
+  if (!json) return print(fmt::format("# {}\n", level.description));
+  print(fmt::format("{{\"kind\": \"{}\", ", level.kind));
+  if (!level.log_z.is_null()) print(fmt::format("\"log_z\": {}, ", level.log_z.dump()));
+  print("\"rows\": [");
+}
+
+}  // namespace
+
+int score_points(const Arguments& arguments) {
+  const ScoreArguments& given = arguments.score;
+  refuse_options(arguments, class_options(), given.model + " is a density, which scores rows");
+  if (given.raw && given.exact) throw Error("give only one of --raw and --exact");
+  if (!given.exact)
+    refuse_options(arguments, {"--method", "--samples", "--precision", "--seed"}, "needs --exact");
+  if (given.data.empty()) throw Error("score: DATA is required after MODEL; see 'selfnorm score --help'");
+  check_log_z_options(arguments.log_z);
+  const ThreadLimit limit(arguments.common.threads);
+  const DensityModel model = open_density(given.model).model;
+  const auto points = open_points_for(model, given.data, arguments);
+  const Level level = given.exact ? exact_level(model, *points, arguments.log_z) : raw_level(model);
+  const bool json = arguments.common.json;
+  std::vector<uint64_t> rows;
+  std::vector<float> values;
+  for (uint64_t begin = 0; begin < points->rows(); begin += rows.size()) {
+    rows.resize(std::min(kRowsAtOnce, points->rows() - begin));
+    std::iota(rows.begin(), rows.end(), begin);
+    values.resize(rows.size() * points->columns());
+    points->read(rows, values);
+    const std::vector<double> scores = density_scores(model, {values.data(), rows.size(), points->columns()});
+    if (begin == 0) print_head(level, json);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const double log_prob = scores[i] + level.correction;
+      if (json)
+        print((rows[i] == 0 ? "\n  " : ",\n  ") +
+              nlohmann::ordered_json{{"row", rows[i]}, {"log_prob", log_prob}}.dump());
+      else
+        print(fmt::format("{}\t{}\t{}\n", rows[i], log_prob, level.kind));
+    }
+  }
+  if (json) print("\n]}\n");
+  return 0;
+}
+
+}  // namespace selfnorm::cli

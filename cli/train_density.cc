@@ -1,0 +1,139 @@
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "commands.h"
+#include "density_applicability.h"
+#include "density_points.h"
+#include "density_report.h"
+#include "interruption.h"
+#include "output.h"
+#include "point_parts.h"
+#include "run_record.h"
+#include "selfnorm/analysis/density_evaluation.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/data/example_subset.h"
+#include "selfnorm/math/parallel.h"
+#include "selfnorm/train/density_trainer.h"
+#include "training_run.h"
+
+namespace selfnorm::cli {
+namespace {
+
+constexpr double kHoldOut = 0.1;
+constexpr uint64_t kFewestToSplit = 20;
+
+void check_options(const Arguments& arguments) {
+  const DensityArguments& given = arguments.density;
+  if (given.run.train.empty()) throw Error("train density needs DATA, rows of numbers (csv, tsv, npy, ...)");
+  check_run(given.run);
+  if (!given.run.valid.empty() && given.run.hold_out != "auto")
+    throw Error("--hold-out: rows are held out when there is no --valid; give only one of them");
+  if (given.run.train == "-" && given.run.valid == "-")
+    throw Error("standard input can be read only once; store the data or those of --valid in a file");
+  given.options.validate();
+  check_applicability(arguments);
+}
+
+struct TrainingPoints {
+  std::unique_ptr<PointSource> all;
+  std::vector<uint64_t> train, valid;
+  std::vector<std::string> notes;
+  nlohmann::ordered_json record, valid_record;
+};
+
+std::string points_text(const std::string& path, const PointSource& points) {
+  return fmt::format("{}: {} rows, {} columns", path, grouped(points.rows()), grouped(points.columns()));
+}
+
+// A handful of rows cannot spare any.
+double hold_out_fraction(const RunArguments& given, uint64_t rows) {
+  return number_or_auto("--hold-out", given.hold_out, 0, 0.5).value_or(rows < kFewestToSplit ? 0 : kHoldOut);
+}
+
+TrainingPoints read_points(const Arguments& arguments) {
+  const RunArguments& given = arguments.density.run;
+  TrainingPoints out;
+  PointOptions options = point_options(arguments);
+  out.all = open_points(given.train, options);
+  const uint64_t rows = out.all->rows();
+  out.notes.push_back("read " + points_text(given.train, *out.all));
+  out.record = points_record(given.train, *out.all);
+  out.train.resize(rows);
+  std::iota(out.train.begin(), out.train.end(), uint64_t{0});
+  if (!given.valid.empty()) {
+    options.names = out.all->names();
+    options.columns = out.all->columns();
+    auto valid = open_points(given.valid, options);
+    out.notes.push_back("validation: " + points_text(given.valid, *valid));
+    out.valid_record = points_record(given.valid, *valid);
+    out.valid.resize(valid->rows());
+    std::iota(out.valid.begin(), out.valid.end(), rows);
+    out.all = std::make_unique<JoinedPoints>(std::move(out.all), std::move(valid));
+  } else if (const double fraction = hold_out_fraction(given, rows); fraction > 0 && rows > 1) {
+    std::tie(out.train, out.valid) = random_split(rows, fraction, arguments.density.options.seed);
+    out.notes.push_back(fmt::format("held out: {} rows", grouped(out.valid.size())));
+  }
+  return out;
+}
+
+// Nothing that depends on the clock or the machine may enter the model: a resumed run must give the same
+// bytes.
+DensityEvaluation evaluated(DensityModel& model, const PointSource& points, const std::string& data,
+                            uint64_t seed) {
+  const DensityEvaluation evaluation = evaluate_density(model, points, {.seed = seed});
+  nlohmann::ordered_json record = {{"data", data}};
+  record.update(density_json(evaluation));
+  model.audit_json = record.dump();
+  return evaluation;
+}
+
+}  // namespace
+
+int train_density_command(const Arguments& arguments) {
+  const DensityArguments& given = arguments.density;
+  check_options(arguments);
+  RunDirectory run = run_directory(arguments);
+  if (given.run.resume && run.is_complete()) {
+    note(fmt::format("the run in {} is complete; nothing to resume", run.path()));
+    return 0;
+  }
+  const ThreadLimit limit(arguments.common.threads);
+  TrainingPoints points = read_points(arguments);
+  if (given.run.resume) {
+    check_same_data(run.path(), "data", points.record);
+    if (!points.valid_record.is_null()) check_same_data(run.path(), "valid", points.valid_record);
+  }
+  if (!arguments.common.quiet)
+    for (const std::string& text : points.notes) note(text);
+  // While reading a signal ends the process at once: nothing has been made yet.
+  catch_interruptions();
+  run.begin({{"command", arguments.command},
+             {"options", arguments.options},
+             {"data", points.record},
+             {"valid", points.valid_record}});
+
+  RunObserver observer(run.file(kMetricsName), arguments.common.quiet);
+  DensityResult result = train_density(*points.all, points.train, points.valid, given.options,
+                                       checkpoint_options(given.run, run), observer);
+  observer.finish();
+  if (result.interrupted) {
+    run.keep();
+    return stopped(arguments.command, run);
+  }
+  warn_about_divergence(result.diverged);
+  const bool has_valid = !points.valid.empty();
+  const std::string data = has_valid ? "validation" : "training";
+  const DensityEvaluation evaluation =
+      evaluated(result.model, PointSubset(*points.all, has_valid ? points.valid : points.train), data,
+                given.options.seed);
+  save_density(result.model, run.file(kModelName));
+  end_run(run);
+  print_report(arguments, run,
+               {result.reason, given.options.objective == "fit" ? "" : "adam", result.diverged, result.last,
+                result.model.audit_json},
+               {data, density_table({{given.options.objective, evaluation}})});
+  return 0;
+}
+
+}  // namespace selfnorm::cli

@@ -1,0 +1,52 @@
+// W, lower triangular with a positive diagonal, W'W = covariance^-1: z = W (x - mean) has covariance 1, and
+//     log N(x; mean) = log det W - |z|^2 / 2 - d/2 log 2 pi.
+// Its inverse L is the Cholesky factor of the covariance. Packed by rows, W_ij at i (i + 1) / 2 + j, or the
+// diagonal alone.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace selfnorm {
+
+class PrecisionRoot {
+ public:
+  enum class Shape { diagonal, full };
+
+  // Throws Error unless the values are finite, as many as the shape has, and positive on the diagonal.
+  PrecisionRoot(Shape shape, uint32_t dimension, std::vector<double> values);
+  // Of a d x d covariance, whose lower triangle is read. Throws Error when it is not positive definite.
+  static PrecisionRoot of_covariance(uint32_t dimension, std::span<const double> covariance);
+  static size_t size(Shape shape, uint32_t dimension);
+
+  uint32_t dimension() const { return dimension_; }
+  Shape shape() const { return shape_; }
+  std::span<const double> values() const { return values_; }
+  std::span<const double> inverse() const { return inverse_; }
+  double at(uint32_t i, uint32_t j) const;  // W_ij, any i and j
+  double log_determinant() const { return log_determinant_; }
+
+  // In place: W v, W'v and W^-1 v.
+  void whiten(std::span<double> v) const;
+  void pull_back(std::span<double> v) const;
+  void unwhiten(std::span<double> v) const;
+  // That of x when this one is of (x - shift) / scale: W_ij / scale_j.
+  PrecisionRoot unscaled(std::span<const double> scale) const;
+
+  // Unconstrained: log W_ii on the diagonal.
+  std::vector<double> parameters() const;
+  static PrecisionRoot of_parameters(Shape shape, uint32_t dimension, std::span<const double> parameters);
+  // gradient += weight d(log det W - |z|^2 / 2) / d parameters, z = W delta: -z_i delta_j, and
+  // 1 - z_i delta_i W_ii for log W_ii.
+  void add_gradient(double weight, std::span<const double> delta, std::span<const double> z,
+                    std::span<double> gradient) const;
+
+ private:
+  Shape shape_;
+  uint32_t dimension_;
+  std::vector<double> values_, inverse_;
+  double log_determinant_ = 0;
+};
+
+}  // namespace selfnorm

@@ -1,0 +1,118 @@
+#include "selfnorm/proposal/density/make_density.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "selfnorm/base/error.h"
+#include "selfnorm/base/range.h"
+#include "selfnorm/proposal/density/gaussian.h"
+#include "selfnorm/proposal/density/gaussian_mixture.h"
+#include "selfnorm/proposal/density/uniform_box.h"
+
+namespace selfnorm {
+namespace {
+
+using Fit = std::unique_ptr<Density> (*)(const std::string& argument, const Points&, const FitOptions&);
+using Restore = std::unique_ptr<Density> (*)(const DensityRecord&, uint32_t dimension);
+
+// The argument of a word as a number; throws Error unless it is one in [low, high].
+double number_of(const std::string& argument, double low, double high, const char* expected) {
+  double value = 0;
+  const char* end = argument.data() + argument.size();
+  const auto [stop, error] = std::from_chars(argument.data(), end, value);
+  if (error != std::errc() || stop != end || !(value >= low && value <= high))
+    throw Error(fmt::format("'{}' is no argument of a density; expected {}", argument, expected));
+  return value;
+}
+
+void no_argument(const std::string& argument) {
+  if (!argument.empty()) throw Error(fmt::format("'{}' is an argument of a density that has none", argument));
+}
+
+PrecisionRoot::Shape shape_of(const std::string& argument) {
+  if (argument.empty()) return PrecisionRoot::Shape::full;
+  if (argument == "diagonal") return PrecisionRoot::Shape::diagonal;
+  throw Error(fmt::format("'{}' is no argument of gaussian; expected 'diagonal' or none", argument));
+}
+
+uint32_t components_of(const std::string& argument) {
+  constexpr const char* kExpected = "mixture:COMPONENTS, a whole number in [1, 4096]";
+  const double value = argument.empty() ? 32 : number_of(argument, 1, 4096, kExpected);
+  if (value != std::floor(value))
+    throw Error(fmt::format("'{}' is no argument of a density; expected {}", argument, kExpected));
+  return static_cast<uint32_t>(value);
+}
+
+struct Kind {
+  const char* name;
+  void (*check)(const std::string& argument);
+  Fit fit;
+};
+
+const Kind kKinds[] = {
+    {"uniform", no_argument,
+     [](const std::string&, const Points& data, const FitOptions&) -> std::unique_ptr<Density> {
+       return fit_uniform_box(data);
+     }},
+    {"gaussian", [](const std::string& a) { shape_of(a); },
+     [](const std::string& a, const Points& data, const FitOptions&) -> std::unique_ptr<Density> {
+       return fit_gaussian(data, shape_of(a));
+     }},
+    {"mixture", [](const std::string& a) { components_of(a); },
+     [](const std::string& a, const Points& data, const FitOptions& options) -> std::unique_ptr<Density> {
+       return fit_gaussian_mixture(data, components_of(a), options);
+     }},
+};
+
+struct Word {
+  const Kind* kind;
+  std::string argument;
+};
+
+Word parsed(const std::string& word) {
+  const size_t colon = word.find(':');
+  const std::string name = word.substr(0, colon);
+  require_one_of("density", name, density_names());
+  if (colon != std::string::npos && colon + 1 == word.size())
+    throw Error(fmt::format("density '{}' ends after the colon; expected an argument or no colon", word));
+  for (const Kind& kind : kKinds)
+    if (name == kind.name) return {&kind, colon == std::string::npos ? "" : word.substr(colon + 1)};
+  throw Bug("a density without a fit");
+}
+
+}  // namespace
+
+std::vector<std::string> density_names() {
+  std::vector<std::string> names;
+  for (const Kind& kind : kKinds) names.emplace_back(kind.name);
+  return names;
+}
+
+void check_density_word(const std::string& word) {
+  const Word w = parsed(word);
+  w.kind->check(w.argument);
+}
+
+std::unique_ptr<Density> fit_density(const std::string& word, const Points& data, const FitOptions& options) {
+  check_density_word(word);
+  const Word w = parsed(word);
+  return w.kind->fit(w.argument, data, options);
+}
+
+std::unique_ptr<Density> make_density(const DensityRecord& record, uint32_t dimension) {
+  const std::pair<const char*, Restore> restorers[] = {
+      {"uniform", restore_uniform_box},
+      {"gaussian", restore_gaussian},
+      {"gaussian-diagonal", restore_gaussian},
+      {"mixture", restore_gaussian_mixture},
+  };
+  if (dimension == 0) throw Error("a density has no columns; its file is damaged");
+  for (const auto& [kind, restore] : restorers)
+    if (record.kind == kind) return restore(record, dimension);
+  throw Error(
+      fmt::format("the density '{}' is not known; its file is damaged or of a newer version", record.kind));
+}
+
+}  // namespace selfnorm

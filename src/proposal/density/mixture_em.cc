@@ -1,0 +1,200 @@
+#include "selfnorm/proposal/density/mixture_em.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "selfnorm/base/memory.h"
+#include "selfnorm/math/gemm.h"
+#include "selfnorm/math/kernels.h"
+#include "selfnorm/math/parallel.h"
+#include "selfnorm/proposal/density/log_shares.h"
+#include "selfnorm/proposal/density/plus_plus.h"
+#include "selfnorm/proposal/density/sample_moments.h"
+#include "selfnorm/proposal/density/term_sum.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr size_t kTile = 128, kPieces = 8;
+
+// sum_i p_ik (1, x_j, x_i x_j) over the rows, (1 + d + d (d + 1) / 2) x stride, and sum_i log q(x_i).
+struct Statistics {
+  size_t stride = 0;
+  std::vector<double> sum;
+  double log_likelihood = 0;
+};
+
+class Expectation {
+ public:
+  Expectation(uint32_t dimension, std::vector<double> rows)
+      : d_(dimension), n_(rows.size() / dimension), rows_(std::move(rows)) {}
+
+  size_t rows() const { return n_; }
+  const std::vector<double>& values() const { return rows_; }
+
+  // Shares of row i from shares(worker, i, out), which returns log q(x_i); a worker belongs to one piece.
+  template <class MakeWorker>
+  Statistics sums(size_t stride, const MakeWorker& make_worker) const {
+    const size_t width = 1 + d_ + d_ * (d_ + 1) / 2, grain = std::max(kTile, (n_ + kPieces - 1) / kPieces);
+    const size_t pieces = (n_ + grain - 1) / grain;
+    std::vector<Statistics> part(pieces);
+    parallel_ranges(n_, grain, [&](size_t begin, size_t end) {
+      Statistics& own = part[begin / grain];
+      own.sum.assign(width * stride, 0);
+      std::vector<double> share(kTile * stride), feature(kTile * width);
+      auto worker = make_worker();
+      for (size_t first = begin; first < end; first += kTile) {
+        const size_t last = std::min(end, first + kTile);
+        for (size_t i = first; i < last; ++i) {
+          own.log_likelihood += worker(i, share.data() + (i - first) * stride);
+          fill_features(i, feature.data() + (i - first) * width);
+        }
+        gemm_transposed(width, stride, last - first, feature.data(), width, share.data(), stride,
+                        own.sum.data(), stride);
+      }
+    });
+    for (size_t p = 1; p < pieces; ++p) {
+      for (size_t j = 0; j < part[0].sum.size(); ++j) part[0].sum[j] += part[p].sum[j];
+      part[0].log_likelihood += part[p].log_likelihood;
+    }
+    part[0].stride = stride;
+    return std::move(part[0]);
+  }
+
+  Statistics sums(const GaussianTerms& terms) const {
+    return sums(terms.stride(), [&] {
+      return [this, sum = TermSum(terms)](size_t i, double* out) mutable {
+        const double log_q = sum.value(rows_.data() + i * d_);
+        std::ranges::copy(sum.share(), out);
+        return log_q;
+      };
+    });
+  }
+
+ private:
+  void fill_features(size_t i, double* out) const {
+    const double* x = rows_.data() + i * d_;
+    *out++ = 1;
+    for (size_t j = 0; j < d_; ++j) *out++ = x[j];
+    for (size_t a = 0; a < d_; ++a)
+      for (size_t b = 0; b <= a; ++b) *out++ = x[a] * x[b];
+  }
+
+  size_t d_, n_;
+  std::vector<double> rows_;
+};
+
+// a and S_0 of the header.
+struct Prior {
+  double rows = 0;
+  std::vector<double> covariance;  // d x d
+};
+
+Prior prior_of(const PrecisionRoot& all, size_t components) {
+  const uint32_t d = all.dimension();
+  const double shrink = std::pow(static_cast<double>(components), -2.0 / d);
+  Prior prior{static_cast<double>(d) + 1, std::vector<double>(size_t{d} * d)};
+  const std::span<const double> factor = all.inverse();
+  for (size_t i = 0; i < d; ++i)
+    for (size_t j = 0; j <= i; ++j) {
+      const double product = dot(factor.data() + i * (i + 1) / 2, factor.data() + j * (j + 1) / 2, j + 1);
+      prior.covariance[i * d + j] = prior.covariance[j * d + i] = shrink * product;
+    }
+  return prior;
+}
+
+// log det S + tr(S_0 S^-1) = -2 log det W + sum_i W_i S_0 W_i'.
+double spread_of(const PrecisionRoot& root, const Prior& prior) {
+  const uint32_t d = root.dimension();
+  double out = -2 * root.log_determinant();
+  for (size_t i = 0; i < d; ++i) {
+    const double* row = root.values().data() + i * (i + 1) / 2;
+    for (size_t j = 0; j <= i; ++j) out += row[j] * dot(prior.covariance.data() + j * d, row, i + 1);
+  }
+  return out;
+}
+
+// m_k = sum p x / n_k, S_k = (sum p (x - m)(x - m)' + a S_0) / (n_k + a), w_k = n_k / n.
+MixtureComponents maximised(const Statistics& sums, uint32_t d, const Prior& prior) {
+  MixtureComponents out;
+  const auto at = [&](size_t place, size_t k) { return sums.sum[place * sums.stride + k]; };
+  std::vector<double> covariance(size_t{d} * d);
+  for (size_t k = 0; k < sums.stride; ++k) {
+    const double count = at(0, k);
+    if (!(count >= 1)) continue;
+    out.logit.push_back(std::log(count));
+    for (size_t a = 0, place = 1 + d; a < d; ++a)
+      for (size_t b = 0; b <= a; ++b, ++place)
+        covariance[a * d + b] =
+            (at(place, k) - at(1 + a, k) * at(1 + b, k) / count + prior.rows * prior.covariance[a * d + b]) /
+            (count + prior.rows);
+    for (size_t j = 0; j < d; ++j) out.mean.push_back(at(1 + j, k) / count);
+    out.roots.push_back(PrecisionRoot::of_covariance(d, covariance));
+  }
+  return out;
+}
+
+GaussianTerms terms_of(const MixtureComponents& c) {
+  return mixture_terms(log_shares(c.logit), c.mean, c.roots);
+}
+
+Points chosen_rows(const Points& data, const EmOptions& options, std::vector<float>& store) {
+  if (data.rows <= options.rows) return data;
+  const std::vector<uint64_t> order = random_permutation(data.rows, RandomStream(options.seed, 1));
+  for (uint64_t i = 0; i < options.rows; ++i)
+    store.insert(store.end(), data.row(order[i]).begin(), data.row(order[i]).end());
+  return {store.data(), options.rows, data.columns};
+}
+
+}  // namespace
+
+EmResult fit_mixture(const Points& data, const EmOptions& options) {
+  require_finite_points(data);
+  std::vector<float> store;
+  const Points used = chosen_rows(data, options, store);
+  const uint32_t d = data.columns;
+  const size_t wanted = std::min<uint64_t>(options.components, std::max<uint64_t>(1, used.rows / (d + 1)));
+  require_memory(static_cast<double>(wanted) * d * d * 8 * (kPieces + 3), "the covariances of a mixture",
+                 "use fewer components or gaussian:diagonal");
+  const ColumnMoments moments = column_moments(used);
+  std::vector<double> rows(used.size());
+  standardise(used, moments, rows);
+  const PrecisionRoot all = fitted_root(used, moments);
+  std::vector<double> to_standard;
+  for (const double s : moments.scale) to_standard.push_back(1 / s);
+  const Expectation expectation(d, std::move(rows));
+
+  const std::vector<uint32_t> nearest =
+      plus_plus_clusters(expectation.values(), d, static_cast<uint32_t>(wanted), options.seed);
+  const size_t clusters = *std::ranges::max_element(nearest) + size_t{1};
+  const Prior prior = prior_of(all.unscaled(to_standard), clusters);
+  const Statistics start = expectation.sums(clusters, [&] {
+    return [&](size_t i, double* share) {
+      for (size_t k = 0; k < clusters; ++k) share[k] = k == nearest[i] ? 1 : 0;
+      return 0.0;
+    };
+  });
+
+  EmResult out;
+  out.components = maximised(start, d, prior);
+  const auto n = static_cast<double>(expectation.rows());
+  for (uint64_t iteration = 0; iteration < options.iterations; ++iteration) {
+    const Statistics sums = expectation.sums(terms_of(out.components));
+    double spread = 0;
+    for (const PrecisionRoot& root : out.components.roots) spread += spread_of(root, prior);
+    out.trace.push_back((sums.log_likelihood - 0.5 * prior.rows * spread) / n);
+    const size_t last = out.trace.size() - 1;
+    if (last > 0 && out.trace[last] - out.trace[last - 1] < options.tolerance) break;
+    out.components = maximised(sums, d, prior);
+  }
+  for (size_t k = 0; k < out.components.roots.size(); ++k) {
+    out.components.roots[k] = out.components.roots[k].unscaled(moments.scale);
+    for (size_t j = 0; j < d; ++j) {
+      double& m = out.components.mean[k * d + j];
+      m = moments.mean[j] + moments.scale[j] * m;
+    }
+  }
+  return out;
+}
+
+}  // namespace selfnorm

@@ -1,0 +1,27 @@
+#include "selfnorm/proposal/density/record_values.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "selfnorm/base/error.h"
+
+namespace selfnorm {
+
+const std::vector<double>& record_values(const DensityRecord& record, const std::string& name, size_t size) {
+  const auto place = record.values.find(name);
+  if (place == record.values.end())
+    throw Error(fmt::format("the density '{}' has no {}; its file is damaged", record.kind, name));
+  const std::vector<double>& values = place->second;
+  if (values.empty() || (size > 0 && values.size() != size))
+    throw Error(fmt::format("the density '{}' has {} numbers in {}; expected {}; its file is damaged",
+                            record.kind, values.size(), name,
+                            size > 0 ? std::to_string(size) : "at least one"));
+  for (const double v : values)
+    if (!std::isfinite(v))
+      throw Error(fmt::format("the density '{}' has {} in {}; expected finite numbers; its file is damaged",
+                              record.kind, v, name));
+  return values;
+}
+
+}  // namespace selfnorm

@@ -1,0 +1,328 @@
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+
+#include "density_data.h"
+
+namespace selfnorm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> files_of(const std::string& run) {
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(run)) files.push_back(entry.path().filename());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+TEST(TrainDensity, DataAloneGivesAnEvaluatedRun) {
+  const Folder folder;
+  write_lumps(folder);
+  const Outcome trained = folder.run({"train", "density", "data.csv", "--steps", "20"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_NE(trained.err.find("read data.csv: 300 rows, 2 columns"), std::string::npos) << trained.err;
+  EXPECT_NE(trained.err.find("held out: 30 rows"), std::string::npos) << trained.err;
+  EXPECT_NE(trained.err.find("step "), std::string::npos) << trained.err;
+  EXPECT_NE(trained.out.find("on the validation data"), std::string::npos) << trained.out;
+  EXPECT_NE(trained.out.find("b - log Z"), std::string::npos) << trained.out;
+  EXPECT_NE(trained.out.find("quadrature"), std::string::npos) << trained.out;
+  EXPECT_EQ(files_of(folder / "out/data-snl"),
+            (std::vector<std::string>{"config.json", "metrics.jsonl", "model.safetensors"}));
+  const auto config = nlohmann::json::parse(content(folder / "out/data-snl/config.json"));
+  EXPECT_EQ(config["command"], "train density");
+  EXPECT_EQ(config["options"]["steps"], 20);
+  EXPECT_EQ(config["data"]["columns"], 2);
+  const auto info = folder.run({"info", "out/data-snl", "--json"}).json();
+  EXPECT_EQ(info["family"], "density");
+  EXPECT_EQ(info["dimension"], 2);
+  EXPECT_EQ(info["energy"]["kind"], "mlp");
+  EXPECT_EQ(info["columns"][1], "y");
+  EXPECT_EQ(info["audit"]["data"], "validation");
+  EXPECT_EQ(info["audit"]["rows"], 30);
+  // A fair fit of the two lumps: their entropy is 1.42 + 0.69 + 1.42 + 0.69 nats.
+  EXPECT_NEAR(info["audit"]["nll"].get<double>(), 4.22, 0.5);
+  const auto metrics =
+      nlohmann::json::parse(content(folder / "out/data-snl/metrics.jsonl")
+                                .substr(0, content(folder / "out/data-snl/metrics.jsonl").find('\n')));
+  for (const char* key : {"step", "loss", "log_normalizer", "log_ratio", "effective_samples"})
+    EXPECT_TRUE(metrics.contains(key)) << key;
+}
+
+TEST(TrainDensity, SameBytesForAnyThreadsAndCompression) {
+  const Folder folder;
+  write_lumps(folder);
+  ASSERT_EQ(std::system(("gzip -k " + folder / "data.csv").c_str()), 0);
+  ASSERT_EQ(folder.run(tiny_density("data.csv", "a", {"--threads", "1"})).code, 0);
+  ASSERT_EQ(folder.run(tiny_density("data.csv.gz", "b", {"--threads", "2"})).code, 0);
+  ASSERT_EQ(folder.run(tiny_density("data.csv", "c", {"--seed", "1"})).code, 0);
+  const std::string model = content(folder / "a/model.safetensors");
+  EXPECT_TRUE(model == content(folder / "b/model.safetensors"));
+  EXPECT_FALSE(model == content(folder / "c/model.safetensors"));
+}
+
+TEST(TrainDensity, EveryObjectiveOfRealData) {
+  const Folder folder;
+  write_lumps(folder, "data.csv", 100);
+  const std::vector<std::vector<std::string>> plans{
+      {"snl"},
+      {"snl", "--normalizer", "zero"},
+      {"snl", "--learn-proposal", "both"},
+      {"snl", "--no-calibrate", "--base", "none"},
+      {"is"},
+      {"nce"},
+      {"ranking-nce"},
+      {"cd", "--langevin-steps", "2"},
+      {"pcd", "--langevin-steps", "2", "--langevin-step", "0.2"},
+      {"dsm", "--noise", "0.2"},
+      {"ssm", "--slices", "2"},
+      {"sm"}};
+  for (const auto& plan : plans) {
+    std::vector<std::string> words =
+        small_density("data.csv", "run", {"--energy", "mlp:8", "--fourier", "0"});
+    words.insert(words.end(), {"--proposal", "gaussian", "--overwrite", "--json", "--quiet", "--objective"});
+    words.insert(words.end(), plan.begin(), plan.end());
+    const Outcome trained = folder.run(words);
+    ASSERT_EQ(trained.code, 0) << plan[0] << trained.err;
+    const auto audit = trained.json()["audit"];
+    EXPECT_TRUE(audit["nll"].is_number()) << plan[0] << audit;
+    EXPECT_TRUE(audit["b"].is_number()) << plan[0] << audit;
+  }
+}
+
+// b comes out as log Z: by calibration, to the error of the estimate.
+TEST(TrainDensity, TheStoredNormalizerIsLogZ) {
+  const Folder folder;
+  write_lumps(folder);
+  const auto audit = folder.run(tiny_density("data.csv", "run", {"--json", "--quiet"})).json()["audit"];
+  EXPECT_NEAR(audit["b"].get<double>(), audit["log_z"]["value"].get<double>(), 0.02) << audit;
+  EXPECT_NEAR(audit["snl_bound"].get<double>(), -audit["nll"].get<double>(), 1e-3) << audit;
+}
+
+// The closed form of the maximum of a Gaussian's likelihood: d/2 (1 + log 2 pi) + 1/2 log det S.
+TEST(TrainDensity, AFittedGaussianIsTheMaximumOfTheLikelihood) {
+  const Folder folder;
+  write_lumps(folder);
+  const Outcome fitted = folder.run({"train", "density", "data.csv", "--objective", "fit", "--proposal",
+                                     "gaussian", "--hold-out", "0", "--json", "--quiet", "--out", "run"});
+  ASSERT_EQ(fitted.code, 0) << fitted.err;
+  std::minstd_rand random(1);
+  double sum[2] = {}, square[3] = {};
+  for (int i = 0; i < 300; ++i) {
+    const double x = static_cast<float>(normal(random) + (i % 2 == 0 ? 3 : -3));
+    const double y = static_cast<float>(10 + 2 * normal(random));
+    sum[0] += x / 300, sum[1] += y / 300;
+    square[0] += x * x / 300, square[1] += x * y / 300, square[2] += y * y / 300;
+  }
+  const double xx = square[0] - sum[0] * sum[0], xy = square[1] - sum[0] * sum[1],
+               yy = square[2] - sum[1] * sum[1];
+  const double expected = 1 + std::log(2 * M_PI) + 0.5 * std::log(xx * yy - xy * xy);
+  const auto audit = fitted.json()["audit"];
+  EXPECT_EQ(audit["data"], "training");
+  EXPECT_EQ(audit["b"], 0);
+  EXPECT_NEAR(audit["nll_b"].get<double>(), expected, 1e-3);
+  EXPECT_NEAR(audit["nll"].get<double>(), expected, 2e-3);
+  for (const std::string proposal : {"mixture:2", "kde", "student-t", "gaussian:diagonal", "uniform"}) {
+    const Outcome other = folder.run({"train", "density", "data.csv", "--objective", "fit", "--proposal",
+                                      proposal, "--json", "--quiet", "--overwrite", "--out", "run"});
+    ASSERT_EQ(other.code, 0) << proposal << other.err;
+    EXPECT_TRUE(other.json()["audit"]["nll"].is_number()) << proposal << other.out;
+  }
+}
+
+TEST(TrainDensity, BitsByPseudoLikelihoodAndEnumeration) {
+  const Folder folder;
+  write_bits(folder);
+  for (const std::string objective : {"pseudo-likelihood", "snl", "nce"}) {
+    const Outcome trained = folder.run(
+        small_density("bits.csv", "run",
+                      {"--energy", "ising", "--objective", objective, "--overwrite", "--json", "--quiet"}));
+    ASSERT_EQ(trained.code, 0) << objective << trained.err;
+    const auto audit = trained.json()["audit"];
+    EXPECT_EQ(audit["log_z"]["method"], "enumeration") << objective;
+    EXPECT_EQ(audit["log_z"]["low"], audit["log_z"]["high"]) << objective;
+    EXPECT_LT(audit["nll"].get<double>(), 4 * std::log(2)) << objective;  // better than fair coins
+  }
+  EXPECT_EQ(folder.run({"info", "run", "--json"}).json()["space"], "levels");
+}
+
+TEST(TrainDensity, ValidationDataDroppedColumnsAndNoHeader) {
+  const Folder folder;
+  write_lumps(folder);
+  write_lumps(folder, "valid.csv", 40, 2);
+  folder.write("bare.csv", "1,2,7\n2,1,7\n3,5,8\n0,2,9\n");
+  const Outcome trained = folder.run(tiny_density("data.csv", "run", {"--valid", "valid.csv"}));
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_NE(trained.err.find("validation: valid.csv: 40 rows"), std::string::npos) << trained.err;
+  EXPECT_EQ(folder.run({"info", "run", "--json"}).json()["audit"]["rows"], 40);
+  const Outcome dropped = folder.run(tiny_density("bare.csv", "bare", {"--drop", "0,2", "--header", "no"}));
+  ASSERT_EQ(dropped.code, 0) << dropped.err;
+  const auto info = folder.run({"info", "bare", "--json"}).json();
+  EXPECT_EQ(info["dimension"], 1);
+  EXPECT_EQ(info["audit"]["data"], "training");  // four rows cannot spare any
+  const Outcome named = folder.run(tiny_density("data.csv", "named", {"--drop", "x"}));
+  ASSERT_EQ(named.code, 0) << named.err;
+  EXPECT_EQ(folder.run({"info", "named", "--json"}).json()["columns"][0], "y");
+}
+
+TEST(TrainDensity, OptionsThatDoNothingAreRefused) {
+  const Folder folder;
+  write_lumps(folder);
+  const auto before = folder.names();
+  const auto error = [&](const std::vector<std::string>& more, const std::string& text) {
+    std::vector<std::string> words = small_density("data.csv", "run", more);
+    words.emplace_back("--quiet");
+    expect_user_error(folder.run(words), text);
+  };
+  error({"--noise", "0.2"}, "--noise belongs to --objective dsm, found --objective snl");
+  error({"--slices", "2", "--objective", "sm"}, "--slices belongs to --objective ssm");
+  error({"--langevin-steps", "3"}, "--langevin-steps belongs to --objective cd, pcd");
+  error({"--objective", "dsm", "--samples", "7"}, "--samples belongs to");
+  error({"--objective", "is", "--normalizer", "zero"}, "--normalizer belongs to --objective snl, nce");
+  error({"--objective", "dsm", "--no-calibrate"}, "--no-calibrate belongs to");
+  error({"--normalizer", "zero", "--normalizer-rate", "3"},
+        "--normalizer-rate belongs to --normalizer learned");
+  error({"--objective", "nce", "--drift", "3"}, "--drift belongs to --objective snl");
+  error({"--energy", "gaussian", "--residual"},
+        "--residual belongs to --energy mlp, found --energy gaussian");
+  error({"--fourier", "0", "--fourier-scale", "9"}, "--fourier-scale belongs to Fourier features");
+  error({"--lower", "0,0", "--upper", "9,9"}, "--lower belongs to --energy truncated-gaussian");
+  error({"--proposal", "gaussian", "--defensive", "0.1"}, "--defensive belongs to --proposal mixture");
+  error({"--objective", "fit"}, "--steps belongs to energies that are trained");
+  error({"--hold-out", "0.2", "--valid", "data.csv"}, "--hold-out");
+  EXPECT_EQ(folder.names(), before);
+}
+
+TEST(TrainDensity, BadInputSaysWhereAndLeavesNothing) {
+  const Folder folder;
+  write_lumps(folder, "good.csv", 50);
+  folder.write("empty.csv", "");
+  folder.write("words.csv", "x,y\n1,2\n3,four\n");
+  folder.write("ragged.csv", "x,y\n1,2\n3\n");
+  folder.write("nan.csv", "x,y\n1,2\n3,nan\n");
+  folder.write("one.csv", "x,y\n1,2\n");
+  folder.write("wide.csv", "x,y,z\n1,2,3\n4,5,6\n");
+  const auto before = folder.names();
+  const auto error = [&](const std::string& data, const std::vector<std::string>& more,
+                         const std::string& text) {
+    std::vector<std::string> words = small_density(data, "run", more);
+    words.emplace_back("--quiet");
+    expect_user_error(folder.run(words), text);
+  };
+  error("missing.csv", {}, "missing.csv");
+  error("empty.csv", {}, "empty.csv");
+  error(".", {}, "directory");
+  error("words.csv", {}, "words.csv:3");
+  error("ragged.csv", {}, "ragged.csv:3");
+  error("nan.csv", {}, "nan.csv:3");
+  error("one.csv", {}, "at least 2");
+  error("good.csv", {"--valid", "wide.csv", "--header", "no"}, "wide.csv");
+  error("good.csv", {"--drop", "q"}, "q");
+  error("good.csv", {"--drop", "x,y"}, "good.csv");
+  error("good.csv", {"--energy", "mpl"}, "mpl");
+  error("good.csv", {"--energy", "mlp:0"}, "0");
+  error("good.csv", {"--energy", "missing.pt"}, "missing.pt");
+  error("good.csv", {"--proposal", "mixtur"}, "mixtur");
+  error("good.csv", {"--proposal", "mixture:0"}, "0");
+  error("good.csv", {"--objective", "pseudo-likelihood"}, "binary");
+  error("good.csv", {"--space", "binary"}, "--space binary");
+  error("good.csv", {"--steps", "0"}, "steps = 0");
+  error("good.csv", {"--batch", "0"}, "batch = 0");
+  error("good.csv", {"--learning-rate", "-1"}, "learning-rate = -1");
+  error("good.csv", {"--samples", "0"}, "samples = 0");
+  error("good.csv", {"--fourier", "many"}, "many");
+  error("good.csv", {"--hold-out", "0.7"}, "--hold-out is '0.7'");
+  error("good.csv", {"--energy", "truncated-gaussian", "--lower", "0,a", "--upper", "1,1"}, "--lower '0,a'");
+  error("good.csv", {"--energy", "truncated-gaussian", "--lower", "0", "--upper", "1,1"}, "lower");
+  error("good.csv", {"--checkpoint-seconds", "-1"}, "--checkpoint-seconds is -1");
+  error("good.csv", {"--objective", "exact"}, "exact");
+  expect_user_error(folder.run({"train", "density"}), "train density needs DATA");
+  EXPECT_EQ(folder.names(), before);
+}
+
+// Sends `signal` once the run has written a checkpoint and a few lines of metrics.
+std::function<void(pid_t)> after_some_steps(const Folder& folder, const std::string& out, int signal) {
+  return [&folder, out, signal](pid_t child) {
+    for (int i = 0; i < 5000; ++i) {
+      const std::string metrics = content(folder / (out + "/metrics.jsonl"));
+      if (fs::exists(folder / (out + "/checkpoint.safetensors")) &&
+          std::count(metrics.begin(), metrics.end(), '\n') >= 3)
+        break;
+      if (fs::exists(folder / (out + "/model.safetensors"))) break;
+      usleep(1000);
+    }
+    kill(child, signal);
+  };
+}
+
+class DensityResume : public testing::TestWithParam<std::string> {};
+
+TEST_P(DensityResume, SameBytesAfterASignal) {
+  const Folder folder;
+  write_lumps(folder);
+  write_lumps(folder, "other.csv", 299);
+  const auto words = [](const std::string& out) {
+    return std::vector<std::string>{"train",
+                                    "density",
+                                    "data.csv",
+                                    "--quiet",
+                                    "--objective",
+                                    GetParam(),
+                                    "--steps",
+                                    "300",
+                                    "--energy",
+                                    "mlp:8",
+                                    "--proposal",
+                                    "gaussian",
+                                    "--batch",
+                                    "32",
+                                    "--patience",
+                                    "0",
+                                    "--out",
+                                    out,
+                                    "--checkpoint-seconds",
+                                    "0"};
+  };
+  ASSERT_EQ(folder.run(words("whole")).code, 0);
+  for (const int signal : {SIGKILL, SIGINT}) {
+    const std::string cut = signal == SIGKILL ? "killed" : "stopped";
+    const Outcome outcome = folder.run(words(cut), after_some_steps(folder, cut, signal));
+    ASSERT_EQ(outcome.code, signal == SIGKILL ? 128 + SIGKILL : 130) << "the run ended before the signal";
+    expect_user_error(folder.run({"train", "density", "--resume", "--quiet", "--out", cut, "--batch", "7"}),
+                      "--batch is 7");
+    expect_user_error(folder.run({"train", "density", "other.csv", "--resume", "--quiet", "--out", cut}),
+                      "other.csv is not the data");
+    expect_user_error(folder.run({"evaluate", cut, "data.csv"}), "the run is not finished");
+    const Outcome resumed = folder.run({"train", "density", "--resume", "--out", cut, "--threads", "1"});
+    ASSERT_EQ(resumed.code, 0) << resumed.err;
+    EXPECT_TRUE(content(folder / "whole/model.safetensors") ==
+                content(folder / (cut + "/model.safetensors")));
+    EXPECT_EQ(files_of(folder / cut),
+              (std::vector<std::string>{"config.json", "metrics.jsonl", "model.safetensors"}));
+  }
+  const Outcome complete = folder.run({"train", "density", "--resume", "--out", "killed"});
+  EXPECT_EQ(complete.code, 0);
+  EXPECT_NE(complete.err.find("complete"), std::string::npos);
+  expect_user_error(folder.run({"train", "lm", "--resume", "--out", "killed"}), "'selfnorm train density'");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, DensityResume, testing::Values("snl", "nce", "pcd"));
+
+// The last good parameters are kept, and the run says what to change.
+TEST(TrainDensity, DivergenceKeepsAGoodModel) {
+  const Folder folder;
+  write_lumps(folder);
+  const Outcome trained = folder.run(tiny_density(
+      "data.csv", "run", {"--learning-rate", "1e30", "--schedule", "constant", "--clip", "1e30"}));
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_NE(trained.err.find("the loss stopped being finite"), std::string::npos) << trained.err;
+  const auto json = folder.run({"evaluate", "run", "data.csv", "--json"}).json();
+  EXPECT_TRUE(json["nll_b"].is_number()) << json;
+}
+
+}  // namespace
+}  // namespace selfnorm::cli

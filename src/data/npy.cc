@@ -185,4 +185,13 @@ Array open_npy(const std::string& name, ByteSource& source) {
   return array;
 }
 
+std::string npy_header(const std::string& descr, std::span<const uint64_t> shape) {
+  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", descr,
+                                 fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+  text.append(63 - (text.size() + 10) % 64, ' ').push_back('\n');
+  SELFNORM_CHECK(text.size() < 0x10000);
+  return std::string("\x93NUMPY\1\0", 8) + static_cast<char>(text.size() & 0xFF) +
+         static_cast<char>(text.size() >> 8) + text;
+}
+
 }  // namespace selfnorm

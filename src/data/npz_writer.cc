@@ -4,27 +4,14 @@
 
 #include <algorithm>
 
-#include "selfnorm/base/error.h"
+#include "npy.h"
 #include "zip_writer.h"
 
 namespace selfnorm {
 namespace {
 
-// The NPY header of version 1.0, padded so that the data begin at a multiple of 64 bytes.
-std::string npy_header(const NpyArray& array) {
-  std::string shape;
-  for (uint64_t n : array.shape) shape += fmt::format("{}{}", shape.empty() ? "" : ", ", n);
-  if (array.shape.size() == 1) shape += ",";
-  std::string text =
-      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", array.descr, shape);
-  text.append(63 - (text.size() + 10) % 64, ' ').push_back('\n');
-  SELFNORM_CHECK(text.size() < 0x10000);
-  return std::string("\x93NUMPY\1\0", 8) + static_cast<char>(text.size() & 0xFF) +
-         static_cast<char>(text.size() >> 8) + text;
-}
-
 void add_array(ZipWriter& writer, ZipMember member, const NpyArray& array) {
-  const std::string header = npy_header(array);
+  const std::string header = npy_header(array.descr, array.shape);
   const auto head = std::as_bytes(std::span(header));
   member.size = head.size() + array.bytes.size();
   member.checksum = checksum(array.bytes, checksum(head));

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "matrix.h"
+#include "read_input.h"
 #include "selfnorm/base/error.h"
 #include "sniff.h"
 #include "source.h"
@@ -18,11 +19,6 @@ namespace {
 
 constexpr std::array<std::string_view, 9> kNames = {"auto", "svmlight", "csv", "tsv",        "npy",
                                                     "npz",  "text",     "idx", "safetensors"};
-
-void skip_byte_order_mark(Input& input) {
-  char mark[3];
-  if (input.peek(3) == "\xEF\xBB\xBF") read_fully(input, mark, 3);
-}
 
 // An option that the format has no use for is a misunderstanding.
 void check_use(const Input& input, Format format, const ReadOptions& options) {
@@ -44,7 +40,14 @@ void check_use(const Input& input, Format format, const ReadOptions& options) {
                     "the model scores groups of alternatives; expected svmlight data with qid:");
 }
 
-ReadResult read(Input& input, const ReadOptions& options) {
+}  // namespace
+
+void skip_byte_order_mark(Input& input) {
+  char mark[3];
+  if (input.peek(3) == "\xEF\xBB\xBF") read_fully(input, mark, 3);
+}
+
+ReadResult read_input(Input& input, const ReadOptions& options) {
   options.validate();
   skip_byte_order_mark(input);
   Format format = options.format == Format::automatic ? detect_format(input, options) : options.format;
@@ -77,8 +80,6 @@ ReadResult read(Input& input, const ReadOptions& options) {
   return result;
 }
 
-}  // namespace
-
 std::string_view format_name(Format format) { return kNames[static_cast<size_t>(format)]; }
 
 Format format_from_name(std::string_view name) {
@@ -95,13 +96,13 @@ void ReadOptions::validate() const {
 
 ReadResult read_dataset(const std::string& path, const ReadOptions& options) {
   auto input = Input::open(path);
-  return read(*input, options);
+  return read_input(*input, options);
 }
 
 ReadResult read_dataset_from_memory(const std::string& name, std::string_view bytes,
                                     const ReadOptions& options) {
   auto input = Input::memory(name, bytes);
-  return read(*input, options);
+  return read_input(*input, options);
 }
 
 }  // namespace selfnorm

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <fstream>
 
+#include "array_rows.h"
 #include "class_column.h"
-#include "matrix.h"
 #include "named_arrays.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/data/example_source.h"
@@ -13,49 +13,29 @@
 namespace selfnorm {
 namespace {
 
-// Rows of an array in place.
+// Rows of an array in place. Memory does not grow with the rows that went by.
 class StatesSource : public ExampleSource {
  public:
-  StatesSource(ArrayView view, uint64_t rows, uint32_t columns, std::optional<ClassColumn> classes)
-      : view_(std::move(view)), rows_(rows), columns_(columns), classes_(std::move(classes)) {}
+  StatesSource(ArrayRows rows, std::optional<ClassColumn> classes)
+      : rows_(std::move(rows)), classes_(std::move(classes)) {}
 
-  uint64_t examples() const override { return rows_; }
-  uint32_t columns() const override { return columns_; }
+  uint64_t examples() const override { return rows_.rows(); }
+  uint32_t columns() const override { return rows_.columns(); }
   bool has_targets() const override { return classes_.has_value(); }
 
   Dataset block(uint64_t begin, uint64_t end) const override {
-    SELFNORM_CHECK(begin <= end && end <= rows_);
+    SELFNORM_CHECK(begin <= end);
     Dataset out = sized(end - begin);
-    DenseMatrix& x = out.features.dense;
-    if (view_.fortran_order) {
-      std::vector<float> column(x.rows);
-      for (uint32_t c = 0; c < columns_; ++c) {
-        view_.widen(c * rows_ + begin, column);
-        for (uint64_t r = 0; r < x.rows; ++r) x.values[r * columns_ + c] = column[r];
-      }
-    } else {
-      view_.widen(begin * columns_, x.values);
-    }
-    for (uint64_t r = 0; r < x.rows; ++r) check_row(x.row(r), begin + r);
-    for (uint64_t r = 0; classes_ && r < x.rows; ++r) out.target[r] = (*classes_)[begin + r];
+    rows_.block(begin, end, out.features.dense.values);
+    for (uint64_t r = begin; classes_ && r < end; ++r) out.target[r - begin] = (*classes_)[r];
     release(begin, end);
     return out;
   }
 
   Dataset gather(std::span<const uint64_t> examples) const override {
     Dataset out = sized(examples.size());
-    const std::span<float> values(out.features.dense.values);
-    for (size_t r = 0; r < examples.size(); ++r) {
-      SELFNORM_CHECK(examples[r] < rows_);
-      const auto row = values.subspan(r * columns_, columns_);
-      if (view_.fortran_order) {
-        for (uint32_t c = 0; c < columns_; ++c) view_.widen(c * rows_ + examples[r], row.subspan(c, 1));
-      } else {
-        view_.widen(examples[r] * columns_, row);
-      }
-      check_row(row, examples[r]);
-      if (classes_) out.target[r] = (*classes_)[examples[r]];
-    }
+    rows_.gather(examples, out.features.dense.values);
+    for (size_t r = 0; classes_ && r < examples.size(); ++r) out.target[r] = (*classes_)[examples[r]];
     const auto [first, last] = std::minmax_element(examples.begin(), examples.end());
     if (first != examples.end()) release(*first, *last + 1);
     return out;
@@ -66,29 +46,18 @@ class StatesSource : public ExampleSource {
     Dataset out;
     out.features.is_sparse = false;
     out.features.dense.rows = rows;
-    out.features.dense.columns = columns_;
-    out.features.dense.values.resize(rows * columns_);
+    out.features.dense.columns = columns();
+    out.features.dense.values.resize(rows * columns());
     out.target.assign(rows, Dataset::kNoTarget);
     return out;
   }
 
-  // Memory does not grow with the rows that went by.
   void release(uint64_t begin, uint64_t end) const {
-    if (view_.fortran_order)
-      view_.release(0, rows_ * columns_);
-    else
-      view_.release(begin * columns_, (end - begin) * columns_);
+    rows_.release(begin, end);
     if (classes_) classes_->release(begin, end);
   }
 
-  void check_row(std::span<const float> values, uint64_t row) const {
-    const std::string message = value_error(values);
-    if (!message.empty()) throw DataError(view_.place, row + 1, fmt::format("row {}: {}", row + 1, message));
-  }
-
-  ArrayView view_;
-  uint64_t rows_;
-  uint32_t columns_;
+  ArrayRows rows_;
   std::optional<ClassColumn> classes_;
 };
 
@@ -159,8 +128,8 @@ std::unique_ptr<ExampleSource> open_states(const std::string& path, const States
   const ArrayEntry& entry = choose_features(file, options.name);
   std::optional<ClassColumn> classes = class_column(file, options);
   const Shape shape = checked_shape(entry, options, classes ? std::optional(classes->size()) : std::nullopt);
-  return std::make_unique<StatesSource>(file.view(entry), shape.rows, static_cast<uint32_t>(shape.columns),
-                                        std::move(classes));
+  return std::make_unique<StatesSource>(
+      ArrayRows(file.view(entry), shape.rows, static_cast<uint32_t>(shape.columns)), std::move(classes));
 }
 
 }  // namespace selfnorm

@@ -49,10 +49,11 @@ class Parser {
         label = fields[c];
         continue;
       }
+      if (role == TableLayout::kDropped) continue;
       float value = 0;
       const char* end = fields[c].data() + fields[c].size();
       if (fields[c].empty() || parse_float(fields[c].data(), end, value) != end) [[unlikely]]
-        return fmt::format("in {}: {}", column_name(c), number_error(fields[c]));
+        return fmt::format("in {}: {}{}", column_name(c), number_error(fields[c]), layout_.advice);
       if (role != TableLayout::kWeight) {
         part.value[begin + role] = value;
       } else if (value >= 0) {
@@ -82,7 +83,10 @@ class Parser {
 }  // namespace
 
 ReadResult read_table(Input& input, Format format, const ReadOptions& options) {
-  TableLayout layout = table_layout(input, format == Format::csv ? ',' : '\t', options);
+  return read_table(input, table_layout(input, table_separator(format), options), options);
+}
+
+ReadResult read_table(Input& input, const TableLayout& layout, const ReadOptions& options) {
   std::string header(layout.header_bytes, '\0');
   read_fully(input, header.data(), header.size());
   Assembly assembly(input, options, layout.first_line);
@@ -90,7 +94,7 @@ ReadResult read_table(Input& input, Format format, const ReadOptions& options) {
   BlockReader reader(input, layout.rule, options.block_bytes);
   assembly.take<Part>(reader, Parser(layout, options),
                       [&](Part&& part) { assembly.append(std::move(part)); });
-  ReadResult result = assembly.finish(format);
+  ReadResult result = assembly.finish(layout.rule.separator == ',' ? Format::csv : Format::tsv);
   result.report.target = layout.target;
   return result;
 }

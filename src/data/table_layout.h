@@ -14,9 +14,10 @@ namespace selfnorm {
 struct TableLayout {
   static constexpr uint32_t kTarget = 0xFFFFFFFFu;
   static constexpr uint32_t kWeight = 0xFFFFFFFEu;
+  static constexpr uint32_t kDropped = 0xFFFFFFFDu;
 
   RecordRule rule;
-  std::vector<uint32_t> role;  // file column -> kTarget, kWeight or feature number
+  std::vector<uint32_t> role;  // file column -> kTarget, kWeight, kDropped or feature number
   uint32_t features = 0;
   bool has_target = false;
   bool has_weight = false;
@@ -24,6 +25,7 @@ struct TableLayout {
   std::string target;              // its column, by name or (without a header) index; empty without one
   uint64_t header_bytes = 0;       // to skip at the start of the input
   uint64_t first_line = 1;         // of the data
+  std::string advice;              // what to do about a column that is no number
 };
 
 // Looks ahead in the input, takes nothing. Throws DataError.

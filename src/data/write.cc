@@ -4,6 +4,8 @@
 
 #include <iterator>
 
+#include "matrix.h"
+#include "npy.h"
 #include "selfnorm/base/atomic_file.h"
 #include "selfnorm/base/error.h"
 
@@ -32,6 +34,34 @@ void check_labels(const Dataset& data) {
       throw Error(fmt::format("label '{}' cannot be written in svmlight format", label));
 }
 
+// RFC 4180: quoted where it has a separator, a quote, a line end or a space at an end.
+std::string csv_field(const std::string& text) {
+  const bool is_plain = !text.empty() && text.find_first_of(",\"\r\n") == std::string::npos &&
+                        !text.starts_with(' ') && !text.ends_with(' ');
+  if (is_plain) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + "\"";
+}
+
+void write_csv(const Points& points, const std::vector<std::string>& names, AtomicFile& file) {
+  std::string line;
+  for (uint32_t j = 0; j < points.columns; ++j)
+    line += (j > 0 ? "," : "") + (names.empty() ? fmt::format("x{}", j + 1) : csv_field(names[j]));
+  file.write(line + "\n");
+  for (uint64_t i = 0; i < points.rows; ++i) {
+    line.clear();
+    fmt::format_to(std::back_inserter(line), "{}\n", fmt::join(points.row(i), ","));
+    file.write(line);
+  }
+}
+
+void write_npy(const Points& points, AtomicFile& file) {
+  const uint64_t shape[] = {points.rows, points.columns};
+  file.write(npy_header("<f4", shape));
+  file.write({reinterpret_cast<const char*>(points.data), points.size() * sizeof(float)});
+}
+
 }  // namespace
 
 void write_svmlight(const Dataset& data, const std::string& path) {
@@ -53,6 +83,28 @@ void write_svmlight(const Dataset& data, const std::string& path) {
       append_row(data.features, row, line);
       file.write(line);
     }
+  }
+  file.commit();
+}
+
+void check_points_path(const std::string& path) {
+  if (!path.ends_with(".csv") && !path.ends_with(".npy"))
+    throw Error(fmt::format("cannot write points to {}: expected a name that ends with .csv or .npy", path));
+}
+
+void write_points(const Points& points, const std::vector<std::string>& names, const std::string& path) {
+  check_points_path(path);
+  if (!names.empty() && names.size() != points.columns)
+    throw Error(fmt::format("found {} names for {} columns", names.size(), points.columns));
+  for (uint64_t i = 0; i < points.rows; ++i) {
+    const std::string message = value_error(points.row(i));
+    if (!message.empty()) throw Error(fmt::format("cannot write {}: row {}: {}", path, i + 1, message));
+  }
+  AtomicFile file(path);
+  if (path.ends_with(".csv")) {
+    write_csv(points, names, file);
+  } else {
+    write_npy(points, file);
   }
   file.commit();
 }

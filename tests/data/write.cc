@@ -77,5 +77,24 @@ TEST(Write, WhatTheFormatCannotHold) {
   EXPECT_FALSE(std::filesystem::exists(scratch.path("a.svm")));
 }
 
+TEST(Write, Points) {
+  const Scratch scratch;
+  const std::vector<float> values{1, 0.1f, -2, 3e-9f};
+  const Points points{values.data(), 2, 2};
+  const auto text = [&](const std::vector<std::string>& names) {
+    write_points(points, names, scratch.path("a.csv"));
+    std::string all;
+    std::getline(std::ifstream(scratch.path("a.csv")), all, '\0');
+    return all;
+  };
+  EXPECT_EQ(text({}), "x1,x2\n1,0.1\n-2,3e-09\n");
+  EXPECT_EQ(text({"a\"b", "c,d"}), "\"a\"\"b\",\"c,d\"\n1,0.1\n-2,3e-09\n");
+  EXPECT_THROW(text({"a"}), Error);
+  EXPECT_THROW(write_points(points, {}, scratch.path("a.txt")), Error);
+  const std::vector<float> bad{1, NAN};
+  EXPECT_THROW(write_points({bad.data(), 1, 2}, {}, scratch.path("b.csv")), Error);
+  EXPECT_FALSE(std::filesystem::exists(scratch.path("b.csv")));
+}
+
 }  // namespace
 }  // namespace selfnorm

@@ -36,12 +36,14 @@ struct PointOptions {
   std::vector<std::string> drop;   // columns left out, by name or zero-based index
   std::vector<std::string> names;  // of the model: columns are matched by name when both have names; its
                                    // number of columns is expected
-  uint32_t columns = 0;  // expected; 0: any
-  std::string array;     // npz, safetensors: the array
+  uint32_t columns = 0;            // expected; 0: any
+  std::string array;               // npz, safetensors: the array
 };
 
-// csv, tsv (every column a number), npy, npz, safetensors, svmlight (its features; labels are ignored); gzip
-// where the readers of classes take it. Throws DataError (file:line) or Error.
+// csv, tsv (every column a number); npy, npz, safetensors (the first dimension is the rows, the others
+// together are the columns; found as the readers of classes find features); svmlight (its features; labels
+// are ignored), idx and compressed files whole, when they fit into memory. Throws DataError (file:line) or
+// Error.
 std::unique_ptr<PointSource> open_points(const std::string& path, const PointOptions& options = {});
 
 }  // namespace selfnorm

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "selfnorm/data/dataset.h"
+#include "selfnorm/data/points.h"
 
 namespace selfnorm {
 
@@ -12,5 +14,12 @@ namespace selfnorm {
 // zeros out, except in the last column, which keeps the width. Weights have no place in the format: a
 // weighted dataset is an Error.
 void write_svmlight(const Dataset& data, const std::string& path);
+
+// FILE.csv: a header and shortest round-trip decimals, so reading gives the same bits back; without names the
+// columns are x1, x2, ... FILE.npy: float32, without names. Throws Error for another ending, a value that is
+// not finite, or names that are not as many as the columns.
+void write_points(const Points& points, const std::vector<std::string>& names, const std::string& path);
+// Throws Error for another ending: to be known before the points are made.
+void check_points_path(const std::string& path);
 
 }  // namespace selfnorm

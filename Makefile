@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 5
 
 BUILD_PACKAGES := build-essential cmake ninja-build ccache pkg-config libtbb-dev libopenblas-dev libhwy-dev \
-  libcli11-dev libfmt-dev nlohmann-json3-dev libfast-float-dev zlib1g-dev libeigen3-dev
+  libcli11-dev libfmt-dev nlohmann-json3-dev libfast-float-dev zlib1g-dev libeigen3-dev libtorch-dev
 TEST_PACKAGES := $(BUILD_PACKAGES) libgtest-dev librapidcheck-dev liblbfgs-dev gnuplot-nox
 FUZZ_PACKAGES := $(BUILD_PACKAGES) clang libclang-rt-14-dev
 DEMO_PACKAGES := $(BUILD_PACKAGES) dict-gcide

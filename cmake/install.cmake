@@ -27,6 +27,10 @@ install(FILES ${generated}/selfnorm.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fi
 
 install(DIRECTORY include/selfnorm runtime/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 get_property(targets DIRECTORY ${PROJECT_SOURCE_DIR}/src PROPERTY BUILDSYSTEM_TARGETS)
+if(SELFNORM_HAS_TORCH)
+  list(REMOVE_ITEM targets selfnorm_torch)
+  install(TARGETS selfnorm_torch LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
 install(TARGETS ${targets} selfnorm_runtime selfnorm_runtime_shared EXPORT selfnormTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 

@@ -5,6 +5,7 @@
 #include "proposal/density/density_checks.h"
 #include "random_data.h"
 #include "selfnorm/base/error.h"
+#include "selfnorm/proposal/density/make_density.h"
 
 namespace selfnorm {
 namespace {
@@ -75,6 +76,19 @@ TEST(Gaussian, FitHasTheMomentsOfTheData) {
   EXPECT_NEAR(q->root().inverse()[2], std::sqrt(6.5), 1e-5);
   const auto diagonal = fit_gaussian({rows.data(), 4, 2}, Shape::diagonal);
   EXPECT_NEAR(diagonal->root().inverse()[1], std::sqrt(6.75), 1e-12);
+}
+
+// Width s: every coordinate of W is that of the fit over s, so log q at the mean falls by d log s.
+TEST(Gaussian, ScaleWidensTheFit) {
+  const std::vector<float> rows = {0, 0, 1, 3, 2, 1, 4, 2};
+  const Points data{rows.data(), 4, 2};
+  FitOptions wide;
+  wide.scale = 3;
+  const std::vector<float> mean = {1.75f, 1.5f};
+  double narrow_log = 0, wide_log = 0;
+  fit_density("gaussian", data)->log_prob({mean.data(), 1, 2}, {&narrow_log, 1});
+  fit_density("gaussian", data, wide)->log_prob({mean.data(), 1, 2}, {&wide_log, 1});
+  EXPECT_NEAR(narrow_log - wide_log, 2 * std::log(3), 1e-9);
 }
 
 TEST(Gaussian, DegenerateDataGetASmallScale) {

@@ -35,6 +35,7 @@ void DensityOptions::validate() const {
   require_range(slices >= 1, "slices", static_cast<double>(slices), "1 or more");
   require_range(fit.defensive >= 0 && fit.defensive <= 0.5, "defensive", fit.defensive, "0 to 0.5");
   require_range(fit.defensive_scale > 0, "defensive-scale", fit.defensive_scale, "a number > 0");
+  require_range(fit.scale > 0, "proposal-scale", fit.scale, "a number > 0");
   if (lower.size() != upper.size()) throw Error("lower and upper need as many numbers as each other");
   for (size_t j = 0; j < lower.size(); ++j)
     if (!(lower[j] < upper[j])) throw Error("lower has to be below upper in every column");

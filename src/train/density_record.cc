@@ -20,6 +20,7 @@ nlohmann::ordered_json options_json(const DensityOptions& o) {
           {"proposal", o.proposal},
           {"defensive", o.fit.defensive},
           {"defensive_scale", o.fit.defensive_scale},
+          {"proposal_scale", o.fit.scale},
           {"learn_proposal", o.learn_proposal},
           {"steps", o.steps},
           {"batch", o.batch},

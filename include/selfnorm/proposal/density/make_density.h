@@ -21,6 +21,7 @@ namespace selfnorm {
 struct FitOptions {
   double defensive = 0.05;       // mixture: share of the broad component; in [0, 0.5]; 0: none
   double defensive_scale = 2.0;  // mixture: its standard deviations, in those of the data; > 0
+  double scale = 1;              // gaussian: multiplies its standard deviations after the fit; > 0
   uint64_t seed = 0;
 };
 

@@ -8,10 +8,10 @@
 // Bennett's (1976) combination of both, the root c of sum_i sigma(w_i - c) = sum_j sigma(c + w'_j) over the
 // log weights w forward and w' reverse, inside [low, high].
 //
-// A pilot run finds steps and scales of the moves and Var weight at every beta, by which the betas are spaced
-// evenly in thermodynamic length, int sqrt(Var weight) dbeta; none of its draws is used. The reverse run
-// starts at the ends of an independent forward run, resampled by their weights and moved at beta = 1: draws
-// of the model as far as that run finds its modes, so the upper end is as good as those.
+// A pilot run finds how to move and where on the path to stop (normalizer/annealing_schedule.h); none of its
+// draws is used. The reverse run starts at the ends of the forward run, resampled by their weights and moved
+// at beta = 1: draws of the model as far as the forward run finds its modes, so the upper end is as good as
+// they are.
 #pragma once
 
 #include "selfnorm/model/energy/energy.h"
@@ -21,12 +21,12 @@
 namespace selfnorm {
 
 struct AnnealedOptions {
-  uint64_t chains = 256;        // in each direction; >= 2
-  uint64_t temperatures = 256;  // K; >= 2
-  uint64_t pilot_chains = 64;   // >= 8
-  uint64_t leapfrog = 8;        // most steps of a transition; 1..1024
-  double acceptance = 0.7;      // that the pilot adapts the step to; in (0, 1)
-  uint64_t settling = 32;       // transitions at beta = 1 before the reverse run
+  uint64_t chains = 256;         // in each direction; >= 2
+  uint64_t temperatures = 1000;  // K; >= 2
+  uint64_t pilot_chains = 64;    // >= 8
+  uint64_t leapfrog = 4;         // most steps of a transition; 1..1024
+  double acceptance = 0.8;       // that the pilot adapts the step to; in (0, 1)
+  uint64_t settling = 32;        // transitions at beta = 1 before the reverse run
 
   void validate() const;
 };

@@ -54,13 +54,12 @@ class HmcChains {
   double transition(double beta, const Move& move);
 
   Points points() const { return {x_.data(), chains_, dimension_}; }
-  const PathValues& values() const { return values_; }  // at points(); the gradients may be behind
+  const PathValues& values() const { return values_; }  // at points()
   uint64_t evaluations() const { return evaluations_; }
 
  private:
   void kick(double beta, const Move& move, size_t i);
   void drift(const Move& move, size_t i);
-  bool settle(double beta, size_t i, double energy_before);
 
   const AnnealingPath& path_;
   BoxWalls walls_;
@@ -68,7 +67,7 @@ class HmcChains {
   uint32_t dimension_;
   std::vector<float> x_, proposed_;
   PathValues values_, proposed_values_;
-  std::vector<double> momentum_, acceptance_;
+  std::vector<double> momentum_, hamiltonian_, acceptance_;
   std::vector<uint8_t> is_lost_;  // the trajectory left the finite numbers
   std::vector<RandomStream> random_;
   RandomStream lengths_;

@@ -19,7 +19,6 @@ struct WeightSum {
   uint64_t count = 0;
 
   void add(double log_weight);
-  void merge(const WeightSum& other);
 
   double log_mean() const;   // log of the mean weight
   double effective() const;  // 0 when all weights are 0

@@ -1,0 +1,59 @@
+#include "selfnorm/normalizer/importance_log_z.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "selfnorm/base/error.h"
+#include "selfnorm/base/range.h"
+#include "selfnorm/normalizer/weighted_draws.h"
+
+namespace selfnorm {
+
+void WeightSum::add(double log_weight) {
+  first.add(log_weight);
+  second.add(2 * log_weight);
+  ++count;
+}
+
+double WeightSum::log_mean() const { return first.value() - std::log(static_cast<double>(count)); }
+
+double WeightSum::effective() const {
+  return first.sum == 0 ? 0 : std::exp(2 * first.value() - second.value());
+}
+
+double WeightSum::error() const {
+  const auto n = static_cast<double>(count);
+  return std::sqrt(std::max(0.0, n / effective() - 1) / (n - 1));
+}
+
+double WeightSum::reach() const { return student_t_975(std::max(1.0, effective() - 1)) * error(); }
+
+double student_t_975(double nu) {
+  constexpr double z = 1.959963984540054, z2 = z * z;
+  constexpr double g1 = z * (z2 + 1) / 4, g2 = z * ((5 * z2 + 16) * z2 + 3) / 96,
+                   g3 = z * (((3 * z2 + 19) * z2 + 17) * z2 - 15) / 384;
+  return z + (g1 + (g2 + g3 / nu) / nu) / nu;
+}
+
+LogZEstimate importance_log_z(const Energy& energy, const Density& proposal, uint64_t samples,
+                              uint64_t seed) {
+  require_range(samples >= 2, "samples", static_cast<double>(samples), ">= 2");
+  const WeightedDraws draws(energy, proposal, samples, seed);
+  WeightSum sum;
+  WeightedDraws::Block block;
+  for (uint64_t b = 0; b < draws.blocks(); ++b) {
+    draws.draw(b, block);
+    for (const double w : block.log_weight) sum.add(w);
+  }
+  if (sum.effective() == 0)
+    throw Error(
+        fmt::format("none of {} draws of the proposal is possible under the energy; expected a proposal "
+                    "that covers it: fit one to the data",
+                    samples));
+  const double value = sum.log_mean(), reach = sum.reach();
+  return {"importance", value, value - reach, value + reach, sum.effective(), samples};
+}
+
+}  // namespace selfnorm

@@ -1,8 +1,13 @@
 // A network energy. With a_0 = x, or (x, cos Bx, sin Bx), and f the activation,
-//     z_l = W_l a_{l-1} + c_l,   a_l = f(z_l)   (residual: a_{l-1} + f(z_l) between equal widths),
+//     z_l = W_l a_{l-1} + c_l,   a_l = f(z_l)   (residual, l > 1, equal widths: a_{l-1} + f(z_l)),
 //     s(x) = w . a_L,
 // without a last bias, which would alias log Z. theta holds B (F x d), then W_l (row-major, out x in) and c_l
 // of every layer, then w. Inputs are standardised by the caller (model/energy/density_file.h).
+//
+// Start: W_l ~ N(0, 2 / in), biases 0, w ~ N(0, 0.01 / in), B ~ N(0, fourier_scale^2). With spectral_norm
+// W_l stands for W_l / sigma_l, sigma_l = u . W_l v, where u and v are constants of the gradient that every
+// parameters_changed() moves by one power iteration [Miyato et al. 2018]; the record has them.
+// gelu is the exact one (math/activation.h).
 #pragma once
 
 #include "selfnorm/model/energy/energy.h"

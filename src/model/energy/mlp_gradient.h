@@ -1,0 +1,31 @@
+// The gradient of some rows, with the matrices transposed and in whole panels, as the products write them.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "mlp_shape.h"
+#include "selfnorm/math/panel_product.h"
+
+namespace selfnorm {
+
+class MlpGradient {
+ public:
+  explicit MlpGradient(const MlpShape& shape);
+
+  void clear();
+  float* weight(size_t l) { return values_.data() + place_[l]; }  // in x out, rows panel_stride(out) apart
+  float* bias(size_t l) { return values_.data() + bias_[l]; }
+  float* frequencies() { return values_.data(); }  // d x F, rows panel_stride(F) apart
+  float* output() { return values_.data() + output_; }
+
+  // total += the sum of the parts, added in order.
+  static void add(const MlpShape& shape, std::span<MlpGradient> parts, std::span<float> total);
+
+ private:
+  std::vector<size_t> place_, bias_;
+  size_t output_ = 0;
+  AlignedFloats values_;
+};
+
+}  // namespace selfnorm

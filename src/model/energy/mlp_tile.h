@@ -1,0 +1,49 @@
+// A network energy on a tile of rows. With delta_l = ds/da_l and D_l = delta_l f'(z_l):
+//     dW_l += D_l^T a_{l-1},   dc_l += D_l,   delta_{l-1} = D_l W_l (+ delta_l, residual),
+//     phases p = Bx:  g = -sin p delta_cos + cos p delta_sin,   dB += g^T x,   dx = D_1 W_1 + g B.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "mlp_gradient.h"
+#include "mlp_weights.h"
+#include "selfnorm/data/points.h"
+
+namespace selfnorm {
+
+inline constexpr size_t kTileRows = 64;
+
+class MlpTile {
+ public:
+  explicit MlpTile(const MlpShape& shape);
+
+  // s(x_i) for at most kTileRows rows; keeps what back propagation needs if `keeps_slopes`.
+  void forward(const MlpWeights& weights, const Points& x, bool keeps_slopes, double* s);
+
+  // What is only needed on the way back, by one tile after the other.
+  struct Deltas {
+    explicit Deltas(const MlpShape& shape);
+    AlignedFloats delta, local;
+  };
+  // gradient += sum_i d_i ds(x_i)/dtheta.
+  void backward(const MlpWeights& weights, std::span<const double> d, Deltas& deltas,
+                MlpGradient& gradient) const;
+  // dx_i <- ds/dx_i, row-major.
+  void input_gradient(const MlpWeights& weights, Deltas& deltas, float* dx) const;
+
+ private:
+  const float* value(size_t l) const { return memory_.data() + value_[l]; }
+  // D_1 in deltas.local.
+  void propagate(const MlpWeights& weights, std::span<const double> d, Deltas& deltas,
+                 MlpGradient* gradient) const;
+  // g in deltas.local.
+  void phase_gradient(const MlpWeights& weights, Deltas& deltas) const;
+
+  size_t rows_ = 0;
+  std::vector<size_t> value_, slope_;  // of a_0 .. a_L; of z_1 .. z_L
+  size_t phase_ = 0;                   // Bx
+  AlignedFloats memory_;
+};
+
+}  // namespace selfnorm

@@ -44,18 +44,6 @@ std::string csv_field(const std::string& text) {
   return out + "\"";
 }
 
-void write_csv(const Points& points, const std::vector<std::string>& names, AtomicFile& file) {
-  std::string line;
-  for (uint32_t j = 0; j < points.columns; ++j)
-    line += (j > 0 ? "," : "") + (names.empty() ? fmt::format("x{}", j + 1) : csv_field(names[j]));
-  file.write(line + "\n");
-  for (uint64_t i = 0; i < points.rows; ++i) {
-    line.clear();
-    fmt::format_to(std::back_inserter(line), "{}\n", fmt::join(points.row(i), ","));
-    file.write(line);
-  }
-}
-
 void write_npy(const Points& points, AtomicFile& file) {
   const uint64_t shape[] = {points.rows, points.columns};
   file.write(npy_header("<f4", shape));
@@ -87,6 +75,19 @@ void write_svmlight(const Dataset& data, const std::string& path) {
   file.commit();
 }
 
+void csv_lines(const Points& points, const std::vector<std::string>& names,
+               const std::function<void(const std::string&)>& write) {
+  std::string line;
+  for (uint32_t j = 0; j < points.columns; ++j)
+    line += (j > 0 ? "," : "") + (names.empty() ? fmt::format("x{}", j + 1) : csv_field(names[j]));
+  write(line + "\n");
+  for (uint64_t i = 0; i < points.rows; ++i) {
+    line.clear();
+    fmt::format_to(std::back_inserter(line), "{}\n", fmt::join(points.row(i), ","));
+    write(line);
+  }
+}
+
 void check_points_path(const std::string& path) {
   if (!path.ends_with(".csv") && !path.ends_with(".npy"))
     throw Error(fmt::format("cannot write points to {}: expected a name that ends with .csv or .npy", path));
@@ -102,7 +103,7 @@ void write_points(const Points& points, const std::vector<std::string>& names, c
   }
   AtomicFile file(path);
   if (path.ends_with(".csv")) {
-    write_csv(points, names, file);
+    csv_lines(points, names, [&file](const std::string& line) { file.write(line); });
   } else {
     write_npy(points, file);
   }

@@ -1,6 +1,7 @@
 // Datasets to files; a file appears whole or not at all.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,9 @@ void write_svmlight(const Dataset& data, const std::string& path);
 // columns are x1, x2, ... FILE.npy: float32, without names. Throws Error for another ending, a value that is
 // not finite, or names that are not as many as the columns.
 void write_points(const Points& points, const std::vector<std::string>& names, const std::string& path);
+// The lines of FILE.csv, each with its end.
+void csv_lines(const Points& points, const std::vector<std::string>& names,
+               const std::function<void(const std::string&)>& write);
 // Throws Error for another ending: to be known before the points are made.
 void check_points_path(const std::string& path);
 

@@ -7,8 +7,12 @@
 
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/range.h"
+#include "selfnorm/proposal/density/bernoulli_product.h"
+#include "selfnorm/proposal/density/categorical_product.h"
 #include "selfnorm/proposal/density/gaussian.h"
 #include "selfnorm/proposal/density/gaussian_mixture.h"
+#include "selfnorm/proposal/density/kernel_density.h"
+#include "selfnorm/proposal/density/student_t.h"
 #include "selfnorm/proposal/density/uniform_box.h"
 
 namespace selfnorm {
@@ -45,6 +49,15 @@ uint32_t components_of(const std::string& argument) {
   return static_cast<uint32_t>(value);
 }
 
+double dof_of(const std::string& argument) {
+  return argument.empty() ? 4 : number_of(argument, 0.1, 1e6, "student-t:DOF, a number in [0.1, 1e6]");
+}
+
+// 0: chosen by the data.
+double bandwidth_of(const std::string& argument) {
+  return argument.empty() ? 0 : number_of(argument, 1e-6, 1e6, "kde:BANDWIDTH, a number in [1e-6, 1e6]");
+}
+
 struct Kind {
   const char* name;
   void (*check)(const std::string& argument);
@@ -57,12 +70,30 @@ const Kind kKinds[] = {
        return fit_uniform_box(data);
      }},
     {"gaussian", [](const std::string& a) { shape_of(a); },
-     [](const std::string& a, const Points& data, const FitOptions&) -> std::unique_ptr<Density> {
-       return fit_gaussian(data, shape_of(a));
+     [](const std::string& a, const Points& data, const FitOptions& options) -> std::unique_ptr<Density> {
+       const std::unique_ptr<Gaussian> q = fit_gaussian(data, shape_of(a));
+       const std::vector<double> scale(q->dimension(), options.scale);
+       return std::make_unique<Gaussian>(q->mean(), q->root().unscaled(scale));
      }},
     {"mixture", [](const std::string& a) { components_of(a); },
      [](const std::string& a, const Points& data, const FitOptions& options) -> std::unique_ptr<Density> {
        return fit_gaussian_mixture(data, components_of(a), options);
+     }},
+    {"student-t", [](const std::string& a) { dof_of(a); },
+     [](const std::string& a, const Points& data, const FitOptions&) -> std::unique_ptr<Density> {
+       return fit_student_t(data, dof_of(a));
+     }},
+    {"kde", [](const std::string& a) { bandwidth_of(a); },
+     [](const std::string& a, const Points& data, const FitOptions& options) -> std::unique_ptr<Density> {
+       return fit_kernel_density(data, bandwidth_of(a), options.seed);
+     }},
+    {"bernoulli", no_argument,
+     [](const std::string&, const Points& data, const FitOptions&) -> std::unique_ptr<Density> {
+       return fit_bernoulli_product(data);
+     }},
+    {"categorical", no_argument,
+     [](const std::string&, const Points& data, const FitOptions&) -> std::unique_ptr<Density> {
+       return fit_categorical_product(data);
      }},
 };
 
@@ -103,10 +134,10 @@ std::unique_ptr<Density> fit_density(const std::string& word, const Points& data
 
 std::unique_ptr<Density> make_density(const DensityRecord& record, uint32_t dimension) {
   const std::pair<const char*, Restore> restorers[] = {
-      {"uniform", restore_uniform_box},
-      {"gaussian", restore_gaussian},
-      {"gaussian-diagonal", restore_gaussian},
-      {"mixture", restore_gaussian_mixture},
+      {"uniform", restore_uniform_box},         {"gaussian", restore_gaussian},
+      {"gaussian-diagonal", restore_gaussian},  {"mixture", restore_gaussian_mixture},
+      {"student-t", restore_student_t},         {"kde", restore_kernel_density},
+      {"bernoulli", restore_bernoulli_product}, {"categorical", restore_categorical_product},
   };
   if (dimension == 0) throw Error("a density has no columns; its file is damaged");
   for (const auto& [kind, restore] : restorers)

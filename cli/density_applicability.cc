@@ -63,10 +63,13 @@ void check_applicability(const Arguments& arguments) {
   rules.require({"--activation", "--residual", "--spectral-norm", "--fourier", "--fourier-scale"}, is_network,
                 "--energy mlp", is_fit ? "--objective fit" : "--energy " + o.energy);
   rules.require({"--fourier-scale"}, o.fourier != "0", "Fourier features", "--fourier 0");
-  rules.require({"--lower", "--upper"}, !is_fit && o.energy == "truncated-gaussian",
-                "--energy truncated-gaussian", is_fit ? "--objective fit" : "--energy " + o.energy);
+  rules.require({"--lower", "--upper"},
+                !is_fit && is_one_of(kind(o.energy), {"truncated-gaussian", "family"}),
+                "--energy truncated-gaussian, family", is_fit ? "--objective fit" : "--energy " + o.energy);
   rules.require({"--defensive", "--defensive-scale"}, is_one_of(kind(o.proposal), {"auto", "mixture"}),
                 "--proposal mixture", "--proposal " + o.proposal);
+  rules.require({"--proposal-scale"}, kind(o.proposal) == "gaussian", "--proposal gaussian",
+                "--proposal " + o.proposal);
 }
 
 }  // namespace selfnorm::cli

@@ -9,7 +9,8 @@ void declare_energy(Declaration& command, DensityArguments& density) {
   command
       .text("--energy", o.energy,
             "-E(x): mlp:WIDTH,WIDTH,..., a TorchScript module FILE.pt, or an exponential family: gaussian, "
-            "truncated-gaussian, exponential, gamma, von-mises, poisson, bernoulli, ising, rbm[:HIDDEN]; "
+            "truncated-gaussian, exponential, gamma, von-mises, poisson, bernoulli, ising, family:x,x2,...; "
+            "or rbm[:HIDDEN]; "
             "auto: mlp:128,128")
       .choice("--activation", o.mlp.activation, {"silu", "relu", "tanh", "softplus", "gelu"},
               "mlp: the function of its layers")
@@ -24,8 +25,9 @@ void declare_energy(Declaration& command, DensityArguments& density) {
       .choice("--base", o.base, {"auto", "proposal", "none"},
               "proposal: the energy tilts the proposal, so that training starts there; auto: proposal for "
               "networks and modules, none for exponential families")
-      .text("--lower", density.lower, "truncated-gaussian: lower ends of the box, a number a column, X,X,...")
-      .text("--upper", density.upper, "truncated-gaussian: upper ends of the box");
+      .text("--lower", density.lower,
+            "truncated-gaussian, family: lower ends of the box, a number a column, X,X,...")
+      .text("--upper", density.upper, "truncated-gaussian, family: upper ends of the box");
 }
 
 void declare_density_objective(Declaration& command, DensityArguments& density) {
@@ -43,6 +45,8 @@ void declare_density_objective(Declaration& command, DensityArguments& density) 
       .real("--defensive", o.fit.defensive, "mixture: share of a broad component; 0..0.5")
       .real("--defensive-scale", o.fit.defensive_scale,
             "mixture: its standard deviations, in those of the data; > 0")
+      .real("--proposal-scale", o.fit.scale,
+            "gaussian: multiplies its standard deviations after the fit; > 0")
       .choice("--learn-proposal", o.learn_proposal, {"none", "data", "kl", "both"},
               "snl, is, nce, ranking-nce: the proposal is learned too, by the likelihood of the data, the "
               "divergence from the model, or both")

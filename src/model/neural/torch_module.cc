@@ -1,6 +1,7 @@
 #include "torch_module.h"
 
 #include <ATen/Parallel.h>
+#include <cblas.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@ namespace selfnorm {
 namespace {
 
 torch::jit::Module read_module(std::string_view bytes, const std::string& name) {
+  openblas_set_num_threads(1);
   at::set_num_threads(1);
   torch::jit::setGraphExecutorOptimize(false);
   return with_torch_errors(

@@ -24,7 +24,8 @@ class ModuleFile : public testing::Test {
 
   static torch::jit::Module module(const Parameters& parameters, const std::string& source) {
     torch::jit::Module out("Energy");
-    for (const auto& [name, value] : parameters) out.register_parameter(name, value, false);
+    for (const auto& [name, value] : parameters)
+      out.register_parameter(name, value.clone().requires_grad_(), false);
     out.define(source);
     return out;
   }

@@ -33,7 +33,7 @@ class TorchEnergy : public ModuleFile {
     std::string source = "def forward(self, x):\n  a = x\n";
     int64_t inputs = kColumns;
     const auto weight = [&](const std::string& name, std::vector<int64_t> shape) {
-      parameters.emplace_back(name, torch::zeros(shape));
+      parameters.emplace_back(name, torch::ones(shape));
     };
     if (options.fourier > 0) {
       weight("B", {options.fourier, kColumns});

@@ -51,7 +51,6 @@ TEST_F(TorchModule, ColumnsOfScoresAndDoublePrecisionAreTaken) {
 TEST_F(TorchModule, FrozenParametersAndBuffersAreConstants) {
   torch::jit::Module mixed = module(weights(), "");
   mixed.register_parameter("frozen", torch::full({1}, 7.0), false);
-  mixed.attr("frozen").toTensor().set_requires_grad(false);
   mixed.register_buffer("shift", torch::full({1}, 10.0));
   mixed.define("def forward(self, x):\n  return torch.matmul(x, self.w) + self.frozen + self.shift\n");
   const auto energy = load_torchscript(saved(mixed), 2);
@@ -63,10 +62,10 @@ TEST_F(TorchModule, FrozenParametersAndBuffersAreConstants) {
 }
 
 TEST_F(TorchModule, DropoutIsOff) {
-  torch::jit::Module dropout =
-      module(weights(),
-             "def forward(self, x):\n  return torch.matmul(torch.dropout(x, 0.5, self.training), self.w)\n");
-  dropout.train();
+  torch::jit::Module dropout = module(weights(), "");
+  dropout.register_attribute("training", c10::BoolType::get(), true);
+  dropout.define(
+      "def forward(self, x):\n  return torch.matmul(torch.dropout(x, 0.5, self.training), self.w)\n");
   const auto energy = load_torchscript(saved(dropout), 2);
   EXPECT_EQ(scores(*energy, {1, 2, 3, 5}), (std::vector<double>{3, 8}));
 }
@@ -104,7 +103,7 @@ TEST_F(TorchModule, ErrorsOfLaterCallsAreErrorsToo) {
   const auto energy = load_torchscript(saved(module(weights(),
                                                     "def forward(self, x):\n"
                                                     "  if x.size(0) > 10:\n"
-                                                    "    raise RuntimeError(\"too many\")\n"
+                                                    "    x = x.reshape([1, 1])\n"
                                                     "  return torch.matmul(x, self.w)\n")),
                                        2);
   const std::vector<float> x(40);
@@ -112,7 +111,7 @@ TEST_F(TorchModule, ErrorsOfLaterCallsAreErrorsToo) {
     scores(*energy, x);
     FAIL();
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("too many"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("'[1, 1]' is invalid"), std::string::npos) << error.what();
     EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
   }
 }

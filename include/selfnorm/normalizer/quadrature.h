@@ -18,9 +18,9 @@
 namespace selfnorm {
 
 struct QuadratureOptions {
-  std::vector<double> centre, scale;      // of the mass, of every coordinate; empty: 0 and 1; scale > 0
-  double precision = 1e-3;                // target of the error of log Z; 1e-7 .. 1
-  uint64_t most_evaluations = 8'000'000;  // then it ends with the interval it has
+  std::vector<double> centre = {}, scale = {};  // of the mass, of every coordinate; empty: 0 and 1; scale > 0
+  double precision = 1e-3;                      // target of the error of log Z; 1e-7 .. 1
+  uint64_t most_evaluations = 8'000'000;        // then it ends with the interval it has
 
   void validate(uint32_t dimension) const;  // throws Error naming the option, the value and the range
 };

@@ -26,7 +26,8 @@ struct ClosedForm;  // of log Z and E T
 struct FamilyPlan {
   std::string word;  // as above
   uint32_t dimension = 1;
-  std::vector<double> lower, upper;  // truncated-gaussian, family: the box, may be infinite; empty: none
+  std::vector<double> lower = {},
+                      upper = {};  // truncated-gaussian, family: the box, may be infinite; empty: none
 };
 
 class ExponentialFamily final : public Energy {

@@ -7,6 +7,7 @@
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/range.h"
 #include "selfnorm/normalizer/coordinate_scales.h"
+#include "selfnorm/normalizer/hmc_chains.h"
 #include "selfnorm/normalizer/step_adaptation.h"
 
 namespace selfnorm {

@@ -1,9 +1,9 @@
+#include "selfnorm/normalizer/hmc_chains.h"
+
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "selfnorm/math/parallel.h"
-#include "selfnorm/normalizer/hmc.h"
 
 namespace selfnorm {
 namespace {

@@ -6,6 +6,9 @@
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/range.h"
 #include "selfnorm/math/parallel.h"
+#include "selfnorm/math/random.h"
+#include "selfnorm/normalizer/box_walls.h"
+#include "selfnorm/normalizer/hmc.h"
 
 namespace selfnorm {
 namespace {

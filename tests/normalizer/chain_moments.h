@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "selfnorm/normalizer/hmc.h"
+#include "selfnorm/normalizer/chain_draws.h"
 
 namespace selfnorm {
 

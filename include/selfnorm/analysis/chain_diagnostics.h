@@ -10,7 +10,7 @@
 
 #include <vector>
 
-#include "selfnorm/normalizer/hmc.h"
+#include "selfnorm/normalizer/chain_draws.h"
 
 namespace selfnorm {
 

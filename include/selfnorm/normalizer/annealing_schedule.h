@@ -7,7 +7,7 @@
 
 #include "selfnorm/normalizer/annealed_log_z.h"
 #include "selfnorm/normalizer/gibbs.h"
-#include "selfnorm/normalizer/hmc.h"
+#include "selfnorm/normalizer/hmc_chains.h"
 
 namespace selfnorm {
 

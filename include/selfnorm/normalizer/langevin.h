@@ -6,7 +6,8 @@
 
 #include <span>
 
-#include "selfnorm/normalizer/hmc.h"
+#include "selfnorm/model/energy/energy.h"
+#include "selfnorm/normalizer/chain_draws.h"
 
 namespace selfnorm {
 

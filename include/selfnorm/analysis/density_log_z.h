@@ -1,0 +1,36 @@
+// The best log Z of a density that applies, and whether to trust it (theory.md 4):
+//   closed-form  exponential families that have one; a base that nothing tilts
+//   enumeration  levels up to 2^24 points
+//   quadrature   real numbers in up to 3 dimensions
+//   importance   from the model's proposal, when it is worth enough effective samples
+//   annealed     otherwise; not for counts
+// Of the last two the one with the tighter interval when neither has enough effective samples; importance
+// sampling where quadrature finds no integral. Neither is trusted then, nor is an interval wider than 1 nat.
+#pragma once
+
+#include <string>
+
+#include "selfnorm/model/energy/density_file.h"
+#include "selfnorm/normalizer/log_z_estimate.h"
+
+namespace selfnorm {
+
+struct DensityEvaluationOptions {
+  std::string method = "auto";   // auto | quadrature | enumeration | importance | annealed
+  uint64_t samples = 100'000;    // importance
+  double least_effective = 100;  // importance, annealed: with fewer effective samples the number is refused
+  double precision = 1e-3;       // of log Z by quadrature
+  uint64_t seed = 0;
+
+  void validate() const;  // throws Error naming the option, the value and the range
+};
+
+struct JudgedLogZ {
+  LogZEstimate estimate;
+  std::string distrust;  // why it is not to be trusted and what to do; empty: it is
+};
+
+JudgedLogZ judged_log_z(const DensityModel& model, const DensityEvaluationOptions& options);
+LogZEstimate best_log_z(const DensityModel& model, const DensityEvaluationOptions& options);
+
+}  // namespace selfnorm

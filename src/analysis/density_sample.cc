@@ -1,0 +1,105 @@
+#include "selfnorm/analysis/density_sample.h"
+
+#include <algorithm>
+
+#include "selfnorm/analysis/chain_diagnostics.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/base/range.h"
+#include "selfnorm/math/random.h"
+#include "selfnorm/normalizer/gibbs.h"
+#include "selfnorm/normalizer/hmc.h"
+#include "selfnorm/normalizer/langevin.h"
+#include "selfnorm/normalizer/resampling.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr uint64_t kPoolPerPoint = 20, kLeastPool = 20'000;
+constexpr uint64_t kLeastDraws = 50;  // of every chain, so that they can be compared
+
+uint64_t pool_size(const DensitySampleOptions& options, uint64_t points) {
+  return options.pool > 0 ? options.pool : std::max(kLeastPool, kPoolPerPoint * points);
+}
+
+ChainDraws run_chains(const DensityModel& model, const std::string& method, const Points& start,
+                      uint64_t draws, uint64_t seed) {
+  const Energy& energy = *model.energy;
+  if (method == "gibbs") return gibbs(energy, start, draws, GibbsOptions{}, seed);
+  return method == "hmc" ? hmc(energy, start, draws, HmcOptions{}, seed)
+                         : mala(energy, start, draws, MalaOptions{}, seed);
+}
+
+// `count` rows at even distances.
+std::vector<float> thinned(const ChainDraws& draws, uint64_t count) {
+  std::vector<float> out;
+  out.reserve(count * draws.dimension);
+  const Points x = draws.points();
+  for (uint64_t i = 0; i < count; ++i) {
+    const auto row = x.row(i * x.rows / count);
+    out.insert(out.end(), row.begin(), row.end());
+  }
+  return out;
+}
+
+void sample_by_chains(const DensityModel& model, const DensitySampleOptions& options, DensitySample& out) {
+  const uint64_t seed = RandomStream(options.seed, 1).next();
+  const Resampled start =
+      resample(*model.energy, *model.proposal, options.chains, pool_size(options, options.chains), seed);
+  out.pool = start.pool;
+  out.pool_effective = start.pool_effective;
+  const uint64_t draws = std::max(kLeastDraws, (options.count + options.chains - 1) / options.chains);
+  const ChainDraws chains =
+      run_chains(model, out.method, {start.rows.data(), options.chains, model.dimension()}, draws,
+                 RandomStream(options.seed, 2).next());
+  const ChainDiagnostics diagnostics = chain_diagnostics(chains);
+  out.acceptance = chains.acceptance;
+  out.r_hat = diagnostics.r_hat;
+  out.effective = diagnostics.effective;
+  out.rows = thinned(chains, options.count);
+}
+
+// Whether the pool is worth as many draws as are wanted; fills `out` in any case.
+bool sample_by_resampling(const DensityModel& model, const DensitySampleOptions& options,
+                          DensitySample& out) {
+  Resampled drawn = resample(*model.energy, *model.proposal, options.count, pool_size(options, options.count),
+                             RandomStream(options.seed, 0).next());
+  out.rows = std::move(drawn.rows);
+  out.pool = drawn.pool;
+  out.pool_effective = drawn.pool_effective;
+  return drawn.pool_effective >= static_cast<double>(options.count);
+}
+
+}  // namespace
+
+std::vector<std::string> sampling_methods() { return {"auto", "sir", "langevin", "hmc", "gibbs"}; }
+
+void DensitySampleOptions::validate() const {
+  require_one_of("method", method, sampling_methods());
+  require_range(count >= 1, "count", static_cast<double>(count), ">= 1");
+  require_range(chains >= 1 && chains <= 65536, "chains", static_cast<double>(chains), "1..65536");
+}
+
+DensitySample sample_density_model(const DensityModel& model, const DensitySampleOptions& options) {
+  options.validate();
+  const Support support = model.energy->support();
+  const bool is_levels = support.space == Support::Space::levels;
+  if (options.method == "gibbs" && !is_levels)
+    throw Error(
+        "gibbs draws levels (binary or categorical data), and this model is none of them; use sir or hmc");
+  if ((options.method == "hmc" || options.method == "langevin") && !support.is_real())
+    throw Error(options.method +
+                " draws real numbers, and this model is over levels or counts; use sir or gibbs");
+  DensitySample out;
+  out.method = options.method == "auto" ? "sir" : options.method;
+  const bool is_enough = out.method == "sir" && sample_by_resampling(model, options, out);
+  const bool has_chains = support.is_real() || is_levels;
+  if (options.method == "auto" && !is_enough && has_chains) out.method = is_levels ? "gibbs" : "hmc";
+  if (out.method != "sir") sample_by_chains(model, options, out);
+  if (!model.standardisation.mean.empty()) {
+    const std::vector<float> standardised = out.rows;
+    model.standardisation.undo({standardised.data(), options.count, model.dimension()}, out.rows);
+  }
+  return out;
+}
+
+}  // namespace selfnorm

@@ -17,10 +17,9 @@
 namespace selfnorm {
 namespace {
 
-// x in double, a row at a time.
-const double* widened(std::span<const float> row, std::vector<double>& out) {
-  out.assign(row.begin(), row.end());
-  return out.data();
+// Rows of x in double.
+auto rows_of(const Points& x) {
+  return [x](size_t i, double* out) { std::ranges::copy(x.row(i), out); };
 }
 
 }  // namespace
@@ -71,30 +70,28 @@ void GaussianMixture::sample(RandomStream& random, std::span<float> rows) const 
 
 void GaussianMixture::log_prob(const Points& x, std::span<double> out) const {
   TermSum sum(terms_);
-  std::vector<double> row;
-  for (uint64_t i = 0; i < x.rows; ++i) out[i] = sum.value(widened(x.row(i), row));
+  sum.for_each(x.rows, rows_of(x), [&](size_t i, size_t r) { out[i] = sum.value(r); });
 }
 
 void GaussianMixture::log_prob_gradient(const Points& x, std::span<double> log_q,
                                         std::span<double> gradient) const {
   TermSum sum(terms_);
-  std::vector<double> row;
-  for (uint64_t i = 0; i < x.rows; ++i) {
-    log_q[i] = sum.value(widened(x.row(i), row));
-    sum.gradient(gradient.data() + i * dimension());
-  }
+  sum.for_each(x.rows, rows_of(x), [&](size_t i, size_t r) {
+    log_q[i] = sum.value(r);
+    sum.gradient(r, gradient.data() + i * dimension());
+  });
 }
 
 void GaussianMixture::directional(const Points& x, const Points& v, std::span<double> first,
                                   std::span<double> second) const {
   TermSum sum(terms_);
-  std::vector<double> row;
-  for (uint64_t i = 0; i < x.rows; ++i) {
-    sum.value(widened(x.row(i), row));
-    const TermSum::Directional along = sum.directional(widened(v.row(i), row));
+  std::vector<double> direction(dimension());
+  sum.for_each(x.rows, rows_of(x), [&](size_t i, size_t r) {
+    std::ranges::copy(v.row(i), direction.begin());
+    const TermSum::Directional along = sum.directional(r, direction.data());
     first[i] = along.first;
     second[i] = along.second;
-  }
+  });
 }
 
 DensityRecord GaussianMixture::record() const {
@@ -136,14 +133,13 @@ void GaussianMixture::set_parameters(std::span<const double> values) {
 // d log q / d logit_k = p_k - softmax_k sum_{l learned} p_l; mean and root: p_k times those of the component.
 void GaussianMixture::add_gradient(const Points& x, std::span<const double> weight,
                                    std::span<double> gradient) const {
-  const size_t d = dimension(), learned = components_.logit.size(), stride = terms_.stride();
+  const size_t d = dimension(), learned = components_.logit.size();
   const size_t triangle = PrecisionRoot::size(PrecisionRoot::Shape::full, dimension());
   TermSum sum(terms_);
-  std::vector<double> row, delta(d), z(d), softmax(learned);
+  std::vector<double> delta(d), z(d), softmax(learned);
   for (size_t k = 0; k < learned; ++k) softmax[k] = std::exp(log_weight_[k]) / (1 - defensive_);
-  for (uint64_t i = 0; i < x.rows; ++i) {
-    sum.value(widened(x.row(i), row));
-    const std::span<const double> share = sum.share();
+  sum.for_each(x.rows, rows_of(x), [&](size_t i, size_t r) {
+    const std::span<const double> share = sum.share(r);
     double total = 0;
     for (size_t k = 0; k < learned; ++k) total += share[k];
     for (size_t k = 0; k < learned; ++k) {
@@ -151,14 +147,14 @@ void GaussianMixture::add_gradient(const Points& x, std::span<const double> weig
       const double own = weight[i] * share[k];
       const std::span<double> at = gradient.subspan(learned + k * (d + triangle), d + triangle);
       for (size_t j = 0; j < d; ++j) {
-        delta[j] = row[j] - components_.mean[k * d + j];
-        z[j] = sum.z()[j * stride + k];
+        delta[j] = static_cast<double>(x.row(i)[j]) - components_.mean[k * d + j];
+        z[j] = sum.z(r, j, k);
       }
       components_.roots[k].add_gradient(own, delta, z, at.subspan(d));
       components_.roots[k].pull_back(z);
       for (size_t j = 0; j < d; ++j) at[j] += own * z[j];
     }
-  }
+  });
 }
 
 std::unique_ptr<GaussianMixture> fit_gaussian_mixture(const Points& data, uint32_t components,

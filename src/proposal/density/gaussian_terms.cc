@@ -13,44 +13,97 @@ namespace selfnorm {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// z_i = sum_{j<=i} W_ij (x_j - m_j), from the last row up, over the differences stored in its place. A null
-// array is 0 (constant, mean) or 1 (root).
+constexpr size_t kLanes = 8;
+
+// At four points at once, which share every reading of W: z_i = sum_{j<=i} W_ij (x_j - m_j), from the last
+// row up, over the differences stored in its place. A null array is 0 (constant, mean) or 1 (root).
 void gaussian_terms(size_t dimension, size_t stride, const double* const* arrays, const double* x,
                     double* HWY_RESTRICT z, double* HWY_RESTRICT term) {
   const double *constant = arrays[0], *mean = arrays[1], *root = arrays[2];
-  const hn::CappedTag<double, 8> d;
+  const hn::CappedTag<double, kLanes> d;
   const auto half = hn::Set(d, 0.5);
+  const size_t next = dimension * stride;  // from a point's z to the next one's
   for (size_t k = 0; k < stride; k += hn::Lanes(d)) {
-    auto square = hn::Zero(d);
+    const size_t block = k / kLanes, lane = k % kLanes;
+    auto q0 = hn::Zero(d);
+    auto q1 = q0;
+    auto q2 = q0;
+    auto q3 = q0;
     for (size_t j = 0; j < dimension; ++j) {
-      auto delta = hn::Set(d, x[j]);
-      if (mean != nullptr) delta = hn::Sub(delta, hn::LoadU(d, mean + j * stride + k));
-      hn::StoreU(delta, d, z + j * stride + k);
-      if (root == nullptr) square = hn::MulAdd(delta, delta, square);
+      const auto m =
+          mean == nullptr ? hn::Zero(d) : hn::LoadU(d, mean + (block * dimension + j) * kLanes + lane);
+      double* at = z + j * stride + k;
+      const auto d0 = hn::Sub(hn::Set(d, x[j]), m);
+      const auto d1 = hn::Sub(hn::Set(d, x[dimension + j]), m);
+      const auto d2 = hn::Sub(hn::Set(d, x[2 * dimension + j]), m);
+      const auto d3 = hn::Sub(hn::Set(d, x[3 * dimension + j]), m);
+      hn::StoreU(d0, d, at);
+      hn::StoreU(d1, d, at + next);
+      hn::StoreU(d2, d, at + 2 * next);
+      hn::StoreU(d3, d, at + 3 * next);
+      if (root != nullptr) continue;
+      q0 = hn::MulAdd(d0, d0, q0);
+      q1 = hn::MulAdd(d1, d1, q1);
+      q2 = hn::MulAdd(d2, d2, q2);
+      q3 = hn::MulAdd(d3, d3, q3);
     }
+    const size_t triangle = dimension * (dimension + 1) / 2;
     for (size_t i = root == nullptr ? 0 : dimension; i-- > 0;) {
-      const double* row = root + i * (i + 1) / 2 * stride + k;
-      auto sum = hn::Zero(d);
-      for (size_t j = 0; j <= i; ++j)
-        sum = hn::MulAdd(hn::LoadU(d, row + j * stride), hn::LoadU(d, z + j * stride + k), sum);
-      hn::StoreU(sum, d, z + i * stride + k);
-      square = hn::MulAdd(sum, sum, square);
+      const double* row = root + (block * triangle + i * (i + 1) / 2) * kLanes + lane;
+      auto s0 = hn::Zero(d);
+      auto s1 = s0;
+      auto s2 = s0;
+      auto s3 = s0;
+      for (size_t j = 0; j <= i; ++j) {
+        const auto w = hn::LoadU(d, row + j * kLanes);
+        const double* at = z + j * stride + k;
+        s0 = hn::MulAdd(w, hn::LoadU(d, at), s0);
+        s1 = hn::MulAdd(w, hn::LoadU(d, at + next), s1);
+        s2 = hn::MulAdd(w, hn::LoadU(d, at + 2 * next), s2);
+        s3 = hn::MulAdd(w, hn::LoadU(d, at + 3 * next), s3);
+      }
+      double* at = z + i * stride + k;
+      hn::StoreU(s0, d, at);
+      hn::StoreU(s1, d, at + next);
+      hn::StoreU(s2, d, at + 2 * next);
+      hn::StoreU(s3, d, at + 3 * next);
+      q0 = hn::MulAdd(s0, s0, q0);
+      q1 = hn::MulAdd(s1, s1, q1);
+      q2 = hn::MulAdd(s2, s2, q2);
+      q3 = hn::MulAdd(s3, s3, q3);
     }
     const auto add = constant == nullptr ? hn::Zero(d) : hn::LoadU(d, constant + k);
-    hn::StoreU(hn::NegMulAdd(half, square, add), d, term + k);
+    hn::StoreU(hn::NegMulAdd(half, q0, add), d, term + k);
+    hn::StoreU(hn::NegMulAdd(half, q1, add), d, term + stride + k);
+    hn::StoreU(hn::NegMulAdd(half, q2, add), d, term + 2 * stride + k);
+    hn::StoreU(hn::NegMulAdd(half, q3, add), d, term + 3 * stride + k);
   }
 }
 
-// From the first row down: (W'z)_j needs z_i of i >= j only.
-void pulled_terms(size_t dimension, size_t stride, const double* root, const double* z, double* pulled) {
-  const hn::CappedTag<double, 8> d;
+// In place, from the first row down: (W'z)_j needs z_i of i >= j only.
+void pulled_terms(size_t dimension, size_t stride, const double* root, double* z) {
+  const hn::CappedTag<double, kLanes> d;
+  const size_t next = dimension * stride, triangle = dimension * (dimension + 1) / 2;
   for (size_t k = 0; k < stride; k += hn::Lanes(d)) {
+    const double* own = root + k / kLanes * triangle * kLanes + k % kLanes;
     for (size_t j = 0; j < dimension; ++j) {
-      auto sum = hn::Zero(d);
-      for (size_t i = j; i < dimension; ++i)
-        sum = hn::MulAdd(hn::LoadU(d, root + (i * (i + 1) / 2 + j) * stride + k),
-                         hn::LoadU(d, z + i * stride + k), sum);
-      hn::StoreU(sum, d, pulled + j * stride + k);
+      auto s0 = hn::Zero(d);
+      auto s1 = s0;
+      auto s2 = s0;
+      auto s3 = s0;
+      for (size_t i = j; i < dimension; ++i) {
+        const auto w = hn::LoadU(d, own + (i * (i + 1) / 2 + j) * kLanes);
+        const double* at = z + i * stride + k;
+        s0 = hn::MulAdd(w, hn::LoadU(d, at), s0);
+        s1 = hn::MulAdd(w, hn::LoadU(d, at + next), s1);
+        s2 = hn::MulAdd(w, hn::LoadU(d, at + 2 * next), s2);
+        s3 = hn::MulAdd(w, hn::LoadU(d, at + 3 * next), s3);
+      }
+      double* at = z + j * stride + k;
+      hn::StoreU(s0, d, at);
+      hn::StoreU(s1, d, at + next);
+      hn::StoreU(s2, d, at + 2 * next);
+      hn::StoreU(s3, d, at + 3 * next);
     }
   }
 }
@@ -60,7 +113,6 @@ void pulled_terms(size_t dimension, size_t stride, const double* root, const dou
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -72,17 +124,23 @@ HWY_EXPORT(pulled_terms);
 GaussianTerms::GaussianTerms(uint32_t dimension, std::span<const double> constant,
                              std::span<const double> mean, std::span<const PrecisionRoot> roots)
     : dimension_(dimension) {
-  const size_t components = constant.size(), stride = (components + 7) / 8 * 8;
+  constexpr size_t kLanes = 8;
+  const size_t components = constant.size(), stride = (components + kLanes - 1) / kLanes * kLanes;
   constant_.assign(constant.begin(), constant.end());
   constant_.resize(stride, -std::numeric_limits<double>::infinity());
+  // Entry e of `entries` for component k.
+  const auto place = [](size_t k, size_t e, size_t entries) {
+    return (k / kLanes * entries + e) * kLanes + k % kLanes;
+  };
   mean_.assign(dimension * stride, 0);
   for (size_t k = 0; k < components; ++k)
-    for (size_t j = 0; j < dimension; ++j) mean_[j * stride + k] = mean[k * dimension + j];
+    for (size_t j = 0; j < dimension; ++j) mean_[place(k, j, dimension)] = mean[k * dimension + j];
   if (roots.empty()) return;
-  root_.assign(PrecisionRoot::size(PrecisionRoot::Shape::full, dimension) * stride, 0);
+  const size_t triangle = PrecisionRoot::size(PrecisionRoot::Shape::full, dimension);
+  root_.assign(triangle * stride, 0);
   for (size_t k = 0; k < components; ++k)
-    for (uint32_t i = 0, place = 0; i < dimension; ++i)
-      for (uint32_t j = 0; j <= i; ++j, ++place) root_[place * stride + k] = roots[k].at(i, j);
+    for (uint32_t i = 0, e = 0; i < dimension; ++i)
+      for (uint32_t j = 0; j <= i; ++j, ++e) root_[place(k, e, triangle)] = roots[k].at(i, j);
 }
 
 void GaussianTerms::evaluate(const double* x, double* z, double* term) const {
@@ -95,12 +153,8 @@ void GaussianTerms::evaluate_direction(const double* v, double* z, double* term)
   HWY_DYNAMIC_DISPATCH(gaussian_terms)(dimension_, stride(), arrays, v, z, term);
 }
 
-void GaussianTerms::pull_back(const double* z, double* pulled) const {
-  if (!root_.empty()) {
-    HWY_DYNAMIC_DISPATCH(pulled_terms)(dimension_, stride(), root_.data(), z, pulled);
-  } else if (z != pulled) {
-    std::copy(z, z + dimension_ * stride(), pulled);
-  }
+void GaussianTerms::pull_back(double* z) const {
+  if (!root_.empty()) HWY_DYNAMIC_DISPATCH(pulled_terms)(dimension_, stride(), root_.data(), z);
 }
 
 GaussianTerms mixture_terms(std::span<const double> log_weight, std::span<const double> mean,

@@ -84,48 +84,45 @@ void KernelDensity::sample(RandomStream& random, std::span<float> rows) const {
   }
 }
 
-void KernelDensity::whiten(std::span<const float> x, bool is_direction, std::vector<double>& u) const {
-  u.assign(x.begin(), x.end());
-  for (size_t j = 0; j < u.size(); ++j)
-    u[j] = (u[j] - (is_direction ? 0 : shape_.mean[j])) / shape_.bandwidth;
-  shape_.root.whiten(u);
+void KernelDensity::whiten(std::span<const float> x, std::span<const double> origin, double* u) const {
+  for (size_t j = 0; j < x.size(); ++j) u[j] = (static_cast<double>(x[j]) - origin[j]) / shape_.bandwidth;
+  shape_.root.whiten({u, x.size()});
 }
 
 void KernelDensity::log_prob(const Points& x, std::span<double> out) const {
   TermSum sum(terms_);
-  std::vector<double> u;
-  for (uint64_t i = 0; i < x.rows; ++i) {
-    whiten(x.row(i), false, u);
-    out[i] = sum.value(u.data());
-  }
+  sum.for_each(
+      x.rows, [&](size_t i, double* u) { whiten(x.row(i), shape_.mean, u); },
+      [&](size_t i, size_t r) { out[i] = sum.value(r); });
 }
 
 void KernelDensity::log_prob_gradient(const Points& x, std::span<double> log_q,
                                       std::span<double> gradient) const {
   TermSum sum(terms_);
-  std::vector<double> u;
-  for (uint64_t i = 0; i < x.rows; ++i) {
-    whiten(x.row(i), false, u);
-    log_q[i] = sum.value(u.data());
-    const std::span<double> g = gradient.subspan(i * dimension(), dimension());
-    sum.gradient(g.data());
-    shape_.root.pull_back(g);
-    for (double& v : g) v /= shape_.bandwidth;
-  }
+  sum.for_each(
+      x.rows, [&](size_t i, double* u) { whiten(x.row(i), shape_.mean, u); },
+      [&](size_t i, size_t r) {
+        log_q[i] = sum.value(r);
+        const std::span<double> g = gradient.subspan(i * dimension(), dimension());
+        sum.gradient(r, g.data());
+        shape_.root.pull_back(g);
+        for (double& v : g) v /= shape_.bandwidth;
+      });
 }
 
 void KernelDensity::directional(const Points& x, const Points& v, std::span<double> first,
                                 std::span<double> second) const {
   TermSum sum(terms_);
-  std::vector<double> u;
-  for (uint64_t i = 0; i < x.rows; ++i) {
-    whiten(x.row(i), false, u);
-    sum.value(u.data());
-    whiten(v.row(i), true, u);
-    const TermSum::Directional along = sum.directional(u.data());
-    first[i] = along.first;
-    second[i] = along.second;
-  }
+  const std::vector<double> origin(dimension());
+  std::vector<double> direction(dimension());
+  sum.for_each(
+      x.rows, [&](size_t i, double* u) { whiten(x.row(i), shape_.mean, u); },
+      [&](size_t i, size_t r) {
+        whiten(v.row(i), origin, direction.data());
+        const TermSum::Directional along = sum.directional(r, direction.data());
+        first[i] = along.first;
+        second[i] = along.second;
+      });
 }
 
 DensityRecord KernelDensity::record() const {

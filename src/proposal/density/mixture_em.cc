@@ -32,7 +32,8 @@ class Expectation {
   size_t rows() const { return n_; }
   const std::vector<double>& values() const { return rows_; }
 
-  // Shares of row i from shares(worker, i, out), which returns log q(x_i); a worker belongs to one piece.
+  // make_worker() is called for each piece; worker(begin, end, share) fills the shares of these rows and
+  // returns the sum of their log q.
   template <class MakeWorker>
   Statistics sums(size_t stride, const MakeWorker& make_worker) const {
     const size_t width = 1 + d_ + d_ * (d_ + 1) / 2, grain = std::max(kTile, (n_ + kPieces - 1) / kPieces);
@@ -45,10 +46,8 @@ class Expectation {
       auto worker = make_worker();
       for (size_t first = begin; first < end; first += kTile) {
         const size_t last = std::min(end, first + kTile);
-        for (size_t i = first; i < last; ++i) {
-          own.log_likelihood += worker(i, share.data() + (i - first) * stride);
-          fill_features(i, feature.data() + (i - first) * width);
-        }
+        own.log_likelihood += worker(first, last, share.data());
+        for (size_t i = first; i < last; ++i) fill_features(i, feature.data() + (i - first) * width);
         gemm_transposed(width, stride, last - first, feature.data(), width, share.data(), stride,
                         own.sum.data(), stride);
       }
@@ -63,10 +62,14 @@ class Expectation {
 
   Statistics sums(const GaussianTerms& terms) const {
     return sums(terms.stride(), [&] {
-      return [this, sum = TermSum(terms)](size_t i, double* out) mutable {
-        const double log_q = sum.value(rows_.data() + i * d_);
-        std::ranges::copy(sum.share(), out);
-        return log_q;
+      return [this, &terms, sum = TermSum(terms)](size_t begin, size_t end, double* share) mutable {
+        double log_likelihood = 0;
+        const auto row = [&](size_t i, double* x) { std::copy_n(rows_.data() + (begin + i) * d_, d_, x); };
+        sum.for_each(end - begin, row, [&](size_t i, size_t r) {
+          log_likelihood += sum.value(r);
+          std::ranges::copy(sum.share(r), share + i * terms.stride());
+        });
+        return log_likelihood;
       };
     });
   }
@@ -169,8 +172,9 @@ EmResult fit_mixture(const Points& data, const EmOptions& options) {
   const size_t clusters = *std::ranges::max_element(nearest) + size_t{1};
   const Prior prior = prior_of(all.unscaled(to_standard), clusters);
   const Statistics start = expectation.sums(clusters, [&] {
-    return [&](size_t i, double* share) {
-      for (size_t k = 0; k < clusters; ++k) share[k] = k == nearest[i] ? 1 : 0;
+    return [&](size_t begin, size_t end, double* share) {
+      std::fill_n(share, (end - begin) * clusters, 0.0);
+      for (size_t i = begin; i < end; ++i) share[(i - begin) * clusters + nearest[i]] = 1;
       return 0.0;
     };
   });

@@ -1,57 +1,66 @@
 #include "selfnorm/proposal/density/term_sum.h"
 
-#include <algorithm>
-
 #include "selfnorm/math/kernels.h"
 
 namespace selfnorm {
 
+constexpr size_t kPoints = GaussianTerms::kPoints;
+
 TermSum::TermSum(const GaussianTerms& terms)
-    : terms_(terms), z_(terms.dimension() * terms.stride()), share_(terms.stride()) {}
+    : terms_(terms),
+      x_(kPoints * terms.dimension()),
+      z_(kPoints * terms.dimension() * terms.stride()),
+      share_(kPoints * terms.stride()) {}
 
-double TermSum::value(const double* x) {
-  terms_.evaluate(x, z_.data(), share_.data());
-  const LogSumExp total = exp_in_place(share_.data(), share_.size());
-  sum_ = total.sum;
+void TermSum::evaluate() {
+  terms_.evaluate(x_.data(), z_.data(), share_.data());
   is_pulled_ = false;
-  return total.value();
+  for (size_t r = 0; r < kPoints; ++r) {
+    const LogSumExp total = exp_in_place(share_.data() + r * terms_.stride(), terms_.stride());
+    value_[r] = total.value();
+    sum_[r] = total.sum;
+  }
 }
 
-std::span<const double> TermSum::share() {
-  if (sum_ != 1) scale(1 / sum_, share_.data(), share_.size());
-  sum_ = 1;
-  return share_;
-}
-
-std::span<const double> TermSum::pulled() {
-  if (!is_pulled_) terms_.pull_back(z_.data(), z_.data());
+void TermSum::pull_back() {
+  if (!is_pulled_) terms_.pull_back(z_.data());
   is_pulled_ = true;
-  return z_;
 }
 
-void TermSum::gradient(double* out) {
-  share();
-  pulled();
-  const size_t stride = terms_.stride();
-  for (size_t j = 0; j < terms_.dimension(); ++j)
-    out[j] = -dot(share_.data(), z_.data() + j * stride, stride);
+std::span<const double> TermSum::share(size_t r) {
+  const std::span<double> out = std::span(share_).subspan(r * terms_.stride(), terms_.stride());
+  if (sum_[r] != 1) scale(1 / sum_[r], out.data(), out.size());
+  sum_[r] = 1;
+  return out;
 }
 
-TermSum::Directional TermSum::directional(const double* v) {
-  share();
-  pulled();
-  const size_t stride = terms_.stride();
-  along_.assign(stride, 0);  // v . g_k
+double TermSum::z(size_t r, size_t j, size_t k) const {
+  return z_[(r * terms_.dimension() + j) * terms_.stride() + k];
+}
+
+void TermSum::gradient(size_t r, double* out) {
+  const size_t stride = terms_.stride(), d = terms_.dimension();
+  const double* p = share(r).data();
+  pull_back();
+  for (size_t j = 0; j < d; ++j) out[j] = -dot(p, z_.data() + (r * d + j) * stride, stride);
+}
+
+TermSum::Directional TermSum::directional(size_t r, const double* v) {
+  const size_t stride = terms_.stride(), d = terms_.dimension();
+  const std::span<const double> p = share(r);
+  pull_back();
+  std::vector<double> four;
+  for (size_t copy = 0; copy < kPoints; ++copy) four.insert(four.end(), v, v + d);
   direction_.resize(z_.size());
-  curvature_.resize(stride);
-  for (size_t j = 0; j < terms_.dimension(); ++j)
-    add_scaled(-v[j], z_.data() + j * stride, along_.data(), stride);
-  terms_.evaluate_direction(v, direction_.data(), curvature_.data());
+  curvature_.resize(kPoints * stride);
+  terms_.evaluate_direction(four.data(), direction_.data(), curvature_.data());
+  along_.assign(stride, 0);  // v . g_k
+  for (size_t j = 0; j < d; ++j) add_scaled(-v[j], z_.data() + (r * d + j) * stride, along_.data(), stride);
   Directional out;
-  out.first = dot(share_.data(), along_.data(), stride);
+  out.first = dot(p.data(), along_.data(), stride);
   for (size_t k = 0; k < stride; ++k) {
     const double away = along_[k] - out.first;
-    if (share_[k] > 0) out.second += share_[k] * (away * away + 2 * curvature_[k]);
+    if (p[k] > 0) out.second += p[k] * (away * away + 2 * curvature_[k]);
   }
   return out;
 }

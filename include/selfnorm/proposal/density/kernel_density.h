@@ -32,7 +32,7 @@ class KernelDensity final : public Density {
   DensityRecord record() const override;
 
  private:
-  void whiten(std::span<const float> x, bool is_direction, std::vector<double>& u) const;
+  void whiten(std::span<const float> x, std::span<const double> origin, double* u) const;
 
   KernelShape shape_;
   std::vector<double> centres_;

@@ -30,7 +30,7 @@ class PseudoLikelihoodStep final : public DensityStep {
     for (uint64_t i = 0; i < n; ++i) {
       const PseudoLikelihoodTerms terms = pseudo_likelihood(score[i * group], score.subspan(i * group + 1, d),
                                                             std::span(derivative_).subspan(i * group + 1, d));
-      loss += terms.loss;
+      loss += terms.likelihood;
       derivative_[i * group] = terms.d_score;
     }
     for (double& g : derivative_) g /= static_cast<double>(n);

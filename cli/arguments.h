@@ -147,6 +147,8 @@ struct GenerateArguments {
   GenerateOptions options;
   std::string out;
   std::string truth;
+  std::string toy;         // points instead of examples; a word of data/toys.h
+  uint32_t dimension = 0;  // of the toy; 0: its own
 };
 
 struct Arguments {

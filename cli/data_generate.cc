@@ -3,9 +3,11 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "changed_options.h"
 #include "commands.h"
 #include "output.h"
 #include "selfnorm/base/error.h"
+#include "selfnorm/data/toys.h"
 #include "selfnorm/data/write.h"
 #include "selfnorm/model/model_file.h"
 
@@ -29,10 +31,37 @@ ModelFile truth_model(const GenerateOptions& options, GeneratedData&& generated)
   return model;
 }
 
+// Points of a density whose entropy is printed: no model has a smaller expected negative log-likelihood.
+int generate_toy(const Arguments& arguments) {
+  const GenerateArguments& given = arguments.generate;
+  refuse_options(arguments, {"--features", "--classes", "--density", "--temperature", "--truth"},
+                 "points of a toy (--toy) have no classes");
+  if (given.out.empty()) throw Error("data generate --toy needs --out FILE.csv or FILE.npy");
+  check_points_path(given.out);
+  if (given.options.rows < 1) throw Error("0 rows: expected at least 1");
+  const auto toy = make_toy(given.toy, given.dimension);
+  const std::vector<float> points = sample_toy(*toy, given.options.rows, given.options.seed);
+  write_points({points.data(), given.options.rows, toy->dimension()}, {}, given.out);
+  const double entropy = toy->entropy();
+  if (arguments.common.json) {
+    print_json({{"data", given.out},
+                {"toy", given.toy},
+                {"rows", given.options.rows},
+                {"dimension", toy->dimension()},
+                {"entropy", entropy}});
+  } else if (!arguments.common.quiet) {
+    print(fmt::format("{}: {} points of {} in {} dimensions, entropy {:.4f} nats\n", given.out,
+                      grouped(given.options.rows), given.toy, toy->dimension(), entropy));
+  }
+  return 0;
+}
+
 }  // namespace
 
 int data_generate_command(const Arguments& arguments) {
   const GenerateArguments& given = arguments.generate;
+  if (!given.toy.empty()) return generate_toy(arguments);
+  refuse_options(arguments, {"--dimension"}, "only toys (--toy) have dimensions; --features is for classes");
   given.options.validate();
   if (given.out.empty()) throw Error("data generate needs --out FILE.svm");
   if (given.out.ends_with(".gz")) {

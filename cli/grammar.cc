@@ -152,8 +152,14 @@ void Grammar::declare_other_commands() {
   Declaration& generation =
       command("data generate",
               "Random sparse binary features and labels drawn from a log-linear model with known "
-              "parameters, as svmlight.");
-  generation.integer("--rows", o.rows, "Examples; >= 1")
+              "parameters, as svmlight; or (--toy) points of a known density, as csv or npy.");
+  generation
+      .text("--toy", arguments_.generate.toy,
+            "Points instead of examples: checkerboard, four-circles, funnel, pinwheel, two-moons, "
+            "eight-gaussians, ring, spirals, mixture, gaussian or ising[:SEED of its couplings]")
+      .integer("--dimension", arguments_.generate.dimension,
+               "--toy mixture, gaussian, ising: dimensions; 0: 2, or 10 of ising")
+      .integer("--rows", o.rows, "Examples or points; >= 1")
       .integer("--features", o.features, "Features, the first one constant; >= 1")
       .integer("--classes", o.classes, "Classes; >= 2")
       .real("--density", o.density, "Probability that a feature is 1; 0..1")

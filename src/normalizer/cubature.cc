@@ -17,6 +17,8 @@ namespace selfnorm {
 namespace {
 
 constexpr size_t kRowsAtOnce = size_t{1} << 16;
+constexpr double kLargestShrinkage = 0.8;
+constexpr double kFastestDecay = 2;  // of errors, from level to level
 
 struct Node {
   double x, weight;
@@ -73,9 +75,10 @@ std::vector<CubatureBox> box_grid(const CubatureBox& box, const std::array<uint3
   std::vector<CubatureBox> out(count);
   for (size_t i = 0; i < count; ++i) {
     size_t rest = i;
-    for (uint32_t j = 0; j < dimension; ++j, rest /= cells[j]) {
+    for (uint32_t j = 0; j < dimension; ++j) {
       out[i].width[j] = box.width[j] / cells[j];
       out[i].lower[j] = box.lower[j] + static_cast<double>(rest % cells[j]) * out[i].width[j];
+      rest /= cells[j];
     }
   }
   return out;
@@ -146,7 +149,14 @@ void Cubature::measure(std::span<const size_t> cells) {
     LogSumExp sum;
     for (size_t h = 0; h < halves(); ++h) sum.add(cell.half[h] = q[i * halves() + h]);
     cell.log_value = sum.value();
-    cell.log_error = log_difference(cell.log_value, cell.own);
+    cell.log_difference = log_difference(cell.log_value, cell.own);
+    const double shrinkage =
+        std::isinf(cell.parent_difference)
+            ? 0
+            : std::min(kLargestShrinkage, std::exp(cell.log_difference - cell.parent_difference));
+    cell.log_error =
+        std::max(cell.log_difference + std::log(std::max(1.0, shrinkage / (1 - shrinkage))),
+                 cell.parent_difference - std::log(kFastestDecay * static_cast<double>(halves())));
   }
 }
 
@@ -162,6 +172,7 @@ void Cubature::add(std::span<const CubatureBox> boxes, uint32_t shell) {
     cells_.push_back(cell);
   }
   measure(added);
+  split(added);
 }
 
 void Cubature::split(std::span<const size_t> cells) {
@@ -173,6 +184,7 @@ void Cubature::split(std::span<const size_t> cells) {
       Cell child = parent;
       child.box = half(parent.box, h);
       child.own = parent.half[h];
+      child.parent_difference = parent.log_difference;
       halved.push_back(h == 0 ? c : cells_.size());
       if (h == 0)
         cells_[c] = child;

@@ -1,7 +1,14 @@
 // Cells of R^d, d <= 3, and the integrals of exp s over them (normalizer/quadrature.h).
+//
+// With D = |Q(cell) - sum Q(its 2^d halves)| and rho = D / D(parent), at most 0.8, the error of the sum is
+// taken to be
+//     max(D max(1, rho / (1 - rho)), D(parent) / (2 2^d)):
+// the first for singularities, where D shrinks by a constant factor from level to level; the second because
+// at jumps D vanishes now and then by chance.
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <vector>
 
 #include "selfnorm/model/energy/energy.h"
@@ -40,8 +47,9 @@ class Cubature {
 
   uint64_t evaluations() const { return evaluations_; }
   // What adding n cells costs.
-  uint64_t cost(uint64_t cells) const { return cells * rule_.size() * (1 + halves()); }
+  uint64_t cost(uint64_t cells) const { return cells * rule_.size() * (1 + halves() + halves() * halves()); }
 
+  // Halves the cells once, so that each has a parent.
   void add(std::span<const CubatureBox> boxes, uint32_t shell);
   CubatureTotals totals() const;
   // Splits cells until error <= share * value, or nothing can be split, or the evaluations would exceed
@@ -55,7 +63,9 @@ class Cubature {
     double own = 0;                // log Q(cell)
     std::array<double, 8> half{};  // log Q of its halves
     double log_value = 0;          // log of their sum
-    double log_error = 0;          // log |sum - Q(cell)|
+    double log_difference = 0;     // log |sum - Q(cell)|
+    double log_error = 0;
+    double parent_difference = -INFINITY;  // log_difference of the cell it is a half of
   };
 
   size_t halves() const { return size_t{1} << rule_.dimension; }
@@ -63,7 +73,7 @@ class Cubature {
   bool is_splittable(const CubatureBox& box) const;
   // log Q of every box.
   std::vector<double> integrals(std::span<const CubatureBox> boxes);
-  // Integrates the halves of the listed cells.
+  // Integrates the halves of the listed cells and estimates their errors.
   void measure(std::span<const size_t> cells);
   void split(std::span<const size_t> cells);
 

@@ -13,9 +13,9 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint32_t kOrder[] = {0, 8, 4, 3};     // points per axis and cell, by dimension
-constexpr uint32_t kCells[] = {0, 64, 32, 12};  // along an axis, at the start
-constexpr double kStart = 4;                    // half the width of the start, in scales
+constexpr uint32_t kOrder[] = {0, 8, 5, 3};    // points per axis and cell, by dimension
+constexpr uint32_t kCells[] = {0, 32, 12, 6};  // along an axis, at the start
+constexpr double kStart = 4;                   // half the width of the start, in scales
 constexpr uint32_t kMostShells = 40;
 constexpr double kRounding = 1e-7;  // relative; nodes are float32
 
@@ -132,7 +132,7 @@ LogZEstimate quadrature_log_z(const Energy& energy, const QuadratureOptions& opt
   }
   cubature.add(box_grid(box, {kCells[d], kCells[d], kCells[d]}, d), 0);
   const double share = options.precision / 2;
-  cubature.refine(share, options.most_evaluations);
+  cubature.refine(share, options.most_evaluations / 4);
 
   double tail = 0;
   for (uint32_t shell = 1; !region.is_complete(); ++shell) {
@@ -155,8 +155,9 @@ LogZEstimate quadrature_log_z(const Energy& energy, const QuadratureOptions& opt
     tail = 0;
     cubature.add(cells, shell);
     region.side = outer;
-    cubature.refine(share, options.most_evaluations);
+    cubature.refine(share, options.most_evaluations / 2);
   }
+  cubature.refine(share, options.most_evaluations);
 
   const CubatureTotals all = cubature.totals();
   if (!(all.value > 0))

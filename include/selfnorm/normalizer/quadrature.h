@@ -1,12 +1,13 @@
 // log Z = log of the integral of exp s(x) over a real support of 1 to 3 dimensions: boxes, half lines, all of
 // R^d, circles as boxes of one period, and products of them.
 //
-// A region of cells is integrated by tensor Gauss-Legendre rules. The error of a cell is |Q(cell) - sum Q(its
-// 2^d halves)|, the cells that carry most of the error are split until the sum of errors meets the target.
-// Infinite sides start at centre +- 4 scale and double (R, 2R, 4R, ...) until what lies beyond is negligible:
-// with t_k the integral over the k-th shell, the rest is at most t_k rho / (1 - rho), rho = t_k / t_{k-1},
-// for tails that decay as a power of |x| (then rho is constant) or faster. All in log space relative to the
-// largest score. Features narrower than about scale / 50 that nothing around them announces can be missed.
+// A region of cells is integrated by tensor Gauss-Legendre rules. The error of a cell is estimated from
+// |Q(cell) - sum Q(its 2^d halves)| at two levels (src/normalizer/cubature.h); the cells that carry most of
+// the error are split until the sum of errors meets the target. Infinite sides start at centre +- 4 scale and
+// double (R, 2R, 4R, ...) until what lies beyond is negligible: with t_k the integral over the k-th shell,
+// the rest is at most t_k rho / (1 - rho), rho = t_k / t_{k-1}, for tails that decay as a power of |x| (then
+// rho is constant) or faster. All in log space relative to the largest score. Features narrower than about
+// scale / 50 that nothing around them announces can be missed.
 #pragma once
 
 #include <span>
@@ -20,7 +21,8 @@ namespace selfnorm {
 struct QuadratureOptions {
   std::vector<double> centre = {}, scale = {};  // of the mass, of every coordinate; empty: 0 and 1; scale > 0
   double precision = 1e-3;                      // target of the error of log Z; 1e-7 .. 1
-  uint64_t most_evaluations = 8'000'000;        // then it ends with the interval it has
+  uint64_t most_evaluations = 8'000'000;        // then it ends with the interval it has; the
+  // first look, at the region and two shells, is always taken
 
   void validate(uint32_t dimension) const;  // throws Error naming the option, the value and the range
 };

@@ -43,7 +43,8 @@ struct HalfChains {
 
   double variance_of_means() const {
     double grand = 0, square = 0;
-    for (const double m : mean) grand += m / static_cast<double>(mean.size());
+    for (const double m : mean) grand += m;
+    grand /= static_cast<double>(mean.size());
     for (const double m : mean) square += (m - grand) * (m - grand);
     return square / static_cast<double>(mean.size() - 1);
   }

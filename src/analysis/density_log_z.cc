@@ -111,6 +111,7 @@ void DensityEvaluationOptions::validate() const {
   require_one_of("method", method, {"auto", "quadrature", "enumeration", "importance", "annealed"});
   require_range(samples >= 2, "samples", static_cast<double>(samples), ">= 2");
   require_range(least_effective >= 0, "least_effective", least_effective, ">= 0");
+  require_range(precision >= 1e-7 && precision <= 1, "precision", precision, "1e-7 .. 1");
 }
 
 JudgedLogZ judged_log_z(const DensityModel& model, const DensityEvaluationOptions& options) {

@@ -19,7 +19,7 @@ struct DensityEvaluationOptions {
   std::string method = "auto";   // auto | quadrature | enumeration | importance | annealed
   uint64_t samples = 100'000;    // importance
   double least_effective = 100;  // importance, annealed: with fewer effective samples the number is refused
-  double precision = 1e-3;       // of log Z by quadrature
+  double precision = 1e-3;       // of log Z by quadrature; 1e-7 .. 1
   uint64_t seed = 0;
 
   void validate() const;  // throws Error naming the option, the value and the range

@@ -17,6 +17,9 @@
 namespace selfnorm {
 namespace {
 
+// Components with less of a point than this leave its mean and root gradients as they are within rounding.
+constexpr double kLeastShare = 1e-18;
+
 // Rows of x in double.
 auto rows_of(const Points& x) {
   return [x](size_t i, double* out) { std::ranges::copy(x.row(i), out); };
@@ -144,6 +147,7 @@ void GaussianMixture::add_gradient(const Points& x, std::span<const double> weig
     for (size_t k = 0; k < learned; ++k) total += share[k];
     for (size_t k = 0; k < learned; ++k) {
       gradient[k] += weight[i] * (share[k] - softmax[k] * total);
+      if (share[k] < kLeastShare) continue;
       const double own = weight[i] * share[k];
       const std::span<double> at = gradient.subspan(learned + k * (d + triangle), d + triangle);
       for (size_t j = 0; j < d; ++j) {

@@ -188,7 +188,7 @@ EmResult fit_mixture(const Points& data, const EmOptions& options) {
     for (const PrecisionRoot& root : out.components.roots) spread += spread_of(root, prior);
     out.trace.push_back((sums.log_likelihood - 0.5 * prior.rows * spread) / n);
     const size_t last = out.trace.size() - 1;
-    if (last > 0 && out.trace[last] - out.trace[last - 1] < options.tolerance) break;
+    if (last > 0 && out.trace[last] - out.trace[last - 1] < options.tolerance * d) break;
     out.components = maximised(sums, d, prior);
   }
   for (size_t k = 0; k < out.components.roots.size(); ++k) {

@@ -13,7 +13,7 @@ namespace selfnorm {
 struct EmOptions {
   uint32_t components = 32;   // >= 1; at most one for d + 1 rows and one for each distinct row are used
   uint64_t iterations = 200;  // at most
-  double tolerance = 1e-5;    // stops when an iteration gains less than this per row
+  double tolerance = 1e-5;    // stops when an iteration gains less than this per row and column
   uint64_t rows = 20000;      // of more data, a random choice of this many is used
   uint64_t seed = 0;
 };

@@ -18,7 +18,7 @@ constexpr std::array<const char*, 9> kPalette = {"#0072B2", "#D55E00", "#009E73"
 constexpr std::array<int, 5> kFilled = {7, 5, 9, 13, 11};
 constexpr std::array<int, 5> kOpen = {6, 4, 8, 12, 10};
 // Pixels. The legend has its own room below the axes, one series a line, so that it hides nothing.
-constexpr std::array<int, 3> kPanelWidth = {860, 640, 580};  // of one, two, three panels
+constexpr std::array<int, 4> kPanelWidth = {860, 640, 580, 460};  // of one, two, three, four in a row
 constexpr int kLeft = 130, kRight = 25, kTop = 85, kPlotHeight = 400, kAxisHeight = 75, kLegendLine = 25;
 
 std::string quoted(const std::string& text) {
@@ -69,6 +69,34 @@ std::string style(const Series& series) {
                      kFilled[shape], rgb);
 }
 
+// Pixels of the picture as bytes; the white of the page stays white.
+std::string heat_block(const Heat& heat, const std::string& name) {
+  SELFNORM_CHECK(heat.value.size() == heat.columns * heat.rows);
+  std::string out = name + " << EOD\n";
+  for (size_t i = 0; i < heat.rows; ++i) {
+    for (size_t j = 0; j < heat.columns; ++j)
+      out += fmt::format("{}{:.0f}", j > 0 ? " " : "", 255 * heat.value[i * heat.columns + j]);
+    out += "\n";
+  }
+  return out + "EOD\n";
+}
+
+// Pixel centres: low + (i + 1/2) width.
+std::string heat_plot(const Panel& panel, const std::string& name) {
+  SELFNORM_CHECK(panel.x.low && panel.x.high && panel.y.low && panel.y.high);
+  const double dx = (*panel.x.high - *panel.x.low) / static_cast<double>(panel.heat.columns);
+  const double dy = (*panel.y.high - *panel.y.low) / static_cast<double>(panel.heat.rows);
+  return fmt::format("{} matrix using ({:.8g}+{:.8g}*$1):({:.8g}+{:.8g}*$2):3 with image notitle", name,
+                     *panel.x.low + dx / 2, dx, *panel.y.low + dy / 2, dy);
+}
+
+std::string ticks(const Axis& axis) {
+  std::string out;
+  for (size_t i = 0; i < axis.ticks.size(); ++i)
+    out += fmt::format("{}{} {}", i > 0 ? ", " : "", quoted(axis.ticks[i]), i + 1);
+  return out;
+}
+
 std::string axis(const char* name, const Axis& axis) {
   const auto bound = [](const std::optional<double>& v) { return v ? fmt::format("{:.8g}", *v) : "*"; };
   std::string out = fmt::format("set {}label {}\n", name, quoted(axis.label));
@@ -108,14 +136,20 @@ size_t legend_lines(const Panel& panel) {
 }  // namespace
 
 std::string gnuplot_script(const Figure& figure, const std::string& svg) {
-  const size_t panels = figure.panels.size();
-  SELFNORM_CHECK(panels >= 1 && panels <= kPanelWidth.size());
+  const size_t panels = figure.panels.size(), rows = figure.rows;
+  SELFNORM_CHECK(panels >= 1 && rows >= 1 && panels % rows == 0 && panels / rows <= kPanelWidth.size());
+  const size_t columns = panels / rows;
   size_t lines = 0;
-  for (const Panel& panel : figure.panels) lines = std::max(lines, legend_lines(panel));
-  const int width = kPanelWidth[panels - 1];
+  bool has_ticks = false, has_heat = false;
+  for (const Panel& panel : figure.panels) {
+    lines = std::max(lines, legend_lines(panel));
+    has_ticks = has_ticks || !panel.x.ticks.empty();
+    has_heat = has_heat || !panel.heat.value.empty();
+  }
+  const int width = kPanelWidth[columns - 1];
   const int below = kAxisHeight + kLegendLine * static_cast<int>(lines) + 10;
-  const double height = kTop + kPlotHeight + below,
-               whole = static_cast<double>(width) * static_cast<double>(panels);
+  const double row_height = kTop + kPlotHeight + below, height = row_height * static_cast<double>(rows),
+               whole = static_cast<double>(width) * static_cast<double>(columns);
   std::string out = fmt::format(
       "# {}; drawn by: gnuplot THIS_FILE\n"
       "set encoding utf8\n"
@@ -123,32 +157,45 @@ std::string gnuplot_script(const Figure& figure, const std::string& svg) {
       "set output {}\n"
       "set border 3 lw 1 lc rgb '#444444'\nset tics nomirror out\nset grid lc rgb '#dddddd' lt 1 lw 0.7\n",
       figure.title, whole, height, quoted(svg));
+  if (has_heat)
+    out +=
+        "set palette defined (0 '#ffffff', 1 '#0072B2', 2 '#002040')\nset cbrange [0:255]\nunset colorbox\n";
   for (size_t p = 0; p < panels; ++p) {
     for (size_t s = 0; s < figure.panels[p].series.size(); ++s) {
       out += data_block(figure.panels[p].series[s], fmt::format("$p{}s{}", p, s));
     }
+    if (!figure.panels[p].heat.value.empty())
+      out += heat_block(figure.panels[p].heat, fmt::format("$p{}h", p));
   }
   out += fmt::format("set multiplot title {} font ',19'\n", quoted(figure.title));
   for (size_t p = 0; p < panels; ++p) {
     Panel panel = figure.panels[p];
     if (panel.equal_units) equalise(panel, width - kLeft - kRight);
-    const double left = static_cast<double>(p) * width;
+    const double left = static_cast<double>(p % columns) * width;
+    const double bottom = row_height * static_cast<double>(rows - 1 - p / columns);
     out += fmt::format("set title {} font ',15'\n", quoted(panel.title));
     out += axis("x", panel.x) + axis("y", panel.y);
+    if (has_ticks)
+      out += panel.x.ticks.empty() ? std::string("set xtics auto norotate\n")
+                                   : fmt::format("set xtics ({}) rotate by -25\n", ticks(panel.x));
     out += fmt::format("set lmargin at screen {:.5f}\nset rmargin at screen {:.5f}\n", (left + kLeft) / whole,
                        (left + width - kRight) / whole);
-    out += fmt::format("set tmargin at screen {:.5f}\nset bmargin at screen {:.5f}\n", 1 - kTop / height,
-                       below / height);
+    out += fmt::format("set tmargin at screen {:.5f}\nset bmargin at screen {:.5f}\n",
+                       (bottom + row_height - kTop) / height, (bottom + below) / height);
     out += fmt::format(
         "set key at screen {:.5f},{:.5f} left top vertical maxcols 1 Left reverse samplen 3 spacing 1.2 font "
         "',14'\n",
-        (left + kLeft - 20) / whole, (below - kAxisHeight) / height);
-    out += "plot ";
+        (left + kLeft - 20) / whole, (bottom + below - kAxisHeight) / height);
+    std::string separator = "plot ";
+    if (!panel.heat.value.empty()) {
+      out += separator + heat_plot(panel, fmt::format("$p{}h", p));
+      separator = ", \\\n     ";
+    }
     for (size_t s = 0; s < panel.series.size(); ++s) {
       const Series& series = panel.series[s];
-      out += fmt::format("{}$p{}s{} using {} {} {}", s > 0 ? ", \\\n     " : "", p, s,
-                         series.error.empty() ? "1:2" : "1:2:3", style(series),
-                         series.name.empty() ? "notitle" : "title " + quoted(series.name));
+      out += fmt::format("{}$p{}s{} using {} {} {}", separator, p, s, series.error.empty() ? "1:2" : "1:2:3",
+                         style(series), series.name.empty() ? "notitle" : "title " + quoted(series.name));
+      separator = ", \\\n     ";
     }
     out += "\n";
   }

@@ -41,6 +41,14 @@ void write_file(const std::string& path, const std::string& text) {
   file.commit();
 }
 
+std::string draw(const Figure& figure, const std::string& folder, const std::string& name) {
+  if (figure.panels.empty()) return name + ": there is nothing to draw";
+  write_file(folder + "/" + name + ".gp", gnuplot_script(figure, name + ".svg"));
+  std::error_code ignored;
+  std::filesystem::remove(folder + "/" + name + ".svg", ignored);  // an older figure would have other numbers
+  return run_gnuplot(folder, name + ".gp");
+}
+
 }  // namespace
 
 void Table::add(std::vector<Cell> row) {
@@ -105,9 +113,12 @@ std::string write_record(const Record& record, double seconds, const std::string
   const std::string base = folder + "/" + record.name;
   write_file(base + ".json", json_text(record, seconds));
   write_file(base + ".csv", csv_text(record.data));
-  write_file(base + ".gp", gnuplot_script(record.figure, record.name + ".svg"));
-  std::filesystem::remove(base + ".svg", failure);  // an older figure would not belong to these numbers
-  return run_gnuplot(folder, record.name + ".gp");
+  std::string problem = draw(record.figure, folder, record.name);
+  for (const auto& [suffix, figure] : record.more_figures) {
+    const std::string found = draw(figure, folder, record.name + "-" + suffix);
+    if (problem.empty()) problem = found;
+  }
+  return problem;
 }
 
 }  // namespace selfnorm

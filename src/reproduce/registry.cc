@@ -14,6 +14,11 @@ const std::vector<Experiment>& experiments() {
       {"table-ak", "normalising a sample: the gamma and alpha sweeps of [AK]", 35, run_table_ak},
       {"theorem4", "distributions that are hard to normalise", 0.1, run_theorem4},
       {"open-questions", "what the paper leaves open, measured", 7, run_open_questions},
+      {"density-toys", "densities of the plane: objectives and proposals", 1500, run_density_toys, "density"},
+      {"density-sensitivity", "gap against dimension, samples and proposal width", 500,
+       run_density_sensitivity, "density"},
+      {"density-ising", "binary vectors with known couplings", 120, run_density_ising, "density"},
+      {"density-tables", "real tables against Gaussian, mixture and KDE", 300, run_density_tables, "density"},
   };
   return all;
 }
@@ -24,7 +29,7 @@ const Experiment& find_experiment(const std::string& name) {
     if (experiment.name == name) return experiment;
     names += experiment.name + ", ";
   }
-  throw Error(fmt::format("no experiment '{}'; expected one of {}or all", name, names));
+  throw Error(fmt::format("no experiment '{}'; expected one of {}all (the papers) or density", name, names));
 }
 
 }  // namespace selfnorm

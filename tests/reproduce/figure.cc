@@ -47,6 +47,41 @@ TEST(Figure, EqualUnitsFillThePlot) {
   EXPECT_TRUE(holds(script, "set xrange [-1.93875:1.93875]"));
 }
 
+TEST(Figure, NamesOnAnAxis) {
+  Figure figure = simple_figure();
+  figure.panels.push_back(figure.panels[0]);
+  figure.panels[0].x.ticks = {"snl", "it's"};
+  const std::string script = gnuplot_script(figure, "out.svg");
+  EXPECT_TRUE(holds(script, "set xtics ('snl' 1, 'it''s' 2)"));
+  EXPECT_TRUE(holds(script, "set xtics auto"));
+  EXPECT_FALSE(holds(gnuplot_script(simple_figure(), "out.svg"), "xtics"));
+}
+
+// 2 x 1 pixels over [0, 4] x [-1, 1]: centres (1, 0) and (3, 0).
+TEST(Figure, PictureBehindThePlot) {
+  Panel panel{.title = "",
+              .x = {.label = "x", .low = 0, .high = 4},
+              .y = {.label = "y", .low = -1, .high = 1},
+              .series = {},
+              .heat = {.columns = 2, .rows = 1, .value = {0, 1}}};
+  const std::string script = gnuplot_script({.title = "t", .panels = {panel}}, "out.svg");
+  EXPECT_TRUE(holds(script, "0 255\nEOD"));
+  EXPECT_TRUE(holds(script, "matrix using (1+2*$1):(0+2*$2):3 with image"));
+  panel.x.low = std::nullopt;
+  EXPECT_THROW(gnuplot_script({.title = "t", .panels = {panel}}, "out.svg"), Bug);
+  panel.heat.value.pop_back();
+  EXPECT_THROW(gnuplot_script({.title = "t", .panels = {panel}}, "out.svg"), Bug);
+}
+
+TEST(Figure, PanelsInRows) {
+  Figure figure = simple_figure();
+  figure.panels.resize(8, figure.panels[0]);
+  figure.rows = 2;
+  EXPECT_TRUE(holds(gnuplot_script(figure, "out.svg"), "set terminal svg size 1840,"));
+  figure.rows = 3;
+  EXPECT_THROW(gnuplot_script(figure, "out.svg"), Bug);
+}
+
 TEST(Figure, RefusesWhatIsNoFigure) {
   EXPECT_THROW(gnuplot_script({}, "out.svg"), Bug);
   Figure ragged = simple_figure();

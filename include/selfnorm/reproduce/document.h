@@ -1,5 +1,5 @@
-// docs/reproduction.md, written from the records alone: no times, no machine, four significant digits, so
-// that the same command gives the same text.
+// docs/reproduction.md and docs/density.md, written from the records alone, four significant digits; that of
+// the papers has no times and no machine, so that the same command gives the same text.
 #pragma once
 
 #include <string>
@@ -11,8 +11,11 @@ namespace selfnorm {
 
 // "## fig1a: ..." with figure, settings, tables, what the paper says and what was measured. `figures` is the
 // folder of the figures as seen from the document.
-std::string document_section(const Record& record, const std::string& figures);
+std::string document_section(const Record& record, const std::string& figures,
+                             const std::string& group = "papers");
 
-std::string document_text(const std::vector<Record>& records, const std::string& figures);
+// With the introduction of the group.
+std::string document_text(const std::string& group, const std::vector<Record>& records,
+                          const std::string& figures);
 
 }  // namespace selfnorm

@@ -1,5 +1,5 @@
-// The experiments of the papers [ARJK, AK] and their open questions, by name. A new one is a source file in
-// src/reproduce and a line in registry.cc.
+// Experiments by name, in two groups: "papers", those of [ARJK, AK] and their open questions, and "density",
+// energy-based densities. A new one is a source file in src/reproduce and a line in registry.cc.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,17 @@
 namespace selfnorm {
 
 enum class Extent {
-  full,    // as published in docs/reproduction.md
+  full,    // as published in docs/reproduction.md and docs/density.md
   reduced  // the same shapes in a few seconds, for tests
 };
 
 struct ExperimentOptions {
-  uint64_t seed = 1;
+  uint64_t seed = 1;  // density: the seeds 4 (seed - 1) .. 4 (seed - 1) + 3
   Extent extent = Extent::full;
-  std::string text = {};  // file for the language models; empty: the licences of /usr/share/common-licenses
-  int threads = 0;        // 0 = all cores; the numbers do not depend on it
+  std::string text = {};   // file for the language models; empty: the licences of /usr/share/common-licenses
+  std::string data = {};   // density-tables: folder of real tables; empty or missing: none
+  std::string cells = {};  // density: file of finished trainings (reproduce/cells.h); empty: none
+  int threads = 0;         // 0 = all cores; the numbers do not depend on it
   std::function<void(double)> progress = [](double) {};  // the fraction done
 
   bool reduced() const { return extent == Extent::reduced; }
@@ -31,9 +33,10 @@ struct Experiment {
   std::string text;    // what it is, in a line
   double seconds = 1;  // about how long it takes, for the estimate of the time left
   std::function<Record(const ExperimentOptions&)> run;
+  std::string group = "papers";
 };
 
-// In the order of the papers.
+// In the order of the documents.
 const std::vector<Experiment>& experiments();
 // Throws Error with the names there are.
 const Experiment& find_experiment(const std::string& name);
@@ -46,5 +49,9 @@ Record run_fig2b(const ExperimentOptions& options);
 Record run_table_ak(const ExperimentOptions& options);
 Record run_theorem4(const ExperimentOptions& options);
 Record run_open_questions(const ExperimentOptions& options);
+Record run_density_toys(const ExperimentOptions& options);
+Record run_density_sensitivity(const ExperimentOptions& options);
+Record run_density_ising(const ExperimentOptions& options);
+Record run_density_tables(const ExperimentOptions& options);
 
 }  // namespace selfnorm

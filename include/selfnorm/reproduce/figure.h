@@ -30,6 +30,13 @@ struct Axis {
   std::string label;  // with its unit
   bool logarithmic = false;
   std::optional<double> low = std::nullopt, high = std::nullopt;
+  std::vector<std::string> ticks = {};  // names of 1, 2, 3, ... in the place of numbers
+};
+
+// A picture behind the series: row by row from below, 0 (white) to 1 (dark).
+struct Heat {
+  size_t columns = 0, rows = 0;
+  std::vector<double> value = {};  // columns x rows; empty: none
 };
 
 struct Panel {
@@ -37,11 +44,13 @@ struct Panel {
   Axis x, y;
   std::vector<Series> series;
   bool equal_units = false;  // one unit is as long on both axes
+  Heat heat = {};            // over the ranges of the axes, which have to be given
 };
 
 struct Figure {
   std::string title;
-  std::vector<Panel> panels;  // one to three, side by side
+  std::vector<Panel> panels;  // one to three side by side, or in `rows` rows of up to four
+  size_t rows = 1;            // divides the number of panels
 };
 
 // A gnuplot program that writes the file `svg`.

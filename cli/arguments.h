@@ -140,6 +140,8 @@ struct ReproduceArguments {
   std::string out;
   std::string document;
   std::string text;
+  std::string data;
+  bool fresh = false;
   uint64_t seed = 1;
 };
 

@@ -174,15 +174,24 @@ void Grammar::declare_other_commands() {
   std::vector<std::string> names;
   for (const Experiment& experiment : experiments()) names.push_back(experiment.name);
   names.emplace_back("all");
+  names.emplace_back("density");
   Declaration& reproduction = command(
       "reproduce",
-      "Figures and tables of the papers, measured: data, a figure and what the paper says beside what "
-      "was found.");
-  reproduction.positional_choice("EXPERIMENT", r.experiment, names, "Which, or all of them in a few minutes")
+      "Figures and tables of the papers and of densities, measured: data, a figure and what was expected "
+      "beside what was found.");
+  reproduction
+      .positional_choice("EXPERIMENT", r.experiment, names,
+                         "Which; all: those of the papers, in a few minutes; density: those of densities, "
+                         "in about 40 minutes, resumable")
       .option("--out", r.out, "Folder for data and figures (required)", ValueKind::kDirectory)
-      .file("--document", r.document, "Markdown file with all results; 'all': DIR/reproduction.md")
+      .file("--document", r.document,
+            "Markdown file with all results; all: DIR/reproduction.md, density: DIR/density.md")
       .file("--text", r.text, "Text for the language models; default: the licences of the Debian system")
-      .integer("--seed", r.seed, "Seed of everything random");
+      .option("--data", r.data,
+              "density-tables: folder of the real tables; default: SELFNORM_DATA, else ../shared/data",
+              ValueKind::kDirectory)
+      .flag("--fresh", r.fresh, "density: train everything again instead of using DIR/NAME.cells.jsonl")
+      .integer("--seed", r.seed, "Seed of everything random; density: the seeds 4 (N - 1) .. 4 (N - 1) + 3");
   declare_threads(reproduction, arguments_.common);
   declare_output(reproduction, arguments_.common);
 

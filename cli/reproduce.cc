@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 
 #include "commands.h"
@@ -33,6 +34,9 @@ void check_outputs(const ReproduceArguments& given, const std::string& document)
   const AtomicFile probe(given.out + "/reproduce");
   if (!document.empty()) const AtomicFile other(document);
   if (!given.text.empty()) language_text(given.text);
+  if (!given.data.empty() && !fs::is_directory(given.data))
+    throw Error(
+        fmt::format("--data {}: no such folder; expected one with uci-regression and letter", given.data));
 }
 
 // The folder of the figures as seen from the document.
@@ -42,12 +46,41 @@ std::string figures_folder(const std::string& out, const std::string& document) 
   return to.lexically_relative(from).generic_string();
 }
 
+// The group a name stands for, or that of the experiment it names.
+std::string group_of(const std::string& name) {
+  if (name == "all") return "papers";
+  return name == "density" ? name : find_experiment(name).group;
+}
+
+bool is_group(const std::string& name) { return name == "all" || name == "density"; }
+
 std::vector<const Experiment*> chosen(const std::string& name) {
   std::vector<const Experiment*> out;
   for (const Experiment& experiment : experiments()) {
-    if (name == "all" || name == experiment.name) out.push_back(&experiment);
+    if (is_group(name) ? experiment.group == group_of(name) : name == experiment.name)
+      out.push_back(&experiment);
   }
   return out;
+}
+
+std::string document_path(const ReproduceArguments& given) {
+  if (!given.document.empty() || !is_group(given.experiment)) return given.document;
+  return given.out + (given.experiment == "all" ? "/reproduction.md" : "/density.md");
+}
+
+std::string data_folder(const std::string& given) {
+  if (!given.empty()) return given;
+  const char* set = std::getenv("SELFNORM_DATA");
+  return set != nullptr && *set != '\0' ? set : "../shared/data";
+}
+
+// The file of finished trainings of an experiment.
+std::string cells_path(const ReproduceArguments& given, const Experiment& experiment) {
+  if (experiment.group == "papers") return "";
+  const std::string path = given.out + "/" + experiment.name + ".cells.jsonl";
+  std::error_code ignored;
+  if (given.fresh) fs::remove(path, ignored);
+  return path;
 }
 
 nlohmann::ordered_json report_of(const Record& record, double seconds, const std::string& base,
@@ -66,8 +99,7 @@ nlohmann::ordered_json report_of(const Record& record, double seconds, const std
 int reproduce_command(const Arguments& arguments) {
   const ReproduceArguments& given = arguments.reproduce;
   if (given.out.empty()) throw Error("reproduce needs --out DIR, the folder for its data and figures");
-  const std::string document =
-      given.document.empty() && given.experiment == "all" ? given.out + "/reproduction.md" : given.document;
+  const std::string document = document_path(given);
   check_outputs(given, document);
   const std::vector<const Experiment*> work = chosen(given.experiment);
   double all_seconds = 0, done_seconds = 0;
@@ -94,6 +126,8 @@ int reproduce_command(const Arguments& arguments) {
     Record record = experiment.run({.seed = given.seed,
                                     .extent = Extent::full,
                                     .text = given.text,
+                                    .data = data_folder(given.data),
+                                    .cells = cells_path(given, experiment),
                                     .threads = arguments.common.threads,
                                     .progress = show});
     const double seconds = seconds_since(start);
@@ -104,16 +138,17 @@ int reproduce_command(const Arguments& arguments) {
     if (arguments.common.json) {
       reports.push_back(report_of(record, seconds, base, found));
     } else if (!arguments.common.quiet) {
-      text +=
-          fmt::format("{}: {} ({:.1f} s, {})\n  paper:    {}\n  measured: {}\n", record.name, record.title,
-                      seconds, base + (found.empty() ? ".svg" : ".csv"), record.paper, record.measured);
+      text += fmt::format("{}: {} ({:.1f} s, {})\n  {} {}\n  measured: {}\n", record.name, record.title,
+                          seconds, base + (found.empty() ? ".svg" : ".csv"),
+                          experiment.group == "papers" ? "paper:   " : "asked:   ", record.paper,
+                          record.measured);
     }
     records.push_back(std::move(record));
   }
   line.finish();
   if (!document.empty()) {
     AtomicFile file(document);
-    file.write(document_text(records, figures_folder(given.out, document)));
+    file.write(document_text(group_of(given.experiment), records, figures_folder(given.out, document)));
     file.commit();
   }
   if (!problem.empty()) warning(problem);

@@ -65,8 +65,7 @@ class Estimators {
     const LogZEstimate first = importance();
     if (first.effective >= options_.least_effective || energy_.support().space == Support::Space::counts)
       return first;
-    const LogZEstimate second = annealed();
-    return second.effective >= options_.least_effective || width(second) < width(first) ? second : first;
+    return annealed();
   }
 
  private:

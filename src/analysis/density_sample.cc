@@ -43,8 +43,8 @@ std::vector<float> thinned(const ChainDraws& draws, uint64_t count) {
 
 void sample_by_chains(const DensityModel& model, const DensitySampleOptions& options, DensitySample& out) {
   const uint64_t seed = RandomStream(options.seed, 1).next();
-  const Resampled start =
-      resample(*model.energy, *model.proposal, options.chains, pool_size(options, options.chains), seed);
+  const Resampled start = resample_spread(*model.energy, *model.proposal, options.chains,
+                                          pool_size(options, options.chains), seed);
   out.pool = start.pool;
   out.pool_effective = start.pool_effective;
   const uint64_t draws = std::max(kLeastDraws, (options.count + options.chains - 1) / options.chains);

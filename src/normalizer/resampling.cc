@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/range.h"
@@ -37,29 +38,83 @@ std::vector<uint64_t> systematic_resampling(std::span<const double> log_weight, 
   return out;
 }
 
-Resampled resample(const Energy& energy, const Density& proposal, uint64_t n, uint64_t pool, uint64_t seed) {
+namespace {
+
+constexpr double kLeastBeta = 0x1p-20;
+
+double effective_draws(std::span<const double> log_weight) {
+  WeightSum sum;
+  for (const double w : log_weight) sum.add(w);
+  return sum.effective();
+}
+
+// The weights of a pool, which can be drawn again.
+class Pool {
+ public:
+  Pool(const Energy& energy, const Density& proposal, uint64_t size, uint64_t seed)
+      : draws_(energy, proposal, size, RandomStream(seed, 0).next()),
+        dimension_(energy.dimension()),
+        seed_(seed) {
+    log_weight_.reserve(size);
+    WeightedDraws::Block block;
+    for (uint64_t b = 0; b < draws_.blocks(); ++b) {
+      draws_.draw(b, block);
+      log_weight_.insert(log_weight_.end(), block.log_weight.begin(), block.log_weight.end());
+    }
+    effective_ = effective_draws(log_weight_);
+  }
+
+  void spread(uint64_t n) {
+    const double wanted = 2 * static_cast<double>(n);
+    for (double beta = 0.5, effective = effective_; effective < wanted && beta > 0; beta /= 2) {
+      if (beta < kLeastBeta) beta = 0;
+      for (double& w : log_weight_)
+        if (!std::isinf(w)) w = beta == 0 ? 0 : w / 2;
+      effective = effective_draws(log_weight_);
+    }
+  }
+
+  Resampled keep(uint64_t n) const {
+    const std::vector<uint64_t> kept = systematic_resampling(log_weight_, n, RandomStream(seed_, 1));
+    const std::vector<uint64_t> place = random_permutation(n, RandomStream(seed_, 2));
+    Resampled out{std::vector<float>(n * dimension_), effective_, draws_.count()};
+    WeightedDraws::Block block;
+    uint64_t drawn = draws_.blocks();  // the block that is in memory
+    for (uint64_t i = 0; i < n; ++i) {
+      const uint64_t rows = draws_.block_rows();
+      if (kept[i] / rows != drawn) draws_.points(drawn = kept[i] / rows, block);
+      std::copy_n(block.rows.data() + kept[i] % rows * dimension_, dimension_,
+                  out.rows.data() + place[i] * dimension_);
+    }
+    return out;
+  }
+
+ private:
+  WeightedDraws draws_;
+  size_t dimension_;
+  uint64_t seed_;
+  std::vector<double> log_weight_;
+  double effective_ = 0;
+};
+
+void check_sizes(uint64_t n, uint64_t pool) {
   require_range(n >= 1, "points", static_cast<double>(n), ">= 1");
   require_range(pool >= 1, "pool", static_cast<double>(pool), ">= 1");
-  const WeightedDraws draws(energy, proposal, pool, RandomStream(seed, 0).next());
-  WeightedDraws::Block block;
-  std::vector<double> log_weight;
-  log_weight.reserve(pool);
-  WeightSum sum;
-  for (uint64_t b = 0; b < draws.blocks(); ++b) {
-    draws.draw(b, block);
-    for (const double w : block.log_weight) sum.add(w);
-    log_weight.insert(log_weight.end(), block.log_weight.begin(), block.log_weight.end());
-  }
-  const std::vector<uint64_t> kept = systematic_resampling(log_weight, n, RandomStream(seed, 1));
-  const std::vector<uint64_t> place = random_permutation(n, RandomStream(seed, 2));
-  const size_t d = energy.dimension();
-  Resampled out{std::vector<float>(n * d), sum.effective(), pool};
-  uint64_t drawn = draws.blocks();  // the block that is in memory
-  for (uint64_t i = 0; i < n; ++i) {
-    if (kept[i] / draws.block_rows() != drawn) draws.points(drawn = kept[i] / draws.block_rows(), block);
-    std::copy_n(block.rows.data() + kept[i] % draws.block_rows() * d, d, out.rows.data() + place[i] * d);
-  }
-  return out;
+}
+
+}  // namespace
+
+Resampled resample(const Energy& energy, const Density& proposal, uint64_t n, uint64_t pool, uint64_t seed) {
+  check_sizes(n, pool);
+  return Pool(energy, proposal, pool, seed).keep(n);
+}
+
+Resampled resample_spread(const Energy& energy, const Density& proposal, uint64_t n, uint64_t pool,
+                          uint64_t seed) {
+  check_sizes(n, pool);
+  Pool drawn(energy, proposal, pool, seed);
+  drawn.spread(n);
+  return drawn.keep(n);
 }
 
 }  // namespace selfnorm

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "selfnorm/math/parallel.h"
 #include "small_energies.h"
 
@@ -36,6 +38,31 @@ TEST(Resample, MomentsOfAMixtureAndEssOfThePool) {
   EXPECT_EQ(out.pool, 200'000u);
   EXPECT_GT(out.pool_effective, 50'000);
   EXPECT_LT(out.pool_effective, 200'000);
+}
+
+// A pool that is worth one draw: resampling repeats it, spreading does not; impossible draws stay out.
+TEST(ResampleSpread, StartsDifferWhereWeightsDoNot) {
+  const SmallEnergy far = quadratic({300}, {1}, 0, Support::box({0}, {HUGE_VAL}));
+  const SmallNormal q(1, 0, 1);
+  const Resampled same = resample(far, q, 50, 1000, 4), spread = resample_spread(far, q, 50, 1000, 4);
+  EXPECT_LT(same.pool_effective, 3);
+  EXPECT_EQ(spread.pool_effective, same.pool_effective);
+  EXPECT_LT(std::set(same.rows.begin(), same.rows.end()).size(), 5u);
+  EXPECT_GT(std::set(spread.rows.begin(), spread.rows.end()).size(), 30u);
+  for (const float x : spread.rows) EXPECT_GE(x, 0);
+}
+
+TEST(ResampleSpread, IsResamplingWhereThePoolIsGood) {
+  const SmallEnergy energy = quadratic({0}, {1});
+  const SmallNormal q(1, 0, 1.5);
+  EXPECT_EQ(resample_spread(energy, q, 50, 5000, 4).rows, resample(energy, q, 50, 5000, 4).rows);
+}
+
+// Few possible draws, fewer than wanted: the search for beta ends at 0.
+TEST(ResampleSpread, FewPossibleDraws) {
+  const SmallEnergy energy = quadratic({0}, {1}, 0, Support::box({2.5}, {HUGE_VAL}));
+  const Resampled out = resample_spread(energy, SmallNormal(1, 0, 1), 50, 1000, 4);
+  for (const float x : out.rows) EXPECT_GE(x, 2.5f);
 }
 
 TEST(Resample, TheSameRowsForAnyNumberOfThreads) {

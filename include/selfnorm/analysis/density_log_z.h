@@ -4,8 +4,8 @@
 //   quadrature   real numbers in up to 3 dimensions
 //   importance   from the model's proposal, when it is worth enough effective samples
 //   annealed     otherwise; not for counts
-// Of the last two the one with the tighter interval when neither has enough effective samples; importance
-// sampling where quadrature finds no integral. Neither is trusted then, nor is an interval wider than 1 nat.
+// Importance sampling also where quadrature finds no integral. It is not trusted then, nor are estimates of
+// too few effective samples and intervals wider than 1 nat.
 #pragma once
 
 #include <string>

@@ -26,4 +26,10 @@ struct Resampled {
 // does.
 Resampled resample(const Energy& energy, const Density& proposal, uint64_t n, uint64_t pool, uint64_t seed);
 
+// The same with weights w^beta, beta the first of 1, 1/2, 1/4, ..., 2^-20, 0 at which the pool is worth 2 n
+// draws: starting points of chains, which are spread out where the proposal is far from the model.
+// `pool_effective` is that of beta = 1.
+Resampled resample_spread(const Energy& energy, const Density& proposal, uint64_t n, uint64_t pool,
+                          uint64_t seed);
+
 }  // namespace selfnorm

@@ -42,11 +42,10 @@ TEST(Gibbs, FrequenciesOfBinaryAndTernaryPoints) {
 }
 
 TEST(Gibbs, ACoordinateOfOneLevelStays) {
-  SmallEnergy energy(2, Support::binary(2),
-                     [](std::span<const float> x, std::span<double>) { return static_cast<double>(x[1]); });
   Support support = Support::binary(2);
   support.levels[0] = 1;
-  energy = SmallEnergy(2, support, [](std::span<const float> x, std::span<double>) { return 50.0 * x[1]; });
+  const SmallEnergy energy(
+      2, support, [](std::span<const float> x, std::span<double>) { return 50 * static_cast<double>(x[1]); });
   std::vector<float> rows = {0, 0};
   gibbs_sweeps(energy, 1, 3, rows);
   EXPECT_EQ(rows, (std::vector<float>{0, 1}));

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """The training step of a density by snl against the same step in PyTorch (Debian package python3-torch).
 
 A step: 1,024 points from a diagonal Gaussian, a minibatch of data, scores of both by a SiLU network, weights

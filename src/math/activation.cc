@@ -161,15 +161,27 @@ void activation(Activation f, const RowBlock& block, const float* z, const Activ
   }
 }
 
-void multiply(const RowBlock& block, const float* x, const float* y, float* product) {
+template <bool kSums>
+void multiply_t(const RowBlock& block, const float* x, const float* y, float* product, float* sums) {
   const D d;
   const size_t lanes = hn::Lanes(d);
-  for (size_t r = 0; r < block.rows; ++r, x += block.stride, y += block.stride, product += block.stride) {
+  for (size_t r = 0; r < block.rows; ++r) {
+    const size_t at = r * block.stride;
     size_t i = 0;
-    for (; i + lanes <= block.columns; i += lanes)
-      hn::StoreU(hn::Mul(hn::LoadU(d, x + i), hn::LoadU(d, y + i)), d, product + i);
-    for (; i < block.columns; ++i) product[i] = x[i] * y[i];
+    for (; i + lanes <= block.columns; i += lanes) {
+      const V value = hn::Mul(hn::LoadU(d, x + at + i), hn::LoadU(d, y + at + i));
+      hn::StoreU(value, d, product + at + i);
+      if (kSums) hn::StoreU(hn::Add(value, hn::LoadU(d, sums + i)), d, sums + i);
+    }
+    for (; i < block.columns; ++i) {
+      product[at + i] = x[at + i] * y[at + i];
+      if (kSums) sums[i] += product[at + i];
+    }
   }
+}
+void multiply(const RowBlock& block, const float* x, const float* y, float* product, float* sums) {
+  if (sums == nullptr) return multiply_t<false>(block, x, y, product, sums);
+  multiply_t<true>(block, x, y, product, sums);
 }
 
 // Highway's range reduction holds up to |z| = 39000; beyond it, and for what is not finite, the standard
@@ -217,8 +229,8 @@ void activate_jet(Activation f, const RowBlock& block, const float* z, const Act
   HWY_DYNAMIC_DISPATCH(activation)(f, block, z, out);
 }
 
-void multiply_rows(const RowBlock& block, const float* x, const float* y, float* product) {
-  HWY_DYNAMIC_DISPATCH(multiply)(block, x, y, product);
+void multiply_rows(const RowBlock& block, const float* x, const float* y, float* product, float* sums) {
+  HWY_DYNAMIC_DISPATCH(multiply)(block, x, y, product, sums);
 }
 
 void cos_sin(size_t n, const float* z, float* cosine, float* sine) {

@@ -120,9 +120,12 @@ TEST(Activation, CosinesAndSines) {
 }
 
 TEST(Activation, ProductsOfRows) {
-  std::vector<float> x(60), y(60), product(60, -1);
+  std::vector<float> x(60), y(60), product(60, -1), again(60, -1), sums(20, 1);
   for (size_t i = 0; i < 60; ++i) x[i] = static_cast<float>(i), y[i] = 2 + static_cast<float>(i % 7);
-  multiply_rows({2, 19, 30}, x.data(), y.data(), product.data());
+  multiply_rows({2, 19, 30}, x.data(), y.data(), product.data(), nullptr);
+  multiply_rows({2, 19, 30}, x.data(), y.data(), again.data(), sums.data());
+  EXPECT_EQ(again, product);
+  for (size_t j = 0; j < 20; ++j) EXPECT_EQ(sums[j], j < 19 ? 1 + product[j] + product[30 + j] : 1);
   for (size_t i = 0; i < 60; ++i) EXPECT_EQ(product[i], i % 30 < 19 ? x[i] * y[i] : -1);
 }
 

@@ -33,8 +33,8 @@ struct ActivationJet {
 };
 void activate_jet(Activation f, const RowBlock& block, const float* z, const ActivationJet& out);
 
-// product <- x y, element by element.
-void multiply_rows(const RowBlock& block, const float* x, const float* y, float* product);
+// product <- x y, element by element, and, unless it is null, sums_j <- sums_j + sum over rows of product.
+void multiply_rows(const RowBlock& block, const float* x, const float* y, float* product, float* sums);
 
 // cosine_i <- cos z_i, sine_i <- sin z_i for i = 0 .. n-1.
 void cos_sin(size_t n, const float* z, float* cosine, float* sine);

@@ -19,7 +19,7 @@ class MlpGradient {
   float* frequencies() { return values_.data(); }  // d x F, rows panel_stride(F) apart
   float* output() { return values_.data() + output_; }
 
-  // total += the sum of the parts, added in order.
+  // total += the sum of the parts, added in order; the first part becomes that sum.
   static void add(const MlpShape& shape, std::span<MlpGradient> parts, std::span<float> total);
 
  private:

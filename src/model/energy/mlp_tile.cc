@@ -76,13 +76,11 @@ void MlpTile::propagate(const MlpWeights& weights, std::span<const double> d, De
         if (gradient) add_scaled(d_i, value(l) + i * stride, gradient->output(), layer.out);
       }
     }
-    multiply_rows({rows_, layer.out, stride}, delta, memory_.data() + slope_[l], local);
-    if (gradient) {
+    multiply_rows({rows_, layer.out, stride}, delta, memory_.data() + slope_[l], local,
+                  gradient ? gradient->bias(l - 1) : nullptr);
+    if (gradient)
       add_transposed_product(layer.in, layer.out, rows_, value(l - 1), in_stride, local, stride,
                              gradient->weight(l - 1), stride);
-      for (size_t i = 0; i < rows_; ++i)
-        add_scaled(1.0f, local + i * stride, gradient->bias(l - 1), layer.out);
-    }
     if (l == 1) break;
     if (layer.is_residual)
       add_panel_product(rows_, local, stride, weights.layers[l - 1].backward, delta, in_stride);

@@ -62,7 +62,16 @@ class FamilyPass final : public EnergyPass {
 
 void ExponentialFamily::statistics(std::span<const float> x, std::span<double> t) const {
   SELFNORM_CHECK(x.size() == dimension() && t.size() == count());
-  for (size_t k = 0; k < t.size(); ++k) t[k] = statistics_[k].value(x.data());
+  for (size_t k = 0; k < t.size();) {
+    const auto& [kind, i, j] = statistics_[k];
+    if (kind != Statistic::Kind::xx) {
+      t[k] = statistics_[k].value(x.data());
+      ++k;
+      continue;
+    }
+    const double a = x[i];  // the pairs (i, i+1) .. (i, d-1) follow each other (make_statistics)
+    for (size_t l = j; l < x.size(); ++l) t[k++] = a * static_cast<double>(x[l]);
+  }
 }
 
 double ExponentialFamily::log_carrier(std::span<const float> x) const {

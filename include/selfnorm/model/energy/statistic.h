@@ -28,7 +28,8 @@ struct Statistic {
 
 // x, x2, x3, x4, abs, log, cos, sin, xx
 const std::vector<std::string>& statistic_names();
-// One statistic for every coordinate (xx: for every pair i < j). Throws Error for a name that is none.
+// One statistic for every coordinate (xx: for every pair i < j, ordered by i, then j). Throws Error for a
+// name that is none.
 std::vector<Statistic> make_statistics(const std::string& name, uint32_t dimension);
 
 }  // namespace selfnorm

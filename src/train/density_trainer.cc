@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -76,6 +77,7 @@ class DensityTrainer {
         return out;
       }
     }
+    if (!is_finite()) return diverge();  // the last step has no loss after it
     return finish(fmt::format("completed {} steps", options_.steps));
   }
 
@@ -84,6 +86,7 @@ class DensityTrainer {
   // b alone moves first.
   uint64_t warm_steps() const { return learns_normalizer() ? options_.normalizer_steps : 0; }
   uint64_t steps() const { return warm_steps() + options_.steps; }
+  uint64_t check_interval() const { return std::max<uint64_t>(1, steps() / kChecks); }
 
   void read_batch() {
     const uint64_t epoch = at_ / batches_, first = at_ % batches_ * batch_;
@@ -101,10 +104,11 @@ class DensityTrainer {
     const double square = inner_product<float>(gradient_, gradient_);
     if (!std::isfinite(terms_.loss) || !std::isfinite(square)) return false;
     gradient_norm_ = std::sqrt(square);
+    if (at_ % check_interval() == 0) keep_good();  // what just gave a finite loss
+    if (terms_.estimate) watch_ratio(terms_.estimate->log_z - b_);
     const double factor = schedule_.factor(is_warm ? 0 : at_ - warm_steps());
     if (!is_warm) move_energy(options_.learning_rate * factor);
     if (learns_normalizer()) move_normalizer(options_.normalizer_rate * options_.learning_rate * factor);
-    if (terms_.estimate) watch_ratio(terms_.estimate->log_z - b_);
     loss_sum_ += terms_.loss;
     ++loss_count_;
     return true;
@@ -147,16 +151,13 @@ class DensityTrainer {
   // True when validation says stop.
   bool report() {
     const uint64_t all = steps();
-    const bool is_check = at_ == all || at_ % std::max<uint64_t>(1, all / kChecks) == 0;
+    const bool is_check = at_ == all || at_ % check_interval() == 0;
     if (!is_check && at_ % std::max<uint64_t>(1, all / kReports) != 0) return false;
     measure();
     bool stop = false;
-    if (is_check) {
-      keep_good();
-      if (validation_.present()) {
-        progress_.valid_nll_estimate = validation_.check(b_);
-        stop = options_.patience > 0 && validation_.stale() >= options_.patience;
-      }
+    if (is_check && validation_.present()) {
+      progress_.valid_nll_estimate = validation_.check(b_);
+      stop = options_.patience > 0 && validation_.stale() >= options_.patience;
     }
     observer_.on_progress(progress_);
     return stop;
@@ -182,6 +183,12 @@ class DensityTrainer {
     for (const double s : score) sum += s;
     progress_.nll_estimate =
         terms_.estimate->log_z - sum / static_cast<double>(batch_) + problem_.standardisation().log_volume();
+  }
+
+  bool is_finite() const {
+    std::vector<double> score(batch_);
+    problem_.energy().score(batch(), score);
+    return std::all_of(score.begin(), score.end(), [](double s) { return std::isfinite(s); });
   }
 
   void keep_good() {

@@ -91,6 +91,7 @@ TEST_P(EveryDensityObjective, InterruptedAndResumedIsUninterrupted) {
   const auto data = two_normals(600);
   DensityOptions options = quick(GetParam());
   options.steps = 30;
+  options.patience = 0;
   TrainObserver observer;
   const DensityResult whole = train_density(*data, numbers(0, 500), numbers(500, 600), options, {}, observer);
   const std::string path = testing::TempDir() + "density_resume." + GetParam();
@@ -152,9 +153,7 @@ TEST(DensityTrainer, AProposalThatIsLearnedComesCloserToTheModel) {
   data->read(rows, points);
   for (const char* how : {"data", "kl", "both"}) {
     DensityOptions options = quick("snl");
-    options.proposal = "mixture:2";
-    options.fit.defensive = 0.3;
-    options.fit.defensive_scale = 3;
+    options.fit.scale = 3;
     const auto likelihood = [&](const DensityModel& model) {
       std::vector<float> u(3000);
       model.standardisation.apply({points.data(), 3000, 1}, u);
@@ -166,7 +165,7 @@ TEST(DensityTrainer, AProposalThatIsLearnedComesCloserToTheModel) {
     const double fixed = likelihood(train_density(*data, rows, {}, options, {}, observer).model);
     options.learn_proposal = how;
     const DensityResult result = train_density(*data, rows, {}, options, {}, observer);
-    EXPECT_GT(likelihood(result.model), fixed + 0.02) << how;
+    EXPECT_GT(likelihood(result.model), fixed + 0.3) << how;
     EXPECT_LT(divergence(result.model), 0.03) << how;
   }
 }

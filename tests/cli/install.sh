@@ -14,6 +14,13 @@ for file in bin/selfnorm include/selfnorm.h include/selfnorm/train/trainer.h sha
 done
 "$prefix/bin/selfnorm" --version
 
+# TorchScript energies: the installed program finds the installed module, which finds that this is no TorchScript.
+if [[ -e "$build_dir/libselfnorm_torch.so" ]]; then
+  printf 'x,y\n1,2\n3,5\n2,2\n0,1\n' > "$work/points.csv"; echo none > "$work/energy.pt"
+  "$prefix/bin/selfnorm" train density "$work/points.csv" --energy "$work/energy.pt" --out "$work/run" > "$work/torch.log" 2>&1 || true
+  grep -q "not a TorchScript module" "$work/torch.log" || { cat "$work/torch.log"; exit 1; }
+fi
+
 cmake -S "$source_dir/examples/cpp" -B "$work/cpp" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release \
   -DCMAKE_CXX_FLAGS="$flags" > "$work/cpp.log" && cmake --build "$work/cpp" >> "$work/cpp.log" || { cat "$work/cpp.log"; exit 1; }
 "$work/cpp/colours" "$work/colours.safetensors"

@@ -13,6 +13,7 @@
 #include "selfnorm/normalizer/annealed_log_z.h"
 #include "selfnorm/normalizer/coordinate_scales.h"
 #include "selfnorm/normalizer/importance_log_z.h"
+#include "selfnorm/normalizer/pareto_tail.h"
 #include "selfnorm/normalizer/point_enumeration.h"
 #include "selfnorm/normalizer/quadrature.h"
 
@@ -63,8 +64,8 @@ class Estimators {
 
   LogZEstimate sampled() const {
     const LogZEstimate first = importance();
-    if (first.effective >= options_.least_effective || energy_.support().space == Support::Space::counts)
-      return first;
+    const bool is_good = first.effective >= options_.least_effective && first.tail <= kHeaviestTail;
+    if (is_good || energy_.support().space == Support::Space::counts) return first;
     return annealed();
   }
 
@@ -81,6 +82,12 @@ std::string doubt(const LogZEstimate& z, const DensityEvaluationOptions& options
         "that is closer to the data (mixture with more components, kde), more samples, or let the "
         "energy tilt the proposal",
         z.method, z.effective, options.least_effective);
+  if (z.tail > kHeaviestTail)
+    return fmt::format(
+        "the weights of importance sampling have a heavy tail (Pareto shape {:.2f}, expected at most {}): "
+        "the "
+        "proposal hardly reaches a part of the model; use --method annealed, or a broader proposal",
+        z.tail, kHeaviestTail);
   if (!(width(z) <= kWidest))
     return fmt::format("log Z by {} is only known to be in [{:.4g}, {:.4g}], wider than {} nat; {}", z.method,
                        z.low, z.high, kWidest,

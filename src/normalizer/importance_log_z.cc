@@ -7,6 +7,7 @@
 
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/range.h"
+#include "selfnorm/normalizer/pareto_tail.h"
 #include "selfnorm/normalizer/weighted_draws.h"
 
 namespace selfnorm {
@@ -42,10 +43,14 @@ LogZEstimate importance_log_z(const Energy& energy, const Density& proposal, uin
   require_range(samples >= 2, "samples", static_cast<double>(samples), ">= 2");
   const WeightedDraws draws(energy, proposal, samples, seed);
   WeightSum sum;
+  ParetoTail tail(samples);
   WeightedDraws::Block block;
   for (uint64_t b = 0; b < draws.blocks(); ++b) {
     draws.draw(b, block);
-    for (const double w : block.log_weight) sum.add(w);
+    for (const double w : block.log_weight) {
+      sum.add(w);
+      tail.add(w);
+    }
   }
   if (sum.effective() == 0)
     throw Error(
@@ -53,7 +58,7 @@ LogZEstimate importance_log_z(const Energy& energy, const Density& proposal, uin
                     "that covers it: fit one to the data",
                     samples));
   const double value = sum.log_mean(), reach = sum.reach();
-  return {"importance", value, value - reach, value + reach, sum.effective(), samples};
+  return {"importance", value, value - reach, value + reach, sum.effective(), samples, tail.shape()};
 }
 
 }  // namespace selfnorm

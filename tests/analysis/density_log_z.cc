@@ -64,6 +64,19 @@ TEST(DensityLogZ, AnnealsWhereImportanceSamplingFails) {
   EXPECT_NEAR(z.estimate.value, 8 * log_normal_volume(0.4), 0.15);
 }
 
+// A second mode that the proposal reaches rarely or never: many samples are effective, log Z is up to log 2
+// too small, and the tail of the weights tells.
+TEST(DensityLogZ, AModeThatTheProposalMissesIsNotTrusted) {
+  for (const double distance : {4.0, 5.0, 6.0, 8.0}) {
+    const DensityModel model =
+        small_model(bumps(4, {{0, 0}, {distance / 2, 0}}), std::make_shared<SmallNormal>(4, 0, 1));
+    for (uint64_t seed = 0; seed < 5; ++seed)
+      EXPECT_FALSE(
+          judged_log_z(model, {.method = "importance", .samples = 20'000, .seed = seed}).distrust.empty())
+          << distance << " " << seed;
+  }
+}
+
 // s = 0 over R^2 has no integral.
 TEST(DensityLogZ, NoIntegralIsNotTrusted) {
   const SmallEnergy flat(2, Support::reals(), [](std::span<const float>, std::span<double> gradient) {

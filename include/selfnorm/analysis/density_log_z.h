@@ -2,10 +2,10 @@
 //   closed-form  exponential families that have one; a base that nothing tilts
 //   enumeration  levels up to 2^24 points
 //   quadrature   real numbers in up to 3 dimensions
-//   importance   from the model's proposal, when it is worth enough effective samples
+//   importance   from the model's proposal, with enough effective samples and no heavy tail of weights
 //   annealed     otherwise; not for counts
-// Importance sampling also where quadrature finds no integral. It is not trusted then, nor are estimates of
-// too few effective samples and intervals wider than 1 nat.
+// Importance sampling also where quadrature finds no integral. It is not trusted then, nor are estimates
+// of too few effective samples or with heavy tails (normalizer/pareto_tail.h) and intervals wider than 1 nat.
 #pragma once
 
 #include <string>

@@ -9,6 +9,7 @@
 #include "selfnorm/base/range.h"
 #include "selfnorm/proposal/density/bernoulli_product.h"
 #include "selfnorm/proposal/density/categorical_product.h"
+#include "selfnorm/proposal/density/count_product.h"
 #include "selfnorm/proposal/density/gaussian.h"
 #include "selfnorm/proposal/density/gaussian_mixture.h"
 #include "selfnorm/proposal/density/kernel_density.h"
@@ -95,6 +96,10 @@ const Kind kKinds[] = {
      [](const std::string&, const Points& data, const FitOptions&) -> std::unique_ptr<Density> {
        return fit_categorical_product(data);
      }},
+    {"counts", no_argument,
+     [](const std::string&, const Points& data, const FitOptions&) -> std::unique_ptr<Density> {
+       return fit_count_product(data);
+     }},
 };
 
 struct Word {
@@ -138,6 +143,7 @@ std::unique_ptr<Density> make_density(const DensityRecord& record, uint32_t dime
       {"gaussian-diagonal", restore_gaussian},  {"mixture", restore_gaussian_mixture},
       {"student-t", restore_student_t},         {"kde", restore_kernel_density},
       {"bernoulli", restore_bernoulli_product}, {"categorical", restore_categorical_product},
+      {"counts", restore_count_product},
   };
   if (dimension == 0) throw Error("a density has no columns; its file is damaged");
   for (const auto& [kind, restore] : restorers)

@@ -12,13 +12,13 @@ namespace {
 
 std::vector<std::string> all_words() {
   return {"uniform",   "gaussian", "gaussian:diagonal", "student-t", "student-t:2.5", "mixture",
-          "mixture:3", "kde",      "kde:0.3",           "bernoulli", "categorical"};
+          "mixture:3", "kde",      "kde:0.3",           "bernoulli", "categorical",   "counts"};
 }
 
 // 300 x 2: real, or for the discrete ones 0 and 1.
 std::vector<float> rows_for(const std::string& word) {
   std::vector<float> rows = random_vector<float>(600, 8);
-  if (word == "bernoulli" || word == "categorical")
+  if (word == "bernoulli" || word == "categorical" || word == "counts")
     for (float& v : rows) v = v > 0.5f ? 1.0f : 0.0f;
   return rows;
 }
@@ -69,7 +69,8 @@ TEST(MakeDensity, BadWordsAreUserErrors) {
   for (const char* word : {"",           "gauss",       "gaussian:",     "gaussian:foo", "mixture:0",
                            "mixture:-1", "mixture:2.5", "mixture:x",     "mixture:1e9",  "mixture:nan",
                            "kde:0",      "kde:-1",      "kde:",          "student-t:0",  "student-t:inf",
-                           "uniform:3",  "bernoulli:2", "categorical:x", "mixture:3:4",  " kde"}) {
+                           "uniform:3",  "bernoulli:2", "categorical:x", "counts:2",     "mixture:3:4",
+                           " kde"}) {
     EXPECT_THROW(check_density_word(word), Error) << word;
     const std::vector<float> rows{1, 2};
     EXPECT_THROW(fit_density(word, {rows.data(), 2, 1}), Error) << word;

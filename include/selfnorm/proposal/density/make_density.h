@@ -7,6 +7,7 @@
 //                        chosen on held-out data
 //   bernoulli            product of Bernoullis, smoothed
 //   categorical          product of categoricals, smoothed
+//   counts               product of negative binomials
 // A new one is a header, a source and a line in make_density.cc.
 #pragma once
 

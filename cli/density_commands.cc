@@ -94,7 +94,7 @@ void declare_log_z(Declaration& command, DensityEvaluationOptions& log_z) {
       .choice("--method", log_z.method, {"auto", "quadrature", "enumeration", "importance", "annealed"},
               std::string(kDensities) + "how log Z is found; auto: the best that applies")
       .integer("--samples", log_z.samples, std::string(kDensities) + "points of importance sampling; >= 2")
-      .real("--precision", log_z.precision, std::string(kDensities) + "error of log Z by quadrature; > 0")
+      .real("--precision", log_z.precision, std::string(kDensities) + "error of log Z by quadrature; 1e-7..1")
       .integer("--seed", log_z.seed, std::string(kDensities) + "seed of the samples");
 }
 

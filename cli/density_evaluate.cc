@@ -10,7 +10,6 @@
 #include "density_report.h"
 #include "output.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/base/range.h"
 #include "selfnorm/math/parallel.h"
 
 namespace selfnorm::cli {
@@ -23,15 +22,10 @@ bool are_densities(const std::vector<std::string>& models) {
   return count > 0;
 }
 
-void check_log_z_options(const DensityEvaluationOptions& options) {
-  require_range(options.samples >= 2, "samples", static_cast<double>(options.samples), "at least 2");
-  require_range(options.precision > 0, "precision", options.precision, "a number > 0");
-}
-
 int evaluate_densities(const Arguments& arguments) {
   const EvaluateArguments& given = arguments.evaluate;
   refuse_options(arguments, class_options(), given.models[0] + " is a density");
-  check_log_z_options(arguments.log_z);
+  arguments.log_z.validate();
   const ThreadLimit limit(arguments.common.threads);
   std::vector<DensityRow> rows;
   nlohmann::ordered_json reports = nlohmann::ordered_json::array();

@@ -9,7 +9,4 @@ namespace selfnorm::cli {
 bool are_densities(const std::vector<std::string>& models);
 int evaluate_densities(const Arguments& arguments);
 
-// Throws Error for a number of samples or a precision that is none.
-void check_log_z_options(const DensityEvaluationOptions& options);
-
 }  // namespace selfnorm::cli

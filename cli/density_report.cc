@@ -26,6 +26,7 @@ nlohmann::ordered_json density_json(const DensityEvaluation& e) {
     return e.is_trusted ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
   };
   nlohmann::ordered_json out = {{"rows", e.rows},
+                                {"outside", e.outside},
                                 {"log_z", log_z_json(e.log_z)},
                                 {"b", e.b},
                                 {"nll", trusted(e.nll)},

@@ -6,12 +6,10 @@
 #include <numeric>
 
 #include "changed_options.h"
-#include "density_evaluate.h"
 #include "density_model.h"
 #include "density_points.h"
 #include "density_report.h"
 #include "output.h"
-#include "point_parts.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
 
@@ -32,12 +30,9 @@ Level raw_level(const DensityModel& model) {
   return {"raw", fmt::format("raw, {} b {}", model.normalizer_kind, model.log_normalizer), 0, nullptr};
 }
 
-// The evaluation of one row says whether log Z is to be trusted.
-Level exact_level(const DensityModel& model, const PointSource& points,
-                  const DensityEvaluationOptions& options) {
-  const DensityEvaluation first = evaluate_density(model, PointSubset(points, {0}), options);
-  if (!first.is_trusted) throw Error("--exact: " + first.distrust);
-  const LogZEstimate& z = first.log_z;
+Level exact_level(const DensityModel& model, const DensityEvaluationOptions& options) {
+  const auto [z, distrust] = judged_log_z(model, options);
+  if (!distrust.empty()) throw Error("--exact: " + distrust);
   return {z.method, fmt::format("{}, log Z {} in [{}, {}]", z.method, z.value, z.low, z.high),
           model.log_normalizer - z.value, log_z_json(z)};
 }
@@ -59,11 +54,11 @@ int score_points(const Arguments& arguments) {
   if (!given.exact)
     refuse_options(arguments, {"--method", "--samples", "--precision", "--seed"}, "needs --exact");
   if (given.data.empty()) throw Error("score: DATA is required after MODEL; see 'selfnorm score --help'");
-  check_log_z_options(arguments.log_z);
+  arguments.log_z.validate();
   const ThreadLimit limit(arguments.common.threads);
   const DensityModel model = open_density(given.model).model;
   const auto points = open_points_for(model, given.data, arguments);
-  const Level level = given.exact ? exact_level(model, *points, arguments.log_z) : raw_level(model);
+  const Level level = given.exact ? exact_level(model, arguments.log_z) : raw_level(model);
   const bool json = arguments.common.json;
   std::vector<uint64_t> rows;
   std::vector<float> values;

@@ -81,11 +81,11 @@ int sample_command(const Arguments& arguments) {
   const auto [path, model] = open_density(given.model);
   const DensitySample sample = sample_density_model(model, options);
   const Points points{sample.rows.data(), options.count, model.dimension()};
+  if (!given.out.empty()) write_points(points, model.feature_names, given.out);
   if (!arguments.common.quiet) {
     if (!arguments.common.json) note(sample_text(sample, options.count));
     if (const std::string text = doubt(sample, options.count); !text.empty()) warning(text);
   }
-  if (!given.out.empty()) write_points(points, model.feature_names, given.out);
   if (arguments.common.json) {
     nlohmann::ordered_json report = {{"model", path}, {"n", options.count}, {"seed", options.seed}};
     report.update(sample_json(sample));

@@ -27,9 +27,11 @@ inline void write_lumps(const Folder& folder, const std::string& name = "data.cs
                         unsigned seed = 1) {
   std::minstd_rand random(seed);
   std::string text = "x,y\n";
-  for (int i = 0; i < rows; ++i)
-    text += fmt::format("{},{}\n", static_cast<float>(normal(random) + (i % 2 == 0 ? 3 : -3)),
-                        static_cast<float>(10 + 2 * normal(random)));
+  for (int i = 0; i < rows; ++i) {
+    const auto x = static_cast<float>(normal(random) + (i % 2 == 0 ? 3 : -3));
+    const auto y = static_cast<float>(10 + 2 * normal(random));
+    text += fmt::format("{},{}\n", x, y);
+  }
   folder.write(name, text);
 }
 

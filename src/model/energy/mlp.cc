@@ -32,9 +32,10 @@ const MlpOptions& valid(uint32_t dimension, const MlpOptions& options) {
 
 }  // namespace
 
-size_t gradient_piece(uint64_t rows) {
+size_t gradient_piece(uint64_t rows, size_t parameters) {
   const uint64_t tiles = (rows + kTileRows - 1) / kTileRows;
-  return kTileRows * std::max<uint64_t>(2, (tiles + 15) / 16);
+  const uint64_t most = std::clamp<uint64_t>((uint64_t{1} << 26) / parameters, 1, 16);
+  return kTileRows * std::max<uint64_t>(2, (tiles + most - 1) / most);
 }
 
 MlpEnergy::MlpEnergy(uint32_t dimension, const MlpOptions& options, uint64_t seed)
@@ -130,7 +131,7 @@ void MlpEnergy::directional_backward(const Points& x, const Points& v, std::span
                                      std::span<const double> d_second, std::span<float> gradient) const {
   SELFNORM_CHECK(x.columns == dimension() && v.columns == dimension() && v.rows == x.rows);
   SELFNORM_CHECK(d_first.size() == x.rows && (d_second.empty() || d_second.size() == x.rows));
-  const size_t piece = gradient_piece(x.rows), pieces = (x.rows + piece - 1) / piece;
+  const size_t piece = gradient_piece(x.rows, theta_.size()), pieces = (x.rows + piece - 1) / piece;
   std::vector<MlpGradient> parts;
   for (size_t p = 0; p < pieces; ++p) parts.emplace_back(shape_);
   parallel_ranges(x.rows, piece, [&](size_t begin, size_t end) {

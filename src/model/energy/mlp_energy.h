@@ -45,7 +45,8 @@ class MlpEnergy final : public Energy {
   MlpWeights weights_;
 };
 
-// Rows in pieces, each with its own part of the gradient: at most 16, and no more than the rows need.
-size_t gradient_piece(uint64_t rows);
+// Rows in pieces, each with its own part of the gradient: at most 16 pieces, and fewer where the parts would
+// take more than 2^26 floats.
+size_t gradient_piece(uint64_t rows, size_t parameters);
 
 }  // namespace selfnorm

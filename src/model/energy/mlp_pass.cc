@@ -26,7 +26,8 @@ class MlpPass final : public EnergyPass {
   void backward(std::span<const double> d, std::span<float> gradient) override {
     SELFNORM_CHECK(d.size() == s_.size());
     const MlpWeights& weights = energy_.weights();
-    const size_t piece = gradient_piece(d.size()), pieces = (d.size() + piece - 1) / piece;
+    const size_t piece = gradient_piece(d.size(), weights.shape.parameters),
+                 pieces = (d.size() + piece - 1) / piece;
     while (parts_.size() < pieces) {
       parts_.emplace_back(weights.shape);
       deltas_.emplace_back(weights.shape);

@@ -1,12 +1,16 @@
-// A network energy written out in double precision: the oracle of tests/model/energy/mlp.cc.
+// A network energy written out in double precision, the oracle of tests/model/energy/mlp*.cc, and the
+// networks and points it is asked about.
 #pragma once
 
 #include <cmath>
+#include <functional>
+#include <memory>
 #include <numbers>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "random_data.h"
 #include "selfnorm/math/sigmoid.h"
 #include "selfnorm/model/energy/mlp.h"
 
@@ -87,6 +91,74 @@ class MlpReference {
   MlpOptions options_;
   size_t dimension_;
   std::vector<double> theta_;
+};
+
+// Every activation x residual x spectral norm x Fourier features.
+inline std::vector<MlpOptions> all_options() {
+  std::vector<MlpOptions> all;
+  for (const char* activation : {"silu", "relu", "tanh", "softplus", "gelu"}) {
+    for (int bits = 0; bits < 8; ++bits) {
+      MlpOptions options;
+      options.widths = {5, 5, 4};
+      options.activation = activation;
+      options.residual = bits & 1;
+      options.spectral_norm = bits & 2;
+      options.fourier = bits & 4 ? 3 : 0;
+      options.fourier_scale = 1;
+      all.push_back(options);
+    }
+  }
+  return all;
+}
+
+inline std::string name_of(const MlpOptions& o) {
+  return o.activation + (o.residual ? " residual" : "") + (o.spectral_norm ? " spectral" : "") +
+         (o.fourier > 0 ? " fourier" : "");
+}
+
+// With weights, biases and w of ordinary size, and sigma converged.
+inline std::unique_ptr<Energy> network(uint32_t dimension, const MlpOptions& options) {
+  auto energy = make_mlp(dimension, options, 3);
+  RandomStream random(7);
+  for (float& t : energy->parameters()) t += static_cast<float>(0.3 * random.normal());
+  for (int i = 0; i < (options.spectral_norm ? 300 : 1); ++i) energy->parameters_changed();
+  return energy;
+}
+
+inline std::vector<double> doubles(std::span<const float> x) { return {x.begin(), x.end()}; }
+
+// d f / d theta by central differences of the double-precision oracle.
+inline std::vector<double> differences(std::vector<double> at, double step,
+                                       const std::function<double(const std::vector<double>&)>& f) {
+  std::vector<double> out;
+  for (double& t : at) {
+    const double before = t;
+    t = before + step;
+    const double above = f(at);
+    t = before - step;
+    out.push_back((above - f(at)) / (2 * step));
+    t = before;
+  }
+  return out;
+}
+
+inline constexpr uint32_t kDimension = 3;
+inline constexpr uint64_t kRows = 4;
+
+struct Batch {
+  std::vector<float> values = random_vector<float>(kRows * kDimension, 11);
+  std::vector<float> directions = random_vector<float>(kRows * kDimension, 12);
+  std::vector<double> weight = {0.7, -1.3, 0.4, 2.0}, second_weight = {-0.2, 0.5, 1.1, -0.6};
+
+  Points x() const { return {values.data(), kRows, kDimension}; }
+  Points v() const { return {directions.data(), kRows, kDimension}; }
+  // x_i + t v_i
+  std::vector<double> point(uint64_t i, double t = 0) const {
+    std::vector<double> out;
+    for (uint32_t j = 0; j < kDimension; ++j)
+      out.push_back(static_cast<double>(x().row(i)[j]) + t * static_cast<double>(v().row(i)[j]));
+    return out;
+  }
 };
 
 }  // namespace selfnorm

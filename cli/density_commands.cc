@@ -41,7 +41,7 @@ void declare_density_objective(Declaration& command, DensityArguments& density) 
       .text("--proposal", o.proposal,
             "What noise is drawn from and log Z estimated with, fitted to the data: uniform, "
             "gaussian[:diagonal], student-t[:DOF], mixture[:COMPONENTS], kde[:BANDWIDTH], bernoulli, "
-            "categorical; auto: mixture:32 for real data, a product for levels")
+            "categorical, counts; auto: mixture:32 for real data, a product for levels and counts")
       .real("--defensive", o.fit.defensive, "mixture: share of a broad component; 0..0.5")
       .real("--defensive-scale", o.fit.defensive_scale,
             "mixture: its standard deviations, in those of the data; > 0")

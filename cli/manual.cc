@@ -76,6 +76,9 @@ selfnorm data generate \-\-rows 1000 \-\-features 100 \-\-classes 10 \-\-out toy
 selfnorm train classifier toy.svm \-\-out run
 selfnorm evaluate run toy.svm
 selfnorm score run toy.svm \-\-top 3
+selfnorm data generate \-\-toy pinwheel \-\-rows 10000 \-\-out points.csv
+selfnorm train density points.csv \-\-out density
+selfnorm sample density \-n 1000 \-o drawn.csv
 .fi
 )";
 

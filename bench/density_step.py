@@ -107,8 +107,8 @@ def main():
     if torch is None:
         print("  skipped: no module torch (Debian: python3-torch)")
         return
-    compare(given.program, [128, 128], 0, 256, 1000, given.rounds, TARGET)
-    compare(given.program, [256, 256], 64, 512, 300, given.rounds, None)
+    compare(given.program, [128, 128], 0, 256, 600, given.rounds, TARGET)
+    compare(given.program, [256, 256], 64, 512, 250, given.rounds, None)
 
 
 if __name__ == "__main__":

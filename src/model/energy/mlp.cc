@@ -15,8 +15,6 @@ namespace selfnorm {
 namespace {
 
 constexpr uint64_t kUnitRows = 4 * kTileRows;
-constexpr int kFirstIterations = 20;
-constexpr uint64_t kSpectralStream = 1;
 
 // Pieces of rows for work that keeps nothing of them.
 template <class Body>
@@ -49,17 +47,6 @@ MlpEnergy::MlpEnergy(uint32_t dimension, const MlpOptions& options, uint64_t see
   for (const MlpLayer& layer : shape_.layers)
     draw(layer.weight, size_t{layer.in} * layer.out, std::sqrt(2.0 / layer.in));
   draw(shape_.output, shape_.width(), 0.1 / std::sqrt(shape_.width()));
-  if (options.spectral_norm) {
-    RandomStream directions(seed, kSpectralStream);
-    for (const MlpLayer& layer : shape_.layers) {
-      SpectralNorm& norm = spectral_.emplace_back();
-      norm.u.resize(layer.out);
-      norm.v.resize(layer.in);
-      for (float& u : norm.u) u = static_cast<float>(directions.normal());
-    }
-    for (int i = 1; i < kFirstIterations; ++i)
-      for (size_t l = 0; l < spectral_.size(); ++l) spectral_[l].iterate(weight(l));
-  }
   parameters_changed();
 }
 
@@ -69,13 +56,11 @@ std::span<const float> MlpEnergy::weight(size_t l) const {
 }
 
 void MlpEnergy::parameters_changed() {
-  for (size_t l = 0; l < spectral_.size(); ++l) spectral_[l].iterate(weight(l));
-  pack();
-}
-
-void MlpEnergy::pack() {
+  if (options_.spectral_norm && spectral_.empty())
+    for (const MlpLayer& layer : shape_.layers) spectral_.emplace_back(layer.out, layer.in);
+  parallel_units(spectral_.size(), [&](size_t l) { spectral_[l].measure(weight(l)); });
   std::vector<double> sigma(shape_.layers.size(), 1.0);
-  for (size_t l = 0; l < spectral_.size(); ++l) sigma[l] = spectral_[l].sigma;
+  for (size_t l = 0; l < spectral_.size(); ++l) sigma[l] = spectral_[l].sigma();
   weights_.assign(theta_, sigma);
 }
 

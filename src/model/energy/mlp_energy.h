@@ -36,7 +36,6 @@ class MlpEnergy final : public Energy {
 
  private:
   std::span<const float> weight(size_t l) const;
-  void pack();
 
   MlpOptions options_;
   MlpShape shape_;

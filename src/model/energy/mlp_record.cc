@@ -114,16 +114,7 @@ MlpEnergy::MlpEnergy(const EnergyRecord& record)
   for_parameters(shape_, [&](const std::string& name, const std::vector<uint64_t>& shape, size_t place) {
     read(record, name, shape, std::span<float>(theta_).subspan(place, elements(shape)));
   });
-  for (size_t l = 0; options_.spectral_norm && l < shape_.layers.size(); ++l) {
-    const MlpLayer& layer = shape_.layers[l];
-    SpectralNorm& norm = spectral_.emplace_back();
-    norm.u.resize(layer.out);
-    norm.v.resize(layer.in);
-    read(record, fmt::format("layer{}.u", l), {layer.out}, norm.u);
-    read(record, fmt::format("layer{}.v", l), {layer.in}, norm.v);
-    norm.measure(weight(l));
-  }
-  pack();
+  parameters_changed();
 }
 
 EnergyRecord MlpEnergy::record() const {
@@ -138,11 +129,6 @@ EnergyRecord MlpEnergy::record() const {
     const auto begin = theta_.begin() + static_cast<ptrdiff_t>(place);
     record.tensors.push_back({name, shape, {begin, begin + static_cast<ptrdiff_t>(elements(shape))}});
   });
-  for (size_t l = 0; l < spectral_.size(); ++l) {
-    const SpectralNorm& norm = spectral_[l];
-    record.tensors.push_back({fmt::format("layer{}.u", l), {norm.u.size()}, norm.u});
-    record.tensors.push_back({fmt::format("layer{}.v", l), {norm.v.size()}, norm.v});
-  }
   return record;
 }
 

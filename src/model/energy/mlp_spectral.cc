@@ -4,55 +4,58 @@
 #include <cmath>
 
 #include "selfnorm/math/kernels.h"
+#include "selfnorm/math/random.h"
 
 namespace selfnorm {
 namespace {
 
 constexpr double kSmallest = 1e-12;  // in the place of the norm of a zero matrix
+constexpr double kStill = 1e-12;     // |u - u before|^2
 
-bool normalise(std::vector<float>& x) {
+// |x|, and x <- x / |x|.
+double normalise(std::vector<float>& x) {
   const double norm = std::sqrt(dot(x.data(), x.data(), x.size()));
-  if (!std::isfinite(norm) || norm < kSmallest) return false;
-  scale(static_cast<float>(1 / norm), x.data(), x.size());
-  return true;
+  scale(static_cast<float>(1 / std::max(norm, kSmallest)), x.data(), x.size());
+  return norm;
 }
 
-std::vector<float> product(std::span<const float> w, const std::vector<float>& v, size_t rows) {
-  std::vector<float> out(rows);
-  for (size_t i = 0; i < rows; ++i)
-    out[i] = static_cast<float>(dot(w.data() + i * v.size(), v.data(), v.size()));
-  return out;
+double square_distance(std::span<const float> x, std::span<const float> y) {
+  double sum = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double difference = static_cast<double>(x[i]) - static_cast<double>(y[i]);
+    sum += difference * difference;
+  }
+  return sum;
 }
 
 }  // namespace
 
-void SpectralNorm::iterate(std::span<const float> w) {
-  std::vector<float> left(v.size());
-  for (size_t i = 0; i < u.size(); ++i) add_scaled(u[i], w.data() + i * v.size(), left.data(), v.size());
-  if (normalise(left)) {
-    std::vector<float> right = product(w, left, u.size());
-    if (normalise(right)) {
-      v = std::move(left);
-      u = std::move(right);
-    }
-  }
-  measure(w);
-}
-
 void SpectralNorm::measure(std::span<const float> w) {
-  const std::vector<float> image = product(w, v, u.size());
-  sigma = dot(u.data(), image.data(), u.size());
-  if (!(sigma >= kSmallest)) sigma = kSmallest;
+  RandomStream random(0, u_.size());
+  for (float& u : u_) u = static_cast<float>(random.normal());
+  std::vector<float> before;
+  double norm = 0;
+  for (int i = 0; i < kMostIterations; ++i) {
+    before = u_;
+    std::fill(v_.begin(), v_.end(), 0.0f);
+    for (size_t o = 0; o < u_.size(); ++o) add_scaled(u_[o], w.data() + o * v_.size(), v_.data(), v_.size());
+    normalise(v_);
+    for (size_t o = 0; o < u_.size(); ++o)
+      u_[o] = static_cast<float>(dot(w.data() + o * v_.size(), v_.data(), v_.size()));
+    norm = normalise(u_);
+    if (square_distance(u_, before) < kStill) break;
+  }
+  sigma_ = std::max(norm, kSmallest);
 }
 
 void SpectralNorm::add_gradient(std::span<const float> w, std::span<const float> g,
                                 std::span<float> total) const {
-  const float factor = static_cast<float>(1 / sigma);
-  const float along = static_cast<float>(-dot(w.data(), g.data(), w.size()) / (sigma * sigma));
-  for (size_t i = 0; i < u.size(); ++i) {
-    float* row = total.data() + i * v.size();
-    add_scaled(factor, g.data() + i * v.size(), row, v.size());
-    add_scaled(along * u[i], v.data(), row, v.size());
+  const float factor = static_cast<float>(1 / sigma_);
+  const float along = static_cast<float>(-dot(w.data(), g.data(), w.size()) / (sigma_ * sigma_));
+  for (size_t o = 0; o < u_.size(); ++o) {
+    float* row = total.data() + o * v_.size();
+    add_scaled(factor, g.data() + o * v_.size(), row, v_.size());
+    add_scaled(along * u_[o], v_.data(), row, v_.size());
   }
 }
 

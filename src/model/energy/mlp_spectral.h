@@ -1,5 +1,6 @@
-// sigma = u . W v, the largest singular value of W (out x in) by power iteration: v <- W'u / |W'u|,
-// u <- Wv / |Wv|. With G the gradient by W / sigma, u and v constants [Miyato et al. 2018]:
+// sigma = u . W v, the largest singular value of W (out x in) by power iteration from a fixed start, so that
+// it is a function of W alone: v <- W'u / |W'u|, u <- Wv / |Wv| until u stands still or kMostIterations. With
+// G the gradient by W / sigma, u and v constants [Miyato et al. 2018]:
 //     dW = (G - <G, W / sigma> u v') / sigma.
 #pragma once
 
@@ -9,16 +10,20 @@
 
 namespace selfnorm {
 
-struct SpectralNorm {
-  std::vector<float> u, v;
-  double sigma = 1;
+class SpectralNorm {
+ public:
+  SpectralNorm(size_t out, size_t in) : u_(out), v_(in) {}
 
-  // One iteration; u and v stay where the new ones would not be finite.
-  void iterate(std::span<const float> w);
-  // sigma from u and v as they are.
+  double sigma() const { return sigma_; }
   void measure(std::span<const float> w);
   // total += dW.
   void add_gradient(std::span<const float> w, std::span<const float> g, std::span<float> total) const;
+
+ private:
+  static constexpr int kMostIterations = 100;
+
+  std::vector<float> u_, v_;
+  double sigma_ = 1;
 };
 
 }  // namespace selfnorm

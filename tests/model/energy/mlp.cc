@@ -158,16 +158,19 @@ TEST(Mlp, SpectralNormBoundsEveryLayer) {
   energy->parameters_changed();
   energy->score({x.data(), 10, 4}, after);
   for (size_t i = 0; i < 10; ++i) EXPECT_NEAR(before[i], after[i], 1e-5);
-  // Weights that are not finite show, and leave nothing behind.
-  const float kept = energy->parameters()[3];
-  energy->parameters()[3] = std::numeric_limits<float>::quiet_NaN();
-  energy->parameters_changed();
-  energy->score({x.data(), 10, 4}, after);
-  for (size_t i = 0; i < 10; ++i) EXPECT_TRUE(std::isnan(after[i]));
-  energy->parameters()[3] = kept;
-  energy->parameters_changed();
-  energy->score({x.data(), 10, 4}, after);
-  for (size_t i = 0; i < 10; ++i) EXPECT_NEAR(before[i], after[i], 1e-5);
+  // Scores are a function of theta alone, whatever it was before.
+  const std::vector<float> theta(energy->parameters().begin(), energy->parameters().end());
+  for (const float other : {std::numeric_limits<float>::quiet_NaN(), 100.0f}) {
+    std::vector<double> between(10), again(10);
+    energy->parameters()[3] = other;
+    energy->parameters_changed();
+    energy->score({x.data(), 10, 4}, between);
+    for (size_t i = 0; i < 10; ++i) EXPECT_EQ(std::isnan(between[i]), std::isnan(other));
+    std::copy(theta.begin(), theta.end(), energy->parameters().begin());
+    energy->parameters_changed();
+    energy->score({x.data(), 10, 4}, again);
+    EXPECT_EQ(again, after);
+  }
   // A zero matrix has no direction and stays zero.
   for (size_t p = 0; p < 4 * 30; ++p) energy->parameters()[p] = 0;
   energy->parameters_changed();

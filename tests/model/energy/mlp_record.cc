@@ -29,14 +29,9 @@ TEST(MlpRecord, RoundTripBitForBit) {
                            again->parameters().begin(), again->parameters().end()));
     const std::vector<float> x = random_vector<float>(2 * 50, 5);
     std::vector<double> s(50), t(50);
-    // Also when both go on from there.
-    for (int step = 0; step < 2; ++step) {
-      energy->score({x.data(), 50, 2}, s);
-      again->score({x.data(), 50, 2}, t);
-      EXPECT_EQ(s, t);
-      energy->parameters_changed();
-      again->parameters_changed();
-    }
+    energy->score({x.data(), 50, 2}, s);
+    again->score({x.data(), 50, 2}, t);
+    EXPECT_EQ(s, t);
     const EnergyRecord first = energy->record(), second = again->record();
     EXPECT_EQ(first.kind, "mlp");
     EXPECT_EQ(first.settings, second.settings);

@@ -116,12 +116,12 @@ inline std::string name_of(const MlpOptions& o) {
          (o.fourier > 0 ? " fourier" : "");
 }
 
-// With weights, biases and w of ordinary size, and sigma converged.
+// With weights, biases and w of ordinary size.
 inline std::unique_ptr<Energy> network(uint32_t dimension, const MlpOptions& options) {
   auto energy = make_mlp(dimension, options, 3);
   RandomStream random(7);
   for (float& t : energy->parameters()) t += static_cast<float>(0.3 * random.normal());
-  for (int i = 0; i < (options.spectral_norm ? 300 : 1); ++i) energy->parameters_changed();
+  energy->parameters_changed();
   return energy;
 }
 

@@ -5,8 +5,9 @@
 // of every layer, then w. Inputs are standardised by the caller (model/energy/density_file.h).
 //
 // Start: W_l ~ N(0, 2 / in), biases 0, w ~ N(0, 0.01 / in), B ~ N(0, fourier_scale^2). With spectral_norm
-// W_l stands for W_l / sigma_l, sigma_l = u . W_l v, where u and v are constants of the gradient that every
-// parameters_changed() moves by one power iteration [Miyato et al. 2018]; the record has them.
+// W_l stands for W_l / sigma_l, sigma_l = u . W_l v by power iteration from a fixed start at every
+// parameters_changed(): a function of theta alone, so copies of theta are all a checkpoint needs. u and v are
+// constants of the gradient [Miyato et al. 2018].
 // gelu is the exact one (math/activation.h).
 #pragma once
 

@@ -53,7 +53,7 @@ std::string density_table(const std::vector<DensityRow>& rows) {
     };
     cells.push_back({name, grouped(e.rows), trusted(e.nll), decimal(e.nll_error),
                      interval(e.is_trusted, e.nll_low, e.nll_high), trusted(e.snl_bound), decimal(e.nll_b),
-                     decimal(e.b), trusted(-e.log_ratio), trusted(e.log_z.value),
+                     decimal(e.b), trusted(e.b - e.log_z.value), trusted(e.log_z.value),
                      interval(true, e.log_z.low, e.log_z.high), e.log_z.method,
                      is_sampled(e.log_z) ? fmt::format("{:.1f}", e.log_z.effective) : "-"});
     if (!e.is_trusted) reasons += fmt::format("{}: no likelihood: {}\n", name, e.distrust);

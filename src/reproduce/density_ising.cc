@@ -25,12 +25,13 @@ DensityOptions settings(const ExperimentOptions& options) {
   DensityOptions out;
   out.energy = "ising";
   out.proposal = "bernoulli";
+  out.optimiser = "adam";  // snl from samples, as the others
   out.steps = options.reduced() ? 300 : 3000;
   out.batch = 512;
-  out.samples = options.reduced() ? 256 : 1024;
-  out.learning_rate = 0.02;
+  out.samples = options.reduced() ? 256 : 2048;
+  out.learning_rate = 0.2;
   out.normalizer_rate = 1;
-  out.langevin_steps = options.reduced() ? 1 : 5;  // sweeps of Gibbs
+  out.langevin_steps = 1;  // sweeps of Gibbs
   return out;
 }
 
@@ -186,7 +187,7 @@ Record run_density_ising(const ExperimentOptions& options) {
     Series couplings{.name = fmt::format("{} spins", spins),
                      .x = {},
                      .y = {},
-                     .stroke = Stroke::line_points,
+                     .stroke = Stroke::marks,
                      .colour = static_cast<uint32_t>(s)};
     Series divergences = couplings;
     std::string best;
@@ -234,8 +235,9 @@ Record run_density_ising(const ExperimentOptions& options) {
     out.facts.emplace_back(fmt::format("exact_kl_{}", spins), exact_kl);
     out.facts.emplace_back(fmt::format("snl_kl_{}", spins), snl_kl);
     out.measured += fmt::format(
-        "{}With {} spins KL(true || model) is {:.4f} for exact maximum likelihood and {:.4f} for snl; of the "
-        "others than exact the least is that of {} ({:.4f}).",
+        "{}With {} spins KL(true || model) is {:.4f} for exact maximum likelihood and {:.4f} for snl; of "
+        "those "
+        "that do not enumerate the least is that of {} ({:.4f}).",
         s > 0 ? " " : "", spins, exact_kl, snl_kl, best, least);
     panel.series.push_back(std::move(couplings));
     other.series.push_back(std::move(divergences));
@@ -248,7 +250,8 @@ Record run_density_ising(const ExperimentOptions& options) {
   out.differences =
       "Fields N(0, 0.3^2) and couplings N(0, 1 / spins), other ones for every seed; errors are of spins +-1. "
       "The "
-      "proposal is a product of Bernoullis; pcd moves by sweeps of Gibbs. Exact maximum likelihood, by "
+      "proposal is a product of Bernoullis; pcd moves by one sweep of Gibbs a step. Exact maximum "
+      "likelihood, by "
       "enumeration and L-BFGS, is what none of them can beat but by chance.";
   out.settings = {{"rows", std::to_string(rows)},
                   {"steps", std::to_string(common.steps)},

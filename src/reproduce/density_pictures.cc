@@ -5,7 +5,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kShown = 3000;
+constexpr uint64_t kShown = 1000;
 
 Panel framed(const std::string& title, const std::vector<double>& box) {
   return {.title = title,

@@ -31,6 +31,7 @@ DensityTrial common_trial(const ExperimentOptions& options) {
   out.toy = "mixture";
   out.dimension = kDimension;
   out.log_z = DensityTrial::LogZ::importance;
+  if (options.reduced()) out.reference_draws = 10'000;
   out.rows = options.reduced() ? 500 : 10'000;
   out.test_rows = options.reduced() ? 500 : 10'000;
   DensityOptions& o = out.options;
@@ -95,7 +96,7 @@ Table table_of(const Sweep& sweep, const std::string& caption) {
     std::vector<Cell> row = {sweep.values[v]};
     for (size_t l = 0; l < sweep.lines.size(); ++l)
       row.emplace_back(written(believed_gap(sweep.cells[l][v])));
-    row.emplace_back(fmt::format("{:.2g}%", 100 * mean_of(sweep.cells[0][v], "effective").mean));
+    row.emplace_back(percent(mean_of(sweep.cells[0][v], "effective")));
     row.emplace_back(written(mean_of(sweep.cells[0][v], "learned")));
     out.add(std::move(row));
   }

@@ -37,6 +37,10 @@ std::string written(const MeanError& value) {
   return out;
 }
 
+std::string percent(const MeanError& share) {
+  return share.count == 0 ? "-" : fmt::format("{:.3g}%", 100 * share.mean);
+}
+
 std::vector<double> numbers_of(const std::vector<CellValues>& cells, const std::string& name) {
   std::vector<double> out;
   for (const CellValues& cell : cells) out.push_back(cell.at(name));

@@ -14,6 +14,8 @@ struct MeanError {
 MeanError mean_error(const std::vector<double>& values);
 // "0.0531 +- 0.0012", with "(1 of 4 failed)" where values are missing.
 std::string written(const MeanError& value);
+// "12%", of a share; "-" without values.
+std::string percent(const MeanError& share);
 
 // Values of a number over seeds: those of each, in their order.
 std::vector<double> numbers_of(const std::vector<CellValues>& cells, const std::string& name);

@@ -163,7 +163,7 @@ Record run_density_tables(const ExperimentOptions& options) {
     panel.series.push_back({.name = kMethods[m],
                             .x = {},
                             .y = {},
-                            .stroke = Stroke::line_points,
+                            .stroke = Stroke::marks,
                             .colour = static_cast<uint32_t>(m - 1)});
   size_t wins = 0;
   std::string missing, words;
@@ -206,7 +206,7 @@ Record run_density_tables(const ExperimentOptions& options) {
       table.add({real.name, kMethods[m], written(ll), mean_of(cells[m], "ll_error").mean,
                  is_snl ? written(mean_of(cells[m], "log_z_reach")) : "exact",
                  is_snl ? written(mean_of(cells[m], "b_error")) : "-",
-                 is_snl ? fmt::format("{:.0f}%", 100 * mean_of(cells[m], "effective").mean) : "-",
+                 is_snl ? percent(mean_of(cells[m], "effective")) : "-",
                  has_components ? Cell(mean_of(cells[m], "components").mean) : Cell("-"),
                  mean_of(cells[m], "seconds").mean});
       if (!is_snl && ll.mean > mean_of(cells[best], "ll").mean) best = m;

@@ -38,10 +38,6 @@ double largest_absolute(const std::vector<double>& values) {
 
 std::string verdict(bool is_met) { return is_met ? "MET" : "MISSED"; }
 
-std::string percent(const MeanError& share) {
-  return share.count == 0 ? "-" : fmt::format("{:.0f}%", 100 * share.mean);
-}
-
 Table toy_table(const std::string& toy, const std::vector<ToyEntry>& entries, const Measured& measured) {
   Table out{.caption = fmt::format("{}: true entropy {:.4f} nats; log Z by quadrature to 0.001.", toy,
                                    make_toy(toy)->entropy()),
@@ -62,7 +58,7 @@ Table toy_table(const std::string& toy, const std::vector<ToyEntry>& entries, co
 // One series of gaps over entries, for a logarithmic axis.
 Series gap_series(const std::string& toy, const std::vector<size_t>& places, const Measured& measured,
                   uint32_t colour) {
-  Series out{.name = toy, .x = {}, .y = {}, .stroke = Stroke::line_points, .colour = colour};
+  Series out{.name = toy, .x = {}, .y = {}, .stroke = Stroke::marks, .colour = colour};
   for (size_t i = 0; i < places.size(); ++i) {
     const MeanError gap = mean_of(measured[places[i]], "gap");
     out.x.push_back(static_cast<double>(i + 1));
@@ -90,7 +86,7 @@ Record run_density_toys(const ExperimentOptions& options) {
   std::vector<Target> targets = kTargets;
   std::vector<std::string> other_toys = kOtherToys;
   if (options.reduced()) {
-    targets.resize(2);
+    targets.resize(1);
     other_toys.resize(1);
   }
   DensityTrial trial;
@@ -180,7 +176,7 @@ Record run_density_toys(const ExperimentOptions& options) {
       mean +=
           (mean_of(m[i], "gap").mean - mean_of(m[wide], "gap").mean) / static_cast<double>(measured.size());
     repaired +=
-        fmt::format("{}{} changes it by {:+.3f}", repaired.empty() ? "" : ", ", entries[i].proposal, mean);
+        fmt::format("{}'{}' changes it by {:+.3f}", repaired.empty() ? "" : ", ", entries[i].proposal, mean);
   }
   Table others{
       .caption = "snl with mixture:32 on other toys.",

@@ -20,7 +20,6 @@ namespace {
 
 constexpr uint64_t kTestSeed = 1'000'000, kReferenceSeed = 2'000'000;  // apart from those of training
 constexpr uint64_t kEffectiveDraws = 20'000;
-constexpr uint64_t kReferenceDraws = 100'000;
 constexpr uint64_t kBoxPoints = 5000;
 
 Points points_of(const std::vector<float>& x, uint32_t dimension) {
@@ -37,9 +36,9 @@ double log_volume(const Standardisation& s) { return s.mean.empty() ? 0 : s.log_
 
 // Draws of q = (truth + proposal) / 2, as many of each (Veach & Guibas 1995): weights are at most twice those
 // of the better one.
-LogZEstimate reference_log_z(const DensityModel& model, const Toy& toy, uint64_t seed) {
+LogZEstimate reference_log_z(const DensityModel& model, const Toy& toy, uint64_t draws, uint64_t seed) {
   const uint32_t d = toy.dimension();
-  const uint64_t half = kReferenceDraws / 2;
+  const uint64_t half = draws / 2;
   const std::vector<float> true_draws = sample_toy(toy, half, kReferenceSeed + seed);
   std::vector<float> u = standardised(model.standardisation, points_of(true_draws, d));
   u.resize(2 * half * d);
@@ -89,11 +88,12 @@ std::vector<double> picture(const DensityModel& model, const std::string& toy, u
 }  // namespace
 
 std::string trial_key(const DensityTrial& trial) {
-  return fmt::format("{} {} rows {} test {} log Z {}{} {} {}", trial.toy, trial.dimension, trial.rows,
-                     trial.test_rows,
-                     trial.log_z == DensityTrial::LogZ::quadrature ? "quadrature" : "importance",
-                     trial.has_picture ? " picture" : "", density_objective_json(trial.options),
-                     density_training_json(trial.options, "", trial.rows, {}));
+  return fmt::format(
+      "{} {} rows {} test {} log Z {}{} {} {}", trial.toy, trial.dimension, trial.rows, trial.test_rows,
+      trial.log_z == DensityTrial::LogZ::quadrature ? "quadrature"
+                                                    : fmt::format("importance {}", trial.reference_draws),
+      trial.has_picture ? " picture" : "", density_objective_json(trial.options),
+      density_training_json(trial.options, "", trial.rows, {}));
 }
 
 std::vector<double> toy_box(const std::string& toy, uint64_t seed) {
@@ -130,8 +130,9 @@ CellValues run_trial(const DensityTrial& trial) {
 
   LogZEstimate log_z;
   try {
-    log_z = trial.log_z == DensityTrial::LogZ::quadrature ? quadrature_log_z(*model.energy)
-                                                          : reference_log_z(model, *toy, seed);
+    log_z = trial.log_z == DensityTrial::LogZ::quadrature
+                ? quadrature_log_z(*model.energy)
+                : reference_log_z(model, *toy, trial.reference_draws, seed);
     out.numbers["effective"] =
         importance_log_z(*model.energy, *model.proposal, kEffectiveDraws, kReferenceSeed + seed).effective /
         static_cast<double>(kEffectiveDraws);

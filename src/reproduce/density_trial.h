@@ -18,6 +18,7 @@ struct DensityTrial {
   uint64_t rows = 10'000, test_rows = 20'000;
   DensityOptions options;  // with its seed, which is that of the points too
   LogZ log_z = LogZ::quadrature;
+  uint64_t reference_draws = 100'000;  // importance
   bool has_picture = false;
 };
 

@@ -57,6 +57,9 @@ std::string style(const Series& series) {
       return fmt::format("with lines lw 2 dt 2 {}", rgb);
     case Stroke::points:
       return fmt::format("with points pt {} ps 0.45 {}", kFilled[shape], rgb);
+    case Stroke::marks:
+      return fmt::format("with {} lw 2 pt {} ps 0.9 {}", series.error.empty() ? "points" : "yerrorbars",
+                         kFilled[shape], rgb);
     case Stroke::dashed_points:
       return fmt::format("with linespoints lw 1.8 dt 3 pt {} ps 0.9 {}", kOpen[shape], rgb);
     case Stroke::region:
@@ -90,11 +93,14 @@ std::string heat_plot(const Panel& panel, const std::string& name) {
                      *panel.x.low + dx / 2, dx, *panel.y.low + dy / 2, dy);
 }
 
-std::string ticks(const Axis& axis) {
-  std::string out;
+// Names take the place of the label.
+std::string name_ticks(const Axis& axis) {
+  if (axis.ticks.empty()) return "set xtics auto norotate\n";
+  std::string names;
   for (size_t i = 0; i < axis.ticks.size(); ++i)
-    out += fmt::format("{}{} {}", i > 0 ? ", " : "", quoted(axis.ticks[i]), i + 1);
-  return out;
+    names += fmt::format("{}{} {}", i > 0 ? ", " : "", quoted(axis.ticks[i]), i + 1);
+  return fmt::format("unset xlabel\nset xrange [0.5:{}.5]\nset xtics ({}) rotate by -20\n", axis.ticks.size(),
+                     names);
 }
 
 std::string axis(const char* name, const Axis& axis) {
@@ -175,9 +181,7 @@ std::string gnuplot_script(const Figure& figure, const std::string& svg) {
     const double bottom = row_height * static_cast<double>(rows - 1 - p / columns);
     out += fmt::format("set title {} font ',15'\n", quoted(panel.title));
     out += axis("x", panel.x) + axis("y", panel.y);
-    if (has_ticks)
-      out += panel.x.ticks.empty() ? std::string("set xtics auto norotate\n")
-                                   : fmt::format("set xtics ({}) rotate by -25\n", ticks(panel.x));
+    if (has_ticks) out += name_ticks(panel.x);
     out += fmt::format("set lmargin at screen {:.5f}\nset rmargin at screen {:.5f}\n", (left + kLeft) / whole,
                        (left + width - kRight) / whole);
     out += fmt::format("set tmargin at screen {:.5f}\nset bmargin at screen {:.5f}\n",

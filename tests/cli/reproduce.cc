@@ -35,6 +35,19 @@ TEST(Reproduce, DocumentPointsAtTheFigures) {
   EXPECT_GT(json["experiments"][0]["facts"]["least_midpoint_ratio"], 1);
 }
 
+// The one of the densities that takes no time: there are no tables.
+TEST(Reproduce, DensitiesHaveTheirOwnWordsAndData) {
+  const Folder folder;
+  std::filesystem::create_directory(folder / "empty");
+  const Outcome outcome = folder.run({"reproduce", "density-tables", "--out", "out", "--data", "empty",
+                                      "--document", "density.md", "--fresh"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("asked: "), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("NOT MEASURED"), std::string::npos) << outcome.out;
+  EXPECT_TRUE(content(folder / "density.md").starts_with("# Energy-based densities"));
+  expect_user_error(folder.run({"reproduce", "density-tables", "--out", "out", "--data", "none"}), "--data");
+}
+
 TEST(Reproduce, QuietPrintsNothing) {
   const Folder folder;
   const Outcome outcome = folder.run({"reproduce", "fig1a", "--out", "out", "--quiet"});

@@ -12,7 +12,8 @@ namespace selfnorm {
 enum class Stroke {
   line,
   dashed,         // for bounds and theory
-  points,         // marks alone
+  points,         // small marks alone
+  marks,          // marks with their errors, of things that are not in an order
   line_points,    // measured
   dashed_points,  // printed by others
   region          // the inside of a closed curve
@@ -30,7 +31,7 @@ struct Axis {
   std::string label;  // with its unit
   bool logarithmic = false;
   std::optional<double> low = std::nullopt, high = std::nullopt;
-  std::vector<std::string> ticks = {};  // names of 1, 2, 3, ... in the place of numbers
+  std::vector<std::string> ticks = {};  // x: names of 1, 2, 3, ... in the place of numbers and label
 };
 
 // A picture behind the series: row by row from below, 0 (white) to 1 (dark).

@@ -23,11 +23,14 @@ struct DensityOptions {
   std::string objective = "snl";
   std::string normalizer = "learned";  // snl, nce: b is learned, or fixed at 0
   std::string proposal = "auto";       // a word of proposal/density/make_density.h; auto: mixture:32 for real
-                                       // data, bernoulli or categorical for levels
+                                       // data, bernoulli or categorical for levels, counts
   FitOptions fit;
   std::string learn_proposal = "none";  // none | data (likelihood) | kl (to the model) | both
   uint64_t samples = 1024;              // from the proposal at each step; cd, pcd: chains; >= 1
 
+  // adam: minibatches; auto: exponential families with snl exactly where they can be
+  // (train/family_training.h, then nothing of the steps below applies), otherwise adam
+  std::string optimiser = "auto";
   uint64_t steps = 4000;            // >= 1
   uint64_t batch = 512;             // rows per step; >= 1
   double learning_rate = 1e-3;      // of Adam, > 0
@@ -41,12 +44,13 @@ struct DensityOptions {
   double langevin_step = 0.1;    // cd, pcd: standard deviation of the noise, in those of the data; > 0
   double noise = 0.1;            // dsm: sigma, in standard deviations of the data; > 0
   uint64_t slices = 1;           // ssm: random directions; >= 1
-  uint64_t patience = 10;        // validation checks without improvement before stopping; 0 never
-  bool calibrate = true;         // at the end b is estimated from many samples; false: as trained
+  uint64_t patience = 0;  // validation checks without improvement before stopping; 0: all steps, of which the
+                          // best check is kept
+  bool calibrate = true;  // at the end b is estimated from many samples; false: as trained
 
-  bool standardise = true;  // real data: (x - mean) / std of the training rows
-  std::string space =
-      "auto";  // real | binary | categorical | counts; auto: binary when every value is 0 or 1
+  bool standardise = true;     // real data: (x - mean) / std of the training rows
+  std::string space = "auto";  // real | binary | categorical | counts; auto: that of an exponential family or
+                               // rbm; for others binary when every value is 0 or 1
   std::vector<double> lower, upper;  // truncated-gaussian: the box, in the units of the data
 
   uint64_t seed = 0;

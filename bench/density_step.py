@@ -24,9 +24,12 @@ class Network(torch.nn.Module if torch else object):
         self.frequencies = torch.nn.Parameter(3 * torch.randn(fourier, 2)) if fourier else None
         sizes = [2 + 2 * fourier, *widths]
         layers = []
-        for before, after in zip(sizes, sizes[1:]):
+        for before, after in zip(sizes, sizes[1:]):  # started as include/selfnorm/model/energy/mlp.h says
             layers += [torch.nn.Linear(before, after), torch.nn.SiLU()]
+            torch.nn.init.kaiming_normal_(layers[-2].weight, nonlinearity="relu")
+            torch.nn.init.zeros_(layers[-2].bias)
         self.layers = torch.nn.Sequential(*layers, torch.nn.Linear(sizes[-1], 1, bias=False))
+        torch.nn.init.normal_(self.layers[-1].weight, std=0.1 / sizes[-1] ** 0.5)
 
     def forward(self, x):
         if self.frequencies is not None:

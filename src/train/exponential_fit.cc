@@ -5,6 +5,7 @@
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/range.h"
@@ -17,51 +18,68 @@ namespace {
 constexpr size_t kNodesAtOnce = 512;
 constexpr int kMostHalvings = 60;
 constexpr double kLeastRise = 1e-14;  // of the value, relative: below it rounding decides
-// Added to the diagonal of the Hessian, relative to its largest entry, so that statistics that are constant
-// or linearly dependent on the nodes leave their coefficients where they are.
+// Added to the diagonal of the Hessian scaled to a diagonal of 1, so that statistics that are constant or
+// linearly dependent on the nodes leave their coefficients where they are.
 constexpr double kRidge = 1e-13;
+
+// The root mean square of each u_k at r = 1: statistics may be of any size.
+Eigen::VectorXd scales(const FamilyLikelihood::Derivatives& at) {
+  const auto n = static_cast<Eigen::Index>(at.gradient.size());
+  Eigen::VectorXd out(n);
+  for (Eigen::Index k = 0; k < n; ++k)
+    out(k) = std::sqrt(std::max(1e-300, -at.hessian[static_cast<size_t>(k * (n + 1))]));
+  return out;
+}
 
 // H step = gradient.
 std::vector<double> newton_step(const FamilyLikelihood::Derivatives& at) {
   const auto n = static_cast<Eigen::Index>(at.gradient.size());
-  Eigen::MatrixXd curvature = -Eigen::Map<const Eigen::MatrixXd>(at.hessian.data(), n, n);
-  curvature.diagonal().array() += kRidge * std::max(1e-300, curvature.diagonal().maxCoeff());
+  const Eigen::VectorXd inverse = scales(at).cwiseInverse();
+  Eigen::MatrixXd curvature = inverse.asDiagonal() *
+                              (-Eigen::Map<const Eigen::MatrixXd>(at.hessian.data(), n, n)) *
+                              inverse.asDiagonal();
+  curvature.diagonal().array() += kRidge;
+  const Eigen::Map<const Eigen::VectorXd> gradient(at.gradient.data(), n);
   const Eigen::VectorXd step =
-      curvature.ldlt().solve(Eigen::Map<const Eigen::VectorXd>(at.gradient.data(), n));
+      inverse.cwiseProduct(curvature.ldlt().solve(inverse.cwiseProduct(gradient).eval()));
   return {step.data(), step.data() + n};
 }
 
-double largest(std::span<const double> x) {
+void require_rows(const ExponentialFamily& family, const Points& x, const char* name) {
+  const size_t d = family.dimension();
+  if (x.rows == 0 || x.columns != d)
+    throw Error(
+        fmt::format("fit of a family: {} of {} rows and {} columns; expected at least one row and {} "
+                    "columns",
+                    name, x.rows, x.columns, d));
+}
+
+StatisticMeans means_over(const ExponentialFamily& family, const Points& data) {
+  require_rows(family, data, "data");
+  FamilyMean mean(family);
+  mean.add(data);
+  return mean.means();
+}
+
+double gradient_size(const FamilyLikelihood::Derivatives& at) {
+  const Eigen::VectorXd scale = scales(at).cwiseMax(1);
   double out = 0;
-  for (const double v : x) out = std::max(out, std::abs(v));
+  for (size_t k = 0; k < at.gradient.size(); ++k)
+    out = std::max(out, std::abs(at.gradient[k]) / scale(static_cast<Eigen::Index>(k)));
   return out;
 }
 
 }  // namespace
 
 FamilyLikelihood::FamilyLikelihood(const ExponentialFamily& family, const Points& data, const FitNodes& nodes)
-    : mean_(family.count()), t_(nodes.x.rows * family.count()), level_(nodes.x.rows) {
-  const size_t d = family.dimension();
-  for (const auto& [x, name] : {std::pair(data, "data"), std::pair(nodes.x, "nodes")})
-    if (x.rows == 0 || x.columns != d)
-      throw Error(
-          fmt::format("fit of a family: {} of {} rows and {} columns; expected at least one row and {} "
-                      "columns",
-                      name, x.rows, x.columns, d));
-  SELFNORM_CHECK(nodes.log_weight.size() == nodes.x.rows);
+    : FamilyLikelihood(family, means_over(family, data), nodes) {}
+
+FamilyLikelihood::FamilyLikelihood(const ExponentialFamily& family, StatisticMeans data,
+                                   const FitNodes& nodes)
+    : mean_(std::move(data)), t_(nodes.x.rows * family.count()), level_(nodes.x.rows) {
+  require_rows(family, nodes.x, "nodes");
+  SELFNORM_CHECK(nodes.log_weight.size() == nodes.x.rows && count() == family.count());
   const Support support = family.support();
-  std::vector<double> t(count());
-  const double share = 1 / static_cast<double>(data.rows);
-  for (uint64_t i = 0; i < data.rows; ++i) {
-    if (!contains(support, data.row(i)))
-      throw Error(
-          fmt::format("fit of a family: row {} of the data is outside the support of {}; drop it or "
-                      "choose another family",
-                      i, family.record().kind));
-    family.statistics(data.row(i), t);
-    add_scaled(share, t.data(), mean_.data(), count());
-    mean_log_carrier_ += share * family.log_carrier(data.row(i));
-  }
   parallel_ranges(nodes.x.rows, kNodesAtOnce, [&](size_t begin, size_t end) {
     for (size_t j = begin; j < end; ++j) {
       if (!contains(support, nodes.x.row(j))) {
@@ -87,7 +105,7 @@ double FamilyLikelihood::log_z(std::span<const double> eta) const {
 }
 
 double FamilyLikelihood::value(std::span<const double> eta, double b) const {
-  return dot(eta.data(), mean_.data(), count()) + mean_log_carrier_ - b - std::exp(log_z(eta) - b) + 1;
+  return dot(eta.data(), mean_.t.data(), count()) + mean_.log_carrier - b - std::exp(log_z(eta) - b) + 1;
 }
 
 FamilyLikelihood::Derivatives FamilyLikelihood::derivatives(std::span<const double> eta, double b) const {
@@ -114,7 +132,7 @@ FamilyLikelihood::Derivatives FamilyLikelihood::derivatives(std::span<const doub
   for (size_t k = 0; k < size; ++k)
     for (size_t l = 0; l < k; ++l) out.hessian[l * size + k] = out.hessian[k * size + l];
   // The last row of the Hessian is sum_j p_j (T_j, -1).
-  for (size_t k = 0; k < m; ++k) out.gradient.push_back(mean_[k] - out.hessian[m * size + k]);
+  for (size_t k = 0; k < m; ++k) out.gradient.push_back(mean_.t[k] - out.hessian[m * size + k]);
   out.gradient.push_back(-1 - out.hessian[m * size + m]);
   out.value = value(eta, b);
   return out;
@@ -128,7 +146,12 @@ void ExponentialFitOptions::validate() const {
 ExponentialFit fit_exponential(const ExponentialFamily& family, const Points& data, const FitNodes& nodes,
                                const ExponentialFitOptions& options) {
   options.validate();
-  const FamilyLikelihood likelihood(family, data, nodes);
+  return fit_exponential(family, FamilyLikelihood(family, data, nodes), options);
+}
+
+ExponentialFit fit_exponential(const ExponentialFamily& family, const FamilyLikelihood& likelihood,
+                               const ExponentialFitOptions& options) {
+  options.validate();
   const size_t m = likelihood.count();
   ExponentialFit fit;
   fit.eta = family.eta();
@@ -141,7 +164,7 @@ ExponentialFit fit_exponential(const ExponentialFamily& family, const Points& da
   for (;; ++fit.iterations) {
     const auto now = likelihood.derivatives(fit.eta, fit.b);
     fit.value = now.value;
-    fit.gradient_size = largest(now.gradient);
+    fit.gradient_size = gradient_size(now);
     fit.is_converged = fit.gradient_size <= options.tolerance;
     if (fit.is_converged) {
       fit.reason = "the gradient is within the tolerance";

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/model/energy/exponential_family.h"
+#include "selfnorm/train/family_mean.h"
 
 namespace selfnorm {
 
@@ -26,9 +26,10 @@ class FamilyLikelihood {
  public:
   // Throws Error when there are no data or nodes, or data outside the support.
   FamilyLikelihood(const ExponentialFamily& family, const Points& data, const FitNodes& nodes);
+  FamilyLikelihood(const ExponentialFamily& family, StatisticMeans data, const FitNodes& nodes);
 
-  size_t count() const { return mean_.size(); }
-  std::span<const double> mean() const { return mean_; }  // of T over the data
+  size_t count() const { return mean_.t.size(); }
+  std::span<const double> mean() const { return mean_.t; }  // of T over the data
 
   double log_z(std::span<const double> eta) const;  // log Z_hat
   double value(std::span<const double> eta, double b) const;
@@ -43,14 +44,13 @@ class FamilyLikelihood {
  private:
   double score(size_t node, std::span<const double> eta) const;
 
-  std::vector<double> mean_;
-  double mean_log_carrier_ = 0;
+  StatisticMeans mean_;
   std::vector<double> t_, level_;  // T(x_j), row-major; log h(x_j) + log w_j
 };
 
 struct ExponentialFitOptions {
   uint64_t most_iterations = 100;
-  double tolerance = 1e-9;  // of the largest entry of the gradient
+  double tolerance = 1e-9;  // of gradient_size
 
   void validate() const;  // throws Error naming the option, the value and the range
 };
@@ -58,14 +58,17 @@ struct ExponentialFitOptions {
 struct ExponentialFit {
   std::vector<double> eta;
   double b = 0;
-  double value = 0;          // SNL per row: at the optimum the log-likelihood
-  double gradient_size = 0;  // largest entry
+  double value = 0;  // SNL per row: at the optimum the log-likelihood
+  double gradient_size =
+      0;  // largest entry, over the root mean square of its statistic where that is above 1
   uint64_t iterations = 0;
   bool is_converged = false;
   std::string reason;  // why it stopped
 };
 
 // Starts at the family's eta.
+ExponentialFit fit_exponential(const ExponentialFamily& family, const FamilyLikelihood& likelihood,
+                               const ExponentialFitOptions& options = {});
 ExponentialFit fit_exponential(const ExponentialFamily& family, const Points& data, const FitNodes& nodes,
                                const ExponentialFitOptions& options = {});
 

@@ -35,6 +35,7 @@ class ExponentialFamily final : public Energy {
   explicit ExponentialFamily(const FamilyPlan& plan);  // throws Error naming what is wrong
 
   size_t count() const { return statistics_.size(); }
+  std::span<const Statistic> terms() const { return statistics_; }       // what T consists of
   void statistics(std::span<const float> x, std::span<double> t) const;  // T(x), in x alone
   double log_carrier(std::span<const float> x) const;                    // log h(x)
 

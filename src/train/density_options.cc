@@ -16,6 +16,7 @@ void DensityOptions::validate() const {
   require_one_of("base", base, {"auto", "proposal", "none"});
   require_one_of("normalizer", normalizer, {"learned", "zero"});
   require_one_of("learn-proposal", learn_proposal, {"none", "data", "kl", "both"});
+  require_one_of("optimiser", optimiser, {"auto", "adam"});
   require_one_of("schedule", schedule, schedule_names());
   require_one_of("space", space, {"auto", "real", "binary", "categorical", "counts"});
   if (energy != "auto") check_energy_word(energy);

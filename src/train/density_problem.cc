@@ -39,22 +39,31 @@ struct Moments {
   }
 };
 
-Support space_of(const std::string& word, const Moments& moments) {
+bool is_network(const std::string& energy) { return energy.starts_with("mlp") || energy.ends_with(".pt"); }
+
+// The space that an energy has whatever the data are; "auto": that of the data.
+std::string space_of_energy(const std::string& energy) {
+  if (energy == "poisson") return "counts";
+  if (energy == "bernoulli" || energy == "ising" || energy.starts_with("rbm")) return "binary";
+  return is_exponential_family(energy) ? "real" : "auto";
+}
+
+// `asker` is the option that names the word.
+Support space_of(const std::string& word, const std::string& asker, const Moments& moments) {
   const double most = *std::max_element(moments.upper.begin(), moments.upper.end());
   const bool is_binary = moments.is_whole && most <= 1;
   if (word == "real" || (word == "auto" && !is_binary)) return Support::reals();
   if (!moments.is_whole)
-    throw Error(fmt::format("--space {} needs whole numbers from 0; the data have others", word));
+    throw Error(fmt::format("{} needs whole numbers from 0; the data have others", asker));
   Support space;
   if (word == "counts") {
     space.space = Support::Space::counts;
     return space;
   }
   if (word == "binary" && !is_binary)
-    throw Error(fmt::format("--space binary needs the values 0 and 1; the largest value is {}", most));
+    throw Error(fmt::format("{} needs the values 0 and 1; the largest value is {}", asker, most));
   if (most >= kMostLevels)
-    throw Error(
-        fmt::format("--space {}: the largest value is {}; expected less than {}", word, most, kMostLevels));
+    throw Error(fmt::format("{}: the largest value is {}; expected less than {}", asker, most, kMostLevels));
   space.space = Support::Space::levels;
   for (const double upper : moments.upper)
     space.levels.push_back(is_binary || word == "binary" ? 2 : static_cast<uint32_t>(upper) + 1);
@@ -70,8 +79,6 @@ uint32_t fourier_features(const std::string& word, bool is_low) {
     throw Error(fmt::format("fourier is '{}'; expected auto or a number of features", word));
   return count;
 }
-
-bool is_network(const std::string& energy) { return energy.starts_with("mlp") || energy.ends_with(".pt"); }
 
 }  // namespace
 
@@ -99,7 +106,14 @@ void DensityProblem::look_at(std::span<const uint64_t> rows) {
     for (uint64_t i = 0; i < part.size(); ++i)
       moments.add({block.data() + i * d, d}, static_cast<double>(first + i + 1));
   }
-  space_ = space_of(options_.space, moments);
+  const std::string own = options_.objective == "fit" ? "auto" : space_of_energy(options_.energy);
+  const bool is_implied = options_.space == "auto" && own != "auto";
+  const std::string asker = is_implied ? "--energy " + options_.energy : "--space " + options_.space;
+  if (is_implied) options_.space = own;
+  if (own != "auto" && options_.space != own)
+    throw Error(fmt::format("--energy {} is over {} numbers; expected --space {} or auto, found --space {}",
+                            options_.energy, own == "real" ? "real" : "whole", own, options_.space));
+  space_ = space_of(options_.space, asker, moments);
   standardisation_.mean = moments.mean;
   for (uint32_t j = 0; j < d; ++j) {
     const double deviation = std::sqrt(moments.square[j] / static_cast<double>(rows.size()));
@@ -115,7 +129,10 @@ void DensityProblem::resolve_words() {
   if (options_.energy == "auto") options_.energy = "mlp:128,128";
   options_.mlp.fourier = fourier_features(options_.fourier, space_.is_real() && data_.columns() <= 3);
   if (options_.proposal == "auto")
-    options_.proposal = space_.is_real() ? "mixture:32" : is_binary ? "bernoulli" : "categorical";
+    options_.proposal = space_.is_real()                         ? "mixture:32"
+                        : space_.space == Support::Space::counts ? "counts"
+                        : is_binary                              ? "bernoulli"
+                                                                 : "categorical";
   if (options_.base == "auto") options_.base = is_network(options_.energy) ? "proposal" : "none";
   if (options_.objective == "fit") options_.base = "proposal";
   const std::string& name = options_.objective;

@@ -17,6 +17,7 @@
 #include "selfnorm/train/density_record.h"
 #include "selfnorm/train/density_step.h"
 #include "selfnorm/train/density_validation.h"
+#include "selfnorm/train/family_training.h"
 #include "selfnorm/train/pace.h"
 #include "selfnorm/train/shuffled_order.h"
 
@@ -340,6 +341,9 @@ DensityResult train_density(const PointSource& data, std::span<const uint64_t> t
   options.validate();
   const ThreadLimit limit(options.threads);
   if (options.objective == "fit") return fit_alone(data, train_rows, options);
+  if (fits_family(options, data.columns()))
+    if (auto fitted = train_family(data, train_rows, valid_rows, options, observer))
+      return *std::move(fitted);
   return DensityTrainer(data, train_rows, valid_rows, options, checkpoint, observer).run();
 }
 

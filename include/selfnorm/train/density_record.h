@@ -10,6 +10,7 @@
 
 namespace selfnorm {
 
+// Optimisers are named where they are not Adam.
 std::string density_objective_json(const DensityOptions& options);
 std::string density_training_json(const DensityOptions& options, const std::string& reason, uint64_t rows,
                                   const Progress& last);

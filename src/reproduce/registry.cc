@@ -14,11 +14,11 @@ const std::vector<Experiment>& experiments() {
       {"table-ak", "normalising a sample: the gamma and alpha sweeps of [AK]", 35, run_table_ak},
       {"theorem4", "distributions that are hard to normalise", 0.1, run_theorem4},
       {"open-questions", "what the paper leaves open, measured", 7, run_open_questions},
-      {"density-toys", "densities of the plane: objectives and proposals", 1500, run_density_toys, "density"},
-      {"density-sensitivity", "gap against dimension, samples and proposal width", 500,
+      {"density-toys", "densities of the plane: objectives and proposals", 4000, run_density_toys, "density"},
+      {"density-sensitivity", "gap against dimension, samples and proposal width", 600,
        run_density_sensitivity, "density"},
-      {"density-ising", "binary vectors with known couplings", 120, run_density_ising, "density"},
-      {"density-tables", "real tables against Gaussian, mixture and KDE", 300, run_density_tables, "density"},
+      {"density-ising", "binary vectors with known couplings", 400, run_density_ising, "density"},
+      {"density-tables", "real tables against Gaussian, mixture and KDE", 400, run_density_tables, "density"},
   };
   return all;
 }

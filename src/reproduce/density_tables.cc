@@ -2,11 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 
 #include "density_summary.h"
+#include "density_trial.h"
 #include "selfnorm/analysis/density_evaluation.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/reproduce/real_table.h"
@@ -88,14 +88,14 @@ uint32_t chosen_components(const PointSource& data, const Split& split, const De
 CellValues measure(const PointSource& data, const Split& split, const std::string& method,
                    DensityOptions options, uint32_t components) {
   const ThreadLimit limit(options.threads);
-  const auto start = std::chrono::steady_clock::now();
+  const double start = processor_seconds();
   TrainObserver observer;
   if (method == "mixture") components = chosen_components(data, split, options);
   options.proposal = fmt::format("mixture:{}", components);
   const DensityResult result =
       method == "snl" ? train_density(data, split.train, split.valid, options, {}, observer)
                       : fitted(data, split, options, method == "mixture" ? options.proposal : method);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = processor_seconds() - start;
   const auto test = make_point_source(data.columns(), rows_of(data, split.test));
   DensityEvaluationOptions how;
   how.method = "importance";

@@ -7,12 +7,13 @@ namespace selfnorm {
 ToySettings toy_settings(Extent extent) {
   ToySettings out;
   DensityOptions& o = out.common;
-  o.energy = "mlp:256,256";
+  o.energy = "mlp:128,128";
   o.fourier = "64";
-  o.steps = 4000;
+  o.steps = 2000;
   o.batch = 512;
   o.samples = 512;
-  o.learning_rate = 1e-3;
+  o.learning_rate = 2e-3;
+  o.langevin_steps = 10;
   if (extent == Extent::full) return out;
   out.rows = out.test_rows = 500;
   out.seeds = 2;

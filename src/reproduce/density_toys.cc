@@ -224,7 +224,8 @@ Record run_density_toys(const ExperimentOptions& options) {
       "and the score matching objectives use the mixture as base alone. \"fit\" is the mixture itself, "
       "without "
       "an energy. Effective samples are those of the proposal under the trained model. Objectives other than "
-      "snl and nce learn no b: the stored one is an importance estimate made after training.";
+      "snl and nce learn no b: the stored one is an importance estimate made after training. Seconds are of "
+      "processor time.";
   out.settings = {{"training points", std::to_string(trial.rows)},
                   {"test points", std::to_string(trial.test_rows)},
                   {"energy", common.energy + " with " + common.fourier + " Fourier features"},

@@ -22,6 +22,9 @@ struct DensityTrial {
   bool has_picture = false;
 };
 
+// Of this process, all threads together: what a busy machine does not change.
+double processor_seconds();
+
 // Everything the numbers depend on.
 std::string trial_key(const DensityTrial& trial);
 
@@ -32,7 +35,7 @@ std::string trial_key(const DensityTrial& trial);
 // stored           b of the model - log Z
 // effective        share of effective samples of the proposal, (sum w)^2 / (n sum w^2)
 // trusted          effective draws of the importance estimate of log Z (quadrature: NaN)
-// seconds          of training
+// seconds          of training, processor time
 // diverged         1 or 0
 // NaN where log Z could not be found. Picture: the density over toy_box, shares of its largest value.
 CellValues run_trial(const DensityTrial& trial);

@@ -15,8 +15,9 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kBlock = 4096;      // rows looked at together
-constexpr uint64_t kFitRows = 20'000;  // a proposal is fitted to at most so many
+constexpr uint64_t kBlock = 4096;           // rows looked at together
+constexpr uint64_t kRowsOfComponent = 100;  // a mixture of fewer rows over-fits
+constexpr uint64_t kFitRows = 20'000;       // a proposal is fitted to at most so many
 constexpr double kMostLevels = 1 << 16;
 constexpr uint64_t kFitStream = 0xF17;
 
@@ -89,7 +90,7 @@ DensityProblem::DensityProblem(const PointSource& data, std::span<const uint64_t
   if (train_rows.size() < 2)
     throw Error(fmt::format("{} rows to train on; a density needs at least 2", train_rows.size()));
   look_at(train_rows);
-  resolve_words();
+  resolve_words(train_rows.size());
   if (!wants_standardisation()) standardisation_ = {};
   fit_proposal(train_rows);
   build_energy();
@@ -122,14 +123,15 @@ void DensityProblem::look_at(std::span<const uint64_t> rows) {
   }
 }
 
-void DensityProblem::resolve_words() {
+void DensityProblem::resolve_words(uint64_t rows) {
   const auto has_two = [](uint32_t levels) { return levels == 2; };
   const bool is_binary = space_.space == Support::Space::levels &&
                          std::all_of(space_.levels.begin(), space_.levels.end(), has_two);
   if (options_.energy == "auto") options_.energy = "mlp:128,128";
   options_.mlp.fourier = fourier_features(options_.fourier, space_.is_real() && data_.columns() <= 3);
   if (options_.proposal == "auto")
-    options_.proposal = space_.is_real()                         ? "mixture:32"
+    options_.proposal = space_.is_real()
+                            ? fmt::format("mixture:{}", std::clamp<uint64_t>(rows / kRowsOfComponent, 1, 32))
                         : space_.space == Support::Space::counts ? "counts"
                         : is_binary                              ? "bernoulli"
                                                                  : "categorical";

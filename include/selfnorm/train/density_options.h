@@ -22,8 +22,9 @@ struct DensityOptions {
   // snl | is | nce | ranking-nce | cd | pcd | dsm | ssm | sm | pseudo-likelihood (theory.md 3)
   std::string objective = "snl";
   std::string normalizer = "learned";  // snl, nce: b is learned, or fixed at 0
-  std::string proposal = "auto";       // a word of proposal/density/make_density.h; auto: mixture:32 for real
-                                       // data, bernoulli or categorical for levels, counts
+  std::string proposal =
+      "auto";  // a word of proposal/density/make_density.h; auto: mixture, a component for 100 rows up to 32,
+               // for real data, bernoulli or categorical for levels, counts
   FitOptions fit;
   std::string learn_proposal = "none";  // none | data (likelihood) | kl (to the model) | both
   uint64_t samples = 1024;              // from the proposal at each step; cd, pcd: chains; >= 1

@@ -34,7 +34,7 @@ class DensityProblem {
 
  private:
   void look_at(std::span<const uint64_t> rows);
-  void resolve_words();
+  void resolve_words(uint64_t rows);
   void fit_proposal(std::span<const uint64_t> rows);
   void build_energy();
   bool wants_standardisation() const;

@@ -46,8 +46,8 @@ void check_applicability(const Arguments& arguments) {
   const DensityOptions& o = arguments.density.options;
   const Applicability rules(arguments);
   const bool is_fit = o.objective == "fit";
-  rules.require({"--energy", "--base", "--steps", "--batch", "--learning-rate", "--schedule", "--clip",
-                 "--weight-decay", "--patience"},
+  rules.require({"--energy", "--base", "--optimiser", "--steps", "--batch", "--learning-rate", "--schedule",
+                 "--clip", "--weight-decay", "--patience"},
                 !is_fit, "energies that are trained", "--objective fit, which stores the fitted --proposal");
   rules.require_objective({"--learn-proposal"}, o.objective, {"snl", "is", "nce", "ranking-nce"});
   rules.require_objective({"--samples"}, o.objective, {"snl", "is", "nce", "ranking-nce", "cd", "pcd"});

@@ -41,7 +41,7 @@ void declare_density_objective(Declaration& command, DensityArguments& density) 
       .text("--proposal", o.proposal,
             "What noise is drawn from and log Z estimated with, fitted to the data: uniform, "
             "gaussian[:diagonal], student-t[:DOF], mixture[:COMPONENTS], kde[:BANDWIDTH], bernoulli, "
-            "categorical, counts; auto: mixture:32 for real data, a product for levels and counts")
+            "categorical, counts; auto: for real data mixture, a component for 100 rows up to 32; a product for levels and counts")
       .real("--defensive", o.fit.defensive, "mixture: share of a broad component; 0..0.5")
       .real("--defensive-scale", o.fit.defensive_scale,
             "mixture: its standard deviations, in those of the data; > 0")
@@ -62,7 +62,11 @@ void declare_density_objective(Declaration& command, DensityArguments& density) 
 }
 
 void declare_density_steps(Declaration& command, DensityOptions& o) {
-  command.integer("--steps", o.steps, "Minibatches; >= 1")
+  command
+      .choice("--optimiser", o.optimiser, {"auto", "adam"},
+              "adam: minibatches; auto: exponential families with snl go straight to the maximum of the "
+              "likelihood where sums are exact, all else by adam")
+      .integer("--steps", o.steps, "Minibatches; >= 1")
       .integer("--batch", o.batch, "Rows per step; >= 1")
       .real("--learning-rate", o.learning_rate, "Step size of Adam; > 0")
       .real("--normalizer-rate", o.normalizer_rate,
@@ -118,7 +122,8 @@ void Grammar::declare_density_commands() {
       .flag("--no-standardise", density.no_standardise,
             "Real data: train in the units of the data instead of (x - mean) / std")
       .choice("--space", density.options.space, {"auto", "real", "binary", "categorical", "counts"},
-              "What the numbers are; auto: binary when every value is 0 or 1, else real")
+              "What the numbers are; auto: what an exponential family is over; else binary when every value "
+              "is 0 or 1, real otherwise")
       .choice("--format", arguments_.reader.format,
               {"auto", "csv", "tsv", "npy", "npz", "safetensors", "svmlight"},
               "Format of the data; auto looks at content and extension")

@@ -130,8 +130,7 @@ int train_density_command(const Arguments& arguments) {
   save_density(result.model, run.file(kModelName));
   end_run(run);
   print_report(arguments, run,
-               {result.reason, given.options.objective == "fit" ? "" : "adam", result.diverged, result.last,
-                result.model.audit_json},
+               {result.reason, result.optimiser, result.diverged, result.last, result.model.audit_json},
                {data, density_table({{given.options.objective, evaluation}})});
   return 0;
 }

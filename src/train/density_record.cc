@@ -54,7 +54,7 @@ std::string density_objective_json(const DensityOptions& o) {
 std::string density_training_json(const DensityOptions& options, const std::string& reason, uint64_t rows,
                                   const Progress& last) {
   nlohmann::ordered_json out = options_json(options);
-  if (options.optimiser == "newton") out["optimiser"] = options.optimiser;
+  if (options.optimiser != "auto" && options.optimiser != "adam") out["optimiser"] = options.optimiser;
   out.update({{"rows", rows}, {"steps_taken", last.step}, {"reason", reason}});
   return out.dump();
 }

@@ -79,7 +79,7 @@ class DensityTrainer {
       }
     }
     if (!is_finite()) return diverge();  // the last step has no loss after it
-    return finish(fmt::format("completed {} steps", options_.steps));
+    return finish("completed all steps");
   }
 
  private:
@@ -156,7 +156,7 @@ class DensityTrainer {
     if (!is_check && at_ % std::max<uint64_t>(1, all / kReports) != 0) return false;
     measure();
     bool stop = false;
-    if (is_check && validation_.present()) {
+    if (is_check && validation_.present() && at_ > warm_steps()) {
       progress_.valid_nll_estimate = validation_.check(b_);
       stop = options_.patience > 0 && validation_.stale() >= options_.patience;
     }
@@ -324,6 +324,7 @@ DensityResult fit_alone(const PointSource& data, std::span<const uint64_t> train
   DensityProblem problem(data, train_rows, options);
   DensityResult out;
   out.reason = fmt::format("fitted {}", problem.options().proposal);
+  out.optimiser.clear();
   const std::string objective = density_objective_json(problem.options());
   const std::string training = density_training_json(problem.options(), out.reason, train_rows.size(), {});
   out.model = problem.release();

@@ -64,8 +64,8 @@ FamilyEstimate newton(ExponentialFamily& family, const FamilyLikelihood& likelih
   out.gradient_size = fit.gradient_size;
   out.reason = fit.reason;
   if (!fit.is_converged)
-    out.problem = fmt::format("the fit of {} did not converge: {} (gradient {:.2g})", family.record().kind,
-                              fit.reason, fit.gradient_size);
+    out.problem = fmt::format("the fit of {} did not converge: {}; the gradient is {:.2g}",
+                              family.record().kind, fit.reason, fit.gradient_size);
   family.set_eta(fit.eta);
   out.b = likelihood.log_z(family.eta());
   return out;
@@ -141,6 +141,7 @@ FamilyEstimate over_coordinates(const FamilyPlan& plan, const FamilyData& data) 
 
 FamilyEstimate by_moments(ExponentialFamily& family, const MatchedMoments& matched) {
   FamilyEstimate out;
+  out.is_closed_form = true;
   out.eta = matched.eta;
   family.set_eta(out.eta);
   out.b = *family.log_z(family.eta());
@@ -174,8 +175,7 @@ FamilyEstimate family_estimate(const FamilyPlan& plan, const FamilyData& data) {
   FamilyEstimate out = !family.support().is_real() ? over_all_points(family, data)
                        : is_product(family)        ? over_coordinates(plan, data)
                                                    : over_nodes(family, data);
-  out.reason = fmt::format("{} iterations of Newton's method: {} (largest entry {:.2g})", out.iterations,
-                           out.reason, out.gradient_size);
+  out.reason = fmt::format("{}, {:.2g}", out.reason, out.gradient_size);
   return out;
 }
 

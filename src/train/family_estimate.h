@@ -17,9 +17,10 @@ struct FamilyData {
 
 struct FamilyEstimate {
   std::vector<double> eta;
-  double b = 0;  // log Z of eta rounded to the float32 that the model keeps
+  double b = 0;                 // log Z of eta rounded to the float32 that the model keeps
+  bool is_closed_form = false;  // otherwise by Newton's method
   uint64_t iterations = 0;
-  double gradient_size = 0;  // largest entry
+  double gradient_size = 0;  // as in ExponentialFit
   std::string reason;        // why it is the end
   std::string problem;       // what the user should know; may be empty
   bool is_exact = true;      // false: nothing of it can be used

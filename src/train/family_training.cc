@@ -86,7 +86,7 @@ std::optional<DensityResult> train_family(const PointSource& data, std::span<con
   DensityResult out;
   const std::vector<double> eta = family.eta();
   const double nll = estimate.b - dot(eta.data(), seen.means.t.data(), eta.size()) - seen.means.log_carrier;
-  out.last.step = out.last.steps = estimate.iterations;
+  out.last.step = out.last.steps = std::max<uint64_t>(1, estimate.iterations);
   out.last.loss = nll;
   out.last.gradient_norm = estimate.gradient_size;
   out.last.log_normalizer = estimate.b;
@@ -96,9 +96,10 @@ std::optional<DensityResult> train_family(const PointSource& data, std::span<con
   observer.on_progress(out.last);
   out.reason = estimate.reason;
   out.learned_normalizer = estimate.b;
+  out.optimiser = estimate.is_closed_form ? "" : "newton";
 
   DensityOptions used = problem.options();
-  used.optimiser = "newton";
+  used.optimiser = out.optimiser.empty() ? "closed-form" : out.optimiser;
   const std::string objective = density_objective_json(used);
   const std::string training = density_training_json(used, out.reason, train_rows.size(), out.last);
   out.model = problem.release();

@@ -51,6 +51,19 @@ inline void write_bits(const Folder& folder, const std::string& name = "bits.csv
   folder.write(name, text);
 }
 
+// Two columns of counts of means near 2 and 8; a header a,b.
+inline void write_counts(const Folder& folder, const std::string& name = "counts.csv", int rows = 300) {
+  std::minstd_rand random(3);
+  const auto count = [&](double rate) {
+    int k = 0;
+    for (double p = uniform(random); p > std::exp(-rate); p *= uniform(random)) ++k;
+    return k;
+  };
+  std::string text = "a,b\n";
+  for (int i = 0; i < rows; ++i) text += fmt::format("{},{}\n", count(2), count(8));
+  folder.write(name, text);
+}
+
 // Tiny and short.
 inline std::vector<std::string> small_density(const std::string& data, const std::string& out,
                                               const std::vector<std::string>& more = {}) {

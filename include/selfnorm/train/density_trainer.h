@@ -13,9 +13,10 @@ namespace selfnorm {
 struct DensityResult {
   DensityModel model;  // complete except audit_json
   std::string reason;
-  bool interrupted = false;       // the checkpoint is on disk
-  bool diverged = false;          // the loss stopped being finite; model is the last good one
-  double learned_normalizer = 0;  // b as trained, before calibration
+  bool interrupted = false;        // the checkpoint is on disk
+  bool diverged = false;           // the loss stopped being finite; model is the last good one
+  double learned_normalizer = 0;   // b as trained, before calibration
+  std::string optimiser = "adam";  // or newton (train/family_training.h); empty: a closed form, no steps
   Progress last;
 };
 

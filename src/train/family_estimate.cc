@@ -16,6 +16,7 @@ constexpr uint64_t kMostEnumerated = uint64_t{1} << 18;
 constexpr double kAgreement = 1e-6;  // of log Z by the nodes and by another method, nats
 constexpr double kPrecision = 3e-7;  // of the other method, where it is a quadrature
 constexpr double kWidth = 12, kWidening = 1.5;
+constexpr double kDepth = 36;
 constexpr uint32_t kCells[] = {0, 128, 32}, kRefining[] = {0, 4, 2};  // by dimension
 constexpr int kRounds = 4;
 constexpr double kLargestFactor = 1e16;  // of the family's own start
@@ -91,13 +92,14 @@ LogZEstimate other_log_z(const ExponentialFamily& family, const FamilyData& data
   return quadrature_log_z(family, options);
 }
 
-FamilyEstimate over_nodes(ExponentialFamily& family, const FamilyData& data) {
+// Rounds of wider and finer nodes, of the least depth or of the most.
+FamilyEstimate over_nodes(ExponentialFamily& family, const FamilyData& data, double depth) {
   const uint32_t d = family.dimension();
-  double width = kWidth;
+  FamilyReach reach{kWidth, depth};
   uint32_t cells = kCells[d];
   FamilyEstimate out;
-  for (int round = 0; round < kRounds; ++round, width *= kWidening, cells *= kRefining[d]) {
-    const QuadratureNodes nodes = family_nodes(data.axes, width, cells);
+  for (int round = 0; round < kRounds; ++round, reach.width *= kWidening, cells *= kRefining[d]) {
+    const QuadratureNodes nodes = family_nodes(data.axes, reach, cells);
     out = newton(family, {family, data.means, as_fit_nodes(nodes, d)});
     if (!out.problem.empty()) continue;
     try {
@@ -113,6 +115,14 @@ FamilyEstimate over_nodes(ExponentialFamily& family, const FamilyData& data) {
   }
   out.is_exact = false;
   out.problem += "; it is trained by minibatches instead";
+  return out;
+}
+
+FamilyEstimate over_nodes(ExponentialFamily& family, const FamilyData& data) {
+  FamilyEstimate out = over_nodes(family, data, 0);
+  const bool has_depth = std::any_of(data.axes.begin(), data.axes.end(),
+                                     [](const FamilyAxis& axis) { return axis.is_half_line(); });
+  if (!out.is_exact && has_depth) out = over_nodes(family, data, kDepth);
   return out;
 }
 

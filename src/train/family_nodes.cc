@@ -8,7 +8,6 @@
 namespace selfnorm {
 namespace {
 
-constexpr double kNegligible = 36;        // e^-36 of the mean distance from an end
 constexpr double kLeastLogarithm = -85;   // e^u is a float32 above 0
 constexpr double kLeastVariation = 1e-6;  // of a deviation, relative to the size of the column
 
@@ -38,14 +37,14 @@ double FamilyAxis::scale() const {
   return std::max(x_.deviation(), kLeastVariation * (size > 0 ? size : 1));
 }
 
-FamilyAxis::Segment FamilyAxis::segment(double width) const {
-  const double reach = width * scale();
-  if (!is_half_line()) return {std::max(lower_, x_.least - reach), std::min(upper_, x_.most + reach)};
+FamilyAxis::Segment FamilyAxis::segment(const FamilyReach& reach) const {
+  const double more = reach.width * scale();
+  if (!is_half_line()) return {std::max(lower_, x_.least - more), std::min(upper_, x_.most + more)};
   const double farthest = std::isfinite(lower_) ? distance(x_.most) : distance(x_.least);
   const double middle = std::max(distance(x_.mean), scale());
-  const double spread = log_.count > 0 ? log_.least - width * log_.deviation() : INFINITY;
-  return {std::max(kLeastLogarithm, std::min(std::log(middle) - kNegligible, spread)),
-          std::log(farthest + reach)};
+  const double spread = log_.count > 0 ? log_.least - reach.width * log_.deviation() : INFINITY;
+  return {std::max(kLeastLogarithm, std::min(std::log(middle) - reach.depth, spread)),
+          std::log(farthest + more)};
 }
 
 double FamilyAxis::x(double u) const {
@@ -62,10 +61,10 @@ std::vector<FamilyAxis> family_axes(const Support& support, uint32_t dimension) 
   return out;
 }
 
-QuadratureNodes family_nodes(std::span<const FamilyAxis> axes, double width, uint32_t cells) {
+QuadratureNodes family_nodes(std::span<const FamilyAxis> axes, const FamilyReach& reach, uint32_t cells) {
   std::vector<double> lower, upper;
   for (const FamilyAxis& axis : axes) {
-    const FamilyAxis::Segment s = axis.segment(width);
+    const FamilyAxis::Segment s = axis.segment(reach);
     lower.push_back(s.lower);
     upper.push_back(s.upper);
   }

@@ -32,12 +32,22 @@ TEST(FamilyAxis, ExtentOfItsColumn) {
 
 TEST(FamilyAxis, LinesAndBoxesAreCutWhereTheDataEnd) {
   const std::vector<double> data{-1, 1};
-  const auto line = axis_over(-INFINITY, INFINITY, data).segment(12);
+  const auto line = axis_over(-INFINITY, INFINITY, data).segment({});
   EXPECT_EQ(line.lower, -13);
   EXPECT_EQ(line.upper, 13);
-  const auto box = axis_over(-2, 1000, data).segment(12);
+  const auto box = axis_over(-2, 1000, data).segment({});
   EXPECT_EQ(box.lower, -2);
   EXPECT_EQ(box.upper, 13);
+}
+
+TEST(FamilyAxis, HalfLinesFromTheSmallestOrFromTheirEnd) {
+  const FamilyAxis axis = axis_over(2, INFINITY, {3, 4, 6});
+  const double least = axis.segment({10, 0}).lower, deep = axis.segment({10, 36}).lower;
+  EXPECT_NEAR(least, -10 * std::log(2.0) * std::sqrt(2.0 / 3),
+              1e-12);  // logs of the distances: 0, 1, 2 log 2
+  EXPECT_NEAR(deep, std::log(7.0 / 3) - 36, 1e-12);
+  EXPECT_TRUE(axis.is_half_line());
+  EXPECT_FALSE(axis_over(0, 1, {0.5}).is_half_line());
 }
 
 // Gamma(a) = integral of x^(a-1) e^-x over the half line, singular at its end for a < 1.
@@ -45,16 +55,17 @@ TEST(FamilyNodes, HalfLinesWithPowersAtTheirEnd) {
   for (const double a : {0.3, 1.0, 2.5}) {
     const std::vector<FamilyAxis> axes{axis_over(0, INFINITY, {1e-6, 0.01, 0.5, 1, 2})};
     const auto f = [a](double x) { return std::pow(x, a - 1) * std::exp(-x); };
-    EXPECT_NEAR(integral(family_nodes(axes, 40, 128), f), std::tgamma(a), 2e-6) << a;
+    EXPECT_NEAR(integral(family_nodes(axes, {40, 36}, 128), f), std::tgamma(a), 2e-6) << a;
   }
   const std::vector<FamilyAxis> below{axis_over(-INFINITY, 3, {1, 2, 2.5, 3})};
-  EXPECT_NEAR(integral(family_nodes(below, 40, 128), [](double x) { return std::exp(x - 3); }), 1, 1e-6);
+  EXPECT_NEAR(integral(family_nodes(below, {40, 36}, 128), [](double x) { return std::exp(x - 3); }), 1,
+              1e-6);
 }
 
 TEST(FamilyNodes, PlanesAreProducts) {
   const std::vector<double> data{-1, 1, 0, 0.5};
   const std::vector<FamilyAxis> axes{axis_over(-INFINITY, INFINITY, data), axis_over(0, 1, {0.2, 0.8})};
-  const QuadratureNodes nodes = family_nodes(axes, 12, 32);
+  const QuadratureNodes nodes = family_nodes(axes, {}, 32);
   double sum = 0;
   for (size_t i = 0; i < nodes.log_weight.size(); ++i) {
     const double x = nodes.x[2 * i], y = nodes.x[2 * i + 1];

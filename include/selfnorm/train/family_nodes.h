@@ -1,8 +1,9 @@
 // Where the integral of an exponential family over a real support of 1 or 2 dimensions is summed while it is
 // fitted: quadrature nodes over the part of the support where data like those seen can matter.
 //     no end, or two   x = u          from min - w sd to max + w sd, cut at the ends
-//     lower end a      x = a + e^u    from the smaller of e^-36 of the mean distance and w sd(log) below the
-//                                     smallest, to max + w sd: a power of x - a is smooth in u
+//     lower end a      x = a + e^u    from w sd(log) below the smallest, or e^-depth of the mean distance
+//     where
+//                                     that is less, to max + w sd: a power of x - a is smooth in u
 //     upper end b      x = b - e^u    likewise
 #pragma once
 
@@ -11,6 +12,11 @@
 #include "selfnorm/normalizer/quadrature.h"
 
 namespace selfnorm {
+
+struct FamilyReach {
+  double width = 12;  // w
+  double depth = 0;
+};
 
 // The extent of a column: of x, and of log of the distance from the end of a half line (rows at the end
 // itself do not count).
@@ -25,7 +31,8 @@ class FamilyAxis {
   struct Segment {
     double lower = 0, upper = 0;
   };
-  Segment segment(double width) const;  // of u; width = w
+  Segment segment(const FamilyReach& reach) const;  // of u
+  bool is_half_line() const;
   double x(double u) const;
   double log_slope(double u) const { return is_half_line() ? u : 0; }  // log |dx / du|
 
@@ -35,7 +42,6 @@ class FamilyAxis {
     void add(double v);
     double deviation() const;
   };
-  bool is_half_line() const;
   double distance(double x) const;
 
   double lower_, upper_;
@@ -44,6 +50,6 @@ class FamilyAxis {
 
 // One axis for every column of the points.
 std::vector<FamilyAxis> family_axes(const Support& support, uint32_t dimension);
-QuadratureNodes family_nodes(std::span<const FamilyAxis> axes, double width, uint32_t cells);
+QuadratureNodes family_nodes(std::span<const FamilyAxis> axes, const FamilyReach& reach, uint32_t cells);
 
 }  // namespace selfnorm

@@ -143,8 +143,10 @@ FamilyEstimate over_coordinates(const FamilyPlan& plan, const FamilyData& data) 
     for (size_t k = 0; k < count; ++k) out.eta[k * d + j] = one.eta[k];
     out.b += one.b;
     out.iterations += one.iterations;
-    out.gradient_size = std::max(out.gradient_size, one.gradient_size);
-    out.reason = one.reason;
+    if (one.gradient_size >= out.gradient_size) {
+      out.gradient_size = one.gradient_size;
+      out.reason = one.reason;
+    }
   }
   return out;
 }

@@ -10,7 +10,7 @@ namespace selfnorm {
 namespace {
 
 constexpr double kSmallest = 1e-12;  // in the place of the norm of a zero matrix
-constexpr double kStill = 1e-12;     // |u - u before|^2
+constexpr double kStill = 1e-13;     // |u - u before|^2
 
 // |x|, and x <- x / |x|.
 double normalise(std::vector<float>& x) {

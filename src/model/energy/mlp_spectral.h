@@ -20,7 +20,7 @@ class SpectralNorm {
   void add_gradient(std::span<const float> w, std::span<const float> g, std::span<float> total) const;
 
  private:
-  static constexpr int kMostIterations = 100;
+  static constexpr int kMostIterations = 1000;
 
   std::vector<float> u_, v_;
   double sigma_ = 1;

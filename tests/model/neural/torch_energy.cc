@@ -62,8 +62,7 @@ class TorchEnergy : public ModuleFile {
     for (float& theta : native->parameters()) theta += static_cast<float>(random.normal() / 8);
     EXPECT_EQ(native->parameters().size(), torch->parameters().size());
     std::copy(native->parameters().begin(), native->parameters().end(), torch->parameters().begin());
-    // Power iterations of the spectral norm go on from call to call.
-    for (int i = 0; i < (options.spectral_norm ? 300 : 1); ++i) native->parameters_changed();
+    native->parameters_changed();
     torch->parameters_changed();
     return {std::move(native), std::move(torch)};
   }

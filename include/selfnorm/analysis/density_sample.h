@@ -1,9 +1,11 @@
 // Points drawn from a density model, with what tells how good they are.
 //   sir       sampling-importance-resampling from the model's proposal (normalizer/resampling.h)
-//   langevin  MALA, hmc: real supports; gibbs: levels. Chains start at points of sir, spread out
-//   (resample_spread). auto      sir where the pool is worth at least as many draws as are wanted; otherwise
-//   hmc, or gibbs for
-//             levels; counts: sir
+//   langevin  MALA; real supports
+//   hmc       real supports
+//   gibbs     levels
+//   auto      sir where the pool is worth at least as many draws as are wanted; otherwise hmc, gibbs for
+//             levels; always sir for counts
+// Chains start at points of sir, spread out (resample_spread).
 #pragma once
 
 #include <cstdint>

@@ -3,10 +3,9 @@
 //   checkerboard     x1 = 4 u - 2, x2 = u - 2 Bernoulli(1/2) + (floor x1 mod 2), both times 2
 //   four-circles     centre (+-1, +-1), angle 2 pi u, radius 2, plus .1 (z1, z2)
 //   funnel           x1 = z1, x2 = exp(x1 / 2) z2
-//   pinwheel         (1 + .3 z1, .05 z2), at distance r of the origin, rotated by 2 pi k / 5 + .25 exp(r)
-//   with k
-//                    uniform on 0 .. 4. (The usual one rotates by .25 exp(1 + .3 z1), which is no measure-
-//                    preserving map; r differs from it by the tangential part alone.)
+//   pinwheel         (1 + .3 z1, .05 z2), at distance r of the origin, rotated by 2 pi k / 5 +
+//                    .25 exp(r), k uniform on 0 .. 4. (The usual one rotates by .25 exp(1 + .3 z1), which is
+//                    no measure-preserving map; r differs from it by the tangential part alone.)
 //   two-moons        t = pi u; (cos t, sin t) or (1 - cos t, 1/2 - sin t), plus .1 (z1, z2)
 //   eight-gaussians  (2 sqrt 2) (cos, sin)(pi k / 4) + (z1, z2) / (2 sqrt 2), k uniform on 0 .. 7
 //   ring             angle 2 pi u, radius 2, plus .1 (z1, z2)
@@ -14,8 +13,8 @@
 //   mixture          d >= 1: eight Gaussians of standard deviation 1/2 and equal weight, their means spread
 //                    in all dimensions, the nearest two 5 apart; the same for every seed
 //   gaussian         d >= 1: x_1 = z_1, x_j = (x_{j-1} + sqrt 3 z_j) / 2
-//   ising[:seed]     1 <= d <= 20 binary vectors with the parameters of ising_parameters(d, seed), 0 by
-//   default
+//   ising[:seed]     1 <= d <= 20 binary vectors with the parameters of ising_parameters(d, seed);
+//                    seed 0 by default
 #pragma once
 
 #include <memory>

@@ -7,7 +7,7 @@
 #include "selfnorm/base/range.h"
 #include "selfnorm/math/sigmoid.h"
 #include "selfnorm/normalizer/annealing_schedule.h"
-#include "selfnorm/normalizer/importance_log_z.h"
+#include "selfnorm/normalizer/possible_draws.h"
 #include "selfnorm/normalizer/resampling.h"
 
 namespace selfnorm {
@@ -31,14 +31,10 @@ std::vector<double> anneal(Chains& chains, const std::vector<double>& betas,
 WeightSum sum_of(const std::vector<double>& log_weight) {
   WeightSum sum;
   for (const double w : log_weight) sum.add(w);
-  if (std::isnan(sum.first.value()))
+  if (!std::isfinite(sum.log_mean()))
     throw Error(
-        "a score is NaN; expected a finite number or -inf: the parameters of the energy are damaged, or "
-        "training diverged");
-  if (sum.effective() == 0)
-    throw Error(
-        "no draw of the proposal is possible under the energy; expected a proposal that covers it: fit one "
-        "to the data");
+        "a score on the path is NaN or infinite; expected a finite number or -inf: the parameters of the "
+        "energy are damaged, or training diverged");
   return sum;
 }
 
@@ -57,22 +53,22 @@ double bennett(const std::vector<double>& forward, const std::vector<double>& re
 }
 
 template <class Chains>
-AnnealedLogZ run(const AnnealingPath& path, const Density& start, const AnnealedOptions& options,
+AnnealedLogZ run(const AnnealingPath& path, const PossibleDraws& start, const AnnealedOptions& options,
                  uint64_t seed) {
   const auto stream = [seed](uint64_t purpose) { return RandomStream(seed, purpose).next(); };
   const uint32_t d = path.dimension();
   AnnealingSchedule schedule(options, d);
-  std::vector<float> x(options.pilot_chains * d);
-  sample_density(start, stream(0), x, {});
-  Chains pilot(path, {x.data(), options.pilot_chains, d}, stream(1));
+  Chains pilot(path, {start.rows.data(), options.pilot_chains, d}, stream(1));
   schedule.fit(pilot);
 
   AnnealedLogZ out;
-  x.resize(options.chains * d);
-  sample_density(start, stream(2), x, {});
+  std::vector<float> x(start.rows.begin() + static_cast<std::ptrdiff_t>(options.pilot_chains * d),
+                       start.rows.end());
   Chains up(path, {x.data(), options.chains, d}, stream(3));
   std::vector<double> betas = schedule.betas();
-  const std::vector<double> forward = anneal(up, betas, schedule, out.acceptance);
+  const double log_share = start.share.log_mean();
+  std::vector<double> forward = anneal(up, betas, schedule, out.acceptance);
+  for (double& w : forward) w += log_share;
   const WeightSum forward_sum = sum_of(forward);
 
   const std::vector<uint64_t> kept = systematic_resampling(forward, options.chains, RandomStream(seed, 4));
@@ -82,23 +78,25 @@ AnnealedLogZ run(const AnnealingPath& path, const Density& start, const Annealed
   for (uint64_t t = 0; t < options.settling; ++t) schedule.move(down, 1);
   std::reverse(betas.begin(), betas.end());
   double unused = 0;
-  const std::vector<double> reverse = anneal(down, betas, schedule, unused);
+  std::vector<double> reverse = anneal(down, betas, schedule, unused);
+  for (double& w : reverse) w -= log_share;
   const WeightSum reverse_sum = sum_of(reverse);
 
   out.forward = forward_sum.log_mean();
-  out.forward_error = forward_sum.error();
+  out.forward_error = std::hypot(forward_sum.error(), start.share.error());
   out.forward_effective = forward_sum.effective();
   out.reverse = -reverse_sum.log_mean();
-  out.reverse_error = reverse_sum.error();
+  out.reverse_error = std::hypot(reverse_sum.error(), start.share.error());
   out.reverse_effective = reverse_sum.effective();
-  const double a = out.forward - forward_sum.reach(), b = out.reverse + reverse_sum.reach();
+  const double a = out.forward - std::hypot(forward_sum.reach(), start.share.reach());
+  const double b = out.reverse + std::hypot(reverse_sum.reach(), start.share.reach());
   const double low = std::min(a, b), high = std::max(a, b);
   out.estimate = {"annealed",
                   bennett(forward, reverse, low, high),
                   low,
                   high,
                   std::min(out.forward_effective, out.reverse_effective),
-                  pilot.evaluations() + up.evaluations() + down.evaluations()};
+                  start.share.count + pilot.evaluations() + up.evaluations() + down.evaluations()};
   return out;
 }
 
@@ -116,15 +114,12 @@ AnnealedLogZ annealed_log_z(const Energy& energy, const Density& start, const An
                             uint64_t seed) {
   options.validate();
   const AnnealingPath path(energy, start);
-  switch (path.support().space) {
-    case Support::Space::real:
-      return run<HmcChains>(path, start, options, seed);
-    case Support::Space::levels:
-      return run<GibbsChains>(path, start, options, seed);
-    case Support::Space::counts:
-      break;
-  }
-  throw Error("annealed importance sampling moves real numbers and levels, not counts; use importance");
+  if (path.support().space == Support::Space::counts)
+    throw Error("annealed importance sampling moves real numbers and levels, not counts; use importance");
+  const PossibleDraws draws =
+      possible_draws(energy, start, options.pilot_chains + options.chains, RandomStream(seed, 0).next());
+  return path.support().is_real() ? run<HmcChains>(path, draws, options, seed)
+                                  : run<GibbsChains>(path, draws, options, seed);
 }
 
 }  // namespace selfnorm

@@ -115,7 +115,8 @@ void AnnealingPath::evaluate_gradient(const Points& x, PathValues& out) const {
 
 void AnnealingPath::forbid(const Points& x, PathValues& out) const {
   for (size_t i = 0; i < x.rows; ++i) {
-    if (out.start[i] > -kInfinity && !(is_bounded_ && !contains(support_, x.row(i)))) continue;
+    const bool is_possible = out.start[i] > -kInfinity && out.weight[i] != -kInfinity;
+    if (is_possible && !(is_bounded_ && !contains(support_, x.row(i)))) continue;
     out.start[i] = -kInfinity;
     out.weight[i] = 0;
   }

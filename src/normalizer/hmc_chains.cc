@@ -88,7 +88,8 @@ double HmcChains::transition(double beta, const Move& move) {
   evaluations_ += length * chains_;
   each_chain(chains_, [&](size_t i) {
     const double rise = half_square(momentum(i)) - proposed_values_.at(beta, i) - hamiltonian_[i];
-    acceptance_[i] = is_lost_[i] || std::isnan(rise) ? 0 : std::exp(-std::max(0.0, rise));
+    const bool is_stuck = is_lost_[i] || std::isinf(hamiltonian_[i]) || std::isnan(rise);
+    acceptance_[i] = is_stuck ? 0 : std::exp(-std::max(0.0, rise));
     if (random_[i].uniform() >= acceptance_[i]) return;
     copy_row(proposed_, x_, i, d);
     copy_row(proposed_values_.start, values_.start, i, 1);

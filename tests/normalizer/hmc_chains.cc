@@ -50,5 +50,17 @@ TEST(HmcChains, ValuesAreThoseOfThePoints) {
   EXPECT_EQ(values.weight_gradient, chains.values().weight_gradient);
 }
 
+// A chain outside the support stays there.
+TEST(HmcChains, DoNotMoveWhereThereIsNoDensity) {
+  const SmallEnergy energy = quadratic({0}, {1}, 0, Support::box({0}, {1}));
+  const AnnealingPath path(energy);
+  const std::vector<float> start = {-1, 0.5f};
+  HmcChains chains(path, {start.data(), 2, 1}, 6);
+  const double scale = 1;
+  for (int t = 0; t < 20; ++t) chains.transition(1, {0.3, 4, {&scale, 1}});
+  EXPECT_EQ(chains.points().row(0)[0], -1);
+  EXPECT_NE(chains.points().row(1)[0], 0.5f);
+}
+
 }  // namespace
 }  // namespace selfnorm

@@ -1,12 +1,13 @@
-// log Z by annealed importance sampling (Neal 2001) along the path from a density q to the energy, at
-// 0 = beta_0 < ... < beta_K = 1, with HMC (real supports) or Gibbs (levels) transitions.
-//   forward  x_0 ~ q; log w = sum_k (beta_{k+1} - beta_k) weight(x_k), x_k moved by a transition at beta_k.
-//            E w = Z, so log mean w is below log Z on average.
+// log Z by annealed importance sampling (Neal 2001) along the path from a density q, restricted to the points
+// S that the energy allows, to the energy, at 0 = beta_0 < ... < beta_K = 1, with HMC (real supports) or
+// Gibbs (levels) transitions. q(S) is the share of its draws that are in S (normalizer/possible_draws.h).
+//   forward  x_0 ~ q / q(S); log w = log q(S) + sum_k (beta_{k+1} - beta_k) weight(x_k), x_k moved by a
+//            transition at beta_k. E w = Z, so log mean w is below log Z on average.
 //   reverse  the same way down from draws of the model. E w = 1/Z, so -log mean w is above it on average
 //            (Grosse, Ghahramani & Adams 2015).
-// [low, high] is [forward - its reach, reverse + its reach] (normalizer/importance_log_z.h). `value` is
-// Bennett's (1976) combination of both, the root c of sum_i sigma(w_i - c) = sum_j sigma(c + w'_j) over the
-// log weights w forward and w' reverse, inside [low, high].
+// [low, high] is [forward - its reach, reverse + its reach] (normalizer/importance_log_z.h), reaches with
+// that of log q(S). `value` is Bennett's (1976) combination of both, the root c of sum_i sigma(w_i - c) =
+// sum_j sigma(c + w'_j) over the log weights w forward and w' reverse, inside [low, high].
 //
 // A pilot run finds how to move and where on the path to stop (normalizer/annealing_schedule.h); none of its
 // draws is used. The reverse run starts at the ends of the forward run, resampled by their weights and moved
@@ -38,7 +39,7 @@ struct AnnealedLogZ {
   double acceptance = 0;  // mean over the forward run; levels: the share of coordinates that changed
 };
 
-// Throws Error for counts, and as importance_log_z does.
+// Throws Error for counts, and as possible_draws does.
 AnnealedLogZ annealed_log_z(const Energy& energy, const Density& start, const AnnealedOptions& options,
                             uint64_t seed);
 

@@ -1,6 +1,7 @@
 // The path from a density q to an energy s through unnormalised log-densities
 //     l_beta(x) = (1 - beta) log q(x) + beta s(x) = start(x) + beta weight(x),
-//     start = log q,   weight = s - log q,   0 <= beta <= 1.
+//     start = log q,   weight = s - log q,   0 <= beta <= 1,
+// restricted to the points that the energy allows, exp s(x) > 0, at every beta.
 // The weight is that of importance sampling. Where the energy tilts q itself, s = f + log q, the weight is f:
 // log q cancels. Without q the path is beta s, and at beta = 1 the energy alone.
 #pragma once
@@ -17,9 +18,7 @@ namespace selfnorm {
 struct PathValues {
   std::vector<double> start, weight, start_gradient, weight_gradient;
 
-  double at(double beta, size_t i) const {
-    return beta == 0 ? start[i] : start[i] + beta * weight[i];  // weight may be -inf
-  }
+  double at(double beta, size_t i) const { return start[i] + beta * weight[i]; }
 };
 
 class AnnealingPath {
@@ -36,7 +35,7 @@ class AnnealingPath {
   bool needs_log_q() const { return start_ != nullptr && tilt_ == nullptr; }
   void weights(const Points& x, std::span<const double> log_q, std::span<double> weight) const;
 
-  // start and weight; (-inf, 0) where q or the support forbids x.
+  // start and weight; (-inf, 0) where q, the support or the score forbids x.
   void evaluate(const Points& x, PathValues& out) const;
   // Real supports: the gradients too.
   void evaluate_gradient(const Points& x, PathValues& out) const;

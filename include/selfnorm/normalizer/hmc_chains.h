@@ -24,7 +24,7 @@ class HmcChains {
     uint64_t leapfrog;              // most steps
     std::span<const double> scale;  // of every coordinate
   };
-  // Leaves l_beta invariant; returns the mean acceptance probability.
+  // Leaves l_beta invariant; returns the mean acceptance probability. Chains where l_beta = -inf do not move.
   double transition(double beta, const Move& move);
 
   Points points() const { return {x_.data(), chains_, dimension_}; }

@@ -62,7 +62,7 @@ MeanError mean_difference(const std::vector<CellValues>& first, const std::vecto
 bool is_no_worse(const std::vector<CellValues>& first, const std::vector<CellValues>& second,
                  const std::string& name) {
   const MeanError difference = mean_difference(first, second, name);
-  return difference.mean <= 2 * difference.error;
+  return difference.missing == 0 && difference.mean <= 2 * difference.error;
 }
 
 Trials::Trials(const ExperimentOptions& options, double work)

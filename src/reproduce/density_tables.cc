@@ -217,7 +217,7 @@ Record run_density_tables(const ExperimentOptions& options) {
       panel.series[m - 1].error.push_back(above.error);
     }
     const MeanError gain = mean_difference(cells.back(), cells[best], "ll");
-    const bool is_win = gain.mean > 2 * gain.error;
+    const bool is_win = gain.missing == 0 && gain.mean > 2 * gain.error;
     wins += is_win ? 1 : 0;
     words += fmt::format("{}{}: {:+.3f} +- {:.3f} over {} ({})", words.empty() ? "" : "; ", real.name,
                          gain.mean, gain.error, kMethods[best],

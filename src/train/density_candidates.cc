@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "selfnorm/objective/candidate_registry.h"
-#include "selfnorm/optim/adaptive.h"
+#include "selfnorm/train/adaptive_checkpoint.h"
 #include "selfnorm/train/density_step.h"
 
 namespace selfnorm {
@@ -24,7 +24,10 @@ class CandidateDensityStep final : public DensityStep {
         pass_((cancels_ ? *problem.cancelled_tilt() : problem.energy()).make_pass()),
         random_(RandomStream(problem.options().seed, kSampleStream).next()) {
     if (LearnableDensity* q = problem.learnable_proposal()) {
-      q_gradient_.resize(q->parameters().size());
+      // The unconstrained numbers are the state: making q of them is the same before and after a checkpoint.
+      q_parameters_ = q->parameters();
+      q->set_parameters(q_parameters_);
+      q_gradient_.resize(q_parameters_.size());
       q_optimiser_ = std::make_unique<Adaptive<double>>("adam", q_gradient_.size(), 0);
     }
   }
@@ -60,30 +63,22 @@ class CandidateDensityStep final : public DensityStep {
   void update(double rate) override {
     LearnableDensity* q = problem_.learnable_proposal();
     if (q == nullptr) return;
-    std::vector<double> parameters = q->parameters();
     q_optimiser_->begin_step();
-    q_optimiser_->update(parameters, 0, q_gradient_, rate, 0);
-    q->set_parameters(parameters);
+    q_optimiser_->update(q_parameters_, 0, q_gradient_, rate, 0);
+    q->set_parameters(q_parameters_);
   }
 
   void save(Checkpoint& c) const override {
     if (q_optimiser_ == nullptr) return;
-    c.set("proposal", problem_.learnable_proposal()->parameters());
-    c.set("proposal.step", q_optimiser_->state().step);
-    c.set("proposal.square", q_optimiser_->state().square);
-    c.set("proposal.mean", q_optimiser_->state().mean);
+    c.set("proposal", q_parameters_);
+    save_adaptive(*q_optimiser_, "proposal", c);
   }
 
   void restore(const Checkpoint& c) override {
     if (q_optimiser_ == nullptr) return;
-    std::vector<double> parameters;
-    c.get("proposal", parameters);
-    problem_.learnable_proposal()->set_parameters(parameters);
-    AdaptiveState<double> state;
-    state.step = c.integer("proposal.step");
-    c.get("proposal.square", state.square);
-    c.get("proposal.mean", state.mean);
-    q_optimiser_->restore(std::move(state));
+    c.get("proposal", q_parameters_);
+    problem_.learnable_proposal()->set_parameters(q_parameters_);
+    restore_adaptive(c, "proposal", *q_optimiser_);
   }
 
  private:
@@ -110,7 +105,7 @@ class CandidateDensityStep final : public DensityStep {
   std::unique_ptr<EnergyPass> pass_;
   uint64_t random_;
   std::vector<float> rows_;
-  std::vector<double> log_q_, derivative_, weight_, q_gradient_;
+  std::vector<double> log_q_, derivative_, weight_, q_parameters_, q_gradient_;
   std::unique_ptr<Adaptive<double>> q_optimiser_;
 };
 

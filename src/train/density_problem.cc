@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "selfnorm/base/error.h"
+#include "selfnorm/model/energy/inside.h"
 #include "selfnorm/model/energy/make_energy.h"
 #include "selfnorm/model/energy/tilted.h"
 #include "selfnorm/model/energy/zero.h"
@@ -39,6 +40,10 @@ struct Moments {
     }
   }
 };
+
+bool is_matching(const std::string& objective) {
+  return objective == "sm" || objective == "ssm" || objective == "dsm";
+}
 
 bool is_network(const std::string& energy) { return energy.starts_with("mlp") || energy.ends_with(".pt"); }
 
@@ -94,6 +99,7 @@ DensityProblem::DensityProblem(const PointSource& data, std::span<const uint64_t
   if (!wants_standardisation()) standardisation_ = {};
   fit_proposal(train_rows);
   build_energy();
+  check_support(train_rows);
 }
 
 void DensityProblem::look_at(std::span<const uint64_t> rows) {
@@ -138,7 +144,9 @@ void DensityProblem::resolve_words(uint64_t rows) {
   if (options_.base == "auto") options_.base = is_network(options_.energy) ? "proposal" : "none";
   if (options_.objective == "fit") options_.base = "proposal";
   const std::string& name = options_.objective;
-  if ((name == "dsm" || name == "ssm" || name == "sm") && !space_.is_real())
+  if ((name == "cd" || name == "pcd") && space_.space == Support::Space::counts)
+    throw Error(fmt::format("objective {} has no chains over counts; use snl, nce or is", name));
+  if (is_matching(name) && !space_.is_real())
     throw Error(fmt::format(
         "objective {} needs derivatives in x; the data are whole numbers. Use snl, nce or pseudo-likelihood, "
         "or --space real",
@@ -205,6 +213,28 @@ void DensityProblem::build_energy() {
     base_ = std::move(base);
   }
   energy_ = std::move(energy);
+}
+
+void DensityProblem::check_support(std::span<const uint64_t> rows) const {
+  const Support support = energy_->support();
+  if (!support.is_real() || !support.lower.empty()) {
+    std::vector<float> block;
+    for (uint64_t first = 0; first < rows.size(); first += kBlock) {
+      const auto part = rows.subspan(first, std::min(kBlock, rows.size() - first));
+      read(part, block);
+      require_inside(*energy_, {block.data(), part.size(), data_.columns()}, part);
+    }
+  }
+  // Score matching integrates by parts, which leaves a term at walls; a circle has none, but noise leaves it.
+  const std::string& name = options_.objective;
+  const bool is_circle = options_.energy == "von-mises" && name != "dsm";
+  const auto is_wall = [](double side) { return std::isfinite(side); };
+  const bool has_walls = std::any_of(support.lower.begin(), support.lower.end(), is_wall) ||
+                         std::any_of(support.upper.begin(), support.upper.end(), is_wall);
+  if (is_matching(name) && has_walls && !is_circle)
+    throw Error(
+        fmt::format("objective {} is wrong where the support ends, and that of {} does; use snl, nce or is",
+                    name, options_.energy));
 }
 
 DensityModel DensityProblem::release() {

@@ -64,6 +64,7 @@ std::string density_fingerprint(const PointSource& data, const DensityOptions& o
   all.update({{"objective", options.objective},
               {"samples", options.samples},
               {"normalizer", options.normalizer},
+              {"optimiser", options.optimiser},
               {"langevin_steps", options.langevin_steps},
               {"langevin_step", options.langevin_step},
               {"noise", options.noise},

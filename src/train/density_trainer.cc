@@ -9,11 +9,13 @@
 #include <cmath>
 #include <utility>
 
+#include "density_fit.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/math/vector.h"
-#include "selfnorm/optim/adaptive.h"
 #include "selfnorm/optim/schedule.h"
+#include "selfnorm/train/adaptive_checkpoint.h"
+#include "selfnorm/train/density_normalizer.h"
 #include "selfnorm/train/density_record.h"
 #include "selfnorm/train/density_step.h"
 #include "selfnorm/train/density_validation.h"
@@ -25,10 +27,8 @@ namespace selfnorm {
 namespace {
 
 constexpr uint64_t kReports = 100, kChecks = 20;  // in a run
-constexpr uint64_t kStartSamples = 20'000;        // for b at the start and after a drift
 constexpr uint64_t kFinalSamples = 200'000;       // for b at the end
-constexpr double kMemory = 0.98;                  // of the running mean of log r
-constexpr uint64_t kOrderStream = 0x0DE5, kEstimateStream = 0xE571;
+constexpr uint64_t kOrderStream = 0x0DE5, kFinalStream = 0xE570;
 constexpr const char* kRemedy =
     "a smaller --learning-rate, more --samples, a proposal that covers the data (--proposal mixture:32), or "
     "--base "
@@ -49,7 +49,7 @@ class DensityTrainer {
         batch_(std::min<uint64_t>(options_.batch, train_rows.size())),
         batches_(train_rows.size() / batch_),
         optimiser_("adam", problem_.energy().parameters().size(), 0),
-        normalizer_optimiser_("adam", 1, 0),
+        b_(problem_, step_->uses_normalizer()),
         schedule_{options_.schedule, options_.steps, std::max<uint64_t>(1, batches_)},
         pace_(checkpoint, density_fingerprint(data, options)),
         gradient_(problem_.energy().parameters().size()) {}
@@ -59,15 +59,19 @@ class DensityTrainer {
     if (pace_.resumes(checkpoint)) {
       restore(checkpoint);
     } else {
-      estimate_normalizer();
+      if (validation_.outside() > 0)
+        observer_.on_warning(
+            fmt::format("{} validation rows are outside the support that the training rows have; they are "
+                        "left out of the checks",
+                        validation_.outside()));
+      b_.estimate(at_);
       keep_good();
     }
     const uint64_t all = steps();
     while (at_ < all) {
       if (!take_step()) return diverge();
       ++at_;
-      const bool stop = report();
-      if (stop) return finish(fmt::format("validation did not improve in {} checks", options_.patience));
+      if (report()) return finish(fmt::format("validation did not improve in {} checks", options_.patience));
       const bool interrupt = observer_.stop_requested();
       pace_.checkpoint(interrupt, [this](Checkpoint& c) { save(c); });
       if (interrupt) {
@@ -83,14 +87,13 @@ class DensityTrainer {
   }
 
  private:
-  bool learns_normalizer() const { return step_->uses_normalizer() && options_.normalizer == "learned"; }
   // b alone moves first.
-  uint64_t warm_steps() const { return learns_normalizer() ? options_.normalizer_steps : 0; }
+  uint64_t warm_steps() const { return b_.is_learned() ? options_.normalizer_steps : 0; }
   uint64_t steps() const { return warm_steps() + options_.steps; }
   uint64_t check_interval() const { return std::max<uint64_t>(1, steps() / kChecks); }
 
-  void read_batch() {
-    const uint64_t epoch = at_ / batches_, first = at_ % batches_ * batch_;
+  void read_batch(uint64_t step) {
+    const uint64_t epoch = step / batches_, first = step % batches_ * batch_;
     order_.slice(epoch, first, batch_, places_);
     for (uint64_t& place : places_) place = train_rows_[place];
     problem_.read(places_, points_);
@@ -99,17 +102,17 @@ class DensityTrainer {
 
   bool take_step() {
     const bool is_warm = at_ < warm_steps();
-    read_batch();
+    read_batch(at_);
     std::fill(gradient_.begin(), gradient_.end(), 0.0f);
-    terms_ = (*step_)(batch(), at_, b_, is_warm ? std::span<float>() : std::span(gradient_));
+    terms_ = (*step_)(batch(), at_, b_.value(), is_warm ? std::span<float>() : std::span(gradient_));
     const double square = inner_product<float>(gradient_, gradient_);
     if (!std::isfinite(terms_.loss) || !std::isfinite(square)) return false;
     gradient_norm_ = std::sqrt(square);
     if (at_ % check_interval() == 0) keep_good();  // what just gave a finite loss
-    if (terms_.estimate) watch_ratio(terms_.estimate->log_z - b_);
+    if (terms_.estimate) watch_ratio(terms_.estimate->log_z - b_.value());
     const double factor = schedule_.factor(is_warm ? 0 : at_ - warm_steps());
     if (!is_warm) move_energy(options_.learning_rate * factor);
-    if (learns_normalizer()) move_normalizer(options_.normalizer_rate * options_.learning_rate * factor);
+    b_.move(terms_.d_log_normalizer, options_.normalizer_rate * options_.learning_rate * factor);
     loss_sum_ += terms_.loss;
     ++loss_count_;
     return true;
@@ -125,28 +128,10 @@ class DensityTrainer {
     step_->update(rate);
   }
 
-  void move_normalizer(double rate) {
-    const double d = terms_.d_log_normalizer;
-    normalizer_optimiser_.begin_step();
-    normalizer_optimiser_.update({&b_, 1}, 0, {&d, 1}, rate, 0);
-  }
-
   void watch_ratio(double log_ratio) {
-    mean_ratio_ = kMemory * mean_ratio_ + (1 - kMemory) * log_ratio;
-    if (!learns_normalizer() || std::abs(mean_ratio_) <= options_.drift) return;
-    observer_.on_warning(
-        fmt::format("log r drifted to {:.2f} at step {}: b was estimated anew", mean_ratio_, at_));
-    estimate_normalizer();
-  }
-
-  // b <- an importance estimate of log Z; its optimiser forgets.
-  void estimate_normalizer() {
-    if (options_.normalizer == "zero" || !step_->uses_normalizer()) return;
-    b_ = importance_log_z(problem_.energy(), problem_.proposal(), kStartSamples,
-                          RandomStream(options_.seed, kEstimateStream + at_).next())
-             .value;
-    normalizer_optimiser_ = Adaptive<double>("adam", 1, 0);
-    mean_ratio_ = 0;
+    if (const auto drifted = b_.watch(log_ratio, at_))
+      observer_.on_warning(
+          fmt::format("log r drifted to {:.2f} at step {}: b was estimated anew", *drifted, at_));
   }
 
   // True when validation says stop.
@@ -157,7 +142,7 @@ class DensityTrainer {
     measure();
     bool stop = false;
     if (is_check && validation_.present() && at_ > warm_steps()) {
-      progress_.valid_nll_estimate = validation_.check(b_);
+      progress_.valid_nll_estimate = validation_.check(b_.value());
       stop = options_.patience > 0 && validation_.stale() >= options_.patience;
     }
     observer_.on_progress(progress_);
@@ -174,9 +159,9 @@ class DensityTrainer {
     loss_count_ = 0;
     progress_.gradient_norm = gradient_norm_;
     progress_.seconds = pace_.seconds();
-    if (step_->uses_normalizer()) progress_.log_normalizer = b_;
+    if (step_->uses_normalizer()) progress_.log_normalizer = b_.value();
     if (!terms_.estimate) return;
-    progress_.log_ratio = terms_.estimate->log_z - b_;
+    progress_.log_ratio = terms_.estimate->log_z - b_.value();
     progress_.effective_samples = terms_.estimate->effective;
     std::vector<double> score(batch_);
     problem_.energy().score(batch(), score);
@@ -195,13 +180,13 @@ class DensityTrainer {
   void keep_good() {
     const std::span<const float> theta = std::as_const(problem_.energy()).parameters();
     good_.assign(theta.begin(), theta.end());
-    good_normalizer_ = b_;
+    good_normalizer_ = b_.value();
   }
 
   DensityResult diverge() {
     std::copy(good_.begin(), good_.end(), problem_.energy().parameters().begin());
     problem_.energy().parameters_changed();
-    b_ = good_normalizer_;
+    b_.set(good_normalizer_);
     DensityResult out =
         finish(fmt::format("the loss became infinite or NaN at step {}; try {}", at_, kRemedy));
     out.diverged = true;
@@ -210,16 +195,17 @@ class DensityTrainer {
 
   DensityResult finish(const std::string& reason) {
     DensityResult out;
-    b_ = validation_.restore_best(b_);
+    b_.set(validation_.restore_best(b_.value()));
+    progress_.step = at_;
     out.reason = reason;
     out.last = progress_;
-    out.learned_normalizer = b_;
+    out.learned_normalizer = b_.value();
     std::string kind = step_->uses_normalizer() ? options_.normalizer : "estimated";
     if (options_.normalizer != "zero" && (options_.calibrate || !step_->uses_normalizer())) calibrate(kind);
     const std::string objective = density_objective_json(options_);
     const std::string training = density_training_json(options_, reason, train_rows_.size(), progress_);
     out.model = problem_.release();
-    out.model.log_normalizer = b_;
+    out.model.log_normalizer = b_.value();
     out.model.normalizer_kind = kind;
     out.model.objective_json = objective;
     out.model.training_json = training;
@@ -228,15 +214,15 @@ class DensityTrainer {
 
   void calibrate(std::string& kind) {
     const LogZEstimate z = importance_log_z(problem_.energy(), problem_.proposal(), kFinalSamples,
-                                            RandomStream(options_.seed, kEstimateStream - 1).next());
+                                            RandomStream(options_.seed, kFinalStream).next());
     if (z.effective < DensityValidation::kLeastEffective) {
       observer_.on_warning(fmt::format(
           "log Z could not be estimated from the proposal ({:.0f} effective samples of {}): b {}",
           z.effective, kFinalSamples, step_->uses_normalizer() ? "is as trained" : "is not to be trusted"));
       if (step_->uses_normalizer()) return;
     }
-    b_ = z.value;
-    kind = "estimated";
+    b_.set(z.value);
+    kind = z.effective < DensityValidation::kLeastEffective ? "untrusted" : "estimated";
   }
 
   void save(Checkpoint& c) const {
@@ -246,13 +232,11 @@ class DensityTrainer {
     c.set("theta", saved_theta_);
     c.set("good", good_);
     c.set("good.normalizer", good_normalizer_);
-    c.set("normalizer", b_);
-    c.set("mean_ratio", mean_ratio_);
     c.set("loss", loss_sum_);
     c.set("loss.count", loss_count_);
     c.set("gradient_norm", gradient_norm_);
-    save(c, "optimiser", optimiser_);
-    save(c, "normalizer", normalizer_optimiser_);
+    save_adaptive(optimiser_, "optimiser", c);
+    b_.save(c);
     step_->save(c);
     validation_.save(c);
   }
@@ -266,30 +250,14 @@ class DensityTrainer {
     problem_.energy().parameters_changed();
     c.get("good", good_);
     good_normalizer_ = c.number("good.normalizer");
-    b_ = c.number("normalizer");
-    mean_ratio_ = c.number("mean_ratio");
     loss_sum_ = c.number("loss");
     loss_count_ = c.integer("loss.count");
     gradient_norm_ = c.number("gradient_norm");
-    restore(c, "optimiser", optimiser_);
-    restore(c, "normalizer", normalizer_optimiser_);
+    restore_adaptive(c, "optimiser", optimiser_);
+    b_.restore(c);
     step_->restore(c);
     validation_.restore(c);
-  }
-
-  template <class Real>
-  static void save(Checkpoint& c, const std::string& name, const Adaptive<Real>& optimiser) {
-    c.set(name + ".step", optimiser.state().step);
-    c.set(name + ".square", optimiser.state().square);
-    c.set(name + ".mean", optimiser.state().mean);
-  }
-  template <class Real>
-  static void restore(const Checkpoint& c, const std::string& name, Adaptive<Real>& optimiser) {
-    AdaptiveState<Real> state;
-    state.step = c.integer(name + ".step");
-    c.get(name + ".square", state.square);
-    c.get(name + ".mean", state.mean);
-    optimiser.restore(std::move(state));
+    if (at_ > 0) read_batch(at_ - 1);  // of the last step, which may have been the last of all
   }
 
   std::span<const uint64_t> train_rows_;
@@ -301,12 +269,10 @@ class DensityTrainer {
   ShuffledOrder order_;
   uint64_t batch_, batches_;  // rows of a step, steps of an epoch
   Adaptive<float> optimiser_;
-  Adaptive<double> normalizer_optimiser_;
+  DensityNormalizer b_;
   Schedule schedule_;
   Pace pace_;
   uint64_t at_ = 0;
-  double b_ = 0;
-  double mean_ratio_ = 0;  // running mean of log r
   DensityStepTerms terms_;
   std::vector<float> gradient_, points_, good_;
   mutable std::vector<float> saved_theta_;  // what a checkpoint refers to while it is written
@@ -318,22 +284,6 @@ class DensityTrainer {
   Progress progress_;
 };
 
-// The proposal itself is the density: exp(0 + log q), b = 0.
-DensityResult fit_alone(const PointSource& data, std::span<const uint64_t> train_rows,
-                        const DensityOptions& options) {
-  DensityProblem problem(data, train_rows, options);
-  DensityResult out;
-  out.reason = fmt::format("fitted {}", problem.options().proposal);
-  out.optimiser.clear();
-  const std::string objective = density_objective_json(problem.options());
-  const std::string training = density_training_json(problem.options(), out.reason, train_rows.size(), {});
-  out.model = problem.release();
-  out.model.normalizer_kind = "exact";
-  out.model.objective_json = objective;
-  out.model.training_json = training;
-  return out;
-}
-
 }  // namespace
 
 DensityResult train_density(const PointSource& data, std::span<const uint64_t> train_rows,
@@ -341,7 +291,7 @@ DensityResult train_density(const PointSource& data, std::span<const uint64_t> t
                             const CheckpointOptions& checkpoint, TrainObserver& observer) {
   options.validate();
   const ThreadLimit limit(options.threads);
-  if (options.objective == "fit") return fit_alone(data, train_rows, options);
+  if (options.objective == "fit") return fit_proposal_alone(data, train_rows, options);
   if (fits_family(options, data.columns()))
     if (auto fitted = train_family(data, train_rows, valid_rows, options, observer))
       return *std::move(fitted);

@@ -19,7 +19,17 @@ DensityValidation::DensityValidation(DensityProblem& problem, std::span<const ui
     RandomStream(problem.options().seed, kRowStream).shuffle(chosen);
     chosen.resize(kRows);
   }
-  problem.read(chosen, rows_);
+  std::vector<float> all;
+  problem.read(chosen, all);
+  const uint32_t d = problem.energy().dimension();
+  const Support support = problem.energy().support();
+  for (uint64_t i = 0; i < chosen.size(); ++i) {
+    const std::span<const float> row = std::span(all).subspan(i * d, d);
+    if (contains(support, row))
+      rows_.insert(rows_.end(), row.begin(), row.end());
+    else
+      ++outside_;
+  }
   samples_.resize(kSamples * problem.energy().dimension());
   log_q_.resize(kSamples);
   sample_density(problem.proposal(), RandomStream(problem.options().seed, kSampleStream).next(), samples_,

@@ -72,6 +72,15 @@ double divergence(const DensityModel& model) {
   return sum;
 }
 
+// Of the parameters and everything else that is stored.
+void expect_same(const DensityModel& a, const DensityModel& b) {
+  const auto before = std::as_const(*a.energy).parameters(), after = std::as_const(*b.energy).parameters();
+  EXPECT_EQ(std::vector(before.begin(), before.end()), std::vector(after.begin(), after.end()));
+  EXPECT_EQ(a.proposal->record().values, b.proposal->record().values);
+  EXPECT_EQ(a.log_normalizer, b.log_normalizer);
+  EXPECT_EQ(a.training_json, b.training_json);
+}
+
 class EveryDensityObjective : public testing::TestWithParam<std::string> {};
 
 TEST_P(EveryDensityObjective, FindsTwoNormalsAndTheirNormalizer) {
@@ -103,11 +112,30 @@ TEST_P(EveryDensityObjective, InterruptedAndResumedIsUninterrupted) {
   options.threads = 2;
   const DensityResult rest = train_density(*data, numbers(0, 500), numbers(500, 600), options,
                                            {.path = path, .seconds = 1e9, .resume = true}, observer);
-  const auto before = std::as_const(*whole.model.energy).parameters();
-  const auto after = std::as_const(*rest.model.energy).parameters();
-  EXPECT_EQ(std::vector(before.begin(), before.end()), std::vector(after.begin(), after.end()));
-  EXPECT_EQ(whole.model.log_normalizer, rest.model.log_normalizer);
-  EXPECT_EQ(whole.model.training_json, rest.model.training_json);
+  expect_same(rest.model, whole.model);
+}
+
+// At any step, also before the first and after the last; with a proposal that is learned.
+TEST(DensityTrainer, ResumesFromEveryStep) {
+  const auto data = two_normals(600);
+  DensityOptions options = quick("snl");
+  options.steps = 12;
+  options.normalizer_steps = 3;
+  options.learn_proposal = "both";
+  const std::vector<uint64_t> train = numbers(0, 500), valid = numbers(500, 600);
+  TrainObserver observer;
+  const DensityResult whole = train_density(*data, train, valid, options, {}, observer);
+  const std::string path = testing::TempDir() + "density_resume_every";
+  for (uint64_t step = 1; step <= 15; ++step) {
+    std::filesystem::remove(path);
+    Interrupter interrupter(step);
+    const DensityResult part = train_density(*data, train, valid, options,
+                                             {.path = path, .seconds = 1e9, .resume = false}, interrupter);
+    EXPECT_TRUE(part.interrupted) << step;
+    const DensityResult rest =
+        train_density(*data, train, valid, options, {.path = path, .seconds = 1e9, .resume = true}, observer);
+    expect_same(rest.model, whole.model);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EveryDensityObjective,
@@ -215,6 +243,27 @@ TEST(DensityTrainer, BinaryVectors) {
   }
 }
 
+// A uniform box ends at the training rows.
+TEST(DensityTrainer, ValidationRowsOutsideAreCountedAndTheOthersJudge) {
+  struct Warnings : TrainObserver {
+    void on_warning(const std::string& text) override { all += text; }
+    void on_progress(const Progress& p) override { checks += p.valid_nll_estimate.has_value() ? 1 : 0; }
+    std::string all;
+    int checks = 0;
+  } observer;
+  std::vector<float> values;
+  RandomStream random(2);
+  for (int i = 0; i < 400; ++i) values.push_back(static_cast<float>(random.uniform()));
+  values[399] = 50;
+  const auto data = make_point_source(1, values);
+  DensityOptions options = quick("snl");
+  options.proposal = "uniform";
+  options.steps = 40;
+  train_density(*data, numbers(0, 300), numbers(300, 400), options, {}, observer);
+  EXPECT_NE(observer.all.find("1 validation rows are outside"), std::string::npos) << observer.all;
+  EXPECT_GT(observer.checks, 5);
+}
+
 TEST(DensityTrainer, DivergenceKeepsTheLastGoodModelAndSaysWhatToTry) {
   const auto data = two_normals(500);
   DensityOptions options = quick("snl");
@@ -252,6 +301,22 @@ TEST(DensityTrainer, RefusesWhatCannotWork) {
   learned.learn_proposal = "data";
   learned.proposal = "kde";
   EXPECT_NE(error(*data, 100, learned).find("cannot be learned"), std::string::npos);
+  DensityOptions walls = quick("sm");
+  walls.energy = "exponential";
+  const auto positive = make_point_source(1, std::vector<float>{1, 2, 0.5f, 3});
+  EXPECT_NE(error(*positive, 4, walls).find("where the support ends"), std::string::npos);
+  walls.objective = "nce";
+  const auto negative = make_point_source(1, std::vector<float>{1, 2, -0.5f, 3});
+  EXPECT_NE(error(*negative, 4, walls).find("row 2 is (-0.5), outside the support of exponential"),
+            std::string::npos)
+      << error(*negative, 4, walls);
+  DensityOptions counts = quick("pcd");
+  counts.space = "counts";
+  counts.energy = "poisson";
+  counts.proposal = "auto";
+  EXPECT_NE(
+      error(*make_point_source(1, std::vector<float>{1, 2, 5, 3}), 4, counts).find("no chains over counts"),
+      std::string::npos);
   const auto bits = make_point_source(2, std::vector<float>{0, 1, 1, 0, 1, 1, 0, 0});
   DensityOptions matching = quick("sm");
   matching.proposal = "auto";

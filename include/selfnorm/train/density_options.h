@@ -40,11 +40,12 @@ struct DensityOptions {
   std::string schedule = "cosine";
   double clip = 10;              // largest norm of the gradient of the energy; > 0
   double weight_decay = 0;       // decoupled; >= 0
-  double drift = 1;              // b is estimated anew when the running mean of |log r| exceeds it; > 0
+  double drift = 1;              // b is estimated anew when the running mean of log r exceeds it; > 0
   uint64_t langevin_steps = 20;  // cd, pcd: per step; >= 1
-  double langevin_step = 0.1;    // cd, pcd: standard deviation of the noise, in those of the data; > 0
-  double noise = 0.1;            // dsm: sigma, in standard deviations of the data; > 0
-  uint64_t slices = 1;           // ssm: random directions; >= 1
+  double langevin_step =
+      0.1;  // cd, pcd: standard deviation of the noise, in those of the data when they are standardised; > 0
+  double noise = 0.1;     // dsm: sigma, in standard deviations of the data when they are standardised; > 0
+  uint64_t slices = 1;    // ssm: random directions; >= 1
   uint64_t patience = 0;  // validation checks without improvement before stopping; 0: all steps, of which the
                           // best check is kept
   bool calibrate = true;  // at the end b is estimated from many samples; false: as trained

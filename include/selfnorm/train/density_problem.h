@@ -37,6 +37,7 @@ class DensityProblem {
   void resolve_words(uint64_t rows);
   void fit_proposal(std::span<const uint64_t> rows);
   void build_energy();
+  void check_support(std::span<const uint64_t> rows) const;
   bool wants_standardisation() const;
 
   const PointSource& data_;

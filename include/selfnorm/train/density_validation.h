@@ -22,6 +22,8 @@ class DensityValidation {
   DensityValidation(DensityProblem& problem, std::span<const uint64_t> rows);
 
   bool present() const { return !rows_.empty(); }
+  // Rows left out because they are outside the support: they have no likelihood at all.
+  uint64_t outside() const { return outside_; }
 
   // The estimate, or nothing when it has too few effective samples to be told from noise. Remembers theta and
   // b when it is the best.
@@ -41,7 +43,7 @@ class DensityValidation {
   std::vector<double> log_q_;
   std::vector<float> best_;
   double best_nll_ = 0, best_normalizer_ = 0;
-  uint64_t stale_ = 0;
+  uint64_t stale_ = 0, outside_ = 0;
 };
 
 }  // namespace selfnorm

@@ -19,7 +19,8 @@ class FamilyMean {
   explicit FamilyMean(const ExponentialFamily& family)
       : family_(family), sum_{std::vector<double>(family.count()), 0}, t_(family.count()) {}
 
-  // Throws Error naming the row when it is outside the support or is 0 where its logarithm is taken; rows have the numbers given, or count on from the first one added.
+  // Throws Error naming the row when it is outside the support or is 0 where its logarithm is taken; rows
+  // have the numbers given, or count on from the first one added.
   void add(const Points& x, std::span<const uint64_t> numbers = {});
 
   uint64_t rows() const { return rows_; }

@@ -1,0 +1,41 @@
+#include "selfnorm/model/energy/inside.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "selfnorm/base/error.h"
+
+namespace selfnorm {
+namespace {
+
+std::string described(const Support& support) {
+  if (support.space == Support::Space::counts) return "whole numbers from 0";
+  if (support.space == Support::Space::levels) {
+    const uint32_t most = *std::max_element(support.levels.begin(), support.levels.end());
+    return most == 2 ? "0 or 1 in every column" : "whole numbers below the levels of every column";
+  }
+  if (support.lower.empty()) return "finite numbers";
+  std::vector<std::string> sides;
+  for (size_t j = 0; j < support.lower.size(); ++j)
+    sides.push_back(fmt::format("[{:.6g}, {:.6g}]", support.lower[j], support.upper[j]));
+  if (std::equal(sides.begin() + 1, sides.end(), sides.begin())) return "values in " + sides[0];
+  return "values in " + fmt::format("{}", fmt::join(sides, " x "));
+}
+
+}  // namespace
+
+void require_inside(const Energy& energy, const Points& x, std::span<const uint64_t> numbers,
+                    uint64_t first) {
+  const Support support = energy.support();
+  for (uint64_t i = 0; i < x.rows; ++i) {
+    if (contains(support, x.row(i))) continue;
+    throw Error(fmt::format(
+        "row {} is ({}), outside the support of {}: expected {}; drop it or choose another family",
+        numbers.empty() ? first + i : numbers[i], fmt::join(x.row(i), ", "), energy.record().kind,
+        described(support)));
+  }
+}
+
+}  // namespace selfnorm

@@ -63,7 +63,7 @@ std::vector<std::string> names_of(const LayoutReader& reader, uint64_t dimension
   return strings_of(layout.feature_names);
 }
 
-// `kind` is the metadata with its kind (absent: none), `prefix` that of its tensors.
+// `kind` is the metadata with its kind (absent: null), `prefix` that of its tensors.
 std::shared_ptr<const Density> density_of(const LayoutReader& reader, const std::string& kind,
                                           std::string_view prefix, uint32_t dimension) {
   if (!reader.file.metadata.contains(kind)) return nullptr;

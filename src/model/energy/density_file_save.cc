@@ -21,8 +21,9 @@ void check_density(const DensityModel& model, const std::string& file) {
   };
   const uint32_t d = model.dimension();
   require(std::isfinite(model.log_normalizer), fmt::format("the log-normalizer is {}", model.log_normalizer));
-  require(!model.proposal || model.proposal->dimension() == d,
-          "the proposal and the energy differ in their dimensions");
+  require(model.proposal != nullptr,
+          "the density has no proposal, which log Z and samples are drawn from; train it again");
+  require(model.proposal->dimension() == d, "the proposal and the energy differ in their dimensions");
   require(!model.base || model.base->dimension() == d, "the base and the energy differ in their dimensions");
   const auto theta = std::as_const(*model.energy).parameters();
   require(std::all_of(theta.begin(), theta.end(), [](float v) { return std::isfinite(v); }),
@@ -72,7 +73,7 @@ void save_density(const DensityModel& model, const std::string& path) {
     metadata[kind] = record.kind;
     for (const auto& [name, values] : record.values) add(std::string(prefix) + name, Dtype::F64, values);
   };
-  if (model.proposal) add_density(*model.proposal, "proposal", kProposalTensors, proposal);
+  add_density(*model.proposal, "proposal", kProposalTensors, proposal);
   if (model.base && model.base != model.proposal) add_density(*model.base, "base_kind", kBaseTensors, base);
   for (const EnergyTensor& tensor : energy.tensors) {
     tensors.push_back(make_tensor(std::string(kEnergyTensors) + tensor.name, Dtype::F32, tensor.shape,

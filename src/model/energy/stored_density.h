@@ -1,7 +1,7 @@
 // What reading and writing the file of a density (density_file.h) share.
 //   metadata  format, format_version and family "density"; features d; log_normalizer b (the shortest decimal
 //             that is the same double), normalizer (how b came about); base (none | proposal | own:
-//             base_kind); proposal (its kind; absent: none); energy (its kind), energy_settings (JSON); JSON:
+//             base_kind); proposal (its kind); energy (its kind), energy_settings (JSON); JSON:
 //             objective, training, audit
 //   tensors   proposal.<name>, base.<name> F64; energy.<name> F32; module U8 (torchscript);
 //             standardisation.mean, standardisation.scale F64 d (optional); feature_names (optional)

@@ -108,18 +108,16 @@ TEST_F(DensityFile, SaveAndLoadAreIdentity) {
   }
 }
 
-TEST_F(DensityFile, EveryKindOfProposalAndNoneRoundTrip) {
+TEST_F(DensityFile, EveryKindOfProposalRoundTrips) {
   for (const char* proposal : {"uniform", "gaussian", "gaussian:diagonal", "student-t", "kde"}) {
     const std::string bytes = saved(model("mlp:3", proposal));
     EXPECT_EQ(saved(load_density(path_)), bytes) << proposal;
   }
-  DensityModel none = model("gaussian");
-  none.proposal.reset();
-  none.standardisation = {};
-  none.feature_names.clear();
-  const std::string bytes = saved(none);
+  DensityModel plain = model("gaussian");
+  plain.standardisation = {};
+  plain.feature_names.clear();
+  const std::string bytes = saved(plain);
   const DensityModel again = load_density(path_);
-  EXPECT_FALSE(again.proposal);
   EXPECT_EQ(again.standardisation.log_volume(), 0);
   EXPECT_EQ(saved(again), bytes);
 }
@@ -167,6 +165,7 @@ TEST_F(DensityFile, WhatCannotBeSavedIsRefusedAndLeavesTheFile) {
   refused([](DensityModel& m) { m.standardisation.mean.pop_back(); }, "standardisation of 1");
   refused([](DensityModel& m) { m.feature_names.pop_back(); }, "1 names");
   refused([](DensityModel& m) { m.audit_json = "{"; }, "audit");
+  refused([](DensityModel& m) { m.proposal.reset(); }, "no proposal");
   std::ostringstream kept;
   kept << std::ifstream(path_, std::ios::binary).rdbuf();
   EXPECT_EQ(kept.str(), bytes);
@@ -192,6 +191,11 @@ TEST_F(DensityFile, RefusesDamagedMetadata) {
   check("standardisation.scale", "standardisation.scala", "standardisation.scala");
   check(R"("log_normalizer":"0.3)", R"("log_normalizer":"nan)", "log_normalizer");
   check(R"("family":"density")", R"("family":"densitx")", "densitx");
+  const std::string untilted = saved(model("gaussian"));
+  const size_t at = untilted.find(R"("proposal":"mixture")");
+  ASSERT_NE(at, std::string::npos);
+  const std::string error = error_of(std::string(untilted).replace(at, 10, R"("proposel")"));
+  EXPECT_NE(error.find("no proposal"), std::string::npos) << error;
 }
 
 TEST_F(DensityFile, EveryTruncationIsRefused) {

@@ -23,7 +23,7 @@ struct Standardisation {
 
 struct DensityModel {
   std::unique_ptr<Energy> energy;           // on standardised points; a TiltedEnergy when there is a base
-  std::shared_ptr<const Density> proposal;  // on standardised points
+  std::shared_ptr<const Density> proposal;  // on standardised points; every density has one
   std::shared_ptr<const Density> base;      // what the energy tilts, often the proposal itself; null: nothing
   double log_normalizer = 0;                // b
   std::string normalizer_kind;              // how b came about: "learned" or "estimated"

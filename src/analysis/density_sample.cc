@@ -29,13 +29,13 @@ ChainDraws run_chains(const DensityModel& model, const std::string& method, cons
                          : mala(energy, start, draws, MalaOptions{}, seed);
 }
 
-// `count` rows at even distances.
-std::vector<float> thinned(const ChainDraws& draws, uint64_t count) {
+// `count` different draws, at even distances in time and from one chain after the other; count <= all draws.
+std::vector<float> thinned(const ChainDraws& chains, uint64_t count) {
   std::vector<float> out;
-  out.reserve(count * draws.dimension);
-  const Points x = draws.points();
+  out.reserve(count * chains.dimension);
+  const Points x = chains.points();
   for (uint64_t i = 0; i < count; ++i) {
-    const auto row = x.row(i * x.rows / count);
+    const auto row = x.row(i * chains.draws / count * chains.chains + i % chains.chains);
     out.insert(out.end(), row.begin(), row.end());
   }
   return out;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "selfnorm/math/parallel.h"
 #include "small_models.h"
 
@@ -59,6 +61,24 @@ TEST(DensitySample, AutoRunsChainsWhereTheProposalIsPoor) {
   EXPECT_NEAR(moments(sample, 6, 2).mean, 1, 0.1);
   EXPECT_NEAR(moments(sample, 6, 2).deviation, 0.3, 0.05);
   EXPECT_GT(sample.acceptance, 0.5);
+}
+
+// Modes 24 standard deviations apart, which no chain leaves: the points come from all chains, whatever their
+// number.
+TEST(DensitySample, PointsComeFromAllChains) {
+  const DensityModel model =
+      small_model(bumps(1, {{-12, 0}, {12, 0}}), std::make_shared<SmallNormal>(1, 0, 12));
+  for (const uint64_t count : {20u, 50u, 400u, 1000u}) {
+    const DensitySample sample = sample_density_model(model, {.method = "hmc", .count = count, .seed = 3});
+    const auto right = static_cast<double>(
+        std::count_if(sample.rows.begin(), sample.rows.end(), [](float x) { return x > 0; }));
+    EXPECT_GT(right, 0.2 * static_cast<double>(count)) << count;
+    EXPECT_LT(right, 0.8 * static_cast<double>(count)) << count;
+    std::vector<float> different = sample.rows;
+    std::sort(different.begin(), different.end());
+    const auto last = std::unique(different.begin(), different.end());
+    EXPECT_GT(static_cast<double>(last - different.begin()), 0.8 * static_cast<double>(count)) << count;
+  }
 }
 
 TEST(DensitySample, LevelsByGibbs) {

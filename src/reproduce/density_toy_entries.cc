@@ -33,6 +33,8 @@ std::vector<ToyEntry> toy_entries(const ToySettings& settings) {
     out.objective = objective;
     out.proposal = proposal;
     if (proposal == "gaussian") out.fit.scale = 2;
+    if (objective == "cd" || objective == "pcd")
+      out.learning_rate /= 10;  // with that of the others they diverge
     return out;
   };
   const size_t seeds = settings.seeds, others = settings.other_seeds;

@@ -226,8 +226,11 @@ Record run_density_toys(const ExperimentOptions& options) {
       "and the score matching objectives use the mixture as base alone. \"fit\" is the mixture itself, "
       "without "
       "an energy. Effective samples are those of the proposal under the trained model. Objectives other than "
-      "snl and nce learn no b: the stored one is an importance estimate made after training. Seconds are of "
-      "processor time.";
+      "snl and nce learn no b: the stored one is an importance estimate made after training. cd and pcd "
+      "have a tenth of the learning rate, because they diverge with that of the others. nce compares each "
+      "row with all "
+      "samples of its step, and with so many its gradient is nearly that of snl. Seconds are of processor "
+      "time.";
   out.settings = {{"training points", std::to_string(trial.rows)},
                   {"test points", std::to_string(trial.test_rows)},
                   {"energy", common.energy + " with " + common.fourier + " Fourier features"},

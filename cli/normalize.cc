@@ -1,14 +1,13 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
 
 #include "any_model.h"
-#include "audit_report.h"
 #include "commands.h"
 #include "density_model.h"
 #include "normalize_report.h"
+#include "normalized_file.h"
 #include "output.h"
 #include "progress_line.h"
 #include "run_record.h"
@@ -17,9 +16,7 @@
 #include "selfnorm/base/range.h"
 #include "selfnorm/data/array_file.h"
 #include "selfnorm/data/example_subset.h"
-#include "selfnorm/math/half.h"
 #include "selfnorm/math/parallel.h"
-#include "selfnorm/model/quantization.h"
 #include "selfnorm/normalizer/model_difference.h"
 #include "selfnorm/normalizer/output_stream.h"
 
@@ -55,56 +52,6 @@ StatesPlace states_place(const NormalizeArguments& given, const AnyModel& any) {
       "{}: normalising needs inputs of the model; give --states FILE (hidden states, or data like those it "
       "was trained on)",
       given.head));
-}
-
-std::string out_path(const NormalizeArguments& given, const AnyModel& any) {
-  if (!given.out.empty()) return given.out;
-  const std::filesystem::path path = any.path();
-  return (path.parent_path() / (path.stem().string() + "-normalized" + path.extension().string())).string();
-}
-
-bool is_same_file(const std::string& a, const std::string& b) {
-  std::error_code error;
-  return std::filesystem::equivalent(a, b, error) && !error;
-}
-
-// Before the work rather than after it.
-void check_out(const std::string& out, const AnyModel& any, const std::vector<std::string>& inputs) {
-  for (const std::string& input : inputs)
-    if (!input.empty() && is_same_file(out, input) && !is_same_file(out, any.path()))
-      throw Error(fmt::format("--out {} would overwrite {}, which is read; name another file", out, input));
-  const std::string wanted = any.head() && any.head()->format == HeadFormat::Npz ? ".npz" : ".safetensors";
-  if (!out.ends_with(wanted))
-    throw Error(
-        fmt::format("--out {}: the file is written in the format of {}; expected a name that ends in {}", out,
-                    any.path(), wanted));
-  const std::filesystem::path folder = std::filesystem::path(out).parent_path();
-  const std::string name = folder.empty() ? "." : folder.string();
-  if (!std::filesystem::is_directory(name) || access(name.c_str(), W_OK) != 0)
-    throw Error(fmt::format("cannot create {}: {} is not a folder that can be written to", out, name));
-}
-
-// What save_head and round_to_kind need to know, without another copy of the weights.
-Head head_without_model(const Head& head) {
-  return {.path = head.path,
-          .format = head.format,
-          .kind = head.kind,
-          .bias_kind = head.bias_kind,
-          .names = head.names,
-          .has_bias = head.has_bias,
-          .model = {}};
-}
-
-// The weights and biases as the file will hold them.
-void round_as_stored(const AnyModel& any, ModelFile& model) {
-  if (any.head()) {
-    Head head = head_without_model(*any.head());
-    head.model = std::move(model);
-    round_to_kind(head);
-    model = std::move(head.model);
-  } else {
-    selfnorm::round_as_stored(model);
-  }
 }
 
 class Normalization {
@@ -228,26 +175,6 @@ void check_options(const NormalizeArguments& given) {
   require_range(given.hidden >= 1, "hidden", given.hidden, ">= 1");
 }
 
-void save(const AnyModel& any, ModelFile model, const NormalizeReport& report, const std::string& out) {
-  if (any.head()) {
-    Head head = head_without_model(*any.head());
-    head.model = std::move(model);
-    save_head(head, out);
-    return;
-  }
-  auto objective = nlohmann::ordered_json::parse(model.objective_json);
-  objective["normalized"] = true;
-  model.objective_json = objective.dump();
-  nlohmann::ordered_json audited = {{"data", "held-out states of selfnorm normalize"}};
-  audited.update(audit_json(report.last()));
-  // What is long, and what states that may have trained the model cannot promise.
-  for (const char* key :
-       {"histogram", "worst", "certificate", "rho_bound", "smallest_eps", "v_star", "v_star_adjusted"})
-    audited.erase(key);
-  model.audit_json = audited.dump();
-  save_model(model, out);
-}
-
 }  // namespace
 
 int normalize_command(const Arguments& arguments) {
@@ -266,8 +193,8 @@ int normalize_command(const Arguments& arguments) {
         "--amortise");
   const StatesPlace place = states_place(given, any);
   const std::string& states = place.path;
-  const std::string out = out_path(given, any);
-  check_out(out, any, {states, arguments.reader.options.labels_path});
+  const std::string out = normalized_path(given.out, any);
+  check_normalized_path(out, any, {states, arguments.reader.options.labels_path});
   const auto source = open_examples(any, states, arguments.reader.options, place.name);
   if (source->examples() < 2)
     throw Error(fmt::format("{}: found {} state, expected at least 2 (and rather 10 per feature)", states,
@@ -291,7 +218,7 @@ int normalize_command(const Arguments& arguments) {
   ModelFile model = work.lossless();
   if (retrains) work.retrained(model);
   if (amortises) work.amortised(model);
-  save(any, std::move(model), work.report(), out);
+  save_normalized(any, std::move(model), work.report().last(), out);
   if (arguments.common.json) {
     nlohmann::ordered_json json = {{"head", any.path()}, {"states", states}, {"out", out}};
     json.update(normalize_json(work.report()));

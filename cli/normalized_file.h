@@ -1,0 +1,24 @@
+// The file that `normalize` writes: where it is and how it holds the model.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "any_model.h"
+#include "selfnorm/analysis/audit.h"
+
+namespace selfnorm::cli {
+
+// `out`, or MODEL-normalized beside the model when it is empty.
+std::string normalized_path(const std::string& out, const AnyModel& any);
+// Before the work rather than after it: throws Error when `out` is one of the files that are read (but the
+// model itself), has another format than the model or cannot be written.
+void check_normalized_path(const std::string& out, const AnyModel& any,
+                           const std::vector<std::string>& inputs);
+
+// The weights and biases as the file will hold them.
+void round_as_stored(const AnyModel& any, ModelFile& model);
+// `last` is the audit of the model on states that were held out.
+void save_normalized(const AnyModel& any, ModelFile model, const Audit& last, const std::string& out);
+
+}  // namespace selfnorm::cli

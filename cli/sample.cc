@@ -43,7 +43,8 @@ std::string sample_text(const DensitySample& sample, uint64_t count) {
 
 // What makes the points other than draws of the model; empty: nothing that shows.
 std::string doubt(const DensitySample& sample, uint64_t count) {
-  const double wanted = std::min(kLeastEffective, static_cast<double>(count));
+  const auto points = static_cast<double>(count);
+  const double wanted = std::min(kLeastEffective, points);
   if (has_chains(sample)) {
     if (largest(sample.r_hat) > kLargestRHat)
       return fmt::format("the chains do not agree (R-hat {:.3f}, expected {} or less); draw more points",
@@ -52,12 +53,11 @@ std::string doubt(const DensitySample& sample, uint64_t count) {
       return fmt::format(
           "the chains are worth {:.1f} independent points, expected {:.0f} or more; draw more points",
           smallest(sample.effective), wanted);
-  } else if (sample.pool_effective < wanted) {
+  } else if (sample.pool_effective < points) {
     return fmt::format(
-        "the pool is worth {:.1f} independent points, expected {:.0f} or more, so many are the same; give a "
-        "larger "
-        "--pool, or --method hmc",
-        sample.pool_effective, wanted);
+        "the pool is worth {:.1f} independent points, expected {} or more, so many are the same; give a "
+        "larger --pool, or use chains (--method hmc, gibbs for levels)",
+        sample.pool_effective, grouped(count));
   }
   return "";
 }

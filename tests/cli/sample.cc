@@ -91,6 +91,9 @@ TEST_F(Sample, TooSmallAPoolIsSaid) {
   const Outcome drawn = folder.run({"sample", "run", "-n", "50", "--method", "sir", "--pool", "10"});
   ASSERT_EQ(drawn.code, 0) << drawn.err;
   EXPECT_NE(drawn.err.find("warning: the pool is worth"), std::string::npos) << drawn.err;
+  // Enough to be a sample of the model, and most of its points are there twice.
+  const Outcome twice = folder.run({"sample", "run", "-n", "2000", "--method", "sir", "--pool", "1000"});
+  EXPECT_NE(twice.err.find("expected 2,000 or more"), std::string::npos) << twice.err;
 }
 
 TEST_F(Sample, BitsByGibbs) {

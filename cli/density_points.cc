@@ -47,9 +47,9 @@ std::vector<double> listed_numbers(const char* option, const std::string& list) 
     const char* end = word.data() + word.size();
     double value = 0;
     const auto parsed = std::from_chars(word.data(), end, value);
-    if (parsed.ec != std::errc() || parsed.ptr != end || !std::isfinite(value))
-      throw Error(fmt::format("{} '{}': found '{}', expected finite numbers separated by commas", option,
-                              list, word));
+    if (parsed.ec != std::errc() || parsed.ptr != end || std::isnan(value))
+      throw Error(fmt::format("{} '{}': found '{}', expected numbers, inf or -inf, separated by commas",
+                              option, list, word));
     numbers.push_back(value);
   }
   return numbers;

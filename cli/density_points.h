@@ -22,7 +22,7 @@ nlohmann::ordered_json points_record(const std::string& path, const PointSource&
 
 // "a,b" -> {"a", "b"}, quoted as in CSV; "" -> {}.
 std::vector<std::string> listed_words(const std::string& list);
-// Throws Error naming the option for what is no finite number.
+// Throws Error naming the option for what is no number; inf and -inf are.
 std::vector<double> listed_numbers(const char* option, const std::string& list);
 
 }  // namespace selfnorm::cli

@@ -6,6 +6,7 @@
 
 #include "changed_options.h"
 #include "selfnorm/base/error.h"
+#include "selfnorm/train/family_training.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -19,6 +20,21 @@ bool is_one_of(const std::string& word, const Words& words) {
 // "mixture" of "mixture:32"
 std::string kind(const std::string& word) { return word.substr(0, word.find(':')); }
 
+// The option that says that the data are whole numbers; empty: the data decide.
+std::string whole_numbers(const DensityOptions& o) {
+  if (is_one_of(o.space, {"binary", "categorical", "counts"})) return "--space " + o.space;
+  const bool is_whole =
+      o.objective != "fit" && is_one_of(kind(o.energy), {"poisson", "bernoulli", "ising", "rbm"});
+  return is_whole ? "--energy " + o.energy : "";
+}
+
+// An option of one method of log Z.
+struct MethodOption {
+  const char* name;
+  const char* method;
+};
+constexpr MethodOption kMethodOptions[] = {{"--samples", "importance"}, {"--precision", "quadrature"}};
+
 class Applicability {
  public:
   explicit Applicability(const Arguments& arguments) : changed_(changed_options(arguments)) {}
@@ -27,7 +43,7 @@ class Applicability {
   void require(const Words& options, bool applies, const std::string& owner, const std::string& found) const {
     if (applies) return;
     for (const std::string& option : options)
-      if (changed_.contains(option))
+      if (has(option))
         throw Error(
             fmt::format("{} belongs to {}, found {}; leave it out or change that", option, owner, found));
   }
@@ -35,6 +51,7 @@ class Applicability {
     require(options, is_one_of(given, objectives), fmt::format("--objective {}", fmt::join(objectives, ", ")),
             "--objective " + given);
   }
+  bool has(const std::string& option) const { return changed_.contains(option); }
 
  private:
   std::set<std::string> changed_;
@@ -50,7 +67,7 @@ void check_applicability(const Arguments& arguments) {
                  "--clip", "--weight-decay", "--patience"},
                 !is_fit, "energies that are trained", "--objective fit, which stores the fitted --proposal");
   rules.require_objective({"--learn-proposal"}, o.objective, {"snl", "is", "nce", "ranking-nce"});
-  rules.require_objective({"--samples"}, o.objective, {"snl", "is", "nce", "ranking-nce", "cd", "pcd"});
+  rules.require_objective({"--samples"}, o.objective, {"snl", "is", "nce", "ranking-nce", "pcd"});
   rules.require_objective({"--langevin-steps", "--langevin-step"}, o.objective, {"cd", "pcd"});
   rules.require_objective({"--noise"}, o.objective, {"dsm"});
   rules.require_objective({"--slices"}, o.objective, {"ssm"});
@@ -63,6 +80,13 @@ void check_applicability(const Arguments& arguments) {
   rules.require({"--activation", "--residual", "--spectral-norm", "--fourier", "--fourier-scale"}, is_network,
                 "--energy mlp", is_fit ? "--objective fit" : "--energy " + o.energy);
   rules.require({"--fourier-scale"}, o.fourier != "0", "Fourier features", "--fourier 0");
+  const std::string whole = whole_numbers(o);
+  rules.require({"--langevin-step", "--no-standardise"}, whole.empty(), "real data", whole);
+  rules.require({"--fourier-scale"}, o.fourier != "auto" || whole.empty(), "Fourier features",
+                whole + ", which has none unless --fourier says how many");
+  rules.require(
+      {"--no-standardise"}, is_fit || is_network || kind(o.energy) == "gaussian" || o.energy.ends_with(".pt"),
+      "--energy mlp, FILE.pt, gaussian and --objective fit, which standardise", "--energy " + o.energy);
   rules.require({"--lower", "--upper"},
                 !is_fit && is_one_of(kind(o.energy), {"truncated-gaussian", "family"}),
                 "--energy truncated-gaussian, family", is_fit ? "--objective fit" : "--energy " + o.energy);
@@ -70,6 +94,49 @@ void check_applicability(const Arguments& arguments) {
                 "--proposal mixture", "--proposal " + o.proposal);
   rules.require({"--proposal-scale"}, kind(o.proposal) == "gaussian", "--proposal gaussian",
                 "--proposal " + o.proposal);
+}
+
+void check_step_applicability(const Arguments& arguments, uint32_t columns) {
+  const DensityOptions& o = arguments.density.options;
+  Applicability(arguments).require(
+      {"--steps", "--batch", "--learning-rate", "--schedule", "--clip", "--patience", "--samples",
+       "--normalizer-rate", "--normalizer-steps", "--drift", "--no-calibrate", "--checkpoint-seconds"},
+      !fits_family(o, columns), "--optimiser adam",
+      fmt::format("--optimiser {}, by which --energy {} is fitted at once", o.optimiser, o.energy));
+}
+
+std::vector<std::string> idle_options(const Arguments& arguments, const DensityModel& model) {
+  const Applicability rules(arguments);
+  std::vector<std::string> idle;
+  if (!model.energy->support().is_real())
+    for (const char* option : {"--langevin-step", "--no-standardise"})
+      if (rules.has(option))
+        idle.push_back(fmt::format("{} did nothing: the data are whole numbers", option));
+  if (rules.has("--fourier-scale")) {
+    const auto settings = nlohmann::json::parse(model.energy->record().settings);
+    if (settings.value("fourier", 0) == 0)
+      idle.push_back(
+          "--fourier-scale did nothing: --fourier auto gives data like these no Fourier features; say how "
+          "many");
+  }
+  return idle;
+}
+
+void check_log_z_applicability(const Arguments& arguments) {
+  const std::string& method = arguments.log_z.method;
+  const Applicability rules(arguments);
+  for (const auto& [option, owner] : kMethodOptions)
+    rules.require({option}, method == "auto" || method == owner, fmt::format("--method {}", owner),
+                  "--method " + method);
+}
+
+std::vector<std::string> idle_log_z_options(const Arguments& arguments, const std::string& method) {
+  const Applicability rules(arguments);
+  std::vector<std::string> idle;
+  for (const auto& [option, owner] : kMethodOptions)
+    if (rules.has(option) && method != owner)
+      idle.push_back(fmt::format("{} belongs to --method {}; log Z came by {}", option, owner, method));
+  return idle;
 }
 
 }  // namespace selfnorm::cli

@@ -26,8 +26,8 @@ void declare_energy(Declaration& command, DensityArguments& density) {
               "proposal: the energy tilts the proposal, so that training starts there; auto: proposal for "
               "networks and modules, none for exponential families")
       .text("--lower", density.lower,
-            "truncated-gaussian, family: lower ends of the box, a number a column, X,X,...")
-      .text("--upper", density.upper, "truncated-gaussian, family: upper ends of the box");
+            "truncated-gaussian, family: lower ends of the box, a number a column, X,X,...; -inf: no end")
+      .text("--upper", density.upper, "truncated-gaussian, family: upper ends of the box; inf: no end");
 }
 
 void declare_density_objective(Declaration& command, DensityArguments& density) {
@@ -41,7 +41,8 @@ void declare_density_objective(Declaration& command, DensityArguments& density) 
       .text("--proposal", o.proposal,
             "What noise is drawn from and log Z estimated with, fitted to the data: uniform, "
             "gaussian[:diagonal], student-t[:DOF], mixture[:COMPONENTS], kde[:BANDWIDTH], bernoulli, "
-            "categorical, counts; auto: for real data mixture, a component for 100 rows up to 32; a product for levels and counts")
+            "categorical, counts; auto: for real data mixture, a component for 100 rows up to 32; a product "
+            "for levels and counts")
       .real("--defensive", o.fit.defensive, "mixture: share of a broad component; 0..0.5")
       .real("--defensive-scale", o.fit.defensive_scale,
             "mixture: its standard deviations, in those of the data; > 0")
@@ -50,12 +51,15 @@ void declare_density_objective(Declaration& command, DensityArguments& density) 
       .choice("--learn-proposal", o.learn_proposal, {"none", "data", "kl", "both"},
               "snl, is, nce, ranking-nce: the proposal is learned too, by the likelihood of the data, the "
               "divergence from the model, or both")
-      .integer("--samples", o.samples, "Points of the proposal at each step; cd, pcd: chains; >= 1")
-      .real("--drift", o.drift, "snl: b is estimated anew when the running mean of |log r| exceeds this; > 0")
+      .integer("--samples", o.samples, "Points of the proposal at each step; pcd: chains; >= 1")
+      .real("--drift", o.drift,
+            "snl: b is estimated anew when the running mean of log r is further from 0 than this; > 0")
       .integer("--langevin-steps", o.langevin_steps, "cd, pcd: steps of the chains at each step; >= 1")
       .real("--langevin-step", o.langevin_step,
-            "cd, pcd: standard deviation of a step's noise, in those of the data; > 0")
-      .real("--noise", o.noise, "dsm: standard deviation of the noise, in those of the data; > 0")
+            "cd, pcd on real data: standard deviation of a step's noise, in those of the data where they are "
+            "standardised; > 0")
+      .real("--noise", o.noise,
+            "dsm: standard deviation of the noise, in those of the data where they are standardised; > 0")
       .integer("--slices", o.slices, "ssm: random directions; >= 1")
       .flag("--no-calibrate", density.no_calibrate,
             "snl, nce: keep b as trained; otherwise it is estimated at the end from many samples");
@@ -120,7 +124,8 @@ void Grammar::declare_density_commands() {
   declare_density_steps(training, density.options);
   training
       .flag("--no-standardise", density.no_standardise,
-            "Real data: train in the units of the data instead of (x - mean) / std")
+            "mlp, modules, gaussian, fit: real data are trained on in their own units instead of (x - mean) "
+            "/ std")
       .choice("--space", density.options.space, {"auto", "real", "binary", "categorical", "counts"},
               "What the numbers are; auto: what an exponential family is over; else binary when every value "
               "is 0 or 1, real otherwise")

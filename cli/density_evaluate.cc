@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "changed_options.h"
+#include "density_applicability.h"
 #include "density_model.h"
 #include "density_points.h"
 #include "density_report.h"
@@ -26,14 +27,20 @@ int evaluate_densities(const Arguments& arguments) {
   const EvaluateArguments& given = arguments.evaluate;
   refuse_options(arguments, class_options(), given.models[0] + " is a density");
   arguments.log_z.validate();
+  check_log_z_applicability(arguments);
   const ThreadLimit limit(arguments.common.threads);
   std::vector<DensityRow> rows;
   nlohmann::ordered_json reports = nlohmann::ordered_json::array();
   for (const std::string& name : given.models) {
     const auto [path, model] = open_density(name);
     const auto points = open_points_for(model, given.data, arguments);
-    rows.push_back({name, evaluate_density(model, *points, arguments.log_z)});
-    nlohmann::ordered_json report = density_json(rows.back().evaluation);
+    rows.push_back({name, evaluate_density(model, *points, arguments.log_z), normalizer_doubt(model)});
+    const DensityEvaluation& evaluation = rows.back().evaluation;
+    if (!arguments.common.quiet)
+      for (const std::string& text : idle_log_z_options(arguments, evaluation.log_z.method))
+        warning(fmt::format("{}: {}", name, text));
+    nlohmann::ordered_json report = density_json(evaluation);
+    report["normalizer"] = model.normalizer_kind;
     report["model"] = path;
     report["data"] = given.data;
     reports.push_back(std::move(report));

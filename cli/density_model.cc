@@ -35,6 +35,12 @@ void refuse_density(const std::string& model, const std::string& advice) {
     throw Error(fmt::format("{} is a density, whose log Z is one number for all x; {}", model, advice));
 }
 
+std::string normalizer_doubt(const DensityModel& model) {
+  if (model.normalizer_kind != "untrusted") return "";
+  return "b is not to be trusted: log Z could not be estimated from the proposal when the model was "
+         "trained, so log-densities with b are right up to a constant only";
+}
+
 nlohmann::ordered_json density_info(const std::string& name) {
   const auto [path, model] = open_density(name);
   using Json = nlohmann::ordered_json;
@@ -51,6 +57,7 @@ nlohmann::ordered_json density_info(const std::string& name) {
                {"log_normalizer", model.log_normalizer},
                {"normalizer", model.normalizer_kind},
                {"standardised", !model.standardisation.mean.empty()}};
+  if (const std::string doubt = normalizer_doubt(model); !doubt.empty()) info["normalizer_doubt"] = doubt;
   if (!model.feature_names.empty()) info["columns"] = model.feature_names;
   info["objective"] = Json::parse(model.objective_json);
   info["training"] = Json::parse(model.training_json);

@@ -21,6 +21,9 @@ NamedDensity open_density(const std::string& model);
 // Throws Error with the advice when MODEL is a density, for the commands that take none.
 void refuse_density(const std::string& model, const std::string& advice);
 
+// Why log-densities with b are not to be used, where training could not estimate log Z; otherwise empty.
+std::string normalizer_doubt(const DensityModel& model);
+
 nlohmann::ordered_json density_info(const std::string& model);
 
 }  // namespace selfnorm::cli

@@ -15,8 +15,12 @@ bool is_sampled(const LogZEstimate& z) { return z.method == "importance" || z.me
 }  // namespace
 
 nlohmann::ordered_json log_z_json(const LogZEstimate& z) {
+  const auto where = [](bool exists, double value) {
+    return exists ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+  };
   nlohmann::ordered_json out = {{"method", z.method}, {"value", z.value}, {"low", z.low}, {"high", z.high}};
-  out["ess"] = is_sampled(z) ? nlohmann::ordered_json(z.effective) : nlohmann::ordered_json();
+  out["ess"] = where(is_sampled(z), z.effective);
+  out["tail"] = where(z.method == "importance", z.tail);
   out["evaluations"] = z.evaluations;
   return out;
 }
@@ -46,7 +50,7 @@ std::string density_table(const std::vector<DensityRow>& rows) {
                                                "NLL with b", "b", "b - log Z", "log Z", "interval", "method",
                                                "ESS"}};
   std::string reasons;
-  for (const auto& [name, e] : rows) {
+  for (const auto& [name, e, normalizer_doubt] : rows) {
     const auto trusted = [&e](double value) { return e.is_trusted ? decimal(value) : "-"; };
     const auto interval = [&e](bool is_shown, double low, double high) {
       return is_shown && has_interval(e.log_z) ? fmt::format("[{:.4f}, {:.4f}]", low, high) : "-";
@@ -57,6 +61,7 @@ std::string density_table(const std::vector<DensityRow>& rows) {
                      interval(true, e.log_z.low, e.log_z.high), e.log_z.method,
                      is_sampled(e.log_z) ? fmt::format("{:.1f}", e.log_z.effective) : "-"});
     if (!e.is_trusted) reasons += fmt::format("{}: no likelihood: {}\n", name, e.distrust);
+    if (!normalizer_doubt.empty()) reasons += fmt::format("{}: {}\n", name, normalizer_doubt);
   }
   return aligned(cells) + reasons;
 }

@@ -16,9 +16,10 @@ nlohmann::ordered_json density_json(const DensityEvaluation& evaluation);
 struct DensityRow {
   std::string name;
   DensityEvaluation evaluation;
+  std::string normalizer_doubt;  // of cli/density_model.h
 };
 
-// One line per model, and a line why for every one that is not trusted.
+// One line per model, and a line why for every number of it that is not trusted.
 std::string density_table(const std::vector<DensityRow>& rows);
 
 }  // namespace selfnorm::cli

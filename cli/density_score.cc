@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "changed_options.h"
+#include "density_applicability.h"
 #include "density_model.h"
 #include "density_points.h"
 #include "density_report.h"
@@ -24,17 +25,26 @@ struct Level {
   std::string description;  // the line above the numbers
   double correction = 0;    // of densities with b
   nlohmann::ordered_json log_z;
+  std::string doubt;  // why it is not to be trusted; empty: it is
 };
 
 Level raw_level(const DensityModel& model) {
-  return {"raw", fmt::format("raw, {} b {}", model.normalizer_kind, model.log_normalizer), 0, nullptr};
+  return {"raw", fmt::format("raw, {} b {}", model.normalizer_kind, model.log_normalizer), 0, nullptr,
+          normalizer_doubt(model)};
 }
 
 Level exact_level(const DensityModel& model, const DensityEvaluationOptions& options) {
   const auto [z, distrust] = judged_log_z(model, options);
   if (!distrust.empty()) throw Error("--exact: " + distrust);
   return {z.method, fmt::format("{}, log Z {} in [{}, {}]", z.method, z.value, z.low, z.high),
-          model.log_normalizer - z.value, log_z_json(z)};
+          model.log_normalizer - z.value, log_z_json(z), ""};
+}
+
+void warn(const Level& level, const Arguments& arguments) {
+  if (!level.doubt.empty())
+    warning(fmt::format("{}: {}; --exact looks for log Z itself", arguments.score.model, level.doubt));
+  if (!arguments.score.exact) return;
+  for (const std::string& text : idle_log_z_options(arguments, level.kind)) warning(text);
 }
 
 // With the first rows, so that an error before them leaves standard output empty.
@@ -55,10 +65,12 @@ int score_points(const Arguments& arguments) {
     refuse_options(arguments, {"--method", "--samples", "--precision", "--seed"}, "needs --exact");
   if (given.data.empty()) throw Error("score: DATA is required after MODEL; see 'selfnorm score --help'");
   arguments.log_z.validate();
+  check_log_z_applicability(arguments);
   const ThreadLimit limit(arguments.common.threads);
   const DensityModel model = open_density(given.model).model;
   const auto points = open_points_for(model, given.data, arguments);
   const Level level = given.exact ? exact_level(model, arguments.log_z) : raw_level(model);
+  if (!arguments.common.quiet) warn(level, arguments);
   const bool json = arguments.common.json;
   std::vector<uint64_t> rows;
   std::vector<float> values;

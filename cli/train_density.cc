@@ -4,6 +4,7 @@
 
 #include "commands.h"
 #include "density_applicability.h"
+#include "density_model.h"
 #include "density_points.h"
 #include "density_report.h"
 #include "interruption.h"
@@ -100,6 +101,7 @@ int train_density_command(const Arguments& arguments) {
   }
   const ThreadLimit limit(arguments.common.threads);
   TrainingPoints points = read_points(arguments);
+  check_step_applicability(arguments, points.all->columns());
   if (given.run.resume) {
     check_same_data(run.path(), "data", points.record);
     if (!points.valid_record.is_null()) check_same_data(run.path(), "valid", points.valid_record);
@@ -122,6 +124,8 @@ int train_density_command(const Arguments& arguments) {
     return stopped(arguments.command, run);
   }
   warn_about_divergence(result.diverged);
+  if (!arguments.common.quiet)
+    for (const std::string& text : idle_options(arguments, result.model)) warning(text);
   const bool has_valid = !points.valid.empty();
   const std::string data = has_valid ? "validation" : "training";
   const DensityEvaluation evaluation =
@@ -129,9 +133,10 @@ int train_density_command(const Arguments& arguments) {
                 given.options.seed);
   save_density(result.model, run.file(kModelName));
   end_run(run);
-  print_report(arguments, run,
-               {result.reason, result.optimiser, result.diverged, result.last, result.model.audit_json},
-               {data, density_table({{given.options.objective, evaluation}})});
+  print_report(
+      arguments, run,
+      {result.reason, result.optimiser, result.diverged, result.last, result.model.audit_json},
+      {data, density_table({{given.options.objective, evaluation, normalizer_doubt(result.model)}})});
   return 0;
 }
 

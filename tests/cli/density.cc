@@ -146,11 +146,48 @@ TEST_F(Density, OptionsOfOtherModelsAreRefused) {
   refused({"evaluate", "--samples", "1"}, "samples = 1");
   refused({"evaluate", "--precision", "0"}, "precision = 0");
   refused({"evaluate", "--method", "enumeration"}, "enumeration");
+  refused({"evaluate", "--method", "quadrature", "--samples", "9"},
+          "--samples belongs to --method importance, found --method quadrature");
+  refused({"evaluate", "--method", "importance", "--precision", "1e-4"},
+          "--precision belongs to --method quadrature");
+  refused({"score", "--exact", "--method", "annealed", "--samples", "9"}, "found --method annealed");
   refused({"score", "--top", "2"}, "--top: run is a density");
   refused({"score", "--candidates", "a"}, "--candidates: run is a density");
   refused({"score", "--samples", "9"}, "--samples: needs --exact");
   refused({"score", "--raw", "--exact"}, "only one of --raw and --exact");
   expect_user_error(folder.run({"score", "run"}), "DATA is required");
+}
+
+TEST_F(Density, OptionsThatTheMethodFoundLeavesIdleAreNamed) {
+  const Outcome evaluated = folder.run({"evaluate", "run", "test.csv", "--samples", "9"});
+  EXPECT_EQ(evaluated.code, 0);
+  EXPECT_NE(evaluated.err.find("--samples belongs to --method importance; log Z came by quadrature"),
+            std::string::npos)
+      << evaluated.err;
+  EXPECT_EQ(folder.run({"evaluate", "run", "test.csv", "--precision", "1e-4"}).err, "");
+  const Outcome scored = folder.run({"score", "run", "test.csv", "--exact", "--samples", "9"});
+  EXPECT_NE(scored.err.find("--samples belongs to --method importance"), std::string::npos) << scored.err;
+}
+
+// A file that says so stands for a run whose proposal could not tell log Z.
+TEST_F(Density, AnUntrustedNormalizerIsSaidEverywhere) {
+  std::string model = content(folder / "run/model.safetensors");
+  const std::string kind = "\"estimated\"";
+  const size_t at = model.find(kind);
+  ASSERT_NE(at, std::string::npos);
+  folder.write("bad.safetensors", model.replace(at, kind.size(), "\"untrusted\""));
+  const std::string text = "b is not to be trusted";
+  const Outcome scored = folder.run({"score", "bad.safetensors", "test.csv"});
+  EXPECT_EQ(scored.code, 0);
+  EXPECT_NE(scored.err.find("warning: bad.safetensors: " + text), std::string::npos) << scored.err;
+  EXPECT_EQ(scored.out.rfind("# raw, untrusted b ", 0), 0u) << scored.out.substr(0, 60);
+  EXPECT_EQ(folder.run({"score", "bad.safetensors", "test.csv", "--exact"}).err, "");
+  EXPECT_NE(folder.run({"info", "bad.safetensors"}).out.find(text), std::string::npos);
+  EXPECT_NE(folder.run({"evaluate", "bad.safetensors", "test.csv"}).out.find(text), std::string::npos);
+  const auto json = folder.run({"evaluate", "bad.safetensors", "test.csv", "--json"}).json();
+  EXPECT_EQ(json["normalizer"], "untrusted");
+  EXPECT_EQ(evaluated()["normalizer"], "estimated");
+  EXPECT_EQ(folder.run({"score", "run", "test.csv"}).err, "");
 }
 
 TEST_F(Density, CommandsOfClassifiersSayWhatToUse) {

@@ -24,8 +24,10 @@ TEST(DensityCounts, FromTrainingToSamples) {
   EXPECT_EQ(json["log_z"]["method"], "closed-form");
   EXPECT_NEAR(json["b"].get<double>(), json["log_z"]["value"].get<double>(), 1e-9);
   EXPECT_EQ(json["trusted"], true);
+  EXPECT_TRUE(json["log_z"]["tail"].is_null());
   const auto sampled =
       folder.run({"evaluate", "run", "counts.csv", "--json", "--method", "importance"}).json();
+  EXPECT_TRUE(sampled["log_z"]["tail"].is_number());
   EXPECT_NEAR(sampled["nll"].get<double>(), json["nll"].get<double>(), 0.02);
 
   folder.write("one.csv", "a,b\n3,400\n");  // beyond what was seen

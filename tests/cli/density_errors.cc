@@ -19,6 +19,14 @@ TEST(DensityErrors, OptionsThatDoNothingAreRefused) {
   error({"--slices", "2", "--objective", "sm"}, "--slices belongs to --objective ssm");
   error({"--langevin-steps", "3"}, "--langevin-steps belongs to --objective cd, pcd");
   error({"--objective", "dsm", "--samples", "7"}, "--samples belongs to");
+  error({"--objective", "cd", "--samples", "7"}, "--samples belongs to --objective snl, is, nce");
+  error({"--objective", "pcd", "--langevin-step", "0.2", "--space", "binary"},
+        "--langevin-step belongs to real data, found --space binary");
+  error({"--objective", "pcd", "--langevin-step", "0.2", "--energy", "ising"},
+        "--langevin-step belongs to real data, found --energy ising");
+  error({"--no-standardise", "--space", "counts"}, "--no-standardise belongs to real data");
+  error({"--no-standardise", "--energy", "gamma"}, "found --energy gamma");
+  error({"--fourier-scale", "9", "--space", "categorical"}, "--fourier-scale belongs to Fourier features");
   error({"--objective", "is", "--normalizer", "zero"}, "--normalizer belongs to --objective snl, nce");
   error({"--objective", "dsm", "--no-calibrate"}, "--no-calibrate belongs to");
   error({"--normalizer", "zero", "--normalizer-rate", "3"},
@@ -32,6 +40,56 @@ TEST(DensityErrors, OptionsThatDoNothingAreRefused) {
   error({"--objective", "fit"}, "--steps belongs to energies that are trained");
   error({"--hold-out", "0.2", "--valid", "data.csv"}, "--hold-out");
   EXPECT_EQ(folder.names(), before);
+}
+
+// Nothing that belongs to minibatches applies to a family that is fitted at once.
+TEST(DensityErrors, FamiliesFittedAtOnceTakeNoSteps) {
+  const Folder folder;
+  write_lumps(folder, "data.csv", 50);
+  const auto before = folder.names();
+  const auto words = [](const std::vector<std::string>& more) {
+    std::vector<std::string> all{"train",    "density", "data.csv", "--energy",
+                                 "gaussian", "--quiet", "--out",    "run"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  const std::vector<std::vector<std::string>> options{{"--steps", "9"},
+                                                      {"--batch", "9"},
+                                                      {"--learning-rate", "0.5"},
+                                                      {"--schedule", "linear"},
+                                                      {"--clip", "3"},
+                                                      {"--patience", "3"},
+                                                      {"--samples", "99"},
+                                                      {"--normalizer-rate", "2"},
+                                                      {"--normalizer-steps", "2"},
+                                                      {"--drift", "2"},
+                                                      {"--no-calibrate"},
+                                                      {"--checkpoint-seconds", "2"}};
+  for (const auto& option : options)
+    expect_user_error(folder.run(words(option)),
+                      option[0] + " belongs to --optimiser adam, found --optimiser auto");
+  EXPECT_EQ(folder.names(), before);
+  // Minibatches are asked for in so many words, or by what has no such fit.
+  EXPECT_EQ(folder.run(words({"--steps", "9", "--optimiser", "adam"})).code, 0);
+  EXPECT_EQ(folder.run(words({"--steps", "9", "--objective", "nce", "--overwrite"})).code, 0);
+}
+
+TEST(DensityErrors, OptionsThatTheDataLeaveIdleAreNamed) {
+  const Folder folder;
+  write_bits(folder);
+  const auto expect_warning = [&](const std::vector<std::string>& more, const std::string& text) {
+    std::vector<std::string> words = small_density("bits.csv", "run", {"--overwrite", "--energy", "mlp:8"});
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome trained = folder.run(words);
+    EXPECT_EQ(trained.code, 0) << trained.err;
+    EXPECT_NE(trained.err.find("warning: " + text), std::string::npos) << trained.err;
+  };
+  expect_warning({"--objective", "pcd", "--langevin-steps", "1", "--langevin-step", "0.2"},
+                 "--langevin-step did nothing");
+  expect_warning({"--no-standardise"}, "--no-standardise did nothing");
+  expect_warning({"--fourier-scale", "2.5"}, "--fourier-scale did nothing");
+  expect_warning({"--fourier-scale", "2.5", "--space", "real"},
+                 "--fourier-scale did nothing");  // four columns
 }
 
 TEST(DensityErrors, BadInputSaysWhereAndLeavesNothing) {
@@ -74,6 +132,8 @@ TEST(DensityErrors, BadInputSaysWhereAndLeavesNothing) {
   error("good.csv", {"--fourier", "many"}, "many");
   error("good.csv", {"--hold-out", "0.7"}, "--hold-out is '0.7'");
   error("good.csv", {"--energy", "truncated-gaussian", "--lower", "0,a", "--upper", "1,1"}, "--lower '0,a'");
+  error("good.csv", {"--energy", "truncated-gaussian", "--lower", "0,nan", "--upper", "1,1"}, "found 'nan'");
+  error("good.csv", {"--energy", "family:x,x2", "--lower", "0,inf", "--upper", "1,inf"}, "below upper");
   error("good.csv", {"--energy", "truncated-gaussian", "--lower", "0", "--upper", "1,1"}, "lower");
   error("good.csv", {"--checkpoint-seconds", "-1"}, "--checkpoint-seconds is -1");
   error("good.csv", {"--objective", "exact"}, "exact");

@@ -38,6 +38,17 @@ double student_t_975(double nu) {
   return z + (g1 + (g2 + g3 / nu) / nu) / nu;
 }
 
+namespace {
+
+constexpr double kLargestShape = 0.9;
+
+// log(1 + w_max / ((1 - k) sum w)); `first.sum` is sum w / w_max.
+double log_beyond(const WeightSum& sum, double shape) {
+  return shape > 0 ? std::log1p(1 / ((1 - std::min(shape, kLargestShape)) * sum.first.sum)) : 0;
+}
+
+}  // namespace
+
 LogZEstimate importance_log_z(const Energy& energy, const Density& proposal, uint64_t samples,
                               uint64_t seed) {
   require_range(samples >= 2, "samples", static_cast<double>(samples), ">= 2");
@@ -57,8 +68,9 @@ LogZEstimate importance_log_z(const Energy& energy, const Density& proposal, uin
         fmt::format("none of {} draws of the proposal is possible under the energy; expected a proposal "
                     "that covers it: fit one to the data",
                     samples));
-  const double value = sum.log_mean(), reach = sum.reach();
-  return {"importance", value, value - reach, value + reach, sum.effective(), samples, tail.shape()};
+  const double value = sum.log_mean(), reach = sum.reach(), shape = tail.shape();
+  const double high = value + reach + log_beyond(sum, shape);
+  return {"importance", value, value - reach, high, sum.effective(), samples, shape};
 }
 
 }  // namespace selfnorm

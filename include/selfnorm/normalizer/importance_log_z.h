@@ -4,6 +4,10 @@
 //     error^2 = (n / ESS - 1) / (n - 1),
 // and the 95% interval is log Z_hat -+ t error with t of Student's distribution with ESS - 1 degrees of
 // freedom (at least 1), because an error estimated from few effective samples is itself uncertain.
+// The upper end has the mass beyond the largest weight too: with a tail of shape k > 0
+// (normalizer/pareto_tail.h) the sum of n weights is expected to lack w_max / (1 - k), k taken as 0.9 at
+// most,
+//     high = log Z_hat + t error + log(1 + w_max / ((1 - k) sum w)).
 // With fewer than about 10 effective samples it is still too narrow (Gaussians: it held the truth in 72 to 86
 // of 100 runs); do not trust log Z_hat there.
 #pragma once

@@ -14,7 +14,7 @@ struct LogZEstimate {
                              // errors; quadrature: the error estimate; enumeration, closed-form: value
   double effective = 0;      // importance, annealed: effective samples; otherwise the evaluations
   uint64_t evaluations = 0;
-  double tail = 0;  // importance: shape of the tail of the weights; not to be trusted above 0.7
+  double tail = 0;  // importance: shape of the tail of the weights; not to be trusted above 0.5
                     // (normalizer/pareto_tail.h)
 };
 

@@ -53,6 +53,10 @@ bool is_bounded(const Support& support) {
 
 }  // namespace
 
+bool is_covered(const Energy& energy, const Density& q) {
+  return covers(q.support(), energy.support(), energy.dimension());
+}
+
 AnnealingPath::AnnealingPath(const Energy& energy)
     : energy_(energy), support_(energy.support()), is_bounded_(is_bounded(support_)) {}
 
@@ -61,13 +65,12 @@ AnnealingPath::AnnealingPath(const Energy& energy, const Density& start) : Annea
   if (energy.dimension() != start.dimension())
     throw Error(fmt::format("the proposal has {} dimensions and the energy {}; expected the same",
                             start.dimension(), energy.dimension()));
-  const Support proposed = start.support();
-  if (!covers(proposed, support_, energy.dimension()))
+  if (!is_covered(energy, start))
     throw Error(fmt::format(
         "the proposal is over {}, which does not cover that of the energy, {}; importance weights "
         "need a proposal that is positive wherever the energy is, such as a mixture, or an energy "
         "that tilts the proposal",
-        space_name(proposed), space_name(support_)));
+        space_name(start.support()), space_name(support_)));
   const auto* tilted = dynamic_cast<const TiltedEnergy*>(&energy);
   if (tilted != nullptr && tilted->base().get() == &start) tilt_ = &tilted->tilt();
 }

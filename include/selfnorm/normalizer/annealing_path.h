@@ -21,6 +21,9 @@ struct PathValues {
   double at(double beta, size_t i) const { return start[i] + beta * weight[i]; }
 };
 
+// Whether q is over all points of the support of the energy.
+bool is_covered(const Energy& energy, const Density& q);
+
 class AnnealingPath {
  public:
   explicit AnnealingPath(const Energy& energy);

@@ -42,6 +42,20 @@ void check_columns(const DensityModel& model, uint32_t columns) {
                           model.dimension()));
 }
 
+const char* outside_advice(const Support& support) {
+  switch (support.space) {
+    case Support::Space::levels:
+      return "they have values that no row of the training data had; leave them out, or train on rows with "
+             "all "
+             "values";
+    case Support::Space::counts:
+      return "counts are whole numbers from 0; leave them out, or train with --space real";
+    case Support::Space::real:
+      break;
+  }
+  return "leave them out, or train an energy and a proposal over all numbers (mlp and mixture)";
+}
+
 // Mean and standard error of the scores inside the support (Welford).
 struct ScoreSum {
   uint64_t inside = 0, outside = 0, first_outside = 0;
@@ -98,8 +112,8 @@ DensityEvaluation evaluate_density(const DensityModel& model, const PointSource&
   if (sum.outside > 0)
     out.distrust = fmt::format(
         "{} of {} rows (the first is {}, from 0) are outside the support of the model, where its "
-        "density is 0; leave them out, or train with a proposal over all numbers",
-        sum.outside, out.rows, sum.first_outside);
+        "density is 0; {}",
+        sum.outside, out.rows, sum.first_outside, outside_advice(model.energy->support()));
   out.is_trusted = out.distrust.empty();
   out.b = model.log_normalizer;
   out.nll = loss + z.estimate.value;

@@ -105,6 +105,14 @@ TEST(DensityEvaluation, RowsOutsideTheSupport) {
   EXPECT_EQ(density_scores(model, {&outside, 1, 1})[0], -HUGE_VAL);
 }
 
+TEST(DensityEvaluation, LevelsThatTrainingDidNotSee) {
+  const SmallEnergy energy = cycle(2, 2, 0.3, -0.6);
+  const DensityModel model = small_model(energy, std::make_shared<SmallUniform>(energy.support()));
+  const DensityEvaluation e = evaluate_density(model, *make_point_source(2, {0, 1, 2, 1}), {});
+  EXPECT_EQ(e.outside, 1u);
+  EXPECT_NE(e.distrust.find("train on rows with all values"), std::string::npos) << e.distrust;
+}
+
 TEST(DensityEvaluation, TheSameBitsForAnyNumberOfThreads) {
   const DensityModel model = standardised_normal(0);
   const auto data = make_point_source(2, normal_rows(1000));

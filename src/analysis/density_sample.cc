@@ -3,12 +3,14 @@
 #include <algorithm>
 
 #include "selfnorm/analysis/chain_diagnostics.h"
+#include "selfnorm/analysis/density_log_z.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/range.h"
 #include "selfnorm/math/random.h"
 #include "selfnorm/normalizer/gibbs.h"
 #include "selfnorm/normalizer/hmc.h"
 #include "selfnorm/normalizer/langevin.h"
+#include "selfnorm/normalizer/pareto_tail.h"
 #include "selfnorm/normalizer/resampling.h"
 
 namespace selfnorm {
@@ -47,6 +49,7 @@ void sample_by_chains(const DensityModel& model, const DensitySampleOptions& opt
                                           pool_size(options, options.chains), seed);
   out.pool = start.pool;
   out.pool_effective = start.pool_effective;
+  out.pool_tail = start.pool_tail;
   const uint64_t draws = std::max(kLeastDraws, (options.count + options.chains - 1) / options.chains);
   const ChainDraws chains =
       run_chains(model, out.method, {start.rows.data(), options.chains, model.dimension()}, draws,
@@ -55,10 +58,11 @@ void sample_by_chains(const DensityModel& model, const DensitySampleOptions& opt
   out.acceptance = chains.acceptance;
   out.r_hat = diagnostics.r_hat;
   out.effective = diagnostics.effective;
+  for (double& n : out.effective) n = std::min(n, static_cast<double>(options.count));
   out.rows = thinned(chains, options.count);
 }
 
-// Whether the pool is worth as many draws as are wanted; fills `out` in any case.
+// Whether the pool is worth as many draws as are wanted and as log Z needs; fills `out` in any case.
 bool sample_by_resampling(const DensityModel& model, const DensitySampleOptions& options,
                           DensitySample& out) {
   Resampled drawn = resample(*model.energy, *model.proposal, options.count, pool_size(options, options.count),
@@ -66,7 +70,10 @@ bool sample_by_resampling(const DensityModel& model, const DensitySampleOptions&
   out.rows = std::move(drawn.rows);
   out.pool = drawn.pool;
   out.pool_effective = drawn.pool_effective;
-  return drawn.pool_effective >= static_cast<double>(options.count);
+  out.pool_tail = drawn.pool_tail;
+  const double wanted =
+      std::max(DensityEvaluationOptions{}.least_effective, static_cast<double>(options.count));
+  return drawn.pool_effective >= wanted && drawn.pool_tail <= kHeaviestTail;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "selfnorm/base/range.h"
 #include "selfnorm/math/kernels.h"
 #include "selfnorm/normalizer/importance_log_z.h"
+#include "selfnorm/normalizer/pareto_tail.h"
 #include "selfnorm/normalizer/weighted_draws.h"
 
 namespace selfnorm {
@@ -62,6 +63,9 @@ class Pool {
       log_weight_.insert(log_weight_.end(), block.log_weight.begin(), block.log_weight.end());
     }
     effective_ = effective_draws(log_weight_);
+    ParetoTail tail(size);
+    for (const double w : log_weight_) tail.add(w);
+    tail_ = tail.shape();
   }
 
   void spread(uint64_t n) {
@@ -77,7 +81,7 @@ class Pool {
   Resampled keep(uint64_t n) const {
     const std::vector<uint64_t> kept = systematic_resampling(log_weight_, n, RandomStream(seed_, 1));
     const std::vector<uint64_t> place = random_permutation(n, RandomStream(seed_, 2));
-    Resampled out{std::vector<float>(n * dimension_), effective_, draws_.count()};
+    Resampled out{std::vector<float>(n * dimension_), effective_, draws_.count(), tail_};
     WeightedDraws::Block block;
     uint64_t drawn = draws_.blocks();  // the block that is in memory
     for (uint64_t i = 0; i < n; ++i) {
@@ -94,7 +98,7 @@ class Pool {
   size_t dimension_;
   uint64_t seed_;
   std::vector<double> log_weight_;
-  double effective_ = 0;
+  double effective_ = 0, tail_ = 0;
 };
 
 void check_sizes(uint64_t n, uint64_t pool) {

@@ -63,6 +63,19 @@ TEST(DensitySample, AutoRunsChainsWhereTheProposalIsPoor) {
   EXPECT_GT(sample.acceptance, 0.5);
 }
 
+// The pool is worth more than is wanted, but its weights have a heavy tail, which evaluation does not trust.
+TEST(DensitySample, AutoRunsChainsWhereTheWeightsHaveAHeavyTail) {
+  const DensityModel model =
+      small_model(quadratic({0, 0, 0, 0}, {1, 1, 1, 1}), std::make_shared<SmallNormal>(4, 0, 0.52));
+  const DensitySample by_pool = sample_density_model(model, {.method = "sir", .count = 50});
+  EXPECT_GT(by_pool.pool_effective, 100);
+  EXPECT_GT(by_pool.pool_tail, 0.5);
+  const DensitySample sample = sample_density_model(model, {.count = 50});
+  EXPECT_EQ(sample.method, "hmc");
+  EXPECT_GT(sample.pool_tail, 0.5);
+  for (const double n : sample.effective) EXPECT_LE(n, 50);
+}
+
 // Modes 24 standard deviations apart, which no chain leaves: the points come from all chains, whatever their
 // number.
 TEST(DensitySample, PointsComeFromAllChains) {

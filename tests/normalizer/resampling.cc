@@ -5,6 +5,7 @@
 #include <set>
 
 #include "selfnorm/math/parallel.h"
+#include "selfnorm/normalizer/importance_log_z.h"
 #include "small_energies.h"
 
 namespace selfnorm {
@@ -37,6 +38,8 @@ TEST(Resample, MomentsOfAMixtureAndEssOfThePool) {
   EXPECT_NEAR(square, 5, 0.15);  // sd of x^2 is 4.2
   EXPECT_EQ(out.pool, 200'000u);
   EXPECT_GT(out.pool_effective, 50'000);
+  EXPECT_EQ(out.pool_tail,
+            importance_log_z(energy, SmallNormal(1, 0, 3), 200'000, RandomStream(4, 0).next()).tail);
   EXPECT_LT(out.pool_effective, 200'000);
 }
 
@@ -47,6 +50,7 @@ TEST(ResampleSpread, StartsDifferWhereWeightsDoNot) {
   const Resampled same = resample(far, q, 50, 1000, 4), spread = resample_spread(far, q, 50, 1000, 4);
   EXPECT_LT(same.pool_effective, 3);
   EXPECT_EQ(spread.pool_effective, same.pool_effective);
+  EXPECT_EQ(spread.pool_tail, same.pool_tail);
   EXPECT_LT(std::set(same.rows.begin(), same.rows.end()).size(), 5u);
   EXPECT_GT(std::set(spread.rows.begin(), spread.rows.end()).size(), 30u);
   for (const float x : spread.rows) EXPECT_GE(x, 0);

@@ -3,8 +3,9 @@
 //   langevin  MALA; real supports
 //   hmc       real supports
 //   gibbs     levels
-//   auto      sir where the pool is worth at least as many draws as are wanted; otherwise hmc, gibbs for
-//             levels; always sir for counts
+//   auto      sir where the pool is worth at least as many draws as are wanted and its weights would do for
+//             log Z (100 effective ones, no heavy tail: density_doubt.h); otherwise hmc, gibbs for levels;
+//             always sir for counts
 // Chains start at points of sir, spread out (resample_spread).
 #pragma once
 
@@ -29,12 +30,14 @@ struct DensitySampleOptions {
 };
 
 struct DensitySample {
-  std::string method;       // the one used
-  std::vector<float> rows;  // count x d, in the units of the data
-  double pool_effective = 0;
-  uint64_t pool = 0;                     // of sir, by itself or as the start of chains
-  double acceptance = 0;                 // chains; gibbs: the share of coordinates that changed
-  std::vector<double> r_hat, effective;  // chains: of every coordinate, over all draws; otherwise empty
+  std::string method;                        // the one used
+  std::vector<float> rows;                   // count x d, in the units of the data
+  double pool_effective = 0, pool_tail = 0;  // normalizer/resampling.h
+  uint64_t pool = 0;                         // of sir, by itself or as the start of chains
+  double acceptance = 0;                     // chains; gibbs: the share of coordinates that changed
+  // Chains: of every coordinate; otherwise empty. R-hat is that of all draws; so are the effective ones, but
+  // at most as many as there are rows, which are some of the draws.
+  std::vector<double> r_hat, effective;
 };
 
 DensitySample sample_density_model(const DensityModel& model, const DensitySampleOptions& options);

@@ -20,6 +20,7 @@ struct Resampled {
   std::vector<float> rows;  // n x d, in random order
   double pool_effective = 0;
   uint64_t pool = 0;
+  double pool_tail = 0;  // shape of the tail of the weights (normalizer/pareto_tail.h)
 };
 
 // Memory is n rows and the weights of the pool. Throws Error when n or pool is 0, and as importance_log_z
@@ -28,7 +29,7 @@ Resampled resample(const Energy& energy, const Density& proposal, uint64_t n, ui
 
 // The same with weights w^beta, beta the first of 1, 1/2, 1/4, ..., 2^-20, 0 at which the pool is worth 2 n
 // draws: starting points of chains, which are spread out where the proposal is far from the model.
-// `pool_effective` is that of beta = 1.
+// `pool_effective` and `pool_tail` are those of beta = 1.
 Resampled resample_spread(const Energy& energy, const Density& proposal, uint64_t n, uint64_t pool,
                           uint64_t seed);
 

@@ -12,7 +12,8 @@
 // A pilot run finds how to move and where on the path to stop (normalizer/annealing_schedule.h); none of its
 // draws is used. The reverse run starts at the ends of the forward run, resampled by their weights and moved
 // at beta = 1: draws of the model as far as the forward run finds its modes, so the upper end is as good as
-// they are.
+// they are. HMC does not mix at poles of exp s: for a gamma of shape 1/2 the bracket held the truth in 6 of
+// 40 runs, 0.04 nat off on average.
 #pragma once
 
 #include "selfnorm/model/energy/energy.h"

@@ -2,12 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "output.h"
 
 namespace selfnorm::cli {
 namespace {
 
-std::string decimal(double value) { return fmt::format("{:.4f}", value); }
+constexpr double kLargestWritten = 1e9;  // in full
+
+std::string decimal(double value) {
+  return std::abs(value) < kLargestWritten ? fmt::format("{:.4f}", value) : fmt::format("{:.3g}", value);
+}
 
 bool has_interval(const LogZEstimate& z) { return z.low < z.high; }
 bool is_sampled(const LogZEstimate& z) { return z.method == "importance" || z.method == "annealed"; }

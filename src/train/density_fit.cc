@@ -8,8 +8,9 @@
 namespace selfnorm {
 
 DensityResult fit_proposal_alone(const PointSource& data, std::span<const uint64_t> train_rows,
-                                 const DensityOptions& options) {
+                                 const DensityOptions& options, TrainObserver& observer) {
   DensityProblem problem(data, train_rows, options);
+  for (const std::string& text : problem.warnings()) observer.on_warning(text);
   DensityResult out;
   out.reason = fmt::format("fitted {}", problem.options().proposal);
   out.optimiser.clear();

@@ -6,6 +6,6 @@
 namespace selfnorm {
 
 DensityResult fit_proposal_alone(const PointSource& data, std::span<const uint64_t> train_rows,
-                                 const DensityOptions& options);
+                                 const DensityOptions& options, TrainObserver& observer);
 
 }  // namespace selfnorm

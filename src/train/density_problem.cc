@@ -12,34 +12,17 @@
 #include "selfnorm/model/energy/tilted.h"
 #include "selfnorm/model/energy/zero.h"
 #include "selfnorm/proposal/density/make_density.h"
+#include "selfnorm/train/column_moments.h"
+#include "selfnorm/train/mixture_choice.h"
 
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kBlock = 4096;           // rows looked at together
-constexpr uint64_t kRowsOfComponent = 100;  // a mixture of fewer rows over-fits
-constexpr uint64_t kFitRows = 20'000;       // a proposal is fitted to at most so many
+constexpr uint64_t kBlock = 4096;  // rows looked at together
+constexpr uint64_t kFewRows = 100;
+constexpr uint64_t kFitRows = 20'000;  // a proposal is fitted to at most so many
 constexpr double kMostLevels = 1 << 16;
 constexpr uint64_t kFitStream = 0xF17;
-
-// What the values of the columns are.
-struct Moments {
-  std::vector<double> mean, square, upper;
-  bool is_whole = true;
-
-  explicit Moments(uint32_t columns) : mean(columns), square(columns), upper(columns, -INFINITY) {}
-
-  // Welford's update, so that a large mean does not hide a small variance.
-  void add(std::span<const float> row, double count) {
-    for (size_t j = 0; j < row.size(); ++j) {
-      const double x = row[j], delta = x - mean[j];
-      mean[j] += delta / count;
-      square[j] += delta * (x - mean[j]);
-      upper[j] = std::max(upper[j], x);
-      is_whole = is_whole && x >= 0 && x == std::floor(x);
-    }
-  }
-};
 
 bool is_matching(const std::string& objective) {
   return objective == "sm" || objective == "ssm" || objective == "dsm";
@@ -55,7 +38,7 @@ std::string space_of_energy(const std::string& energy) {
 }
 
 // `asker` is the option that names the word.
-Support space_of(const std::string& word, const std::string& asker, const Moments& moments) {
+Support space_of(const std::string& word, const std::string& asker, const ColumnMoments& moments) {
   const double most = *std::max_element(moments.upper.begin(), moments.upper.end());
   const bool is_binary = moments.is_whole && most <= 1;
   if (word == "real" || (word == "auto" && !is_binary)) return Support::reals();
@@ -95,8 +78,12 @@ DensityProblem::DensityProblem(const PointSource& data, std::span<const uint64_t
   if (train_rows.size() < 2)
     throw Error(fmt::format("{} rows to train on; a density needs at least 2", train_rows.size()));
   look_at(train_rows);
-  resolve_words(train_rows.size());
+  resolve_words();
   if (!wants_standardisation()) standardisation_ = {};
+  if (train_rows.size() < kFewRows && is_network(options_.energy) && options_.objective != "fit")
+    warnings_.push_back(fmt::format(
+        "{} training rows are few for a network; compare with --objective fit --proposal gaussian",
+        train_rows.size()));
   fit_proposal(train_rows);
   build_energy();
   check_support(train_rows);
@@ -104,14 +91,13 @@ DensityProblem::DensityProblem(const PointSource& data, std::span<const uint64_t
 
 void DensityProblem::look_at(std::span<const uint64_t> rows) {
   const uint32_t d = data_.columns();
-  Moments moments(d);
+  ColumnMoments moments(d);
   std::vector<float> block;
   for (uint64_t first = 0; first < rows.size(); first += kBlock) {
     const auto part = rows.subspan(first, std::min(kBlock, rows.size() - first));
     block.resize(part.size() * d);
     data_.read(part, block);
-    for (uint64_t i = 0; i < part.size(); ++i)
-      moments.add({block.data() + i * d, d}, static_cast<double>(first + i + 1));
+    for (uint64_t i = 0; i < part.size(); ++i) moments.add({block.data() + i * d, d});
   }
   const std::string own = options_.objective == "fit" ? "auto" : space_of_energy(options_.energy);
   const bool is_implied = options_.space == "auto" && own != "auto";
@@ -121,26 +107,27 @@ void DensityProblem::look_at(std::span<const uint64_t> rows) {
     throw Error(fmt::format("--energy {} is over {} numbers; expected --space {} or auto, found --space {}",
                             options_.energy, own == "real" ? "real" : "whole", own, options_.space));
   space_ = space_of(options_.space, asker, moments);
+  if (space_.is_real() && (options_.objective == "fit" || !is_exponential_family(options_.energy))) {
+    require_spread(moments, data_.names());
+    warnings_ = column_warnings(moments, data_.names());
+  }
   standardisation_.mean = moments.mean;
   for (uint32_t j = 0; j < d; ++j) {
-    const double deviation = std::sqrt(moments.square[j] / static_cast<double>(rows.size()));
-    // A constant column keeps its unit; rounding may leave a deviation of its last digits.
-    standardisation_.scale.push_back(deviation > 1e-6 * std::abs(moments.mean[j]) ? deviation : 1);
+    const double deviation = moments.deviation(j);
+    standardisation_.scale.push_back(deviation > 0 ? deviation : 1);
   }
 }
 
-void DensityProblem::resolve_words(uint64_t rows) {
+void DensityProblem::resolve_words() {
   const auto has_two = [](uint32_t levels) { return levels == 2; };
   const bool is_binary = space_.space == Support::Space::levels &&
                          std::all_of(space_.levels.begin(), space_.levels.end(), has_two);
   if (options_.energy == "auto") options_.energy = "mlp:128,128";
   options_.mlp.fourier = fourier_features(options_.fourier, space_.is_real() && data_.columns() <= 3);
-  if (options_.proposal == "auto")
-    options_.proposal = space_.is_real()
-                            ? fmt::format("mixture:{}", std::clamp<uint64_t>(rows / kRowsOfComponent, 1, 32))
-                        : space_.space == Support::Space::counts ? "counts"
-                        : is_binary                              ? "bernoulli"
-                                                                 : "categorical";
+  if (options_.proposal == "auto" && !space_.is_real())
+    options_.proposal = space_.space == Support::Space::counts ? "counts"
+                        : is_binary                            ? "bernoulli"
+                                                               : "categorical";
   if (options_.base == "auto") options_.base = is_network(options_.energy) ? "proposal" : "none";
   if (options_.objective == "fit") options_.base = "proposal";
   const std::string& name = options_.objective;
@@ -178,7 +165,16 @@ void DensityProblem::fit_proposal(std::span<const uint64_t> rows) {
   read(chosen, points);
   FitOptions fit = options_.fit;
   fit.seed = options_.seed;
-  proposal_ = fit_density(options_.proposal, {points.data(), chosen.size(), data_.columns()}, fit);
+  const Points fitted{points.data(), chosen.size(), data_.columns()};
+  if (options_.proposal == "auto")
+    options_.proposal = fmt::format("mixture:{}", choose_components(fitted, fit));
+  proposal_ = fit_density(options_.proposal, fitted, fit);
+  if (proposal_->support().space != space_.space && !is_exponential_family(options_.energy))
+    throw Error(
+        fmt::format("a proposal '{}' does not fit the data, which are {}; expected {}, or give --space",
+                    options_.proposal, space_.is_real() ? "real numbers" : "whole numbers",
+                    space_.is_real() ? "uniform, gaussian, student-t, mixture or kde"
+                                     : "bernoulli, categorical or counts"));
   if (options_.learn_proposal == "none") return;
   learnable_ = dynamic_cast<LearnableDensity*>(proposal_.get());
   if (learnable_ == nullptr)

@@ -15,20 +15,21 @@
 #include "selfnorm/math/vector.h"
 #include "selfnorm/optim/schedule.h"
 #include "selfnorm/train/adaptive_checkpoint.h"
+#include "selfnorm/train/density_batches.h"
 #include "selfnorm/train/density_normalizer.h"
 #include "selfnorm/train/density_record.h"
 #include "selfnorm/train/density_step.h"
 #include "selfnorm/train/density_validation.h"
 #include "selfnorm/train/family_training.h"
 #include "selfnorm/train/pace.h"
-#include "selfnorm/train/shuffled_order.h"
 
 namespace selfnorm {
 namespace {
 
+constexpr uint64_t kDriftsShown = 3, kMostDrifts = 20;
 constexpr uint64_t kReports = 100, kChecks = 20;  // in a run
 constexpr uint64_t kFinalSamples = 200'000;       // for b at the end
-constexpr uint64_t kOrderStream = 0x0DE5, kFinalStream = 0xE570;
+constexpr uint64_t kFinalStream = 0xE570;
 constexpr const char* kRemedy =
     "a smaller --learning-rate, more --samples, a proposal that covers the data (--proposal mixture:32), or "
     "--base "
@@ -45,12 +46,10 @@ class DensityTrainer {
         observer_(observer),
         step_(make_density_step(problem_)),
         validation_(problem_, valid_rows),
-        order_(train_rows.size(), RandomStream(options.seed, kOrderStream).next()),
-        batch_(std::min<uint64_t>(options_.batch, train_rows.size())),
-        batches_(train_rows.size() / batch_),
+        batches_(problem_, train_rows),
         optimiser_("adam", problem_.energy().parameters().size(), 0),
         b_(problem_, step_->uses_normalizer()),
-        schedule_{options_.schedule, options_.steps, std::max<uint64_t>(1, batches_)},
+        schedule_{options_.schedule, options_.steps, batches_.per_epoch()},
         pace_(checkpoint, density_fingerprint(data, options)),
         gradient_(problem_.energy().parameters().size()) {}
 
@@ -59,6 +58,7 @@ class DensityTrainer {
     if (pace_.resumes(checkpoint)) {
       restore(checkpoint);
     } else {
+      for (const std::string& text : problem_.warnings()) observer_.on_warning(text);
       if (validation_.outside() > 0)
         observer_.on_warning(
             fmt::format("{} validation rows are outside the support that the training rows have; they are "
@@ -92,24 +92,18 @@ class DensityTrainer {
   uint64_t steps() const { return warm_steps() + options_.steps; }
   uint64_t check_interval() const { return std::max<uint64_t>(1, steps() / kChecks); }
 
-  void read_batch(uint64_t step) {
-    const uint64_t epoch = step / batches_, first = step % batches_ * batch_;
-    order_.slice(epoch, first, batch_, places_);
-    for (uint64_t& place : places_) place = train_rows_[place];
-    problem_.read(places_, points_);
-  }
-  Points batch() const { return {points_.data(), batch_, problem_.energy().dimension()}; }
-
   bool take_step() {
     const bool is_warm = at_ < warm_steps();
-    read_batch(at_);
+    batches_.read(at_);
     std::fill(gradient_.begin(), gradient_.end(), 0.0f);
-    terms_ = (*step_)(batch(), at_, b_.value(), is_warm ? std::span<float>() : std::span(gradient_));
+    terms_ =
+        (*step_)(batches_.points(), at_, b_.value(), is_warm ? std::span<float>() : std::span(gradient_));
     const double square = inner_product<float>(gradient_, gradient_);
     if (!std::isfinite(terms_.loss) || !std::isfinite(square)) return false;
     gradient_norm_ = std::sqrt(square);
-    if (at_ % check_interval() == 0) keep_good();  // what just gave a finite loss
+    if (at_ % check_interval() == 0) keep_good();
     if (terms_.estimate) watch_ratio(terms_.estimate->log_z - b_.value());
+    if (drifts_ > kMostDrifts) return false;
     const double factor = schedule_.factor(is_warm ? 0 : at_ - warm_steps());
     if (!is_warm) move_energy(options_.learning_rate * factor);
     b_.move(terms_.d_log_normalizer, options_.normalizer_rate * options_.learning_rate * factor);
@@ -128,8 +122,10 @@ class DensityTrainer {
     step_->update(rate);
   }
 
+  // A warning for the first drifts; a run that drifts on and on is lost.
   void watch_ratio(double log_ratio) {
-    if (const auto drifted = b_.watch(log_ratio, at_))
+    const auto drifted = b_.watch(log_ratio, at_);
+    if (drifted && ++drifts_ <= kDriftsShown)
       observer_.on_warning(
           fmt::format("log r drifted to {:.2f} at step {}: b was estimated anew", *drifted, at_));
   }
@@ -142,7 +138,7 @@ class DensityTrainer {
     measure();
     bool stop = false;
     if (is_check && validation_.present() && at_ > warm_steps()) {
-      progress_.valid_nll_estimate = validation_.check(b_.value());
+      progress_.valid_nll_estimate = validation_.check(b_.value(), at_);
       stop = options_.patience > 0 && validation_.stale() >= options_.patience;
     }
     observer_.on_progress(progress_);
@@ -153,7 +149,7 @@ class DensityTrainer {
     progress_ = {};
     progress_.step = at_;
     progress_.steps = steps();
-    progress_.epoch = (at_ - 1) / batches_;
+    progress_.epoch = (at_ - 1) / batches_.per_epoch();
     progress_.loss = loss_sum_ / static_cast<double>(std::max<uint64_t>(1, loss_count_));
     loss_sum_ = 0;
     loss_count_ = 0;
@@ -163,21 +159,23 @@ class DensityTrainer {
     if (!terms_.estimate) return;
     progress_.log_ratio = terms_.estimate->log_z - b_.value();
     progress_.effective_samples = terms_.estimate->effective;
-    std::vector<double> score(batch_);
-    problem_.energy().score(batch(), score);
+    std::vector<double> score(batches_.rows());
+    problem_.energy().score(batches_.points(), score);
     double sum = 0;
     for (const double s : score) sum += s;
-    progress_.nll_estimate =
-        terms_.estimate->log_z - sum / static_cast<double>(batch_) + problem_.standardisation().log_volume();
+    progress_.nll_estimate = terms_.estimate->log_z - sum / static_cast<double>(batches_.rows()) +
+                             problem_.standardisation().log_volume();
   }
 
   bool is_finite() const {
-    std::vector<double> score(batch_);
-    problem_.energy().score(batch(), score);
+    std::vector<double> score(batches_.rows());
+    problem_.energy().score(batches_.points(), score);
     return std::all_of(score.begin(), score.end(), [](double s) { return std::isfinite(s); });
   }
 
+  // What just gave a finite loss, unless b had to be estimated anew since the last time.
   void keep_good() {
+    if (std::exchange(good_drifts_, drifts_) != drifts_) return;
     const std::span<const float> theta = std::as_const(problem_.energy()).parameters();
     good_.assign(theta.begin(), theta.end());
     good_normalizer_ = b_.value();
@@ -187,15 +185,18 @@ class DensityTrainer {
     std::copy(good_.begin(), good_.end(), problem_.energy().parameters().begin());
     problem_.energy().parameters_changed();
     b_.set(good_normalizer_);
-    DensityResult out =
-        finish(fmt::format("the loss became infinite or NaN at step {}; try {}", at_, kRemedy));
+    const std::string what = drifts_ > kMostDrifts ? fmt::format("b was lost {} times, last", drifts_)
+                                                   : "the loss became infinite or NaN";
+    DensityResult out = finish(fmt::format("{} at step {}; try {}", what, at_, kRemedy));
     out.diverged = true;
     return out;
   }
 
-  DensityResult finish(const std::string& reason) {
+  DensityResult finish(std::string reason) {
     DensityResult out;
     b_.set(validation_.restore_best(b_.value()));
+    if (const auto kept = validation_.best_step(); kept && *kept < at_)
+      reason += fmt::format(" (kept: step {}, the best on held-out rows)", *kept);
     progress_.step = at_;
     out.reason = reason;
     out.last = progress_;
@@ -229,6 +230,8 @@ class DensityTrainer {
     const std::span<const float> theta = std::as_const(problem_).energy().parameters();
     saved_theta_.assign(theta.begin(), theta.end());
     c.set("step", at_);
+    c.set("drifts", drifts_);
+    c.set("good.drifts", good_drifts_);
     c.set("theta", saved_theta_);
     c.set("good", good_);
     c.set("good.normalizer", good_normalizer_);
@@ -244,6 +247,8 @@ class DensityTrainer {
   void restore(const Checkpoint& c) {
     std::vector<float> theta;
     at_ = c.integer("step");
+    drifts_ = c.integer("drifts");
+    good_drifts_ = c.integer("good.drifts");
     c.get("theta", theta);
     if (theta.size() != gradient_.size()) throw Error("the checkpoint has another number of parameters");
     std::copy(theta.begin(), theta.end(), problem_.energy().parameters().begin());
@@ -257,7 +262,7 @@ class DensityTrainer {
     b_.restore(c);
     step_->restore(c);
     validation_.restore(c);
-    if (at_ > 0) read_batch(at_ - 1);  // of the last step, which may have been the last of all
+    if (at_ > 0) batches_.read(at_ - 1);  // of the last step, which may have been the last of all
   }
 
   std::span<const uint64_t> train_rows_;
@@ -266,18 +271,18 @@ class DensityTrainer {
   TrainObserver& observer_;
   std::unique_ptr<DensityStep> step_;
   DensityValidation validation_;
-  ShuffledOrder order_;
-  uint64_t batch_, batches_;  // rows of a step, steps of an epoch
+  DensityBatches batches_;
   Adaptive<float> optimiser_;
   DensityNormalizer b_;
   Schedule schedule_;
   Pace pace_;
   uint64_t at_ = 0;
+  uint64_t drifts_ = 0,
+           good_drifts_ = 0;  // times that b was estimated anew: now, and when the last good was kept
   DensityStepTerms terms_;
-  std::vector<float> gradient_, points_, good_;
+  std::vector<float> gradient_, good_;
   mutable std::vector<float> saved_theta_;  // what a checkpoint refers to while it is written
   double good_normalizer_ = 0;
-  std::vector<uint64_t> places_;
   double gradient_norm_ = 0;
   double loss_sum_ = 0;  // since the last report
   uint64_t loss_count_ = 0;
@@ -291,7 +296,7 @@ DensityResult train_density(const PointSource& data, std::span<const uint64_t> t
                             const CheckpointOptions& checkpoint, TrainObserver& observer) {
   options.validate();
   const ThreadLimit limit(options.threads);
-  if (options.objective == "fit") return fit_proposal_alone(data, train_rows, options);
+  if (options.objective == "fit") return fit_proposal_alone(data, train_rows, options, observer);
   if (fits_family(options, data.columns()))
     if (auto fitted = train_family(data, train_rows, valid_rows, options, observer))
       return *std::move(fitted);

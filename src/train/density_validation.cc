@@ -36,7 +36,7 @@ DensityValidation::DensityValidation(DensityProblem& problem, std::span<const ui
                  log_q_);
 }
 
-std::optional<double> DensityValidation::check(double log_normalizer) {
+std::optional<double> DensityValidation::check(double log_normalizer, uint64_t step) {
   if (!present()) return std::nullopt;
   const uint32_t d = problem_.energy().dimension();
   std::vector<double> score(std::max<uint64_t>(kSamples, rows_.size() / d));
@@ -56,11 +56,16 @@ std::optional<double> DensityValidation::check(double log_normalizer) {
     best_.assign(theta.begin(), theta.end());
     best_nll_ = nll;
     best_normalizer_ = log_normalizer;
+    best_step_ = step;
     stale_ = 0;
   } else {
     ++stale_;
   }
   return nll;
+}
+
+std::optional<uint64_t> DensityValidation::best_step() const {
+  return best_.empty() ? std::nullopt : std::optional(best_step_);
 }
 
 double DensityValidation::restore_best(double log_normalizer) {
@@ -74,6 +79,7 @@ void DensityValidation::save(Checkpoint& c) const {
   c.set("best", best_);
   c.set("best.nll", best_nll_);
   c.set("best.normalizer", best_normalizer_);
+  c.set("best.step", best_step_);
   c.set("best.stale", stale_);
 }
 
@@ -81,6 +87,7 @@ void DensityValidation::restore(const Checkpoint& c) {
   c.get("best", best_);
   best_nll_ = c.number("best.nll");
   best_normalizer_ = c.number("best.normalizer");
+  best_step_ = c.integer("best.step");
   stale_ = c.integer("best.stale");
 }
 

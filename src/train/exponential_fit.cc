@@ -187,7 +187,7 @@ ExponentialFit fit_exponential(const ExponentialFamily& family, const FamilyLike
     }
     if (!(value > now.value + kLeastRise * std::abs(now.value))) {
       fit.is_converged = fit.gradient_size <= std::sqrt(options.tolerance);
-      fit.reason = "no step improves the likelihood";
+      fit.reason = "converged as far as rounding lets it";
       return fit;
     }
     fit.eta = eta;

@@ -28,13 +28,16 @@ class DensityProblem {
   Energy* cancelled_tilt() { return tilt_; }
   const Standardisation& standardisation() const { return standardisation_; }
 
+  // What the user should know of the data.
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
   // The rows listed, standardised.
   void read(std::span<const uint64_t> rows, std::vector<float>& out) const;
   DensityModel release();  // energy, proposal and standardisation; the problem is spent
 
  private:
   void look_at(std::span<const uint64_t> rows);
-  void resolve_words(uint64_t rows);
+  void resolve_words();
   void fit_proposal(std::span<const uint64_t> rows);
   void build_energy();
   void check_support(std::span<const uint64_t> rows) const;
@@ -43,6 +46,7 @@ class DensityProblem {
   const PointSource& data_;
   DensityOptions options_;
   Support space_;
+  std::vector<std::string> warnings_;
   Standardisation standardisation_;
   std::shared_ptr<Density> proposal_;
   LearnableDensity* learnable_ = nullptr;

@@ -27,7 +27,8 @@ class DensityValidation {
 
   // The estimate, or nothing when it has too few effective samples to be told from noise. Remembers theta and
   // b when it is the best.
-  std::optional<double> check(double log_normalizer);
+  std::optional<double> check(double log_normalizer, uint64_t step);
+  std::optional<uint64_t> best_step() const;  // nothing before the first check
   // Checks since the best one; only those with an estimate count.
   uint64_t stale() const { return stale_; }
   // The best theta and b are put back; returns b, or the one given when there was no check.
@@ -43,7 +44,7 @@ class DensityValidation {
   std::vector<double> log_q_;
   std::vector<float> best_;
   double best_nll_ = 0, best_normalizer_ = 0;
-  uint64_t stale_ = 0, outside_ = 0;
+  uint64_t best_step_ = 0, stale_ = 0, outside_ = 0;
 };
 
 }  // namespace selfnorm

@@ -79,7 +79,7 @@ Support support_of(const FamilyPlan& plan) {
     return Support::box(std::vector<double>(d, lower), std::vector<double>(d, upper));
   };
   if (plan.word == "truncated-gaussian")
-    throw Error("energy truncated-gaussian needs a box; give its lower and upper sides");
+    throw Error("energy truncated-gaussian needs a box; give its sides with --lower X,... and --upper X,...");
   if (plan.word == "exponential" || plan.word == "gamma") return box(0, INFINITY);
   if (plan.word == "von-mises") return box(-kHalfTurn, kHalfTurn);
   if (plan.word == "bernoulli" || plan.word == "ising") return Support::binary(plan.dimension);

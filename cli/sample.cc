@@ -47,11 +47,13 @@ std::string doubt(const DensitySample& sample, uint64_t count) {
   const double wanted = std::min(kLeastEffective, points);
   if (has_chains(sample)) {
     if (largest(sample.r_hat) > kLargestRHat)
-      return fmt::format("the chains do not agree (R-hat {:.3f}, expected {} or less); draw more points",
-                         largest(sample.r_hat), kLargestRHat);
+      return fmt::format(
+          "the chains do not agree (R-hat {:.3f}, expected {} or less); use --method sir, or more --chains",
+          largest(sample.r_hat), kLargestRHat);
     if (smallest(sample.effective) < wanted)
       return fmt::format(
-          "the chains are worth {:.1f} independent points, expected {:.0f} or more; draw more points",
+          "the chains are worth {:.1f} independent points, expected {:.0f} or more; draw more points, or use "
+          "--method sir",
           smallest(sample.effective), wanted);
   } else if (sample.pool_effective < points) {
     return fmt::format(

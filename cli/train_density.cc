@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cmath>
 #include <numeric>
 
 #include "commands.h"
@@ -20,6 +21,8 @@
 
 namespace selfnorm::cli {
 namespace {
+
+constexpr double kFarNormalizer = 0.02;  // of |b - log Z|
 
 constexpr double kHoldOut = 0.1;
 constexpr uint64_t kFewestToSplit = 20;
@@ -78,11 +81,25 @@ TrainingPoints read_points(const Arguments& arguments) {
   return out;
 }
 
+// b <- log Z, and with it what is said of b.
+void take_log_z(DensityEvaluation& evaluation, DensityModel& model) {
+  model.log_normalizer = evaluation.b = evaluation.log_z.value;
+  model.normalizer_kind = "estimated";
+  evaluation.nll_b = evaluation.nll;
+  evaluation.snl_bound = -evaluation.nll;
+  evaluation.log_ratio = 0;
+}
+
 // Nothing that depends on the clock or the machine may enter the model: a resumed run must give the same
-// bytes.
+// bytes. A b that a trusted log Z shows to be far off is moved there if it `may_move`; `moved` says so.
 DensityEvaluation evaluated(DensityModel& model, const PointSource& points, const std::string& data,
-                            uint64_t seed) {
-  const DensityEvaluation evaluation = evaluate_density(model, points, {.seed = seed});
+                            uint64_t seed, bool may_move, std::string& moved) {
+  DensityEvaluation evaluation = evaluate_density(model, points, {.seed = seed});
+  if (may_move && evaluation.is_trusted && std::abs(evaluation.log_ratio) > kFarNormalizer) {
+    moved = fmt::format("b {:.4f} became log Z as found by {}, {:.4f}", evaluation.b, evaluation.log_z.method,
+                        evaluation.log_z.value);
+    take_log_z(evaluation, model);
+  }
   nlohmann::ordered_json record = {{"data", data}};
   record.update(density_json(evaluation));
   model.audit_json = record.dump();
@@ -128,9 +145,11 @@ int train_density_command(const Arguments& arguments) {
     for (const std::string& text : idle_options(arguments, result.model)) warning(text);
   const bool has_valid = !points.valid.empty();
   const std::string data = has_valid ? "validation" : "training";
+  std::string moved;
   const DensityEvaluation evaluation =
       evaluated(result.model, PointSubset(*points.all, has_valid ? points.valid : points.train), data,
-                given.options.seed);
+                given.options.seed, given.options.calibrate && given.options.normalizer == "learned", moved);
+  if (!moved.empty() && !arguments.common.quiet) note(moved);
   save_density(result.model, run.file(kModelName));
   end_run(run);
   print_report(

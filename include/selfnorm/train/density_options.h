@@ -27,7 +27,7 @@ struct DensityOptions {
                // for real data, bernoulli or categorical for levels, counts
   FitOptions fit;
   std::string learn_proposal = "none";  // none | data (likelihood) | kl (to the model) | both
-  uint64_t samples = 1024;              // from the proposal at each step; cd, pcd: chains; >= 1
+  uint64_t samples = 1024;              // from the proposal at each step; pcd: chains; >= 1
 
   // adam: minibatches; auto: exponential families with snl exactly where they can be
   // (train/family_training.h, then nothing of the steps below applies), otherwise adam

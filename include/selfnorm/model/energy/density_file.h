@@ -26,7 +26,7 @@ struct DensityModel {
   std::shared_ptr<const Density> proposal;  // on standardised points; every density has one
   std::shared_ptr<const Density> base;      // what the energy tilts, often the proposal itself; null: nothing
   double log_normalizer = 0;                // b
-  std::string normalizer_kind;              // how b came about: "learned" or "estimated"
+  std::string normalizer_kind;  // how b came about: learned | zero | estimated | exact | untrusted
   Standardisation standardisation;
   std::vector<std::string> feature_names;  // may be empty
   std::string objective_json = "{}", training_json = "{}", audit_json = "{}";

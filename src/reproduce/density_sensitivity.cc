@@ -217,6 +217,10 @@ Record run_density_sensitivity(const ExperimentOptions& options) {
   const auto gap_at = [](const Sweep& sweep, size_t line, size_t value) {
     return believed_gap(sweep.cells[line][value]).mean;
   };
+  const auto gap_words = [&gap_at](const Sweep& sweep, size_t line, size_t value) {
+    const double gap = gap_at(sweep, line, value);
+    return std::isfinite(gap) ? fmt::format("{:.3f}", gap) : "no number (no seed had a log Z)";
+  };
   const size_t last_d = dimensions.size() - 1, last_m = samples.size() - 1, last_w = widths.size() - 1;
   out.facts = {{"snl_gap_lowest_dimension", gap_at(by_dimension, 0, 0)},
                {"snl_gap_highest_dimension", gap_at(by_dimension, 0, last_d)},
@@ -229,18 +233,18 @@ Record run_density_sensitivity(const ExperimentOptions& options) {
       "The gap against dimension (2 to 32, a known mixture), the number of samples M and the width of the "
       "proposal, which the reviewers of [SNL] asked for; MCMC at equal wall time.";
   out.measured = fmt::format(
-      "With a single Gaussian the gap of snl goes from {:.3f} in {} dimensions to {:.3f} in {}; the least "
+      "With a single Gaussian the gap of snl goes from {} in {} dimensions to {} in {}; the least "
       "gap there "
-      "is that of {}. From {} to {} samples it goes from {:.3f} to {:.3f} (least with the fewest: {}). With "
+      "is that of {}. From {} to {} samples it goes from {} to {} (least with the fewest: {}). With "
       "a "
-      "Gaussian {} times as wide as the data it is {:.3f}, with {} times {:.3f}; the least are those of {} "
+      "Gaussian {} times as wide as the data it is {}, with {} times {}; the least are those of {} "
       "and {}. "
       "In the time of snl, pcd takes {:.0f} steps of {} on average. log Z could not be believed in {} of {} "
       "trainings (fewer than {} effective draws); they are left out.",
-      gap_at(by_dimension, 0, 0), dimensions[0], gap_at(by_dimension, 0, last_d), dimensions[last_d],
-      best_line(by_dimension, last_d), samples[0], samples[last_m], gap_at(by_samples, 0, 0),
-      gap_at(by_samples, 0, last_m), best_line(by_samples, 0), widths[0], gap_at(by_width, 0, 0),
-      widths[last_w], gap_at(by_width, 0, last_w), best_line(by_width, 0), best_line(by_width, last_w),
+      gap_words(by_dimension, 0, 0), dimensions[0], gap_words(by_dimension, 0, last_d), dimensions[last_d],
+      best_line(by_dimension, last_d), samples[0], samples[last_m], gap_words(by_samples, 0, 0),
+      gap_words(by_samples, 0, last_m), best_line(by_samples, 0), widths[0], gap_words(by_width, 0, 0),
+      widths[last_w], gap_words(by_width, 0, last_w), best_line(by_width, 0), best_line(by_width, last_w),
       pcd_steps, common.options.steps, failed, all, kLeastEffective);
   out.differences =
       "Eight Gaussians of known density (toy `mixture`). log Z by importance sampling from the truth and the "

@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <sstream>
 
 #include "density_data.h"
+#include "selfnorm/model/energy/density_file.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -169,14 +171,14 @@ TEST_F(Density, OptionsThatTheMethodFoundLeavesIdleAreNamed) {
   EXPECT_NE(scored.err.find("--samples belongs to --method importance"), std::string::npos) << scored.err;
 }
 
-// A proposal so wide that none of its draws is near the model cannot tell log Z.
+// As training leaves it when log Z can be found by nothing.
 TEST_F(Density, AnUntrustedNormalizerIsSaidEverywhere) {
-  const Outcome trained = folder.run(small_density(
-      "data.csv", "bad",
-      {"--objective", "sm", "--energy", "gaussian", "--proposal", "gaussian", "--proposal-scale", "1e4"}));
-  ASSERT_EQ(trained.code, 0) << trained.err;
+  DensityModel model = load_density(folder / "run/model.safetensors");
+  model.normalizer_kind = "untrusted";
+  model.log_normalizer += 500;
+  std::filesystem::create_directory(folder / "bad");
+  save_density(model, folder / "bad/model.safetensors");
   const std::string text = "b is not to be trusted";
-  EXPECT_NE(trained.out.find(text), std::string::npos) << trained.out;
   const Outcome scored = folder.run({"score", "bad", "test.csv"});
   EXPECT_EQ(scored.code, 0);
   EXPECT_NE(scored.err.find("warning: bad: " + text), std::string::npos) << scored.err;

@@ -7,6 +7,12 @@
 #include "selfnorm/base/error.h"
 
 namespace selfnorm {
+namespace {
+
+// Points are 32-bit floats; squares of products of two such numbers are still finite.
+constexpr double kLargest = 1e50;
+
+}  // namespace
 
 const std::vector<double>& record_values(const DensityRecord& record, const std::string& name, size_t size) {
   const auto place = record.values.find(name);
@@ -18,9 +24,9 @@ const std::vector<double>& record_values(const DensityRecord& record, const std:
                             record.kind, values.size(), name,
                             size > 0 ? std::to_string(size) : "at least one"));
   for (const double v : values)
-    if (!std::isfinite(v))
-      throw Error(fmt::format("the density '{}' has {} in {}; expected finite numbers; its file is damaged",
-                              record.kind, v, name));
+    if (!(std::abs(v) <= kLargest))
+      throw Error(fmt::format("the density '{}' has {} in {}; expected numbers up to {}; its file is damaged",
+                              record.kind, v, name, kLargest));
   return values;
 }
 

@@ -23,7 +23,8 @@ MeanError mean_of(const std::vector<CellValues>& cells, const std::string& name)
 // Of first - second, seed by seed.
 MeanError mean_difference(const std::vector<CellValues>& first, const std::vector<CellValues>& second,
                           const std::string& name);
-// first is not above second by more than two standard errors of their paired difference.
+// first is not above second by more than two standard errors of their paired difference, or one of its own
+// mean.
 bool is_no_worse(const std::vector<CellValues>& first, const std::vector<CellValues>& second,
                  const std::string& name);
 

@@ -105,7 +105,8 @@ Record run_density_toys(const ExperimentOptions& options) {
                       "learned",   "stored",    "effective", "seconds",   "diverged"};
   Table judged{.caption =
                    "What was asked of snl with the fitted mixture. No worse: the mean difference of the "
-                   "gaps, seed by seed, is at most two of its standard errors.",
+                   "gaps, seed by seed, is at most two of its standard errors, or the standard error over "
+                   "seeds of the gap of snl.",
                .columns = {"toy", "gap asked", "gap", "", "largest |b - log Z| as learned", "at most 0.02",
                            "snl - nce", "no worse than nce", "snl - is", "no worse than is"},
                .rows = {}};

@@ -10,7 +10,7 @@ struct ToySettings {
   DensityOptions common;
   uint64_t rows = 10'000, test_rows = 20'000;
   size_t seeds = 4;        // of what is judged: the fitted mixture
-  size_t other_seeds = 4;  // of the rest; cells are by seed, so more can be added later
+  size_t other_seeds = 2;  // of the rest; cells are by seed, so more can be added later
 };
 ToySettings toy_settings(Extent extent);
 

@@ -56,7 +56,9 @@ std::string density_table(const std::vector<DensityRow>& rows) {
                                                "NLL with b", "b", "b - log Z", "log Z", "interval", "method",
                                                "ESS"}};
   std::string reasons;
-  for (const auto& [name, e, normalizer_doubt] : rows) {
+  for (const DensityRow& row : rows) {
+    const auto& [name, evaluation, normalizer_doubt] = row;
+    const DensityEvaluation& e = evaluation;  // what lambdas can capture
     const auto trusted = [&e](double value) { return e.is_trusted ? decimal(value) : "-"; };
     const auto interval = [&e](bool is_shown, double low, double high) {
       return is_shown && has_interval(e.log_z) ? fmt::format("[{:.4f}, {:.4f}]", low, high) : "-";

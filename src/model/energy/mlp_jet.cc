@@ -112,7 +112,7 @@ void MlpJet::local_orders(const Layer& layer, size_t columns) {
 void MlpJet::phase_gradient(const MlpWeights& weights, MlpGradient& gradient) {
   const MlpShape& shape = weights.shape;
   const uint32_t n = shape.fourier;
-  const size_t stride = panel_stride(2 * n), phase_stride = panel_stride(n);
+  const size_t stride = panel_stride(size_t{2} * n), phase_stride = panel_stride(n);
   const Layer& in = layers_[0];
   panel_product(orders_ * rows_, local_.data(), layers_[1].stride, weights.layers[0].backward, delta_.data(),
                 stride);

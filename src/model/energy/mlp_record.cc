@@ -96,7 +96,7 @@ uint64_t elements(const std::vector<uint64_t>& shape) {
 
 // Before memory is allocated for them: a damaged dimension is no reason to run out of it.
 MlpShape checked_shape(const EnergyRecord& record) {
-  const MlpShape shape(dimension_of(record), options_of(record));
+  MlpShape shape(dimension_of(record), options_of(record));
   size_t given = 0;
   for (const EnergyTensor& tensor : record.tensors) given += tensor.values.size();
   if (given < shape.parameters)

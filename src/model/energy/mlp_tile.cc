@@ -92,7 +92,7 @@ void MlpTile::propagate(const MlpWeights& weights, std::span<const double> d, De
 void MlpTile::phase_gradient(const MlpWeights& weights, Deltas& deltas) const {
   const MlpShape& shape = weights.shape;
   const uint32_t n = shape.fourier;
-  const size_t stride = panel_stride(2 * n), phase_stride = panel_stride(n);
+  const size_t stride = panel_stride(size_t{2} * n), phase_stride = panel_stride(n);
   panel_product(rows_, deltas.local.data(), panel_stride(shape.width(1)), weights.layers[0].backward,
                 deltas.delta.data(), stride);
   for (size_t i = 0; i < rows_; ++i) {

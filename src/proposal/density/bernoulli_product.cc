@@ -77,6 +77,7 @@ std::unique_ptr<BernoulliProduct> fit_bernoulli_product(const Points& data) {
       ones[j] += static_cast<double>(value);
     }
   std::vector<double> logit;
+  logit.reserve(ones.size());
   for (const double n : ones)
     logit.push_back(std::log(n + 0.5) - std::log(static_cast<double>(data.rows) - n + 0.5));
   return std::make_unique<BernoulliProduct>(std::move(logit));

@@ -99,7 +99,8 @@ class SpreadMixture final : public SphericalMixture {
         double nearest = INFINITY;
         for (uint32_t before = 0; before < k; ++before)
           nearest = std::min(
-              nearest, squared_distance(candidate, std::span(means).subspan(before * dimension, dimension)));
+              nearest,
+              squared_distance(candidate, std::span(means).subspan(size_t{before} * dimension, dimension)));
         if (nearest > best_distance) best_distance = nearest, best = candidate;
       }
       means.insert(means.end(), best.begin(), best.end());

@@ -36,7 +36,7 @@ void score(const DensityModel& model) {
   model.standardisation.apply(x, u);
   model.energy->score(x, s);
   SELFNORM_CHECK(s[0] == s[1] || (std::isnan(s[0]) && std::isnan(s[1])));
-  if (model.proposal) model.proposal->log_prob(x, log_q);
+  model.proposal->log_prob(x, log_q);
   SELFNORM_CHECK(!std::isnan(log_q[0]) && log_q[0] == log_q[1]);
 }
 

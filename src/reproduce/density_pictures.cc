@@ -5,7 +5,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kShown = 1000;
+constexpr uint64_t kShown = 250;  // points of data: each is an element of the drawing
 
 Panel framed(const std::string& title, const std::vector<double>& box) {
   return {.title = title,

@@ -1,0 +1,54 @@
+// How good a regressor is on data with known targets. NLL exact comes from A(x) by quadrature, NLL with b
+// from b(x); e(x) = A(x) - b(x) is audited like any log-normalizer (analysis/audit.h), certificate included.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "selfnorm/analysis/audit.h"
+#include "selfnorm/analysis/predictive.h"
+
+namespace selfnorm {
+
+struct RegressionEvaluationOptions {
+  ConditionalQuadratureOptions quadrature;
+  AuditOptions audit;  // eps, rho, confidence, bins, worst
+  uint32_t pit_bins = 20;
+};
+
+struct Coverage {
+  double level = 0;
+  double central = 0, highest_density = 0;              // share of targets inside
+  double central_width = 0, highest_density_width = 0;  // mean
+};
+
+// Of one coordinate of y.
+struct CoordinateEvaluation {
+  double rmse = 0, mae = 0;  // of the mean; of the median
+  double crps = 0, crps_error = 0;
+  std::vector<uint64_t> pit;       // histogram of F(y|x) over [0, 1]
+  double pit_deviation = 0;        // Kolmogorov-Smirnov distance from uniform
+  std::vector<Coverage> coverage;  // 50, 80, 90, 95%
+};
+
+struct RegressionEvaluation {
+  uint64_t rows = 0;
+  uint64_t outside = 0;                              // targets outside the support: then nll is +inf
+  double nll = 0, nll_error = 0;                     // exact, and the standard error of its mean over rows
+  double nll_b = 0;                                  // with b(x)
+  double quadrature_error = 0;                       // largest error of A
+  double tail = 0;                                   // largest mass beyond a region
+  LogZStatistics log_z;                              // of e(x)
+  std::vector<std::pair<double, double>> quantiles;  // (q, value) of e
+  std::vector<HistogramBin> histogram;
+  std::vector<WorstInput> worst;
+  Certificate certificate;
+  std::vector<CoordinateEvaluation> coordinates;
+  std::vector<double> pit, b, a;  // of every row (first coordinate, first member), for pictures
+};
+
+RegressionEvaluation evaluate_regressor(const Regressor& model, const InputRows& x, const Points& y,
+                                        const RegressionEvaluationOptions& options,
+                                        const std::function<void(uint64_t)>& progress = {});
+
+}  // namespace selfnorm

@@ -1,0 +1,46 @@
+// A table whose columns have names and kinds, whole in memory: what regressors are trained on. CSV and TSV
+// with a header (quotes, CR LF, UTF-8, gzip as every reader here), or without one (columns 0, 1, ...); .npz
+// with arrays x (n x p) and y (n, or n x d), whose columns are x0, x1, ... and y (or y0, y1, ...).
+//
+// A column is numeric when every value that is there is a number, otherwise categorical. Missing: an empty
+// field, NA, N/A, NaN, null, none or ? in any case.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace selfnorm {
+
+inline constexpr uint32_t kMissingLevel = std::numeric_limits<uint32_t>::max();
+
+struct FrameColumn {
+  std::string name;
+  bool is_numeric = true;
+  std::vector<double> number;       // numeric: finite, or NaN where it is missing
+  std::vector<uint32_t> level;      // categorical: place in `levels`, or kMissingLevel
+  std::vector<std::string> levels;  // in the order of their first appearance
+};
+
+struct Frame {
+  std::string file;
+  uint64_t rows = 0;
+  std::vector<FrameColumn> columns;
+  std::vector<uint64_t> line;  // of every row, from 1
+
+  const FrameColumn* find(const std::string& name) const;  // null: no such column
+};
+
+struct FrameOptions {
+  std::vector<std::string> categorical;  // columns that are so although they look like numbers
+  std::vector<std::string> numeric;      // columns in which text is an error that names file and line
+  std::vector<std::string> ignored;      // columns that are not read
+  std::string header = "auto";           // auto | yes | no
+};
+
+// Throws DataError naming file, line, what was found and what was expected: no rows, rows of another length,
+// infinite numbers, names of columns that are not there or appear twice.
+Frame read_frame(const std::string& path, const FrameOptions& options = {});
+
+}  // namespace selfnorm

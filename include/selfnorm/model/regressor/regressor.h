@@ -1,0 +1,65 @@
+// p(y|x) for real y of 1 to 3 dimensions, with the target standardised, u = (y - mean) / scale:
+//     s(x, u) = f(W h(x), u) + log q_w(u|x),      log p(y|x) = s(x, u) - A(x) - sum_j log scale_j,
+// h(x) the features, q_w(u|x) the mixture density network with a small weight w of its broad component, f the
+// tilt that starts at 0, b(x) a small network that stands for A(x). f grows at most linearly in u and q_w
+// falls like a normal density, so A(x) is finite for all parameters. Without a tilt (`mdn`) A(x) = 0.
+//     features h --> mixture head (linear) --> q(u|x)
+//              \--> context (linear) --> f(., u)         \--> b head --> b(x), of h as a constant
+// With own_features the tilt has features of its own instead of those of the mixture.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "selfnorm/data/frame_encoder.h"
+#include "selfnorm/model/energy/conditional_energy.h"
+#include "selfnorm/model/network/feature_network.h"
+#include "selfnorm/model/regressor/conditional_scores.h"
+#include "selfnorm/proposal/conditional/mixture.h"
+
+namespace selfnorm {
+
+// One member of an ensemble; almost always the only one.
+struct RegressorNetworks {
+  std::unique_ptr<FeatureNetwork> features;
+  std::unique_ptr<FeatureNetwork> tilt_features;  // null: `features`
+  std::unique_ptr<DenseNetwork> mixture_head;
+  std::unique_ptr<DenseNetwork> context;  // null, with the two below: no tilt (mdn)
+  std::unique_ptr<ConditionalEnergy> tilt;
+  std::unique_ptr<DenseNetwork> normalizer;  // b of the features of the tilt; null: b = 0
+
+  // Every network's parameters in a fixed order (those that are there), and the word that they changed.
+  std::vector<std::span<float>> parameters();
+  void parameters_changed();
+  RegressorNetworks copy() const;
+};
+
+struct Regressor {
+  FrameEncoder encoder;
+  std::vector<std::string> targets;  // names of the columns
+  std::vector<double> target_mean, target_scale;
+  MixtureShape mixture;                    // support in standardised units
+  double tail_weight = 0.01;               // w of the base
+  bool has_base = true;                    // false: s = f + log g (the tilt does everything)
+  std::vector<RegressorNetworks> members;  // >= 1; densities are averaged
+  std::string normalizer_kind =
+      "learned";  // how b came about: learned | fitted (to exact A) | zero | estimated
+  std::string objective_json = "{}", training_json = "{}", audit_json = "{}";
+
+  uint32_t dimension() const { return mixture.dimension; }
+  double log_volume() const;  // sum_j log target_scale_j
+  // In standardised units; throws Error for y outside the support.
+  void standardise(const Points& y, std::span<float> u) const;
+};
+
+// Runs the networks of a member on x, once, for any number of y. The regressor and x have to outlive it.
+std::unique_ptr<ConditionalScores> prepare_scores(const Regressor& model, size_t member, const InputRows& x);
+
+// One safetensors file with family "regressor" in its metadata.
+bool is_regressor_file(const std::string& path);
+void save_regressor(const Regressor& model, const std::string& path);  // whole or not at all
+Regressor load_regressor(const std::string& path);                     // throws Error naming the file
+
+}  // namespace selfnorm

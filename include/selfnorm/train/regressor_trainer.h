@@ -1,0 +1,31 @@
+// Trains a regressor from a frame.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "selfnorm/data/frame.h"
+#include "selfnorm/model/regressor/regressor.h"
+#include "selfnorm/train/regressor_options.h"
+#include "selfnorm/train/trainer.h"
+
+namespace selfnorm {
+
+struct RegressorResult {
+  Regressor model;  // complete except audit_json
+  std::string reason;
+  bool interrupted = false;  // the checkpoint is on disk
+  bool diverged = false;     // the loss stopped being finite; model is the last good one
+  double valid_nll = 0;      // the best check, in the units of the data, mean of the members
+  Progress last;
+};
+
+// Rows of `frame` by number. Statistics come from train_rows alone. With one member, or with valid_rows,
+// `valid_rows` are those of every check; empty: no checks, the last average is kept. An ensemble without
+// valid_rows gives member i the i-th of `ensemble` parts of train_rows for its checks.
+RegressorResult train_regressor(const Frame& frame, const std::vector<std::string>& targets,
+                                std::span<const uint64_t> train_rows, std::span<const uint64_t> valid_rows,
+                                const RegressorOptions& options, const CheckpointOptions& checkpoint,
+                                TrainObserver& observer);
+
+}  // namespace selfnorm

@@ -1,11 +1,13 @@
 // How good a regressor is on data with known targets. NLL exact comes from A(x) by quadrature, NLL with b
-// from b(x); e(x) = A(x) - b(x) is audited like any log-normalizer (analysis/audit.h), certificate included.
+// from b(x); e(x) = A(x) - b(x) is audited like any log-normalizer (analysis/error_audit.h), certificate
+// included.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
-#include "selfnorm/analysis/audit.h"
+#include "selfnorm/analysis/error_audit.h"
 #include "selfnorm/analysis/predictive.h"
 
 namespace selfnorm {
@@ -31,18 +33,14 @@ struct CoordinateEvaluation {
   std::vector<Coverage> coverage;  // 50, 80, 90, 95%
 };
 
-struct RegressionEvaluation {
+// The audit is that of e(x).
+struct RegressionEvaluation : ErrorAudit {
   uint64_t rows = 0;
-  uint64_t outside = 0;                              // targets outside the support: then nll is +inf
-  double nll = 0, nll_error = 0;                     // exact, and the standard error of its mean over rows
-  double nll_b = 0;                                  // with b(x)
-  double quadrature_error = 0;                       // largest error of A
-  double tail = 0;                                   // largest mass beyond a region
-  LogZStatistics log_z;                              // of e(x)
-  std::vector<std::pair<double, double>> quantiles;  // (q, value) of e
-  std::vector<HistogramBin> histogram;
-  std::vector<WorstInput> worst;
-  Certificate certificate;
+  uint64_t outside = 0;           // targets outside the support: then nll is +inf
+  double nll = 0, nll_error = 0;  // exact, and the standard error of its mean over rows
+  double nll_b = 0;               // with b(x)
+  double quadrature_error = 0;    // largest error of A
+  double tail = 0;                // largest mass beyond a region
   std::vector<CoordinateEvaluation> coordinates;
   std::vector<double> pit, b, a;  // of every row (first coordinate, first member), for pictures
 };

@@ -1,0 +1,75 @@
+// What is said of the errors e(x) of log-probabilities that a model gives without normalising, whatever the
+// model is: statistics, quantiles, histogram, the worst inputs and the certificate. One pass; memory does not
+// grow with the number of inputs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "selfnorm/analysis/evaluation.h"
+#include "selfnorm/analysis/quantiles.h"
+#include "selfnorm/analysis/running_variance.h"
+
+namespace selfnorm {
+
+struct AuditOptions {
+  double eps = 0.1;          // certify |e| <= eps ..., > 0
+  double rho = 0.01;         // ... for all but a fraction rho of inputs, in (0, 1)
+  double confidence = 0.99;  // in (0, 1)
+  bool amortised = false;    // audit raw_k - b(x); the model must have b
+  bool with_v_star = true;   // which takes a regression on all features
+  uint32_t bins = 20;        // of the histogram, >= 1
+  uint32_t worst = 10;       // inputs to list
+
+  void validate() const;  // throws Error naming the option, the value and the range
+};
+
+// theory.md 4: with this confidence, at least a fraction 1 - rho of inputs have |e| <= eps, provided that the
+// audited inputs are independent draws that had no part in making the model.
+struct Certificate {
+  double eps = 0, rho = 0, confidence = 0;
+  uint64_t n = 0, exceed = 0;          // inputs, and those with |e| > eps
+  double rho_bound = 1;                // the smallest rho that holds at eps (Clopper-Pearson)
+  std::optional<double> smallest_eps;  // that holds at rho; none when n is too small for any
+  bool certified = false;              // rho_bound <= rho
+};
+
+struct HistogramBin {
+  double from = 0, to = 0;  // the outermost bins take what lies beyond them
+  uint64_t count = 0;
+};
+
+struct WorstInput {
+  uint64_t example = 0;  // in the data, from 0
+  double error = 0;      // e(x)
+};
+
+struct ErrorAudit {
+  LogZStatistics log_z;                              // of e
+  std::vector<std::pair<double, double>> quantiles;  // (q, value) of e
+  bool exact_quantiles = true;                       // analysis/quantiles.h
+  std::vector<HistogramBin> histogram;
+  std::vector<WorstInput> worst;  // largest |e| first
+  Certificate certificate;
+};
+
+class ErrorAuditor {
+ public:
+  explicit ErrorAuditor(const AuditOptions& options);  // throws Error for options out of range
+
+  void add(uint64_t example, double error);  // finite
+  uint64_t count() const { return moments_.n; }
+  ErrorAudit finish();  // of at least one error, once
+
+ private:
+  AuditOptions options_;
+  RunningVariance moments_;
+  Quantiles errors_, sizes_;
+  std::vector<WorstInput> worst_;  // heap of at most options_.worst, the smallest |e| at its front
+  double smallest_ = 0, largest_ = 0;
+  uint64_t exceed_ = 0;
+};
+
+}  // namespace selfnorm

@@ -1,0 +1,96 @@
+#include "selfnorm/analysis/error_audit.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "selfnorm/analysis/certificate.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/base/range.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr std::array<double, 11> kQuantiles = {0, 0.001, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.999, 1};
+constexpr double kHistogramTail = 0.005;  // beyond the outermost edges, on each side
+
+// The order of the list of the worst.
+bool ahead(const WorstInput& a, const WorstInput& b) {
+  return std::abs(a.error) != std::abs(b.error) ? std::abs(a.error) > std::abs(b.error)
+                                                : a.example < b.example;
+}
+
+std::vector<HistogramBin> histogram_of(const Quantiles& errors, uint32_t bins) {
+  const double low = errors.quantile(kHistogramTail), high = errors.quantile(1 - kHistogramTail);
+  if (!(low < high)) return {{low, high, errors.count()}};
+  std::vector<HistogramBin> out(bins);
+  const double width = (high - low) / static_cast<double>(bins);
+  for (uint32_t i = 0; i < bins; ++i) out[i] = {low + width * i, low + width * (i + 1), 0};
+  errors.for_each([&](double value, uint64_t times) {
+    const double place = std::clamp((value - low) / width, 0.0, static_cast<double>(bins - 1));
+    out[static_cast<size_t>(place)].count += times;
+  });
+  return out;
+}
+
+Certificate certificate_of(const AuditOptions& options, const Quantiles& sizes, uint64_t exceed) {
+  Certificate out{options.eps, options.rho, options.confidence, sizes.count(),
+                  exceed,      1,           std::nullopt,       false};
+  out.rho_bound = clopper_pearson_upper(exceed, out.n, options.confidence);
+  out.certified = out.rho_bound <= options.rho;
+  const int64_t allowed = largest_certifiable_count(out.n, options.rho, options.confidence);
+  if (allowed >= 0) out.smallest_eps = sizes.order_statistic(out.n - 1 - static_cast<uint64_t>(allowed));
+  return out;
+}
+
+}  // namespace
+
+void AuditOptions::validate() const {
+  require_range(eps > 0, "eps", eps, "> 0");
+  require_range(rho > 0 && rho < 1, "rho", rho, "0 < x < 1");
+  require_range(confidence > 0 && confidence < 1, "confidence", confidence, "0 < x < 1");
+  require_range(bins >= 1, "bins", bins, ">= 1");
+}
+
+ErrorAuditor::ErrorAuditor(const AuditOptions& options) : options_(options) { options_.validate(); }
+
+void ErrorAuditor::add(uint64_t example, double error) {
+  SELFNORM_CHECK(std::isfinite(error));
+  moments_.add(error);
+  smallest_ = moments_.n == 1 ? error : std::min(smallest_, error);
+  largest_ = moments_.n == 1 ? error : std::max(largest_, error);
+  errors_.add(error);
+  sizes_.add(std::abs(error));
+  exceed_ += std::abs(error) > options_.eps ? 1 : 0;
+  const bool is_full = worst_.size() == options_.worst;
+  if (is_full && (worst_.empty() || !ahead({example, error}, worst_.front()))) return;
+  worst_.push_back({example, error});
+  std::push_heap(worst_.begin(), worst_.end(), ahead);
+  if (!is_full) return;
+  std::pop_heap(worst_.begin(), worst_.end(), ahead);
+  worst_.pop_back();
+}
+
+ErrorAudit ErrorAuditor::finish() {
+  SELFNORM_CHECK(count() > 0);
+  ErrorAudit out;
+  out.log_z = {.mean = moments_.mean,
+               .std = std::sqrt(moments_.variance()),
+               .rms = std::sqrt(moments_.variance() + moments_.mean * moments_.mean),
+               .min = smallest_,
+               .max = largest_,
+               .q01 = errors_.quantile(0.01),
+               .q50 = errors_.quantile(0.5),
+               .q99 = errors_.quantile(0.99)};
+  for (const double q : kQuantiles) out.quantiles.emplace_back(q, errors_.quantile(q));
+  out.quantiles.front().second = smallest_;
+  out.quantiles.back().second = largest_;
+  out.exact_quantiles = errors_.is_exact();
+  out.histogram = histogram_of(errors_, options_.bins);
+  std::sort_heap(worst_.begin(), worst_.end(), ahead);
+  out.worst = std::move(worst_);
+  out.certificate = certificate_of(options_, sizes_, exceed_);
+  return out;
+}
+
+}  // namespace selfnorm

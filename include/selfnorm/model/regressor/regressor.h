@@ -55,7 +55,12 @@ struct Regressor {
 };
 
 // Runs the networks of a member on x, once, for any number of y. The regressor and x have to outlive it.
-std::unique_ptr<ConditionalScores> prepare_scores(const Regressor& model, size_t member, const InputRows& x);
+std::unique_ptr<ConditionalScores> prepare_scores(const Regressor& model, const RegressorNetworks& member,
+                                                  const InputRows& x);
+inline std::unique_ptr<ConditionalScores> prepare_scores(const Regressor& model, size_t member,
+                                                         const InputRows& x) {
+  return prepare_scores(model, model.members[member], x);
+}
 
 // One safetensors file with family "regressor" in its metadata.
 bool is_regressor_file(const std::string& path);

@@ -26,6 +26,8 @@ class FeatureNetwork {
  public:
   virtual ~FeatureNetwork() = default;
 
+  virtual uint32_t inputs() const = 0;               // numeric
+  virtual std::vector<uint32_t> levels() const = 0;  // of the categorical inputs
   virtual uint32_t width() const = 0;
   virtual std::span<float> parameters() = 0;
   virtual std::span<const float> parameters() const = 0;

@@ -1,9 +1,10 @@
 // A table whose columns have names and kinds, whole in memory: what regressors are trained on. CSV and TSV
-// with a header (quotes, CR LF, UTF-8, gzip as every reader here), or without one (columns 0, 1, ...); .npz
-// with arrays x (n x p) and y (n, or n x d), whose columns are x0, x1, ... and y (or y0, y1, ...).
+// with a header (quotes, CR LF, UTF-8, gzip as every reader here), or without one (columns 0, 1, ...); npz
+// and safetensors with arrays x (n x p) and, if there is one, y (n, or n x d), whose columns are x0, x1, ...
+// and y (or y0, y1, ...).
 //
 // A column is numeric when every value that is there is a number, otherwise categorical. Missing: an empty
-// field, NA, N/A, NaN, null, none or ? in any case.
+// field, NA, N/A, NaN, null, none or ? in any case. Bytes that are no UTF-8 become U+FFFD.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +28,12 @@ struct Frame {
   std::string file;
   uint64_t rows = 0;
   std::vector<FrameColumn> columns;
-  std::vector<uint64_t> line;  // of every row, from 1
+  std::vector<uint64_t> line;  // of every row, from 1; of arrays its number, from 1
 
   const FrameColumn* find(const std::string& name) const;  // null: no such column
 };
 
+// Columns are named, or given by their number from 0; one may be in one list alone.
 struct FrameOptions {
   std::vector<std::string> categorical;  // columns that are so although they look like numbers
   std::vector<std::string> numeric;      // columns in which text is an error that names file and line
@@ -40,7 +42,11 @@ struct FrameOptions {
 };
 
 // Throws DataError naming file, line, what was found and what was expected: no rows, rows of another length,
-// infinite numbers, names of columns that are not there or appear twice.
+// infinite numbers, names of columns that are not there or appear twice. "-" is standard input.
 Frame read_frame(const std::string& path, const FrameOptions& options = {});
+
+// FILE.csv: a header and shortest round-trip decimals, missing values as empty fields, so reading gives the
+// same back; a line of one empty field is quoted. Appears whole or not at all.
+void write_frame(const Frame& frame, const std::string& path);
 
 }  // namespace selfnorm

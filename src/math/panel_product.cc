@@ -141,5 +141,14 @@ void add_transposed_product(size_t m, size_t n, size_t k, const float* a, size_t
   HWY_DYNAMIC_DISPATCH(transposed_product)(m, n, k, a, lda, b, ldb, c, ldc);
 }
 
+void add_transposed(size_t m, size_t n, const float* a, size_t lda, float* c) {
+  constexpr size_t kBlock = 32;
+  for (size_t row = 0; row < m; row += kBlock) {
+    const size_t stop = std::min(m, row + kBlock);
+    for (size_t j = 0; j < n; ++j)
+      for (size_t i = row; i < stop; ++i) c[j * m + i] += a[i * lda + j];
+  }
+}
+
 }  // namespace selfnorm
 #endif

@@ -77,6 +77,17 @@ TEST(PanelProduct, BitsOfARowDoNotDependOnItsPlace) {
     for (size_t j = 0; j < n; ++j) EXPECT_EQ(c.data()[i * stride + j], c.data()[j]);
 }
 
+TEST(PanelProduct, AddTransposed) {
+  for (const auto& [m, n] : {std::pair<size_t, size_t>{1, 1}, {3, 40}, {70, 5}, {64, 33}, {0, 4}}) {
+    const size_t stride = n + 3;
+    const std::vector<float> a = random_vector<float>(m * stride, 1);
+    std::vector<float> c(n * m, 2.0f);
+    add_transposed(m, n, a.data(), stride, c.data());
+    for (size_t j = 0; j < n; ++j)
+      for (size_t i = 0; i < m; ++i) EXPECT_EQ(c[j * m + i], 2.0f + a[i * stride + j]);
+  }
+}
+
 TEST(PanelProduct, Alignment) {
   const AlignedFloats floats(5);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(floats.data()) % 64, 0u);

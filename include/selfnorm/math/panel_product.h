@@ -64,5 +64,7 @@ void add_panel_product(size_t m, const float* a, size_t lda, const Panels& b, fl
 // C (m x n) <- C + A^T B with A (k x m), B (k x n); B and C have whole panels.
 void add_transposed_product(size_t m, size_t n, size_t k, const float* a, size_t lda, const float* b,
                             size_t ldb, float* c, size_t ldc);
+// C (n x m, contiguous) <- C + A^T with A (m x n).
+void add_transposed(size_t m, size_t n, const float* a, size_t lda, float* c);
 
 }  // namespace selfnorm

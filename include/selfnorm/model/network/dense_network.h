@@ -33,9 +33,11 @@ struct DenseShape {
 };
 
 class DenseNetwork;
+struct DenseWeights;
 
 // One minibatch forward and back, with the memory in between; reused from step to step. Parallel by blocks of
-// rows; the bits do not depend on the number of threads.
+// at least 64 rows; the bits do not depend on the number of threads. The network has to outlive it (it may be
+// moved).
 class DensePass {
  public:
   explicit DensePass(const DenseNetwork& network);
@@ -75,8 +77,7 @@ class DenseNetwork {
 
  private:
   friend class DensePass;
-  struct Weights;
-  std::unique_ptr<Weights> weights_;
+  std::unique_ptr<DenseWeights> weights_;
 };
 
 }  // namespace selfnorm

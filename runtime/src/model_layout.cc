@@ -39,6 +39,9 @@ void read_metadata(const LayoutReader& reader, ModelLayout& out) {
     reader.fail(
         "the model is a density over points, expected one of classes; score it with `selfnorm score`");
   }
+  if (reader.metadata("family") == "regressor") {
+    reader.fail("the model is a regressor, expected one of classes; use it with `selfnorm predict`");
+  }
   out.family = static_cast<Family>(reader.choice("family", kFamilies));
   out.input = static_cast<Input>(reader.choice("input", kInputs));
   out.weights = static_cast<WeightKind>(reader.choice("weights", kWeights));

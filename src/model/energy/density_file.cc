@@ -5,15 +5,11 @@
 #include <array>
 #include <cmath>
 
-#include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/model/energy/make_energy.h"
 #include "selfnorm/model/energy/tilted.h"
-#include "selfnorm/model/model_file.h"
-#include "selfnorm/model/string_column.h"
+#include "selfnorm/model/stored_record.h"
 #include "selfnorm/proposal/density/make_density.h"
-#include "selfnorm/runtime/file_error.h"
-#include "selfnorm/runtime/layout_reader.h"
 #include "selfnorm/runtime/mapped_file.h"
 #include "stored_density.h"
 
@@ -25,23 +21,6 @@ using runtime::LayoutReader;
 using runtime::Tensor;
 
 constexpr size_t kValues = 16384;  // a unit of parallel work
-
-template <class T>
-std::vector<T> values_of(const LayoutReader& reader, const Tensor& tensor, Dtype dtype) {
-  const std::span<const T> values = reader.tensor<T>(tensor.name, dtype, tensor.shape);
-  return {values.begin(), values.end()};
-}
-
-void check_metadata(const LayoutReader& reader) {
-  for (const auto& [key, expected] :
-       {std::pair{"format", runtime::kFormat}, std::pair{"format_version", runtime::kFormatVersion},
-        std::pair{"family", kDensityFamily}}) {
-    if (reader.metadata(key) == expected) continue;
-    reader.fail(
-        fmt::format("metadata \"{}\" is \"{}\", expected \"{}\"; not a density that this selfnorm reads", key,
-                    reader.metadata(key), expected));
-  }
-}
 
 Standardisation standardisation_of(const LayoutReader& reader, uint64_t dimension) {
   const Tensor* mean = reader.file.find("standardisation.mean");
@@ -56,13 +35,6 @@ Standardisation standardisation_of(const LayoutReader& reader, uint64_t dimensio
   return out;
 }
 
-std::vector<std::string> names_of(const LayoutReader& reader, uint64_t dimension) {
-  runtime::ModelLayout layout;
-  layout.feature_names = reader.strings("feature_names", dimension);
-  runtime::check_string_tables(layout, reader.name);
-  return strings_of(layout.feature_names);
-}
-
 // `kind` is the metadata with its kind (absent: null), `prefix` that of its tensors.
 std::shared_ptr<const Density> density_of(const LayoutReader& reader, const std::string& kind,
                                           std::string_view prefix, uint32_t dimension) {
@@ -75,27 +47,10 @@ std::shared_ptr<const Density> density_of(const LayoutReader& reader, const std:
   return make_density(record, dimension);
 }
 
-std::unique_ptr<Energy> energy_of(const LayoutReader& reader) {
-  EnergyRecord record;
-  record.kind = reader.metadata("energy");
-  record.settings = reader.metadata("energy_settings");
-  check_metadata_json(reader.name, "energy_settings", record.settings);
-  for (const Tensor& tensor : reader.file.tensors) {
-    if (!tensor.name.starts_with(kEnergyTensors)) continue;
-    record.tensors.push_back({tensor.name.substr(kEnergyTensors.size()), tensor.shape,
-                              values_of<float>(reader, tensor, Dtype::F32)});
-  }
-  if (const Tensor* module = reader.file.find("module")) {
-    const std::vector<uint8_t> bytes = values_of<uint8_t>(reader, *module, Dtype::U8);
-    record.module.assign(bytes.begin(), bytes.end());
-  }
-  return make_energy(record);
-}
-
 DensityModel read_density(std::span<const std::byte> bytes, const std::string& name) {
   const runtime::Safetensors file = runtime::parse_safetensors(bytes, name);
   const LayoutReader reader{file, name};
-  check_metadata(reader);
+  check_family(reader, kDensityFamily, "a density");
   for (const Tensor& tensor : file.tensors) {
     const auto is_any = [&tensor](auto... names) { return ((tensor.name == names) || ...); };
     if (tensor.name.starts_with(kProposalTensors) || tensor.name.starts_with(kBaseTensors) ||
@@ -110,7 +65,7 @@ DensityModel read_density(std::span<const std::byte> bytes, const std::string& n
 
   DensityModel model;
   model.proposal = density_of(reader, "proposal", kProposalTensors, dimension);
-  model.energy = energy_of(reader);
+  model.energy = make_energy(stored_record(reader, "energy", "module"));
   if (model.energy->dimension() != dimension) {
     reader.fail(
         fmt::format("the energy takes {} columns, expected {}", model.energy->dimension(), dimension));
@@ -123,27 +78,13 @@ DensityModel read_density(std::span<const std::byte> bytes, const std::string& n
   model.log_normalizer = reader.number<double>("log_normalizer");
   model.normalizer_kind = reader.metadata("normalizer");
   model.standardisation = standardisation_of(reader, dimension);
-  model.feature_names = names_of(reader, dimension);
+  model.feature_names = stored_strings(reader, "feature_names", dimension);
   model.objective_json = reader.metadata("objective");
   model.training_json = reader.metadata("training");
   model.audit_json = reader.metadata("audit");
   check_density(model, name);
   if (model.base) model.energy = std::make_unique<TiltedEnergy>(std::move(model.energy), model.base);
   return model;
-}
-
-template <class Action>
-auto with_errors_of(const std::string& path, const Action& action) {
-  try {
-    return action();
-  } catch (const runtime::FormatError& error) {
-    throw Error(error.what());
-  } catch (const runtime::IoError& error) {
-    throw Error(error.what());
-  } catch (const Error& error) {
-    if (std::string_view(error.what()).starts_with(path)) throw;
-    throw Error(path + ": " + error.what());
-  }
 }
 
 }  // namespace
@@ -172,21 +113,7 @@ double Standardisation::log_volume() const {
   return sum;
 }
 
-bool is_density_file(const std::string& path) {
-  try {
-    const runtime::MappedFile file(path);
-    const runtime::Safetensors content = runtime::parse_safetensors(file.bytes(), path);
-    const auto is = [&content](const char* key, std::string_view value) {
-      const auto found = content.metadata.find(key);
-      return found != content.metadata.end() && found->second == value;
-    };
-    return is("format", runtime::kFormat) && is("family", kDensityFamily);
-  } catch (const runtime::FormatError&) {
-    return false;
-  } catch (const runtime::IoError&) {
-    return false;
-  }
-}
+bool is_density_file(const std::string& path) { return is_family_file(path, kDensityFamily); }
 
 DensityModel load_density(const std::string& path) {
   return with_errors_of(path, [&path] {

@@ -7,7 +7,7 @@
 
 #include "selfnorm/base/error.h"
 #include "selfnorm/model/model_file.h"
-#include "selfnorm/model/safetensors_writer.h"
+#include "selfnorm/model/stored_record.h"
 #include "selfnorm/model/string_column.h"
 #include "stored_density.h"
 
@@ -57,8 +57,6 @@ void save_density(const DensityModel& model, const std::string& path) {
                        {"base", !model.base                    ? "none"
                                 : model.base == model.proposal ? "proposal"
                                                                : "own"},
-                       {"energy", energy.kind},
-                       {"energy_settings", energy.settings},
                        {"objective", model.objective_json},
                        {"training", model.training_json},
                        {"audit", model.audit_json}};
@@ -75,11 +73,7 @@ void save_density(const DensityModel& model, const std::string& path) {
   };
   add_density(*model.proposal, "proposal", kProposalTensors, proposal);
   if (model.base && model.base != model.proposal) add_density(*model.base, "base_kind", kBaseTensors, base);
-  for (const EnergyTensor& tensor : energy.tensors) {
-    tensors.push_back(make_tensor(std::string(kEnergyTensors) + tensor.name, Dtype::F32, tensor.shape,
-                                  std::span(tensor.values)));
-  }
-  if (!energy.module.empty()) add("module", Dtype::U8, energy.module);
+  add_record(energy, "energy", "module", metadata, tensors);
   if (!model.standardisation.mean.empty()) {
     add("standardisation.mean", Dtype::F64, model.standardisation.mean);
     add("standardisation.scale", Dtype::F64, model.standardisation.scale);

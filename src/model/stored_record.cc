@@ -1,0 +1,78 @@
+#include "selfnorm/model/stored_record.h"
+
+#include <fmt/format.h>
+
+#include "selfnorm/model/model_file.h"
+#include "selfnorm/model/string_column.h"
+#include "selfnorm/runtime/mapped_file.h"
+
+namespace selfnorm {
+
+using runtime::Dtype;
+using runtime::LayoutReader;
+using runtime::Tensor;
+
+bool is_family_file(const std::string& path, std::string_view family) {
+  try {
+    const runtime::MappedFile file(path);
+    const runtime::Safetensors content = runtime::parse_safetensors(file.bytes(), path);
+    const auto is = [&content](const char* key, std::string_view value) {
+      const auto found = content.metadata.find(key);
+      return found != content.metadata.end() && found->second == value;
+    };
+    return is("format", runtime::kFormat) && is("family", family);
+  } catch (const runtime::FormatError&) {
+    return false;
+  } catch (const runtime::IoError&) {
+    return false;
+  }
+}
+
+void check_family(const LayoutReader& reader, std::string_view family, const std::string& expected) {
+  for (const auto& [key, value] :
+       {std::pair{"format", runtime::kFormat}, std::pair{"format_version", runtime::kFormatVersion},
+        std::pair{"family", family}}) {
+    if (reader.metadata(key) == value) continue;
+    reader.fail(fmt::format("metadata \"{}\" is \"{}\", expected \"{}\"; not {} that this selfnorm reads",
+                            key, reader.metadata(key), value, expected));
+  }
+}
+
+std::vector<std::string> stored_strings(const LayoutReader& reader, const std::string& name, uint64_t n) {
+  runtime::ModelLayout layout;
+  layout.feature_names = reader.strings(name, n);
+  runtime::check_string_tables(layout, reader.name);
+  return strings_of(layout.feature_names);
+}
+
+void add_record(const EnergyRecord& record, const std::string& name, const std::string& module,
+                Metadata& metadata, std::vector<Tensor>& tensors) {
+  metadata[name] = record.kind;
+  metadata[name + "_settings"] = record.settings;
+  for (const EnergyTensor& tensor : record.tensors) {
+    tensors.push_back(make_tensor(fmt::format("{}.{}", name, tensor.name), Dtype::F32, tensor.shape,
+                                  std::span(tensor.values)));
+  }
+  if (!record.module.empty())
+    tensors.push_back(make_tensor(module, Dtype::U8, {record.module.size()}, std::span(record.module)));
+}
+
+EnergyRecord stored_record(const LayoutReader& reader, const std::string& name, const std::string& module) {
+  const std::string settings = name + "_settings", prefix = name + ".";
+  EnergyRecord record;
+  record.kind = reader.metadata(name);
+  record.settings = reader.metadata(settings);
+  check_metadata_json(reader.name, settings.c_str(), record.settings);
+  for (const Tensor& tensor : reader.file.tensors) {
+    if (!tensor.name.starts_with(prefix) || tensor.name == module) continue;
+    record.tensors.push_back(
+        {tensor.name.substr(prefix.size()), tensor.shape, values_of<float>(reader, tensor, Dtype::F32)});
+  }
+  if (const Tensor* bytes = reader.file.find(module)) {
+    const std::vector<uint8_t> values = values_of<uint8_t>(reader, *bytes, Dtype::U8);
+    record.module.assign(values.begin(), values.end());
+  }
+  return record;
+}
+
+}  // namespace selfnorm

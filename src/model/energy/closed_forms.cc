@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "selfnorm/base/error.h"
+#include "selfnorm/math/normal_distribution.h"
 #include "selfnorm/math/sigmoid.h"
 #include "selfnorm/model/energy/natural_domain.h"
 #include "special_functions.h"
@@ -17,13 +18,6 @@ using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowM
 using std::numbers::pi;
 
 double normal_density(double z) { return std::isinf(z) ? 0 : std::exp(-z * z / 2) / std::sqrt(2 * pi); }
-
-// Phi(b) - Phi(a) for a < b, relative to the smaller tail.
-double normal_mass(double a, double b) {
-  const double half = std::numbers::sqrt2 / 2;
-  return a > 0 ? (std::erfc(a * half) - std::erfc(b * half)) / 2
-               : (std::erfc(-b * half) - std::erfc(-a * half)) / 2;
-}
 
 struct OneCoordinate {
   double log_z = 0, first = 0, second = 0;  // means of the first and the second statistic

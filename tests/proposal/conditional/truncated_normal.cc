@@ -55,7 +55,7 @@ TEST(TruncatedNormal, DerivativesInMeanScaleAndY) {
   for (const Known& k : kKnown) {
     if (k.scale >= 1e5) continue;  // every difference is below rounding
     const TruncatedNormal q = of(k);
-    const double unit = 1e4 * k.scale / (1 + std::abs(q.tilt));
+    const double unit = 1e6 * k.scale / (1 + std::abs(q.tilt));
     const auto density = [&](const std::vector<double>& at) {
       return TruncatedNormal::of(k.mean + k.scale * at[0], k.scale * (1 + at[1]), k.lower, k.upper)
           .log_density(k.y + unit * at[2]);

@@ -35,6 +35,11 @@ MlpGradient::MlpGradient(const MlpShape& shape) {
 
 void MlpGradient::clear() { std::fill_n(values_.data(), values_.size(), 0.0f); }
 
+void MlpGradient::add_contexts_to_bias(const MlpShape& shape, size_t begin, size_t end) {
+  const size_t width = shape.width(1);
+  for (size_t r = begin; r < end; ++r) add_scaled(1.0f, context + r * width, bias(0), width);
+}
+
 void MlpGradient::add(const MlpShape& shape, std::span<MlpGradient> parts, std::span<float> total) {
   if (parts.empty()) return;
   MlpGradient& sum = parts[0];

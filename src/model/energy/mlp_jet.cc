@@ -57,17 +57,21 @@ void MlpJet::activate_orders(Activation f, Layer& layer, size_t columns) {
   }
 }
 
-void MlpJet::forward(const MlpWeights& weights, const Points& x, const Points& v, double* first,
+void MlpJet::forward(const MlpWeights& weights, const MlpRows& rows, const Points& v, double* first,
                      double* second) {
   const MlpShape& shape = weights.shape;
-  rows_ = x.rows;
-  input(weights, x, v);
+  at_ = rows;
+  rows_ = rows.x.rows;
+  input(weights, rows.x, v);
   for (size_t l = 1; l < layers_.size(); ++l) {
     const Layer& in = layers_[l - 1];
     Layer& out = layers_[l];
     const size_t below = rows_ * out.stride;
     const Panels& w = weights.layers[l - 1].forward;
     panel_product(rows_, in.a.data(), in.stride, w, out.a.data(), out.stride);
+    if (l == 1 && rows.row != nullptr)
+      for (size_t i = 0; i < rows_; ++i)
+        add_scaled(1.0f, rows.context.row(rows.row[i]).data(), out.a.data() + i * out.stride, shape.width(1));
     std::fill_n(out.a.data() + below, (orders_ - 1) * below, 0.0f);
     add_panel_product((orders_ - 1) * rows_, in.a.data() + rows_ * in.stride, in.stride, w,
                       out.a.data() + below, out.stride);
@@ -161,8 +165,11 @@ void MlpJet::backward(const MlpWeights& weights, const double* d_first, const do
     local_orders(layers_[l], layer.out);
     add_transposed_product(layer.in, layer.out, all, in.a.data(), in.stride, local_.data(), stride,
                            gradient.weight(l - 1), stride);
+    const bool by_context = l == 1 && at_.row != nullptr;
     for (size_t i = 0; i < rows_; ++i)
-      add_scaled(1.0f, local_.data() + i * stride, gradient.bias(l - 1), layer.out);
+      add_scaled(1.0f, local_.data() + i * stride,
+                 by_context ? gradient.context + size_t{at_.row[i]} * layer.out : gradient.bias(l - 1),
+                 layer.out);
     if (l == 1) break;
     if (layer.is_residual)
       add_panel_product(all, local_.data(), stride, weights.layers[l - 1].backward, delta_.data(), in.stride);

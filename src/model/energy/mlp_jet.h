@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "mlp_gradient.h"
+#include "mlp_rows.h"
 #include "mlp_weights.h"
-#include "selfnorm/data/points.h"
 
 namespace selfnorm {
 
@@ -22,8 +22,10 @@ class MlpJet {
   // orders: 2 for (a, a'), 3 for (a, a', a'').
   MlpJet(const MlpShape& shape, size_t orders);
 
-  // At most kJetRows rows; second is for three orders.
-  void forward(const MlpWeights& weights, const Points& x, const Points& v, double* first, double* second);
+  // At most kJetRows rows; second is for three orders. The numbers of the contexts have to live until
+  // backward.
+  void forward(const MlpWeights& weights, const MlpRows& rows, const Points& v, double* first,
+               double* second);
   // gradient += sum_i d_first_i d first_i/dtheta + d_second_i d second_i/dtheta.
   void backward(const MlpWeights& weights, const double* d_first, const double* d_second,
                 MlpGradient& gradient);
@@ -40,6 +42,7 @@ class MlpJet {
   void phase_gradient(const MlpWeights& weights, MlpGradient& gradient);
 
   size_t orders_, rows_ = 0;
+  MlpRows at_;
   std::vector<Layer> layers_;    // a_0 .. a_L
   AlignedFloats phase_;          // p, p'
   AlignedFloats delta_, local_;  // g, g', g''; D, D', D''

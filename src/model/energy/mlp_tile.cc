@@ -29,10 +29,14 @@ MlpTile::MlpTile(const MlpShape& shape) {
 }
 
 MlpTile::Deltas::Deltas(const MlpShape& shape)
-    : delta(kTileRows * largest_stride(shape)), local(kTileRows * largest_stride(shape)) {}
+    : delta(kTileRows * largest_stride(shape)),
+      local(kTileRows * largest_stride(shape)),
+      input(kTileRows * panel_stride(shape.dimension)) {}
 
-void MlpTile::forward(const MlpWeights& weights, const Points& x, bool keeps_slopes, double* s) {
+void MlpTile::forward(const MlpWeights& weights, const MlpRows& rows, bool keeps_slopes, double* s) {
   const MlpShape& shape = weights.shape;
+  const Points& x = rows.x;
+  at_ = rows;
   rows_ = x.rows;
   float* a = memory_.data();
   size_t stride = panel_stride(shape.features());
@@ -51,6 +55,9 @@ void MlpTile::forward(const MlpWeights& weights, const Points& x, bool keeps_slo
     const size_t out_stride = panel_stride(layer.out);
     float* z = memory_.data() + value_[l];
     panel_product(rows_, a, stride, weights.layers[l - 1].forward, z, out_stride);
+    if (l == 1 && rows.row != nullptr)
+      for (size_t i = 0; i < rows_; ++i)
+        add_scaled(1.0f, rows.context.row(rows.row[i]).data(), z + i * out_stride, layer.out);
     activate(shape.activation, {rows_, layer.out, out_stride}, z, z,
              keeps_slopes ? memory_.data() + slope_[l] : nullptr);
     if (layer.is_residual)
@@ -76,8 +83,11 @@ void MlpTile::propagate(const MlpWeights& weights, std::span<const double> d, De
         if (gradient) add_scaled(d_i, value(l) + i * stride, gradient->output(), layer.out);
       }
     }
-    multiply_rows({rows_, layer.out, stride}, delta, memory_.data() + slope_[l], local,
-                  gradient ? gradient->bias(l - 1) : nullptr);
+    if (l == 1)
+      first_local({rows_, layer.out, stride}, deltas, gradient);
+    else
+      multiply_rows({rows_, layer.out, stride}, delta, memory_.data() + slope_[l], local,
+                    gradient ? gradient->bias(l - 1) : nullptr);
     if (gradient)
       add_transposed_product(layer.in, layer.out, rows_, value(l - 1), in_stride, local, stride,
                              gradient->weight(l - 1), stride);
@@ -87,6 +97,18 @@ void MlpTile::propagate(const MlpWeights& weights, std::span<const double> d, De
     else
       panel_product(rows_, local, stride, weights.layers[l - 1].backward, delta, in_stride);
   }
+}
+
+void MlpTile::first_local(const RowBlock& block, Deltas& deltas, MlpGradient* gradient) const {
+  const float *delta = deltas.delta.data(), *slope = memory_.data() + slope_[1];
+  float* local = deltas.local.data();
+  if (gradient == nullptr || at_.row == nullptr)
+    return multiply_rows(block, delta, slope, local, gradient ? gradient->bias(0) : nullptr);
+  for_contexts(at_, [&](size_t begin, size_t end, size_t r) {
+    const size_t at = begin * block.stride;
+    multiply_rows({end - begin, block.columns, block.stride}, delta + at, slope + at, local + at,
+                  gradient->context + r * block.columns);
+  });
 }
 
 void MlpTile::phase_gradient(const MlpWeights& weights, Deltas& deltas) const {
@@ -120,16 +142,14 @@ void MlpTile::input_gradient(const MlpWeights& weights, Deltas& deltas, float* d
   const MlpShape& shape = weights.shape;
   const size_t stride = panel_stride(shape.dimension);
   propagate(weights, {}, deltas, nullptr);
-  AlignedFloats sum(rows_ * stride);
-  panel_product(rows_, deltas.local.data(), panel_stride(shape.width(1)), weights.from_inputs, sum.data(),
-                stride);
+  float* sum = deltas.input.data();
+  panel_product(rows_, deltas.local.data(), panel_stride(shape.width(1)), weights.from_inputs, sum, stride);
   if (shape.fourier > 0) {
     phase_gradient(weights, deltas);
-    add_panel_product(rows_, deltas.local.data(), panel_stride(shape.fourier), weights.from_phases,
-                      sum.data(), stride);
+    add_panel_product(rows_, deltas.local.data(), panel_stride(shape.fourier), weights.from_phases, sum,
+                      stride);
   }
-  for (size_t i = 0; i < rows_; ++i)
-    std::copy_n(sum.data() + i * stride, shape.dimension, dx + i * shape.dimension);
+  for (size_t i = 0; i < rows_; ++i) std::copy_n(sum + i * stride, shape.dimension, dx + i * shape.dimension);
 }
 
 }  // namespace selfnorm

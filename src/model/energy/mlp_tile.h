@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "mlp_gradient.h"
+#include "mlp_rows.h"
 #include "mlp_weights.h"
-#include "selfnorm/data/points.h"
 
 namespace selfnorm {
 
@@ -18,13 +18,14 @@ class MlpTile {
  public:
   explicit MlpTile(const MlpShape& shape);
 
-  // s(x_i) for at most kTileRows rows; keeps what back propagation needs if `keeps_slopes`.
-  void forward(const MlpWeights& weights, const Points& x, bool keeps_slopes, double* s);
+  // s(x_i) for at most kTileRows rows; keeps what back propagation needs if `keeps_slopes`, except the
+  // numbers of the contexts, which have to live until then.
+  void forward(const MlpWeights& weights, const MlpRows& rows, bool keeps_slopes, double* s);
 
   // What is only needed on the way back, by one tile after the other.
   struct Deltas {
     explicit Deltas(const MlpShape& shape);
-    AlignedFloats delta, local;
+    AlignedFloats delta, local, input;
   };
   // gradient += sum_i d_i ds(x_i)/dtheta.
   void backward(const MlpWeights& weights, std::span<const double> d, Deltas& deltas,
@@ -37,10 +38,13 @@ class MlpTile {
   // D_1 in deltas.local.
   void propagate(const MlpWeights& weights, std::span<const double> d, Deltas& deltas,
                  MlpGradient* gradient) const;
+  // D_1 = delta f'(z_1), summed by context or altogether.
+  void first_local(const RowBlock& block, Deltas& deltas, MlpGradient* gradient) const;
   // g in deltas.local.
   void phase_gradient(const MlpWeights& weights, Deltas& deltas) const;
 
   size_t rows_ = 0;
+  MlpRows at_;
   std::vector<size_t> value_, slope_;  // of a_0 .. a_L; of z_1 .. z_L
   size_t phase_ = 0;                   // Bx
   AlignedFloats memory_;

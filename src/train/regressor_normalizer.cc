@@ -1,0 +1,84 @@
+#include "regressor_normalizer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "selfnorm/math/random.h"
+#include "selfnorm/normalizer/conditional_quadrature.h"
+#include "selfnorm/optim/adaptive.h"
+#include "selfnorm/optim/schedule.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr uint64_t kStream = 0xB0F1;
+constexpr uint64_t kSteps = 1500, kBatch = 256, kCheckInterval = 50;
+constexpr double kRate = 3e-3;
+
+double mean_square(const DenseNetwork& normalizer, const Points& h, std::span<const double> value) {
+  std::vector<float> b(h.rows);
+  normalizer.evaluate({h, nullptr, 0}, b);
+  double sum = 0;
+  for (size_t i = 0; i < b.size(); ++i) sum += (b[i] - value[i]) * (b[i] - value[i]);
+  return sum / static_cast<double>(b.size());
+}
+
+}  // namespace
+
+void fit_normalizer(const RegressorProblem& problem, std::span<const uint64_t> rows, uint64_t seed,
+                    RegressorNetworks& networks) {
+  RandomStream random(RandomStream(seed, kStream).next());
+  std::vector<uint64_t> chosen(rows.begin(), rows.end());
+  random.shuffle(chosen);
+  chosen.resize(std::min<uint64_t>(chosen.size(), kFittedInputs));
+  const EncodedFrame x = problem.inputs().take(chosen);
+  const auto scores = prepare_scores(problem.model(), networks, x.view());
+  std::vector<double> value;
+  for (const ConditionalLogZ& z : conditional_log_z(*scores)) value.push_back(z.value);
+
+  const FeatureNetwork& features = networks.tilt_features ? *networks.tilt_features : *networks.features;
+  const uint32_t width = features.width();
+  std::vector<float> h(x.rows * width);
+  features.evaluate(x.view(), h);
+  const uint64_t held = x.rows / 5, fitted = x.rows - held;
+  const Points all{h.data(), x.rows, width};
+  const auto held_square = [&] {
+    return held == 0 ? mean_square(*networks.normalizer, all, value)
+                     : mean_square(*networks.normalizer, all.slice(fitted, x.rows),
+                                   std::span<const double>(value).subspan(fitted));
+  };
+
+  const std::span<float> theta = networks.normalizer->parameters();
+  std::vector<float> best(theta.begin(), theta.end()), gradient(theta.size()), batch, d;
+  double best_square = held_square();
+  Adaptive<float> optimiser("adam", theta.size(), 0);
+  const Schedule schedule{"cosine", kSteps, 1};
+  DensePass pass(*networks.normalizer);
+  for (uint64_t step = 0; step < kSteps; ++step) {
+    const uint64_t n = std::min(kBatch, fitted);
+    batch.resize(n * width);
+    d.resize(n);
+    std::vector<uint64_t> picked(n);
+    for (uint64_t i = 0; i < n; ++i) {
+      picked[i] = n == fitted ? i : random.below(fitted);
+      std::copy_n(h.data() + picked[i] * width, width, batch.data() + i * width);
+    }
+    const Points b = pass.forward({{batch.data(), n, width}, nullptr, 0});
+    for (uint64_t i = 0; i < n; ++i)
+      d[i] = static_cast<float>(2 * (b.data[i] - value[picked[i]]) / static_cast<double>(n));
+    std::fill(gradient.begin(), gradient.end(), 0.0f);
+    pass.backward(d, gradient, {});
+    optimiser.begin_step();
+    optimiser.update(theta, 0, gradient, kRate * schedule.factor(step), 0);
+    networks.normalizer->parameters_changed();
+    if ((step + 1) % kCheckInterval != 0) continue;
+    if (const double square = held_square(); square < best_square) {
+      best_square = square;
+      best.assign(theta.begin(), theta.end());
+    }
+  }
+  std::copy(best.begin(), best.end(), theta.begin());
+  networks.normalizer->parameters_changed();
+}
+
+}  // namespace selfnorm

@@ -1,0 +1,17 @@
+// b(x) fitted to exact values: least squares of normalizer(h(x)) against A(x) of training inputs, by Adam on
+// the normalizer alone, features constant.
+#pragma once
+
+#include <span>
+
+#include "selfnorm/train/regressor_problem.h"
+
+namespace selfnorm {
+
+// A comes from quadrature on at most kFittedInputs of `rows`. The best of the networks passed through, the
+// one it starts from included, by the mean square on a fifth of them, is kept.
+inline constexpr uint64_t kFittedInputs = 4000;
+void fit_normalizer(const RegressorProblem& problem, std::span<const uint64_t> rows, uint64_t seed,
+                    RegressorNetworks& networks);
+
+}  // namespace selfnorm

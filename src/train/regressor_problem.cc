@@ -1,0 +1,204 @@
+#include "selfnorm/train/regressor_problem.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "selfnorm/base/error.h"
+#include "selfnorm/data/frame_targets.h"
+#include "selfnorm/math/random.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr uint64_t kFeatureStream = 1, kTiltFeatureStream = 2, kMixtureStream = 3, kContextStream = 4,
+                   kTiltStream = 5, kNormalizerStream = 6;
+constexpr uint64_t kFewDistinct = 20;
+constexpr double kLargeShare = 0.05;
+constexpr double kLeastBroadScale = 3;  // standard deviations of y
+constexpr double kHeadScale = 0.1;      // of the heads' weights at their start
+
+// Bounds for every target; one that is not given is infinite.
+std::vector<double> bounds(const std::vector<double>& given, uint32_t dimension, double missing,
+                           const char* name) {
+  if (given.empty()) return std::vector<double>(dimension, missing);
+  if (given.size() != dimension)
+    throw Error(
+        fmt::format("{} has {} numbers for {} targets; give one for each", name, given.size(), dimension));
+  return given;
+}
+
+}  // namespace
+
+RegressorProblem::RegressorProblem(const Frame& frame, const std::vector<std::string>& targets,
+                                   std::span<const uint64_t> train_rows, std::span<const uint64_t> valid_rows,
+                                   const RegressorOptions& options)
+    : options_(options) {
+  if (targets.empty() || targets.size() > 3)
+    throw Error(fmt::format("{} targets, a regressor has 1 to 3", targets.size()));
+  if (train_rows.size() < 2)
+    throw Error(
+        fmt::format("{} has {} rows to train on; a regressor needs at least 2, and is of use from about "
+                    "50",
+                    frame.file, train_rows.size()));
+  model_.targets = targets;
+  model_.mixture.dimension = static_cast<uint32_t>(targets.size());
+  model_.mixture.components = options.components;
+  model_.mixture.least_scale = options.least_scale;
+  model_.tail_weight = options.tail_weight;
+  model_.has_base = options.base == "proposal" || options.objective == "mdn";
+  resolve_sizes(train_rows.size());
+
+  std::vector<uint64_t> rows(train_rows.begin(), train_rows.end());
+  rows.insert(rows.end(), valid_rows.begin(), valid_rows.end());
+  standardise_targets(frame, rows, train_rows.size());
+  mixture_ = std::make_unique<ConditionalMixture>(model_.mixture);
+
+  model_.encoder =
+      FrameEncoder(frame, train_rows, targets, /*standardise=*/options.module.empty(), warnings_);
+  if (!options.module.empty() && !model_.encoder.levels().empty())
+    throw Error(
+        fmt::format("module {} takes numbers, and {} has categorical columns; leave them out (--ignore)",
+                    options.module, frame.file));
+  if (model_.encoder.numeric_inputs() == 0 && model_.encoder.levels().empty())
+    throw Error(
+        fmt::format("{} has no column that could predict: none besides the target varies", frame.file));
+  EncodingReport report;
+  inputs_ = model_.encoder.encode(frame, report);
+  for (const EncodingReport::Count& count : report.columns)
+    if (count.missing > 0)
+      warnings_.push_back(fmt::format("column {}: {} missing values", count.column, count.missing));
+}
+
+// Rules of thumb, from the tables of docs/regression.md.
+void RegressorProblem::resolve_sizes(uint64_t rows) {
+  if (options_.batch == 0) options_.batch = rows < 2000 ? 32 : rows < 20'000 ? 128 : 512;
+  if (options_.epochs == 0)
+    options_.epochs =
+        static_cast<uint64_t>(std::clamp(std::round(400'000 / static_cast<double>(rows)), 10.0, 400.0));
+}
+
+void RegressorProblem::standardise_targets(const Frame& frame, std::span<const uint64_t> rows,
+                                           uint64_t training) {
+  const size_t d = model_.targets.size();
+  const std::vector<double> y = numeric_targets(frame, model_.targets, rows);
+  const std::span<const double> trained = std::span(y).first(training * d);
+  MixtureShape& mixture = model_.mixture;
+  std::vector<double> lower = bounds(options_.lower, mixture.dimension, -INFINITY, "lower"),
+                      upper = bounds(options_.upper, mixture.dimension, INFINITY, "upper");
+  target_.assign(frame.rows * d, 0.0f);
+  double largest = 0;
+  for (size_t j = 0; j < d; ++j) {
+    const std::string& name = model_.targets[j];
+    const TargetDistinct distinct = target_distinct(trained, d, j);
+    if (distinct.distinct == 1)
+      throw Error(fmt::format("target {} of {} is {} in every training row; there is nothing to predict",
+                              name, frame.file, distinct.most_frequent));
+    if (options_.noise_floor == 0 && (distinct.distinct < kFewDistinct || distinct.share > kLargeShare))
+      warnings_.push_back(fmt::format(
+          "target {} has {} distinct values in {} rows ({:.1f}% are {}): the likelihood of a density is "
+          "unbounded "
+          "at repeated values; --noise-floor SD (half the step between values is a start) bounds it",
+          name, distinct.distinct, training, 100 * distinct.share, distinct.most_frequent));
+    double mean = 0, square = 0;
+    for (size_t i = 0; i < training; ++i) mean += trained[i * d + j] / static_cast<double>(training);
+    for (size_t i = 0; i < training; ++i) square += std::pow(trained[i * d + j] - mean, 2);
+    const double scale = std::sqrt(square / static_cast<double>(training));
+    if (!std::isfinite(scale) || !(scale > 1e-12 * std::abs(mean)) || scale < 1e-200)
+      throw Error(
+          fmt::format("target {} of {} has mean {} and standard deviation {}, beyond what can be "
+                      "standardised; shift or scale it",
+                      name, frame.file, mean, scale));
+    model_.target_mean.push_back(mean);
+    model_.target_scale.push_back(scale);
+    noise_floor_.push_back(options_.noise_floor / scale);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const double value = y[i * d + j];
+      if (value < lower[j] || value > upper[j])
+        throw DataError(frame.file, frame.line[rows[i]],
+                        fmt::format("target {} is {}, outside [{}, {}]", name, value, lower[j], upper[j]));
+      target_[rows[i] * d + j] = static_cast<float>((value - mean) / scale);
+      if (i < training) largest = std::max(largest, std::abs((value - mean) / scale));
+    }
+    lower[j] = (lower[j] - mean) / scale;
+    upper[j] = (upper[j] - mean) / scale;
+  }
+  mixture.broad_scale = std::max(kLeastBroadScale, largest / 2);
+  const auto is_infinite = [](double bound) { return std::isinf(bound); };
+  if (std::all_of(lower.begin(), lower.end(), is_infinite) &&
+      std::all_of(upper.begin(), upper.end(), is_infinite))
+    return;
+  mixture.lower = std::move(lower);
+  mixture.upper = std::move(upper);
+}
+
+std::vector<float> RegressorProblem::take_targets(std::span<const uint64_t> rows) const {
+  std::vector<float> out;
+  for (const uint64_t row : rows) {
+    const std::span<const float> y = targets().row(row);
+    out.insert(out.end(), y.begin(), y.end());
+  }
+  return out;
+}
+
+RegressorNetworks RegressorProblem::make_networks(uint64_t seed, std::span<const uint64_t> rows) const {
+  const RegressorOptions& o = options_;
+  const auto stream = [seed](uint64_t i) { return RandomStream(seed, i).next(); };
+  const auto make_features = [&](uint64_t own_seed) {
+    if (!o.module.empty()) return load_module_features(o.module, model_.encoder.numeric_inputs());
+    return make_dense_features({.inputs = model_.encoder.numeric_inputs(),
+                                .levels = model_.encoder.levels(),
+                                .widths = o.features,
+                                .activation = activation_of(o.activation)},
+                               own_seed);
+  };
+  const auto make_head = [&](uint32_t inputs, std::vector<uint32_t> widths, double scale, uint64_t own_seed) {
+    return std::make_unique<DenseNetwork>(DenseShape{.inputs = inputs,
+                                                     .levels = {},
+                                                     .widths = std::move(widths),
+                                                     .activation = activation_of(o.activation),
+                                                     .output_scale = scale},
+                                          own_seed);
+  };
+  RegressorNetworks out;
+  out.features = make_features(stream(kFeatureStream));
+  out.mixture_head =
+      make_head(out.features->width(), {model_.mixture.parameters()}, kHeadScale, stream(kMixtureStream));
+  const std::vector<float> y = take_targets(rows);
+  const std::vector<float> start = mixture_->start({y.data(), rows.size(), model_.mixture.dimension});
+  std::copy(start.begin(), start.end(), out.mixture_head->output_bias().begin());
+  if (o.shared_scale) share_scales(model_.mixture, out.mixture_head->parameters());
+  out.mixture_head->parameters_changed();
+  if (o.objective == "mdn") return out;
+
+  if (o.own_features) out.tilt_features = make_features(stream(kTiltFeatureStream));
+  const uint32_t width = (out.tilt_features ? out.tilt_features : out.features)->width();
+  out.context = make_head(width, {o.joint.front()}, 1, stream(kContextStream));
+  out.tilt = make_conditional_mlp(model_.mixture.dimension, {.widths = o.joint, .activation = o.activation},
+                                  stream(kTiltStream),
+                                  /*starts_at_zero=*/true);
+  std::vector<uint32_t> widths = o.normalizer;
+  widths.push_back(1);
+  out.normalizer = make_head(width, std::move(widths), 0, stream(kNormalizerStream));
+  return out;
+}
+
+std::vector<std::vector<uint64_t>> RegressorProblem::level_counts(std::span<const uint64_t> rows) const {
+  std::vector<std::vector<uint64_t>> count;
+  for (const uint32_t levels : model_.encoder.levels()) count.emplace_back(levels);
+  for (const uint64_t row : rows)
+    for (size_t k = 0; k < count.size(); ++k) ++count[k][inputs_.level[row * inputs_.categorical + k]];
+  return count;
+}
+
+void share_scales(const MixtureShape& shape, std::span<float> head) {
+  // Rows of W: logits, means, raw scales; then the bias.
+  const size_t width = head.size() / shape.parameters() - 1;
+  const size_t scales = size_t{shape.components} * shape.dimension;
+  std::fill_n(head.begin() + static_cast<ptrdiff_t>((shape.parameters() - scales) * width), scales * width,
+              0.0f);
+}
+
+}  // namespace selfnorm

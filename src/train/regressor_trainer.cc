@@ -1,0 +1,180 @@
+#include "selfnorm/train/regressor_trainer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "selfnorm/base/error.h"
+#include "selfnorm/math/parallel.h"
+#include "selfnorm/math/random.h"
+#include "selfnorm/train/pace.h"
+#include "selfnorm/train/regressor_member.h"
+#include "selfnorm/train/regressor_record.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr uint64_t kMemberStream = 0x3E3B, kFoldStream = 0xF01D;
+constexpr uint64_t kFolds = 10;  // a member of an ensemble checks itself on one of as many parts, at least
+constexpr const char* kRemedy = "try a smaller --learning-rate, more --samples or a larger --least-scale";
+
+class RegressorTrainer {
+ public:
+  RegressorTrainer(const Frame& frame, const std::vector<std::string>& targets,
+                   std::span<const uint64_t> train_rows, std::span<const uint64_t> valid_rows,
+                   const RegressorOptions& options, const CheckpointOptions& checkpoint,
+                   TrainObserver& observer)
+      : train_rows_(train_rows),
+        valid_rows_(valid_rows),
+        problem_(frame, targets, train_rows, valid_rows, options),
+        options_(problem_.options()),
+        observer_(observer),
+        pace_(checkpoint, regressor_fingerprint(frame, targets, train_rows, valid_rows, options)) {}
+
+  RegressorResult run() {
+    Checkpoint checkpoint;
+    const bool resumes = pace_.resumes(checkpoint);
+    if (resumes)
+      restore(checkpoint);
+    else
+      for (const std::string& text : problem_.warnings()) observer_.on_warning(text);
+    for (; done_.size() < options_.ensemble; finish_member()) {
+      if (!member_) member_ = make_member();
+      while (!member_->is_done()) {
+        if (const auto progress = member_->advance()) report(*progress);
+        const bool interrupt = observer_.stop_requested();
+        pace_.checkpoint(interrupt, [this](Checkpoint& c) { save(c); });
+        if (!interrupt) continue;
+        RegressorResult out;
+        out.interrupted = true;
+        out.reason = "interrupted";
+        out.last = last_;
+        return out;
+      }
+    }
+    return finish();
+  }
+
+ private:
+  uint64_t member_seed(uint64_t i) const {
+    return options_.ensemble == 1 ? options_.seed
+                                  : RandomStream(RandomStream(options_.seed, kMemberStream).next(), i).next();
+  }
+
+  std::unique_ptr<RegressorMember> make_member() const {
+    const uint64_t i = done_.size();
+    std::vector<uint64_t> train(train_rows_.begin(), train_rows_.end()),
+        valid(valid_rows_.begin(), valid_rows_.end());
+    if (options_.ensemble > 1) {
+      // Member i checks itself on part i of the training rows.
+      const std::vector<uint64_t> order =
+          random_permutation(train.size(), RandomStream(options_.seed, kFoldStream));
+      const uint64_t folds = std::max(kFolds, options_.ensemble);
+      valid.clear();
+      std::vector<uint64_t> rest;
+      for (uint64_t j = 0; j < order.size(); ++j)
+        (j % folds == i ? valid : rest).push_back(train_rows_[order[j]]);
+      if (!rest.empty()) train = std::move(rest);
+    }
+    return std::make_unique<RegressorMember>(problem_, member_seed(i), std::move(train), std::move(valid));
+  }
+
+  void report(Progress progress) {
+    progress.step += done_.size() * progress.steps;
+    progress.steps *= options_.ensemble;
+    progress.seconds = pace_.seconds();
+    last_ = progress;
+    observer_.on_progress(progress);
+  }
+
+  void finish_member() {
+    if (member_->diverged()) {
+      ++diverged_;
+      observer_.on_warning(
+          fmt::format("the loss became infinite or NaN at step {}: the best before it is kept; {}",
+                      member_->at(), kRemedy));
+    }
+    if (const auto best = member_->best_check()) check_sum_ += *best, ++checked_;
+    kept_ = member_->best_step();
+    taken_ += member_->at();
+    RegressorNetworks networks = member_->finish();
+    saved_.push_back(FlatParameters(networks.parameters()).gather());
+    done_.push_back(std::move(networks));
+    member_.reset();
+  }
+
+  RegressorResult finish() {
+    RegressorResult out;
+    out.diverged = diverged_ > 0;
+    out.reason = diverged_ > 0 ? fmt::format("the loss became infinite or NaN; {}", kRemedy)
+                               : std::string("completed");
+    if (options_.ensemble == 1 && checked_ > 0)
+      out.reason += fmt::format(" (kept: step {} of {}, the best on held-out rows)", kept_, taken_);
+    if (checked_ > 0) out.valid_nll = check_sum_ / static_cast<double>(checked_);
+    out.last = last_;
+    out.model = problem_.release();
+    out.model.members = std::move(done_);
+    out.model.objective_json = regressor_objective_json(options_);
+    out.model.training_json = regressor_training_json(options_, out.reason, train_rows_.size(), taken_);
+    return out;
+  }
+
+  void save(Checkpoint& c) const {
+    c.set("members", uint64_t{saved_.size()});
+    for (size_t i = 0; i < saved_.size(); ++i) c.set(fmt::format("member.{}", i), saved_[i]);
+    c.set("check.sum", check_sum_);
+    c.set("checked", checked_);
+    c.set("kept", kept_);
+    c.set("taken", taken_);
+    c.set("diverged", diverged_);
+    c.set("is_training", uint64_t{member_ != nullptr});
+    if (member_) member_->save(c);
+  }
+
+  void restore(const Checkpoint& c) {
+    const uint64_t members = c.integer("members");
+    for (uint64_t i = 0; i < members; ++i) {
+      std::vector<float> theta;
+      c.get(fmt::format("member.{}", i), theta);
+      RegressorNetworks networks = problem_.make_networks(member_seed(i), train_rows_);
+      FlatParameters(networks.parameters()).scatter(theta);
+      networks.parameters_changed();
+      saved_.push_back(std::move(theta));
+      done_.push_back(std::move(networks));
+    }
+    check_sum_ = c.number("check.sum");
+    checked_ = c.integer("checked");
+    kept_ = c.integer("kept");
+    taken_ = c.integer("taken");
+    diverged_ = c.integer("diverged");
+    if (c.integer("is_training") == 0) return;
+    member_ = make_member();
+    member_->restore(c);
+  }
+
+  std::span<const uint64_t> train_rows_, valid_rows_;
+  RegressorProblem problem_;
+  const RegressorOptions& options_;
+  TrainObserver& observer_;
+  Pace pace_;
+  std::unique_ptr<RegressorMember> member_;  // the one in training
+  std::vector<RegressorNetworks> done_;
+  std::vector<std::vector<float>> saved_;  // the parameters of those
+  double check_sum_ = 0;
+  uint64_t checked_ = 0, kept_ = 0, taken_ = 0, diverged_ = 0;
+  Progress last_;
+};
+
+}  // namespace
+
+RegressorResult train_regressor(const Frame& frame, const std::vector<std::string>& targets,
+                                std::span<const uint64_t> train_rows, std::span<const uint64_t> valid_rows,
+                                const RegressorOptions& options, const CheckpointOptions& checkpoint,
+                                TrainObserver& observer) {
+  options.validate();
+  const ThreadLimit limit(options.threads);
+  return RegressorTrainer(frame, targets, train_rows, valid_rows, options, checkpoint, observer).run();
+}
+
+}  // namespace selfnorm

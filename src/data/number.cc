@@ -23,20 +23,20 @@ const char* parse_float_slowly(const char* begin, const char* end, float& value)
   return code == std::errc() && std::isfinite(value) ? stop : nullptr;
 }
 
-bool is_number(std::string_view token) {
+bool parse_double(std::string_view token, double& value) {
   token = without_plus(token);
-  double value = 0;
   auto [stop, code] = fast_float::from_chars(token.data(), token.data() + token.size(), value);
-  return code == std::errc() && stop == token.data() + token.size();
+  return code != std::errc::invalid_argument && stop == token.data() + token.size();
+}
+
+bool is_number(std::string_view token) {
+  double value = 0;
+  return parse_double(token, value);
 }
 
 std::string number_error(std::string_view token) {
   if (token.empty()) return "found an empty value, expected a number";
-  std::string_view rest = without_plus(token);
-  double value = 0;
-  auto [stop, code] = fast_float::from_chars(rest.data(), rest.data() + rest.size(), value);
-  bool number = code == std::errc() && stop == rest.data() + rest.size();
-  if (number && rest.find_first_of("0123456789") != std::string_view::npos)
+  if (is_number(token) && token.find_first_of("0123456789") != std::string_view::npos)
     return fmt::format("found {}, too large for a 32-bit float (at most 3.4e38)", quoted(token));
   return fmt::format("found {}, expected a finite number", quoted(token));
 }

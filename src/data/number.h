@@ -60,6 +60,10 @@ inline const char* parse_natural(const char* begin, const char*, uint64_t& value
   return p == begin ? nullptr : p;
 }
 
+// The whole token as the nearest double: false when it is no number; nan and inf are, and so is what
+// overflows to inf.
+bool parse_double(std::string_view token, double& value);
+
 bool is_number(std::string_view token);  // whole token; nan and inf count, so that a bad value is no header
 
 // Why parse_float refused this token: "found 'abc', expected a finite number".

@@ -34,16 +34,6 @@ void check_labels(const Dataset& data) {
       throw Error(fmt::format("label '{}' cannot be written in svmlight format", label));
 }
 
-// RFC 4180: quoted where it has a separator, a quote, a line end or a space at an end.
-std::string csv_field(const std::string& text) {
-  const bool is_plain = !text.empty() && text.find_first_of(",\"\r\n") == std::string::npos &&
-                        !text.starts_with(' ') && !text.ends_with(' ');
-  if (is_plain) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + "\"";
-}
-
 void write_npy(const Points& points, AtomicFile& file) {
   const uint64_t shape[] = {points.rows, points.columns};
   file.write(npy_header("<f4", shape));
@@ -73,6 +63,15 @@ void write_svmlight(const Dataset& data, const std::string& path) {
     }
   }
   file.commit();
+}
+
+std::string csv_field(const std::string& text) {
+  const bool is_plain = !text.empty() && text.find_first_of(",\"\r\n") == std::string::npos &&
+                        !text.starts_with(' ') && !text.ends_with(' ');
+  if (is_plain) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return out + "\"";
 }
 
 void csv_lines(const Points& points, const std::vector<std::string>& names,

@@ -19,26 +19,26 @@ inline constexpr uint32_t kMissingLevel = std::numeric_limits<uint32_t>::max();
 struct FrameColumn {
   std::string name;
   bool is_numeric = true;
-  std::vector<double> number;       // numeric: finite, or NaN where it is missing
-  std::vector<uint32_t> level;      // categorical: place in `levels`, or kMissingLevel
-  std::vector<std::string> levels;  // in the order of their first appearance
+  std::vector<double> number{};       // numeric: finite, or NaN where it is missing
+  std::vector<uint32_t> level{};      // categorical: place in `levels`, or kMissingLevel
+  std::vector<std::string> levels{};  // in the order of their first appearance
 };
 
 struct Frame {
   std::string file;
   uint64_t rows = 0;
-  std::vector<FrameColumn> columns;
-  std::vector<uint64_t> line;  // of every row, from 1; of arrays its number, from 1
+  std::vector<FrameColumn> columns{};
+  std::vector<uint64_t> line{};  // of every row, from 1; of arrays its number, from 1
 
   const FrameColumn* find(const std::string& name) const;  // null: no such column
 };
 
 // Columns are named, or given by their number from 0; one may be in one list alone.
 struct FrameOptions {
-  std::vector<std::string> categorical;  // columns that are so although they look like numbers
-  std::vector<std::string> numeric;      // columns in which text is an error that names file and line
-  std::vector<std::string> ignored;      // columns that are not read
-  std::string header = "auto";           // auto | yes | no
+  std::vector<std::string> categorical{};  // columns that are so although they look like numbers
+  std::vector<std::string> numeric{};      // columns in which text is an error that names file and line
+  std::vector<std::string> ignored{};      // columns that are not read
+  std::string header = "auto";             // auto | yes | no
 };
 
 // Throws DataError naming file, line, what was found and what was expected: no rows, rows of another length,

@@ -1,0 +1,23 @@
+// Tables as frames.
+#pragma once
+
+#include "selfnorm/data/frame.h"
+#include "source.h"
+
+namespace selfnorm {
+
+// Opens the same bytes again, after a byte order mark.
+class Reopening {
+ public:
+  virtual ~Reopening() = default;
+  virtual std::unique_ptr<Input> open() const = 0;
+};
+
+// A column that is not declared is read as numbers until a text is found in it; then it alone is read again,
+// so a file is read at most twice.
+Frame read_table_frame(const Reopening& file, char separator, const FrameOptions& options);
+
+// An empty field, NA, N/A, NaN, null, none or ? in any case.
+bool is_missing(std::string_view field);
+
+}  // namespace selfnorm

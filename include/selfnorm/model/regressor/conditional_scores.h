@@ -21,6 +21,8 @@ class ConditionalScores {
   virtual void score(const Points& y, std::span<const uint32_t> row, std::span<double> s) const = 0;
   // b(x): what stands for A(x) when it is not computed.
   virtual double normalizer(uint64_t row) const = 0;
+  // A(x) = 0 for every x, exactly: s is a log-density as it is.
+  virtual bool is_normalised() const { return false; }
 
   // Where mass may be, for the first nodes of a quadrature; it need not be right. At least one.
   struct Place {

@@ -31,6 +31,7 @@ struct RegressorNetworks {
   std::unique_ptr<DenseNetwork> normalizer;  // b of the features of the tilt; null: b = 0
 
   // Every network's parameters in a fixed order (those that are there), and the word that they changed.
+  // features, tilt_features, mixture_head, context, tilt, normalizer.
   std::vector<std::span<float>> parameters();
   void parameters_changed();
   RegressorNetworks copy() const;
@@ -50,9 +51,18 @@ struct Regressor {
 
   uint32_t dimension() const { return mixture.dimension; }
   double log_volume() const;  // sum_j log target_scale_j
-  // In standardised units; throws Error for y outside the support.
+  // w of the base as q_w: 1, the broad component alone, when there is no other base.
+  double base_weight() const { return has_base ? tail_weight : 1; }
+  // In standardised units; throws Error for y outside the support, naming value and bounds. What is outside
+  // by no more than the rounding of a float32 is on the bound.
   void standardise(const Points& y, std::span<float> u) const;
+  // Of one target; false: it is outside the support or not finite, and u is not set.
+  bool standardise(std::span<const float> y, std::span<float> u) const;
 };
+
+// log q_w(u_i|x), what the tilt of a score starts from (Regressor::base_weight).
+void base_log_prob(const ConditionalMixture& mixture, double w, const MixturePoints& at,
+                   std::span<double> log_prob);
 
 // Runs the networks of a member on x, once, for any number of y. The regressor and x have to outlive it.
 std::unique_ptr<ConditionalScores> prepare_scores(const Regressor& model, const RegressorNetworks& member,

@@ -79,10 +79,10 @@ void panel_rows(size_t m, size_t k, const Left& a, const Rows& b, const Rows& st
   if (i < m) take(std::integral_constant<size_t, 1>());
 }
 
-void packed_product(size_t m, const float* a, size_t lda, const Panels& b, bool adds, float* c, size_t ldc) {
+void packed_product(size_t m, const float* a, size_t lda, const Panels& b, const float* start,
+                    size_t start_stride, float* c, size_t ldc) {
   for (size_t j = 0; j < b.n(); j += kPanel) {
-    const Rows start = adds ? Rows{c + j, ldc} : Rows{b.start() + j, 0};
-    panel_rows<false>(m, b.k(), {a, lda, 1}, {b.panel(j), kPanel}, start, c + j, ldc);
+    panel_rows<false>(m, b.k(), {a, lda, 1}, {b.panel(j), kPanel}, {start + j, start_stride}, c + j, ldc);
   }
 }
 
@@ -129,11 +129,16 @@ void Panels::pack(const float* m, size_t stride, float factor) {
 void Panels::set_start(const float* c) { std::copy_n(c, n_, start_.data()); }
 
 void panel_product(size_t m, const float* a, size_t lda, const Panels& b, float* c, size_t ldc) {
-  HWY_DYNAMIC_DISPATCH(packed_product)(m, a, lda, b, false, c, ldc);
+  panel_product_from(b.start(), m, a, lda, b, c, ldc);
+}
+
+void panel_product_from(const float* start, size_t m, const float* a, size_t lda, const Panels& b, float* c,
+                        size_t ldc) {
+  HWY_DYNAMIC_DISPATCH(packed_product)(m, a, lda, b, start, 0, c, ldc);
 }
 
 void add_panel_product(size_t m, const float* a, size_t lda, const Panels& b, float* c, size_t ldc) {
-  HWY_DYNAMIC_DISPATCH(packed_product)(m, a, lda, b, true, c, ldc);
+  HWY_DYNAMIC_DISPATCH(packed_product)(m, a, lda, b, c, ldc, c, ldc);
 }
 
 void add_transposed_product(size_t m, size_t n, size_t k, const float* a, size_t lda, const float* b,

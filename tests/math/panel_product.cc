@@ -77,6 +77,24 @@ TEST(PanelProduct, BitsOfARowDoNotDependOnItsPlace) {
     for (size_t j = 0; j < n; ++j) EXPECT_EQ(c.data()[i * stride + j], c.data()[j]);
 }
 
+TEST(PanelProduct, StartsFromAnyRow) {
+  for (const auto& [m, n, k] : kSizes) {
+    const size_t stride = panel_stride(n);
+    const std::vector<float> a = random_vector<float>(m * k + 1, 1), b = random_vector<float>(k * n + 1, 2),
+                             start = random_vector<float>(whole_panels(n), 3);
+    Panels without(k, n), with(k, n);
+    without.pack(b.data(), n, 1);
+    with.pack(b.data(), n, 1);
+    with.set_start(start.data());
+    AlignedFloats c(m * stride), e(m * stride);
+    panel_product_from(start.data(), m, a.data(), k, without, c.data(), stride);
+    panel_product(m, a.data(), k, with, e.data(), stride);
+    for (size_t i = 0; i < m; ++i)
+      for (size_t j = 0; j < n; ++j)
+        EXPECT_EQ(c.data()[i * stride + j], e.data()[i * stride + j]) << m << ' ' << n << ' ' << k;
+  }
+}
+
 TEST(PanelProduct, AddTransposed) {
   for (const auto& [m, n] : {std::pair<size_t, size_t>{1, 1}, {3, 40}, {70, 5}, {64, 33}, {0, 4}}) {
     const size_t stride = n + 3;

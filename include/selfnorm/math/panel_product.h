@@ -59,6 +59,9 @@ class Panels {
 
 // C (m x n) <- 1 c^T + A B with A (m x k).
 void panel_product(size_t m, const float* a, size_t lda, const Panels& b, float* c, size_t ldc);
+// C (m x n) <- 1 start^T + A B; start has whole panels.
+void panel_product_from(const float* start, size_t m, const float* a, size_t lda, const Panels& b, float* c,
+                        size_t ldc);
 // C (m x n) <- C + A B.
 void add_panel_product(size_t m, const float* a, size_t lda, const Panels& b, float* c, size_t ldc);
 // C (m x n) <- C + A^T B with A (k x m), B (k x n); B and C have whole panels.

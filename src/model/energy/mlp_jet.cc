@@ -15,6 +15,7 @@ MlpJet::MlpJet(const MlpShape& shape, size_t orders) : orders_(orders) {
     most = std::max(most, stride);
   }
   phase_ = AlignedFloats(2 * kJetRows * panel_stride(shape.fourier));
+  start_ = AlignedFloats(whole_panels(shape.width(1)));
   delta_ = AlignedFloats(orders * kJetRows * most);
   local_ = AlignedFloats(orders * kJetRows * most);
 }
@@ -68,10 +69,10 @@ void MlpJet::forward(const MlpWeights& weights, const MlpRows& rows, const Point
     Layer& out = layers_[l];
     const size_t below = rows_ * out.stride;
     const Panels& w = weights.layers[l - 1].forward;
-    panel_product(rows_, in.a.data(), in.stride, w, out.a.data(), out.stride);
-    if (l == 1 && rows.row != nullptr)
-      for (size_t i = 0; i < rows_; ++i)
-        add_scaled(1.0f, rows.context.row(rows.row[i]).data(), out.a.data() + i * out.stride, shape.width(1));
+    if (l == 1)
+      weights.first_layer(rows, in.a.data(), start_.data(), out.a.data());
+    else
+      panel_product(rows_, in.a.data(), in.stride, w, out.a.data(), out.stride);
     std::fill_n(out.a.data() + below, (orders_ - 1) * below, 0.0f);
     add_panel_product((orders_ - 1) * rows_, in.a.data() + rows_ * in.stride, in.stride, w,
                       out.a.data() + below, out.stride);

@@ -44,7 +44,7 @@ class MlpJet {
   size_t orders_, rows_ = 0;
   MlpRows at_;
   std::vector<Layer> layers_;    // a_0 .. a_L
-  AlignedFloats phase_;          // p, p'
+  AlignedFloats start_, phase_;  // c_1 + context; p, p'
   AlignedFloats delta_, local_;  // g, g', g''; D, D', D''
 };
 

@@ -24,8 +24,9 @@ MlpTile::MlpTile(const MlpShape& shape) {
     slope_.push_back(size);
     if (l > 0) size += matrix;
   }
-  phase_ = size;
-  memory_ = AlignedFloats(size + (shape.fourier > 0 ? kTileRows * panel_stride(shape.fourier) : 0));
+  start_ = size;
+  phase_ = size + whole_panels(shape.width(1));
+  memory_ = AlignedFloats(phase_ + (shape.fourier > 0 ? kTileRows * panel_stride(shape.fourier) : 0));
 }
 
 MlpTile::Deltas::Deltas(const MlpShape& shape)
@@ -54,10 +55,10 @@ void MlpTile::forward(const MlpWeights& weights, const MlpRows& rows, bool keeps
     const MlpLayer& layer = shape.layers[l - 1];
     const size_t out_stride = panel_stride(layer.out);
     float* z = memory_.data() + value_[l];
-    panel_product(rows_, a, stride, weights.layers[l - 1].forward, z, out_stride);
-    if (l == 1 && rows.row != nullptr)
-      for (size_t i = 0; i < rows_; ++i)
-        add_scaled(1.0f, rows.context.row(rows.row[i]).data(), z + i * out_stride, layer.out);
+    if (l == 1)
+      weights.first_layer(rows, a, memory_.data() + start_, z);
+    else
+      panel_product(rows_, a, stride, weights.layers[l - 1].forward, z, out_stride);
     activate(shape.activation, {rows_, layer.out, out_stride}, z, z,
              keeps_slopes ? memory_.data() + slope_[l] : nullptr);
     if (layer.is_residual)

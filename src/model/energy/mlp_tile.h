@@ -46,7 +46,7 @@ class MlpTile {
   size_t rows_ = 0;
   MlpRows at_;
   std::vector<size_t> value_, slope_;  // of a_0 .. a_L; of z_1 .. z_L
-  size_t phase_ = 0;                   // Bx
+  size_t start_ = 0, phase_ = 0;       // c_1 + context; Bx
   AlignedFloats memory_;
 };
 

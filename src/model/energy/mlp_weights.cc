@@ -1,5 +1,8 @@
 #include "mlp_weights.h"
 
+#include <algorithm>
+
+#include "selfnorm/math/kernels.h"
 #include "selfnorm/math/parallel.h"
 
 namespace selfnorm {
@@ -32,6 +35,17 @@ void MlpWeights::assign(std::span<const float> theta, std::span<const double> si
     } else {
       layers[l].backward.pack(w + (l == 0 ? shape.dimension : 0), layer.in, factor(l));
     }
+  });
+}
+
+void MlpWeights::first_layer(const MlpRows& rows, const float* a, float* start, float* z) const {
+  const Panels& w = layers[0].forward;
+  const size_t in = panel_stride(shape.features()), out = panel_stride(w.n());
+  if (rows.row == nullptr) return panel_product(rows.x.rows, a, in, w, z, out);
+  for_contexts(rows, [&](size_t begin, size_t end, size_t r) {
+    std::copy_n(w.start(), w.n(), start);
+    add_scaled(1.0f, rows.context.row(r).data(), start, w.n());
+    panel_product_from(start, end - begin, a + begin * in, in, w, z + begin * out, out);
   });
 }
 

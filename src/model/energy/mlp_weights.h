@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "mlp_rows.h"
 #include "mlp_shape.h"
 #include "selfnorm/math/panel_product.h"
 
@@ -18,6 +19,9 @@ struct MlpWeights {
   explicit MlpWeights(const MlpShape& shape);
   // W_l is divided by sigma[l].
   void assign(std::span<const float> theta, std::span<const double> sigma);
+  // z_1 of the rows, whose a_0 is given; both have rows panel_stride(width) apart. `start` has whole panels
+  // for c_1 + context.
+  void first_layer(const MlpRows& rows, const float* a, float* start, float* z) const;
 
   MlpShape shape;
   std::vector<Layer> layers;

@@ -14,6 +14,7 @@
 
 #include "selfnorm/data/points.h"
 #include "selfnorm/math/random.h"
+#include "selfnorm/proposal/conditional/truncated_normal.h"
 
 namespace selfnorm {
 
@@ -38,20 +39,23 @@ class ConditionalMixture {
   explicit ConditionalMixture(MixtureShape shape);  // throws Error for sizes or bounds that make no sense
   const MixtureShape& shape() const { return shape_; }
 
-  // log q(y_i|x) and log g(y_i), either may be empty; -inf outside the support.
+  // log q(y_i|x) and log g(y_i), either may be empty; -inf outside the support, for y that are not finite as
+  // well. log q is NaN for a row of parameters that are not all finite, and so are derivatives and draws.
   void log_prob(const MixturePoints& at, std::span<double> log_q, std::span<double> log_g) const;
-  // d (rows x parameters) += sum_i weight_i d log q_w(y_i|x) / d parameters.
+  // d (rows x parameters) += sum_i weight_i d log q_w(y_i|x) / d parameters over the y_i in the support, held
+  // to what float32 has.
   void add_gradient(const MixturePoints& at, double w, std::span<const double> weight,
                     std::span<float> d) const;
   // `each` draws of q_w for every row of parameters, row after row: stream i of `seed` for row i.
   void sample(const Points& parameters, uint64_t each, double w, uint64_t seed, std::span<float> y) const;
-  // d log q_w / dy (n x d), and first and second derivative along v (either may be empty).
+  // d log q_w / dy (n x d), and first and second derivative along v (either may be empty); 0 outside.
   void log_prob_gradient(const MixturePoints& at, double w, std::span<double> dy) const;
   void directional(const MixturePoints& at, const Points& v, double w, std::span<double> first,
                    std::span<double> second) const;
 
-  // A start for the output bias of the network: equal weights, means spread over the quantiles of y, scales
-  // that make their mixture cover them.
+  // A start for the output bias of the network: equal weights, every component the mean and 1.5 standard
+  // deviations of one of K equal cells of y, cut again and again along the coordinate that varies most; in
+  // one dimension these are its K quantile ranges. y: finite, at least one row.
   std::vector<float> start(const Points& y) const;
 
   // mean, sd and pi of the components of one row: where mass may be.
@@ -61,8 +65,15 @@ class ConditionalMixture {
   };
   std::vector<Component> components(std::span<const float> parameters) const;
 
+  bool is_bounded() const { return !shape_.lower.empty(); }
+  std::span<const TruncatedNormal> broad() const { return broad_; }  // of every coordinate
+  std::span<const float> least() const { return least_; }            // smallest float32 of the support
+  std::span<const float> most() const { return most_; }              // largest
+
  private:
-  MixtureShape shape_;
+  MixtureShape shape_;  // lower and upper are empty when no bound is finite
+  std::vector<TruncatedNormal> broad_;
+  std::vector<float> least_, most_;
 };
 
 // log((1 - w) e^log_q + w e^log_g); w in [0, 1].

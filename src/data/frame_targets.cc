@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "number.h"
+#include "frame_text.h"
 #include "quote.h"
 #include "selfnorm/base/error.h"
 
@@ -35,20 +35,6 @@ bool is_missing_at(const FrameColumn& column, uint64_t row) {
   return column.is_numeric ? std::isnan(column.number[row]) : column.level[row] == kMissingLevel;
 }
 
-// The first text in a column that is no number, as an error.
-[[noreturn]] void fail_text(const Frame& frame, const FrameColumn& column) {
-  for (uint64_t row = 0; row < frame.rows; ++row) {
-    if (column.level[row] == kMissingLevel || is_number(column.levels[column.level[row]])) continue;
-    throw DataError(frame.file, frame.line[row],
-                    fmt::format("in the target column {}: found {}, expected a number", quoted(column.name),
-                                quoted(column.levels[column.level[row]])));
-  }
-  throw DataError(frame.file, 0,
-                  fmt::format("the target column {} was read as categorical, expected numbers; leave it out "
-                              "of the categorical columns",
-                              quoted(column.name)));
-}
-
 std::vector<uint64_t> rows_where(const Frame& frame, const std::vector<std::string>& names, bool missing) {
   const auto columns = target_columns(frame, names);
   std::vector<uint64_t> rows;
@@ -73,7 +59,7 @@ std::vector<double> numeric_targets(const Frame& frame, const std::vector<std::s
                                     std::span<const uint64_t> rows) {
   const auto columns = target_columns(frame, names);
   for (const FrameColumn* column : columns)
-    if (!column->is_numeric) fail_text(frame, *column);
+    if (!column->is_numeric) fail_text(frame, *column, "the target column");
   std::vector<double> values;
   values.reserve(rows.size() * columns.size());
   for (const uint64_t row : rows) {

@@ -1,10 +1,12 @@
 // The columns of a frame as a network sees them, learned from the training rows alone.
 //     numeric       (x - mean) / sd, held within +- kLargestInput; missing: 0, and where the training rows
-//     have
-//                   missing values a column of its own says so (1 missing, 0 not)
-//     categorical   a level 1, 2, ... of those of the training rows, "missing" being one where they have it;
-//                   0: a level that the training rows do not have
-// Columns that are constant on the training rows are left out, with a note.
+//                   have missing values an input of its own, right after it, says so (1 missing, 0 not). A
+//                   column of one value beside missing ones has that input alone.
+//     categorical   a level 1, 2, ... of those of the training rows, the most frequent first, "missing" being
+//                   one, the last, where they have it; 0: a level that the training rows do not have, or one
+//                   beyond the kMostLevels most frequent
+// Left out, each with a note: columns without a value in the training rows, constant ones, and categorical
+// ones whose values (kLeastOwnLevels or more) are all different, which tell nothing about other rows.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +20,8 @@
 namespace selfnorm {
 
 inline constexpr float kLargestInput = 10;
+inline constexpr uint32_t kMostLevels = 10000;
+inline constexpr uint64_t kLeastOwnLevels = 100;
 
 // Rows as networks take them.
 struct InputRows {
@@ -49,16 +53,27 @@ struct EncodingReport {
     std::string column;
     uint64_t missing = 0;  // values that were not there
     uint64_t unseen = 0;   // categorical: levels that training did not have
-    uint64_t clipped = 0;  // numeric: beyond kLargestInput standard deviations
+    uint64_t clipped = 0;  // numeric: beyond kLargestInput standard deviations, or the range of float
   };
   std::vector<Count> columns;  // those with something to say
+};
+
+// One column of a frame.
+struct InputColumn {
+  std::string name;
+  bool is_numeric = true;
+  double mean = 0, scale = 1;
+  bool has_value = true;  // numeric: false, the input that says whether it is missing is all
+  bool has_missing = false;
+  std::vector<std::string> levels{};  // without "missing"
 };
 
 class FrameEncoder {
  public:
   FrameEncoder() = default;
-  // All columns of the frame but `targets`. `standardise` false: numeric columns as they are (for modules
-  // that expect raw numbers), still held to finite values. Notes: what was left out and why.
+  // All columns of the frame but `targets`; training_rows: one or more. `standardise` false: numeric columns
+  // as they are (for modules that expect raw numbers), still held to finite floats, and constant columns
+  // stay. Notes: what was left out and why.
   FrameEncoder(const Frame& frame, std::span<const uint64_t> training_rows,
                const std::vector<std::string>& targets, bool standardise, std::vector<std::string>& notes);
   static FrameEncoder from_json(const std::string& text);  // throws Error
@@ -73,14 +88,8 @@ class FrameEncoder {
   EncodedFrame encode(const Frame& frame, EncodingReport& report) const;
 
  private:
-  struct Column {
-    std::string name;
-    bool is_numeric = true;
-    double mean = 0, scale = 1;
-    bool has_missing = false;
-    std::vector<std::string> levels;  // those of the training rows; has_missing: one more, the last
-  };
-  std::vector<Column> used_;
+  bool standardise_ = true;
+  std::vector<InputColumn> used_;
 };
 
 }  // namespace selfnorm

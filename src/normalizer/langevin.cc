@@ -38,19 +38,25 @@ void LangevinOptions::validate() const {
 
 LangevinResult langevin(const Energy& energy, const LangevinOptions& options, uint64_t seed,
                         std::span<float> chains) {
+  std::vector<double> value(chains.size() / energy.dimension());
+  const auto slope = [&](const Points& x, std::span<float> dx) { energy.score_gradient(x, value, dx); };
+  return langevin({slope, energy.support(), energy.dimension()}, options, seed, chains);
+}
+
+LangevinResult langevin(const ScoreSlope& score, const LangevinOptions& options, uint64_t seed,
+                        std::span<float> chains) {
   options.validate();
-  const uint32_t d = energy.dimension();
-  if (!energy.support().is_real()) throw Error("langevin moves real numbers; use gibbs for levels");
+  const uint32_t d = score.dimension;
+  if (!score.support.is_real()) throw Error("langevin moves real numbers; use gibbs for levels");
   SELFNORM_CHECK(chains.size() % d == 0);
-  const BoxWalls walls(energy.support());
+  const BoxWalls walls(score.support);
   const uint64_t n = chains.size() / d;
   std::vector<RandomStream> random;
   for (uint64_t i = 0; i < n; ++i) random.emplace_back(seed, i);
-  std::vector<double> score(n);
   std::vector<float> slope(chains.size());
   double moves = 0;
   for (uint64_t t = 0; t < options.steps; ++t) {
-    energy.score_gradient({chains.data(), n, d}, score, slope);
+    score.slope({chains.data(), n, d}, slope);
     moves += ordered_sum(n, kChains, [&](size_t begin, size_t end) {
       double made = 0;
       for (size_t i = begin; i < end; ++i)

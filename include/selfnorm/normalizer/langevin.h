@@ -4,6 +4,7 @@
 // Chain i draws from stream i of the seed.
 #pragma once
 
+#include <functional>
 #include <span>
 
 #include "selfnorm/model/energy/energy.h"
@@ -25,6 +26,15 @@ struct LangevinResult {
 
 // Moves every row of `chains` (row-major n x d) in place.
 LangevinResult langevin(const Energy& energy, const LangevinOptions& options, uint64_t seed,
+                        std::span<float> chains);
+
+// The same on a score of which only the slope is known, ds/dx (n x d) of n points.
+struct ScoreSlope {
+  std::function<void(const Points& x, std::span<float> slope)> slope;
+  Support support;
+  uint32_t dimension = 1;
+};
+LangevinResult langevin(const ScoreSlope& score, const LangevinOptions& options, uint64_t seed,
                         std::span<float> chains);
 
 struct MalaOptions {

@@ -8,16 +8,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr size_t kBlock = 32, kGrain = 8192;
-
-// to (n x m, rows m apart) += from^T for the columns [begin, end) of from (m x n).
-void add_transposed(const float* from, size_t m, size_t stride, size_t begin, size_t end, float* to) {
-  for (size_t row = 0; row < m; row += kBlock) {
-    const size_t stop = std::min(m, row + kBlock);
-    for (size_t j = begin; j < end; ++j)
-      for (size_t i = row; i < stop; ++i) to[j * m + i] += from[i * stride + j];
-  }
-}
+constexpr size_t kColumns = 32, kGrain = 8192;
 
 }  // namespace
 
@@ -47,13 +38,13 @@ void MlpGradient::add(const MlpShape& shape, std::span<MlpGradient> parts, std::
     for (const MlpGradient& part : parts.subspan(1))
       add_scaled(1.0f, part.values_.data() + begin, sum.values_.data() + begin, end - begin);
   });
-  add_transposed(sum.frequencies(), shape.dimension, panel_stride(shape.fourier), 0, shape.fourier,
+  add_transposed(shape.dimension, shape.fourier, sum.frequencies(), panel_stride(shape.fourier),
                  total.data());
   for (size_t l = 0; l < shape.layers.size(); ++l) {
     const MlpLayer& layer = shape.layers[l];
-    parallel_ranges(layer.out, kBlock, [&](size_t begin, size_t end) {
-      add_transposed(sum.weight(l), layer.in, panel_stride(layer.out), begin, end,
-                     total.data() + layer.weight);
+    parallel_ranges(layer.out, kColumns, [&](size_t begin, size_t end) {
+      add_transposed(layer.in, end - begin, sum.weight(l) + begin, panel_stride(layer.out),
+                     total.data() + layer.weight + begin * layer.in);
     });
     add_scaled(1.0f, sum.bias(l), total.data() + layer.bias, layer.out);
   }

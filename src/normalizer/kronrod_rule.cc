@@ -89,6 +89,19 @@ KronrodRule::KronrodRule(uint32_t gauss_points) {
   integrate(1, weight.data());
   cumulative.assign(n * n, 0);
   for (size_t i = 0; i < n; ++i) integrate(node[i], &cumulative[i * n]);
+
+  const CubatureRule products(1, static_cast<uint32_t>(n));
+  const size_t coefficients = (n + 1) / 4;
+  high.assign(coefficients * n, 0);
+  for (size_t q = 0; q < products.size(); ++q) {
+    lagrange(products.node[q], l);
+    const std::vector<double> p = legendre(static_cast<uint32_t>(n), 2 * products.node[q] - 1);
+    for (size_t c = 0; c < coefficients; ++c) {
+      const size_t k = n - coefficients + c;
+      const double factor = static_cast<double>(2 * k + 1) * std::exp(products.log_weight[q]) * p[k];
+      for (size_t j = 0; j < n; ++j) high[c * n + j] += factor * l[j];
+    }
+  }
 }
 
 }  // namespace selfnorm

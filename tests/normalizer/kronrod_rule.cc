@@ -73,6 +73,22 @@ TEST(KronrodRule, LagrangePolynomialsReproducePolynomials) {
   }
 }
 
+// P_k of degrees up to the last has itself as its only coefficient.
+TEST(KronrodRule, HighCoefficientsAreThoseOfLegendrePolynomials) {
+  for (const uint32_t n : {3u, 5u, 7u}) {
+    const KronrodRule rule(n);
+    const size_t count = (rule.size() + 1) / 4, first = rule.size() - count;
+    ASSERT_EQ(rule.high.size(), count * rule.size());
+    for (uint32_t degree = 0; degree < rule.size(); ++degree)
+      for (size_t k = 0; k < count; ++k) {
+        double c = 0;
+        for (size_t j = 0; j < rule.size(); ++j)
+          c += rule.high[k * rule.size() + j] * std::legendre(degree, 2 * rule.node[j] - 1);
+        EXPECT_NEAR(c, degree == first + k ? 1 : 0, 1e-11);
+      }
+  }
+}
+
 TEST(KronrodRule, RefusesOrdersItDoesNotHave) {
   EXPECT_THROW(KronrodRule(0), Error);
   EXPECT_THROW(KronrodRule(21), Error);

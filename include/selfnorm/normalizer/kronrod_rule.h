@@ -17,6 +17,9 @@ struct KronrodRule {
   std::vector<double> weight;        // positive, their sum is 1
   std::vector<double> gauss_weight;  // 0 at the nodes that Gauss's rule does not have
   std::vector<double> cumulative;    // (i, j): integral from 0 to node_i of the Lagrange polynomial l_j
+  // The last coefficients, (size + 1) / 4 of them, of the polynomial through (node_j, f_j) in the Legendre
+  // polynomials of [0, 1]: c_k = sum_j high_(k, j) f_j. They do not vanish together where f is not smooth.
+  std::vector<double> high;
 
   size_t size() const { return node.size(); }
   // l_j(t) of every node: the polynomial through (node_j, f_j) has the value sum_j l_j(t) f_j.

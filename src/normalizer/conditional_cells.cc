@@ -1,0 +1,321 @@
+#include "conditional_cells.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "selfnorm/base/error.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr double kFastestDecay = 100;      // of errors, from a cell to its halves
+constexpr double kCoefficientShare = 0.1;  // of |c_k| that counts as error
+constexpr double kLeastPower = 1.5;        // of the distance, with which tails have to decay
+// Correlated mass leaves a region at its corners, where some lines rise; they count this much more.
+constexpr double kRising = 100;
+constexpr double kLargestRatio = 16;  // of distances between which a power is measured
+constexpr uint32_t kMostShells = 120;
+constexpr double kTailShare = 0.3;  // of the precision
+constexpr double kRounding = 1e-7;  // of scores, relative
+constexpr double kFloatStep = std::numeric_limits<float>::epsilon();
+
+}  // namespace
+
+ConditionalRule::ConditionalRule(uint32_t d)
+    : dimension(d), points(static_cast<uint32_t>(cell_rule(d).size())) {
+  const KronrodRule& line = cell_rule(d);
+  for (uint32_t j = 0; j < d; ++j) nodes *= points;
+  weight.assign(nodes, 1);
+  place.resize(nodes);
+  for (size_t i = 0; i < nodes; ++i) {
+    size_t rest = i;
+    for (uint32_t j = 0; j < d; ++j, rest /= points) {
+      place[i][j] = static_cast<uint32_t>(rest % points);
+      weight[i] *= line.weight[rest % points];
+    }
+  }
+}
+
+double ConditionalRule::roughness(std::span<const double> slices) const {
+  const KronrodRule& line = cell_rule(dimension);
+  double difference = 0, coefficients = 0;
+  for (size_t a = 0; a < slices.size(); ++a)
+    difference += (line.weight[a] - line.gauss_weight[a]) * slices[a];
+  for (size_t k = 0; k < line.high.size() / slices.size(); ++k) {
+    double c = 0;
+    for (size_t a = 0; a < slices.size(); ++a) c += line.high[k * slices.size() + a] * slices[a];
+    coefficients += std::abs(c);
+  }
+  return std::max(std::abs(difference), kCoefficientShare * coefficients);
+}
+
+ConditionalCells::ConditionalCells(const ConditionalRule& rule, const ConditionalStart& start,
+                                   const ConditionalBox& support)
+    : rule_(&rule), support_(support), region_(start.region), unseen_(start.unseen) {
+  for (uint32_t j = 0; j < rule.dimension; ++j) centre_[j] = region_.lower[j] / 2 + region_.upper[j] / 2;
+  for (const ConditionalBox& box : start.cells) ask(box, -INFINITY);
+}
+
+void ConditionalCells::ask(const ConditionalBox& box, double parent_error) {
+  Cell cell;
+  cell.box = box;
+  cell.slot = cells_.size();
+  cell.parent_error = parent_error;
+  waiting_.push_back(cells_.size());
+  cells_.push_back(cell);
+}
+
+void ConditionalCells::nodes(std::span<float> y) const {
+  const uint32_t d = rule_->dimension;
+  const std::vector<double>& node = cell_rule(d).node;
+  float* out = y.data();
+  for (const size_t c : waiting_)
+    for (size_t i = 0; i < rule_->nodes; ++i)
+      for (uint32_t j = 0; j < d; ++j) {
+        const ConditionalBox& box = cells_[c].box;
+        // Rounding must not leave the support.
+        float v = static_cast<float>(box.lower[j] + node[rule_->place[i][j]] * box.width(j));
+        if (v < support_.lower[j]) v = std::nextafterf(v, INFINITY);
+        if (v > support_.upper[j]) v = std::nextafterf(v, -INFINITY);
+        *out++ = v;
+      }
+}
+
+void ConditionalCells::take(std::span<const double> s) {
+  const size_t n = rule_->nodes;
+  scores_.resize(cells_.size() * n);
+  for (size_t w = 0; w < waiting_.size(); ++w) {
+    Cell& cell = cells_[waiting_[w]];
+    std::copy_n(s.begin() + static_cast<std::ptrdiff_t>(w * n), n,
+                scores_.begin() + static_cast<std::ptrdiff_t>(cell.slot * n));
+    measure(cell);
+  }
+  evaluations_ += s.size();
+  waiting_.clear();
+}
+
+void ConditionalCells::measure(Cell& cell) {
+  const uint32_t d = rule_->dimension;
+  const KronrodRule& line = cell_rule(d);
+  const std::span<const double> s = std::span(scores_).subspan(cell.slot * rule_->nodes, rule_->nodes);
+  for (const double v : s)
+    if (std::isnan(v) || v == INFINITY)
+      throw Error(fmt::format("the score near y = {} is {}; the model is damaged or training diverged",
+                              cell.box.lower[0], v));
+  cell.peak = *std::max_element(s.begin(), s.end());
+  cell.log_error = cell.parent_error - std::log(kFastestDecay);
+  if (std::isinf(cell.peak)) return;
+  double depth = 0, error = 0;
+  std::array<std::array<double, 16>, 3> slice{};
+  for (size_t i = 0; i < s.size(); ++i) {
+    const double fall = cell.peak - s[i], e = std::exp(-fall);
+    if (e == 0) continue;
+    cell.value += rule_->weight[i] * e;
+    depth += rule_->weight[i] * e * fall;
+    for (uint32_t j = 0; j < d; ++j)
+      slice[j][rule_->place[i][j]] += rule_->weight[i] / line.weight[rule_->place[i][j]] * e;
+  }
+  double volume = 1, step = 0, largest = 0;
+  for (uint32_t j = 0; j < d; ++j) {
+    const double reach = std::max(std::abs(cell.box.lower[j]), std::abs(cell.box.upper[j]));
+    volume *= cell.box.width(j);
+    step += kFloatStep * reach / cell.box.width(j);
+    const double roughness = rule_->roughness(std::span(slice[j]).first(rule_->points));
+    error += roughness;
+    if (roughness > largest) cell.axis = j;
+    largest = std::max(largest, roughness);
+  }
+  cell.log_error = std::max(cell.log_error, cell.peak + std::log(error * volume));
+  cell.value *= volume;
+  // Nodes are rounded to float32, by half of `step` of the width; along it s changes by a few of its mean
+  // depth, and the signs are as good as random.
+  cell.rounding = kRounding * cell.value + depth * volume * step;
+}
+
+bool ConditionalCells::is_splittable(const ConditionalBox& box) const {
+  for (uint32_t j = 0; j < rule_->dimension; ++j) {
+    const double reach = std::max(std::abs(box.lower[j]), std::abs(box.upper[j]));
+    if (box.width(j) < 256 * kFloatStep * reach) return false;
+  }
+  return true;
+}
+
+bool ConditionalCells::is_open(uint32_t axis, bool is_upper) const {
+  return is_upper ? region_.upper[axis] < support_.upper[axis] : region_.lower[axis] > support_.lower[axis];
+}
+
+// Along every line of nodes that ends at this side: the power of the distance between its middle and its last
+// node.
+double ConditionalCells::beyond(const Cell& cell, uint32_t axis, bool is_upper, double peak) const {
+  const KronrodRule& line = cell_rule(rule_->dimension);
+  const double* s = &scores_[cell.slot * rule_->nodes];
+  const double reach = is_upper ? region_.upper[axis] - centre_[axis] : centre_[axis] - region_.lower[axis];
+  const uint32_t last = rule_->points - 1, middle = last / 2;
+  const double inside = (1 - line.node[middle]) * cell.box.width(axis),
+               end_inside = (1 - line.node[last]) * cell.box.width(axis);
+  const double log_ratio = std::log((reach - end_inside) / std::max(reach - inside, reach / kLargestRatio));
+  double across = 1;
+  for (uint32_t j = 0; j < rule_->dimension; ++j)
+    if (j != axis) across *= cell.box.width(j);
+  size_t stride = 1;
+  for (uint32_t j = 0; j < axis; ++j) stride *= rule_->points;
+  double sum = 0;
+  for (size_t i = 0; i < rule_->nodes; ++i) {
+    if (rule_->place[i][axis] != middle) continue;
+    const double end = s[is_upper ? i + stride * (last - middle) : i - stride * middle];
+    if (std::isinf(end)) continue;
+    const double power = (s[i] - end) / log_ratio;
+    const double decay = power > kLeastPower ? 1 / (power - 1) : rule_->dimension == 1 ? INFINITY : kRising;
+    sum += rule_->weight[i] / line.weight[middle] * std::exp(end - peak) * reach * decay;
+  }
+  return sum * across;
+}
+
+double ConditionalCells::beyond(uint32_t axis, bool is_upper, double peak) const {
+  double sum = 0;
+  for (const Cell& cell : cells_)
+    if (is_upper ? cell.box.upper[axis] == region_.upper[axis] : cell.box.lower[axis] == region_.lower[axis])
+      sum += beyond(cell, axis, is_upper, peak);
+  return sum;
+}
+
+void ConditionalCells::widen(uint32_t axis, bool is_upper) {
+  ConditionalBox shell = region_;
+  const double reach =
+      2 * (is_upper ? region_.upper[axis] - centre_[axis] : centre_[axis] - region_.lower[axis]);
+  if (is_upper) {
+    shell.lower[axis] = region_.upper[axis];
+    shell.upper[axis] = region_.upper[axis] = std::min(support_.upper[axis], centre_[axis] + reach);
+  } else {
+    shell.upper[axis] = region_.lower[axis];
+    shell.lower[axis] = region_.lower[axis] = std::max(support_.lower[axis], centre_[axis] - reach);
+  }
+  ask(shell, -INFINITY);
+}
+
+ConditionalCells::Totals ConditionalCells::totals() const {
+  Totals out;
+  for (const Cell& cell : cells_) out.peak = std::max(out.peak, cell.peak);
+  if (std::isinf(out.peak)) return out;
+  for (const Cell& cell : cells_) {
+    const double e = std::exp(cell.peak - out.peak);
+    out.value += e * cell.value;
+    out.error += cell.error(out.peak);
+    out.rounding += e * cell.rounding;
+  }
+  for (uint32_t j = 0; j < rule_->dimension; ++j)
+    for (const bool is_upper : {false, true})
+      if (is_open(j, is_upper)) out.tail += beyond(j, is_upper, out.peak);
+  return out;
+}
+
+void ConditionalCells::split(double target, double peak, uint64_t most) {
+  std::vector<size_t> order;
+  std::vector<double> error(cells_.size());
+  double rest = 0;
+  for (size_t c = 0; c < cells_.size(); ++c) {
+    error[c] = cells_[c].error(peak);
+    rest += error[c];
+    const double rounding = std::exp(cells_[c].peak - peak) * cells_[c].rounding;
+    if (error[c] > rounding && is_splittable(cells_[c].box)) order.push_back(c);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return error[a] > error[b]; });
+  // The fewest cells without which half the target is met.
+  const uint64_t used = evaluations_ + waiting();
+  const size_t affordable = most <= used ? 0 : static_cast<size_t>((most - used) / (2 * rule_->nodes));
+  for (size_t i = 0; i < std::min(affordable, order.size()) && rest > target / 2; ++i) {
+    Cell& parent = cells_[order[i]];
+    rest -= error[order[i]];
+    const double parent_error = parent.log_error;
+    const uint32_t axis = parent.axis;
+    ConditionalBox upper = parent.box;
+    Cell lower;
+    lower.box = parent.box;
+    lower.slot = parent.slot;
+    lower.parent_error = parent_error;
+    lower.box.upper[axis] = upper.lower[axis] = parent.box.lower[axis] + parent.box.width(axis) / 2;
+    parent = lower;
+    waiting_.push_back(order[i]);
+    ask(upper, parent_error);
+  }
+}
+
+bool ConditionalCells::plan(double precision, uint64_t most) {
+  const uint32_t d = rule_->dimension;
+  const Totals now = totals();
+  const bool has_mass = now.value > 0;
+  const double tail_target = kTailShare * precision * now.value;
+  if (!(now.tail <= tail_target) || !has_mass) {
+    uint32_t open = 0;
+    for (uint32_t j = 0; j < d; ++j) open += is_open(j, false) + is_open(j, true);
+    const bool is_over = shells_ >= kMostShells || evaluations_ + open * rule_->nodes > most;
+    if (!has_mass && (open == 0 || is_over))
+      throw Error(fmt::format("no mass was found in y = {} .. {}; the score is -inf there", region_.lower[0],
+                              region_.upper[0]));
+    if (is_over && now.tail > now.value)
+      throw Error(
+          fmt::format("exp s does not decay up to y = {} .. {}, so it has no integral that can be computed; "
+                      "tilt a base distribution",
+                      region_.lower[0], region_.upper[0]));
+    ++shells_;
+    for (uint32_t j = 0; j < d && !is_over; ++j)
+      for (const bool is_upper : {false, true})
+        if (is_open(j, is_upper) && (!has_mass || !(beyond(j, is_upper, now.peak) <= tail_target / open)))
+          widen(j, is_upper);
+  }
+  const double target = (1 - kTailShare) * precision * now.value;
+  if (now.error > target) split(target, now.peak, most);
+  return !waiting_.empty();
+}
+
+double ConditionalCells::relative_error(const Totals& all) const {
+  const double share = (all.error + all.rounding + all.tail) / all.value + unseen_;
+  return share < 1 ? -std::log1p(-share) : INFINITY;
+}
+
+ConditionalLogZ ConditionalCells::log_z() const {
+  const Totals all = totals();
+  return {all.peak + std::log(all.value), relative_error(all)};
+}
+
+PredictiveNodes ConditionalCells::result() const {
+  const uint32_t d = rule_->dimension;
+  const std::vector<double>& node = cell_rule(d).node;
+  const Totals all = totals();
+  PredictiveNodes out;
+  out.log_normalizer = all.peak + std::log(all.value);
+  out.error = relative_error(all);
+  out.tail = all.tail / all.value;
+  out.evaluations = evaluations_;
+  out.nodes_per_cell = static_cast<uint32_t>(rule_->nodes);
+  std::vector<size_t> order(cells_.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (d == 1)
+    std::sort(order.begin(), order.end(),
+              [&](size_t a, size_t b) { return cells_[a].box.lower[0] < cells_[b].box.lower[0]; });
+  out.y.reserve(cells_.size() * rule_->nodes * d);
+  out.log_weight.reserve(cells_.size() * rule_->nodes);
+  out.log_density.reserve(cells_.size() * rule_->nodes);
+  for (const size_t c : order) {
+    const ConditionalBox& box = cells_[c].box;
+    double volume = 1;
+    for (uint32_t j = 0; j < d; ++j) {
+      volume *= box.width(j);
+      if (d > 1) out.box.insert(out.box.end(), {box.lower[j], box.upper[j]});
+    }
+    if (d == 1) out.edge.push_back(box.lower[0]);
+    for (size_t i = 0; i < rule_->nodes; ++i) {
+      for (uint32_t j = 0; j < d; ++j)
+        out.y.push_back(static_cast<float>(box.lower[j] + node[rule_->place[i][j]] * box.width(j)));
+      out.log_weight.push_back(std::log(rule_->weight[i] * volume));
+      out.log_density.push_back(scores_[cells_[c].slot * rule_->nodes + i] - out.log_normalizer);
+    }
+  }
+  if (d == 1) out.edge.push_back(region_.upper[0]);
+  return out;
+}
+
+}  // namespace selfnorm

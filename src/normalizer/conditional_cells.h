@@ -1,0 +1,87 @@
+// The cells of one input of a conditional quadrature (normalizer/conditional_quadrature.h): their scores,
+// integrals and errors, and the region they fill. Scores come from outside, so that all inputs of a block ask
+// together.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <vector>
+
+#include "conditional_start.h"
+#include "selfnorm/normalizer/conditional_quadrature.h"
+
+namespace selfnorm {
+
+// The tensor product of cell_rule(d): first coordinate fastest.
+struct ConditionalRule {
+  explicit ConditionalRule(uint32_t dimension);
+
+  uint32_t dimension, points;  // points along an axis
+  size_t nodes = 1;            // points^d
+  std::vector<double> weight;
+  std::vector<std::array<uint32_t, 3>> place;  // of a node on every axis
+
+  // What the slices of a cell, their integrals across axis j at the nodes along it, say about its error.
+  double roughness(std::span<const double> slices) const;
+};
+
+class ConditionalCells {
+ public:
+  ConditionalCells(const ConditionalRule& rule, const ConditionalStart& start, const ConditionalBox& support);
+
+  uint64_t evaluations() const { return evaluations_; }
+  // Nodes of the cells that wait for their scores, and the scores.
+  size_t waiting() const { return waiting_.size() * rule_->nodes; }
+  void nodes(std::span<float> y) const;
+  void take(std::span<const double> s);
+
+  // Asks for halves and wider regions until the errors are small enough: false when they are, or `most`
+  // evaluations are reached. Throws Error (without the row) for no mass and for tails that do not decay.
+  bool plan(double precision, uint64_t most);
+
+  PredictiveNodes result() const;
+  ConditionalLogZ log_z() const;
+
+ private:
+  static constexpr double kLargestExponent = 600;
+  struct Cell {
+    ConditionalBox box;
+    size_t slot = 0;          // of its scores
+    double peak = -INFINITY;  // its largest score; the next two are relative to exp(peak)
+    double value = 0, rounding = 0;
+    double log_error = -INFINITY;
+    double parent_error = -INFINITY;  // log_error of the cell it is a half of
+    uint32_t axis = 0;                // with the largest difference
+
+    double error(double relative_to) const {
+      return std::exp(std::min(log_error - relative_to, kLargestExponent));
+    }
+  };
+  struct Totals {
+    double peak = -INFINITY, value = 0, error = 0, rounding = 0, tail = 0;  // relative to exp(peak)
+  };
+
+  void ask(const ConditionalBox& box, double parent_error);
+  void measure(Cell& cell);
+  bool is_splittable(const ConditionalBox& box) const;
+  bool is_open(uint32_t axis, bool is_upper) const;
+  double beyond(uint32_t axis, bool is_upper, double peak) const;
+  double beyond(const Cell& cell, uint32_t axis, bool is_upper, double peak) const;
+  void widen(uint32_t axis, bool is_upper);
+  void split(double target, double peak, uint64_t most);
+  Totals totals() const;
+  double relative_error(const Totals& all) const;
+
+  const ConditionalRule* rule_;
+  ConditionalBox support_, region_;
+  std::array<double, 3> centre_{};
+  double unseen_;
+  std::vector<Cell> cells_;
+  std::vector<double> scores_;
+  std::vector<size_t> waiting_;
+  uint64_t evaluations_ = 0;
+  uint32_t shells_ = 0;
+};
+
+}  // namespace selfnorm

@@ -10,7 +10,6 @@
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/range.h"
 #include "selfnorm/math/sigmoid.h"
-#include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {
 namespace {
@@ -72,17 +71,17 @@ void ConditionalMixture::log_prob(const MixturePoints& at, std::span<double> log
   SELFNORM_CHECK(log_q.empty() || log_q.size() == at.y.rows);
   SELFNORM_CHECK(log_g.empty() || log_g.size() == at.y.rows);
   for_each_row(*this, at, 0, [&](uint32_t r, uint64_t begin, uint64_t end, MixtureRow& row) {
-    const bool is_finite = log_q.empty() || row.set(at.parameters.row(r));
+    const bool is_finite = !log_q.empty() && row.set(at.parameters.row(r));
     for (; begin < end; begin += kMixtureBlock) {
       const size_t n = std::min<size_t>(kMixtureBlock, end - begin);
       row.load(at.y, begin, n);
-      if (!log_q.empty() && is_finite) row.evaluate();
-      for (size_t i = 0; i < n; ++i) {
-        if (!log_g.empty()) log_g[begin + i] = row.is_inside(i) ? row.log_broad(i) : -kInfinity;
-        if (log_q.empty()) continue;
-        log_q[begin + i] = !is_finite         ? std::numeric_limits<double>::quiet_NaN()
-                           : row.is_inside(i) ? row.log_prob(i)
-                                              : -kInfinity;
+      if (!log_g.empty())
+        for (size_t i = 0; i < n; ++i) log_g[begin + i] = row.is_inside(i) ? row.log_broad(i) : -kInfinity;
+      if (is_finite) {
+        row.evaluate();
+        for (size_t i = 0; i < n; ++i) log_q[begin + i] = row.is_inside(i) ? row.log_prob(i) : -kInfinity;
+      } else if (!log_q.empty()) {
+        std::ranges::fill(log_q.subspan(begin, n), std::numeric_limits<double>::quiet_NaN());
       }
     }
   });
@@ -106,10 +105,21 @@ std::vector<ConditionalMixture::Component> ConditionalMixture::components(
 }
 
 double broadened(double log_q, double log_g, double w) {
-  LogSumExp sum;
-  sum.add(std::log1p(-w) + log_q);
-  sum.add(std::log(w) + log_g);
-  return sum.value();
+  broaden({&log_q, 1}, {&log_g, 1}, w);
+  return log_q;
+}
+
+void broaden(std::span<double> log_q, std::span<const double> log_g, double w) {
+  SELFNORM_CHECK(w >= 0 && w <= 1 && log_q.size() == log_g.size());
+  const LogWeights weights{std::log1p(-w), std::log(w)};
+  const size_t whole = log_q.size() / kMixtureVector * kMixtureVector;
+  log_weighted_sums(whole, weights, log_q.data(), log_g.data());
+  if (whole == log_q.size()) return;
+  double q[kMixtureVector] = {}, g[kMixtureVector] = {};
+  std::ranges::copy(log_q.subspan(whole), q);
+  std::ranges::copy(log_g.subspan(whole), g);
+  log_weighted_sums(kMixtureVector, weights, q, g);
+  std::copy_n(q, log_q.size() - whole, log_q.begin() + static_cast<ptrdiff_t>(whole));
 }
 
 double share_of_mixture(double log_q, double log_g, double w) {

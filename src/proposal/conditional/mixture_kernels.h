@@ -37,4 +37,11 @@ struct MixtureScales {
 };
 void mixture_scales(size_t n, double least, const MixtureScales& out);
 
+// a_i <- log(exp(a_i + log_a) + exp(b_i + log_b)) for numbers below +inf; NaN gives NaN. n is a multiple of
+// kMixtureVector.
+struct LogWeights {
+  double log_a, log_b;
+};
+void log_weighted_sums(size_t n, const LogWeights& weights, double* a, const double* b);
+
 }  // namespace selfnorm

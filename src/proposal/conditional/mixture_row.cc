@@ -9,6 +9,11 @@
 #include "selfnorm/math/parallel.h"
 
 namespace selfnorm {
+namespace {
+
+const double kHalfLogTwoPi = std::log(2 * std::numbers::pi) / 2;
+
+}  // namespace
 
 MixtureRow::MixtureRow(const ConditionalMixture& mixture, double w)
     : mixture_(mixture), components_(mixture.shape().components), log_rest_(std::log1p(-w)) {
@@ -47,21 +52,21 @@ bool MixtureRow::set(std::span<const float> parameters) {
   const float* const mean = parameters.data() + components_;
   std::copy_n(parameters.begin(), components_, weight_.begin());
   const LogSumExp total = exp_in_place(weight_.data(), components_);
+  const double log_rest = log_rest_ - std::log(total.sum);
   for (size_t k = 0; k < components_; ++k) {
-    constant_[k] = log_rest_ + static_cast<double>(parameters[k]) - total.value();
+    constant_[k] = static_cast<double>(parameters[k]) - total.max + log_rest;
     weight_[k] /= total.sum;
   }
   std::copy_n(mean + cells, cells, slope_.begin());
   std::fill(slope_.begin() + static_cast<ptrdiff_t>(cells), slope_.end(), 0.0);
   const MixtureShape& shape = mixture_.shape();
   mixture_scales(cells, shape.least_scale, {scale_.data(), log_scale_.data(), slope_.data()});
-  const double half_log = std::log(2 * std::numbers::pi) / 2;
   for (size_t k = 0, kj = 0; k < components_; ++k)
     for (size_t j = 0; j < d; ++j, ++kj) {
       inverse_[kj] = 1 / scale_[kj];
       if (cells_.empty()) {
         anchor_[kj] = mean[kj];
-        constant_[k] -= log_scale_[kj] + half_log;
+        constant_[k] -= log_scale_[kj] + kHalfLogTwoPi;
         continue;
       }
       cells_[kj] = TruncatedNormal::of(mean[kj], scale_[kj], shape.lower[j], shape.upper[j]);

@@ -5,6 +5,7 @@
 #include "mixture_cases.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
+#include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {
 namespace {
@@ -190,9 +191,35 @@ TEST(ConditionalMixture, Broadened) {
       EXPECT_NEAR(share_of_mixture(log_q, -1, w),
                   (broadened(log_q + h, -1, w) - broadened(log_q - h, -1, w)) / (2 * h), 1e-9);
     }
+  EXPECT_TRUE(std::isnan(broadened(std::nan(""), -1, 0.1)));
+  EXPECT_TRUE(std::isnan(broadened(-kInfinity, std::nan(""), 0.1)));
   EXPECT_EQ(share_of_mixture(-kInfinity, -kInfinity, 0.1), 0);
   EXPECT_EQ(share_of_mixture(-1e300, -1, 0.1), 0);
   EXPECT_EQ(share_of_mixture(-1e300, -1, 0), 1);
+}
+
+TEST(ConditionalMixture, BroadensMany) {
+  for (const size_t n : {0u, 1u, 7u, 8u, 9u, 100u}) {
+    std::vector<double> log_q = random_vector<double>(n, 1, 20), log_g = random_vector<double>(n, 2, 20);
+    const std::vector<double> before = log_q;
+    broaden(log_q, log_g, 0.1);
+    for (size_t i = 0; i < n; ++i) {
+      LogSumExp expected;
+      expected.add(before[i] + std::log(0.9));
+      expected.add(log_g[i] + std::log(0.1));
+      EXPECT_NEAR(log_q[i], expected.value(), 1e-13 * std::max(1.0, std::abs(log_q[i])));
+      EXPECT_EQ(log_q[i], broadened(before[i], log_g[i], 0.1));
+    }
+  }
+}
+
+// Logits so large that their sum loses the number of components.
+TEST(ConditionalMixture, LargeLogitsKeepTheirShares) {
+  MixtureCase c = mixture_case(mixture_shape(1, 2), {1});
+  c.parameters = {3e38f, 3e38f, 0, 0, 0, 0};
+  const double large = c.log_prob()[0];
+  c.parameters[0] = c.parameters[1] = 0;
+  EXPECT_NEAR(large, c.log_prob()[0], 1e-14);
 }
 
 }  // namespace

@@ -78,6 +78,8 @@ class ConditionalMixture {
 
 // log((1 - w) e^log_q + w e^log_g); w in [0, 1].
 double broadened(double log_q, double log_g, double w);
+// log_q_i <- broadened(log_q_i, log_g_i, w) in bulk.
+void broaden(std::span<double> log_q, std::span<const double> log_g, double w);
 // d broadened / d log_q: the share of q.
 double share_of_mixture(double log_q, double log_g, double w);
 

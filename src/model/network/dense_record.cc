@@ -9,7 +9,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint32_t kMostInputs = 1 << 20, kMostLevels = 1 << 24, kMostOutputs = 1 << 16;
+constexpr uint32_t kMostInputs = 1 << 20, kMostEmbedded = 1 << 24, kMostOutputs = 1 << 16;
 constexpr size_t kMostLayers = 64, kMostCategorical = 1 << 16;
 
 // take(name, shape, first, count): every tensor and its place in theta.
@@ -35,7 +35,7 @@ void for_parameters(const DenseShape& shape, const Take& take) {
 DenseShape shape_of(const RecordReader& reader) {
   DenseShape shape;
   shape.inputs = reader.whole_number("inputs", 0, kMostInputs);
-  shape.levels = reader.whole_numbers("levels", 1, kMostLevels);
+  shape.levels = reader.whole_numbers("levels", 1, kMostEmbedded);
   shape.widths = reader.whole_numbers("widths", 1, kMostOutputs);
   shape.activation = activation_of(reader.word("activation"));
   shape.activates_output = reader.flag("activates_output");

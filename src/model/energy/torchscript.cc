@@ -12,9 +12,6 @@
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/mapped_file.h"
 
-#define SELFNORM_TEXT_OF(symbol) #symbol
-#define SELFNORM_TEXT(symbol) SELFNORM_TEXT_OF(symbol)
-
 namespace selfnorm {
 namespace {
 
@@ -38,24 +35,28 @@ std::vector<std::string> candidates() {
 }
 
 TorchFactory* find_factory(const std::string& name) {
+  return reinterpret_cast<TorchFactory*>(torch_symbol(name, SELFNORM_TEXT(SELFNORM_TORCH_FACTORY)));
+}
+
+}  // namespace
+
+void* torch_symbol(const std::string& name, const char* symbol) {
   const std::string path = candidates().front();
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     throw Error(
-        fmt::format("{}: TorchScript energies need libtorch and {}, which cannot be loaded ({}); install "
+        fmt::format("{}: TorchScript modules need libtorch and {}, which cannot be loaded ({}); install "
                     "libtorch (Debian: "
                     "libtorch-dev), build selfnorm with it and install it, or set {} to the path of {}",
                     name, kModule, dlerror(), kVariable, kModule));
   }
-  void* factory = dlsym(library, SELFNORM_TEXT(SELFNORM_TORCH_FACTORY));
-  if (factory == nullptr) {
+  void* found = dlsym(library, symbol);
+  if (found == nullptr) {
     throw Error(
         fmt::format("{}: {} is of another version of selfnorm; build and install both together", name, path));
   }
-  return reinterpret_cast<TorchFactory*>(factory);
+  return found;
 }
-
-}  // namespace
 
 bool has_torchscript() { return SELFNORM_HAS_TORCH; }
 

@@ -1,38 +1,16 @@
 #include "torch_energy.h"
 
 #include <fmt/format.h>
-#include <torch/csrc/autograd/autograd.h>
 
-#include "selfnorm/math/parallel.h"
 #include "torch_errors.h"
+#include "torch_rows.h"
 
 namespace selfnorm {
 namespace {
 
-constexpr size_t kRows = 256;  // a unit of parallel work: one call of the module
-constexpr size_t kWave = 16;   // units whose gradients are in memory at once
-
-using Tensors = std::vector<at::Tensor>;
-
-at::Tensor tensor_of(const Points& x) {
-  return at::from_blob(const_cast<float*>(x.data), {static_cast<int64_t>(x.rows), x.columns}, at::kFloat);
-}
-
 at::Tensor tensor_of(std::span<const double> values) {
   return at::from_blob(const_cast<double*>(values.data()), {static_cast<int64_t>(values.size())}, at::kDouble)
       .to(at::kFloat);
-}
-
-template <class T>
-void copy(const at::Tensor& from, std::span<T> to) {
-  at::from_blob(to.data(), from.sizes(), c10::CppTypeToScalarType<T>::value).copy_(from);
-}
-
-// d sum_i weight_i value_i / d inputs; undefined where it does not depend on one.
-Tensors derivatives(const at::Tensor& value, const at::Tensor& weight, const Tensors& inputs,
-                    bool is_differentiable) {
-  if (!value.requires_grad()) return Tensors(inputs.size());
-  return torch::autograd::grad({value}, inputs, {weight}, true, is_differentiable, true);
 }
 
 at::Tensor derivative(const at::Tensor& value, const at::Tensor& x, bool is_differentiable) {
@@ -47,37 +25,10 @@ struct AlongDirection {
   AlongDirection(const TorchModule& module, const Points& points, const Points& v, bool needs_second) {
     const at::Tensor x = tensor_of(points).clone().requires_grad_();
     const at::Tensor direction = tensor_of(v);
-    first = (derivative(module.score(x), x, true) * direction).sum(1);
+    first = (derivative(module.output(x), x, true) * direction).sum(1);
     if (needs_second) second = (derivative(first, x, true) * direction).sum(1);
   }
 };
-
-// gradient += the sum over units of body(unit), which gives derivatives by every parameter, in order.
-template <class Body>
-void add_gradients(const TorchModule& module, size_t units, std::span<float> gradient, const Body& body) {
-  for (size_t begin = 0; begin < units; begin += kWave) {
-    std::vector<Tensors> wave(std::min(kWave, units - begin));
-    parallel_units(wave.size(), [&](size_t unit) { wave[unit] = body(begin + unit); });
-    for (const Tensors& unit : wave) {
-      const at::NoGradGuard no_gradients;
-      float* at = gradient.data();
-      for (size_t i = 0; i < unit.size(); ++i) {
-        const at::Tensor& parameter = module.parameters()[i];
-        if (unit[i].defined()) at::from_blob(at, parameter.sizes(), at::kFloat).add_(unit[i]);
-        at += parameter.numel();
-      }
-    }
-  }
-}
-
-size_t units_of(const Points& x) { return (x.rows + kRows - 1) / kRows; }
-Points unit_of(const Points& x, size_t unit) {
-  return x.slice(unit * kRows, std::min<uint64_t>(x.rows, (unit + 1) * kRows));
-}
-template <class T>
-std::span<T> unit_of(std::span<T> values, size_t unit) {
-  return values.subspan(unit * kRows, std::min(values.size() - unit * kRows, kRows));
-}
 
 class TorchPass final : public EnergyPass {
  public:
@@ -87,7 +38,7 @@ class TorchPass final : public EnergyPass {
     graphs_.assign(units_of(x), {});
     s_.resize(x.rows);
     parallel_units(graphs_.size(), [&](size_t unit) {
-      graphs_[unit] = module_.score(tensor_of(unit_of(x, unit)));
+      graphs_[unit] = module_.output(tensor_of(unit_of(x, unit)));
       copy(graphs_[unit].detach(), unit_of(std::span(s_), unit));
     });
     return s_;
@@ -120,16 +71,16 @@ class TorchEnergy final : public Energy {
   void score(const Points& x, std::span<double> s) const override {
     parallel_units(units_of(x), [&](size_t unit) {
       const at::NoGradGuard no_gradients;
-      copy(module_.score(tensor_of(unit_of(x, unit))), unit_of(s, unit));
+      copy(module_.output(tensor_of(unit_of(x, unit))), unit_of(s, unit));
     });
   }
 
   void score_gradient(const Points& x, std::span<double> s, std::span<float> dx) const override {
     by_units(x, [&](size_t unit) {
       const at::Tensor rows = tensor_of(unit_of(x, unit)).clone().requires_grad_();
-      const at::Tensor value = module_.score(rows);
+      const at::Tensor value = module_.output(rows);
       copy(value.detach(), unit_of(s, unit));
-      copy(derivative(value, rows, false), dx.subspan(unit * kRows * x.columns, rows.numel()));
+      copy(derivative(value, rows, false), dx.subspan(unit * kTorchRows * x.columns, rows.numel()));
     });
   }
 

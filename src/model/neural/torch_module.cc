@@ -32,12 +32,17 @@ std::string shape_text(const at::Tensor& tensor) {
   return out.str();
 }
 
+const char* expected(ModuleOutput output) {
+  return output == ModuleOutput::scores ? "n or n x 1 float scores" : "n x width float features";
+}
+
 }  // namespace
 
-TorchModule::TorchModule(std::string_view bytes, uint32_t dimension, std::string name)
-    : dimension_(dimension), name_(std::move(name)), module_(read_module(bytes, name_)) {
+TorchModule::TorchModule(std::string_view bytes, uint32_t dimension, std::string name, ModuleOutput output)
+    : dimension_(dimension), kind_(output), name_(std::move(name)), module_(read_module(bytes, name_)) {
   if (!module_.find_method("forward")) {
-    throw Error(name_ + ": the module has no forward, expected one that maps n x d to n scores");
+    throw Error(fmt::format("{}: the module has no forward, expected one that maps n x d to {}", name_,
+                            expected(kind_)));
   }
   for (const at::Tensor& parameter : module_.parameters()) {
     if (!parameter.requires_grad() || parameter.numel() == 0) continue;
@@ -45,12 +50,17 @@ TorchModule::TorchModule(std::string_view bytes, uint32_t dimension, std::string
     const at::Tensor values = parameter.detach().contiguous();
     flat_.insert(flat_.end(), values.data_ptr<float>(), values.data_ptr<float>() + values.numel());
   }
-  if (parameters_.empty()) {
+  if (parameters_.empty() && kind_ == ModuleOutput::scores) {
     throw Error(
         name_ +
         ": the module has no parameters to train; save it before torch.jit.freeze, with requires_grad");
   }
-  check_scores();
+  constexpr int64_t kRows = 3;
+  const at::NoGradGuard no_gradients;
+  const at::Tensor x =
+      at::sin(at::arange(1, kRows * dimension_ + 1, at::kFloat)).reshape({kRows, dimension_});
+  if (kind_ == ModuleOutput::features) width_ = static_cast<uint32_t>(checked_output(x).size(1));
+  check_rows(x);
 }
 
 void TorchModule::flat_changed() {
@@ -62,22 +72,35 @@ void TorchModule::flat_changed() {
   }
 }
 
-at::Tensor TorchModule::score(const at::Tensor& x) const {
+// A float tensor with a row for each of x: n, n x 1 or n x any width but 0.
+at::Tensor TorchModule::checked_output(const at::Tensor& x) const {
   const auto what = fmt::format("the module fails on {} x {} float32", x.size(0), dimension_);
   return with_torch_errors(name_, what.c_str(), [&] {
     const c10::IValue value = module_.get_method("forward")({x});
     if (!value.isTensor()) {
-      throw Error(fmt::format("{}: the module gives {}, expected a tensor of n or n x 1 scores", name_,
-                              value.tagKind()));
+      throw Error(fmt::format("{}: the module gives {}, expected a tensor of {}", name_, value.tagKind(),
+                              expected(kind_)));
     }
-    const at::Tensor s = value.toTensor();
-    const bool is_column = s.dim() == 2 && s.size(1) == 1;
-    if ((s.dim() != 1 && !is_column) || s.size(0) != x.size(0) || !s.is_floating_point()) {
-      throw Error(fmt::format("{}: the module maps {} to {} of {}, expected n or n x 1 float scores", name_,
-                              shape_text(x), shape_text(s), c10::toString(s.scalar_type())));
+    const at::Tensor out = value.toTensor();
+    const bool is_good = kind_ == ModuleOutput::scores
+                             ? out.dim() == 1 || (out.dim() == 2 && out.size(1) == 1)
+                             : out.dim() == 2 && out.size(1) >= 1;
+    if (!is_good || out.size(0) != x.size(0) || !out.is_floating_point()) {
+      throw Error(fmt::format("{}: the module maps {} to {} of {}, expected {}", name_, shape_text(x),
+                              shape_text(out), c10::toString(out.scalar_type()), expected(kind_)));
     }
-    return s.reshape({x.size(0)}).to(at::kFloat);
+    return out.to(at::kFloat);
   });
+}
+
+at::Tensor TorchModule::output(const at::Tensor& x) const {
+  const at::Tensor out = checked_output(x);
+  if (kind_ == ModuleOutput::scores) return out.reshape({x.size(0)});
+  if (out.size(1) != width_) {
+    throw Error(fmt::format("{}: the module maps {} to {}, expected {} features as on loading", name_,
+                            shape_text(x), shape_text(out), width_));
+  }
+  return out;
 }
 
 std::string TorchModule::saved() const {
@@ -88,25 +111,26 @@ std::string TorchModule::saved() const {
   });
 }
 
-// Scores of a few points around the origin, together and one by one: shapes, NaN, and that a row's score is
-// its own.
-void TorchModule::check_scores() const {
-  constexpr int64_t kRows = 3;
-  const at::NoGradGuard no_gradients;
-  const at::Tensor x =
-      at::sin(at::arange(1, kRows * dimension_ + 1, at::kFloat)).reshape({kRows, dimension_});
-  const at::Tensor together = score(x);
-  if (together.isnan().any().item<bool>()) {
-    throw Error(name_ +
-                ": the scores of the module are NaN at points within the unit cube, expected finite ones");
+// A few points around the origin, together and one by one: NaN, and that what a row gives is its own. Scores
+// may be infinite.
+void TorchModule::check_rows(const at::Tensor& x) const {
+  const bool is_scores = kind_ == ModuleOutput::scores;
+  const at::Tensor together = output(x);
+  if (is_scores ? together.isnan().any().item<bool>() : !together.isfinite().all().item<bool>()) {
+    throw Error(fmt::format(
+        "{}: the {} at points within the unit cube, expected finite ones", name_,
+        is_scores ? "scores of the module are NaN" : "features of the module are NaN or infinite"));
   }
-  for (int64_t i = 0; i < kRows; ++i) {
-    const float alone = score(x.slice(0, i, i + 1)).item<float>(), beside = together[i].item<float>();
-    if (alone == beside || std::abs(alone - beside) <= 1e-3f * (1 + std::abs(beside))) continue;
-    throw Error(
-        fmt::format("{}: the score of a row is {} alone and {} among others; expected scores of each "
-                    "row by itself (no statistics over the rows)",
-                    name_, alone, beside));
+  for (int64_t i = 0; i < x.size(0); ++i) {
+    const at::Tensor one = output(x.slice(0, i, i + 1)).reshape({-1}), row = together[i].reshape({-1});
+    for (int64_t j = 0; j < row.size(0); ++j) {
+      const float alone = one[j].item<float>(), beside = row[j].item<float>();
+      if (alone == beside || std::abs(alone - beside) <= 1e-3f * (1 + std::abs(beside))) continue;
+      throw Error(fmt::format(
+          "{}: a {} of a row is {} alone and {} among others; expected {}s of each row by "
+          "itself (no statistics over the rows)",
+          name_, is_scores ? "score" : "feature", alone, beside, is_scores ? "score" : "feature"));
+    }
   }
 }
 

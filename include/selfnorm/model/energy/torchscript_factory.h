@@ -1,8 +1,9 @@
-// The one function that libselfnorm_torch exports.
+// What libselfnorm_torch exports: this and the function of model/network/torch_features_factory.h.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "selfnorm/model/energy/energy.h"
 
@@ -11,7 +12,13 @@ namespace selfnorm {
 // A new energy of the module in `bytes`; throws Error, whose message starts with `name`.
 using TorchFactory = Energy*(const char* bytes, size_t size, uint32_t dimension, const char* name);
 
+// An exported function; loads libselfnorm_torch when it is not. Throws Error, whose message starts with
+// `name`, when it cannot be loaded or has no such function.
+void* torch_symbol(const std::string& name, const char* symbol);
+
 }  // namespace selfnorm
 
 // The number changes whenever energy.h or this file does, so that a module of another version is not called.
 #define SELFNORM_TORCH_FACTORY selfnorm_torch_energy_1
+#define SELFNORM_TEXT_OF(symbol) #symbol
+#define SELFNORM_TEXT(symbol) SELFNORM_TEXT_OF(symbol)

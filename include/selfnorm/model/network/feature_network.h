@@ -1,6 +1,8 @@
-// h(x): what the heads of a regressor read. Two kinds: a dense network of the encoded columns, and a
-// TorchScript module that maps the numeric inputs (rows x p float32) to features (rows x width) and is
-// trained with the rest.
+// h(x): what the heads of a regressor read. Three kinds:
+//     dense        a dense network of the encoded columns, its output activated
+//     linear       x itself, and for every categorical input a column for each level 1, 2, ... (one-hot)
+//     torchscript  a module that maps the numeric inputs (rows x p float32) to features (rows x width), each
+//                  row by itself, and is trained with the rest; no categorical inputs
 #pragma once
 
 #include <memory>
@@ -32,18 +34,23 @@ class FeatureNetwork {
   virtual std::span<float> parameters() = 0;
   virtual std::span<const float> parameters() const = 0;
   virtual void parameters_changed() = 0;
-  virtual void set_unseen(const std::vector<std::vector<uint64_t>>& count) = 0;  // see DenseNetwork
+  // What level 0 is taken for, from count[k][level]. dense: see DenseNetwork; linear: the shares of the
+  // levels, the mean of their one-hot vectors (0 until then); torchscript: nothing.
+  virtual void set_unseen(const std::vector<std::vector<uint64_t>>& count) = 0;
   virtual std::unique_ptr<FeaturePass> make_pass() const = 0;
   virtual void evaluate(const InputRows& x, std::span<float> h) const = 0;
-  // kind: dense | torchscript.
+  // Its kind is one of the three.
   virtual EnergyRecord record() const = 0;
 };
 
-// shape.activates_output is set; with no widths h(x) = x, and levels are one-hot: a linear model.
+// The linear kind where there are no widths; the output is activated whatever the shape says.
 std::unique_ptr<FeatureNetwork> make_dense_features(DenseShape shape, uint64_t seed);
-// path: a TorchScript file; throws Error when it cannot be loaded, has no parameters to train on (then it is
-// used as it is) only if it also does not map (n, inputs) to (n, width).
+// The module in the file `path`; its float parameters that require gradients are trained, one without any is
+// used as it is. Throws Error naming the file when it cannot be read, is no TorchScript module, does not take
+// n x `inputs`, or what it gives is not n x width finite numbers, each row by itself. Where libtorch comes
+// from: model/energy/torchscript.h.
 std::unique_ptr<FeatureNetwork> load_module_features(const std::string& path, uint32_t inputs);
+// From record(); throws Error for one that is damaged.
 std::unique_ptr<FeatureNetwork> make_features(const EnergyRecord& record);
 
 }  // namespace selfnorm

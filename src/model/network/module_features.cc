@@ -1,0 +1,39 @@
+#include "feature_kinds.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/model/energy/record_reader.h"
+#include "selfnorm/model/energy/torchscript_factory.h"
+#include "selfnorm/model/network/torch_features_factory.h"
+#include "selfnorm/runtime/file_error.h"
+#include "selfnorm/runtime/mapped_file.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr uint32_t kMostInputs = 1 << 20;
+
+std::unique_ptr<FeatureNetwork> features_of(std::string_view bytes, uint32_t inputs,
+                                            const std::string& name) {
+  auto* make =
+      reinterpret_cast<TorchFeaturesFactory*>(torch_symbol(name, SELFNORM_TEXT(SELFNORM_TORCH_FEATURES)));
+  return std::unique_ptr<FeatureNetwork>(make(bytes.data(), bytes.size(), inputs, name.c_str()));
+}
+
+}  // namespace
+
+std::unique_ptr<FeatureNetwork> load_module_features(const std::string& path, uint32_t inputs) {
+  try {
+    const runtime::MappedFile file(path);
+    const auto* bytes = reinterpret_cast<const char*>(file.bytes().data());
+    return features_of({bytes, file.bytes().size()}, inputs, path);
+  } catch (const runtime::IoError& error) {
+    throw Error(error.what());
+  }
+}
+
+std::unique_ptr<FeatureNetwork> make_module_features(const EnergyRecord& record) {
+  const RecordReader reader(record, "TorchScript features", "torchscript");
+  const uint32_t inputs = reader.whole_number("inputs", 0, kMostInputs);
+  return features_of(record.module, inputs, "TorchScript features");
+}
+
+}  // namespace selfnorm

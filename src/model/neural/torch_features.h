@@ -1,0 +1,13 @@
+// The features of a TorchScript module (model/network/feature_network.h), their derivatives by autograd.
+#pragma once
+
+#include <memory>
+
+#include "selfnorm/model/network/feature_network.h"
+#include "torch_module.h"
+
+namespace selfnorm {
+
+std::unique_ptr<FeatureNetwork> make_torch_features(TorchModule module);
+
+}  // namespace selfnorm

@@ -1,14 +1,12 @@
 #include "selfnorm/train/regressor_step.h"
 
 #include "selfnorm/base/error.h"
+#include "selfnorm/model/regressor/regressor.h"
 
 namespace selfnorm {
 
 void base_log_prob(const RegressorParts& parts, const MixturePoints& at, std::span<double> out) {
-  if (parts.options.base == "broad") return parts.mixture.log_prob(at, {}, out);
-  std::vector<double> log_g(out.size());
-  parts.mixture.log_prob(at, out, log_g);
-  for (size_t i = 0; i < out.size(); ++i) out[i] = broadened(out[i], log_g[i], parts.options.tail_weight);
+  base_log_prob(parts.mixture, parts.options.base == "broad" ? 1 : parts.options.tail_weight, at, out);
 }
 
 std::unique_ptr<RegressorStep> make_regressor_step(const RegressorParts& parts) {

@@ -131,7 +131,7 @@ void base_log_prob(const ConditionalMixture& mixture, double w, const MixturePoi
   std::vector<double> log_g(log_prob.size());
   mixture.log_prob(at, log_prob, log_g);
   parallel_ranges(log_prob.size(), kValues, [&](size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i) log_prob[i] = broadened(log_prob[i], log_g[i], w);
+    broaden(log_prob.subspan(begin, end - begin), std::span(log_g).subspan(begin, end - begin), w);
   });
 }
 

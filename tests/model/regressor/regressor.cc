@@ -1,0 +1,179 @@
+#include "selfnorm/model/regressor/regressor.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "selfnorm/base/error.h"
+#include "selfnorm/math/parallel.h"
+#include "small_regressors.h"
+
+namespace selfnorm::test {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+EncodedFrame encoded(const Regressor& model, uint64_t rows) {
+  EncodingReport report;
+  return model.encoder.encode(small_frame(rows), report);
+}
+
+TEST(Regressor, ParametersComeInAFixedOrderAndCopiesAreTheirOwn) {
+  Regressor model = random_regressor({.own_features = true});
+  RegressorNetworks& m = model.members[0];
+  const auto parts = m.parameters();
+  ASSERT_EQ(parts.size(), 6u);
+  EXPECT_EQ(parts[0].data(), m.features->parameters().data());
+  EXPECT_EQ(parts[1].data(), m.tilt_features->parameters().data());
+  EXPECT_EQ(parts[2].data(), m.mixture_head->parameters().data());
+  EXPECT_EQ(parts[3].data(), m.context->parameters().data());
+  EXPECT_EQ(parts[4].data(), m.tilt->parameters().data());
+  EXPECT_EQ(parts[5].data(), m.normalizer->parameters().data());
+  RegressorNetworks copy = m.copy();
+  const auto copied = copy.parameters();
+  ASSERT_EQ(copied.size(), 6u);
+  for (size_t i = 0; i < 6; ++i) {
+    EXPECT_TRUE(std::equal(parts[i].begin(), parts[i].end(), copied[i].begin(), copied[i].end())) << i;
+    EXPECT_NE(parts[i].data(), copied[i].data());
+  }
+  EXPECT_EQ(random_regressor({.tilted = false}).members[0].parameters().size(), 2u);
+  EXPECT_EQ(random_regressor({.tilted = false}).members[0].copy().parameters().size(), 2u);
+}
+
+TEST(Regressor, StandardisesWithinTheSupport) {
+  Regressor model = linear_gaussian(2);
+  model.targets = {"width", "height"};
+  model.mixture.lower = {(0.1 - 10) / 4, -kInfinity};
+  model.mixture.upper = {kInfinity, 0.5};
+  const std::vector<float> y = {14, 10, 0.1f, 12, 1e6f, -1e6f};
+  std::vector<float> u(6);
+  model.standardise({y.data(), 3, 2}, u);
+  EXPECT_EQ(u[0], 1);
+  EXPECT_EQ(u[1], 0);
+  EXPECT_GE(static_cast<double>(u[2]), model.mixture.lower[0]);
+  EXPECT_NEAR(u[2], model.mixture.lower[0], 1e-6);
+  EXPECT_EQ(u[3], 0.5);
+  EXPECT_NEAR(model.log_volume(), 2 * std::log(4.0), 1e-15);
+  const auto error_of = [&](std::vector<float> bad) -> std::string {
+    try {
+      model.standardise({bad.data(), bad.size() / 2, 2}, u);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  const std::string below = error_of({14, 10, 0.09f, 10});
+  EXPECT_NE(below.find("width = 0.09"), std::string::npos) << below;
+  EXPECT_NE(below.find("row 1"), std::string::npos) << below;
+  EXPECT_NE(below.find("[0.1, inf] x [-inf, 12]"), std::string::npos) << below;
+  EXPECT_NE(error_of({14, 12.001f}).find("outside the support"), std::string::npos);
+  EXPECT_NE(error_of({NAN, 10}).find("outside the support"), std::string::npos);
+  EXPECT_NE(error_of({1e38f * 10, 10}).find("outside the support"), std::string::npos);
+  EXPECT_THROW(model.standardise({y.data(), 6, 1}, u), Error);
+}
+
+// Every bound and every target next to it: what is accepted is inside as a float.
+TEST(Regressor, RoundingNeverLeavesTheSupport) {
+  Regressor model = linear_gaussian();
+  RandomStream random(1);
+  for (int i = 0; i < 2000; ++i) {
+    const double lower = 3 * random.normal();
+    model.target_mean = {random.normal()};
+    model.target_scale = {std::exp(random.normal())};
+    model.mixture.lower = {(lower - model.target_mean[0]) / model.target_scale[0]};
+    model.mixture.upper = {model.mixture.lower[0] + 1e-3};
+    std::vector<float> u(1), y = {static_cast<float>(lower)};
+    ASSERT_TRUE(model.standardise(std::span<const float>(y), u));
+    EXPECT_GE(static_cast<double>(u[0]), model.mixture.lower[0]);
+    EXPECT_LE(static_cast<double>(u[0]), model.mixture.upper[0]);
+  }
+}
+
+TEST(RegressorScores, AreTheTiltPlusTheLogOfTheBase) {
+  for (const bool own_features : {false, true}) {
+    for (const bool has_base : {true, false}) {
+      Regressor model = random_regressor({.own_features = own_features});
+      model.has_base = has_base;
+      model.tail_weight = 0.25;
+      const RegressorNetworks& m = model.members[0];
+      const EncodedFrame x = encoded(model, 7);
+      const auto scores = prepare_scores(model, 0, x.view());
+      EXPECT_EQ(scores->rows(), 7u);
+      EXPECT_EQ(scores->dimension(), 1u);
+      EXPECT_FALSE(scores->is_normalised());
+      const std::vector<float> y = {-1, 0.5f, 2, 0};
+      const std::vector<uint32_t> row = {0, 3, 3, 6};
+      const Points at{y.data(), 4, 1};
+      std::vector<double> s(4), log_q(4), log_g(4), f(4);
+      scores->score(at, row, s);
+
+      std::vector<float> h(7 * 4), h_tilt(7 * 4), theta(7 * model.mixture.parameters()), c(7 * 5), b(7);
+      m.features->evaluate(x.view(), h);
+      (own_features ? m.tilt_features : m.features)->evaluate(x.view(), h_tilt);
+      m.mixture_head->evaluate({{h.data(), 7, 4}, nullptr, 0}, theta);
+      m.context->evaluate({{h_tilt.data(), 7, 4}, nullptr, 0}, c);
+      m.normalizer->evaluate({{h_tilt.data(), 7, 4}, nullptr, 0}, b);
+      const ConditionalMixture mixture(model.mixture);
+      mixture.log_prob({{theta.data(), 7, model.mixture.parameters()}, at, row}, log_q, log_g);
+      m.tilt->score({{c.data(), 7, 5}, at, row}, f);
+      for (size_t i = 0; i < 4; ++i) {
+        const double base =
+            has_base ? std::log(0.75 * std::exp(log_q[i]) + 0.25 * std::exp(log_g[i])) : log_g[i];
+        EXPECT_NEAR(s[i], f[i] + base, 1e-9) << i;
+      }
+      for (size_t i = 0; i < 7; ++i) EXPECT_EQ(scores->normalizer(i), static_cast<double>(b[i]));
+    }
+  }
+}
+
+TEST(RegressorScores, WithoutATiltAreADensity) {
+  Regressor model = linear_gaussian();
+  const std::vector<float> x = {0.5f, -1}, y = {1.25f, -2};
+  const auto scores = prepare_scores(model, 0, {{x.data(), 2, 1}, nullptr, 0});
+  EXPECT_TRUE(scores->is_normalised());
+  EXPECT_EQ(scores->normalizer(1), 0);
+  std::vector<double> s(2);
+  scores->score({y.data(), 2, 1}, std::vector<uint32_t>{0, 1}, s);
+  EXPECT_NEAR(s[0], -std::log(0.5) - 0.5 * std::log(2 * M_PI) - 0.125, 1e-5);
+  EXPECT_NEAR(s[1], -std::log(0.5) - 0.5 * std::log(2 * M_PI), 1e-5);
+}
+
+TEST(RegressorScores, PlacesAreTheComponentsAndTheBroadOne) {
+  Regressor model = linear_gaussian();
+  const std::vector<float> x = {0.5f};
+  const InputRows rows{{x.data(), 1, 1}, nullptr, 0};
+  const auto narrow = prepare_scores(model, 0, rows)->places(0);
+  ASSERT_EQ(narrow.size(), 1u);
+  EXPECT_NEAR(narrow[0].weight, 1, 1e-12);
+  EXPECT_NEAR(narrow[0].mean[0], 1, 1e-6);
+  EXPECT_NEAR(narrow[0].scale[0], 0.5, 1e-6);
+  model.tail_weight = 0.01;
+  const auto both = prepare_scores(model, 0, rows)->places(0);
+  ASSERT_EQ(both.size(), 2u);
+  EXPECT_NEAR(both[0].weight, 0.99, 1e-12);
+  EXPECT_NEAR(both[1].weight, 0.01, 1e-12);
+  EXPECT_EQ(both[1].mean[0], model.mixture.broad_mean);
+  EXPECT_EQ(both[1].scale[0], model.mixture.broad_scale);
+  model.has_base = false;
+  EXPECT_NEAR(prepare_scores(model, 0, rows)->places(0)[1].weight, 0.5, 1e-12);
+}
+
+TEST(RegressorScores, TheSameForAnyNumberOfThreads) {
+  const Regressor model = random_regressor({.dimension = 2});
+  const EncodedFrame x = encoded(model, 300);
+  RandomStream random(4);
+  std::vector<float> y(2 * 30'000);
+  std::vector<uint32_t> row(30'000);
+  for (float& v : y) v = static_cast<float>(random.normal());
+  for (size_t i = 0; i < row.size(); ++i) row[i] = static_cast<uint32_t>(i / 100);
+  std::vector<double> s[2] = {std::vector<double>(row.size()), std::vector<double>(row.size())};
+  for (int t = 0; t < 2; ++t) {
+    const ThreadLimit limit(t == 0 ? 1 : 2);
+    prepare_scores(model, 0, x.view())->score({y.data(), row.size(), 2}, row, s[t]);
+  }
+  EXPECT_EQ(s[0], s[1]);
+}
+
+}  // namespace
+}  // namespace selfnorm::test

@@ -10,7 +10,7 @@ namespace {
 // Two clouds of 500 points, around -2 and 3 in every coordinate.
 std::vector<float> clouds(uint32_t d) {
   std::vector<float> y = random_vector<float>(1000 * d, 8, 0.5);
-  for (size_t i = 0; i < y.size(); ++i) y[i] += i / d < 500 ? -2 : 3;
+  for (size_t i = 0; i < y.size(); ++i) y[i] += i / d < 500 ? -2.0f : 3.0f;
   return y;
 }
 

@@ -151,6 +151,7 @@ struct GenerateArguments {
   std::string truth;
   std::string toy;         // points instead of examples; a word of data/toys.h
   uint32_t dimension = 0;  // of the toy; 0: its own
+  std::string regression;  // a table with a target instead; a word of data/regression_tasks.h
 };
 
 struct Arguments {

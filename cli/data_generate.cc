@@ -2,11 +2,13 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <numeric>
 
 #include "changed_options.h"
 #include "commands.h"
 #include "output.h"
 #include "selfnorm/base/error.h"
+#include "selfnorm/data/regression_tasks.h"
 #include "selfnorm/data/toys.h"
 #include "selfnorm/data/write.h"
 #include "selfnorm/model/model_file.h"
@@ -31,11 +33,41 @@ ModelFile truth_model(const GenerateOptions& options, GeneratedData&& generated)
   return model;
 }
 
+std::vector<std::string> class_data_options() {
+  return {"--features", "--classes", "--density", "--temperature", "--truth"};
+}
+
+// No model's mean log-density of these rows is expected to exceed that of the true one, which is printed.
+int generate_regression(const Arguments& arguments) {
+  const GenerateArguments& given = arguments.generate;
+  refuse_options(arguments, class_data_options(), "a regression (--regression) has no classes");
+  refuse_options(arguments, {"--toy", "--dimension"}, "a regression (--regression) is no toy");
+  if (given.out.empty()) throw Error("data generate --regression needs --out FILE.csv");
+  if (given.options.rows < 1) throw Error("0 rows: expected at least 1");
+  const auto task = make_regression_task(given.regression);
+  const Frame frame = sample_regression(*task, given.options.rows, given.options.seed);
+  write_frame(frame, given.out);
+  const std::vector<double> log_density = regression_log_density(*task, frame);
+  const double nll =
+      -std::accumulate(log_density.begin(), log_density.end(), 0.0) / static_cast<double>(frame.rows);
+  if (arguments.common.json) {
+    print_json({{"data", given.out},
+                {"regression", given.regression},
+                {"rows", frame.rows},
+                {"columns", frame.columns.size()},
+                {"target", frame.columns.back().name},
+                {"true_nll", nll}});
+  } else if (!arguments.common.quiet) {
+    print(fmt::format("{}: {} rows of {}, target {}; NLL of the true density on them {:.4f} nats\n",
+                      given.out, grouped(frame.rows), given.regression, frame.columns.back().name, nll));
+  }
+  return 0;
+}
+
 // Points of a density whose entropy is printed: no model has a smaller expected negative log-likelihood.
 int generate_toy(const Arguments& arguments) {
   const GenerateArguments& given = arguments.generate;
-  refuse_options(arguments, {"--features", "--classes", "--density", "--temperature", "--truth"},
-                 "points of a toy (--toy) have no classes");
+  refuse_options(arguments, class_data_options(), "points of a toy (--toy) have no classes");
   if (given.out.empty()) throw Error("data generate --toy needs --out FILE.csv or FILE.npy");
   check_points_path(given.out);
   if (given.options.rows < 1) throw Error("0 rows: expected at least 1");
@@ -60,6 +92,7 @@ int generate_toy(const Arguments& arguments) {
 
 int data_generate_command(const Arguments& arguments) {
   const GenerateArguments& given = arguments.generate;
+  if (!given.regression.empty()) return generate_regression(arguments);
   if (!given.toy.empty()) return generate_toy(arguments);
   refuse_options(arguments, {"--dimension"}, "only toys (--toy) have dimensions; --features is for classes");
   given.options.validate();

@@ -152,14 +152,18 @@ void Grammar::declare_other_commands() {
   Declaration& generation =
       command("data generate",
               "Random sparse binary features and labels drawn from a log-linear model with known "
-              "parameters, as svmlight; or (--toy) points of a known density, as csv or npy.");
+              "parameters, as svmlight; or (--toy) points of a known density, as csv or npy; or "
+              "(--regression) a table with a target whose density given the other columns is known, as csv.");
   generation
       .text("--toy", arguments_.generate.toy,
             "Points instead of examples: checkerboard, four-circles, funnel, pinwheel, two-moons, "
             "eight-gaussians, ring, spirals, mixture, gaussian or ising[:SEED of its couplings]")
       .integer("--dimension", arguments_.generate.dimension,
                "--toy mixture, gaussian, ising: dimensions; 0: 2, or 10 of ising")
-      .integer("--rows", o.rows, "Examples or points; >= 1")
+      .text("--regression", arguments_.generate.regression,
+            "A table with a target y: task1 (one input, skewed or bimodal) or mixed (numbers, a categorical "
+            "column, missing values)")
+      .integer("--rows", o.rows, "Examples, points or rows; >= 1")
       .integer("--features", o.features, "Features, the first one constant; >= 1")
       .integer("--classes", o.classes, "Classes; >= 2")
       .real("--density", o.density, "Probability that a feature is 1; 0..1")

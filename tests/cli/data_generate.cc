@@ -39,6 +39,25 @@ TEST(DataGenerate, Dimensions) {
   EXPECT_EQ(folder.run({"data", "generate", "--toy", "ising:3", "--out", "b.csv"}).code, 0);
 }
 
+TEST(DataGenerate, Regressions) {
+  const Folder folder;
+  const Outcome made = folder.run({"data", "generate", "--regression", "task1", "--rows", "400", "--seed",
+                                   "2", "--out", "a.csv", "--json"});
+  ASSERT_EQ(made.code, 0) << made.err;
+  EXPECT_EQ(made.json()["regression"], "task1");
+  EXPECT_EQ(made.json()["rows"], 400);
+  EXPECT_EQ(made.json()["target"], "y");
+  EXPECT_NEAR(made.json()["true_nll"].get<double>(), -0.3266, 5 * 0.9 / 20);
+  const std::string text = content(folder / "a.csv");
+  EXPECT_TRUE(text.starts_with("x,y\n"));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 401);
+  const Outcome mixed =
+      folder.run({"data", "generate", "--regression", "mixed", "--rows", "50", "--out", "b.csv"});
+  EXPECT_TRUE(mixed.out.starts_with("b.csv: 50 rows of mixed, target y; NLL of the true density"))
+      << mixed.err;
+  EXPECT_TRUE(content(folder / "b.csv").starts_with("x1,x2,x3,group,y\n"));
+}
+
 TEST(DataGenerate, Mistakes) {
   const Folder folder;
   const auto expect = [&](std::vector<std::string> words, const std::string& text) {
@@ -52,6 +71,12 @@ TEST(DataGenerate, Mistakes) {
   expect({"--toy", "ring", "--rows", "0", "--out", "a.csv"}, "0 rows");
   expect({"--toy", "ring", "--classes", "4", "--out", "a.csv"}, "--classes");
   expect({"--dimension", "3", "--out", "a.svm"}, "--dimension");
+  expect({"--regression", "task9", "--out", "a.csv"}, "regression 'task9' is not known");
+  expect({"--regression", "task1"}, "needs --out FILE.csv");
+  expect({"--regression", "task1", "--out", "a.npy"}, "expected a name that ends with .csv");
+  expect({"--regression", "task1", "--rows", "0", "--out", "a.csv"}, "0 rows");
+  expect({"--regression", "task1", "--toy", "ring", "--out", "a.csv"}, "--toy");
+  expect({"--regression", "task1", "--truth", "t", "--out", "a.csv"}, "--truth");
   EXPECT_TRUE(folder.names().empty());
 }
 

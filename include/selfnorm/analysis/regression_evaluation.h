@@ -1,6 +1,10 @@
 // How good a regressor is on data with known targets. NLL exact comes from A(x) by quadrature, NLL with b
-// from b(x); e(x) = A(x) - b(x) is audited like any log-normalizer (analysis/error_audit.h), certificate
-// included.
+// from b(x). The error of a log-density that is given without normalising is audited like any other
+// (analysis/error_audit.h), certificate included: with log p^ that of b,
+//     e = log p^(y|x) - log p(y|x) = A(x) - b(x)                               one member
+//     e = log mean_m exp(s_m - b_m) - log mean_m exp(s_m - A_m) at the target   ensembles
+// where a target outside the support stands for any y: e = log mean_m exp(A_m - b_m). A regressor without a
+// tilt is normalised: A = b = e = 0 exactly.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +17,9 @@
 namespace selfnorm {
 
 struct RegressionEvaluationOptions {
-  ConditionalQuadratureOptions quadrature;
-  AuditOptions audit;  // eps, rho, confidence, bins, worst
-  uint32_t pit_bins = 20;
+  ConditionalQuadratureOptions quadrature = {};
+  AuditOptions audit = {};  // eps, rho, confidence, bins, worst
+  uint32_t pit_bins = 20;   // >= 1
 };
 
 struct Coverage {
@@ -37,7 +41,7 @@ struct CoordinateEvaluation {
 struct RegressionEvaluation : ErrorAudit {
   uint64_t rows = 0;
   uint64_t outside = 0;           // targets outside the support: then nll is +inf
-  double nll = 0, nll_error = 0;  // exact, and the standard error of its mean over rows
+  double nll = 0, nll_error = 0;  // exact, and the standard error of its mean over the rows inside
   double nll_b = 0;               // with b(x)
   double quadrature_error = 0;    // largest error of A
   double tail = 0;                // largest mass beyond a region
@@ -45,6 +49,8 @@ struct RegressionEvaluation : ErrorAudit {
   std::vector<double> pit, b, a;  // of every row (first coordinate, first member), for pictures
 };
 
+// y in the units of the data. In blocks of rows; `progress` is told how many are done. Throws Error for data
+// without rows, of other columns, targets that are not finite, and scores or b that are NaN.
 RegressionEvaluation evaluate_regressor(const Regressor& model, const InputRows& x, const Points& y,
                                         const RegressionEvaluationOptions& options,
                                         const std::function<void(uint64_t)>& progress = {});

@@ -13,13 +13,7 @@ namespace {
 
 constexpr double kFastestDecay = 100;      // of errors, from a cell to its halves
 constexpr double kCoefficientShare = 0.1;  // of |c_k| that counts as error
-constexpr double kLeastPower = 1.5;        // of the distance, with which tails have to decay
-// Correlated mass leaves a region at its corners, where some lines rise; they count this much more.
-constexpr double kRising = 100;
-constexpr double kLargestRatio = 16;  // of distances between which a power is measured
-constexpr uint32_t kMostShells = 120;
-constexpr double kTailShare = 0.3;  // of the precision
-constexpr double kRounding = 1e-7;  // of scores, relative
+constexpr double kRounding = 1e-7;         // of scores, relative
 constexpr double kFloatStep = std::numeric_limits<float>::epsilon();
 
 }  // namespace
@@ -135,67 +129,6 @@ void ConditionalCells::measure(Cell& cell) {
   cell.rounding = kRounding * cell.value + depth * volume * step;
 }
 
-bool ConditionalCells::is_splittable(const ConditionalBox& box) const {
-  for (uint32_t j = 0; j < rule_->dimension; ++j) {
-    const double reach = std::max(std::abs(box.lower[j]), std::abs(box.upper[j]));
-    if (box.width(j) < 256 * kFloatStep * reach) return false;
-  }
-  return true;
-}
-
-bool ConditionalCells::is_open(uint32_t axis, bool is_upper) const {
-  return is_upper ? region_.upper[axis] < support_.upper[axis] : region_.lower[axis] > support_.lower[axis];
-}
-
-// Along every line of nodes that ends at this side: the power of the distance between its middle and its last
-// node.
-double ConditionalCells::beyond(const Cell& cell, uint32_t axis, bool is_upper, double peak) const {
-  const KronrodRule& line = cell_rule(rule_->dimension);
-  const double* s = &scores_[cell.slot * rule_->nodes];
-  const double reach = is_upper ? region_.upper[axis] - centre_[axis] : centre_[axis] - region_.lower[axis];
-  const uint32_t last = rule_->points - 1, middle = last / 2;
-  const double inside = (1 - line.node[middle]) * cell.box.width(axis),
-               end_inside = (1 - line.node[last]) * cell.box.width(axis);
-  const double log_ratio = std::log((reach - end_inside) / std::max(reach - inside, reach / kLargestRatio));
-  double across = 1;
-  for (uint32_t j = 0; j < rule_->dimension; ++j)
-    if (j != axis) across *= cell.box.width(j);
-  size_t stride = 1;
-  for (uint32_t j = 0; j < axis; ++j) stride *= rule_->points;
-  double sum = 0;
-  for (size_t i = 0; i < rule_->nodes; ++i) {
-    if (rule_->place[i][axis] != middle) continue;
-    const double end = s[is_upper ? i + stride * (last - middle) : i - stride * middle];
-    if (std::isinf(end)) continue;
-    const double power = (s[i] - end) / log_ratio;
-    const double decay = power > kLeastPower ? 1 / (power - 1) : rule_->dimension == 1 ? INFINITY : kRising;
-    sum += rule_->weight[i] / line.weight[middle] * std::exp(end - peak) * reach * decay;
-  }
-  return sum * across;
-}
-
-double ConditionalCells::beyond(uint32_t axis, bool is_upper, double peak) const {
-  double sum = 0;
-  for (const Cell& cell : cells_)
-    if (is_upper ? cell.box.upper[axis] == region_.upper[axis] : cell.box.lower[axis] == region_.lower[axis])
-      sum += beyond(cell, axis, is_upper, peak);
-  return sum;
-}
-
-void ConditionalCells::widen(uint32_t axis, bool is_upper) {
-  ConditionalBox shell = region_;
-  const double reach =
-      2 * (is_upper ? region_.upper[axis] - centre_[axis] : centre_[axis] - region_.lower[axis]);
-  if (is_upper) {
-    shell.lower[axis] = region_.upper[axis];
-    shell.upper[axis] = region_.upper[axis] = std::min(support_.upper[axis], centre_[axis] + reach);
-  } else {
-    shell.upper[axis] = region_.lower[axis];
-    shell.lower[axis] = region_.lower[axis] = std::max(support_.lower[axis], centre_[axis] - reach);
-  }
-  ask(shell, -INFINITY);
-}
-
 ConditionalCells::Totals ConditionalCells::totals() const {
   Totals out;
   for (const Cell& cell : cells_) out.peak = std::max(out.peak, cell.peak);
@@ -210,65 +143,6 @@ ConditionalCells::Totals ConditionalCells::totals() const {
     for (const bool is_upper : {false, true})
       if (is_open(j, is_upper)) out.tail += beyond(j, is_upper, out.peak);
   return out;
-}
-
-void ConditionalCells::split(double target, double peak, uint64_t most) {
-  std::vector<size_t> order;
-  std::vector<double> error(cells_.size());
-  double rest = 0;
-  for (size_t c = 0; c < cells_.size(); ++c) {
-    error[c] = cells_[c].error(peak);
-    rest += error[c];
-    const double rounding = std::exp(cells_[c].peak - peak) * cells_[c].rounding;
-    if (error[c] > rounding && is_splittable(cells_[c].box)) order.push_back(c);
-  }
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return error[a] > error[b]; });
-  // The fewest cells without which half the target is met.
-  const uint64_t used = evaluations_ + waiting();
-  const size_t affordable = most <= used ? 0 : static_cast<size_t>((most - used) / (2 * rule_->nodes));
-  for (size_t i = 0; i < std::min(affordable, order.size()) && rest > target / 2; ++i) {
-    Cell& parent = cells_[order[i]];
-    rest -= error[order[i]];
-    const double parent_error = parent.log_error;
-    const uint32_t axis = parent.axis;
-    ConditionalBox upper = parent.box;
-    Cell lower;
-    lower.box = parent.box;
-    lower.slot = parent.slot;
-    lower.parent_error = parent_error;
-    lower.box.upper[axis] = upper.lower[axis] = parent.box.lower[axis] + parent.box.width(axis) / 2;
-    parent = lower;
-    waiting_.push_back(order[i]);
-    ask(upper, parent_error);
-  }
-}
-
-bool ConditionalCells::plan(double precision, uint64_t most) {
-  const uint32_t d = rule_->dimension;
-  const Totals now = totals();
-  const bool has_mass = now.value > 0;
-  const double tail_target = kTailShare * precision * now.value;
-  if (!(now.tail <= tail_target) || !has_mass) {
-    uint32_t open = 0;
-    for (uint32_t j = 0; j < d; ++j) open += is_open(j, false) + is_open(j, true);
-    const bool is_over = shells_ >= kMostShells || evaluations_ + open * rule_->nodes > most;
-    if (!has_mass && (open == 0 || is_over))
-      throw Error(fmt::format("no mass was found in y = {} .. {}; the score is -inf there", region_.lower[0],
-                              region_.upper[0]));
-    if (is_over && now.tail > now.value)
-      throw Error(
-          fmt::format("exp s does not decay up to y = {} .. {}, so it has no integral that can be computed; "
-                      "tilt a base distribution",
-                      region_.lower[0], region_.upper[0]));
-    ++shells_;
-    for (uint32_t j = 0; j < d && !is_over; ++j)
-      for (const bool is_upper : {false, true})
-        if (is_open(j, is_upper) && (!has_mass || !(beyond(j, is_upper, now.peak) <= tail_target / open)))
-          widen(j, is_upper);
-  }
-  const double target = (1 - kTailShare) * precision * now.value;
-  if (now.error > target) split(target, now.peak, most);
-  return !waiting_.empty();
 }
 
 double ConditionalCells::relative_error(const Totals& all) const {

@@ -135,6 +135,7 @@ std::vector<PredictiveNodes> conditional_quadrature(const ConditionalScores& sco
 std::vector<ConditionalLogZ> conditional_log_z(const ConditionalScores& scores,
                                                const ConditionalQuadratureOptions& options) {
   std::vector<ConditionalLogZ> out(scores.rows());
+  if (scores.is_normalised()) return out;
   integrate(scores, options, [&](uint64_t i, const ConditionalCells& cells) { out[i] = cells.log_z(); });
   return out;
 }

@@ -46,7 +46,7 @@ double mixture_crps(const std::vector<NormalPart>& parts, double y) {
   return sum;
 }
 
-TEST(LineDistribution, NormalToAboutOneInAHundredThousandDeviations) {
+TEST(LineDistribution, NormalIsItsClosedForm) {
   for (const double sd : {0.01, 1.0}) {
     const LineDistribution line = one(nodes_of({{1, 0.3, sd}}), 5, 2);
     const double m = 5 + 2 * 0.3, s = 2 * sd;

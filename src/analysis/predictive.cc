@@ -1,0 +1,215 @@
+#include "selfnorm/analysis/predictive.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "predictive_samples.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/base/range.h"
+#include "selfnorm/math/parallel.h"
+#include "selfnorm/runtime/log_sum_exp.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr size_t kGrain = 8;         // rows, a unit of parallel work
+constexpr uint64_t kRawRows = 4096;  // at once, without quadrature
+constexpr double kGridMass = 0.999, kGridMargin = 0.1;
+
+// The targets of a block: those inside the support, standardised.
+struct Targets {
+  Points y;                   // data null: none
+  std::vector<uint32_t> row;  // those inside
+  std::vector<float> u;
+
+  bool is_given(uint64_t i) const {
+    if (y.data == nullptr) return false;
+    for (const float v : y.row(i))
+      if (std::isnan(v)) return false;
+    return true;
+  }
+};
+
+Targets targets_of(const Regressor& model, const Points& y) {
+  Targets out{y, {}, {}};
+  std::array<float, 3> u;
+  for (uint32_t i = 0; y.data != nullptr && i < y.rows; ++i) {
+    if (!out.is_given(i) || !model.standardise(y.row(i), u)) continue;
+    out.row.push_back(i);
+    out.u.insert(out.u.end(), u.begin(), u.begin() + y.columns);
+  }
+  return out;
+}
+
+// s(x, y) and b(x) of every row of a block; s is -inf outside the support.
+struct TargetScores {
+  std::vector<double> s, b;
+};
+
+TargetScores target_scores(const ConditionalScores& scores, const Targets& targets, uint64_t first_row) {
+  TargetScores out;
+  std::vector<double> inside(targets.row.size());
+  if (!inside.empty())
+    scores.score({targets.u.data(), targets.row.size(), scores.dimension()}, targets.row, inside);
+  out.s.assign(scores.rows(), -INFINITY);
+  for (size_t i = 0; i < inside.size(); ++i) out.s[targets.row[i]] = inside[i];
+  for (uint64_t i = 0; i < scores.rows(); ++i) {
+    out.b.push_back(scores.normalizer(i));
+    if (std::isnan(out.s[i]) || out.s[i] == INFINITY || !std::isfinite(out.b[i]))
+      throw Error(
+          fmt::format("row {}: b(x) is {} and the score of the target {}, expected finite numbers; the "
+                      "model is damaged or training diverged",
+                      first_row + i, out.b[i], out.s[i]));
+  }
+  return out;
+}
+
+struct Member {
+  std::vector<PredictiveNodes> nodes;
+  TargetScores target;
+  bool is_normalised = false;
+
+  double log_normalizer(uint64_t i) const { return is_normalised ? 0 : nodes[i].log_normalizer; }
+};
+
+CoordinatePrediction coordinate_prediction(const LineDistribution& line, const PredictionOptions& options) {
+  CoordinatePrediction out;
+  out.mean = line.mean();
+  out.deviation = line.deviation();
+  out.median = line.quantile(0.5);
+  out.modes = line.modes();
+  for (const double level : options.quantiles) out.quantiles.push_back(line.quantile(level));
+  for (const double level : options.intervals) {
+    out.central.push_back(line.central(level));
+    out.highest_density.push_back(line.highest_density(level));
+  }
+  if (options.grid == 0) return out;
+  const Interval most = line.central(kGridMass), region = line.region();
+  const double margin = kGridMargin * (most.to - most.from);
+  const double from = std::max(region.from, most.from - margin), to = std::min(region.to, most.to + margin);
+  for (uint64_t i = 0; i < options.grid; ++i) {
+    const double share = static_cast<double>(i) / static_cast<double>(options.grid - 1);
+    out.grid_y.push_back(from + (to - from) * share);
+    out.grid_density.push_back(std::exp(line.log_density(out.grid_y.back())));
+  }
+  return out;
+}
+
+// Stream `row` of the seed; samples x d in the units of the data.
+std::vector<double> draw(const Regressor& model, std::span<const PredictiveNodes* const> members,
+                         const PredictionOptions& options, RandomStream random,
+                         const LineDistribution& line) {
+  const uint32_t d = model.dimension();
+  std::vector<double> out(options.samples * d);
+  if (d == 1) {
+    for (double& y : out) y = line.quantile(std::max(0x1p-54, random.uniform()));
+    return out;
+  }
+  std::vector<CellSampler> samplers;
+  for (const PredictiveNodes* nodes : members) samplers.emplace_back(*nodes, d);
+  for (uint64_t i = 0; i < options.samples; ++i) {
+    const std::span<double> y = std::span(out).subspan(i * d, d);
+    samplers[random.below(samplers.size())].draw(random, y);
+    for (uint32_t j = 0; j < d; ++j) y[j] = model.target_mean[j] + model.target_scale[j] * y[j];
+  }
+  return out;
+}
+
+void check(const Regressor& model, const InputRows& x, const Points& y) {
+  if (y.data != nullptr && (y.rows != x.rows() || y.columns != model.dimension()))
+    throw Error(fmt::format("targets of {} rows and {} columns, expected {} and {}", y.rows, y.columns,
+                            x.rows(), model.dimension()));
+}
+
+Points block_of(const Points& y, uint64_t begin, uint64_t end) {
+  return y.data == nullptr ? Points{} : y.slice(begin, end);
+}
+
+}  // namespace
+
+void PredictionOptions::validate() const {
+  for (const double level : quantiles) require_range(level > 0 && level < 1, "quantile", level, "(0, 1)");
+  for (const double level : intervals)
+    require_range(level > 0 && level < 1, "level of intervals", level, "(0, 1)");
+  require_range(grid != 1, "points of the grid", static_cast<double>(grid), "0 or at least 2");
+  quadrature.validate();
+}
+
+void predict(const Regressor& model, const InputRows& x, const Points& y, const PredictionOptions& options,
+             const std::function<void(uint64_t, Prediction&&)>& each) {
+  options.validate();
+  check(model, x, y);
+  const uint32_t d = model.dimension();
+  const double volume = model.log_volume(), count = std::log(static_cast<double>(model.members.size()));
+  const uint64_t at_once = rows_at_once(d);
+  for (uint64_t begin = 0; begin < x.rows(); begin += at_once) {
+    const uint64_t end = std::min(x.rows(), begin + at_once);
+    const InputRows block = x.slice(begin, end);
+    const Targets targets = targets_of(model, block_of(y, begin, end));
+    ConditionalQuadratureOptions quadrature = options.quadrature;
+    quadrature.first_row += begin;
+    std::vector<Member> members;
+    for (size_t m = 0; m < model.members.size(); ++m) {
+      const auto scores = prepare_scores(model, m, block);
+      members.push_back({conditional_quadrature(*scores, quadrature),
+                         target_scores(*scores, targets, quadrature.first_row), scores->is_normalised()});
+    }
+    std::vector<Prediction> out(end - begin);
+    parallel_ranges(out.size(), kGrain, [&](size_t from, size_t to) {
+      std::vector<const PredictiveNodes*> nodes(members.size());
+      for (size_t i = from; i < to; ++i) {
+        Prediction& p = out[i];
+        LogSumExp exact, raw;
+        for (size_t m = 0; m < members.size(); ++m) {
+          nodes[m] = &members[m].nodes[i];
+          p.error = std::max(p.error, nodes[m]->error);
+          p.tail = std::max(p.tail, nodes[m]->tail);
+          exact.add(members[m].target.s[i] - members[m].log_normalizer(i));
+          raw.add(members[m].target.s[i] - members[m].target.b[i]);
+        }
+        p.log_normalizer = members[0].log_normalizer(i);
+        p.normalizer = members[0].target.b[i];
+        if (targets.is_given(i)) {
+          p.log_density = exact.value() - count - volume;
+          p.log_density_raw = raw.value() - count - volume;
+        }
+        for (uint32_t j = 0; j < d; ++j) {
+          const auto line = LineDistribution::of(nodes, j, d, model.target_mean[j], model.target_scale[j]);
+          p.coordinates.push_back(coordinate_prediction(line, options));
+          if (j == 0 && options.samples > 0)
+            p.samples = draw(model, nodes, options, RandomStream(options.seed, begin + i), line);
+        }
+      }
+    });
+    for (size_t i = 0; i < out.size(); ++i) each(begin + i, std::move(out[i]));
+  }
+}
+
+std::vector<double> raw_log_density(const Regressor& model, const InputRows& x, const Points& y) {
+  if (y.data == nullptr && x.rows() > 0) throw Error("log-densities need targets; found none");
+  check(model, x, y);
+  const double volume = model.log_volume(), count = std::log(static_cast<double>(model.members.size()));
+  std::vector<double> out;
+  out.reserve(x.rows());
+  for (uint64_t begin = 0; begin < x.rows(); begin += kRawRows) {
+    const uint64_t end = std::min(x.rows(), begin + kRawRows);
+    const InputRows block = x.slice(begin, end);
+    const Targets targets = targets_of(model, y.slice(begin, end));
+    std::vector<LogSumExp> sum(end - begin);
+    for (size_t m = 0; m < model.members.size(); ++m) {
+      const TargetScores scores = target_scores(*prepare_scores(model, m, block), targets, begin);
+      for (size_t i = 0; i < sum.size(); ++i) sum[i].add(scores.s[i] - scores.b[i]);
+    }
+    for (size_t i = 0; i < sum.size(); ++i) {
+      if (!targets.is_given(i))
+        throw Error(fmt::format("row {}: the target is not a number; expected one for every row", begin + i));
+      out.push_back(sum[i].value() - count - volume);
+    }
+  }
+  return out;
+}
+
+}  // namespace selfnorm

@@ -6,6 +6,8 @@
 #include "density_model.h"
 #include "model_header.h"
 #include "output.h"
+#include "regressor_info.h"
+#include "selfnorm/model/regressor/regressor.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -74,8 +76,10 @@ void add_rows(const std::string& name, const nlohmann::ordered_json& value,
 
 int info_command(const Arguments& arguments) {
   const std::string& model = arguments.info_model;
-  nlohmann::ordered_json info =
-      is_density(model) ? density_info(model) : info_json(read_header(model, arguments.head));
+  const std::string path = finished_model_path(model);
+  nlohmann::ordered_json info = is_regressor_file(path) ? regressor_info(path)
+                                : is_density(model)     ? density_info(model)
+                                                        : info_json(read_header(model, arguments.head));
   if (arguments.common.json) {
     print_json(info);
     return 0;

@@ -8,6 +8,7 @@
 
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/math/random.h"
+#include "selfnorm/model/regressor/tilt_inputs.h"
 #include "selfnorm/objective/candidate_registry.h"
 #include "selfnorm/proposal/density/normal_draws.h"
 #include "selfnorm/train/regressor_step.h"
@@ -42,7 +43,9 @@ class CandidateRegressorStep final : public RegressorStep {
     log_q_.resize(row_.size());
     log_g_.resize(row_.size());
     parts_.mixture.log_prob(mixture, log_q_, log_g_);
-    const std::span<const double> f = pass_->forward({in.context, points(in), row_});
+    inputs_.set(parts_.tilt, parts_.mixture, in.mixture);
+    const std::span<const double> f =
+        pass_->forward({in.context, inputs_.of(points(in), row_, input_memory_), row_});
     compare(in, f, out.b);
     d_context_.resize(in.context.size());
     pass_->backward(d_score_, out.tilt, d_context_);
@@ -137,7 +140,8 @@ class CandidateRegressorStep final : public RegressorStep {
   std::unique_ptr<CandidateObjective> objective_;
   bool is_jittered_, has_base_, learns_by_kl_;
   std::unique_ptr<ConditionalPass> pass_;
-  std::vector<float> drawn_, y_, d_context_;
+  TiltInputs inputs_;
+  std::vector<float> drawn_, y_, input_memory_, d_context_;
   std::vector<uint32_t> row_;
   std::vector<double> jitter_, log_q_, log_g_, score_, d_score_, share_;
   std::vector<CandidateTerms> terms_;  // log_z less b: log r

@@ -8,12 +8,13 @@
 #include "selfnorm/math/random.h"
 #include "selfnorm/math/vector.h"
 #include "selfnorm/normalizer/conditional_quadrature.h"
+#include "selfnorm/proposal/density/normal_draws.h"
 #include "selfnorm/train/adaptive_checkpoint.h"
 
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kOrderStream = 0x0D3A, kFloorStream = 0xF100;
+constexpr uint64_t kOrderStream = 0x0D3A, kFloorStream = 0xF100, kInputStream = 0x1A0;
 constexpr uint64_t kReports = 100;         // in a run
 constexpr uint64_t kMostCheckRows = 1000;  // of a check
 constexpr double kCheckPrecision = 1e-3;   // of A in a check
@@ -81,6 +82,13 @@ void RegressorMember::read_batch() {
   order_.slice(at_ / per_epoch_, first, count, chosen_);
   for (uint64_t& i : chosen_) i = train_rows_[i];
   batch_ = problem_.inputs().take(chosen_);
+  if (options_.input_noise > 0) {
+    RandomStream random(RandomStream(options_.seed, kInputStream).next(), at_);
+    noise_.resize(batch_.number.size());
+    fill_normals(random, noise_);
+    for (size_t i = 0; i < noise_.size(); ++i)
+      batch_.number[i] += static_cast<float>(options_.input_noise * noise_[i]);
+  }
   const Points all = problem_.targets();
   target_.resize(count * all.columns);
   RandomStream random(RandomStream(options_.seed, kFloorStream).next(), at_);
@@ -127,7 +135,8 @@ bool RegressorMember::take_step() {
   const double square = inner_product<float>(gradient_, gradient_);
   if (!std::isfinite(terms_.loss) || !std::isfinite(square)) return false;
   gradient_norm_ = std::sqrt(square);
-  move(options_.learning_rate * schedule_.factor(at_));
+  const double ramp = std::min(1.0, static_cast<double>(at_ + 1) / static_cast<double>(options_.ramp + 1));
+  move(options_.learning_rate * ramp * schedule_.factor(at_));
   loss_sum_ += terms_.loss;
   ++loss_count_;
   return true;

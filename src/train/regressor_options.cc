@@ -35,6 +35,7 @@ void RegressorOptions::validate() const {
   require_range(tail_weight >= 0 && tail_weight < 1, "tail-weight", tail_weight, "0 or more, below 1");
   require_range(least_scale > 0 && least_scale < 10, "least-scale", least_scale, "a number > 0, below 10");
   require_range(noise_floor >= 0, "noise-floor", noise_floor, "0 or more");
+  require_range(input_noise >= 0, "input-noise", input_noise, "0 or more");
   require_range(samples >= 1 && samples <= 100'000, "samples", static_cast<double>(samples), "1 to 1e5");
   require_range(defence > 0 && defence < 1, "defence", defence, "above 0, below 1");
   require_range(epochs <= 1'000'000, "epochs", static_cast<double>(epochs), "0 (by the rows) to 1e6");

@@ -15,6 +15,7 @@ namespace {
 
 constexpr uint64_t kFeatureStream = 1, kTiltFeatureStream = 2, kMixtureStream = 3, kContextStream = 4,
                    kTiltStream = 5, kNormalizerStream = 6;
+constexpr double kUsualSteps = 3000, kLeastEpochs = 20;
 constexpr uint64_t kFewDistinct = 20;
 constexpr double kLargeShare = 0.05;
 constexpr double kLeastBroadScale = 3;  // standard deviations of y
@@ -72,12 +73,16 @@ RegressorProblem::RegressorProblem(const Frame& frame, const std::vector<std::st
       warnings_.push_back(fmt::format("column {}: {} missing values", count.column, count.missing));
 }
 
-// Rules of thumb, from the tables of docs/regression.md.
+// Rules of thumb, from the tables of docs/regression.md. Chains and score matching need derivatives in y, and
+// their tilt sees y alone.
 void RegressorProblem::resolve_sizes(uint64_t rows) {
-  if (options_.batch == 0) options_.batch = rows < 2000 ? 32 : rows < 20'000 ? 128 : 512;
-  if (options_.epochs == 0)
-    options_.epochs =
-        static_cast<uint64_t>(std::clamp(std::round(400'000 / static_cast<double>(rows)), 10.0, 400.0));
+  if (options_.batch == 0) options_.batch = rows < 1200 ? 32 : rows < 4000 ? 64 : rows < 20'000 ? 128 : 512;
+  if (options_.epochs == 0) {
+    const double steps_per_epoch = std::ceil(static_cast<double>(rows) / static_cast<double>(options_.batch));
+    options_.epochs = static_cast<uint64_t>(std::max(kLeastEpochs, std::ceil(kUsualSteps / steps_per_epoch)));
+  }
+  const std::string& name = options_.objective;
+  if (name == "mcmc" || name == "sm" || name == "dsm") options_.residual = false;
 }
 
 void RegressorProblem::standardise_targets(const Frame& frame, std::span<const uint64_t> rows,
@@ -176,8 +181,8 @@ RegressorNetworks RegressorProblem::make_networks(uint64_t seed, std::span<const
   if (o.own_features) out.tilt_features = make_features(stream(kTiltFeatureStream));
   const uint32_t width = (out.tilt_features ? out.tilt_features : out.features)->width();
   out.context = make_head(width, {o.joint.front()}, 1, stream(kContextStream));
-  out.tilt = make_conditional_mlp(model_.mixture.dimension, {.widths = o.joint, .activation = o.activation},
-                                  stream(kTiltStream),
+  out.tilt = make_conditional_mlp((o.residual ? 2 : 1) * model_.mixture.dimension,
+                                  {.widths = o.joint, .activation = o.activation}, stream(kTiltStream),
                                   /*starts_at_zero=*/true);
   std::vector<uint32_t> widths = o.normalizer;
   widths.push_back(1);

@@ -70,6 +70,7 @@ class RegressorMember {
   uint64_t at_ = 0;
   EncodedFrame batch_;
   std::vector<float> target_;
+  std::vector<double> noise_;
   std::vector<uint64_t> chosen_;
   std::vector<uint32_t> own_row_;
   RegressorStepTerms terms_;

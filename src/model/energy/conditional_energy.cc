@@ -1,12 +1,14 @@
 #include "selfnorm/model/energy/conditional_energy.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "conditional_mlp.h"
 #include "mlp_jet.h"
 #include "mlp_tile.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
+#include "selfnorm/math/random.h"
 
 namespace selfnorm {
 namespace {
@@ -17,6 +19,24 @@ constexpr uint64_t kUnitRows = 16 * kTileRows, kSlowUnitRows = 4 * kTileRows;
 template <class Body>
 void in_pieces(uint64_t begin, uint64_t end, uint64_t piece, const Body& body) {
   for (uint64_t i = begin; i < end; i += piece) body(i, std::min(end, i + piece));
+}
+
+constexpr uint64_t kSpreadStream = 0x5B2E;
+constexpr double kSlope = 3, kReach = 2;
+
+// W_1 ~ N(0, kSlope^2 / d) on y, and c_1 = -W_1 t with t ~ U(-kReach, kReach): units that bend somewhere
+// among standardised y, steeply enough for densities narrower than those.
+void spread_first_layer(const MlpShape& shape, RandomStream random, std::span<float> theta) {
+  const MlpLayer& layer = shape.layers[0];
+  for (uint32_t i = 0; i < layer.out; ++i) {
+    double bend = 0;
+    for (uint32_t j = 0; j < shape.dimension; ++j) {
+      const double w = kSlope / std::sqrt(shape.dimension) * random.normal();
+      theta[layer.weight + size_t{i} * layer.in + j] = static_cast<float>(w);
+      bend += w * kReach * (2 * random.uniform() - 1);
+    }
+    theta[layer.bias + i] = static_cast<float>(-bend);
+  }
 }
 
 }  // namespace
@@ -106,11 +126,12 @@ void ConditionalMlp::directional_backward(const ConditionalPoints& at, const Poi
 std::unique_ptr<ConditionalEnergy> make_conditional_mlp(uint32_t dimension, const MlpOptions& options,
                                                         uint64_t seed, bool starts_at_zero) {
   auto energy = std::make_unique<MlpEnergy>(dimension, options, seed);
+  spread_first_layer(energy->weights().shape, RandomStream(seed, kSpreadStream), energy->parameters());
   if (starts_at_zero) {
     std::span<float> w = energy->parameters().last(energy->weights().shape.width());
     std::fill(w.begin(), w.end(), 0.0f);
-    energy->parameters_changed();
   }
+  energy->parameters_changed();
   return std::make_unique<ConditionalMlp>(std::move(energy));
 }
 

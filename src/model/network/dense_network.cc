@@ -89,6 +89,8 @@ DenseNetwork::DenseNetwork(DenseShape shape, uint64_t seed)
   for (const DenseWeights::Layer& layer : weights.layers) {
     const double deviation = layer.is_activated ? std::sqrt(2.0) : weights.shape.output_scale;
     draw(layer.weight, size_t{layer.in} * layer.out, deviation / std::sqrt(std::max(1u, layer.in)));
+    if (layer.is_activated && &layer == &weights.layers[0])
+      draw(layer.bias, layer.out, deviation / std::sqrt(std::max(1u, layer.in)));
   }
   const size_t width = weights.layers[0].out;
   for (size_t k = 0; k < weights.embeddings.size(); ++k)

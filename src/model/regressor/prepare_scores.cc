@@ -4,6 +4,7 @@
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/model/regressor/regressor.h"
+#include "selfnorm/model/regressor/tilt_inputs.h"
 
 namespace selfnorm {
 namespace {
@@ -42,6 +43,7 @@ class RegressorScores final : public ConditionalScores {
     const Rows own = member.tilt_features ? run(*member.tilt_features, x) : Rows();
     const Rows& of_tilt = member.tilt_features ? own : h;
     context_ = run(*member.context, of_tilt);
+    inputs_.set(*tilt_, mixture_, parameters_.view());
     if (member.normalizer) b_ = run(*member.normalizer, of_tilt).values;
   }
 
@@ -55,7 +57,8 @@ class RegressorScores final : public ConditionalScores {
     base_log_prob(mixture_, w_, {parameters_.view(), y, row}, s);
     if (tilt_ == nullptr) return;
     std::vector<double> f(s.size());
-    tilt_->score({context_.view(), y, row}, f);
+    std::vector<float> memory;
+    tilt_->score({context_.view(), inputs_.of(y, row, memory), row}, f);
     parallel_ranges(s.size(), kValues, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) s[i] += f[i];
     });
@@ -79,6 +82,7 @@ class RegressorScores final : public ConditionalScores {
   const ConditionalEnergy* tilt_;
   uint64_t rows_;
   Rows parameters_, context_;
+  TiltInputs inputs_;
   std::vector<float> b_;
 };
 

@@ -7,7 +7,8 @@
 // theta: W_l (row-major, out x in) and c_l of every layer, then E_k (levels x out_1). Gradients
 //     D_l = delta_l f'(z_l),  dW_l += D_l^T a_{l-1},  dc_l += sum D_l,  dE_k[level] += D_1,  delta_{l-1} =
 //     D_l W_l.
-// Start: W_l ~ N(0, 2 / in) for activated layers, N(0, output_scale^2 / in) for a linear last one, biases 0,
+// Start: W_l ~ N(0, 2 / in) for activated layers, N(0, output_scale^2 / in) for a linear last one; the biases
+// of an activated first layer like its weights, so that its units bend at different places of x, others 0;
 // E ~ N(0, 0.1^2), level 0 at 0.
 #pragma once
 

@@ -1,79 +1,30 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "mlp_energy.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/model/energy/record_reader.h"
 
 namespace selfnorm {
 namespace {
 
 using Json = nlohmann::json;
 
-[[noreturn]] void damaged(const std::string& what) {
-  throw Error("network energy: " + what + "; the model file is damaged or from another program");
-}
+constexpr uint32_t kMostDimensions = 0xFFFFFFFF;
 
-template <class Value>
-Value setting(const Json& json, const char* name) {
-  try {
-    return json.at(name).get<Value>();
-  } catch (const Json::exception& e) {
-    damaged(fmt::format("setting '{}' is missing or of the wrong kind", name));
-  }
-}
-
-Json settings_of(const EnergyRecord& record) {
-  if (record.kind != "mlp") damaged(fmt::format("its kind is '{}', expected 'mlp'", record.kind));
-  Json json = Json::parse(record.settings, nullptr, false);
-  if (!json.is_object()) damaged("its settings are no JSON object");
-  return json;
-}
-
-uint32_t whole_number(const Json& json, const char* name) {
-  const auto value = setting<double>(json, name);
-  if (!(value >= 0 && value <= 4294967295.0) || value != std::floor(value))
-    damaged(fmt::format("setting '{}' is {}, expected a whole number", name, value));
-  return static_cast<uint32_t>(value);
-}
+RecordReader reader_of(const EnergyRecord& record) { return {record, "network energy", "mlp"}; }
 
 MlpOptions options_of(const EnergyRecord& record) {
-  const Json json = settings_of(record);
+  const RecordReader reader = reader_of(record);
   MlpOptions options;
-  options.widths.clear();
-  for (const double width : setting<std::vector<double>>(json, "widths")) {
-    if (!(width >= 1 && width <= 4096))
-      damaged(fmt::format("a layer has width {}, expected 1 to 4096", width));
-    options.widths.push_back(static_cast<uint32_t>(width));
-  }
-  options.activation = setting<std::string>(json, "activation");
-  options.residual = setting<bool>(json, "residual");
-  options.spectral_norm = setting<bool>(json, "spectral_norm");
-  options.fourier = whole_number(json, "fourier");
-  options.fourier_scale = setting<double>(json, "fourier_scale");
+  options.widths = reader.whole_numbers("widths", 1, 4096);
+  options.activation = reader.word("activation");
+  options.residual = reader.flag("residual");
+  options.spectral_norm = reader.flag("spectral_norm");
+  options.fourier = reader.whole_number("fourier", 0, 4096);
+  options.fourier_scale = reader.number("fourier_scale");
   options.validate();
   return options;
-}
-
-uint32_t dimension_of(const EnergyRecord& record) {
-  const uint32_t dimension = whole_number(settings_of(record), "dimension");
-  if (dimension < 1) damaged("its dimension is 0");
-  return dimension;
-}
-
-void read(const EnergyRecord& record, const std::string& name, const std::vector<uint64_t>& shape,
-          std::span<float> out) {
-  const auto at = std::find_if(record.tensors.begin(), record.tensors.end(),
-                               [&](const EnergyTensor& t) { return t.name == name; });
-  if (at == record.tensors.end()) damaged(fmt::format("tensor '{}' is missing", name));
-  if (at->shape != shape || at->values.size() != out.size())
-    damaged(fmt::format("tensor '{}' has {} values in another shape, expected {}", name, at->values.size(),
-                        out.size()));
-  for (const float v : at->values)
-    if (!std::isfinite(v)) damaged(fmt::format("tensor '{}' has a value that is not finite", name));
-  std::copy(at->values.begin(), at->values.end(), out.begin());
 }
 
 // take(name, shape, place in theta) for every parameter.
@@ -94,13 +45,10 @@ uint64_t elements(const std::vector<uint64_t>& shape) {
   return n;
 }
 
-// Before memory is allocated for them: a damaged dimension is no reason to run out of it.
 MlpShape checked_shape(const EnergyRecord& record) {
-  MlpShape shape(dimension_of(record), options_of(record));
-  size_t given = 0;
-  for (const EnergyTensor& tensor : record.tensors) given += tensor.values.size();
-  if (given < shape.parameters)
-    damaged(fmt::format("it has {} parameters, expected {}", given, shape.parameters));
+  const RecordReader reader = reader_of(record);
+  MlpShape shape(reader.whole_number("dimension", 1, kMostDimensions), options_of(record));
+  reader.expect_values(shape.parameters);
   return shape;
 }
 
@@ -111,8 +59,9 @@ MlpEnergy::MlpEnergy(const EnergyRecord& record)
       shape_(checked_shape(record)),
       theta_(shape_.parameters),
       weights_(shape_) {
+  const RecordReader reader = reader_of(record);
   for_parameters(shape_, [&](const std::string& name, const std::vector<uint64_t>& shape, size_t place) {
-    read(record, name, shape, std::span<float>(theta_).subspan(place, elements(shape)));
+    reader.read(name, shape, std::span<float>(theta_).subspan(place, elements(shape)));
   });
   parameters_changed();
 }

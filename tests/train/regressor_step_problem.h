@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "random_data.h"
+#include "selfnorm/model/energy/mlp.h"
 #include "selfnorm/train/regressor_step.h"
 
 namespace selfnorm {
@@ -30,13 +31,12 @@ struct RegressorStepProblem {
   RegressorStepProblem(uint64_t rows, const MixtureShape& shape, bool starts_at_zero)
       : n(rows),
         mixture(shape),
-        tilt(make_conditional_mlp(shape.dimension, {.widths = {6, 5}}, 3, starts_at_zero)),
+        tilt(make_conditional_mlp(make_mlp(shape.dimension, {.widths = {6, 5}}, 3)->record())),
         y(random_vector<float>(n * shape.dimension, 1)),
         parameters(random_vector<float>(n * shape.parameters(), 2)),
         context(random_vector<float>(n * 6, 4)),
         b(n) {
-    if (starts_at_zero) return;
-    for (float& w : tilt->parameters().last(5)) w *= 10;
+    for (float& w : tilt->parameters().last(5)) w *= starts_at_zero ? 0 : 10;
     tilt->parameters_changed();
   }
 

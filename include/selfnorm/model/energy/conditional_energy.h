@@ -55,7 +55,9 @@ class ConditionalEnergy {
   virtual EnergyRecord record() const = 0;
 };
 
-// The last layer w starts at 0 when `starts_at_zero`: f = 0 until it is trained.
+// Starts as model/energy/mlp.h, except the first layer: W_1 ~ N(0, 3^2 / d) on y and c_1 = -W_1 t with t
+// uniform on [-2, 2]^d, so that its units bend somewhere among standardised y. With `starts_at_zero` w = 0:
+// f = 0 until it is trained.
 std::unique_ptr<ConditionalEnergy> make_conditional_mlp(uint32_t dimension, const MlpOptions& options,
                                                         uint64_t seed, bool starts_at_zero);
 std::unique_ptr<ConditionalEnergy> make_conditional_mlp(const EnergyRecord& record);

@@ -50,10 +50,10 @@ ConditionalCells::ConditionalCells(const ConditionalRule& rule, const Conditiona
                                    const ConditionalBox& support)
     : rule_(&rule), support_(support), region_(start.region), unseen_(start.unseen) {
   for (uint32_t j = 0; j < rule.dimension; ++j) centre_[j] = region_.lower[j] / 2 + region_.upper[j] / 2;
-  for (const ConditionalBox& box : start.cells) ask(box, -INFINITY);
+  for (const ConditionalBox& box : start.cells) ask(box, {});
 }
 
-void ConditionalCells::ask(const ConditionalBox& box, double parent_error) {
+void ConditionalCells::ask(const ConditionalBox& box, const Scaled& parent_error) {
   Cell cell;
   cell.box = box;
   cell.slot = cells_.size();
@@ -100,7 +100,7 @@ void ConditionalCells::measure(Cell& cell) {
       throw Error(fmt::format("the score near y = {} is {}; the model is damaged or training diverged",
                               cell.box.lower[0], v));
   cell.peak = *std::max_element(s.begin(), s.end());
-  cell.log_error = cell.parent_error - std::log(kFastestDecay);
+  cell.error = {cell.parent_error.mantissa / kFastestDecay, cell.parent_error.exponent};
   if (std::isinf(cell.peak)) return;
   double depth = 0, error = 0;
   std::array<std::array<double, 16>, 3> slice{};
@@ -122,7 +122,7 @@ void ConditionalCells::measure(Cell& cell) {
     if (roughness > largest) cell.axis = j;
     largest = std::max(largest, roughness);
   }
-  cell.log_error = std::max(cell.log_error, cell.peak + std::log(error * volume));
+  if (error * volume > cell.error.relative_to(cell.peak)) cell.error = {error * volume, cell.peak};
   cell.value *= volume;
   // Nodes are rounded to float32, by half of `step` of the width; along it s changes by a few of its mean
   // depth, and the signs are as good as random.
@@ -136,7 +136,7 @@ ConditionalCells::Totals ConditionalCells::totals() const {
   for (const Cell& cell : cells_) {
     const double e = std::exp(cell.peak - out.peak);
     out.value += e * cell.value;
-    out.error += cell.error(out.peak);
+    out.error += cell.error.relative_to(out.peak);
     out.rounding += e * cell.rounding;
   }
   for (uint32_t j = 0; j < rule_->dimension; ++j)

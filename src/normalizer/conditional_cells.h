@@ -44,25 +44,28 @@ class ConditionalCells {
   ConditionalLogZ log_z() const;
 
  private:
-  static constexpr double kLargestExponent = 600;
+  // mantissa exp(exponent), for exponents of any size.
+  struct Scaled {
+    double mantissa = 0, exponent = -INFINITY;
+
+    double relative_to(double peak) const {
+      constexpr double kLargest = 600;
+      return mantissa == 0 ? 0 : mantissa * std::exp(std::min(exponent - peak, kLargest));
+    }
+  };
   struct Cell {
     ConditionalBox box;
     size_t slot = 0;          // of its scores
     double peak = -INFINITY;  // its largest score; the next two are relative to exp(peak)
     double value = 0, rounding = 0;
-    double log_error = -INFINITY;
-    double parent_error = -INFINITY;  // log_error of the cell it is a half of
-    uint32_t axis = 0;                // with the largest difference
-
-    double error(double relative_to) const {
-      return std::exp(std::min(log_error - relative_to, kLargestExponent));
-    }
+    Scaled error, parent_error;  // the second: of the cell it is a half of
+    uint32_t axis = 0;           // with the largest difference
   };
   struct Totals {
     double peak = -INFINITY, value = 0, error = 0, rounding = 0, tail = 0;  // relative to exp(peak)
   };
 
-  void ask(const ConditionalBox& box, double parent_error);
+  void ask(const ConditionalBox& box, const Scaled& parent_error);
   void measure(Cell& cell);
   bool is_splittable(const ConditionalBox& box) const;
   bool is_open(uint32_t axis, bool is_upper) const;

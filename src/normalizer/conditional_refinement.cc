@@ -78,7 +78,7 @@ void ConditionalCells::widen(uint32_t axis, bool is_upper) {
     shell.upper[axis] = region_.lower[axis];
     shell.lower[axis] = region_.lower[axis] = std::max(support_.lower[axis], centre_[axis] - reach);
   }
-  ask(shell, -INFINITY);
+  ask(shell, {});
 }
 
 void ConditionalCells::split(double target, double peak, uint64_t most) {
@@ -86,7 +86,7 @@ void ConditionalCells::split(double target, double peak, uint64_t most) {
   std::vector<double> error(cells_.size());
   double rest = 0;
   for (size_t c = 0; c < cells_.size(); ++c) {
-    error[c] = cells_[c].error(peak);
+    error[c] = cells_[c].error.relative_to(peak);
     rest += error[c];
     const double rounding = std::exp(cells_[c].peak - peak) * cells_[c].rounding;
     if (error[c] > rounding && is_splittable(cells_[c].box)) order.push_back(c);
@@ -98,7 +98,7 @@ void ConditionalCells::split(double target, double peak, uint64_t most) {
   for (size_t i = 0; i < std::min(affordable, order.size()) && rest > target / 2; ++i) {
     Cell& parent = cells_[order[i]];
     rest -= error[order[i]];
-    const double parent_error = parent.log_error;
+    const Scaled parent_error = parent.error;
     const uint32_t axis = parent.axis;
     ConditionalBox upper = parent.box;
     Cell lower;

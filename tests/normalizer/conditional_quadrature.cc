@@ -210,6 +210,22 @@ TEST(ConditionalQuadrature, PlacesThatMakeNoSense) {
   }
 }
 
+// Places of float32 are too coarse for these: the error has to say so.
+TEST(ConditionalQuadrature, WhatCannotBeResolvedHasALargeError) {
+  const auto error_of = [](double mean, double sd) {
+    const TrueScores scores([=](uint32_t, std::span<const float> y) { return log_normal(y[0], mean, sd); },
+                            {{1, {mean}, {sd}}});
+    const ConditionalLogZ out = conditional_log_z(scores)[0];
+    EXPECT_FALSE(std::isnan(out.value));
+    EXPECT_GE(out.error, std::abs(out.value)) << mean << " " << sd;
+    return out.error;
+  };
+  EXPECT_GT(error_of(1e6, 0.3), 0.1);
+  EXPECT_GT(error_of(1e20, 0.3), 0.1);
+  EXPECT_GT(error_of(2, 1e-7), 0.1);
+  EXPECT_LE(error_of(5, 1e-3), 1e-3);
+}
+
 std::string failure(const TrueScores& scores) {
   try {
     conditional_log_z(scores, {.first_row = 40});

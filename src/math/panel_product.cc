@@ -29,8 +29,8 @@ struct Rows {
   size_t stride;
 };
 
-// R rows x 2 vectors of C <- start + A B.
-template <size_t R, bool kByColumns>
+// R rows x kVectors (1 or 2) vectors of C <- start + A B.
+template <size_t R, size_t kVectors, bool kByColumns>
 HWY_INLINE void block_product(size_t k, const Left& a, const Rows& b, const Rows& start, float* c,
                               size_t ldc) {
   const hn::ScalableTag<float> d;
@@ -39,37 +39,41 @@ HWY_INLINE void block_product(size_t k, const Left& a, const Rows& b, const Rows
   HWY_UNROLL(8)
   for (size_t i = 0; i < R; ++i) {
     s0[i] = hn::LoadU(d, start.at + i * start.stride);
-    s1[i] = hn::LoadU(d, start.at + i * start.stride + lanes);
+    if constexpr (kVectors == 2) s1[i] = hn::LoadU(d, start.at + i * start.stride + lanes);
   }
   const float* x = a.at;
   const float* y = b.at;
   const size_t row = kByColumns ? 1 : a.row, step = kByColumns ? a.step : 1;
   for (size_t p = 0; p < k; ++p, x += step, y += b.stride) {
-    const auto y0 = hn::LoadU(d, y), y1 = hn::LoadU(d, y + lanes);
+    const auto y0 = hn::LoadU(d, y), y1 = hn::LoadU(d, y + (kVectors - 1) * lanes);
     HWY_UNROLL(8)
     for (size_t i = 0; i < R; ++i) {
       const auto v = hn::Set(d, x[i * row]);
       s0[i] = hn::MulAdd(v, y0, s0[i]);
-      s1[i] = hn::MulAdd(v, y1, s1[i]);
+      if constexpr (kVectors == 2) s1[i] = hn::MulAdd(v, y1, s1[i]);
     }
   }
   HWY_UNROLL(8)
   for (size_t i = 0; i < R; ++i) {
     hn::StoreU(s0[i], d, c + i * ldc);
-    hn::StoreU(s1[i], d, c + i * ldc + lanes);
+    if constexpr (kVectors == 2) hn::StoreU(s1[i], d, c + i * ldc + lanes);
   }
 }
 
-// m rows x one panel.
+// m rows x the vectors of one panel that hold its first n columns.
 template <bool kByColumns>
-void panel_rows(size_t m, size_t k, const Left& a, const Rows& b, const Rows& start, float* c, size_t ldc) {
-  const size_t columns = 2 * hn::Lanes(hn::ScalableTag<float>());
+void panel_rows(size_t m, size_t n, size_t k, const Left& a, const Rows& b, const Rows& start, float* c,
+                size_t ldc) {
+  const size_t lanes = hn::Lanes(hn::ScalableTag<float>());
   size_t i = 0;
   const auto take = [&](auto rows) HWY_ATTR {
-    for (size_t j = 0; j < kPanel; j += columns) {
-      block_product<decltype(rows)::value, kByColumns>(
-          k, {a.at + i * a.row, a.row, a.step}, {b.at + j, b.stride},
-          {start.at + i * start.stride + j, start.stride}, c + i * ldc + j, ldc);
+    for (size_t j = 0; j < n; j += 2 * lanes) {
+      const Left left{a.at + i * a.row, a.row, a.step};
+      const Rows right{b.at + j, b.stride}, from{start.at + i * start.stride + j, start.stride};
+      if (n - j > lanes)
+        block_product<decltype(rows)::value, 2, kByColumns>(k, left, right, from, c + i * ldc + j, ldc);
+      else
+        block_product<decltype(rows)::value, 1, kByColumns>(k, left, right, from, c + i * ldc + j, ldc);
     }
     i += decltype(rows)::value;
   };
@@ -82,14 +86,15 @@ void panel_rows(size_t m, size_t k, const Left& a, const Rows& b, const Rows& st
 void packed_product(size_t m, const float* a, size_t lda, const Panels& b, const float* start,
                     size_t start_stride, float* c, size_t ldc) {
   for (size_t j = 0; j < b.n(); j += kPanel) {
-    panel_rows<false>(m, b.k(), {a, lda, 1}, {b.panel(j), kPanel}, {start + j, start_stride}, c + j, ldc);
+    panel_rows<false>(m, std::min(kPanel, b.n() - j), b.k(), {a, lda, 1}, {b.panel(j), kPanel},
+                      {start + j, start_stride}, c + j, ldc);
   }
 }
 
 void transposed_product(size_t m, size_t n, size_t k, const float* a, size_t lda, const float* b, size_t ldb,
                         float* c, size_t ldc) {
   for (size_t j = 0; j < n; j += kPanel) {
-    panel_rows<true>(m, k, {a, 1, lda}, {b + j, ldb}, {c + j, ldc}, c + j, ldc);
+    panel_rows<true>(m, std::min(kPanel, n - j), k, {a, 1, lda}, {b + j, ldb}, {c + j, ldc}, c + j, ldc);
   }
 }
 

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "predictive_samples.h"
+#include "regressor_block.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/range.h"
 #include "selfnorm/math/parallel.h"
@@ -18,62 +18,6 @@ namespace {
 constexpr size_t kGrain = 8;         // rows, a unit of parallel work
 constexpr uint64_t kRawRows = 4096;  // at once, without quadrature
 constexpr double kGridMass = 0.999, kGridMargin = 0.1;
-
-// The targets of a block: those inside the support, standardised.
-struct Targets {
-  Points y;                   // data null: none
-  std::vector<uint32_t> row;  // those inside
-  std::vector<float> u;
-
-  bool is_given(uint64_t i) const {
-    if (y.data == nullptr) return false;
-    for (const float v : y.row(i))
-      if (std::isnan(v)) return false;
-    return true;
-  }
-};
-
-Targets targets_of(const Regressor& model, const Points& y) {
-  Targets out{y, {}, {}};
-  std::array<float, 3> u;
-  for (uint32_t i = 0; y.data != nullptr && i < y.rows; ++i) {
-    if (!out.is_given(i) || !model.standardise(y.row(i), u)) continue;
-    out.row.push_back(i);
-    out.u.insert(out.u.end(), u.begin(), u.begin() + y.columns);
-  }
-  return out;
-}
-
-// s(x, y) and b(x) of every row of a block; s is -inf outside the support.
-struct TargetScores {
-  std::vector<double> s, b;
-};
-
-TargetScores target_scores(const ConditionalScores& scores, const Targets& targets, uint64_t first_row) {
-  TargetScores out;
-  std::vector<double> inside(targets.row.size());
-  if (!inside.empty())
-    scores.score({targets.u.data(), targets.row.size(), scores.dimension()}, targets.row, inside);
-  out.s.assign(scores.rows(), -INFINITY);
-  for (size_t i = 0; i < inside.size(); ++i) out.s[targets.row[i]] = inside[i];
-  for (uint64_t i = 0; i < scores.rows(); ++i) {
-    out.b.push_back(scores.normalizer(i));
-    if (std::isnan(out.s[i]) || out.s[i] == INFINITY || !std::isfinite(out.b[i]))
-      throw Error(
-          fmt::format("row {}: b(x) is {} and the score of the target {}, expected finite numbers; the "
-                      "model is damaged or training diverged",
-                      first_row + i, out.b[i], out.s[i]));
-  }
-  return out;
-}
-
-struct Member {
-  std::vector<PredictiveNodes> nodes;
-  TargetScores target;
-  bool is_normalised = false;
-
-  double log_normalizer(uint64_t i) const { return is_normalised ? 0 : nodes[i].log_normalizer; }
-};
 
 CoordinatePrediction coordinate_prediction(const LineDistribution& line, const PredictionOptions& options) {
   CoordinatePrediction out;
@@ -148,15 +92,10 @@ void predict(const Regressor& model, const InputRows& x, const Points& y, const 
   for (uint64_t begin = 0; begin < x.rows(); begin += at_once) {
     const uint64_t end = std::min(x.rows(), begin + at_once);
     const InputRows block = x.slice(begin, end);
-    const Targets targets = targets_of(model, block_of(y, begin, end));
+    const BlockTargets targets(model, block_of(y, begin, end));
     ConditionalQuadratureOptions quadrature = options.quadrature;
     quadrature.first_row += begin;
-    std::vector<Member> members;
-    for (size_t m = 0; m < model.members.size(); ++m) {
-      const auto scores = prepare_scores(model, m, block);
-      members.push_back({conditional_quadrature(*scores, quadrature),
-                         target_scores(*scores, targets, quadrature.first_row), scores->is_normalised()});
-    }
+    const std::vector<MemberBlock> members = member_blocks(model, block, targets, quadrature);
     std::vector<Prediction> out(end - begin);
     parallel_ranges(out.size(), kGrain, [&](size_t from, size_t to) {
       std::vector<const PredictiveNodes*> nodes(members.size());
@@ -197,7 +136,7 @@ std::vector<double> raw_log_density(const Regressor& model, const InputRows& x, 
   for (uint64_t begin = 0; begin < x.rows(); begin += kRawRows) {
     const uint64_t end = std::min(x.rows(), begin + kRawRows);
     const InputRows block = x.slice(begin, end);
-    const Targets targets = targets_of(model, y.slice(begin, end));
+    const BlockTargets targets(model, y.slice(begin, end));
     std::vector<LogSumExp> sum(end - begin);
     for (size_t m = 0; m < model.members.size(); ++m) {
       const TargetScores scores = target_scores(*prepare_scores(model, m, block), targets, begin);

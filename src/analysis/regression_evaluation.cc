@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "coordinate_evaluator.h"
+#include "regressor_block.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/range.h"
 #include "selfnorm/math/parallel.h"
@@ -20,31 +20,6 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr size_t kRows = 16;  // a unit of parallel work
 
-// One member on a block of rows.
-struct MemberBlock {
-  std::vector<PredictiveNodes> nodes;
-  std::vector<double> s;     // at the targets; -inf outside the support
-  std::vector<double> a, b;  // A(x), b(x)
-  double error = 0;          // largest error of A
-};
-
-struct BlockTargets {
-  Points y;                   // in the units of the data
-  std::vector<uint32_t> row;  // those inside the support
-  std::vector<float> u;       // of those, standardised
-};
-
-BlockTargets targets_of(const Regressor& model, const Points& y) {
-  BlockTargets out{y, {}, {}};
-  std::array<float, 3> u;
-  for (uint32_t i = 0; i < y.rows; ++i) {
-    if (!model.standardise(y.row(i), u)) continue;
-    out.row.push_back(i);
-    out.u.insert(out.u.end(), u.begin(), u.begin() + y.columns);
-  }
-  return out;
-}
-
 class Evaluator {
  public:
   Evaluator(const Regressor& model, const RegressionEvaluationOptions& options)
@@ -54,11 +29,10 @@ class Evaluator {
         coordinates_(model.dimension(), CoordinateEvaluator(options.pit_bins)) {}
 
   void add(const InputRows& x, const Points& y) {
-    const BlockTargets targets = targets_of(model_, y);
-    std::vector<MemberBlock> members;
-    for (size_t m = 0; m < model_.members.size(); ++m) members.push_back(run(m, x, targets));
-    for (const MemberBlock& member : members)
-      out_.quadrature_error = std::max(out_.quadrature_error, member.error);
+    const BlockTargets targets(model_, y);
+    ConditionalQuadratureOptions quadrature = options_.quadrature;
+    quadrature.first_row += out_.rows;
+    const std::vector<MemberBlock> members = member_blocks(model_, x, targets, quadrature);
     add_densities(members, y.rows);
     add_places(members, y);
     out_.rows += y.rows;
@@ -77,43 +51,24 @@ class Evaluator {
   }
 
  private:
-  MemberBlock run(size_t m, const InputRows& x, const BlockTargets& targets) const {
-    const auto scores = prepare_scores(model_, m, x);
-    ConditionalQuadratureOptions quadrature = options_.quadrature;
-    quadrature.first_row = out_.rows;
-    MemberBlock out;
-    out.nodes = conditional_quadrature(*scores, quadrature);
-    std::vector<double> s(targets.row.size());
-    scores->score({targets.u.data(), targets.row.size(), model_.dimension()}, targets.row, s);
-    out.s.assign(x.rows(), -kInfinity);
-    for (size_t i = 0; i < s.size(); ++i) out.s[targets.row[i]] = s[i];
-    for (uint64_t i = 0; i < x.rows(); ++i) {
-      out.b.push_back(scores->normalizer(i));
-      out.a.push_back(scores->is_normalised() ? 0 : out.nodes[i].log_normalizer);
-      if (!scores->is_normalised()) out.error = std::max(out.error, out.nodes[i].error);
-      if (std::isfinite(out.b[i]) && !std::isnan(out.s[i]) && out.s[i] < kInfinity) continue;
-      throw Error(
-          fmt::format("row {} (from 0): b(x) is {} and the score of the target {}, expected finite "
-                      "numbers; the input is beyond what the model can take",
-                      out_.rows + i, out.b[i], out.s[i]));
-    }
-    return out;
-  }
-
   void add_densities(const std::vector<MemberBlock>& members, uint64_t rows) {
     const double volume = model_.log_volume(), count = std::log(static_cast<double>(members.size()));
     for (uint64_t i = 0; i < rows; ++i) {
       LogSumExp exact, raw, mass;
       for (const MemberBlock& member : members) {
-        exact.add(member.s[i] - member.a[i]);
-        raw.add(member.s[i] - member.b[i]);
-        mass.add(member.a[i] - member.b[i]);
+        const double a = member.log_normalizer(i), b = member.target.b[i];
+        exact.add(member.target.s[i] - a);
+        raw.add(member.target.s[i] - b);
+        mass.add(a - b);
+        if (!member.is_normalised)
+          out_.quadrature_error = std::max(out_.quadrature_error, member.nodes[i].error);
+        out_.tail = std::max(out_.tail, member.nodes[i].tail);
       }
       const bool has_density = std::isfinite(exact.value());
       const bool is_one = members.size() == 1;
       errors_.add(out_.rows + i, is_one || !has_density ? mass.value() - count : raw.value() - exact.value());
-      out_.a.push_back(members[0].a[i]);
-      out_.b.push_back(members[0].b[i]);
+      out_.a.push_back(members[0].log_normalizer(i));
+      out_.b.push_back(members[0].target.b[i]);
       if (!has_density) {
         ++out_.outside;
         continue;
@@ -137,8 +92,6 @@ class Evaluator {
       }
     });
     for (size_t i = 0; i < places.size(); ++i) coordinates_[i % d].add(places[i]);
-    for (const MemberBlock& member : members)
-      for (const PredictiveNodes& nodes : member.nodes) out_.tail = std::max(out_.tail, nodes.tail);
   }
 
   const Regressor& model_;

@@ -59,7 +59,7 @@ std::vector<double> scores_of(const Regressor& model) {
 
 TEST_F(RegressorFile, SaveAndLoadAreIdentity) {
   for (const RegressorPlan& plan :
-       {RegressorPlan{}, RegressorPlan{.dimension = 3, .own_features = true, .residual = true, .members = 2},
+       {RegressorPlan{}, RegressorPlan{.dimension = 3, .own_features = true, .members = 2},
         RegressorPlan{.tilted = false}, RegressorPlan{.components = 1, .normalised = false}}) {
     Regressor before = random_regressor(plan);
     before.tail_weight = 1.0 / 7;

@@ -11,6 +11,7 @@ Grammar::Grammar() {
   root_.require_subcommand(1);
   declare_training_commands();
   declare_density_commands();
+  declare_regressor_commands();
   declare_model_commands();
   declare_normalizing_commands();
   declare_other_commands();
@@ -89,15 +90,25 @@ void Grammar::declare_model_commands() {
   Declaration& evaluation = command(
       "evaluate",
       "Likelihood, accuracy and normalisation of models on labelled data; perplexity of language models on "
-      "text; likelihood of densities on points, with log Z and its error.");
+      "text; likelihood of densities on points, with log Z and its error; likelihood, b(x) against A(x), "
+      "CRPS "
+      "and calibration of regressors on tables.");
   evaluation.positional("MODEL", evaluate.models, "Model files, run directories or softmax heads")
       .shown_positional("DATA",
-                        "Labelled data, text for language models, or points for densities, after the models")
+                        "Labelled data, text for language models, points for densities, or a table for "
+                        "regressors, after the models")
       .flag("--timing", evaluate.timing,
             "Also time the scoring of one candidate, raw and exact, in nanoseconds; a language model: in "
             "words per second")
       .integer("--limit", evaluate.limit,
-               "Language models: evaluate N tokens of DATA, chosen at random; 0: all");
+               "Language models: evaluate N tokens of DATA, chosen at random; 0: all")
+      .option(
+          "--draw", evaluate.draw,
+          "Regressors: folder for pictures (SVG, with their data as CSV): PIT, coverage, b against A, fan "
+          "chart",
+          ValueKind::kDirectory)
+      .text("--feature", evaluate.feature,
+            "Regressors: numeric column along which the fan chart and a heat map of the density are drawn");
   declare_log_z(evaluation, arguments_.log_z);
   declare_points(evaluation, arguments_.points);
   declare_head(evaluation, arguments_.head);
@@ -110,7 +121,8 @@ void Grammar::declare_model_commands() {
       "score",
       "Log-probabilities of candidates: amortised (raw - b(x)) where the model has a b, otherwise raw (a "
       "dot product each); or exactly normalised. Without --candidates or --top the label in the data "
-      "is scored. A language model scores every word of the sentences in DATA, a density every row.");
+      "is scored. A language model scores every word of the sentences in DATA, a density every row, a "
+      "regressor the target of every row.");
   scoring.positional("MODEL", score.model, "Model file, run directory or softmax head")
       .positional("DATA", score.data,
                   "Data, with or without labels; a language model: text, standard input by default", false)
@@ -179,23 +191,27 @@ void Grammar::declare_other_commands() {
   for (const Experiment& experiment : experiments()) names.push_back(experiment.name);
   names.emplace_back("all");
   names.emplace_back("density");
-  Declaration& reproduction = command(
-      "reproduce",
-      "Figures and tables of the papers and of densities, measured: data, a figure and what was expected "
-      "beside what was found.");
+  names.emplace_back("regression");
+  Declaration& reproduction = command("reproduce",
+                                      "Figures and tables of the papers, of densities and of regression, "
+                                      "measured: data, a figure and what was "
+                                      "expected beside what was found.");
   reproduction
       .positional_choice("EXPERIMENT", r.experiment, names,
-                         "Which; all: those of the papers, in a few minutes; density: those of densities, "
-                         "in about 40 minutes, resumable")
+                         "Which; all: those of the papers, in a few minutes; density and "
+                         "regression: theirs, in about 40 minutes each, resumable")
       .option("--out", r.out, "Folder for data and figures (required)", ValueKind::kDirectory)
       .file("--document", r.document,
-            "Markdown file with all results; all: DIR/reproduction.md, density: DIR/density.md")
+            "Markdown file with all results; all: DIR/reproduction.md, density and regression: "
+            "DIR/NAME.md")
       .file("--text", r.text, "Text for the language models; default: the licences of the Debian system")
       .option("--data", r.data,
-              "density-tables: folder of the real tables; default: SELFNORM_DATA, else ../shared/data",
+              "Folder of the real tables and tasks; default: SELFNORM_DATA, else ../shared/data",
               ValueKind::kDirectory)
-      .flag("--fresh", r.fresh, "density: train everything again instead of using DIR/NAME.cells.jsonl")
-      .integer("--seed", r.seed, "Seed of everything random; density: the seeds 4 (N - 1) .. 4 (N - 1) + 3");
+      .flag("--fresh", r.fresh,
+            "density, regression: train everything again instead of using DIR/NAME.cells.jsonl")
+      .integer("--seed", r.seed,
+               "Seed of everything random; density: the seeds from 4 (N - 1), regression: from 5 (N - 1)");
   declare_threads(reproduction, arguments_.common);
   declare_output(reproduction, arguments_.common);
 

@@ -35,8 +35,8 @@ void check_outputs(const ReproduceArguments& given, const std::string& document)
   if (!document.empty()) const AtomicFile other(document);
   if (!given.text.empty()) language_text(given.text);
   if (!given.data.empty() && !fs::is_directory(given.data))
-    throw Error(
-        fmt::format("--data {}: no such folder; expected one with uci-regression and letter", given.data));
+    throw Error(fmt::format("--data {}: no such folder; expected one with uci-regression, letter and ebm-1d",
+                            given.data));
 }
 
 // The folder of the figures as seen from the document.
@@ -46,13 +46,13 @@ std::string figures_folder(const std::string& out, const std::string& document) 
   return to.lexically_relative(from).generic_string();
 }
 
+bool is_group(const std::string& name) { return name == "all" || name == "density" || name == "regression"; }
+
 // The group a name stands for, or that of the experiment it names.
 std::string group_of(const std::string& name) {
   if (name == "all") return "papers";
-  return name == "density" ? name : find_experiment(name).group;
+  return is_group(name) ? name : find_experiment(name).group;
 }
-
-bool is_group(const std::string& name) { return name == "all" || name == "density"; }
 
 std::vector<const Experiment*> chosen(const std::string& name) {
   std::vector<const Experiment*> out;
@@ -65,7 +65,7 @@ std::vector<const Experiment*> chosen(const std::string& name) {
 
 std::string document_path(const ReproduceArguments& given) {
   if (!given.document.empty() || !is_group(given.experiment)) return given.document;
-  return given.out + (given.experiment == "all" ? "/reproduction.md" : "/density.md");
+  return given.out + "/" + (given.experiment == "all" ? "reproduction" : given.experiment) + ".md";
 }
 
 std::string data_folder(const std::string& given) {

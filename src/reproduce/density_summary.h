@@ -33,6 +33,7 @@ class Trials {
  public:
   Trials(const ExperimentOptions& options, double work);
 
+  bool has(const std::string& key) const { return cells_.has(key); }  // finished
   // `work`: about the seconds it takes, in the unit of the constructor.
   CellValues get(const std::string& key, double work, const std::function<CellValues()>& compute);
   CellValues get(const DensityTrial& trial, double work);

@@ -30,6 +30,20 @@ constexpr const char* kDensity =
     "wrote\n"
     "this and for information.\n\n";
 
+constexpr const char* kRegression =
+    "# Energy-based regression, measured\n\n"
+    "Written by `selfnorm reproduce regression`; do not edit. A model is p(y|x) = exp(s(x, y) - A(x)) for "
+    "real "
+    "y; s is\n"
+    "a network that tilts a mixture density network, the proposal, and b(x) is a small network that stands "
+    "for "
+    "A(x).\n"
+    "NLL and CRPS are means over test rows, NLL in nats and the units of the data; how A(x) was computed "
+    "stands beside\n"
+    "each table, it is never b(x). Numbers are mean +- standard error over the seeds or splits. MET, MISSED, "
+    "won and\n"
+    "lost are computed. Seconds are of the machine that wrote this and for information.\n\n";
+
 // A bar would end a cell.
 std::string cell_text(const Cell& cell) {
   std::string out;
@@ -78,7 +92,7 @@ std::string document_section(const Record& record, const std::string& figures, c
 
 std::string document_text(const std::string& group, const std::vector<Record>& records,
                           const std::string& figures) {
-  std::string out = group == "papers" ? kPapers : kDensity;
+  std::string out = group == "papers" ? kPapers : group == "density" ? kDensity : kRegression;
   for (const Record& record : records) out += document_section(record, figures, group);
   out.pop_back();
   return out;

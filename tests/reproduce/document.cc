@@ -34,11 +34,14 @@ TEST(Document, GroupsHaveTheirOwnIntroductionAndWords) {
   Record record;
   record.name = "x";
   const std::string papers = document_text("papers", {record}, "f"),
-                    density = document_text("density", {record}, "f");
+                    density = document_text("density", {record}, "f"),
+                    regression = document_text("regression", {record}, "f");
   EXPECT_TRUE(papers.starts_with("# Reproduction"));
   EXPECT_NE(papers.find("**The paper says.**"), std::string::npos);
   EXPECT_TRUE(density.starts_with("# Energy-based densities"));
   EXPECT_NE(density.find("**Asked.**"), std::string::npos);
+  EXPECT_TRUE(regression.starts_with("# Energy-based regression"));
+  EXPECT_NE(regression.find("**Asked.**"), std::string::npos);
 }
 
 // docs/reproduction.md is what the command writes: `make reproduce` when this fails.

@@ -1,0 +1,167 @@
+#include "regression_uci_page.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "regression_settings.h"
+#include "selfnorm/base/error.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr const char* kUntimed = "protein";
+
+const std::vector<CellValues>& cells_of(const UciTable& table, const std::string& model) {
+  const std::vector<std::string> models = table_models();
+  for (size_t m = 0; m < models.size(); ++m)
+    if (models[m] == model) return table.cells[m];
+  throw Bug("no model " + model);
+}
+
+// A mean minus a number without an error.
+MeanError minus(MeanError mean, double printed) {
+  mean.mean -= printed;
+  return mean;
+}
+
+double sum_of(const UciTable& table, double (*value)(const CellValues&)) {
+  double out = 0;
+  for (const auto& cells : table.cells)
+    for (const CellValues& cell : cells) out += value(cell);
+  return out;
+}
+
+}  // namespace
+
+const std::vector<UciSource>& uci_sources() {
+  static const std::vector<UciSource> all = {{"boston", "bostonHousing", 2.41, 2.43},
+                                             {"concrete", "concrete", 3.06, 3.04},
+                                             {"energy", "energy", 1.38, 0.60},
+                                             {"kin8nm", "kin8nm", -1.20, -0.49},
+                                             {"power", "power-plant", 2.79, 2.79},
+                                             {"yacht", "yacht", 1.18, 0.20},
+                                             {kUntimed, "protein-tertiary-structure", 2.83, 2.81}};
+  return all;
+}
+
+bool UciTable::is_in_time() const { return source.name != std::string(kUntimed); }
+
+const char* word(Outcome outcome) {
+  return outcome == Outcome::won ? "won" : outcome == Outcome::lost ? "lost" : "tied";
+}
+
+Outcome outcome_of(const MeanError& difference) {
+  if (difference.missing > 0 || difference.count == 0) return Outcome::lost;
+  if (difference.mean < -2 * difference.error) return Outcome::won;
+  return difference.mean > 2 * difference.error ? Outcome::lost : Outcome::tied;
+}
+
+Table uci_table(const std::vector<UciTable>& tables) {
+  Table out{
+      .caption =
+          "Test rows of the standard splits, mean +- standard error over splits. NLL in nats, exact: A by "
+          "quadrature. rms(b - A): of the error that b(x) makes in log p. Seconds: processor time of a "
+          "training.",
+      .columns = {"table", "model", "NLL", "CRPS", "RMSE", "rms(b - A)", "seconds", "splits"},
+      .rows = {}};
+  const std::vector<std::string> models = table_models();
+  for (const UciTable& table : tables)
+    for (size_t m = 0; m < models.size(); ++m) {
+      const auto& cells = table.cells[m];
+      out.add({table.source.name, models[m], written(mean_of(cells, "nll")), written(mean_of(cells, "crps")),
+               written(mean_of(cells, "rmse")),
+               models[m] == "snl" ? written(mean_of(cells, "b_rms")) : "0, exact",
+               mean_of(cells, "seconds").mean, static_cast<double>(cells.size())});
+    }
+  return out;
+}
+
+Table uci_outcomes(const std::vector<UciTable>& tables, Record& record) {
+  Table out{
+      .caption =
+          "snl minus the others (NLL and CRPS, lower is better); own models split by split. Won or lost: "
+          "beyond two standard errors over splits; printed numbers enter without an error of their own.",
+      .columns = {"table", "deep ensembles (printed)", "NLL", "", "NGBoost (printed)", "NLL", ""},
+      .rows = {}};
+  const std::vector<std::pair<std::string, std::string>> own = {
+      {"mdn", "nll"}, {"gaussian", "nll"}, {"linear", "nll"}, {"mdn", "crps"}, {"gaussian", "crps"}};
+  for (const auto& [model, number] : own) {
+    out.columns.push_back(fmt::format("{} of {}", number == "nll" ? "NLL" : "CRPS", model));
+    out.columns.emplace_back("");
+  }
+  std::map<std::string, std::array<double, 3>> counts;
+  for (const UciTable& table : tables) {
+    const std::vector<CellValues>& snl = cells_of(table, "snl");
+    std::vector<Cell> row = {table.source.name};
+    const auto add = [&](const std::string& name, const MeanError& difference) {
+      const Outcome outcome = outcome_of(difference);
+      row.emplace_back(written(difference));
+      row.emplace_back(word(outcome));
+      counts[name][static_cast<size_t>(outcome)] += 1;
+    };
+    for (const auto& [name, printed] :
+         {std::pair{"deep_ensembles", table.source.deep_ensembles}, {"ngboost", table.source.ngboost}}) {
+      row.emplace_back(printed);
+      add(name, minus(mean_of(snl, "nll"), printed));
+    }
+    for (const auto& [model, number] : own)
+      add(model + "_" + number, mean_difference(snl, cells_of(table, model), number));
+    out.add(std::move(row));
+  }
+  for (const auto& [name, count] : counts)
+    for (const Outcome outcome : {Outcome::won, Outcome::tied, Outcome::lost})
+      record.facts.emplace_back(fmt::format("{}_{}", name, word(outcome)),
+                                count[static_cast<size_t>(outcome)]);
+  return out;
+}
+
+Table uci_times(const std::vector<UciTable>& tables, Record& record) {
+  Table out{.caption = "Time of all models and splits, evaluation included, for information.",
+            .columns = {"table", "rows", "features", "splits", "processor minutes", "minutes by the clock"},
+            .rows = {}};
+  double processor = 0, clock = 0;
+  for (const UciTable& table : tables) {
+    const double own = sum_of(table, [](const CellValues&c) { return c.at("all_seconds") / 60; }),
+                 own_clock =
+                     sum_of(table, [](const CellValues&c) { return c.at("wall") / c.at("at_once") / 60; });
+    out.add({table.source.name, static_cast<double>(table.rows), static_cast<double>(table.features),
+             static_cast<double>(table.cells[0].size()), own, own_clock});
+    if (!table.is_in_time()) continue;
+    processor += own;
+    clock += own_clock;
+  }
+  out.add({fmt::format("all but {}", kUntimed), "", "", "", processor, clock});
+  record.facts.emplace_back("processor_minutes", processor);
+  record.facts.emplace_back("clock_minutes", clock);
+  return out;
+}
+
+Panel uci_panel(const std::vector<UciTable>& tables) {
+  Panel out{.title = "Below the Gaussian network",
+            .x = {.label = "table", .ticks = {}},
+            .y = {.label = "NLL of the Gaussian network - NLL (nats)"},
+            .series = {}};
+  const std::vector<std::string> names = {"snl", "mdn", "linear", "deep ensembles, printed",
+                                          "NGBoost, printed"};
+  for (size_t i = 0; i < names.size(); ++i)
+    out.series.push_back(
+        {.name = names[i], .x = {}, .y = {}, .stroke = Stroke::marks, .colour = static_cast<uint32_t>(i)});
+  for (const UciTable& table : tables) {
+    const std::vector<CellValues>& gaussian = cells_of(table, "gaussian");
+    out.x.ticks.emplace_back(table.source.name);
+    const auto add = [&](size_t i, const MeanError& above) {
+      out.series[i].x.push_back(static_cast<double>(out.x.ticks.size()));
+      out.series[i].y.push_back(above.mean);
+      out.series[i].error.push_back(above.error);
+    };
+    for (size_t i = 0; i < 3; ++i) add(i, mean_difference(gaussian, cells_of(table, names[i]), "nll"));
+    add(3, minus(mean_of(gaussian, "nll"), table.source.deep_ensembles));
+    add(4, minus(mean_of(gaussian, "nll"), table.source.ngboost));
+  }
+  return out;
+}
+
+}  // namespace selfnorm

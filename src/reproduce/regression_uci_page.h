@@ -1,0 +1,36 @@
+// What is said and drawn of the tables.
+#pragma once
+
+#include "density_summary.h"
+#include "selfnorm/reproduce/record.h"
+
+namespace selfnorm {
+
+// A table of the page, with mean test NLLs that others printed.
+struct UciSource {
+  const char *name, *folder;
+  double deep_ensembles, ngboost;
+};
+const std::vector<UciSource>& uci_sources();
+
+struct UciTable {
+  UciSource source;
+  uint64_t rows = 0, features = 0;
+  std::vector<std::vector<CellValues>> cells = {};  // of every model, of every split
+
+  bool is_in_time() const;  // whether its time counts: all but protein
+};
+
+enum class Outcome { won, tied, lost };
+const char* word(Outcome outcome);
+// Of a mean of first - second of something that should be small: beyond two standard errors or not.
+Outcome outcome_of(const MeanError& difference);
+
+// Model by model: NLL, CRPS, RMSE, rms(b - A), seconds.
+Table uci_table(const std::vector<UciTable>& tables);
+// snl against everything, set by set; facts count the outcomes.
+Table uci_outcomes(const std::vector<UciTable>& tables, Record& record);
+Table uci_times(const std::vector<UciTable>& tables, Record& record);
+Panel uci_panel(const std::vector<UciTable>& tables);
+
+}  // namespace selfnorm

@@ -37,7 +37,6 @@ inline Frame small_frame(uint64_t rows) {
 struct RegressorPlan {
   uint32_t dimension = 1, components = 3;
   bool tilted = true, own_features = false, normalised = true;  // normalised: there is a b network
-  bool residual = false;                                        // model/regressor/tilt_inputs.h
   size_t members = 1;
 };
 
@@ -76,8 +75,7 @@ inline Regressor random_regressor(const RegressorPlan& plan, uint64_t seed = 5) 
       if (plan.own_features) networks.tilt_features = make_dense_features(shape, seed + m + 20);
       networks.context =
           std::make_unique<DenseNetwork>(DenseShape{.inputs = 4, .levels = {}, .widths = {5}}, seed + m + 30);
-      networks.tilt = make_conditional_mlp(plan.dimension * (plan.residual ? 2 : 1), {.widths = {5, 3}},
-                                           seed + m + 40, false);
+      networks.tilt = make_conditional_mlp(plan.dimension, {.widths = {5, 3}}, seed + m + 40, false);
       if (plan.normalised)
         networks.normalizer = std::make_unique<DenseNetwork>(
             DenseShape{.inputs = 4, .levels = {}, .widths = {3, 1}}, seed + m + 50);

@@ -1,6 +1,8 @@
-// Every target against its own draws of the proposal, y_ij ~ q_defence(.|x_i), with s = f + log base:
-//     w_ij = exp(s_ij - log q_defence(y_ij|x_i)).
-// The base is a part of the model, so the objective's derivative with respect to s goes to the mixture too. A
+// Every target against its own draws of the proposal, y_ij ~ q_defence(.|x_i), with the score s of
+// model/regressor/regressor.h:
+//     w_ij = exp(s_ij - log q_defence(y_ij|x_i)),
+//     ds/df = ds/d log q = (1 - w) q e^f / e^s, the share of what is tilted.
+// The mixture is a part of the model, so the objective's derivative with respect to s goes to it too. A
 // proposal that is learned by KL follows the gradient of log q_defence on the draws weighted by their shares,
 // minus the gradient of KL(p||q), estimated.
 #include <algorithm>
@@ -8,7 +10,7 @@
 
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/math/random.h"
-#include "selfnorm/model/regressor/tilt_inputs.h"
+#include "selfnorm/model/regressor/regressor.h"
 #include "selfnorm/objective/candidate_registry.h"
 #include "selfnorm/proposal/density/normal_draws.h"
 #include "selfnorm/train/regressor_step.h"
@@ -43,14 +45,12 @@ class CandidateRegressorStep final : public RegressorStep {
     log_q_.resize(row_.size());
     log_g_.resize(row_.size());
     parts_.mixture.log_prob(mixture, log_q_, log_g_);
-    inputs_.set(parts_.tilt, parts_.mixture, in.mixture);
-    const std::span<const double> f =
-        pass_->forward({in.context, inputs_.of(points(in), row_, input_memory_), row_});
+    const std::span<const double> f = pass_->forward({in.context, points(in), row_});
     compare(in, f, out.b);
     d_context_.resize(in.context.size());
     pass_->backward(d_score_, out.tilt, d_context_);
     for (size_t i = 0; i < d_context_.size(); ++i) out.context[i] += d_context_[i];
-    if (has_base_) parts_.mixture.add_gradient(mixture, parts_.options.tail_weight, d_score_, out.mixture);
+    if (has_base_) parts_.mixture.add_gradient(mixture, 0, d_score_, out.mixture);
     if (learns_by_kl_) parts_.mixture.add_gradient(mixture, parts_.options.defence, share_, out.mixture);
     return sum();
   }
@@ -92,16 +92,20 @@ class CandidateRegressorStep final : public RegressorStep {
   // The objective of every row, and its derivatives over n.
   void compare(const RegressorStepInput& in, std::span<const double> f, std::span<double> d_b) {
     const uint64_t n = in.y.rows;
-    const double scale = 1 / static_cast<double>(n), tail = parts_.options.tail_weight;
+    const double scale = 1 / static_cast<double>(n), tail = has_base_ ? parts_.options.tail_weight : 1;
     score_.resize(row_.size());
+    tilted_share_.resize(row_.size());
     d_score_.resize(row_.size());
     terms_.resize(n);
     share_.assign(learns_by_kl_ ? row_.size() : 0, 0);
     parallel_ranges(n, kUnitRows, [&](size_t begin, size_t end) {
-      for (size_t i = begin * each(); i < end * each(); ++i) {
-        score_[i] = f[i] + (has_base_ ? broadened(log_q_[i], log_g_[i], tail) : log_g_[i]);
-        log_q_[i] = broadened(log_q_[i], log_g_[i], parts_.options.defence);
-      }
+      const size_t first = begin * each(), points = (end - begin) * each();
+      const auto part = [&](auto& v) { return std::span(v).subspan(first, points); };
+      std::ranges::copy(part(log_q_), part(score_).begin());
+      tilt_scores(tail, f.subspan(first, points), part(log_g_), part(score_));
+      for (size_t i = first; i < first + points; ++i)
+        tilted_share_[i] = tail == 1 ? 1 : std::exp(std::log1p(-tail) + log_q_[i] + f[i] - score_[i]);
+      broaden(part(log_q_), part(log_g_), parts_.options.defence);
       for (size_t i = begin; i < end; ++i) {
         const auto own = [&](std::vector<double>& v) { return std::span(v).subspan(i * each(), each()); };
         CandidateTerms& terms = terms_[i];
@@ -112,7 +116,7 @@ class CandidateRegressorStep final : public RegressorStep {
                                .log_normalizer = in.b[i]},
                               own(d_score_).subspan(1));
         own(d_score_)[0] = terms.d_score;
-        for (double& d : own(d_score_)) d *= scale;
+        for (size_t j = 0; j < each(); ++j) own(d_score_)[j] *= scale * own(tilted_share_)[j];
         d_b[i] += scale * terms.d_log_normalizer;
         if (!learns_by_kl_) continue;
         importance_weights(own(score_).subspan(1), own(log_q_).subspan(1), {}, own(share_).subspan(1));
@@ -140,10 +144,10 @@ class CandidateRegressorStep final : public RegressorStep {
   std::unique_ptr<CandidateObjective> objective_;
   bool is_jittered_, has_base_, learns_by_kl_;
   std::unique_ptr<ConditionalPass> pass_;
-  TiltInputs inputs_;
-  std::vector<float> drawn_, y_, input_memory_, d_context_;
+  std::vector<float> drawn_, y_, d_context_;
   std::vector<uint32_t> row_;
-  std::vector<double> jitter_, log_q_, log_g_, score_, d_score_, share_;
+  std::vector<double> jitter_, log_q_, log_g_, score_, tilted_share_, share_;
+  std::vector<double> d_score_;        // of the objective with respect to f, and to log q
   std::vector<CandidateTerms> terms_;  // log_z less b: log r
 };
 

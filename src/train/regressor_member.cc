@@ -29,7 +29,8 @@ double mixture_nll(const ConditionalMixture& mixture, const MixturePoints& at, d
   std::vector<double> log_q(at.row.size()), log_g(at.row.size());
   mixture.log_prob(at, log_q, log_g);
   double sum = 0;
-  for (size_t i = 0; i < log_q.size(); ++i) sum -= broadened(log_q[i], log_g[i], tail_weight);
+  broaden(log_q, log_g, tail_weight);
+  for (const double value : log_q) sum -= value;
   return sum / static_cast<double>(log_q.size());
 }
 

@@ -48,9 +48,9 @@ RegressorProblem::RegressorProblem(const Frame& frame, const std::vector<std::st
   model_.mixture.dimension = static_cast<uint32_t>(targets.size());
   model_.mixture.components = options.components;
   model_.mixture.least_scale = options.least_scale;
-  model_.tail_weight = options.tail_weight;
   model_.has_base = options.base == "proposal" || options.objective == "mdn";
-  resolve_sizes(train_rows.size());
+  resolve(train_rows.size());
+  model_.tail_weight = options_.tail_weight;
 
   std::vector<uint64_t> rows(train_rows.begin(), train_rows.end());
   rows.insert(rows.end(), valid_rows.begin(), valid_rows.end());
@@ -73,16 +73,16 @@ RegressorProblem::RegressorProblem(const Frame& frame, const std::vector<std::st
       warnings_.push_back(fmt::format("column {}: {} missing values", count.column, count.missing));
 }
 
-// Rules of thumb, from the tables of docs/regression.md. Chains and score matching need derivatives in y, and
-// their tilt sees y alone.
-void RegressorProblem::resolve_sizes(uint64_t rows) {
+// Rules of thumb, from the tables of docs/regression.md. Chains and score matching, which need derivatives of
+// the score, have no tail beside what is tilted.
+void RegressorProblem::resolve(uint64_t rows) {
   if (options_.batch == 0) options_.batch = rows < 1200 ? 32 : rows < 4000 ? 64 : rows < 20'000 ? 128 : 512;
   if (options_.epochs == 0) {
     const double steps_per_epoch = std::ceil(static_cast<double>(rows) / static_cast<double>(options_.batch));
     options_.epochs = static_cast<uint64_t>(std::max(kLeastEpochs, std::ceil(kUsualSteps / steps_per_epoch)));
   }
   const std::string& name = options_.objective;
-  if (name == "mcmc" || name == "sm" || name == "dsm") options_.residual = false;
+  if (name == "mcmc" || name == "sm" || name == "dsm") options_.tail_weight = 0;
 }
 
 void RegressorProblem::standardise_targets(const Frame& frame, std::span<const uint64_t> rows,
@@ -181,8 +181,8 @@ RegressorNetworks RegressorProblem::make_networks(uint64_t seed, std::span<const
   if (o.own_features) out.tilt_features = make_features(stream(kTiltFeatureStream));
   const uint32_t width = (out.tilt_features ? out.tilt_features : out.features)->width();
   out.context = make_head(width, {o.joint.front()}, 1, stream(kContextStream));
-  out.tilt = make_conditional_mlp((o.residual ? 2 : 1) * model_.mixture.dimension,
-                                  {.widths = o.joint, .activation = o.activation}, stream(kTiltStream),
+  out.tilt = make_conditional_mlp(model_.mixture.dimension, {.widths = o.joint, .activation = o.activation},
+                                  stream(kTiltStream),
                                   /*starts_at_zero=*/true);
   std::vector<uint32_t> widths = o.normalizer;
   widths.push_back(1);

@@ -15,7 +15,6 @@ nlohmann::ordered_json options_json(const RegressorOptions& o) {
           {"normalizer", o.normalizer},
           {"activation", o.activation},
           {"own_features", o.own_features},
-          {"residual", o.residual},
           {"module", o.module},
           {"components", o.components},
           {"shared_scale", o.shared_scale},

@@ -18,7 +18,6 @@ struct RegressorOptions {
   std::vector<uint32_t> normalizer = {32};    // hidden widths of b(x)
   std::string activation = "silu";
   bool own_features = false;      // the tilt has features of its own
-  bool residual = true;           // the tilt sees how far y is from the mixture's mean, in its deviations
   std::string module;             // TorchScript file of h(x); empty: dense
   uint32_t components = 8;        // of the mixture; 1: a Gaussian
   bool shared_scale = false;      // the scales of the mixture do not depend on x

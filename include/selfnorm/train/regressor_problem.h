@@ -44,7 +44,7 @@ class RegressorProblem {
  private:
   // The first `training` of `rows` are the training rows.
   void standardise_targets(const Frame& frame, std::span<const uint64_t> rows, uint64_t training);
-  void resolve_sizes(uint64_t rows);
+  void resolve(uint64_t rows);
 
   RegressorOptions options_;
   Regressor model_;

@@ -91,9 +91,9 @@ class Check {
     }
     if (m.tilt_features) features("tilt_features", std::as_const(*m.tilt_features));
     const uint32_t width = m.tilt_features ? m.tilt_features->width() : m.features->width();
-    require(m.tilt->dimension() == model_.dimension() || m.tilt->dimension() == 2 * model_.dimension(),
-            fmt::format("the tilt takes {} dimensions, expected {} or twice as many", m.tilt->dimension(),
-                        model_.dimension()));
+    require(
+        m.tilt->dimension() == model_.dimension(),
+        fmt::format("the tilt takes {} dimensions, expected {}", m.tilt->dimension(), model_.dimension()));
     head("context", std::as_const(*m.context), width, m.tilt->context_width());
     finite("tilt", std::as_const(*m.tilt).parameters());
     if (m.normalizer) head("normalizer", std::as_const(*m.normalizer), width, 1);

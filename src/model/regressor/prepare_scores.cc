@@ -4,7 +4,6 @@
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/model/regressor/regressor.h"
-#include "selfnorm/model/regressor/tilt_inputs.h"
 
 namespace selfnorm {
 namespace {
@@ -43,7 +42,6 @@ class RegressorScores final : public ConditionalScores {
     const Rows own = member.tilt_features ? run(*member.tilt_features, x) : Rows();
     const Rows& of_tilt = member.tilt_features ? own : h;
     context_ = run(*member.context, of_tilt);
-    inputs_.set(*tilt_, mixture_, parameters_.view());
     if (member.normalizer) b_ = run(*member.normalizer, of_tilt).values;
   }
 
@@ -54,13 +52,15 @@ class RegressorScores final : public ConditionalScores {
   bool is_normalised() const override { return tilt_ == nullptr; }
 
   void score(const Points& y, std::span<const uint32_t> row, std::span<double> s) const override {
-    base_log_prob(mixture_, w_, {parameters_.view(), y, row}, s);
-    if (tilt_ == nullptr) return;
-    std::vector<double> f(s.size());
-    std::vector<float> memory;
-    tilt_->score({context_.view(), inputs_.of(y, row, memory), row}, f);
+    const MixturePoints at{parameters_.view(), y, row};
+    if (tilt_ == nullptr) return base_log_prob(mixture_, w_, at, s);
+    std::vector<double> log_g(s.size()), f(s.size());
+    tilt_->score({context_.view(), y, row}, f);
+    mixture_.log_prob(at, w_ == 1 ? std::span<double>() : s, log_g);
     parallel_ranges(s.size(), kValues, [&](size_t begin, size_t end) {
-      for (size_t i = begin; i < end; ++i) s[i] += f[i];
+      const size_t n = end - begin;
+      tilt_scores(w_, std::span(f).subspan(begin, n), std::span(log_g).subspan(begin, n),
+                  s.subspan(begin, n));
     });
   }
 
@@ -82,7 +82,6 @@ class RegressorScores final : public ConditionalScores {
   const ConditionalEnergy* tilt_;
   uint64_t rows_;
   Rows parameters_, context_;
-  TiltInputs inputs_;
   std::vector<float> b_;
 };
 

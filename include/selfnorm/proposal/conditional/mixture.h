@@ -58,10 +58,6 @@ class ConditionalMixture {
   // one dimension these are its K quantile ranges. y: finite, at least one row.
   std::vector<float> start(const Points& y) const;
 
-  // Mean and standard deviation of the free mixture (no bounds), coordinate by coordinate: rows x 2 d, the
-  // means first.
-  void moments(const Points& parameters, std::span<float> out) const;
-
   // mean, sd and pi of the components of one row: where mass may be.
   struct Component {
     double weight;

@@ -136,7 +136,7 @@ ConditionalCells::Totals ConditionalCells::totals() const {
   for (const Cell& cell : cells_) {
     const double e = std::exp(cell.peak - out.peak);
     out.value += e * cell.value;
-    out.error += cell.error.relative_to(out.peak);
+    out.error += cell.doubt(out.peak);
     out.rounding += e * cell.rounding;
   }
   for (uint32_t j = 0; j < rule_->dimension; ++j)

@@ -60,6 +60,10 @@ class ConditionalCells {
     double value = 0, rounding = 0;
     Scaled error, parent_error;  // the second: of the cell it is a half of
     uint32_t axis = 0;           // with the largest difference
+    Scaled leak;                 // one dimension: mass beside an end that its nodes do not see
+    double cut = 0;              // where it is cut when that is more than the error; otherwise in the middle
+
+    double doubt(double exponent) const { return error.relative_to(exponent) + leak.relative_to(exponent); }
   };
   struct Totals {
     double peak = -INFINITY, value = 0, error = 0, rounding = 0, tail = 0;  // relative to exp(peak)
@@ -72,6 +76,8 @@ class ConditionalCells {
   double beyond(uint32_t axis, bool is_upper, double peak) const;
   double beyond(const Cell& cell, uint32_t axis, bool is_upper, double peak) const;
   void widen(uint32_t axis, bool is_upper);
+  void find_leaks();
+  void find_leak(const Cell& high, Cell& low, bool is_low_above);
   void split(double target, double peak, uint64_t most);
   Totals totals() const;
   double relative_error(const Totals& all) const;

@@ -14,6 +14,8 @@ constexpr double kLeastPower = 1.5;  // of the distance, with which tails have t
 // Correlated mass leaves a region at its corners, where some lines rise; they count this much more.
 constexpr double kRising = 100;
 constexpr double kLargestRatio = 16;  // of distances between which a power is measured
+constexpr double kLargestDrop = 3;    // of s between neighbouring nodes of two cells
+constexpr double kLeakScales = 10;
 constexpr uint32_t kMostShells = 120;
 constexpr double kTailShare = 0.3;                                           // of the precision
 constexpr double kLeastWidth = 256 * std::numeric_limits<float>::epsilon();  // of a cell, relative
@@ -81,12 +83,45 @@ void ConditionalCells::widen(uint32_t axis, bool is_upper) {
   ask(shell, {});
 }
 
+// Between the last node of `high` and the first of its neighbour the density falls by more than a rule can
+// see. With p at the first of the two and `rate` = -ds/dy before it, the mass between them is about
+// p min(distance, 1 / rate).
+void ConditionalCells::find_leak(const Cell& high, Cell& low, bool is_low_above) {
+  const std::vector<double>& node = cell_rule(1).node;
+  const size_t n = rule_->nodes, last = n - 1, middle = last / 2;
+  const double* s = &scores_[high.slot * n];
+  const double end = s[is_low_above ? last : 0], first = scores_[low.slot * n + (is_low_above ? 0 : last)];
+  if (!(end - first > kLargestDrop)) return;
+  const double rate = (s[middle] - end) / ((node[last] - node[middle]) * high.box.width(0));
+  const double distance = node[0] * (high.box.width(0) + low.box.width(0));
+  const double scale = rate * distance > 1 ? 1 / rate : distance;
+  const double reach = std::min(low.box.width(0) / 2, kLeakScales * scale);
+  const Scaled leak{scale, end};
+  if (low.leak.relative_to(end) >= scale) return;
+  low.leak = leak;
+  low.cut = is_low_above ? low.box.lower[0] + reach : low.box.upper[0] - reach;
+}
+
+void ConditionalCells::find_leaks() {
+  std::vector<Cell*> order;
+  for (Cell& cell : cells_) {
+    cell.leak = {};
+    order.push_back(&cell);
+  }
+  std::sort(order.begin(), order.end(),
+            [](const Cell* a, const Cell* b) { return a->box.lower[0] < b->box.lower[0]; });
+  for (size_t i = 0; i + 1 < order.size(); ++i) {
+    find_leak(*order[i], *order[i + 1], true);
+    find_leak(*order[i + 1], *order[i], false);
+  }
+}
+
 void ConditionalCells::split(double target, double peak, uint64_t most) {
   std::vector<size_t> order;
   std::vector<double> error(cells_.size());
   double rest = 0;
   for (size_t c = 0; c < cells_.size(); ++c) {
-    error[c] = cells_[c].error.relative_to(peak);
+    error[c] = cells_[c].doubt(peak);
     rest += error[c];
     const double rounding = std::exp(cells_[c].peak - peak) * cells_[c].rounding;
     if (error[c] > rounding && is_splittable(cells_[c].box)) order.push_back(c);
@@ -105,7 +140,9 @@ void ConditionalCells::split(double target, double peak, uint64_t most) {
     lower.box = parent.box;
     lower.slot = parent.slot;
     lower.parent_error = parent_error;
-    lower.box.upper[axis] = upper.lower[axis] = parent.box.lower[axis] + parent.box.width(axis) / 2;
+    const bool leaks = parent.leak.relative_to(peak) > parent.error.relative_to(peak);
+    lower.box.upper[axis] = upper.lower[axis] =
+        leaks ? parent.cut : parent.box.lower[axis] / 2 + parent.box.upper[axis] / 2;
     parent = lower;
     waiting_.push_back(order[i]);
     ask(upper, parent_error);
@@ -114,6 +151,7 @@ void ConditionalCells::split(double target, double peak, uint64_t most) {
 
 bool ConditionalCells::plan(double precision, uint64_t most) {
   const uint32_t d = rule_->dimension;
+  if (d == 1) find_leaks();
   const Totals now = totals();
   const bool has_mass = now.value > 0;
   const double tail_target = kTailShare * precision * now.value;

@@ -116,6 +116,24 @@ TEST(ConditionalQuadrature, FindsPeaksThatPlacesDoNotAnnounce) {
   }
 }
 
+// Normals much narrower than the broad place around them, with places that are wrong by a third: what is
+// beside a core lies in a cell a hundred times as wide.
+TEST(ConditionalQuadrature, PlacesThatAreNearlyRight) {
+  RandomStream random(1);
+  for (int i = 0; i < 1000; ++i) {
+    const double m = random.normal(), s = std::exp(random.normal() - 1);
+    const auto near = [&](double shift, double stretch) {
+      return std::vector<double>{m + shift * s * random.normal(), s * std::exp(stretch * random.normal())};
+    };
+    const std::vector<double> a = near(0.3, 0.3), b = near(0.5, 0.5);
+    const TrueScores scores([&](uint32_t, std::span<const float> y) { return log_normal(y[0], m, s); },
+                            {{0.6, {a[0]}, {a[1]}}, {0.4, {b[0]}, {b[1]}}, {0.01, {0}, {3}}});
+    const ConditionalLogZ out = conditional_log_z(scores)[0];
+    EXPECT_LE(std::abs(out.value), out.error) << i;
+    EXPECT_LE(out.error, 1.5e-4) << i;
+  }
+}
+
 TEST(ConditionalQuadrature, KinksAreAnErrorThatIsReported) {
   RandomStream random(3);
   int wrong = 0;
@@ -127,6 +145,22 @@ TEST(ConditionalQuadrature, KinksAreAnErrorThatIsReported) {
     wrong += std::abs(out.value - std::log(2 * scale)) > out.error;
   }
   EXPECT_LE(wrong, 10);
+}
+
+TEST(ConditionalQuadrature, JumpsAreAnErrorThatIsReported) {
+  RandomStream random(5);
+  int wrong = 0;
+  for (int i = 0; i < 500; ++i) {
+    const double from = 4 * random.uniform() - 2, width = 0.8 + random.uniform();
+    const TrueScores scores(
+        [&](uint32_t, std::span<const float> y) {
+          return y[0] > from && y[0] < from + width ? 0 : -INFINITY;
+        },
+        kStandardPlace);
+    const ConditionalLogZ out = conditional_log_z(scores)[0];
+    wrong += std::abs(out.value - std::log(width)) > out.error;
+  }
+  EXPECT_LE(wrong, 2);
 }
 
 TEST(ConditionalQuadrature, NodesAreARuleOverTheDensity) {

@@ -5,15 +5,15 @@
 // the tensor product of Kronrod rules (normalizer/kronrod_rule.h; 15, 11 or 7 nodes an axis in 1, 2, 3
 // dimensions). With G_j the difference that Gauss's rule along axis j makes and c_k the last Legendre
 // coefficients along it, which at kinks do not vanish by chance as G does,
-//     error of a cell = max(sum_j max(G_j, 0.1 sum_k |c_k|), that of the cell it is a half of / 100).
-// Cells that carry most of the error are halved along the axis where it is, all inputs of a block together,
-// so that scores are computed in
-// large batches. A side of the region, at distance R from the centre, moves to 2 R until
+//     error of a cell = max(sum_j max(G_j, 0.1 sum_k |c_k|), that of the cell it is a half of / 100),
+// in one dimension and what a narrow neighbour announces beside its end where its own nodes are too far
+// apart. Cells that carry most of the error are halved along the axis where it is, all inputs of a block
+// together, so that scores are computed in large batches. A side of the region, at distance R from the
+// centre, moves to 2 R until
 //     mass beyond it <= p(side) R / (a - 1),   a = -ds / d log distance there, a > 1.5,
 // is negligible: true when log p is concave in log distance from there on, as for powers of the distance and
 // everything that decays faster. In log space relative to the largest score of the input. Features narrower
-// than about a tenth of the places around them can be missed; densities that jump have errors larger than
-// reported in about 2 of 100 cases.
+// than about a tenth of the places around them can be missed.
 #pragma once
 
 #include <cstdint>

@@ -61,6 +61,8 @@ LineDistribution LineDistribution::of(std::span<const PredictiveNodes* const> me
   out.table_ = tables.size() == 1 ? std::move(tables.front())
                                   : LineTable::sum(tables, 1 / static_cast<double>(tables.size()));
   out.table_.scale(mean, scale, 1 / out.table_.cumulative.back());
+  for (double& c : out.table_.cumulative) c = std::min(c, 1.0);
+  out.table_.cumulative.back() = 1;
   return out;
 }
 

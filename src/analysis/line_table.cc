@@ -103,45 +103,6 @@ void LineTable::limit_densities() {
   }
 }
 
-LineTable LineTable::of_cells(const KronrodRule& rule, std::span<const double> edge,
-                              std::span<const double> densities) {
-  const size_t n = rule.size(), cells = edge.size() - 1;
-  std::vector<double> l(n);
-  // The polynomial of a cell at one of its ends, which may not leave [0, twice the largest density].
-  const auto end_density = [&](size_t cell, double u) {
-    const auto f = densities.subspan(cell * n, n);
-    rule.lagrange(u, l);
-    double sum = 0;
-    for (size_t j = 0; j < n; ++j) sum += l[j] * f[j];
-    return std::clamp(sum, 0.0, 2 * *std::max_element(f.begin(), f.end()));
-  };
-  LineTable out;
-  for (auto* v : {&out.at, &out.density, &out.cumulative}) v->reserve(cells * n + 2);
-  const auto add = [&](double t, double f, double c) {
-    if (!out.at.empty() && !(t > out.at.back())) return;
-    out.at.push_back(t);
-    out.density.push_back(f);
-    out.cumulative.push_back(out.cumulative.empty() ? 0 : std::max(c, out.cumulative.back()));
-  };
-  add(edge[0], end_density(0, 0), 0);
-  double before = 0;
-  for (size_t c = 0; c < cells; ++c) {
-    const double width = edge[c + 1] - edge[c];
-    const double* f = &densities[c * n];
-    double whole = 0;
-    for (size_t j = 0; j < n; ++j) whole += width * rule.weight[j] * f[j];
-    for (size_t i = 0; i < n; ++i) {
-      double mass = 0;
-      for (size_t j = 0; j < n; ++j) mass += rule.cumulative[i * n + j] * f[j];
-      add(edge[c] + rule.node[i] * width, f[i], before + std::min(width * mass, whole));
-    }
-    before += whole;
-  }
-  add(edge[cells], end_density(cells - 1, 1), before);
-  out.limit_densities();
-  return out;
-}
-
 LineTable LineTable::sum(std::span<const LineTable> tables, double factor) {
   LineTable out;
   double from = tables.front().at.front(), to = tables.front().at.back();

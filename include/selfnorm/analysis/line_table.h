@@ -3,7 +3,9 @@
 // With h the width of a piece, m its mass, f_0 and f_1 the densities at its ends, u in [0, 1],
 //     F = F_0 + h f_0 (u - 2 u^2 + u^3) + h f_1 (u^3 - u^2) + m (3 u^2 - 2 u^3),
 // monotone because densities are held to at most 3 m / h on both sides [Fritsch & Carlson 1980]. Masses come
-// from the polynomial through the densities of a cell (KronrodRule::cumulative), made monotone.
+// from the polynomial through the densities of a cell (KronrodRule::cumulative), made monotone; in cells that
+// are wide for it (its last Legendre coefficients carry more than 1e-4 of mass) from exp of local cubics of
+// log f, with more points where f falls fast.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,6 @@
-// Every target against its own draws of the proposal, y_ij ~ q_defence(.|x_i), with the score s of
-// model/regressor/regressor.h:
-//     w_ij = exp(s_ij - log q_defence(y_ij|x_i)),
-//     ds/df = ds/d log q = (1 - w) q e^f / e^s, the share of what is tilted.
-// The mixture is a part of the model, so the objective's derivative with respect to s goes to it too. A
+// Every target against its own draws of the proposal, y_ij ~ q_defence(.|x_i), with s = f + log base:
+//     w_ij = exp(s_ij - log q_defence(y_ij|x_i)).
+// The base is a part of the model, so the objective's derivative with respect to s goes to the mixture too. A
 // proposal that is learned by KL follows the gradient of log q_defence on the draws weighted by their shares,
 // minus the gradient of KL(p||q), estimated.
 #include <algorithm>
@@ -10,7 +8,6 @@
 
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/math/random.h"
-#include "selfnorm/model/regressor/regressor.h"
 #include "selfnorm/objective/candidate_registry.h"
 #include "selfnorm/proposal/density/normal_draws.h"
 #include "selfnorm/train/regressor_step.h"
@@ -50,7 +47,7 @@ class CandidateRegressorStep final : public RegressorStep {
     d_context_.resize(in.context.size());
     pass_->backward(d_score_, out.tilt, d_context_);
     for (size_t i = 0; i < d_context_.size(); ++i) out.context[i] += d_context_[i];
-    if (has_base_) parts_.mixture.add_gradient(mixture, 0, d_score_, out.mixture);
+    if (has_base_) parts_.mixture.add_gradient(mixture, parts_.options.tail_weight, d_score_, out.mixture);
     if (learns_by_kl_) parts_.mixture.add_gradient(mixture, parts_.options.defence, share_, out.mixture);
     return sum();
   }
@@ -92,19 +89,17 @@ class CandidateRegressorStep final : public RegressorStep {
   // The objective of every row, and its derivatives over n.
   void compare(const RegressorStepInput& in, std::span<const double> f, std::span<double> d_b) {
     const uint64_t n = in.y.rows;
-    const double scale = 1 / static_cast<double>(n), tail = has_base_ ? parts_.options.tail_weight : 1;
+    const double scale = 1 / static_cast<double>(n);
     score_.resize(row_.size());
-    tilted_share_.resize(row_.size());
     d_score_.resize(row_.size());
     terms_.resize(n);
     share_.assign(learns_by_kl_ ? row_.size() : 0, 0);
     parallel_ranges(n, kUnitRows, [&](size_t begin, size_t end) {
       const size_t first = begin * each(), points = (end - begin) * each();
       const auto part = [&](auto& v) { return std::span(v).subspan(first, points); };
-      std::ranges::copy(part(log_q_), part(score_).begin());
-      tilt_scores(tail, f.subspan(first, points), part(log_g_), part(score_));
-      for (size_t i = first; i < first + points; ++i)
-        tilted_share_[i] = tail == 1 ? 1 : std::exp(std::log1p(-tail) + log_q_[i] + f[i] - score_[i]);
+      std::ranges::copy(part(has_base_ ? log_q_ : log_g_), part(score_).begin());
+      if (has_base_) broaden(part(score_), part(log_g_), parts_.options.tail_weight);
+      for (size_t i = first; i < first + points; ++i) score_[i] += f[i];
       broaden(part(log_q_), part(log_g_), parts_.options.defence);
       for (size_t i = begin; i < end; ++i) {
         const auto own = [&](std::vector<double>& v) { return std::span(v).subspan(i * each(), each()); };
@@ -116,7 +111,7 @@ class CandidateRegressorStep final : public RegressorStep {
                                .log_normalizer = in.b[i]},
                               own(d_score_).subspan(1));
         own(d_score_)[0] = terms.d_score;
-        for (size_t j = 0; j < each(); ++j) own(d_score_)[j] *= scale * own(tilted_share_)[j];
+        for (double& d : own(d_score_)) d *= scale;
         d_b[i] += scale * terms.d_log_normalizer;
         if (!learns_by_kl_) continue;
         importance_weights(own(score_).subspan(1), own(log_q_).subspan(1), {}, own(share_).subspan(1));

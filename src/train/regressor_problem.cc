@@ -73,16 +73,13 @@ RegressorProblem::RegressorProblem(const Frame& frame, const std::vector<std::st
       warnings_.push_back(fmt::format("column {}: {} missing values", count.column, count.missing));
 }
 
-// Rules of thumb, from the tables of docs/regression.md. Chains and score matching, which need derivatives of
-// the score, have no tail beside what is tilted.
+// Rules of thumb, from the tables of docs/regression.md.
 void RegressorProblem::resolve(uint64_t rows) {
   if (options_.batch == 0) options_.batch = rows < 1200 ? 32 : rows < 4000 ? 64 : rows < 20'000 ? 128 : 512;
   if (options_.epochs == 0) {
     const double steps_per_epoch = std::ceil(static_cast<double>(rows) / static_cast<double>(options_.batch));
     options_.epochs = static_cast<uint64_t>(std::max(kLeastEpochs, std::ceil(kUsualSteps / steps_per_epoch)));
   }
-  const std::string& name = options_.objective;
-  if (name == "mcmc" || name == "sm" || name == "dsm") options_.tail_weight = 0;
 }
 
 void RegressorProblem::standardise_targets(const Frame& frame, std::span<const uint64_t> rows,

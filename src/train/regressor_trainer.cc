@@ -115,9 +115,17 @@ class RegressorTrainer {
     out.last = last_;
     out.model = problem_.release();
     out.model.members = std::move(done_);
+    out.model.normalizer_kind = normalizer_kind();
     out.model.objective_json = regressor_objective_json(options_);
     out.model.training_json = regressor_training_json(options_, out.reason, train_rows_.size(), taken_);
     return out;
+  }
+
+  std::string normalizer_kind() const {
+    if (options_.objective == "mdn") return "zero";
+    const bool is_learned =
+        options_.objective == "snl" || options_.objective == "nce" || options_.objective == "nce+";
+    return is_learned && !options_.calibrate ? "learned" : "fitted";
   }
 
   void save(Checkpoint& c) const {

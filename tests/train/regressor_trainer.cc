@@ -125,7 +125,7 @@ TEST_P(EveryRegressorObjective, FindsTwoBranchesAndTheirNormalizer) {
   const bool is_biased = GetParam() == "mcmc" || GetParam() == "dsm" || GetParam() == "sm";
   EXPECT_LT(fit.divergence, is_biased ? 0.25 : 0.06);
   EXPECT_GT(fit.divergence, -1e-3);
-  EXPECT_LT(fit.log_z_rms, 0.05);
+  EXPECT_LT(fit.log_z_rms, is_biased ? 0.15 : 0.05);
 }
 
 TEST_P(EveryRegressorObjective, InterruptedAndResumedIsUninterrupted) {

@@ -52,15 +52,12 @@ class RegressorScores final : public ConditionalScores {
   bool is_normalised() const override { return tilt_ == nullptr; }
 
   void score(const Points& y, std::span<const uint32_t> row, std::span<double> s) const override {
-    const MixturePoints at{parameters_.view(), y, row};
-    if (tilt_ == nullptr) return base_log_prob(mixture_, w_, at, s);
-    std::vector<double> log_g(s.size()), f(s.size());
+    base_log_prob(mixture_, w_, {parameters_.view(), y, row}, s);
+    if (tilt_ == nullptr) return;
+    std::vector<double> f(s.size());
     tilt_->score({context_.view(), y, row}, f);
-    mixture_.log_prob(at, w_ == 1 ? std::span<double>() : s, log_g);
     parallel_ranges(s.size(), kValues, [&](size_t begin, size_t end) {
-      const size_t n = end - begin;
-      tilt_scores(w_, std::span(f).subspan(begin, n), std::span(log_g).subspan(begin, n),
-                  s.subspan(begin, n));
+      for (size_t i = begin; i < end; ++i) s[i] += f[i];
     });
   }
 

@@ -124,11 +124,6 @@ void Regressor::standardise(const Points& y, std::span<float> u) const {
   }
 }
 
-void tilt_scores(double w, std::span<const double> f, std::span<const double> log_g, std::span<double> s) {
-  for (size_t i = 0; i < s.size(); ++i) s[i] = f[i] + (w == 1 ? log_g[i] : s[i]);
-  if (w > 0 && w < 1) broaden(s, log_g, w);
-}
-
 void base_log_prob(const ConditionalMixture& mixture, double w, const MixturePoints& at,
                    std::span<double> log_prob) {
   if (w == 1) return mixture.log_prob(at, {}, log_prob);

@@ -118,10 +118,9 @@ TEST(RegressorScores, AreTheTiltPlusTheLogOfTheBase) {
       mixture.log_prob({{theta.data(), 7, model.mixture.parameters()}, at, row}, log_q, log_g);
       m.tilt->score({{c.data(), 7, 5}, at, row}, f);
       for (size_t i = 0; i < 4; ++i) {
-        const double tilted = has_base
-                                  ? std::log(0.75 * std::exp(log_q[i] + f[i]) + 0.25 * std::exp(log_g[i]))
-                                  : f[i] + log_g[i];
-        EXPECT_NEAR(s[i], tilted, 1e-9) << i;
+        const double base =
+            has_base ? std::log(0.75 * std::exp(log_q[i]) + 0.25 * std::exp(log_g[i])) : log_g[i];
+        EXPECT_NEAR(s[i], f[i] + base, 1e-9) << i;
       }
       for (size_t i = 0; i < 7; ++i) EXPECT_EQ(scores->normalizer(i), static_cast<double>(b[i]));
     }

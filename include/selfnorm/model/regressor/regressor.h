@@ -1,10 +1,8 @@
 // p(y|x) for real y of 1 to 3 dimensions, with the target standardised, u = (y - mean) / scale:
-//     s(x, u) = log((1 - w) q(u|x) e^f(W h(x), u) + w g(u)),   log p(y|x) = s(x, u) - A(x) - sum_j log
-//     scale_j,
-// h(x) the features, q(u|x) the mixture density network, f the tilt that starts at 0, g the broad component
-// of the mixture, whose small weight w the tilt cannot take away, b(x) a small network that stands for A(x).
-// f grows at most linearly in u and q falls like a normal density, so A(x) is finite for all parameters; and
-// A(x) >= log w. Without a tilt (`mdn`) A(x) = 0.
+//     s(x, u) = f(W h(x), u) + log q_w(u|x),      log p(y|x) = s(x, u) - A(x) - sum_j log scale_j,
+// h(x) the features, q_w(u|x) the mixture density network with a small weight w of its broad component, f the
+// tilt that starts at 0, b(x) a small network that stands for A(x). f grows at most linearly in u and q_w
+// falls like a normal density, so A(x) is finite for all parameters. Without a tilt (`mdn`) A(x) = 0.
 //     features h --> mixture head (linear) --> q(u|x)
 //              \--> context (linear) --> f(., u)         \--> b head --> b(x), of h as a constant
 // With own_features the tilt has features of its own instead of those of the mixture.
@@ -44,11 +42,11 @@ struct Regressor {
   std::vector<std::string> targets;  // names of the columns
   std::vector<double> target_mean, target_scale;
   MixtureShape mixture;                    // support in standardised units
-  double tail_weight = 0.01;               // w
+  double tail_weight = 0.01;               // w of the base
   bool has_base = true;                    // false: s = f + log g (the tilt does everything)
   std::vector<RegressorNetworks> members;  // >= 1; densities are averaged
-  std::string normalizer_kind =
-      "learned";  // how b came about: learned | fitted (to exact A) | zero | estimated
+  // How b came about: learned | fitted (to exact A of training inputs) | zero (nothing to normalise).
+  std::string normalizer_kind = "learned";
   std::string objective_json = "{}", training_json = "{}", audit_json = "{}";
 
   uint32_t dimension() const { return mixture.dimension; }
@@ -62,9 +60,7 @@ struct Regressor {
   bool standardise(std::span<const float> y, std::span<float> u) const;
 };
 
-// s <- log((1 - w) e^(f + s) + w g), s being log q at first; w = 1, no base: f + log g.
-void tilt_scores(double w, std::span<const double> f, std::span<const double> log_g, std::span<double> s);
-// log q_w(u_i|x), the score when f = 0 (Regressor::base_weight).
+// log q_w(u_i|x), what the tilt of a score starts from (Regressor::base_weight).
 void base_log_prob(const ConditionalMixture& mixture, double w, const MixturePoints& at,
                    std::span<double> log_prob);
 

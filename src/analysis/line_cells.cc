@@ -101,11 +101,11 @@ class Builder {
     integrate(0, 0, node[0]);
     add(cell.place(node[0]), cell.f[0], before_);
     for (size_t i = 0; i + 1 < n; ++i) {
-      const double parts =
-          std::clamp(std::ceil(std::abs(f.log_at(i + 1) - f.log_at(i)) / kStep), 1.0, kMostParts);
-      for (double p = 0; p < parts; ++p) {
-        const double from = node[i] + (node[i + 1] - node[i]) * p / parts;
-        const double to = node[i] + (node[i + 1] - node[i]) * (p + 1) / parts;
+      const double change = std::abs(f.log_at(i + 1) - f.log_at(i));
+      const auto parts = static_cast<int>(std::clamp(std::ceil(change / kStep), 1.0, kMostParts));
+      const double step = (node[i + 1] - node[i]) / parts;
+      for (int p = 0; p < parts; ++p) {
+        const double from = node[i] + step * p, to = from + step;
         integrate(i, from, to);
         if (p + 1 < parts) add(cell.place(to), f(i, to), before_);
       }

@@ -26,7 +26,7 @@ LineTable marginal(const PredictiveNodes& nodes, uint32_t axis, uint32_t d) {
   size_t stride = 1;
   for (uint32_t j = 0; j < axis; ++j) stride *= rule.size();
   std::map<std::pair<double, double>, std::vector<double>> slices;
-  for (size_t c = 0; c < nodes.box.size() / (2 * d); ++c) {
+  for (size_t c = 0; c < nodes.box.size() / 2 / d; ++c) {
     const double from = nodes.box[2 * (c * d + axis)], to = nodes.box[2 * (c * d + axis) + 1];
     std::vector<double>& slice = slices.try_emplace({from, to}, rule.size(), 0.0).first->second;
     for (size_t i = 0; i < nodes.nodes_per_cell; ++i) {

@@ -55,6 +55,8 @@ std::string rounded_up(double value) {
   return text;
 }
 
+}  // namespace
+
 std::string certificate_text(const Certificate& c) {
   const std::string percent = fmt::format("{:.6g}%", 100 * c.confidence);
   std::string text;
@@ -79,21 +81,38 @@ std::string certificate_text(const Certificate& c) {
              grouped(c.n), 100 * c.rho, grouped(static_cast<uint64_t>(needed)));
 }
 
-}  // namespace
-
-nlohmann::ordered_json audit_json(const Audit& a) {
+nlohmann::ordered_json errors_json(const ErrorAudit& a) {
   nlohmann::ordered_json log_z = log_z_json(a.log_z), quantiles = nlohmann::ordered_json::object();
   log_z["max_abs"] = std::max(std::abs(a.log_z.min), std::abs(a.log_z.max));
   for (const auto& [q, value] : a.quantiles) quantiles[fmt::format("{}", q)] = value;
   log_z["quantiles"] = quantiles;
   log_z["exact_quantiles"] = a.exact_quantiles;
-  nlohmann::ordered_json histogram = nlohmann::ordered_json::array(), worst = histogram;
+  nlohmann::ordered_json histogram = nlohmann::ordered_json::array();
   for (const HistogramBin& bin : a.histogram)
     histogram.push_back({{"from", bin.from}, {"to", bin.to}, {"count", bin.count}});
+  return {{"log_z", log_z}, {"histogram", histogram}};
+}
+
+nlohmann::ordered_json certified_json(const ErrorAudit& a) {
+  nlohmann::ordered_json worst = nlohmann::ordered_json::array();
   for (const WorstInput& input : a.worst)
     worst.push_back({{"example", input.example}, {"error", input.error}});
-  nlohmann::ordered_json out = {
-      {"n", a.n}, {"classes", a.classes}, {"log_z", log_z}, {"histogram", histogram}};
+  const Certificate& c = a.certificate;
+  return {{"certificate",
+           {{"eps", c.eps},
+            {"rho", c.rho},
+            {"confidence", c.confidence},
+            {"n", c.n},
+            {"exceed", c.exceed},
+            {"certified", c.certified}}},
+          {"rho_bound", c.rho_bound},
+          {"smallest_eps", or_null(c.smallest_eps)},
+          {"worst", worst}};
+}
+
+nlohmann::ordered_json audit_json(const Audit& a) {
+  nlohmann::ordered_json out = {{"n", a.n}, {"classes", a.classes}};
+  out.update(errors_json(a));
   const bool is_labelled = a.labelled.has_value();
   const auto label = [&](double LabelledAudit::*field) {
     return is_labelled ? nlohmann::ordered_json((*a.labelled).*field) : nlohmann::ordered_json();
@@ -109,22 +128,29 @@ nlohmann::ordered_json audit_json(const Audit& a) {
   out["variance"] = a.variance;
   out["v_star"] = or_null(a.v_star);
   out["v_star_adjusted"] = or_null(a.v_star_adjusted);
-  const Certificate& c = a.certificate;
-  out["certificate"] = {{"eps", c.eps}, {"rho", c.rho},       {"confidence", c.confidence},
-                        {"n", c.n},     {"exceed", c.exceed}, {"certified", c.certified}};
-  out["rho_bound"] = c.rho_bound;
-  out["smallest_eps"] = or_null(c.smallest_eps);
-  out["worst"] = worst;
+  out.update(certified_json(a));
   return out;
 }
 
-std::string audit_text(const Audit& a, bool amortised) {
+std::string errors_text(const ErrorAudit& a) {
   const LogZStatistics& z = a.log_z;
-  std::string text = fmt::format("log Z - c{}\n", amortised ? " - b(x)" : "");
-  text += fmt::format("  mean {:.4f}, std {:.4f}, rms {:.4f}, largest size {:.4f}\n  quantiles ", z.mean,
-                      z.std, z.rms, std::max(std::abs(z.min), std::abs(z.max)));
+  std::string text = fmt::format("  mean {:.4f}, std {:.4f}, rms {:.4f}, largest size {:.4f}\n  quantiles ",
+                                 z.mean, z.std, z.rms, std::max(std::abs(z.min), std::abs(z.max)));
   for (const auto& [q, value] : a.quantiles) text += fmt::format(" {:.4g}%: {:.4f} ", 100 * q, value);
-  text += "\n" + histogram_text(a.histogram);
+  return text + "\n" + histogram_text(a.histogram);
+}
+
+std::string certified_text(const ErrorAudit& a) {
+  std::string text = certificate_text(a.certificate);
+  if (a.worst.empty()) return text;
+  text += "worst inputs ";
+  for (size_t i = 0; i < a.worst.size(); ++i)
+    text += fmt::format("{}{} ({:+.4f})", i == 0 ? "" : ", ", a.worst[i].example, a.worst[i].error);
+  return text + "   (numbers from 0)\n";
+}
+
+std::string audit_text(const Audit& a, bool amortised) {
+  std::string text = fmt::format("log Z - c{}\n", amortised ? " - b(x)" : "") + errors_text(a);
   const char* kind = amortised ? "amortised" : "raw";
   if (a.labelled) {
     const LabelledAudit& l = *a.labelled;
@@ -140,15 +166,7 @@ std::string audit_text(const Audit& a, bool amortised) {
       "\"probability\" above 1\n",
       a.kl_uniform, std::log(static_cast<double>(a.classes)), 100 * a.above_one,
       amortised ? "an amortised" : "a raw");
-  text += variance_text(a);
-  text += certificate_text(a.certificate);
-  if (!a.worst.empty()) {
-    text += "worst inputs ";
-    for (size_t i = 0; i < a.worst.size(); ++i)
-      text += fmt::format("{}{} ({:+.4f})", i == 0 ? "" : ", ", a.worst[i].example, a.worst[i].error);
-    text += "   (numbers from 0)\n";
-  }
-  return text;
+  return text + variance_text(a) + certified_text(a);
 }
 
 }  // namespace selfnorm::cli

@@ -2,20 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "changed_options.h"
-#include "selfnorm/base/error.h"
+#include "applicability.h"
 #include "selfnorm/train/family_training.h"
 
 namespace selfnorm::cli {
 namespace {
-
-using Words = std::vector<std::string>;
-
-bool is_one_of(const std::string& word, const Words& words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
 
 // "mixture" of "mixture:32"
 std::string kind(const std::string& word) { return word.substr(0, word.find(':')); }
@@ -34,28 +25,6 @@ struct MethodOption {
   const char* method;
 };
 constexpr MethodOption kMethodOptions[] = {{"--samples", "importance"}, {"--precision", "quadrature"}};
-
-class Applicability {
- public:
-  explicit Applicability(const Arguments& arguments) : changed_(changed_options(arguments)) {}
-
-  // Options that belong to `owner` ("--objective dsm"), when it is not what was given.
-  void require(const Words& options, bool applies, const std::string& owner, const std::string& found) const {
-    if (applies) return;
-    for (const std::string& option : options)
-      if (has(option))
-        throw Error(
-            fmt::format("{} belongs to {}, found {}; leave it out or change that", option, owner, found));
-  }
-  void require_objective(const Words& options, const std::string& given, const Words& objectives) const {
-    require(options, is_one_of(given, objectives), fmt::format("--objective {}", fmt::join(objectives, ", ")),
-            "--objective " + given);
-  }
-  bool has(const std::string& option) const { return changed_.contains(option); }
-
- private:
-  std::set<std::string> changed_;
-};
 
 }  // namespace
 

@@ -2,30 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <filesystem>
-
 #include "changed_options.h"
 #include "density_applicability.h"
 #include "density_model.h"
 #include "density_points.h"
 #include "density_report.h"
-#include "model_header.h"
 #include "output.h"
-#include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
 
 namespace selfnorm::cli {
-
-bool are_densities(const std::vector<std::string>& models) {
-  const auto count = std::count_if(models.begin(), models.end(), is_density);
-  if (count == 0 || size_t(count) == models.size()) return count > 0;
-  for (const std::string& name : models)
-    if (const std::string path = finished_model_path(name); !std::filesystem::exists(path))
-      throw Error(fmt::format("{}: no such file; expected a model or the directory of a run", path));
-  throw Error(fmt::format("{} is a density and others are classifiers; evaluate them apart",
-                          *std::find_if(models.begin(), models.end(), is_density)));
-}
 
 int evaluate_densities(const Arguments& arguments) {
   const EvaluateArguments& given = arguments.evaluate;

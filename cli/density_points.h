@@ -20,9 +20,4 @@ std::unique_ptr<PointSource> open_points_for(const DensityModel& model, const st
 // {"path", "rows", "columns", "hash"} of config.json.
 nlohmann::ordered_json points_record(const std::string& path, const PointSource& points);
 
-// "a,b" -> {"a", "b"}, quoted as in CSV; "" -> {}.
-std::vector<std::string> listed_words(const std::string& list);
-// Throws Error naming the option for what is no number; inf and -inf are.
-std::vector<double> listed_numbers(const char* option, const std::string& list);
-
 }  // namespace selfnorm::cli

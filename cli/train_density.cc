@@ -24,17 +24,11 @@ namespace {
 
 constexpr double kFarNormalizer = 0.02;  // of |b - log Z|
 
-constexpr double kHoldOut = 0.1;
-constexpr uint64_t kFewestToSplit = 20;
-
 void check_options(const Arguments& arguments) {
   const DensityArguments& given = arguments.density;
   if (given.run.train.empty()) throw Error("train density needs DATA, rows of numbers (csv, tsv, npy, ...)");
   check_run(given.run);
-  if (!given.run.valid.empty() && given.run.hold_out != "auto")
-    throw Error("--hold-out: rows are held out when there is no --valid; give only one of them");
-  if (given.run.train == "-" && given.run.valid == "-")
-    throw Error("standard input can be read only once; store the data or those of --valid in a file");
+  check_rows(given.run);
   given.options.validate();
   check_applicability(arguments);
 }
@@ -48,11 +42,6 @@ struct TrainingPoints {
 
 std::string points_text(const std::string& path, const PointSource& points) {
   return fmt::format("{}: {} rows, {} columns", path, grouped(points.rows()), grouped(points.columns()));
-}
-
-// A handful of rows cannot spare any.
-double hold_out_fraction(const RunArguments& given, uint64_t rows) {
-  return number_or_auto("--hold-out", given.hold_out, 0, 0.5).value_or(rows < kFewestToSplit ? 0 : kHoldOut);
 }
 
 TrainingPoints read_points(const Arguments& arguments) {

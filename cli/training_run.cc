@@ -15,6 +15,8 @@ namespace selfnorm::cli {
 namespace {
 
 constexpr double kLargestCentre = 1e6;
+constexpr double kHoldOut = 0.1;
+constexpr uint64_t kFewestToSplit = 20;
 
 }  // namespace
 
@@ -57,6 +59,17 @@ void check_run(const RunArguments& given) {
   if (given.checkpoint_seconds < 0) {
     throw Error(fmt::format("--checkpoint-seconds is {}; expected 0 or more", given.checkpoint_seconds));
   }
+}
+
+void check_rows(const RunArguments& given) {
+  if (!given.valid.empty() && given.hold_out != "auto")
+    throw Error("--hold-out: rows are held out when there is no --valid; give only one of them");
+  if (given.train == "-" && given.valid == "-")
+    throw Error("standard input can be read only once; store the data or those of --valid in a file");
+}
+
+double hold_out_fraction(const RunArguments& given, uint64_t rows) {
+  return number_or_auto("--hold-out", given.hold_out, 0, 0.5).value_or(rows < kFewestToSplit ? 0 : kHoldOut);
 }
 
 RunDirectory run_directory(const Arguments& arguments) {

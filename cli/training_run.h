@@ -35,6 +35,10 @@ std::optional<double> number_or_auto(const char* option, const std::string& word
 // Throw Error for what can be wrong without looking at any data.
 void check_run(const RunArguments& given);
 void check_training(const TrainArguments& given);
+// Of rows: densities and regressors.
+void check_rows(const RunArguments& given);
+// --hold-out; auto: 0.1, and none where there is a handful of rows, which cannot spare any.
+double hold_out_fraction(const RunArguments& given, uint64_t rows);
 // The options with --centre in them.
 TrainOptions resolved_options(const TrainArguments& given);
 

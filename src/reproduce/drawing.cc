@@ -9,6 +9,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+
+#include "selfnorm/base/atomic_file.h"
 
 extern char** environ;
 
@@ -65,6 +68,15 @@ std::string run_gnuplot(const std::string& folder, const std::string& script) {
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return "";
   return fmt::format("gnuplot failed on {}: {}; {}", script, complaint, later);
+}
+
+std::string draw_figure(const Figure& figure, const std::string& folder, const std::string& name) {
+  AtomicFile script(folder + "/" + name + ".gp");
+  script.write(gnuplot_script(figure, name + ".svg"));
+  script.commit();
+  std::error_code ignored;
+  std::filesystem::remove(folder + "/" + name + ".svg", ignored);  // an older figure would have other numbers
+  return run_gnuplot(folder, name + ".gp");
 }
 
 }  // namespace selfnorm

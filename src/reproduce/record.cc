@@ -43,10 +43,7 @@ void write_file(const std::string& path, const std::string& text) {
 
 std::string draw(const Figure& figure, const std::string& folder, const std::string& name) {
   if (figure.panels.empty()) return name + ": there is nothing to draw";
-  write_file(folder + "/" + name + ".gp", gnuplot_script(figure, name + ".svg"));
-  std::error_code ignored;
-  std::filesystem::remove(folder + "/" + name + ".svg", ignored);  // an older figure would have other numbers
-  return run_gnuplot(folder, name + ".gp");
+  return draw_figure(figure, folder, name);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "selfnorm/model/head_file.h"
 #include "selfnorm/train/density_options.h"
 #include "selfnorm/train/options.h"
+#include "selfnorm/train/regressor_options.h"
 
 namespace selfnorm::cli {
 
@@ -80,6 +81,34 @@ struct DensityArguments {
   DensityOptions options;
 };
 
+// train regressor.
+struct RegressorArguments {
+  RunArguments run;
+  std::string test;
+  std::string target;  // words separated by commas, as all lists
+  std::string features = "64,64", joint = "64,64", normalizer = "32";  // widths, or "none"
+  std::string lower, upper;
+  std::string categorical, ignored;
+  bool skip_missing_targets = false;
+  bool no_calibrate = false;
+  RegressorOptions options;
+};
+
+struct PredictArguments {
+  std::string model;
+  std::string data;
+  std::string quantiles = "0.05,0.25,0.5,0.75,0.95";
+  std::string intervals = "0.9";
+  uint64_t samples = 0;
+  uint64_t grid = 0;
+  std::string log_density = "auto";
+  std::string format = "csv";
+  std::string ignored;
+  std::string out;
+  double precision = 1e-4;
+  uint64_t seed = 0;
+};
+
 struct SampleArguments {
   SampleArguments() { options.count = 0; }
 
@@ -92,7 +121,9 @@ struct EvaluateArguments {
   std::vector<std::string> models;
   std::string data;
   bool timing = false;
-  uint64_t limit = 0;  // language models: tokens evaluated; 0: all
+  uint64_t limit = 0;   // language models: tokens evaluated; 0: all
+  std::string draw;     // regressors: folder of the pictures
+  std::string feature;  // regressors: column along which they are drawn
 };
 
 struct ScoreArguments {
@@ -165,6 +196,8 @@ struct Arguments {
   DensityArguments density;        // train density
   PointArguments points;           // data of densities
   DensityEvaluationOptions log_z;  // of densities
+  RegressorArguments regressor;    // train regressor
+  PredictArguments predict;
   SampleArguments sample;
   EvaluateArguments evaluate;
   ScoreArguments score;
@@ -180,9 +213,15 @@ struct Arguments {
   // Of the training command that was given: of classes and words, and of every one.
   const TrainArguments& training() const { return command == "train lm" ? language.run : train; }
   TrainArguments& training() { return command == "train lm" ? language.run : train; }
-  const RunArguments& run() const { return command == "train density" ? density.run : training(); }
+  const RunArguments& run() const {
+    return command == "train density"     ? density.run
+           : command == "train regressor" ? regressor.run
+                                          : training();
+  }
   const std::string& objective() const {
-    return command == "train density" ? density.options.objective : training().options.objective.name;
+    return command == "train density"     ? density.options.objective
+           : command == "train regressor" ? regressor.options.objective
+                                          : training().options.objective.name;
   }
 };
 

@@ -9,13 +9,13 @@
 #include "density_model.h"
 #include "output.h"
 #include "progress_line.h"
+#include "regressor_evaluate.h"
+#include "regressor_model.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
 
 namespace selfnorm::cli {
 namespace {
-
-constexpr int kNotCertified = 3;
 
 double number_of(const std::string& word, const std::string& whole) {
   double value = 0;
@@ -57,6 +57,7 @@ int audit_command(const Arguments& arguments) {
   if (!given.require.empty()) apply_requirement(given.require, options);
   options.validate();
   const ThreadLimit limit(arguments.common.threads);
+  if (is_regressor(given.model)) return audit_regressor(arguments, options);
   refuse_density(given.model, "'selfnorm evaluate' gives it with its error, beside the stored b");
   const AnyModel any(given.model, arguments.head);
   const auto source = open_examples(any, given.data, arguments.reader.options, given.states_name);

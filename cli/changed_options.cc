@@ -37,4 +37,6 @@ std::vector<std::string> class_options() {
           "--weight-column", "--skip-bad",        "--weight-name", "--bias-name"};
 }
 
+std::vector<std::string> regressor_options() { return {"--draw", "--feature"}; }
+
 }  // namespace selfnorm::cli

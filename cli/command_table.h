@@ -19,6 +19,7 @@ struct OptionRow {
   bool is_positional = false;
   bool is_required = false;  // positionals only
   bool is_repeated = false;  // positionals only
+  bool is_list = false;      // may be given several times: "--target a --target b" is "--target a,b"
 
   std::string placeholder() const;  // "X", "N", "FILE", ...; empty for a flag
 };

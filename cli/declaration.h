@@ -53,6 +53,12 @@ class Declaration {
   Declaration& text(const std::string& name, std::string& value, const std::string& words) {
     return option(name, value, words, ValueKind::kText);
   }
+  // Words separated by commas, one or more in each mention of it.
+  Declaration& list(const std::string& name, std::string& value, const std::string& words) {
+    option(name, value, words, ValueKind::kText);
+    row_.options.back().is_list = true;
+    return *this;
+  }
   Declaration& file(const std::string& name, std::string& value, const std::string& words) {
     return option(name, value, words, ValueKind::kFile);
   }

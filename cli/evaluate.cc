@@ -5,11 +5,14 @@
 #include "changed_options.h"
 #include "commands.h"
 #include "density_evaluate.h"
+#include "density_model.h"
 #include "evaluation_report.h"
 #include "lm_evaluate.h"
 #include "model_header.h"
 #include "output.h"
 #include "reading_note.h"
+#include "regressor_evaluate.h"
+#include "regressor_model.h"
 #include "runtime_model.h"
 #include "selfnorm/base/error.h"
 
@@ -80,7 +83,9 @@ int evaluate_command(const Arguments& arguments) {
   if (given.data == "-" && given.models.size() > 1) {
     throw Error("standard input can be read only once, so for one model; store the data in a file");
   }
-  if (are_densities(given.models)) return evaluate_densities(arguments);
+  if (are_all(given.models, is_regressor, "regressor")) return evaluate_regressors(arguments);
+  refuse_options(arguments, regressor_options(), given.models[0] + " is no regressor");
+  if (are_all(given.models, is_density, "density")) return evaluate_densities(arguments);
   refuse_options(arguments, density_options(), given.models[0] + " is no density");
   if (const std::vector<ModelHeader> language = language_models(arguments); !language.empty())
     return evaluate_language_models(arguments, language);

@@ -48,6 +48,7 @@ class Grammar {
   Declaration& command(const std::string& path, const std::string& text);
   void declare_training_commands();
   void declare_density_commands();
+  void declare_regressor_commands();
   void declare_model_commands();
   void declare_normalizing_commands();
   void declare_other_commands();

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "config_file.h"
-#include "density_points.h"
 #include "grammar.h"
+#include "option_list.h"
 #include "run_record.h"
 #include "selfnorm/base/error.h"
 #include "version.h"
@@ -29,10 +29,41 @@ std::vector<std::string> joined(std::vector<std::string> a, const std::vector<st
   return a;
 }
 
-// The words of the command line that are left when the command's own are taken away.
-std::vector<std::string> after_path(const std::vector<std::string>& words, const std::string& path) {
-  const auto count = 1 + std::count(path.begin(), path.end(), ' ');
-  return {words.begin() + count, words.end()};
+std::ptrdiff_t word_count(const std::string& path) { return 1 + std::count(path.begin(), path.end(), ' '); }
+
+// "--target a --target b" -> "--target=a,b", so that lists of the command line, a config file and a record
+// replace one another whole.
+std::vector<std::string> joined_lists(const CommandRow& command, const std::vector<std::string>& words) {
+  std::vector<std::string> lists, others;
+  const auto end = std::find(words.begin(), words.end(), "--");
+  for (auto word = words.begin(); word != words.end(); ++word) {
+    const std::string name = word->substr(0, word->find('='));
+    const OptionRow* option = word < end ? command.find(name) : nullptr;
+    const bool has_value = *word != name;
+    if (option == nullptr || !option->is_list || (!has_value && word + 1 >= end)) {
+      others.push_back(*word);
+      continue;
+    }
+    const std::string value = has_value ? word->substr(name.size() + 1) : *++word;
+    const auto same = std::find_if(lists.begin(), lists.end(),
+                                   [&name](const auto& list) { return list.starts_with(name + "="); });
+    if (same == lists.end())
+      lists.push_back(name + "=" + value);
+    else
+      *same += "," + value;
+  }
+  return joined(lists, others);
+}
+
+void resolve_regressor(RegressorArguments& regressor, int threads) {
+  RegressorOptions& options = regressor.options;
+  options.threads = threads;
+  options.calibrate = !regressor.no_calibrate;
+  options.features = listed_widths("--features", regressor.features);
+  options.joint = listed_widths("--joint", regressor.joint);
+  options.normalizer = listed_widths("--normalizer", regressor.normalizer);
+  options.lower = listed_numbers("--lower", regressor.lower);
+  options.upper = listed_numbers("--upper", regressor.upper);
 }
 
 void resolve(Arguments& arguments) {
@@ -65,6 +96,7 @@ void resolve(Arguments& arguments) {
   density.options.standardise = !density.no_standardise;
   density.options.lower = listed_numbers("--lower", density.lower);
   density.options.upper = listed_numbers("--upper", density.upper);
+  resolve_regressor(arguments.regressor, common.threads);
 }
 
 bool asks_help(const std::vector<std::string>& words) {
@@ -79,13 +111,15 @@ Arguments parse(const std::vector<std::string>& words) {
   if (!words.empty() && words[0] == "--version") throw Reply{fmt::format("selfnorm {}\n", kVersion)};
   if (!words.empty() && (words[0] == "--help" || words[0] == "-h")) throw Reply{help_text("")};
   const std::string path = command_path(table, words);
-  const std::vector<std::string> rest = after_path(words, path);
-  if (asks_help(rest)) throw Reply{help_text(path)};
+  const auto split = words.begin() + word_count(path);
+  const std::vector<std::string> start(words.begin(), split);
+  if (asks_help({split, words.end()})) throw Reply{help_text(path)};
   const CommandRow& command = *find(table, path);
+  const std::vector<std::string> rest = joined_lists(command, {split, words.end()});
   check_option_names(command, rest);
 
   Grammar given;
-  parse_or_explain(given, path, words);
+  parse_or_explain(given, path, joined(start, rest));
   std::vector<std::string> below;
   nlohmann::ordered_json record;
   const RunArguments& run = given.arguments().run();
@@ -99,8 +133,7 @@ Arguments parse(const std::vector<std::string>& words) {
     below = joined(below, config_words(table, command, given.arguments().common.config));
   }
   Grammar merged;
-  parse_or_explain(merged, path,
-                   joined(joined({words.begin(), words.end() - std::ptrdiff_t(rest.size())}, below), rest));
+  parse_or_explain(merged, path, joined(joined(start, below), rest));
   if (!record.is_null()) check_same_run(record, merged.arguments().options);
   resolve(merged.arguments());
   return merged.arguments();

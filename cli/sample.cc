@@ -5,6 +5,7 @@
 #include "commands.h"
 #include "density_model.h"
 #include "output.h"
+#include "regressor_model.h"
 #include "selfnorm/analysis/density_sample.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/data/write.h"
@@ -80,6 +81,9 @@ int sample_command(const Arguments& arguments) {
   options.validate();
   if (!given.out.empty()) check_points_path(given.out);
   const ThreadLimit limit(arguments.common.threads);
+  refuse_regressor(
+      given.model,
+      "what it draws depends on x: 'selfnorm predict MODEL DATA --samples N' gives N for each row");
   const auto [path, model] = open_density(given.model);
   const DensitySample sample = sample_density_model(model, options);
   const Points points{sample.rows.data(), options.count, model.dimension()};

@@ -11,6 +11,8 @@
 #include "model_header.h"
 #include "output.h"
 #include "reading_note.h"
+#include "regressor_evaluate.h"
+#include "regressor_model.h"
 #include "runtime_model.h"
 #include "score_kind.h"
 #include "selfnorm/base/error.h"
@@ -138,6 +140,7 @@ int score_command(const Arguments& arguments) {
     throw Error("give only one of --candidates, --candidates-file and --top");
   }
   if (is_density(given.model)) return score_points(arguments);
+  if (is_regressor(given.model)) return score_regressor(arguments);
   refuse_options(arguments, density_options(), given.model + " is no density");
   const ModelHeader header = read_header(given.model, arguments.head);
   if (header.is_language()) return score_sentences(arguments, header);

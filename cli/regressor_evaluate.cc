@@ -1,0 +1,146 @@
+#include "regressor_evaluate.h"
+
+#include <fmt/format.h>
+
+#include "audit_report.h"
+#include "changed_options.h"
+#include "option_list.h"
+#include "output.h"
+#include "progress_line.h"
+#include "regressor_data.h"
+#include "regressor_heat.h"
+#include "regressor_model.h"
+#include "regressor_pictures.h"
+#include "regressor_report.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/math/parallel.h"
+
+namespace selfnorm::cli {
+namespace {
+
+ConditionalQuadratureOptions quadrature_of(const Arguments& arguments) {
+  ConditionalQuadratureOptions options;
+  if (changed_options(arguments).contains("--precision")) options.precision = arguments.log_z.precision;
+  options.validate();
+  return options;
+}
+
+void refuse_foreign_options(const Arguments& arguments, const std::string& model) {
+  refuse_options(arguments, class_options(), model + " is a regressor");
+  refuse_options(arguments, {"--method", "--samples", "--seed", "--array", "--format"},
+                 model + " is a regressor, whose A(x) comes by quadrature and whose tables are recognised");
+}
+
+RegressionEvaluation evaluated(const Regressor& model, const RegressionRows& rows,
+                               const RegressionEvaluationOptions& options, bool quiet) {
+  ProgressLine line(quiet);
+  return evaluate_regressor(model, rows.inputs.view(), rows.targets(model), options, [&](uint64_t done) {
+    line.show({done, rows.inputs.rows, "rows evaluated"});
+  });
+}
+
+void note_encoding(const Arguments& arguments, const EncodingReport& report) {
+  if (arguments.common.quiet) return;
+  for (const std::string& text : encoding_notes(report)) note(text);
+}
+
+FrameOptions frame_options(const Arguments& arguments) {
+  return {.ignored = listed_words(arguments.points.drop), .header = arguments.reader.header};
+}
+
+}  // namespace
+
+int evaluate_regressors(const Arguments& arguments) {
+  const EvaluateArguments& given = arguments.evaluate;
+  refuse_foreign_options(arguments, given.models[0]);
+  if (!given.feature.empty() && given.draw.empty())
+    throw Error("--feature says along which column the pictures of --draw DIR are drawn; give that too");
+  if (!given.draw.empty() && given.models.size() > 1)
+    throw Error("--draw draws one model; evaluate them apart");
+  const RegressionEvaluationOptions options{.quadrature = quadrature_of(arguments)};
+  const ThreadLimit limit(arguments.common.threads);
+  std::vector<RegressionRow> rows;
+  nlohmann::ordered_json reports = nlohmann::ordered_json::array();
+  for (const std::string& name : given.models) {
+    const auto [path, model] = open_regressor(name);
+    const Frame frame = read_frame_for(model, given.data, frame_options(arguments), TargetNeed::kRequired);
+    const RegressionRows data = regression_rows(model, frame, TargetNeed::kRequired);
+    if (!given.feature.empty()) check_feature(model, frame, given.feature);
+    note_encoding(arguments, data.report);
+    rows.push_back({name, model.targets, evaluated(model, data, options, arguments.common.quiet)});
+    nlohmann::ordered_json report = regression_json(rows.back().evaluation, model.targets);
+    report["columns"] = encoding_json(data.report);
+    report["normalizer"] = model.normalizer_kind;
+    report["model"] = path;
+    report["data"] = given.data;
+    if (!given.draw.empty())
+      report["pictures"] = draw_regressor({model, frame, data, rows.back().evaluation}, given.draw,
+                                          given.feature, arguments.common.quiet);
+    reports.push_back(std::move(report));
+  }
+  if (arguments.common.json)
+    print_json(reports.size() == 1 ? reports[0] : nlohmann::ordered_json{{"models", reports}});
+  else
+    print(regression_tables(rows));
+  return 0;
+}
+
+int audit_regressor(const Arguments& arguments, const AuditOptions& options) {
+  const AuditArguments& given = arguments.audit;
+  refuse_options(arguments,
+                 {"--raw", "--states-name", "--format", "--target", "--weight-column", "--labels",
+                  "--skip-bad", "--weight-name", "--bias-name"},
+                 given.model + " is a regressor, whose log-densities with b(x) are audited");
+  const auto [path, model] = open_regressor(given.model);
+  const Frame frame =
+      read_frame_for(model, given.data, {.header = arguments.reader.header}, TargetNeed::kRequired);
+  const RegressionRows data = regression_rows(model, frame, TargetNeed::kRequired);
+  note_encoding(arguments, data.report);
+  const RegressionEvaluation result = evaluated(model, data, {.audit = options}, arguments.common.quiet);
+  if (arguments.common.json) {
+    nlohmann::ordered_json report = {{"model", path}, {"data", given.data}, {"kind", "amortised"}};
+    report.update(regression_audit_json(result));
+    print_json(report);
+  } else {
+    print(fmt::format("log-densities with b(x) of {} on {}: {} inputs; log Z of each by quadrature\n\n", path,
+                      given.data, grouped(result.rows)));
+    print(regression_audit_text(result));
+  }
+  return given.require.empty() || result.certificate.certified ? 0 : kNotCertified;
+}
+
+int score_regressor(const Arguments& arguments) {
+  const ScoreArguments& given = arguments.score;
+  refuse_foreign_options(arguments, given.model);
+  if (given.raw && given.exact) throw Error("give only one of --raw and --exact");
+  if (!given.exact) refuse_options(arguments, {"--precision"}, "needs --exact");
+  if (given.data.empty()) throw Error("score: DATA is required after MODEL; see 'selfnorm score --help'");
+  const ThreadLimit limit(arguments.common.threads);
+  const Regressor model = open_regressor(given.model).model;
+  const Frame frame = read_frame_for(model, given.data, frame_options(arguments), TargetNeed::kRequired);
+  const RegressionRows data = regression_rows(model, frame, TargetNeed::kRequired);
+  note_encoding(arguments, data.report);
+  std::vector<double> log_density;
+  if (given.exact) {
+    PredictionOptions options{.quantiles = {}, .intervals = {}, .quadrature = quadrature_of(arguments)};
+    predict(model, data.inputs.view(), data.targets(model), options,
+            [&](uint64_t, Prediction&& row) { log_density.push_back(row.log_density.value()); });
+  } else {
+    log_density = raw_log_density(model, data.inputs.view(), data.targets(model));
+  }
+  const char* kind = given.exact ? "quadrature" : "amortised";
+  const bool json = arguments.common.json;
+  print(json ? fmt::format("{{\"kind\": \"{}\", \"rows\": [", kind)
+             : fmt::format("# {}, {} b(x)\n", kind, model.normalizer_kind));
+  for (size_t i = 0; i < log_density.size(); ++i) {
+    if (json)
+      print((i == 0 ? "\n  " : ",\n  ") +
+            nlohmann::ordered_json{{"row", i}, {"log_prob", log_density[i]}}.dump());
+    else
+      print(fmt::format("{}\t{}\t{}\n", i, log_density[i], kind));
+  }
+  if (json) print("\n]}\n");
+  return 0;
+}
+
+}  // namespace selfnorm::cli

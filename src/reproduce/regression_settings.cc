@@ -8,6 +8,7 @@
 namespace selfnorm {
 namespace {
 
+constexpr uint64_t kMembers = 5;  // of the networks for the tables, all but the linear one
 // Gustafsson et al. 2020, in the units of y; the first two for task 1.
 constexpr double kLangevinStep = 0.05, kMatchingNoise = 0.2, kJitter = 0.025;
 
@@ -54,6 +55,8 @@ TableSettings table_settings(uint64_t /*rows*/, uint64_t /*features*/, const std
   if (model == "linear") {
     o.features = {};
     o.shared_scale = true;
+  } else {
+    o.ensemble = kMembers;
   }
   if (extent == Extent::reduced) reduce(o);
   return out;

@@ -20,16 +20,7 @@ struct Cell {
   std::span<const double> f;
 
   double place(double u) const { return from + width * u; }
-  bool is_rough() const {
-    const size_t n = f.size();
-    double sum = 0;
-    for (size_t k = 0; k < rule.high.size() / n; ++k) {
-      double c = 0;
-      for (size_t j = 0; j < n; ++j) c += rule.high[k * n + j] * f[j];
-      sum += std::abs(c);
-    }
-    return sum * width > kRough;
-  }
+  bool is_rough() const { return rule.roughness(f) * width > kRough; }
   // The polynomial through the densities, which may not leave [0, twice the largest].
   double polynomial(double u) const {
     std::vector<double> l(f.size());

@@ -33,17 +33,12 @@ ConditionalRule::ConditionalRule(uint32_t d)
   }
 }
 
-double ConditionalRule::roughness(std::span<const double> slices) const {
+double ConditionalRule::error(std::span<const double> slices) const {
   const KronrodRule& line = cell_rule(dimension);
-  double difference = 0, coefficients = 0;
+  double difference = 0;
   for (size_t a = 0; a < slices.size(); ++a)
     difference += (line.weight[a] - line.gauss_weight[a]) * slices[a];
-  for (size_t k = 0; k < line.high.size() / slices.size(); ++k) {
-    double c = 0;
-    for (size_t a = 0; a < slices.size(); ++a) c += line.high[k * slices.size() + a] * slices[a];
-    coefficients += std::abs(c);
-  }
-  return std::max(std::abs(difference), kCoefficientShare * coefficients);
+  return std::max(std::abs(difference), kCoefficientShare * line.roughness(slices));
 }
 
 ConditionalCells::ConditionalCells(const ConditionalRule& rule, const ConditionalStart& start,
@@ -117,10 +112,10 @@ void ConditionalCells::measure(Cell& cell) {
     const double reach = std::max(std::abs(cell.box.lower[j]), std::abs(cell.box.upper[j]));
     volume *= cell.box.width(j);
     step += kFloatStep * reach / cell.box.width(j);
-    const double roughness = rule_->roughness(std::span(slice[j]).first(rule_->points));
-    error += roughness;
-    if (roughness > largest) cell.axis = j;
-    largest = std::max(largest, roughness);
+    const double along = rule_->error(std::span(slice[j]).first(rule_->points));
+    error += along;
+    if (along > largest) cell.axis = j;
+    largest = std::max(largest, along);
   }
   if (error * volume > cell.error.relative_to(cell.peak)) cell.error = {error * volume, cell.peak};
   cell.value *= volume;

@@ -23,7 +23,7 @@ struct ConditionalRule {
   std::vector<std::array<uint32_t, 3>> place;  // of a node on every axis
 
   // What the slices of a cell, their integrals across axis j at the nodes along it, say about its error.
-  double roughness(std::span<const double> slices) const;
+  double error(std::span<const double> slices) const;
 };
 
 class ConditionalCells {

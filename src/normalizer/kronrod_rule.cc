@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "cubature.h"
 #include "selfnorm/base/range.h"
@@ -63,6 +64,13 @@ void KronrodRule::lagrange(double t, std::span<double> l) const {
     for (size_t i = 0; i < size(); ++i)
       if (i != j) l[j] *= (t - node[i]) / (node[j] - node[i]);
   }
+}
+
+double KronrodRule::roughness(std::span<const double> f) const {
+  double sum = 0;
+  for (auto row = high.begin(); row != high.end(); row += static_cast<std::ptrdiff_t>(f.size()))
+    sum += std::abs(std::inner_product(f.begin(), f.end(), row, 0.0));
+  return sum;
 }
 
 KronrodRule::KronrodRule(uint32_t gauss_points) {

@@ -24,6 +24,8 @@ struct KronrodRule {
   size_t size() const { return node.size(); }
   // l_j(t) of every node: the polynomial through (node_j, f_j) has the value sum_j l_j(t) f_j.
   void lagrange(double t, std::span<double> l) const;
+  // sum_k |c_k| of the last coefficients.
+  double roughness(std::span<const double> f) const;
 };
 
 }  // namespace selfnorm

@@ -19,9 +19,9 @@ const std::vector<Experiment>& experiments() {
        run_density_sensitivity, "density"},
       {"density-ising", "binary vectors with known couplings", 400, run_density_ising, "density"},
       {"density-tables", "real tables against Gaussian, mixture and KDE", 400, run_density_tables, "density"},
-      {"regression-tasks", "two regressions with a known truth: every objective", 1500, run_regression_tasks,
+      {"regression-tasks", "two regressions with a known truth: every objective", 300, run_regression_tasks,
        "regression"},
-      {"regression-uci", "real tables with the standard splits", 3000, run_regression_uci, "regression"},
+      {"regression-uci", "real tables with the standard splits", 600, run_regression_uci, "regression"},
   };
   return all;
 }

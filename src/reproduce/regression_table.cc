@@ -5,8 +5,10 @@
 #include <charconv>
 #include <cmath>
 #include <fstream>
+#include <set>
 
 #include "selfnorm/base/error.h"
+#include "selfnorm/data/frame_targets.h"
 
 namespace selfnorm {
 namespace {
@@ -81,6 +83,11 @@ RegressionTable read_regression_table(const std::string& folder) {
     out.frame.columns.push_back(column_of(fmt::format("x{}", place), rows, place));
   out.frame.columns.push_back(
       column_of("y", rows, read_places(folder + "/index_target.txt", columns, "column").front()));
+
+  std::set<std::vector<double>> distinct;
+  for (const NumberedRow& row : rows) distinct.insert(row.values);
+  out.repeated = rows.size() - distinct.size();
+  out.distinct_targets = target_distinct(out.frame.columns.back().number, 1, 0).distinct;
 
   constexpr uint64_t kMostSplits = 1000;
   const uint64_t splits = read_places(folder + "/n_splits.txt", kMostSplits, "number").front();

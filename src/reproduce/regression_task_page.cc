@@ -90,13 +90,13 @@ Table task_table(const RegressionTaskRun& task) {
                            : fmt::format("Task 2: NLL of {} test rows in nats; the true density has {}.",
                                          task.data.test.size(), kTrueLikelihood),
             .columns = {"objective", fmt::format("{}, normalised on the grid", task.measure()),
-                        "on the whole line", "CRPS", "rms(b - A)", "seconds"},
+                        "on the whole line", "CRPS", "rms(b - A)", "tilted", "seconds"},
             .rows = {}};
   for (size_t i = 0; i < names.size(); ++i) {
     const auto& cells = task.cells[i];
     out.add({names[i], written(mean_of(cells, "measure")), written(mean_of(cells, "measure_whole")),
              written(mean_of(cells, "crps")), written(mean_of(cells, "b_rms")),
-             mean_of(cells, "seconds").mean});
+             percent(mean_of(cells, "tilted")), mean_of(cells, "seconds").mean});
   }
   return out;
 }

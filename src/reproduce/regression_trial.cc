@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "regression_jobs.h"
@@ -13,6 +14,13 @@
 #include "selfnorm/train/regressor_trainer.h"
 
 namespace selfnorm {
+
+namespace {
+
+// A mixture alone has A = 0 up to the error of the quadrature.
+bool is_tilted(double a) { return std::abs(a) > 1e-3; }
+
+}  // namespace
 
 std::string trial_key(const RegressionTrial& trial) {
   const RegressorOptions options =
@@ -34,7 +42,7 @@ TrialResult run_trial(const RegressionTrial& trial) {
   numbers["seconds"] = thread_seconds() - start;
   numbers["diverged"] = result.diverged ? 1 : 0;
   out.model = std::move(result.model);
-  for (const char* name : {"nll", "nll_error", "nll_b", "crps", "rmse", "b_rms", "quadrature"})
+  for (const char* name : {"nll", "nll_error", "nll_b", "crps", "rmse", "b_rms", "quadrature", "tilted"})
     numbers[name] = NAN;
   EncodingReport report;
   out.test = out.model.encoder.encode(*trial.frame, report).take(trial.test);
@@ -50,6 +58,7 @@ TrialResult run_trial(const RegressionTrial& trial) {
     numbers["rmse"] = e.coordinates[0].rmse;
     numbers["b_rms"] = e.log_z.rms;
     numbers["quadrature"] = e.quadrature_error;
+    numbers["tilted"] = std::any_of(e.a.begin(), e.a.end(), is_tilted) ? 1 : 0;
   } catch (const Error&) {
     // a model that has no A has no likelihood
   }

@@ -50,8 +50,9 @@ void describe(Record& out) {
       "rows that training holds out for its checks. All models have the same features, steps and members; "
       "gaussian is a mixture of one component, linear one of a linear mean and one scale. Trainings have one "
       "thread each, as many at a time as there are cores. NLL is in the units of the data.";
-  out.data.columns = {"table", "model", "split",      "nll",     "nll_error", "nll_b",       "crps",
-                      "rmse",  "b_rms", "quadrature", "seconds", "wall",      "all_seconds", "diverged"};
+  out.data.columns = {"table",  "model",   "split", "nll",         "nll_error",
+                      "nll_b",  "crps",    "rmse",  "b_rms",       "quadrature",
+                      "tilted", "seconds", "wall",  "all_seconds", "diverged"};
 }
 
 void add_numbers(const UciTable& table, Table& data) {
@@ -87,7 +88,7 @@ Record run_regression_uci(const ExperimentOptions& options) {
     }
     RegressionTable& table = read.emplace_back(read_regression_table(folder));
     if (options.reduced() && table.splits.size() > 2) table.splits.resize(2);
-    tables.push_back({source, table.frame.rows, table.features()});
+    tables.push_back({source, table.frame.rows, table.features(), table.repeated, table.distinct_targets});
     for (const std::string& model : table_models())
       for (size_t k = 0; k < table.splits.size(); ++k) {
         const RegressionTrial trial = trial_of(table, k, model, options);
@@ -111,7 +112,9 @@ Record run_regression_uci(const ExperimentOptions& options) {
   }
   out.facts.emplace_back("tables", static_cast<double>(tables.size()));
   if (!tables.empty()) {
-    out.tables = {uci_outcomes(tables, out), uci_table(tables), uci_times(tables, out)};
+    out.tables = uci_outcomes(tables, out);
+    out.tables.push_back(uci_table(tables));
+    out.tables.push_back(uci_times(tables, out));
     out.figure = {.title = "Real tables", .panels = {uci_panel(tables)}};
     out.measured = fmt::format(
         "Test NLL of snl on {} tables. {}; {}; {}; {}; {}. CRPS: {}; {}. All but protein took {:.3g} minutes "

@@ -15,7 +15,7 @@ const std::vector<UciSource>& uci_sources();
 
 struct UciTable {
   UciSource source;
-  uint64_t rows = 0, features = 0;
+  uint64_t rows = 0, features = 0, repeated = 0, distinct_targets = 0;
   std::vector<std::vector<CellValues>> cells = {};  // of every model, of every split
 
   bool is_in_time() const;  // whether its time counts: all but protein
@@ -28,8 +28,8 @@ Outcome outcome_of(const MeanError& difference);
 
 // Model by model: NLL, CRPS, RMSE, rms(b - A), seconds.
 Table uci_table(const std::vector<UciTable>& tables);
-// snl against everything, set by set; facts count the outcomes.
-Table uci_outcomes(const std::vector<UciTable>& tables, Record& record);
+// snl against what others printed, and against the other models, set by set; facts count the outcomes.
+std::vector<Table> uci_outcomes(const std::vector<UciTable>& tables, Record& record);
 Table uci_times(const std::vector<UciTable>& tables, Record& record);
 Panel uci_panel(const std::vector<UciTable>& tables);
 

@@ -55,6 +55,16 @@ TEST(RegressionTable, ReadsColumnsAndSplits) {
   EXPECT_EQ(table.splits[1].test, (std::vector<uint64_t>{2}));
 }
 
+TEST(RegressionTable, CountsWhatRepeats) {
+  Files files = small_table();
+  files["data.txt"] = "1 2 3\n1 2 3\n7 2 3\n1 2 3\n";
+  const RegressionTable table = read(files);
+  EXPECT_EQ(table.repeated, 2u);
+  EXPECT_EQ(table.distinct_targets, 1u);
+  EXPECT_EQ(read(small_table()).repeated, 0u);
+  EXPECT_EQ(read(small_table()).distinct_targets, 3u);
+}
+
 TEST(RegressionTable, SaysWhatIsWrong) {
   expect_error("data.txt", "1 2 3\n4 5\n", "2 numbers; expected 3");
   expect_error("data.txt", "1 2 3\n4 five 6\n", "'five'");

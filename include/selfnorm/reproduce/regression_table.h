@@ -17,6 +17,9 @@ struct RegressionTable {
   };
   Frame frame;  // columns x0, x1, ... and y
   std::vector<Split> splits;
+  // Of all rows: those that repeat an earlier one, and the values y has. Where they repeat, a likelihood on
+  // held-out rows can grow without limit.
+  uint64_t repeated = 0, distinct_targets = 0;
 
   size_t features() const { return frame.columns.size() - 1; }
 };

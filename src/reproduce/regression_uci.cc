@@ -47,8 +47,10 @@ void describe(Record& out) {
       "printed; every set reported, won or lost; all but protein in under 30 minutes on 2 cores.";
   out.differences =
       "Statistics of the inputs and the target come from the training rows of a split alone, and so do the "
-      "rows that training holds out for its checks. All models have the same features, steps and members; "
-      "gaussian is a mixture of one component, linear one of a linear mean and one scale. Trainings have one "
+      "rows that training holds out for its checks. The networks have the same features, steps and "
+      "members, whose densities are averaged; gaussian is a mixture of one component, linear one of a linear "
+      "mean and "
+      "one scale, one member. Trainings have one "
       "thread each, as many at a time as there are cores. NLL is in the units of the data.";
   out.data.columns = {"table",  "model",   "split", "nll",         "nll_error",
                       "nll_b",  "crps",    "rmse",  "b_rms",       "quadrature",

@@ -27,6 +27,9 @@ MeanError minus(MeanError mean, double printed) {
   return mean;
 }
 
+double processor_minutes(const CellValues& cell) { return cell.at("all_seconds") / 60; }
+double clock_minutes(const CellValues& cell) { return cell.at("wall") / cell.at("at_once") / 60; }
+
 double sum_of(const UciTable& table, double (*value)(const CellValues&)) {
   double out = 0;
   for (const auto& cells : table.cells)
@@ -137,9 +140,7 @@ Table uci_times(const std::vector<UciTable>& tables, Record& record) {
       .rows = {}};
   double processor = 0, clock = 0;
   for (const UciTable& table : tables) {
-    const double own = sum_of(table, [](const CellValues&c) { return c.at("all_seconds") / 60; }),
-                 own_clock =
-                     sum_of(table, [](const CellValues&c) { return c.at("wall") / c.at("at_once") / 60; });
+    const double own = sum_of(table, processor_minutes), own_clock = sum_of(table, clock_minutes);
     out.add({table.source.name, static_cast<double>(table.rows), static_cast<double>(table.features),
              static_cast<double>(table.repeated), static_cast<double>(table.distinct_targets),
              static_cast<double>(table.cells[0].size()), own, own_clock});

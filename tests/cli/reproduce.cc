@@ -48,6 +48,19 @@ TEST(Reproduce, DensitiesHaveTheirOwnWordsAndData) {
   expect_user_error(folder.run({"reproduce", "density-tables", "--out", "out", "--data", "none"}), "--data");
 }
 
+// The whole group without its data: a page that says so.
+TEST(Reproduce, RegressionIsAGroupWithItsPage) {
+  const Folder folder;
+  std::filesystem::create_directory(folder / "empty");
+  const Outcome outcome = folder.run({"reproduce", "regression", "--out", "out", "--data", "empty"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const std::string page = content(folder / "out/regression.md");
+  EXPECT_TRUE(page.starts_with("# Energy-based regression"));
+  for (const char* part : {"## regression-tasks: ", "## regression-uci: ", "NOT MEASURED: task 1, task 2",
+                           "NOT MEASURED: boston"})
+    EXPECT_NE(page.find(part), std::string::npos) << part;
+}
+
 TEST(Reproduce, QuietPrintsNothing) {
   const Folder folder;
   const Outcome outcome = folder.run({"reproduce", "fig1a", "--out", "out", "--quiet"});

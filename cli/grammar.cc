@@ -108,7 +108,7 @@ void Grammar::declare_model_commands() {
           "chart",
           ValueKind::kDirectory)
       .text("--feature", evaluate.feature,
-            "Regressors: numeric column along which the fan chart and a heat map of the density are drawn");
+            "Regressors: numeric column along which quantiles and a heat map of the density are drawn too");
   declare_log_z(evaluation, arguments_.log_z);
   declare_points(evaluation, arguments_.points);
   declare_head(evaluation, arguments_.head);

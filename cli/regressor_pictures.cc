@@ -4,15 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <numeric>
 
-#include "output.h"
-#include "regressor_heat.h"
-#include "selfnorm/base/atomic_file.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/reproduce/drawing.h"
-#include "selfnorm/reproduce/record.h"
+#include "picture.h"
+#include "regressor_profile.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -102,90 +97,46 @@ Picture normalizer_picture(const DrawnRegressor& drawn) {
   return out;
 }
 
-// Bands between quantiles, the median and the targets.
-Picture fan_picture(const DrawnRegressor& drawn, const std::string& feature) {
-  const FrameColumn* along = feature.empty() ? nullptr : drawn.frame.find(feature);
-  std::vector<uint64_t> chosen = spread_rows(drawn.frame.rows, kShown);
-  if (along != nullptr)
-    std::erase_if(chosen, [along](uint64_t row) { return std::isnan(along->number[row]); });
+// Rows in the order of their predicted median.
+Picture fan_picture(const DrawnRegressor& drawn) {
+  const std::vector<uint64_t> chosen = spread_rows(drawn.frame.rows, kShown);
   const EncodedFrame inputs = drawn.rows.inputs.take(chosen);
-  const PredictionOptions options{
-      .quantiles = {0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975}, .intervals = {}, .quadrature = {}};
   std::vector<std::vector<double>> quantiles;
-  predict(drawn.model, inputs.view(), {nullptr, inputs.rows, drawn.model.dimension()}, options,
+  predict(drawn.model, inputs.view(), {nullptr, inputs.rows, drawn.model.dimension()},
+          {.quantiles = Fan::levels(), .intervals = {}, .quadrature = {}},
           [&](uint64_t, Prediction&& row) { quantiles.push_back(std::move(row.coordinates[0].quantiles)); });
+  const size_t middle = Fan::levels().size() / 2;
   std::vector<size_t> order(chosen.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  const auto key = [&](size_t i) { return along != nullptr ? along->number[chosen[i]] : quantiles[i][3]; };
-  std::stable_sort(order.begin(), order.end(), [&](size_t i, size_t j) { return key(i) < key(j); });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t i, size_t j) { return quantiles[i][middle] < quantiles[j][middle]; });
 
-  Picture out{.name = "fan", .data = {.columns = {"row", "x", "y"}}};
-  for (const double level : options.quantiles) out.data.columns.push_back(fmt::format("q{}", level));
-  Series bands[3] = {{.name = "95% of the mass", .x = {}, .y = {}, .stroke = Stroke::region, .colour = 5},
-                     {.name = "80%", .x = {}, .y = {}, .stroke = Stroke::region, .colour = 5},
-                     {.name = "50%", .x = {}, .y = {}, .stroke = Stroke::region, .colour = 0}};
-  Series median{.name = "median", .x = {}, .y = {}, .stroke = Stroke::line},
-      targets{.name = "targets", .x = {}, .y = {}, .stroke = Stroke::points, .colour = 1};
-  for (size_t place = 0; place < order.size(); ++place) {
-    const size_t i = order[place];
-    const double x = along != nullptr ? along->number[chosen[i]] : static_cast<double>(place),
-                 y = drawn.rows.targets(drawn.model).row(chosen[i])[0];
-    for (size_t b = 0; b < 3; ++b) {
-      bands[b].x.push_back(x);
-      bands[b].y.push_back(quantiles[i][b]);
-    }
-    median.x.push_back(x);
-    median.y.push_back(quantiles[i][3]);
-    targets.x.push_back(x);
-    targets.y.push_back(y);
-    std::vector<Cell> cells{static_cast<double>(chosen[i]), shortened(x), shortened(y)};
+  Picture out{.name = "fan", .data = {.columns = {"row", "y"}}};
+  for (const double level : Fan::levels()) out.data.columns.push_back(fmt::format("q{}", level));
+  Fan fan;
+  for (const size_t i : order) {
+    fan.x.push_back(static_cast<double>(fan.x.size()));
+    fan.target_y.push_back(drawn.rows.targets(drawn.model).row(chosen[i])[0]);
+    std::vector<Cell> cells{static_cast<double>(chosen[i]), shortened(fan.target_y.back())};
     for (const double q : quantiles[i]) cells.emplace_back(shortened(q));
     out.data.add(std::move(cells));
+    fan.quantiles.push_back(std::move(quantiles[i]));
   }
-  // Back along the upper ends.
-  for (size_t place = order.size(); place-- > 0;)
-    for (size_t b = 0; b < 3; ++b) {
-      bands[b].x.push_back(median.x[place]);
-      bands[b].y.push_back(quantiles[order[place]][6 - b]);
-    }
+  fan.target_x = fan.x;
   out.figure = {.title = "Predictive distributions and targets",
-                .panels = {{.title = "",
-                            .x = {.label = along != nullptr ? feature : "rows, by their predicted median"},
-                            .y = {.label = drawn.model.targets[0]},
-                            .series = {bands[0], bands[1], bands[2], median, targets}}}};
+                .panels = {fan_panel(fan, "rows, by their predicted median", drawn.model.targets[0])}};
   return out;
-}
-
-void write_text(const std::string& path, const std::string& text) {
-  AtomicFile file(path);
-  file.write(text);
-  file.commit();
 }
 
 }  // namespace
 
 std::vector<std::string> draw_regressor(const DrawnRegressor& drawn, const std::string& folder,
                                         const std::string& feature, bool quiet) {
-  std::error_code failure;
-  std::filesystem::create_directories(folder, failure);
-  if (failure)
-    throw Error(fmt::format("--draw {}: the folder cannot be created ({})", folder, failure.message()));
   std::vector<Picture> pictures{pit_picture(drawn), coverage_picture(drawn), normalizer_picture(drawn),
-                                fan_picture(drawn, feature)};
-  if (!feature.empty()) pictures.push_back(heat_picture(drawn, feature));
-  std::vector<std::string> files;
-  std::string problem;
-  for (const Picture& picture : pictures) {
-    const std::string base = folder + "/" + picture.name;
-    write_text(base + ".csv", csv_text(picture.data));
-    files.push_back(base + ".csv");
-    if (const std::string found = draw_figure(picture.figure, folder, picture.name); found.empty())
-      files.push_back(base + ".svg");
-    else
-      problem = found;
-  }
-  if (!problem.empty() && !quiet) warning(problem);
-  return files;
+                                fan_picture(drawn)};
+  if (!feature.empty())
+    for (Picture& picture : feature_pictures(drawn, feature)) pictures.push_back(std::move(picture));
+  return write_pictures(pictures, folder, "--draw", quiet);
 }
 
 }  // namespace selfnorm::cli

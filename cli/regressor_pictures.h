@@ -18,9 +18,8 @@ struct DrawnRegressor {
   const RegressionEvaluation& evaluation;
 };
 
-// pit, coverage, normalizer (b against A), fan (quantiles of rows in the order of their median, or along
-// `feature`) and, with a feature, heat (the density along it, the other columns at their median or most
-// frequent level). The names of the files. Warns where gnuplot cannot draw; scripts and data are there then.
+// pit, coverage, normalizer (b against A), fan (quantiles of rows in the order of their median) and, with a
+// feature, what regressor_profile.h has. The paths of the files (write_pictures).
 std::vector<std::string> draw_regressor(const DrawnRegressor& drawn, const std::string& folder,
                                         const std::string& feature, bool quiet);
 

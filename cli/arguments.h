@@ -86,7 +86,7 @@ struct RegressorArguments {
   RunArguments run;
   std::string test;
   std::string target;  // words separated by commas, as all lists
-  std::string features = "64,64", joint = "64,64", normalizer = "32";  // widths, or "none"
+  std::string features = "64,64", joint = "48,48", normalizer = "32";  // widths, or "none"
   std::string lower, upper;
   std::string categorical, ignored;
   bool skip_missing_targets = false;

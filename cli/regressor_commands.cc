@@ -71,6 +71,9 @@ void declare_regressor_steps(Declaration& command, RegressorOptions& o) {
       .integer("--batch", o.batch, "Rows per step; 0: by the number of rows")
       .real("--warm-up", o.warm_up, "Share of the epochs in which the mixture is trained alone; below 1")
       .real("--learning-rate", o.learning_rate, "Step size of Adam; > 0")
+      .integer("--ramp", o.ramp, "Steps in which the step size rises to that")
+      .real("--input-noise", o.input_noise,
+            "Standard deviation of noise added to the standardised numbers of x in training; >= 0")
       .real("--normalizer-rate", o.normalizer_rate, "Learning rate of b(x) over that; > 0")
       .choice("--schedule", o.schedule, {"constant", "linear", "cosine", "inverse-sqrt"},
               "How the step size falls")

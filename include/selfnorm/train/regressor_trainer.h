@@ -20,9 +20,9 @@ struct RegressorResult {
   Progress last;
 };
 
-// Rows of `frame` by number. Statistics come from train_rows alone. With one member, or with valid_rows,
-// `valid_rows` are those of every check; empty: no checks, the last average is kept. An ensemble without
-// valid_rows gives member i the i-th of `ensemble` parts of train_rows for its checks.
+// Rows of `frame` by number. Statistics come from train_rows alone. One member is checked on valid_rows; empty:
+// no checks, the last average is kept. Member i of an ensemble is checked on the i-th of ten (or as many as
+// there are members) parts of train_rows, which it is not trained on, and valid_rows are not used.
 RegressorResult train_regressor(const Frame& frame, const std::vector<std::string>& targets,
                                 std::span<const uint64_t> train_rows, std::span<const uint64_t> valid_rows,
                                 const RegressorOptions& options, const CheckpointOptions& checkpoint,

@@ -9,6 +9,7 @@
 #include "model_header.h"
 #include "output.h"
 #include "reading_note.h"
+#include "regressor_model.h"
 #include "selfnorm/analysis/gap_bounds.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/range.h"
@@ -154,6 +155,7 @@ int bounds_command(const Arguments& arguments) {
   const ThreadLimit limit(arguments.common.threads);
   refuse_density(given.model,
                  "the bounds are of classifiers; 'selfnorm evaluate' gives the SNL bound of its likelihood");
+  refuse_regressor(given.model, "the bounds are of classifiers; 'selfnorm evaluate' gives rms(b - A)");
   const ModelHeader header = read_header(given.model, arguments.head);
   const ModelFile model = load_model(header);
   if (header.family == Family::Hierarchical)

@@ -10,6 +10,7 @@
 #include "normalized_file.h"
 #include "output.h"
 #include "progress_line.h"
+#include "regressor_model.h"
 #include "run_record.h"
 #include "selfnorm/analysis/gauge.h"
 #include "selfnorm/base/error.h"
@@ -185,6 +186,9 @@ int normalize_command(const Arguments& arguments) {
       given.head,
       "it is normalised by its b, which 'selfnorm train density' calibrates and 'selfnorm evaluate' "
       "compares with log Z");
+  refuse_regressor(
+      given.head,
+      "its b(x) is fitted by 'selfnorm train regressor', and 'selfnorm audit' compares it with A(x)");
   const AnyModel any(given.head, arguments.head);
   const bool retrains = given.delta > 0 || given.budget > 0, amortises = given.amortise != "none";
   if (any.file().family == Family::Joint && (retrains || amortises))

@@ -1,0 +1,130 @@
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "regressor_data.h"
+
+namespace selfnorm::cli {
+namespace {
+
+TEST(RegressorEvaluate, TableAndJson) {
+  const Folder folder;
+  train_tiny(folder);
+  ASSERT_EQ(folder
+                .run({"train", "regressor", "data.csv", "--objective", "mdn", "--epochs", "3", "--features",
+                      "8", "--quiet", "--out", "mdn"})
+                .code,
+            0);
+  write_table(folder, "test.csv", 100, 2);
+  const Outcome text = folder.run({"evaluate", "run", "mdn", "test.csv", "--quiet"});
+  ASSERT_EQ(text.code, 0) << text.err;
+  for (const char* word : {"run", "mdn", "NLL with b", "rms(b - A)", "CRPS", "MAE", "in 95%", "CERTIFIED"})
+    EXPECT_NE(text.out.find(word), std::string::npos) << word << "\n" << text.out;
+  const auto both = folder.run({"evaluate", "run", "mdn", "test.csv", "--json", "--quiet"}).json()["models"];
+  ASSERT_EQ(both.size(), 2u);
+  const auto& report = both[0];
+  for (const char* key : {"nll", "nll_error", "nll_b", "crps", "rmse", "mae", "quadrature_error", "tail"})
+    EXPECT_TRUE(report[key].is_number()) << key << report;
+  EXPECT_EQ(report["rows"], 100);
+  uint64_t counted = 0;
+  for (const auto& bin : report["pit"]["histogram"]) counted += bin.get<uint64_t>();
+  EXPECT_EQ(counted, 100u);
+  EXPECT_EQ(report["coverage"].size(), 4u);
+  EXPECT_EQ(report["certificate"]["n"], 100);
+  const auto& b = report["b_minus_a"];
+  EXPECT_NEAR(b["mean"].get<double>(), report["nll_b"].get<double>() - report["nll"].get<double>(), 1e-9);
+  EXPECT_LE(b["min"], b["quantiles"]["0.5"]);
+  EXPECT_LE(b["quantiles"]["0.5"], b["max"]);
+  EXPECT_GE(b["max_abs"], b["rms"]);
+  // A mixture is normalised as it is.
+  EXPECT_EQ(both[1]["b_minus_a"]["rms"], 0);
+  EXPECT_EQ(both[1]["nll"], both[1]["nll_b"]);
+}
+
+TEST(RegressorEvaluate, ScoresAndAudit) {
+  const Folder folder;
+  train_tiny(folder);
+  const auto report = folder.run({"evaluate", "run", "data.csv", "--json", "--quiet"}).json();
+  const auto mean = [](const nlohmann::json& scores) {
+    double sum = 0;
+    for (const auto& row : scores["rows"]) sum += row["log_prob"].get<double>();
+    return sum / static_cast<double>(scores["rows"].size());
+  };
+  const auto raw = folder.run({"score", "run", "data.csv", "--json", "--quiet"}).json();
+  EXPECT_EQ(raw["kind"], "amortised");
+  EXPECT_NEAR(-mean(raw), report["nll_b"].get<double>(), 1e-6);
+  const auto exact = folder.run({"score", "run", "data.csv", "--exact", "--json", "--quiet"}).json();
+  EXPECT_NEAR(-mean(exact), report["nll"].get<double>(), 1e-6);
+  EXPECT_EQ(folder.run({"score", "run", "data.csv", "--quiet"}).out.rfind("# amortised", 0), 0u);
+
+  const Outcome audit = folder.run({"audit", "run", "data.csv", "--json", "--quiet"});
+  ASSERT_EQ(audit.code, 0) << audit.err;
+  EXPECT_NEAR(audit.json()["log_z"]["rms"].get<double>(), report["b_minus_a"]["rms"].get<double>(), 1e-12);
+  EXPECT_EQ(audit.json()["nll_exact"], report["nll"]);
+  EXPECT_EQ(folder.run({"audit", "run", "data.csv", "--require", "eps=1e-9", "--quiet"}).code, 3);
+  EXPECT_EQ(folder.run({"audit", "run", "data.csv", "--require", "eps=9,rho=0.1", "--quiet"}).code, 0);
+  expect_user_error(folder.run({"audit", "run", "data.csv", "--raw"}), "--raw: run is a regressor");
+}
+
+TEST(RegressorEvaluate, TargetsHaveToBeThere) {
+  const Folder folder;
+  train_tiny(folder, {"--lower", "-90", "--upper", "90"});
+  folder.write("blind.csv", "x,colour\n1,red\n");
+  folder.write("gap.csv", "x,colour,y\n1,red,2\n1,blue,\n");
+  folder.write("far.csv", "x,colour,y\n1,red,2\n1,blue,91\n");
+  expect_user_error(folder.run({"evaluate", "run", "blind.csv"}), "y");
+  expect_user_error(folder.run({"evaluate", "run", "gap.csv"}),
+                    "gap.csv:3: found no target (y) in 1 of 2 rows");
+  expect_user_error(folder.run({"evaluate", "run", "gap.csv", "--timing"}), "--timing: run is a regressor");
+  expect_user_error(folder.run({"evaluate", "run", "data.csv", "--samples", "9"}),
+                    "--samples: run is a regressor");
+  expect_user_error(folder.run({"evaluate", "run", "data.csv", "--feature", "x"}), "--draw DIR");
+  const auto far = folder.run({"evaluate", "run", "far.csv", "--json", "--quiet"}).json();
+  EXPECT_EQ(far["outside"], 1);
+  EXPECT_TRUE(far["nll"].is_null());
+}
+
+TEST(RegressorEvaluate, PicturesWithTheirData) {
+  const Folder folder;
+  train_tiny(folder);
+  const Outcome drawn =
+      folder.run({"evaluate", "run", "data.csv", "--draw", "pictures", "--feature", "x", "--json"});
+  ASSERT_EQ(drawn.code, 0) << drawn.err;
+  const bool has_gnuplot = std::system("command -v gnuplot > /dev/null") == 0;
+  EXPECT_EQ(drawn.json()["pictures"].size(), has_gnuplot ? 13u : 7u) << drawn.err;
+  for (const std::string name : {"pit", "coverage", "normalizer", "fan", "heat", "profile"}) {
+    const std::string base = folder / ("pictures/" + name);
+    const std::string data = content(base + ".csv");
+    EXPECT_GT(std::count(data.begin(), data.end(), '\n'), 10) << name;
+    EXPECT_EQ(data.find("nan"), std::string::npos) << name;
+    if (!has_gnuplot) continue;
+    const std::string svg = content(base + ".svg");
+    EXPECT_NE(svg.find("</svg>"), std::string::npos) << name;
+    EXPECT_LT(svg.size(), 200'000u) << name;
+  }
+  // The density integrates to 1 along every column of the heat map.
+  std::istringstream heat(content(folder / "pictures/heat.csv"));
+  std::map<double, std::vector<std::pair<double, double>>> columns;
+  std::string line;
+  std::getline(heat, line);
+  EXPECT_EQ(line, "x,y,density");
+  for (char comma; std::getline(heat, line);) {
+    std::istringstream fields(line);
+    double x = 0, y = 0, density = 0;
+    fields >> x >> comma >> y >> comma >> density;
+    columns[x].emplace_back(y, density);
+  }
+  EXPECT_EQ(columns.size(), 100u);
+  for (const auto& [x, cells] : columns) {
+    double mass = 0;
+    for (const auto& [y, density] : cells) mass += density * (cells[1].first - cells[0].first);
+    EXPECT_NEAR(mass, 1, 0.05) << x;
+  }
+  expect_user_error(folder.run({"evaluate", "run", "data.csv", "--draw", "p", "--feature", "colour"}),
+                    "the column is categorical");
+  expect_user_error(folder.run({"evaluate", "run", "data.csv", "--draw", "p", "--feature", "w"}),
+                    "its columns are x, colour");
+}
+
+}  // namespace
+}  // namespace selfnorm::cli

@@ -101,7 +101,8 @@ void Grammar::declare_regressor_commands() {
   declare_run(training, regressor.run, regressor.options.seed,
               {.data = "DATA",
                .hold_out = "Fraction of the rows of DATA held out for validation when there is no --valid, "
-                           "0..0.5; auto: 0.1",
+                           "0..0.5; auto: 0.1, or 0 for an ensemble with --test, whose members hold out "
+                           "rows of their own",
                .objectives = {}});
   declare_columns(training, regressor, arguments_.reader);
   declare_regressor_objective(training, regressor);
@@ -115,7 +116,9 @@ void Grammar::declare_regressor_commands() {
       "predict",
       "Predictive distributions of a regressor, a row each: mean, standard deviation, median, modes, "
       "quantiles, central and highest-density intervals, log-density of the target where DATA have it, "
-      "samples, the density on a grid.");
+      "samples, the density on a grid. Levels of a categorical column that training did not have are taken "
+      "for the average of those it had; they, missing values and values far outside those of training are "
+      "counted on standard error.");
   prediction.positional("MODEL", predict.model, "Model file or run directory of a regressor")
       .positional("DATA", predict.data, "A table with the columns of the model; - is standard input")
       .text("--quantiles", predict.quantiles, "Levels, X,X,..., above 0, below 1; none: no quantiles")

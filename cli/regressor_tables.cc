@@ -18,10 +18,18 @@
 namespace selfnorm::cli {
 namespace {
 
+constexpr size_t kListed = 20;
+
 std::string column_list(const Frame& frame) {
-  std::string list;
-  for (const FrameColumn& column : frame.columns) list += (list.empty() ? "" : ", ") + column.name;
-  return list;
+  std::vector<std::string> names;
+  for (const FrameColumn& column : frame.columns) names.push_back(column.name);
+  return short_list(names);
+}
+
+// The members of an ensemble hold out rows of their own, so that with --test none are needed besides.
+double fraction_held_out(const RegressorArguments& given, uint64_t rows) {
+  const bool has_enough = given.options.ensemble > 1 && !given.test.empty();
+  return has_enough && given.run.hold_out == "auto" ? 0 : hold_out_fraction(given.run, rows);
 }
 
 bool has_value(const FrameColumn& column) {
@@ -74,6 +82,12 @@ Frame taken(const Frame& frame, std::span<const uint64_t> rows) {
 }
 
 }  // namespace
+
+std::string short_list(const std::vector<std::string>& names) {
+  if (names.size() <= kListed) return fmt::format("{}", fmt::join(names, ", "));
+  return fmt::format("{}, ... ({} in all)", fmt::join(names.begin(), names.begin() + kListed, ", "),
+                     names.size());
+}
 
 std::vector<std::string> target_names(const Frame& frame, const std::vector<std::string>& given) {
   if (given.empty()) {
@@ -176,7 +190,7 @@ TrainingTables read_tables(const Arguments& arguments) {
     out.valid.resize(valid.rows);
     std::iota(out.valid.begin(), out.valid.end(), out.frame.rows);
     out.frame = joined_frames(std::move(out.frame), valid);
-  } else if (const double fraction = hold_out_fraction(given.run, out.train.size());
+  } else if (const double fraction = fraction_held_out(given, out.train.size());
              fraction > 0 && out.train.size() > 1) {
     const auto [kept, held] = random_split(out.train.size(), fraction, given.options.seed);
     const auto rows_of = [&out](const std::vector<uint64_t>& places) {

@@ -31,6 +31,9 @@ Frame joined_frames(Frame first, const Frame& second);
 // How another file has to be read to be joined to `frame`.
 FrameOptions reading_like(const Frame& frame, const std::string& header);
 
+// "a, b, c", cut where there are many.
+std::string short_list(const std::vector<std::string>& names);
+
 // {"path", "rows", "columns", "hash"} of config.json.
 nlohmann::ordered_json frame_record(const std::string& path, const Frame& frame);
 

@@ -48,8 +48,8 @@ std::string inputs_text(const TrainingTables& tables, bool standardises) {
   }
   const size_t others = tables.frame.columns.size() - tables.targets.size() - encoder.columns().size();
   return fmt::format("inputs: {} numeric columns{}{}; {} categorical{}{}; {} left out", numeric.size(),
-                     numeric.empty() ? "" : " ", fmt::join(numeric, ", "), categorical.size(),
-                     categorical.empty() ? "" : " ", fmt::join(categorical, ", "), others);
+                     numeric.empty() ? "" : " ", short_list(numeric), categorical.size(),
+                     categorical.empty() ? "" : " ", short_list(categorical), others);
 }
 
 // What the finished model is evaluated on.
@@ -107,6 +107,9 @@ int train_regressor_command(const Arguments& arguments) {
   // Nothing that depends on the clock or the machine may enter the model: a resumed run must give the same
   // bytes.
   const HeldOut held_out = held_out_rows(result.model, tables);
+  if (tables.test && !arguments.common.quiet)
+    for (const std::string& text : encoding_notes(held_out.rows.report))
+      note(fmt::format("{}: {}", given.test, text));
   const RegressionEvaluation evaluation =
       evaluate_regressor(result.model, held_out.rows.inputs.view(), held_out.rows.targets(result.model), {});
   nlohmann::ordered_json audit = {{"data", held_out.name}};

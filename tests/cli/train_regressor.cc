@@ -153,6 +153,7 @@ TEST(TrainRegressor, ColumnsAndRowsOfOtherFiles) {
   ASSERT_EQ(trained.code, 0) << trained.err;
   expect_in(trained.err, "validation: valid.csv: 40 rows");
   expect_in(trained.err, "test.csv: 1 rows without a target left out");
+  expect_in(trained.err, "test.csv: column colour: 1 missing; 1 of levels that training did not have");
   const auto audit = folder.run({"info", "run", "--json"}).json()["audit"];
   EXPECT_EQ(audit["data"], "test");
   EXPECT_EQ(audit["rows"], 2);

@@ -14,6 +14,9 @@ namespace {
 constexpr uint64_t kStream = 0xB0F1;
 constexpr uint64_t kSteps = 1500, kBatch = 256, kCheckInterval = 50;
 constexpr double kRate = 3e-3;
+// By the dimension of y, which is what quadrature costs.
+constexpr uint64_t kFittedInputs[] = {4000, 2000, 400};
+constexpr double kPrecision[] = {1e-4, 1e-3, 1e-2};
 
 double mean_square(const DenseNetwork& normalizer, const Points& h, std::span<const double> value) {
   std::vector<float> b(h.rows);
@@ -30,11 +33,13 @@ void fit_normalizer(const RegressorProblem& problem, std::span<const uint64_t> r
   RandomStream random(RandomStream(seed, kStream).next());
   std::vector<uint64_t> chosen(rows.begin(), rows.end());
   random.shuffle(chosen);
-  chosen.resize(std::min<uint64_t>(chosen.size(), kFittedInputs));
+  const size_t kind = problem.model().dimension() - 1;
+  chosen.resize(std::min<uint64_t>(chosen.size(), kFittedInputs[kind]));
   const EncodedFrame x = problem.inputs().take(chosen);
   const auto scores = prepare_scores(problem.model(), networks, x.view());
   std::vector<double> value;
-  for (const ConditionalLogZ& z : conditional_log_z(*scores)) value.push_back(z.value);
+  for (const ConditionalLogZ& z : conditional_log_z(*scores, {.precision = kPrecision[kind]}))
+    value.push_back(z.value);
 
   const FeatureNetwork& features = networks.tilt_features ? *networks.tilt_features : *networks.features;
   const uint32_t width = features.width();

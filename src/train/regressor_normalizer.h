@@ -8,9 +8,8 @@
 
 namespace selfnorm {
 
-// A comes from quadrature on at most kFittedInputs of `rows`. The best of the networks passed through, the
-// one it starts from included, by the mean square on a fifth of them, is kept.
-inline constexpr uint64_t kFittedInputs = 4000;
+// A comes from quadrature on some of `rows`. The best of the networks passed through, the one it starts from
+// included, by the mean square on a fifth of them, is kept.
 void fit_normalizer(const RegressorProblem& problem, std::span<const uint64_t> rows, uint64_t seed,
                     RegressorNetworks& networks);
 

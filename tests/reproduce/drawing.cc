@@ -18,6 +18,20 @@ TEST(Drawing, RunsTheScriptInItsFolder) {
   EXPECT_GT(std::filesystem::file_size(folder / "out/good.svg"), 100u);
 }
 
+TEST(Drawing, AFigureReplacesAnOlderOne) {
+  const Scratch folder;
+  std::filesystem::create_directory(folder / "out");
+  std::ofstream(folder / "out/line.svg") << "old";
+  const Figure figure{.title = "a line",
+                      .panels = {{.title = "",
+                                  .x = {.label = "x"},
+                                  .y = {.label = "y"},
+                                  .series = {{.name = "", .x = {1, 2}, .y = {3, 5}}}}}};
+  EXPECT_EQ(draw_figure(figure, folder / "out", "line"), "");
+  EXPECT_GT(std::filesystem::file_size(folder / "out/line.gp"), 100u);
+  EXPECT_GT(std::filesystem::file_size(folder / "out/line.svg"), 100u);
+}
+
 TEST(Drawing, SaysWhatGnuplotComplainedAbout) {
   const Scratch folder;
   std::filesystem::create_directory(folder / "out");

@@ -100,6 +100,7 @@ Json regression_json(const RegressionEvaluation& e, const std::vector<std::strin
   out["b_minus_a"] = b_minus_a_json(e);
   out.update(certified_json(e));
   out["quadrature_error"] = e.quadrature_error;
+  out["imprecise"] = e.imprecise;
   out["tail"] = e.tail;
   return out;
 }
@@ -110,6 +111,9 @@ std::string regression_tables(const std::vector<RegressionRow>& rows) {
     if (row.evaluation.outside > 0)
       text += fmt::format("{}: {} targets lie outside the support of the model, so NLL is infinite\n",
                           row.name, grouped(row.evaluation.outside));
+    if (row.evaluation.imprecise > 0)
+      text += fmt::format("{}: the error of A(x) is larger than the precision asked for on {} rows\n", row.name,
+                          grouped(row.evaluation.imprecise));
     if (rows.size() > 1) text += row.name + "\n";
     text += certificate_text(row.evaluation.certificate);
   }

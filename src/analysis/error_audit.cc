@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "selfnorm/analysis/certificate.h"
 #include "selfnorm/base/error.h"
@@ -13,6 +14,8 @@ namespace {
 
 constexpr std::array<double, 11> kQuantiles = {0, 0.001, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.999, 1};
 constexpr double kHistogramTail = 0.005;  // beyond the outermost edges, on each side
+// Stands for sizes without a bound; what Quantiles holds at most.
+constexpr double kUnbounded = static_cast<double>(std::numeric_limits<float>::max());
 
 // The order of the list of the worst.
 bool ahead(const WorstInput& a, const WorstInput& b) {
@@ -39,7 +42,9 @@ Certificate certificate_of(const AuditOptions& options, const Quantiles& sizes, 
   out.rho_bound = clopper_pearson_upper(exceed, out.n, options.confidence);
   out.certified = out.rho_bound <= options.rho;
   const int64_t allowed = largest_certifiable_count(out.n, options.rho, options.confidence);
-  if (allowed >= 0) out.smallest_eps = sizes.order_statistic(out.n - 1 - static_cast<uint64_t>(allowed));
+  if (allowed < 0) return out;
+  const double size = sizes.order_statistic(out.n - 1 - static_cast<uint64_t>(allowed));
+  if (size < kUnbounded) out.smallest_eps = size;
   return out;
 }
 
@@ -54,14 +59,15 @@ void AuditOptions::validate() const {
 
 ErrorAuditor::ErrorAuditor(const AuditOptions& options) : options_(options) { options_.validate(); }
 
-void ErrorAuditor::add(uint64_t example, double error) {
-  SELFNORM_CHECK(std::isfinite(error));
+void ErrorAuditor::add(uint64_t example, double error, double doubt) {
+  SELFNORM_CHECK(std::isfinite(error) && doubt >= 0);
+  const double size = std::abs(error) + doubt;
   moments_.add(error);
   smallest_ = moments_.n == 1 ? error : std::min(smallest_, error);
   largest_ = moments_.n == 1 ? error : std::max(largest_, error);
   errors_.add(error);
-  sizes_.add(std::abs(error));
-  exceed_ += std::abs(error) > options_.eps ? 1 : 0;
+  sizes_.add(std::min(size, kUnbounded));
+  exceed_ += size > options_.eps ? 1 : 0;
   const bool is_full = worst_.size() == options_.worst;
   if (is_full && (worst_.empty() || !ahead({example, error}, worst_.front()))) return;
   worst_.push_back({example, error});

@@ -55,18 +55,21 @@ class Evaluator {
     const double volume = model_.log_volume(), count = std::log(static_cast<double>(members.size()));
     for (uint64_t i = 0; i < rows; ++i) {
       LogSumExp exact, raw, mass;
+      double doubt = 0;  // of A, and so of e
       for (const MemberBlock& member : members) {
         const double a = member.log_normalizer(i), b = member.target.b[i];
         exact.add(member.target.s[i] - a);
         raw.add(member.target.s[i] - b);
         mass.add(a - b);
-        if (!member.is_normalised)
-          out_.quadrature_error = std::max(out_.quadrature_error, member.nodes[i].error);
+        if (!member.is_normalised) doubt = std::max(doubt, member.nodes[i].error);
         out_.tail = std::max(out_.tail, member.nodes[i].tail);
       }
       const bool has_density = std::isfinite(exact.value());
       const bool is_one = members.size() == 1;
-      errors_.add(out_.rows + i, is_one || !has_density ? mass.value() - count : raw.value() - exact.value());
+      out_.quadrature_error = std::max(out_.quadrature_error, doubt);
+      out_.imprecise += doubt > options_.quadrature.precision ? 1 : 0;
+      errors_.add(out_.rows + i, is_one || !has_density ? mass.value() - count : raw.value() - exact.value(),
+                  doubt);
       out_.a.push_back(members[0].log_normalizer(i));
       out_.b.push_back(members[0].target.b[i]);
       if (!has_density) {

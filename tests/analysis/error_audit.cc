@@ -51,6 +51,23 @@ TEST(ErrorAudit, NoErrorAnywhere) {
   EXPECT_TRUE(found.worst.empty());
 }
 
+TEST(ErrorAudit, WhatIsInDoubtIsNotCertified) {
+  const AuditOptions options{.eps = 0.1, .rho = 0.5, .confidence = 0.9};
+  const auto found = [&](double doubt) {
+    ErrorAuditor auditor(options);
+    for (uint64_t i = 0; i < 20; ++i) auditor.add(i, 0.05, i < 15 ? doubt : 0);
+    return auditor.finish();
+  };
+  EXPECT_EQ(found(0.04).certificate.exceed, 0u);
+  EXPECT_TRUE(found(0.04).certificate.certified);
+  EXPECT_EQ(*found(0.04).certificate.smallest_eps, 0.05 + 0.04);
+  EXPECT_EQ(found(0.06).certificate.exceed, 15u);
+  EXPECT_FALSE(found(0.06).certificate.certified);
+  EXPECT_EQ(found(INFINITY).certificate.exceed, 15u);
+  EXPECT_FALSE(found(INFINITY).certificate.smallest_eps);
+  EXPECT_EQ(found(INFINITY).log_z.max, 0.05);
+}
+
 TEST(ErrorAudit, ALargeMeanDoesNotHideASmallVariance) {
   RunningVariance moments;
   for (int i = 0; i < 1000; ++i) moments.add(1e9 + (i % 2));

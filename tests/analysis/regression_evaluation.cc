@@ -137,6 +137,19 @@ TEST(RegressionEvaluation, TheErrorOfAConstantBIsThatConstant) {
   }
 }
 
+TEST(RegressionEvaluation, WhatMissesThePrecisionIsCountedAndNotCertified) {
+  const Sample sample(150);
+  const auto found = [&](uint32_t most) {
+    return evaluate_regressor(with_constant_b(0), sample.inputs(), sample.targets(),
+                              {.quadrature = {.precision = 1e-3, .most_evaluations = most},
+                               .audit = {.eps = 1e-2, .rho = 0.1, .confidence = 0.9}});
+  };
+  EXPECT_EQ(found(0).imprecise, 0u);
+  EXPECT_TRUE(found(0).certificate.certified);
+  EXPECT_EQ(found(1).imprecise, 150u);
+  EXPECT_EQ(found(1).certificate.exceed, 150u);
+}
+
 TEST(RegressionEvaluation, ARandomTiltAgreesWithASumOnAGrid) {
   Regressor model = random_regressor({});
   model.mixture.least_scale = 0.05;  // wide against the steps of the grid

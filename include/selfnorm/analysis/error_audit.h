@@ -30,10 +30,11 @@ struct AuditOptions {
 // audited inputs are independent draws that had no part in making the model.
 struct Certificate {
   double eps = 0, rho = 0, confidence = 0;
-  uint64_t n = 0, exceed = 0;          // inputs, and those with |e| > eps
-  double rho_bound = 1;                // the smallest rho that holds at eps (Clopper-Pearson)
-  std::optional<double> smallest_eps;  // that holds at rho; none when n is too small for any
-  bool certified = false;              // rho_bound <= rho
+  uint64_t n = 0, exceed = 0;  // inputs, and those with |e| + doubt > eps
+  double rho_bound = 1;        // the smallest rho that holds at eps (Clopper-Pearson)
+  std::optional<double>
+      smallest_eps;        // that holds at rho; none when n is too small, or doubt too large, for any
+  bool certified = false;  // rho_bound <= rho
 };
 
 struct HistogramBin {
@@ -59,7 +60,8 @@ class ErrorAuditor {
  public:
   explicit ErrorAuditor(const AuditOptions& options);  // throws Error for options out of range
 
-  void add(uint64_t example, double error);  // finite
+  // e(x), finite, known up to `doubt` >= 0, which may be infinite: it exceeds eps when |e| + doubt does.
+  void add(uint64_t example, double error, double doubt = 0);
   uint64_t count() const { return moments_.n; }
   ErrorAudit finish();  // of at least one error, once
 

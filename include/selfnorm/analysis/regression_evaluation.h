@@ -4,7 +4,7 @@
 //     e = log p^(y|x) - log p(y|x) = A(x) - b(x)                               one member
 //     e = log mean_m exp(s_m - b_m) - log mean_m exp(s_m - A_m) at the target   ensembles
 // where a target outside the support stands for any y: e = log mean_m exp(A_m - b_m). A regressor without a
-// tilt is normalised: A = b = e = 0 exactly.
+// tilt is normalised: A = b = e = 0 exactly. The error of A is a doubt about e, which the certificate counts.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +44,7 @@ struct RegressionEvaluation : ErrorAudit {
   double nll = 0, nll_error = 0;  // exact, and the standard error of its mean over the rows inside
   double nll_b = 0;               // with b(x)
   double quadrature_error = 0;    // largest error of A
+  uint64_t imprecise = 0;         // rows whose error of A is larger than the precision asked for
   double tail = 0;                // largest mass beyond a region
   std::vector<CoordinateEvaluation> coordinates;
   std::vector<double> pit, b, a;  // of every row (first coordinate, first member), for pictures

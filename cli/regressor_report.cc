@@ -112,8 +112,8 @@ std::string regression_tables(const std::vector<RegressionRow>& rows) {
       text += fmt::format("{}: {} targets lie outside the support of the model, so NLL is infinite\n",
                           row.name, grouped(row.evaluation.outside));
     if (row.evaluation.imprecise > 0)
-      text += fmt::format("{}: the error of A(x) is larger than the precision asked for on {} rows\n", row.name,
-                          grouped(row.evaluation.imprecise));
+      text += fmt::format("{}: the error of A(x) is larger than the precision asked for on {} rows\n",
+                          row.name, grouped(row.evaluation.imprecise));
     if (rows.size() > 1) text += row.name + "\n";
     text += certificate_text(row.evaluation.certificate);
   }

@@ -61,29 +61,24 @@ class CandidateRegressorStep final : public RegressorStep {
     const uint64_t n = in.y.rows, k = parts_.options.samples, d = in.y.columns;
     const uint64_t seed = parts_.options.seed;
     drawn_.resize(n * k * d);
-    parts_.mixture.sample(in.mixture, k, parts_.options.defence,
-                          RandomStream(RandomStream(seed, kSampleStream).next(), in.step).next(), drawn_);
+    parts_.mixture.sample(in.mixture, k, parts_.options.defence, candidate_sample_seed(seed, in.step),
+                          drawn_);
     y_.resize(n * each() * d);
     row_.resize(n * each());
-    jitter_.assign(n * d, 0);
     if (is_jittered_) {
+      jitter_.resize(n * d);
       RandomStream random(RandomStream(seed, kJitterStream).next(), in.step);
       fill_normals(random, jitter_);
     }
     for (uint64_t i = 0; i < n; ++i) {
       float* own = y_.data() + i * each() * d;
-      for (uint64_t j = 0; j < d; ++j)
-        own[j] = inside(in.y.row(i)[j] + parts_.options.noise * jitter_[i * d + j], j);
+      std::copy_n(in.y.row(i).data(), d, own);
+      for (uint32_t j = 0; is_jittered_ && j < d; ++j)
+        own[j] = reflected(parts_.mixture,
+                           static_cast<double>(own[j]) + parts_.options.noise * jitter_[i * d + j], j);
       std::copy_n(drawn_.data() + i * k * d, k * d, own + d);
       std::fill_n(row_.data() + i * each(), each(), static_cast<uint32_t>(i));
     }
-  }
-
-  // A jittered target stays in the support.
-  float inside(double y, uint64_t j) const {
-    const MixtureShape& shape = parts_.mixture.shape();
-    if (!shape.lower.empty()) y = std::clamp(y, shape.lower[j], shape.upper[j]);
-    return static_cast<float>(y);
   }
 
   // The objective of every row, and its derivatives over n.
@@ -141,12 +136,21 @@ class CandidateRegressorStep final : public RegressorStep {
   std::unique_ptr<ConditionalPass> pass_;
   std::vector<float> drawn_, y_, d_context_;
   std::vector<uint32_t> row_;
-  std::vector<double> jitter_, log_q_, log_g_, score_, tilted_share_, share_;
+  std::vector<double> jitter_, log_q_, log_g_, score_, share_;
   std::vector<double> d_score_;        // of the objective with respect to f, and to log q
   std::vector<CandidateTerms> terms_;  // log_z less b: log r
 };
 
 }  // namespace
+
+uint64_t candidate_sample_seed(uint64_t seed, uint64_t step) {
+  return RandomStream(RandomStream(seed, kSampleStream).next(), step).next();
+}
+
+bool learns_normalizer(const std::string& objective) {
+  const std::string shared = shared_objective(objective);
+  return is_candidate_objective(shared) && make_candidate_objective(shared)->uses_normalizer();
+}
 
 std::unique_ptr<RegressorStep> make_candidate_regressor_step(const RegressorParts& parts) {
   return std::make_unique<CandidateRegressorStep>(parts);

@@ -99,9 +99,9 @@ void RegressorMember::read_batch() {
   RandomStream random(RandomStream(options_.seed, kFloorStream).next(), at_);
   for (uint64_t i = 0; i < count; ++i)
     for (uint32_t j = 0; j < all.columns; ++j) {
-      const double floor = problem_.noise_floor()[j];
+      const double floor = problem_.noise_floor()[j], y = static_cast<double>(all.row(chosen_[i])[j]);
       target_[i * all.columns + j] =
-          all.row(chosen_[i])[j] + (floor > 0 ? static_cast<float>(floor * random.normal()) : 0.0f);
+          floor > 0 ? reflected(problem_.mixture(), y + floor * random.normal(), j) : all.row(chosen_[i])[j];
     }
 }
 
@@ -172,6 +172,7 @@ void RegressorMember::check() {
   }
   parameters_.scatter(average_);
   networks_.parameters_changed();
+  problem_.set_unseen(train_rows_, networks_);
   last_check_ = mean_nll(valid_rows_);
   parameters_.scatter(theta_);
   networks_.parameters_changed();
@@ -234,9 +235,7 @@ RegressorNetworks RegressorMember::finish() {
     std::fill(networks_.normalizer->parameters().begin(), networks_.normalizer->parameters().end(), 0.0f);
     networks_.normalizer->parameters_changed();
   }
-  const auto counts = problem_.level_counts(train_rows_);
-  networks_.features->set_unseen(counts);
-  if (networks_.tilt_features) networks_.tilt_features->set_unseen(counts);
+  problem_.set_unseen(train_rows_, networks_);
   return networks_.copy();
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 #include "selfnorm/base/error.h"
@@ -56,6 +57,8 @@ RegressorProblem::RegressorProblem(const Frame& frame, const std::vector<std::st
   rows.insert(rows.end(), valid_rows.begin(), valid_rows.end());
   standardise_targets(frame, rows, train_rows.size());
   mixture_ = std::make_unique<ConditionalMixture>(model_.mixture);
+  for (size_t i = 0; i < target_.size(); ++i)
+    target_[i] = mixture_->within(static_cast<double>(target_[i]), static_cast<uint32_t>(i % targets.size()));
 
   model_.encoder =
       FrameEncoder(frame, train_rows, targets, /*standardise=*/options.module.empty(), warnings_);
@@ -68,9 +71,35 @@ RegressorProblem::RegressorProblem(const Frame& frame, const std::vector<std::st
         fmt::format("{} has no column that could predict: none besides the target varies", frame.file));
   EncodingReport report;
   inputs_ = model_.encoder.encode(frame, report);
+  warn_of_texts(frame);
   for (const EncodingReport::Count& count : report.columns)
     if (count.missing > 0)
       warnings_.push_back(fmt::format("column {}: {} missing values", count.column, count.missing));
+}
+
+// A column of numbers in which some texts are is likely a mistake.
+void RegressorProblem::warn_of_texts(const Frame& frame) {
+  for (const FrameColumn& column : frame.columns) {
+    if (column.is_numeric || std::ranges::count(model_.targets, column.name) > 0) continue;
+    std::vector<bool> is_text;
+    for (const std::string& level : column.levels) {
+      char* end = nullptr;
+      std::strtod(level.c_str(), &end);
+      is_text.push_back(end == level.c_str() || *end != '\0');
+    }
+    uint64_t texts = 0, values = 0, first = 0;
+    for (uint64_t i = 0; i < column.level.size(); ++i) {
+      if (column.level[i] == kMissingLevel) continue;
+      ++values;
+      if (is_text[column.level[i]] && texts++ == 0) first = i;
+    }
+    if (texts == 0 || 2 * texts >= values) continue;
+    warnings_.push_back(
+        fmt::format("column {} is taken as categories: {} of its {} values are no numbers, first '{}' in "
+                    "line {}; if it is a "
+                    "column of numbers, correct them or leave them empty",
+                    column.name, texts, values, column.levels[column.level[first]], frame.line[first]));
+  }
 }
 
 // Rules of thumb, from the tables of docs/regression.md.
@@ -80,6 +109,7 @@ void RegressorProblem::resolve(uint64_t rows) {
     const double steps_per_epoch = std::ceil(static_cast<double>(rows) / static_cast<double>(options_.batch));
     options_.epochs = static_cast<uint64_t>(std::max(kLeastEpochs, std::ceil(kUsualSteps / steps_per_epoch)));
   }
+  if (!options_.module.empty()) options_.input_noise = 0;  // numbers of any scale
 }
 
 void RegressorProblem::standardise_targets(const Frame& frame, std::span<const uint64_t> rows,
@@ -98,7 +128,9 @@ void RegressorProblem::standardise_targets(const Frame& frame, std::span<const u
     if (distinct.distinct == 1)
       throw Error(fmt::format("target {} of {} is {} in every training row; there is nothing to predict",
                               name, frame.file, distinct.most_frequent));
-    if (options_.noise_floor == 0 && (distinct.distinct < kFewDistinct || distinct.share > kLargeShare))
+    const bool repeats = distinct.share * static_cast<double>(training) > 1.5;
+    if (options_.noise_floor == 0 && repeats &&
+        (distinct.distinct < kFewDistinct || distinct.share > kLargeShare))
       warnings_.push_back(fmt::format(
           "target {} has {} distinct values in {} rows ({:.1f}% are {}): the likelihood of a density is "
           "unbounded "
@@ -119,7 +151,8 @@ void RegressorProblem::standardise_targets(const Frame& frame, std::span<const u
     for (size_t i = 0; i < rows.size(); ++i) {
       const double value = y[i * d + j];
       if (value < lower[j] || value > upper[j])
-        throw DataError(frame.file, frame.line[rows[i]],
+        throw DataError(i < training ? frame.file : frame.file + " or its validation rows",
+                        frame.line[rows[i]],
                         fmt::format("target {} is {}, outside [{}, {}]", name, value, lower[j], upper[j]));
       target_[rows[i] * d + j] = static_cast<float>((value - mean) / scale);
       if (i < training) largest = std::max(largest, std::abs((value - mean) / scale));
@@ -193,6 +226,15 @@ std::vector<std::vector<uint64_t>> RegressorProblem::level_counts(std::span<cons
   for (const uint64_t row : rows)
     for (size_t k = 0; k < count.size(); ++k) ++count[k][inputs_.level[row * inputs_.categorical + k]];
   return count;
+}
+
+void RegressorProblem::set_unseen(std::span<const uint64_t> rows, RegressorNetworks& networks) const {
+  const auto count = level_counts(rows);
+  for (FeatureNetwork* features : {networks.features.get(), networks.tilt_features.get()}) {
+    if (features == nullptr) continue;
+    features->set_unseen(count);
+    features->parameters_changed();
+  }
 }
 
 void share_scales(const MixtureShape& shape, std::span<float> head) {

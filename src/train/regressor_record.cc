@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "selfnorm/data/string_index.h"
@@ -82,6 +84,10 @@ std::string regressor_fingerprint(const Frame& frame, const std::vector<std::str
               {"train_rows", std::vector<uint64_t>(train_rows.begin(), train_rows.end())},
               {"valid_rows", std::vector<uint64_t>(valid_rows.begin(), valid_rows.end())}});
   std::string bytes = all.dump();
+  if (!options.module.empty()) {
+    std::ifstream file(options.module, std::ios::binary);
+    bytes.append(std::istreambuf_iterator<char>(file), {});
+  }
   for (const FrameColumn& column : frame.columns) {
     bytes += column.name + '\n';
     add_bytes(column.number, bytes);

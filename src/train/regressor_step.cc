@@ -2,11 +2,20 @@
 
 #include "selfnorm/base/error.h"
 #include "selfnorm/model/regressor/regressor.h"
+#include "selfnorm/normalizer/box_walls.h"
 
 namespace selfnorm {
 
 void base_log_prob(const RegressorParts& parts, const MixturePoints& at, std::span<double> out) {
   base_log_prob(parts.mixture, parts.options.base == "broad" ? 1 : parts.options.tail_weight, at, out);
+}
+
+float reflected(const ConditionalMixture& mixture, double y, uint32_t j) {
+  double velocity = 0;
+  return mixture.within(
+      static_cast<double>(
+          BoxWalls(Support::box(mixture.shape().lower, mixture.shape().upper)).reflect(j, y, velocity)),
+      j);
 }
 
 std::unique_ptr<RegressorStep> make_regressor_step(const RegressorParts& parts) {

@@ -62,22 +62,27 @@ class RegressorTrainer {
                                   : RandomStream(RandomStream(options_.seed, kMemberStream).next(), i).next();
   }
 
+  struct Rows {
+    std::vector<uint64_t> train, valid;
+  };
+  // Of member i: of an ensemble, part i of the training rows is what it is checked on.
+  Rows rows_of(uint64_t i) const {
+    if (options_.ensemble == 1)
+      return {{train_rows_.begin(), train_rows_.end()}, {valid_rows_.begin(), valid_rows_.end()}};
+    const std::vector<uint64_t> order =
+        random_permutation(train_rows_.size(), RandomStream(options_.seed, kFoldStream));
+    const uint64_t folds = std::max(kFolds, options_.ensemble);
+    Rows out;
+    for (uint64_t j = 0; j < order.size(); ++j)
+      (j % folds == i ? out.valid : out.train).push_back(train_rows_[order[j]]);
+    return out;
+  }
+
   std::unique_ptr<RegressorMember> make_member() const {
     const uint64_t i = done_.size();
-    std::vector<uint64_t> train(train_rows_.begin(), train_rows_.end()),
-        valid(valid_rows_.begin(), valid_rows_.end());
-    if (options_.ensemble > 1) {
-      // Member i checks itself on part i of the training rows.
-      const std::vector<uint64_t> order =
-          random_permutation(train.size(), RandomStream(options_.seed, kFoldStream));
-      const uint64_t folds = std::max(kFolds, options_.ensemble);
-      valid.clear();
-      std::vector<uint64_t> rest;
-      for (uint64_t j = 0; j < order.size(); ++j)
-        (j % folds == i ? valid : rest).push_back(train_rows_[order[j]]);
-      if (!rest.empty()) train = std::move(rest);
-    }
-    return std::make_unique<RegressorMember>(problem_, member_seed(i), std::move(train), std::move(valid));
+    Rows rows = rows_of(i);
+    return std::make_unique<RegressorMember>(problem_, member_seed(i), std::move(rows.train),
+                                             std::move(rows.valid));
   }
 
   void report(Progress progress) {
@@ -96,6 +101,7 @@ class RegressorTrainer {
                       member_->at(), kRemedy));
     }
     if (const auto best = member_->best_check()) check_sum_ += *best, ++checked_;
+    stopped_ += member_->stopped() ? 1 : 0;
     kept_ = member_->best_step();
     taken_ += member_->at();
     RegressorNetworks networks = member_->finish();
@@ -107,8 +113,9 @@ class RegressorTrainer {
   RegressorResult finish() {
     RegressorResult out;
     out.diverged = diverged_ > 0;
-    out.reason = diverged_ > 0 ? fmt::format("the loss became infinite or NaN; {}", kRemedy)
-                               : std::string("completed");
+    out.reason = diverged_ > 0  ? fmt::format("the loss became infinite or NaN; {}", kRemedy)
+                 : stopped_ > 0 ? fmt::format("stopped: {} checks without improvement", options_.patience)
+                                : std::string("completed");
     if (options_.ensemble == 1 && checked_ > 0)
       out.reason += fmt::format(" (kept: step {} of {}, the best on held-out rows)", kept_, taken_);
     if (checked_ > 0) out.valid_nll = check_sum_ / static_cast<double>(checked_);
@@ -123,9 +130,7 @@ class RegressorTrainer {
 
   std::string normalizer_kind() const {
     if (options_.objective == "mdn") return "zero";
-    const bool is_learned =
-        options_.objective == "snl" || options_.objective == "nce" || options_.objective == "nce+";
-    return is_learned && !options_.calibrate ? "learned" : "fitted";
+    return learns_normalizer(options_.objective) && !options_.calibrate ? "learned" : "fitted";
   }
 
   void save(Checkpoint& c) const {
@@ -136,6 +141,7 @@ class RegressorTrainer {
     c.set("kept", kept_);
     c.set("taken", taken_);
     c.set("diverged", diverged_);
+    c.set("members.stopped", stopped_);
     c.set("is_training", uint64_t{member_ != nullptr});
     if (member_) member_->save(c);
   }
@@ -148,6 +154,7 @@ class RegressorTrainer {
       RegressorNetworks networks = problem_.make_networks(member_seed(i), train_rows_);
       FlatParameters(networks.parameters()).scatter(theta);
       networks.parameters_changed();
+      problem_.set_unseen(rows_of(i).train, networks);
       saved_.push_back(std::move(theta));
       done_.push_back(std::move(networks));
     }
@@ -156,6 +163,7 @@ class RegressorTrainer {
     kept_ = c.integer("kept");
     taken_ = c.integer("taken");
     diverged_ = c.integer("diverged");
+    stopped_ = c.integer("members.stopped");
     if (c.integer("is_training") == 0) return;
     member_ = make_member();
     member_->restore(c);
@@ -170,7 +178,7 @@ class RegressorTrainer {
   std::vector<RegressorNetworks> done_;
   std::vector<std::vector<float>> saved_;  // the parameters of those
   double check_sum_ = 0;
-  uint64_t checked_ = 0, kept_ = 0, taken_ = 0, diverged_ = 0;
+  uint64_t checked_ = 0, kept_ = 0, taken_ = 0, diverged_ = 0, stopped_ = 0;
   Progress last_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <numeric>
@@ -267,6 +268,59 @@ TEST(RegressorTrainer, StaysInItsSupport) {
   EXPECT_THROW(train_regressor(frame, {"y"}, numbers(0, 500), {}, options, {}, observer), DataError);
 }
 
+// Whatever the rounding of standardised bounds to float32 is.
+TEST(RegressorTrainer, TargetsOnTheBoundAreTrainedOn) {
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    Frame frame = two_branches(200, seed);
+    for (double& y : frame.columns[1].number) y = std::clamp(y, -0.3, 0.7);
+    for (const char* objective : {"snl", "nce+", "mcmc"}) {
+      RegressorOptions options = quick(objective);
+      options.lower = {-0.3};
+      options.upper = {0.7};
+      options.epochs = 1;
+      options.noise_floor = seed % 2 == 0 ? 0 : 0.2;
+      TrainObserver observer;
+      const RegressorResult result =
+          train_regressor(frame, {"y"}, numbers(0, 180), numbers(180, 200), options, {}, observer);
+      EXPECT_FALSE(result.diverged) << objective << " " << seed;
+      EXPECT_TRUE(std::isfinite(result.valid_nll.value())) << objective << " " << seed;
+    }
+  }
+}
+
+// Levels that a member's rows do not have are no parameters of linear features.
+TEST(RegressorTrainer, ResumesEnsemblesOfLinearModelsWithLevels) {
+  Frame frame = two_branches(120);
+  FrameColumn group;
+  group.name = "group";
+  group.is_numeric = false;
+  group.levels = {"a", "b", "c"};
+  for (uint32_t i = 0; i < 120; ++i) group.level.push_back(i % 3);
+  frame.columns.push_back(group);
+  RegressorOptions options = quick("mdn");
+  options.features = {};
+  options.epochs = 3;
+  options.ensemble = 2;
+  TrainObserver observer;
+  const RegressorResult whole = train_regressor(frame, {"y"}, numbers(0, 120), {}, options, {}, observer);
+  const std::string path = testing::TempDir() + "regressor_resume_linear";
+  std::filesystem::remove(path);
+  Interrupter interrupter(8);
+  EXPECT_TRUE(train_regressor(frame, {"y"}, numbers(0, 120), {}, options,
+                              {.path = path, .seconds = 1e9, .resume = false}, interrupter)
+                  .interrupted);
+  const RegressorResult rest = train_regressor(frame, {"y"}, numbers(0, 120), {}, options,
+                                               {.path = path, .seconds = 1e9, .resume = true}, observer);
+  const float x = 0.5f;
+  const uint32_t unseen = 0;
+  for (size_t member = 0; member < 2; ++member) {
+    const auto place = [&](const Regressor& model) {
+      return prepare_scores(model, member, {{&x, 1, 1}, &unseen, 1})->places(0)[0].mean[0];
+    };
+    EXPECT_EQ(place(whole.model), place(rest.model)) << member;
+  }
+}
+
 TEST(RegressorTrainer, TwoTargets) {
   Frame frame = two_branches(500);
   frame.columns.push_back(frame.columns[1]);
@@ -278,7 +332,7 @@ TEST(RegressorTrainer, TwoTargets) {
   const RegressorResult result =
       train_regressor(frame, {"y", "z"}, numbers(0, 400), numbers(400, 500), options, {}, observer);
   EXPECT_FALSE(result.diverged);
-  EXPECT_TRUE(std::isfinite(result.valid_nll));
+  EXPECT_TRUE(std::isfinite(result.valid_nll.value()));
 }
 
 TEST(RegressorTrainer, UnusableTargetsAndOptionsAreNamed) {
@@ -326,7 +380,31 @@ TEST(RegressorTrainer, FewDistinctValuesAreWarnedOfAndANoiseFloorBoundsTheLikeli
   const RegressorResult bounded =
       train_regressor(frame, {"y"}, numbers(0, 350), numbers(350, 400), options, {}, second);
   EXPECT_EQ(second.heard.find("--noise-floor"), std::string::npos);
-  EXPECT_LT(free.valid_nll, bounded.valid_nll - 0.5);
+  EXPECT_LT(free.valid_nll.value(), bounded.valid_nll.value() - 0.5);
+}
+
+TEST(RegressorTrainer, TextsAmongNumbersAreNamed) {
+  Frame frame = two_branches(50);
+  FrameColumn column;
+  column.name = "z";
+  column.is_numeric = false;
+  column.levels = {"1", "2", "oops"};
+  for (uint32_t i = 0; i < 50; ++i) column.level.push_back(i == 7 ? 2 : i % 2);
+  frame.columns.push_back(column);
+  RegressorOptions options = quick("mdn");
+  options.epochs = 1;
+  Listener listener;
+  train_regressor(frame, {"y"}, numbers(0, 50), {}, options, {}, listener);
+  EXPECT_NE(listener.heard.find("first 'oops' in line 9"), std::string::npos) << listener.heard;
+}
+
+TEST(RegressorTrainer, DifferentValuesAreNotCalledRepeated) {
+  const Frame frame = two_branches(12);
+  RegressorOptions options = quick("mdn");
+  options.epochs = 1;
+  Listener listener;
+  train_regressor(frame, {"y"}, numbers(0, 12), {}, options, {}, listener);
+  EXPECT_EQ(listener.heard, "");
 }
 
 }  // namespace

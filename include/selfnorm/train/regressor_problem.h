@@ -34,8 +34,8 @@ class RegressorProblem {
 
   // Networks of a member at their start. `rows`: those it is trained on.
   RegressorNetworks make_networks(uint64_t seed, std::span<const uint64_t> rows) const;
-  // How often every level of every categorical input appears in `rows`.
-  std::vector<std::vector<uint64_t>> level_counts(std::span<const uint64_t> rows) const;
+  // Levels that `rows` do not have are taken for the mean of those they have.
+  void set_unseen(std::span<const uint64_t> rows, RegressorNetworks& networks) const;
 
   // The model without members.
   const Regressor& model() const { return model_; }
@@ -45,6 +45,9 @@ class RegressorProblem {
   // The first `training` of `rows` are the training rows.
   void standardise_targets(const Frame& frame, std::span<const uint64_t> rows, uint64_t training);
   void resolve(uint64_t rows);
+  void warn_of_texts(const Frame& frame);
+  // How often every level of every categorical input appears in `rows`.
+  std::vector<std::vector<uint64_t>> level_counts(std::span<const uint64_t> rows) const;
 
   RegressorOptions options_;
   Regressor model_;

@@ -52,8 +52,14 @@ struct RegressorParts {
   const RegressorOptions& options;
 };
 
-// log base of the score: log q_w(y|x) with the tail weight, or log g. And the derivatives in y.
+// log base of the score: log q_w(y|x) with the tail weight, or log g.
 void base_log_prob(const RegressorParts& parts, const MixturePoints& at, std::span<double> out);
+
+// Of the draws of the proposal at a step.
+uint64_t candidate_sample_seed(uint64_t seed, uint64_t step);
+
+// y_j of a target that was moved, reflected at the walls of the support.
+float reflected(const ConditionalMixture& mixture, double y, uint32_t j);
 
 class RegressorStep {
  public:
@@ -61,6 +67,9 @@ class RegressorStep {
   virtual bool uses_normalizer() const = 0;
   virtual RegressorStepTerms operator()(const RegressorStepInput& in, const RegressorStepGradient& out) = 0;
 };
+
+// Whether b is part of the objective, so that it is learned and not only fitted at the end.
+bool learns_normalizer(const std::string& objective);
 
 // Throws Error for an unknown objective, and for mdn, which has no step but the likelihood.
 std::unique_ptr<RegressorStep> make_regressor_step(const RegressorParts& parts);

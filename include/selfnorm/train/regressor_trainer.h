@@ -1,6 +1,7 @@
 // Trains a regressor from a frame.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,15 +15,15 @@ namespace selfnorm {
 struct RegressorResult {
   Regressor model;  // complete except audit_json
   std::string reason;
-  bool interrupted = false;  // the checkpoint is on disk
-  bool diverged = false;     // the loss stopped being finite; model is the last good one
-  double valid_nll = 0;      // the best check, in the units of the data, mean of the members
+  bool interrupted = false;         // the checkpoint is on disk
+  bool diverged = false;            // the loss stopped being finite; model is the last good one
+  std::optional<double> valid_nll;  // the best check, in the units of the data, mean of the members
   Progress last;
 };
 
-// Rows of `frame` by number. Statistics come from train_rows alone. One member is checked on valid_rows; empty:
-// no checks, the last average is kept. Member i of an ensemble is checked on the i-th of ten (or as many as
-// there are members) parts of train_rows, which it is not trained on, and valid_rows are not used.
+// Rows of `frame` by number. Statistics come from train_rows alone. One member is checked on valid_rows;
+// empty: no checks, the last average is kept. Member i of an ensemble is checked on the i-th of ten (or as
+// many as there are members) parts of train_rows, which it is not trained on, and valid_rows are not used.
 RegressorResult train_regressor(const Frame& frame, const std::vector<std::string>& targets,
                                 std::span<const uint64_t> train_rows, std::span<const uint64_t> valid_rows,
                                 const RegressorOptions& options, const CheckpointOptions& checkpoint,

@@ -118,15 +118,16 @@ void DenseNetwork::set_unseen(const std::vector<std::vector<uint64_t>>& count) {
     SELFNORM_CHECK(count[k].size() == weights.shape.levels[k]);
     std::vector<double> sum(width);
     double total = 0;
-    for (uint32_t level = 1; level < count[k].size(); ++level) {
+    for (uint32_t level = 0; level < count[k].size(); ++level) {
       const auto weight = static_cast<double>(count[k][level]);
       total += weight;
       for (size_t j = 0; j < width; ++j)
         sum[j] += weight * static_cast<double>(weights.embedding(k, level)[j]);
     }
     if (total == 0) continue;
-    for (size_t j = 0; j < width; ++j)
-      weights.theta[weights.embeddings[k] + j] = static_cast<float>(sum[j] / total);
+    for (uint32_t level = 0; level < count[k].size(); ++level)
+      for (size_t j = 0; count[k][level] == 0 && j < width; ++j)
+        weights.theta[weights.embeddings[k] + level * width + j] = static_cast<float>(sum[j] / total);
   }
 }
 

@@ -9,7 +9,6 @@
 #include "mixture_row.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/range.h"
-#include "selfnorm/math/sigmoid.h"
 
 namespace selfnorm {
 namespace {
@@ -66,6 +65,10 @@ ConditionalMixture::ConditionalMixture(MixtureShape shape) : shape_(std::move(sh
   }
 }
 
+float ConditionalMixture::within(double y, uint32_t j) const {
+  return std::clamp(static_cast<float>(y), least_[j], most_[j]);
+}
+
 void ConditionalMixture::log_prob(const MixturePoints& at, std::span<double> log_q,
                                   std::span<double> log_g) const {
   SELFNORM_CHECK(log_q.empty() || log_q.size() == at.y.rows);
@@ -120,12 +123,6 @@ void broaden(std::span<double> log_q, std::span<const double> log_g, double w) {
   std::ranges::copy(log_g.subspan(whole), g);
   log_weighted_sums(kMixtureVector, weights, q, g);
   std::copy_n(q, log_q.size() - whole, log_q.begin() + static_cast<ptrdiff_t>(whole));
-}
-
-double share_of_mixture(double log_q, double log_g, double w) {
-  if (w == 0) return 1;
-  if (log_q == -kInfinity) return 0;
-  return sigmoid(std::log1p(-w) + log_q - std::log(w) - log_g);
 }
 
 }  // namespace selfnorm

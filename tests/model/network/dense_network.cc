@@ -232,12 +232,17 @@ TEST(DenseNetwork, UnseenLevelsAreTheMeanOfTheSeen) {
   const std::vector<float> values = {9, 9, 1, 10, 2, 20, 3, 30, /**/ 7, 7, 4, 40, 5, 50};
   std::copy(values.begin(), values.end(), e.begin());
   network.parameters_changed();
-  network.set_unseen({{100, 1, 0, 3}, {0, 0, 0}});
+  network.set_unseen({{0, 1, 0, 3}, {0, 0, 0}});
   EXPECT_EQ(e[0], 2.5f);
   EXPECT_EQ(e[1], 25);
+  EXPECT_EQ(e[2], 1);
+  EXPECT_EQ(e[4], 2.5f);
   EXPECT_EQ(e[8], 7);  // nothing was counted
   EncodedFrame x{.rows = 1, .numeric = 0, .categorical = 2, .number = {}, .level = {0, 2}};
   EXPECT_EQ(evaluated(network, x), (std::vector<float>{7.5f, 75}));
+  network.set_unseen({{4, 1, 0, 3}, {0, 0, 0}});  // level 0 was trained: it stays
+  EXPECT_EQ(e[0], 2.5f);
+  EXPECT_EQ(e[4], 2.5f);  // (4 x 2.5 + 1 + 3 x 3) / 8
   EXPECT_THROW(network.set_unseen({{0, 1, 1, 1}}), Bug);
   EXPECT_THROW(network.set_unseen({{0, 1}, {0, 1, 1}}), Bug);
 }

@@ -67,7 +67,7 @@ class DenseNetwork {
   std::span<const float> parameters() const;
   void parameters_changed();  // after writing to them
 
-  // E_k[0] <- the mean of E_k over the levels seen, weighted by count[k][level] (0 for level 0): what a level
+  // E_k of every level whose count[k][level] is 0 <- the mean of E_k weighted by the counts: what a level
   // that training did not have is taken for.
   void set_unseen(const std::vector<std::vector<uint64_t>>& count);
   // Where c_L is in theta, for starts that the caller knows better.

@@ -68,7 +68,9 @@ class ConditionalMixture {
   bool is_bounded() const { return !shape_.lower.empty(); }
   std::span<const TruncatedNormal> broad() const { return broad_; }  // of every coordinate
   std::span<const float> least() const { return least_; }            // smallest float32 of the support
-  std::span<const float> most() const { return most_; }              // largest
+  // As a float32 of the support: the nearest one.
+  float within(double y, uint32_t j) const;
+  std::span<const float> most() const { return most_; }  // largest
 
  private:
   MixtureShape shape_;  // lower and upper are empty when no bound is finite
@@ -80,7 +82,5 @@ class ConditionalMixture {
 double broadened(double log_q, double log_g, double w);
 // log_q_i <- broadened(log_q_i, log_g_i, w) in bulk.
 void broaden(std::span<double> log_q, std::span<const double> log_g, double w);
-// d broadened / d log_q: the share of q.
-double share_of_mixture(double log_q, double log_g, double w);
 
 }  // namespace selfnorm

@@ -43,8 +43,7 @@ RegressorOptions task_settings(int task, const std::string& objective, double de
 
 std::vector<std::string> table_models() { return {"snl", "mdn", "gaussian", "linear"}; }
 
-TableSettings table_settings(uint64_t /*rows*/, uint64_t /*features*/, const std::string& model,
-                             Extent extent) {
+TableSettings table_settings(const std::string& model, Extent extent) {
   TableSettings out;
   RegressorOptions& o = out.options;
   o.objective = model == "snl" ? "snl" : "mdn";

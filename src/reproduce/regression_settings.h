@@ -23,7 +23,7 @@ struct TableSettings {
   RegressorOptions options;
   double held_out = 0.1;  // share of the training rows for checks; an ensemble chooses its own
 };
-TableSettings table_settings(uint64_t rows, uint64_t features, const std::string& model, Extent extent);
+TableSettings table_settings(const std::string& model, Extent extent);
 
 // What they share, in words: "features 64,64", ...
 std::vector<std::pair<std::string, std::string>> described(const RegressorOptions& options);

@@ -67,7 +67,7 @@ void judge(const RegressionTaskRun& task, Judgement& out, Record& record) {
   record.facts.emplace_back("snl_largest_b_rms" + suffix, b_rms);
   record.facts.emplace_back("snl_largest_b_rms_as_learned" + suffix, learned);
 
-  double lowest = INFINITY;  // above what the truth allows
+  double lowest = INFINITY;  // of measure - that of the truth + noise
   for (const auto& cells : task.cells)
     for (const CellValues& cell : cells) {
       const double above = task.number == 1
@@ -75,9 +75,14 @@ void judge(const RegressionTaskRun& task, Judgement& out, Record& record) {
                                : cell.at("measure_whole") - kTrueLikelihood + 2 * cell.at("nll_error");
       if (std::isfinite(above)) lowest = std::min(lowest, above);
     }
-  out.add(fmt::format("{}: lowest {} of all above that of the truth less its noise", task.data.name,
-                      task.measure()),
-          "at least 0", fmt::format("{:.4f}", lowest), lowest >= 0);
+  const bool has_lowest = std::isfinite(lowest);
+  out.add(task.number == 1
+              ? fmt::format("{}: lowest KL of all + {}, the error of its quadratures", task.data.name,
+                            kDivergenceNoise)
+              : fmt::format("{}: lowest of all of NLL - {} of the truth + 2 standard errors of that NLL",
+                            task.data.name, kTrueLikelihood),
+          "at least 0", has_lowest ? fmt::format("{:.4f}", lowest) : "no finite value",
+          has_lowest && lowest >= 0);
   record.facts.emplace_back("lowest_above_truth" + suffix, lowest);
 }
 

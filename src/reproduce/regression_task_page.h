@@ -6,6 +6,11 @@
 
 namespace selfnorm {
 
+// The rule of is_no_worse (density_summary.h), in words.
+constexpr const char* kNoWorse =
+    "the mean difference, seed by seed, is at most two of its standard errors or one standard error of the "
+    "mean of snl, whichever is larger";
+
 // What was asked, and whether it was met.
 class Judgement {
  public:
@@ -16,9 +21,10 @@ class Judgement {
   Table release() { return std::move(table_); }
 
  private:
-  Table table_{.caption =
-                   "What was asked. No worse: the mean difference, seed by seed, is at most two of its "
-                   "standard errors, or the standard error over seeds of snl.",
+  Table table_{.caption = std::string("What was asked. No worse: ") + kNoWorse +
+                          ". Targets of snl are missed where a seed has no number; the lowest is that of the "
+                          "finite ones. The standard error of a single NLL is over test rows, and not paired "
+                          "with the truth.",
                .columns = {"what", "asked", "measured", ""},
                .rows = {}};
   size_t met_ = 0;

@@ -23,8 +23,8 @@ std::string trial_key(const RegressionTrial& trial);
 // crps, rmse
 // b_rms           rms of b(x) - A(x); of ensembles the error of log p
 // quadrature      the largest error of A
-// tilted          1, or 0 when A = 0 on all test rows (of the first member): there is no tilt, or the best
-//                 check was before it began
+// tilted          of the first member alone: 1, or 0 when |A| <= 0.001 on all test rows: there is no tilt, or
+//                 the best check was before it began
 // seconds         of training, processor time of the calling thread
 // all_seconds     with evaluation
 // diverged        1 or 0

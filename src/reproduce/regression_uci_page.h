@@ -30,6 +30,8 @@ Outcome outcome_of(const MeanError& difference);
 Table uci_table(const std::vector<UciTable>& tables);
 // snl against what others printed, and against the other models, set by set; facts count the outcomes.
 std::vector<Table> uci_outcomes(const std::vector<UciTable>& tables, Record& record);
+// Facts: processor_seconds of all tables; of those that are in time processor_seconds_in_time and
+// estimated_clock_minutes, the sum over trainings of wall time / trainings at once.
 Table uci_times(const std::vector<UciTable>& tables, Record& record);
 Panel uci_panel(const std::vector<UciTable>& tables);
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "scratch.h"
 #include "selfnorm/base/error.h"
@@ -110,6 +111,38 @@ TEST(RegressionExperiments, TasksJudgeEveryTargetByItsNumbers) {
   const std::string page = document_section(record, "f", "regression");
   EXPECT_TRUE(holds(page, "regression-tasks-densities.svg"));
   EXPECT_FALSE(holds(page, "NOT MEASURED"));
+  const std::string rule =
+      "at most two of its standard errors or one standard error of the mean of snl, whichever is larger";
+  EXPECT_TRUE(holds(record.paper, rule));
+  EXPECT_TRUE(holds(judged.caption, rule));
+}
+
+TEST(RegressionExperiments, TargetsWithoutANumberAreMissed) {
+  const Scratch folder;
+  write_tasks(folder);
+  std::filesystem::remove(folder / "ebm-1d/dataset1_train.csv");
+  ExperimentOptions options = reduced(folder / "");
+  options.cells = folder / "x.cells.jsonl";
+  const Record finite = run_regression_tasks(options);
+  std::ifstream in(options.cells);
+  std::string line, failed;
+  while (std::getline(in, line)) {
+    nlohmann::json cell = nlohmann::json::parse(line);
+    for (const char* name : {"measure", "measure_whole", "b_rms"}) cell["numbers"][name] = nullptr;
+    failed += cell.dump() + "\n";
+  }
+  std::ofstream(options.cells) << failed;
+  const Record record = run_regression_tasks(options);
+  EXPECT_EQ(record.number("targets_met"), 0);
+  ASSERT_EQ(record.tables[0].rows.size(), 6u);
+  EXPECT_EQ(std::get<std::string>(record.tables[0].rows[5][2]), "no finite value");
+  // Of finite numbers: NLL - that of the truth + 2 standard errors over the test rows, the lowest.
+  double lowest = INFINITY;
+  const size_t whole = column(finite.data, "measure_whole"), error = column(finite.data, "nll_error");
+  for (const auto& row : finite.data.rows)
+    lowest = std::min(lowest, std::get<double>(row[whole]) - 1.2387 + 2 * std::get<double>(row[error]));
+  EXPECT_DOUBLE_EQ(finite.number("lowest_above_truth_task2"), lowest);
+  EXPECT_EQ(std::get<std::string>(finite.tables[0].rows[5][3]), lowest >= 0 ? "MET" : "MISSED");
 }
 
 TEST(RegressionExperiments, TablesAreMeasuredWhereTheyAre) {
@@ -130,6 +163,34 @@ TEST(RegressionExperiments, TablesAreMeasuredWhereTheyAre) {
             1);
   EXPECT_EQ(record.tables.size(), 4u);
   EXPECT_TRUE(holds(document_section(record, "f", "regression"), "| yacht | linear |"));
+  for (const size_t outcomes : {0, 1})
+    EXPECT_TRUE(holds(record.tables[outcomes].caption, "splits share rows, yet these standard errors"));
+  column(record.tables[2], "first member tilted");
+}
+
+TEST(RegressionExperiments, TimesOfTablesAreSumsAndTheClockIsCalledAnEstimate) {
+  const Scratch folder;
+  write_table(folder, "yacht");
+  write_table(folder, "protein-tertiary-structure");  // not in time
+  const Record record = run_regression_uci(reduced(folder / ""));
+  double all = 0, in_time = 0;
+  const size_t seconds = column(record.data, "all_seconds");
+  for (const auto& row : record.data.rows) {
+    const double own = std::get<double>(row[seconds]);
+    all += own;
+    if (std::get<std::string>(row[0]) == "yacht") in_time += own;
+  }
+  EXPECT_GT(in_time, 0);
+  EXPECT_GT(all, in_time);
+  EXPECT_NEAR(record.number("processor_seconds"), all, 1e-9 * all);
+  EXPECT_NEAR(record.number("processor_seconds_in_time"), in_time, 1e-9 * all);
+  EXPECT_GT(record.number("estimated_clock_minutes"), 0);
+  EXPECT_TRUE(holds(record.measured, "minutes estimated from the clock of each training"));
+  EXPECT_FALSE(holds(record.measured, "by the clock"));
+  const auto& last = record.tables[3].rows.back();
+  EXPECT_EQ(std::get<std::string>(last[0]), "all");
+  EXPECT_EQ(std::get<double>(last[column(record.tables[3], "processor seconds")]),
+            record.number("processor_seconds"));
 }
 
 TEST(RegressionExperiments, FinishedTrainingsAreNotRepeated) {

@@ -209,7 +209,8 @@ void Grammar::declare_other_commands() {
               "Folder of the real tables and tasks; default: SELFNORM_DATA, else ../shared/data",
               ValueKind::kDirectory)
       .flag("--fresh", r.fresh,
-            "density, regression: train everything again instead of using DIR/NAME.cells.jsonl")
+            "density, regression: train everything again instead of using DIR/NAME.cells.jsonl, which "
+            "knows a training by its options and data, not by the program: needed after a change of code")
       .integer("--seed", r.seed,
                "Seed of everything random; density: the seeds from 4 (N - 1), regression: from 5 (N - 1)");
   declare_threads(reproduction, arguments_.common);

@@ -78,7 +78,6 @@ int main(int argc, char** argv) {
   const EncodedFrame encoded = model.encoder.encode(frame, report);
   const InputRows x = encoded.view();
   const std::vector<double>& target = frame.columns.back().number;
-  const std::vector<float> y(target.begin(), target.end());
   const double mean_evaluations = evaluations(model, x);
   const auto each = static_cast<uint64_t>(std::lround(mean_evaluations));
 
@@ -93,7 +92,7 @@ int main(int argc, char** argv) {
                             });
                           }));
     scores = std::min(scores, bench::seconds([&] { scores_alone(model, x, each); }));
-    raw = std::min(raw, bench::seconds([&] { raw_log_density(model, x, {y.data(), rows, 1}); }));
+    raw = std::min(raw, bench::seconds([&] { raw_log_density(model, x, target); }));
   }
   const double n = static_cast<double>(rows), limit = kTarget * n / 100'000;
   fmt::print(

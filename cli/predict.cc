@@ -71,6 +71,7 @@ SheetOptions sheet_options(const Regressor& model, const PredictArguments& given
           .intervals = options.intervals,
           .has_exact = has_targets && (wanted == "auto" || wanted == "exact" || wanted == "both"),
           .has_raw = has_targets && (wanted == "raw" || wanted == "both"),
+          .has_normalizer = model.members.size() == 1,
           .has_samples = options.samples > 0,
           .has_grid = options.grid > 0};
 }
@@ -109,7 +110,7 @@ int predict_command(const Arguments& arguments) {
   }
   {
     ProgressLine line(quiet);
-    predict(model, data.inputs.view(), data.targets(model), options, [&](uint64_t row, Prediction&& p) {
+    predict(model, data.inputs.view(), data.target, options, [&](uint64_t row, Prediction&& p) {
       if (is_inside) buffer += row == 0 ? "\n  " : ",\n  ";
       if (writes_json)
         sheet.append_json(row, p, buffer);

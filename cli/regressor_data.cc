@@ -12,18 +12,16 @@
 namespace selfnorm::cli {
 namespace {
 
-std::vector<float> floats(const std::vector<double>& values) { return {values.begin(), values.end()}; }
-
 // NaN where a target is missing; empty when a column is not there.
-std::vector<float> optional_targets(const std::vector<std::string>& names, const Frame& frame) {
+std::vector<double> optional_targets(const std::vector<std::string>& names, const Frame& frame) {
   for (const std::string& name : names)
     if (frame.find(name) == nullptr) return {};
   const std::vector<uint64_t> rows = rows_with_targets(frame, names);
   const std::vector<double> there = numeric_targets(frame, names, rows);
-  std::vector<float> target(frame.rows * names.size(), NAN);
+  std::vector<double> target(frame.rows * names.size(), NAN);
   for (size_t i = 0; i < rows.size(); ++i)
     for (size_t j = 0; j < names.size(); ++j)
-      target[rows[i] * names.size() + j] = static_cast<float>(there[i * names.size() + j]);
+      target[rows[i] * names.size() + j] = there[i * names.size() + j];
   return target;
 }
 
@@ -51,14 +49,14 @@ RegressionRows regression_rows(const Regressor& model, const Frame& frame, Targe
         fmt::format("found no target ({}) in {} of {} rows, expected one in every row; leave those rows out",
                     fmt::join(model.targets, ", "), grouped(without.size()), grouped(frame.rows)));
   std::vector<uint64_t> all = rows_with_targets(frame, model.targets);
-  out.target = floats(numeric_targets(frame, model.targets, all));
+  out.target = numeric_targets(frame, model.targets, all);
   return out;
 }
 
 RegressionRows regression_rows(const Regressor& model, const Frame& frame, std::span<const uint64_t> rows) {
   RegressionRows out;
   out.inputs = model.encoder.encode(frame, out.report).take(rows);
-  out.target = floats(numeric_targets(frame, model.targets, rows));
+  out.target = numeric_targets(frame, model.targets, rows);
   return out;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,12 +15,8 @@ namespace selfnorm::cli {
 // Rows as a model takes them, with their targets.
 struct RegressionRows {
   EncodedFrame inputs;
-  std::vector<float> target;  // rows x targets in the units of the data, NaN: missing; empty: none are there
+  std::vector<double> target;  // rows x targets in the units of the data, NaN: missing; empty: none are there
   EncodingReport report;
-
-  Points targets(const Regressor& model) const {
-    return {target.empty() ? nullptr : target.data(), inputs.rows, model.dimension()};
-  }
 };
 
 enum class TargetNeed { kOptional, kRequired };

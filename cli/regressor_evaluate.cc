@@ -34,7 +34,7 @@ void refuse_foreign_options(const Arguments& arguments, const std::string& model
 RegressionEvaluation evaluated(const Regressor& model, const RegressionRows& rows,
                                const RegressionEvaluationOptions& options, bool quiet) {
   ProgressLine line(quiet);
-  return evaluate_regressor(model, rows.inputs.view(), rows.targets(model), options, [&](uint64_t done) {
+  return evaluate_regressor(model, rows.inputs.view(), rows.target, options, [&](uint64_t done) {
     line.show({done, rows.inputs.rows, "rows evaluated"});
   });
 }
@@ -123,10 +123,10 @@ int score_regressor(const Arguments& arguments) {
   std::vector<double> log_density;
   if (given.exact) {
     PredictionOptions options{.quantiles = {}, .intervals = {}, .quadrature = quadrature_of(arguments)};
-    predict(model, data.inputs.view(), data.targets(model), options,
+    predict(model, data.inputs.view(), data.target, options,
             [&](uint64_t, Prediction&& row) { log_density.push_back(row.log_density.value()); });
   } else {
-    log_density = raw_log_density(model, data.inputs.view(), data.targets(model));
+    log_density = raw_log_density(model, data.inputs.view(), data.target);
   }
   const char* kind = given.exact ? "quadrature" : "amortised";
   const bool json = arguments.common.json;

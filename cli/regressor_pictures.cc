@@ -81,6 +81,8 @@ Picture normalizer_picture(const DrawnRegressor& drawn) {
   const RegressionEvaluation& e = drawn.evaluation;
   Picture out{.name = "normalizer", .data = {.columns = {"row", "a", "b"}}};
   Series points{.name = "rows", .x = {}, .y = {}, .stroke = Stroke::points};
+  double squares = 0;
+  for (uint64_t row = 0; row < e.rows; ++row) squares += std::pow(e.b[row] - e.a[row], 2);
   for (const uint64_t row : spread_rows(e.rows, kShown)) {
     points.x.push_back(e.a[row]);
     points.y.push_back(e.b[row]);
@@ -90,7 +92,9 @@ Picture normalizer_picture(const DrawnRegressor& drawn) {
   const Series diagonal{
       .name = "b = A", .x = {*low, *high}, .y = {*low, *high}, .stroke = Stroke::dashed, .colour = 7};
   out.figure = {.title = "What stands for the log-normalizer, and the log-normalizer",
-                .panels = {{.title = fmt::format("rms(b - A) {:.4f}", e.log_z.rms),
+                .panels = {{.title = fmt::format(
+                                "rms(b - A) {:.4f}{}", std::sqrt(squares / static_cast<double>(e.rows)),
+                                e.members > 1 ? fmt::format(", the first of {} members", e.members) : ""),
                             .x = {.label = "A(x) by quadrature"},
                             .y = {.label = "b(x)"},
                             .series = {diagonal, points}}}};
@@ -102,8 +106,7 @@ Picture fan_picture(const DrawnRegressor& drawn) {
   const std::vector<uint64_t> chosen = spread_rows(drawn.frame.rows, kShown);
   const EncodedFrame inputs = drawn.rows.inputs.take(chosen);
   std::vector<std::vector<double>> quantiles;
-  predict(drawn.model, inputs.view(), {nullptr, inputs.rows, drawn.model.dimension()},
-          {.quantiles = Fan::levels(), .intervals = {}, .quadrature = {}},
+  predict(drawn.model, inputs.view(), {}, {.quantiles = Fan::levels(), .intervals = {}, .quadrature = {}},
           [&](uint64_t, Prediction&& row) { quantiles.push_back(std::move(row.coordinates[0].quantiles)); });
   const size_t middle = Fan::levels().size() / 2;
   std::vector<size_t> order(chosen.size());
@@ -116,9 +119,9 @@ Picture fan_picture(const DrawnRegressor& drawn) {
   Fan fan;
   for (const size_t i : order) {
     fan.x.push_back(static_cast<double>(fan.x.size()));
-    fan.target_y.push_back(drawn.rows.targets(drawn.model).row(chosen[i])[0]);
-    std::vector<Cell> cells{static_cast<double>(chosen[i]), shortened(fan.target_y.back())};
-    for (const double q : quantiles[i]) cells.emplace_back(shortened(q));
+    fan.target_y.push_back(drawn.rows.target[chosen[i] * drawn.model.dimension()]);
+    std::vector<Cell> cells{static_cast<double>(chosen[i]), fan.target_y.back()};
+    for (const double q : quantiles[i]) cells.emplace_back(q);
     out.data.add(std::move(cells));
     fan.quantiles.push_back(std::move(quantiles[i]));
   }

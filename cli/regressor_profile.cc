@@ -91,13 +91,13 @@ Profile profile_of(const DrawnRegressor& drawn, const std::string& feature) {
   for (size_t i = 0; i < kColumns; ++i) out.x.push_back(middle(out.left, out.right, i, kColumns));
   EncodingReport ignored;
   const EncodedFrame inputs = drawn.model.encoder.encode(rows_along(drawn, feature, out.x), ignored);
-  predict(drawn.model, inputs.view(), {nullptr, inputs.rows, drawn.model.dimension()},
+  predict(drawn.model, inputs.view(), {},
           {.quantiles = Fan::levels(), .intervals = {1 - 2 * kOuter}, .grid = kGrid, .quadrature = {}},
           [&](uint64_t, Prediction&& row) { out.columns.push_back(std::move(row.coordinates[0])); });
 
-  const Points targets = drawn.rows.targets(drawn.model);
   std::vector<double> y;
-  for (uint64_t row = 0; row < targets.rows; ++row) y.push_back(targets.row(row)[0]);
+  for (size_t i = 0; i < drawn.rows.target.size(); i += drawn.model.dimension())
+    y.push_back(drawn.rows.target[i]);
   const std::vector<double> sorted_y = sorted_values(y);
   out.low = at(sorted_y, kOuter);
   out.high = at(sorted_y, 1 - kOuter);
@@ -133,7 +133,7 @@ Picture heat_picture(const Profile& profile, const std::string& feature, const s
     for (size_t i = 0; i < kColumns; ++i) {
       const double density = interpolated(profile.columns[i], height);
       panel.heat.value.push_back(std::sqrt(std::min(1.0, density / darkest)));
-      out.data.add({shortened(profile.x[i]), shortened(height), shortened(density)});
+      out.data.add({shortened(profile.x[i]), height, shortened(density)});
     }
   }
   panel.series.push_back(
@@ -150,7 +150,7 @@ Picture profile_picture(const Profile& profile, const std::string& feature, cons
   for (size_t i = 0; i < kColumns; ++i) {
     fan.quantiles.push_back(profile.columns[i].quantiles);
     std::vector<Cell> cells{shortened(profile.x[i])};
-    for (const double q : fan.quantiles.back()) cells.emplace_back(shortened(q));
+    for (const double q : fan.quantiles.back()) cells.emplace_back(q);
     out.data.add(std::move(cells));
   }
   Panel panel = fan_panel(fan, feature, target);
@@ -163,7 +163,7 @@ Picture profile_picture(const Profile& profile, const std::string& feature, cons
 Picture data_points(const Profile& profile, const std::string& feature, const std::string& target) {
   Picture out{.name = "points", .data = {.columns = {feature, target}}};
   for (size_t i = 0; i < profile.data_x.size(); ++i)
-    out.data.add({shortened(profile.data_x[i]), shortened(profile.data_y[i])});
+    out.data.add({shortened(profile.data_x[i]), profile.data_y[i]});
   return out;
 }
 

@@ -12,9 +12,8 @@
 namespace selfnorm::cli {
 namespace {
 
-// Nine digits: more than the quadrature has.
 void add_number(double value, std::string& out) {
-  fmt::format_to(std::back_inserter(out), FMT_COMPILE("{:.9g}"), value);
+  fmt::format_to(std::back_inserter(out), FMT_COMPILE("{}"), value);
 }
 
 // JSON has no word for what is not finite.
@@ -181,8 +180,10 @@ void PredictionSheet::append_json(uint64_t row, const Prediction& p, std::string
   };
   if (options_.has_exact) add("log_density", p.log_density);
   if (options_.has_raw) add("log_density_raw", p.log_density_raw);
-  add("a", p.log_normalizer);
-  add("b", p.normalizer);
+  if (options_.has_normalizer) {
+    add("a", p.log_normalizer);
+    add("b", p.normalizer);
+  }
   add("error", p.error);
   add("tail", p.tail);
   if (options_.has_samples) {

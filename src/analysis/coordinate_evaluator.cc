@@ -7,6 +7,7 @@ namespace selfnorm {
 
 TargetPlace place_of(double y, const LineDistribution& distribution) {
   TargetPlace out;
+  y = std::clamp(y, -kLargestPlace, kLargestPlace);
   out.error = y - distribution.mean();
   out.median_error = y - distribution.quantile(0.5);
   out.crps = distribution.crps(y);
@@ -26,7 +27,7 @@ TargetPlace place_of(double y, const LineDistribution& distribution) {
 }
 
 void CoordinateEvaluator::add(const TargetPlace& place) {
-  squares_ += place.error * place.error;
+  norm_ = std::hypot(norm_, place.error);
   sizes_ += std::abs(place.median_error);
   crps_.add(place.crps);
   pit_.push_back(place.pit);
@@ -39,13 +40,13 @@ void CoordinateEvaluator::add(const TargetPlace& place) {
   }
 }
 
-CoordinateEvaluation CoordinateEvaluator::finish() const {
+CoordinateEvaluation CoordinateEvaluator::finish(double scale) const {
   const double n = static_cast<double>(pit_.size());
   CoordinateEvaluation out;
-  out.rmse = std::sqrt(squares_ / n);
-  out.mae = sizes_ / n;
-  out.crps = crps_.mean;
-  out.crps_error = crps_.standard_error();
+  out.rmse = scale * (norm_ / std::sqrt(n));
+  out.mae = scale * (sizes_ / n);
+  out.crps = scale * crps_.mean;
+  out.crps_error = scale * crps_.standard_error();
   out.pit.resize(pit_bins_);
   for (const double p : pit_) {
     const double bin = std::clamp(p, 0.0, 1.0) * static_cast<double>(pit_bins_);
@@ -55,7 +56,7 @@ CoordinateEvaluation CoordinateEvaluator::finish() const {
   for (size_t l = 0; l < sums_.size(); ++l) {
     const Coverage& sum = sums_[l];
     out.coverage.push_back({kCoverageLevels[l], sum.central / n, sum.highest_density / n,
-                            sum.central_width / n, sum.highest_density_width / n});
+                            scale * (sum.central_width / n), scale * (sum.highest_density_width / n)});
   }
   return out;
 }

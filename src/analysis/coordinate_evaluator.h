@@ -1,4 +1,5 @@
-// What targets say of the marginal predictive distributions of one coordinate (regression_evaluation.h).
+// What targets say of the marginal predictive distributions of one coordinate (regression_evaluation.h), in
+// standardised units until the end: a mean far above the scale costs no digits.
 #pragma once
 
 #include <array>
@@ -21,6 +22,8 @@ struct TargetPlace {
   double crps = 0, pit = 0;
   std::array<InInterval, kCoverageLevels.size()> intervals;
 };
+// y beyond +-kLargestPlace counts as there, so that no sum over targets is NaN.
+inline constexpr double kLargestPlace = 1e300;
 TargetPlace place_of(double y, const LineDistribution& distribution);
 
 class CoordinateEvaluator {
@@ -28,11 +31,11 @@ class CoordinateEvaluator {
   explicit CoordinateEvaluator(uint32_t pit_bins) : pit_bins_(pit_bins) {}
   void add(const TargetPlace& place);
   const std::vector<double>& pit() const { return pit_; }
-  CoordinateEvaluation finish() const;
+  CoordinateEvaluation finish(double scale) const;  // in the units of the data
 
  private:
   uint32_t pit_bins_;
-  double squares_ = 0, sizes_ = 0;
+  double norm_ = 0, sizes_ = 0;  // root of the sum of squared errors; sum of absolute ones
   RunningVariance crps_;
   std::vector<double> pit_;
   std::array<Coverage, kCoverageLevels.size()> sums_;  // of shares and widths

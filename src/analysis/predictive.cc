@@ -19,16 +19,31 @@ constexpr size_t kGrain = 8;         // rows, a unit of parallel work
 constexpr uint64_t kRawRows = 4096;  // at once, without quadrature
 constexpr double kGridMass = 0.999, kGridMargin = 0.1;
 
-CoordinatePrediction coordinate_prediction(const LineDistribution& line, const PredictionOptions& options) {
+// From standardised units to those of the data: of all that a mean may be large against the scale.
+struct Units {
+  double mean, scale;
+
+  double of(double u) const { return mean + scale * u; }
+  Interval of(const Interval& u) const { return {of(u.from), of(u.to)}; }
+  template <typename Value>
+  std::vector<Value> of(std::vector<Value> values) const {
+    for (Value& value : values) value = of(value);
+    return values;
+  }
+};
+
+// `line` in standardised units.
+CoordinatePrediction coordinate_prediction(const LineDistribution& line, const Units& units,
+                                           const PredictionOptions& options) {
   CoordinatePrediction out;
-  out.mean = line.mean();
-  out.deviation = line.deviation();
-  out.median = line.quantile(0.5);
-  out.modes = line.modes();
-  for (const double level : options.quantiles) out.quantiles.push_back(line.quantile(level));
+  out.mean = units.of(line.mean());
+  out.deviation = units.scale * line.deviation();
+  out.median = units.of(line.quantile(0.5));
+  out.modes = units.of(line.modes());
+  for (const double level : options.quantiles) out.quantiles.push_back(units.of(line.quantile(level)));
   for (const double level : options.intervals) {
-    out.central.push_back(line.central(level));
-    out.highest_density.push_back(line.highest_density(level));
+    out.central.push_back(units.of(line.central(level)));
+    out.highest_density.push_back(units.of(line.highest_density(level)));
   }
   if (options.grid == 0) return out;
   const Interval most = line.central(kGridMass), region = line.region();
@@ -36,40 +51,32 @@ CoordinatePrediction coordinate_prediction(const LineDistribution& line, const P
   const double from = std::max(region.from, most.from - margin), to = std::min(region.to, most.to + margin);
   for (uint64_t i = 0; i < options.grid; ++i) {
     const double share = static_cast<double>(i) / static_cast<double>(options.grid - 1);
-    out.grid_y.push_back(from + (to - from) * share);
-    out.grid_density.push_back(std::exp(line.log_density(out.grid_y.back())));
+    const double u = from + (to - from) * share;
+    out.grid_y.push_back(units.of(u));
+    out.grid_density.push_back(std::exp(line.log_density(u)) / units.scale);
   }
   return out;
 }
 
-// Stream `row` of the seed; samples x d in the units of the data.
-std::vector<double> draw(const Regressor& model, std::span<const PredictiveNodes* const> members,
+// Stream `row` of the seed; samples x d in the units of the data. `line`: of the first coordinate, in
+// standardised units.
+std::vector<double> draw(std::span<const Units> units, std::span<const PredictiveNodes* const> members,
                          const PredictionOptions& options, RandomStream random,
                          const LineDistribution& line) {
-  const uint32_t d = model.dimension();
+  const size_t d = units.size();
   std::vector<double> out(options.samples * d);
   if (d == 1) {
-    for (double& y : out) y = line.quantile(std::max(0x1p-54, random.uniform()));
+    for (double& y : out) y = units[0].of(line.quantile(std::max(0x1p-54, random.uniform())));
     return out;
   }
   std::vector<CellSampler> samplers;
-  for (const PredictiveNodes* nodes : members) samplers.emplace_back(*nodes, d);
+  for (const PredictiveNodes* nodes : members) samplers.emplace_back(*nodes, static_cast<uint32_t>(d));
   for (uint64_t i = 0; i < options.samples; ++i) {
     const std::span<double> y = std::span(out).subspan(i * d, d);
     samplers[random.below(samplers.size())].draw(random, y);
-    for (uint32_t j = 0; j < d; ++j) y[j] = model.target_mean[j] + model.target_scale[j] * y[j];
+    for (size_t j = 0; j < d; ++j) y[j] = units[j].of(y[j]);
   }
   return out;
-}
-
-void check(const Regressor& model, const InputRows& x, const Points& y) {
-  if (y.data != nullptr && (y.rows != x.rows() || y.columns != model.dimension()))
-    throw Error(fmt::format("targets of {} rows and {} columns, expected {} and {}", y.rows, y.columns,
-                            x.rows(), model.dimension()));
-}
-
-Points block_of(const Points& y, uint64_t begin, uint64_t end) {
-  return y.data == nullptr ? Points{} : y.slice(begin, end);
 }
 
 }  // namespace
@@ -82,17 +89,19 @@ void PredictionOptions::validate() const {
   quadrature.validate();
 }
 
-void predict(const Regressor& model, const InputRows& x, const Points& y, const PredictionOptions& options,
-             const std::function<void(uint64_t, Prediction&&)>& each) {
+void predict(const Regressor& model, const InputRows& x, std::span<const double> y,
+             const PredictionOptions& options, const std::function<void(uint64_t, Prediction&&)>& each) {
   options.validate();
-  check(model, x, y);
+  if (!y.empty()) check_targets(model, x.rows(), y);
   const uint32_t d = model.dimension();
+  std::vector<Units> units;
+  for (uint32_t j = 0; j < d; ++j) units.push_back({model.target_mean[j], model.target_scale[j]});
   const double volume = model.log_volume(), count = std::log(static_cast<double>(model.members.size()));
   const uint64_t at_once = rows_at_once(d);
   for (uint64_t begin = 0; begin < x.rows(); begin += at_once) {
     const uint64_t end = std::min(x.rows(), begin + at_once);
     const InputRows block = x.slice(begin, end);
-    const BlockTargets targets(model, block_of(y, begin, end));
+    const BlockTargets targets(model, y.empty() ? y : y.subspan(begin * d, (end - begin) * d));
     ConditionalQuadratureOptions quadrature = options.quadrature;
     quadrature.first_row += begin;
     const std::vector<MemberBlock> members = member_blocks(model, block, targets, quadrature);
@@ -116,10 +125,10 @@ void predict(const Regressor& model, const InputRows& x, const Points& y, const 
           p.log_density_raw = raw.value() - count - volume;
         }
         for (uint32_t j = 0; j < d; ++j) {
-          const auto line = LineDistribution::of(nodes, j, d, model.target_mean[j], model.target_scale[j]);
-          p.coordinates.push_back(coordinate_prediction(line, options));
+          const auto line = LineDistribution::of(nodes, j, d, 0, 1);
+          p.coordinates.push_back(coordinate_prediction(line, units[j], options));
           if (j == 0 && options.samples > 0)
-            p.samples = draw(model, nodes, options, RandomStream(options.seed, begin + i), line);
+            p.samples = draw(units, nodes, options, RandomStream(options.seed, begin + i), line);
         }
       }
     });
@@ -127,16 +136,16 @@ void predict(const Regressor& model, const InputRows& x, const Points& y, const 
   }
 }
 
-std::vector<double> raw_log_density(const Regressor& model, const InputRows& x, const Points& y) {
-  if (y.data == nullptr && x.rows() > 0) throw Error("log-densities need targets; found none");
-  check(model, x, y);
+std::vector<double> raw_log_density(const Regressor& model, const InputRows& x, std::span<const double> y) {
+  check_targets(model, x.rows(), y);
+  const uint32_t d = model.dimension();
   const double volume = model.log_volume(), count = std::log(static_cast<double>(model.members.size()));
   std::vector<double> out;
   out.reserve(x.rows());
   for (uint64_t begin = 0; begin < x.rows(); begin += kRawRows) {
     const uint64_t end = std::min(x.rows(), begin + kRawRows);
     const InputRows block = x.slice(begin, end);
-    const BlockTargets targets(model, y.slice(begin, end));
+    const BlockTargets targets(model, y.subspan(begin * d, (end - begin) * d));
     std::vector<LogSumExp> sum(end - begin);
     for (size_t m = 0; m < model.members.size(); ++m) {
       const TargetScores scores = target_scores(*prepare_scores(model, m, block), targets, begin);

@@ -26,34 +26,36 @@ class Evaluator {
       : model_(model),
         options_(options),
         errors_(options.audit),
-        coordinates_(model.dimension(), CoordinateEvaluator(options.pit_bins)) {}
+        coordinates_(model.dimension(), CoordinateEvaluator(options.pit_bins)) {
+    out_.members = model.members.size();
+  }
 
-  void add(const InputRows& x, const Points& y) {
+  void add(const InputRows& x, std::span<const double> y) {
     const BlockTargets targets(model_, y);
     ConditionalQuadratureOptions quadrature = options_.quadrature;
     quadrature.first_row += out_.rows;
     const std::vector<MemberBlock> members = member_blocks(model_, x, targets, quadrature);
-    add_densities(members, y.rows);
+    add_densities(members, targets.reach);
     add_places(members, y);
-    out_.rows += y.rows;
+    out_.rows += x.rows();
   }
 
   RegressionEvaluation finish() {
     static_cast<ErrorAudit&>(out_) = errors_.finish();
-    const bool is_possible = out_.outside == 0;
+    const bool is_possible = out_.outside == 0 && out_.zero_density == 0;
     out_.nll = is_possible ? nll_.mean : kInfinity;
     out_.nll_b = is_possible ? nll_b_.mean : kInfinity;
     out_.nll_error = nll_.standard_error();
-    for (const CoordinateEvaluator& coordinate : coordinates_)
-      out_.coordinates.push_back(coordinate.finish());
+    for (size_t j = 0; j < coordinates_.size(); ++j)
+      out_.coordinates.push_back(coordinates_[j].finish(model_.target_scale[j]));
     out_.pit = coordinates_.front().pit();
     return std::move(out_);
   }
 
  private:
-  void add_densities(const std::vector<MemberBlock>& members, uint64_t rows) {
+  void add_densities(const std::vector<MemberBlock>& members, const std::vector<TargetReach>& reach) {
     const double volume = model_.log_volume(), count = std::log(static_cast<double>(members.size()));
-    for (uint64_t i = 0; i < rows; ++i) {
+    for (uint64_t i = 0; i < reach.size(); ++i) {
       LogSumExp exact, raw, mass;
       double doubt = 0;  // of A, and so of e
       for (const MemberBlock& member : members) {
@@ -73,7 +75,7 @@ class Evaluator {
       out_.a.push_back(members[0].log_normalizer(i));
       out_.b.push_back(members[0].target.b[i]);
       if (!has_density) {
-        ++out_.outside;
+        ++(reach[i] == TargetReach::kOutside ? out_.outside : out_.zero_density);
         continue;
       }
       nll_.add(volume + count - exact.value());
@@ -81,16 +83,16 @@ class Evaluator {
     }
   }
 
-  void add_places(const std::vector<MemberBlock>& members, const Points& y) {
+  void add_places(const std::vector<MemberBlock>& members, std::span<const double> y) {
     const uint32_t d = model_.dimension();
     std::vector<TargetPlace> places(y.size());
-    parallel_ranges(y.rows, kRows, [&](size_t begin, size_t end) {
+    parallel_ranges(y.size() / d, kRows, [&](size_t begin, size_t end) {
       std::vector<const PredictiveNodes*> nodes(members.size());
       for (size_t i = begin; i < end; ++i) {
         for (size_t m = 0; m < members.size(); ++m) nodes[m] = &members[m].nodes[i];
         for (uint32_t j = 0; j < d; ++j) {
-          const auto line = LineDistribution::of(nodes, j, d, model_.target_mean[j], model_.target_scale[j]);
-          places[i * d + j] = place_of(static_cast<double>(y.row(i)[j]), line);
+          const double u = (y[i * d + j] - model_.target_mean[j]) / model_.target_scale[j];
+          places[i * d + j] = place_of(u, LineDistribution::of(nodes, j, d, 0, 1));
         }
       }
     });
@@ -105,31 +107,30 @@ class Evaluator {
   std::vector<CoordinateEvaluator> coordinates_;
 };
 
-void check(const Regressor& model, const InputRows& x, const Points& y,
+void check(const Regressor& model, const InputRows& x, std::span<const double> y,
            const RegressionEvaluationOptions& options) {
   options.quadrature.validate();
   require_range(options.pit_bins >= 1, "pit_bins", options.pit_bins, ">= 1");
   if (x.rows() == 0) throw Error("the data has no rows; expected at least one");
-  if (y.rows != x.rows() || y.columns != model.dimension())
-    throw Error(fmt::format("targets of {} rows and {} columns, expected {} and {}", y.rows, y.columns,
-                            x.rows(), model.dimension()));
+  check_targets(model, x.rows(), y);
   for (size_t i = 0; i < y.size(); ++i)
-    if (!std::isfinite(y.data[i]))
+    if (!std::isfinite(y[i]))
       throw Error(fmt::format("target {} of row {} (from 0) is {}, expected a finite number",
-                              model.targets[i % y.columns], i / y.columns, y.data[i]));
+                              model.targets[i % model.dimension()], i / model.dimension(), y[i]));
 }
 
 }  // namespace
 
-RegressionEvaluation evaluate_regressor(const Regressor& model, const InputRows& x, const Points& y,
+RegressionEvaluation evaluate_regressor(const Regressor& model, const InputRows& x, std::span<const double> y,
                                         const RegressionEvaluationOptions& options,
                                         const std::function<void(uint64_t)>& progress) {
   check(model, x, y, options);
   Evaluator evaluator(model, options);
-  const uint64_t block = rows_at_once(model.dimension());
+  const uint32_t d = model.dimension();
+  const uint64_t block = rows_at_once(d);
   for (uint64_t begin = 0; begin < x.rows(); begin += block) {
     const uint64_t end = std::min(x.rows(), begin + block);
-    evaluator.add(x.slice(begin, end), y.slice(begin, end));
+    evaluator.add(x.slice(begin, end), y.subspan(begin * d, (end - begin) * d));
     if (progress) progress(end);
   }
   return evaluator.finish();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -9,21 +10,27 @@
 
 namespace selfnorm {
 
-BlockTargets::BlockTargets(const Regressor& model, const Points& targets) : y(targets) {
-  if (y.data == nullptr) return;
+void check_targets(const Regressor& model, uint64_t rows, std::span<const double> y) {
+  if (y.size() != rows * model.dimension())
+    throw Error(fmt::format("found {} values of targets, expected {}: {} rows of {}", y.size(),
+                            rows * model.dimension(), rows, model.dimension()));
+}
+
+BlockTargets::BlockTargets(const Regressor& model, std::span<const double> targets)
+    : y(targets), dimension(model.dimension()) {
   std::array<float, 3> inside;
-  for (uint32_t i = 0; i < y.rows; ++i) {
-    if (!is_given(i) || !model.standardise(y.row(i), inside)) continue;
+  for (uint32_t i = 0; i < y.size() / dimension; ++i) {
+    reach.push_back(model.standardise(y.subspan(size_t{i} * dimension, dimension), inside));
+    if (reach.back() != TargetReach::kInside) continue;
     row.push_back(i);
-    u.insert(u.end(), inside.begin(), inside.begin() + y.columns);
+    u.insert(u.end(), inside.begin(), inside.begin() + dimension);
   }
 }
 
 bool BlockTargets::is_given(uint64_t i) const {
-  if (y.data == nullptr) return false;
-  for (const float v : y.row(i))
-    if (std::isnan(v)) return false;
-  return true;
+  if (y.empty()) return false;
+  const std::span<const double> own = y.subspan(i * dimension, dimension);
+  return std::none_of(own.begin(), own.end(), [](double v) { return std::isnan(v); });
 }
 
 TargetScores target_scores(const ConditionalScores& scores, const BlockTargets& targets, uint64_t first_row) {

@@ -1,6 +1,7 @@
 // A block of inputs through every member of a regressor: what predictions and evaluations start from.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "selfnorm/model/regressor/regressor.h"
@@ -8,18 +9,22 @@
 
 namespace selfnorm {
 
-// The targets of a block, in the units of the data (data null: none), and those inside the support
-// standardised.
+// Throws Error unless y, row-major in the units of the data, has a target for each of the rows.
+void check_targets(const Regressor& model, uint64_t rows, std::span<const double> y);
+
+// The targets of a block, in the units of the data (empty: none), and those that have a score standardised.
 struct BlockTargets {
-  Points y;
-  std::vector<uint32_t> row;  // those inside
+  std::span<const double> y;
+  uint32_t dimension;
+  std::vector<TargetReach> reach;  // of every row
+  std::vector<uint32_t> row;       // those inside
   std::vector<float> u;
 
-  BlockTargets(const Regressor& model, const Points& y);
+  BlockTargets(const Regressor& model, std::span<const double> y);
   bool is_given(uint64_t i) const;  // there are targets, and that of row i is no NaN
 };
 
-// s(x, y) and b(x) of every row of a block; s is -inf outside the support.
+// s(x, y) and b(x) of every row of a block; s is -inf where the target is far or outside the support.
 struct TargetScores {
   std::vector<double> s, b;
 };

@@ -47,10 +47,9 @@ TrialResult run_trial(const RegressionTrial& trial) {
   EncodingReport report;
   out.test = out.model.encoder.encode(*trial.frame, report).take(trial.test);
   const std::vector<double> target = numeric_targets(*trial.frame, {trial.target}, trial.test);
-  const std::vector<float> y(target.begin(), target.end());
   try {
-    const RegressionEvaluation e = evaluate_regressor(out.model, out.test.view(), {y.data(), y.size(), 1},
-                                                      RegressionEvaluationOptions{});
+    const RegressionEvaluation e =
+        evaluate_regressor(out.model, out.test.view(), target, RegressionEvaluationOptions{});
     numbers["nll"] = e.nll;
     numbers["nll_error"] = e.nll_error;
     numbers["nll_b"] = e.nll_b;

@@ -18,7 +18,7 @@ const std::vector<float> kX = {-1, 0, 0.25, 3};   // y_j ~ N(10 + 4 (2 x + j), 2
 
 InputRows line_inputs(const std::vector<float>& x) { return {{x.data(), x.size(), 1}, nullptr, 0}; }
 
-std::vector<Prediction> predictions(const Regressor& model, const InputRows& x, const Points& y,
+std::vector<Prediction> predictions(const Regressor& model, const InputRows& x, std::span<const double> y,
                                     const PredictionOptions& options = {}) {
   std::vector<Prediction> out;
   predict(model, x, y, options, [&](uint64_t row, Prediction&& p) {
@@ -29,12 +29,12 @@ std::vector<Prediction> predictions(const Regressor& model, const InputRows& x, 
 }
 
 TEST(Predict, LinearGaussianIsItsClosedForm) {
-  const std::vector<float> y = {3, 10, NAN, 30};
+  const std::vector<double> y = {3, 10, NAN, 30};
   PredictionOptions options;
   options.quantiles = {0.05, 0.75};
   options.intervals = {0.5, 0.9};
   options.grid = 101;
-  const auto out = predictions(linear_gaussian(), line_inputs(kX), {y.data(), 4, 1}, options);
+  const auto out = predictions(linear_gaussian(), line_inputs(kX), y, options);
   ASSERT_EQ(out.size(), 4u);
   for (size_t i = 0; i < 4; ++i) {
     const double mean = 10 + 8.0 * kX[i];
@@ -121,9 +121,8 @@ TEST(Predict, EnsemblesAverageDensities) {
   const Regressor all = random_regressor({.members = 3});
   EncodingReport report;
   const EncodedFrame x = all.encoder.encode(small_frame(20), report);
-  std::vector<float> y;
-  for (int i = 0; i < 20; ++i) y.push_back(static_cast<float>(i - 10) / 20);
-  const Points targets{y.data(), 20, 1};
+  std::vector<double> targets;
+  for (int i = 0; i < 20; ++i) targets.push_back((i - 10) / 20.0);
   const auto out = predictions(all, x.view(), targets);
   const std::vector<double> raw = raw_log_density(all, x.view(), targets);
   std::vector<LogSumExp> exact(20), with_b(20);
@@ -156,8 +155,8 @@ TEST(Predict, NothingOutsideTheSupport) {
   options.quantiles = {1e-6, 0.5, 1 - 1e-6};
   options.samples = 200;
   options.grid = 50;
-  const std::vector<float> y = {7.9f, 8, 11, 11.1f};
-  const auto out = predictions(model, line_inputs(kX), {y.data(), 4, 1}, options);
+  const std::vector<double> y = {7.9, 8, 11, 11.1};
+  const auto out = predictions(model, line_inputs(kX), y, options);
   EXPECT_EQ(*out[0].log_density, -INFINITY);
   EXPECT_TRUE(std::isfinite(*out[1].log_density));
   EXPECT_TRUE(std::isfinite(*out[2].log_density));
@@ -174,7 +173,45 @@ TEST(Predict, NothingOutsideTheSupport) {
       EXPECT_LE(v, 11);
     }
   }
-  EXPECT_EQ(raw_log_density(model, line_inputs(kX), {y.data(), 4, 1})[0], -INFINITY);
+  EXPECT_EQ(raw_log_density(model, line_inputs(kX), y)[0], -INFINITY);
+}
+
+TEST(Predict, AbsurdTargetsHaveDensityZeroAndAnOffsetCostsNoDigits) {
+  Regressor model = random_regressor({});
+  EncodingReport report;
+  const EncodedFrame x = model.encoder.encode(small_frame(4), report);
+  const std::vector<double> absurd = {1e38, -1e200, 0.1, 1e12};
+  const auto out = predictions(model, x.view(), absurd);
+  const std::vector<double> raw = raw_log_density(model, x.view(), absurd);
+  for (const size_t i : {0u, 1u, 3u}) {
+    EXPECT_EQ(*out[i].log_density, -INFINITY) << i;
+    EXPECT_EQ(*out[i].log_density_raw, -INFINITY) << i;
+    EXPECT_EQ(raw[i], -INFINITY) << i;
+  }
+  EXPECT_TRUE(std::isfinite(*out[2].log_density));
+
+  PredictionOptions options;
+  options.samples = 2;
+  options.grid = 5;
+  const auto plain = predictions(model, x.view(), {}, options);
+  const double from = model.target_mean[0], scale = model.target_scale[0];
+  model.target_mean = {1e9};
+  model.target_scale = {1};
+  const auto shifted = predictions(model, x.view(), {}, options);
+  for (size_t i = 0; i < 4; ++i) {
+    const CoordinatePrediction &a = shifted[i].coordinates[0], &b = plain[i].coordinates[0];
+    const auto expect = [&](double moved, double at) { EXPECT_NEAR(moved - 1e9, (at - from) / scale, 1e-6); };
+    expect(a.mean, b.mean);
+    expect(a.median, b.median);
+    expect(a.modes[0], b.modes[0]);
+    expect(a.quantiles[0], b.quantiles[0]);
+    expect(a.central[0].to, b.central[0].to);
+    expect(a.highest_density[0][0].from, b.highest_density[0][0].from);
+    expect(a.grid_y[3], b.grid_y[3]);
+    expect(shifted[i].samples[1], plain[i].samples[1]);
+    EXPECT_NEAR(a.deviation, b.deviation / scale, 1e-9);
+    EXPECT_NEAR(a.grid_density[2], b.grid_density[2] * scale, 1e-6);
+  }
 }
 
 TEST(Predict, TheSameForAnyNumberOfThreadsAndAnyBlock) {
@@ -196,7 +233,7 @@ TEST(Predict, TheSameForAnyNumberOfThreadsAndAnyBlock) {
 
 TEST(Predict, BadInput) {
   const Regressor model = linear_gaussian();
-  const std::vector<float> y = {1, 2, 3, NAN};
+  const std::vector<double> y = {1, 2, 3, NAN};
   const auto with = [&](auto change) {
     PredictionOptions options;
     change(options);
@@ -206,9 +243,9 @@ TEST(Predict, BadInput) {
   EXPECT_THROW(with([](auto& o) { o.intervals = {0}; }), Error);
   EXPECT_THROW(with([](auto& o) { o.grid = 1; }), Error);
   EXPECT_THROW(with([](auto& o) { o.quadrature.precision = 1; }), Error);
-  EXPECT_THROW(predictions(model, line_inputs(kX), {y.data(), 3, 1}), Error);
-  EXPECT_THROW(raw_log_density(model, line_inputs(kX), {y.data(), 2, 2}), Error);
-  EXPECT_THROW(raw_log_density(model, line_inputs(kX), {y.data(), 4, 1}), Error);
+  EXPECT_THROW(predictions(model, line_inputs(kX), std::span(y).first(3)), Error);
+  EXPECT_THROW(raw_log_density(model, line_inputs(kX), std::span(y).first(2)), Error);
+  EXPECT_THROW(raw_log_density(model, line_inputs(kX), y), Error);
   EXPECT_THROW(raw_log_density(model, line_inputs(kX), {}), Error);
   EXPECT_TRUE(predictions(model, line_inputs({}), {}).empty());
   // A damaged model says which row.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -29,8 +30,8 @@ double gaussian_crps(double z) { return z * (2 * cdf(z) - 1) + 2 * phi(z) - 1 / 
 
 // x spread over [-1, 1], targets at the quantiles (i + 1/2) / n of linear_gaussian(d).
 struct Sample {
-  std::vector<float> x, y;
-  std::vector<double> z;
+  std::vector<float> x;
+  std::vector<double> y, z;
   uint32_t d;
 
   explicit Sample(uint64_t n, uint32_t dimension = 1) : d(dimension) {
@@ -39,12 +40,12 @@ struct Sample {
       x.push_back(static_cast<float>(2.0 * static_cast<double>(i) / static_cast<double>(n) - 1));
       for (uint32_t j = 0; j < d; ++j) {
         z.push_back(inverse_cdf((static_cast<double>(shuffled) + 0.5) / static_cast<double>(n)));
-        y.push_back(static_cast<float>(10 + 4 * (2 * static_cast<double>(x.back()) + j + 0.5 * z.back())));
+        y.push_back(10 + 4 * (2 * static_cast<double>(x.back()) + j + 0.5 * z.back()));
       }
     }
   }
   InputRows inputs() const { return {{x.data(), x.size(), 1}, nullptr, 0}; }
-  Points targets() const { return {y.data(), x.size(), d}; }
+  std::span<const double> targets() const { return y; }
 };
 
 template <class Term>
@@ -155,10 +156,10 @@ TEST(RegressionEvaluation, ARandomTiltAgreesWithASumOnAGrid) {
   model.mixture.least_scale = 0.05;  // wide against the steps of the grid
   EncodingReport report;
   const EncodedFrame x = model.encoder.encode(small_frame(12), report);
-  std::vector<float> y(12);
+  std::vector<double> y(12);
   RandomStream random(8);
-  for (float& v : y) v = static_cast<float>(0.1 + random.normal() / 3);
-  const RegressionEvaluation found = evaluate_regressor(model, x.view(), {y.data(), 12, 1}, {});
+  for (double& v : y) v = 0.1 + random.normal() / 3;
+  const RegressionEvaluation found = evaluate_regressor(model, x.view(), y, {});
   const auto scores = prepare_scores(model, 0, x.view());
   constexpr size_t kGrid = 40'000;
   std::vector<float> grid(kGrid);
@@ -175,7 +176,7 @@ TEST(RegressionEvaluation, ARandomTiltAgreesWithASumOnAGrid) {
     EXPECT_NEAR(found.a[i], a, 2e-4) << i;
     EXPECT_EQ(found.b[i], scores->normalizer(i));
     std::vector<float> u(1);
-    model.standardise(Points{&y[i], 1, 1}, u);
+    model.standardise(std::span(&y[i], 1), u);
     scores->score({u.data(), 1, 1}, std::vector<uint32_t>{i}, at);
     nll += (a - at[0] + model.log_volume()) / 12;
   }
@@ -189,7 +190,7 @@ TEST(RegressionEvaluation, EnsemblesAverageDensities) {
   const RegressionEvaluation found = evaluate_regressor(model, sample.inputs(), sample.targets(), {});
   double nll = 0, nll_b = 0, squares = 0, largest = 0;
   for (size_t i = 0; i < 60; ++i) {
-    const double x = static_cast<double>(sample.x[i]), u = (static_cast<double>(sample.y[i]) - 10) / 4;
+    const double x = static_cast<double>(sample.x[i]), u = (sample.y[i] - 10) / 4;
     const double first = phi((u - 2 * x) / 0.5) / 0.5, second = phi(u - x);
     const double p = (first + second) / 2, p_b = (first * std::exp(-0.2) + second * std::exp(0.4)) / 2;
     nll -= std::log(p / 4) / 60;
@@ -212,11 +213,59 @@ TEST(RegressionEvaluation, TargetsOutsideTheSupportAreCounted) {
   sample.y[7] = -100;
   const RegressionEvaluation found = evaluate_regressor(model, sample.inputs(), sample.targets(), {});
   EXPECT_EQ(found.outside, 1u);
+  EXPECT_EQ(found.zero_density, 0u);
   EXPECT_EQ(found.nll, kInfinity);
   EXPECT_EQ(found.nll_b, kInfinity);
   EXPECT_TRUE(std::isfinite(found.nll_error));
   EXPECT_EQ(found.pit[7], 0);
   EXPECT_TRUE(std::isfinite(found.coordinates[0].crps));
+}
+
+// The same in any units: y = mean + scale u has every number of the tables times the scale.
+TEST(RegressionEvaluation, UnitsOfTheDataCostNoDigits) {
+  const Sample sample(60);
+  const RegressionEvaluation plain =
+      evaluate_regressor(with_constant_b(0.25), sample.inputs(), sample.targets(), {});
+  for (const auto& [mean, scale] : {std::array{1e9, 1.0}, {0.0, 1e60}, {0.0, 1e-50}, {1e12, 4.0}}) {
+    Regressor model = with_constant_b(0.25);
+    model.target_mean = {mean};
+    model.target_scale = {scale};
+    std::vector<double> y;
+    for (const double v : sample.y) y.push_back(mean + scale * (v - 10) / 4);
+    const RegressionEvaluation found = evaluate_regressor(model, sample.inputs(), y, {});
+    const double digits = 1e-6 + 1e-16 * mean / scale;
+    EXPECT_NEAR(found.nll - std::log(scale), plain.nll - std::log(4.0), 10 * digits) << mean;
+    EXPECT_NEAR(found.nll_b - found.nll, plain.nll_b - plain.nll, digits);
+    const CoordinateEvaluation &line = found.coordinates[0], &of = plain.coordinates[0];
+    EXPECT_NEAR(line.rmse / scale, of.rmse / 4, digits);
+    EXPECT_NEAR(line.mae / scale, of.mae / 4, digits);
+    EXPECT_NEAR(line.crps / scale, of.crps / 4, digits);
+    EXPECT_NEAR(line.crps_error / scale, of.crps_error / 4, digits);
+    EXPECT_NEAR(line.coverage[2].central_width / scale, of.coverage[2].central_width / 4, digits);
+    EXPECT_NEAR(line.pit_deviation, of.pit_deviation, 10 * digits);
+  }
+}
+
+TEST(RegressionEvaluation, AbsurdTargetsHaveDensityZero) {
+  for (const double absurd : {1e38, -1e60, 1.7e308}) {
+    Sample sample(40);
+    Regressor model = random_regressor({.members = 2});
+    EncodingReport report;
+    const EncodedFrame x = model.encoder.encode(small_frame(40), report);
+    sample.y[7] = absurd;
+    const RegressionEvaluation found = evaluate_regressor(model, x.view(), sample.y, {});
+    EXPECT_EQ(found.outside, 0u);
+    EXPECT_EQ(found.zero_density, 1u);
+    EXPECT_EQ(found.members, 2u);
+    EXPECT_EQ(found.nll, kInfinity);
+    EXPECT_EQ(found.nll_b, kInfinity);
+    EXPECT_TRUE(std::isfinite(found.nll_error));
+    EXPECT_TRUE(std::isfinite(found.log_z.rms));
+    EXPECT_EQ(found.pit[7], absurd > 0 ? 1 : 0);
+    const CoordinateEvaluation& line = found.coordinates[0];
+    for (const double value : {line.rmse, line.mae, line.crps, line.crps_error})
+      EXPECT_GT(value, 1e30) << absurd;  // and no NaN
+  }
 }
 
 TEST(RegressionEvaluation, TheSameForAnyNumberOfThreadsAndOneRowIsEnough) {
@@ -232,7 +281,7 @@ TEST(RegressionEvaluation, TheSameForAnyNumberOfThreadsAndOneRowIsEnough) {
   EXPECT_EQ(nll[0], nll[1]);
   EXPECT_EQ(crps[0], crps[1]);
   const RegressionEvaluation one =
-      evaluate_regressor(model, sample.inputs().slice(0, 1), sample.targets().slice(0, 1), {});
+      evaluate_regressor(model, sample.inputs().slice(0, 1), sample.targets().first(1), {});
   EXPECT_EQ(one.rows, 1u);
   EXPECT_EQ(one.nll_error, 0);
   EXPECT_FALSE(one.certificate.certified);
@@ -247,9 +296,8 @@ TEST(RegressionEvaluation, RefusesWhatItCannotEvaluate) {
   EXPECT_THROW(evaluated({.pit_bins = 0}), Error);
   EXPECT_THROW(evaluated({.audit = {.eps = -1}}), Error);
   EXPECT_THROW(evaluated({.quadrature = {.precision = 1}}), Error);
-  EXPECT_THROW(evaluate_regressor(model, sample.inputs().slice(0, 0), sample.targets().slice(0, 0), {}),
-               Error);
-  EXPECT_THROW(evaluate_regressor(model, sample.inputs(), sample.targets().slice(0, 4), {}), Error);
+  EXPECT_THROW(evaluate_regressor(model, sample.inputs().slice(0, 0), sample.targets().first(0), {}), Error);
+  EXPECT_THROW(evaluate_regressor(model, sample.inputs(), sample.targets().first(4), {}), Error);
   sample.y[3] = NAN;
   EXPECT_THROW(evaluated({}), Error);
 }

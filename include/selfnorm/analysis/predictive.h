@@ -41,7 +41,7 @@ struct CoordinatePrediction {
 struct Prediction {
   std::vector<CoordinatePrediction> coordinates;
   double log_normalizer = 0;              // A(x), exact; ensembles: of the first member
-  double normalizer = 0;                  // b(x)
+  double normalizer = 0;                  // b(x), of the same member
   double error = 0, tail = 0;             // of the quadrature, largest of the members
   std::optional<double> log_density;      // of the given y, exact
   std::optional<double> log_density_raw;  // with b(x) in the place of A(x)
@@ -49,10 +49,11 @@ struct Prediction {
 };
 
 // In blocks of inputs; `each` gets row number and prediction, in order. y: the targets in the units of the
-// data, or none (data null); a target that is NaN has no log-density, one outside the support has -inf.
-void predict(const Regressor& model, const InputRows& x, const Points& y, const PredictionOptions& options,
-             const std::function<void(uint64_t, Prediction&&)>& each);
+// data, row-major, or none (empty); a target that is NaN has no log-density, one outside the support or of
+// density 0 (TargetReach::kFar) has -inf.
+void predict(const Regressor& model, const InputRows& x, std::span<const double> y,
+             const PredictionOptions& options, const std::function<void(uint64_t, Prediction&&)>& each);
 // log p(y|x) with b(x) in the place of A(x): one evaluation a row and no quadrature.
-std::vector<double> raw_log_density(const Regressor& model, const InputRows& x, const Points& y);
+std::vector<double> raw_log_density(const Regressor& model, const InputRows& x, std::span<const double> y);
 
 }  // namespace selfnorm

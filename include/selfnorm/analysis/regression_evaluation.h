@@ -3,12 +3,13 @@
 // (analysis/error_audit.h), certificate included: with log p^ that of b,
 //     e = log p^(y|x) - log p(y|x) = A(x) - b(x)                               one member
 //     e = log mean_m exp(s_m - b_m) - log mean_m exp(s_m - A_m) at the target   ensembles
-// where a target outside the support stands for any y: e = log mean_m exp(A_m - b_m). A regressor without a
+// where a target without a density stands for any y: e = log mean_m exp(A_m - b_m). A regressor without a
 // tilt is normalised: A = b = e = 0 exactly. The error of A is a doubt about e, which the certificate counts.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "selfnorm/analysis/error_audit.h"
@@ -40,8 +41,10 @@ struct CoordinateEvaluation {
 // The audit is that of e(x).
 struct RegressionEvaluation : ErrorAudit {
   uint64_t rows = 0;
+  uint64_t members = 1;           // what e is: above
   uint64_t outside = 0;           // targets outside the support: then nll is +inf
-  double nll = 0, nll_error = 0;  // exact, and the standard error of its mean over the rows inside
+  uint64_t zero_density = 0;      // targets inside it whose density is 0: then nll is +inf
+  double nll = 0, nll_error = 0;  // exact, and the standard error of its mean over rows with a density
   double nll_b = 0;               // with b(x)
   double quadrature_error = 0;    // largest error of A
   uint64_t imprecise = 0;         // rows whose error of A is larger than the precision asked for
@@ -50,9 +53,9 @@ struct RegressionEvaluation : ErrorAudit {
   std::vector<double> pit, b, a;  // of every row (first coordinate, first member), for pictures
 };
 
-// y in the units of the data. In blocks of rows; `progress` is told how many are done. Throws Error for data
-// without rows, of other columns, targets that are not finite, and scores or b that are NaN.
-RegressionEvaluation evaluate_regressor(const Regressor& model, const InputRows& x, const Points& y,
+// y in the units of the data, row-major. In blocks of rows; `progress` is told how many are done. Throws
+// Error for data without rows, of other columns, targets that are not finite, and scores or b that are NaN.
+RegressionEvaluation evaluate_regressor(const Regressor& model, const InputRows& x, std::span<const double> y,
                                         const RegressionEvaluationOptions& options,
                                         const std::function<void(uint64_t)>& progress = {});
 

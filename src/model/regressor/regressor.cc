@@ -1,13 +1,10 @@
 #include "selfnorm/model/regressor/regressor.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
-#include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/model/network/dense_record.h"
 
@@ -15,7 +12,7 @@ namespace selfnorm {
 namespace {
 
 constexpr size_t kValues = 4096;  // a unit of parallel work
-constexpr double kRounding = 1.0 / (1 << 23);
+constexpr double kRounding = 4 * std::numeric_limits<double>::epsilon();
 
 std::unique_ptr<DenseNetwork> copy_of(const std::unique_ptr<DenseNetwork>& network) {
   if (!network) return nullptr;
@@ -89,39 +86,20 @@ double Regressor::log_volume() const {
   return sum;
 }
 
-bool Regressor::standardise(std::span<const float> y, std::span<float> u) const {
+TargetReach Regressor::standardise(std::span<const double> y, std::span<float> u) const {
   std::array<float, 3> inside;
+  bool is_far = false;
   for (size_t j = 0; j < y.size(); ++j) {
     const auto [lower, upper] = bounds(mixture, j);
-    const double value = static_cast<double>(y[j]);
-    const double place = (value - target_mean[j]) / target_scale[j];
-    const double slack = kRounding * std::abs(value) / target_scale[j];
-    if (!std::isfinite(value) || place < lower - slack || place > upper + slack) return false;
-    inside[j] = within(static_cast<float>(place), lower, upper);
-    if (!std::isfinite(inside[j])) return false;
+    const double place = (y[j] - target_mean[j]) / target_scale[j];
+    const double slack = kRounding * std::max(std::abs(y[j]), std::abs(target_mean[j])) / target_scale[j];
+    if (!std::isfinite(y[j]) || place < lower - slack || place > upper + slack) return TargetReach::kOutside;
+    is_far = is_far || std::abs(place) > kFarthestTarget;
+    if (!is_far) inside[j] = within(static_cast<float>(place), lower, upper);
   }
+  if (is_far) return TargetReach::kFar;
   std::copy_n(inside.begin(), y.size(), u.begin());
-  return true;
-}
-
-void Regressor::standardise(const Points& y, std::span<float> u) const {
-  const uint32_t d = dimension();
-  if (y.columns != d) throw Error(fmt::format("targets of {} columns, expected {}", y.columns, d));
-  for (uint64_t i = 0; i < y.rows; ++i) {
-    if (standardise(y.row(i), u.subspan(i * d, d))) continue;
-    std::string found, support;
-    for (uint32_t j = 0; j < d; ++j) {
-      const auto [lower, upper] = bounds(mixture, j);
-      found += fmt::format("{}{} = {}", j == 0 ? "" : ", ", targets[j], y.row(i)[j]);
-      support +=
-          fmt::format("{}[{:.6g}, {:.6g}]", j == 0 ? "" : " x ", target_mean[j] + target_scale[j] * lower,
-                      target_mean[j] + target_scale[j] * upper);
-    }
-    throw Error(
-        fmt::format("target {} of row {} (from 0) is outside the support {} of the model; remove the "
-                    "row, or train with other bounds",
-                    found, i, support));
-  }
+  return TargetReach::kInside;
 }
 
 void base_log_prob(const ConditionalMixture& mixture, double w, const MixturePoints& at,

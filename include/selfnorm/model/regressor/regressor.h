@@ -37,6 +37,12 @@ struct RegressorNetworks {
   RegressorNetworks copy() const;
 };
 
+// Where a target lies: inside the support; inside, but more than kFarthestTarget scales from the mean, where
+// the density is less than any double (training targets are within sqrt(rows) scales) and the networks leave
+// the range of float; outside the support or not finite.
+enum class TargetReach { kInside, kFar, kOutside };
+inline constexpr double kFarthestTarget = 1e12;
+
 struct Regressor {
   FrameEncoder encoder;
   std::vector<std::string> targets;  // names of the columns
@@ -53,11 +59,9 @@ struct Regressor {
   double log_volume() const;  // sum_j log target_scale_j
   // w of the base as q_w: 1, the broad component alone, when there is no other base.
   double base_weight() const { return has_base ? tail_weight : 1; }
-  // In standardised units; throws Error for y outside the support, naming value and bounds. What is outside
-  // by no more than the rounding of a float32 is on the bound.
-  void standardise(const Points& y, std::span<float> u) const;
-  // Of one target; false: it is outside the support or not finite, and u is not set.
-  bool standardise(std::span<const float> y, std::span<float> u) const;
+  // One target, in the units of the data, to standardised units; u is set for kInside alone. What is outside
+  // by no more than the rounding of the bound is on it.
+  TargetReach standardise(std::span<const double> y, std::span<float> u) const;
 };
 
 // log q_w(u_i|x), what the tilt of a score starts from (Regressor::base_weight).

@@ -19,8 +19,8 @@ std::string significant(double value) { return fmt::format("{:.5g}", value); }
 
 double largest_size(const LogZStatistics& z) { return std::max(std::abs(z.min), std::abs(z.max)); }
 
-// The audited error e is A - b of one member; of ensembles it is that of the mean density.
-Json b_minus_a_json(const ErrorAudit& audit) {
+// -e: b - A of one member.
+Json gap_json(const ErrorAudit& audit) {
   const LogZStatistics& e = audit.log_z;
   Json quantiles = Json::object();
   for (auto q = audit.quantiles.rbegin(); q != audit.quantiles.rend(); ++q)
@@ -46,16 +46,23 @@ Json coordinate_json(const CoordinateEvaluation& c) {
           {"coverage", coverage}};
 }
 
+bool is_ensemble(const RegressionRow& row) { return row.evaluation.members > 1; }
+
 std::string likelihood_table(const std::vector<RegressionRow>& rows) {
-  std::vector<std::vector<std::string>> cells{{"model", "rows", "NLL", "+-", "NLL with b", "mean(b - A)",
-                                               "rms(b - A)", "max|b - A|", "quadrature error", "tail"}};
+  const bool has_ensemble = std::any_of(rows.begin(), rows.end(), is_ensemble);
+  const char* gap = has_ensemble ? "gap" : "b - A";
+  std::vector<std::vector<std::string>> cells{{"model", "rows", "NLL", "+-", "NLL with b",
+                                               fmt::format("mean({})", gap), fmt::format("rms({})", gap),
+                                               fmt::format("max|{}|", gap), "quadrature error", "tail"}};
   for (const RegressionRow& row : rows) {
     const RegressionEvaluation& e = row.evaluation;
     cells.push_back({row.name, grouped(e.rows), decimal(e.nll), decimal(e.nll_error), decimal(e.nll_b),
                      decimal(-e.log_z.mean), decimal(e.log_z.rms), decimal(largest_size(e.log_z)),
                      fmt::format("{:.1e}", e.quadrature_error), fmt::format("{:.1e}", e.tail)});
   }
-  return aligned(cells);
+  return aligned(cells) + (has_ensemble ? "(gap: log p exact minus log p with b, of an ensemble those of "
+                                          "the mean density at the target, otherwise b - A)\n"
+                                        : "");
 }
 
 // Coverage: central / highest-density intervals.
@@ -82,12 +89,10 @@ std::string prediction_table(const std::vector<RegressionRow>& rows) {
 
 }  // namespace
 
-Json regression_json(const RegressionEvaluation& e, const std::vector<std::string>& targets) {
-  Json out = {{"rows", e.rows},
-              {"outside", e.outside},
-              {"nll", e.nll},
-              {"nll_error", e.nll_error},
-              {"nll_b", e.nll_b}};
+Json regression_json(const RegressionEvaluation& e, const std::vector<std::string>& targets, RowsPart part) {
+  Json out = {
+      {"rows", e.rows}, {"members", e.members},     {"outside", e.outside}, {"zero_density", e.zero_density},
+      {"nll", e.nll},   {"nll_error", e.nll_error}, {"nll_b", e.nll_b}};
   if (targets.size() == 1) {
     out.update(coordinate_json(e.coordinates[0]));
   } else {
@@ -97,8 +102,9 @@ Json regression_json(const RegressionEvaluation& e, const std::vector<std::strin
       out["targets"].push_back(std::move(target));
     }
   }
-  out["b_minus_a"] = b_minus_a_json(e);
-  out.update(certified_json(e));
+  out[e.members > 1 ? "log_density_gap" : "b_minus_a"] = gap_json(e);
+  if (part != RowsPart::kTrained) out.update(certified_json(e));
+  if (part == RowsPart::kChoseStep) out["chose_step"] = true;
   out["quadrature_error"] = e.quadrature_error;
   out["imprecise"] = e.imprecise;
   out["tail"] = e.tail;
@@ -114,14 +120,26 @@ std::string regression_tables(const std::vector<RegressionRow>& rows) {
     if (row.evaluation.imprecise > 0)
       text += fmt::format("{}: the error of A(x) is larger than the precision asked for on {} rows\n",
                           row.name, grouped(row.evaluation.imprecise));
+    if (row.evaluation.zero_density > 0)
+      text += fmt::format(
+          "{}: {} targets of density 0, too far from all that the model was trained on, so NLL is infinite\n",
+          row.name, grouped(row.evaluation.zero_density));
     if (rows.size() > 1) text += row.name + "\n";
-    text += certificate_text(row.evaluation.certificate);
+    if (row.part == RowsPart::kTrained)
+      text +=
+          "certificate  none: the model was trained on these rows; --test FILE or evaluate takes others\n";
+    else
+      text += certificate_text(row.evaluation.certificate);
+    if (row.part == RowsPart::kChoseStep)
+      text +=
+          "the step that did best on these rows is kept, so their NLL and certificate are a little "
+          "optimistic\n";
   }
   return text;
 }
 
 Json regression_audit_json(const RegressionEvaluation& e) {
-  Json out = {{"n", e.rows}};
+  Json out = {{"n", e.rows}, {"members", e.members}};
   out.update(errors_json(e));
   out.update({{"nll_exact", e.nll}, {"nll_amortised", e.nll_b}, {"quadrature_error", e.quadrature_error}});
   out.update(certified_json(e));
@@ -129,7 +147,11 @@ Json regression_audit_json(const RegressionEvaluation& e) {
 }
 
 std::string regression_audit_text(const RegressionEvaluation& e) {
-  return "log Z - b(x)\n" + errors_text(e) +
+  const std::string error =
+      e.members > 1
+          ? fmt::format("log mean density of {} members at the target, with b(x) minus exact\n", e.members)
+          : "log Z - b(x)\n";
+  return error + errors_text(e) +
          fmt::format("likelihood   NLL amortised {:.4f}, exact {:.4f}\n", e.nll_b, e.nll) + certified_text(e);
 }
 

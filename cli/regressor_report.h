@@ -9,18 +9,32 @@
 
 namespace selfnorm::cli {
 
+// What part the rows had in the model. A certificate speaks of inputs that had none.
+enum class RowsPart {
+  kNone,
+  kChoseStep,  // the step of training that did best on them was kept
+  kTrained
+};
+
 // crps, rmse, mae, pit and coverage of one target are beside nll; of several in "targets", one object each.
-// Numbers that are not finite become null when written.
+// "outside" counts targets outside the support, "zero_density" those inside it whose density is 0; either
+// makes nll infinite. The audited error, log p exact minus log p with b, is b - A of a model of one member,
+// "b_minus_a"; of an ensemble it is that of the log mean density at the target, "log_density_gap". Rows that
+// were trained on have no "certificate"; "chose_step": RowsPart::kChoseStep. Numbers that are not finite
+// become null when written.
 nlohmann::ordered_json regression_json(const RegressionEvaluation& evaluation,
-                                       const std::vector<std::string>& targets);
+                                       const std::vector<std::string>& targets,
+                                       RowsPart part = RowsPart::kNone);
 
 struct RegressionRow {
   std::string name;
   std::vector<std::string> targets;
   RegressionEvaluation evaluation;
+  RowsPart part = RowsPart::kNone;
 };
 
-// Likelihoods and b - A, a line a model; predictions, a line a model and target; certificates.
+// Likelihoods and b - A (ensembles: the gap above), a line a model; predictions, a line a model and target;
+// certificates.
 std::string regression_tables(const std::vector<RegressionRow>& rows);
 
 // The error of log-densities with b(x), in full.

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <set>
+
 #include "commands.h"
 #include "interruption.h"
 #include "output.h"
@@ -41,10 +43,14 @@ std::string inputs_text(const TrainingTables& tables, bool standardises) {
   const FrameEncoder encoder(tables.frame, tables.train, tables.targets, standardises, left_out);
   for (const std::string& name : encoder.columns()) {
     const FrameColumn& column = *tables.frame.find(name);
-    if (column.is_numeric)
+    if (column.is_numeric) {
       numeric.push_back(name);
-    else
-      categorical.push_back(fmt::format("{} ({} levels)", name, grouped(column.levels.size())));
+      continue;
+    }
+    std::set<uint32_t> levels;
+    for (const uint64_t row : tables.train) levels.insert(column.level[row]);
+    levels.erase(kMissingLevel);
+    categorical.push_back(fmt::format("{} ({} levels)", name, grouped(levels.size())));
   }
   const size_t others = tables.frame.columns.size() - tables.targets.size() - encoder.columns().size();
   return fmt::format("inputs: {} numeric columns{}{}; {} categorical{}{}; {} left out", numeric.size(),
@@ -55,14 +61,29 @@ std::string inputs_text(const TrainingTables& tables, bool standardises) {
 // What the finished model is evaluated on.
 struct HeldOut {
   std::string name;
+  RowsPart part;
   RegressionRows rows;
 };
 
 HeldOut held_out_rows(const Regressor& model, const TrainingTables& tables) {
-  if (tables.test) return {"test", regression_rows(model, *tables.test, TargetNeed::kRequired)};
-  const bool has_valid = !tables.valid.empty();
-  return {has_valid ? "validation" : "training",
-          regression_rows(model, tables.frame, has_valid ? tables.valid : tables.train)};
+  if (tables.test)
+    return {"test", RowsPart::kNone, regression_rows(model, *tables.test, TargetNeed::kRequired)};
+  if (tables.valid.empty())
+    return {"training", RowsPart::kTrained, regression_rows(model, tables.frame, tables.train)};
+  return {"validation", model.members.size() > 1 ? RowsPart::kNone : RowsPart::kChoseStep,
+          regression_rows(model, tables.frame, tables.valid)};
+}
+
+// The run holds the model already.
+RegressionEvaluation evaluated(const Regressor& model, const HeldOut& held_out, RunDirectory& run) {
+  try {
+    return evaluate_regressor(model, held_out.rows.inputs.view(), held_out.rows.target, {});
+  } catch (const Error& error) {
+    end_run(run);
+    throw Error(
+        fmt::format("the model is trained and saved in {}, but could not be evaluated on the {} data: {}",
+                    run.file(kModelName), held_out.name, error.what()));
+  }
 }
 
 }  // namespace
@@ -85,6 +106,10 @@ int train_regressor_command(const Arguments& arguments) {
   if (!arguments.common.quiet) {
     for (const std::string& text : tables.notes) note(text);
     note(inputs_text(tables, given.options.module.empty()));
+    if (!given.run.valid.empty() && given.options.ensemble > 1)
+      note(fmt::format("{} takes no part in training: the members of an ensemble hold out rows of {}{}",
+                       given.run.valid, given.run.train,
+                       given.test.empty() ? "; the model is evaluated on it" : ""));
   }
   // While reading a signal ends the process at once: nothing has been made yet.
   catch_interruptions();
@@ -104,21 +129,24 @@ int train_regressor_command(const Arguments& arguments) {
     return stopped(arguments.command, run);
   }
   warn_about_divergence(result.diverged);
+  // Whatever comes of the evaluation, training is not lost.
+  save_regressor(result.model, run.file(kModelName));
+  run.keep();
   // Nothing that depends on the clock or the machine may enter the model: a resumed run must give the same
   // bytes.
   const HeldOut held_out = held_out_rows(result.model, tables);
   if (tables.test && !arguments.common.quiet)
     for (const std::string& text : encoding_notes(held_out.rows.report))
       note(fmt::format("{}: {}", given.test, text));
-  const RegressionEvaluation evaluation =
-      evaluate_regressor(result.model, held_out.rows.inputs.view(), held_out.rows.targets(result.model), {});
+  const RegressionEvaluation evaluation = evaluated(result.model, held_out, run);
   nlohmann::ordered_json audit = {{"data", held_out.name}};
-  audit.update(regression_json(evaluation, tables.targets));
+  audit.update(regression_json(evaluation, tables.targets, held_out.part));
   result.model.audit_json = audit.dump();
   save_regressor(result.model, run.file(kModelName));
   end_run(run);
   print_report(arguments, run, {result.reason, "adam", result.diverged, result.last, result.model.audit_json},
-               {held_out.name, regression_tables({{given.options.objective, tables.targets, evaluation}})});
+               {held_out.name,
+                regression_tables({{given.options.objective, tables.targets, evaluation, held_out.part}})});
   return 0;
 }
 

@@ -81,7 +81,30 @@ TEST(RegressorEvaluate, TargetsHaveToBeThere) {
   expect_user_error(folder.run({"evaluate", "run", "data.csv", "--feature", "x"}), "--draw DIR");
   const auto far = folder.run({"evaluate", "run", "far.csv", "--json", "--quiet"}).json();
   EXPECT_EQ(far["outside"], 1);
+  EXPECT_EQ(far["zero_density"], 0);
   EXPECT_TRUE(far["nll"].is_null());
+}
+
+TEST(RegressorEvaluate, AbsurdTargetsHaveDensityZero) {
+  const Folder folder;
+  train_tiny(folder);
+  folder.write("absurd.csv", "x,colour,y\n1,red,2\n1,blue,1e38\n1,blue,-1e300\n");
+  const auto report = folder.run({"evaluate", "run", "absurd.csv", "--json", "--quiet"}).json();
+  EXPECT_EQ(report["outside"], 0);
+  EXPECT_EQ(report["zero_density"], 2);
+  EXPECT_TRUE(report["nll"].is_null());
+  EXPECT_GT(report["rmse"].get<double>(), 1e299);
+  const Outcome text = folder.run({"evaluate", "run", "absurd.csv", "--quiet"});
+  EXPECT_NE(text.out.find("2 targets of density 0"), std::string::npos) << text.out;
+  EXPECT_EQ(text.out.find("nan"), std::string::npos) << text.out;
+  for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--exact"}}) {
+    std::vector<std::string> words{"score", "run", "absurd.csv", "--quiet"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome scored = folder.run(words);
+    EXPECT_NE(scored.out.find("\n1\t-inf\t"), std::string::npos) << scored.out << scored.err;
+  }
+  const Outcome predicted = folder.run({"predict", "run", "absurd.csv", "--log-density", "both"});
+  EXPECT_NE(predicted.out.find(",-inf,-inf\n"), std::string::npos) << predicted.out << predicted.err;
 }
 
 TEST(RegressorEvaluate, PicturesWithTheirData) {

@@ -3,6 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
+#include <sstream>
+#include <tuple>
 
 #include "regressor_data.h"
 
@@ -80,6 +83,95 @@ TEST(TrainRegressor, SameBytesForAnyThreadsAndCompression) {
   EXPECT_FALSE(model == content(folder / "c/model.safetensors"));
 }
 
+// y = mean + scale times that of data.csv: the same training, the same NLL but for log scale.
+TEST(TrainRegressor, AnyUnitsOfTheTarget) {
+  const Folder folder;
+  write_table(folder, "data.csv", 120);
+  const auto audit_of = [&](const std::string& name, double mean, double scale) {
+    std::istringstream lines(content(folder / "data.csv"));
+    std::string line, text;
+    std::getline(lines, line);
+    for (text = line + "\n"; std::getline(lines, line);) {
+      const size_t comma = line.rfind(',');
+      text += fmt::format("{},{}\n", line.substr(0, comma), mean + scale * std::stod(line.substr(comma + 1)));
+    }
+    folder.write(name + ".csv", text);
+    const Outcome trained = folder.run(tiny_regressor(name + ".csv", name, {"--json", "--quiet"}));
+    EXPECT_EQ(trained.code, 0) << trained.err;
+    return trained.json()["audit"];
+  };
+  const auto plain = audit_of("plain", 0, 1);
+  for (const auto& [name, mean, scale] :
+       {std::tuple{"big", 1e9, 1.0}, {"huge", 0.0, 1e60}, {"tiny", 0.0, 1e-50}}) {
+    const auto audit = audit_of(name, mean, scale);
+    EXPECT_NEAR(audit["nll"].get<double>() - std::log(scale), plain["nll"].get<double>(), 0.01) << audit;
+    EXPECT_NEAR(audit["rmse"].get<double>() / scale, plain["rmse"].get<double>(), 0.01) << audit;
+    EXPECT_NEAR(audit["crps"].get<double>() / scale, plain["crps"].get<double>(), 0.01) << audit;
+    // Predictions have the digits to say so.
+    const auto row =
+        folder.run({"predict", name, std::string(name) + ".csv", "--json", "--quiet"}).json()["rows"][3];
+    const auto of = folder.run({"predict", "plain", "plain.csv", "--json", "--quiet"}).json()["rows"][3];
+    for (const char* key : {"mean", "median"})
+      EXPECT_NEAR((row[key].get<double>() - mean) / scale, of[key].get<double>(), 0.01) << name << key;
+    EXPECT_NEAR((row["quantiles"]["0.05"].get<double>() - mean) / scale,
+                of["quantiles"]["0.05"].get<double>(), 0.01);
+    EXPECT_NEAR(row["log_density"].get<double>() + std::log(scale), of["log_density"].get<double>(), 0.03);
+  }
+}
+
+TEST(TrainRegressor, CertificatesSpeakOfRowsWithoutAPart) {
+  const Folder folder;
+  write_table(folder, "data.csv", 60);
+  write_table(folder, "other.csv", 40, 2);
+  const auto run = [&](std::vector<std::string> more) {
+    more.insert(more.end(), {"--epochs", "2", "--overwrite"});
+    const Outcome trained = folder.run(tiny_regressor("data.csv", "run", more));
+    EXPECT_EQ(trained.code, 0) << trained.err;
+    return std::pair{trained.out, folder.run({"info", "run", "--json"}).json()["audit"]};
+  };
+  const std::string optimistic = "the step that did best on these rows is kept";
+  const auto [training, of_training] = run({"--hold-out", "0"});
+  expect_in(training, "on the training data");
+  expect_in(training, "certificate  none: the model was trained on these rows");
+  EXPECT_EQ(training.find("CERTIFIED"), std::string::npos) << training;
+  for (const char* key : {"certificate", "rho_bound", "smallest_eps", "chose_step"})
+    EXPECT_FALSE(of_training.contains(key)) << key;
+  const auto [validation, of_validation] = run({"--valid", "other.csv"});
+  expect_in(validation, "CERTIFIED");
+  expect_in(validation, optimistic);
+  EXPECT_EQ(of_validation["chose_step"], true);
+  EXPECT_EQ(of_validation["certificate"]["n"], 40);
+  const auto [test, of_test] = run({"--test", "other.csv"});
+  expect_in(test, "CERTIFIED");
+  EXPECT_EQ(test.find(optimistic), std::string::npos) << test;
+  EXPECT_FALSE(of_test.contains("chose_step"));
+}
+
+TEST(TrainRegressor, WhatIsSaidOfEnsembles) {
+  const Folder folder;
+  write_table(folder, "data.csv", 60);
+  write_table(folder, "other.csv", 40, 2);
+  const Outcome trained = folder.run(
+      tiny_regressor("data.csv", "run", {"--ensemble", "2", "--valid", "other.csv", "--epochs", "2"}));
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  expect_in(trained.err, "other.csv takes no part in training");
+  expect_in(trained.err, "the model is evaluated on it");
+  expect_in(trained.out, "rms(gap)");
+  expect_in(trained.out, "of the mean density at the target");
+  EXPECT_EQ(trained.out.find("is kept, so"), std::string::npos) << trained.out;
+  const auto audit = folder.run({"info", "run", "--json"}).json()["audit"];
+  EXPECT_EQ(audit["members"], 2);
+  EXPECT_FALSE(audit.contains("b_minus_a"));
+  EXPECT_NEAR(audit["log_density_gap"]["mean"].get<double>(),
+              audit["nll_b"].get<double>() - audit["nll"].get<double>(), 1e-9);
+  const auto row = folder.run({"predict", "run", "data.csv", "--json", "--quiet"}).json()["rows"][0];
+  EXPECT_FALSE(row.contains("a"));
+  EXPECT_FALSE(row.contains("b"));
+  EXPECT_TRUE(row.contains("error"));
+  expect_in(folder.run({"audit", "run", "other.csv", "--quiet"}).out,
+            "log mean density of 2 members at the target");
+}
+
 TEST(TrainRegressor, EveryObjective) {
   const Folder folder;
   write_table(folder, "data.csv", 80);
@@ -144,7 +236,8 @@ TEST(TrainRegressor, ListsOfTheCommandLineReplaceThoseOfAConfigFile) {
 TEST(TrainRegressor, ColumnsAndRowsOfOtherFiles) {
   const Folder folder;
   write_table(folder);
-  write_table(folder, "valid.csv", 40, 2);
+  write_table(folder, "valid.csv", 39, 2);
+  folder.write("valid.csv", content(folder / "valid.csv") + "0.5,pink,1\n");
   // Another order, a level of its own, a column too many, a row without a target.
   folder.write("test.csv", "extra,y,colour,x\nq,1,green,0.5\nq,,red,0.1\nq,2,,0.5\n");
   const Outcome trained = folder.run(tiny_regressor(
@@ -152,6 +245,7 @@ TEST(TrainRegressor, ColumnsAndRowsOfOtherFiles) {
       {"--valid", "valid.csv", "--test", "test.csv", "--skip-missing-targets", "--categorical", "colour"}));
   ASSERT_EQ(trained.code, 0) << trained.err;
   expect_in(trained.err, "validation: valid.csv: 40 rows");
+  expect_in(trained.err, "1 categorical colour (2 levels)");
   expect_in(trained.err, "test.csv: 1 rows without a target left out");
   expect_in(trained.err, "test.csv: column colour: 1 missing; 1 of levels that training did not have");
   const auto audit = folder.run({"info", "run", "--json"}).json()["audit"];

@@ -56,22 +56,25 @@ class Evaluator {
   void add_densities(const std::vector<MemberBlock>& members, const std::vector<TargetReach>& reach) {
     const double volume = model_.log_volume(), count = std::log(static_cast<double>(members.size()));
     for (uint64_t i = 0; i < reach.size(); ++i) {
-      LogSumExp exact, raw, mass;
+      LogSumExp exact, raw, error;
       double doubt = 0;  // of A, and so of e
       for (const MemberBlock& member : members) {
         const double a = member.log_normalizer(i), b = member.target.b[i];
         exact.add(member.target.s[i] - a);
         raw.add(member.target.s[i] - b);
-        mass.add(a - b);
         if (!member.is_normalised) doubt = std::max(doubt, member.nodes[i].error);
         out_.tail = std::max(out_.tail, member.nodes[i].tail);
       }
       const bool has_density = std::isfinite(exact.value());
-      const bool is_one = members.size() == 1;
+      // e = log sum_m w_m exp(A_m - b_m), w_m the share of a member in the density: no difference of
+      // logarithms that are large where densities are small.
+      for (const MemberBlock& member : members) {
+        const double a = member.log_normalizer(i);
+        error.add((has_density ? member.target.s[i] - a - exact.value() : -count) + (a - member.target.b[i]));
+      }
       out_.quadrature_error = std::max(out_.quadrature_error, doubt);
       out_.imprecise += doubt > options_.quadrature.precision ? 1 : 0;
-      errors_.add(out_.rows + i, is_one || !has_density ? mass.value() - count : raw.value() - exact.value(),
-                  doubt);
+      errors_.add(out_.rows + i, error.value(), doubt);
       out_.a.push_back(members[0].log_normalizer(i));
       out_.b.push_back(members[0].target.b[i]);
       if (!has_density) {

@@ -205,6 +205,18 @@ TEST(RegressionEvaluation, EnsemblesAverageDensities) {
   EXPECT_NEAR(found.coordinates[0].rmse, std::sqrt(squares), 2e-3);
 }
 
+// Members of one b have that error, however small the density of the target.
+TEST(RegressionEvaluation, TheErrorOfAnEnsembleSurvivesSmallDensities) {
+  Sample sample(30);
+  Regressor model = with_constant_b(0.2);
+  model.members.push_back(std::move(with_constant_b(0.2, {.slope = 1, .sd = 1}).members[0]));
+  for (double& y : sample.y) y = 1e9;
+  const RegressionEvaluation found = evaluate_regressor(model, sample.inputs(), sample.targets(), {});
+  EXPECT_GT(found.nll, 1e15);
+  EXPECT_NEAR(found.log_z.mean, -0.2, 3e-4);
+  EXPECT_NEAR(found.log_z.std, 0, 3e-4);
+}
+
 TEST(RegressionEvaluation, TargetsOutsideTheSupportAreCounted) {
   Sample sample(40);
   Regressor model = linear_gaussian();

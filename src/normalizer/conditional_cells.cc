@@ -16,6 +16,11 @@ constexpr double kCoefficientShare = 0.1;  // of |c_k| that counts as error
 constexpr double kRounding = 1e-7;         // of scores, relative
 constexpr double kFloatStep = std::numeric_limits<float>::epsilon();
 
+void check_score(double s, double y) {
+  if (std::isnan(s) || s == INFINITY)
+    throw Error(fmt::format("the score near y = {} is {}; the model is damaged or training diverged", y, s));
+}
+
 }  // namespace
 
 ConditionalRule::ConditionalRule(uint32_t d)
@@ -46,6 +51,19 @@ ConditionalCells::ConditionalCells(const ConditionalRule& rule, const Conditiona
     : rule_(&rule), support_(support), region_(start.region), unseen_(start.unseen) {
   for (uint32_t j = 0; j < rule.dimension; ++j) centre_[j] = region_.lower[j] / 2 + region_.upper[j] / 2;
   for (const ConditionalBox& box : start.cells) ask(box, {});
+  walls_waiting_ = has_wall(false) + has_wall(true);
+}
+
+bool ConditionalCells::has_wall(bool is_upper) const {
+  return rule_->dimension == 1 && std::isfinite(is_upper ? support_.upper[0] : support_.lower[0]);
+}
+
+// y as float32; rounding must not leave the support.
+float ConditionalCells::inside(double y, uint32_t axis) const {
+  const float at = static_cast<float>(y);
+  if (at < support_.lower[axis]) return std::nextafterf(at, INFINITY);
+  if (at > support_.upper[axis]) return std::nextafterf(at, -INFINITY);
+  return at;
 }
 
 void ConditionalCells::ask(const ConditionalBox& box, const Scaled& parent_error) {
@@ -65,12 +83,11 @@ void ConditionalCells::nodes(std::span<float> y) const {
     for (size_t i = 0; i < rule_->nodes; ++i)
       for (uint32_t j = 0; j < d; ++j) {
         const ConditionalBox& box = cells_[c].box;
-        // Rounding must not leave the support.
-        float v = static_cast<float>(box.lower[j] + node[rule_->place[i][j]] * box.width(j));
-        if (v < support_.lower[j]) v = std::nextafterf(v, INFINITY);
-        if (v > support_.upper[j]) v = std::nextafterf(v, -INFINITY);
-        *out++ = v;
+        *out++ = inside(box.lower[j] + node[rule_->place[i][j]] * box.width(j), j);
       }
+  for (const bool is_upper : {false, true})
+    if (walls_waiting_ > 0 && has_wall(is_upper))
+      *out++ = inside(is_upper ? support_.upper[0] : support_.lower[0], 0);
 }
 
 void ConditionalCells::take(std::span<const double> s) {
@@ -82,28 +99,63 @@ void ConditionalCells::take(std::span<const double> s) {
                 scores_.begin() + static_cast<std::ptrdiff_t>(cell.slot * n));
     measure(cell);
   }
+  const double* wall = s.data() + waiting_.size() * n;
+  for (const bool is_upper : {false, true})
+    if (walls_waiting_ > 0 && has_wall(is_upper)) {
+      // Infinite on a bound alone: a singularity, which may have an integral.
+      if (*wall != INFINITY) {
+        check_score(*wall, is_upper ? support_.upper[0] : support_.lower[0]);
+        wall_[is_upper] = *wall;
+      }
+      ++wall;
+    }
   evaluations_ += s.size();
   waiting_.clear();
+  walls_waiting_ = 0;
+}
+
+// One dimension: s, asked at float32, is moved to the nodes along the flatter of the slopes on either side, 0
+// when they differ in sign. `doubt` is what the two make different.
+void ConditionalCells::unround(const ConditionalBox& box, std::span<double> s,
+                               std::span<double> doubt) const {
+  const std::vector<double>& node = cell_rule(1).node;
+  const size_t n = s.size();
+  std::array<double, 16> at{}, asked{}, before{}, after{};
+  std::copy(s.begin(), s.end(), asked.begin());
+  for (size_t i = 0; i < n; ++i)
+    at[i] = static_cast<double>(inside(box.lower[0] + node[i] * box.width(0), 0));
+  const auto slope = [&](size_t i, size_t j) { return (asked[i] - asked[j]) / (at[i] - at[j]); };
+  // Nodes that are the same float32 have the same slopes.
+  for (size_t i = 1; i < n; ++i) before[i] = at[i] > at[i - 1] ? slope(i, i - 1) : before[i - 1];
+  for (size_t i = n - 1; i-- > 0;) after[i] = at[i + 1] > at[i] ? slope(i + 1, i) : after[i + 1];
+  for (size_t i = 0; i < n; ++i) {
+    const double left = at[i] > at[0] ? before[i] : after[i],
+                 right = at[i] < at[n - 1] ? after[i] : before[i];
+    const double step = box.lower[0] + node[i] * box.width(0) - at[i];
+    const double flatter = std::abs(left) < std::abs(right) ? left : right;
+    doubt[i] = std::isfinite(left) && std::isfinite(right) ? std::abs(step * (right - left)) : 0;
+    if (left * right > 0 && std::isfinite(flatter)) s[i] += step * flatter;
+  }
 }
 
 void ConditionalCells::measure(Cell& cell) {
   const uint32_t d = rule_->dimension;
   const KronrodRule& line = cell_rule(d);
-  const std::span<const double> s = std::span(scores_).subspan(cell.slot * rule_->nodes, rule_->nodes);
-  for (const double v : s)
-    if (std::isnan(v) || v == INFINITY)
-      throw Error(fmt::format("the score near y = {} is {}; the model is damaged or training diverged",
-                              cell.box.lower[0], v));
+  const std::span<double> s = std::span(scores_).subspan(cell.slot * rule_->nodes, rule_->nodes);
+  for (const double v : s) check_score(v, cell.box.lower[0]);
+  std::array<double, 16> moved{};
+  if (d == 1) unround(cell.box, s, moved);
   cell.peak = *std::max_element(s.begin(), s.end());
   cell.error = {cell.parent_error.mantissa / kFastestDecay, cell.parent_error.exponent};
   if (std::isinf(cell.peak)) return;
-  double depth = 0, error = 0;
+  double depth = 0, doubt = 0, error = 0;
   std::array<std::array<double, 16>, 3> slice{};
   for (size_t i = 0; i < s.size(); ++i) {
     const double fall = cell.peak - s[i], e = std::exp(-fall);
     if (e == 0) continue;
     cell.value += rule_->weight[i] * e;
     depth += rule_->weight[i] * e * fall;
+    if (d == 1) doubt += rule_->weight[i] * e * moved[i];
     for (uint32_t j = 0; j < d; ++j)
       slice[j][rule_->place[i][j]] += rule_->weight[i] / line.weight[rule_->place[i][j]] * e;
   }
@@ -119,9 +171,9 @@ void ConditionalCells::measure(Cell& cell) {
   }
   if (error * volume > cell.error.relative_to(cell.peak)) cell.error = {error * volume, cell.peak};
   cell.value *= volume;
-  // Nodes are rounded to float32, by half of `step` of the width; along it s changes by a few of its mean
-  // depth, and the signs are as good as random.
-  cell.rounding = kRounding * cell.value + depth * volume * step;
+  // More dimensions: nodes are rounded to float32, by half of `step` of the width; along it s changes by a
+  // few of its mean depth, and the signs are as good as random.
+  cell.rounding = kRounding * cell.value + (d == 1 ? doubt : depth * step) * volume;
 }
 
 ConditionalCells::Totals ConditionalCells::totals() const {
@@ -152,7 +204,6 @@ ConditionalLogZ ConditionalCells::log_z() const {
 
 PredictiveNodes ConditionalCells::result() const {
   const uint32_t d = rule_->dimension;
-  const std::vector<double>& node = cell_rule(d).node;
   const Totals all = totals();
   PredictiveNodes out;
   out.log_normalizer = all.peak + std::log(all.value);
@@ -165,7 +216,6 @@ PredictiveNodes ConditionalCells::result() const {
   if (d == 1)
     std::sort(order.begin(), order.end(),
               [&](size_t a, size_t b) { return cells_[a].box.lower[0] < cells_[b].box.lower[0]; });
-  out.y.reserve(cells_.size() * rule_->nodes * d);
   out.log_weight.reserve(cells_.size() * rule_->nodes);
   out.log_density.reserve(cells_.size() * rule_->nodes);
   for (const size_t c : order) {
@@ -177,8 +227,6 @@ PredictiveNodes ConditionalCells::result() const {
     }
     if (d == 1) out.edge.push_back(box.lower[0]);
     for (size_t i = 0; i < rule_->nodes; ++i) {
-      for (uint32_t j = 0; j < d; ++j)
-        out.y.push_back(static_cast<float>(box.lower[j] + node[rule_->place[i][j]] * box.width(j)));
       out.log_weight.push_back(std::log(rule_->weight[i] * volume));
       out.log_density.push_back(scores_[cells_[c].slot * rule_->nodes + i] - out.log_normalizer);
     }

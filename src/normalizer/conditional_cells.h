@@ -31,8 +31,9 @@ class ConditionalCells {
   ConditionalCells(const ConditionalRule& rule, const ConditionalStart& start, const ConditionalBox& support);
 
   uint64_t evaluations() const { return evaluations_; }
-  // Nodes of the cells that wait for their scores, and the scores.
-  size_t waiting() const { return waiting_.size() * rule_->nodes; }
+  // Nodes of the cells that wait for their scores, in one dimension the bounds of the support after them, and
+  // the scores.
+  size_t waiting() const { return waiting_.size() * rule_->nodes + walls_waiting_; }
   void nodes(std::span<float> y) const;
   void take(std::span<const double> s);
 
@@ -60,7 +61,7 @@ class ConditionalCells {
     double value = 0, rounding = 0;
     Scaled error, parent_error;  // the second: of the cell it is a half of
     uint32_t axis = 0;           // with the largest difference
-    Scaled leak;                 // one dimension: mass beside an end that its nodes do not see
+    Scaled leak;                 // one dimension: mass at an end that its nodes do not see
     double cut = 0;              // where it is cut when that is more than the error; otherwise in the middle
 
     double doubt(double exponent) const { return error.relative_to(exponent) + leak.relative_to(exponent); }
@@ -70,7 +71,10 @@ class ConditionalCells {
   };
 
   void ask(const ConditionalBox& box, const Scaled& parent_error);
+  bool has_wall(bool is_upper) const;
+  float inside(double y, uint32_t axis) const;
   void measure(Cell& cell);
+  void unround(const ConditionalBox& box, std::span<double> s, std::span<double> doubt) const;
   bool is_splittable(const ConditionalBox& box) const;
   bool is_open(uint32_t axis, bool is_upper) const;
   double beyond(uint32_t axis, bool is_upper, double peak) const;
@@ -78,6 +82,7 @@ class ConditionalCells {
   void widen(uint32_t axis, bool is_upper);
   void find_leaks();
   void find_leak(const Cell& high, Cell& low, bool is_low_above);
+  void find_wall_leak(Cell& cell, bool is_upper);
   void split(double target, double peak, uint64_t most);
   Totals totals() const;
   double relative_error(const Totals& all) const;
@@ -89,6 +94,8 @@ class ConditionalCells {
   std::vector<Cell> cells_;
   std::vector<double> scores_;
   std::vector<size_t> waiting_;
+  size_t walls_waiting_ = 0;
+  std::array<double, 2> wall_ = {-INFINITY, -INFINITY};  // score at the lower and upper bound
   uint64_t evaluations_ = 0;
   uint32_t shells_ = 0;
 };

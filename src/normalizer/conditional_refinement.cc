@@ -14,11 +14,12 @@ constexpr double kLeastPower = 1.5;  // of the distance, with which tails have t
 // Correlated mass leaves a region at its corners, where some lines rise; they count this much more.
 constexpr double kRising = 100;
 constexpr double kLargestRatio = 16;  // of distances between which a power is measured
-constexpr double kLargestDrop = 3;    // of s between neighbouring nodes of two cells
+constexpr double kLargestDrop = 0.3;  // of s between neighbouring nodes of two cells, a bound and a node
+constexpr double kMostFolds = 20;     // of a drop at a bound that count
 constexpr double kLeakScales = 10;
 constexpr uint32_t kMostShells = 120;
-constexpr double kTailShare = 0.3;                                           // of the precision
-constexpr double kLeastWidth = 256 * std::numeric_limits<float>::epsilon();  // of a cell, relative
+constexpr double kTailShare = 0.3;                                          // of the precision
+constexpr double kLeastWidth = 16 * std::numeric_limits<float>::epsilon();  // of a cell, relative
 
 }  // namespace
 
@@ -84,22 +85,37 @@ void ConditionalCells::widen(uint32_t axis, bool is_upper) {
 }
 
 // Between the last node of `high` and the first of its neighbour the density falls by more than a rule can
-// see. With p at the first of the two and `rate` = -ds/dy before it, the mass between them is about
-// p min(distance, 1 / rate).
+// see. With p at the first of the two, p e^-drop at the second and `rate` = -ds/dy before the first, the mass
+// between them that the second does not know is about p (1 - e^-drop) min(distance, 1 / rate).
 void ConditionalCells::find_leak(const Cell& high, Cell& low, bool is_low_above) {
   const std::vector<double>& node = cell_rule(1).node;
   const size_t n = rule_->nodes, last = n - 1, middle = last / 2;
   const double* s = &scores_[high.slot * n];
   const double end = s[is_low_above ? last : 0], first = scores_[low.slot * n + (is_low_above ? 0 : last)];
-  if (!(end - first > kLargestDrop)) return;
+  const double drop = end - first;
+  if (!(drop > kLargestDrop)) return;
   const double rate = (s[middle] - end) / ((node[last] - node[middle]) * high.box.width(0));
   const double distance = node[0] * (high.box.width(0) + low.box.width(0));
   const double scale = rate * distance > 1 ? 1 / rate : distance;
   const double reach = std::min(low.box.width(0) / 2, kLeakScales * scale);
-  const Scaled leak{scale, end};
-  if (low.leak.relative_to(end) >= scale) return;
-  low.leak = leak;
+  const double mass = -std::expm1(-drop) * scale;
+  if (low.leak.relative_to(end) >= mass) return;
+  low.leak = {mass, end};
   low.cut = is_low_above ? low.box.lower[0] + reach : low.box.upper[0] - reach;
+}
+
+// The same between a bound of the support, where exp s is p, and the first node: if s falls evenly by `drop`
+// over the distance, the mass is p (1 - e^-drop) distance / drop.
+void ConditionalCells::find_wall_leak(Cell& cell, bool is_upper) {
+  const double first = scores_[cell.slot * rule_->nodes + (is_upper ? rule_->nodes - 1 : 0)];
+  const double drop = wall_[is_upper] - first;
+  if (!(drop > kLargestDrop)) return;
+  const double scale = cell_rule(1).node[0] * cell.box.width(0) / std::min(drop, kMostFolds);
+  const double reach = std::min(cell.box.width(0) / 2, kLeakScales * scale);
+  const double mass = -std::expm1(-drop) * scale;
+  if (cell.leak.relative_to(wall_[is_upper]) >= mass) return;
+  cell.leak = {mass, wall_[is_upper]};
+  cell.cut = is_upper ? cell.box.upper[0] - reach : cell.box.lower[0] + reach;
 }
 
 void ConditionalCells::find_leaks() {
@@ -114,17 +130,20 @@ void ConditionalCells::find_leaks() {
     find_leak(*order[i], *order[i + 1], true);
     find_leak(*order[i + 1], *order[i], false);
   }
+  if (!is_open(0, false)) find_wall_leak(*order.front(), false);
+  if (!is_open(0, true)) find_wall_leak(*order.back(), true);
 }
 
 void ConditionalCells::split(double target, double peak, uint64_t most) {
   std::vector<size_t> order;
   std::vector<double> error(cells_.size());
-  double rest = 0;
+  double rest = 0;  // of what splitting makes smaller
   for (size_t c = 0; c < cells_.size(); ++c) {
     error[c] = cells_[c].doubt(peak);
-    rest += error[c];
     const double rounding = std::exp(cells_[c].peak - peak) * cells_[c].rounding;
-    if (error[c] > rounding && is_splittable(cells_[c].box)) order.push_back(c);
+    if (!(error[c] > rounding && is_splittable(cells_[c].box))) continue;
+    order.push_back(c);
+    rest += error[c];
   }
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return error[a] > error[b]; });
   // The fewest cells without which half the target is met.
@@ -154,7 +173,9 @@ bool ConditionalCells::plan(double precision, uint64_t most) {
   if (d == 1) find_leaks();
   const Totals now = totals();
   const bool has_mass = now.value > 0;
-  const double tail_target = kTailShare * precision * now.value;
+  // Nothing is gained below what rounding leaves.
+  const double least = std::max(precision * now.value, now.rounding);
+  const double tail_target = kTailShare * least;
   if (!(now.tail <= tail_target) || !has_mass) {
     uint32_t open = 0;
     for (uint32_t j = 0; j < d; ++j) open += is_open(j, false) + is_open(j, true);
@@ -173,7 +194,7 @@ bool ConditionalCells::plan(double precision, uint64_t most) {
         if (is_open(j, is_upper) && (!has_mass || !(beyond(j, is_upper, now.peak) <= tail_target / open)))
           widen(j, is_upper);
   }
-  const double target = (1 - kTailShare) * precision * now.value;
+  const double target = (1 - kTailShare) * least;
   if (now.error > target) split(target, now.peak, most);
   return !waiting_.empty();
 }

@@ -170,19 +170,18 @@ TEST(ConditionalQuadrature, NodesAreARuleOverTheDensity) {
   const PredictiveNodes out = conditional_quadrature(scores, {.precision = 1e-6})[0];
   const size_t cells = out.edge.size() - 1;
   ASSERT_EQ(out.nodes_per_cell, cell_rule(1).size());
-  ASSERT_EQ(out.y.size(), cells * out.nodes_per_cell);
-  ASSERT_EQ(out.log_weight.size(), out.y.size());
-  ASSERT_EQ(out.log_density.size(), out.y.size());
+  ASSERT_EQ(out.log_weight.size(), cells * out.nodes_per_cell);
+  ASSERT_EQ(out.log_density.size(), out.log_weight.size());
   EXPECT_TRUE(std::is_sorted(out.edge.begin(), out.edge.end()));
-  EXPECT_TRUE(std::is_sorted(out.y.begin(), out.y.end()));
   double mass = 0, mean = 0;
-  for (size_t i = 0; i < out.y.size(); ++i) {
+  for (size_t i = 0; i < out.log_weight.size(); ++i) {
     const size_t cell = i / out.nodes_per_cell;
-    EXPECT_GE(out.y[i], static_cast<float>(out.edge[cell]));
-    EXPECT_LE(out.y[i], static_cast<float>(out.edge[cell + 1]));
+    const double y =
+        out.edge[cell] + cell_rule(1).node[i % out.nodes_per_cell] * (out.edge[cell + 1] - out.edge[cell]);
+    EXPECT_NEAR(out.log_density[i], log_mixture(y, parts), 1e-3);
     const double m = std::exp(out.log_weight[i] + out.log_density[i]);
     mass += m;
-    mean += m * out.y[i];
+    mean += m * y;
   }
   EXPECT_NEAR(mass, 1, 1e-12);
   EXPECT_NEAR(mean, -0.1, 1e-6);
@@ -254,7 +253,7 @@ TEST(ConditionalQuadrature, WhatCannotBeResolvedHasALargeError) {
     EXPECT_GE(out.error, std::abs(out.value)) << mean << " " << sd;
     return out.error;
   };
-  EXPECT_GT(error_of(1e6, 0.3), 0.1);
+  EXPECT_GT(error_of(1e7, 0.3), 0.1);
   EXPECT_GT(error_of(1e20, 0.3), 0.1);
   EXPECT_GT(error_of(2, 1e-7), 0.1);
   EXPECT_LE(error_of(5, 1e-3), 1e-3);

@@ -35,7 +35,6 @@ struct ConditionalQuadratureOptions {
 // The density of one input. One dimension: cells in order, disjoint, their nodes in order inside. More:
 // disjoint boxes that fill the region, the first coordinate of their nodes running fastest.
 struct PredictiveNodes {
-  std::vector<float> y;             // rows x d
   std::vector<double> log_weight;   // of the rule: integral of g = sum_j exp(log_weight_j) g(y_j)
   std::vector<double> log_density;  // s - A
   std::vector<double> edge;         // one dimension: ends of the cells, ascending; nodes_per_cell nodes each

@@ -12,6 +12,15 @@ constexpr size_t kValues = 4096;  // a unit of parallel work
 // Of the mixture among the places when it is no base, only what the tilt was trained against.
 constexpr double kProposalWeight = 0.5;
 
+// A normal cut at a bound a distance D from its mean is nearly exponential there, of width scale^2 / D; it
+// matters within about three times as many of its widths as a normal of its scales.
+constexpr double kExponentialReach = 3;
+void cut_place(double lower, double upper, double& mean, double& scale) {
+  const double bound = std::clamp(mean, lower, upper), distance = std::abs(mean - bound);
+  scale = std::min(scale, kExponentialReach * scale * (scale / distance));
+  mean = bound;
+}
+
 // rows x width, as floats that live as long as this.
 struct Rows {
   std::vector<float> values;
@@ -65,8 +74,11 @@ class RegressorScores final : public ConditionalScores {
     const MixtureShape& shape = mixture_.shape();
     const double broad = w_ == 1 ? kProposalWeight : w_;
     std::vector<Place> out;
-    for (ConditionalMixture::Component& c : mixture_.components(parameters_.view().row(row)))
+    for (ConditionalMixture::Component& c : mixture_.components(parameters_.view().row(row))) {
+      for (uint32_t j = 0; j < shape.dimension && !shape.lower.empty(); ++j)
+        cut_place(shape.lower[j], shape.upper[j], c.mean[j], c.scale[j]);
       out.push_back({(1 - broad) * c.weight, std::move(c.mean), std::move(c.scale)});
+    }
     if (broad > 0)
       out.push_back({broad, std::vector<double>(shape.dimension, shape.broad_mean),
                      std::vector<double>(shape.dimension, shape.broad_scale)});

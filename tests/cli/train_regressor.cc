@@ -147,6 +147,20 @@ TEST(TrainRegressor, CertificatesSpeakOfRowsWithoutAPart) {
   EXPECT_FALSE(of_test.contains("chose_step"));
 }
 
+// Steps so large that the mixture is no more: the model is there all the same, and no run to resume.
+TEST(TrainRegressor, AnEvaluationThatFailsLosesNoModel) {
+  const Folder folder;
+  write_table(folder, "data.csv", 60);
+  const Outcome trained = folder.run({"train", "regressor", "data.csv", "--no-calibrate", "--learning-rate",
+                                      "1e20", "--epochs", "4", "--hold-out", "0", "--features", "4",
+                                      "--joint", "4", "--base", "broad", "--out", "run", "--quiet"});
+  EXPECT_EQ(trained.code, 1);
+  expect_in(trained.err, "saved in run/model.safetensors, but could not be evaluated on the training data");
+  EXPECT_EQ(files_of(folder / "run"),
+            (std::vector<std::string>{"config.json", "metrics.jsonl", "model.safetensors"}));
+  EXPECT_EQ(folder.run({"info", "run", "--json"}).json()["audit"], nlohmann::json::object());
+}
+
 TEST(TrainRegressor, WhatIsSaidOfEnsembles) {
   const Folder folder;
   write_table(folder, "data.csv", 60);

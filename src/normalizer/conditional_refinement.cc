@@ -14,12 +14,20 @@ constexpr double kLeastPower = 1.5;  // of the distance, with which tails have t
 // Correlated mass leaves a region at its corners, where some lines rise; they count this much more.
 constexpr double kRising = 100;
 constexpr double kLargestRatio = 16;  // of distances between which a power is measured
-constexpr double kLargestDrop = 0.3;  // of s between neighbouring nodes of two cells, a bound and a node
+constexpr double kLargestDrop = 0.3;  // of s between neighbouring nodes of two cells, a bound and a node,
+constexpr double kLeastDrop = 0.001;  // and the least one that counts
 constexpr double kMostFolds = 20;     // of a drop at a bound that count
 constexpr double kLeakScales = 10;
 constexpr uint32_t kMostShells = 120;
 constexpr double kTailShare = 0.3;                                          // of the precision
 constexpr double kLeastWidth = 16 * std::numeric_limits<float>::epsilon();  // of a cell, relative
+
+// How much s falls from `end` to the first node of a cell beyond what its first two nodes say, which is
+// believed up to kLargestDrop; `ratio` of the distances to the first and between the two.
+double unexplained_drop(double end, double first, double second, double ratio) {
+  const double drop = end - first, explained = std::max(0.0, ratio * (first - second));
+  return drop > kLargestDrop ? drop : drop - explained;
+}
 
 }  // namespace
 
@@ -91,11 +99,15 @@ void ConditionalCells::find_leak(const Cell& high, Cell& low, bool is_low_above)
   const std::vector<double>& node = cell_rule(1).node;
   const size_t n = rule_->nodes, last = n - 1, middle = last / 2;
   const double* s = &scores_[high.slot * n];
-  const double end = s[is_low_above ? last : 0], first = scores_[low.slot * n + (is_low_above ? 0 : last)];
-  const double drop = end - first;
-  if (!(drop > kLargestDrop)) return;
-  const double rate = (s[middle] - end) / ((node[last] - node[middle]) * high.box.width(0));
+  const double* beside = &scores_[low.slot * n];
   const double distance = node[0] * (high.box.width(0) + low.box.width(0));
+  const double end = s[is_low_above ? last : 0];
+  const double drop =
+      unexplained_drop(end, beside[is_low_above ? 0 : last], beside[is_low_above ? 1 : last - 1],
+                       distance / ((node[1] - node[0]) * low.box.width(0)));
+  // Beside a wider cell a small one is that cell's slope.
+  if (!(drop > (low.box.width(0) < high.box.width(0) ? kLargestDrop : kLeastDrop))) return;
+  const double rate = (s[middle] - end) / ((node[last] - node[middle]) * high.box.width(0));
   const double scale = rate * distance > 1 ? 1 / rate : distance;
   const double reach = std::min(low.box.width(0) / 2, kLeakScales * scale);
   const double mass = -std::expm1(-drop) * scale;
@@ -107,10 +119,13 @@ void ConditionalCells::find_leak(const Cell& high, Cell& low, bool is_low_above)
 // The same between a bound of the support, where exp s is p, and the first node: if s falls evenly by `drop`
 // over the distance, the mass is p (1 - e^-drop) distance / drop.
 void ConditionalCells::find_wall_leak(Cell& cell, bool is_upper) {
-  const double first = scores_[cell.slot * rule_->nodes + (is_upper ? rule_->nodes - 1 : 0)];
-  const double drop = wall_[is_upper] - first;
-  if (!(drop > kLargestDrop)) return;
-  const double scale = cell_rule(1).node[0] * cell.box.width(0) / std::min(drop, kMostFolds);
+  const std::vector<double>& node = cell_rule(1).node;
+  const double* s = &scores_[cell.slot * rule_->nodes];
+  const size_t last = rule_->nodes - 1;
+  const double drop = unexplained_drop(wall_[is_upper], s[is_upper ? last : 0], s[is_upper ? last - 1 : 1],
+                                       node[0] / (node[1] - node[0]));
+  if (!(drop > kLeastDrop)) return;
+  const double scale = node[0] * cell.box.width(0) / std::clamp(drop, 1.0, kMostFolds);
   const double reach = std::min(cell.box.width(0) / 2, kLeakScales * scale);
   const double mass = -std::expm1(-drop) * scale;
   if (cell.leak.relative_to(wall_[is_upper]) >= mass) return;

@@ -9,7 +9,8 @@ namespace selfnorm {
 namespace {
 
 constexpr double kCellScales = 4;
-constexpr double kLeastReach = 2, kMostReach = 8;                           // of a core, in scales
+constexpr double kCoarsest = 1e-4;                 // precision with which places are left out
+constexpr double kLeastReach = 2, kMostReach = 8;  // of a core, in scales
 constexpr double kResolution = 32 * std::numeric_limits<float>::epsilon();  // nodes are float32
 
 struct Core {
@@ -28,7 +29,7 @@ std::vector<Core> cores(const std::vector<ConditionalScores::Place>& places, con
   std::vector<Core> out;
   for (const auto& place : places) {
     if (!(place.weight > 0)) continue;
-    if (!(place.weight >= std::min(largest, options.precision / 10 * total))) {
+    if (!(place.weight >= std::min(largest, std::min(options.precision, kCoarsest) / 10 * total))) {
       unseen += place.weight / total;
       continue;
     }

@@ -93,6 +93,26 @@ TEST(ConditionalQuadratureWalls, PeaksAtBothWalls) {
   }
 }
 
+// A place of small weight has a short core; a tilt makes it heavier, and what it has beyond its core lies in
+// a cell a hundred times as wide.
+TEST(ConditionalQuadratureWalls, PlacesOfWrongWeight) {
+  RandomStream random(11);
+  int wrong = 0;
+  for (int i = 0; i < 500; ++i) {
+    const double m = 4 * random.normal(), s = std::exp(-2 - 2 * random.uniform()), w = 0.5 * random.uniform();
+    const std::vector<testing::NormalPart> parts = {{w, m, s}, {1 - w, 0, 6}};
+    const TrueScores scores(
+        [&](uint32_t, std::span<const float> y) { return testing::log_mixture(y[0], parts); },
+        {{std::exp(-8 * random.uniform()), {m}, {s}}, {1, {0}, {6}}});
+    for (const double precision : {1e-2, 1e-3, 1e-4, 1e-5}) {
+      const ConditionalLogZ out = conditional_log_z(scores, {.precision = precision})[0];
+      wrong += std::abs(out.value) > out.error;
+      EXPECT_LE(out.error, 1.1 * precision);
+    }
+  }
+  EXPECT_LE(wrong, 20);  // 1%
+}
+
 TEST(ConditionalQuadratureWalls, ASingularityAtTheWallIsNoFailure) {
   const TrueScores scores([](uint32_t, std::span<const float> y) { return -y[0] - std::log(y[0]) / 2; },
                           kStandardPlace, Support::box({0}, {INFINITY}));

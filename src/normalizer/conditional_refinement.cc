@@ -161,9 +161,10 @@ void ConditionalCells::split(double target, double peak, uint64_t most) {
     rest += error[c];
   }
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return error[a] > error[b]; });
-  // The fewest cells without which half the target is met.
+  // The fewest cells without which half the target is met, and half of what is left to spend: the worst of the
+  // cells are then known better.
   const uint64_t used = evaluations_ + waiting();
-  const size_t affordable = most <= used ? 0 : static_cast<size_t>((most - used) / (2 * rule_->nodes));
+  const size_t affordable = most <= used ? 0 : static_cast<size_t>((most - used) / (2 * rule_->nodes) + 1) / 2;
   for (size_t i = 0; i < std::min(affordable, order.size()) && rest > target / 2; ++i) {
     Cell& parent = cells_[order[i]];
     rest -= error[order[i]];

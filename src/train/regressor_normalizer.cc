@@ -7,6 +7,7 @@
 #include "selfnorm/normalizer/conditional_quadrature.h"
 #include "selfnorm/optim/adaptive.h"
 #include "selfnorm/optim/schedule.h"
+#include "selfnorm/proposal/density/normal_draws.h"
 
 namespace selfnorm {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 constexpr uint64_t kStream = 0xB0F1;
 constexpr uint64_t kSteps = 1500, kBatch = 256, kCheckInterval = 50;
 constexpr double kRate = 3e-3;
+constexpr double kAround = 0.5;  // in standard deviations of the inputs
 // By the dimension of y, which is what quadrature costs.
 constexpr uint64_t kFittedInputs[] = {4000, 2000, 400};
 constexpr double kPrecision[] = {1e-4, 1e-3, 1e-2};
@@ -35,7 +37,15 @@ void fit_normalizer(const RegressorProblem& problem, std::span<const uint64_t> r
   random.shuffle(chosen);
   const size_t kind = problem.model().dimension() - 1;
   chosen.resize(std::min<uint64_t>(chosen.size(), kFittedInputs[kind]));
-  const EncodedFrame x = problem.inputs().take(chosen);
+  EncodedFrame x = problem.inputs().take(chosen);
+  // Every second input is moved, so that b is also fitted between and around them; those of modules, of any
+  // scale, are not.
+  std::vector<double> noise(x.numeric);
+  for (uint64_t i = 1; i < x.rows && problem.options().module.empty(); i += 2) {
+    fill_normals(random, noise);
+    for (uint32_t j = 0; j < x.numeric; ++j)
+      x.number[i * x.numeric + j] += static_cast<float>(kAround * noise[j]);
+  }
   const auto scores = prepare_scores(problem.model(), networks, x.view());
   std::vector<double> value;
   for (const ConditionalLogZ& z : conditional_log_z(*scores, {.precision = kPrecision[kind]}))

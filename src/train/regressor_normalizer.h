@@ -1,4 +1,5 @@
-// b(x) fitted to exact values: least squares of normalizer(h(x)) against A(x) of training inputs, by Adam on
+// b(x) fitted to exact values: least squares of normalizer(h(x)) against A(x) of inputs at and around those of
+// training, by Adam on
 // the normalizer alone, features constant.
 #pragma once
 

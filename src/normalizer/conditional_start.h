@@ -18,7 +18,9 @@ struct ConditionalBox {
 struct ConditionalStart {
   ConditionalBox region;
   std::vector<ConditionalBox> cells;  // disjoint, they fill the region; one dimension: ascending
-  double unseen = 0;                  // mass of the places outside their cores, and of those left out
+  // Mass of the places outside their cores, and of those left out: under their weights, which for a tilted
+  // density are not those of its own mass. A doubt that every error has, no bound.
+  double unseen = 0;
 };
 
 struct ConditionalStartOptions {
@@ -30,8 +32,8 @@ struct ConditionalStartOptions {
 // A place of weight w matters within z scales of its mean, w exp(-z^2 / 2) = precision / 20: that is its
 // core, cut to the support. The region is the box around all cores; a cell that a core reaches into is at
 // most 4 of its scales wide, or 8, 16, ... where that makes more than `most_cells`. Places with less than
-// precision / 10 of the weight are left out. Places that are not finite do not count; N(0, I) stands for
-// none.
+// min(precision, 1e-4) / 10 of the weight are left out. Places that are not finite do not count; N(0, I)
+// stands for none.
 ConditionalStart conditional_start(const std::vector<ConditionalScores::Place>& places,
                                    const ConditionalBox& support, const ConditionalStartOptions& options);
 

@@ -70,6 +70,26 @@ TEST(ConditionalQuadrature, Planes) {
   }
 }
 
+// What cannot be reached is no reason to stay further away from it.
+TEST(ConditionalQuadrature, MorePrecisionIsNotMoreError) {
+  const TrueScores scores(
+      [](uint32_t, std::span<const float> y) {
+        LogSumExp sum;
+        sum.add(std::log(0.9) + log_normal(y[0], 0, 0.3) + log_normal(y[1], y[0] * y[0], 0.1));
+        sum.add(std::log(0.1) + log_normal(y[0], 0, 3) + log_normal(y[1], 0, 3));
+        return sum.value();
+      },
+      {{0.6, {0, 0.1}, {0.3, 0.1}}, {0.3, {0.3, 0.2}, {0.2, 0.2}}, {0.1, {0, 0}, {3, 3}}});
+  double least = 1;
+  for (const double precision : {1e-4, 1e-6, 1e-8}) {
+    const ConditionalLogZ out =
+        conditional_log_z(scores, {.precision = precision, .most_evaluations = 30'000})[0];
+    EXPECT_LE(std::abs(out.value), out.error) << precision;
+    EXPECT_LE(out.error, 4 * least) << precision;
+    least = std::min(least, out.error);
+  }
+}
+
 TEST(ConditionalQuadrature, Spaces) {
   const TrueScores normal(
       [](uint32_t, std::span<const float> y) {

@@ -6,10 +6,11 @@
 // dimensions). With G_j the difference that Gauss's rule along axis j makes and c_k the last Legendre
 // coefficients along it, which at kinks do not vanish by chance as G does,
 //     error of a cell = max(sum_j max(G_j, 0.1 sum_k |c_k|), that of the cell it is a half of / 100),
-// in one dimension and what a narrow neighbour announces beside its end where its own nodes are too far
-// apart. Cells that carry most of the error are halved along the axis where it is, all inputs of a block
-// together, so that scores are computed in large batches. A side of the region, at distance R from the
-// centre, moves to 2 R until
+// in one dimension and what a narrow neighbour, or the score on a bound of the support, announces beside its
+// end where its own nodes are too far apart. Cells that carry most of the error are halved along the axis
+// where it is, all inputs of a block together, so that scores are computed in large batches; they are asked
+// at float32 and in one dimension moved to the nodes. A side of the region, at distance R from the centre,
+// moves to 2 R until
 //     mass beyond it <= p(side) R / (a - 1),   a = -ds / d log distance there, a > 1.5,
 // is negligible: true when log p is concave in log distance from there on, as for powers of the distance and
 // everything that decays faster. In log space relative to the largest score of the input. Features narrower

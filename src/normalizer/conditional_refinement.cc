@@ -161,10 +161,11 @@ void ConditionalCells::split(double target, double peak, uint64_t most) {
     rest += error[c];
   }
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return error[a] > error[b]; });
-  // The fewest cells without which half the target is met, and half of what is left to spend: the worst of the
-  // cells are then known better.
+  // The fewest cells without which half the target is met, and half of what is left to spend: the worst of
+  // the cells are then known better.
   const uint64_t used = evaluations_ + waiting();
-  const size_t affordable = most <= used ? 0 : static_cast<size_t>((most - used) / (2 * rule_->nodes) + 1) / 2;
+  const size_t affordable =
+      most <= used ? 0 : static_cast<size_t>((most - used) / (2 * rule_->nodes) + 1) / 2;
   for (size_t i = 0; i < std::min(affordable, order.size()) && rest > target / 2; ++i) {
     Cell& parent = cells_[order[i]];
     rest -= error[order[i]];
@@ -189,8 +190,9 @@ bool ConditionalCells::plan(double precision, uint64_t most) {
   if (d == 1) find_leaks();
   const Totals now = totals();
   const bool has_mass = now.value > 0;
-  // Nothing is gained below what rounding leaves.
-  const double least = std::max(precision * now.value, now.rounding);
+  // relative_error <= precision; nothing is gained below what rounding leaves.
+  const double share = std::max(-std::expm1(-precision) - unseen_, precision / 2);
+  const double least = std::max(share * now.value - now.rounding, now.rounding);
   const double tail_target = kTailShare * least;
   if (!(now.tail <= tail_target) || !has_mass) {
     uint32_t open = 0;

@@ -15,16 +15,21 @@ namespace {
 constexpr uint64_t kStream = 0xB0F1;
 constexpr uint64_t kSteps = 1500, kBatch = 256, kCheckInterval = 50;
 constexpr double kRate = 3e-3;
-constexpr double kAround = 0.5;  // in standard deviations of the inputs
+constexpr double kAround = 0.5;   // in standard deviations of the inputs
+constexpr uint64_t kMovedOf = 4;  // one of so many inputs is moved
+constexpr double kKnee = 0.1;
 // By the dimension of y, which is what quadrature costs.
 constexpr uint64_t kFittedInputs[] = {4000, 2000, 400};
 constexpr double kPrecision[] = {1e-4, 1e-3, 1e-2};
 
-double mean_square(const DenseNetwork& normalizer, const Points& h, std::span<const double> value) {
+double mean_loss(const DenseNetwork& normalizer, const Points& h, std::span<const double> value) {
   std::vector<float> b(h.rows);
   normalizer.evaluate({h, nullptr, 0}, b);
   double sum = 0;
-  for (size_t i = 0; i < b.size(); ++i) sum += (b[i] - value[i]) * (b[i] - value[i]);
+  for (size_t i = 0; i < b.size(); ++i) {
+    const double away = std::abs(b[i] - value[i]);
+    sum += away < kKnee ? 0.5 * away * away : kKnee * (away - 0.5 * kKnee);
+  }
   return sum / static_cast<double>(b.size());
 }
 
@@ -38,10 +43,10 @@ void fit_normalizer(const RegressorProblem& problem, std::span<const uint64_t> r
   const size_t kind = problem.model().dimension() - 1;
   chosen.resize(std::min<uint64_t>(chosen.size(), kFittedInputs[kind]));
   EncodedFrame x = problem.inputs().take(chosen);
-  // Every second input is moved, so that b is also fitted between and around them; those of modules, of any
-  // scale, are not.
+  // Some are moved, so that b is also fitted between and around them; those of modules, of any scale, are
+  // not.
   std::vector<double> noise(x.numeric);
-  for (uint64_t i = 1; i < x.rows && problem.options().module.empty(); i += 2) {
+  for (uint64_t i = 1; i < x.rows && problem.options().module.empty(); i += kMovedOf) {
     fill_normals(random, noise);
     for (uint32_t j = 0; j < x.numeric; ++j)
       x.number[i * x.numeric + j] += static_cast<float>(kAround * noise[j]);
@@ -57,15 +62,15 @@ void fit_normalizer(const RegressorProblem& problem, std::span<const uint64_t> r
   features.evaluate(x.view(), h);
   const uint64_t held = x.rows / 5, fitted = x.rows - held;
   const Points all{h.data(), x.rows, width};
-  const auto held_square = [&] {
-    return held == 0 ? mean_square(*networks.normalizer, all, value)
-                     : mean_square(*networks.normalizer, all.slice(fitted, x.rows),
-                                   std::span<const double>(value).subspan(fitted));
+  const auto held_loss = [&] {
+    return held == 0 ? mean_loss(*networks.normalizer, all, value)
+                     : mean_loss(*networks.normalizer, all.slice(fitted, x.rows),
+                                 std::span<const double>(value).subspan(fitted));
   };
 
   const std::span<float> theta = networks.normalizer->parameters();
   std::vector<float> best(theta.begin(), theta.end()), gradient(theta.size()), batch, d;
-  double best_square = held_square();
+  double best_loss = held_loss();
   Adaptive<float> optimiser("adam", theta.size(), 0);
   const Schedule schedule{"cosine", kSteps, 1};
   DensePass pass(*networks.normalizer);
@@ -80,15 +85,16 @@ void fit_normalizer(const RegressorProblem& problem, std::span<const uint64_t> r
     }
     const Points b = pass.forward({{batch.data(), n, width}, nullptr, 0});
     for (uint64_t i = 0; i < n; ++i)
-      d[i] = static_cast<float>(2 * (b.data[i] - value[picked[i]]) / static_cast<double>(n));
+      d[i] = static_cast<float>(std::clamp(b.data[i] - value[picked[i]], -kKnee, kKnee) /
+                                static_cast<double>(n));
     std::fill(gradient.begin(), gradient.end(), 0.0f);
     pass.backward(d, gradient, {});
     optimiser.begin_step();
     optimiser.update(theta, 0, gradient, kRate * schedule.factor(step), 0);
     networks.normalizer->parameters_changed();
     if ((step + 1) % kCheckInterval != 0) continue;
-    if (const double square = held_square(); square < best_square) {
-      best_square = square;
+    if (const double loss = held_loss(); loss < best_loss) {
+      best_loss = loss;
       best.assign(theta.begin(), theta.end());
     }
   }

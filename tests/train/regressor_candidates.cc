@@ -60,7 +60,7 @@ TEST_P(EveryCandidateStep, TheMixtureLearnsThroughTheBase) {
   const bool is_broad = std::string(GetParam().base) == "broad";
   const auto step = make_regressor_step(problem_.parts());
   const auto result = problem_(*step);
-  if (is_broad) EXPECT_TRUE(is_zero(result.mixture));
+  EXPECT_EQ(is_zero(result.mixture), is_broad);
   if (is_broad || !is_candidate_objective(objective)) return;  // the others jitter their target
   const uint64_t n = problem_.n, each = kSamples + 1, d = 2;
   std::vector<float> draws(n * kSamples * d), y;

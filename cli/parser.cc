@@ -62,6 +62,7 @@ void resolve_regressor(RegressorArguments& regressor, int threads) {
   options.features = listed_widths("--features", regressor.features);
   options.joint = listed_widths("--joint", regressor.joint);
   options.normalizer = listed_widths("--normalizer", regressor.normalizer);
+  options.categorical = listed_words(regressor.categorical);
   options.lower = listed_numbers("--lower", regressor.lower);
   options.upper = listed_numbers("--upper", regressor.upper);
 }

@@ -40,7 +40,11 @@ void declare_regressor_networks(Declaration& command, RegressorArguments& regres
       .flag("--shared-scale", o.shared_scale, "The scales of the mixture do not depend on x")
       .choice("--base", o.base, {"proposal", "broad"},
               "What the score network tilts: q(y|x), or a broad density alone")
-      .real("--tail-weight", o.tail_weight, "Weight of the broad density in the base; 0 or more, below 1")
+      .real("--tail-weight", o.tail_weight,
+            "Weight of a broad density, as wide as the data, in the base, of mdn too: costs little where a "
+            "target is far "
+            "from all predictions, and widens sd and the outermost percent of the quantiles; 0 or more, "
+            "below 1")
       .real("--least-scale", o.least_scale,
             "Smallest standard deviation of a component, in those of the target; > 0")
       .integer("--ensemble", o.ensemble, "Members, whose densities are averaged; 1..100");

@@ -131,7 +131,7 @@ int score_regressor(const Arguments& arguments) {
   const char* kind = given.exact ? "quadrature" : "amortised";
   const bool json = arguments.common.json;
   print(json ? fmt::format("{{\"kind\": \"{}\", \"rows\": [", kind)
-             : fmt::format("# {}, {} b(x)\n", kind, model.normalizer_kind));
+             : fmt::format("# {}{}\n", kind, given.exact ? "" : ", " + model.normalizer_kind + " b(x)"));
   for (size_t i = 0; i < log_density.size(); ++i) {
     if (json)
       print((i == 0 ? "\n  " : ",\n  ") +

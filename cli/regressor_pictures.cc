@@ -83,7 +83,11 @@ Picture normalizer_picture(const DrawnRegressor& drawn) {
   Series points{.name = "rows", .x = {}, .y = {}, .stroke = Stroke::points};
   double squares = 0;
   for (uint64_t row = 0; row < e.rows; ++row) squares += std::pow(e.b[row] - e.a[row], 2);
-  for (const uint64_t row : spread_rows(e.rows, kShown)) {
+  std::vector<uint64_t> shown = spread_rows(e.rows, kShown);
+  for (const WorstInput& worst : e.worst) shown.push_back(worst.example);
+  std::ranges::sort(shown);
+  shown.erase(std::unique(shown.begin(), shown.end()), shown.end());
+  for (const uint64_t row : shown) {
     points.x.push_back(e.a[row]);
     points.y.push_back(e.b[row]);
     out.data.add({static_cast<double>(row), shortened(e.a[row]), shortened(e.b[row])});

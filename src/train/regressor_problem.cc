@@ -60,6 +60,7 @@ RegressorProblem::RegressorProblem(const Frame& frame, const std::vector<std::st
   for (size_t i = 0; i < target_.size(); ++i)
     target_[i] = mixture_->within(static_cast<double>(target_[i]), static_cast<uint32_t>(i % targets.size()));
 
+  check_texts(frame);
   model_.encoder =
       FrameEncoder(frame, train_rows, targets, /*standardise=*/options.module.empty(), warnings_);
   if (!options.module.empty() && !model_.encoder.levels().empty())
@@ -71,16 +72,17 @@ RegressorProblem::RegressorProblem(const Frame& frame, const std::vector<std::st
         fmt::format("{} has no column that could predict: none besides the target varies", frame.file));
   EncodingReport report;
   inputs_ = model_.encoder.encode(frame, report);
-  warn_of_texts(frame);
   for (const EncodingReport::Count& count : report.columns)
     if (count.missing > 0)
       warnings_.push_back(fmt::format("column {}: {} missing values", count.column, count.missing));
 }
 
-// A column of numbers in which some texts are is likely a mistake.
-void RegressorProblem::warn_of_texts(const Frame& frame) {
+// A column of numbers in which a few texts are has mistakes; with more of them it may be one of levels.
+void RegressorProblem::check_texts(const Frame& frame) {
   for (const FrameColumn& column : frame.columns) {
-    if (column.is_numeric || std::ranges::count(model_.targets, column.name) > 0) continue;
+    if (column.is_numeric || std::ranges::count(model_.targets, column.name) > 0 ||
+        std::ranges::count(options_.categorical, column.name) > 0)
+      continue;
     std::vector<bool> is_text;
     for (const std::string& level : column.levels) {
       char* end = nullptr;
@@ -94,11 +96,15 @@ void RegressorProblem::warn_of_texts(const Frame& frame) {
       if (is_text[column.level[i]] && texts++ == 0) first = i;
     }
     if (texts == 0 || 2 * texts >= values) continue;
+    const std::string found = fmt::format("'{}' in column {}, of whose {} values {} are no numbers",
+                                          column.levels[column.level[first]], column.name, values, texts);
+    if (10 * texts < values)
+      throw DataError(frame.file, frame.line[first],
+                      fmt::format("found {}; correct them, leave them empty, or take the column as levels "
+                                  "(--categorical {})",
+                                  found, column.name));
     warnings_.push_back(
-        fmt::format("column {} is taken as categories: {} of its {} values are no numbers, first '{}' in "
-                    "line {}; if it is a "
-                    "column of numbers, correct them or leave them empty",
-                    column.name, texts, values, column.levels[column.level[first]], frame.line[first]));
+        fmt::format("line {}: found {}: the column is taken as levels", frame.line[first], found));
   }
 }
 

@@ -100,6 +100,13 @@ class RegressorTrainer {
           fmt::format("the loss became infinite or NaN at step {}: the best before it is kept; {}",
                       member_->at(), kRemedy));
     }
+    if (member_->keeps_mixture_alone())
+      observer_.on_warning(
+          fmt::format("{}did best on held-out rows at step {}, before the score network was trained: it is "
+                      "the mixture alone, with "
+                      "b(x) = A(x) = 0",
+                      options_.ensemble == 1 ? "the model " : fmt::format("member {} ", done_.size()),
+                      member_->best_step()));
     if (const auto best = member_->best_check()) check_sum_ += *best, ++checked_;
     stopped_ += member_->stopped() ? 1 : 0;
     kept_ = member_->best_step();

@@ -393,9 +393,35 @@ TEST(RegressorTrainer, TextsAmongNumbersAreNamed) {
   frame.columns.push_back(column);
   RegressorOptions options = quick("mdn");
   options.epochs = 1;
+  TrainObserver observer;
+  try {
+    train_regressor(frame, {"y"}, numbers(0, 50), {}, options, {}, observer);
+    FAIL();
+  } catch (const DataError& error) {
+    EXPECT_EQ(error.line(), 9u);
+    EXPECT_NE(std::string(error.what()).find("found 'oops' in column z"), std::string::npos) << error.what();
+  }
+  options.categorical = {"z"};
+  train_regressor(frame, {"y"}, numbers(0, 50), {}, options, {}, observer);
+  options.categorical = {};
+  for (const uint32_t row : {10, 11, 12, 13, 14, 15}) frame.columns[2].level[row] = 2;
   Listener listener;
   train_regressor(frame, {"y"}, numbers(0, 50), {}, options, {}, listener);
-  EXPECT_NE(listener.heard.find("first 'oops' in line 9"), std::string::npos) << listener.heard;
+  EXPECT_NE(listener.heard.find("line 9: found 'oops'"), std::string::npos) << listener.heard;
+}
+
+// A mixture that learns 30 rows by heart is best long before the tilt begins.
+TEST(RegressorTrainer, SaysWhenTheMixtureAloneIsKept) {
+  const Frame frame = two_branches(130);
+  RegressorOptions options = quick("snl");
+  options.components = 8;
+  options.features = {64, 64};
+  options.warm_up = 0.95;
+  options.epochs = 300;
+  options.checks = 20;
+  Listener listener;
+  train_regressor(frame, {"y"}, numbers(0, 30), numbers(30, 130), options, {}, listener);
+  EXPECT_NE(listener.heard.find("the mixture alone"), std::string::npos) << listener.heard;
 }
 
 TEST(RegressorTrainer, DifferentValuesAreNotCalledRepeated) {

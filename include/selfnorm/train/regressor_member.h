@@ -33,6 +33,8 @@ class RegressorMember {
   uint64_t at() const { return at_; }
   std::optional<double> best_check() const { return best_check_; }  // in the units of the data
   uint64_t best_step() const { return best_step_; }
+  // Whether what is kept is the mixture alone although a tilt was trained.
+  bool keeps_mixture_alone() const { return tilt_step_ != nullptr && !is_tilted(best_step_); }
 
   // One step. A report when there is something to say.
   std::optional<Progress> advance();

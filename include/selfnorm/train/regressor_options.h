@@ -49,6 +49,8 @@ struct RegressorOptions {
   uint64_t ensemble = 1;         // members, each with validation rows of its own; >= 1
   bool calibrate = true;         // at the end b is fitted to exact A of training inputs
 
+  // Columns that are levels although most of their values are numbers; in others a rare text is an error.
+  std::vector<std::string> categorical;
   std::vector<double> lower, upper;  // support of y, in its units: one a coordinate, may be infinite; or none
 
   uint64_t seed = 0;

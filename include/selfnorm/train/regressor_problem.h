@@ -45,7 +45,7 @@ class RegressorProblem {
   // The first `training` of `rows` are the training rows.
   void standardise_targets(const Frame& frame, std::span<const uint64_t> rows, uint64_t training);
   void resolve(uint64_t rows);
-  void warn_of_texts(const Frame& frame);
+  void check_texts(const Frame& frame);
   // How often every level of every categorical input appears in `rows`.
   std::vector<std::vector<uint64_t>> level_counts(std::span<const uint64_t> rows) const;
 

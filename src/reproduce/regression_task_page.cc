@@ -11,7 +11,6 @@ namespace {
 constexpr double kDivergenceTarget = 0.025, kLikelihoodTarget = 1.45, kNormalizerTarget = 0.1;
 constexpr double kTrueLikelihood = 1.2387;  // NLL of the test rows of task 2 under their true density
 constexpr double kDivergenceNoise = 1e-3;   // of the quadratures of task 1
-constexpr size_t kShown = 250;              // points in a picture
 
 double largest(const std::vector<double>& values) {
   double out = 0;
@@ -25,15 +24,6 @@ Panel picture_panel(const std::string& title, const TaskData& data, std::vector<
             .y = {.label = "y", .low = data.y.low, .high = data.y.high},
             .series = {}};
   out.heat = {.columns = kPictureCells, .rows = kPictureCells, .value = std::move(picture)};
-  return out;
-}
-
-Series test_points(const TaskData& data) {
-  Series out{.name = "", .x = {}, .y = {}, .stroke = Stroke::points, .colour = 1};
-  for (size_t i = 0; i < std::min(kShown, data.test.size()); ++i) {
-    out.x.push_back(data.frame.find("x")->number[data.test[i]]);
-    out.y.push_back(data.frame.find("y")->number[data.test[i]]);
-  }
   return out;
 }
 
@@ -138,7 +128,6 @@ Figure task_pictures(const std::vector<RegressionTaskRun>& tasks) {
     if (learned.empty()) continue;
     out.panels.push_back(
         picture_panel(fmt::format("Task {}: learned by snl", task.number), task.data, learned));
-    if (task.number == 2) out.panels.back().series.push_back(test_points(task.data));
   }
   return out;
 }

@@ -85,6 +85,27 @@ int evaluate_regressors(const Arguments& arguments) {
   return 0;
 }
 
+namespace {
+
+// Data without targets.
+int audit_inputs(const Arguments& arguments, const AuditOptions& options, const std::string& path,
+                 const Regressor& model, const RegressionRows& data) {
+  note_encoding(arguments, data.report);
+  const NormalizerAudit result = audit_normalizer(model, data.inputs.view(), {.audit = options});
+  if (arguments.common.json) {
+    nlohmann::ordered_json report = {{"model", path}, {"data", arguments.audit.data}, {"kind", "amortised"}};
+    report.update(normalizer_audit_json(result));
+    print_json(report);
+  } else {
+    print(fmt::format("b(x) of {} on {}: {} inputs without targets; log Z of each by quadrature\n\n", path,
+                      arguments.audit.data, grouped(result.rows)));
+    print(normalizer_audit_text(result));
+  }
+  return arguments.audit.require.empty() || result.certificate.certified ? 0 : kNotCertified;
+}
+
+}  // namespace
+
 int audit_regressor(const Arguments& arguments, const AuditOptions& options) {
   const AuditArguments& given = arguments.audit;
   refuse_options(arguments,
@@ -92,8 +113,11 @@ int audit_regressor(const Arguments& arguments, const AuditOptions& options) {
                   "--skip-bad", "--weight-name", "--bias-name"},
                  given.model + " is a regressor, whose log-densities with b(x) are audited");
   const auto [path, model] = open_regressor(given.model);
-  const Frame frame =
-      read_frame_for(model, given.data, {.header = arguments.reader.header}, TargetNeed::kRequired);
+  const FrameOptions reading{.header = arguments.reader.header};
+  Frame frame = read_frame_for(model, given.data, reading, TargetNeed::kOptional);
+  if (frame.find(model.targets[0]) == nullptr && model.members.size() == 1)
+    return audit_inputs(arguments, options, path, model,
+                        regression_rows(model, frame, TargetNeed::kOptional));
   const RegressionRows data = regression_rows(model, frame, TargetNeed::kRequired);
   note_encoding(arguments, data.report);
   const RegressionEvaluation result = evaluated(model, data, {.audit = options}, arguments.common.quiet);

@@ -155,4 +155,16 @@ std::string regression_audit_text(const RegressionEvaluation& e) {
          fmt::format("likelihood   NLL amortised {:.4f}, exact {:.4f}\n", e.nll_b, e.nll) + certified_text(e);
 }
 
+Json normalizer_audit_json(const NormalizerAudit& e) {
+  Json out = {{"n", e.rows}, {"members", 1}};
+  out.update(errors_json(e));
+  out.update({{"quadrature_error", e.quadrature_error}});
+  out.update(certified_json(e));
+  return out;
+}
+
+std::string normalizer_audit_text(const NormalizerAudit& e) {
+  return "log Z - b(x)\n" + errors_text(e) + certified_text(e);
+}
+
 }  // namespace selfnorm::cli

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "selfnorm/analysis/normalizer_audit.h"
 #include "selfnorm/analysis/regression_evaluation.h"
 
 namespace selfnorm::cli {
@@ -40,5 +41,9 @@ std::string regression_tables(const std::vector<RegressionRow>& rows);
 // The error of log-densities with b(x), in full.
 nlohmann::ordered_json regression_audit_json(const RegressionEvaluation& evaluation);
 std::string regression_audit_text(const RegressionEvaluation& evaluation);
+
+// The same of data without targets.
+nlohmann::ordered_json normalizer_audit_json(const NormalizerAudit& audit);
+std::string normalizer_audit_text(const NormalizerAudit& audit);
 
 }  // namespace selfnorm::cli

@@ -64,6 +64,12 @@ TEST(RegressorEvaluate, ScoresAndAudit) {
   EXPECT_EQ(folder.run({"audit", "run", "data.csv", "--require", "eps=1e-9", "--quiet"}).code, 3);
   EXPECT_EQ(folder.run({"audit", "run", "data.csv", "--require", "eps=9,rho=0.1", "--quiet"}).code, 0);
   expect_user_error(folder.run({"audit", "run", "data.csv", "--raw"}), "--raw: run is a regressor");
+
+  folder.write("inputs.csv", "x,colour\n0.5,red\n-1,blue\n");
+  const Outcome inputs = folder.run({"audit", "run", "inputs.csv", "--json", "--quiet"});
+  ASSERT_EQ(inputs.code, 0) << inputs.err;
+  EXPECT_EQ(inputs.json()["n"], 2);
+  EXPECT_FALSE(inputs.json().contains("nll_exact"));
 }
 
 TEST(RegressorEvaluate, TargetsHaveToBeThere) {

@@ -84,7 +84,7 @@ sanitize: ## the tests under AddressSanitizer, UBSan and ThreadSanitizer
 fuzz: ## every reader and the model file, a few seconds each (FUZZ_SECONDS)
 	$(call packages,$(FUZZ_PACKAGES))
 	cmake --preset fuzz
-	cmake --build --preset fuzz -j $(JOBS)
+	cmake --build --preset fuzz --target fuzz_programs -j $(JOBS)
 	fuzz/run.sh $(FUZZ_SECONDS)
 
 clean: ## remove the build folders

@@ -40,6 +40,11 @@ TEST_P(EveryCandidateStep, DerivativesOfTiltAndContext) {
   EXPECT_LT(problem_.gradient_error(*step, 3e-3f), 1e-3);
 }
 
+TEST_P(EveryCandidateStep, BitsAreThoseOfTheStep) {
+  const auto step = make_regressor_step(problem_.parts());
+  expect_bits_of_the_step(problem_, *step);
+}
+
 TEST_P(EveryCandidateStep, DerivativesOfTheNormalizer) {
   const auto step = make_regressor_step(problem_.parts());
   const std::vector<double> derivative = problem_(*step).b;

@@ -58,16 +58,7 @@ TEST(RegressorMatching, NoiseIsThatOfTheStepAndBitsDoNotDependOnThreads) {
   RegressorStepProblem problem(700, unbounded(2, 3), false);
   problem.options.objective = "dsm";
   const auto step = make_matching_regressor_step(problem.parts());
-  const auto result = [&](int threads) {
-    const ThreadLimit limit(threads);
-    return problem(*step);
-  };
-  const auto one = result(1), four = result(4);
-  EXPECT_EQ(one.terms.loss, four.terms.loss);
-  EXPECT_EQ(one.tilt, four.tilt);
-  EXPECT_EQ(one.context, four.context);
-  ++problem.step;
-  EXPECT_NE(result(1).terms.loss, one.terms.loss);
+  expect_bits_of_the_step(problem, *step);
 }
 
 TEST(RegressorMatching, RefusesBoundedSupports) {

@@ -1,12 +1,15 @@
 // A minibatch for the steps of a regressor's objective, without networks of x.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
 #include <vector>
 
 #include "random_data.h"
+#include "selfnorm/math/parallel.h"
 #include "selfnorm/model/energy/mlp.h"
 #include "selfnorm/train/regressor_step.h"
 
@@ -100,6 +103,20 @@ struct RegressorStepProblem {
   std::vector<double> b;
   uint64_t step = 5;
 };
+
+// The same bits for any number of threads, other random numbers at another step.
+inline void expect_bits_of_the_step(RegressorStepProblem& problem, RegressorStep& step) {
+  const auto result = [&](int threads) {
+    const ThreadLimit limit(threads);
+    return problem(step);
+  };
+  const auto one = result(1), four = result(4);
+  EXPECT_EQ(one.terms.loss, four.terms.loss);
+  EXPECT_EQ(one.tilt, four.tilt);
+  EXPECT_EQ(one.context, four.context);
+  ++problem.step;
+  EXPECT_NE(result(1).terms.loss, one.terms.loss);
+}
 
 inline bool is_zero(const auto& values) {
   for (const auto v : values)

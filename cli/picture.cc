@@ -8,7 +8,7 @@
 #include "output.h"
 #include "selfnorm/base/atomic_file.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/reproduce/drawing.h"
+#include "selfnorm/report/drawing.h"
 
 namespace selfnorm::cli {
 

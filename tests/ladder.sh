@@ -3,17 +3,17 @@
 # `--self-test` plants violations in a copy and checks that each is caught.
 set -euo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
-ladder=(base math data proposal model normalizer objective analysis optim train reproduce cli)
+ladder=(base math data proposal model normalizer objective analysis optim train report reproduce cli)
 
 check() {
   local root="$1"
   cd "$root"
   local folders=(); local folder
-  for folder in include src cli report runtime; do [[ -d $folder ]] && folders+=("$folder"); done
+  for folder in include src cli runtime; do [[ -d $folder ]] && folders+=("$folder"); done
   find "${folders[@]}" -type f \( -name '*.h' -o -name '*.cc' -o -name '*.inc' -o -name '*.c' \) | sort |
     xargs grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]' /dev/null |
     awk -v order="${ladder[*]}" '
-      BEGIN { n = split(order, names, " "); for (i = 1; i <= n; i++) rank[names[i]] = i; rank["report"] = n; bad = 0 }
+      BEGIN { n = split(order, names, " "); for (i = 1; i <= n; i++) rank[names[i]] = i; bad = 0 }
       {
         split($0, place, ":"); file = place[1]; line = place[2]
         target = $0; sub(/^[^<"]*[<"]/, "", target); sub(/[>"].*$/, "", target)

@@ -1,7 +1,7 @@
 // Data above, the learned density below.
 #pragma once
 
-#include "selfnorm/reproduce/figure.h"
+#include "selfnorm/report/figure.h"
 
 namespace selfnorm {
 

@@ -8,7 +8,7 @@
 
 #include "selfnorm/base/atomic_file.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/reproduce/drawing.h"
+#include "selfnorm/report/drawing.h"
 
 namespace selfnorm {
 namespace {
@@ -20,19 +20,6 @@ ordered_json json_cell(const Cell& cell) {
     return std::isfinite(*number) ? ordered_json(*number) : ordered_json();
   }
   return std::get<std::string>(cell);
-}
-
-// RFC 4180.
-std::string csv_cell(const Cell& cell) {
-  if (const double* number = std::get_if<double>(&cell)) return fmt::format("{}", *number);
-  const std::string& text = std::get<std::string>(cell);
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) {
-    out += c;
-    if (c == '"') out += '"';
-  }
-  return out + "\"";
 }
 
 void write_file(const std::string& path, const std::string& text) {
@@ -48,38 +35,11 @@ std::string draw(const Figure& figure, const std::string& folder, const std::str
 
 }  // namespace
 
-void Table::add(std::vector<Cell> row) {
-  SELFNORM_CHECK(row.size() == columns.size());
-  rows.push_back(std::move(row));
-}
-
 double Record::number(const std::string& fact) const {
   for (const auto& [name_of, value] : facts) {
     if (name_of == fact) return std::get<double>(value);
   }
   throw Bug("experiment " + name + " has no fact " + fact);
-}
-
-std::string written(const Cell& cell) {
-  const double* number = std::get_if<double>(&cell);
-  if (number == nullptr) return std::get<std::string>(cell);
-  const bool whole = *number == std::trunc(*number) && std::abs(*number) < 1e15;
-  return whole ? fmt::format("{:.0f}", *number + 0.0) : fmt::format("{:.4g}", *number);
-}
-
-std::string csv_text(const Table& table) {
-  std::string out;
-  const auto line = [&out](const auto& cells) {
-    std::string separator;
-    for (const auto& cell : cells) {
-      out += separator + csv_cell(cell);
-      separator = ",";
-    }
-    out += "\n";
-  };
-  line(table.columns);
-  for (const auto& row : table.rows) line(row);
-  return out;
 }
 
 std::string json_text(const Record& record, double seconds) {

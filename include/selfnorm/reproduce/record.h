@@ -3,22 +3,12 @@
 
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
-#include "selfnorm/reproduce/figure.h"
+#include "selfnorm/report/figure.h"
+#include "selfnorm/report/table.h"
 
 namespace selfnorm {
-
-using Cell = std::variant<double, std::string>;
-
-struct Table {
-  std::string caption = {};
-  std::vector<std::string> columns = {};
-  std::vector<std::vector<Cell>> rows = {};
-
-  void add(std::vector<Cell> row);  // as many cells as columns
-};
 
 struct Record {
   std::string name;
@@ -36,11 +26,6 @@ struct Record {
   double number(const std::string& fact) const;  // of facts
 };
 
-// Whole numbers in full, others with four significant digits, so that rounding differences of machines do not
-// show; text as it is.
-std::string written(const Cell& cell);
-
-std::string csv_text(const Table& table);
 std::string json_text(const Record& record, double seconds);
 
 // Writes NAME.json, NAME.csv and NAME.gp into `folder`, which is created, and draws NAME.svg, and the same of

@@ -9,7 +9,7 @@ namespace selfnorm {
 class Scratch {
  public:
   Scratch() {
-    std::string name = (std::filesystem::temp_directory_path() / "selfnorm-reproduce-XXXXXX").string();
+    std::string name = (std::filesystem::temp_directory_path() / "selfnorm-XXXXXX").string();
     path_ = mkdtemp(name.data());
   }
   ~Scratch() {

@@ -1,4 +1,4 @@
-#include "selfnorm/reproduce/drawing.h"
+#include "selfnorm/report/drawing.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,5 +1,6 @@
-// What an experiment asks to be drawn: series, axes and labels. `gnuplot_script` is the one place that knows
-// the drawing program; the script holds its data, so that it draws the figure by itself.
+// What is to be drawn: series, axes and labels. Two programs draw it: the page (report/page.h), from
+// report/figure_json.h, and gnuplot, from `gnuplot_script`, whose script holds its data, so that it draws the
+// figure by itself.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +17,20 @@ enum class Stroke {
   marks,          // marks with their errors, of things that are not in an order
   line_points,    // measured
   dashed_points,  // printed by others
-  region          // the inside of a closed curve
+  region,         // the inside of a closed curve
+  bars,           // from 0 to y over [x, x_end]: a histogram
+  rules,          // upright lines at x, through the whole panel; y is not looked at
+  bands           // [x, x_end] through the whole panel, behind everything; y is not looked at
 };
 
 struct Series {
   std::string name;          // in the legend; empty: not there
   std::vector<double> x, y;  // same length; a point that is not finite interrupts the line
   Stroke stroke = Stroke::line_points;
-  uint32_t colour = 0;             // place in a palette that colour-blind people can tell apart
-  std::vector<double> error = {};  // of y, or empty
+  uint32_t colour = 0;                   // place in a palette that colour-blind people can tell apart
+  std::vector<double> error = {};        // of y, or empty
+  std::vector<double> x_end = {};        // bars, bands
+  std::vector<std::string> labels = {};  // what a point is, shown when it is pointed at; or empty
 };
 
 struct Axis {
@@ -38,6 +44,8 @@ struct Axis {
 struct Heat {
   size_t columns = 0, rows = 0;
   std::vector<double> value = {};  // columns x rows; empty: none
+  std::string label = {};          // what is counted or measured
+  double most = 1;                 // what 1 stands for
 };
 
 struct Panel {

@@ -1,4 +1,4 @@
-#include "selfnorm/reproduce/figure.h"
+#include "selfnorm/report/figure.h"
 
 #include <gtest/gtest.h>
 

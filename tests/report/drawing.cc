@@ -1,4 +1,4 @@
-#include "selfnorm/reproduce/drawing.h"
+#include "selfnorm/report/drawing.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "selfnorm/reproduce/figure.h"
+#include "selfnorm/report/figure.h"
 
 namespace selfnorm {
 

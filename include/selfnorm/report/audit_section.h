@@ -1,0 +1,31 @@
+// What an audit shows: cards with the certificate in words; histogram and quantiles of log Z with the
+// certified band; log Z against the norm of the input and against confidence; raw against exact
+// probability; reliability; the worst inputs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "selfnorm/analysis/audit.h"
+#include "selfnorm/report/document.h"
+
+namespace selfnorm {
+
+struct AuditNames {
+  std::string kind = "raw";              // "raw" or "amortised"
+  std::string data;                      // what was audited
+  std::vector<std::string> labels = {};  // of classes; empty: their numbers
+};
+
+// "with 99% confidence, 99% of inputs have raw log-probabilities within 0.08", the bound rounded up; without
+// a bound, why not.
+std::string certificate_words(const Certificate& certificate, const std::string& kind);
+
+// Cards and the section "Normalisation" (and "Calibration" with labels) appended.
+void add_audit(const Audit& audit, const AuditNames& names, ReportDocument& document);
+
+// Of any model whose errors were audited: histogram with quantiles and band, worst inputs; the same figures
+// as above.
+void add_errors(const ErrorAudit& audit, const std::string& kind, ReportDocument& document);
+
+}  // namespace selfnorm

@@ -1,0 +1,26 @@
+// A table of numbers and words: of documents, of pages, as CSV.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace selfnorm {
+
+using Cell = std::variant<double, std::string>;
+
+struct Table {
+  std::string caption = {};
+  std::vector<std::string> columns = {};
+  std::vector<std::vector<Cell>> rows = {};
+
+  void add(std::vector<Cell> row);  // as many cells as columns
+};
+
+// Whole numbers in full, others with four significant digits, so that rounding differences of machines do not
+// show; text as it is.
+std::string written(const Cell& cell);
+
+std::string csv_text(const Table& table);
+
+}  // namespace selfnorm

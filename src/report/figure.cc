@@ -30,9 +30,23 @@ std::string quoted(const std::string& text) {
   return out + "'";
 }
 
+// Drawn behind a plot and not by it: they know no y.
+bool is_behind(Stroke stroke) { return stroke == Stroke::rules || stroke == Stroke::bands; }
+
+// Boxes are middles and half widths.
+std::string bars_block(const Series& series, const std::string& name) {
+  SELFNORM_CHECK(series.x_end.size() == series.x.size());
+  std::string out = name + " << EOD\n";
+  for (size_t i = 0; i < series.x.size(); ++i)
+    out += fmt::format("{:.8g} {:.8g} {:.8g} {:.8g}\n", 0.5 * (series.x[i] + series.x_end[i]),
+                       0.5 * series.y[i], 0.5 * (series.x_end[i] - series.x[i]), 0.5 * series.y[i]);
+  return out + "EOD\n";
+}
+
 std::string data_block(const Series& series, const std::string& name) {
   SELFNORM_CHECK(series.x.size() == series.y.size());
   SELFNORM_CHECK(series.error.empty() || series.error.size() == series.x.size());
+  if (series.stroke == Stroke::bars) return bars_block(series, name);
   std::string out = name + " << EOD\n";
   for (size_t i = 0; i < series.x.size(); ++i) {
     if (!std::isfinite(series.x[i]) || !std::isfinite(series.y[i])) {
@@ -65,11 +79,46 @@ std::string style(const Series& series) {
     case Stroke::region:
       return fmt::format("with filledcurves closed fc rgb '{}' fs transparent solid 0.25 border {}", colour,
                          rgb);
+    case Stroke::bars:
+      return fmt::format("with boxxyerror fc rgb '{}' fs transparent solid 0.35 border {}", colour, rgb);
     case Stroke::line_points:
+    case Stroke::rules:
+    case Stroke::bands:
       break;
   }
   return fmt::format("with {} lw 2.5 pt {} ps 0.8 {}", series.error.empty() ? "linespoints" : "yerrorlines",
                      kFilled[shape], rgb);
+}
+
+const char* columns_used(const Series& series) {
+  return series.stroke == Stroke::bars ? "1:2:3:4" : series.error.empty() ? "1:2" : "1:2:3";
+}
+
+// Lines and rectangles through the whole panel; they have no place in the legend.
+std::string behind(const Panel& panel) {
+  std::string out = "unset arrow\nunset object\n";
+  for (const Series& series : panel.series) {
+    const char* colour = kPalette[series.colour % kPalette.size()];
+    SELFNORM_CHECK(series.stroke != Stroke::bands || series.x_end.size() == series.x.size());
+    for (size_t i = 0; is_behind(series.stroke) && i < series.x.size(); ++i)
+      out += series.stroke == Stroke::rules
+                 ? fmt::format(
+                       "set arrow from first {0:.8g}, graph 0 to first {0:.8g}, graph 1 nohead lw 2 dt 2 lc "
+                       "rgb '{1}'\n",
+                       series.x[i], colour)
+                 : fmt::format(
+                       "set object rectangle from first {:.8g}, graph 0 to first {:.8g}, graph 1 behind fc "
+                       "rgb '{}' fs transparent solid 0.12 noborder\n",
+                       series.x[i], series.x_end[i], colour);
+  }
+  return out;
+}
+
+bool has_behind(const Figure& figure) {
+  for (const Panel& panel : figure.panels)
+    for (const Series& series : panel.series)
+      if (is_behind(series.stroke)) return true;
+  return false;
 }
 
 // Pixels of the picture as bytes; the white of the page stays white.
@@ -135,7 +184,7 @@ void equalise(Panel& panel, double width) {
 
 size_t legend_lines(const Panel& panel) {
   size_t lines = 0;
-  for (const Series& series : panel.series) lines += series.name.empty() ? 0 : 1;
+  for (const Series& series : panel.series) lines += series.name.empty() || is_behind(series.stroke) ? 0 : 1;
   return lines;
 }
 
@@ -168,7 +217,8 @@ std::string gnuplot_script(const Figure& figure, const std::string& svg) {
         "set palette defined (0 '#ffffff', 1 '#0072B2', 2 '#002040')\nset cbrange [0:255]\nunset colorbox\n";
   for (size_t p = 0; p < panels; ++p) {
     for (size_t s = 0; s < figure.panels[p].series.size(); ++s) {
-      out += data_block(figure.panels[p].series[s], fmt::format("$p{}s{}", p, s));
+      const Series& series = figure.panels[p].series[s];
+      if (!is_behind(series.stroke)) out += data_block(series, fmt::format("$p{}s{}", p, s));
     }
     if (!figure.panels[p].heat.value.empty())
       out += heat_block(figure.panels[p].heat, fmt::format("$p{}h", p));
@@ -182,6 +232,7 @@ std::string gnuplot_script(const Figure& figure, const std::string& svg) {
     out += fmt::format("set title {} font ',15'\n", quoted(panel.title));
     out += axis("x", panel.x) + axis("y", panel.y);
     if (has_ticks) out += name_ticks(panel.x);
+    if (has_behind(figure)) out += behind(panel);
     out += fmt::format("set lmargin at screen {:.5f}\nset rmargin at screen {:.5f}\n", (left + kLeft) / whole,
                        (left + width - kRight) / whole);
     out += fmt::format("set tmargin at screen {:.5f}\nset bmargin at screen {:.5f}\n",
@@ -197,8 +248,9 @@ std::string gnuplot_script(const Figure& figure, const std::string& svg) {
     }
     for (size_t s = 0; s < panel.series.size(); ++s) {
       const Series& series = panel.series[s];
-      out += fmt::format("{}$p{}s{} using {} {} {}", separator, p, s, series.error.empty() ? "1:2" : "1:2:3",
-                         style(series), series.name.empty() ? "notitle" : "title " + quoted(series.name));
+      if (is_behind(series.stroke)) continue;
+      out += fmt::format("{}$p{}s{} using {} {} {}", separator, p, s, columns_used(series), style(series),
+                         series.name.empty() ? "notitle" : "title " + quoted(series.name));
       separator = ", \\\n     ";
     }
     out += "\n";

@@ -5,10 +5,14 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 5
 
-BUILD_PACKAGES := build-essential cmake ninja-build ccache pkg-config libtbb-dev libopenblas-dev libhwy-dev \
+# By command, not by package: where npm or a browser came by another route, Debian's packages may conflict with it.
+NODE_PACKAGES := $(if $(shell command -v npm 2>/dev/null),,nodejs npm)
+BROWSER_PACKAGES := $(if $(shell command -v chromium 2>/dev/null),,chromium)
+LIBRARY_PACKAGES := build-essential cmake ninja-build ccache pkg-config libtbb-dev libopenblas-dev libhwy-dev \
   libcli11-dev libfmt-dev nlohmann-json3-dev libfast-float-dev zlib1g-dev libeigen3-dev libtorch-dev
-TEST_PACKAGES := $(BUILD_PACKAGES) libgtest-dev librapidcheck-dev liblbfgs-dev gnuplot-nox
-FUZZ_PACKAGES := $(BUILD_PACKAGES) clang libclang-rt-14-dev
+BUILD_PACKAGES := $(LIBRARY_PACKAGES) $(NODE_PACKAGES)
+TEST_PACKAGES := $(BUILD_PACKAGES) libgtest-dev librapidcheck-dev liblbfgs-dev gnuplot-nox $(BROWSER_PACKAGES)
+FUZZ_PACKAGES := $(LIBRARY_PACKAGES) clang libclang-rt-14-dev
 DEMO_PACKAGES := $(BUILD_PACKAGES) dict-gcide
 BENCH_PACKAGES := $(BUILD_PACKAGES) dataset-fashion-mnist python3-sklearn fasttext python3-torch
 LINT_PACKAGES := $(TEST_PACKAGES) clang-format clang-tidy
@@ -35,7 +39,7 @@ build: ## the program, build/release/selfnorm
 	cmake --preset release -DSELFNORM_BUILD_TESTS=OFF
 	cmake --build --preset release -j $(JOBS)
 
-test: ## everything that must hold: unit, property and end-to-end tests, include ladder, a short fuzz run
+test: ## everything that must hold: unit, property and end-to-end tests, the reports in a browser, include ladder, a short fuzz run
 	$(call packages,$(TEST_PACKAGES) $(FUZZ_PACKAGES))
 	cmake --preset release -DSELFNORM_BUILD_TESTS=ON
 	cmake --build --preset release -j $(JOBS)
@@ -88,4 +92,4 @@ fuzz: ## every reader and the model file, a few seconds each (FUZZ_SECONDS)
 	fuzz/run.sh $(FUZZ_SECONDS)
 
 clean: ## remove the build folders
-	rm -rf build
+	rm -rf build report/node_modules

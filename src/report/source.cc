@@ -1,0 +1,126 @@
+#include "selfnorm/report/source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "selfnorm/base/error.h"
+#include "selfnorm/report/training_section.h"
+
+namespace selfnorm {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+std::string content(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw Error(path + ": cannot be read; expected a run directory or a JSON file");
+  std::ostringstream out;
+  out << in.rdbuf();
+  return out.str();
+}
+
+json parsed(const std::string& path) {
+  json out = json::parse(content(path), nullptr, false);
+  if (out.is_discarded())
+    throw Error(
+        path +
+        ": not JSON; expected a run directory, or what train, audit, normalize or reproduce wrote as JSON");
+  return out;
+}
+
+// A run that left no report.json: interrupted, still running, or of an older version.
+ReportDocument unfinished_run(const std::string& run, const json& config) {
+  const std::string command = config.value("command", "train classifier");
+  ReportDocument out{.name = run, .command = command, .title = command};
+  out.notes.push_back(fs::exists(run + "/model.safetensors")
+                          ? "The run has a model but no report of it (an older version, or stopped at its "
+                            "end); 'selfnorm audit "
+                            "RUN DATA' adds an audit."
+                          : "Training is not finished: only its curves are shown.");
+  if (config.contains("data") && config["data"].is_object())
+    out.cards.push_back({"data", "Data", config["data"].value("path", ""), {}, ""});
+  if (config.contains("options") && config["options"].is_object() &&
+      config["options"].contains("objective") && config["options"]["objective"].is_string())
+    out.cards.push_back(
+        {"objective", "Objective", config["options"]["objective"].get<std::string>(), {}, ""});
+  return out;
+}
+
+// What a later audit found, beside what training showed of its own data.
+void append_audit(ReportDocument audit, ReportDocument& out) {
+  for (ReportCard& card : audit.cards) {
+    card.id = "audit_" + card.id;
+    card.label = "Audit: " + card.label;
+    out.cards.push_back(std::move(card));
+  }
+  for (std::string& note : audit.notes) out.notes.push_back("Audit: " + note);
+  for (ReportSection& section : audit.sections) {
+    section.title = "Audit: " + section.title;
+    out.sections.push_back(std::move(section));
+  }
+}
+
+ReportDocument read_run(const std::string& run) {
+  const json config = parsed(run + "/config.json");
+  const std::string data = run + "/" + kReportData, audit = run + "/" + kAuditData,
+                    metrics = run + "/metrics.jsonl";
+  ReportDocument out = fs::exists(data) ? parse_document(content(data), data) : unfinished_run(run, config);
+  std::vector<ReportSection> shown = std::move(out.sections);
+  out.sections.clear();
+  if (fs::exists(metrics)) add_training(metrics, out);
+  for (ReportSection& section : shown) out.sections.push_back(std::move(section));
+  if (fs::exists(audit)) append_audit(parse_document(content(audit), audit), out);
+  return out;
+}
+
+ReportDocument read_file(const std::string& path) {
+  const json found = parsed(path);
+  if (found.is_object() && found.contains("report") && found["report"].is_object())
+    return parse_document(found["report"].dump(), path + ": report");
+  if (found.is_object() && found.contains("run") && found["run"].is_string() &&
+      fs::is_directory(found["run"].get<std::string>()))
+    return read_report(found["run"].get<std::string>());
+  if (found.is_object() && found.contains("format")) return parse_document(found.dump(), path);
+  throw Error(
+      path +
+      ": no report in it; expected JSON that train, audit, normalize or reproduce of this version wrote "
+      "(with the key \"report\")");
+}
+
+// Experiments one after the other.
+ReportDocument read_experiments(const std::string& folder) {
+  std::vector<std::string> paths;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder))
+    if (entry.path().extension() == ".json") paths.push_back(entry.path().string());
+  std::ranges::sort(paths);
+  ReportDocument out{.name = folder, .command = "reproduce", .title = "Experiments in " + folder};
+  for (const std::string& path : paths) {
+    const json found = json::parse(content(path), nullptr, false);
+    if (!found.is_object() || !found.contains("experiment") || !found.contains("report")) continue;
+    ReportDocument document = parse_document(found["report"].dump(), path + ": report");
+    for (ReportSection& section : document.sections) out.sections.push_back(std::move(section));
+    for (const std::string& note : document.notes) out.notes.push_back(document.title + ": " + note);
+  }
+  if (!out.sections.empty()) return out;
+  throw Error(
+      folder +
+      ": neither a run (there is no config.json) nor a folder of experiments (no NAME.json of 'selfnorm "
+      "reproduce' with a report); name a run directory or a JSON file");
+}
+
+}  // namespace
+
+ReportDocument read_report(const std::string& path) {
+  std::string trimmed = path;
+  while (trimmed.size() > 1 && trimmed.back() == '/') trimmed.pop_back();
+  if (!fs::is_directory(trimmed)) return read_file(trimmed);
+  return fs::exists(trimmed + "/config.json") ? read_run(trimmed) : read_experiments(trimmed);
+}
+
+}  // namespace selfnorm

@@ -1,0 +1,110 @@
+#include "selfnorm/report/source.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "scratch.h"
+#include "selfnorm/base/error.h"
+
+namespace selfnorm {
+namespace {
+
+void write(const std::string& path, const std::string& text) {
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  std::ofstream(path) << text;
+}
+
+std::string document(const std::string& name) {
+  ReportDocument out{.name = name, .command = "audit", .title = name};
+  out.notes = {"note of " + name};
+  out.cards = {{"nll_exact", "NLL", "1", 1, ""}};
+  out.section("Normalisation");
+  return document_text(out);
+}
+
+constexpr const char* kConfig =
+    R"({"command": "train density", "options": {"objective": "snl"}, "data": {"path": "x.csv"}})";
+constexpr const char* kMetrics = R"({"step":1,"epoch":0,"loss":2.5,"penalty":0,"regulariser":0,"seconds":1}
+{"step":2,"epoch":0,"loss":2.25,"penalty":0,"regulariser":0,"seconds":2}
+)";
+
+std::string complaint(const std::string& path) {
+  try {
+    read_report(path);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Source, DocumentsAreFoundInJson) {
+  const Scratch folder;
+  write(folder / "a.json", document("plain"));
+  write(folder / "b.json", R"({"n": 3, "report": )" + document("inside") + "}");
+  EXPECT_EQ(read_report(folder / "a.json").name, "plain");
+  EXPECT_EQ(read_report(folder / "b.json").name, "inside");
+}
+
+TEST(Source, TrainingPrintsWhereItsRunIs) {
+  const Scratch folder;
+  write(folder / "run/config.json", kConfig);
+  write(folder / "run/report.json", document("of the run"));
+  write(folder / "printed.json", R"({"run": ")" + (folder / "run") + R"("})");
+  EXPECT_EQ(read_report(folder / "printed.json").name, "of the run");
+}
+
+TEST(Source, RunHasItsCurvesItsReportAndItsAudit) {
+  const Scratch folder;
+  write(folder / "run/config.json", kConfig);
+  write(folder / "run/metrics.jsonl", kMetrics);
+  write(folder / "run/report.json", document("run"));
+  write(folder / "run/audit.json", document("later"));
+  const ReportDocument out = read_report(folder / "run/");
+  ASSERT_EQ(out.sections.size(), 3u);
+  EXPECT_EQ(out.sections[0].title, "Training");
+  EXPECT_EQ(out.sections[1].title, "Normalisation");
+  EXPECT_EQ(out.sections[2].title, "Audit: Normalisation");
+  ASSERT_EQ(out.cards.size(), 2u);
+  EXPECT_EQ(out.cards[1].id, "audit_nll_exact");
+  EXPECT_EQ(out.notes.at(1), "Audit: note of later");
+}
+
+TEST(Source, RunThatIsNotFinishedShowsItsCurves) {
+  const Scratch folder;
+  write(folder / "run/config.json", kConfig);
+  write(folder / "run/metrics.jsonl", kMetrics);
+  const ReportDocument out = read_report(folder / "run");
+  EXPECT_EQ(out.command, "train density");
+  EXPECT_EQ(out.sections.at(0).title, "Training");
+  EXPECT_NE(out.notes.at(0).find("not finished"), std::string::npos);
+  EXPECT_EQ(out.cards.at(0).value, "x.csv");
+  EXPECT_EQ(out.cards.at(1).value, "snl");
+}
+
+TEST(Source, ExperimentsOfAFolderFollowEachOther) {
+  const Scratch folder;
+  write(folder / "out/b.json", R"({"experiment": "b", "report": )" + document("second") + "}");
+  write(folder / "out/a.json", R"({"experiment": "a", "report": )" + document("first") + "}");
+  write(folder / "out/other.json", "{}");
+  const ReportDocument out = read_report(folder / "out");
+  EXPECT_EQ(out.sections.size(), 2u);
+  EXPECT_EQ(out.notes.at(0), "first: note of first");
+}
+
+TEST(Source, ErrorsSayWhatWasExpected) {
+  const Scratch folder;
+  write(folder / "bad.json", "{");
+  write(folder / "other.json", R"({"nll": 1, "run": "nowhere"})");
+  write(folder / "empty/x.txt", "");
+  write(folder / "run/config.json", "no");
+  EXPECT_NE(complaint(folder / "missing.json").find("cannot be read"), std::string::npos);
+  EXPECT_NE(complaint(folder / "bad.json").find("not JSON"), std::string::npos);
+  EXPECT_NE(complaint(folder / "other.json").find("no report in it"), std::string::npos);
+  EXPECT_NE(complaint(folder / "empty").find("neither a run"), std::string::npos);
+  EXPECT_NE(complaint(folder / "run").find("not JSON"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace selfnorm

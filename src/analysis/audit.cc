@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "selfnorm/analysis/gauge.h"
+#include "selfnorm/analysis/point_sample.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/model/normalizer_network.h"
 #include "selfnorm/normalizer/output_stream.h"
@@ -14,35 +15,83 @@ namespace {
 
 constexpr size_t kCalibrationBins = 15;
 
-struct CalibrationBins {
-  struct Bin {
-    double confidence = 0, correct = 0;
-  };
-  std::array<Bin, kCalibrationBins> bins;
-
+class Calibration {
+ public:
   void add(double confidence, bool correct) {
     const double place = std::clamp(confidence, 0.0, 1.0) * static_cast<double>(kCalibrationBins);
-    Bin& bin = bins[std::min(kCalibrationBins - 1, static_cast<size_t>(place))];
-    bin.confidence += confidence;
-    bin.correct += correct ? 1 : 0;
+    Sums& sums = sums_[std::min(kCalibrationBins - 1, static_cast<size_t>(place))];
+    ++sums.count;
+    sums.confidence += confidence;
+    sums.correct += correct ? 1 : 0;
   }
   double ece(double n) const {
     double sum = 0;
-    for (const Bin& bin : bins) sum += std::abs(bin.correct - bin.confidence) / n;
+    for (const Sums& sums : sums_) sum += std::abs(sums.correct - sums.confidence) / n;
     return sum;
   }
+  std::vector<CalibrationBin> bins() const {
+    std::vector<CalibrationBin> out;
+    for (size_t i = 0; i < kCalibrationBins; ++i) {
+      const Sums& sums = sums_[i];
+      const double count = static_cast<double>(std::max<uint64_t>(sums.count, 1));
+      const auto edge = [](size_t place) { return static_cast<double>(place) / kCalibrationBins; };
+      out.push_back({edge(i), edge(i + 1), sums.count, sums.confidence / count, sums.correct / count});
+    }
+    return out;
+  }
+
+ private:
+  struct Sums {
+    uint64_t count = 0;
+    double confidence = 0, correct = 0;
+  };
+  std::array<Sums, kCalibrationBins> sums_ = {};
 };
+
+double square_norm(const Features& features, uint64_t row) {
+  if (!features.is_sparse) {
+    const std::span<const float> x = features.dense.row(row);
+    return dot(x.data(), x.data(), x.size());
+  }
+  const uint64_t begin = features.sparse.begin[row];
+  const float* const x = features.sparse.value.data() + begin;
+  return dot(x, x, features.sparse.begin[row + 1] - begin);
+}
+
+// Of an input; of a group, the root mean square over its alternatives.
+double norm_of(const Dataset& data, uint64_t i) {
+  if (!data.is_joint()) return std::sqrt(square_norm(data.features, i));
+  double sum = 0;
+  for (uint64_t a = data.group_begin[i]; a < data.group_begin[i + 1]; ++a)
+    sum += square_norm(data.features, a);
+  return std::sqrt(sum / static_cast<double>(data.group_begin[i + 1] - data.group_begin[i]));
+}
+
+AuditedInput audited_input(const WorstInput& input, const OutputBlock& block) {
+  const uint64_t i = input.example - block.first;
+  const OutputRow& row = block.rows[i];
+  AuditedInput out{input};
+  out.norm = norm_of(block.data, i);
+  out.best = row.moments.best;
+  out.best_exact = row.moments.total.max - row.moments.log_z();
+  if (std::isnan(row.target_score)) return out;
+  out.target = block.data.target[i];
+  out.target_exact = row.target_score - row.moments.log_z();
+  out.is_correct = row.is_correct;
+  return out;
+}
 
 // Everything that is summed while the blocks stream by.
 class Auditor {
  public:
   Auditor(const ModelFile& model, const AuditOptions& options)
-      : model_(model), options_(options), errors_(options) {}
+      : model_(model), options_(options), errors_(options), worst_(options.worst) {}
 
   void add(const OutputBlock& block) {
     std::vector<double> b(block.rows.size());
     if (options_.amortised) b = values_of(model_.normalizer, block.data.features);
-    for (size_t i = 0; i < block.rows.size(); ++i) add(block.first + i, block.rows[i], b[i]);
+    for (size_t i = 0; i < block.rows.size(); ++i)
+      keep({block.first + i, add(block.first + i, block.rows[i], b[i])}, block);
   }
 
   Audit finish(const std::optional<LinearFit>& gauge) {
@@ -65,14 +114,20 @@ class Auditor {
                       .nll_exact = nll_exact_ / n,
                       .accuracy = correct_ / n,
                       .ece = audited_.ece(n),
-                      .ece_exact = exact_.ece(n)};
+                      .ece_exact = exact_.ece(n),
+                      .bins = audited_.bins(),
+                      .bins_exact = exact_.bins()};
       if (options_.amortised) out.labelled->nll_amortised = nll_amortised_ / n;
     }
+    out.sample = sample_.points();
+    out.sample_stride = sample_.stride();
+    out.worst_inputs = worst_.taken();
     return out;
   }
 
  private:
-  void add(uint64_t example, const OutputRow& row, double b) {
+  // Returns e(x).
+  double add(uint64_t example, const OutputRow& row, double b) {
     const double log_z = row.moments.log_z();
     const double subtracted = model_.log_normalizer + b, error = log_z - subtracted;
     if (!std::isfinite(error))
@@ -83,7 +138,7 @@ class Auditor {
     kl_uniform_ += row.moments.expected() - log_z + std::log(static_cast<double>(row.outputs));
     const double confidence = std::exp(row.moments.total.max - subtracted);
     above_one_ += confidence > 1 ? 1 : 0;
-    if (std::isnan(row.target_score)) return;
+    if (std::isnan(row.target_score)) return error;
     ++labelled_;
     nll_raw_ += model_.log_normalizer - row.target_score;
     nll_amortised_ += subtracted - row.target_score;
@@ -91,13 +146,24 @@ class Auditor {
     correct_ += row.is_correct ? 1 : 0;
     audited_.add(confidence, row.is_correct);
     exact_.add(std::exp(row.moments.total.max - log_z), row.is_correct);
+    return error;
+  }
+
+  void keep(const WorstInput& input, const OutputBlock& block) {
+    if (sample_.takes_next())
+      sample_.add(audited_input(input, block));
+    else
+      sample_.skip();
+    if (worst_.takes(input)) worst_.add(audited_input(input, block));
   }
 
   const ModelFile& model_;
   const AuditOptions& options_;
   RunningVariance log_z_;
   ErrorAuditor errors_;
-  CalibrationBins audited_, exact_;
+  Calibration audited_, exact_;
+  PointSample<AuditedInput> sample_;
+  WorstInputs<AuditedInput> worst_;
   double kl_uniform_ = 0, nll_raw_ = 0, nll_amortised_ = 0, nll_exact_ = 0, correct_ = 0;
   uint64_t above_one_ = 0, labelled_ = 0, classes_ = 0;
 };

@@ -17,12 +17,6 @@ constexpr double kHistogramTail = 0.005;  // beyond the outermost edges, on each
 // Stands for sizes without a bound; what Quantiles holds at most.
 constexpr double kUnbounded = static_cast<double>(std::numeric_limits<float>::max());
 
-// The order of the list of the worst.
-bool ahead(const WorstInput& a, const WorstInput& b) {
-  return std::abs(a.error) != std::abs(b.error) ? std::abs(a.error) > std::abs(b.error)
-                                                : a.example < b.example;
-}
-
 std::vector<HistogramBin> histogram_of(const Quantiles& errors, uint32_t bins) {
   const double low = errors.quantile(kHistogramTail), high = errors.quantile(1 - kHistogramTail);
   if (!(low < high)) return {{low, high, errors.count()}};
@@ -57,7 +51,13 @@ void AuditOptions::validate() const {
   require_range(bins >= 1, "bins", bins, ">= 1");
 }
 
-ErrorAuditor::ErrorAuditor(const AuditOptions& options) : options_(options) { options_.validate(); }
+uint64_t Certificate::inputs_needed() const {
+  return static_cast<uint64_t>(std::ceil(std::log1p(-confidence) / std::log1p(-rho)));
+}
+
+ErrorAuditor::ErrorAuditor(const AuditOptions& options) : options_(options), worst_(options.worst) {
+  options_.validate();
+}
 
 void ErrorAuditor::add(uint64_t example, double error, double doubt) {
   SELFNORM_CHECK(std::isfinite(error) && doubt >= 0);
@@ -68,13 +68,7 @@ void ErrorAuditor::add(uint64_t example, double error, double doubt) {
   errors_.add(error);
   sizes_.add(std::min(size, kUnbounded));
   exceed_ += size > options_.eps ? 1 : 0;
-  const bool is_full = worst_.size() == options_.worst;
-  if (is_full && (worst_.empty() || !ahead({example, error}, worst_.front()))) return;
-  worst_.push_back({example, error});
-  std::push_heap(worst_.begin(), worst_.end(), ahead);
-  if (!is_full) return;
-  std::pop_heap(worst_.begin(), worst_.end(), ahead);
-  worst_.pop_back();
+  worst_.add({example, error});
 }
 
 ErrorAudit ErrorAuditor::finish() {
@@ -93,8 +87,7 @@ ErrorAudit ErrorAuditor::finish() {
   out.quantiles.back().second = largest_;
   out.exact_quantiles = errors_.is_exact();
   out.histogram = histogram_of(errors_, options_.bins);
-  std::sort_heap(worst_.begin(), worst_.end(), ahead);
-  out.worst = std::move(worst_);
+  out.worst = worst_.taken();
   out.certificate = certificate_of(options_, sizes_, exceed_);
   return out;
 }

@@ -150,6 +150,120 @@ TEST(Audit, JointModelsAndDataWithoutLabels) {
   EXPECT_FALSE(audit(random_model(6, 5, 1), *make_example_source(unlabelled), {}).labelled);
 }
 
+// Everything a picture shows of an input, against the scores computed directly.
+TEST(Audit, KeepsWhatPicturesNeed) {
+  ModelFile model = random_model(3, 2, 11);
+  model.normalizer.slope = {0.1, -0.2};
+  model.normalizer.intercept = 0.3;
+  Dataset data = random_dataset({.rows = 40, .features = 2, .classes = 3}, 12);
+  data.target[7] = Dataset::kNoTarget;
+  const Audit found =
+      audit(model, *make_example_source(data), {.amortised = true, .with_v_star = false, .worst = 5});
+  EXPECT_FALSE(found.labelled);
+  EXPECT_EQ(found.sample_stride, 1u);
+  ASSERT_EQ(found.sample.size(), 40u);
+  for (uint64_t i = 0; i < 40; ++i) {
+    const float* x = data.features.dense.row(i).data();
+    const double x0 = static_cast<double>(x[0]), x1 = static_cast<double>(x[1]);
+    double s[3];
+    LogSumExp sum;
+    for (uint32_t k = 0; k < 3; ++k) {
+      s[k] = static_cast<double>(model.bias[k]) + static_cast<double>(model.weight[2 * k]) * x0 +
+             static_cast<double>(model.weight[2 * k + 1]) * x1;
+      sum.add(s[k]);
+    }
+    const auto best = static_cast<uint64_t>(std::max_element(s, s + 3) - s);
+    const double subtracted = 1.5 + 0.3 + 0.1 * x0 - 0.2 * x1;
+    const AuditedInput& input = found.sample[i];
+    EXPECT_EQ(input.example, i);
+    EXPECT_NEAR(input.error, sum.value() - subtracted, 1e-5);
+    EXPECT_NEAR(input.norm, std::hypot(x0, x1), 1e-12);
+    EXPECT_EQ(input.best, best);
+    EXPECT_NEAR(input.best_exact, s[best] - sum.value(), 1e-5);
+    EXPECT_NEAR(input.best_audited(), s[best] - subtracted, 1e-5);
+    EXPECT_EQ(input.target, data.target[i]);
+    if (i == 7) {
+      EXPECT_TRUE(std::isnan(input.target_exact) && std::isnan(input.target_audited()));
+      EXPECT_FALSE(input.is_correct);
+      continue;
+    }
+    EXPECT_NEAR(input.target_exact, s[data.target[i]] - sum.value(), 1e-5);
+    EXPECT_NEAR(input.target_audited(), s[data.target[i]] - subtracted, 1e-5);
+    EXPECT_EQ(input.is_correct, best == data.target[i]);
+  }
+  ASSERT_EQ(found.worst_inputs.size(), 5u);
+  for (size_t i = 0; i < 5; ++i) {
+    const AuditedInput& worst = found.worst_inputs[i];
+    EXPECT_EQ(worst.example, found.worst[i].example);
+    EXPECT_EQ(worst.error, found.worst[i].error);
+    EXPECT_EQ(worst.norm, found.sample[worst.example].norm);
+    EXPECT_EQ(worst.best_exact, found.sample[worst.example].best_exact);
+  }
+}
+
+TEST(Audit, NormsOfSparseRowsAndOfGroups) {
+  const Dataset sparse = random_dataset({.rows = 30, .features = 8, .classes = 4, .sparse = true}, 3);
+  ModelFile model = random_model(4, 8, 5);
+  model.input = ModelInput::Sparse;
+  const Audit found = audit(model, *make_example_source(sparse), {.with_v_star = false});
+  for (uint64_t i = 0; i < 30; ++i) {
+    double square = 0;
+    for (uint64_t e = sparse.features.sparse.begin[i]; e < sparse.features.sparse.begin[i + 1]; ++e)
+      square += std::pow(static_cast<double>(sparse.features.sparse.value[e]), 2);
+    EXPECT_NEAR(found.sample[i].norm, std::sqrt(square), 1e-12);
+  }
+  // Groups {3, 4} and {5}; the second alternative of the first group is the best and not the chosen one.
+  Dataset groups;
+  groups.features.is_sparse = false;
+  groups.features.dense = {3, 1, {3, 4, 5}};
+  groups.group_begin = {0, 2, 3};
+  groups.target = {0, 0};
+  const Audit joint = audit(joint_model({1}), *make_example_source(groups), {.with_v_star = false});
+  EXPECT_NEAR(joint.sample[0].norm, std::sqrt((9 + 16) / 2.0), 1e-12);
+  EXPECT_NEAR(joint.sample[1].norm, 5, 1e-12);
+  EXPECT_EQ(joint.sample[0].best, 1u);
+  EXPECT_EQ(joint.sample[0].target, 0u);
+  EXPECT_FALSE(joint.sample[0].is_correct);
+  EXPECT_NEAR(joint.sample[0].target_exact, -std::log1p(std::exp(1)), 1e-6);
+  EXPECT_NEAR(joint.sample[0].target_audited(), 3, 1e-6);
+}
+
+// Squares are summed in double: rows of the largest floats have a norm.
+TEST(Audit, NormsOfTheLargestInputsAreFinite) {
+  ModelFile model = random_model(2, 2, 1);
+  model.weight = {0, 0, 0, 0};
+  Dataset data;
+  data.features.is_sparse = false;
+  data.features.dense = {1, 2, {3e38f, 3e38f}};
+  const Audit found = audit(model, *make_example_source(data), {.with_v_star = false});
+  EXPECT_NEAR(found.sample[0].norm / 3e38, std::sqrt(2), 1e-6);
+}
+
+TEST(Audit, CalibrationBinsAreThoseOfTheError) {
+  const ModelFile model = random_model(6, 5, 1);
+  const auto source = make_example_source(random_dataset({.rows = 500, .features = 5, .classes = 6}, 2));
+  const Audit found = audit(model, *source, {});
+  const auto check = [&](const std::vector<CalibrationBin>& bins, double ece) {
+    double sum = 0, correct = 0;
+    uint64_t counted = 0;
+    for (const CalibrationBin& bin : bins) {
+      const double share = static_cast<double>(bin.count) / 500;
+      sum += share * std::abs(bin.accuracy - bin.confidence);
+      correct += share * bin.accuracy;
+      counted += bin.count;
+      if (bin.count == 0) continue;
+      EXPECT_GE(bin.confidence, bin.from);
+      EXPECT_TRUE(bin.to == 1 || bin.confidence <= bin.to);
+    }
+    EXPECT_EQ(counted, 500u);
+    EXPECT_NEAR(sum, ece, 1e-12);
+    EXPECT_NEAR(correct, found.labelled->accuracy, 1e-12);
+  };
+  check(found.labelled->bins, found.labelled->ece);
+  check(found.labelled->bins_exact, found.labelled->ece_exact);
+  EXPECT_EQ(found.labelled->bins.back().to, 1);
+}
+
 TEST(Audit, TheSameForAnyNumberOfThreads) {
   const ModelFile model = random_model(900, 20, 9);
   const auto source = make_example_source(random_dataset({.rows = 2500, .features = 20, .classes = 900}, 10));

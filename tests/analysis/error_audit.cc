@@ -68,6 +68,15 @@ TEST(ErrorAudit, WhatIsInDoubtIsNotCertified) {
   EXPECT_EQ(found(INFINITY).log_z.max, 0.05);
 }
 
+TEST(ErrorAudit, InputsNeededAreTheFewestThatCertify) {
+  for (const double rho : {0.5, 0.1, 0.01, 0.001})
+    for (const double confidence : {0.5, 0.9, 0.99}) {
+      const uint64_t needed = Certificate{.rho = rho, .confidence = confidence}.inputs_needed();
+      EXPECT_GE(largest_certifiable_count(needed, rho, confidence), 0);
+      EXPECT_TRUE(needed == 1 || largest_certifiable_count(needed - 1, rho, confidence) < 0);
+    }
+}
+
 TEST(ErrorAudit, ALargeMeanDoesNotHideASmallVariance) {
   RunningVariance moments;
   for (int i = 0; i < 1000; ++i) moments.add(1e9 + (i % 2));

@@ -8,12 +8,21 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
+#include <vector>
 
 #include "selfnorm/analysis/error_audit.h"
 #include "selfnorm/data/example_source.h"
 
 namespace selfnorm {
+
+// Of the inputs whose best output has a probability in [from, to); the last bin takes what lies beyond 1.
+struct CalibrationBin {
+  double from = 0, to = 0;
+  uint64_t count = 0;
+  double confidence = 0, accuracy = 0;  // means; 0 without inputs
+};
 
 // What labels add. The expected calibration error is of the most likely output, in 15 bins of equal width:
 // sum over bins of share |accuracy - mean probability|; probabilities beyond 1 count in the last bin as they
@@ -23,8 +32,25 @@ struct LabelledAudit {
   std::optional<double> nll_amortised;  // mean of c + b - s_y, when that is what is audited
   double nll_exact = 0;                 // mean of A - s_y
   double accuracy = 0;
-  double ece = 0;        // of the audited probabilities
-  double ece_exact = 0;  // of the normalised ones
+  double ece = 0;                                          // of the audited probabilities
+  double ece_exact = 0;                                    // of the normalised ones
+  std::vector<CalibrationBin> bins = {}, bins_exact = {};  // of the same
+};
+
+// One input as pictures show it. Outputs are classes; joint: positions in the group.
+struct AuditedInput : WorstInput {
+  static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
+  double norm = 0;                 // |x|, or |h(x)|; joint: root mean square of the alternatives
+  double best_exact = 0;           // s_best - A(x)
+  double target_exact = kUnknown;  // s_y - A(x); NaN without a target
+  uint64_t best = 0;
+  uint32_t target = Dataset::kNoTarget;
+  bool is_correct = false;
+
+  // The log-probabilities that are audited: s - c [- b(x)] = s - A(x) + e(x).
+  double best_audited() const { return best_exact + error; }
+  double target_audited() const { return target_exact + error; }
 };
 
 struct Audit : ErrorAudit {
@@ -37,6 +63,9 @@ struct Audit : ErrorAudit {
   std::optional<double> v_star_adjusted;  // V* n / (n - 1 - rank): corrected for what the fit takes from n
                                           // inputs; none when there are no more inputs than directions
   std::optional<LabelledAudit> labelled;
+  std::vector<AuditedInput> sample;  // analysis/point_sample.h: inputs 0, stride, 2 stride, ...
+  uint64_t sample_stride = 1;
+  std::vector<AuditedInput> worst_inputs;  // those of `worst`
 };
 
 Audit audit(const ModelFile& model, const ExampleSource& source, const AuditOptions& options,

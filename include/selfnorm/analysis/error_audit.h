@@ -11,6 +11,7 @@
 #include "selfnorm/analysis/evaluation.h"
 #include "selfnorm/analysis/quantiles.h"
 #include "selfnorm/analysis/running_variance.h"
+#include "selfnorm/analysis/worst_inputs.h"
 
 namespace selfnorm {
 
@@ -32,19 +33,17 @@ struct Certificate {
   double eps = 0, rho = 0, confidence = 0;
   uint64_t n = 0, exceed = 0;  // inputs, and those with |e| + doubt > eps
   double rho_bound = 1;        // the smallest rho that holds at eps (Clopper-Pearson)
-  std::optional<double>
-      smallest_eps;        // that holds at rho; none when n is too small, or doubt too large, for any
+  // That holds at rho; none when n is too small, or doubt too large, for any.
+  std::optional<double> smallest_eps = std::nullopt;
   bool certified = false;  // rho_bound <= rho
+
+  // The fewest inputs that certify any eps at rho, none of which exceeds it: (1 - rho)^n <= 1 - confidence.
+  uint64_t inputs_needed() const;
 };
 
 struct HistogramBin {
   double from = 0, to = 0;  // the outermost bins take what lies beyond them
   uint64_t count = 0;
-};
-
-struct WorstInput {
-  uint64_t example = 0;  // in the data, from 0
-  double error = 0;      // e(x)
 };
 
 struct ErrorAudit {
@@ -69,7 +68,7 @@ class ErrorAuditor {
   AuditOptions options_;
   RunningVariance moments_;
   Quantiles errors_, sizes_;
-  std::vector<WorstInput> worst_;  // heap of at most options_.worst, the smallest |e| at its front
+  WorstInputs<WorstInput> worst_;
   double smallest_ = 0, largest_ = 0;
   uint64_t exceed_ = 0;
 };

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 
 #include "output.h"
@@ -34,42 +33,6 @@ std::vector<std::string> write_pictures(const std::vector<Picture>& pictures, co
   }
   if (!problem.empty() && !quiet) warning(problem);
   return files;
-}
-
-std::vector<uint64_t> spread_rows(uint64_t rows, uint64_t most) {
-  std::vector<uint64_t> chosen(std::min(rows, most));
-  for (size_t i = 0; i < chosen.size(); ++i) chosen[i] = i * rows / chosen.size();
-  return chosen;
-}
-
-double shortened(double value) { return std::stod(fmt::format("{:.5g}", value)); }
-
-const std::vector<double>& Fan::levels() {
-  static const std::vector<double> levels{0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975};
-  return levels;
-}
-
-Panel fan_panel(const Fan& fan, const std::string& x_label, const std::string& y_label) {
-  const size_t last = Fan::levels().size() - 1, middle = last / 2;
-  Panel panel{.title = "", .x = {.label = x_label}, .y = {.label = y_label}, .series = {}};
-  for (size_t b = 0; b < middle; ++b) {
-    // There along the lower ends, back along the upper ones.
-    Series band{.name = fmt::format("{:.6g}% of the mass", 100 * (1 - 2 * Fan::levels()[b])),
-                .x = fan.x,
-                .y = {},
-                .stroke = Stroke::region,
-                .colour = b + 1 < middle ? 5u : 0u};
-    band.x.insert(band.x.end(), fan.x.rbegin(), fan.x.rend());
-    for (const auto& quantiles : fan.quantiles) band.y.push_back(quantiles[b]);
-    for (size_t i = fan.x.size(); i-- > 0;) band.y.push_back(fan.quantiles[i][last - b]);
-    panel.series.push_back(std::move(band));
-  }
-  Series median{.name = "median", .x = fan.x, .y = {}, .stroke = Stroke::line};
-  for (const auto& quantiles : fan.quantiles) median.y.push_back(quantiles[middle]);
-  panel.series.push_back(std::move(median));
-  panel.series.push_back(
-      {.name = "targets", .x = fan.target_x, .y = fan.target_y, .stroke = Stroke::points, .colour = 1});
-  return panel;
 }
 
 }  // namespace selfnorm::cli

@@ -10,7 +10,6 @@
 #include "regressor_data.h"
 #include "regressor_model.h"
 #include "regressor_pictures.h"
-#include "regressor_profile.h"
 #include "regressor_report.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
@@ -74,8 +73,8 @@ int evaluate_regressors(const Arguments& arguments) {
     report["model"] = path;
     report["data"] = given.data;
     if (!given.draw.empty())
-      report["pictures"] = draw_regressor({model, frame, data, rows.back().evaluation}, given.draw,
-                                          given.feature, arguments.common.quiet);
+      report["pictures"] = draw_regressor({model, frame, data.inputs, data.target}, rows.back().evaluation,
+                                          {given.draw, given.feature, arguments.common.quiet});
     reports.push_back(std::move(report));
   }
   if (arguments.common.json)

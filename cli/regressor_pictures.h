@@ -5,22 +5,21 @@
 #include <string>
 #include <vector>
 
-#include "regressor_data.h"
-#include "selfnorm/analysis/regression_evaluation.h"
+#include "selfnorm/report/regression_pictures.h"
 
 namespace selfnorm::cli {
 
-// All are of the first target.
-struct DrawnRegressor {
-  const Regressor& model;
-  const Frame& frame;
-  const RegressionRows& rows;
-  const RegressionEvaluation& evaluation;
-};
+// Throws Error unless `feature` is a numeric column of the model with two values or more.
+void check_feature(const Regressor& model, const Frame& frame, const std::string& feature);
 
+// Where pictures go and along which column, that passes check_feature, or none.
+struct DrawingPlan {
+  std::string folder, feature;
+  bool quiet = false;
+};
 // pit, coverage, normalizer (b against A), fan (quantiles of rows in the order of their median) and, with a
-// feature, what regressor_profile.h has. The paths of the files (write_pictures).
-std::vector<std::string> draw_regressor(const DrawnRegressor& drawn, const std::string& folder,
-                                        const std::string& feature, bool quiet);
+// feature, what report/regression_profile.h has. The paths of the files (write_pictures).
+std::vector<std::string> draw_regressor(const ShownRows& rows, const RegressionEvaluation& evaluation,
+                                        const DrawingPlan& plan);
 
 }  // namespace selfnorm::cli

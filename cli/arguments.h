@@ -44,6 +44,7 @@ struct RunArguments {
   bool resume = false;
   bool overwrite = false;
   double checkpoint_seconds = 30;
+  bool no_report = false;
 };
 
 struct TrainArguments : RunArguments {
@@ -143,6 +144,8 @@ struct AuditArguments {
   std::string states_name;
   std::string require;
   bool raw = false;
+  std::string report;  // the page; empty: in the run, or here
+  bool no_report = false;
   AuditOptions options;
 };
 
@@ -176,6 +179,11 @@ struct ReproduceArguments {
   uint64_t seed = 1;
 };
 
+struct ReportArguments {
+  std::vector<std::string> sources;
+  std::string out;
+};
+
 struct GenerateArguments {
   GenerateOptions options;
   std::string out;
@@ -205,6 +213,7 @@ struct Arguments {
   NormalizeArguments normalize;
   BoundsArguments bounds;
   ReproduceArguments reproduce;
+  ReportArguments report;
   GenerateArguments generate;
   std::string info_model;
   std::string shell;

@@ -7,12 +7,15 @@
 #include "audit_report.h"
 #include "commands.h"
 #include "density_model.h"
+#include "model_document.h"
 #include "output.h"
 #include "progress_line.h"
 #include "regressor_evaluate.h"
 #include "regressor_model.h"
+#include "report_output.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
+#include "selfnorm/report/audit_section.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -49,6 +52,15 @@ void apply_requirement(const std::string& text, AuditOptions& options) {
   }
 }
 
+ReportDocument audit_document(const AnyModel& any, const std::string& data, const Audit& result,
+                              const std::string& kind) {
+  ReportDocument out{
+      .name = any.path(), .command = "audit", .title = fmt::format("Audit of {} on {}", any.path(), data)};
+  out.cards.push_back({"model", "Model", model_words(any.file()), {}, any.path()});
+  add_audit(result, {.kind = kind, .data = data, .labels = any.file().labels}, out);
+  return out;
+}
+
 }  // namespace
 
 int audit_command(const Arguments& arguments) {
@@ -70,16 +82,20 @@ int audit_command(const Arguments& arguments) {
     });
   }
   const char* kind = options.amortised ? "amortised" : "raw";
+  const ReportDocument document = audit_document(any, given.data, result, kind);
+  const std::string page = write_audit_report(arguments, given.model, document);
   if (arguments.common.json) {
     nlohmann::ordered_json report = {{"model", any.path()}, {"data", given.data}, {"kind", kind}};
     report["log_normalizer"] = any.file().log_normalizer;
     report.update(audit_json(result));
+    add_report(document, page, report);
     print_json(report);
   } else {
     print(fmt::format("{} scores of {} on {}: {} inputs, {} {}; log Z of each by enumeration\n\n", kind,
                       any.path(), given.data, grouped(result.n), grouped(result.classes),
                       any.file().family == Family::Joint ? "alternatives at most" : "classes"));
     print(audit_text(result, options.amortised));
+    print(page_line(page));
   }
   return given.require.empty() || result.certificate.certified ? 0 : kNotCertified;
 }

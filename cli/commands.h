@@ -18,6 +18,7 @@ int audit_command(const Arguments& arguments);
 int normalize_command(const Arguments& arguments);
 int bounds_command(const Arguments& arguments);
 int reproduce_command(const Arguments& arguments);
+int report_command(const Arguments& arguments);
 int data_generate_command(const Arguments& arguments);
 
 }  // namespace selfnorm::cli

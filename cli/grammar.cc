@@ -216,6 +216,17 @@ void Grammar::declare_other_commands() {
   declare_threads(reproduction, arguments_.common);
   declare_output(reproduction, arguments_.common);
 
+  ReportArguments& report = arguments_.report;
+  Declaration& reporting = command("report",
+                                   "One self-contained HTML page of a run, an audit, a normalisation or "
+                                   "experiments; of several, compared. It needs no network and no server.");
+  reporting
+      .positional("RUN_OR_JSON", report.sources,
+                  "Run directories, JSON files that train, audit, normalize or reproduce wrote, folders of "
+                  "experiments")
+      .file("-o", "--out", report.out, "Page to write; default report.html");
+  declare_output(reporting, arguments_.common);
+
   Declaration& completion = command("completions", "Print a completion script for a shell.");
   completion.positional_choice("SHELL", arguments_.shell, {"bash", "zsh", "fish"}, "The shell");
   command("man", "Print the manual page.");

@@ -48,6 +48,7 @@ int dispatch(const Arguments& arguments) {
   if (command == "normalize") return normalize_command(arguments);
   if (command == "bounds") return bounds_command(arguments);
   if (command == "reproduce") return reproduce_command(arguments);
+  if (command == "report") return report_command(arguments);
   if (command == "data generate") return data_generate_command(arguments);
   if (command == "help") return help_command(arguments);
   if (command == "completions") {

@@ -45,7 +45,11 @@ void Grammar::declare_normalizing_commands() {
       .text("--require", a.require, "'eps=0.1,rho=0.01,conf=0.99': exit 3 unless certified")
       .flag("--raw", a.raw, "Audit raw scores also where the model has an amortised normalizer")
       .integer("--bins", a.options.bins, "Bins of the histogram; >= 1")
-      .integer("--worst", a.options.worst, "List the N inputs with the largest |log Z - c|");
+      .integer("--worst", a.options.worst, "List the N inputs with the largest |log Z - c|")
+      .file("--report", a.report,
+            "Page to write, with its data beside it; default: report.html in the run directory of MODEL, or "
+            "here")
+      .flag("--no-report", a.no_report, "Do not write the page");
   declare_head(auditing, arguments_.head);
   declare_reader(auditing, arguments_.reader);
   declare_threads(auditing, arguments_.common);

@@ -19,4 +19,9 @@ std::string write_run_report(const Arguments& arguments, const RunDirectory& run
 std::string write_audit_report(const Arguments& arguments, const std::string& model,
                                const ReportDocument& document);
 
+// Into what --json prints: "page" (null when none was written) and "report", the document.
+void add_report(const ReportDocument& document, const std::string& page, nlohmann::ordered_json& json);
+// "report       PATH", or nothing.
+std::string page_line(const std::string& page);
+
 }  // namespace selfnorm::cli

@@ -11,6 +11,7 @@
 
 #include "selfnorm/base/atomic_file.h"
 #include "selfnorm/base/error.h"
+#include "selfnorm/report/source.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -18,7 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kFiles[] = {kModelName, kRecordName, kMetricsName, kCheckpointName};
-constexpr const char* kSetAside[] = {kRecordName, kMetricsName, kCheckpointName};
+constexpr const char* kSetAside[] = {kRecordName, kMetricsName, kCheckpointName,
+                                     kReportData, kAuditData,   kReportPage};
 
 // access(2) says yes to root everywhere; only making a file tells.
 void try_writing(const std::string& path) {
@@ -69,9 +71,9 @@ std::string replaced(const std::string& file) { return file + ".replaced"; }
 void remove_unfinished(const std::string& path) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(path, ignored)) {
-    for (const char* name : kFiles) {
-      const std::string beginning = std::string(name) + ".tmp-";
-      if (entry.path().filename().string().rfind(beginning, 0) == 0) fs::remove(entry.path(), ignored);
+    for (const std::string name :
+         {kModelName, kRecordName, kMetricsName, kCheckpointName, kReportData, kAuditData, kReportPage}) {
+      if (entry.path().filename().string().rfind(name + ".tmp-", 0) == 0) fs::remove(entry.path(), ignored);
     }
   }
 }

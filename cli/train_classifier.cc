@@ -4,13 +4,16 @@
 #include "evaluation_report.h"
 #include "interruption.h"
 #include "label_list.h"
+#include "model_document.h"
 #include "model_header.h"
 #include "output.h"
 #include "reading_note.h"
+#include "report_output.h"
 #include "run_record.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/memory.h"
 #include "selfnorm/data/used_columns.h"
+#include "selfnorm/model/encoded_states.h"
 #include "selfnorm/model/text_model.h"
 #include "selfnorm/train/class_weight.h"
 #include "training_run.h"
@@ -192,6 +195,14 @@ TrainResult train_bag(TrainingData& data, NetworkPlan plan, const TrainOptions& 
   return result;
 }
 
+ReportDocument document(const Arguments& arguments, const RunDirectory& run, const ModelFile& model,
+                        Dataset data, const std::string& name) {
+  if (model.family == Family::Hierarchical) return plain_run_document(arguments, run, model);
+  std::unique_ptr<ExampleSource> source = make_example_source(std::move(data));
+  if (model.encoder.exists()) source = bag_states(model.encoder, std::move(source));
+  return run_document(arguments, run, model, *source, name);
+}
+
 nlohmann::ordered_json run_record(const Arguments& arguments, const TrainingData& data) {
   return {{"command", arguments.command},
           {"options", arguments.options},
@@ -227,7 +238,7 @@ int train_classifier_command(const Arguments& arguments) {
   run.begin(run_record(arguments, data));
 
   const bool is_held_out = data.valid.has_value();
-  const Dataset audited = is_held_out ? *data.valid : data.train;
+  Dataset audited = is_held_out ? *data.valid : data.train;
   RunObserver observer(run.file(kMetricsName), arguments.common.quiet);
   const CheckpointOptions checkpoint = checkpoint_options(given, run);
   TrainResult result =
@@ -244,9 +255,11 @@ int train_classifier_command(const Arguments& arguments) {
   result.model.target = data.target;
   const Evaluation evaluation = audit(result, audited, is_held_out, arguments.common.threads);
   save_result(result, run);
+  const std::string data_name = is_held_out ? "validation" : "training";
+  const std::string page =
+      write_run_report(arguments, run, document(arguments, run, result.model, std::move(audited), data_name));
   const std::string table = evaluation_table({{given.options.objective.name, evaluation, {}}});
-  print_report(arguments, run, end_of(result),
-               {is_held_out ? "validation" : "training", table + log_z_line(evaluation.log_z)});
+  print_report(arguments, run, end_of(result), {data_name, table + log_z_line(evaluation.log_z), page});
   return 0;
 }
 

@@ -3,12 +3,15 @@
 #include "commands.h"
 #include "interruption.h"
 #include "lm_report.h"
+#include "model_document.h"
 #include "output.h"
 #include "reading_note.h"
+#include "report_output.h"
 #include "run_record.h"
 #include "selfnorm/analysis/lm_evaluation.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/range.h"
+#include "selfnorm/model/encoded_states.h"
 #include "selfnorm/train/corpus_feed.h"
 #include "training_run.h"
 
@@ -38,6 +41,9 @@ struct Corpora {
   const TokenCorpus* valid() const {
     if (given_valid) return &*given_valid;
     return learned.held_out ? &*learned.held_out : nullptr;
+  }
+  TokenCorpus audited() && {
+    return std::move(given_valid ? *given_valid : learned.held_out ? *learned.held_out : learned.train);
   }
 };
 
@@ -121,6 +127,12 @@ LanguageEvaluation audit(TrainResult& result, const TokenCorpus& corpus, const s
   return evaluation;
 }
 
+ReportDocument document(const Arguments& arguments, const RunDirectory& run, const ModelFile& model,
+                        TokenCorpus corpus, const std::string& name) {
+  if (model.family == Family::Hierarchical) return plain_run_document(arguments, run, model);
+  return run_document(arguments, run, model, *corpus_states(model.encoder, std::move(corpus)), name);
+}
+
 }  // namespace
 
 int train_lm_command(const Arguments& arguments) {
@@ -170,9 +182,13 @@ int train_lm_command(const Arguments& arguments) {
   const LanguageEvaluation evaluation =
       audit(result, valid ? *corpora.valid() : corpora.learned.train, data, arguments.common.threads);
   save_result(result, run);
-  print_report(arguments, run, end_of(result),
-               {data, language_table({{given.run.options.objective.name, evaluation, {}}}) +
-                          language_lines(evaluation)});
+  const std::string page = write_run_report(
+      arguments, run, document(arguments, run, result.model, std::move(corpora).audited(), data));
+  print_report(
+      arguments, run, end_of(result),
+      {data,
+       language_table({{given.run.options.objective.name, evaluation, {}}}) + language_lines(evaluation),
+       page});
   return 0;
 }
 

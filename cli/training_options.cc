@@ -29,6 +29,7 @@ void declare_run(Declaration& command, RunArguments& run, uint64_t& seed, const 
             "Continue the interrupted run in --out (" + words.data + " and options come from its record)")
       .flag("--overwrite", run.overwrite, "Replace a run that is already in --out")
       .real("--checkpoint-seconds", run.checkpoint_seconds, "Seconds between checkpoints; 0 after every step")
+      .flag("--no-report", run.no_report, "Do not write report.html, the page of the run")
       .integer("--seed", seed, "Seed of everything random");
 }
 

@@ -123,14 +123,16 @@ RunEnd end_of(const TrainResult& result) {
 void print_report(const Arguments& arguments, const RunDirectory& run, const RunEnd& end,
                   const RunReport& report) {
   if (arguments.common.json) {
-    print_json({{"run", run.path()},
-                {"model", run.file(kModelName)},
-                {"objective", arguments.objective()},
-                {"optimiser", end.optimiser},
-                {"reason", end.reason},
-                {"diverged", end.diverged},
-                {"train", progress_json(end.last)},
-                {"audit", nlohmann::ordered_json::parse(end.audit_json)}});
+    print_json(
+        {{"run", run.path()},
+         {"model", run.file(kModelName)},
+         {"objective", arguments.objective()},
+         {"optimiser", end.optimiser},
+         {"reason", end.reason},
+         {"diverged", end.diverged},
+         {"train", progress_json(end.last)},
+         {"audit", nlohmann::ordered_json::parse(end.audit_json)},
+         {"page", report.page.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(report.page)}});
     return;
   }
   if (arguments.common.quiet) return;
@@ -142,6 +144,7 @@ void print_report(const Arguments& arguments, const RunDirectory& run, const Run
   print(fmt::format("on the {} data:\n{}", report.audited_data, report.table));
   print(fmt::format("\nmodel    {}\nmetrics  {}\noptions  {}\n", run.file(kModelName), run.file(kMetricsName),
                     run.file(kRecordName)));
+  if (!report.page.empty()) print(fmt::format("report   {}\n", report.page));
 }
 
 }  // namespace selfnorm::cli

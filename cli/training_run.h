@@ -74,6 +74,7 @@ RunEnd end_of(const TrainResult& result);
 struct RunReport {
   std::string audited_data;  // "validation" or "training"
   std::string table;
+  std::string page = {};  // report.html; empty: none was written
 };
 void print_report(const Arguments& arguments, const RunDirectory& run, const RunEnd& end,
                   const RunReport& report);

@@ -88,6 +88,7 @@ nlohmann::ordered_json report_of(const Record& record, double seconds, const std
   nlohmann::ordered_json report = nlohmann::ordered_json::parse(json_text(record, seconds));
   report.erase("rows");
   report.erase("columns");
+  report.erase("report");
   report["data"] = base + ".csv";
   report["figure"] = problem.empty() ? nlohmann::ordered_json(base + ".svg") : nlohmann::ordered_json();
   if (!problem.empty()) report["figure_problem"] = problem;
@@ -132,7 +133,7 @@ int reproduce_command(const Arguments& arguments) {
                                     .progress = show});
     const double seconds = seconds_since(start);
     done_seconds += experiment.seconds;
-    const std::string found = write_record(record, seconds, given.out);
+    const std::string found = write_record(record, seconds, given.out, experiment.group);
     if (problem.empty()) problem = found;
     const std::string base = given.out + "/" + record.name;
     if (arguments.common.json) {
@@ -156,8 +157,9 @@ int reproduce_command(const Arguments& arguments) {
     nlohmann::ordered_json out = {{"experiments", std::move(reports)}};
     if (!document.empty()) out["document"] = document;
     print_json(out);
-  } else if (!arguments.common.quiet && !document.empty()) {
-    text += fmt::format("{}: all of it, to read\n", document);
+  } else if (!arguments.common.quiet) {
+    if (!document.empty()) text += fmt::format("{}: all of it, to read\n", document);
+    text += fmt::format("selfnorm report {} draws all of it on one page\n", given.out);
   }
   if (!text.empty()) print(text);
   return 0;

@@ -229,6 +229,9 @@ Record run_density_sensitivity(const ExperimentOptions& options) {
                {"snl_gap_narrowest", gap_at(by_width, 0, 0)},
                {"snl_gap_widest", gap_at(by_width, 0, last_w)},
                {"cells_without_a_log_z", static_cast<double>(failed)}};
+  out.looks = {
+      "Lower is better and 0 is the truth: look for where the lines leave each other as the dimension grows, "
+      "samples become few or the proposal does not fit."};
   out.paper =
       "The gap against dimension (2 to 32, a known mixture), the number of samples M and the width of the "
       "proposal, which the reviewers of [SNL] asked for; MCMC at equal wall time.";

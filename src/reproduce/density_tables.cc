@@ -117,6 +117,9 @@ CellValues measure(const PointSource& data, const Split& split, const std::strin
 void describe(Record& out, const DensityOptions& common) {
   out.name = "density-tables";
   out.title = "real tables";
+  out.looks = {
+      "Higher is better and 0 is a Gaussian with full covariance: snl should be above mixture and kde, "
+      "beyond the error bars; log Z is by importance sampling."};
   out.paper =
       "Real tables, dequantised where needed and with train-only scaling: log-likelihood per row with error, "
       "against full-covariance Gaussian, mixture and KDE baselines fitted by the same tool.";

@@ -208,6 +208,11 @@ Record run_density_toys(const ExperimentOptions& options) {
   out.facts.emplace_back("normalizers_met", static_cast<double>(normalizers_met));
   out.facts.emplace_back("no_worse_than_nce_and_is", static_cast<double>(no_worse));
   out.facts.emplace_back("cost_of_the_wide_gaussian", costs);
+  out.looks = {
+      "Lower is better and 0 is the truth: on the left snl should be no higher than the others, on the right "
+      "look for what a wide Gaussian costs; log Z is by the best estimate, never b.",
+      "Below should look like above: sharp edges, gaps that stay white, nothing where there are no data.",
+      "Below should look like above: sharp edges, gaps that stay white, nothing where there are no data."};
   out.paper =
       "With a fitted mixture as proposal the gap of snl is at most 0.06 nats on checkerboard and four "
       "circles and 0.03 on pinwheel and eight Gaussians, no worse than nce and is with the same "

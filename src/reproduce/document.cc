@@ -2,21 +2,29 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace selfnorm {
 namespace {
 
-constexpr const char* kPapers =
-    "# Reproduction\n\n"
-    "Written by `selfnorm reproduce`; do not edit. Notation and sources ([ARJK], [AK], [D]) are those of "
+struct Introduction {
+  const char* heading;   // and where the document comes from
+  const char* notation;  // its lines as they stand in the document
+};
+
+constexpr Introduction kPapers = {
+    "# Reproduction\n\nWritten by `selfnorm reproduce`; do not edit. ",
+    "Notation and sources ([ARJK], [AK], [D]) are those of "
     "the\n"
     "papers: Andreas, Rabinovich, Jordan, Klein 2015; Andreas & Klein 2015; Devlin et al. 2014. A is the\n"
     "log-normalizer log Z, delta bounds its root mean square about log K, K is the number of classes, and "
     "all\n"
-    "likelihoods are in nats per example.\n\n";
+    "likelihoods are in nats per example."};
 
-constexpr const char* kDensity =
+constexpr Introduction kDensity = {
     "# Energy-based densities, measured\n\n"
-    "Written by `selfnorm reproduce density`; do not edit. A model is p(x) = exp(s(x)) / Z; s is a network "
+    "Written by `selfnorm reproduce density`; do not edit. ",
+    "A model is p(x) = exp(s(x)) / Z; s is a network "
     "(or an\n"
     "exponential family) that tilts the proposal, b is what training believes of log Z, and all likelihoods "
     "are in\n"
@@ -28,11 +36,12 @@ constexpr const char* kDensity =
     "Numbers\n"
     "are mean +- standard error over the seeds. MET and MISSED are computed. Seconds are of the machine that "
     "wrote\n"
-    "this and for information.\n\n";
+    "this and for information."};
 
-constexpr const char* kRegression =
+constexpr Introduction kRegression = {
     "# Energy-based regression, measured\n\n"
-    "Written by `selfnorm reproduce regression`; do not edit. A model is p(y|x) = exp(s(x, y) - A(x)) for "
+    "Written by `selfnorm reproduce regression`; do not edit. ",
+    "A model is p(y|x) = exp(s(x, y) - A(x)) for "
     "real "
     "y; s is\n"
     "a network that tilts a mixture density network, the proposal, and b(x) is a small network that stands "
@@ -42,7 +51,11 @@ constexpr const char* kRegression =
     "stands beside\n"
     "each table, it is never b(x). Numbers are mean +- standard error over the seeds or splits. MET, MISSED, "
     "won and\n"
-    "lost are computed. Seconds are of the machine that wrote this and for information.\n\n";
+    "lost are computed. Seconds are of the machine that wrote this and for information."};
+
+const Introduction& introduction(const std::string& group) {
+  return group == "papers" ? kPapers : group == "density" ? kDensity : kRegression;
+}
 
 // A bar would end a cell.
 std::string cell_text(const Cell& cell) {
@@ -90,9 +103,15 @@ std::string document_section(const Record& record, const std::string& figures, c
   return out;
 }
 
+std::string group_notation(const std::string& group) {
+  std::string out = introduction(group).notation;
+  std::ranges::replace(out, '\n', ' ');
+  return out;
+}
+
 std::string document_text(const std::string& group, const std::vector<Record>& records,
                           const std::string& figures) {
-  std::string out = group == "papers" ? kPapers : group == "density" ? kDensity : kRegression;
+  std::string out = std::string(introduction(group).heading) + introduction(group).notation + "\n\n";
   for (const Record& record : records) out += document_section(record, figures, group);
   out.pop_back();
   return out;

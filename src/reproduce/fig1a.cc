@@ -117,6 +117,9 @@ Record run_fig1a(const ExperimentOptions& options) {
   Record out;
   out.name = "fig1a";
   out.title = "the inputs that one model normalises";
+  out.looks = {
+      "The paper says that the regions are convex: look for an edge that bends inwards; there should be "
+      "none."};
   out.paper =
       "Where the scores are convex in x, the level sets of A bound convex regions; \"exactly normalizable "
       "sets are "

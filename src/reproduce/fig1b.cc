@@ -108,6 +108,9 @@ Record run_fig1b(const ExperimentOptions& options) {
   Record out;
   out.name = "fig1b";
   out.title = "the parameters that normalise given inputs";
+  out.looks = {
+      "The paper says that these sets can have complex shapes: look for bends, where midway between two "
+      "members of a band lies a point outside it."};
   out.paper =
       "Sets of delta-approximately self-normalising parameters, unlike sets of inputs, \"may have complex "
       "geometry\" "

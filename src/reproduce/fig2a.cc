@@ -88,6 +88,9 @@ Record run_fig2a(const ExperimentOptions& options) {
   Record out;
   out.name = "fig2a";
   out.title = "the trade between normalisation and likelihood";
+  out.looks = {
+      "The paper says that a looser constraint costs less likelihood: every line should fall from left to "
+      "right, and lower left is better; log Z is exact."};
   out.paper =
       "\"As the normalization constraint delta is relaxed, the likelihood gap decreases\" (Figure 2a, "
       "synthetic lines by "

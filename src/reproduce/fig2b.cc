@@ -122,6 +122,9 @@ Record run_fig2b(const ExperimentOptions& options) {
   Record out;
   out.name = "fig2b";
   out.title = "the gap against the distance from uniform";
+  out.looks = {
+      "The paper says that the gap rises, peaks and falls as predictions become more peaked: look for the "
+      "lines that come down again on the right, and for those that do not."};
   out.paper =
       "\"Both extremes of this quantity result in small likelihood gaps, while intermediate values result in "
       "large "

@@ -10,6 +10,9 @@ Record run_open_questions(const ExperimentOptions& options) {
   Record out;
   out.name = "open-questions";
   out.title = "what the paper leaves open";
+  out.looks = {
+      "The paper asks and does not measure: (a) near 1 the bound is tight, (b) near 1 the construction is "
+      "stable, (c) the higher, the less of Var A can be removed without loss."};
   out.paper =
       "Section 6 asks how else approximately normalisable distributions can be characterised (by spectral or "
       "sparsity "

@@ -9,6 +9,7 @@
 #include "selfnorm/base/atomic_file.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/report/drawing.h"
+#include "selfnorm/reproduce/record_document.h"
 
 namespace selfnorm {
 namespace {
@@ -42,7 +43,7 @@ double Record::number(const std::string& fact) const {
   throw Bug("experiment " + name + " has no fact " + fact);
 }
 
-std::string json_text(const Record& record, double seconds) {
+std::string json_text(const Record& record, double seconds, const std::string& group) {
   ordered_json out = {{"experiment", record.name}, {"title", record.title}};
   for (const auto& [name, value] : record.settings) out["settings"][name] = value;
   out["paper"] = record.paper;
@@ -57,10 +58,13 @@ std::string json_text(const Record& record, double seconds) {
     out["rows"].push_back(std::move(cells));
   }
   out["seconds"] = seconds;
-  return out.dump(1) + "\n";
+  std::string text = out.dump(1);
+  text.erase(text.find_last_of('}') - 1);  // the report stands on one line: pretty, it would be twice as long
+  return text + ",\n \"report\": " + document_text(record_document(record, group)) + "\n}\n";
 }
 
-std::string write_record(const Record& record, double seconds, const std::string& folder) {
+std::string write_record(const Record& record, double seconds, const std::string& folder,
+                         const std::string& group) {
   std::error_code failure;
   std::filesystem::create_directories(folder, failure);
   if (failure) {
@@ -68,7 +72,7 @@ std::string write_record(const Record& record, double seconds, const std::string
                             failure.message()));
   }
   const std::string base = folder + "/" + record.name;
-  write_file(base + ".json", json_text(record, seconds));
+  write_file(base + ".json", json_text(record, seconds, group));
   write_file(base + ".csv", csv_text(record.data));
   std::string problem = draw(record.figure, folder, record.name);
   for (const auto& [suffix, figure] : record.more_figures) {

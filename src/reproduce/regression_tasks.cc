@@ -12,6 +12,10 @@ constexpr size_t kSeeds = 5;
 void describe(Record& out) {
   out.name = "regression-tasks";
   out.title = "two tasks with a known truth, every objective";
+  out.looks = {
+      "Lower is better and 0 is the truth: snl should be no higher than the others beyond the error bars; "
+      "A(x) is integrated, never b(x).",
+      "What was learned should look like the truth: the same branches, as sharp, and nothing between them."};
   out.paper = fmt::format(
       "Of snl: KL(true || model) at most 0.025 on task 1, test NLL at most 1.45 on task 2 (the true density "
       "has 1.2387), no worse than nce, is and mdn with the same networks beyond seed noise ({}), rms of b(x) "

@@ -40,6 +40,9 @@ RegressionTrial trial_of(const RegressionTable& table, size_t split, const std::
 void describe(Record& out) {
   out.name = "regression-uci";
   out.title = "real tables with the standard splits";
+  out.looks = {
+      "Higher is better and 0 is the Gaussian network: snl should be above mdn and the printed numbers, "
+      "beyond the error bars; A(x) is integrated, never b(x)."};
   out.paper =
       "Mean test NLL and CRPS with standard errors against a mixture density network (mdn), a Gaussian "
       "network "

@@ -99,6 +99,9 @@ Record run_table_ak(const ExperimentOptions& options) {
   Record out;
   out.name = "table-ak";
   out.title = "normalising a sample of the examples";
+  out.looks = {
+      "The paper says that normalising a small sample is enough but none is not: look for the jump at the "
+      "left end, gamma = 0; everywhere lower is better, and log Z is exact."};
   out.paper =
       "[AK]: with alpha = 1, R = mean |log Z| is 21.6 for gamma = 0 and 1.7, 1.5, 1.5, 1.5 for gamma = .001, "
       ".01, .1, 1, "

@@ -61,6 +61,9 @@ Record run_theorem4(const ExperimentOptions& options) {
   Record out;
   out.name = "theorem4";
   out.title = "distributions that are hard to normalise";
+  out.looks = {
+      "The theorem says that V* is at least its right-hand side: look for measured marks below the dashed "
+      "line of their dimension; there should be none."};
   out.paper =
       "There is an eta0 such that for eta = alpha eta0 on the uniform cube V*(eta) >= |eta|^2/(32 d (d-1)) - "
       "4 K "

@@ -19,6 +19,11 @@ TEST(Reproduce, WritesDataAndFigureAndSaysWhatThePaperSays) {
   for (const char* ending : {"json", "csv", "gp", "svg"}) {
     EXPECT_FALSE(content(folder / ("new/out/theorem4." + std::string(ending))).empty()) << ending;
   }
+  EXPECT_TRUE(outcome.out.ends_with("selfnorm report new/out draws all of it on one page\n")) << outcome.out;
+  const auto report = nlohmann::json::parse(content(folder / "new/out/theorem4.json"))["report"];
+  EXPECT_EQ(report["sections"][0]["figures"][0]["id"], "theorem4");
+  EXPECT_NE(report["sections"][0]["figures"][0]["look"].get<std::string>().find("The theorem says"),
+            std::string::npos);
 }
 
 TEST(Reproduce, DocumentPointsAtTheFigures) {
@@ -33,6 +38,7 @@ TEST(Reproduce, DocumentPointsAtTheFigures) {
   EXPECT_EQ(json["experiments"][0]["experiment"], "fig1b");
   EXPECT_EQ(json["experiments"][0]["figure"], "docs/figures/fig1b.svg");
   EXPECT_GT(json["experiments"][0]["facts"]["least_midpoint_ratio"], 1);
+  EXPECT_FALSE(json["experiments"][0].contains("report"));  // it is in the file
 }
 
 // The one of the densities that takes no time: there are no tables.

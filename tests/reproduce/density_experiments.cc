@@ -47,6 +47,7 @@ TEST(DensityExperiments, ToysJudgeEveryTargetByItsNumbers) {
   for (const auto& row : record.data.rows)
     EXPECT_GT(std::get<double>(row[gap]), -5 * std::get<double>(row[error]) - 0.002);
   EXPECT_EQ(record.more_figures[0].second.panels.size(), 2 * judged.rows.size());
+  EXPECT_EQ(record.looks.size(), 1 + record.more_figures.size());
   EXPECT_TRUE(holds(document_section(record, "f", "density"), "density-toys-densities.svg"));
 }
 

@@ -38,6 +38,7 @@ void expect_complete(const Record& record) {
   EXPECT_FALSE(record.settings.empty()) << record.name;
   EXPECT_FALSE(record.data.rows.empty()) << record.name;
   EXPECT_FALSE(record.tables.empty()) << record.name;
+  EXPECT_EQ(record.looks.size(), 1 + record.more_figures.size()) << record.name;
   for (const Panel& panel : record.figure.panels) {
     EXPECT_FALSE(panel.x.label.empty() || panel.y.label.empty()) << record.name;
     EXPECT_FALSE(panel.series.empty()) << record.name;

@@ -108,6 +108,7 @@ TEST(RegressionExperiments, TasksJudgeEveryTargetByItsNumbers) {
   EXPECT_EQ(std::get<double>(fitted[measure]), std::get<double>(learned[measure]));
   EXPECT_NE(std::get<double>(fitted[b_rms]), std::get<double>(learned[b_rms]));
   EXPECT_EQ(record.more_figures[0].second.panels.size(), 3u);
+  EXPECT_EQ(record.looks.size(), 1 + record.more_figures.size());
   const std::string page = document_section(record, "f", "regression");
   EXPECT_TRUE(holds(page, "regression-tasks-densities.svg"));
   EXPECT_FALSE(holds(page, "NOT MEASURED"));

@@ -15,6 +15,9 @@ namespace selfnorm {
 std::string document_section(const Record& record, const std::string& figures,
                              const std::string& group = "papers");
 
+// What the symbols and numbers of a group are, without line breaks.
+std::string group_notation(const std::string& group);
+
 // With the introduction of the group.
 std::string document_text(const std::string& group, const std::vector<Record>& records,
                           const std::string& figures);

@@ -22,15 +22,19 @@ struct Record {
   std::vector<Table> tables;                                      // of the document
   Figure figure;                                                  // without panels: there is nothing to draw
   std::vector<std::pair<std::string, Figure>> more_figures = {};  // NAME-FIRST.svg, ...
+  // What to look for in the figure and in more figures, a plain sentence each; without one, what the paper
+  // says.
+  std::vector<std::string> looks = {};
 
   double number(const std::string& fact) const;  // of facts
 };
 
-std::string json_text(const Record& record, double seconds);
+// Everything, and under "report" the document of the page (reproduce/record_document.h).
+std::string json_text(const Record& record, double seconds, const std::string& group = "papers");
 
 // Writes NAME.json, NAME.csv and NAME.gp into `folder`, which is created, and draws NAME.svg, and the same of
-// more figures. Returns why
-// there is no figure, or an empty text. Throws Error when a file cannot be written.
-std::string write_record(const Record& record, double seconds, const std::string& folder);
+// more figures. Returns why there is no figure, or an empty text. Throws Error when a file cannot be written.
+std::string write_record(const Record& record, double seconds, const std::string& folder,
+                         const std::string& group = "papers");
 
 }  // namespace selfnorm

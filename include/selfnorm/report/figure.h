@@ -53,7 +53,8 @@ struct Panel {
   Axis x, y;
   std::vector<Series> series;
   bool equal_units = false;  // one unit is as long on both axes
-  Heat heat = {};            // over the ranges of the axes, which have to be given
+  Heat heat = {};            // over the ranges of the axes, which have to be given; cells as wide as each
+                             // other as drawn: in equal ratios on a logarithmic axis
 };
 
 struct Figure {

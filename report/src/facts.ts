@@ -1,0 +1,48 @@
+// What is said of a spot: the same for the tooltip and for screen readers.
+import type { Axis, Panel } from "./document";
+import type { Spot } from "./hover";
+import { written } from "./numbers";
+import type { Drawing } from "./plot";
+
+export interface Facts {
+  head: string; // the label of the point; may be empty
+  series: string;
+  lines: [string, string][];
+}
+
+const kDigits = 5;
+
+function value_on(axis: Axis, value: number | null | undefined): string {
+  const name = typeof value === "number" ? axis.ticks?.[Math.round(value) - 1] : undefined;
+  return name ?? written(value, kDigits);
+}
+
+export function facts_of(spot: Spot, panel: Panel, drawing: Drawing): Facts {
+  const x_name = panel.x.label || "x", y_name = panel.y.label || "y";
+  const { series, index } = spot;
+  if (!series) {
+    const heat = panel.heat!;
+    const share = heat.value[index];
+    return {
+      head: "", series: "",
+      lines: [
+        [x_name, written(drawing.x.invert(spot.x))],
+        [y_name, written(drawing.y.invert(spot.y))],
+        [heat.label || "value", written(typeof share === "number" ? share * (heat.most ?? 1) : null, kDigits)],
+      ],
+    };
+  }
+  const end = series.stroke === "bars" || series.stroke === "bands" ? series.x_end?.[index] : undefined;
+  const from = value_on(panel.x, series.x[index]);
+  const lines: [string, string][] = [[x_name, end === undefined ? from : `${from} to ${value_on(panel.x, end)}`]];
+  if (series.stroke !== "rules" && series.stroke !== "bands") {
+    const error = series.error?.[index];
+    const plus_minus = typeof error === "number" ? ` \u00b1 ${written(error, 2)}` : "";
+    lines.push([y_name, value_on(panel.y, series.y[index]) + plus_minus]);
+  }
+  return { head: series.labels?.[index] ?? "", series: series.name ?? "", lines };
+}
+
+export function spoken(facts: Facts): string {
+  return [facts.head, facts.series, ...facts.lines.map(([name, value]) => `${name} ${value}`)].filter(Boolean).join(", ");
+}

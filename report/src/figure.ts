@@ -1,0 +1,109 @@
+// A figure: what to look for, legend, panels, and its numbers and pictures as files.
+import { csv_text, figure_table } from "./csv";
+import type { Figure, Panel, Series } from "./document";
+import { button, element, unique } from "./dom";
+import { download, file_name } from "./download";
+import { heat_key } from "./heat";
+import { legend_of } from "./legend";
+import { panel_drawing } from "./plot";
+import { png_file, svg_file, svg_picture } from "./picture";
+import { live, Pointing } from "./pointer";
+import { styles_of, type Style } from "./strokes";
+import { table_region } from "./table";
+
+const kSettled = 120; // ms without a change of width, before plots are drawn again
+
+class PanelView {
+  readonly node: HTMLElement;
+  readonly plot: HTMLElement;
+  private width = 0;
+
+  constructor(private readonly panel: Panel, title: string, private readonly styles: Map<Series, Style>) {
+    const keys = "Arrow keys go from point to point, Escape leaves.";
+    this.plot = element("div", { class: "plot", tabindex: 0, role: "application", "aria-label": `Plot: ${title}. ${keys}` });
+    this.node = element("div", { class: "panel" });
+    if (panel.title) this.node.append(element("p", { class: "panel-title" }, panel.title));
+    this.node.append(this.plot);
+  }
+
+  draw(width: number, hidden: Set<string>): void {
+    this.width = width;
+    const shown = (this.panel.series ?? []).filter((series) => !hidden.has(series.name ?? ""));
+    const drawing = panel_drawing(this.panel, shown, this.styles, Math.max(160, Math.floor(width)));
+    this.plot.replaceChildren(drawing.svg);
+    new Pointing(this.plot, this.panel, shown, drawing, this.styles);
+  }
+
+  is_other_width(width: number): boolean {
+    return width > 0 && Math.abs(width - this.width) >= 1;
+  }
+}
+
+function actions_of(figure: Figure, node: HTMLElement, document_name: string): HTMLElement[] {
+  const id = `${node.id}-data`;
+  const data = element("div", { id, hidden: true });
+  const save = (extension: string, content: Blob): void => download(file_name(document_name, figure.id, extension), content);
+  const numbers = button("Data", { "aria-expanded": "false", "aria-controls": id, "aria-label": `Data: ${figure.title}` }, () => {
+    if (!data.firstChild) data.append(table_region(figure_table(figure), `Data: ${figure.title}`));
+    data.hidden = !data.hidden;
+    numbers.setAttribute("aria-expanded", String(!data.hidden));
+  });
+  const files: [string, () => void][] = [
+    ["CSV", () => {
+      const { columns, rows } = figure_table(figure);
+      save("csv", new Blob([csv_text(columns, rows)], { type: "text/csv" }));
+    }],
+    ["SVG", () => save("svg", svg_file(svg_picture(node)))],
+    ["PNG", () => void png_file(svg_picture(node)).then((blob) => save("png", blob), (error: Error) => {
+      live.textContent = `No PNG: ${error.message}`;
+    })],
+  ];
+  const buttons = files.map(([name, pressed]) => button(name, { "aria-label": `${name}: ${figure.title}` }, pressed));
+  return [element("div", { class: "actions" }, numbers, ...buttons), data];
+}
+
+export interface FigureView {
+  node: HTMLElement;
+  draw(): void; // once the page has its width
+}
+
+export function figure_view(figure: Figure, document_name: string): FigureView {
+  const id = unique(`figure-${figure.id}`);
+  const columns = Math.ceil(figure.panels.length / (figure.rows || 1));
+  const styles = styles_of(figure);
+  const panels = figure.panels.map((panel) => new PanelView(panel, [figure.title, panel.title].filter(Boolean).join(", "), styles));
+  let hidden = new Set<string>();
+  const grid = element("div", { class: "panels" }, ...panels.map((panel) => panel.node));
+  grid.style.setProperty("--columns", String(columns));
+  grid.style.setProperty("--columns-narrow", String(Math.min(2, columns)));
+  const redraw = (all: boolean): void => {
+    const widths = panels.map((panel) => panel.plot.clientWidth);
+    panels.forEach((panel, i) => {
+      if (all || panel.is_other_width(widths[i]!)) panel.draw(widths[i]!, hidden);
+    });
+  };
+  const legend = legend_of(figure, styles, (names) => {
+    hidden = names;
+    redraw(true);
+  });
+  const node = element("figure", { class: columns > 1 ? "part wide" : "part", id, "aria-labelledby": `${id}-title` },
+    element("figcaption", {}, element("h3", { id: `${id}-title` }, figure.title),
+      ...(figure.look ? [element("p", { class: "look" }, figure.look)] : [])));
+  if (legend) node.append(legend);
+  node.append(grid);
+  const heat = figure.panels.find((panel) => panel.heat)?.heat;
+  if (heat) node.append(heat_key(heat));
+  node.append(...actions_of(figure, node, document_name));
+  let timer = 0;
+  const observer = new ResizeObserver(() => {
+    clearTimeout(timer);
+    timer = window.setTimeout(() => redraw(false), kSettled);
+  });
+  return {
+    node,
+    draw: () => {
+      redraw(false);
+      observer.observe(grid);
+    },
+  };
+}

@@ -1,0 +1,51 @@
+// A picture behind the series, drawn once for light (white to dark) and once for dark (dark to light); style.css
+// shows one of them.
+import { drawn, element } from "./dom";
+import type { Heat } from "./document";
+import { written } from "./numbers";
+
+type Colour = [number, number, number];
+
+// Ends and middle of the ramps; style.css has the same for the key.
+const kRamps: Record<"light" | "dark", [Colour, Colour, Colour]> = {
+  light: [[255, 255, 255], [86, 150, 198], [8, 37, 74]],
+  dark: [[26, 30, 36], [45, 111, 163], [222, 240, 252]],
+};
+
+export const ramp_stop = (theme: "light" | "dark", i: 0 | 1 | 2): string => `rgb(${kRamps[theme][i].join(" ")})`;
+
+function colour_at(share: number, ramp: [Colour, Colour, Colour]): Colour {
+  const t = 2 * Math.min(1, Math.max(0, share || 0));
+  const [from, to] = t < 1 ? [ramp[0], ramp[1]] : [ramp[1], ramp[2]];
+  const part = t < 1 ? t : t - 1;
+  return [0, 1, 2].map((c) => Math.round(from[c]! + part * (to[c]! - from[c]!))) as Colour;
+}
+
+function picture(heat: Heat, theme: "light" | "dark"): string {
+  const canvas = element("canvas", { width: heat.columns, height: heat.rows });
+  const context = canvas.getContext("2d")!;
+  const pixels = context.createImageData(heat.columns, heat.rows);
+  for (let row = 0; row < heat.rows; ++row)
+    for (let column = 0; column < heat.columns; ++column) {
+      const at = 4 * ((heat.rows - 1 - row) * heat.columns + column);
+      pixels.data.set([...colour_at(heat.value[row * heat.columns + column]!, kRamps[theme]), 255], at);
+    }
+  context.putImageData(pixels, 0, 0);
+  return canvas.toDataURL();
+}
+
+const pictures = new WeakMap<Heat, Record<"light" | "dark", string>>();
+
+export function heat_images(heat: Heat, frame: { x: number; y: number; width: number; height: number }): SVGGElement {
+  if (!pictures.has(heat)) pictures.set(heat, { light: picture(heat, "light"), dark: picture(heat, "dark") });
+  const made = pictures.get(heat)!;
+  return drawn("g", {}, ...(["light", "dark"] as const).map((theme) =>
+    drawn("image", {
+      ...frame, class: `heat-${theme}`, href: made[theme], preserveAspectRatio: "none", style: "image-rendering: pixelated",
+    })));
+}
+
+export function heat_key(heat: Heat): HTMLElement {
+  return element("p", { class: "heat-key" }, "0", element("span", { class: "ramp", "aria-hidden": "true" }),
+    written(heat.most ?? 1), element("span", { class: "heat-label" }, heat.label ?? ""));
+}

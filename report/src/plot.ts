@@ -1,0 +1,115 @@
+// One panel as an SVG, as wide as it is told, with what is needed to find things in it.
+import * as Plot from "@observablehq/plot";
+import { range_of, ticks_of, type Range } from "./axis";
+import type { Axis, Panel, Series } from "./document";
+import { heat_images } from "./heat";
+import { marks_of } from "./marks";
+import { tick_text } from "./numbers";
+import type { Style } from "./strokes";
+
+export interface Frame {
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}
+
+export interface Scale {
+  apply(value: number): number;
+  invert(pixel: number): number;
+}
+
+export interface Drawing {
+  svg: SVGSVGElement;
+  width: number;
+  height: number;
+  frame: Frame;
+  x: Scale;
+  y: Scale;
+}
+
+const kLetter = 6.4; // pixels of a letter of the ticks, about
+const kFont = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
+
+const tick_name = (axis: Axis, value: number): string => axis.ticks?.[value - 1] ?? tick_text(value);
+const longest = (names: string[]): number => Math.max(1, ...names.map((name) => name.length));
+const shortened = (name: string, letters: number): string =>
+  name.length > letters ? `${name.slice(0, Math.max(1, letters - 1))}\u2026` : name;
+
+interface Layout {
+  width: number;
+  height: number;
+  margin: { marginLeft: number; marginRight: number; marginTop: number; marginBottom: number };
+  x_ticks: number[];
+  y_ticks: number[];
+  rotated: boolean;
+}
+
+function layout_of(panel: Panel, ranges: [Range, Range], width: number): Layout {
+  let height = Math.min(380, Math.max(210, 0.58 * width));
+  const y_ticks = ticks_of(panel.y, ranges[1], height / 55);
+  const marginLeft = Math.min(0.3 * width, 16 + kLetter * longest(y_ticks.map((v) => tick_name(panel.y, v))));
+  const inner = width - marginLeft - 16;
+  const x_ticks = ticks_of(panel.x, ranges[0], inner / 90);
+  const names = x_ticks.map((v) => tick_name(panel.x, v));
+  const rotated = kLetter * (longest(names) + 1) * names.length > inner;
+  const below = rotated ? 14 + 0.6 * kLetter * Math.min(16, longest(names)) : 20;
+  const margin = { marginLeft, marginRight: 16, marginTop: panel.y.label ? 30 : 12, marginBottom: below + (panel.x.label && !panel.x.ticks?.length ? 24 : 4) };
+  if (panel.equal_units) {
+    const ratio = (ranges[1][1] - ranges[1][0]) / (ranges[0][1] - ranges[0][0]);
+    const tall = Math.min(460, inner * ratio);
+    margin.marginRight += inner - tall / ratio;
+    height = tall + margin.marginTop + margin.marginBottom;
+  }
+  return { width, height: Math.round(height), margin, x_ticks, y_ticks, rotated };
+}
+
+function axes_of(panel: Panel, layout: Layout): Plot.Markish[] {
+  const { x_ticks, y_ticks, rotated, margin } = layout;
+  const grid = { stroke: "var(--grid)", strokeOpacity: 1 };
+  const shown = { color: "var(--quiet)", fontSize: 11, fontFamily: kFont, tickSize: 4, label: null };
+  const label = { fill: "var(--quiet)", fontSize: 12, fontFamily: kFont, clip: false };
+  const marks: Plot.Markish[] = [
+    panel.heat ? null : Plot.gridX(x_ticks, grid),
+    panel.heat ? null : Plot.gridY(y_ticks, grid),
+    Plot.axisX(x_ticks, {
+      ...shown, tickRotate: rotated ? -35 : 0, textAnchor: rotated ? "end" : "middle",
+      tickFormat: (v: number) => shortened(tick_name(panel.x, v), rotated ? 18 : 40),
+    }),
+    Plot.axisY(y_ticks, { ...shown, tickFormat: (v: number) => tick_name(panel.y, v) }),
+  ];
+  const letters = Math.floor(layout.width / kLetter);
+  if (panel.y.label)
+    marks.push(Plot.text([shortened(panel.y.label, letters)], { ...label, frameAnchor: "top-left", dx: 4 - margin.marginLeft, dy: -26 }));
+  if (panel.x.label && !panel.x.ticks?.length)
+    marks.push(Plot.text([shortened(panel.x.label, letters)], { ...label, frameAnchor: "bottom", dy: margin.marginBottom - 4 }));
+  return marks;
+}
+
+const drawn_first = (series: Series): number => ["bands", "region", "bars"].indexOf(series.stroke) + 1 || 4;
+
+export function panel_drawing(panel: Panel, shown: Series[], styles: Map<Series, Style>, width: number): Drawing {
+  const ranges: [Range, Range] = [range_of(panel, "x"), range_of(panel, "y")];
+  const layout = layout_of(panel, ranges, width);
+  const frame: Frame = {
+    left: layout.margin.marginLeft, top: layout.margin.marginTop,
+    right: width - layout.margin.marginRight, bottom: layout.height - layout.margin.marginBottom,
+  };
+  const place = { x: frame.left, y: frame.top, width: frame.right - frame.left, height: frame.bottom - frame.top };
+  const scale = (axis: Axis, domain: Range): Plot.ScaleOptions => ({ type: axis.logarithmic ? "log" : "linear", domain });
+  const ordered = [...shown].sort((a, b) => drawn_first(a) - drawn_first(b));
+  const heat = panel.heat;
+  const svg = Plot.plot({
+    width, height: layout.height, ...layout.margin,
+    x: scale(panel.x, ranges[0]), y: scale(panel.y, ranges[1]),
+    style: { background: "none", color: "var(--ink)", fontFamily: kFont, overflow: "visible" },
+    marks: [
+      heat ? () => heat_images(heat, place) : null,
+      ...axes_of(panel, layout),
+      Plot.frame({ stroke: "var(--line)" }),
+      ...ordered.map((series) => marks_of(series, panel, styles.get(series)!, ranges)),
+    ],
+  }) as SVGSVGElement & Plot.Plot;
+  svg.setAttribute("aria-hidden", "true");
+  return { svg, width, height: layout.height, frame, x: svg.scale("x") as Scale, y: svg.scale("y") as Scale };
+}

@@ -1,0 +1,48 @@
+// How series are told apart: colour (Okabe & Ito, "Color universal design" (2008), then grey and wine; style.css has
+// them for light and dark), and the shape of marks and dashes, so that colour is not the only difference.
+import type { Figure, Series } from "./document";
+
+export const kColours = 9;
+const kSymbols = ["circle", "square", "triangle", "diamond", "star", "wye"] as const;
+const kDashes = ["", "14 3", "8 3 2 3", "3 2"]; // nearly whole: dashed lines mean bounds and theory
+const kOpenDashes = ["6 5", "2 4", "10 5 2 5", "12 8"];
+
+export interface Style {
+  colour: string; // CSS
+  dash: string; // "": none
+  symbol: (typeof kSymbols)[number];
+}
+
+const is_dashed = (series: Series): boolean => series.stroke === "dashed" || series.stroke === "dashed_points";
+
+// One name is one thing, in all panels of a figure; without a name it is the place in the panel.
+export const key_of = (series: Series, place: number): string => series.name || `#${place}`;
+
+export function styles_of(figure: Figure): Map<Series, Style> {
+  const places = new Map<string, number>(); // among all names
+  const ranks = new Map<string, number>(); // among the names of the same stroke
+  const seen = new Map<string, number>();
+  const styles = new Map<Series, Style>();
+  for (const panel of figure.panels) {
+    const all = panel.series ?? [];
+    const unset = all.every((series) => !series.colour);
+    all.forEach((series, i) => {
+      const key = key_of(series, i);
+      if (!places.has(key)) places.set(key, places.size);
+      const kind = `${series.stroke} ${key}`;
+      if (!ranks.has(kind)) {
+        ranks.set(kind, seen.get(series.stroke) ?? 0);
+        seen.set(series.stroke, ranks.get(kind)! + 1);
+      }
+      const colour = (unset ? places.get(key)! : series.colour ?? 0) % kColours;
+      const rank = ranks.get(kind)!;
+      const dashes = is_dashed(series) ? kOpenDashes : kDashes;
+      styles.set(series, {
+        colour: `var(--series-${colour})`,
+        dash: series.stroke === "rules" ? "5 3" : dashes[rank % dashes.length]!,
+        symbol: kSymbols[rank % kSymbols.length]!,
+      });
+    });
+  }
+  return styles;
+}

@@ -1,0 +1,72 @@
+// Tables that sort by their headings: numbers as numbers, then texts, what is missing last.
+import type { Cell, Table } from "./document";
+import { csv_text } from "./csv";
+import { button, element, unique } from "./dom";
+import { download, file_name } from "./download";
+import { written } from "./numbers";
+
+const kShown = 100; // rows, until all are asked for
+const collator = new Intl.Collator("en", { numeric: true });
+
+export function compared(a: Cell, b: Cell): number {
+  if (typeof a === "number" && typeof b === "number") return a - b;
+  if (typeof a === "string" && typeof b === "string") return collator.compare(a, b);
+  return typeof a === "number" ? -1 : 1;
+}
+
+// A new order; rows that are equal stay as they were.
+export function sorted(rows: Cell[][], column: number, descending: boolean): Cell[][] {
+  const missing = (row: Cell[]): boolean => row[column] === null || row[column] === undefined;
+  const there = rows.filter((row) => !missing(row));
+  there.sort((a, b) => (descending ? -1 : 1) * compared(a[column]!, b[column]!));
+  return [...there, ...rows.filter(missing)];
+}
+
+const is_numeric = (rows: Cell[][], column: number): boolean =>
+  rows.some((row) => typeof row[column] === "number") && rows.every((row) => typeof row[column] !== "string");
+
+// The table alone, in a region of its own that scrolls; `name` is what screen readers call it.
+export function table_region(table: Pick<Table, "columns" | "rows">, name: string): HTMLElement {
+  let rows = table.rows, limit = kShown;
+  let order: { column: number; descending: boolean } | undefined;
+  const numeric = table.columns.map((_, c) => is_numeric(table.rows, c));
+  const body = element("tbody");
+  const more = button("", { class: "more" }, () => {
+    limit = Infinity;
+    fill();
+  });
+  const fill = (): void => {
+    body.replaceChildren(...rows.slice(0, limit).map((row) => element("tr", {}, ...table.columns.map((_, c) => {
+      const cell = row[c] ?? null;
+      return element("td", { class: numeric[c] ? "number" : undefined }, typeof cell === "string" ? cell : written(cell));
+    }))));
+    more.hidden = rows.length <= limit;
+    more.textContent = `Show all ${written(rows.length)} rows`;
+  };
+  const headings = table.columns.map((text, column) => {
+    const heading = element("th", { scope: "col", class: numeric[column] ? "number" : undefined });
+    heading.append(button(text || "\u2013", {}, () => {
+      order = { column, descending: order?.column === column && !order.descending };
+      rows = sorted(table.rows, column, order.descending);
+      headings.forEach((other) => other.removeAttribute("aria-sort"));
+      heading.setAttribute("aria-sort", order.descending ? "descending" : "ascending");
+      fill();
+    }));
+    return heading;
+  });
+  fill();
+  const grid = element("table", {}, element("thead", {}, element("tr", {}, ...headings)), body);
+  return element("div", { class: "tabular" },
+    element("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": name }, grid), more);
+}
+
+export function table_part(table: Table, document_name: string): HTMLElement {
+  const id = unique(`table-${table.id}`);
+  const part = element("article", { class: "part wide", id, "aria-labelledby": `${id}-title` },
+    element("h3", { id: `${id}-title` }, table.title));
+  if (table.look) part.append(element("p", { class: "look" }, table.look));
+  part.append(table_region(table, `Table: ${table.title}`));
+  part.append(element("div", { class: "actions" }, button("CSV", { "aria-label": `CSV: ${table.title}` }, () =>
+    download(file_name(document_name, table.id, "csv"), new Blob([csv_text(table.columns, table.rows)], { type: "text/csv" })))));
+  return part;
+}

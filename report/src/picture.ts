@@ -43,10 +43,8 @@ function placed(svg: SVGSVGElement, x: number, y: number): SVGSVGElement {
   return copy;
 }
 
-// Characters that XML cannot hold are left out.
 const words = (text: string, attributes: Record<string, string | number>): SVGTextElement =>
-  drawn("text", { "font-family": kFont, "font-size": 13, fill: "var(--ink)", ...attributes },
-    text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, ""));
+  drawn("text", { "font-family": kFont, "font-size": 13, fill: "var(--ink)", ...attributes }, text);
 
 function legend_part(figure: HTMLElement, picture: SVGSVGElement, top: number, width: number): number {
   let x = kEdge, y = top;
@@ -101,8 +99,10 @@ export function svg_picture(figure: HTMLElement): SVGSVGElement {
   return picture;
 }
 
+// Characters that XML cannot hold, of labels and ticks too, are left out.
 export const svg_file = (picture: SVGSVGElement): Blob =>
-  new Blob([new XMLSerializer().serializeToString(picture)], { type: "image/svg+xml" });
+  new Blob([new XMLSerializer().serializeToString(picture).replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "")],
+    { type: "image/svg+xml" });
 
 // Two pixels of the file are one of the screen.
 export async function png_file(picture: SVGSVGElement): Promise<Blob> {

@@ -14,9 +14,6 @@
 namespace selfnorm::cli {
 namespace {
 
-constexpr double kLargestRHat = 1.05;
-constexpr double kLeastEffective = 100;
-
 double smallest(const std::vector<double>& values) { return *std::min_element(values.begin(), values.end()); }
 double largest(const std::vector<double>& values) { return *std::max_element(values.begin(), values.end()); }
 
@@ -40,29 +37,6 @@ std::string sample_text(const DensitySample& sample, uint64_t count) {
     text += fmt::format("; acceptance {:.3f}, ESS {:.1f} or more, R-hat {:.3f} or less", sample.acceptance,
                         smallest(sample.effective), largest(sample.r_hat));
   return text;
-}
-
-// What makes the points other than draws of the model; empty: nothing that shows.
-std::string doubt(const DensitySample& sample, uint64_t count) {
-  const auto points = static_cast<double>(count);
-  const double wanted = std::min(kLeastEffective, points);
-  if (has_chains(sample)) {
-    if (largest(sample.r_hat) > kLargestRHat)
-      return fmt::format(
-          "the chains do not agree (R-hat {:.3f}, expected {} or less); use --method sir, or more --chains",
-          largest(sample.r_hat), kLargestRHat);
-    if (smallest(sample.effective) < wanted)
-      return fmt::format(
-          "the chains are worth {:.1f} independent points, expected {:.0f} or more; draw more points, or use "
-          "--method sir",
-          smallest(sample.effective), wanted);
-  } else if (sample.pool_effective < points) {
-    return fmt::format(
-        "the pool is worth {:.1f} independent points, expected {} or more, so many are the same; give a "
-        "larger --pool, or use chains (--method hmc, gibbs for levels)",
-        sample.pool_effective, grouped(count));
-  }
-  return "";
 }
 
 nlohmann::ordered_json points_json(const Points& points) {
@@ -90,7 +64,7 @@ int sample_command(const Arguments& arguments) {
   if (!given.out.empty()) write_points(points, model.feature_names, given.out);
   if (!arguments.common.quiet) {
     if (!arguments.common.json) note(sample_text(sample, options.count));
-    if (const std::string text = doubt(sample, options.count); !text.empty()) warning(text);
+    if (const std::string text = sample_doubt(sample, options.count); !text.empty()) warning(text);
   }
   if (arguments.common.json) {
     nlohmann::ordered_json report = {{"model", path}, {"n", options.count}, {"seed", options.seed}};

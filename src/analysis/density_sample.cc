@@ -1,5 +1,7 @@
 #include "selfnorm/analysis/density_sample.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "selfnorm/analysis/chain_diagnostics.h"
@@ -18,6 +20,7 @@ namespace {
 
 constexpr uint64_t kPoolPerPoint = 20, kLeastPool = 20'000;
 constexpr uint64_t kLeastDraws = 50;  // of every chain, so that they can be compared
+constexpr double kLargestRHat = 1.05, kLeastEffective = 100;
 
 uint64_t pool_size(const DensitySampleOptions& options, uint64_t points) {
   return options.pool > 0 ? options.pool : std::max(kLeastPool, kPoolPerPoint * points);
@@ -107,6 +110,30 @@ DensitySample sample_density_model(const DensityModel& model, const DensitySampl
     model.standardisation.undo({standardised.data(), options.count, model.dimension()}, out.rows);
   }
   return out;
+}
+
+std::string sample_doubt(const DensitySample& sample, uint64_t count) {
+  const auto points = static_cast<double>(count);
+  const double wanted = std::min(kLeastEffective, points);
+  if (!sample.r_hat.empty()) {
+    const double r_hat = *std::ranges::max_element(sample.r_hat);
+    const double effective = *std::ranges::min_element(sample.effective);
+    if (r_hat > kLargestRHat)
+      return fmt::format(
+          "the chains do not agree (R-hat {:.3f}, expected {} or less); use --method sir, or more --chains",
+          r_hat, kLargestRHat);
+    if (effective < wanted)
+      return fmt::format(
+          "the chains are worth {:.1f} independent points, expected {:.0f} or more; draw more points, or use "
+          "--method sir",
+          effective, wanted);
+  } else if (sample.pool_effective < points) {
+    return fmt::format(
+        "the pool is worth {:.1f} independent points, expected {} or more, so many are the same; give a "
+        "larger --pool, or use chains (--method hmc, gibbs for levels)",
+        sample.pool_effective, count);
+  }
+  return "";
 }
 
 }  // namespace selfnorm

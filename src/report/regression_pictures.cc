@@ -14,6 +14,15 @@ namespace {
 constexpr uint64_t kShown = 250;              // rows of a picture: each is an element of it
 constexpr double kUniformDeviations = 2.576;  // 99% of a normal distribution
 
+// Some rows, evenly spread, and the worst.
+std::vector<uint64_t> shown_inputs(uint64_t rows, const ErrorAudit& audit) {
+  std::vector<uint64_t> out = spread_rows(rows, kShown);
+  for (const WorstInput& worst : audit.worst) out.push_back(worst.example);
+  std::ranges::sort(out);
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
 }  // namespace
 
 Picture pit_picture(const RegressionEvaluation& evaluation) {
@@ -85,10 +94,7 @@ Picture coverage_picture(const RegressionEvaluation& evaluation) {
 }
 
 NormalizerPairs evaluated_pairs(const RegressionEvaluation& e) {
-  NormalizerPairs out{.row = spread_rows(e.rows, kShown), .a = {}, .b = {}, .members = e.members};
-  for (const WorstInput& worst : e.worst) out.row.push_back(worst.example);
-  std::ranges::sort(out.row);
-  out.row.erase(std::unique(out.row.begin(), out.row.end()), out.row.end());
+  NormalizerPairs out{.row = shown_inputs(e.rows, e), .a = {}, .b = {}, .members = e.members};
   for (const uint64_t row : out.row) {
     out.a.push_back(e.a[row]);
     out.b.push_back(e.b[row]);
@@ -96,6 +102,17 @@ NormalizerPairs evaluated_pairs(const RegressionEvaluation& e) {
   double squares = 0;
   for (uint64_t row = 0; row < e.rows; ++row) squares += std::pow(e.b[row] - e.a[row], 2);
   out.rms = std::sqrt(squares / static_cast<double>(e.rows));
+  return out;
+}
+
+NormalizerPairs audited_pairs(const ShownRows& rows, const NormalizerAudit& audit) {
+  NormalizerPairs out{.row = shown_inputs(audit.rows, audit), .a = {}, .b = {}, .rms = audit.log_z.rms};
+  const EncodedFrame inputs = rows.inputs.take(out.row);
+  predict(rows.model, inputs.view(), {}, {.quantiles = {}, .intervals = {}, .quadrature = {}},
+          [&](uint64_t, Prediction&& row) {
+            out.a.push_back(row.log_normalizer);
+            out.b.push_back(row.normalizer);
+          });
   return out;
 }
 

@@ -42,4 +42,9 @@ struct DensitySample {
 
 DensitySample sample_density_model(const DensityModel& model, const DensitySampleOptions& options);
 
+// What makes `count` points other than draws of the model, and what to do: chains with R-hat above 1.05 or
+// fewer effective draws than 100 (or than points), a pool worth fewer draws than points. Empty: nothing that
+// shows.
+std::string sample_doubt(const DensitySample& sample, uint64_t count);
+
 }  // namespace selfnorm

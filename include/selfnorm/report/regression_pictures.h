@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "selfnorm/analysis/regression_evaluation.h"
+#include "selfnorm/analysis/normalizer_audit.h"
 #include "selfnorm/report/picture.h"
 
 namespace selfnorm {
@@ -30,6 +30,8 @@ struct NormalizerPairs {
   uint64_t members = 1;  // of which the first is shown
 };
 NormalizerPairs evaluated_pairs(const RegressionEvaluation& evaluation);  // the worst inputs among them
+// Of inputs without targets, which `rows` are all of.
+NormalizerPairs audited_pairs(const ShownRows& rows, const NormalizerAudit& audit);
 Picture normalizer_picture(const NormalizerPairs& pairs);
 
 // Predictive distributions of some rows in the order of their median.

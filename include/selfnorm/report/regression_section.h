@@ -1,0 +1,34 @@
+// What is shown of a regressor on data: cards; the sections "Predictions" (fan; heat and profile along the
+// column that tells most), "Calibration" (pit, coverage) and "Normalisation" (errors of log-densities with
+// b(x); b against A).
+#pragma once
+
+#include <string>
+
+#include "selfnorm/analysis/normalizer_audit.h"
+#include "selfnorm/report/document.h"
+#include "selfnorm/report/regression_pictures.h"
+
+namespace selfnorm {
+
+// What part rows had in the model. A certificate speaks of inputs that had none.
+enum class RowsPart {
+  kNone,
+  kChoseStep,  // the step of training that did best on them was kept
+  kTrained
+};
+
+struct RegressionNames {
+  std::string data;  // what the rows are
+  RowsPart part = RowsPart::kNone;
+};
+
+// `rows` are those evaluated, or some of them. A picture that cannot be had is a note that says why.
+void add_regression(const ShownRows& rows, const RegressionEvaluation& evaluation,
+                    const RegressionNames& names, ReportDocument& document);
+
+// Of inputs without targets; `rows` are those audited.
+void add_regression_inputs(const ShownRows& rows, const NormalizerAudit& audit, const std::string& data,
+                           ReportDocument& document);
+
+}  // namespace selfnorm

@@ -21,15 +21,6 @@ constexpr double kOneSize = 1e-9;     // how far log sum h may differ between ex
 
 double log_h(const ScoredExample& e, size_t y) { return e.log_carrier.empty() ? 0 : e.log_carrier[y]; }
 
-// log sum_y h(y) exp(t s(y)); t = 0 gives m.
-double log_normalizer(const ScoredExample& e, double t) {
-  LogSumExp sum;
-  for (size_t y = 0; y < e.scores.size(); ++y) {
-    if (log_h(e, y) > -kInfinity) sum.add(log_h(e, y) + t * e.scores[y]);
-  }
-  return sum.value();
-}
-
 // One Sums per block of examples, merged in the order of the blocks.
 template <class Sums, class Add>
 Sums sum_over(const ScoredExamples& examples, const Sums& zero, const Add& add) {
@@ -116,50 +107,39 @@ void check_example(uint64_t i, const ScoredExample& e, const GapBounds& bounds) 
   require_range(e.weight >= 0, "weight", e.weight, "a number >= 0");
 }
 
-// l and V_m at several t eta, in one pass.
-struct PathPoint {
-  double nll = 0, square = 0;
-};
-
+// Weighted sums of -log p and (A - m)^2 at several t eta.
 struct PathSums {
-  std::vector<PathPoint> points;
+  double weight = 0;
+  std::vector<double> nll, square;
 
   PathSums& operator+=(const PathSums& o) {
-    for (size_t j = 0; j < points.size(); ++j) {
-      points[j].nll += o.points[j].nll;
-      points[j].square += o.points[j].square;
+    weight += o.weight;
+    for (size_t j = 0; j < nll.size(); ++j) {
+      nll[j] += o.nll[j];
+      square[j] += o.square[j];
     }
     return *this;
   }
 };
 
-std::vector<PathPoint> path_points(const ScoredExamples& examples, const std::vector<double>& scales,
-                                   double m, double weight) {
-  PathSums sums = sum_over(examples, PathSums{std::vector<PathPoint>(scales.size())},
-                           [&](PathSums& part, uint64_t, const ScoredExample& e) {
-                             for (size_t j = 0; j < scales.size(); ++j) {
-                               const double a = log_normalizer(e, scales[j]);
-                               const double s = scales[j] * e.scores[e.target] + log_h(e, e.target);
-                               part.points[j].nll += e.weight * (a - s) / weight;
-                               part.points[j].square += e.weight * (a - m) * (a - m) / weight;
-                             }
-                           });
-  return sums.points;
+double m_of(const ScoredExamples& examples) {
+  double m = 0;
+  examples.visit(0, 1, [&](uint64_t, const ScoredExample& e) { m = log_normalizer(e, 0); });
+  return m;
 }
 
 // V_m(t eta) is not monotone in t, so the interval is scanned from above, and the gap between the first
 // feasible point and the infeasible one above it scanned again.
-void find_path_bound(const ScoredExamples& examples, double delta, double weight, GapBounds& bounds) {
+void find_path_bound(const ScoredExamples& examples, double delta, GapBounds& bounds) {
   double low = bounds.alpha, high = 1;
-  PathPoint at_low = path_points(examples, {low}, bounds.m, weight)[0];
+  PathPoint at_low = path_points(examples, std::span(&low, 1))[0];
   while (high - low > kResolution) {
     std::vector<double> scales(kScan);
     for (size_t j = 0; j < kScan; ++j) {
       scales[j] = high - (high - low) * static_cast<double>(j + 1) / static_cast<double>(kScan + 1);
     }
-    const std::vector<PathPoint> points = path_points(examples, scales, bounds.m, weight);
-    const auto feasible =
-        std::ranges::find_if(points, [&](const PathPoint& p) { return p.square <= delta * delta; });
+    const std::vector<PathPoint> points = path_points(examples, scales);
+    const auto feasible = std::ranges::find_if(points, [&](const PathPoint& p) { return p.rms <= delta; });
     const auto place = static_cast<size_t>(feasible - points.begin());
     if (place > 0) high = scales[place - 1];
     if (feasible == points.end()) continue;
@@ -168,12 +148,37 @@ void find_path_bound(const ScoredExamples& examples, double delta, double weight
   }
   bounds.path_scale = low;
   bounds.path = at_low.nll - bounds.nll;
-  bounds.path_rms = std::sqrt(at_low.square);
+  bounds.path_rms = at_low.rms;
 }
 
 }  // namespace
 
-GapBounds gap_bounds(const ScoredExamples& examples, double delta) {
+double log_normalizer(const ScoredExample& e, double t) {
+  LogSumExp sum;
+  for (size_t y = 0; y < e.scores.size(); ++y) {
+    if (log_h(e, y) > -kInfinity) sum.add(log_h(e, y) + t * e.scores[y]);
+  }
+  return sum.value();
+}
+
+std::vector<PathPoint> path_points(const ScoredExamples& examples, std::span<const double> scales) {
+  const double m = m_of(examples);
+  const PathSums zero{0, std::vector<double>(scales.size()), std::vector<double>(scales.size())};
+  const PathSums sums = sum_over(examples, zero, [&](PathSums& part, uint64_t, const ScoredExample& e) {
+    part.weight += e.weight;
+    for (size_t j = 0; j < scales.size(); ++j) {
+      const double a = log_normalizer(e, scales[j]);
+      part.nll[j] += e.weight * (a - scales[j] * e.scores[e.target] - log_h(e, e.target));
+      part.square[j] += e.weight * (a - m) * (a - m);
+    }
+  });
+  std::vector<PathPoint> out;
+  for (size_t j = 0; j < scales.size(); ++j)
+    out.push_back({scales[j], sums.nll[j] / sums.weight, std::sqrt(sums.square[j] / sums.weight)});
+  return out;
+}
+
+GapBounds gap_bounds_at_alpha(const ScoredExamples& examples, double delta) {
   require_range(delta > 0, "delta", delta, "a number > 0");
   if (examples.examples() == 0) throw Error("the data has no rows; expected at least one");
   GapBounds out;
@@ -182,7 +187,7 @@ GapBounds gap_bounds(const ScoredExamples& examples, double delta) {
   const double reach = out.norm * out.radius;
   require_range(reach >= 0, "|eta| R", reach, "a finite number");
   out.alpha = reach > delta ? delta / reach : 1;
-  examples.visit(0, 1, [&](uint64_t, const ScoredExample& e) { out.m = log_normalizer(e, 0); });
+  out.m = m_of(examples);
 
   const Sums sums = sum_over(examples, Sums{}, [&](Sums& part, uint64_t i, const ScoredExample& e) {
     check_example(i, e, out);
@@ -205,11 +210,16 @@ GapBounds gap_bounds(const ScoredExamples& examples, double delta) {
     const double shrunk = out.norm - delta / out.radius;
     out.proposition3_closed = out.b * shrunk * shrunk * std::exp(-out.c * delta / out.radius);
   }
+  return out;
+}
+
+GapBounds gap_bounds(const ScoredExamples& examples, double delta) {
+  GapBounds out = gap_bounds_at_alpha(examples, delta);
   if (out.rms <= delta) {
     out.path_scale = 1;
     out.path_rms = out.rms;
   } else {
-    find_path_bound(examples, delta, sums.weight, out);
+    find_path_bound(examples, delta, out);
   }
   return out;
 }

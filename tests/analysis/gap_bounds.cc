@@ -147,6 +147,25 @@ TEST(GapBounds, AnyParametersWithTheSlopeAdded) {
   }));
 }
 
+TEST(GapBounds, PointsOfThePathAreThoseOfTheDefinition) {
+  RandomStream random(4);
+  const FeatureTable table = random_table(30, 4, 3, random);
+  const OwnExamples examples(table, random_eta(table.features, 2, random));
+  const GapBounds all = gap_bounds(examples, 0.1), closed = gap_bounds_at_alpha(examples, 0.1);
+  EXPECT_EQ(closed.concavity, all.concavity);
+  EXPECT_EQ(closed.proposition3, all.proposition3);
+  EXPECT_EQ(closed.path_scale, 0);
+  const std::vector<double> scales{0, 0.3, all.path_scale, 1};
+  const std::vector<PathPoint> points = path_points(examples, scales);
+  for (size_t j = 0; j < scales.size(); ++j) {
+    const Point expected = at_scale(examples, scales[j], all.m);
+    EXPECT_EQ(points[j].scale, scales[j]);
+    EXPECT_NEAR(points[j].nll, expected.nll, 1e-12);
+    EXPECT_NEAR(points[j].rms, std::sqrt(expected.square), 1e-7);
+  }
+  EXPECT_NEAR(points[2].nll - points[3].nll, all.path, 1e-12);
+}
+
 // Scores (1, -3): A(t) - log 2 falls to -0.131 before it rises, so V_m(t eta) <= 0.1^2 near 0, not at
 // t = 0.27, and again around the zero at t = 0.6. The largest t is where A - log 2 = 0.1.
 TEST(GapBounds, ThePathIsNotMonotone) {

@@ -18,6 +18,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "selfnorm/analysis/scored_examples.h"
 
@@ -47,5 +49,19 @@ struct GapBounds {
 // Means are weighted by the examples' weights. Throws Error for delta that is no number > 0, weights that sum
 // to nothing, and groups of different sizes: log sum h must be one number m.
 GapBounds gap_bounds(const ScoredExamples& examples, double delta);
+// The same without the path, whose fields stay 0: one pass over the examples.
+GapBounds gap_bounds_at_alpha(const ScoredExamples& examples, double delta);
+
+// A(x; t eta) = log sum_y h(y) exp(t s(y)); t = 0 gives m.
+double log_normalizer(const ScoredExample& example, double t);
+
+struct PathPoint {
+  double scale = 0;  // t
+  double nll = 0;    // -l(t eta)
+  double rms = 0;    // sqrt(V_m(t eta))
+};
+
+// The points of the path at these t, in one pass over the examples, whose weights do not sum to 0.
+std::vector<PathPoint> path_points(const ScoredExamples& examples, std::span<const double> scales);
 
 }  // namespace selfnorm

@@ -12,10 +12,15 @@
 namespace selfnorm {
 
 struct AuditNames {
-  std::string kind = "raw";              // "raw" or "amortised"
-  std::string data;                      // what was audited
-  std::vector<std::string> labels = {};  // of classes; empty: their numbers
+  std::string kind = "raw";                // "raw" or "amortised"
+  std::string data;                        // what was audited
+  std::vector<std::string> labels = {};    // of classes; empty: their numbers
+  std::string norm = "norm of the input";  // or of its state
+  bool is_requested = true;  // the eps of the certificate: then a note says when it does not hold
 };
+
+// `digits` significant digits, rounded up: what is printed can be claimed. value >= 0.
+std::string rounded_up(double value, int digits);
 
 // "with 99% confidence, 99% of inputs have raw log-probabilities within 0.08", the bound rounded up; without
 // a bound, why not.
@@ -25,7 +30,7 @@ std::string certificate_words(const Certificate& certificate, const std::string&
 void add_audit(const Audit& audit, const AuditNames& names, ReportDocument& document);
 
 // Of any model whose errors were audited: histogram with quantiles and band, worst inputs; the same figures
-// as above.
+// as above, without cards.
 void add_errors(const ErrorAudit& audit, const std::string& kind, ReportDocument& document);
 
 }  // namespace selfnorm

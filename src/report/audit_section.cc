@@ -1,0 +1,132 @@
+#include "selfnorm/report/audit_section.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "audit_figures.h"
+#include "selfnorm/base/error.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr const char* kExactSource = "exact log Z of every input";
+constexpr int kCertificateDigits = 2;
+constexpr double kSmallest = 1e-300;  // whose digits have units
+
+std::string percent(double share) { return fmt::format("{:.6g}%", 100 * share); }
+
+ReportCard number_card(std::string id, std::string label, double number, std::string source) {
+  return {std::move(id), std::move(label), written(number), number, std::move(source)};
+}
+
+ReportCard share_card(std::string id, std::string label, double share, std::string source) {
+  return {std::move(id), std::move(label), written(100 * share) + "%", share, std::move(source)};
+}
+
+void add_likelihood(const LabelledAudit& labelled, const std::string& kind, ReportDocument& document) {
+  std::vector<ReportCard>& cards = document.cards;
+  cards.push_back(number_card("nll_exact", "NLL, exact", labelled.nll_exact, kExactSource));
+  if (labelled.nll_amortised)
+    cards.push_back(number_card("nll_amortised", "NLL, amortised", *labelled.nll_amortised,
+                                "scores less c and b(x), which stand for log Z"));
+  else
+    cards.push_back(
+        number_card("nll_raw", "NLL, raw", labelled.nll_raw, "raw scores less c, which stands for log Z"));
+  cards.push_back(share_card("accuracy", "Accuracy", labelled.accuracy,
+                             "scores alone: normalising does not change the best output"));
+  cards.push_back(number_card("ece", fmt::format("Calibration error, {}", kind), labelled.ece,
+                              fmt::format("{} probabilities of the best outputs, 15 bins", kind)));
+  cards.push_back(number_card("ece_exact", "Calibration error, exact", labelled.ece_exact,
+                              "exact probabilities of the best outputs, 15 bins"));
+}
+
+void add_variance(const Audit& audit, ReportDocument& document) {
+  if (!audit.v_star) return;
+  std::string source = std::string(kExactSource) + "; V* is what the best lossless shift leaves of V";
+  if (!audit.v_star_adjusted)
+    source += ", fitted with no more inputs than directions, so it says nothing here";
+  const double left = audit.v_star_adjusted.value_or(*audit.v_star);
+  document.cards.push_back({"variance", "Variance of log Z",
+                            fmt::format("V {}, V* {}", written(audit.variance), written(left)),
+                            audit.variance, std::move(source)});
+}
+
+void add_certificate(const Certificate& c, const AuditNames& names, ReportDocument& document) {
+  document.cards.push_back({"certificate", "Certificate", certificate_words(c, names.kind), c.smallest_eps,
+                            "exact log Z of inputs that are independent and had no part in the model"});
+  if (c.certified || !names.is_requested) return;
+  document.notes.push_back(
+      fmt::format("Not certified: that at most {} of inputs have {} log-probabilities with an error above "
+                  "{:.6g}, with {} confidence. {} of {} audited inputs have a larger one.",
+                  percent(c.rho), names.kind, c.eps, percent(c.confidence), c.exceed, c.n));
+}
+
+}  // namespace
+
+std::string rounded_up(double value, int digits) {
+  SELFNORM_CHECK(value >= 0 && digits >= 1);
+  if (value == 0 || !std::isfinite(value)) return fmt::format("{:g}", value);
+  value = std::max(value, kSmallest);
+  const double unit = std::pow(10, std::floor(std::log10(value)) - (digits - 1));
+  std::string text;
+  // A nearest double may lie below the decimal, or the decimal below the value.
+  for (double steps = std::ceil(value / unit) - 1; text.empty() || std::stod(text) < value; ++steps)
+    text = fmt::format("{:.{}g}", steps * unit, digits);
+  return text;
+}
+
+std::string certificate_words(const Certificate& c, const std::string& kind) {
+  if (c.smallest_eps)
+    return fmt::format("with {} confidence, {} of inputs have {} log-probabilities within {}",
+                       percent(c.confidence), percent(1 - c.rho), kind,
+                       rounded_up(*c.smallest_eps, kCertificateDigits));
+  const std::string claim =
+      fmt::format("a bound for {} of inputs with {} confidence", percent(1 - c.rho), percent(c.confidence));
+  if (c.n < c.inputs_needed())
+    return fmt::format("none: {} inputs are too few for {}; at least {} are needed", c.n, claim,
+                       c.inputs_needed());
+  return fmt::format("none: too many errors are not known well enough for {}", claim);
+}
+
+void add_audit(const Audit& audit, const AuditNames& names, ReportDocument& document) {
+  const bool is_amortised = names.kind == "amortised";
+  const std::string error = is_amortised ? "log Z - c - b(x)" : "log Z - c";
+  const ErrorNames errors{names.kind, error,
+                          fmt::format("error of {} log-probabilities: exact {}", names.kind, error)};
+  if (!names.data.empty()) document.cards.push_back({"data", "Data", names.data, std::nullopt, "audited"});
+  document.cards.push_back({"inputs", "Inputs", fmt::format("{}, K = {}", audit.n, audit.classes),
+                            static_cast<double>(audit.n), "all audited; K outputs, of groups the most"});
+  if (audit.labelled)
+    add_likelihood(*audit.labelled, names.kind, document);
+  else
+    document.notes.push_back("Not all inputs have labels, so there is no likelihood and no calibration.");
+  document.cards.push_back(
+      number_card("rms_log_z", "rms log Z", audit.log_z.rms,
+                  fmt::format("of A(x) - c{}, {}", is_amortised ? " - b(x)" : "", kExactSource)));
+  document.cards.push_back(
+      share_card("above_one", "\"Probability\" above 1", audit.above_one,
+                 fmt::format("inputs whose best output gets one by its {} score", names.kind)));
+  add_variance(audit, document);
+  add_certificate(audit.certificate, names, document);
+  ReportSection& section = document.section("Normalisation");
+  section.figures.push_back(error_histogram(audit, errors));
+  section.figures.push_back(error_by_norm(audit, errors, names.norm));
+  section.figures.push_back(error_by_confidence(audit, errors));
+  section.figures.push_back(audited_by_exact(audit, errors));
+  section.tables.push_back(quantile_table(audit, errors));
+  if (!audit.worst_inputs.empty()) section.tables.push_back(worst_table(audit, errors, names));
+  if (audit.labelled) document.section("Calibration").figures.push_back(reliability(*audit.labelled, errors));
+}
+
+void add_errors(const ErrorAudit& audit, const std::string& kind, ReportDocument& document) {
+  const ErrorNames errors{kind, "error", fmt::format("error of {} log-probabilities", kind)};
+  ReportSection& section = document.section("Normalisation");
+  section.figures.push_back(error_histogram(audit, errors));
+  section.tables.push_back(quantile_table(audit, errors));
+  if (!audit.worst.empty()) section.tables.push_back(worst_table(audit, errors));
+}
+
+}  // namespace selfnorm

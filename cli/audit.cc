@@ -94,7 +94,7 @@ int audit_command(const Arguments& arguments) {
     print(fmt::format("{} scores of {} on {}: {} inputs, {} {}; log Z of each by enumeration\n\n", kind,
                       any.path(), given.data, grouped(result.n), grouped(result.classes),
                       any.file().family == Family::Joint ? "alternatives at most" : "classes"));
-    print(audit_text(result, options.amortised));
+    print(audit_text(result, {.kind = kind, .data = given.data, .labels = any.file().labels}));
     print(page_line(page));
   }
   return given.require.empty() || result.certificate.certified ? 0 : kNotCertified;

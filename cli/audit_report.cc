@@ -7,29 +7,47 @@
 
 #include "evaluation_report.h"
 #include "output.h"
+#include "selfnorm/report/sparkline.h"
 
 namespace selfnorm::cli {
 namespace {
 
-constexpr size_t kBarWidth = 50;
+constexpr size_t kLineWidth = 96;
 
 nlohmann::ordered_json or_null(const std::optional<double>& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
 }
 
-std::string histogram_text(const std::vector<HistogramBin>& bins) {
-  uint64_t most = 1;
-  for (const HistogramBin& bin : bins) most = std::max(most, bin.count);
-  std::string text;
-  for (size_t i = 0; i < bins.size(); ++i) {
-    const double share = static_cast<double>(bins[i].count) / static_cast<double>(most);
-    const auto width = static_cast<size_t>(std::ceil(share * static_cast<double>(kBarWidth)));
-    const char* ends = bins.size() == 1 ? "  " : i == 0 ? "<=" : i + 1 == bins.size() ? ">=" : "  ";
-    const double edge = i == 0 ? bins[i].to : bins[i].from;
-    text += fmt::format("  {} {:>9.4f} |{:<{}} {}\n", ends, edge, std::string(width, '#'), kBarWidth,
-                        grouped(bins[i].count));
+// Four decimals; 0 has no sign.
+std::string decimals(double value) {
+  const std::string text = fmt::format("{:.4f}", value);
+  return text == "-0.0000" ? "0.0000" : text;
+}
+
+std::string with_sign(double value) {
+  const std::string text = decimals(value);
+  return value > 0 && text != "0.0000" ? "+" + text : text;
+}
+
+// A heading of 13 columns and items beside it, on as many lines as they take.
+std::string listed(const std::string& heading, const std::vector<std::string>& items) {
+  std::string text, line = heading;
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (i > 0) line += ",";
+    if (line.size() + 1 + items[i].size() > kLineWidth) {
+      text += line + "\n";
+      line = std::string(12, ' ');
+    }
+    line += " " + items[i];
   }
-  return text;
+  return text + line + "\n";
+}
+
+// On one line and without commands to the terminal, whatever it holds.
+std::string printable(std::string label) {
+  std::ranges::replace_if(
+      label, [](unsigned char c) { return c < 0x20 || c == 0x7F; }, '?');
+  return label;
 }
 
 std::string variance_text(const Audit& a) {
@@ -55,6 +73,13 @@ std::string rounded_up(double value) {
   return text;
 }
 
+std::string certificate_and_worst(const Certificate& certificate, const std::string& kind,
+                                  const std::vector<std::string>& worst) {
+  const std::string text =
+      certificate_text(certificate) + "in words     " + certificate_words(certificate, kind) + "\n";
+  return worst.empty() ? text : text + listed("worst inputs", worst) + "             (numbers from 0)\n";
+}
+
 }  // namespace
 
 std::string certificate_text(const Certificate& c) {
@@ -74,11 +99,10 @@ std::string certificate_text(const Certificate& c) {
   if (c.smallest_eps)
     return text + fmt::format("             smallest error bound that can be certified at {:.4g}%: {}\n",
                               100 * c.rho, rounded_up(*c.smallest_eps));
-  const double needed = std::ceil(std::log1p(-c.confidence) / std::log1p(-c.rho));
   return text +
          fmt::format(
              "             {} inputs are too few to certify any bound at {:.4g}%; at least {} are needed\n",
-             grouped(c.n), 100 * c.rho, grouped(static_cast<uint64_t>(needed)));
+             grouped(c.n), 100 * c.rho, grouped(c.inputs_needed()));
 }
 
 nlohmann::ordered_json errors_json(const ErrorAudit& a) {
@@ -134,39 +158,48 @@ nlohmann::ordered_json audit_json(const Audit& a) {
 
 std::string errors_text(const ErrorAudit& a) {
   const LogZStatistics& z = a.log_z;
-  std::string text = fmt::format("  mean {:.4f}, std {:.4f}, rms {:.4f}, largest size {:.4f}\n  quantiles ",
-                                 z.mean, z.std, z.rms, std::max(std::abs(z.min), std::abs(z.max)));
-  for (const auto& [q, value] : a.quantiles) text += fmt::format(" {:.4g}%: {:.4f} ", 100 * q, value);
-  return text + "\n" + histogram_text(a.histogram);
+  std::vector<std::string> quantiles;
+  for (const auto& [q, value] : a.quantiles)
+    quantiles.push_back(fmt::format("{:.4g}%: {}", 100 * q, decimals(value)));
+  return fmt::format("  mean {}, std {}, rms {}, largest size {}\n", decimals(z.mean), decimals(z.std),
+                     decimals(z.rms), decimals(std::max(std::abs(z.min), std::abs(z.max)))) +
+         listed("  quantiles ", quantiles) +
+         histogram_lines(a.histogram, a.certificate.smallest_eps, locale_glyphs());
 }
 
-std::string certified_text(const ErrorAudit& a) {
-  std::string text = certificate_text(a.certificate);
-  if (a.worst.empty()) return text;
-  text += "worst inputs ";
-  for (size_t i = 0; i < a.worst.size(); ++i)
-    text += fmt::format("{}{} ({:+.4f})", i == 0 ? "" : ", ", a.worst[i].example, a.worst[i].error);
-  return text + "   (numbers from 0)\n";
+std::string certified_text(const ErrorAudit& a, const std::string& kind) {
+  std::vector<std::string> worst;
+  for (const WorstInput& input : a.worst)
+    worst.push_back(fmt::format("{} ({})", input.example, with_sign(input.error)));
+  return certificate_and_worst(a.certificate, kind, worst);
 }
 
-std::string audit_text(const Audit& a, bool amortised) {
+std::string audit_text(const Audit& a, const AuditNames& names) {
+  const bool amortised = names.kind == "amortised";
   std::string text = fmt::format("log Z - c{}\n", amortised ? " - b(x)" : "") + errors_text(a);
-  const char* kind = amortised ? "amortised" : "raw";
   if (a.labelled) {
     const LabelledAudit& l = *a.labelled;
-    text += fmt::format("likelihood   NLL {} {:.4f}, exact {:.4f}; accuracy {:.4f}\n", kind,
-                        l.nll_amortised.value_or(l.nll_raw), l.nll_exact, l.accuracy);
-    text += fmt::format("calibration  ECE of {} probabilities {:.4f}, of exact ones {:.4f}\n", kind, l.ece,
-                        l.ece_exact);
+    text += fmt::format("likelihood   NLL raw {}{}, exact {}; accuracy {}\n", decimals(l.nll_raw),
+                        l.nll_amortised ? ", amortised " + decimals(*l.nll_amortised) : "",
+                        decimals(l.nll_exact), decimals(l.accuracy));
+    text += fmt::format("calibration  ECE of {} probabilities {}, of exact ones {}\n", names.kind,
+                        decimals(l.ece), decimals(l.ece_exact));
   } else {
     text += "likelihood   the inputs have no labels\n";
   }
   text += fmt::format(
-      "decidedness  mean KL from uniform {:.4f} of log K = {:.4f}; {:.4g}% of inputs give {} "
-      "\"probability\" above 1\n",
-      a.kl_uniform, std::log(static_cast<double>(a.classes)), 100 * a.above_one,
+      "decidedness  mean KL from uniform {} of log K = {}; {:.4g}% of inputs give {} \"probability\" above "
+      "1\n",
+      decimals(a.kl_uniform), decimals(std::log(static_cast<double>(a.classes))), 100 * a.above_one,
       amortised ? "an amortised" : "a raw");
-  return text + variance_text(a) + certified_text(a);
+  std::vector<std::string> worst;
+  for (const AuditedInput& input : a.worst_inputs) {
+    const bool is_named = input.target < names.labels.size();
+    worst.push_back(fmt::format("{}{} ({})", input.example,
+                                is_named ? ": " + printable(names.labels[input.target]) : "",
+                                with_sign(input.error)));
+  }
+  return text + variance_text(a) + certificate_and_worst(a.certificate, names.kind, worst);
 }
 
 }  // namespace selfnorm::cli

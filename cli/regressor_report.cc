@@ -152,7 +152,8 @@ std::string regression_audit_text(const RegressionEvaluation& e) {
           ? fmt::format("log mean density of {} members at the target, with b(x) minus exact\n", e.members)
           : "log Z - b(x)\n";
   return error + errors_text(e) +
-         fmt::format("likelihood   NLL amortised {:.4f}, exact {:.4f}\n", e.nll_b, e.nll) + certified_text(e);
+         fmt::format("likelihood   NLL amortised {:.4f}, exact {:.4f}\n", e.nll_b, e.nll) +
+         certified_text(e, "amortised");
 }
 
 Json normalizer_audit_json(const NormalizerAudit& e) {
@@ -164,7 +165,7 @@ Json normalizer_audit_json(const NormalizerAudit& e) {
 }
 
 std::string normalizer_audit_text(const NormalizerAudit& e) {
-  return "log Z - b(x)\n" + errors_text(e) + certified_text(e);
+  return "log Z - b(x)\n" + errors_text(e) + certified_text(e, "amortised");
 }
 
 }  // namespace selfnorm::cli

@@ -130,8 +130,9 @@ std::string histogram_lines(const std::vector<HistogramBin>& bins, std::optional
   const size_t margin = std::max<size_t>(from.size(), 9);
   std::string below = fmt::format("  {:>{}} {} {}", low > 0 ? "0" : "", margin, ruler.text(), words);
   below.erase(below.find_last_not_of(' ') + 1);
-  return fmt::format("  {:>{}} {} {}\n", from, margin, sparkline(columns, glyphs), end_text(high)) + below +
-         "\n";
+  return fmt::format("  {:>{}} {} {} and beyond\n", from, margin, sparkline(columns, glyphs),
+                     end_text(high)) +
+         below + "\n";
 }
 
 }  // namespace selfnorm

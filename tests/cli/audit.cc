@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "head.h"
 #include "program.h"
@@ -95,6 +97,62 @@ TEST(Audit, OfSomebodyElsesHead) {
   const auto labelled = folder.run({"audit", "head.safetensors", "labelled.safetensors", "--json"}).json();
   EXPECT_NEAR(labelled["nll_exact"].get<double>() - labelled["nll_raw"].get<double>(),
               labelled["log_z"]["mean"].get<double>(), 1e-6);
+}
+
+// What a terminal shows in a locale.
+std::string text_in(const char* locale, const Folder& folder, const std::vector<std::string>& words) {
+  const char* set = std::getenv("LC_ALL");
+  const std::string before = set == nullptr ? "" : set;
+  setenv("LC_ALL", locale, 1);
+  const Outcome outcome = folder.run(words);
+  set == nullptr ? unsetenv("LC_ALL") : setenv("LC_ALL", before.c_str(), 1);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  return outcome.out;
+}
+
+TEST(Audit, TextIsASummaryWithAHistogramInALine) {
+  const Folder folder;
+  folder.generate("data.svm", 2000);
+  const std::vector<std::string> words = {"audit", "data.svm.truth.safetensors", "data.svm"};
+  const std::string text = text_in("C.UTF-8", folder, words);
+  for (const char* part :
+       {"█", "certified band", "NLL raw", ", exact ", "ECE of raw", "KL from uniform", "variance",
+        "CERTIFIED", "in words     with 99% confidence, 99% of inputs have raw log-probabilities within "})
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
+  const std::string plain = text_in("C", folder, words);
+  EXPECT_TRUE(std::ranges::all_of(plain, [](char c) { return static_cast<unsigned char>(c) < 0x80; }))
+      << plain;
+  EXPECT_NE(plain.find("##"), std::string::npos) << plain;
+}
+
+// The worst inputs with the labels they have, which cannot command the terminal.
+TEST(Audit, TextNamesTheLabelsOfTheWorst) {
+  const Folder folder;
+  std::string table = "x,y\n";
+  for (int i = 0; i < 40; ++i) table += std::to_string(i) + (i % 2 == 0 ? ",\x1b[31mred\n" : ",blue\n");
+  folder.write("data.csv", table);
+  ASSERT_EQ(folder.run({"train", "classifier", "data.csv", "--target", "y", "--out", "run", "--quiet"}).code,
+            0);
+  const std::string text = folder.run({"audit", "run", "data.csv"}).out;
+  const size_t worst = text.find("worst inputs");
+  ASSERT_NE(worst, std::string::npos) << text;
+  EXPECT_NE(text.find(": blue (", worst), std::string::npos) << text;
+  EXPECT_NE(text.find(": ?[31mred (", worst), std::string::npos) << text;
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+}
+
+// log Z = log(40 exp(-log 40 - 1e-6)) of all inputs.
+TEST(Audit, ZeroHasNoSign) {
+  const Folder folder;
+  RandomHead head;
+  std::ranges::fill(head.weight, 0.0f);
+  std::ranges::fill(head.bias, static_cast<float>(-std::log(40.0) - 1e-6));
+  head.write(folder / "head.safetensors");
+  write_states(folder / "h.safetensors", 500, true);
+  const Outcome outcome = folder.run({"audit", "head.safetensors", "h.safetensors"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("mean 0.0000"), std::string::npos) << outcome.out;
+  EXPECT_EQ(outcome.out.find("-0.0000"), std::string::npos) << outcome.out;
 }
 
 TEST(Audit, InputsThatDoNotFit) {

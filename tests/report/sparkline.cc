@@ -59,10 +59,10 @@ TEST(Sparkline, OneInputIsSeenAndNoneIsNot) {
 // Eight bins of five columns each over [-0.4, 0.4]: 0 begins column 20, 0.1 column 25.
 TEST(Sparkline, ZeroAndBandStandBeneathTheirBins) {
   EXPECT_EQ(histogram_lines(bins_of(-0.4, 0.4, {1, 0, 2, 7, 7, 0, 0, 1}), 0.11, Glyphs::ascii),
-            "       -0.4 .....     :::::##########          ..... 0.4\n"
+            "       -0.4 .....     :::::##########          ..... 0.4 and beyond\n"
             "                          |-----0----|               certified band\n");
   EXPECT_EQ(histogram_lines(bins_of(-0.4, 0.4, {1, 0, 2, 8, 8, 0, 0, 1}), 0.11, Glyphs::unicode),
-            "       -0.4 ▁▁▁▁▁·····▂▂▂▂▂██████████··········▁▁▁▁▁ 0.4\n"
+            "       -0.4 ▁▁▁▁▁·····▂▂▂▂▂██████████··········▁▁▁▁▁ 0.4 and beyond\n"
             "                          ├─────0────┤               certified band\n");
 }
 
@@ -80,7 +80,7 @@ TEST(Sparkline, WhatLiesBeyondTheRangeIsPointedAt) {
 TEST(Sparkline, ManyBinsAreAddedUpAndOneIsALine) {
   const std::string many =
       histogram_lines(bins_of(0, 1, std::vector<uint64_t>(1000, 3)), std::nullopt, Glyphs::ascii);
-  EXPECT_EQ(many.find('\n'), 2 + 9 + 1 + 77 + 2u);  // 13 bins a column
+  EXPECT_EQ(many.find('\n'), 2 + 9 + 1 + 77 + 2 + 11u);  // 13 bins a column
   EXPECT_EQ(histogram_lines({{0.25, 0.25, 9}}, 1, Glyphs::ascii), "  nearly all are 0.25\n");
   EXPECT_EQ(histogram_lines({{-0.0, -0.0, 9}}, 1, Glyphs::ascii), "  nearly all are 0\n");
   EXPECT_THROW(histogram_lines({}, 1, Glyphs::ascii), Bug);

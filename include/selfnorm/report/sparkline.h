@@ -21,8 +21,8 @@ Glyphs locale_glyphs();
 std::string sparkline(const std::vector<uint64_t>& counts, Glyphs glyphs);
 
 // The bins between the ends of their range, and beneath them the place of 0 and [-band, band]:
-//      -0.05 ▁▁▂▂▅▅██▅▅▂▂··▁▁ 0.11
-//              ├────0────┤          certified band
+//      -0.05 ▁▁▂▂▅▅██▅▅▂▂··▁▁ 0.11 and beyond
+//              ├────0────┤        certified band
 // "<" and ">" stand for what lies beyond the range. At most 80 bins are shown: of more, neighbours are added
 // up. `bins` are neighbours, in order, at least one.
 std::string histogram_lines(const std::vector<HistogramBin>& bins, std::optional<double> band, Glyphs glyphs);

@@ -24,7 +24,8 @@ export async function picturesStandAlone(page, figure) {
   }, svg);
   assert.equal(problem, undefined, id);
   assert.ok(shapes > 1, `${id}: ${shapes} shapes`);
-  assert.ok(title.includes(await figure.locator("h3").innerText()), `${id}: no title`);
+  const letters = (text) => text.replace(/[^\p{L}\p{N}]/gu, "");  // lines are broken, and XML cannot hold all characters
+  assert.ok(letters(title).includes(letters(await figure.locator("h3").innerText())), `${id}: no title`);
   assert.doesNotMatch(svg, /<script|<foreignObject|<style/i);
   for (const reference of references) {
     assert.doesNotMatch(reference, /^(xlink:)?href=(?!data:image\/png|#)|url\((?!["']?#)|var\(|^on/, id);

@@ -15,7 +15,7 @@ namespace selfnorm {
 namespace {
 
 constexpr uint64_t kMostExamples = 2000, kFewestExamples = 200;
-constexpr uint64_t kMostScores = 2'000'000;       // examples x classes: about a second
+constexpr uint64_t kMostScores = 1'000'000;       // examples x classes: one or two seconds
 constexpr uint64_t kMostParameters = 30'000'000;  // which are copied as doubles
 constexpr size_t kScales = 48, kDeltas = 12;
 constexpr double kRange = 50;  // of delta and of t

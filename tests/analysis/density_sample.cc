@@ -124,5 +124,18 @@ TEST(DensitySample, ImpossibleInputs) {
   EXPECT_THROW(sample_density_model(levels, {.method = "hmc"}), Error);
 }
 
+TEST(DensitySample, DoubtNamesWhatIsWrong) {
+  const DensitySample pool{.method = "sir", .rows = {}, .pool_effective = 30};
+  EXPECT_EQ(sample_doubt(pool, 30), "");
+  EXPECT_NE(sample_doubt(pool, 31).find("the pool is worth 30.0"), std::string::npos);
+  DensitySample chains{.method = "hmc", .rows = {}, .r_hat = {1, 1.04}, .effective = {120, 100}};
+  EXPECT_EQ(sample_doubt(chains, 500), "");
+  chains.effective[0] = 99;
+  EXPECT_NE(sample_doubt(chains, 500).find("worth 99.0"), std::string::npos);
+  EXPECT_EQ(sample_doubt(chains, 50), "");
+  chains.r_hat[1] = 1.06;
+  EXPECT_NE(sample_doubt(chains, 50).find("do not agree (R-hat 1.060"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace selfnorm

@@ -5,17 +5,15 @@ import { written } from "./numbers";
 import type { Drawing } from "./plot";
 
 export interface Facts {
-  head: string; // the label of the point; may be empty
+  head: string; // what the point is: its place on an axis of names, its label
   series: string;
   lines: [string, string][];
 }
 
 const kDigits = 5;
 
-function value_on(axis: Axis, value: number | null | undefined): string {
-  const name = typeof value === "number" ? axis.ticks?.[Math.round(value) - 1] : undefined;
-  return name ?? written(value, kDigits);
-}
+const name_on = (axis: Axis, value: number | null | undefined): string | undefined =>
+  typeof value === "number" ? axis.ticks?.[Math.round(value) - 1] : undefined;
 
 export function facts_of(spot: Spot, panel: Panel, drawing: Drawing): Facts {
   const x_name = panel.x.label || "x", y_name = panel.y.label || "y";
@@ -33,14 +31,16 @@ export function facts_of(spot: Spot, panel: Panel, drawing: Drawing): Facts {
     };
   }
   const end = series.stroke === "bars" || series.stroke === "bands" ? series.x_end?.[index] : undefined;
-  const from = value_on(panel.x, series.x[index]);
-  const lines: [string, string][] = [[x_name, end === undefined ? from : `${from} to ${value_on(panel.x, end)}`]];
+  const x = series.x[index], name = name_on(panel.x, x);
+  const lines: [string, string][] = [];
+  if (name === undefined)
+    lines.push([x_name, written(x, kDigits) + (end === undefined ? "" : ` to ${written(end, kDigits)}`)]);
   if (series.stroke !== "rules" && series.stroke !== "bands") {
     const error = series.error?.[index];
     const plus_minus = typeof error === "number" ? ` \u00b1 ${written(error, 2)}` : "";
-    lines.push([y_name, value_on(panel.y, series.y[index]) + plus_minus]);
+    lines.push([y_name, written(series.y[index], kDigits) + plus_minus]);
   }
-  return { head: series.labels?.[index] ?? "", series: series.name ?? "", lines };
+  return { head: [name, series.labels?.[index]].filter(Boolean).join(": "), series: series.name ?? "", lines };
 }
 
 export function spoken(facts: Facts): string {

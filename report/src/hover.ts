@@ -107,7 +107,7 @@ export class Spots {
     return best;
   }
 
-  private cell_at(x: number, y: number): Spot | undefined {
+  cell_at(x: number, y: number): Spot | undefined {
     const { frame } = this.drawing, heat = this.panel.heat;
     if (!heat) return undefined;
     const column = Math.floor(((x - frame.left) / (frame.right - frame.left)) * heat.columns);

@@ -20,7 +20,7 @@ function tried<T>(title: string, make: () => T): T | HTMLElement {
   try {
     return make();
   } catch (error) {
-    return element("div", { class: "part note", role: "alert" }, `\u201c${title}\u201d cannot be drawn: ${(error as Error).message}.`);
+    return element("div", { class: "part note", role: "alert" }, `\u201c${title}\u201d cannot be drawn: its data are not complete (${(error as Error).message}).`);
   }
 }
 
@@ -59,7 +59,7 @@ function show(report: Document, main: HTMLElement): void {
   const sections = (report.sections ?? []).map((section) =>
     section_node(section, unique(`section-${section.title}`), report.name, views));
   main.append(header_of(report));
-  for (const note of report.notes ?? []) main.append(element("p", { class: "note", role: "note" }, note));
+  for (const note of report.notes ?? []) main.append(element("p", { class: "note", role: "alert" }, note));
   if (report.cards?.length) main.append(card_list(report.cards));
   if (sections.length > 0) main.append(contents_of(sections));
   main.append(...sections, element("footer", {}, element("p", {},

@@ -1,11 +1,9 @@
-// The marks of a series. Many points are one path, because a page of 100,000 elements is slow.
+// The marks of a series; many.ts has those of many points.
 import * as Plot from "@observablehq/plot";
 import { is_upright, on_axis, type Range } from "./axis";
 import type { Numbers, Panel, Series, Stroke } from "./document";
-import { drawn } from "./dom";
+import { kMany, line_places, path, squares, uprights } from "./many";
 import type { Style } from "./strokes";
-
-export const kManyPoints = 5000;
 
 export interface Columns {
   x: Float64Array;
@@ -36,61 +34,48 @@ export function radius(series: Series): number {
   return series.x.length > 60 ? 2 : 3.2;
 }
 
-type Geometry = (x: (v: number) => number, y: (v: number) => number) => string;
-
-// A mark that is one path, from the scales of the plot.
-function path(attributes: Record<string, string | number>, geometry: Geometry): Plot.Markish {
-  return (_index, scales) => {
-    const x = scales.x as (v: number) => number, y = scales.y as (v: number) => number;
-    return drawn("path", { ...attributes, d: geometry(x, y) });
-  };
-}
-
 const inside = (v: number, [low, high]: Range): boolean => v >= low && v <= high;
-
-// Squares on a grid of half pixels, each once.
-function squares(columns: Columns, style: Style, size: number, ranges: [Range, Range]): Plot.Markish {
-  return path({ fill: style.colour }, (x, y) => {
-    const places = new Set<number>();
-    const parts: string[] = [];
-    for (let i = 0; i < columns.x.length; ++i) {
-      if (!inside(columns.x[i]!, ranges[0]) || !inside(columns.y[i]!, ranges[1])) continue;
-      const px = Math.round(2 * x(columns.x[i]!)), py = Math.round(2 * y(columns.y[i]!));
-      const place = px * 16384 + py;
-      if (places.has(place)) continue;
-      places.add(place);
-      parts.push(`M${px / 2 - size / 2} ${py / 2 - size / 2}h${size}v${size}h${-size}z`);
-    }
-    return parts.join("");
-  });
-}
 
 // Bars of y - error to y + error, cut at the frame.
 function errors(columns: Columns, style: Style, ranges: [Range, Range]): Plot.Markish {
   return path({ stroke: style.colour, "stroke-width": 1.4, fill: "none" }, (x, y) => {
     const [low, high] = ranges[1];
-    const parts: string[] = [];
-    const cap = columns.x.length > 100 ? 0 : 3;
+    const bars: [number, number, number][] = [];
     for (let i = 0; i < columns.x.length; ++i) {
-      const middle = columns.y[i]!, error = columns.error[i]!;
-      if (!inside(columns.x[i]!, ranges[0]) || !(error > 0) || !(middle + error >= low && middle - error <= high)) continue;
-      const px = x(columns.x[i]!), top = y(Math.min(high, middle + error)), bottom = y(Math.max(low, middle - error));
-      const end = (py: number): string => (cap ? `M${px - cap} ${py}h${2 * cap}` : "");
-      parts.push(`M${px} ${bottom}V${top}${end(bottom)}${end(top)}`);
+      const least = columns.y[i]! - columns.error[i]!, most = columns.y[i]! + columns.error[i]!;
+      if (inside(columns.x[i]!, ranges[0]) && most >= low && least <= high)
+        bars.push([x(columns.x[i]!), y(Math.min(high, most)), y(Math.max(low, least))]);
     }
-    return parts.join("");
+    if (bars.length > kMany) return uprights(bars);
+    const cap = bars.length > 100 ? 0 : 3;
+    return bars.map(([px, top, bottom]) =>
+      `M${px} ${bottom}V${top}${cap ? `M${px - cap} ${bottom}h${2 * cap}M${px - cap} ${top}h${2 * cap}` : ""}`).join("");
   });
 }
 
 function points(series: Series, columns: Columns, style: Style, ranges: [Range, Range]): Plot.Markish {
   const size = radius(series);
-  if (series.x.length > kManyPoints) return squares(columns, style, Math.max(1.5, size), ranges);
+  const is_seen = (i: number): boolean => inside(columns.x[i]!, ranges[0]) && inside(columns.y[i]!, ranges[1]);
+  if (series.x.length > kMany)
+    return path({ fill: style.colour }, (x, y) => {
+      const places: [number, number][] = [];
+      for (let i = 0; i < columns.x.length; ++i) if (is_seen(i)) places.push([x(columns.x[i]!), y(columns.y[i]!)]);
+      return squares(places, size);
+    });
   const open = series.stroke === "dashed_points";
   return Plot.dot(series.x, {
-    x: columns.x, y: columns.y, r: size, symbol: style.symbol,
-    filter: (_, i) => inside(columns.x[i]!, ranges[0]) && inside(columns.y[i]!, ranges[1]),
+    x: columns.x, y: columns.y, r: size, symbol: style.symbol, filter: (_, i) => is_seen(i),
     fill: open ? "var(--surface)" : style.colour, stroke: open ? style.colour : "none",
-    fillOpacity: series.stroke === "points" ? 0.75 : 1, strokeWidth: 1.6,
+    fillOpacity: series.stroke === "points" ? 0.9 : 1, strokeWidth: 1.6,
+  });
+}
+
+function line(series: Series, panel: Panel, columns: Columns, style: Style, range: Range): Plot.Markish {
+  const places = series.x.length > kMany ? line_places(columns.x, columns.y, range, panel.x.logarithmic ?? false) : undefined;
+  const seen = (values: Float64Array): Float64Array => (places ? Float64Array.from(places, (i) => values[i]!) : values);
+  return Plot.line(places ?? series.x, {
+    x: seen(columns.x), y: seen(columns.y), stroke: style.colour, strokeWidth: 1.8,
+    strokeDasharray: style.dash && !places ? style.dash : undefined, clip: true,
   });
 }
 
@@ -100,7 +85,7 @@ export function marks_of(series: Series, panel: Panel, style: Style, ranges: [Ra
   const clip = true, stroke = style.colour;
   switch (series.stroke) {
     case "bands":
-      return Plot.rect(series.x, { x1: x, x2: x_end, fill: stroke, fillOpacity: 0.14, clip });
+      return Plot.rect(series.x, { x1: x, x2: x_end, fill: stroke, fillOpacity: 0.14, stroke, strokeOpacity: 0.7, clip });
     case "rules":
       return Plot.ruleX(series.x, { x, stroke, strokeWidth: 1.8, strokeDasharray: style.dash, clip });
     case "bars": {
@@ -113,8 +98,7 @@ export function marks_of(series: Series, panel: Panel, style: Style, ranges: [Ra
       return Plot.line(series.x, { x, y, curve: "linear-closed", fill: stroke, fillOpacity: 0.18, stroke, strokeWidth: 1, clip });
   }
   const parts: Plot.Markish[] = [];
-  if (has_line(series.stroke))
-    parts.push(Plot.line(series.x, { x, y, stroke, strokeWidth: 1.8, strokeDasharray: style.dash || undefined, clip }));
+  if (has_line(series.stroke)) parts.push(line(series, panel, columns, style, ranges[0]));
   if (series.error) parts.push(errors(columns, style, ranges));
   if (has_points(series.stroke)) parts.push(points(series, columns, style, ranges));
   return parts;

@@ -28,7 +28,7 @@ function resolve(root: Element): void {
   const values = getComputedStyle(document.documentElement);
   const ink = values.getPropertyValue("--ink").trim();
   const hidden = document.documentElement.dataset.theme === "dark" ? ".heat-light" : ".heat-dark";
-  root.querySelectorAll(`style, .highlight, ${hidden}`).forEach((node) => node.remove());
+  root.querySelectorAll(hidden).forEach((node) => node.remove());
   for (const node of [root, ...root.querySelectorAll("*")])
     for (const { name, value } of [...node.attributes])
       if (/var\(|currentColor/i.test(value))
@@ -49,7 +49,7 @@ const words = (text: string, attributes: Record<string, string | number>): SVGTe
 function legend_part(figure: HTMLElement, picture: SVGSVGElement, top: number, width: number): number {
   let x = kEdge, y = top;
   for (const entry of figure.querySelectorAll(".legend button[aria-pressed=true]")) {
-    const name = entry.textContent ?? "", room = 30 + 6 + text_width(name, `13px ${kFont}`) + 18;
+    const name = entry.querySelector("span")?.textContent ?? "", room = 30 + 6 + text_width(name, `13px ${kFont}`) + 18;
     if (x > kEdge && x + room > width - kEdge) [x, y] = [kEdge, y + kLine];
     picture.append(placed(entry.querySelector("svg")!, x, y), words(name, { x: x + 36, y: y + 11 }));
     x += room;
@@ -88,7 +88,7 @@ export function svg_picture(figure: HTMLElement): SVGSVGElement {
       const box = title.getBoundingClientRect();
       picture.append(words(title.textContent ?? "", { x: kEdge + box.left - origin.left, y: top + box.top - origin.top + 13, "font-weight": 600 }));
     }
-    const svg = panel.querySelector<SVGSVGElement>(".plot svg");
+    const svg = panel.querySelector<SVGSVGElement>("svg.drawing");
     const box = svg?.getBoundingClientRect();
     if (svg && box) picture.append(placed(svg, kEdge + box.left - origin.left, top + box.top - origin.top));
   }

@@ -46,11 +46,11 @@ interface Layout {
 }
 
 function layout_of(panel: Panel, ranges: [Range, Range], width: number): Layout {
-  let height = Math.min(380, Math.max(210, 0.58 * width));
-  const y_ticks = ticks_of(panel.y, ranges[1], height / 55);
+  let height = Math.min(380, Math.max(230, 0.58 * width));
+  const y_ticks = ticks_of(panel.y, ranges[1], height / 45);
   const marginLeft = Math.min(0.3 * width, 16 + kLetter * longest(y_ticks.map((v) => tick_name(panel.y, v))));
   const inner = width - marginLeft - 16;
-  const x_ticks = ticks_of(panel.x, ranges[0], inner / 90);
+  const x_ticks = ticks_of(panel.x, ranges[0], inner / 70);
   const names = x_ticks.map((v) => tick_name(panel.x, v));
   const rotated = kLetter * (longest(names) + 1) * names.length > inner;
   const below = rotated ? 14 + 0.6 * kLetter * Math.min(16, longest(names)) : 20;
@@ -86,6 +86,13 @@ function axes_of(panel: Panel, layout: Layout): Plot.Markish[] {
   return marks;
 }
 
+// Without the style sheet that Plot puts into every drawing: style.css has it.
+export function standing_alone(svg: SVGSVGElement, kind: string): void {
+  svg.querySelector("style")?.remove();
+  svg.setAttribute("class", kind);
+  svg.setAttribute("aria-hidden", "true");
+}
+
 const drawn_first = (series: Series): number => ["bands", "region", "bars"].indexOf(series.stroke) + 1 || 4;
 
 export function panel_drawing(panel: Panel, shown: Series[], styles: Map<Series, Style>, width: number): Drawing {
@@ -110,6 +117,6 @@ export function panel_drawing(panel: Panel, shown: Series[], styles: Map<Series,
       ...ordered.map((series) => marks_of(series, panel, styles.get(series)!, ranges)),
     ],
   }) as SVGSVGElement & Plot.Plot;
-  svg.setAttribute("aria-hidden", "true");
+  standing_alone(svg, "drawing");
   return { svg, width, height: layout.height, frame, x: svg.scale("x") as Scale, y: svg.scale("y") as Scale };
 }

@@ -9,6 +9,8 @@ import type { Style } from "./strokes";
 
 export const live = element("div", { class: "unseen", "aria-live": "polite", id: "live" });
 
+const kAway = 14; // pixels of the tooltip from the spot
+
 function tooltip_content(facts: Facts, colour: string | undefined): Node[] {
   const nodes: Node[] = [];
   if (facts.head) nodes.push(element("strong", {}, facts.head));
@@ -34,13 +36,14 @@ function highlight(spot: Spot, drawing: Drawing): SVGElement {
 export class Pointing {
   private spots?: Spots; // made when the plot is first pointed at
   private now?: Spot;
-  private mark?: SVGElement;
+  private readonly over: SVGSVGElement; // a layer of its own: the drawing is not painted again
   private readonly tooltip = element("div", { class: "tooltip", hidden: true });
 
   constructor(private readonly place: HTMLElement, private readonly panel: Panel, private readonly shown: Series[],
               private readonly drawing: Drawing, private readonly styles: Map<Series, Style>) {
-    place.append(this.tooltip);
-    const { svg } = drawing;
+    const { svg, width, height } = drawing;
+    this.over = drawn("svg", { class: "highlight", viewBox: `0 0 ${width} ${height}`, width, height, "aria-hidden": "true" });
+    place.append(this.over, this.tooltip);
     svg.addEventListener("pointermove", (event) => this.point(event));
     svg.addEventListener("pointerdown", (event) => this.point(event));
     svg.addEventListener("pointerleave", (event) => {
@@ -64,27 +67,34 @@ export class Pointing {
 
   leave(): void {
     this.now = undefined;
-    this.mark?.remove();
+    this.over.replaceChildren();
     this.tooltip.hidden = true;
   }
 
   private show(spot: Spot): Facts {
-    const { svg, width, height } = this.drawing;
     const facts = facts_of(spot, this.panel, this.drawing);
     if (spot.series === this.now?.series && spot.index === this.now?.index) return facts;
     this.leave();
     this.now = spot;
-    this.mark = svg.appendChild(highlight(spot, this.drawing));
-    this.mark.setAttribute("class", "highlight");
+    this.over.replaceChildren(highlight(spot, this.drawing));
     this.tooltip.replaceChildren(...tooltip_content(facts, spot.series && this.styles.get(spot.series)?.colour));
     this.tooltip.hidden = false;
-    const scale = svg.getBoundingClientRect().width / width;
-    const { offsetWidth, offsetHeight } = this.tooltip;
-    const left = spot.x * scale + 14 + offsetWidth > width * scale ? spot.x * scale - offsetWidth - 14 : spot.x * scale + 14;
-    const top = Math.min(height * scale - offsetHeight, Math.max(0, spot.y * scale - offsetHeight / 2));
-    this.tooltip.style.left = `${Math.min(Math.max(0, left), Math.max(0, width * scale - offsetWidth))}px`;
-    this.tooltip.style.top = `${top}px`;
+    this.put(spot.x, spot.y);
     return facts;
+  }
+
+  // Beside the spot, where there is room; else below or above it.
+  private put(spot_x: number, spot_y: number): void {
+    const { svg, width } = this.drawing;
+    const shown = svg.getBoundingClientRect();
+    const x = (spot_x * shown.width) / width, y = (spot_y * shown.width) / width;
+    const { offsetWidth: wide, offsetHeight: high } = this.tooltip;
+    const inside = (v: number, most: number): number => Math.min(Math.max(0, v), Math.max(0, most));
+    const right = x + kAway + wide <= shown.width, left = x - kAway - wide >= 0;
+    const beside = right || left;
+    const below = y + kAway + high <= shown.height ? y + kAway : y - kAway - high;
+    this.tooltip.style.left = `${right ? x + kAway : left ? x - kAway - wide : inside(x - wide / 2, shown.width - wide)}px`;
+    this.tooltip.style.top = `${beside ? inside(y - high / 2, shown.height - high) : below}px`;
   }
 
   private key(event: KeyboardEvent): void {
@@ -100,16 +110,18 @@ export class Pointing {
     if (next) live.textContent = spoken(this.show(next));
   }
 
-  // Left and right along a series, up and down between series, Home and End to its ends; without series, from cell
-  // to cell. The first key shows the first point.
+  // Left and right along a series, up and down between series and to the heat, Home and End to the ends; in the heat,
+  // from cell to cell and over its edge back to the series. The first key shows the first point.
   private next(key: string): Spot | undefined | "other" {
     const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1], Home: [-Infinity, 0], End: [Infinity, 0] }[key];
     if (!step) return "other";
     const [across, up] = step as [number, number];
     const { tracks } = this.all();
     if (tracks.length === 0) return this.next_cell(across, up);
+    if (!this.now) return tracks[0]![0];
+    if (!this.now.series) return this.next_cell(across, up) ?? tracks[0]![0];
     const track = tracks.findIndex((one) => one[0]!.series === this.now?.series);
-    if (track < 0) return tracks[0]![0];
+    if (this.panel.heat && (track < up || track - up >= tracks.length)) return this.all().cell_at(this.now.x, this.now.y);
     if (up !== 0) {
       const other = tracks[(track - up + tracks.length) % tracks.length]!;
       return other.reduce((best, spot) => (Math.abs(spot.x - this.now!.x) < Math.abs(best.x - this.now!.x) ? spot : best));

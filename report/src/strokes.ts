@@ -1,6 +1,6 @@
 // How series are told apart: colour (Okabe & Ito, "Color universal design" (2008), then grey and wine; style.css has
 // them for light and dark), and the shape of marks and dashes, so that colour is not the only difference.
-import type { Figure, Series } from "./document";
+import type { Figure, Series, Stroke } from "./document";
 
 export const kColours = 9;
 const kSymbols = ["circle", "square", "triangle", "diamond", "star", "wye"] as const;
@@ -13,7 +13,12 @@ export interface Style {
   symbol: (typeof kSymbols)[number];
 }
 
-const is_dashed = (series: Series): boolean => series.stroke === "dashed" || series.stroke === "dashed_points";
+function dash_of(stroke: Stroke, rank: number): string {
+  if (stroke === "rules") return "5 3";
+  if (stroke === "line_points") return ""; // its marks differ
+  const dashes = stroke === "line" ? kDashes : kOpenDashes;
+  return dashes[rank % dashes.length]!;
+}
 
 // One name is one thing, in all panels of a figure; without a name it is the place in the panel.
 export const key_of = (series: Series, place: number): string => series.name || `#${place}`;
@@ -23,9 +28,11 @@ export function styles_of(figure: Figure): Map<Series, Style> {
   const ranks = new Map<string, number>(); // among the names of the same stroke
   const seen = new Map<string, number>();
   const styles = new Map<Series, Style>();
+  const is_unset = (all: Series[]): boolean => all.every((series) => !series.colour);
+  const none_set = is_unset(figure.panels.flatMap((panel) => panel.series ?? []));
   for (const panel of figure.panels) {
     const all = panel.series ?? [];
-    const unset = all.every((series) => !series.colour);
+    const unset = none_set || (all.length > 1 && is_unset(all)); // then each has its own
     all.forEach((series, i) => {
       const key = key_of(series, i);
       if (!places.has(key)) places.set(key, places.size);
@@ -36,10 +43,9 @@ export function styles_of(figure: Figure): Map<Series, Style> {
       }
       const colour = (unset ? places.get(key)! : series.colour ?? 0) % kColours;
       const rank = ranks.get(kind)!;
-      const dashes = is_dashed(series) ? kOpenDashes : kDashes;
       styles.set(series, {
         colour: `var(--series-${colour})`,
-        dash: series.stroke === "rules" ? "5 3" : dashes[rank % dashes.length]!,
+        dash: dash_of(series.stroke, rank),
         symbol: kSymbols[rank % kSymbols.length]!,
       });
     });

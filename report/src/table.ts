@@ -6,6 +6,7 @@ import { download, file_name } from "./download";
 import { written } from "./numbers";
 
 const kShown = 100; // rows, until all are asked for
+const kNarrow = 5; // columns that fit beside a figure
 const collator = new Intl.Collator("en", { numeric: true });
 
 export function compared(a: Cell, b: Cell): number {
@@ -62,7 +63,7 @@ export function table_region(table: Pick<Table, "columns" | "rows">, name: strin
 
 export function table_part(table: Table, document_name: string): HTMLElement {
   const id = unique(`table-${table.id}`);
-  const part = element("article", { class: "part wide", id, "aria-labelledby": `${id}-title` },
+  const part = element("article", { class: table.columns.length > kNarrow ? "part wide" : "part", id, "aria-labelledby": `${id}-title` },
     element("h3", { id: `${id}-title` }, table.title));
   if (table.look) part.append(element("p", { class: "look" }, table.look));
   part.append(table_region(table, `Table: ${table.title}`));

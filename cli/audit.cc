@@ -52,12 +52,13 @@ void apply_requirement(const std::string& text, AuditOptions& options) {
   }
 }
 
-ReportDocument audit_document(const AnyModel& any, const std::string& data, const Audit& result,
-                              const std::string& kind) {
-  ReportDocument out{
-      .name = any.path(), .command = "audit", .title = fmt::format("Audit of {} on {}", any.path(), data)};
+ReportDocument audit_document(const AnyModel& any, const ExampleSource& source, const Audit& result,
+                              const AuditNames& names) {
+  ReportDocument out{.name = any.path(),
+                     .command = "audit",
+                     .title = fmt::format("Audit of {} on {}", any.path(), names.data)};
   out.cards.push_back({"model", "Model", model_words(any.file()), {}, any.path()});
-  add_audit(result, {.kind = kind, .data = data, .labels = any.file().labels}, out);
+  add_model_audit(result, names, any.file(), source, out);
   return out;
 }
 
@@ -82,7 +83,12 @@ int audit_command(const Arguments& arguments) {
     });
   }
   const char* kind = options.amortised ? "amortised" : "raw";
-  const ReportDocument document = audit_document(any, given.data, result, kind);
+  const AuditNames names{.kind = kind,
+                         .data = given.data,
+                         .labels = any.file().labels,
+                         .norm = norm_words(any.file()),
+                         .is_requested = !given.require.empty()};
+  const ReportDocument document = audit_document(any, *source, result, names);
   const std::string page = write_audit_report(arguments, given.model, document);
   if (arguments.common.json) {
     nlohmann::ordered_json report = {{"model", any.path()}, {"data", given.data}, {"kind", kind}};
@@ -94,7 +100,7 @@ int audit_command(const Arguments& arguments) {
     print(fmt::format("{} scores of {} on {}: {} inputs, {} {}; log Z of each by enumeration\n\n", kind,
                       any.path(), given.data, grouped(result.n), grouped(result.classes),
                       any.file().family == Family::Joint ? "alternatives at most" : "classes"));
-    print(audit_text(result, {.kind = kind, .data = given.data, .labels = any.file().labels}));
+    print(audit_text(result, names));
     print(page_line(page));
   }
   return given.require.empty() || result.certificate.certified ? 0 : kNotCertified;

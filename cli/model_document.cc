@@ -6,7 +6,8 @@
 
 #include "output.h"
 #include "selfnorm/data/example_subset.h"
-#include "selfnorm/report/audit_section.h"
+#include "selfnorm/report/picture.h"
+#include "selfnorm/report/trade_off_section.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -15,14 +16,12 @@ namespace {
 constexpr double kAuditWork = 2e10;
 constexpr uint64_t kFewestAudited = 1000;
 
-// Evenly spread, as many as the work allows.
+// Inputs that the trade-off is computed for.
+constexpr uint64_t kTradeInputs = 2000;
+
 std::vector<uint64_t> audited_inputs(const ModelFile& model, const ExampleSource& source) {
   const double work = std::max(1.0, static_cast<double>(model.classes) * model.features);
-  const uint64_t most = std::max(kFewestAudited, static_cast<uint64_t>(kAuditWork / work)),
-                 n = source.examples();
-  std::vector<uint64_t> chosen(std::min(n, most));
-  for (size_t i = 0; i < chosen.size(); ++i) chosen[i] = i * n / chosen.size();
-  return chosen;
+  return spread_rows(source.examples(), std::max(kFewestAudited, static_cast<uint64_t>(kAuditWork / work)));
 }
 
 std::string objective_of(const ModelFile& model) {
@@ -32,11 +31,24 @@ std::string objective_of(const ModelFile& model) {
 
 }  // namespace
 
+std::string norm_words(const ModelFile& model) {
+  return model.encoder.exists() ? "norm of the state" : "norm of the input";
+}
+
 std::string model_words(const ModelFile& model) {
   const std::string objective = objective_of(model);
   return fmt::format("{}{}{} {} x {} features", objective, objective.empty() ? "" : ", ",
                      model.family == Family::Joint ? "alternatives" : grouped(model.classes) + " classes",
                      model.encoder.exists() ? "on an encoder," : "", grouped(model.features));
+}
+
+void add_model_audit(const Audit& audit, const AuditNames& names, const ModelFile& model,
+                     const ExampleSource& source, ReportDocument& document) {
+  add_audit(audit, names, document);
+  if (model.encoder.exists() || !source.has_targets()) return;
+  Dataset data = source.gather(spread_rows(source.examples(), kTradeInputs));
+  data.labels.resize(model.classes);  // which blocks of a source do not have
+  if (const TradeOffResult found = trade_off(model, data); found.curve) add_trade_off(*found.curve, document);
 }
 
 ReportDocument plain_run_document(const Arguments& arguments, const RunDirectory& run,
@@ -65,7 +77,13 @@ ReportDocument run_document(const Arguments& arguments, const RunDirectory& run,
       fmt::format("Measured on the {} data, which had a part in making the model; 'selfnorm audit {} DATA' "
                   "measures on data that had none, as a certificate asks.",
                   data, run.path()));
-  add_audit(result, {.kind = amortised ? "amortised" : "raw", .data = part, .labels = model.labels}, out);
+  add_model_audit(result,
+                  {.kind = amortised ? "amortised" : "raw",
+                   .data = part,
+                   .labels = model.labels,
+                   .norm = norm_words(model),
+                   .is_requested = false},
+                  model, source, out);
   return out;
 }
 

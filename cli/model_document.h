@@ -6,15 +6,20 @@
 
 #include "arguments.h"
 #include "run_directory.h"
-#include "selfnorm/analysis/audit.h"
 #include "selfnorm/data/example_source.h"
 #include "selfnorm/model/model_file.h"
-#include "selfnorm/report/document.h"
+#include "selfnorm/report/audit_section.h"
 
 namespace selfnorm::cli {
 
 // "penalty, 10 classes x 784 features".
 std::string model_words(const ModelFile& model);
+// Of what the norm is that pictures show.
+std::string norm_words(const ModelFile& model);
+
+// What `audit` found on `source`, and the trade-off where there is a curve (analysis/trade_off.h).
+void add_model_audit(const Audit& audit, const AuditNames& names, const ModelFile& model,
+                     const ExampleSource& source, ReportDocument& document);
 
 // Of a run, audited on `source`: rows of the model's features or states of its encoder, whose log-normalizers
 // are computed for at most so many inputs as a few seconds allow. `data` says what they are.

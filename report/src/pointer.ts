@@ -26,9 +26,9 @@ function tooltip_content(facts: Facts, colour: string | undefined): Node[] {
 
 function highlight(spot: Spot, drawing: Drawing): SVGElement {
   const { frame } = drawing;
-  const line = { stroke: "var(--ink)", "stroke-width": 2, fill: "none" };
+  const line = { class: "highlight", stroke: "var(--ink)", "stroke-width": 2, fill: "none" };
   if (spot.box) return drawn("rect", { ...line, ...spot.box });
-  return drawn("g", line as Record<string, string | number>,
+  return drawn("g", line,
     drawn("path", { d: `M${spot.x} ${frame.bottom}V${spot.y}H${frame.left}`, "stroke-width": 1, "stroke-dasharray": "2 3" }),
     drawn("circle", { cx: spot.x, cy: spot.y, r: radius(spot.series!) + 3.5 }));
 }
@@ -42,8 +42,8 @@ export class Pointing {
   constructor(private readonly place: HTMLElement, private readonly panel: Panel, private readonly shown: Series[],
               private readonly drawing: Drawing, private readonly styles: Map<Series, Style>) {
     const { svg, width, height } = drawing;
-    this.over = drawn("svg", { class: "highlight", viewBox: `0 0 ${width} ${height}`, width, height, "aria-hidden": "true" });
-    place.append(this.over, this.tooltip);
+    this.over = drawn("svg", { class: "over", viewBox: `0 0 ${width} ${height}`, width, height, "aria-hidden": "true" });
+    place.append(this.tooltip);
     svg.addEventListener("pointermove", (event) => this.point(event));
     svg.addEventListener("pointerdown", (event) => this.point(event));
     svg.addEventListener("pointerleave", (event) => {
@@ -67,7 +67,7 @@ export class Pointing {
 
   leave(): void {
     this.now = undefined;
-    this.over.replaceChildren();
+    this.over.remove();
     this.tooltip.hidden = true;
   }
 
@@ -77,6 +77,7 @@ export class Pointing {
     this.leave();
     this.now = spot;
     this.over.replaceChildren(highlight(spot, this.drawing));
+    this.tooltip.before(this.over);
     this.tooltip.replaceChildren(...tooltip_content(facts, spot.series && this.styles.get(spot.series)?.colour));
     this.tooltip.hidden = false;
     this.put(spot.x, spot.y);

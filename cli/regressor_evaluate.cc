@@ -11,6 +11,7 @@
 #include "regressor_model.h"
 #include "regressor_pictures.h"
 #include "regressor_report.h"
+#include "report_output.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
 
@@ -86,21 +87,29 @@ int evaluate_regressors(const Arguments& arguments) {
 
 namespace {
 
+ReportDocument audit_document(const std::string& path, const std::string& data) {
+  return {.name = path, .command = "audit", .title = fmt::format("Audit of {} on {}", path, data)};
+}
+
 // Data without targets.
 int audit_inputs(const Arguments& arguments, const AuditOptions& options, const std::string& path,
-                 const Regressor& model, const RegressionRows& data) {
-  note_encoding(arguments, data.report);
-  const NormalizerAudit result = audit_normalizer(model, data.inputs.view(), {.audit = options});
+                 const ShownRows& rows) {
+  const AuditArguments& given = arguments.audit;
+  const NormalizerAudit result = audit_normalizer(rows.model, rows.inputs.view(), {.audit = options});
+  ReportDocument document = audit_document(path, given.data);
+  add_regression_inputs(rows, result, given.data, document);
+  const std::string page = write_audit_report(arguments, given.model, document);
   if (arguments.common.json) {
-    nlohmann::ordered_json report = {{"model", path}, {"data", arguments.audit.data}, {"kind", "amortised"}};
+    nlohmann::ordered_json report = {{"model", path}, {"data", given.data}, {"kind", "amortised"}};
     report.update(normalizer_audit_json(result));
+    add_report(document, page, report);
     print_json(report);
   } else {
     print(fmt::format("b(x) of {} on {}: {} inputs without targets; log Z of each by quadrature\n\n", path,
-                      arguments.audit.data, grouped(result.rows)));
-    print(normalizer_audit_text(result));
+                      given.data, grouped(result.rows)));
+    print(normalizer_audit_text(result) + page_line(page));
   }
-  return arguments.audit.require.empty() || result.certificate.certified ? 0 : kNotCertified;
+  return given.require.empty() || result.certificate.certified ? 0 : kNotCertified;
 }
 
 }  // namespace
@@ -113,21 +122,26 @@ int audit_regressor(const Arguments& arguments, const AuditOptions& options) {
                  given.model + " is a regressor, whose log-densities with b(x) are audited");
   const auto [path, model] = open_regressor(given.model);
   const FrameOptions reading{.header = arguments.reader.header};
-  Frame frame = read_frame_for(model, given.data, reading, TargetNeed::kOptional);
-  if (frame.find(model.targets[0]) == nullptr && model.members.size() == 1)
-    return audit_inputs(arguments, options, path, model,
-                        regression_rows(model, frame, TargetNeed::kOptional));
-  const RegressionRows data = regression_rows(model, frame, TargetNeed::kRequired);
+  const Frame frame = read_frame_for(model, given.data, reading, TargetNeed::kOptional);
+  const bool has_targets = frame.find(model.targets[0]) != nullptr || model.members.size() > 1;
+  const RegressionRows data =
+      regression_rows(model, frame, has_targets ? TargetNeed::kRequired : TargetNeed::kOptional);
   note_encoding(arguments, data.report);
+  const ShownRows rows{model, frame, data.inputs, data.target};
+  if (!has_targets) return audit_inputs(arguments, options, path, rows);
   const RegressionEvaluation result = evaluated(model, data, {.audit = options}, arguments.common.quiet);
+  ReportDocument document = audit_document(path, given.data);
+  add_regression(rows, result, {.data = given.data}, document);
+  const std::string page = write_audit_report(arguments, given.model, document);
   if (arguments.common.json) {
     nlohmann::ordered_json report = {{"model", path}, {"data", given.data}, {"kind", "amortised"}};
     report.update(regression_audit_json(result));
+    add_report(document, page, report);
     print_json(report);
   } else {
     print(fmt::format("log-densities with b(x) of {} on {}: {} inputs; log Z of each by quadrature\n\n", path,
                       given.data, grouped(result.rows)));
-    print(regression_audit_text(result));
+    print(regression_audit_text(result) + page_line(page));
   }
   return given.require.empty() || result.certificate.certified ? 0 : kNotCertified;
 }

@@ -7,15 +7,9 @@
 
 #include "selfnorm/analysis/normalizer_audit.h"
 #include "selfnorm/analysis/regression_evaluation.h"
+#include "selfnorm/report/regression_section.h"
 
 namespace selfnorm::cli {
-
-// What part the rows had in the model. A certificate speaks of inputs that had none.
-enum class RowsPart {
-  kNone,
-  kChoseStep,  // the step of training that did best on them was kept
-  kTrained
-};
 
 // crps, rmse, mae, pit and coverage of one target are beside nll; of several in "targets", one object each.
 // "outside" counts targets outside the support, "zero_density" those inside it whose density is 0; either

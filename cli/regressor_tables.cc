@@ -65,8 +65,9 @@ std::vector<uint64_t> usable_rows(const Frame& frame, const std::vector<std::str
                               fmt::join(targets, ", "), grouped(without.size()), grouped(frame.rows)));
 }
 
-// Some rows of a frame.
-Frame taken(const Frame& frame, std::span<const uint64_t> rows) {
+}  // namespace
+
+Frame taken_rows(const Frame& frame, std::span<const uint64_t> rows) {
   Frame out{.file = frame.file, .rows = rows.size()};
   for (const uint64_t row : rows) out.line.push_back(frame.line[row]);
   for (const FrameColumn& from : frame.columns) {
@@ -80,8 +81,6 @@ Frame taken(const Frame& frame, std::span<const uint64_t> rows) {
   }
   return out;
 }
-
-}  // namespace
 
 std::string short_list(const std::vector<std::string>& names) {
   if (names.size() <= kListed) return fmt::format("{}", fmt::join(names, ", "));
@@ -182,7 +181,7 @@ TrainingTables read_tables(const Arguments& arguments) {
     Frame other = read_frame(path, reading_like(out.frame, header));
     out.notes.push_back(fmt::format("{}: {}", name, frame_text(path, other)));
     record = frame_record(path, other);
-    return taken(other, usable_rows(other, out.targets, given.skip_missing_targets, out.notes));
+    return taken_rows(other, usable_rows(other, out.targets, given.skip_missing_targets, out.notes));
   };
   if (!given.test.empty()) out.test = read_other(given.test, "test", out.test_record);
   if (!given.run.valid.empty()) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ std::vector<std::string> target_names(const Frame& frame, const std::vector<std:
 // The rows of `first`, then those of `second`, which has its columns and kinds; what `second` has besides is
 // left out. A column without any value in `first` has none in the result.
 Frame joined_frames(Frame first, const Frame& second);
+// Some rows of a frame.
+Frame taken_rows(const Frame& frame, std::span<const uint64_t> rows);
 // How another file has to be read to be joined to `frame`.
 FrameOptions reading_like(const Frame& frame, const std::string& header);
 

@@ -11,11 +11,13 @@
 #include "interruption.h"
 #include "output.h"
 #include "point_parts.h"
+#include "report_output.h"
 #include "run_record.h"
 #include "selfnorm/analysis/density_evaluation.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/data/example_subset.h"
 #include "selfnorm/math/parallel.h"
+#include "selfnorm/report/density_section.h"
 #include "selfnorm/train/density_trainer.h"
 #include "training_run.h"
 
@@ -95,6 +97,16 @@ DensityEvaluation evaluated(DensityModel& model, const PointSource& points, cons
   return evaluation;
 }
 
+ReportDocument document(const Arguments& arguments, const RunDirectory& run, const DensityResult& result,
+                        const ShownDensity& shown) {
+  ReportDocument out{.name = run.path(),
+                     .command = arguments.command,
+                     .title = fmt::format("{}: {}", arguments.command, run.path())};
+  if (result.diverged) out.notes.push_back("The loss stopped being finite; the model is the last good one.");
+  add_density(shown, out);
+  return out;
+}
+
 }  // namespace
 
 int train_density_command(const Arguments& arguments) {
@@ -135,16 +147,22 @@ int train_density_command(const Arguments& arguments) {
   const bool has_valid = !points.valid.empty();
   const std::string data = has_valid ? "validation" : "training";
   std::string moved;
+  const PointSubset audited(*points.all, has_valid ? points.valid : points.train);
   const DensityEvaluation evaluation =
-      evaluated(result.model, PointSubset(*points.all, has_valid ? points.valid : points.train), data,
-                given.options.seed, given.options.calibrate && given.options.normalizer == "learned", moved);
+      evaluated(result.model, audited, data, given.options.seed,
+                given.options.calibrate && given.options.normalizer == "learned", moved);
   if (!moved.empty() && !arguments.common.quiet) note(moved);
   save_density(result.model, run.file(kModelName));
   end_run(run);
+  const std::string page =
+      write_run_report(arguments, run,
+                       document(arguments, run, result,
+                                {result.model, audited, evaluation,
+                                 fmt::format("{}, {} rows", given.run.train, data), given.options.seed}));
   print_report(
       arguments, run,
       {result.reason, result.optimiser, result.diverged, result.last, result.model.audit_json},
-      {data, density_table({{given.options.objective, evaluation, normalizer_doubt(result.model)}})});
+      {data, density_table({{given.options.objective, evaluation, normalizer_doubt(result.model)}}), page});
   return 0;
 }
 

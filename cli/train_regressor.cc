@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <numeric>
 #include <set>
 
 #include "commands.h"
@@ -9,6 +10,7 @@
 #include "regressor_data.h"
 #include "regressor_report.h"
 #include "regressor_tables.h"
+#include "report_output.h"
 #include "run_record.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
@@ -58,20 +60,29 @@ std::string inputs_text(const TrainingTables& tables, bool standardises) {
                      categorical.empty() ? "" : " ", short_list(categorical), others);
 }
 
+constexpr uint64_t kMostShown = 20'000;  // rows that the pictures of a report look at
+
 // What the finished model is evaluated on.
 struct HeldOut {
   std::string name;
   RowsPart part;
   RegressionRows rows;
+  const Frame& frame;
+  std::vector<uint64_t> of_frame;  // its rows
 };
 
 HeldOut held_out_rows(const Regressor& model, const TrainingTables& tables) {
-  if (tables.test)
-    return {"test", RowsPart::kNone, regression_rows(model, *tables.test, TargetNeed::kRequired)};
+  if (tables.test) {
+    std::vector<uint64_t> all(tables.test->rows);
+    std::iota(all.begin(), all.end(), uint64_t{0});
+    return {"test", RowsPart::kNone, regression_rows(model, *tables.test, TargetNeed::kRequired),
+            *tables.test, std::move(all)};
+  }
   if (tables.valid.empty())
-    return {"training", RowsPart::kTrained, regression_rows(model, tables.frame, tables.train)};
+    return {"training", RowsPart::kTrained, regression_rows(model, tables.frame, tables.train), tables.frame,
+            tables.train};
   return {"validation", model.members.size() > 1 ? RowsPart::kNone : RowsPart::kChoseStep,
-          regression_rows(model, tables.frame, tables.valid)};
+          regression_rows(model, tables.frame, tables.valid), tables.frame, tables.valid};
 }
 
 // The run holds the model already.
@@ -84,6 +95,29 @@ RegressionEvaluation evaluated(const Regressor& model, const HeldOut& held_out, 
         fmt::format("the model is trained and saved in {}, but could not be evaluated on the {} data: {}",
                     run.file(kModelName), held_out.name, error.what()));
   }
+}
+
+ReportDocument document(const Arguments& arguments, const RunDirectory& run, const RegressorResult& result,
+                        const HeldOut& held_out, const RegressionEvaluation& evaluation) {
+  ReportDocument out{.name = run.path(),
+                     .command = arguments.command,
+                     .title = fmt::format("{}: {}", arguments.command, run.path())};
+  if (result.diverged) out.notes.push_back("The loss stopped being finite; the model is the last good one.");
+  const size_t targets = result.model.targets.size();
+  std::vector<uint64_t> of_frame;
+  std::vector<double> target;
+  const std::vector<uint64_t> chosen = spread_rows(held_out.of_frame.size(), kMostShown);
+  for (const uint64_t row : chosen) {
+    of_frame.push_back(held_out.of_frame[row]);
+    for (size_t j = 0; j < targets; ++j) target.push_back(held_out.rows.target[row * targets + j]);
+  }
+  const Frame frame = taken_rows(held_out.frame, of_frame);
+  const EncodedFrame inputs = held_out.rows.inputs.take(chosen);
+  const std::string& file =
+      held_out.name == "test" ? arguments.regressor.test : arguments.regressor.run.train;
+  add_regression({result.model, frame, inputs, target}, evaluation,
+                 {fmt::format("{}, {} rows", file, held_out.name), held_out.part}, out);
+  return out;
 }
 
 }  // namespace
@@ -144,9 +178,12 @@ int train_regressor_command(const Arguments& arguments) {
   result.model.audit_json = audit.dump();
   save_regressor(result.model, run.file(kModelName));
   end_run(run);
-  print_report(arguments, run, {result.reason, "adam", result.diverged, result.last, result.model.audit_json},
-               {held_out.name,
-                regression_tables({{given.options.objective, tables.targets, evaluation, held_out.part}})});
+  const std::string page =
+      write_run_report(arguments, run, document(arguments, run, result, held_out, evaluation));
+  print_report(
+      arguments, run, {result.reason, "adam", result.diverged, result.last, result.model.audit_json},
+      {held_out.name,
+       regression_tables({{given.options.objective, tables.targets, evaluation, held_out.part}}), page});
   return 0;
 }
 

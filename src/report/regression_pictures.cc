@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -11,8 +12,10 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kShown = 250;              // rows of a picture: each is an element of it
-constexpr double kUniformDeviations = 2.576;  // 99% of a normal distribution
+constexpr uint64_t kShown = 250;                             // rows of a picture: each is an element of it
+constexpr std::array<uint64_t, 3> kFanRows{kShown, 60, 20};  // by the dimension of y, whose integrals cost
+constexpr double kPicturePrecision = 1e-3;                   // of A(x), where y has more than one dimension
+constexpr double kUniformDeviations = 2.576;                 // 99% of a normal distribution
 
 // Some rows, evenly spread, and the worst.
 std::vector<uint64_t> shown_inputs(uint64_t rows, const ErrorAudit& audit) {
@@ -141,11 +144,19 @@ Picture normalizer_picture(const NormalizerPairs& pairs) {
   return out;
 }
 
+PredictionOptions picture_options(const Regressor& model) {
+  PredictionOptions options{.quantiles = {}, .intervals = {}, .quadrature = {}};
+  if (model.dimension() > 1) options.quadrature.precision = kPicturePrecision;
+  return options;
+}
+
 Picture fan_picture(const ShownRows& rows) {
-  const std::vector<uint64_t> chosen = spread_rows(rows.inputs.rows, kShown);
+  const std::vector<uint64_t> chosen = spread_rows(rows.inputs.rows, kFanRows[rows.model.dimension() - 1]);
   const EncodedFrame inputs = rows.inputs.take(chosen);
   std::vector<std::vector<double>> quantiles;
-  predict(rows.model, inputs.view(), {}, {.quantiles = Fan::levels(), .intervals = {}, .quadrature = {}},
+  PredictionOptions options = picture_options(rows.model);
+  options.quantiles = Fan::levels();
+  predict(rows.model, inputs.view(), {}, options,
           [&](uint64_t, Prediction&& row) { quantiles.push_back(std::move(row.coordinates[0].quantiles)); });
   const size_t middle = Fan::levels().size() / 2;
   std::vector<size_t> order(chosen.size());

@@ -11,14 +11,16 @@
 namespace selfnorm {
 namespace {
 
-constexpr size_t kColumns = 100, kRows = 80;
+constexpr size_t kRows = 80;
+// By the dimension of y, whose integrals cost: columns of a picture, and columns of the data that are tried.
+constexpr std::array<size_t, 3> kColumns{100, 40, 20};
+constexpr std::array<uint64_t, 3> kMostTried{64, 8, 2};
 constexpr uint64_t kShown = 250;  // points of data: each is an element of the picture
 constexpr uint64_t kGrid = 400;   // of a column's density, between whose points it is interpolated
 constexpr double kOuter = 0.005;  // share of the data beyond either end of an axis
 constexpr double kDarkest = 0.9;  // share of the columns whose largest density is not cut
 constexpr double kMargin = 0.05;
 constexpr std::array kTried{0.05, 0.275, 0.5, 0.725, 0.95};  // shares of a column's values below them
-constexpr uint64_t kMostTried = 64;                          // columns
 constexpr const char* kHeld = "other columns at their median or most frequent level";
 
 uint32_t most_frequent(const FrameColumn& column) {
@@ -91,12 +93,15 @@ Profile profile_of(const ShownRows& rows, const std::string& feature) {
   out.left = at_share(sorted, kOuter);
   out.right = at_share(sorted, 1 - kOuter);
   if (out.left == out.right) out.left = sorted.front(), out.right = sorted.back();
-  for (size_t i = 0; i < kColumns; ++i) out.x.push_back(middle(out.left, out.right, i, kColumns));
-  Frame frame = held_rows(rows, kColumns);
+  const size_t columns = kColumns[rows.model.dimension() - 1];
+  for (size_t i = 0; i < columns; ++i) out.x.push_back(middle(out.left, out.right, i, columns));
+  Frame frame = held_rows(rows, columns);
   column_of(frame, feature).number = out.x;
-  out.columns =
-      predicted(rows, frame,
-                {.quantiles = Fan::levels(), .intervals = {1 - 2 * kOuter}, .grid = kGrid, .quadrature = {}});
+  PredictionOptions options = picture_options(rows.model);
+  options.quantiles = Fan::levels();
+  options.intervals = {1 - 2 * kOuter};
+  options.grid = kGrid;
+  out.columns = predicted(rows, frame, options);
 
   std::vector<double> y;
   for (size_t i = 0; i < rows.target.size(); i += rows.model.dimension()) y.push_back(rows.target[i]);
@@ -137,13 +142,13 @@ Picture heat_picture(const Profile& profile, const std::string& feature, const s
               .x = {.label = feature, .low = profile.left, .high = profile.right},
               .y = {.label = target, .low = profile.low, .high = profile.high},
               .series = {},
-              .heat = {.columns = kColumns,
+              .heat = {.columns = profile.x.size(),
                        .rows = kRows,
                        .label = "square root of the density",
                        .most = shortened(std::sqrt(darkest))}};
   for (size_t j = 0; j < kRows; ++j) {
     const double height = middle(profile.low, profile.high, j, kRows);
-    for (size_t i = 0; i < kColumns; ++i) {
+    for (size_t i = 0; i < profile.x.size(); ++i) {
       const double density = interpolated(profile.columns[i], height);
       panel.heat.value.push_back(shade(std::sqrt(std::min(1.0, density / darkest))));
       out.data.add({shortened(profile.x[i]), height, shortened(density)});
@@ -165,7 +170,7 @@ Picture profile_picture(const Profile& profile, const std::string& feature, cons
               .data = {.columns = {feature}}};
   for (const double level : Fan::levels()) out.data.columns.push_back(fmt::format("q{}", level));
   Fan fan{.x = profile.x, .quantiles = {}, .target_x = profile.data_x, .target_y = profile.data_y};
-  for (size_t i = 0; i < kColumns; ++i) {
+  for (size_t i = 0; i < profile.x.size(); ++i) {
     fan.quantiles.push_back(profile.columns[i].quantiles);
     std::vector<Cell> cells{shortened(profile.x[i])};
     for (const double q : fan.quantiles.back()) cells.emplace_back(q);
@@ -206,14 +211,13 @@ std::string telling_feature(const ShownRows& rows) {
     values.emplace_back();
     for (const double share : kTried) values.back().push_back(at_share(sorted, share));
   }
-  const std::vector<uint64_t> tried = spread_rows(names.size(), kMostTried);
+  const std::vector<uint64_t> tried = spread_rows(names.size(), kMostTried[rows.model.dimension() - 1]);
   if (tried.size() <= 1) return tried.empty() ? "" : names[0];
   Frame frame = held_rows(rows, tried.size() * kTried.size());
   for (size_t i = 0; i < tried.size(); ++i)
     std::ranges::copy(values[tried[i]], column_of(frame, names[tried[i]]).number.begin() +
                                             static_cast<std::ptrdiff_t>(i * kTried.size()));
-  const std::vector<CoordinatePrediction> along =
-      predicted(rows, frame, {.quantiles = {}, .intervals = {}, .quadrature = {}});
+  const std::vector<CoordinatePrediction> along = predicted(rows, frame, picture_options(rows.model));
   size_t best = 0;
   double farthest = -1;
   for (size_t i = 0; i < tried.size(); ++i) {

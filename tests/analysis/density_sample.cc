@@ -125,7 +125,7 @@ TEST(DensitySample, ImpossibleInputs) {
 }
 
 TEST(DensitySample, DoubtNamesWhatIsWrong) {
-  const DensitySample pool{.method = "sir", .rows = {}, .pool_effective = 30};
+  const DensitySample pool{.method = "sir", .rows = {}, .pool_effective = 30, .r_hat = {}, .effective = {}};
   EXPECT_EQ(sample_doubt(pool, 30), "");
   EXPECT_NE(sample_doubt(pool, 31).find("the pool is worth 30.0"), std::string::npos);
   DensitySample chains{.method = "hmc", .rows = {}, .r_hat = {1, 1.04}, .effective = {120, 100}};

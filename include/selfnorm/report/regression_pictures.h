@@ -34,6 +34,8 @@ NormalizerPairs evaluated_pairs(const RegressionEvaluation& evaluation);  // the
 NormalizerPairs audited_pairs(const ShownRows& rows, const NormalizerAudit& audit);
 Picture normalizer_picture(const NormalizerPairs& pairs);
 
+// Predictions for pictures, whose integrals need few digits; nothing is asked for yet.
+PredictionOptions picture_options(const Regressor& model);
 // Predictive distributions of some rows in the order of their median.
 Picture fan_picture(const ShownRows& rows);
 

@@ -71,9 +71,15 @@ export function figure_view(figure: Figure, document_name: string): FigureView {
   const id = unique(`figure-${figure.id}`);
   const columns = Math.ceil(figure.panels.length / (figure.rows || 1));
   const styles = styles_of(figure);
+  const first_heat = figure.panels.find((panel) => panel.heat)?.heat;
+  const keys = new Set(figure.panels.flatMap(({ heat }) => (heat ? [`${heat.most} ${heat.label}`] : [])));
   const panels = figure.panels.map((panel) => new PanelView(panel, [figure.title, panel.title].filter(Boolean).join(", "), styles));
   let hidden = new Set<string>();
   const grid = element("div", { class: "panels" }, ...panels.map((panel) => panel.node));
+  if (keys.size > 1)
+    figure.panels.forEach(({ heat }, i) => {
+      if (heat) panels[i]!.node.append(heat_key(heat));
+    });
   grid.style.setProperty("--columns", String(columns));
   grid.style.setProperty("--columns-narrow", String(Math.min(2, columns)));
   const redraw = (all: boolean): void => {
@@ -91,8 +97,7 @@ export function figure_view(figure: Figure, document_name: string): FigureView {
       ...(figure.look ? [element("p", { class: "look" }, figure.look)] : [])));
   if (legend) node.append(legend);
   node.append(grid);
-  const heat = figure.panels.find((panel) => panel.heat)?.heat;
-  if (heat) node.append(heat_key(heat));
+  if (keys.size === 1) node.append(heat_key(first_heat!));
   node.append(...actions_of(figure, node, document_name));
   let timer = 0;
   const observer = new ResizeObserver(() => {

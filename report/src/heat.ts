@@ -46,6 +46,7 @@ export function heat_images(heat: Heat, frame: { x: number; y: number; width: nu
 }
 
 export function heat_key(heat: Heat): HTMLElement {
-  return element("p", { class: "heat-key" }, "0", element("span", { class: "ramp", "aria-hidden": "true" }),
-    written(heat.most ?? 1), element("span", { class: "heat-label" }, heat.label ?? ""));
+  return element("p", { class: "heat-key" }, element("span", { class: "least" }, "0"),
+    element("span", { class: "ramp", "aria-hidden": "true" }), element("span", { class: "most" }, written(heat.most ?? 1)),
+    element("span", { class: "heat-label" }, heat.label ?? ""));
 }

@@ -1,27 +1,10 @@
 // A figure as a file of its own: title, legend and panels as they are on the screen, colours and fonts in it.
 import { drawn, element } from "./dom";
 import { ramp_stop } from "./heat";
+import { fitted, kFont, lines_of, text_width, words } from "./lettering";
 
 const kEdge = 16, kLine = 20;
-const kFont = "system-ui, sans-serif";
-
-const measure = element("canvas").getContext("2d");
-
-function text_width(text: string, font: string): number {
-  if (!measure) return 7 * text.length;
-  measure.font = font;
-  return measure.measureText(text).width;
-}
-
-function lines_of(text: string, font: string, width: number): string[] {
-  const lines: string[] = [];
-  for (const word of text.split(/\s+/)) {
-    const longer = lines.length ? `${lines[lines.length - 1]} ${word}` : word;
-    if (lines.length && text_width(longer, font) <= width) lines[lines.length - 1] = longer;
-    else lines.push(word);
-  }
-  return lines;
-}
+const kTitle = `600 16px ${kFont}`, kPanelTitle = `600 13px ${kFont}`, kText = `13px ${kFont}`;
 
 // Variables of the page become the values that they have now; what is not shown goes.
 function resolve(root: Element): void {
@@ -43,13 +26,11 @@ function placed(svg: SVGSVGElement, x: number, y: number): SVGSVGElement {
   return copy;
 }
 
-const words = (text: string, attributes: Record<string, string | number>): SVGTextElement =>
-  drawn("text", { "font-family": kFont, "font-size": 13, fill: "var(--ink)", ...attributes }, text);
-
 function legend_part(figure: HTMLElement, picture: SVGSVGElement, top: number, width: number): number {
   let x = kEdge, y = top;
   for (const entry of figure.querySelectorAll(".legend button[aria-pressed=true]")) {
-    const name = entry.querySelector("span")?.textContent ?? "", room = 30 + 6 + text_width(name, `13px ${kFont}`) + 18;
+    const name = fitted(entry.querySelector("span")?.textContent ?? "", kText, width - 2 * kEdge - 36);
+    const room = 36 + text_width(name, kText) + 18;
     if (x > kEdge && x + room > width - kEdge) [x, y] = [kEdge, y + kLine];
     picture.append(placed(entry.querySelector("svg")!, x, y), words(name, { x: x + 36, y: y + 11 }));
     x += room;
@@ -57,16 +38,33 @@ function legend_part(figure: HTMLElement, picture: SVGSVGElement, top: number, w
   return figure.querySelector(".legend button[aria-pressed=true]") ? y + kLine + 6 : top;
 }
 
-function heat_part(figure: HTMLElement, picture: SVGSVGElement, top: number): number {
-  const key = figure.querySelector(".heat-key");
-  if (!key) return top;
+function ramp(): SVGDefsElement {
   const theme = document.documentElement.dataset.theme === "dark" ? "dark" : "light";
   const stops = ([0, 1, 2] as const).map((i) => drawn("stop", { offset: i / 2, "stop-color": ramp_stop(theme, i) }));
-  const [least = "", most = "", label = ""] = [...key.childNodes].map((node) => node.textContent ?? "").filter(Boolean);
-  picture.append(drawn("defs", {}, drawn("linearGradient", { id: "ramp" }, ...stops)), words(least, { x: kEdge, y: top + 11 }),
-    drawn("rect", { x: kEdge + 16, y: top, width: 140, height: 12, fill: "url(#ramp)", stroke: "var(--line)" }),
-    words(`${most}  ${label}`, { x: kEdge + 164, y: top + 11 }));
-  return top + kLine + 4;
+  return drawn("defs", {}, drawn("linearGradient", { id: "ramp" }, ...stops));
+}
+
+// The label has a line of its own where it would not fit; what the key is high.
+function key_part(key: Element, picture: SVGSVGElement, place: { x: number; y: number; width: number }): number {
+  const { x, y, width } = place;
+  const text = (kind: string): string => key.querySelector(`.${kind}`)?.textContent ?? "";
+  const most = text("most"), label = fitted(text("heat-label"), kText, width), after = x + 172 + text_width(most, kText);
+  const is_one_line = after + text_width(label, kText) <= x + width;
+  picture.append(words(text("least"), { x, y: y + 11 }),
+    drawn("rect", { x: x + 16, y, width: 140, height: 12, fill: "url(#ramp)", stroke: "var(--line)" }), words(most, { x: x + 164, y: y + 11 }),
+    words(label, is_one_line ? { x: after, y: y + 11 } : { x, y: y + 11 + kLine }));
+  return (is_one_line ? 1 : 2) * kLine + 4;
+}
+
+function panel_part(panel: Element, picture: SVGSVGElement, x_shift: number, y_shift: number): void {
+  const place = (kind: string): { node: Element; x: number; y: number; width: number } | undefined => {
+    const node = panel.querySelector(kind), box = node?.getBoundingClientRect();
+    return node && box ? { node, x: box.left + x_shift, y: box.top + y_shift, width: box.width } : undefined;
+  };
+  const title = place(".panel-title"), plot = place("svg.drawing"), key = place(".heat-key");
+  if (title) picture.append(words(fitted(title.node.textContent ?? "", kPanelTitle, title.width), { x: title.x, y: title.y + 14, "font-weight": 600 }));
+  if (plot) picture.append(placed(plot.node as SVGSVGElement, plot.x, plot.y));
+  if (key) key_part(key.node, picture, key);
 }
 
 export function svg_picture(figure: HTMLElement): SVGSVGElement {
@@ -76,22 +74,15 @@ export function svg_picture(figure: HTMLElement): SVGSVGElement {
   const picture = drawn("svg", { xmlns: "http://www.w3.org/2000/svg" });
   const background = picture.appendChild(drawn("rect", { width: "100%", height: "100%", fill: "var(--surface)" }));
   let top = kEdge;
-  const font = `600 16px ${kFont}`;
-  for (const line of lines_of(figure.querySelector("h3")!.textContent ?? "", font, width - 2 * kEdge)) {
+  for (const line of lines_of(figure.querySelector("h3")!.textContent ?? "", kTitle, width - 2 * kEdge)) {
     picture.append(words(line, { x: kEdge, y: top + 14, "font-size": 16, "font-weight": 600 }));
     top += 22;
   }
-  top = heat_part(figure, picture, legend_part(figure, picture, top + 6, width));
-  for (const panel of panels.querySelectorAll(".panel")) {
-    const title = panel.querySelector(".panel-title");
-    if (title) {
-      const box = title.getBoundingClientRect();
-      picture.append(words(title.textContent ?? "", { x: kEdge + box.left - origin.left, y: top + box.top - origin.top + 13, "font-weight": 600 }));
-    }
-    const svg = panel.querySelector<SVGSVGElement>("svg.drawing");
-    const box = svg?.getBoundingClientRect();
-    if (svg && box) picture.append(placed(svg, kEdge + box.left - origin.left, top + box.top - origin.top));
-  }
+  top = legend_part(figure, picture, top + 6, width);
+  if (figure.querySelector(".heat-key")) picture.append(ramp());
+  const key = figure.querySelector(":scope > .heat-key");
+  if (key) top += key_part(key, picture, { x: kEdge, y: top, width: width - 2 * kEdge });
+  for (const panel of panels.querySelectorAll(".panel")) panel_part(panel, picture, kEdge - origin.left, top - origin.top);
   const height = Math.ceil(top + origin.height + kEdge);
   background.setAttribute("height", String(height));
   for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` })) picture.setAttribute(name, String(value));

@@ -29,6 +29,8 @@ export interface Drawing {
 }
 
 const kLetter = 6.4; // pixels of a letter of the ticks, about
+const kTilt = 0.6; // radians, of names that are longer than their place
+const kTilted = 14; // pixels from one of them to the next
 const kFont = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
 
 const tick_name = (axis: Axis, value: number): string => axis.ticks?.[value - 1] ?? tick_text(value);
@@ -36,12 +38,16 @@ const longest = (names: string[]): number => Math.max(1, ...names.map((name) => 
 const shortened = (name: string, letters: number): string =>
   name.length > letters ? `${name.slice(0, Math.max(1, letters - 1))}\u2026` : name;
 
+// Names take the place of the label.
+const label_of = (axis: Axis): string => (axis.ticks?.length ? "" : axis.label ?? "");
+
 interface Layout {
   width: number;
   height: number;
   margin: { marginLeft: number; marginRight: number; marginTop: number; marginBottom: number };
   x_ticks: number[];
   y_ticks: number[];
+  letters: number; // of the names below
   rotated: boolean;
 }
 
@@ -50,18 +56,22 @@ function layout_of(panel: Panel, ranges: [Range, Range], width: number): Layout 
   const y_ticks = ticks_of(panel.y, ranges[1], height / 45);
   const marginLeft = Math.min(0.3 * width, 16 + kLetter * longest(y_ticks.map((v) => tick_name(panel.y, v))));
   const inner = width - marginLeft - 16;
-  const x_ticks = ticks_of(panel.x, ranges[0], inner / 70);
-  const names = x_ticks.map((v) => tick_name(panel.x, v));
-  const rotated = kLetter * (longest(names) + 1) * names.length > inner;
-  const below = rotated ? 14 + 0.6 * kLetter * Math.min(16, longest(names)) : 20;
-  const margin = { marginLeft, marginRight: 16, marginTop: panel.y.label ? 30 : 12, marginBottom: below + (panel.x.label && !panel.x.ticks?.length ? 24 : 4) };
+  const all = ticks_of(panel.x, ranges[0], inner / 70);
+  const stride = Math.ceil((kTilted * all.length) / inner);
+  const x_ticks = all.filter((_, i) => i % stride === 0);
+  const longest_name = longest(x_ticks.map((v) => tick_name(panel.x, v)));
+  const rotated = kLetter * (longest_name + 1) * x_ticks.length > inner;
+  const room = marginLeft + inner / (2 * all.length); // left of the first
+  const letters = rotated ? Math.min(18, Math.max(6, Math.floor(room / (kLetter * Math.cos(kTilt))))) : 40;
+  const below = rotated ? 16 + Math.sin(kTilt) * kLetter * Math.min(letters, longest_name) : 20;
+  const margin = { marginLeft, marginRight: 16, marginTop: panel.y.label ? 30 : 12, marginBottom: below + (label_of(panel.x) ? 24 : 4) };
   if (panel.equal_units) {
     const ratio = (ranges[1][1] - ranges[1][0]) / (ranges[0][1] - ranges[0][0]);
     const tall = Math.min(460, inner * ratio);
     margin.marginRight += inner - tall / ratio;
     height = tall + margin.marginTop + margin.marginBottom;
   }
-  return { width, height: Math.round(height), margin, x_ticks, y_ticks, rotated };
+  return { width, height: Math.round(height), margin, x_ticks, y_ticks, letters, rotated };
 }
 
 function axes_of(panel: Panel, layout: Layout): Plot.Markish[] {
@@ -73,16 +83,16 @@ function axes_of(panel: Panel, layout: Layout): Plot.Markish[] {
     panel.heat ? null : Plot.gridX(x_ticks, grid),
     panel.heat ? null : Plot.gridY(y_ticks, grid),
     Plot.axisX(x_ticks, {
-      ...shown, tickRotate: rotated ? -35 : 0, textAnchor: rotated ? "end" : "middle",
-      tickFormat: (v: number) => shortened(tick_name(panel.x, v), rotated ? 18 : 40),
+      ...shown, tickRotate: rotated ? (-kTilt * 180) / Math.PI : 0, textAnchor: rotated ? "end" : "middle",
+      tickFormat: (v: number) => shortened(tick_name(panel.x, v), layout.letters),
     }),
     Plot.axisY(y_ticks, { ...shown, tickFormat: (v: number) => tick_name(panel.y, v) }),
   ];
   const letters = Math.floor(layout.width / kLetter);
   if (panel.y.label)
     marks.push(Plot.text([shortened(panel.y.label, letters)], { ...label, frameAnchor: "top-left", dx: 4 - margin.marginLeft, dy: -26 }));
-  if (panel.x.label && !panel.x.ticks?.length)
-    marks.push(Plot.text([shortened(panel.x.label, letters)], { ...label, frameAnchor: "bottom", dy: margin.marginBottom - 4 }));
+  if (label_of(panel.x))
+    marks.push(Plot.text([shortened(label_of(panel.x), letters)], { ...label, frameAnchor: "bottom", dy: margin.marginBottom - 4 }));
   return marks;
 }
 

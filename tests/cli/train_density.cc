@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "density_data.h"
+#include "report_data.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -32,7 +33,8 @@ TEST(TrainDensity, DataAloneGivesAnEvaluatedRun) {
   EXPECT_NE(trained.out.find("b - log Z"), std::string::npos) << trained.out;
   EXPECT_NE(trained.out.find("quadrature"), std::string::npos) << trained.out;
   EXPECT_EQ(files_of(folder / "out/data-snl"),
-            (std::vector<std::string>{"config.json", "metrics.jsonl", "model.safetensors"}));
+            (std::vector<std::string>{"config.json", "metrics.jsonl", "model.safetensors", "report.html",
+                                      "report.json"}));
   const auto config = nlohmann::json::parse(content(folder / "out/data-snl/config.json"));
   EXPECT_EQ(config["command"], "train density");
   EXPECT_EQ(config["options"]["steps"], 20);
@@ -259,8 +261,10 @@ TEST_P(DensityResume, SameBytesAfterASignal) {
     ASSERT_EQ(resumed.code, 0) << resumed.err;
     EXPECT_TRUE(content(folder / "whole/model.safetensors") ==
                 content(folder / (cut + "/model.safetensors")));
+    EXPECT_TRUE(shown_of(folder / "whole") == shown_of(folder / cut));
     EXPECT_EQ(files_of(folder / cut),
-              (std::vector<std::string>{"config.json", "metrics.jsonl", "model.safetensors"}));
+              (std::vector<std::string>{"config.json", "metrics.jsonl", "model.safetensors", "report.html",
+                                        "report.json"}));
   }
   const Outcome complete = folder.run({"train", "density", "--resume", "--out", "killed"});
   EXPECT_EQ(complete.code, 0);

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "regressor_data.h"
+#include "report_data.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -39,7 +40,8 @@ TEST(TrainRegressor, DataAloneGivesAnEvaluatedRun) {
   for (const char* word : {"NLL with b", "rms(b - A)", "CRPS", "RMSE", "in 90%", "certificate"})
     expect_in(trained.out, word);
   EXPECT_EQ(files_of(folder / "out/data-snl"),
-            (std::vector<std::string>{"config.json", "metrics.jsonl", "model.safetensors"}));
+            (std::vector<std::string>{"config.json", "metrics.jsonl", "model.safetensors", "report.html",
+                                      "report.json"}));
   const auto config = nlohmann::json::parse(content(folder / "out/data-snl/config.json"));
   EXPECT_EQ(config["command"], "train regressor");
   EXPECT_EQ(config["options"]["features"], "64,64");
@@ -309,8 +311,10 @@ TEST(TrainRegressor, SameBytesAfterASignal) {
     ASSERT_EQ(resumed.code, 0) << resumed.err;
     EXPECT_TRUE(content(folder / "whole/model.safetensors") ==
                 content(folder / (cut + "/model.safetensors")));
+    EXPECT_TRUE(shown_of(folder / "whole") == shown_of(folder / cut));
     EXPECT_EQ(files_of(folder / cut),
-              (std::vector<std::string>{"config.json", "metrics.jsonl", "model.safetensors"}));
+              (std::vector<std::string>{"config.json", "metrics.jsonl", "model.safetensors", "report.html",
+                                        "report.json"}));
   }
   const Outcome complete = folder.run({"train", "regressor", "--resume", "--out", "killed"});
   EXPECT_EQ(complete.code, 0);

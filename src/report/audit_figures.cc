@@ -12,6 +12,7 @@ namespace selfnorm {
 namespace {
 
 constexpr uint32_t kBand = 2, kQuantile = 1, kReference = 7;  // colours
+constexpr double kMostConfident = 2;      // mean "probabilities" beyond it are drawn there
 constexpr double kNear = 3;               // 0 is shown when it is no further away than this many widths
 constexpr double kLargestExponent = 690;  // exp of it, and of its negative, is a normal number
 
@@ -60,10 +61,12 @@ Series calibration_series(const std::vector<CalibrationBin>& bins, const std::st
   for (const CalibrationBin& bin : bins) {
     if (bin.count == 0) continue;
     const double n = static_cast<double>(bin.count), share = (bin.accuracy * n + 1) / (n + 2);
-    out.x.push_back(bin.confidence);
+    out.x.push_back(std::min(bin.confidence, kMostConfident));
     out.y.push_back(bin.accuracy);
     out.error.push_back(std::sqrt(share * (1 - share) / (n + 3)));
     out.labels.push_back(fmt::format("{} input{}", bin.count, bin.count == 1 ? "" : "s"));
+    if (bin.confidence > kMostConfident)
+      out.labels.back() += fmt::format(", mean \"probability\" {}", written(bin.confidence));
   }
   return out;
 }
@@ -166,17 +169,17 @@ ReportFigure audited_by_exact(const Audit& audit, const ErrorNames& names) {
   both.insert(both.end(), cloud.y.begin(), cloud.y.end());
   const bool is_logarithmic = spans_decades(both);
   const ShownRange x = shown_range(cloud.x, is_logarithmic), y = shown_range(cloud.y, is_logarithmic);
-  const double low = is_logarithmic ? std::min(x.low, y.low) : 0, high = std::max({x.high, y.high, 1.0});
-  const auto axis = [&](const std::string& kind) {
+  const double low = is_logarithmic ? std::min(x.low, y.low) : 0;
+  const auto axis = [&](const std::string& kind, double high) {
     return Axis{.label = fmt::format("{} probability of the {} output", kind, of_target ? "true" : "best"),
                 .logarithmic = is_logarithmic,
                 .low = low,
                 .high = high};
   };
-  Panel panel{.title = "", .x = axis("exact"), .y = axis(names.kind), .series = {}};
+  Panel panel{.title = "", .x = axis("exact", 1), .y = axis(names.kind, std::max(y.high, 1.0)), .series = {}};
   draw_cloud(cloud, panel);
   panel.series.push_back(
-      {.name = "equal", .x = {low, high}, .y = {low, high}, .stroke = Stroke::dashed, .colour = kReference});
+      {.name = "equal", .x = {low, 1}, .y = {low, 1}, .stroke = Stroke::dashed, .colour = kReference});
   return {.id = "raw_exact",
           .look = fmt::format("Good is the diagonal: {0} probabilities are the exact ones; above it they are "
                               "too large, below it too small, and above 1 they are no probabilities.",
@@ -196,6 +199,8 @@ ReportFigure reliability(const LabelledAudit& labelled, const ErrorNames& names)
           {.name = "calibrated", .x = {0, 1}, .y = {0, 1}, .stroke = Stroke::dashed, .colour = kReference},
           calibration_series(labelled.bins, names.kind + " probabilities", 0),
           calibration_series(labelled.bins_exact, "exact probabilities", 1)}};
+  if (labelled.bins.back().confidence > kMostConfident)
+    panel.x.label += fmt::format(" ({} stands for all beyond)", kMostConfident);
   return {
       .id = "reliability",
       .look =

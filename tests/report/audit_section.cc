@@ -208,6 +208,21 @@ TEST(AuditSection, ReliabilityIsThatOfTheEnumeration) {
   check(series_of(panel, Stroke::marks, 1), "ece_exact", [](const Input& i) { return i.exact[i.best]; });
 }
 
+// Scores far too large: the mark is at the end of the axis and says where it belongs.
+TEST(AuditSection, ReliabilityOfProbabilitiesFarAboveOne) {
+  const Enumerated e(200, -10);
+  const Audit audit = e.audited();
+  const ReportDocument document = document_of(audit, {.kind = "raw", .data = ""});
+  const Panel& panel = panel_of(document, "reliability");
+  const Series& marks = series_of(panel, Stroke::marks);
+  EXPECT_EQ(marks.x, std::vector<double>{2});
+  EXPECT_EQ(marks.labels[0],
+            "200 inputs, mean \"probability\" " + written(audit.labelled->bins.back().confidence));
+  EXPECT_NE(panel.x.label.find("2 stands for all beyond"), std::string::npos);
+  EXPECT_EQ(*panel_of(document, "raw_exact").x.high, 1);
+  EXPECT_GT(*panel_of(document, "raw_exact").y.high, 1000);
+}
+
 TEST(AuditSection, WorstInputsWithTheirLabelsAsTheyAre) {
   const Enumerated e(50, 0.9);
   const std::vector<std::string> labels = {"<script>alert(1)</script>", "b & \"c\"", ""};

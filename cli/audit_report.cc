@@ -13,6 +13,7 @@ namespace selfnorm::cli {
 namespace {
 
 constexpr size_t kLineWidth = 96;
+constexpr int kDigits = 4;  // of bounds, rounded up: what is printed can be claimed
 
 nlohmann::ordered_json or_null(const std::optional<double>& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
@@ -64,15 +65,6 @@ std::string variance_text(const Audit& a) {
   return text + "\n";
 }
 
-// Four digits, rounded up: what is printed can be claimed.
-std::string rounded_up(double value) {
-  if (!(value > 0)) return "0";
-  const double unit = std::pow(10, std::floor(std::log10(value)) - 3);
-  std::string text = fmt::format("{:.4g}", std::ceil(value / unit) * unit);
-  if (std::stod(text) < value) text = fmt::format("{:.4g}", (std::ceil(value / unit) + 1) * unit);
-  return text;
-}
-
 std::string certificate_and_worst(const Certificate& certificate, const std::string& kind,
                                   const std::vector<std::string>& worst) {
   const std::string text =
@@ -95,10 +87,10 @@ std::string certificate_text(const Certificate& c) {
         c.eps, 100 * c.rho, percent);
   }
   text += fmt::format("({} of {} audited do; with that confidence at most {}% of all)\n", grouped(c.exceed),
-                      grouped(c.n), rounded_up(100 * c.rho_bound));
+                      grouped(c.n), rounded_up(100 * c.rho_bound, kDigits));
   if (c.smallest_eps)
     return text + fmt::format("             smallest error bound that can be certified at {:.4g}%: {}\n",
-                              100 * c.rho, rounded_up(*c.smallest_eps));
+                              100 * c.rho, rounded_up(*c.smallest_eps, kDigits));
   return text +
          fmt::format(
              "             {} inputs are too few to certify any bound at {:.4g}%; at least {} are needed\n",

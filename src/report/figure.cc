@@ -21,10 +21,17 @@ constexpr std::array<int, 5> kOpen = {6, 4, 8, 12, 10};
 constexpr std::array<int, 4> kPanelWidth = {860, 640, 580, 460};  // of one, two, three, four in a row
 constexpr int kLeft = 130, kRight = 25, kTop = 85, kPlotHeight = 400, kAxisHeight = 75, kLegendLine = 25;
 
+// A line is a command of the script: texts have none but their own.
+std::string one_line(std::string text) {
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return c < 0x20; }, ' ');
+  return text;
+}
+
 std::string quoted(const std::string& text) {
   std::string out = "'";
-  for (const char c : text) {
-    out += c == '\n' ? ' ' : c;
+  for (const char c : one_line(text)) {
+    out += c;
     if (c == '\'') out += '\'';
   }
   return out + "'";
@@ -165,7 +172,7 @@ std::string axis(const char* name, const Axis& axis) {
 void equalise(Panel& panel, double width) {
   double low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY};
   for (const Series& series : panel.series) {
-    for (size_t i = 0; i < series.x.size(); ++i) {
+    for (size_t i = 0; !is_behind(series.stroke) && i < series.x.size(); ++i) {
       const double point[2] = {series.x[i], series.y[i]};
       for (int a = 0; a < 2; ++a) {
         low[a] = std::min(low[a], point[a]);
@@ -211,7 +218,7 @@ std::string gnuplot_script(const Figure& figure, const std::string& svg) {
       "set terminal svg size {},{} noenhanced font 'Arial,15' background '#ffffff' linewidth 1\n"
       "set output {}\n"
       "set border 3 lw 1 lc rgb '#444444'\nset tics nomirror out\nset grid lc rgb '#dddddd' lt 1 lw 0.7\n",
-      figure.title, whole, height, quoted(svg));
+      one_line(figure.title), whole, height, quoted(svg));
   if (has_heat)
     out +=
         "set palette defined (0 '#ffffff', 1 '#0072B2', 2 '#002040')\nset cbrange [0:255]\nunset colorbox\n";

@@ -73,6 +73,50 @@ TEST(Figure, PictureBehindThePlot) {
   EXPECT_THROW(gnuplot_script({.title = "t", .panels = {panel}}, "out.svg"), Bug);
 }
 
+// [0, 1] and [1, 3] with heights 2 and 4: boxes by middle and half width.
+TEST(Figure, BarsRulesAndBands) {
+  Figure figure = simple_figure();
+  figure.panels[0].series = {
+      {.name = "count", .x = {0, 1}, .y = {2, 4}, .stroke = Stroke::bars, .x_end = {1, 3}},
+      {.name = "zero", .x = {0.5}, .y = {}, .stroke = Stroke::rules},
+      {.name = "certified", .x = {-1}, .y = {}, .stroke = Stroke::bands, .x_end = {2}}};
+  const std::string script = gnuplot_script(figure, "out.svg");
+  EXPECT_TRUE(holds(script, "0.5 1 0.5 1\n2 2 1 2\nEOD"));
+  EXPECT_TRUE(holds(script, "using 1:2:3:4 with boxxyerror"));
+  EXPECT_TRUE(holds(script, "set arrow from first 0.5, graph 0 to first 0.5, graph 1 nohead"));
+  EXPECT_TRUE(holds(script, "set object rectangle from first -1, graph 0 to first 2, graph 1 behind"));
+  EXPECT_FALSE(holds(script, "'zero'"));  // they have no place in the legend
+  figure.panels[0].series[0].x_end.pop_back();
+  EXPECT_THROW(gnuplot_script(figure, "out.svg"), Bug);
+  figure.panels[0].series[0].x_end.push_back(3);
+  figure.panels[0].series[2].x_end.clear();
+  EXPECT_THROW(gnuplot_script(figure, "out.svg"), Bug);
+}
+
+// What has no y has no part in the ranges.
+TEST(Figure, EqualUnitsLookAtPointsAlone) {
+  Figure figure = simple_figure();
+  figure.panels[0].series = {{.name = "", .x = {-1, 1}, .y = {-1, 1}},
+                             {.name = "", .x = {50}, .y = {}, .stroke = Stroke::rules}};
+  figure.panels[0].equal_units = true;
+  EXPECT_TRUE(holds(gnuplot_script(figure, "out.svg"), "set yrange [-1.1:1.1]"));
+}
+
+// A text never ends its line, so nothing in it is a command.
+TEST(Figure, TextsAreNotCommands) {
+  const std::string hostile = "a'b\nsystem 'touch x'\r\nprint 1";
+  Figure figure = simple_figure();
+  figure.title = hostile;
+  figure.panels[0].title = hostile;
+  figure.panels[0].x.label = hostile;
+  figure.panels[0].series[0].name = hostile;
+  const std::string script = gnuplot_script(figure, "out.svg");
+  EXPECT_FALSE(holds(script, "\nsystem"));
+  EXPECT_FALSE(holds(script, "\nprint"));
+  EXPECT_FALSE(holds(script, "\r"));
+  EXPECT_TRUE(holds(script, "set title 'a''b system ''touch x''  print 1'"));
+}
+
 TEST(Figure, PanelsInRows) {
   Figure figure = simple_figure();
   figure.panels.resize(8, figure.panels[0]);

@@ -50,20 +50,6 @@ class NoPrograms {
   std::string path_;
 };
 
-TEST(Record, NumbersHaveFourDigits) {
-  EXPECT_EQ(written(0.0), "0");
-  EXPECT_EQ(written(0.123456), "0.1235");
-  EXPECT_EQ(written(5062.21), "5062");
-  EXPECT_EQ(written(1337560.0), "1337560");
-  EXPECT_EQ(written(-0.0), "0");
-  EXPECT_EQ(written(INFINITY), "inf");
-  EXPECT_EQ(written("as it is"), "as it is");
-}
-
-TEST(Record, CsvIsQuotedAndExact) {
-  EXPECT_EQ(csv_text(small_record().data), "\"a,b\",c\n1.5,\"say \"\"so\"\"\"\nnan,plain\n");
-}
-
 TEST(Record, JsonHoldsFactsAndRows) {
   const nlohmann::json json = nlohmann::json::parse(json_text(small_record(), 2.5));
   EXPECT_EQ(json["facts"]["mean"], 0.25);
@@ -74,8 +60,6 @@ TEST(Record, JsonHoldsFactsAndRows) {
   EXPECT_EQ(small_record().number("mean"), 0.25);
   EXPECT_THROW(small_record().number("median"), Bug);
 }
-
-TEST(Record, RowsHaveAsManyCellsAsColumns) { EXPECT_THROW(small_record().data.add({1.0}), Bug); }
 
 TEST(Record, WritesDataScriptAndFigure) {
   const Scratch folder;

@@ -6,7 +6,7 @@
 #include "any_model.h"
 #include "commands.h"
 #include "density_model.h"
-#include "normalize_report.h"
+#include "normalize_document.h"
 #include "normalized_file.h"
 #include "output.h"
 #include "progress_line.h"
@@ -223,13 +223,20 @@ int normalize_command(const Arguments& arguments) {
   if (retrains) work.retrained(model);
   if (amortises) work.amortised(model);
   save_normalized(any, std::move(model), work.report().last(), out);
+  const ReportDocument document =
+      normalize_document(work.report(), any, {states, out, any.head() == nullptr && place.is_training_data});
+  const std::string written = write_normalize_document(document, out);
   if (arguments.common.json) {
     nlohmann::ordered_json json = {{"head", any.path()}, {"states", states}, {"out", out}};
     json.update(normalize_json(work.report()));
+    json["report"] = nlohmann::ordered_json::parse(document_text(document));
     print_json(json);
   } else {
     print(normalize_text(work.report()));
     print(fmt::format("\nwritten      {}\n", out));
+    if (!written.empty())
+      print(fmt::format("             {}: its figures; 'selfnorm report {}' makes a page of them\n", written,
+                        written));
   }
   const auto& retraining = work.report().retraining;
   return retraining && !retraining->reached ? kNotReached : 0;

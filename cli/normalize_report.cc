@@ -56,6 +56,20 @@ std::string retraining_text(const RetrainResult& r) {
   return text;
 }
 
+std::string few_states(const NormalizeReport& r) {
+  if (r.states >= kFewPerFeature * uint64_t{r.features}) return "";
+  return fmt::format(
+      "only {} states for {} features: V* and R^2 are over-fitted; the held-out R^2 is what counts",
+      grouped(r.states), grouped(r.features));
+}
+
+std::string visible_rounding(const NormalizeReport& r) {
+  const double largest = std::max(r.difference.probability, r.difference.log_probability);
+  if (r.is_stored_in_float32 || largest <= kVisibleDifference) return "";
+  return "rounding to the dtype it is stored in changes what the head predicts; a head converted to float32 "
+         "first would not change";
+}
+
 }  // namespace
 
 double NormalizeReport::r_squared_held_out() const {
@@ -94,6 +108,12 @@ nlohmann::ordered_json normalize_json(const NormalizeReport& r) {
   return out;
 }
 
+std::vector<std::string> normalize_warnings(const NormalizeReport& r) {
+  std::vector<std::string> out{few_states(r), visible_rounding(r)};
+  std::erase(out, "");
+  return out;
+}
+
 std::string normalize_text(const NormalizeReport& r) {
   std::string text = fmt::format(
       "lossless     log Z regressed on (1, h) over {} states and subtracted: Var A {:.6g}, V* {:.6g}, R^2 "
@@ -101,12 +121,8 @@ std::string normalize_text(const NormalizeReport& r) {
       "({:.4f} on held-out states)\n",
       grouped(r.states), r.plain.variance, r.plain.residual_variance, r.plain.r_squared(),
       r.r_squared_held_out());
-  if (r.states < kFewPerFeature * uint64_t{r.features}) {
-    text += fmt::format(
-        "             only {} states for {} features: V* and R^2 are over-fitted; the held-out R^2 is what "
-        "counts\n",
-        grouped(r.states), grouped(r.features));
-  }
+  const std::string few = few_states(r), rounding = visible_rounding(r);
+  if (!few.empty()) text += fmt::format("             {}\n", few);
   if (r.gauge.rank > 0) {
     text +=
         fmt::format("             {} directions, condition {:.3g}", grouped(r.gauge.rank), r.gauge.condition);
@@ -117,12 +133,7 @@ std::string normalize_text(const NormalizeReport& r) {
       "             largest change of a probability on {} held-out states: {:.2g} (of a log-probability: "
       "{:.2g})\n",
       grouped(r.compared), r.difference.probability, r.difference.log_probability);
-  if (!r.is_stored_in_float32 &&
-      std::max(r.difference.probability, r.difference.log_probability) > kVisibleDifference) {
-    text +=
-        "             WARNING: rounding to the dtype it is stored in changes what the head predicts; a head "
-        "converted to float32 first would not change\n";
-  }
+  if (!rounding.empty()) text += fmt::format("             WARNING: {}\n", rounding);
   if (r.retraining) {
     text += retraining_text(*r.retraining);
     text += fmt::format("  on {} held-out states: mean KL(before || retrained) {:.5f} nats\n",

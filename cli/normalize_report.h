@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "selfnorm/analysis/audit.h"
 #include "selfnorm/analysis/least_squares.h"
@@ -35,5 +36,7 @@ struct NormalizeReport {
 
 nlohmann::ordered_json normalize_json(const NormalizeReport& report);
 std::string normalize_text(const NormalizeReport& report);
+// What limits the lossless step: too few states, rounding that can be seen.
+std::vector<std::string> normalize_warnings(const NormalizeReport& report);
 
 }  // namespace selfnorm::cli

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -135,6 +136,91 @@ TEST(Normalize, ADeltaOutOfReachLeavesTheLosslessHeadAndSaysSo) {
                   "--budget", "0.01", "--targets", "teacher", "--json"});
   EXPECT_EQ(teacher.code, 0) << teacher.err;
   EXPECT_EQ(teacher.json()["retraining"]["targets"], "teacher");
+}
+
+nlohmann::json figure_of(const nlohmann::json& document, const std::string& id) {
+  for (const auto& section : document["sections"])
+    for (const auto& figure : section["figures"])
+      if (figure["id"] == id) return figure;
+  return {};
+}
+
+nlohmann::json card_of(const nlohmann::json& document, const std::string& id) {
+  for (const auto& card : document["cards"])
+    if (card["id"] == id) return card;
+  return {};
+}
+
+std::vector<std::string> series_names(const nlohmann::json& figure) {
+  std::vector<std::string> out;
+  for (const auto& series : figure["panels"][0]["series"]) out.push_back(series.value("name", ""));
+  return out;
+}
+
+TEST(Normalize, LeavesWhatItHasToShowBesideTheHead) {
+  const Folder folder;
+  RandomHead().write(folder / "head.safetensors");
+  write_states(folder / "h.safetensors", 6000, false);
+  const Outcome outcome = folder.run({"normalize", "head.safetensors", "--states", "h.safetensors", "-o",
+                                      "out.safetensors", "--delta", "0.3", "--amortise", "linear", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto json = outcome.json(), document = json["report"];
+  EXPECT_EQ(nlohmann::json::parse(content(folder / "out.report.json")), document);
+  EXPECT_EQ(document["command"], "normalize");
+  EXPECT_EQ(card_of(document, "model")["source"], "head.safetensors");
+  EXPECT_EQ(card_of(document, "variance_before")["number"], json["variance_before"]);
+  EXPECT_EQ(card_of(document, "v_star")["number"], json["v_star"]);
+  EXPECT_EQ(card_of(document, "r_squared")["number"], json["r_squared_held_out"]);
+  EXPECT_EQ(card_of(document, "probability_difference")["number"], json["max_probability_difference"]);
+  EXPECT_EQ(card_of(document, "rms_log_z_before")["number"], json["log_z_before"]["rms"]);
+  EXPECT_EQ(card_of(document, "rms_log_z")["number"], json["log_z"]["rms"]);
+  const std::string words = card_of(document, "certificate")["value"];
+  EXPECT_NE(words.find("99% of inputs have amortised log-probabilities within"), std::string::npos) << words;
+  const auto names = series_names(figure_of(document, "log_z_histogram"));
+  for (const char* name : {"before", "lossless", "retrained", "less b(h)"})
+    EXPECT_EQ(std::ranges::count(names, name), 1) << name;
+  const auto trade = figure_of(document, "trade_off")["panels"][0]["series"][0];
+  EXPECT_EQ(trade["x"].size(), json["retraining"]["trade"].size() + 1);
+  EXPECT_EQ(trade["x"].size(), trade["y"].size());
+  const Outcome again = folder.run({"normalize", "head.safetensors", "--states", "h.safetensors", "-o",
+                                    "out.safetensors", "--threads", "1"});
+  ASSERT_EQ(again.code, 0) << again.err;
+  EXPECT_NE(again.out.find("out.report.json"), std::string::npos);
+  const auto shown = nlohmann::json::parse(content(folder / "out.report.json"));
+  EXPECT_TRUE(figure_of(shown, "trade_off").is_null());
+  EXPECT_EQ(series_names(figure_of(shown, "log_z_histogram")).size(), names.size() - 2);
+}
+
+// States that trained the model certify nothing.
+TEST(Normalize, NoCertificateFromTrainingData) {
+  const Folder folder;
+  folder.generate("data.svm", 9000);
+  ASSERT_EQ(folder.run({"train", "classifier", "data.svm", "--out", "run", "--quiet"}).code, 0);
+  const auto own =
+      folder.run({"normalize", "run", "-o", "a.safetensors", "--json", "--quiet"}).json()["report"];
+  EXPECT_EQ(card_of(own, "certificate")["value"], "none: the model was trained on these states");
+  EXPECT_FALSE(card_of(own, "certificate").contains("number"));
+  EXPECT_NE(own["notes"].dump().find("certifies nothing"), std::string::npos);
+  EXPECT_FALSE(card_of(own, "nll_exact").is_null());
+  folder.generate("other.svm", 9000);
+  const auto other =
+      folder.run({"normalize", "run", "--states", "other.svm", "-o", "b.safetensors", "--json"});
+  ASSERT_EQ(other.code, 0) << other.err;
+  EXPECT_TRUE(card_of(other.json()["report"], "certificate")["number"].is_number());
+}
+
+// Somebody's file is not written over for a report, and the head is there all the same.
+TEST(Normalize, AReportThatCannotBeWrittenIsAWarning) {
+  const Folder folder;
+  RandomHead().write(folder / "head.safetensors");
+  write_states(folder / "h.safetensors", 500, false);
+  folder.write("out.report.json", "{\"mine\": 1}\n");
+  const Outcome outcome = folder.run(
+      {"normalize", "head.safetensors", "--states", "h.safetensors", "-o", "out.safetensors", "--quiet"});
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_NE(outcome.err.find("no report: "), std::string::npos) << outcome.err;
+  EXPECT_EQ(content(folder / "out.report.json"), "{\"mine\": 1}\n");
+  EXPECT_TRUE(std::filesystem::exists(folder / "out.safetensors"));
 }
 
 TEST(Normalize, StatesInTheHeadsOwnFileByNameOnly) {

@@ -14,7 +14,7 @@ namespace selfnorm {
 namespace {
 
 constexpr uint64_t kMostRows = 20'000, kSamples = 500;
-constexpr double kLeastPool = 1000, kMostPool = 20'000;
+constexpr double kLeastPool = 1000, kMostPool = 200'000, kPoolWork = 1e9;  // numbers read
 // Evaluations of sixteen chains: 550 transitions of HMC, 8.5 leapfrog steps each, a gradient being worth
 // three evaluations; 250 sweeps of Gibbs.
 constexpr double kChains = 16, kTransitions = 550 * 8.5 * 3, kSweeps = 250;
@@ -49,7 +49,7 @@ std::string quality_of(const DensitySample& sample) {
 void draw(const DensityModel& model, uint64_t seed, DensityPoints& out) {
   const double cost = evaluation_cost(model);
   DensitySampleOptions options{.count = kSamples, .seed = seed};
-  options.pool = static_cast<uint64_t>(std::clamp(kAffordableWork / cost, kLeastPool, kMostPool));
+  options.pool = static_cast<uint64_t>(std::clamp(kPoolWork / cost, kLeastPool, kMostPool));
   const bool has_chains = cost * chain_evaluations(model.energy->support()) <= kAffordableWork;
   if (!has_chains) options.method = "sir";
   try {

@@ -14,7 +14,11 @@
 namespace selfnorm {
 namespace {
 
-std::string decimal(double value) { return fmt::format("{:.4f}", value); }
+// 0 has no sign.
+std::string decimal(double value) {
+  const std::string text = fmt::format("{:.4f}", value);
+  return text == "-0.0000" ? "0.0000" : text;
+}
 
 std::string model_text(const DensityModel& model) {
   const auto objective = nlohmann::json::parse(model.objective_json);

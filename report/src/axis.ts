@@ -28,12 +28,12 @@ function values_of(panel: Panel, along: "x" | "y", see: (value: number) => void)
         const error = series.error?.[i];
         if (typeof y === "number" && typeof error === "number") [y - error, y + error].forEach(see_one);
       });
-      if (series.stroke === "bars") see_one(0);
+      if (series.stroke === "bars") (axis.logarithmic ? series.y.map((y) => y && y / 2) : [0]).forEach(see_one);
     }
   }
 }
 
-export function range_of(panel: Panel, along: "x" | "y"): Range {
+function range_of(panel: Panel, along: "x" | "y"): Range {
   const axis = panel[along];
   if (axis.ticks?.length) return [0.5, axis.ticks.length + 0.5];
   let least = Infinity, most = -Infinity;
@@ -62,6 +62,19 @@ function logarithmic(least: number, most: number, low?: number, high?: number): 
   if (least === most) return [least / 2, most * 2];
   const factor = (most / least) ** kMargin;
   return [low ?? least / factor, high ?? most * factor];
+}
+
+const kSlim = 0.4; // the least ratio of sides of a panel with equal units
+
+// With equal units, the shorter range grows about its middle until the panel is not a strip.
+export function ranges_of(panel: Panel): [Range, Range] {
+  const ranges: [Range, Range] = [range_of(panel, "x"), range_of(panel, "y")];
+  if (!panel.equal_units || panel.heat) return ranges;
+  const least = kSlim * Math.max(...ranges.map(([low, high]) => high - low));
+  return ranges.map(([low, high]) => {
+    const missing = Math.max(0, least - (high - low)) / 2;
+    return [low - missing, high + missing];
+  }) as [Range, Range];
 }
 
 // Multiples of 1, 2 or 5 times a power of ten: about `count`, never more than twice that.

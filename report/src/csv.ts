@@ -35,7 +35,8 @@ export function figure_table(figure: Figure): Pick<Table, "columns" | "rows"> {
     heat.value.forEach((value, i) => {
       const column = i % heat.columns, row = Math.floor(i / heat.columns);
       rows.push([title, null, null, middle(panel.x.low ?? 0, panel.x.high ?? 1, column, heat.columns), null,
-        middle(panel.y.low ?? 0, panel.y.high ?? 1, row, heat.rows), null, value === null ? null : value * (heat.most ?? 1)]);
+        middle(panel.y.low ?? 0, panel.y.high ?? 1, row, heat.rows), null,
+        value === null ? null : value * (heat.most ?? 1)]);
     });
   });
   const used = columns.map((_, c) => c === 3 || c === 5 || rows.some((row) => row[c] !== null));

@@ -20,7 +20,8 @@ class PanelView {
 
   constructor(private readonly panel: Panel, title: string, private readonly styles: Map<Series, Style>) {
     const keys = "Arrow keys go from point to point, Escape leaves.";
-    this.plot = element("div", { class: "plot", tabindex: 0, role: "application", "aria-label": `Plot: ${title}. ${keys}` });
+    const label = `Plot: ${title}. ${keys}`;
+    this.plot = element("div", { class: "plot", tabindex: 0, role: "application", "aria-label": label });
     this.node = element("div", { class: "panel" });
     if (panel.title) this.node.append(element("p", { class: "panel-title" }, panel.title));
     this.node.append(this.plot);
@@ -42,8 +43,10 @@ class PanelView {
 function actions_of(figure: Figure, node: HTMLElement, document_name: string): HTMLElement[] {
   const id = `${node.id}-data`;
   const data = element("div", { id, hidden: true });
-  const save = (extension: string, content: Blob): void => download(file_name(document_name, figure.id, extension), content);
-  const numbers = button("Data", { "aria-expanded": "false", "aria-controls": id, "aria-label": `Data: ${figure.title}` }, () => {
+  const save = (extension: string, content: Blob): void =>
+    download(file_name(document_name, figure.id, extension), content);
+  const states = { "aria-expanded": "false", "aria-controls": id, "aria-label": `Data: ${figure.title}` };
+  const numbers = button("Data", states, () => {
     if (!data.firstChild) data.append(table_region(figure_table(figure), `Data: ${figure.title}`));
     data.hidden = !data.hidden;
     numbers.setAttribute("aria-expanded", String(!data.hidden));
@@ -73,7 +76,8 @@ export function figure_view(figure: Figure, document_name: string): FigureView {
   const styles = styles_of(figure);
   const first_heat = figure.panels.find((panel) => panel.heat)?.heat;
   const keys = new Set(figure.panels.flatMap(({ heat }) => (heat ? [`${heat.most} ${heat.label}`] : [])));
-  const panels = figure.panels.map((panel) => new PanelView(panel, [figure.title, panel.title].filter(Boolean).join(", "), styles));
+  const panels = figure.panels.map((panel) =>
+    new PanelView(panel, [figure.title, panel.title].filter(Boolean).join(", "), styles));
   let hidden = new Set<string>();
   const grid = element("div", { class: "panels" }, ...panels.map((panel) => panel.node));
   if (keys.size > 1)

@@ -29,7 +29,9 @@ function swatch(series: Series, style: Style): SVGSVGElement {
 }
 
 // `changed` is called with the names that are hidden.
-export function legend_of(figure: Figure, styles: Map<Series, Style>, changed: (hidden: Set<string>) => void): HTMLElement | undefined {
+export function legend_of(
+  figure: Figure, styles: Map<Series, Style>, changed: (hidden: Set<string>) => void,
+): HTMLElement | undefined {
   const hidden = new Set<string>();
   const first = new Map<string, Series>();
   for (const panel of figure.panels)

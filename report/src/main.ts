@@ -20,7 +20,8 @@ function tried<T>(title: string, make: () => T): T | HTMLElement {
   try {
     return make();
   } catch (error) {
-    return element("div", { class: "part note", role: "alert" }, `\u201c${title}\u201d cannot be drawn: its data are not complete (${(error as Error).message}).`);
+    const reason = `its data are not complete (${(error as Error).message})`;
+    return element("div", { class: "part note", role: "alert" }, `\u201c${title}\u201d cannot be drawn: ${reason}.`);
   }
 }
 
@@ -28,7 +29,8 @@ function header_of(report: Document): HTMLElement {
   const run = element("p", { class: "run" });
   if (report.command) run.append(element("code", {}, `selfnorm ${report.command}`));
   if (report.name && report.name !== report.title) run.append(element("span", {}, report.name));
-  return element("header", {}, element("div", {}, element("h1", {}, report.title || report.name || "Report"), run), theme_choice());
+  const title = element("h1", {}, report.title || report.name || "Report");
+  return element("header", {}, element("div", {}, title, run), theme_choice());
 }
 
 function section_node(section: Section, id: string, name: string, views: FigureView[]): HTMLElement {
@@ -42,15 +44,23 @@ function section_node(section: Section, id: string, name: string, views: FigureV
     }
   }
   for (const table of section.tables ?? []) parts.append(tried(table.title, () => table_part(table, name)));
-  return element("section", { id, "aria-labelledby": `${id}-title` }, element("h2", { id: `${id}-title` }, section.title), parts);
+  return element("section", { id, "aria-labelledby": `${id}-title` },
+    element("h2", { id: `${id}-title` }, section.title), parts);
 }
 
 // Sections; of one section, its parts.
 function contents_of(nodes: HTMLElement[]): HTMLElement {
-  const targets = nodes.length > 1 ? nodes : nodes.flatMap((node) => [...node.querySelectorAll<HTMLElement>(".part[id]")]);
+  const targets = nodes.length > 1 ? nodes
+    : nodes.flatMap((node) => [...node.querySelectorAll<HTMLElement>(".part[id]")]);
   const items = targets.map((node) =>
     element("li", {}, element("a", { href: `#${node.id}` }, node.querySelector("h2, h3")?.textContent ?? "")));
   return element("nav", { "aria-label": "Contents" }, element("ul", {}, ...items));
+}
+
+function footer_of(report: Document): HTMLElement {
+  const maker = `Made by selfnorm${report.version ? ` ${report.version}` : ""}.`;
+  return element("footer", {}, element("p", {}, `${maker} This file holds everything it shows and loads nothing. To print it or \
+to keep it as PDF, use the print command of the browser: it prints in light colours, without buttons.`));
 }
 
 function show(report: Document, main: HTMLElement): void {
@@ -62,9 +72,7 @@ function show(report: Document, main: HTMLElement): void {
   for (const note of report.notes ?? []) main.append(element("p", { class: "note", role: "alert" }, note));
   if (report.cards?.length) main.append(card_list(report.cards));
   if (sections.length > 0) main.append(contents_of(sections));
-  main.append(...sections, element("footer", {}, element("p", {},
-    `Made by selfnorm${report.version ? ` ${report.version}` : ""}. This file holds everything it shows and loads nothing. `,
-    "To print it or to keep it as PDF, use the print command of the browser: it prints in light colours, without buttons.")), live);
+  main.append(...sections, footer_of(report), live);
   for (const view of views) {
     const failure = tried(view.node.querySelector("h3")?.textContent ?? "", () => view.draw());
     if (failure instanceof HTMLElement) view.node.append(failure);
@@ -76,5 +84,6 @@ try {
   show(read_document(), main);
 } catch (error) {
   main.replaceChildren(element("h1", {}, "This report cannot be shown"), element("p", { class: "note", role: "alert" },
-    `The file is damaged or was made by another version (${(error as Error).message}). Make it again: selfnorm report RUN.`));
+    `The file is damaged or was made by another version (${(error as Error).message}). \
+Make it again: selfnorm report RUN.`));
 }

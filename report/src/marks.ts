@@ -71,7 +71,8 @@ function points(series: Series, columns: Columns, style: Style, ranges: [Range, 
 }
 
 function line(series: Series, panel: Panel, columns: Columns, style: Style, range: Range): Plot.Markish {
-  const places = series.x.length > kMany ? line_places(columns.x, columns.y, range, panel.x.logarithmic ?? false) : undefined;
+  const places = series.x.length > kMany
+    ? line_places(columns.x, columns.y, range, panel.x.logarithmic ?? false) : undefined;
   const seen = (values: Float64Array): Float64Array => (places ? Float64Array.from(places, (i) => values[i]!) : values);
   return Plot.line(places ?? series.x, {
     x: seen(columns.x), y: seen(columns.y), stroke: style.colour, strokeWidth: 1.8,
@@ -95,7 +96,9 @@ export function marks_of(series: Series, panel: Panel, style: Style, ranges: [Ra
       });
     }
     case "region":
-      return Plot.line(series.x, { x, y, curve: "linear-closed", fill: stroke, fillOpacity: 0.18, stroke, strokeWidth: 1, clip });
+      return Plot.line(series.x, {
+        x, y, curve: "linear-closed", fill: stroke, fillOpacity: 0.18, stroke, strokeWidth: 1, clip,
+      });
   }
   const parts: Plot.Markish[] = [];
   if (has_line(series.stroke)) parts.push(line(series, panel, columns, style, ranges[0]));

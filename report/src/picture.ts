@@ -15,8 +15,8 @@ function resolve(root: Element): void {
   for (const node of [root, ...root.querySelectorAll("*")])
     for (const { name, value } of [...node.attributes])
       if (/var\(|currentColor/i.test(value))
-        node.setAttribute(name, value.replace(/var\((--[\w-]+)\)/g, (_, variable) => values.getPropertyValue(variable).trim())
-          .replace(/currentColor/gi, ink));
+        node.setAttribute(name, value.replace(/currentColor/gi, ink)
+          .replace(/var\((--[\w-]+)\)/g, (_, variable) => values.getPropertyValue(variable).trim()));
 }
 
 function placed(svg: SVGSVGElement, x: number, y: number): SVGSVGElement {
@@ -51,7 +51,8 @@ function key_part(key: Element, picture: SVGSVGElement, place: { x: number; y: n
   const most = text("most"), label = fitted(text("heat-label"), kText, width), after = x + 172 + text_width(most, kText);
   const is_one_line = after + text_width(label, kText) <= x + width;
   picture.append(words(text("least"), { x, y: y + 11 }),
-    drawn("rect", { x: x + 16, y, width: 140, height: 12, fill: "url(#ramp)", stroke: "var(--line)" }), words(most, { x: x + 164, y: y + 11 }),
+    drawn("rect", { x: x + 16, y, width: 140, height: 12, fill: "url(#ramp)", stroke: "var(--line)" }),
+    words(most, { x: x + 164, y: y + 11 }),
     words(label, is_one_line ? { x: after, y: y + 11 } : { x, y: y + 11 + kLine }));
   return (is_one_line ? 1 : 2) * kLine + 4;
 }
@@ -62,7 +63,10 @@ function panel_part(panel: Element, picture: SVGSVGElement, x_shift: number, y_s
     return node && box ? { node, x: box.left + x_shift, y: box.top + y_shift, width: box.width } : undefined;
   };
   const title = place(".panel-title"), plot = place("svg.drawing"), key = place(".heat-key");
-  if (title) picture.append(words(fitted(title.node.textContent ?? "", kPanelTitle, title.width), { x: title.x, y: title.y + 14, "font-weight": 600 }));
+  if (title) {
+    const text = fitted(title.node.textContent ?? "", kPanelTitle, title.width);
+    picture.append(words(text, { x: title.x, y: title.y + 14, "font-weight": 600 }));
+  }
   if (plot) picture.append(placed(plot.node as SVGSVGElement, plot.x, plot.y));
   if (key) key_part(key.node, picture, key);
 }
@@ -82,18 +86,21 @@ export function svg_picture(figure: HTMLElement): SVGSVGElement {
   if (figure.querySelector(".heat-key")) picture.append(ramp());
   const key = figure.querySelector(":scope > .heat-key");
   if (key) top += key_part(key, picture, { x: kEdge, y: top, width: width - 2 * kEdge });
-  for (const panel of panels.querySelectorAll(".panel")) panel_part(panel, picture, kEdge - origin.left, top - origin.top);
+  for (const panel of panels.querySelectorAll(".panel"))
+    panel_part(panel, picture, kEdge - origin.left, top - origin.top);
   const height = Math.ceil(top + origin.height + kEdge);
   background.setAttribute("height", String(height));
-  for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` })) picture.setAttribute(name, String(value));
+  for (const [name, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` }))
+    picture.setAttribute(name, String(value));
   resolve(picture);
   return picture;
 }
 
 // Characters that XML cannot hold, of labels and ticks too, are left out.
-export const svg_file = (picture: SVGSVGElement): Blob =>
-  new Blob([new XMLSerializer().serializeToString(picture).replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "")],
-    { type: "image/svg+xml" });
+export function svg_file(picture: SVGSVGElement): Blob {
+  const text = new XMLSerializer().serializeToString(picture);
+  return new Blob([text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "")], { type: "image/svg+xml" });
+}
 
 // Two pixels of the file are one of the screen.
 export async function png_file(picture: SVGSVGElement): Promise<Blob> {
@@ -101,7 +108,8 @@ export async function png_file(picture: SVGSVGElement): Promise<Blob> {
   try {
     const image = element("img", { src: address, alt: "" });
     await image.decode();
-    const canvas = element("canvas", { width: 2 * picture.width.baseVal.value, height: 2 * picture.height.baseVal.value });
+    const { width, height } = picture.viewBox.baseVal;
+    const canvas = element("canvas", { width: 2 * width, height: 2 * height });
     canvas.getContext("2d")!.drawImage(image, 0, 0, canvas.width, canvas.height);
     return await new Promise((done, failed) =>
       canvas.toBlob((blob) => (blob ? done(blob) : failed(new Error("the picture could not be written as PNG")))));

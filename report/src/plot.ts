@@ -1,6 +1,6 @@
 // One panel as an SVG, as wide as it is told, with what is needed to find things in it.
 import * as Plot from "@observablehq/plot";
-import { range_of, ticks_of, type Range } from "./axis";
+import { ranges_of, ticks_of, type Range } from "./axis";
 import type { Axis, Panel, Series } from "./document";
 import { heat_images } from "./heat";
 import { marks_of } from "./marks";
@@ -30,13 +30,18 @@ export interface Drawing {
 
 const kLetter = 6.4; // pixels of a letter of the ticks, about
 const kTilt = 0.6; // radians, of names that are longer than their place
-const kTilted = 14; // pixels from one of them to the next
+const kTilted = 18; // pixels from one of them to the next
 const kFont = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
 
 const tick_name = (axis: Axis, value: number): string => axis.ticks?.[value - 1] ?? tick_text(value);
 const longest = (names: string[]): number => Math.max(1, ...names.map((name) => name.length));
-const shortened = (name: string, letters: number): string =>
-  name.length > letters ? `${name.slice(0, Math.max(1, letters - 1))}\u2026` : name;
+
+// Names often differ at their end: the middle goes.
+function shortened(name: string, letters: number): string {
+  if (name.length <= letters) return name;
+  const end = Math.floor((letters - 1) / 2);
+  return `${name.slice(0, letters - 1 - end)}\u2026${name.slice(name.length - end)}`;
+}
 
 // Names take the place of the label.
 const label_of = (axis: Axis): string => (axis.ticks?.length ? "" : axis.label ?? "");
@@ -64,7 +69,8 @@ function layout_of(panel: Panel, ranges: [Range, Range], width: number): Layout 
   const room = marginLeft + inner / (2 * all.length); // left of the first
   const letters = rotated ? Math.min(18, Math.max(6, Math.floor(room / (kLetter * Math.cos(kTilt))))) : 40;
   const below = rotated ? 16 + Math.sin(kTilt) * kLetter * Math.min(letters, longest_name) : 20;
-  const margin = { marginLeft, marginRight: 16, marginTop: panel.y.label ? 30 : 12, marginBottom: below + (label_of(panel.x) ? 24 : 4) };
+  const marginBottom = below + (label_of(panel.x) ? 24 : 4);
+  const margin = { marginLeft, marginRight: 16, marginTop: panel.y.label ? 30 : 12, marginBottom };
   if (panel.equal_units) {
     const ratio = (ranges[1][1] - ranges[1][0]) / (ranges[0][1] - ranges[0][0]);
     const tall = Math.min(460, inner * ratio);
@@ -90,9 +96,11 @@ function axes_of(panel: Panel, layout: Layout): Plot.Markish[] {
   ];
   const letters = Math.floor(layout.width / kLetter);
   if (panel.y.label)
-    marks.push(Plot.text([shortened(panel.y.label, letters)], { ...label, frameAnchor: "top-left", dx: 4 - margin.marginLeft, dy: -26 }));
+    marks.push(Plot.text([shortened(panel.y.label, letters)],
+      { ...label, frameAnchor: "top-left", dx: 4 - margin.marginLeft, dy: -26 }));
   if (label_of(panel.x))
-    marks.push(Plot.text([shortened(label_of(panel.x), letters)], { ...label, frameAnchor: "bottom", dy: margin.marginBottom - 4 }));
+    marks.push(Plot.text([shortened(label_of(panel.x), letters)],
+      { ...label, frameAnchor: "bottom", dy: margin.marginBottom - 4 }));
   return marks;
 }
 
@@ -106,7 +114,7 @@ export function standing_alone(svg: SVGSVGElement, kind: string): void {
 const drawn_first = (series: Series): number => ["bands", "region", "bars"].indexOf(series.stroke) + 1 || 4;
 
 export function panel_drawing(panel: Panel, shown: Series[], styles: Map<Series, Style>, width: number): Drawing {
-  const ranges: [Range, Range] = [range_of(panel, "x"), range_of(panel, "y")];
+  const ranges = ranges_of(panel);
   const layout = layout_of(panel, ranges, width);
   const frame: Frame = {
     left: layout.margin.marginLeft, top: layout.margin.marginTop,

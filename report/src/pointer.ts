@@ -9,6 +9,11 @@ import type { Style } from "./strokes";
 
 export const live = element("div", { class: "unseen", "aria-live": "polite", id: "live" });
 
+// Across and up.
+const kSteps = new Map<string, [number, number]>([
+  ["ArrowLeft", [-1, 0]], ["ArrowRight", [1, 0]], ["ArrowUp", [0, 1]], ["ArrowDown", [0, -1]],
+  ["Home", [-Infinity, 0]], ["End", [Infinity, 0]],
+]);
 const kAway = 14; // pixels of the tooltip from the spot
 
 function tooltip_content(facts: Facts, colour: string | undefined): Node[] {
@@ -29,7 +34,9 @@ function highlight(spot: Spot, drawing: Drawing): SVGElement {
   const line = { class: "highlight", stroke: "var(--ink)", "stroke-width": 2, fill: "none" };
   if (spot.box) return drawn("rect", { ...line, ...spot.box });
   return drawn("g", line,
-    drawn("path", { d: `M${spot.x} ${frame.bottom}V${spot.y}H${frame.left}`, "stroke-width": 1, "stroke-dasharray": "2 3" }),
+    drawn("path", {
+      d: `M${spot.x} ${frame.bottom}V${spot.y}H${frame.left}`, "stroke-width": 1, "stroke-dasharray": "2 3",
+    }),
     drawn("circle", { cx: spot.x, cy: spot.y, r: radius(spot.series!) + 3.5 }));
 }
 
@@ -114,18 +121,20 @@ export class Pointing {
   // Left and right along a series, up and down between series and to the heat, Home and End to the ends; in the heat,
   // from cell to cell and over its edge back to the series. The first key shows the first point.
   private next(key: string): Spot | undefined | "other" {
-    const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1], Home: [-Infinity, 0], End: [Infinity, 0] }[key];
+    const step = kSteps.get(key);
     if (!step) return "other";
-    const [across, up] = step as [number, number];
+    const [across, up] = step;
     const { tracks } = this.all();
     if (tracks.length === 0) return this.next_cell(across, up);
     if (!this.now) return tracks[0]![0];
     if (!this.now.series) return this.next_cell(across, up) ?? tracks[0]![0];
     const track = tracks.findIndex((one) => one[0]!.series === this.now?.series);
-    if (this.panel.heat && (track < up || track - up >= tracks.length)) return this.all().cell_at(this.now.x, this.now.y);
+    if (this.panel.heat && (track < up || track - up >= tracks.length))
+      return this.all().cell_at(this.now.x, this.now.y);
     if (up !== 0) {
       const other = tracks[(track - up + tracks.length) % tracks.length]!;
-      return other.reduce((best, spot) => (Math.abs(spot.x - this.now!.x) < Math.abs(best.x - this.now!.x) ? spot : best));
+      const away = (spot: Spot): number => Math.abs(spot.x - this.now!.x);
+      return other.reduce((best, spot) => (away(spot) < away(best) ? spot : best));
     }
     const along = tracks[track]!;
     const at = along.findIndex((spot) => spot.index === this.now!.index) + across;

@@ -41,6 +41,7 @@ export function table_region(table: Pick<Table, "columns" | "rows">, name: strin
       const cell = row[c] ?? null;
       return element("td", { class: numeric[c] ? "number" : undefined }, typeof cell === "string" ? cell : written(cell));
     }))));
+    if (rows.length === 0) body.append(element("tr", {}, element("td", { colspan: table.columns.length }, "No rows")));
     more.hidden = rows.length <= limit;
     more.textContent = `Show all ${written(rows.length)} rows`;
   };
@@ -63,11 +64,14 @@ export function table_region(table: Pick<Table, "columns" | "rows">, name: strin
 
 export function table_part(table: Table, document_name: string): HTMLElement {
   const id = unique(`table-${table.id}`);
-  const part = element("article", { class: table.columns.length > kNarrow ? "part wide" : "part", id, "aria-labelledby": `${id}-title` },
+  const kind = table.columns.length > kNarrow ? "part wide" : "part";
+  const part = element("article", { class: kind, id, "aria-labelledby": `${id}-title` },
     element("h3", { id: `${id}-title` }, table.title));
   if (table.look) part.append(element("p", { class: "look" }, table.look));
   part.append(table_region(table, `Table: ${table.title}`));
-  part.append(element("div", { class: "actions" }, button("CSV", { "aria-label": `CSV: ${table.title}` }, () =>
-    download(file_name(document_name, table.id, "csv"), new Blob([csv_text(table.columns, table.rows)], { type: "text/csv" })))));
+  part.append(element("div", { class: "actions" }, button("CSV", { "aria-label": `CSV: ${table.title}` }, () => {
+    const content = new Blob([csv_text(table.columns, table.rows)], { type: "text/csv" });
+    download(file_name(document_name, table.id, "csv"), content);
+  })));
   return part;
 }

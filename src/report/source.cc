@@ -52,14 +52,17 @@ ReportDocument unfinished_run(const std::string& run, const json& config) {
   return out;
 }
 
-// What a later audit found, beside what training showed of its own data.
+// A later audit is what counts: its cards take the place of those of training, which become a table.
 void append_audit(ReportDocument audit, ReportDocument& out) {
-  for (ReportCard& card : audit.cards) {
-    card.id = "audit_" + card.id;
-    card.label = "Audit: " + card.label;
-    out.cards.push_back(std::move(card));
-  }
-  for (std::string& note : audit.notes) out.notes.push_back("Audit: " + note);
+  ReportTable before{.id = "training_end",
+                     .look = "What the run itself measured, beside what the audit found on data of its own.",
+                     .table = {.caption = "At the end of training", .columns = {"what", "value", "from"}}};
+  for (const ReportCard& card : out.cards) before.table.add({card.label, card.value, card.source});
+  for (const std::string& note : out.notes) before.look += " " + note;
+  out.section("Training").tables.push_back(std::move(before));
+  out.title += ", audited";
+  out.cards = std::move(audit.cards);
+  out.notes = std::move(audit.notes);
   for (ReportSection& section : audit.sections) {
     section.title = "Audit: " + section.title;
     out.sections.push_back(std::move(section));

@@ -19,7 +19,7 @@ void write(const std::string& path, const std::string& text) {
 std::string document(const std::string& name) {
   ReportDocument out{.name = name, .command = "audit", .title = name};
   out.notes = {"note of " + name};
-  out.cards = {{"nll_exact", "NLL", "1", 1, ""}};
+  out.cards = {{"nll_exact", "NLL", name, 1, ""}};
   out.section("Normalisation");
   return document_text(out);
 }
@@ -66,9 +66,12 @@ TEST(Source, RunHasItsCurvesItsReportAndItsAudit) {
   EXPECT_EQ(out.sections[0].title, "Training");
   EXPECT_EQ(out.sections[1].title, "Normalisation");
   EXPECT_EQ(out.sections[2].title, "Audit: Normalisation");
-  ASSERT_EQ(out.cards.size(), 2u);
-  EXPECT_EQ(out.cards[1].id, "audit_nll_exact");
-  EXPECT_EQ(out.notes.at(1), "Audit: note of later");
+  ASSERT_EQ(out.cards.size(), 1u);
+  EXPECT_EQ(out.cards[0].value, "later");
+  EXPECT_EQ(out.notes, std::vector<std::string>{"note of later"});
+  const ReportTable& before = out.sections[0].tables.at(0);
+  EXPECT_EQ(std::get<std::string>(before.table.rows.at(0).at(1)), "run");
+  EXPECT_NE(before.look.find("note of run"), std::string::npos);
 }
 
 TEST(Source, RunThatIsNotFinishedShowsItsCurves) {

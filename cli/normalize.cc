@@ -36,7 +36,13 @@ struct StatesPlace {
 // Without --states: the training data of a run directory, or an array in the head's own file that says it is
 // states.
 StatesPlace states_place(const NormalizeArguments& given, const AnyModel& any) {
-  if (!given.states.empty()) return {given.states, given.states_name};
+  const bool is_run = any.head() == nullptr && std::filesystem::is_directory(given.head);
+  const std::string train = is_run ? recorded_training_data(given.head) : "";
+  if (!given.states.empty()) {
+    std::error_code error;  // also where one of them is not there
+    return {given.states, given.states_name,
+            std::filesystem::equivalent(given.states, train, error) && !error};
+  }
   if (any.head()) {
     const ArrayFile file(any.path());
     for (const ArrayEntry& entry : file.entries()) {
@@ -45,9 +51,8 @@ StatesPlace states_place(const NormalizeArguments& given, const AnyModel& any) {
           given.states_name.empty() && (entry.name == "states" || entry.name == "hidden_states");
       if (is_asked_for || is_known) return {any.path(), entry.name};
     }
-  } else if (std::filesystem::is_directory(given.head)) {
-    const std::string train = recorded_training_data(given.head);
-    if (!train.empty() && std::filesystem::exists(train)) return {train, given.states_name, true};
+  } else if (!train.empty() && std::filesystem::exists(train)) {
+    return {train, given.states_name, true};
   }
   throw Error(fmt::format(
       "{}: normalising needs inputs of the model; give --states FILE (hidden states, or data like those it "
@@ -155,9 +160,17 @@ class Normalization {
   const NormalizeReport& report() const { return report_; }
 
  private:
-  // Of the held-out states, which have no part in anything that is chosen.
+  // Of the held-out states, which have no part in anything that is chosen. Inputs are numbered as in the
+  // file.
   Audit audited(const ModelFile& model) const {
-    return audit(model, held_out_, {.amortised = model.normalizer.exists(), .with_v_star = false});
+    Audit out = audit(model, held_out_, {.amortised = model.normalizer.exists(), .with_v_star = false});
+    const auto number = [this](auto& inputs) {
+      for (auto& input : inputs) input.example = split_.second[input.example];
+    };
+    number(out.worst);
+    number(out.worst_inputs);
+    number(out.sample);
+    return out;
   }
   Dataset compared() const { return held_out_.block(0, std::min(kComparedStates, held_out_.examples())); }
 
@@ -213,7 +226,7 @@ int normalize_command(const Arguments& arguments) {
   if (any.file().normalizer.exists() && !amortises)
     warning(fmt::format("the b(h) stored in {} fits no more and is left out; --amortise fits a new one",
                         any.path()));
-  if (any.head() == nullptr && place.is_training_data && !arguments.common.quiet)
+  if (place.is_training_data && !arguments.common.quiet)
     note(
         "the model was trained on these states, so what is measured on those held out here is optimistic; "
         "--states "
@@ -224,7 +237,7 @@ int normalize_command(const Arguments& arguments) {
   if (amortises) work.amortised(model);
   save_normalized(any, std::move(model), work.report().last(), out);
   const ReportDocument document =
-      normalize_document(work.report(), any, {states, out, any.head() == nullptr && place.is_training_data});
+      normalize_document(work.report(), any, {states, out, place.is_training_data});
   const std::string written = write_normalize_document(document, out);
   if (arguments.common.json) {
     nlohmann::ordered_json json = {{"head", any.path()}, {"states", states}, {"out", out}};

@@ -191,6 +191,33 @@ TEST(Normalize, LeavesWhatItHasToShowBesideTheHead) {
   EXPECT_EQ(series_names(figure_of(shown, "log_z_histogram")).size(), names.size() - 2);
 }
 
+// One state far from the others, held out or not: where it is held out it is the worst, by its place in the
+// file.
+TEST(Normalize, WorstInputsAreNumberedAsInTheFile) {
+  const Folder folder;
+  RandomHead().write(folder / "head.safetensors");
+  RandomStream random(5);
+  std::vector<float> h(400 * 6);
+  for (float& v : h) v = static_cast<float>(random.normal());
+  const uint64_t far = 311;
+  for (uint64_t j = 0; j < 6; ++j) h[far * 6 + j] *= 30;
+  write_safetensors(folder / "h.safetensors",
+                    {make_tensor("hidden_states", runtime::Dtype::F32, {400, 6}, std::span<const float>(h))},
+                    {});
+  bool is_held_out = false;
+  for (int seed = 0; seed < 8 && !is_held_out; ++seed) {
+    const Outcome outcome =
+        folder.run({"normalize", "head.safetensors", "--states", "h.safetensors", "-o", "o.safetensors",
+                    "--hold-out", "0.5", "--seed", std::to_string(seed), "--json", "--quiet"});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    const auto json = outcome.json();
+    for (const auto& section : json["report"]["sections"])
+      for (const auto& table : section.value("tables", nlohmann::json::array()))
+        is_held_out = is_held_out || (table["id"] == "worst" && table["rows"][0][0] == far);
+  }
+  EXPECT_TRUE(is_held_out);
+}
+
 // States that trained the model certify nothing.
 TEST(Normalize, NoCertificateFromTrainingData) {
   const Folder folder;
@@ -202,6 +229,10 @@ TEST(Normalize, NoCertificateFromTrainingData) {
   EXPECT_FALSE(card_of(own, "certificate").contains("number"));
   EXPECT_NE(own["notes"].dump().find("certifies nothing"), std::string::npos);
   EXPECT_FALSE(card_of(own, "nll_exact").is_null());
+  const Outcome named =
+      folder.run({"normalize", "run", "--states", "./data.svm", "-o", "c.safetensors", "--json"});
+  EXPECT_NE(named.err.find("the model was trained on these states"), std::string::npos) << named.err;
+  EXPECT_FALSE(card_of(named.json()["report"], "certificate").contains("number"));
   folder.generate("other.svm", 9000);
   const auto other =
       folder.run({"normalize", "run", "--states", "other.svm", "-o", "b.safetensors", "--json"});

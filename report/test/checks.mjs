@@ -103,17 +103,20 @@ export async function marksAnswer(page) {
 
 // Every series can be hidden, and comes back as it was.
 export async function seriesToggle(page) {
-  for (const figure of await page.locator("main figure").all()) {
-    const marks = () => figure.locator(".plot svg *").count();
-    for (const toggle of await figure.locator(".legend button").all()) {
-      const [name, before] = [await toggle.innerText(), await marks()];
-      await toggle.click();
-      assert.equal(await toggle.getAttribute("aria-pressed"), "false");
-      assert.ok(await marks() < before, `'${name}' is still drawn`);
-      await toggle.click();
-      assert.equal(await toggle.getAttribute("aria-pressed"), "true");
-      assert.equal(await marks(), before, `'${name}' comes back`);
-    }
+  const toggled = await page.locator("main figure").evaluateAll((figures) => figures.flatMap((figure) => {
+    const marks = () => figure.querySelectorAll(".plot svg *").length;
+    return [...figure.querySelectorAll(".legend button")].map((toggle) => {
+      const all = marks();
+      const states = [0, 1].map(() => {
+        toggle.click();
+        return { marks: marks(), pressed: toggle.getAttribute("aria-pressed") };
+      });
+      return { name: `${figure.id}: '${toggle.innerText}'`, all, states };
+    });
+  }));
+  for (const { name, all, states: [hidden, shown] } of toggled) {
+    assert.ok(hidden.marks < all && hidden.pressed === "false", `${name} is still drawn`);
+    assert.ok(shown.marks === all && shown.pressed === "true", `${name} does not come back`);
   }
 }
 
@@ -123,8 +126,10 @@ async function kept(page, folder, name) {
   await page.screenshot({ path: path.join(folder, `${name}.png`), fullPage: true });
 }
 
-// All of the above of one file; `pictures` is the folder of the screenshots, or undefined.
+// All of the above of one file, and the ids of its figures and tables; `pictures` is the folder of the screenshots, or
+// undefined.
 export async function reportIsSound(browser, file, { name, pictures }) {
+  let ids = [];
   for (const dark of [false, true]) {
     const { page, trouble, close } = await opened(browser, file, { dark });
     const scheme = dark ? "dark" : "light";
@@ -132,6 +137,7 @@ export async function reportIsSound(browser, file, { name, pictures }) {
     await axeFindsNothingSerious(page, dark ? ["color-contrast"] : undefined);
     await kept(page, pictures, `${name}-1280-${scheme}`);
     if (!dark) {
+      ids = await page.locator("main .part").evaluateAll((parts) => parts.map((part) => part.id));
       await textIsWhole(page);
       await marksAnswer(page);
       await seriesToggle(page);
@@ -147,4 +153,5 @@ export async function reportIsSound(browser, file, { name, pictures }) {
     assert.deepEqual(trouble, []);
     await close();
   }
+  return ids;
 }

@@ -37,9 +37,9 @@ std::string norm_words(const ModelFile& model) {
 
 std::string model_words(const ModelFile& model) {
   const std::string objective = objective_of(model);
-  return fmt::format("{}{}{} {} x {} features", objective, objective.empty() ? "" : ", ",
+  return fmt::format("{}{}{}, {} features{}", objective, objective.empty() ? "" : ", ",
                      model.family == Family::Joint ? "alternatives" : grouped(model.classes) + " classes",
-                     model.encoder.exists() ? "on an encoder," : "", grouped(model.features));
+                     grouped(model.features), model.encoder.exists() ? " of an encoder" : "");
 }
 
 void add_model_audit(const Audit& audit, const AuditNames& names, const ModelFile& model,

@@ -12,7 +12,7 @@
 
 namespace selfnorm::cli {
 
-// "penalty, 10 classes x 784 features".
+// "penalty, 10 classes, 784 features".
 std::string model_words(const ModelFile& model);
 // Of what the norm is that pictures show.
 std::string norm_words(const ModelFile& model);

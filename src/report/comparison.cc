@@ -99,36 +99,52 @@ bool is_in_all(const std::vector<Part>& parts, size_t panel, const Series& serie
   });
 }
 
+// Whether every document has one series of its own here, of one name: then the document's name will do.
+bool has_one_each(const std::vector<Part>& parts, size_t panel) {
+  std::set<std::string> names;
+  for (const Part& part : parts) {
+    size_t own = 0;
+    for (const Series& series : part.figure->figure.panels[panel].series)
+      if (!is_in_all(parts, panel, series)) {
+        names.insert(series.name);
+        ++own;
+      }
+    if (own != 1) return false;
+  }
+  return names.size() == 1;
+}
+
 Panel overlaid(const std::vector<Part>& parts, size_t index) {
   const Panel& first = parts[0].figure->figure.panels[index];
   Panel out{.title = first.title, .x = first.x, .y = first.y, .series = {}, .equal_units = first.equal_units};
   for (const Series& series : first.series)
     if (is_in_all(parts, index, series)) out.series.push_back(series);
+  const bool is_one_each = has_one_each(parts, index);
   uint32_t colour = 0;
   for (const Part& part : parts) {
     const Panel& panel = part.figure->figure.panels[index];
     widen(panel.x, out.x);
     widen(panel.y, out.y);
-    const auto own = static_cast<size_t>(
-        std::count_if(panel.series.begin(), panel.series.end(),
-                      [&](const Series& series) { return !is_in_all(parts, index, series); }));
     for (Series series : panel.series) {
       if (is_in_all(parts, index, series)) continue;
-      series.name = own == 1 || series.name.empty() ? *part.name : *part.name + ": " + series.name;
-      series.colour = own == 1 ? static_cast<uint32_t>(part.document) : colour++;
+      series.name = is_one_each || series.name.empty() ? *part.name : *part.name + ": " + series.name;
+      series.colour = is_one_each ? static_cast<uint32_t>(part.document) : colour++;
       out.series.push_back(std::move(series));
     }
   }
   return out;
 }
 
-// Pictures and panels of different number do not fit into each other.
+// Pictures do not fit into each other, nor do panels of different number or of different things.
 bool can_overlay(const std::vector<Part>& parts) {
+  const std::vector<Panel>& first = parts[0].figure->figure.panels;
   return std::all_of(parts.begin(), parts.end(), [&](const Part& part) {
     const std::vector<Panel>& panels = part.figure->figure.panels;
-    return panels.size() == parts[0].figure->figure.panels.size() &&
-           std::all_of(panels.begin(), panels.end(),
-                       [](const Panel& panel) { return panel.heat.value.empty(); });
+    return std::equal(panels.begin(), panels.end(), first.begin(), first.end(),
+                      [](const Panel& a, const Panel& b) {
+                        return a.heat.value.empty() && b.heat.value.empty() && a.x.label == b.x.label &&
+                               a.y.label == b.y.label && a.x.ticks == b.x.ticks;
+                      });
   });
 }
 

@@ -62,6 +62,22 @@ TEST(Comparison, FiguresAreDrawnIntoEachOtherAndWhatIsTheSameOnce) {
   EXPECT_EQ(panel.y.high, std::nullopt);
 }
 
+TEST(Comparison, SeriesOfDifferentNamesKeepThem) {
+  ReportDocument b = run("b", 3, 4);
+  b.sections[0].figures[0].figure.panels[0].series[1].name = "amortised";
+  const ReportDocument out = compared({run("a", 1, 2), b});
+  const std::vector<Series>& series = out.sections.at(1).figures.at(0).figure.panels.at(0).series;
+  ASSERT_EQ(series.size(), 3u);
+  EXPECT_EQ(series[1].name, "a: raw");
+  EXPECT_EQ(series[2].name, "b: amortised");
+}
+
+TEST(Comparison, AxesOfDifferentThingsStandSideBySide) {
+  ReportDocument b = run("b", 3, 4);
+  b.sections[0].figures[0].figure.panels[0].y.label = "z";
+  EXPECT_EQ(compared({run("a", 1, 2), b}).sections.at(1).figures.at(0).figure.panels.size(), 2u);
+}
+
 TEST(Comparison, PicturesStandSideBySide) {
   ReportDocument a = run("a", 1, 2), b = run("b", 3, 4);
   for (ReportDocument* document : {&a, &b}) {

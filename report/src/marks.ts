@@ -53,7 +53,7 @@ function errors(columns: Columns, style: Style, ranges: [Range, Range]): Plot.Ma
   });
 }
 
-function points(series: Series, columns: Columns, style: Style, ranges: [Range, Range]): Plot.Markish {
+function points(series: Series, panel: Panel, columns: Columns, style: Style, ranges: [Range, Range]): Plot.Markish {
   const size = radius(series);
   const is_seen = (i: number): boolean => inside(columns.x[i]!, ranges[0]) && inside(columns.y[i]!, ranges[1]);
   if (series.x.length > kMany)
@@ -65,8 +65,8 @@ function points(series: Series, columns: Columns, style: Style, ranges: [Range, 
   const open = series.stroke === "dashed_points";
   return Plot.dot(series.x, {
     x: columns.x, y: columns.y, r: size, symbol: style.symbol, filter: (_, i) => is_seen(i),
-    fill: open ? "var(--surface)" : style.colour, stroke: open ? style.colour : "none",
-    fillOpacity: series.stroke === "points" ? 0.9 : 1, strokeWidth: 1.6,
+    fill: open ? "var(--surface)" : style.colour, fillOpacity: series.stroke === "points" ? 0.9 : 1,
+    stroke: open ? style.colour : panel.heat ? "var(--surface)" : "none", strokeWidth: open ? 1.6 : 0.8,
   });
 }
 
@@ -103,6 +103,6 @@ export function marks_of(series: Series, panel: Panel, style: Style, ranges: [Ra
   const parts: Plot.Markish[] = [];
   if (has_line(series.stroke)) parts.push(line(series, panel, columns, style, ranges[0]));
   if (series.error) parts.push(errors(columns, style, ranges));
-  if (has_points(series.stroke)) parts.push(points(series, columns, style, ranges));
+  if (has_points(series.stroke)) parts.push(points(series, panel, columns, style, ranges));
   return parts;
 }

@@ -36,9 +36,17 @@ export function written(value: number | null | undefined, digits = 4): string {
   return size >= 1e6 || size < 1e-4 ? scientific(value, digits) : fixed(value, digits);
 }
 
+const is_far = (size: number): boolean => size >= 1e6 || size < 1e-4;
+
 // Of an axis: short, and without the rounding of sums of steps.
-export function tick_text(value: number): string {
+export function tick_text(value: number, as_power = is_far(Math.abs(value))): string {
   if (value === 0) return "0";
-  const size = Math.abs(value);
-  return size >= 1e6 || size < 1e-3 ? scientific(value, 6) : fixed(value, 10);
+  return as_power ? scientific(value, 6) : fixed(value, 10);
+}
+
+// All in one way: as powers where the greatest is far from 1, on logarithmic axes where any is.
+export function tick_texts(values: number[], logarithmic: boolean): string[] {
+  const sizes = values.filter((v) => v !== 0).map(Math.abs);
+  const as_power = logarithmic ? sizes.some(is_far) : sizes.length > 0 && is_far(Math.max(...sizes));
+  return values.map((v) => tick_text(v, as_power));
 }

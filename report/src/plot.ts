@@ -4,7 +4,7 @@ import { ranges_of, ticks_of, type Range } from "./axis";
 import type { Axis, Panel, Series } from "./document";
 import { heat_images } from "./heat";
 import { marks_of } from "./marks";
-import { tick_text } from "./numbers";
+import { tick_texts } from "./numbers";
 import type { Style } from "./strokes";
 
 export interface Frame {
@@ -33,7 +33,8 @@ const kTilt = 0.6; // radians, of names that are longer than their place
 const kTilted = 18; // pixels from one of them to the next
 const kFont = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
 
-const tick_name = (axis: Axis, value: number): string => axis.ticks?.[value - 1] ?? tick_text(value);
+const names_of = (axis: Axis, values: number[]): string[] =>
+  axis.ticks?.length ? values.map((v) => axis.ticks![v - 1] ?? "") : tick_texts(values, axis.logarithmic ?? false);
 const longest = (names: string[]): number => Math.max(1, ...names.map((name) => name.length));
 
 // Names often differ at their end: the middle goes.
@@ -59,12 +60,12 @@ interface Layout {
 function layout_of(panel: Panel, ranges: [Range, Range], width: number): Layout {
   let height = Math.min(380, Math.max(230, 0.58 * width));
   const y_ticks = ticks_of(panel.y, ranges[1], height / 45);
-  const marginLeft = Math.min(0.3 * width, 16 + kLetter * longest(y_ticks.map((v) => tick_name(panel.y, v))));
+  const marginLeft = Math.min(0.3 * width, 16 + kLetter * longest(names_of(panel.y, y_ticks)));
   const inner = width - marginLeft - 16;
   const all = ticks_of(panel.x, ranges[0], inner / 70);
   const stride = Math.ceil((kTilted * all.length) / inner);
   const x_ticks = all.filter((_, i) => i % stride === 0);
-  const longest_name = longest(x_ticks.map((v) => tick_name(panel.x, v)));
+  const longest_name = longest(names_of(panel.x, x_ticks));
   const rotated = kLetter * (longest_name + 1) * x_ticks.length > inner;
   const room = marginLeft + inner / (2 * all.length); // left of the first
   const letters = rotated ? Math.min(18, Math.max(6, Math.floor(room / (kLetter * Math.cos(kTilt))))) : 40;
@@ -90,9 +91,9 @@ function axes_of(panel: Panel, layout: Layout): Plot.Markish[] {
     panel.heat ? null : Plot.gridY(y_ticks, grid),
     Plot.axisX(x_ticks, {
       ...shown, tickRotate: rotated ? (-kTilt * 180) / Math.PI : 0, textAnchor: rotated ? "end" : "middle",
-      tickFormat: (v: number) => shortened(tick_name(panel.x, v), layout.letters),
+      text: names_of(panel.x, x_ticks).map((name) => shortened(name, layout.letters)),
     }),
-    Plot.axisY(y_ticks, { ...shown, tickFormat: (v: number) => tick_name(panel.y, v) }),
+    Plot.axisY(y_ticks, { ...shown, text: names_of(panel.y, y_ticks) }),
   ];
   const letters = Math.floor(layout.width / kLetter);
   if (panel.y.label)

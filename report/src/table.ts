@@ -6,7 +6,9 @@ import { download, file_name } from "./download";
 import { written } from "./numbers";
 
 const kShown = 100; // rows, until all are asked for
-const kNarrow = 5; // columns that fit beside a figure
+const kNarrow = 5; // columns that fit beside a figure,
+const kShort = 60; // where no text is longer
+const kWord = 24; // longer texts are broken into lines, of this length at least
 const collator = new Intl.Collator("en", { numeric: true });
 
 export function compared(a: Cell, b: Cell): number {
@@ -39,7 +41,8 @@ export function table_region(table: Pick<Table, "columns" | "rows">, name: strin
   const fill = (): void => {
     body.replaceChildren(...rows.slice(0, limit).map((row) => element("tr", {}, ...table.columns.map((_, c) => {
       const cell = row[c] ?? null;
-      return element("td", { class: numeric[c] ? "number" : undefined }, typeof cell === "string" ? cell : written(cell));
+      const kind = numeric[c] ? "number" : typeof cell === "string" && cell.length > kWord ? "long" : undefined;
+      return element("td", { class: kind }, typeof cell === "string" ? cell : written(cell));
     }))));
     if (rows.length === 0) body.append(element("tr", {}, element("td", { colspan: table.columns.length }, "No rows")));
     more.hidden = rows.length <= limit;
@@ -64,7 +67,8 @@ export function table_region(table: Pick<Table, "columns" | "rows">, name: strin
 
 export function table_part(table: Table, document_name: string): HTMLElement {
   const id = unique(`table-${table.id}`);
-  const kind = table.columns.length > kNarrow ? "part wide" : "part";
+  const has_long = table.rows.some((row) => row.some((cell) => typeof cell === "string" && cell.length > kShort));
+  const kind = table.columns.length > kNarrow || has_long ? "part wide" : "part";
   const part = element("article", { class: kind, id, "aria-labelledby": `${id}-title` },
     element("h3", { id: `${id}-title` }, table.title));
   if (table.look) part.append(element("p", { class: "look" }, table.look));

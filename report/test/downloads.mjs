@@ -9,8 +9,8 @@ export async function saved(page, part, button) {
   return { name: download.suggestedFilename(), bytes: readFileSync(await download.path()) };
 }
 
-// SVG: XML without scripts, variables of the page or references to elsewhere. PNG: a picture of more than one colour.
-export async function picturesStandAlone(page, figure) {
+// XML without scripts, variables of the page or references to elsewhere.
+export async function svgStandsAlone(page, figure) {
   const id = await figure.getAttribute("id");
   const svg = (await saved(page, figure, "SVG")).bytes.toString("utf8");
   const { problem, shapes, title, references } = await page.evaluate((text) => {
@@ -30,6 +30,11 @@ export async function picturesStandAlone(page, figure) {
   for (const reference of references) {
     assert.doesNotMatch(reference, /^(xlink:)?href=(?!data:image\/png|#)|url\((?!["']?#)|var\(|^on/, id);
   }
+}
+
+// A picture of more than the colours of paper and ink.
+export async function pngHasContent(page, figure) {
+  const id = await figure.getAttribute("id");
   const png = (await saved(page, figure, "PNG")).bytes;
   assert.equal(png.subarray(0, 8).toString("hex"), "89504e470d0a1a0a");
   const [width, height] = [png.readUInt32BE(16), png.readUInt32BE(20)];

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { launched, missing, opened } from "./browser.mjs";
 import { everyFigureHasMarks, marksAnswer, reportIsSound } from "./checks.mjs";
-import { picturesStandAlone } from "./downloads.mjs";
+import { pngHasContent, svgStandsAlone } from "./downloads.mjs";
 import { documentOf, figureOf, pageOf, pageOfText } from "./pages.mjs";
 
 const pictures = process.env.SELFNORM_PICTURES;
@@ -19,7 +19,10 @@ test("everything a document may have", { skip: missing }, async () => {
   const file = pageOf("everything", everything);
   await reportIsSound(browser, file, { name: "everything", pictures });
   const { page, trouble, close } = await opened(browser, file, { dark: true });
-  for (const figure of await page.locator("main figure").all()) await picturesStandAlone(page, figure);
+  for (const figure of await page.locator("main figure").all()) {
+    await svgStandsAlone(page, figure);
+    await pngHasContent(page, figure);
+  }
   assert.deepEqual(trouble, []);
   await close();
 });
@@ -62,7 +65,7 @@ test("hostile texts stay text, wherever they are", { skip: missing }, async () =
   await marksAnswer(page);
   for (const figure of await page.locator("main figure").all()) {
     await figure.getByRole("button", { name: "Data:" }).click();
-    await picturesStandAlone(page, figure);
+    await svgStandsAlone(page, figure);
   }
   assert.equal(await page.evaluate(() => window.hacked), undefined);
   assert.equal(await page.locator("main img, main script, main [onload]").count(), 0);

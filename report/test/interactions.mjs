@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { launched, missing, opened } from "./browser.mjs";
-import { picturesStandAlone, saved } from "./downloads.mjs";
+import { pngHasContent, saved, svgStandsAlone } from "./downloads.mjs";
 import { documentOf, figureOf, pageOf } from "./pages.mjs";
 
 const heat = { columns: 2, rows: 2, value: [0, 0.25, 0.5, 1], label: "density", most: 8 };
@@ -130,5 +130,8 @@ checked("files hold what is shown", async () => {
   ]);
   const table = await saved(page, page.locator("#table-worst"), "CSV");
   assert.equal(table.bytes.toString("utf8"), "input,log Z\r\nb,10\r\na,-2.5\r\nc,\r\nd,9\r\n");
-  for (const id of ["loss", "histogram", "heat"]) await picturesStandAlone(page, figure(id));
+  for (const id of ["loss", "histogram", "heat"]) {
+    await svgStandsAlone(page, figure(id));
+    await pngHasContent(page, figure(id));
+  }
 });

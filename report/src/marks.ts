@@ -66,7 +66,7 @@ function points(series: Series, panel: Panel, columns: Columns, style: Style, ra
   return Plot.dot(series.x, {
     x: columns.x, y: columns.y, r: size, symbol: style.symbol, filter: (_, i) => is_seen(i),
     fill: open ? "var(--surface)" : style.colour, fillOpacity: series.stroke === "points" ? 0.9 : 1,
-    stroke: open ? style.colour : panel.heat ? "var(--surface)" : "none", strokeWidth: open ? 1.6 : 0.8,
+    stroke: open ? style.colour : panel.heat ? "var(--surface)" : "none", strokeWidth: open ? 1.6 : 0.5,
   });
 }
 

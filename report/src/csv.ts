@@ -1,5 +1,6 @@
 // Comma-separated values by RFC 4180. Texts that a spreadsheet would take for a formula get a leading apostrophe.
-import type { Cell, Figure, Table } from "./document";
+import type { Axis, Cell, Figure, Table } from "./document";
+import { amount } from "./heat";
 
 function field(cell: Cell): string {
   if (cell === null || cell === undefined) return "";
@@ -31,12 +32,15 @@ export function figure_table(figure: Figure): Pick<Table, "columns" | "rows"> {
       });
     const heat = panel.heat;
     if (!heat) return;
-    const middle = (low: number, high: number, i: number, n: number): number => low + ((i + 0.5) / n) * (high - low);
+    const middle = ({ low = 0, high = 1, logarithmic }: Axis, i: number, n: number): number => {
+      const share = (i + 0.5) / n;
+      return logarithmic ? low * (high / low) ** share : low + share * (high - low);
+    };
     heat.value.forEach((value, i) => {
       const column = i % heat.columns, row = Math.floor(i / heat.columns);
-      rows.push([title, null, null, middle(panel.x.low ?? 0, panel.x.high ?? 1, column, heat.columns), null,
-        middle(panel.y.low ?? 0, panel.y.high ?? 1, row, heat.rows), null,
-        value === null ? null : value * (heat.most ?? 1)]);
+      rows.push([title, null, null, middle(panel.x, column, heat.columns), null,
+        middle(panel.y, row, heat.rows), null,
+        amount(heat, value)]);
     });
   });
   const used = columns.map((_, c) => c === 3 || c === 5 || rows.some((row) => row[c] !== null));

@@ -29,7 +29,8 @@ export interface Heat {
   rows: number;
   value: number[]; // row by row from below, 0 to 1
   label?: string;
-  most?: number; // what 1 stands for
+  most?: number; // the amount that 1 stands for
+  scale?: "linear" | "root" | "logarithm";
 }
 
 export interface Panel {

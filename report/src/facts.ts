@@ -1,5 +1,6 @@
 // What is said of a spot: the same for the tooltip and for screen readers.
 import type { Axis, Panel } from "./document";
+import { amount } from "./heat";
 import type { Spot } from "./hover";
 import { written } from "./numbers";
 import type { Drawing } from "./plot";
@@ -20,13 +21,12 @@ export function facts_of(spot: Spot, panel: Panel, drawing: Drawing): Facts {
   const { series, index } = spot;
   if (!series) {
     const heat = panel.heat!;
-    const share = heat.value[index];
     return {
       head: "", series: "",
       lines: [
         [x_name, written(drawing.x.invert(spot.x))],
         [y_name, written(drawing.y.invert(spot.y))],
-        [heat.label || "value", written(typeof share === "number" ? share * (heat.most ?? 1) : null, kDigits)],
+        [heat.label || "value", written(amount(heat, heat.value[index]), kDigits)],
       ],
     };
   }

@@ -45,6 +45,14 @@ export function heat_images(heat: Heat, frame: { x: number; y: number; width: nu
     })));
 }
 
+// What a value stands for (HeatScale of include/selfnorm/report/figure.h); counts are whole.
+export function amount(heat: Heat, value: number | null | undefined): number | null {
+  if (typeof value !== "number") return null;
+  const most = heat.most ?? 1;
+  if (heat.scale === "root") return value * value * most;
+  return heat.scale === "logarithm" ? Math.round(Math.expm1(value * Math.log1p(most))) : value * most;
+}
+
 export function heat_key(heat: Heat): HTMLElement {
   return element("p", { class: "heat-key" }, element("span", { class: "least" }, "0"),
     element("span", { class: "ramp", "aria-hidden": "true" }), element("span", { class: "most" }, written(heat.most ?? 1)),

@@ -75,9 +75,10 @@ Panel heat_panel(const DensityModel& model, double log_z, const DensityPoints& p
               .series = {},
               .heat = {.columns = kSide,
                        .rows = kSide,
-                       .label = "square root of the density",
-                       .most = shortened(std::sqrt(darkest))}};
-  for (const double v : p) panel.heat.value.push_back(shade(std::sqrt(std::min(1.0, v / darkest))));
+                       .label = "density",
+                       .most = shortened(darkest),
+                       .scale = HeatScale::root}};
+  for (const double v : p) panel.heat.value.push_back(panel.heat.shade(v));
   panel.series.push_back(scatter("held-out data", points.some_data(kShown), 1));
   if (!points.samples.empty()) panel.series.push_back(scatter("samples", points.samples, 2));
   return panel;
@@ -100,11 +101,12 @@ ReportFigure density_figure(const DensityModel& model, const ShownNormalizer& no
         "The line of the model should follow the bars of the held-out data and the steps of the samples. " +
             from,
         {.title = "Density and data", .panels = {line_panel(model, normalizer.log_z, points)}}};
-  return {"density",
-          "Dark where the model puts its mass: the held-out points should lie in the dark and fill it, and "
-          "samples should look like them. " +
-              from,
-          {.title = "Density and data", .panels = {heat_panel(model, normalizer.log_z, points)}}};
+  return {
+      "density",
+      "Strong colour where the model puts its mass: the held-out points should lie there and fill it, and "
+      "samples should look like them. " +
+          from,
+      {.title = "Density and data", .panels = {heat_panel(model, normalizer.log_z, points)}}};
 }
 
 }  // namespace selfnorm

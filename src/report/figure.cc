@@ -197,6 +197,31 @@ size_t legend_lines(const Panel& panel) {
 
 }  // namespace
 
+double Heat::amount(double v) const {
+  switch (scale) {
+    case HeatScale::root:
+      return v * v * most;
+    case HeatScale::logarithm:
+      return std::expm1(v * std::log1p(most));
+    case HeatScale::linear:
+      break;
+  }
+  return v * most;
+}
+
+double Heat::shade(double quantity) const {
+  const double share = std::min(1.0, quantity / most);
+  switch (scale) {
+    case HeatScale::root:
+      return std::sqrt(share);
+    case HeatScale::logarithm:
+      return std::log1p(share * most) / std::log1p(most);
+    case HeatScale::linear:
+      break;
+  }
+  return share;
+}
+
 std::string gnuplot_script(const Figure& figure, const std::string& svg) {
   const size_t panels = figure.panels.size(), rows = figure.rows;
   SELFNORM_CHECK(panels >= 1 && rows >= 1 && panels % rows == 0 && panels / rows <= kPanelWidth.size());

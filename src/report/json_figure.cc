@@ -15,6 +15,9 @@ constexpr uint32_t kMostColours = 1000;
 constexpr std::array<const char*, 10> kStrokes = {"line",          "dashed", "points", "marks", "line_points",
                                                   "dashed_points", "region", "bars",   "rules", "bands"};
 
+// In the order of HeatScale.
+constexpr std::array<const char*, 3> kScales = {"linear", "root", "logarithm"};
+
 // Seven significant digits: more cannot be seen, and files are half as long.
 ordered_json shortened(double value) {
   std::array<char, 32> digits;
@@ -55,9 +58,10 @@ ordered_json series_json(const Series& series) {
 ordered_json heat_json(const Heat& heat) {
   ordered_json out = {{"columns", heat.columns}, {"rows", heat.rows}, {"label", heat.label}};
   out["most"] = shortened(heat.most);
-  // A picture of many pixels; a thousandth of the range is a shade nobody sees.
+  if (heat.scale != HeatScale::linear) out["scale"] = kScales.at(static_cast<size_t>(heat.scale));
+  // Counts of a few hundred can be told from four digits, and no eye tells more.
   ordered_json values = ordered_json::array();
-  for (const double value : heat.value) values.push_back(json_value(std::round(value * 1000) / 1000));
+  for (const double value : heat.value) values.push_back(json_value(std::round(value * 10000) / 10000));
   out["value"] = std::move(values);
   return out;
 }
@@ -87,6 +91,13 @@ Stroke read_stroke(const JsonPlace& place) {
       "rules, bands");
 }
 
+HeatScale read_scale(const JsonPlace& place) {
+  const std::string name = place.text_or("scale", kScales[0]);
+  for (size_t i = 0; i < kScales.size(); ++i)
+    if (name == kScales[i]) return static_cast<HeatScale>(i);
+  place.at("scale").fail("one of linear, root, logarithm");
+}
+
 Series read_series(const JsonPlace& place) {
   Series out{.name = place.text_or("name", ""),
              .x = place.numbers("x"),
@@ -109,7 +120,9 @@ Heat read_heat(const JsonPlace& place) {
            .rows = place.count("rows", kMostCells),
            .value = place.numbers("value"),
            .label = place.text_or("label", ""),
-           .most = place.optional_number("most").value_or(1)};
+           .most = place.optional_number("most").value_or(1),
+           .scale = read_scale(place)};
+  if (!(out.most > 0)) place.at("most").fail("a number above 0");
   if (out.value.size() != out.columns * out.rows) place.at("value").fail("columns x rows numbers");
   return out;
 }

@@ -19,8 +19,6 @@ std::vector<uint64_t> spread_rows(uint64_t rows, uint64_t most) {
 
 double shortened(double value) { return std::stod(fmt::format("{:.5g}", value)); }
 
-double shade(double value) { return std::round(1e4 * value) / 1e4; }
-
 std::vector<double> sorted_numbers(const std::vector<double>& values) {
   std::vector<double> sorted;
   for (const double v : values)

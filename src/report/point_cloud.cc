@@ -35,9 +35,12 @@ Heat counted(const PointCloud& cloud, const Panel& panel) {
   std::vector<double> count(kColumns * kRows, 0.0);
   for (size_t i = 0; i < cloud.x.size(); ++i)
     ++count[cell_of(cloud.y[i], panel.y, kRows) * kColumns + cell_of(cloud.x[i], panel.x, kColumns)];
-  Heat out{.columns = kColumns, .rows = kRows, .label = "log(1 + " + cloud.name + ")"};
-  out.most = std::log1p(*std::max_element(count.begin(), count.end()));
-  for (const double c : count) out.value.push_back(std::log1p(c) / out.most);
+  Heat out{.columns = kColumns,
+           .rows = kRows,
+           .label = cloud.name,
+           .most = *std::max_element(count.begin(), count.end()),
+           .scale = HeatScale::logarithm};
+  for (const double c : count) out.value.push_back(out.shade(c));
   return out;
 }
 

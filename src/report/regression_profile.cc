@@ -134,23 +134,24 @@ Picture heat_picture(const Profile& profile, const std::string& feature, const s
   const double darkest = at_share(sorted_numbers(largest), kDarkest);
   Picture out{
       .name = "heat",
-      .look = fmt::format("Dark where the model expects {}: the points should lie in the dark and fill "
+      .look = fmt::format("Strong colour where the model expects {}: the points should lie there and fill "
                           "it, but for what the other columns explain. Density by quadrature.",
                           target),
       .data = {.columns = {feature, target, "density"}}};
-  Panel panel{.title = fmt::format("density, as its square root; {}", kHeld),
+  Panel panel{.title = kHeld,
               .x = {.label = feature, .low = profile.left, .high = profile.right},
               .y = {.label = target, .low = profile.low, .high = profile.high},
               .series = {},
               .heat = {.columns = profile.x.size(),
                        .rows = kRows,
-                       .label = "square root of the density",
-                       .most = shortened(std::sqrt(darkest))}};
+                       .label = "density",
+                       .most = shortened(darkest),
+                       .scale = HeatScale::root}};
   for (size_t j = 0; j < kRows; ++j) {
     const double height = middle(profile.low, profile.high, j, kRows);
     for (size_t i = 0; i < profile.x.size(); ++i) {
       const double density = interpolated(profile.columns[i], height);
-      panel.heat.value.push_back(shade(std::sqrt(std::min(1.0, density / darkest))));
+      panel.heat.value.push_back(panel.heat.shade(density));
       out.data.add({shortened(profile.x[i]), height, shortened(density)});
     }
   }

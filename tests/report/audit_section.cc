@@ -319,7 +319,7 @@ TEST(AuditSection, ManyInputsAreASampleOfWhichEveryPointIsCounted) {
   for (const char* id : {"log_z_norm", "log_z_confidence", "raw_exact"}) {
     const Heat& heat = panel_of(document, id).heat;
     double counted = 0;
-    for (const double value : heat.value) counted += std::round(std::expm1(value * heat.most));
+    for (const double value : heat.value) counted += std::round(heat.amount(value));
     EXPECT_EQ(counted, 50000) << id;
     EXPECT_NE(figure_of(document, id).figure.title.find("(one of every 4 inputs)"), std::string::npos);
   }

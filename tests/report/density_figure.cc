@@ -30,8 +30,8 @@ TEST(DensityFigure, HeatOfTwoColumnsIsTheDensityWhateverBIs) {
       const double x = *panel.x.low + dx * (static_cast<double>(i) + 0.5);
       const double y = *panel.y.low + dy * (static_cast<double>(j) + 0.5);
       const double p = normal_density(x, 0) * normal_density(y, 10);
-      const double shown = panel.heat.value[96 * j + i] * panel.heat.most;
-      EXPECT_NEAR(shown, std::min(std::sqrt(p), panel.heat.most), 2e-4 * panel.heat.most);
+      const double shown = panel.heat.amount(panel.heat.value[96 * j + i]);
+      EXPECT_NEAR(shown, std::min(p, panel.heat.most), 4e-4 * panel.heat.most);
       total += shown * shown * dx * dy;
     }
   }

@@ -8,7 +8,7 @@
 //    "sections": [{"title", "figures": [...], "tables": [...]}]}
 //   figure: {"id", "title", "look", "rows",
 //            "panels": [{"title", "x": axis, "y": axis, "equal_units", "series": [...],
-//                        "heat": {"columns", "rows", "value", "label", "most"}}]}
+//                        "heat": {"columns", "rows", "value", "label", "most", "scale"}}]}
 //   axis:   {"label", "logarithmic", "low", "high", "ticks"}
 //   series: {"name", "stroke" (the names of Stroke), "colour", "x", "y", "error", "x_end", "labels"}
 //   table:  {"id", "title", "look", "columns", "rows" (numbers, texts, null)}

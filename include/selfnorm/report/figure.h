@@ -40,12 +40,23 @@ struct Axis {
   std::vector<std::string> ticks = {};  // x: names of 1, 2, 3, ... in the place of numbers and label
 };
 
+// The amount that a value v from 0 to 1 stands for, M the largest:
+enum class HeatScale {
+  linear,    // v M
+  root,      // v^2 M: shows small ones
+  logarithm  // (1 + M)^v - 1: counts
+};
+
 // A picture behind the series: row by row from below, 0 (white) to 1 (dark).
 struct Heat {
   size_t columns = 0, rows = 0;
   std::vector<double> value = {};  // columns x rows; empty: none
-  std::string label = {};          // what is counted or measured
-  double most = 1;                 // what 1 stands for
+  std::string label = {};          // what is counted or measured, the amount
+  double most = 1;                 // the amount that 1 stands for
+  HeatScale scale = HeatScale::linear;
+
+  double amount(double v) const;      // that a value stands for
+  double shade(double quantity) const;  // the value that stands for it, at most 1
 };
 
 struct Panel {

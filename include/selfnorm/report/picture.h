@@ -23,8 +23,6 @@ ReportFigure shown(Picture picture);
 std::vector<uint64_t> spread_rows(uint64_t rows, uint64_t most);
 // To five digits, so that files are small.
 double shortened(double value);
-// Of heat, in steps that no eye tells apart.
-double shade(double value);
 
 // The numbers among `values` in increasing order.
 std::vector<double> sorted_numbers(const std::vector<double>& values);

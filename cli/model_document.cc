@@ -24,6 +24,11 @@ std::vector<uint64_t> audited_inputs(const ModelFile& model, const ExampleSource
   return spread_rows(source.examples(), std::max(kFewestAudited, static_cast<uint64_t>(kAuditWork / work)));
 }
 
+std::string data_words(const RunArguments& run, bool is_held_out) {
+  if (!is_held_out) return run.train + ", the training data";
+  return run.valid.empty() ? "held out of " + run.train : run.valid;
+}
+
 std::string objective_of(const ModelFile& model) {
   const auto json = nlohmann::json::parse(model.objective_json, nullptr, false);
   return json.is_object() ? json.value("name", "") : "";
@@ -61,7 +66,7 @@ ReportDocument plain_run_document(const Arguments& arguments, const RunDirectory
 }
 
 ReportDocument run_document(const Arguments& arguments, const RunDirectory& run, const ModelFile& model,
-                            const ExampleSource& source, const std::string& data) {
+                            const ExampleSource& source, bool is_held_out) {
   ReportDocument out = plain_run_document(arguments, run, model);
   const std::vector<uint64_t> inputs = audited_inputs(model, source);
   const ExampleSubset audited(source, inputs);
@@ -69,19 +74,15 @@ ReportDocument run_document(const Arguments& arguments, const RunDirectory& run,
   Audit result = audit(model, audited, {.amortised = amortised, .with_v_star = false});
   for (std::vector<AuditedInput>* list : {&result.sample, &result.worst_inputs})
     for (AuditedInput& input : *list) input.example = inputs[input.example];
-  const std::string part =
-      audited.examples() < source.examples()
-          ? fmt::format("{}, {} of {} inputs", data, grouped(audited.examples()), grouped(source.examples()))
-          : data;
-  out.notes.push_back(
-      fmt::format("Measured on the {} data, which had a part in making the model; 'selfnorm audit {} DATA' "
-                  "measures on data that had none, as a certificate asks.",
-                  data, run.path()));
+  std::string data = data_words(arguments.run(), is_held_out);
+  if (audited.examples() < source.examples())
+    data += fmt::format(", {} of {} inputs", grouped(audited.examples()), grouped(source.examples()));
   add_model_audit(result,
                   {.kind = amortised ? "amortised" : "raw",
-                   .data = part,
+                   .data = data,
                    .labels = model.labels,
                    .norm = norm_words(model),
+                   .part = is_held_out ? RowsPart::kChoseStep : RowsPart::kTrained,
                    .is_requested = false},
                   model, source, out);
   return out;

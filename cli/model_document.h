@@ -22,9 +22,9 @@ void add_model_audit(const Audit& audit, const AuditNames& names, const ModelFil
                      const ExampleSource& source, ReportDocument& document);
 
 // Of a run, audited on `source`: rows of the model's features or states of its encoder, whose log-normalizers
-// are computed for at most so many inputs as a few seconds allow. `data` says what they are.
+// are computed for at most so many inputs as a few seconds allow; held out, or the training data.
 ReportDocument run_document(const Arguments& arguments, const RunDirectory& run, const ModelFile& model,
-                            const ExampleSource& source, const std::string& data);
+                            const ExampleSource& source, bool is_held_out);
 // Of a run whose probabilities sum to 1 as they are: nothing but its curves.
 ReportDocument plain_run_document(const Arguments& arguments, const RunDirectory& run,
                                   const ModelFile& model);

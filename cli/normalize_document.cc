@@ -44,12 +44,7 @@ void add_cards(const NormalizeReport& r, const AnyModel& any, ReportDocument& do
         fmt::format("exact probabilities on {} held-out states", grouped(r.compared)));
 }
 
-void add_notes(const NormalizeReport& r, const NormalizePlaces& places, ReportDocument& document) {
-  if (places.is_training_data)
-    document.notes.push_back(
-        "The model was trained on these states, so what is measured on those held out here is optimistic, "
-        "and "
-        "certifies nothing; --states takes others.");
+void add_notes(const NormalizeReport& r, ReportDocument& document) {
   for (const std::string& warning : normalize_warnings(r)) document.notes.push_back(warning);
   if (r.retraining && !r.retraining->reached)
     document.notes.push_back("The target of retraining was not reached: " + r.retraining->reason + ".");
@@ -62,20 +57,16 @@ ReportDocument normalize_document(const NormalizeReport& r, const AnyModel& any,
   ReportDocument out{.name = places.out,
                      .command = "normalize",
                      .title = fmt::format("{}, normalised on {}", any.path(), places.states)};
-  add_notes(r, places, out);
+  add_notes(r, out);
   add_cards(r, any, out);
-  Audit last = r.last();
-  if (places.is_training_data) last.certificate.smallest_eps.reset();
-  add_audit(last,
+  add_audit(r.last(),
             {.kind = r.amortised ? "amortised" : "raw",
              .data = places.states,
              .labels = any.file().labels,
              .norm = any.head() || any.file().encoder.exists() ? "norm of the state" : "norm of the input",
+             .part = places.is_training_data ? RowsPart::kTrained : RowsPart::kNone,
              .is_requested = false},
             out);
-  for (ReportCard& card : out.cards)
-    if (card.id == "certificate" && places.is_training_data)
-      card.value = "none: the model was trained on these states";
   add_states(states_of(r), out);
   if (r.retraining) add_trade_off(*r.retraining, out);
   return out;

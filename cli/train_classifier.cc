@@ -196,11 +196,11 @@ TrainResult train_bag(TrainingData& data, NetworkPlan plan, const TrainOptions& 
 }
 
 ReportDocument document(const Arguments& arguments, const RunDirectory& run, const ModelFile& model,
-                        Dataset data, const std::string& name) {
+                        Dataset data, bool is_held_out) {
   if (model.family == Family::Hierarchical) return plain_run_document(arguments, run, model);
   std::unique_ptr<ExampleSource> source = make_example_source(std::move(data));
   if (model.encoder.exists()) source = bag_states(model.encoder, std::move(source));
-  return run_document(arguments, run, model, *source, name);
+  return run_document(arguments, run, model, *source, is_held_out);
 }
 
 nlohmann::ordered_json run_record(const Arguments& arguments, const TrainingData& data) {
@@ -256,8 +256,8 @@ int train_classifier_command(const Arguments& arguments) {
   const Evaluation evaluation = audit(result, audited, is_held_out, arguments.common.threads);
   save_result(result, run);
   const std::string data_name = is_held_out ? "validation" : "training";
-  const std::string page =
-      write_run_report(arguments, run, document(arguments, run, result.model, std::move(audited), data_name));
+  const std::string page = write_run_report(
+      arguments, run, document(arguments, run, result.model, std::move(audited), is_held_out));
   const std::string table = evaluation_table({{given.options.objective.name, evaluation, {}}});
   print_report(arguments, run, end_of(result), {data_name, table + log_z_line(evaluation.log_z), page});
   return 0;

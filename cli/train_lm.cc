@@ -128,9 +128,9 @@ LanguageEvaluation audit(TrainResult& result, const TokenCorpus& corpus, const s
 }
 
 ReportDocument document(const Arguments& arguments, const RunDirectory& run, const ModelFile& model,
-                        TokenCorpus corpus, const std::string& name) {
+                        TokenCorpus corpus, bool is_held_out) {
   if (model.family == Family::Hierarchical) return plain_run_document(arguments, run, model);
-  return run_document(arguments, run, model, *corpus_states(model.encoder, std::move(corpus)), name);
+  return run_document(arguments, run, model, *corpus_states(model.encoder, std::move(corpus)), is_held_out);
 }
 
 }  // namespace
@@ -183,7 +183,8 @@ int train_lm_command(const Arguments& arguments) {
       audit(result, valid ? *corpora.valid() : corpora.learned.train, data, arguments.common.threads);
   save_result(result, run);
   const std::string page = write_run_report(
-      arguments, run, document(arguments, run, result.model, std::move(corpora).audited(), data));
+      arguments, run,
+      document(arguments, run, result.model, std::move(corpora).audited(), valid.has_value()));
   print_report(
       arguments, run, end_of(result),
       {data,

@@ -54,9 +54,24 @@ void add_variance(const Audit& audit, ReportDocument& document) {
                             audit.variance, std::move(source)});
 }
 
+// A certificate speaks of inputs that had no part in the model.
 void add_certificate(const Certificate& c, const AuditNames& names, ReportDocument& document) {
+  if (names.part == RowsPart::kTrained) {
+    document.cards.push_back(
+        {"certificate", "Certificate", "none: the model was trained on these inputs", std::nullopt, ""});
+    document.notes.push_back(
+        "The model was trained on the inputs shown, so they tell nothing about other inputs and nothing is "
+        "certified; 'selfnorm audit' takes others.");
+    return;
+  }
+  if (names.part == RowsPart::kChoseStep)
+    document.notes.push_back(
+        "The inputs shown chose the step of training and the constant c, so likelihood and certificate are a "
+        "little optimistic; 'selfnorm audit' takes others.");
   document.cards.push_back({"certificate", "Certificate", certificate_words(c, names.kind), c.smallest_eps,
-                            "exact log Z of inputs that are independent and had no part in the model"});
+                            names.part == RowsPart::kNone
+                                ? "exact log Z of inputs that are independent and had no part in the model"
+                                : "exact log Z of inputs that are independent"});
   if (c.certified || !names.is_requested) return;
   document.notes.push_back(
       fmt::format("Not certified: that at most {} of inputs have {} log-probabilities with an error above "
@@ -91,7 +106,9 @@ std::string certificate_words(const Certificate& c, const std::string& kind) {
   return fmt::format("none: too many errors are not known well enough for {}", claim);
 }
 
-void add_audit(const Audit& audit, const AuditNames& names, ReportDocument& document) {
+void add_audit(const Audit& given, const AuditNames& names, ReportDocument& document) {
+  Audit audit = given;
+  if (names.part == RowsPart::kTrained) audit.certificate.smallest_eps.reset();
   const bool is_amortised = names.kind == "amortised";
   const std::string error = is_amortised ? "log Z - c - b(x)" : "log Z - c";
   const ErrorNames errors{names.kind, error,

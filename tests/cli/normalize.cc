@@ -225,9 +225,9 @@ TEST(Normalize, NoCertificateFromTrainingData) {
   ASSERT_EQ(folder.run({"train", "classifier", "data.svm", "--out", "run", "--quiet"}).code, 0);
   const auto own =
       folder.run({"normalize", "run", "-o", "a.safetensors", "--json", "--quiet"}).json()["report"];
-  EXPECT_EQ(card_of(own, "certificate")["value"], "none: the model was trained on these states");
+  EXPECT_EQ(card_of(own, "certificate")["value"], "none: the model was trained on these inputs");
   EXPECT_FALSE(card_of(own, "certificate").contains("number"));
-  EXPECT_NE(own["notes"].dump().find("certifies nothing"), std::string::npos);
+  EXPECT_NE(own["notes"].dump().find("nothing is certified"), std::string::npos);
   EXPECT_FALSE(card_of(own, "nll_exact").is_null());
   const Outcome named =
       folder.run({"normalize", "run", "--states", "./data.svm", "-o", "c.safetensors", "--json"});

@@ -8,6 +8,7 @@
 
 #include "selfnorm/analysis/audit.h"
 #include "selfnorm/report/document.h"
+#include "selfnorm/report/rows_part.h"
 
 namespace selfnorm {
 
@@ -16,6 +17,7 @@ struct AuditNames {
   std::string data;                        // what was audited
   std::vector<std::string> labels = {};    // of classes; empty: their numbers
   std::string norm = "norm of the input";  // or of its state
+  RowsPart part = RowsPart::kNone;
   bool is_requested = true;  // the eps of the certificate: then a note says when it does not hold
 };
 

@@ -55,7 +55,7 @@ struct Heat {
   double most = 1;                 // the amount that 1 stands for
   HeatScale scale = HeatScale::linear;
 
-  double amount(double v) const;      // that a value stands for
+  double amount(double v) const;        // that a value stands for
   double shade(double quantity) const;  // the value that stands for it, at most 1
 };
 

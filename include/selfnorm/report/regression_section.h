@@ -8,15 +8,9 @@
 #include "selfnorm/analysis/normalizer_audit.h"
 #include "selfnorm/report/document.h"
 #include "selfnorm/report/regression_pictures.h"
+#include "selfnorm/report/rows_part.h"
 
 namespace selfnorm {
-
-// What part rows had in the model. A certificate speaks of inputs that had none.
-enum class RowsPart {
-  kNone,
-  kChoseStep,  // the step of training that did best on them was kept
-  kTrained
-};
 
 struct RegressionNames {
   std::string data;  // what the rows are

@@ -131,7 +131,7 @@ std::string sample_doubt(const DensitySample& sample, uint64_t count) {
     return fmt::format(
         "the pool is worth {:.1f} independent points, expected {} or more, so many are the same; give a "
         "larger --pool, or use chains (--method hmc, gibbs for levels)",
-        sample.pool_effective, count);
+        sample.pool_effective, fmt::group_digits(count));
   }
   return "";
 }

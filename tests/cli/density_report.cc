@@ -29,7 +29,8 @@ TEST(DensityReport, EveryKindOfDataHasItsFigures) {
     EXPECT_TRUE(cards.contains(id)) << id;
   EXPECT_EQ(trained_figures(folder, tiny_density("data.csv", "run", {"--drop", "x", "--overwrite"})),
             (Ids{"density", "normalizer_estimates"}));
-  EXPECT_EQ(trained_figures(folder, small_density("bits.csv", "run", {"--energy", "ising", "--overwrite"})),
+  EXPECT_EQ(trained_figures(
+                folder, {"train", "density", "bits.csv", "--energy", "ising", "--out", "run", "--overwrite"}),
             (Ids{"samples", "normalizer_estimates"}));
   EXPECT_EQ(trained_figures(folder, {"train", "density", "counts.csv", "--energy", "poisson", "--out", "run",
                                      "--overwrite"}),

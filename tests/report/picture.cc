@@ -16,8 +16,6 @@ TEST(Picture, RowsAreSpreadEvenly) {
 TEST(Picture, NumbersAreShort) {
   EXPECT_EQ(shortened(0.123456), 0.12346);
   EXPECT_EQ(shortened(-1234567), -1234600);
-  EXPECT_EQ(shade(0.33333333), 0.3333);
-  EXPECT_EQ(shade(1), 1);
 }
 
 TEST(Picture, SharesOfWhatIsThere) {

@@ -32,7 +32,7 @@ TEST(DensityFigure, HeatOfTwoColumnsIsTheDensityWhateverBIs) {
       const double p = normal_density(x, 0) * normal_density(y, 10);
       const double shown = panel.heat.amount(panel.heat.value[96 * j + i]);
       EXPECT_NEAR(shown, std::min(p, panel.heat.most), 4e-4 * panel.heat.most);
-      total += shown * shown * dx * dy;
+      total += shown * dx * dy;
     }
   }
   EXPECT_NEAR(total, 1, 0.02);  // the axes end where 0.5% of the data are beyond, and a tenth later

@@ -29,4 +29,5 @@ sums over the whole vocabulary. 'perplexity' is given both ways; where they agre
 says by how much single words may be off.
 model    $out/lm/model.safetensors
 metrics  $out/lm/metrics.jsonl
+report   $out/lm/report.html (open it in a browser)
 TEXT

@@ -1,9 +1,10 @@
 #include "block.h"
 
 #include <fmt/format.h>
-#include <tbb/global_control.h>
 
 #include <algorithm>
+
+#include "selfnorm/math/parallel.h"
 
 namespace selfnorm {
 namespace {
@@ -25,9 +26,7 @@ bool BlockReader::next(Block& block) {
 }
 
 int BlockReader::useful_threads(int wanted) const {
-  using Control = tbb::global_control;
-  uint64_t threads =
-      wanted > 0 ? static_cast<uint64_t>(wanted) : Control::active_value(Control::max_allowed_parallelism);
+  const uint64_t threads = wanted > 0 ? static_cast<uint64_t>(wanted) : allowed_threads();
   auto bytes = input_.remaining();
   return static_cast<int>(bytes ? std::min(threads, 1 + *bytes / block_bytes_) : threads);
 }

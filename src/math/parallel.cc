@@ -1,5 +1,8 @@
 #include "selfnorm/math/parallel.h"
 
+#include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
+
 #include <atomic>
 #include <exception>
 #include <mutex>
@@ -7,15 +10,22 @@
 
 namespace selfnorm {
 
+struct ThreadLimit::Control {
+  explicit Control(size_t threads) : limit(tbb::global_control::max_allowed_parallelism, threads) {}
+  tbb::global_control limit;
+};
+
 ThreadLimit::ThreadLimit(int threads) {
-  if (threads > 0) {
-    control_ = std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism,
-                                                     static_cast<size_t>(threads));
-  }
+  if (threads > 0) control_ = std::make_unique<Control>(static_cast<size_t>(threads));
+}
+
+ThreadLimit::~ThreadLimit() = default;
+
+size_t allowed_threads() {
+  return tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism);
 }
 
 void units_on_plain_threads(size_t units, const std::function<void(size_t)>& body) {
-  const size_t allowed = tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism);
   std::atomic<size_t> next{0};
   std::mutex guard;
   std::exception_ptr failure;
@@ -30,10 +40,18 @@ void units_on_plain_threads(size_t units, const std::function<void(size_t)>& bod
     }
   };
   std::vector<std::thread> threads;
-  for (size_t t = 1; t < std::min(allowed, units); ++t) threads.emplace_back(work);
+  for (size_t t = 1; t < std::min(allowed_threads(), units); ++t) threads.emplace_back(work);
   work();
   for (std::thread& thread : threads) thread.join();
   if (failure) std::rethrow_exception(failure);
+}
+
+void run_units(size_t units, const std::function<void(size_t)>& body) {
+#if defined(__SANITIZE_THREAD__)
+  units_on_plain_threads(units, body);
+#else
+  tbb::parallel_for(size_t{0}, units, body);
+#endif
 }
 
 }  // namespace selfnorm

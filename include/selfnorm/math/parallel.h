@@ -2,9 +2,6 @@
 // alone, a unit writes only what it owns, and partial sums are added in the order of the units.
 #pragma once
 
-#include <tbb/global_control.h>
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <functional>
@@ -17,28 +14,34 @@ namespace selfnorm {
 class ThreadLimit {
  public:
   explicit ThreadLimit(int threads);
+  ~ThreadLimit();
+  ThreadLimit(const ThreadLimit&) = delete;
+  ThreadLimit& operator=(const ThreadLimit&) = delete;
 
  private:
-  std::unique_ptr<tbb::global_control> control_;
+  struct Control;
+  std::unique_ptr<Control> control_;
 };
+
+// How many may work now.
+size_t allowed_threads();
 
 // The same loop on plain threads, for ThreadSanitizer: it cannot see the synchronisation inside oneTBB's
 // library, which is not instrumented, but sees everything here, and with it every race between the bodies of
 // our loops.
 void units_on_plain_threads(size_t units, const std::function<void(size_t)>& body);
 
+// The same as parallel_units with a body of one type, so that the headers of oneTBB, a second of compile
+// time, stay in one file. A unit is work of microseconds or more, beside which the indirect call is nothing.
+void run_units(size_t units, const std::function<void(size_t)>& body);
+
 // body(unit) for unit = 0 .. units-1, in any order, in parallel.
 template <class Body>
 void parallel_units(size_t units, const Body& body) {
-  if (units == 1) {
+  if (units == 1)
     body(size_t{0});
-    return;
-  }
-#if defined(__SANITIZE_THREAD__)
-  units_on_plain_threads(units, body);
-#else
-  tbb::parallel_for(size_t{0}, units, body);
-#endif
+  else
+    run_units(units, std::cref(body));
 }
 
 // body(begin, end) over [0, n) in pieces of at most `grain`.

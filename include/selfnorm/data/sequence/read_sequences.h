@@ -1,0 +1,69 @@
+// Reads sentences: CoNLL columns (white space or tabs, a blank line between sentences, a token may begin with
+// '#'), CoNLL-U (comments "# ", ten tab-separated columns, ranges 1-2 and empty nodes 1.1 left out), and
+// attribute files of CRFsuite (label TAB attribute[:value] ..., '\:' and '\\' escaped). Plain or gzipped, -
+// is standard input.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "selfnorm/data/sequence/feature_template.h"
+#include "selfnorm/data/sequence/sequences.h"
+#include "selfnorm/data/string_index.h"
+
+namespace selfnorm {
+
+enum class SequenceFormat { automatic, columns, conllu, attributes };
+
+// What turns tokens into attributes and names into numbers; stored in the model.
+struct SequenceEncoder {
+  SequenceFormat format = SequenceFormat::columns;  // resolved
+  uint32_t columns = 0;                             // of the data, the target included; 0 with attributes
+  uint32_t target = 0;                              // its column, from 0
+  FeatureTemplates templates;                       // none with attributes
+  std::vector<std::string> labels, unigrams, bigrams;
+
+  bool has_transitions = true;
+};
+
+struct SequenceOptions {
+  SequenceFormat format = SequenceFormat::automatic;
+  uint32_t target = 0;    // column from 1; 0: the last (CoNLL-U: 4, UPOS)
+  std::string templates;  // text; empty: tagging when there is one input column or CoNLL-U, else chunking
+  std::string templates_name;  // of the file, in errors
+  uint32_t min_count = 1;      // attributes seen less often in training are left out; >= 1
+};
+
+struct SentenceText {
+  std::vector<std::vector<std::string>> tokens;  // columns of every token
+};
+
+struct SequenceRead {
+  Sequences data;
+  SequenceEncoder encoder;
+};
+
+// Learns labels and attributes. Throws DataError for ragged columns, a missing target, a template that names
+// a column that is not there (templates file:line and what the data have), one label only, no sentences.
+SequenceRead learn_sequences(const std::string& path, const SequenceOptions& options);
+// In the words of a model: unseen attributes are left out, an unseen label is an error with file:line. Labels
+// may be missing altogether (`require_labels` false: a column less, or an empty label of attribute files).
+Sequences read_sequences(const std::string& path, const SequenceEncoder& encoder, bool require_labels);
+
+// One sentence at a time, for streams; the text of its tokens beside. Keeps a reference to the encoder.
+class SequenceStream {
+ public:
+  SequenceStream(const std::string& path, const SequenceEncoder& encoder, bool require_labels);
+  ~SequenceStream();
+  bool next(Sequences& sentence, SentenceText& text);  // replaces both; false at the end
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace selfnorm

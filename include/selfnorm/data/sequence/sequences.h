@@ -1,0 +1,43 @@
+// Sentences as a chain model sees them: every position has attributes (numbers of strings such as "U00:the"),
+// and a label. Attributes of the observation and its label are unigram ones; those that meet a pair of
+// neighbouring labels are bigram ones and are rare: the plain bigram attribute, the pair alone, is not
+// listed.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace selfnorm {
+
+inline constexpr uint32_t kNoLabel = UINT32_MAX;
+
+// Rows of attribute numbers with their values.
+struct AttributeRows {
+  std::vector<uint64_t> begin{0};   // rows + 1
+  std::vector<uint32_t> attribute;  // in increasing order within a row, each once
+  std::vector<float> value;         // as many, finite; empty: all are 1
+
+  uint64_t rows() const { return begin.size() - 1; }
+  std::span<const uint32_t> attributes(uint64_t row) const {
+    return std::span(attribute).subspan(begin[row], begin[row + 1] - begin[row]);
+  }
+  std::span<const float> values(uint64_t row) const {  // empty: all are 1
+    return value.empty() ? std::span<const float>()
+                         : std::span(value).subspan(begin[row], begin[row + 1] - begin[row]);
+  }
+};
+
+struct Sequences {
+  std::vector<uint64_t> sentence_begin{0};  // sentences + 1, in positions
+  AttributeRows unigram;                    // a row a position
+  AttributeRows bigram;  // a row a position, or none at all; that of a sentence's first position is empty
+  std::vector<uint32_t> label;  // a position; kNoLabel where there is none
+
+  uint64_t sentences() const { return sentence_begin.size() - 1; }
+  uint64_t positions() const { return sentence_begin.back(); }
+  uint64_t length(uint64_t sentence) const { return sentence_begin[sentence + 1] - sentence_begin[sentence]; }
+};
+
+}  // namespace selfnorm

@@ -1,0 +1,51 @@
+// A linear-chain conditional random field. For labels y_1 .. y_T of a sentence x,
+//     s(x,y) = sum_t u_t(y_t) + sum_{t>=2} v_t(y_{t-1}, y_t),
+//     u_t(k) = bias_k + sum_{a at t} value_a W[a,k],      v_t(j,k) = M[j,k] + sum_{a at t} value_a P[a,j,k],
+//     p(y|x) = exp(s(x,y) - A(x)).
+// Self-normalised, A(x) is near 0 for sentences of every length: the bias holds a constant per position.
+// Parameters in one vector: W (unigrams x L), bias (L), M (L x L), P (bigrams x L x L), row-major, in this
+// order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "selfnorm/data/sequence/read_sequences.h"
+
+namespace selfnorm {
+
+struct ChainShape {
+  uint32_t labels = 0;
+  uint64_t unigrams = 0, bigrams = 0;
+  bool has_transitions = true;
+
+  size_t bias() const { return unigrams * labels; }  // where it begins
+  size_t transition() const { return bias() + labels; }
+  size_t pair() const { return transition() + (has_transitions ? size_t{labels} * labels : 0); }
+  size_t size() const { return pair() + bigrams * labels * labels; }
+};
+
+// b(x) = constant T + sum over positions and their unigram attributes of slope; log-probabilities are s - b.
+struct ChainNormalizer {
+  bool exists = false;
+  double per_position = 0, per_sentence = 0;
+  std::vector<float> slope;  // unigrams, or empty
+};
+
+struct ChainModel {
+  SequenceEncoder encoder;
+  ChainShape shape;
+  std::vector<float> theta;  // shape.size()
+  ChainNormalizer normalizer;
+  std::string objective_json = "{}", training_json = "{}", audit_json = "{}";
+};
+
+// One .safetensors file, family "chain"; whole or not at all. Throw Error.
+void save_chain(const ChainModel& model, const std::string& path);
+ChainModel load_chain(const std::string& path);
+bool is_chain_file(const std::string& path);
+
+}  // namespace selfnorm

@@ -45,13 +45,11 @@ void add_likelihood(const LabelledAudit& labelled, const std::string& kind, Repo
 
 void add_variance(const Audit& audit, ReportDocument& document) {
   if (!audit.v_star) return;
-  std::string source = std::string(kExactSource) + "; V* is what the best lossless shift leaves of V";
+  const double left = audit.v_star_adjusted.value_or(*audit.v_star);
+  std::string source = fmt::format("{}; the best lossless shift leaves V* = {}", kExactSource, written(left));
   if (!audit.v_star_adjusted)
     source += ", fitted with no more inputs than directions, so it says nothing here";
-  const double left = audit.v_star_adjusted.value_or(*audit.v_star);
-  document.cards.push_back({"variance", "Variance of log Z",
-                            fmt::format("V {}, V* {}", written(audit.variance), written(left)),
-                            audit.variance, std::move(source)});
+  document.cards.push_back(number_card("variance", "Variance of log Z", audit.variance, std::move(source)));
 }
 
 // A certificate speaks of inputs that had no part in the model.
@@ -114,8 +112,9 @@ void add_audit(const Audit& given, const AuditNames& names, ReportDocument& docu
   const ErrorNames errors{names.kind, error,
                           fmt::format("error of {} log-probabilities: exact {}", names.kind, error)};
   if (!names.data.empty()) document.cards.push_back({"data", "Data", names.data, std::nullopt, "audited"});
-  document.cards.push_back({"inputs", "Inputs", fmt::format("{}, K = {}", audit.n, audit.classes),
-                            static_cast<double>(audit.n), "all audited; K outputs, of groups the most"});
+  document.cards.push_back(
+      {"inputs", "Inputs", fmt::format("{}", fmt::group_digits(audit.n)), static_cast<double>(audit.n),
+       fmt::format("log Z of each by enumeration of up to {} outputs", fmt::group_digits(audit.classes))});
   if (audit.labelled)
     add_likelihood(*audit.labelled, names.kind, document);
   else

@@ -52,8 +52,9 @@ ReportDocument unfinished_run(const std::string& run, const json& config) {
   return out;
 }
 
-// A later audit is what counts: its cards take the place of those of training, which become a table.
-void append_audit(ReportDocument audit, ReportDocument& out) {
+// A later audit is what counts: it comes first, and its cards take the place of those of training, which
+// become a table.
+void put_audit_first(ReportDocument audit, ReportDocument& out) {
   ReportTable before{.id = "training_end",
                      .look = "What the run itself measured, beside what the audit found on data of its own.",
                      .table = {.caption = "At the end of training", .columns = {"what", "value", "from"}}};
@@ -63,10 +64,8 @@ void append_audit(ReportDocument audit, ReportDocument& out) {
   out.title += ", audited";
   out.cards = std::move(audit.cards);
   out.notes = std::move(audit.notes);
-  for (ReportSection& section : audit.sections) {
-    section.title = "Audit: " + section.title;
-    out.sections.push_back(std::move(section));
-  }
+  for (ReportSection& section : audit.sections) section.title = "Audit: " + section.title;
+  out.sections.insert(out.sections.begin(), audit.sections.begin(), audit.sections.end());
 }
 
 ReportDocument read_run(const std::string& run) {
@@ -78,7 +77,7 @@ ReportDocument read_run(const std::string& run) {
   out.sections.clear();
   if (fs::exists(metrics)) add_training(metrics, out);
   for (ReportSection& section : shown) out.sections.push_back(std::move(section));
-  if (fs::exists(audit)) append_audit(parse_document(content(audit), audit), out);
+  if (fs::exists(audit)) put_audit_first(parse_document(content(audit), audit), out);
   return out;
 }
 

@@ -113,7 +113,7 @@ TEST(AuditSection, CardsAreThoseOfTheEnumeration) {
     EXPECT_FALSE(card->source.empty() || card->value.empty() || card->label.empty()) << id;
   };
   EXPECT_EQ(card_of(document, "data")->value, "d.csv");
-  EXPECT_EQ(card_of(document, "inputs")->value, "600, K = 3");
+  EXPECT_EQ(card_of(document, "inputs")->value, "600");
   expect("inputs", 600);
   expect("nll_exact", e.mean([](const Input& i) { return -std::log(i.exact[i.target]); }));
   expect("nll_raw", e.mean([](const Input& i) { return -std::log(i.audited[i.target]); }));

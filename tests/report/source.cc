@@ -63,13 +63,13 @@ TEST(Source, RunHasItsCurvesItsReportAndItsAudit) {
   write(folder / "run/audit.json", document("later"));
   const ReportDocument out = read_report(folder / "run/");
   ASSERT_EQ(out.sections.size(), 3u);
-  EXPECT_EQ(out.sections[0].title, "Training");
-  EXPECT_EQ(out.sections[1].title, "Normalisation");
-  EXPECT_EQ(out.sections[2].title, "Audit: Normalisation");
+  EXPECT_EQ(out.sections[0].title, "Audit: Normalisation");
+  EXPECT_EQ(out.sections[1].title, "Training");
+  EXPECT_EQ(out.sections[2].title, "Normalisation");
   ASSERT_EQ(out.cards.size(), 1u);
   EXPECT_EQ(out.cards[0].value, "later");
   EXPECT_EQ(out.notes, std::vector<std::string>{"note of later"});
-  const ReportTable& before = out.sections[0].tables.at(0);
+  const ReportTable& before = out.sections[1].tables.at(0);
   EXPECT_EQ(std::get<std::string>(before.table.rows.at(0).at(1)), "run");
   EXPECT_NE(before.look.find("note of run"), std::string::npos);
 }

@@ -3,8 +3,8 @@
 //     u_t(k) = bias_k + sum_{a at t} value_a W[a,k],      v_t(j,k) = M[j,k] + sum_{a at t} value_a P[a,j,k],
 //     p(y|x) = exp(s(x,y) - A(x)).
 // Self-normalised, A(x) is near 0 for sentences of every length: the bias holds a constant per position.
-// Parameters in one vector: W (unigrams x L), bias (L), M (L x L), P (bigrams x L x L), row-major, in this
-// order.
+// Parameters in one vector: W (unigrams x L), M (L x L), P (bigrams x L x L), bias (L), row-major, in this
+// order: those that are regularised come first.
 #pragma once
 
 #include <cstddef>
@@ -22,13 +22,14 @@ struct ChainShape {
   uint64_t unigrams = 0, bigrams = 0;
   bool has_transitions = true;
 
-  size_t bias() const { return unigrams * labels; }  // where it begins
-  size_t transition() const { return bias() + labels; }
+  size_t transition() const { return unigrams * labels; }  // where it begins
   size_t pair() const { return transition() + (has_transitions ? size_t{labels} * labels : 0); }
-  size_t size() const { return pair() + bigrams * labels * labels; }
+  size_t bias() const { return pair() + bigrams * labels * labels; }
+  size_t size() const { return bias() + labels; }
 };
 
-// b(x) = constant T + sum over positions and their unigram attributes of slope; log-probabilities are s - b.
+// b(x) = per_sentence + per_position T + sum over positions t and their unigram attributes a of value_a
+// slope_a; log-probabilities are s - b.
 struct ChainNormalizer {
   bool exists = false;
   double per_position = 0, per_sentence = 0;

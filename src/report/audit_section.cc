@@ -109,8 +109,7 @@ void add_audit(const Audit& given, const AuditNames& names, ReportDocument& docu
   if (names.part == RowsPart::kTrained) audit.certificate.smallest_eps.reset();
   const bool is_amortised = names.kind == "amortised";
   const std::string error = is_amortised ? "log Z - c - b(x)" : "log Z - c";
-  const ErrorNames errors{names.kind, error,
-                          fmt::format("error of {} log-probabilities: exact {}", names.kind, error)};
+  const ErrorNames errors{names.kind, error, "exact " + error};
   if (!names.data.empty()) document.cards.push_back({"data", "Data", names.data, std::nullopt, "audited"});
   document.cards.push_back(
       {"inputs", "Inputs", fmt::format("{}", fmt::group_digits(audit.n)), static_cast<double>(audit.n),

@@ -34,7 +34,8 @@ TEST(TrainLm, TextAloneGivesAnAuditedRun) {
   std::vector<std::string> files;
   for (const auto& entry : fs::directory_iterator(run)) files.push_back(entry.path().filename());
   std::sort(files.begin(), files.end());
-  EXPECT_EQ(files, (std::vector<std::string>{"config.json", "metrics.jsonl", "model.safetensors"}));
+  EXPECT_EQ(files, (std::vector<std::string>{"config.json", "metrics.jsonl", "model.safetensors",
+                                             "report.html", "report.json"}));
   const auto config = nlohmann::json::parse(content(run + "config.json"));
   EXPECT_EQ(config["command"], "train lm");
   EXPECT_EQ(config["options"]["order"], 5);

@@ -1,7 +1,8 @@
 #include "json_figure.h"
 
 #include <array>
-#include <charconv>
+
+#include "selfnorm/report/table.h"
 
 namespace selfnorm {
 namespace {
@@ -19,14 +20,7 @@ constexpr std::array<const char*, 10> kStrokes = {"line",          "dashed", "po
 constexpr std::array<const char*, 3> kScales = {"linear", "root", "logarithm"};
 
 // Seven significant digits: more cannot be seen, and files are half as long.
-ordered_json shortened(double value) {
-  std::array<char, 32> digits;
-  const auto written =
-      std::to_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::general, 7);
-  double rounded = value;
-  std::from_chars(digits.data(), written.ptr, rounded);
-  return json_value(rounded);
-}
+ordered_json shortened(double value) { return json_value(rounded(value, 7)); }
 
 ordered_json numbers_json(const std::vector<double>& values) {
   ordered_json out = ordered_json::array();

@@ -22,6 +22,7 @@ constexpr double kNotFinite = std::numeric_limits<double>::quiet_NaN();
 double number(const Json& object, const char* key, const std::string& where) {
   const auto found = object.find(key);
   if (found == object.end()) return 0;
+  if (found->is_null()) return kNotFinite;
   if (!found->is_number()) fail(where, fmt::format("\"{}\" is no number", key));
   return found->get<double>();
 }

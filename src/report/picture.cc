@@ -1,7 +1,5 @@
 #include "selfnorm/report/picture.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -17,7 +15,7 @@ std::vector<uint64_t> spread_rows(uint64_t rows, uint64_t most) {
   return chosen;
 }
 
-double shortened(double value) { return std::stod(fmt::format("{:.5g}", value)); }
+double shortened(double value) { return rounded(value, 5); }
 
 std::vector<double> sorted_numbers(const std::vector<double>& values) {
   std::vector<double> sorted;

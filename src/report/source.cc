@@ -34,21 +34,27 @@ json parsed(const std::string& path) {
   return out;
 }
 
+// Records are for people to read, and may have been edited.
+std::string text_of(const json& object, const char* key, const std::string& otherwise) {
+  return object.is_object() && object.contains(key) && object[key].is_string()
+             ? object[key].get<std::string>()
+             : otherwise;
+}
+
 // A run that left no report.json: interrupted, still running, or of an older version.
 ReportDocument unfinished_run(const std::string& run, const json& config) {
-  const std::string command = config.value("command", "train classifier");
+  const std::string command = text_of(config, "command", "train classifier");
   ReportDocument out{.name = run, .command = command, .title = command};
   out.notes.push_back(fs::exists(run + "/model.safetensors")
                           ? "The run has a model but no report of it (an older version, or stopped at its "
                             "end); 'selfnorm audit "
                             "RUN DATA' adds an audit."
                           : "Training is not finished: only its curves are shown.");
-  if (config.contains("data") && config["data"].is_object())
-    out.cards.push_back({"data", "Data", config["data"].value("path", ""), {}, ""});
-  if (config.contains("options") && config["options"].is_object() &&
-      config["options"].contains("objective") && config["options"]["objective"].is_string())
+  if (config.contains("data"))
+    out.cards.push_back({"data", "Data", text_of(config["data"], "path", "unknown"), {}, ""});
+  if (config.contains("options"))
     out.cards.push_back(
-        {"objective", "Objective", config["options"]["objective"].get<std::string>(), {}, ""});
+        {"objective", "Objective", text_of(config["options"], "objective", "unknown"), {}, ""});
   return out;
 }
 
@@ -70,9 +76,12 @@ void put_audit_first(ReportDocument audit, ReportDocument& out) {
 
 ReportDocument read_run(const std::string& run) {
   const json config = parsed(run + "/config.json");
+  if (!config.is_object()) throw Error(run + "/config.json: not the record of a run; expected a JSON object");
   const std::string data = run + "/" + kReportData, audit = run + "/" + kAuditData,
                     metrics = run + "/metrics.jsonl";
   ReportDocument out = fs::exists(data) ? parse_document(content(data), data) : unfinished_run(run, config);
+  out.name = run;  // where it is now
+  out.title = fmt::format("{}: {}", out.command, run);
   std::vector<ReportSection> shown = std::move(out.sections);
   out.sections.clear();
   if (fs::exists(metrics)) add_training(metrics, out);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <charconv>
 #include <cmath>
 
 #include "selfnorm/base/error.h"
@@ -34,6 +36,14 @@ std::string written(const Cell& cell) {
   if (number == nullptr) return std::get<std::string>(cell);
   const bool whole = *number == std::trunc(*number) && std::abs(*number) < 1e15;
   return whole ? fmt::format("{:.0f}", *number + 0.0) : fmt::format("{:.4g}", *number);
+}
+
+double rounded(double value, int digits) {
+  std::array<char, 64> text;
+  const auto written =
+      std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, digits);
+  std::from_chars(text.data(), written.ptr, value);
+  return value;
 }
 
 std::string csv_text(const Table& table) {

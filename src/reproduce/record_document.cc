@@ -14,7 +14,7 @@ constexpr size_t kCards = 4;
 
 double short_number(double value) {
   if (!std::isfinite(value) || value == std::trunc(value)) return value;
-  return std::stod(fmt::format("{:.5g}", value));
+  return rounded(value, 5);
 }
 
 void shorten(std::vector<double>& values) { std::ranges::transform(values, values.begin(), short_number); }

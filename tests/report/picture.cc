@@ -16,6 +16,10 @@ TEST(Picture, RowsAreSpreadEvenly) {
 TEST(Picture, NumbersAreShort) {
   EXPECT_EQ(shortened(0.123456), 0.12346);
   EXPECT_EQ(shortened(-1234567), -1234600);
+  EXPECT_EQ(shortened(1e-310), 1e-310);
+  EXPECT_EQ(shortened(5e-324), 5e-324);
+  EXPECT_TRUE(std::isnan(shortened(NAN)));
+  EXPECT_EQ(shortened(-INFINITY), -INFINITY);
 }
 
 TEST(Picture, SharesOfWhatIsThere) {

@@ -52,7 +52,9 @@ TEST(Source, TrainingPrintsWhereItsRunIs) {
   write(folder / "run/config.json", kConfig);
   write(folder / "run/report.json", document("of the run"));
   write(folder / "printed.json", R"({"run": ")" + (folder / "run") + R"("})");
-  EXPECT_EQ(read_report(folder / "printed.json").name, "of the run");
+  const ReportDocument out = read_report(folder / "printed.json");
+  EXPECT_EQ(out.cards.at(0).value, "of the run");
+  EXPECT_EQ(out.name, folder / "run");  // where it is now, whatever it was called
 }
 
 TEST(Source, RunHasItsCurvesItsReportAndItsAudit) {
@@ -107,6 +109,10 @@ TEST(Source, ErrorsSayWhatWasExpected) {
   EXPECT_NE(complaint(folder / "other.json").find("no report in it"), std::string::npos);
   EXPECT_NE(complaint(folder / "empty").find("neither a run"), std::string::npos);
   EXPECT_NE(complaint(folder / "run").find("not JSON"), std::string::npos);
+  write(folder / "run/config.json", "[]");
+  EXPECT_NE(complaint(folder / "run").find("expected a JSON object"), std::string::npos);
+  write(folder / "run/config.json", R"({"command": 3, "data": {"path": 5}, "options": []})");
+  EXPECT_EQ(read_report(folder / "run").cards.at(0).value, "unknown");
 }
 
 }  // namespace

@@ -21,6 +21,10 @@ struct Table {
 // show; text as it is.
 std::string written(const Cell& cell);
 
+// To so many significant digits, so that files are small; what is not finite, and what is too small to have
+// that many, as it is.
+double rounded(double value, int digits);
+
 std::string csv_text(const Table& table);
 
 }  // namespace selfnorm

@@ -1,0 +1,19 @@
+// What the two halves of the file of a chain share.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "selfnorm/model/chain/chain_model.h"
+
+namespace selfnorm {
+
+inline constexpr std::string_view kChainFamily = "chain";
+// In the order of SequenceFormat without `automatic`, which no model has.
+inline constexpr std::array<std::string_view, 3> kSequenceFormats = {"columns", "conllu", "attributes"};
+
+// Throws Error naming the file when the parts of a model do not fit each other or a number is not finite.
+void check_chain(const ChainModel& model, const std::string& name);
+
+}  // namespace selfnorm

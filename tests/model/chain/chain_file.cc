@@ -1,0 +1,150 @@
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+#include "scratch.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/model/chain/chain_model.h"
+#include "selfnorm/model/regressor/regressor.h"
+#include "small_chains.h"
+
+namespace selfnorm::test {
+namespace {
+
+std::string bytes_of(const std::string& path) {
+  std::ostringstream out;
+  out << std::ifstream(path, std::ios::binary).rdbuf();
+  return out.str();
+}
+
+// The error of loading these bytes; "accepted" when there is none.
+std::string error_of(const std::string& bytes) {
+  const Scratch scratch;
+  const std::string path = scratch / "model.safetensors";
+  std::ofstream(path, std::ios::binary) << bytes;
+  try {
+    load_chain(path);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const size_t place = text.find(from);
+  EXPECT_NE(place, std::string::npos) << from;
+  return text.replace(place, from.size(), to);
+}
+
+std::string saved(const ChainModel& model) {
+  const Scratch scratch;
+  const std::string path = scratch / "model.safetensors";
+  save_chain(model, path);
+  return bytes_of(path);
+}
+
+TEST(ChainFile, SaveAndLoadAreIdentity) {
+  const Scratch scratch;
+  const std::string path = scratch / "model.safetensors";
+  for (const ChainPlan& plan : {ChainPlan{}, ChainPlan{.bigrams = 2}, ChainPlan{.has_transitions = false},
+                                ChainPlan{.labels = 2, .unigrams = 0}}) {
+    ChainModel before = random_chain(plan);
+    before.normalizer = {true, 1.0 / 3, -0.1, {}};
+    if (plan.bigrams > 0) before.normalizer.slope.assign(plan.unigrams, 0.25f);
+    before.encoder.labels[1] = "a \"label\"\n";
+    before.objective_json = R"({"name":"penalty"})";
+    save_chain(before, path);
+    EXPECT_TRUE(is_chain_file(path));
+    EXPECT_FALSE(is_regressor_file(path));
+    const ChainModel after = load_chain(path);
+    EXPECT_EQ(after.theta, before.theta);
+    EXPECT_EQ(after.shape.has_transitions, before.shape.has_transitions);
+    EXPECT_EQ(after.shape.size(), before.shape.size());
+    EXPECT_EQ(after.encoder.labels, before.encoder.labels);
+    EXPECT_EQ(after.encoder.unigrams, before.encoder.unigrams);
+    EXPECT_EQ(after.encoder.bigrams, before.encoder.bigrams);
+    EXPECT_EQ(after.normalizer.per_position, before.normalizer.per_position);
+    EXPECT_EQ(after.normalizer.per_sentence, before.normalizer.per_sentence);
+    EXPECT_EQ(after.normalizer.slope, before.normalizer.slope);
+    EXPECT_EQ(after.objective_json, before.objective_json);
+    const std::string first = bytes_of(path);
+    save_chain(after, path);
+    EXPECT_EQ(bytes_of(path), first);
+  }
+}
+
+TEST(ChainFile, KeepsTemplates) {
+  const Scratch scratch;
+  ChainModel before = random_chain({});
+  before.encoder.format = SequenceFormat::columns;
+  before.encoder.columns = 3;
+  before.encoder.target = 2;
+  before.encoder.templates = parse_templates("U00:%x[-1,0]\nU01:%x[0,1]\nB\n", "templates");
+  const std::string path = scratch / "model.safetensors";
+  save_chain(before, path);
+  const ChainModel after = load_chain(path);
+  EXPECT_EQ(after.encoder.format, SequenceFormat::columns);
+  EXPECT_EQ(after.encoder.templates.text, before.encoder.templates.text);
+  EXPECT_EQ(after.encoder.templates.list.size(), 3u);
+  EXPECT_EQ(after.encoder.columns, 3u);
+  EXPECT_EQ(after.encoder.target, 2u);
+  before.encoder.columns = 1;
+  EXPECT_THROW(save_chain(before, path), Error);
+}
+
+TEST(ChainFile, LeavesOutAttributesWithoutWeight) {
+  const Scratch scratch;
+  ChainModel model = random_chain({.unigrams = 4, .bigrams = 2});
+  for (const size_t a : {0u, 2u, 3u})
+    std::fill_n(model.theta.begin() + static_cast<ptrdiff_t>(a * 3), 3, 0.f);
+  std::fill_n(model.theta.begin() + static_cast<ptrdiff_t>(model.shape.pair()), 9, 0.f);
+  model.normalizer = {true, 0, 0, {0, 0, 0, 0.5f}};
+  const std::string path = scratch / "model.safetensors";
+  save_chain(model, path);
+  const ChainModel after = load_chain(path);
+  EXPECT_EQ(after.encoder.unigrams, (std::vector<std::string>{"u1", "u3"}));
+  EXPECT_EQ(after.encoder.bigrams, (std::vector<std::string>{"b1"}));
+  EXPECT_EQ(after.normalizer.slope, (std::vector<float>{0, 0.5f}));
+  EXPECT_EQ(after.theta[1], model.theta[4]);
+  EXPECT_EQ(after.theta[after.shape.pair()], model.theta[model.shape.pair() + 9]);
+  EXPECT_EQ(after.theta[after.shape.bias()], model.theta[model.shape.bias()]);
+}
+
+TEST(ChainFile, RefusesModelsThatDoNotFit) {
+  const Scratch scratch;
+  const auto refused = [&](const auto& change) {
+    ChainModel model = random_chain({});
+    change(model);
+    EXPECT_THROW(save_chain(model, scratch / "model.safetensors"), Error);
+  };
+  refused([](ChainModel& m) { m.theta.pop_back(); });
+  refused([](ChainModel& m) { m.theta[3] = std::numeric_limits<float>::quiet_NaN(); });
+  refused([](ChainModel& m) { m.encoder.labels[1] = m.encoder.labels[0]; });
+  refused([](ChainModel& m) { m.encoder.labels.pop_back(); });
+  refused([](ChainModel& m) { m.encoder.unigrams.push_back("more"); });
+  refused([](ChainModel& m) { m.encoder.has_transitions = false; });
+  refused([](ChainModel& m) { m.encoder.format = SequenceFormat::automatic; });
+  refused([](ChainModel& m) { m.normalizer.per_position = 1; });
+  refused([](ChainModel& m) { m.normalizer = {true, 0, 0, {1}}; });
+  refused([](ChainModel& m) { m.audit_json = "[]]"; });
+}
+
+TEST(ChainFile, RefusesDamagedFiles) {
+  const std::string good = saved(random_chain({.bigrams = 2}));
+  EXPECT_EQ(error_of(good), "accepted");
+  EXPECT_NE(error_of(""), "accepted");
+  for (size_t n = 1; n < good.size(); n += 97) EXPECT_NE(error_of(good.substr(0, n)), "accepted");
+  for (const auto& [from, to] :
+       {std::pair{"\"chain\"", "\"chian\""}, std::pair{"\"labels\":\"3\"", "\"labels\":\"4\""},
+        std::pair{"\"unigrams\":\"8\"", "\"unigrams\":\"9\""},
+        std::pair{"\"transitions\":\"yes\"", "\"transitions\":\"may\""},
+        std::pair{"\"normalizer\":\"none\"", "\"normalizer\":\"some\""},
+        std::pair{"\"weight\"", "\"wieght\""}})
+    EXPECT_NE(error_of(replaced(good, from, to)), "accepted") << from;
+  EXPECT_FALSE(is_chain_file("/nonexistent"));
+}
+
+}  // namespace
+}  // namespace selfnorm::test

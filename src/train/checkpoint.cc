@@ -63,6 +63,12 @@ class Hash {
   uint64_t state_ = 0xCBF29CE484222325u;
 };
 
+void add_rows(const AttributeRows& rows, Hash& hash) {
+  hash.add(rows.begin);
+  hash.add(rows.attribute);
+  hash.add(rows.value);
+}
+
 }  // namespace
 
 void Checkpoint::set(const std::string& name, uint64_t value) { text_[name] = fmt::format("{}", value); }
@@ -131,6 +137,16 @@ std::string fingerprint(const Dataset& data, const std::string& options) {
   hash.add(data.weight);
   hash.add(data.group_begin);
   for (const std::string& label : data.labels) hash.add_bytes(label.data(), label.size());
+  return fmt::format("{:016x}", hash.value());
+}
+
+std::string fingerprint(const Sequences& data, const std::string& options) {
+  Hash hash;
+  hash.add_bytes(options.data(), options.size());
+  hash.add(data.sentence_begin);
+  add_rows(data.unigram, hash);
+  add_rows(data.bigram, hash);
+  hash.add(data.label);
   return fmt::format("{:016x}", hash.value());
 }
 

@@ -28,18 +28,18 @@ constexpr uint64_t kFineUpdates = 8;
 template <class Real>
 class FullPasses {
  public:
-  explicit FullPasses(const LoopInput& input)
-      : input_(input),
-        shape_(input.shape()),
-        pass_(make_exact_pass<Real>(input.train, input.features, input.classes, input.options.log_carrier)),
-        objective_options_(input.options.objective),
+  FullPasses(const LoopProblem<Real>& problem, const ExactPass<Real>& pass, std::span<const float> weight)
+      : problem_(problem),
+        pass_(pass),
+        weight_(weight),
+        objective_options_(problem.options.objective),
         dual_(objective_options_.delta, kRoughSlack, kRoughUpdates),
-        validation_(input),
-        pace_(input.checkpoint, input.fingerprint),
-        lbfgs_({.history = input.options.history,
-                .tolerance = input.options.tolerance,
-                .l1 = input.options.l1,
-                .l1_count = shape_.penalised()},
+        validation_(problem.validation),
+        pace_(problem.checkpoint, problem.fingerprint),
+        lbfgs_({.history = problem.options.history,
+                .tolerance = problem.options.tolerance,
+                .l1 = problem.options.l1,
+                .l1_count = problem.penalised},
                [this](std::span<const Real> x, std::span<Real> gradient) { return evaluate(x, gradient); }) {}
 
   LoopOutput<Real> run() {
@@ -48,7 +48,7 @@ class FullPasses {
       restore(checkpoint);
     } else {
       use_multiplier();
-      lbfgs_.start(starting_point<Real>(input_));
+      lbfgs_.start(problem_.start);
       if (!std::isfinite(lbfgs_.state().value))
         return finish("the loss is not finite at the start", Ending::diverged);
       report();
@@ -59,16 +59,16 @@ class FullPasses {
       } else if (!lbfgs_.step()) {
         stop_ = lbfgs_.reason();
         if (lbfgs_.stuck() && lbfgs_.state().iteration == 0 && solves_ == 0) {
-          input_.observer.on_warning(
+          problem_.observer.on_warning(
               "training could not take a single step; are the features extremely large or small?");
         }
       } else if (report()) {
-        return finish(fmt::format("validation did not improve in {} checks", input_.options.patience),
+        return finish(fmt::format("validation did not improve in {} checks", problem_.options.patience),
                       Ending::complete);
       }
       if (!stop_.empty() && !next_multiplier()) return finish(stop_, Ending::complete);
       stop_.clear();
-      const bool interrupt = input_.observer.stop_requested();
+      const bool interrupt = problem_.observer.stop_requested();
       pace_.checkpoint(interrupt, [this](Checkpoint& c) { save(c); });
       if (interrupt) return finish("interrupted", Ending::interrupted);
     }
@@ -79,7 +79,7 @@ class FullPasses {
 
   // The multiplier is first found roughly, with short solves, and then once more with full ones.
   uint64_t iteration_limit() const {
-    const uint64_t full = input_.options.iterations;
+    const uint64_t full = problem_.options.iterations;
     return constrained() && !fine_ ? std::min(full, std::max(kShortestSolve, full / 5)) : full;
   }
 
@@ -96,20 +96,19 @@ class FullPasses {
   // mean loss + l2/2 |W|^2 and its gradient; L1 is the optimiser's.
   double evaluate(std::span<const Real> x, std::span<Real> gradient) {
     std::fill(gradient.begin(), gradient.end(), Real{0});
-    double weight = static_cast<double>(input_.train.examples());
-    if (!input_.train.weight.empty()) {
+    double weight = static_cast<double>(problem_.examples);
+    if (!weight_.empty()) {
       weight = 0;
-      for (const float w : input_.train.weight) weight += static_cast<double>(w);
+      for (const float w : weight_) weight += static_cast<double>(w);
     }
-    sum_ = value_and_gradient<Real>(
-        *pass_, *objective_,
-        {.weight = input_.train.weight, .centre = centre(x), .gradient_scale = 1 / weight},
-        x.first(shape_.size()), gradient.first(shape_.size()));
+    sum_ = value_and_gradient<Real>(pass_, *objective_,
+                                    {.weight = weight_, .centre = centre(x), .gradient_scale = 1 / weight},
+                                    x.first(problem_.parameters), gradient.first(problem_.parameters));
     if (objective_options_.learn_centre) gradient.back() = static_cast<Real>(sum_.d_centre / weight);
-    const auto penalised = x.first(shape_.penalised());
-    const double l2 = input_.options.l2;
+    const auto penalised = x.first(problem_.penalised);
+    const double l2 = problem_.options.l2;
     if (l2 == 0) return sum_.mean_loss();
-    add_multiple(l2, penalised, gradient.first(shape_.penalised()));
+    add_multiple(l2, penalised, gradient.first(problem_.penalised));
     return sum_.mean_loss() + 0.5 * l2 * inner_product(penalised, penalised);
   }
 
@@ -138,7 +137,7 @@ class FullPasses {
     if (validation_.present() && state.iteration % kIterationsPerValidation == 0 && state.iteration > 0) {
       stop = validation_.check(parameters(), {centre(state.x), {}}, progress_);
     }
-    input_.observer.on_progress(progress_);
+    problem_.observer.on_progress(progress_);
     return stop;
   }
 
@@ -151,7 +150,7 @@ class FullPasses {
     if (step != DualStep::again && fine_) {
       if (step == DualStep::bracketed) interpolate();
       if (step == DualStep::inactive) {
-        input_.observer.on_warning("the constraint is not active: the optimum already satisfies it");
+        problem_.observer.on_warning("the constraint is not active: the optimum already satisfies it");
       }
       evaluate_here();
       stop_ += fmt::format("; rms log Z {:.4g} for delta {:.4g} at alpha {:.4g}", sum_.rms_log_z(),
@@ -171,7 +170,7 @@ class FullPasses {
   // likelihood is concave, so this is no worse than the feasible end. The starting point, where A = c, is
   // feasible when nothing else is (the argument of theory.md 2.1).
   void interpolate() {
-    if (feasible_.empty()) feasible_ = starting_point<Real>(input_);
+    if (feasible_.empty()) feasible_ = problem_.start;
     const double delta = objective_options_.delta;
     std::vector<Real> x(feasible_.size()), gradient(feasible_.size());
     const auto rms_at = [&](double share) {
@@ -206,7 +205,7 @@ class FullPasses {
   void solve_again() {
     ++solves_;
     earlier_steps_ += lbfgs_.state().iteration;
-    lbfgs_.start_again(feasible_.empty() ? starting_point<Real>(input_) : feasible_);
+    lbfgs_.start_again(feasible_.empty() ? problem_.start : feasible_);
     report();
   }
 
@@ -216,7 +215,7 @@ class FullPasses {
   }
 
   std::span<const Real> parameters() const {
-    return std::span<const Real>(lbfgs_.state().x).first(shape_.size());
+    return std::span<const Real>(lbfgs_.state().x).first(problem_.parameters);
   }
 
   LoopOutput<Real> finish(const std::string& reason, Ending ending) {
@@ -256,9 +255,9 @@ class FullPasses {
     measure();
   }
 
-  const LoopInput& input_;
-  ParameterShape shape_;
-  std::unique_ptr<ExactPass<Real>> pass_;
+  const LoopProblem<Real>& problem_;
+  const ExactPass<Real>& pass_;
+  std::span<const float> weight_;
   ObjectiveOptions objective_options_;
   std::unique_ptr<Objective> objective_;
   DualSearch dual_;
@@ -266,7 +265,7 @@ class FullPasses {
   uint64_t solves_ = 0;
   uint64_t earlier_steps_ = 0;               // of the solves before this one
   std::vector<Real> feasible_, infeasible_;  // constraint: the latest solutions on either side
-  Validation<Real> validation_;
+  Validation<Real>& validation_;
   Pace pace_;
   LossSum sum_;
   Progress progress_;
@@ -277,10 +276,23 @@ class FullPasses {
 }  // namespace
 
 template <class Real>
-LoopOutput<Real> train_in_full_passes(const LoopInput& input) {
-  return FullPasses<Real>(input).run();
+LoopOutput<Real> train_in_full_passes(const LoopProblem<Real>& problem, const ExactPass<Real>& pass,
+                                      std::span<const float> weight) {
+  return FullPasses<Real>(problem, pass, weight).run();
 }
 
+template <class Real>
+LoopOutput<Real> train_in_full_passes(const LoopInput& input) {
+  const auto pass =
+      make_exact_pass<Real>(input.train, input.features, input.classes, input.options.log_carrier);
+  Validation<Real> validation(input.options, validation_measure<Real>(input));
+  return train_in_full_passes<Real>(loop_problem<Real>(input, validation), *pass, input.train.weight);
+}
+
+template LoopOutput<float> train_in_full_passes(const LoopProblem<float>&, const ExactPass<float>&,
+                                                std::span<const float>);
+template LoopOutput<double> train_in_full_passes(const LoopProblem<double>&, const ExactPass<double>&,
+                                                 std::span<const float>);
 template LoopOutput<float> train_in_full_passes(const LoopInput&);
 template LoopOutput<double> train_in_full_passes(const LoopInput&);
 

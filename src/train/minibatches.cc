@@ -35,37 +35,36 @@ std::unique_ptr<MinibatchStep<Real>> make_step(const LoopInput& input, uint64_t 
 template <class Real>
 class Minibatches {
  public:
-  explicit Minibatches(const LoopInput& input)
-      : input_(input),
-        options_(input.options),
-        shape_(input.shape()),
-        batch_(std::min(options_.batch, input.train.examples())),
-        batch_step_(make_step<Real>(input, batch_)),
-        theta_(batch_step_->own_order(starting_point<Real>(input))),
-        batches_((input.train.examples() + batch_ - 1) / batch_),
-        optimiser_(input.optimiser, theta_.size(), std::pow(kInitialScale / static_cast<double>(batch_), 2)),
+  Minibatches(const LoopProblem<Real>& problem, MinibatchStep<Real>& step, uint64_t batch, double row_norm)
+      : problem_(problem),
+        options_(problem.options),
+        batch_(batch),
+        batch_step_(step),
+        theta_(batch_step_.own_order(problem.start)),
+        batches_((problem.examples + batch_ - 1) / batch_),
+        optimiser_(problem.optimiser, theta_.size(),
+                   std::pow(kInitialScale / static_cast<double>(batch_), 2)),
         rate_(options_.learning_rate > 0
                   ? options_.learning_rate
-                  : batch_step_->rate_factor() * Adaptive<Real>::default_rate(input.optimiser) /
-                        row_norm(input.train.features)),
+                  : batch_step_.rate_factor() * Adaptive<Real>::default_rate(problem.optimiser) / row_norm),
         schedule_{options_.schedule, options_.epochs * batches_, batches_},
-        validation_(input),
-        pace_(input.checkpoint, input.fingerprint),
+        validation_(problem.validation),
+        pace_(problem.checkpoint, problem.fingerprint),
         good_(theta_),
-        good_subtracted_(batch_step_->subtracted(theta_)) {}
+        good_subtracted_(batch_step_.subtracted(theta_)) {}
 
   LoopOutput<Real> run() {
     Checkpoint checkpoint;
     if (pace_.resumes(checkpoint)) restore(checkpoint);
     for (; step_ < options_.epochs * batches_;) {
       if (step_ % batches_ == 0 || order_.empty()) {
-        order_ = random_permutation(input_.train.examples(), RandomStream(options_.seed, step_ / batches_));
+        order_ = random_permutation(problem_.examples, RandomStream(options_.seed, step_ / batches_));
       }
       if (step_ % batches_ == 0) epoch_sum_ = {};
       if (!take_step()) {
         theta_ = good_;
         return finish(
-            fmt::format("the loss became infinite or NaN at step {}; try {}", step_, batch_step_->remedy()),
+            fmt::format("the loss became infinite or NaN at step {}; try {}", step_, batch_step_.remedy()),
             Ending::diverged);
       }
       ++step_;
@@ -73,7 +72,7 @@ class Minibatches {
         return finish(fmt::format("validation did not improve in {} epochs", options_.patience),
                       Ending::complete);
       }
-      const bool interrupt = input_.observer.stop_requested();
+      const bool interrupt = problem_.observer.stop_requested();
       pace_.checkpoint(interrupt, [this](Checkpoint& c) { save(c); });
       if (interrupt) return finish("interrupted", Ending::interrupted);
     }
@@ -84,14 +83,14 @@ class Minibatches {
   // False when the loss is not finite.
   bool take_step() {
     const uint64_t first = step_ % batches_ * batch_;
-    const uint64_t count = std::min(batch_, input_.train.examples() - first);
+    const uint64_t count = std::min(batch_, problem_.examples - first);
     const LossSum sum =
-        batch_step_->gradient(std::span<const uint64_t>(order_).subspan(first, count), step_, theta_);
+        batch_step_.gradient(std::span<const uint64_t>(order_).subspan(first, count), step_, theta_);
     if (!std::isfinite(sum.likelihood + sum.penalty)) return false;
     epoch_sum_ += sum;
-    gradient_norm_ = batch_step_->gradient_norm();
+    gradient_norm_ = batch_step_.gradient_norm();
     optimiser_.begin_step();
-    batch_step_->update(theta_, optimiser_, rate_ * schedule_.factor(step_));
+    batch_step_.update(theta_, optimiser_, rate_ * schedule_.factor(step_));
     return true;
   }
 
@@ -102,23 +101,23 @@ class Minibatches {
     if (!epoch_end && step_ % every != 0) return false;
     std::vector<Real> buffer;
     std::span<const Real> parameters;  // what a lazy step must not make at every report
-    if (epoch_end || !batch_step_->is_lazy()) parameters = feature_major(buffer);
+    if (epoch_end || !batch_step_.is_lazy()) parameters = feature_major(buffer);
     measure_regulariser(parameters);
     measure();
     bool stop = false;
     if (epoch_end) {
       good_ = theta_;
-      good_subtracted_ = batch_step_->subtracted(theta_);
+      good_subtracted_ = batch_step_.subtracted(theta_);
       if (validation_.present()) stop = validation_.check(parameters, good_subtracted_, progress_);
     }
-    input_.observer.on_progress(progress_);
+    problem_.observer.on_progress(progress_);
     return stop;
   }
 
   // Unchanged when there are no parameters to measure.
   void measure_regulariser(std::span<const Real> parameters) {
     if (parameters.empty() || !(options_.l1 > 0 || options_.l2 > 0)) return;
-    const auto penalised = parameters.first(shape_.penalised());
+    const auto penalised = parameters.first(problem_.penalised);
     regulariser_ = options_.l1 > 0 ? options_.l1 * absolute_sum(penalised) : 0;
     if (options_.l2 > 0) regulariser_ += 0.5 * options_.l2 * inner_product(penalised, penalised);
   }
@@ -131,7 +130,7 @@ class Minibatches {
     progress_.regulariser = regulariser_;
     progress_.loss = regulariser_;
     report_sum(epoch_sum_, progress_);
-    if (learns_normalizer(options_.objective)) progress_.log_normalizer = batch_step_->centre(theta_);
+    if (learns_normalizer(options_.objective)) progress_.log_normalizer = batch_step_.centre(theta_);
     progress_.gradient_norm = gradient_norm_;
     progress_.alpha = options_.objective.alpha;
     progress_.seconds = pace_.seconds();
@@ -139,7 +138,7 @@ class Minibatches {
 
   // Feature-major, without the centre.
   std::span<const Real> feature_major(std::vector<Real>& buffer) const {
-    return batch_step_->feature_major(theta_, buffer).first(shape_.size());
+    return batch_step_.feature_major(theta_, buffer).first(problem_.parameters);
   }
 
   LoopOutput<Real> finish(const std::string& reason, Ending ending) {
@@ -153,7 +152,7 @@ class Minibatches {
     out.reason = reason;
     out.ending = ending;
     const bool is_back = ending == Ending::diverged;  // at good_
-    validation_.conclude(parameters, is_back ? good_subtracted_ : batch_step_->subtracted(theta_), out);
+    validation_.conclude(parameters, is_back ? good_subtracted_ : batch_step_.subtracted(theta_), out);
     out.last = progress_;
     return out;
   }
@@ -169,7 +168,7 @@ class Minibatches {
     c.set("regulariser", regulariser_);
     save_sum(epoch_sum_, c);
     good_subtracted_.save("good_subtracted", c);
-    batch_step_->save(c);
+    batch_step_.save(c);
     validation_.save(c);
   }
 
@@ -186,21 +185,20 @@ class Minibatches {
     regulariser_ = c.number("regulariser");
     epoch_sum_ = restored_sum(c);
     good_subtracted_.restore("good_subtracted", c);
-    batch_step_->restore(c);
+    batch_step_.restore(c);
     validation_.restore(c);
   }
 
-  const LoopInput& input_;
+  const LoopProblem<Real>& problem_;
   const TrainOptions& options_;
-  ParameterShape shape_;
   uint64_t batch_;  // examples per step
-  std::unique_ptr<MinibatchStep<Real>> batch_step_;
+  MinibatchStep<Real>& batch_step_;
   std::vector<Real> theta_;
   uint64_t batches_;  // per epoch
   Adaptive<Real> optimiser_;
   double rate_;
   Schedule schedule_;
-  Validation<Real> validation_;
+  Validation<Real>& validation_;
   Pace pace_;
   std::vector<Real>
       good_;  // the parameters at the end of the last epoch: where to return when the next one diverges
@@ -216,10 +214,24 @@ class Minibatches {
 }  // namespace
 
 template <class Real>
-LoopOutput<Real> train_in_minibatches(const LoopInput& input) {
-  return Minibatches<Real>(input).run();
+LoopOutput<Real> train_in_minibatches(const LoopProblem<Real>& problem, MinibatchStep<Real>& step,
+                                      uint64_t batch, double row_norm) {
+  return Minibatches<Real>(problem, step, batch, row_norm).run();
 }
 
+template <class Real>
+LoopOutput<Real> train_in_minibatches(const LoopInput& input) {
+  const uint64_t batch = std::min(input.options.batch, input.train.examples());
+  const auto step = make_step<Real>(input, batch);
+  Validation<Real> validation(input.options, validation_measure<Real>(input));
+  return train_in_minibatches<Real>(loop_problem<Real>(input, validation), *step, batch,
+                                    row_norm(input.train.features));
+}
+
+template LoopOutput<float> train_in_minibatches(const LoopProblem<float>&, MinibatchStep<float>&, uint64_t,
+                                                double);
+template LoopOutput<double> train_in_minibatches(const LoopProblem<double>&, MinibatchStep<double>&, uint64_t,
+                                                 double);
 template LoopOutput<float> train_in_minibatches(const LoopInput&);
 template LoopOutput<double> train_in_minibatches(const LoopInput&);
 

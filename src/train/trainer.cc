@@ -75,14 +75,6 @@ void check_encoder(const std::string& kind, const Features& x) {
                     kind));
 }
 
-std::string choose_optimiser(const TrainOptions& options, size_t parameters) {
-  if (options.optimiser != "auto") return options.optimiser;
-  if (options.objective.name == "constraint") return "lbfgs";
-  if (options.objective.name == "sampled" && options.objective.gamma < 1) return "adagrad";
-  if (is_candidate_objective(options.objective.name) || options.encoder.dropout > 0) return "adagrad";
-  return parameters <= kLargestFullPassProblem ? "lbfgs" : "adagrad";
-}
-
 // The mean of A over (a sample of) the training data: the constant that `sampled` settles at (theory.md 3),
 // or the level that ranking-nce and is leave free.
 template <class Real>
@@ -130,6 +122,14 @@ TrainResult train_as(const LoopInput& input, const Scaling& scaling) {
 }
 
 }  // namespace
+
+std::string choose_optimiser(const TrainOptions& options, size_t parameters) {
+  if (options.optimiser != "auto") return options.optimiser;
+  if (options.objective.name == "constraint") return "lbfgs";
+  if (options.objective.name == "sampled" && options.objective.gamma < 1) return "adagrad";
+  if (is_candidate_objective(options.objective.name) || options.encoder.dropout > 0) return "adagrad";
+  return parameters <= kLargestFullPassProblem ? "lbfgs" : "adagrad";
+}
 
 template <class Real>
 std::vector<Real> starting_point(const LoopInput& input) {
@@ -209,8 +209,8 @@ TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const 
   return options.precision == "double" ? train_as<double>(input, scaling) : train_as<float>(input, scaling);
 }
 
-std::pair<Dataset, Dataset> hold_out(const Dataset& data, double fraction, uint64_t seed) {
-  const uint64_t n = data.examples();
+std::pair<std::vector<uint64_t>, std::vector<uint64_t>> held_out_examples(uint64_t n, double fraction,
+                                                                          uint64_t seed) {
   if (n < 2)
     throw Error(fmt::format("cannot hold out validation data from {} example(s); give more, or --valid", n));
   if (!(fraction > 0 && fraction < 1))
@@ -220,9 +220,12 @@ std::pair<Dataset, Dataset> hold_out(const Dataset& data, double fraction, uint6
       std::clamp<uint64_t>(static_cast<uint64_t>(std::llround(fraction * static_cast<double>(n))), 1, n / 2));
   std::sort(order.begin(), order.begin() + count);
   std::sort(order.begin() + count, order.end());
-  const std::span<const uint64_t> all(order);
-  return {subset(data, all.subspan(static_cast<size_t>(count))),
-          subset(data, all.first(static_cast<size_t>(count)))};
+  return {{order.begin() + count, order.end()}, {order.begin(), order.begin() + count}};
+}
+
+std::pair<Dataset, Dataset> hold_out(const Dataset& data, double fraction, uint64_t seed) {
+  const auto [train, valid] = held_out_examples(data.examples(), fraction, seed);
+  return {subset(data, train), subset(data, valid)};
 }
 
 }  // namespace selfnorm

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "selfnorm/data/dataset.h"
+#include "selfnorm/data/sequence/sequences.h"
 
 namespace selfnorm {
 
@@ -43,5 +44,6 @@ class Checkpoint {
 // A hash of everything the result depends on: a checkpoint of other data or other options must not be
 // continued.
 std::string fingerprint(const Dataset& data, const std::string& options);
+std::string fingerprint(const Sequences& data, const std::string& options);
 
 }  // namespace selfnorm

@@ -41,14 +41,62 @@ struct LoopOutput {
 };
 
 template <class Real>
+class Validation;
+template <class Real>
+class MinibatchStep;
+
+// What the loops see of a problem, whatever its outputs are.
+template <class Real>
+struct LoopProblem {
+  const TrainOptions& options;
+  const CheckpointOptions& checkpoint;
+  TrainObserver& observer;
+  std::string optimiser, fingerprint;
+  uint64_t examples = 0;
+  size_t parameters = 0;    // of theta, without the centre
+  size_t penalised = 0;     // the first so many are regularised
+  std::vector<Real> start;  // theta, then the centre when it is learned
+  Validation<Real>& validation;
+};
+
+// L-BFGS over the examples of `pass` with their weights (none: all 1).
+template <class Real>
+LoopOutput<Real> train_in_full_passes(const LoopProblem<Real>& problem, const ExactPass<Real>& pass,
+                                      std::span<const float> weight);
+
+// AdaGrad or Adam with steps of `batch` examples; `row_norm` is the root mean square of |x| that the default
+// rate is divided by.
+template <class Real>
+LoopOutput<Real> train_in_minibatches(const LoopProblem<Real>& problem, MinibatchStep<Real>& step,
+                                      uint64_t batch, double row_norm);
+
+// The same for rows of features.
+template <class Real>
 LoopOutput<Real> train_in_full_passes(const LoopInput& input);
 
 template <class Real>
 LoopOutput<Real> train_in_minibatches(const LoopInput& input);
 
+// `auto` resolved for so many parameters.
+std::string choose_optimiser(const TrainOptions& options, size_t parameters);
+
 // theta at the start: zero weights, normalised biases, then the centre when it is learned. A learned b (nce,
 // snl) starts at log sum_k h(k) instead, with zero biases, and is not part of theta.
 template <class Real>
 std::vector<Real> starting_point(const LoopInput& input);
+
+template <class Real>
+LoopProblem<Real> loop_problem(const LoopInput& input, Validation<Real>& validation) {
+  return {.options = input.options,
+          .checkpoint = input.checkpoint,
+          .observer = input.observer,
+          .optimiser = input.optimiser,
+          .fingerprint = input.fingerprint,
+          .examples = input.train.examples(),
+          .parameters = input.shape().size(),
+          .penalised = input.shape().penalised(),
+          .start = starting_point<Real>(input),
+          .validation = validation};
+}
 
 }  // namespace selfnorm

@@ -1,7 +1,7 @@
 // Early stopping: the best parameters on validation data so far, and how many checks ago they were found.
 #pragma once
 
-#include <memory>
+#include <functional>
 #include <vector>
 
 #include "selfnorm/train/checkpoint.h"
@@ -9,12 +9,23 @@
 
 namespace selfnorm {
 
+// What validation data say of parameters with something subtracted.
+struct ValidationMeasure {
+  double nll = 0;                // mean, exact
+  double level = 0;              // the constant that calibration would subtract
+  double square = 0;             // mean of (A - c - b)^2
+  double calibrated_square = 0;  // with the level in the place of c
+};
+
 template <class Real>
 class Validation {
  public:
-  explicit Validation(const LoopInput& input);
+  using Measure = std::function<ValidationMeasure(std::span<const Real> theta, const Subtracted& subtracted)>;
 
-  bool present() const { return pass_ != nullptr; }
+  // Without a measure there are no validation data.
+  Validation(const TrainOptions& options, Measure measure);
+
+  bool present() const { return measure_ != nullptr; }
   // Whether the best parameters, rather than the last ones, are the result.
   bool selects() const { return present() && patience_ > 0; }
 
@@ -36,16 +47,19 @@ class Validation {
  private:
   bool has_best() const { return !best_theta_.empty(); }
 
-  std::unique_ptr<ExactPass<Real>> pass_;
-  const Dataset* data_ = nullptr;
+  Measure measure_;
   double alpha_ = 0;
   bool calibrate_ = false;
   uint64_t patience_ = 0;
-  double last_mean_ = 0;
+  double last_level_ = 0;
   uint64_t since_best_ = 0;
   double best_ = 0;
   Subtracted best_subtracted_;
   std::vector<Real> best_theta_;
 };
+
+// Of input.valid, whose level is the mean of A (less b(x)); none without it.
+template <class Real>
+typename Validation<Real>::Measure validation_measure(const LoopInput& input);
 
 }  // namespace selfnorm

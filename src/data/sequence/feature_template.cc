@@ -1,0 +1,195 @@
+#include "selfnorm/data/sequence/feature_template.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "number.h"
+#include "quote.h"
+#include "selfnorm/base/error.h"
+#include "token_macro.h"
+
+namespace selfnorm {
+namespace {
+
+using Kind = TemplateItem::Kind;
+
+constexpr uint64_t kFarthestRow = 1000, kLastColumn = 9999, kLongestAffix = 100;
+constexpr std::string_view kMacros =
+    "%x[row,column], %l[row,column], %h[row,column], %p[row,column,n], %s[row,column,n], "
+    "%m[row,column,\"regex\"] or %t[row,column,\"regex\"]";
+
+// The macros of one line of a template file.
+class LineParser {
+ public:
+  LineParser(std::string_view line, const std::string& name, uint64_t number)
+      : text_(line), rest_(text_), name_(name), line_(number) {}
+
+  FeatureTemplate parse() {
+    FeatureTemplate out;
+    out.line = line_;
+    if (text_[0] != 'U' && text_[0] != 'B')
+      fail(
+          fmt::format("found {}, expected a template that begins with U (unigram) or B (bigram), such as "
+                      "U00:%x[0,0], or a comment that begins with #",
+                      quoted(text_)));
+    out.is_bigram = text_[0] == 'B';
+    do {
+      out.items.push_back(rest_[0] == '%' ? macro() : literal());
+    } while (!rest_.empty());
+    return out;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const { throw DataError(name_, line_, what); }
+  [[noreturn]] void fail_at(std::string_view place) const {
+    fail(fmt::format("found {}, expected a macro: {}", quoted(place), kMacros));
+  }
+
+  TemplateItem literal() {
+    const size_t end = std::min(rest_.find('%'), rest_.size());
+    TemplateItem item{Kind::literal, std::string(rest_.substr(0, end))};
+    rest_.remove_prefix(end);
+    return item;
+  }
+
+  TemplateItem macro() {
+    place_ = rest_;
+    TemplateItem item;
+    item.kind = kind();
+    expect('[');
+    const bool is_negative = take('-');
+    if (!is_negative) take('+');
+    const auto row = static_cast<int>(number("row", kFarthestRow));
+    item.row = is_negative ? -row : row;
+    expect(',');
+    item.column = static_cast<uint32_t>(number("column", kLastColumn));
+    if (item.kind == Kind::prefix || item.kind == Kind::suffix) {
+      expect(',');
+      item.count = static_cast<uint32_t>(number("number of characters", kLongestAffix));
+      if (item.count == 0) fail(fmt::format("found no characters in {}, expected 1 or more", quoted(place_)));
+    } else if (item.kind == Kind::match || item.kind == Kind::test) {
+      expect(',');
+      item.text = pattern();
+    }
+    expect(']');
+    return item;
+  }
+
+  Kind kind() {
+    switch (rest_.size() > 1 ? rest_[1] : '\0') {
+      case 'x':
+        return advance(Kind::cell);
+      case 'l':
+        return advance(Kind::lower);
+      case 'h':
+        return advance(Kind::shape);
+      case 'p':
+        return advance(Kind::prefix);
+      case 's':
+        return advance(Kind::suffix);
+      case 'm':
+        return advance(Kind::match);
+      case 't':
+        return advance(Kind::test);
+      default:
+        fail_at(place_);
+    }
+  }
+
+  Kind advance(Kind kind) {
+    rest_.remove_prefix(2);
+    return kind;
+  }
+
+  bool take(char c) {
+    if (rest_.empty() || rest_[0] != c) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+
+  void expect(char c) {
+    while (take(' ')) {
+    }
+    if (!take(c)) fail_at(place_);
+    while (take(' ')) {
+    }
+  }
+
+  uint64_t number(std::string_view what, uint64_t limit) {
+    uint64_t value = 0;
+    const char* const end = parse_natural(rest_.data(), rest_.data() + rest_.size(), value);
+    if (rest_.empty() || end == nullptr) fail_at(place_);
+    if (value > limit)
+      fail(fmt::format("found a {} of {} in {}, expected at most {}", what, value, quoted(place_), limit));
+    rest_.remove_prefix(static_cast<size_t>(end - rest_.data()));
+    return value;
+  }
+
+  // "..." in which \" is a quote and every other \ belongs to the expression.
+  std::string pattern() {
+    if (!take('"')) fail_at(place_);
+    std::string out;
+    while (!rest_.empty() && rest_[0] != '"') {
+      if (rest_[0] == '\\' && rest_.size() > 1) {
+        if (rest_[1] != '"') out += '\\';
+        rest_.remove_prefix(1);
+      }
+      out += rest_[0];
+      rest_.remove_prefix(1);
+    }
+    if (!take('"')) fail_at(place_);
+    try {
+      token_pattern(out);
+    } catch (const Error& error) {
+      fail(fmt::format("the regular expression {} cannot be used: {}", quoted(out), error.what()));
+    }
+    return out;
+  }
+
+  std::string text_;  // ends with a zero byte, where numbers stop
+  std::string_view rest_, place_;
+  const std::string& name_;
+  uint64_t line_;
+};
+
+std::string_view trimmed(std::string_view line) {
+  const size_t begin = line.find_first_not_of(" \t\r");
+  if (begin == std::string_view::npos) return {};
+  return line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin);
+}
+
+}  // namespace
+
+uint32_t FeatureTemplates::columns() const {
+  uint32_t columns = 0;
+  for (const FeatureTemplate& one : list)
+    for (const TemplateItem& item : one.items)
+      if (item.kind != Kind::literal) columns = std::max(columns, item.column + 1);
+  return columns;
+}
+
+bool FeatureTemplates::has_transitions() const {
+  return std::any_of(list.begin(), list.end(),
+                     [](const FeatureTemplate& one) { return one.is_bigram && one.items.size() == 1; });
+}
+
+FeatureTemplates parse_templates(const std::string& text, const std::string& name) {
+  FeatureTemplates out;
+  out.text = text;
+  uint64_t number = 0;
+  for (std::string_view rest = text; !rest.empty();) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    const std::string_view line = trimmed(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    ++number;
+    if (line.find('\0') != std::string_view::npos)
+      throw DataError(name, number, "found a NUL byte, expected a template such as U00:%x[0,0]");
+    if (!line.empty() && line[0] != '#') out.list.push_back(LineParser(line, name, number).parse());
+  }
+  if (out.list.empty())
+    throw DataError(name, 0, "found no template, expected lines such as U00:%x[0,0] and B");
+  return out;
+}
+
+}  // namespace selfnorm

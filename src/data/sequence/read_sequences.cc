@@ -1,0 +1,172 @@
+#include "selfnorm/data/sequence/read_sequences.h"
+
+#include <fmt/format.h>
+
+#include "quote.h"
+#include "selfnorm/base/error.h"
+#include "sentence_encoding.h"
+#include "sequence_format.h"
+#include "token_reader.h"
+
+namespace selfnorm {
+namespace {
+
+using Words = SentenceEncoding::Words;
+
+[[noreturn]] void fail_without_sentences(const std::string& name) {
+  throw DataError(name, 0, "found no sentence, expected a token a line and a blank line between sentences");
+}
+
+// From 0.
+uint32_t target_column(const SequenceOptions& options, const TokenReader& reader, uint64_t first_line) {
+  const uint32_t columns = reader.columns();
+  if (options.target > columns)
+    throw DataError(reader.name(), first_line,
+                    fmt::format("found {} columns, but the target is column {}, counted from 1", columns,
+                                options.target));
+  if (columns < 2)
+    throw DataError(reader.name(), first_line, "found one column, expected a word and its label at least");
+  return options.target > 0 ? options.target - 1 : columns - 1;
+}
+
+void check_templates(const SequenceEncoder& encoder, const std::string& templates, const std::string& data) {
+  for (const FeatureTemplate& one : encoder.templates.list)
+    for (const TemplateItem& item : one.items) {
+      if (item.kind == TemplateItem::Kind::literal) continue;
+      if (item.column >= encoder.columns)
+        throw DataError(
+            templates, one.line,
+            fmt::format("the template names column {}, counted from 0, but {} has {} columns, 0 to "
+                        "{}; expected one of them that is not the target, {}",
+                        item.column, data, encoder.columns, encoder.columns - 1, encoder.target));
+      if (item.column == encoder.target)
+        throw DataError(templates, one.line,
+                        fmt::format("the template names column {}, counted from 0, which is the target; "
+                                    "expected another of the {} columns of {}",
+                                    item.column, encoder.columns, data));
+    }
+}
+
+std::string default_templates(const SequenceEncoder& encoder) {
+  if (encoder.format == SequenceFormat::conllu) return tagging_templates(kConlluForm);
+  std::vector<uint32_t> inputs;
+  for (uint32_t c = 0; c < encoder.columns; ++c)
+    if (c != encoder.target) inputs.push_back(c);
+  return inputs.size() == 1 ? tagging_templates(inputs[0]) : chunking_templates(inputs);
+}
+
+// All of an encoder but its lists, by the options and the first sentence.
+SequenceEncoder resolved(const SequenceOptions& options, const TokenReader& reader, SequenceFormat format,
+                         uint64_t first_line) {
+  SequenceEncoder encoder;
+  encoder.format = format;
+  if (format == SequenceFormat::attributes) {
+    if (options.target > 1)
+      throw DataError(reader.name(), first_line,
+                      fmt::format("found an attribute file, whose labels are column 1, but the target is "
+                                  "column {}; leave the target out, or say --format columns",
+                                  options.target));
+    if (!options.templates.empty())
+      throw DataError(reader.name(), first_line,
+                      "found an attribute file, to which templates do not apply; leave the templates out, or "
+                      "say --format columns");
+    return encoder;
+  }
+  encoder.columns = reader.columns();
+  const bool is_upos = format == SequenceFormat::conllu && options.target == 0;
+  encoder.target = is_upos ? kConlluUpos : target_column(options, reader, first_line);
+  const bool is_default = options.templates.empty();
+  const std::string name = is_default                       ? "default templates"
+                           : options.templates_name.empty() ? "templates"
+                                                            : options.templates_name;
+  encoder.templates = parse_templates(is_default ? default_templates(encoder) : options.templates, name);
+  check_templates(encoder, name, reader.name());
+  encoder.has_transitions = encoder.templates.has_transitions();
+  return encoder;
+}
+
+// The sentences of a file in the words of an encoder.
+class EncodedSentences {
+ public:
+  EncodedSentences(const std::string& path, const SequenceEncoder& encoder, bool require_labels)
+      : encoder_(encoder),
+        require_labels_(require_labels),
+        reader_(Input::open(path), {encoder.format, encoder.columns,
+                                    !require_labels && encoder.format == SequenceFormat::columns}) {
+    check_templates(encoder, "templates of the model", "its data");
+  }
+
+  bool next() {
+    if (!reader_.next(lines_)) return false;
+    if (!encoding_) encoding_.emplace(encoder_, Words::known, reader_.columns());
+    return true;
+  }
+  void append(Sequences& to) { encoding_->append(lines_, {reader_.name(), require_labels_}, to); }
+  const TokenLines& lines() const { return lines_; }
+  const std::string& name() const { return reader_.name(); }
+
+ private:
+  const SequenceEncoder& encoder_;
+  bool require_labels_;
+  TokenReader reader_;
+  TokenLines lines_;
+  std::optional<SentenceEncoding> encoding_;  // once the columns are known
+};
+
+}  // namespace
+
+SequenceRead learn_sequences(const std::string& path, const SequenceOptions& options) {
+  if (options.min_count == 0) throw Error("found a cut-off of attributes of 0, expected 1 or more");
+  std::unique_ptr<Input> input = Input::open(path);
+  const SequenceFormat format = options.format == SequenceFormat::automatic
+                                    ? sequence_format(input->peek(kFormatSample))
+                                    : options.format;
+  TokenReader reader(std::move(input), {format, 0, false});
+  TokenLines sentence;
+  if (!reader.next(sentence)) fail_without_sentences(reader.name());
+  SequenceRead out;
+  out.encoder = resolved(options, reader, format, sentence.line(0));
+  SentenceEncoding encoding(out.encoder, Words::learned, out.encoder.columns);
+  do {
+    encoding.append(sentence, {reader.name(), true}, out.data);
+  } while (reader.next(sentence));
+  encoding.finish(options.min_count, out.data, out.encoder);
+  if (out.encoder.labels.size() < 2)
+    throw DataError(reader.name(), 0,
+                    fmt::format("found one label, {}, in all {} tokens, expected two at least: is column {} "
+                                "the target?",
+                                quoted(out.encoder.labels[0]), out.data.positions(), out.encoder.target + 1));
+  return out;
+}
+
+struct SequenceStream::State : EncodedSentences {
+  using EncodedSentences::EncodedSentences;
+};
+
+SequenceStream::SequenceStream(const std::string& path, const SequenceEncoder& encoder, bool require_labels)
+    : state_(std::make_unique<State>(path, encoder, require_labels)) {}
+
+SequenceStream::~SequenceStream() = default;
+
+bool SequenceStream::next(Sequences& sentence, SentenceText& text) {
+  sentence = {};
+  text.tokens.clear();
+  if (!state_->next()) return false;
+  state_->append(sentence);
+  const TokenLines& lines = state_->lines();
+  for (size_t t = 0; t < lines.size(); ++t) {
+    std::vector<std::string>& fields = text.tokens.emplace_back();
+    for (size_t c = 0; c < lines.fields(t); ++c) fields.emplace_back(lines.field(t, c));
+  }
+  return true;
+}
+
+Sequences read_sequences(const std::string& path, const SequenceEncoder& encoder, bool require_labels) {
+  EncodedSentences sentences(path, encoder, require_labels);
+  Sequences out;
+  while (sentences.next()) sentences.append(out);
+  if (out.sentences() == 0) fail_without_sentences(sentences.name());
+  return out;
+}
+
+}  // namespace selfnorm

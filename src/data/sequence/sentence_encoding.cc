@@ -1,0 +1,146 @@
+#include "sentence_encoding.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "attribute_fields.h"
+#include "quote.h"
+#include "selfnorm/base/error.h"
+
+namespace selfnorm {
+namespace {
+
+// Values of 1 alone are not stored.
+void add_value(AttributeRows& rows, float value) {
+  if (rows.value.empty() && value != 1) rows.value.assign(rows.attribute.size() - 1, 1.0f);
+  if (!rows.value.empty() || value != 1) rows.value.push_back(value);
+}
+
+// Attributes in at least `min_count` places, in their order; the rows say them by their new numbers.
+std::vector<std::string> frequent(const StringIndex& index, uint32_t min_count, AttributeRows& rows) {
+  std::vector<uint64_t> count(index.size());
+  for (const uint32_t a : rows.attribute) ++count[a];
+  std::vector<std::string> kept;
+  std::vector<uint32_t> number(index.size(), AttributeNumbers::kNone);
+  for (uint32_t a = 0; a < index.size(); ++a) {
+    if (count[a] < min_count) continue;
+    number[a] = static_cast<uint32_t>(kept.size());
+    kept.emplace_back(index[a]);
+  }
+  uint64_t to = 0, from = 0;
+  for (uint64_t r = 0; r < rows.rows(); ++r) {
+    for (; from < rows.begin[r + 1]; ++from) {
+      if (number[rows.attribute[from]] == AttributeNumbers::kNone) continue;
+      rows.attribute[to] = number[rows.attribute[from]];
+      if (!rows.value.empty()) rows.value[to] = rows.value[from];
+      ++to;
+    }
+    rows.begin[r + 1] = to;
+  }
+  rows.attribute.resize(to);
+  if (!rows.value.empty()) rows.value.resize(to);
+  if (std::all_of(rows.value.begin(), rows.value.end(), [](float v) { return v == 1; })) rows.value.clear();
+  return kept;
+}
+
+AttributeNumbers numbers_of(SentenceEncoding::Words words, const std::vector<std::string>& list) {
+  return words == SentenceEncoding::Words::learned ? AttributeNumbers() : AttributeNumbers(list);
+}
+
+}  // namespace
+
+SentenceEncoding::SentenceEncoding(const SequenceEncoder& encoder, Words words, uint32_t columns)
+    : encoder_(encoder),
+      is_learning_(words == Words::learned),
+      has_labels_(columns == encoder.columns),
+      labels_(encoder.labels),
+      unigrams_(numbers_of(words, encoder.unigrams)),
+      bigrams_(numbers_of(words, encoder.bigrams)),
+      unigram_(encoder.templates, false, has_labels_ ? TemplateExpansion::kNoColumn : encoder.target),
+      bigram_(encoder.templates, true, has_labels_ ? TemplateExpansion::kNoColumn : encoder.target) {}
+
+void SentenceEncoding::append(const TokenLines& sentence, const Source& source, Sequences& out) {
+  const bool is_attributes = encoder_.format == SequenceFormat::attributes;
+  const bool has_bigrams = !bigram_.empty() && (is_learning_ || !encoder_.bigrams.empty());
+  if (!is_attributes) unigram_.begin(sentence);
+  if (has_bigrams) bigram_.begin(sentence);
+  for (size_t t = 0; t < sentence.size(); ++t) {
+    out.label.push_back(label(sentence, t, source));
+    if (is_attributes)
+      append_fields(sentence, t, source, out.unigram);
+    else
+      append_expanded(unigram_, t, unigrams_, out.unigram);
+    if (has_bigrams && t == 0) out.bigram.begin.push_back(out.bigram.attribute.size());
+    if (has_bigrams && t > 0) append_expanded(bigram_, t, bigrams_, out.bigram);
+  }
+  out.sentence_begin.push_back(out.sentence_begin.back() + sentence.size());
+}
+
+uint32_t SentenceEncoding::label(const TokenLines& sentence, size_t token, const Source& source) {
+  if (!has_labels_) return kNoLabel;
+  const std::string_view text = sentence.field(token, encoder_.target);
+  if (text.empty()) {
+    if (!source.require_labels) return kNoLabel;
+    throw DataError(
+        source.name, sentence.line(token),
+        fmt::format("found an empty label in column {}, expected one for every token", encoder_.target + 1));
+  }
+  if (is_learning_) return labels_.add(text);
+  const auto known = labels_.find(text);
+  if (known) return *known;
+  if (text == "_" && !source.require_labels) return kNoLabel;
+  throw DataError(
+      source.name, sentence.line(token),
+      fmt::format("found the label {} in column {}, which the model has not learned; expected one "
+                  "of its {} labels: {}, ...",
+                  quoted(text), encoder_.target + 1, labels_.size(),
+                  quoted(labels_.size() > 0 ? labels_[0] : "")));
+}
+
+void SentenceEncoding::append_expanded(TemplateExpansion& expansion, size_t token, AttributeNumbers& numbers,
+                                       AttributeRows& rows) {
+  row_.clear();
+  expansion.expand(token, numbers, row_);
+  std::sort(row_.begin(), row_.end());
+  row_.erase(std::unique(row_.begin(), row_.end()), row_.end());
+  rows.attribute.insert(rows.attribute.end(), row_.begin(), row_.end());
+  rows.begin.push_back(rows.attribute.size());
+}
+
+void SentenceEncoding::append_fields(const TokenLines& sentence, size_t token, const Source& source,
+                                     AttributeRows& rows) {
+  valued_.clear();
+  AttributeField attribute;
+  for (size_t i = 1; i < sentence.fields(token); ++i) {
+    const std::string_view field = sentence.field(token, i);
+    if (field.empty()) continue;
+    const std::string problem = parse_attribute(field, attribute);
+    if (!problem.empty()) throw DataError(source.name, sentence.line(token), problem);
+    const uint32_t number = unigrams_(attribute.name);
+    if (number != AttributeNumbers::kNone) valued_.emplace_back(number, attribute.value);
+  }
+  std::stable_sort(valued_.begin(), valued_.end(), [](auto& a, auto& b) { return a.first < b.first; });
+  for (size_t i = 0; i < valued_.size();) {
+    const uint32_t number = valued_[i].first;
+    float sum = 0;
+    for (; i < valued_.size() && valued_[i].first == number; ++i) sum += valued_[i].second;
+    if (!std::isfinite(sum))
+      throw DataError(source.name, sentence.line(token),
+                      fmt::format("the values of the attribute {} add up to more than float32 holds",
+                                  quoted(unigrams_.index()[number])));
+    rows.attribute.push_back(number);
+    add_value(rows, sum);
+  }
+  rows.begin.push_back(rows.attribute.size());
+}
+
+void SentenceEncoding::finish(uint32_t min_count, Sequences& data, SequenceEncoder& encoder) const {
+  encoder.labels = labels_.strings();
+  encoder.unigrams = frequent(unigrams_.index(), min_count, data.unigram);
+  encoder.bigrams = frequent(bigrams_.index(), min_count, data.bigram);
+  if (encoder.bigrams.empty()) data.bigram = {};
+}
+
+}  // namespace selfnorm

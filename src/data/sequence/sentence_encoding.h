@@ -1,0 +1,45 @@
+// Tokens to numbers: labels and attributes, learned or those of a model.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "selfnorm/data/sequence/read_sequences.h"
+#include "template_expansion.h"
+#include "token_reader.h"
+
+namespace selfnorm {
+
+// format, columns, target, templates and has_transitions of an encoder are enough to learn; afterwards its
+// lists are filled in.
+class SentenceEncoding {
+ public:
+  enum class Words { learned, known };
+  // `columns` are those of the file; one less than the encoder's where it lacks the labels.
+  SentenceEncoding(const SequenceEncoder& encoder, Words words, uint32_t columns);
+
+  struct Source {
+    const std::string& name;
+    bool require_labels;
+  };
+  // Appends the sentence. Throws DataError: an unknown or missing label, a bad attribute.
+  void append(const TokenLines& sentence, const Source& source, Sequences& out);
+  // What was learned, without attributes seen less than `min_count` times, in the data too.
+  void finish(uint32_t min_count, Sequences& data, SequenceEncoder& encoder) const;
+
+ private:
+  uint32_t label(const TokenLines& sentence, size_t token, const Source& source);
+  void append_fields(const TokenLines& sentence, size_t token, const Source& source, AttributeRows& rows);
+  void append_expanded(TemplateExpansion& expansion, size_t token, AttributeNumbers& numbers,
+                       AttributeRows& rows);
+
+  const SequenceEncoder& encoder_;
+  bool is_learning_, has_labels_;
+  StringIndex labels_;
+  AttributeNumbers unigrams_, bigrams_;
+  TemplateExpansion unigram_, bigram_;
+  std::vector<uint32_t> row_;
+  std::vector<std::pair<uint32_t, float>> valued_;
+};
+
+}  // namespace selfnorm

@@ -1,0 +1,190 @@
+#include "token_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "quote.h"
+#include "selfnorm/base/error.h"
+#include "utf8.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr size_t kBufferBytes = size_t{1} << 18;
+constexpr std::string_view kBlank = " \t\r\v\f";
+
+std::string_view without_blanks(std::string_view text) {
+  const size_t begin = text.find_first_not_of(kBlank);
+  if (begin == std::string_view::npos) return text.substr(0, 0);
+  return text.substr(begin, text.find_last_not_of(kBlank) + 1 - begin);
+}
+
+template <class Visit>
+void for_each_field(std::string_view line, Visit visit) {
+  if (line.find('\t') != std::string_view::npos) {
+    for (size_t begin = 0;;) {
+      const size_t end = std::min(line.find('\t', begin), line.size());
+      visit(without_blanks(line.substr(begin, end - begin)));
+      if (end == line.size()) return;
+      begin = end + 1;
+    }
+  }
+  for (size_t begin = line.find_first_not_of(kBlank); begin != std::string_view::npos;) {
+    const size_t end = std::min(line.find_first_of(kBlank, begin), line.size());
+    visit(line.substr(begin, end - begin));
+    begin = line.find_first_not_of(kBlank, end);
+  }
+}
+
+bool is_well_formed(std::string_view text) {
+  if (std::all_of(text.begin(), text.end(), [](char c) { return static_cast<signed char>(c) >= 0; }))
+    return true;
+  while (!text.empty()) {
+    const size_t n = utf8_length(text);
+    if (n == 0) return false;
+    text.remove_prefix(n);
+  }
+  return true;
+}
+
+bool is_digits(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+}  // namespace
+
+std::vector<std::string_view> line_fields(std::string_view line) {
+  std::vector<std::string_view> fields;
+  for_each_field(line, [&](std::string_view field) { fields.push_back(field); });
+  return fields;
+}
+
+bool is_conllu_comment(std::string_view line) {
+  return line.starts_with('#') && std::count(line.begin(), line.end(), '\t') + 1 != kConlluColumns;
+}
+
+void TokenLines::clear() {
+  bytes_.clear();
+  field_.clear();
+  begin_.assign(1, 0);
+  line_.clear();
+}
+
+void TokenLines::add(std::string_view text, uint64_t line) {
+  const size_t base = bytes_.size();
+  if (is_well_formed(text))
+    bytes_ += text;
+  else
+    bytes_ += utf8_repaired(text);
+  const std::string_view whole = std::string_view(bytes_).substr(base);
+  for_each_field(whole, [&](std::string_view field) {
+    field_.push_back({base + static_cast<size_t>(field.data() - whole.data()), field.size()});
+  });
+  begin_.push_back(field_.size());
+  line_.push_back(line);
+}
+
+void TokenLines::remove_last() {
+  begin_.pop_back();
+  field_.resize(begin_.back());
+  line_.pop_back();
+}
+
+TokenReader::TokenReader(std::unique_ptr<Input> input, const Shape& shape)
+    : input_(std::move(input)), shape_(shape), buffer_(kBufferBytes, '\0') {
+  if (shape.format == SequenceFormat::conllu) shape_.columns = kConlluColumns;
+}
+
+// The next line without its end; valid until the next call.
+bool TokenReader::next_line(std::string_view& line) {
+  parts_.clear();
+  for (;;) {
+    if (at_ == end_) {
+      at_ = 0;
+      end_ = input_->read(buffer_.data(), buffer_.size());
+      if (end_ == 0) {
+        if (parts_.empty()) return false;
+        line = parts_;
+        break;
+      }
+    }
+    const std::string_view rest = std::string_view(buffer_).substr(at_, end_ - at_);
+    const size_t size = rest.find('\n');
+    if (size != std::string_view::npos) {
+      at_ += size + 1;
+      line = parts_.empty() ? rest.substr(0, size) : parts_.append(rest.substr(0, size));
+      break;
+    }
+    if (parts_.size() + rest.size() > kLongestLine)
+      throw DataError(
+          name(), line_ + 1,
+          fmt::format("the line is longer than {} MiB: is this a text file?", kLongestLine >> 20));
+    parts_ += rest;
+    at_ = end_;
+  }
+  ++line_;
+  if (line_ == 1 && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
+  if (line.find('\0') != std::string_view::npos)
+    throw DataError(name(), line_, "found a NUL byte, expected text in UTF-8, a token a line");
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return true;
+}
+
+bool TokenReader::next(TokenLines& sentence) {
+  sentence.clear();
+  for (std::string_view line; next_line(line);) {
+    if (line.find_first_not_of(kBlank) == std::string_view::npos) {
+      if (sentence.size() > 0) return true;
+      continue;
+    }
+    const bool is_conllu = shape_.format == SequenceFormat::conllu;
+    if (is_conllu && is_conllu_comment(line)) continue;
+    sentence.add(line, line_);
+    const size_t last = sentence.size() - 1;
+    if (shape_.format != SequenceFormat::attributes) check_columns(sentence.fields(last));
+    if (is_conllu && !is_token(sentence.field(last, 0))) sentence.remove_last();
+  }
+  return sentence.size() > 0;
+}
+
+bool TokenReader::is_token(std::string_view id) const {
+  if (is_digits(id)) return true;
+  const size_t mark = id.find_first_of("-.");
+  if (mark == std::string_view::npos || !is_digits(id.substr(0, mark)) || !is_digits(id.substr(mark + 1)))
+    throw DataError(
+        name(), line_,
+        fmt::format("found {} in the first column, expected the id of a CoNLL-U token: 1, 2, ..., a "
+                    "range 1-2 or an empty node 1.1",
+                    quoted(id)));
+  return false;
+}
+
+void TokenReader::check_columns(size_t found) {
+  if (shape_.format == SequenceFormat::conllu) {
+    if (found != kConlluColumns)
+      throw DataError(name(), line_,
+                      fmt::format("found {} tab-separated columns, expected the {} of CoNLL-U; for other "
+                                  "columns say --format columns",
+                                  found, kConlluColumns));
+    return;
+  }
+  if (first_line_ == 0) {
+    first_line_ = line_;
+    const bool lacks_one = shape_.may_lack_one && found + 1 == shape_.columns;
+    if (shape_.columns == 0 || lacks_one) shape_.columns = static_cast<uint32_t>(found);
+    if (found != shape_.columns)
+      throw DataError(
+          name(), line_,
+          fmt::format("found {} columns, expected {}{}, as in the data of the model", found, shape_.columns,
+                      shape_.may_lack_one ? ", or one less without the labels" : ""));
+    return;
+  }
+  if (found != shape_.columns)
+    throw DataError(name(), line_,
+                    fmt::format("found {} columns, expected {}, as in line {}: every token has the same "
+                                "columns, and a blank line ends a sentence",
+                                found, shape_.columns, first_line_));
+}
+
+}  // namespace selfnorm

@@ -1,0 +1,79 @@
+// Sentences of a file as fields of tokens, one sentence at a time; formats as in read_sequences.h.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "selfnorm/data/sequence/read_sequences.h"
+#include "source.h"
+
+namespace selfnorm {
+
+inline constexpr uint32_t kConlluColumns = 10, kConlluForm = 1, kConlluUpos = 3;
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+inline constexpr size_t kLongestLine = size_t{64} << 20;
+
+// Bytes that are not UTF-8 have become U+FFFD.
+class TokenLines {
+ public:
+  size_t size() const { return line_.size(); }
+  size_t fields(size_t token) const { return begin_[token + 1] - begin_[token]; }
+  std::string_view field(size_t token, size_t column) const {
+    const Field& f = field_[begin_[token] + column];
+    return std::string_view(bytes_).substr(f.begin, f.size);
+  }
+  uint64_t line(size_t token) const { return line_[token]; }  // from 1
+
+  void clear();
+  // Fields are separated by tabs, without the spaces around them, or, in a line without tabs, by spaces.
+  void add(std::string_view text, uint64_t line);
+  void remove_last();
+
+ private:
+  struct Field {
+    size_t begin, size;
+  };
+  std::string bytes_;
+  std::vector<Field> field_;
+  std::vector<size_t> begin_{0};
+  std::vector<uint64_t> line_;
+};
+
+// Fields of a line as TokenLines has them.
+std::vector<std::string_view> line_fields(std::string_view line);
+// Begins with '#' and has not the ten tab-separated columns of a token.
+bool is_conllu_comment(std::string_view line);
+
+class TokenReader {
+ public:
+  // `format` is resolved. With columns every token has `columns` fields, or as many as the first one has
+  // when it is 0, or one less where `may_lack_one`, the first one decides.
+  struct Shape {
+    SequenceFormat format;
+    uint32_t columns;
+    bool may_lack_one;
+  };
+  TokenReader(std::unique_ptr<Input> input, const Shape& shape);
+
+  const std::string& name() const { return input_->name(); }
+  uint32_t columns() const { return shape_.columns; }  // of the tokens read; 0 with attributes or before any
+  // Never without a token; false at the end. Throws DataError: ragged columns, NUL bytes, no CoNLL-U.
+  bool next(TokenLines& sentence);
+
+ private:
+  bool next_line(std::string_view& line);
+  bool is_token(std::string_view id) const;  // what CoNLL-U leaves out is none
+  void check_columns(size_t found);
+
+  std::unique_ptr<Input> input_;
+  Shape shape_;
+  uint64_t first_line_ = 0, line_ = 0;
+  std::string buffer_;
+  size_t at_ = 0, end_ = 0;
+  std::string parts_;  // a line that the end of the buffer cut
+};
+
+}  // namespace selfnorm

@@ -11,6 +11,7 @@
 #include "output.h"
 #include "progress_line.h"
 #include "regressor_model.h"
+#include "rows_part.h"
 #include "run_record.h"
 #include "selfnorm/analysis/gauge.h"
 #include "selfnorm/base/error.h"
@@ -30,19 +31,17 @@ constexpr int kNotReached = 3;
 // Where the states come from.
 struct StatesPlace {
   std::string path, name;
-  bool is_training_data = false;  // of the model itself
+  RowsPart part = RowsPart::kNone;  // in the model itself
 };
 
 // Without --states: the training data of a run directory, or an array in the head's own file that says it is
 // states.
 StatesPlace states_place(const NormalizeArguments& given, const AnyModel& any) {
   const bool is_run = any.head() == nullptr && std::filesystem::is_directory(given.head);
-  const std::string train = is_run ? recorded_training_data(given.head) : "";
-  if (!given.states.empty()) {
-    std::error_code error;  // also where one of them is not there
+  const std::string train = is_run ? recorded_data(given.head, "data") : "";
+  if (!given.states.empty())
     return {given.states, given.states_name,
-            std::filesystem::equivalent(given.states, train, error) && !error};
-  }
+            any.head() ? RowsPart::kNone : rows_part(given.head, given.states)};
   if (any.head()) {
     const ArrayFile file(any.path());
     for (const ArrayEntry& entry : file.entries()) {
@@ -52,7 +51,7 @@ StatesPlace states_place(const NormalizeArguments& given, const AnyModel& any) {
       if (is_asked_for || is_known) return {any.path(), entry.name};
     }
   } else if (!train.empty() && std::filesystem::exists(train)) {
-    return {train, given.states_name, true};
+    return {train, given.states_name, RowsPart::kTrained};
   }
   throw Error(fmt::format(
       "{}: normalising needs inputs of the model; give --states FILE (hidden states, or data like those it "
@@ -226,7 +225,7 @@ int normalize_command(const Arguments& arguments) {
   if (any.file().normalizer.exists() && !amortises)
     warning(fmt::format("the b(h) stored in {} fits no more and is left out; --amortise fits a new one",
                         any.path()));
-  if (place.is_training_data && !arguments.common.quiet)
+  if (place.part == RowsPart::kTrained && !arguments.common.quiet)
     note(
         "the model was trained on these states, so what is measured on those held out here is optimistic; "
         "--states "
@@ -236,8 +235,7 @@ int normalize_command(const Arguments& arguments) {
   if (retrains) work.retrained(model);
   if (amortises) work.amortised(model);
   save_normalized(any, std::move(model), work.report().last(), out);
-  const ReportDocument document =
-      normalize_document(work.report(), any, {states, out, place.is_training_data});
+  const ReportDocument document = normalize_document(work.report(), any, {states, out, place.part});
   const std::string written = write_normalize_document(document, out);
   if (arguments.common.json) {
     nlohmann::ordered_json json = {{"head", any.path()}, {"states", states}, {"out", out}};

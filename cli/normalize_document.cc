@@ -64,7 +64,7 @@ ReportDocument normalize_document(const NormalizeReport& r, const AnyModel& any,
              .data = places.states,
              .labels = any.file().labels,
              .norm = any.head() || any.file().encoder.exists() ? "norm of the state" : "norm of the input",
-             .part = places.is_training_data ? RowsPart::kTrained : RowsPart::kNone,
+             .part = places.part,
              .is_requested = false},
             out);
   add_states(states_of(r), out);

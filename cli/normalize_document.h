@@ -6,13 +6,14 @@
 #include "any_model.h"
 #include "normalize_report.h"
 #include "selfnorm/report/document.h"
+#include "selfnorm/report/rows_part.h"
 
 namespace selfnorm::cli {
 
 // Where things are, and what may be claimed.
 struct NormalizePlaces {
   std::string states, out;
-  bool is_training_data = false;  // the states trained the model: no certificate
+  RowsPart part = RowsPart::kNone;  // of the states in the model
 };
 
 ReportDocument normalize_document(const NormalizeReport& report, const AnyModel& any,

@@ -105,10 +105,10 @@ nlohmann::ordered_json recorded_options(const Arguments& given) {
   return options;
 }
 
-std::string recorded_training_data(const std::string& run) {
+std::string recorded_data(const std::string& run, const std::string& key) {
   const nlohmann::ordered_json record = read_record(run);
-  if (record.is_null() || !record.contains("data") || !record["data"].is_object()) return "";
-  return record["data"].value("path", "");
+  if (record.is_null() || !record.contains(key) || !record[key].is_object()) return "";
+  return record[key].value("path", "");
 }
 
 void check_same_run(const nlohmann::ordered_json& recorded, const nlohmann::ordered_json& given) {

@@ -28,8 +28,9 @@ nlohmann::ordered_json recorded_options(const Arguments& given);
 // The command of the run in this directory, "train classifier" when it recorded none.
 std::string recorded_command(const std::string& run);
 
-// The training data the run in this directory recorded; empty when it recorded none.
-std::string recorded_training_data(const std::string& run);
+// The path of the data that the run in this directory recorded under `key`, "data" or "valid"; empty when it
+// recorded none.
+std::string recorded_data(const std::string& run, const std::string& key);
 
 // Throws Error when an option that shapes the result differs from the recorded one.
 void check_same_run(const nlohmann::ordered_json& recorded, const nlohmann::ordered_json& given);

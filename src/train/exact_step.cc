@@ -33,15 +33,12 @@ class ExactStep final : public MinibatchStep<Real> {
     const auto count = static_cast<double>(examples.size());
     const auto pass = make_exact_pass<Real>(batch_.data, input_.features, input_.classes,
                                             options_.log_carrier, &batch_.map);
-    const double fraction = objective_->normalised_fraction();
-    const uint64_t normalised =
-        fraction > 0 ? std::max<uint64_t>(1, static_cast<uint64_t>(std::llround(fraction * count))) : 0;
     const double scale = 1 / (count * mean_weight_);
     gradient_.assign(pass->gradient_size(), Real{0});
     const LossSum sum = value_and_gradient<Real>(*pass, *objective_,
                                                  {.weight = batch_.data.weight,
                                                   .centre = this->centre(theta),
-                                                  .normalised = normalised,
+                                                  .normalised = normalised_head(*objective_, examples.size()),
                                                   .gradient_scale = scale},
                                                  theta.first(shape_.size()), gradient_);
     d_centre_ = sum.d_centre * scale;
@@ -83,10 +80,7 @@ class ExactStep final : public MinibatchStep<Real> {
     return {o.learn_centre ? static_cast<double>(theta.back()) : o.centre.value_or(0), {}};
   }
 
-  // A likelihood that is not normalised has far noisier gradients.
-  double rate_factor() const override {
-    return objective_->normalised_fraction() < 1 ? kUnnormalisedRate : 1;
-  }
+  double rate_factor() const override { return rate_of_objective(*objective_); }
   const char* remedy() const override { return "a smaller --learning-rate or a larger --alpha"; }
 
  private:
@@ -103,6 +97,15 @@ class ExactStep final : public MinibatchStep<Real> {
 };
 
 }  // namespace
+
+uint64_t normalised_head(const Objective& objective, uint64_t examples) {
+  const double wanted = objective.normalised_fraction() * static_cast<double>(examples);
+  return wanted > 0 ? std::max<uint64_t>(1, static_cast<uint64_t>(std::llround(wanted))) : 0;
+}
+
+double rate_of_objective(const Objective& objective) {
+  return objective.normalised_fraction() < 1 ? kUnnormalisedRate : 1;
+}
 
 template <class Real>
 std::unique_ptr<MinibatchStep<Real>> make_exact_step(const LoopInput& input, uint64_t batch) {

@@ -15,6 +15,7 @@
 #include "selfnorm/objective/registry.h"
 #include "selfnorm/train/checkpoint.h"
 #include "selfnorm/train/class_weight.h"
+#include "selfnorm/train/hold_out.h"
 #include "selfnorm/train/learned_normalizer.h"
 #include "selfnorm/train/loop.h"
 #include "selfnorm/train/run_description.h"
@@ -25,7 +26,6 @@ namespace {
 // Full passes keep 2 history + 5 vectors; beyond this many parameters minibatches are the better default.
 constexpr size_t kLargestFullPassProblem = 20'000'000;
 constexpr uint64_t kConstantSample = 20'000;
-constexpr uint64_t kHoldOutStream = 0x686f6c646f7574;   // "holdout"
 constexpr uint64_t kConstantStream = 0x636f6e7374616e;  // "constan"
 
 void check_data(const Dataset& data, const char* role) {
@@ -209,23 +209,9 @@ TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const 
   return options.precision == "double" ? train_as<double>(input, scaling) : train_as<float>(input, scaling);
 }
 
-std::pair<std::vector<uint64_t>, std::vector<uint64_t>> held_out_examples(uint64_t n, double fraction,
-                                                                          uint64_t seed) {
-  if (n < 2)
-    throw Error(fmt::format("cannot hold out validation data from {} example(s); give more, or --valid", n));
-  if (!(fraction > 0 && fraction < 1))
-    throw Error(fmt::format("hold-out = {} is out of range; expected 0 < x < 1", fraction));
-  std::vector<uint64_t> order = random_permutation(n, RandomStream(seed, kHoldOutStream));
-  const auto count = static_cast<int64_t>(
-      std::clamp<uint64_t>(static_cast<uint64_t>(std::llround(fraction * static_cast<double>(n))), 1, n / 2));
-  std::sort(order.begin(), order.begin() + count);
-  std::sort(order.begin() + count, order.end());
-  return {{order.begin() + count, order.end()}, {order.begin(), order.begin() + count}};
-}
-
 std::pair<Dataset, Dataset> hold_out(const Dataset& data, double fraction, uint64_t seed) {
-  const auto [train, valid] = held_out_examples(data.examples(), fraction, seed);
-  return {subset(data, train), subset(data, valid)};
+  const HeldOut split = hold_out(data.examples(), fraction, seed);
+  return {subset(data, split.train), subset(data, split.valid)};
 }
 
 }  // namespace selfnorm

@@ -53,6 +53,13 @@ std::span<const Real> MinibatchStep<Real>::feature_major(std::span<const Real> t
   return theta;
 }
 
+// How many of the first examples of a minibatch are normalised: the fraction the objective wants, rounded,
+// and at least one unless it wants none.
+uint64_t normalised_head(const Objective& objective, uint64_t examples);
+
+// Of the optimiser's default rate: a likelihood that is not normalised has far noisier gradients.
+double rate_of_objective(const Objective& objective);
+
 // `batch` is the number of examples of a step. Keeps a reference.
 template <class Real>
 std::unique_ptr<MinibatchStep<Real>> make_exact_step(const LoopInput& input, uint64_t batch);

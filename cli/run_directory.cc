@@ -98,7 +98,7 @@ RunDirectory::RunDirectory(std::string path, Mode mode) : path_(std::move(path))
 RunDirectory::~RunDirectory() {
   if (is_kept_ || has(kCheckpointName)) return;
   if (has_begun_ && mode_ != Mode::kResume) {
-    for (const char* name : kSetAside) unlink(file(name).c_str());
+    for (const char* name : {kRecordName, kMetricsName, kCheckpointName}) unlink(file(name).c_str());
     restore_replaced();
   }
   remove_folders(made_);
@@ -130,8 +130,9 @@ void RunDirectory::begin(const nlohmann::ordered_json& record) {
   // After a kill what is set aside is the run before, and what stands in its place is worth nothing.
   const bool is_set_aside = has(replaced(kRecordName));
   has_begun_ = true;
+  const bool replaces_run = is_set_aside || has(kRecordName);
   for (const char* name : kSetAside) {
-    if (!has(name)) continue;
+    if (!has(name) || !replaces_run) continue;  // without a run they are somebody's own
     const int failed = is_set_aside ? unlink(file(name).c_str())
                                     : std::rename(file(name).c_str(), replaced(file(name)).c_str());
     if (failed != 0) throw Error(fmt::format("cannot replace {}: {}", file(name), std::strerror(errno)));

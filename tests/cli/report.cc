@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
+#include <fstream>
 #include <set>
 
 #include "head.h"
@@ -98,6 +100,50 @@ TEST(Report, AnAuditOfAHeadWritesHereOrWhereItIsTold) {
   expect_user_error(folder.run({"audit", truth, "data.svm", "--report", "nowhere/other.html"}), "nowhere");
 }
 
+// Before the audit where that can be known, after it was printed where it cannot.
+TEST(Report, APageThatCannotBeWrittenLosesNoAudit) {
+  const Folder folder;
+  folder.generate("data.svm", 600);
+  const auto audited = [&](const std::string& page, const std::string& data = "data.svm") {
+    return folder.run({"audit", "data.svm.truth.safetensors", data, "--report", page});
+  };
+  // The audit would fail on its data.
+  expect_user_error(audited("nowhere/other.html", "missing.svm"), "--report nowhere/other.html: ");
+  std::filesystem::create_directory(folder / "page.html");
+  expect_user_error(audited("page.html", "missing.svm"), "--report page.html: ");
+  std::filesystem::create_directory(folder / "other.json");
+  expect_user_error(audited("other.html", "missing.svm"), "--report other.html: ");
+  for (const char* name : {"x.json", "x.JSON", "here/x.json"})
+    expect_user_error(audited(name, "missing.svm"), "ends in .json");
+  EXPECT_FALSE(is_there(folder / "x.json"));
+  EXPECT_EQ(audited("good.html").code, 0);
+  EXPECT_TRUE(document_of(content(folder / "good.html")).is_object());
+}
+
+// The folder goes away while the data are read: from a pipe that the program waits for.
+TEST(Report, AFolderThatGoesAwayLosesNoAudit) {
+  for (const bool json : {false, true}) {
+    const Folder folder;
+    folder.generate("data.svm", 600);
+    std::filesystem::create_directory(folder / "pages");
+    ASSERT_EQ(mkfifo((folder / "pipe.svm").c_str(), 0600), 0);
+    std::vector<std::string> words{"audit", "data.svm.truth.safetensors", "pipe.svm", "--report",
+                                   "pages/p.html"};
+    if (json) words.push_back("--json");
+    const Outcome outcome = folder.run(words, [&](pid_t) {
+      std::ofstream pipe(folder / "pipe.svm");  // opens when the program has come so far
+      std::filesystem::remove_all(folder / "pages");
+      pipe << content(folder / "data.svm");
+    });
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_NE(outcome.err.find("--report pages/p.html: "), std::string::npos) << outcome.err;
+    if (json)
+      EXPECT_TRUE(outcome.json()["page"].is_null() && outcome.json()["n"] == 600);
+    else
+      EXPECT_NE(outcome.out.find("CERTIFIED"), std::string::npos) << outcome.out;
+  }
+}
+
 TEST(Report, WhatIsNotOursIsLeftAsItIs) {
   const Folder folder;
   folder.generate("data.svm", 600);
@@ -114,6 +160,21 @@ TEST(Report, WhatIsNotOursIsLeftAsItIs) {
   folder.write("other.json", "{\"mine\": 1}");
   expect_user_error(folder.run({"audit", "data.svm.truth.safetensors", "data.svm", "--report", "other.html"}),
                     "not the data of a report");
+}
+
+TEST(Report, AFolderWithSomebodysOwnPageCanHoldARun) {
+  const Folder folder;
+  folder.generate();
+  std::filesystem::create_directory(folder / "own");
+  folder.write("own/report.html", "mine");
+  folder.write("own/report.json", "{}");
+  const Outcome outcome = trained(folder, "own");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_NE(outcome.err.find("left as it is"), std::string::npos) << outcome.err;
+  EXPECT_EQ(content(folder / "own/report.html"), "mine");
+  EXPECT_EQ(content(folder / "own/report.json"), "{}");
+  EXPECT_TRUE(is_there(folder / "own/model.safetensors"));
+  EXPECT_EQ(trained(folder, "other", {"--centre", "x"}).code, 1);
 }
 
 TEST(Report, IsMadeOfWhatAuditPrints) {

@@ -23,7 +23,7 @@ SequenceFormat sequence_format(std::string_view sample) {
     const size_t end = std::min(sample.find('\n'), sample.size());
     const std::string_view line = sample.substr(0, end);
     sample.remove_prefix(std::min(end + 1, sample.size()));
-    const std::vector<std::string_view> field = line_fields(line);
+    const std::vector<std::string_view> field = line_fields(line, Separator::tabs_or_blanks);
     if (std::all_of(field.begin(), field.end(), [](std::string_view f) { return f.empty(); })) continue;
     const bool is_comment = is_conllu_comment(line);
     const bool has_tab = line.find('\t') != std::string_view::npos;

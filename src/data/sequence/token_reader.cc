@@ -21,8 +21,8 @@ std::string_view without_blanks(std::string_view text) {
 }
 
 template <class Visit>
-void for_each_field(std::string_view line, Visit visit) {
-  if (line.find('\t') != std::string_view::npos) {
+void for_each_field(std::string_view line, Separator separator, Visit visit) {
+  if (separator == Separator::tabs || line.find('\t') != std::string_view::npos) {
     for (size_t begin = 0;;) {
       const size_t end = std::min(line.find('\t', begin), line.size());
       visit(without_blanks(line.substr(begin, end - begin)));
@@ -54,9 +54,9 @@ bool is_digits(std::string_view text) {
 
 }  // namespace
 
-std::vector<std::string_view> line_fields(std::string_view line) {
+std::vector<std::string_view> line_fields(std::string_view line, Separator separator) {
   std::vector<std::string_view> fields;
-  for_each_field(line, [&](std::string_view field) { fields.push_back(field); });
+  for_each_field(line, separator, [&](std::string_view field) { fields.push_back(field); });
   return fields;
 }
 
@@ -71,14 +71,14 @@ void TokenLines::clear() {
   line_.clear();
 }
 
-void TokenLines::add(std::string_view text, uint64_t line) {
+void TokenLines::add(std::string_view text, uint64_t line, Separator separator) {
   const size_t base = bytes_.size();
   if (is_well_formed(text))
     bytes_ += text;
   else
     bytes_ += utf8_repaired(text);
   const std::string_view whole = std::string_view(bytes_).substr(base);
-  for_each_field(whole, [&](std::string_view field) {
+  for_each_field(whole, separator, [&](std::string_view field) {
     field_.push_back({base + static_cast<size_t>(field.data() - whole.data()), field.size()});
   });
   begin_.push_back(field_.size());
@@ -140,7 +140,7 @@ bool TokenReader::next(TokenLines& sentence) {
     }
     const bool is_conllu = shape_.format == SequenceFormat::conllu;
     if (is_conllu && is_conllu_comment(line)) continue;
-    sentence.add(line, line_);
+    sentence.add(line, line_, is_conllu ? Separator::tabs : Separator::tabs_or_blanks);
     const size_t last = sentence.size() - 1;
     if (shape_.format != SequenceFormat::attributes) check_columns(sentence.fields(last));
     if (is_conllu && !is_token(sentence.field(last, 0))) sentence.remove_last();

@@ -16,6 +16,10 @@ inline constexpr uint32_t kConlluColumns = 10, kConlluForm = 1, kConlluUpos = 3;
 inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 inline constexpr size_t kLongestLine = size_t{64} << 20;
 
+// Between the fields of a line: tabs, and the spaces around fields do not count; or, in a line without tabs,
+// any white space.
+enum class Separator { tabs, tabs_or_blanks };
+
 // Bytes that are not UTF-8 have become U+FFFD.
 class TokenLines {
  public:
@@ -28,8 +32,7 @@ class TokenLines {
   uint64_t line(size_t token) const { return line_[token]; }  // from 1
 
   void clear();
-  // Fields are separated by tabs, without the spaces around them, or, in a line without tabs, by spaces.
-  void add(std::string_view text, uint64_t line);
+  void add(std::string_view text, uint64_t line, Separator separator);
   void remove_last();
 
  private:
@@ -42,8 +45,7 @@ class TokenLines {
   std::vector<uint64_t> line_;
 };
 
-// Fields of a line as TokenLines has them.
-std::vector<std::string_view> line_fields(std::string_view line);
+std::vector<std::string_view> line_fields(std::string_view line, Separator separator);
 // Begins with '#' and has not the ten tab-separated columns of a token.
 bool is_conllu_comment(std::string_view line);
 

@@ -1,0 +1,34 @@
+#include <gtest/gtest.h>
+
+#include "reading.h"
+
+namespace selfnorm {
+namespace {
+
+TEST(SequenceFormats, Detection) {
+  const Reading reading;
+  const auto format = [&](std::string_view text) { return reading.learn(text).encoder.format; };
+  EXPECT_EQ(format("the DET\n# SYM\n"), SequenceFormat::columns);
+  EXPECT_EQ(format("# SYM\nthe DET\n"), SequenceFormat::columns);
+  EXPECT_EQ(format("\xEF\xBB\xBF"s + kConllu), SequenceFormat::conllu);
+  EXPECT_EQ(format(gzip(kConllu)), SequenceFormat::conllu);
+  // Ten columns without ids are columns; so is a table whose columns hold ':' in every row.
+  EXPECT_EQ(format("a\tb\tc\td\te\tf\tg\th\ti\tX\na\tb\tc\td\te\tf\tg\th\ti\tY\n"), SequenceFormat::columns);
+  EXPECT_EQ(format("w=a\tX:1\nw=b\tY:1\n"), SequenceFormat::columns);
+  // Attributes are many; one colon in ragged columns does not make them.
+  EXPECT_EQ(format("B-NP\tw[0]=x\tw[1]=y\nO\tw[0]=y\n"), SequenceFormat::attributes);
+  EXPECT_EQ(
+      reading.error("http://x\tX\nb\tc\tY\n"),
+      "d:2: found 3 columns, expected 2, as in line 1: every token has the same columns, and a blank line "
+      "ends a sentence");
+  Reading told;
+  told.options.format = SequenceFormat::columns;
+  EXPECT_EQ(told.learn("1\ta\tb\tX\td\te\tf\tg\th\ti\n2\ta\tb\tX\td\te\tf\tg\th\tj\n").encoder.target, 9u);
+  // A line cut by the end of the sample does not count.
+  std::string large;
+  while (large.size() < 70'000) large += "a word\tpart\tX\nb\tpart\tY\n\n";
+  EXPECT_EQ(format(large), SequenceFormat::columns);
+}
+
+}  // namespace
+}  // namespace selfnorm

@@ -14,7 +14,8 @@ namespace {
 
 constexpr double kInterruption = std::numeric_limits<double>::quiet_NaN();
 constexpr size_t kFewPoints = 60;  // each of which is marked
-constexpr uint32_t kTraining = 0, kValidation = 1, kTrainingEstimate = 2, kValidationEstimate = 3;
+constexpr uint32_t kTraining = 0, kValidation = 1, kTrainingEstimate = 2, kValidationEstimate = 3,
+                   kLowest = 4;
 
 // What a line of metrics belongs to. Solves: of the search for the multiplier of a constraint, each with its
 // own alpha. Members: of an ensemble, each with its own epochs.
@@ -34,6 +35,7 @@ class Course {
   }
 
   bool has_solves() const { return has_solves_; }
+  bool has_parts() const { return part_.back() > 0; }
 
   // Lines of different parts are not joined.
   Series series(const std::string& key, std::string name, uint32_t colour) const {
@@ -121,6 +123,18 @@ class Figures {
   ReportDocument& document_;
 };
 
+// Where the curve of a run is lowest; nothing of runs in several parts, which have several.
+Series lowest_point(const Course& course, const Series& curve) {
+  Series out{.name = "lowest validation", .x = {}, .y = {}, .stroke = Stroke::marks, .colour = kLowest};
+  if (course.has_parts() || !has_points(curve)) return out;
+  const auto worth = [](double y) { return std::isfinite(y) ? y : std::numeric_limits<double>::infinity(); };
+  const auto at = static_cast<size_t>(std::ranges::min_element(curve.y, {}, worth) - curve.y.begin());
+  out.x = {curve.x[at]};
+  out.y = {curve.y[at]};
+  out.labels = {fmt::format("step {:.0f}", curve.x[at])};
+  return out;
+}
+
 void add_losses(const Course& course, Figures& figures) {
   figures.add("loss", "Training loss", "loss, on the scale of the objective",
               {course.series("loss", "training loss", kTraining)},
@@ -130,6 +144,7 @@ void add_losses(const Course& course, Figures& figures) {
                           course.series("nll_estimate", "training, estimate", kTrainingEstimate),
                           course.series("valid_nll_estimate", "validation, estimate", kValidationEstimate)};
   const bool has_estimates = has_points(nll[2]) || has_points(nll[3]);
+  nll.push_back(lowest_point(course, has_points(nll[1]) ? nll[1] : nll[3]));
   figures.add(
       "training_nll", "Negative log-likelihood in training", "nats per example", std::move(nll),
       fmt::format("Lower is better, and a validation curve that turns up while training still falls is "

@@ -65,7 +65,7 @@ TEST_F(TrainingSection, EverythingThereCanBe) {
             (std::vector<std::string>{"loss", "training_nll", "penalty", "regulariser", "training_log_z",
                                       "training_b", "log_ratio", "effective_samples"}));
   const auto& nll = panel("training_nll").series;
-  ASSERT_EQ(nll.size(), 4u);
+  ASSERT_EQ(nll.size(), 5u);
   EXPECT_EQ(nll[0].y, (std::vector<double>{1.9, 0.9}));
   EXPECT_EQ(nll[1].name, "validation, exact");
   EXPECT_EQ(nll[1].x, std::vector<double>{2});
@@ -82,6 +82,16 @@ TEST_F(TrainingSection, EverythingThereCanBe) {
     EXPECT_TRUE(f.look.ends_with(".")) << f.id;
     EXPECT_FALSE(f.figure.title.empty()) << f.id;
   }
+}
+
+TEST_F(TrainingSection, TheLowestValidationIsMarked) {
+  shown(
+      "{\"step\":1,\"loss\":1,\"valid_nll\":3}\n{\"step\":2,\"loss\":1,\"valid_nll\":null}\n"
+      "{\"step\":3,\"loss\":1,\"valid_nll\":2}\n{\"step\":4,\"loss\":1,\"valid_nll\":2.5}\n");
+  const Series& lowest = panel("training_nll").series.at(1);
+  EXPECT_EQ(lowest.name, "lowest validation");
+  EXPECT_EQ(lowest.x, std::vector<double>{3});
+  EXPECT_EQ(lowest.y, std::vector<double>{2});
 }
 
 TEST_F(TrainingSection, WithoutBTheRatioIsLogZ) {

@@ -45,11 +45,14 @@ std::string text_of(const json& object, const char* key, const std::string& othe
 ReportDocument unfinished_run(const std::string& run, const json& config) {
   const std::string command = text_of(config, "command", "train classifier");
   ReportDocument out{.name = run, .command = command, .title = command};
-  out.notes.push_back(fs::exists(run + "/model.safetensors")
-                          ? "The run has a model but no report of it (an older version, or stopped at its "
-                            "end); 'selfnorm audit "
-                            "RUN DATA' adds an audit."
-                          : "Training is not finished: only its curves are shown.");
+  out.notes.push_back(
+      fs::exists(run + "/model.safetensors")
+          ? fmt::format("The run has a model but no report of it (an older version, or stopped at its end); "
+                        "'selfnorm audit {} DATA' adds an audit.",
+                        run)
+          : fmt::format("Training is not finished: only its curves are shown. If it was interrupted, "
+                        "'selfnorm {} --resume --out {}' goes on.",
+                        command, run));
   if (config.contains("data"))
     out.cards.push_back({"data", "Data", text_of(config["data"], "path", "unknown"), {}, ""});
   if (config.contains("options"))
@@ -100,8 +103,8 @@ ReportDocument read_file(const std::string& path) {
   if (found.is_object() && found.contains("format")) return parse_document(found.dump(), path);
   throw Error(
       path +
-      ": no report in it; expected JSON that train, audit, normalize or reproduce of this version wrote "
-      "(with the key \"report\")");
+      ": no report in it; expected what train, audit, normalize or reproduce of this version wrote as JSON, "
+      "with the key \"report\" (evaluate has none: use audit --json)");
 }
 
 // Experiments one after the other.

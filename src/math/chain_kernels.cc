@@ -1,0 +1,311 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "src/math/chain_kernels.cc"
+#include <hwy/foreach_target.h>
+//
+#include <hwy/cache_control.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "selfnorm/math/chain_kernels.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace selfnorm {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class Real>
+size_t padded_width_t(size_t n) {
+  const size_t lanes = hn::Lanes(hn::ScalableTag<Real>());
+  return (n + lanes - 1) / lanes * lanes;
+}
+
+// The first n < lanes numbers, nothing read beyond them.
+template <class D, class Real>
+hn::Vec<D> load_first(D d, const Real* x, size_t n) {
+#if HWY_TARGET <= HWY_AVX2
+  return hn::MaskedLoad(hn::FirstN(d, n), d, x);
+#else
+  HWY_ALIGN Real part[HWY_LANES(Real)] = {};
+  std::memcpy(part, x, n * sizeof(Real));
+  return hn::Load(d, part);
+#endif
+}
+template <class D, class Real>
+void store_first(D d, hn::Vec<D> v, Real* x, size_t n) {
+  HWY_ALIGN Real part[HWY_LANES(Real)];
+  hn::Store(v, d, part);
+  std::memcpy(x, part, n * sizeof(Real));
+}
+
+template <class Real>
+bool all_finite_t(const Real* x, size_t n) {
+  const hn::ScalableTag<Real> d;
+  const size_t lanes = hn::Lanes(d);
+  auto sum = hn::Zero(d);  // of x - x: 0 or NaN
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto v = hn::LoadU(d, x + i);
+    sum = hn::Add(sum, hn::Sub(v, v));
+  }
+  if (i < n) {
+    const auto v = load_first(d, x + i, n - i);
+    sum = hn::Add(sum, hn::Sub(v, v));
+  }
+  return hn::AllTrue(d, hn::Eq(sum, hn::Zero(d)));
+}
+
+constexpr size_t kAhead = 12;  // rows
+
+template <class Real, size_t vectors>
+void add_rows_block(const RowList& list, const Real* HWY_RESTRICT matrix, size_t width, size_t last,
+                    Real* HWY_RESTRICT out) {
+  const hn::ScalableTag<Real> d;
+  const size_t lanes = hn::Lanes(d);
+  const auto load = [=](const Real* x, size_t v) HWY_ATTR {
+    return v + 1 == vectors && last < lanes ? load_first(d, x + v * lanes, last)
+                                            : hn::LoadU(d, x + v * lanes);
+  };
+  hn::Vec<decltype(d)> sum[vectors];
+  for (size_t v = 0; v < vectors; ++v) sum[v] = load(out, v);
+  for (size_t i = 0; i < list.count; ++i) {
+    if (i + kAhead < list.readable) {
+      const Real* next = matrix + width * list.row[i + kAhead];
+      hwy::Prefetch(next);
+      hwy::Prefetch(next + std::min(width, vectors * lanes) - 1);
+    }
+    const Real* row = matrix + width * list.row[i];
+    if (list.value == nullptr) {
+      for (size_t v = 0; v < vectors; ++v) sum[v] = hn::Add(sum[v], load(row, v));
+    } else {
+      const auto value = hn::Set(d, static_cast<Real>(list.value[i]));
+      for (size_t v = 0; v < vectors; ++v) sum[v] = hn::MulAdd(value, load(row, v), sum[v]);
+    }
+  }
+  for (size_t v = 0; v + 1 < vectors; ++v) hn::StoreU(sum[v], d, out + v * lanes);
+  if (last < lanes)
+    store_first(d, sum[vectors - 1], out + (vectors - 1) * lanes, last);
+  else
+    hn::StoreU(sum[vectors - 1], d, out + (vectors - 1) * lanes);
+}
+
+template <class Real>
+void add_rows_t(const RowList& list, const Real* matrix, size_t width, Real* out) {
+  const size_t lanes = hn::Lanes(hn::ScalableTag<Real>());
+  for (size_t k = 0; k < width;) {
+    const size_t left = width - k, vectors = std::min<size_t>(4, (left + lanes - 1) / lanes);
+    const size_t last = std::min(lanes, left - (vectors - 1) * lanes);
+    switch (vectors) {
+      case 1:
+        add_rows_block<Real, 1>(list, matrix + k, width, last, out + k);
+        break;
+      case 2:
+        add_rows_block<Real, 2>(list, matrix + k, width, last, out + k);
+        break;
+      case 3:
+        add_rows_block<Real, 3>(list, matrix + k, width, last, out + k);
+        break;
+      default:
+        add_rows_block<Real, 4>(list, matrix + k, width, last, out + k);
+        break;
+    }
+    k += vectors * lanes;
+  }
+}
+
+// Two sums over even and odd j: additions wait less for each other.
+template <class Real, size_t vectors>
+void product_block(LabelSpace space, const Real* HWY_RESTRICT x, const Real* HWY_RESTRICT matrix,
+                   Real* HWY_RESTRICT out) {
+  const hn::ScalableTag<Real> d;
+  const size_t lanes = hn::Lanes(d);
+  hn::Vec<decltype(d)> even[vectors], odd[vectors];
+  for (size_t v = 0; v < vectors; ++v) even[v] = odd[v] = hn::Zero(d);
+  size_t j = 0;
+  for (; j + 2 <= space.n; j += 2) {
+    const Real* row = matrix + j * space.stride;
+    const auto a = hn::Set(d, x[j]), b = hn::Set(d, x[j + 1]);
+    for (size_t v = 0; v < vectors; ++v) {
+      even[v] = hn::MulAdd(a, hn::LoadU(d, row + v * lanes), even[v]);
+      odd[v] = hn::MulAdd(b, hn::LoadU(d, row + space.stride + v * lanes), odd[v]);
+    }
+  }
+  if (j < space.n) {
+    const auto a = hn::Set(d, x[j]);
+    for (size_t v = 0; v < vectors; ++v)
+      even[v] = hn::MulAdd(a, hn::LoadU(d, matrix + j * space.stride + v * lanes), even[v]);
+  }
+  for (size_t v = 0; v < vectors; ++v) hn::StoreU(hn::Add(even[v], odd[v]), d, out + v * lanes);
+}
+
+template <class Real>
+SumMin scaled_product_t(LabelSpace space, const Real* x, const Real* matrix, const Real* factor, Real* out) {
+  const hn::ScalableTag<Real> d;
+  const size_t lanes = hn::Lanes(d);
+  for (size_t k = 0; k < space.stride;) {
+    switch (const size_t left = (space.stride - k) / lanes; left) {
+      case 1:
+        product_block<Real, 1>(space, x, matrix + k, out + k);
+        k += lanes;
+        break;
+      case 2:
+        product_block<Real, 2>(space, x, matrix + k, out + k);
+        k += 2 * lanes;
+        break;
+      case 3:
+        product_block<Real, 3>(space, x, matrix + k, out + k);
+        k += 3 * lanes;
+        break;
+      default:
+        product_block<Real, 4>(space, x, matrix + k, out + k);
+        k += 4 * lanes;
+        break;
+    }
+  }
+  auto sum = hn::Zero(d);
+  auto least = hn::Set(d, std::numeric_limits<Real>::infinity());
+  for (size_t k = 0; k < space.stride; k += lanes) {
+    auto v = hn::LoadU(d, out + k);
+    if (factor != nullptr) v = hn::Mul(v, hn::LoadU(d, factor + k));
+    hn::StoreU(v, d, out + k);
+    sum = hn::Add(sum, v);
+    least = hn::IfThenElse(hn::FirstN(d, std::min(lanes, space.n - k)), hn::Min(v, least), least);
+  }
+  return {static_cast<double>(hn::GetLane(hn::SumOfLanes(d, sum))),
+          static_cast<double>(hn::GetLane(hn::MinOfLanes(d, least)))};
+}
+
+template <class Real>
+void add_outer_t(LabelSpace space, const Real* HWY_RESTRICT x, const Real* HWY_RESTRICT y,
+                 Real* HWY_RESTRICT matrix) {
+  const hn::ScalableTag<Real> d;
+  const size_t lanes = hn::Lanes(d);
+  for (size_t j = 0; j < space.n; ++j) {
+    const auto a = hn::Set(d, x[j]);
+    Real* HWY_RESTRICT row = matrix + j * space.stride;
+    for (size_t k = 0; k < space.stride; k += lanes)
+      hn::StoreU(hn::MulAdd(a, hn::LoadU(d, y + k), hn::LoadU(d, row + k)), d, row + k);
+  }
+}
+
+template <class Real>
+double multiply_rows_t(LabelSpace space, double a, const Real* x, const Real* y, Real* out) {
+  const hn::ScalableTag<Real> d;
+  const auto factor = hn::Set(d, static_cast<Real>(a));
+  auto sum = hn::Zero(d);
+  for (size_t k = 0; k < space.stride; k += hn::Lanes(d)) {
+    const auto v = hn::Mul(hn::Mul(hn::LoadU(d, x + k), factor), hn::LoadU(d, y + k));
+    hn::StoreU(v, d, out + k);
+    sum = hn::Add(sum, v);
+  }
+  return static_cast<double>(hn::GetLane(hn::SumOfLanes(d, sum)));
+}
+
+template <class D>
+hn::Vec<D> load_double(D d, const float* x) {
+  return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), x));
+}
+template <class D>
+hn::Vec<D> load_double(D d, const double* x) {
+  return hn::LoadU(d, x);
+}
+
+template <class Real>
+void max_plus_t(const double* HWY_RESTRICT x, const Real* HWY_RESTRICT matrix, size_t n,
+                double* HWY_RESTRICT best, uint64_t* HWY_RESTRICT from) {
+  const hn::ScalableTag<double> d;
+  const hn::RebindToUnsigned<decltype(d)> u;
+  const size_t lanes = hn::Lanes(d);
+  size_t k = 0;
+  for (; k + lanes <= n; k += lanes) {
+    auto most = hn::Set(d, -std::numeric_limits<double>::infinity());
+    auto arg = hn::Zero(u);
+    for (size_t j = 0; j < n; ++j) {
+      const auto s = hn::Add(hn::Set(d, x[j]), load_double(d, matrix + j * n + k));
+      const auto more = hn::Gt(s, most);
+      most = hn::IfThenElse(more, s, most);
+      arg = hn::IfThenElse(hn::RebindMask(u, more), hn::Set(u, j), arg);
+    }
+    hn::StoreU(most, d, best + k);
+    hn::StoreU(arg, u, from + k);
+  }
+  for (; k < n; ++k) {
+    best[k] = -std::numeric_limits<double>::infinity();
+    from[k] = 0;
+    for (size_t j = 0; j < n; ++j) {
+      const double s = x[j] + static_cast<double>(matrix[j * n + k]);
+      if (s > best[k]) best[k] = s, from[k] = j;
+    }
+  }
+}
+
+// Highway exports functions, not templates.
+#define SELFNORM_CHAIN_KERNELS(Real, name)                                                                \
+  size_t padded_width_##name(size_t n) { return padded_width_t<Real>(n); }                                \
+  bool all_finite_##name(const Real* x, size_t n) { return all_finite_t(x, n); }                          \
+  void add_rows_##name(const RowList& l, const Real* m, size_t w, Real* o) { add_rows_t(l, m, w, o); }    \
+  SumMin scaled_product_##name(LabelSpace s, const Real* x, const Real* m, const Real* f, Real* o) {      \
+    return scaled_product_t(s, x, m, f, o);                                                               \
+  }                                                                                                       \
+  void add_outer_##name(LabelSpace s, const Real* x, const Real* y, Real* m) { add_outer_t(s, x, y, m); } \
+  double multiply_rows_##name(LabelSpace s, double a, const Real* x, const Real* y, Real* o) {            \
+    return multiply_rows_t(s, a, x, y, o);                                                                \
+  }                                                                                                       \
+  void max_plus_##name(const double* x, const Real* m, size_t n, double* b, uint64_t* f) {                \
+    max_plus_t(x, m, n, b, f);                                                                            \
+  }
+SELFNORM_CHAIN_KERNELS(float, float)
+SELFNORM_CHAIN_KERNELS(double, double)
+#undef SELFNORM_CHAIN_KERNELS
+
+}  // namespace HWY_NAMESPACE
+}  // namespace selfnorm
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace selfnorm {
+
+#define SELFNORM_CHAIN_DISPATCH(Real, name)                                                               \
+  HWY_EXPORT(padded_width_##name);                                                                        \
+  HWY_EXPORT(all_finite_##name);                                                                          \
+  HWY_EXPORT(add_rows_##name);                                                                            \
+  HWY_EXPORT(scaled_product_##name);                                                                      \
+  HWY_EXPORT(add_outer_##name);                                                                           \
+  HWY_EXPORT(multiply_rows_##name);                                                                       \
+  HWY_EXPORT(max_plus_##name);                                                                            \
+  template <>                                                                                             \
+  size_t padded_width<Real>(size_t n) {                                                                   \
+    return HWY_DYNAMIC_DISPATCH(padded_width_##name)(n);                                                  \
+  }                                                                                                       \
+  template <>                                                                                             \
+  bool all_finite(const Real* x, size_t n) {                                                              \
+    return HWY_DYNAMIC_DISPATCH(all_finite_##name)(x, n);                                                 \
+  }                                                                                                       \
+  template <>                                                                                             \
+  void add_rows(const RowList& list, const Real* matrix, size_t width, Real* out) {                       \
+    HWY_DYNAMIC_DISPATCH(add_rows_##name)(list, matrix, width, out);                                      \
+  }                                                                                                       \
+  template <>                                                                                             \
+  SumMin scaled_product(LabelSpace s, const Real* x, const Real* matrix, const Real* factor, Real* out) { \
+    return HWY_DYNAMIC_DISPATCH(scaled_product_##name)(s, x, matrix, factor, out);                        \
+  }                                                                                                       \
+  template <>                                                                                             \
+  void add_outer(LabelSpace s, const Real* x, const Real* y, Real* matrix) {                              \
+    HWY_DYNAMIC_DISPATCH(add_outer_##name)(s, x, y, matrix);                                              \
+  }                                                                                                       \
+  template <>                                                                                             \
+  double multiply_rows(LabelSpace s, double a, const Real* x, const Real* y, Real* out) {                 \
+    return HWY_DYNAMIC_DISPATCH(multiply_rows_##name)(s, a, x, y, out);                                   \
+  }                                                                                                       \
+  template <>                                                                                             \
+  void max_plus(const double* x, const Real* matrix, size_t n, double* best, uint64_t* from) {            \
+    HWY_DYNAMIC_DISPATCH(max_plus_##name)(x, matrix, n, best, from);                                      \
+  }
+SELFNORM_CHAIN_DISPATCH(float, float)
+SELFNORM_CHAIN_DISPATCH(double, double)
+#undef SELFNORM_CHAIN_DISPATCH
+
+}  // namespace selfnorm
+#endif

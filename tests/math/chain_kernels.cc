@@ -1,0 +1,143 @@
+#include "selfnorm/math/chain_kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "selfnorm/math/random.h"
+
+namespace selfnorm {
+namespace {
+
+template <class Real>
+class ChainKernels : public testing::Test {
+ protected:
+  static constexpr double kTolerance = std::is_same_v<Real, float> ? 2e-5 : 1e-12;
+  std::vector<Real> normals(size_t n) {
+    std::vector<Real> x(n);
+    for (Real& v : x) v = static_cast<Real>(random_.normal());
+    return x;
+  }
+  RandomStream random_{3};
+};
+using Reals = testing::Types<float, double>;
+TYPED_TEST_SUITE(ChainKernels, Reals);
+
+const std::vector<size_t> kWidths = {1, 2, 7, 8, 15, 16, 17, 31, 33, 49, 64, 65, 100, 300};
+
+TYPED_TEST(ChainKernels, RowsAreAddedAndNothingElseIsTouched) {
+  using Real = TypeParam;
+  for (const size_t width : kWidths) {
+    const std::vector<Real> matrix = this->normals(40 * width);
+    for (const bool has_values : {false, true}) {
+      std::vector<uint32_t> row;
+      std::vector<float> value;
+      for (int i = 0; i < 25; ++i) {
+        row.push_back(static_cast<uint32_t>(this->random_.below(40)));
+        value.push_back(static_cast<float>(this->random_.normal()));
+      }
+      std::vector<Real> out = this->normals(width + 1), start = out;
+      add_rows<Real>({row.data(), has_values ? value.data() : nullptr, 20, 25}, matrix.data(), width,
+                     out.data());
+      for (size_t k = 0; k < width; ++k) {
+        double sum = static_cast<double>(start[k]);
+        for (size_t i = 0; i < 20; ++i)
+          sum += (has_values ? static_cast<double>(value[i]) : 1) *
+                 static_cast<double>(matrix[row[i] * width + k]);
+        EXPECT_NEAR(static_cast<double>(out[k]), sum, TestFixture::kTolerance);
+      }
+      EXPECT_EQ(out[width], start[width]);
+    }
+  }
+}
+
+TYPED_TEST(ChainKernels, ProductsAgreeWithPlainLoops) {
+  using Real = TypeParam;
+  for (const size_t n : kWidths) {
+    const LabelSpace space{n, padded_width<Real>(n)};
+    ASSERT_GE(space.stride, n);
+    const auto padded = [&](size_t rows) {
+      std::vector<Real> x = this->normals(rows * space.stride);
+      for (size_t i = 0; i < x.size(); ++i) x[i] = i % space.stride < n ? std::abs(x[i]) : 0;
+      return x;
+    };
+    const std::vector<Real> x = padded(1), f = padded(1), matrix = padded(n);
+    std::vector<Real> out(space.stride), plain(space.stride);
+    const SumMin found = scaled_product(space, x.data(), matrix.data(), f.data(), out.data());
+    scaled_product<Real>(space, x.data(), matrix.data(), nullptr, plain.data());
+    double total = 0, least = std::numeric_limits<double>::infinity();
+    for (size_t k = 0; k < n; ++k) {
+      double sum = 0;
+      for (size_t j = 0; j < n; ++j)
+        sum += static_cast<double>(x[j]) * static_cast<double>(matrix[j * space.stride + k]);
+      EXPECT_NEAR(static_cast<double>(plain[k]), sum, TestFixture::kTolerance * (1 + sum));
+      sum *= static_cast<double>(f[k]);
+      EXPECT_NEAR(static_cast<double>(out[k]), sum, TestFixture::kTolerance * (1 + sum));
+      total += sum;
+      least = std::min(least, sum);
+    }
+    EXPECT_NEAR(found.sum, total, TestFixture::kTolerance * (1 + total));
+    EXPECT_NEAR(found.min, least, TestFixture::kTolerance * (1 + least));
+
+    std::vector<Real> outer = matrix;
+    add_outer(space, x.data(), f.data(), outer.data());
+    for (size_t i = 0; i < outer.size(); ++i) {
+      const double sum = static_cast<double>(matrix[i]);
+      const double xj = static_cast<double>(x[i / space.stride]),
+                   fk = static_cast<double>(f[i % space.stride]);
+      EXPECT_NEAR(static_cast<double>(outer[i]), sum + xj * fk, TestFixture::kTolerance);
+    }
+    double products = 0;
+    const double sum = multiply_rows(space, 0.5, x.data(), f.data(), out.data());
+    for (size_t k = 0; k < n; ++k) {
+      const double product = 0.5 * static_cast<double>(x[k]) * static_cast<double>(f[k]);
+      EXPECT_NEAR(static_cast<double>(out[k]), product, TestFixture::kTolerance);
+      products += product;
+    }
+    EXPECT_NEAR(sum, products, TestFixture::kTolerance * (1 + products));
+  }
+}
+
+TYPED_TEST(ChainKernels, MaxPlusTakesTheFirstOfTheBest) {
+  using Real = TypeParam;
+  for (const size_t n : kWidths) {
+    std::vector<Real> matrix = this->normals(n * n);
+    std::vector<double> x(n), best(n);
+    for (Real& v : matrix) v = std::round(v);
+    for (double& v : x) v = std::round(this->random_.normal());
+    std::vector<uint64_t> from(n);
+    max_plus(x.data(), matrix.data(), n, best.data(), from.data());
+    for (size_t k = 0; k < n; ++k) {
+      size_t first = 0;
+      for (size_t j = 1; j < n; ++j)
+        if (x[j] + static_cast<double>(matrix[j * n + k]) >
+            x[first] + static_cast<double>(matrix[first * n + k]))
+          first = j;
+      EXPECT_EQ(from[k], first);
+      EXPECT_EQ(best[k], x[first] + static_cast<double>(matrix[first * n + k]));
+    }
+  }
+}
+
+TYPED_TEST(ChainKernels, FiniteIsSeenAtEveryPlace) {
+  using Real = TypeParam;
+  for (const size_t n : {1u, 5u, 16u, 37u}) {
+    std::vector<Real> x = this->normals(n);
+    x[0] = std::numeric_limits<Real>::max();
+    EXPECT_TRUE(all_finite(x.data(), n));
+    for (size_t i = 0; i < n; ++i) {
+      for (const Real bad : {std::numeric_limits<Real>::infinity(), -std::numeric_limits<Real>::infinity(),
+                             std::numeric_limits<Real>::quiet_NaN()}) {
+        std::vector<Real> y = x;
+        y[i] = bad;
+        EXPECT_FALSE(all_finite(y.data(), n)) << i;
+      }
+    }
+  }
+  EXPECT_TRUE(all_finite<Real>(nullptr, 0));
+}
+
+}  // namespace
+}  // namespace selfnorm

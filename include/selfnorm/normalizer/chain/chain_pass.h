@@ -1,32 +1,22 @@
 // Sentences through a chain model as the ExactPass of every likelihood objective: example = sentence, s =
 // s(x,y) of its labels, A(x) by the forward recursion, and with (ds, dA) of a visitor the gradient
 //     d/d theta = ds (counts of features in (x,y)) + dA (expected counts under p(.|x)).
-// Parallel over granules of sentences; the gradient is summed in an order that does not depend on the
-// threads.
+// Sentences are taken in blocks whose derivatives d_t(k) = ds [k = y_t] + dA p(y_t = k) fit a budget of
+// memory: granules of a block in parallel, then attributes in parallel (attribute_uses.h). Expected pairs are
+// summed in a fixed number of chunks. So the bits do not depend on the threads.
 #pragma once
 
 #include <memory>
 
-#include "selfnorm/data/sequence/sequences.h"
-#include "selfnorm/model/chain/chain_model.h"
+#include "selfnorm/normalizer/chain/chain_scorer.h"
 #include "selfnorm/normalizer/chain/lattice.h"
 #include "selfnorm/normalizer/exact_pass.h"
 
 namespace selfnorm {
 
-// u and v of one sentence, in room that is kept. theta is shape.size() long.
-class ChainScorer {
- public:
-  ChainScorer(const ChainShape& shape, std::span<const float> theta);  // keeps the view
-  ChainScores operator()(const Sequences& data, uint64_t sentence);
-
- private:
-  ChainShape shape_;
-  std::span<const float> theta_;
-  std::vector<float> unary_, pair_;
-};
-
-// Keeps references. Every position has a label.
+// Keeps references to data; every position has a label. OutputSummary of a sentence: outputs = L^T, at most
+// UINT64_MAX; better is counted to kBetter at most.
+inline constexpr uint64_t kBetter = 5;
 template <class Real>
 std::unique_ptr<ExactPass<Real>> make_chain_pass(const Sequences& data, const ChainShape& shape);
 

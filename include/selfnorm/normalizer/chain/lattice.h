@@ -1,47 +1,68 @@
-// The dynamic program of one sentence of a chain. Scores u (T x L) and v (L x L shared by all positions, or T
-// x L x L, of which position 0 is not used). Scaled forward-backward [Rabiner 1989]: with m_t = max_k u_t(k),
-//     alpha_1(k) = exp(u_1(k) - m_1) / c_1,   alpha_t(k) = exp(u_t(k) - m_t) sum_j alpha_{t-1}(j) E_t(j,k) /
-//     c_t, E_t(j,k) = exp(v_t(j,k) - n_t),  n_t = max v_t,   c_t so that sum_k alpha_t(k) = 1, A = sum_t (log
-//     c_t + m_t) + sum_{t>=2} n_t, beta_T(k) = 1,   beta_t(j) = sum_k E_{t+1}(j,k) exp(u_{t+1}(k) - m_{t+1})
-//     beta_{t+1}(k) / c_{t+1}, p(y_t = k) = alpha_t(k) beta_t(k), p(y_{t-1} = j, y_t = k) = alpha_{t-1}(j)
-//     E_t(j,k) exp(u_t(k) - m_t) beta_t(k) / c_t.
-// No underflow at any length; a position where exp(u - m) exp(v - n) vanishes for all pairs is computed in
-// log space.
+// The dynamic program of one sentence of a chain. Scaled forward-backward [Rabiner 1989]: with
+// m_t = max_k u_t(k), n_t = max v_t, e_t(k) = exp(u_t(k) - m_t), E_t(j,k) = exp(v_t(j,k) - n_t),
+//     alpha_1(k) = e_1(k) / c_1,   alpha_t(k) = e_t(k) sum_j alpha_{t-1}(j) E_t(j,k) / c_t,
+//     c_t so that sum_k alpha_t(k) = 1,   A = sum_t (log c_t + m_t) + sum_{t>=2} n_t,
+//     beta_T(k) = 1,   beta_{t-1}(j) = sum_k E_t(j,k) g_t(k),   g_t(k) = e_t(k) beta_t(k) / c_t,
+//     p(y_t = k) = alpha_t(k) beta_t(k),   p(y_{t-1} = j, y_t = k) = alpha_{t-1}(j) E_t(j,k) g_t(k).
+// No underflow at any length. What the smallest numbers lose has the share (what is lost) beta of all
+// labellings: where some alpha is below `narrow`, beta is computed and must stay below `wide`, or the
+// sentence goes through log_lattice.h, as it does where c_t vanishes.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "selfnorm/math/chain_kernels.h"
+#include "selfnorm/normalizer/chain/chain_scores.h"
+#include "selfnorm/normalizer/chain/log_lattice.h"
+
 namespace selfnorm {
 
-struct ChainScores {
-  uint32_t labels = 0;
-  uint64_t length = 0;
-  std::span<const float> unary;  // T x L
-  std::span<const float> pair;   // L x L, or T x L x L (has_own_pairs)
-  bool has_own_pairs = false;
+// E of one pair matrix and its transpose, rows padded: once for all sentences that share v.
+template <class Real>
+struct PairFactors {
+  LabelSpace space = {};
+  double max = 0;                       // n
+  std::vector<Real> factor, transpose;  // L x stride
 
-  const float* pair_at(uint64_t t) const { return pair.data() + (has_own_pairs ? t * labels * labels : 0); }
+  void assign(const Real* pair, uint32_t labels);
 };
-
-// sum_t u_t(y_t) + sum_{t>=2} v_t(y_{t-1}, y_t)
-double chain_score(const ChainScores& scores, std::span<const uint32_t> labels);
 
 // Keeps room between sentences; one for each thread.
-class Lattice {
+template <class Real>
+class BasicLattice {
  public:
-  double forward(const ChainScores& scores);  // A; throws Error for scores that are not finite
-  void backward(const ChainScores& scores);   // after forward of the same scores
+  using Scores = BasicChainScores<Real>;
+
+  double forward(const Scores& scores);  // A, 0 for T = 0; throws Error for scores that are not finite
+  // The same with the factors of scores.pair; ignored where positions have their own.
+  double forward(const Scores& scores, const PairFactors<Real>& shared);
+  void backward(const Scores& scores);  // after forward of the same scores
   // After backward.
-  std::span<const float> marginals() const;  // T x L: p(y_t = k)
+  std::span<const Real> marginals() const { return marginal_; }  // T x L: p(y_t = k)
   // expected(j,k) += weight sum_{t>=2} p(y_{t-1} = j, y_t = k); own pairs: expected is T x L x L.
-  void add_pairs(const ChainScores& scores, double weight, std::span<double> expected) const;
-  double entropy(const ChainScores& scores) const;  // of p(y|x): A - E[s]
+  void add_pairs(const Scores& scores, double weight, std::span<double> expected);
+  double entropy(const Scores& scores);  // of p(y|x): A - E[s]
+
+  // After forward: weights(j) in proportion to p(y_t = j | y_{t+1} = next); of p(y_T = j) for t = T-1.
+  void prefix_weights(const Scores& scores, uint64_t t, uint32_t next, std::span<double> weights) const;
+  bool is_in_log_space() const { return is_log_; }
 
  private:
-  std::vector<float> alpha_, beta_, unary_, pair_, marginal_;
-  std::vector<double> scale_;
+  const PairFactors<Real>& factors_at(const Scores& scores, uint64_t t);
+  bool scaled_forward(const Scores& scores);  // false: c_t vanishes
+  void scaled_backward(const Scores& scores);
+  bool is_narrow_ = false, is_log_ = false, has_backward_ = false;
+
+  LabelSpace space_ = {};
+  PairFactors<Real> own_;
+  const PairFactors<Real>* shared_ = nullptr;
+  std::vector<Real> alpha_, beta_, unary_, outer_;  // rows padded; unary: e_t, then g_t
+  std::vector<Real> marginal_;
+  std::vector<double> scale_, shift_, expected_;  // c_t; m_t
+  LogLattice<Real> log_;
 };
+using Lattice = BasicLattice<float>;
 
 }  // namespace selfnorm

@@ -1,0 +1,29 @@
+// u and v of a sentence under the parameters of a chain model (model/chain/chain_model.h), in room that is
+// kept.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "selfnorm/data/sequence/sequences.h"
+#include "selfnorm/model/chain/chain_model.h"
+#include "selfnorm/normalizer/chain/chain_scores.h"
+
+namespace selfnorm {
+
+template <class Real>
+class BasicChainScorer {
+ public:
+  BasicChainScorer(const ChainShape& shape, std::span<const Real> theta);  // keeps the view
+  BasicChainScores<Real> operator()(const Sequences& data, uint64_t sentence);
+  // s(x,y) of the sentence's own labels alone, O(T). The labels are there.
+  double target_score(const Sequences& data, uint64_t sentence) const;
+
+ private:
+  ChainShape shape_;
+  std::span<const Real> theta_;
+  std::vector<Real> unary_, pair_;
+};
+using ChainScorer = BasicChainScorer<float>;
+
+}  // namespace selfnorm

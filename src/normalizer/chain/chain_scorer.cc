@@ -1,0 +1,80 @@
+#include "selfnorm/normalizer/chain/chain_scorer.h"
+
+#include <algorithm>
+
+#include "selfnorm/base/error.h"
+#include "selfnorm/math/chain_kernels.h"
+
+namespace selfnorm {
+namespace {
+
+RowList row_list(const AttributeRows& rows, uint64_t row) {
+  const uint64_t begin = rows.begin[row];
+  return {rows.attribute.data() + begin, rows.value.empty() ? nullptr : rows.value.data() + begin,
+          rows.begin[row + 1] - begin, rows.attribute.size() - begin};
+}
+
+// sum_a value_a theta[place + a width]
+template <class Real>
+double cell_sum(const AttributeRows& rows, uint64_t row, const Real* theta, size_t width) {
+  double sum = 0;
+  for (uint64_t i = rows.begin[row]; i < rows.begin[row + 1]; ++i) {
+    const double value = rows.value.empty() ? 1 : static_cast<double>(rows.value[i]);
+    sum += value * static_cast<double>(theta[rows.attribute[i] * width]);
+  }
+  return sum;
+}
+
+}  // namespace
+
+template <class Real>
+BasicChainScorer<Real>::BasicChainScorer(const ChainShape& shape, std::span<const Real> theta)
+    : shape_(shape), theta_(theta) {
+  SELFNORM_CHECK(theta.size() == shape.size());
+  if (!shape.has_transitions) pair_.resize(size_t{shape.labels} * shape.labels);
+}
+
+template <class Real>
+BasicChainScores<Real> BasicChainScorer<Real>::operator()(const Sequences& data, uint64_t sentence) {
+  const size_t labels = shape_.labels, square = labels * labels;
+  const uint64_t first = data.sentence_begin[sentence], length = data.length(sentence);
+  const Real* bias = theta_.data() + shape_.bias();
+  unary_.resize(length * labels);
+  for (uint64_t t = 0; t < length; ++t) {
+    Real* u = unary_.data() + t * labels;
+    std::copy_n(bias, labels, u);
+    add_rows(row_list(data.unigram, first + t), theta_.data(), labels, u);
+  }
+  const std::span<const Real> shared =
+      shape_.has_transitions ? theta_.subspan(shape_.transition(), square) : std::span(pair_).first(square);
+  if (data.bigram.rows() == 0) return {shape_.labels, length, unary_, shared, false};
+  const size_t none = shape_.has_transitions ? 0 : square;  // zeros, kept before the pairs
+  pair_.resize(none + length * square);
+  for (uint64_t t = 1; t < length; ++t) {
+    Real* v = pair_.data() + none + t * square;
+    std::copy_n(none == 0 ? shared.data() : pair_.data(), square, v);
+    add_rows(row_list(data.bigram, first + t), theta_.data() + shape_.pair(), square, v);
+  }
+  return {shape_.labels, length, unary_, std::span(pair_).subspan(none), true};
+}
+
+template <class Real>
+double BasicChainScorer<Real>::target_score(const Sequences& data, uint64_t sentence) const {
+  const size_t labels = shape_.labels, square = labels * labels;
+  double sum = 0;
+  for (uint64_t t = data.sentence_begin[sentence]; t < data.sentence_begin[sentence + 1]; ++t) {
+    const uint32_t label = data.label[t];
+    sum += static_cast<double>(theta_[shape_.bias() + label]) +
+           cell_sum(data.unigram, t, theta_.data() + label, labels);
+    if (t == data.sentence_begin[sentence]) continue;
+    const size_t pair = data.label[t - 1] * labels + label;
+    if (shape_.has_transitions) sum += static_cast<double>(theta_[shape_.transition() + pair]);
+    if (data.bigram.rows() > 0) sum += cell_sum(data.bigram, t, theta_.data() + shape_.pair() + pair, square);
+  }
+  return sum;
+}
+
+template class BasicChainScorer<float>;
+template class BasicChainScorer<double>;
+
+}  // namespace selfnorm

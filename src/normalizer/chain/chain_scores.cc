@@ -1,0 +1,56 @@
+#include "selfnorm/normalizer/chain/chain_scores.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "selfnorm/base/error.h"
+#include "selfnorm/math/chain_kernels.h"
+
+namespace selfnorm {
+namespace {
+
+template <class Real>
+void check_finite(std::span<const Real> x, const char* what, uint64_t row) {
+  if (all_finite(x.data(), x.size())) return;
+  const auto bad = std::find_if(x.begin(), x.end(), [](Real s) { return !std::isfinite(s); });
+  const auto at = static_cast<uint64_t>(bad - x.begin());
+  throw Error(fmt::format(
+      "chain: {} score {} of position {} is {}, expected a finite number; forbid a label or a transition "
+      "with "
+      "a large negative score such as -1e4, and train with a smaller step or a stronger regulariser",
+      what, at % row, at / row + 1, *bad));
+}
+
+}  // namespace
+
+template <class Real>
+double chain_score(const BasicChainScores<Real>& scores, std::span<const uint32_t> labels) {
+  SELFNORM_CHECK(labels.size() == scores.length);
+  double sum = 0;
+  for (uint64_t t = 0; t < scores.length; ++t) {
+    SELFNORM_CHECK(labels[t] < scores.labels);
+    if (t > 0)
+      sum += static_cast<double>(scores.pair_at(t)[labels[t - 1] * uint64_t{scores.labels} + labels[t]]);
+    sum += static_cast<double>(scores.unary_at(t)[labels[t]]);
+  }
+  return sum;
+}
+
+template <class Real>
+void check_scores(const BasicChainScores<Real>& scores) {
+  const uint64_t row = scores.labels, square = row * row;
+  SELFNORM_CHECK(row > 0 && scores.unary.size() == scores.length * row);
+  SELFNORM_CHECK(scores.pair.size() == (scores.has_own_pairs ? scores.length * square : square));
+  check_finite(scores.unary, "unary", row);
+  const uint64_t unused = scores.has_own_pairs ? std::min<uint64_t>(square, scores.pair.size()) : 0;
+  check_finite(scores.pair.subspan(unused), "pair", square);
+}
+
+template double chain_score(const BasicChainScores<float>&, std::span<const uint32_t>);
+template double chain_score(const BasicChainScores<double>&, std::span<const uint32_t>);
+template void check_scores(const BasicChainScores<float>&);
+template void check_scores(const BasicChainScores<double>&);
+
+}  // namespace selfnorm

@@ -1,12 +1,21 @@
 #include "selfnorm/report/comparison.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
 
 namespace selfnorm {
 namespace {
+
+constexpr uint32_t kColours = 9, kReference = 7;  // of the page; the grey one is that of what all share
+
+// The n-th of the colours of documents.
+uint32_t own_colour(size_t n) {
+  const auto colour = static_cast<uint32_t>(n % (kColours - 1));
+  return colour < kReference ? colour : colour + 1;
+}
 
 // A figure of one id and the document it comes from.
 struct Part {
@@ -68,7 +77,7 @@ std::vector<ReportFigure> trade_figure(const std::vector<ReportDocument>& docume
                             .x = {*rms->number},
                             .y = {*nll->number},
                             .stroke = Stroke::marks,
-                            .colour = static_cast<uint32_t>(i)});
+                            .colour = own_colour(i)});
   }
   if (panel.series.size() < 2) return {};
   return {
@@ -120,7 +129,8 @@ Panel overlaid(const std::vector<Part>& parts, size_t index) {
   for (const Series& series : first.series)
     if (is_in_all(parts, index, series)) out.series.push_back(series);
   const bool is_one_each = has_one_each(parts, index);
-  uint32_t colour = 0;
+  const size_t shared = out.series.size();
+  size_t own = 0;
   for (const Part& part : parts) {
     const Panel& panel = part.figure->figure.panels[index];
     widen(panel.x, out.x);
@@ -128,11 +138,27 @@ Panel overlaid(const std::vector<Part>& parts, size_t index) {
     for (Series series : panel.series) {
       if (is_in_all(parts, index, series)) continue;
       series.name = is_one_each || series.name.empty() ? *part.name : *part.name + ": " + series.name;
-      series.colour = is_one_each ? static_cast<uint32_t>(part.document) : colour++;
+      series.colour = own_colour(is_one_each ? part.document : own);
+      ++own;
       out.series.push_back(std::move(series));
     }
   }
+  for (size_t s = 0; own > 0 && s < shared; ++s) out.series[s].colour = kReference;
   return out;
+}
+
+// A document a row where it has two to four panels; else rows of the same length, of which three panels are
+// best. Others are one row, which the page breaks.
+size_t rows_of(const std::vector<Part>& parts, size_t panels) {
+  const size_t each = panels / parts.size();
+  const bool is_even = std::all_of(parts.begin(), parts.end(), [&](const Part& part) {
+    return part.figure->figure.panels.size() == each;
+  });
+  if (panels <= 3) return 1;
+  if (is_even && each >= 2 && each <= 4) return parts.size();
+  for (const size_t columns : {3u, 2u, 4u})
+    if (panels % columns == 0) return panels / columns;
+  return 1;
 }
 
 // Pictures do not fit into each other, nor do panels of different number or of different things.
@@ -160,12 +186,12 @@ ReportFigure merged(const std::vector<Part>& parts) {
       out.figure.panels.push_back(overlaid(parts, p));
     return out;
   }
-  out.figure.rows = 1;
   for (const Part& part : parts)
     for (Panel panel : part.figure->figure.panels) {
       panel.title = *part.name + (panel.title.empty() ? "" : ": " + panel.title);
       out.figure.panels.push_back(std::move(panel));
     }
+  out.figure.rows = rows_of(parts, out.figure.panels.size());
   return out;
 }
 
@@ -221,6 +247,22 @@ ReportSection merged_section(const std::vector<ReportDocument>& documents, const
   return out;
 }
 
+// A note that several have is one, with their names.
+std::vector<std::string> merged_notes(const std::vector<ReportDocument>& documents) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> notes;  // and who has them
+  for (const ReportDocument& document : documents)
+    for (const std::string& note : document.notes) {
+      auto found =
+          std::find_if(notes.begin(), notes.end(), [&](const auto& pair) { return pair.first == note; });
+      if (found == notes.end()) found = notes.insert(notes.end(), {note, {}});
+      if (found->second.empty() || found->second.back() != document.name)
+        found->second.push_back(document.name);
+    }
+  std::vector<std::string> out;
+  for (const auto& [note, names] : notes) out.push_back(fmt::format("{}: {}", fmt::join(names, ", "), note));
+  return out;
+}
+
 }  // namespace
 
 ReportDocument compared(std::vector<ReportDocument> documents) {
@@ -228,11 +270,11 @@ ReportDocument compared(std::vector<ReportDocument> documents) {
   make_names_different(documents);
   ReportDocument out{.name = "comparison",
                      .command = "report",
-                     .title = fmt::format("{} reports compared", documents.size())};
+                     .title = fmt::format("{} reports compared", documents.size()),
+                     .notes = merged_notes(documents)};
   out.sections.push_back(
       {.title = "Compared", .figures = trade_figure(documents), .tables = {card_table(documents)}});
   for (const ReportDocument& document : documents) {
-    for (const std::string& note : document.notes) out.notes.push_back(document.name + ": " + note);
     for (const ReportSection& section : document.sections) {
       const bool is_there = std::any_of(out.sections.begin(), out.sections.end(),
                                         [&](const ReportSection& s) { return s.title == section.title; });

@@ -90,6 +90,59 @@ TEST(Comparison, PicturesStandSideBySide) {
   EXPECT_EQ(panels[1].title, "b");
 }
 
+TEST(Comparison, NotesThatAreTheSameAreOne) {
+  ReportDocument b = run("b", 3, 4);
+  b.notes = {"z", "another", "a note", "z"};
+  const ReportDocument out = compared({run("a", 1, 2), b, run("c", 5, 6)});
+  EXPECT_EQ(out.notes, (std::vector<std::string>{"a, b, c: a note", "b: z", "b: another"}));
+}
+
+TEST(Comparison, NoDocumentHasTheColourOfWhatAllShare) {
+  std::vector<ReportDocument> documents;
+  for (int i = 0; i < 10; ++i) documents.push_back(run(std::string(1, static_cast<char>('a' + i)), i, i + 1));
+  const ReportDocument out = compared(documents);
+  const std::vector<Series>& series = out.sections.at(1).figures.at(0).figure.panels.at(0).series;
+  ASSERT_EQ(series.size(), 11u);
+  EXPECT_EQ(series[0].name, "calibrated");
+  EXPECT_EQ(series[0].colour, 7u);
+  const std::vector<uint32_t> expected{0, 1, 2, 3, 4, 5, 6, 8, 0, 1};
+  const std::vector<Series>& trade = out.sections.at(0).figures.at(0).figure.panels.at(0).series;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(series[i + 1].colour, expected[i]);
+    EXPECT_EQ(trade.at(i).colour, expected[i]);
+  }
+}
+
+TEST(Comparison, ColoursStayWhereEverythingIsShared) {
+  const ReportDocument out = compared({run("a", 1, 2), run("b", 1, 2)});
+  const std::vector<Series>& series = out.sections.at(1).figures.at(0).figure.panels.at(0).series;
+  ASSERT_EQ(series.size(), 2u);
+  EXPECT_EQ(series[0].colour, 0u);
+}
+
+// Documents whose figure has `panels[i]` panels with heat.
+size_t rows_of_pictures(const std::vector<size_t>& panels) {
+  std::vector<ReportDocument> documents;
+  for (const size_t count : panels) {
+    documents.push_back(run("a", 1, 2));
+    Figure& figure = documents.back().sections[0].figures[0].figure;
+    figure.panels[0].heat = {.columns = 1, .rows = 1, .value = {1}};
+    figure.panels.resize(count, figure.panels[0]);
+  }
+  return compared(documents).sections.at(1).figures.at(0).figure.rows;
+}
+
+TEST(Comparison, FewPicturesAreInARow) {
+  EXPECT_EQ(rows_of_pictures({1, 1}), 1u);
+  EXPECT_EQ(rows_of_pictures({1, 1, 1}), 1u);
+  EXPECT_EQ(rows_of_pictures({1, 1, 1, 1}), 2u);
+  EXPECT_EQ(rows_of_pictures({1, 1, 1, 1, 1, 1}), 2u);
+  EXPECT_EQ(rows_of_pictures({2, 2}), 2u);
+  EXPECT_EQ(rows_of_pictures({3, 3, 3, 3, 3}), 5u);
+  EXPECT_EQ(rows_of_pictures({1, 2, 1}), 2u);
+  EXPECT_EQ(rows_of_pictures({1, 1, 1, 1, 1}), 1u);  // the page breaks it
+}
+
 TEST(Comparison, TablesHaveTheNameInFront) {
   ReportDocument b = run("b", 3, 4);
   b.sections[1].tables[0].table.columns = {"another"};
@@ -107,7 +160,7 @@ TEST(Comparison, NamesAreDifferent) {
   const Table& table = out.sections.at(0).tables.at(0).table;
   EXPECT_EQ(std::get<std::string>(table.rows[1][0]), "a (2)");
   EXPECT_EQ(std::get<std::string>(table.rows[2][0]), "a (3)");
-  EXPECT_EQ(out.notes.at(2), "a (3): a note");
+  EXPECT_EQ(out.notes, (std::vector<std::string>{"a, a (2), a (3): a note"}));
 }
 
 }  // namespace

@@ -1,9 +1,13 @@
 // Ranges and ticks of axes. Ranges hold all series, hidden ones too, so that nothing jumps when one is toggled.
 import type { Axis, Panel, Series } from "./document";
+import { digits_of } from "./numbers";
 
 export type Range = [number, number];
 
 const kMargin = 0.03; // of the range, at ends that are not given
+
+const at_most = (value: number): number => Math.min(Number.MAX_VALUE, Math.max(-Number.MAX_VALUE, value));
+const positive = (value: number): number => at_most(Math.max(Number.MIN_VALUE, value));
 
 export const is_upright = (series: Series): boolean => series.stroke === "rules" || series.stroke === "bands";
 
@@ -53,16 +57,20 @@ function range_of(panel: Panel, along: "x" | "y"): Range {
 }
 
 function linear(least: number, most: number, low?: number, high?: number): Range {
-  if (least === most) return [least - (Math.abs(least) || 1) / 2, most + (Math.abs(most) || 1) / 2];
+  if (least === most) return [at_most(least - (Math.abs(least) || 1) / 2), at_most(most + (Math.abs(most) || 1) / 2)];
   const margin = kMargin * (most - least);
-  return [low ?? (least === 0 ? 0 : least - margin), high ?? (most === 0 ? 0 : most + margin)];
+  return [low ?? (least === 0 ? 0 : at_most(least - margin)), high ?? (most === 0 ? 0 : at_most(most + margin))];
 }
 
 function logarithmic(least: number, most: number, low?: number, high?: number): Range {
-  if (least === most) return [least / 2, most * 2];
-  const factor = (most / least) ** kMargin;
-  return [low ?? least / factor, high ?? most * factor];
+  if (least === most) return [positive(least / 2), positive(most * 2)];
+  const factor = Math.exp(kMargin * (Math.log(most) - Math.log(least)));
+  return [low ?? positive(least / factor), high ?? positive(most * factor)];
 }
+
+// Whether the length of the range is a number: places in it are shares of that.
+export const is_drawable = ([low, high]: Range, axis: Axis): boolean =>
+  Number.isFinite(axis.logarithmic ? Math.log(high) - Math.log(low) : high - low);
 
 const kSlim = 0.4; // the least ratio of sides of a panel with equal units
 
@@ -77,14 +85,16 @@ export function ranges_of(panel: Panel): [Range, Range] {
   }) as [Range, Range];
 }
 
-// Multiples of 1, 2 or 5 times a power of ten: about `count`, never more than twice that.
+// Multiples of 1, 2 or 5 times a power of ten, each once: about `count`, never more than twice that.
 export function linear_ticks([low, high]: Range, count: number): number[] {
   const rough = (high - low) / Math.max(1, count);
   if (!(rough > 0)) return [low];
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * ([1, 2, 5].find((m) => m * power >= rough) ?? 10);
   const first = Math.ceil(low / step - 1e-9), last = Math.floor(high / step + 1e-9);
-  return Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => Number(((first + i) * step).toPrecision(12)));
+  const digits = digits_of(step, Math.max(Math.abs(low), Math.abs(high)));
+  const ticks = Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => (first + i) * step);
+  return [...new Set(ticks.map((tick) => Number(tick.toPrecision(digits))))].filter(Number.isFinite);
 }
 
 // Powers of ten; 1, 2 and 5 times them where the range has few.
@@ -94,7 +104,7 @@ export function log_ticks([low, high]: Range, count: number): number[] {
   if (last - first >= 2) {
     const powers: number[] = [];
     for (let e = first; e <= last; e += stride) powers.push(Number(`1e${e}`));
-    return powers;
+    return powers.filter((v) => v > 0);
   }
   const finer: number[] = [];
   for (let e = first - 1; e <= last; ++e) finer.push(...[1, 2, 5].map((m) => Number(`${m}e${e}`)));

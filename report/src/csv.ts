@@ -1,11 +1,15 @@
-// Comma-separated values by RFC 4180. Texts that a spreadsheet would take for a formula get a leading apostrophe.
+// Comma-separated values by RFC 4180. Texts that a spreadsheet would take for a formula get a leading apostrophe;
+// numbers, with their error or a percent sign, are none.
 import type { Axis, Cell, Figure, Table } from "./document";
 import { amount } from "./heat";
+
+const kNumber = String.raw`(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\s*%?`;
+const is_plain_number = new RegExp(String.raw`^[+-]?${kNumber}(?:\s*(?:\+-|\u00b1)\s*${kNumber})?$`, "i");
 
 function field(cell: Cell): string {
   if (cell === null || cell === undefined) return "";
   if (typeof cell === "number") return String(cell);
-  const text = /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell;
+  const text = /^[=+\-@\t\r]/.test(cell) && !is_plain_number.test(cell) ? `'${cell}` : cell;
   return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
@@ -34,7 +38,7 @@ export function figure_table(figure: Figure): Pick<Table, "columns" | "rows"> {
     if (!heat) return;
     const middle = ({ low = 0, high = 1, logarithmic }: Axis, i: number, n: number): number => {
       const share = (i + 0.5) / n;
-      return logarithmic ? low * (high / low) ** share : low + share * (high - low);
+      return logarithmic ? low ** (1 - share) * high ** share : low + share * (high - low);
     };
     heat.value.forEach((value, i) => {
       const column = i % heat.columns, row = Math.floor(i / heat.columns);

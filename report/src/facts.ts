@@ -1,6 +1,6 @@
 // What is said of a spot: the same for the tooltip and for screen readers.
 import type { Axis, Panel } from "./document";
-import { amount } from "./heat";
+import { amount_text } from "./heat";
 import type { Spot } from "./hover";
 import { written } from "./numbers";
 import type { Drawing } from "./plot";
@@ -26,7 +26,7 @@ export function facts_of(spot: Spot, panel: Panel, drawing: Drawing): Facts {
       lines: [
         [x_name, written(drawing.x.invert(spot.x))],
         [y_name, written(drawing.y.invert(spot.y))],
-        [heat.label || "value", written(amount(heat, heat.value[index]), kDigits)],
+        [heat.label || "value", amount_text(heat, heat.value[index], kDigits)],
       ],
     };
   }

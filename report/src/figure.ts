@@ -1,13 +1,15 @@
 // A figure: what to look for, legend, panels, and its numbers and pictures as files.
+import { is_drawable, ranges_of } from "./axis";
 import { csv_text, figure_table } from "./csv";
 import type { Figure, Panel, Series } from "./document";
 import { button, element, unique } from "./dom";
 import { download, file_name } from "./download";
-import { heat_key } from "./heat";
+import { heat_key, key_of } from "./heat";
+import { columns_of } from "./layout";
 import { legend_of } from "./legend";
 import { panel_drawing } from "./plot";
 import { png_file, svg_file, svg_picture } from "./picture";
-import { live, Pointing } from "./pointer";
+import { Pointing } from "./pointer";
 import { styles_of, type Style } from "./strokes";
 import { table_region } from "./table";
 
@@ -30,6 +32,12 @@ class PanelView {
   draw(width: number, hidden: Set<string>): void {
     this.width = width;
     const shown = (this.panel.series ?? []).filter((series) => !hidden.has(series.name ?? ""));
+    const [x, y] = ranges_of(this.panel);
+    if (!is_drawable(x, this.panel.x) || !is_drawable(y, this.panel.y)) {
+      this.plot.replaceChildren(element("p", { class: "unable" },
+        "This plot cannot be drawn: its numbers are too far from each other. The data and the CSV have them."));
+      return;
+    }
     const drawing = panel_drawing(this.panel, shown, this.styles, Math.max(160, Math.floor(width)));
     this.plot.replaceChildren(drawing.svg);
     new Pointing(this.plot, this.panel, shown, drawing, this.styles);
@@ -41,13 +49,13 @@ class PanelView {
 }
 
 function actions_of(figure: Figure, node: HTMLElement, document_name: string): HTMLElement[] {
-  const id = `${node.id}-data`;
+  const id = unique(`${node.id}-data`);
   const data = element("div", { id, hidden: true });
   const save = (extension: string, content: Blob): void =>
     download(file_name(document_name, figure.id, extension), content);
   const states = { "aria-expanded": "false", "aria-controls": id, "aria-label": `Data: ${figure.title}` };
   const numbers = button("Data", states, () => {
-    if (!data.firstChild) data.append(table_region(figure_table(figure), `Data: ${figure.title}`));
+    if (!data.firstChild) data.append(table_region({ ...figure_table(figure), title: figure.title }));
     data.hidden = !data.hidden;
     numbers.setAttribute("aria-expanded", String(!data.hidden));
   });
@@ -57,12 +65,18 @@ function actions_of(figure: Figure, node: HTMLElement, document_name: string): H
       save("csv", new Blob([csv_text(columns, rows)], { type: "text/csv" }));
     }],
     ["SVG", () => save("svg", svg_file(svg_picture(node)))],
-    ["PNG", () => void png_file(svg_picture(node)).then((blob) => save("png", blob), (error: Error) => {
-      live.textContent = `No PNG: ${error.message}`;
-    })],
+    ["PNG", () => {
+      failure.remove();
+      void png_file(svg_picture(node)).then((blob) => save("png", blob), (error: Error) => {
+        failure.textContent = `No PNG: ${error.message}.`;
+        actions.append(failure);
+      });
+    }],
   ];
+  const failure = element("p", { class: "failure", role: "alert" });
   const buttons = files.map(([name, pressed]) => button(name, { "aria-label": `${name}: ${figure.title}` }, pressed));
-  return [element("div", { class: "actions" }, numbers, ...buttons), data];
+  const actions = element("div", { class: "actions" }, numbers, ...buttons);
+  return [actions, data];
 }
 
 export interface FigureView {
@@ -72,10 +86,11 @@ export interface FigureView {
 
 export function figure_view(figure: Figure, document_name: string): FigureView {
   const id = unique(`figure-${figure.id}`);
-  const columns = Math.ceil(figure.panels.length / (figure.rows || 1));
+  const title = unique(`${id}-title`);
+  const columns = columns_of(figure.panels.length, figure.rows || 1);
   const styles = styles_of(figure);
   const first_heat = figure.panels.find((panel) => panel.heat)?.heat;
-  const keys = new Set(figure.panels.flatMap(({ heat }) => (heat ? [`${heat.most} ${heat.label}`] : [])));
+  const keys = new Set(figure.panels.flatMap(({ heat }) => (heat ? [JSON.stringify(key_of(heat))] : [])));
   const panels = figure.panels.map((panel) =>
     new PanelView(panel, [figure.title, panel.title].filter(Boolean).join(", "), styles));
   let hidden = new Set<string>();
@@ -96,8 +111,8 @@ export function figure_view(figure: Figure, document_name: string): FigureView {
     hidden = names;
     redraw(true);
   });
-  const node = element("figure", { class: columns > 1 ? "part wide" : "part", id, "aria-labelledby": `${id}-title` },
-    element("figcaption", {}, element("h3", { id: `${id}-title` }, figure.title),
+  const node = element("figure", { class: columns > 1 ? "part wide" : "part", id, "aria-labelledby": title },
+    element("figcaption", {}, element("h3", { id: title }, figure.title),
       ...(figure.look ? [element("p", { class: "look" }, figure.look)] : [])));
   if (legend) node.append(legend);
   node.append(grid);

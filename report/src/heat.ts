@@ -53,8 +53,32 @@ export function amount(heat: Heat, value: number | null | undefined): number | n
   return heat.scale === "logarithm" ? Math.round(Math.expm1(value * Math.log1p(most))) : value * most;
 }
 
+// Densities end at a quantile of theirs, and the darkest stands for all above; counts are never cut.
+const is_cut = (heat: Heat, value: number | null | undefined): boolean =>
+  heat.scale === "root" && typeof value === "number" && value >= 1;
+
+export const amount_text = (heat: Heat, value: number | null | undefined, digits?: number): string =>
+  `${written(amount(heat, value), digits)}${is_cut(heat, value) ? " or more" : ""}`;
+
+export interface HeatKey {
+  middle: string; // what the middle of the ramp stands for; "": one of its ends
+  most: string;
+  label: string;
+}
+
+export function key_of(heat: Heat): HeatKey {
+  const most = heat.most ?? 1, middle = amount(heat, 0.5)!;
+  return {
+    middle: middle > 0 && middle < most ? written(middle) : "",
+    most: heat.value.some((value) => is_cut(heat, value)) ? amount_text(heat, 1) : written(most),
+    label: heat.label ?? "",
+  };
+}
+
 export function heat_key(heat: Heat): HTMLElement {
-  return element("p", { class: "heat-key" }, element("span", { class: "least" }, "0"),
-    element("span", { class: "ramp", "aria-hidden": "true" }), element("span", { class: "most" }, written(heat.most ?? 1)),
-    element("span", { class: "heat-label" }, heat.label ?? ""));
+  const { middle, most, label } = key_of(heat);
+  const ramp = element("span", { class: "ramp" });
+  if (middle) ramp.append(element("span", { class: "middle" }, middle));
+  return element("p", { class: middle ? "heat-key marked" : "heat-key" }, element("span", { class: "least" }, "0"), ramp,
+    element("span", { class: "most" }, most), element("span", { class: "heat-label" }, label));
 }

@@ -107,12 +107,13 @@ export class Spots {
     return best;
   }
 
+  // The nearest: points lie on the edges, too.
   cell_at(x: number, y: number): Spot | undefined {
     const { frame } = this.drawing, heat = this.panel.heat;
     if (!heat) return undefined;
-    const column = Math.floor(((x - frame.left) / (frame.right - frame.left)) * heat.columns);
-    const row = Math.floor(((frame.bottom - y) / (frame.bottom - frame.top)) * heat.rows);
-    return this.cell(column, row);
+    const place = (share: number, count: number): number => Math.min(count - 1, Math.max(0, Math.floor(share * count)));
+    return this.cell(place((x - frame.left) / (frame.right - frame.left), heat.columns),
+      place((frame.bottom - y) / (frame.bottom - frame.top), heat.rows));
   }
 
   cell(column: number, row: number): Spot | undefined {

@@ -47,5 +47,5 @@ export function legend_of(
     toggle.append(swatch(series, styles.get(series)!), element("span", {}, name));
     return toggle;
   });
-  return element("div", { class: "legend", role: "group", "aria-label": "Series shown" }, ...buttons);
+  return element("div", { class: "legend", role: "group", "aria-label": `Series of ${figure.title}` }, ...buttons);
 }

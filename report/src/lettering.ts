@@ -11,16 +11,17 @@ export function text_width(text: string, font: string): number {
   return measure.measureText(text).width;
 }
 
-// Cut with an ellipsis where it is wider than `width`: the longest start that fits, by bisection.
+// Cut with an ellipsis where it is wider than `width`: the longest start of code points that fits, by bisection.
 export function fitted(text: string, font: string, width: number): string {
   if (text_width(text, font) <= width) return text;
-  let fits = 0, over = text.length;
+  const letters = [...text], start = (count: number): string => `${letters.slice(0, count).join("")}\u2026`;
+  let fits = 0, over = letters.length;
   while (over - fits > 1) {
     const middle = (fits + over) >> 1;
-    if (text_width(`${text.slice(0, middle)}\u2026`, font) <= width) fits = middle;
+    if (text_width(start(middle), font) <= width) fits = middle;
     else over = middle;
   }
-  return `${text.slice(0, fits)}\u2026`;
+  return start(fits);
 }
 
 export function lines_of(text: string, font: string, width: number): string[] {

@@ -25,6 +25,25 @@ function tried<T>(title: string, make: () => T): T | HTMLElement {
   }
 }
 
+const is_object = (value: unknown): boolean => typeof value === "object" && value !== null;
+
+// The entries of a list that are what they should be; a note says so when others were left out.
+class Lists {
+  is_whole = true;
+
+  of<T>(list: T[] | undefined, is_right: (entry: unknown) => boolean = is_object): T[] {
+    const entries = Array.isArray(list) ? list.filter(is_right) : [];
+    if (list !== undefined && entries.length !== list?.length) this.is_whole = false;
+    return entries;
+  }
+}
+
+function note_list(notes: string[]): HTMLElement {
+  const id = unique("notes-title");
+  return element("section", { class: "notes", "aria-labelledby": id }, element("h2", { id, class: "unseen" }, "Notes"),
+    element("ul", {}, ...notes.map((note) => element("li", { class: "note" }, note))));
+}
+
 function header_of(report: Document): HTMLElement {
   const run = element("p", { class: "run" });
   if (report.command) run.append(element("code", {}, `selfnorm ${report.command}`));
@@ -33,9 +52,10 @@ function header_of(report: Document): HTMLElement {
   return element("header", {}, element("div", {}, title, run), theme_choice());
 }
 
-function section_node(section: Section, id: string, name: string, views: FigureView[]): HTMLElement {
+function section_node(section: Section, name: string, lists: Lists, views: FigureView[]): HTMLElement {
+  const id = unique(`section-${section.title}`), title = unique(`${id}-title`);
   const parts = element("div", { class: "parts" });
-  for (const figure of section.figures ?? []) {
+  for (const figure of lists.of(section.figures)) {
     const view = tried(figure.title, () => figure_view(figure, name));
     if (view instanceof HTMLElement) parts.append(view);
     else {
@@ -43,9 +63,8 @@ function section_node(section: Section, id: string, name: string, views: FigureV
       parts.append(view.node);
     }
   }
-  for (const table of section.tables ?? []) parts.append(tried(table.title, () => table_part(table, name)));
-  return element("section", { id, "aria-labelledby": `${id}-title` },
-    element("h2", { id: `${id}-title` }, section.title), parts);
+  for (const table of lists.of(section.tables)) parts.append(tried(table.title, () => table_part(table, name)));
+  return element("section", { id, "aria-labelledby": title }, element("h2", { id: title }, section.title), parts);
 }
 
 // Sections; of one section, its parts.
@@ -66,11 +85,13 @@ to keep it as PDF, use the print command of the browser: it prints in light colo
 function show(report: Document, main: HTMLElement): void {
   document.title = `${report.title || report.name} \u2013 selfnorm`;
   const views: FigureView[] = [];
-  const sections = (report.sections ?? []).map((section) =>
-    section_node(section, unique(`section-${section.title}`), report.name, views));
+  const lists = new Lists();
+  const notes = lists.of(report.notes, (note) => typeof note === "string"), cards = lists.of(report.cards);
+  const sections = lists.of(report.sections).map((section) => section_node(section, report.name, lists, views));
+  if (!lists.is_whole) notes.push("Parts of this report are missing: its data are not complete.");
   main.append(header_of(report));
-  for (const note of report.notes ?? []) main.append(element("p", { class: "note", role: "alert" }, note));
-  if (report.cards?.length) main.append(card_list(report.cards));
+  if (notes.length > 0) main.append(note_list(notes));
+  if (cards.length > 0) main.append(card_list(cards));
   if (sections.length > 0) main.append(contents_of(sections));
   main.append(...sections, footer_of(report), live);
   for (const view of views) {

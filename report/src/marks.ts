@@ -97,7 +97,7 @@ export function marks_of(series: Series, panel: Panel, style: Style, ranges: [Ra
     }
     case "region":
       return Plot.line(series.x, {
-        x, y, curve: "linear-closed", fill: stroke, fillOpacity: 0.18, stroke, strokeWidth: 1, clip,
+        x, y, curve: "linear-closed", fill: stroke, fillOpacity: style.opacity, stroke, strokeWidth: 1, clip,
       });
   }
   const parts: Plot.Markish[] = [];

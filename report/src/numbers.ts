@@ -37,16 +37,34 @@ export function written(value: number | null | undefined, digits = 4): string {
 }
 
 const is_far = (size: number): boolean => size >= 1e6 || size < 1e-4;
+const kExact = 17; // significant digits that tell all numbers apart
 
-// Of an axis: short, and without the rounding of sums of steps.
-export function tick_text(value: number, as_power = is_far(Math.abs(value))): string {
-  if (value === 0) return "0";
-  return as_power ? scientific(value, 6) : fixed(value, 10);
+// Significant digits of multiples of `step` up to `size`.
+export function digits_of(step: number, size: number): number {
+  const digits = Math.floor(Math.log10(size)) - Math.floor(Math.log10(step)) + 1;
+  return Number.isFinite(digits) ? Math.min(kExact, Math.max(1, digits)) : kExact;
 }
 
-// All in one way: as powers where the greatest is far from 1, on logarithmic axes where any is.
+// Of an axis: short, and without the rounding of sums of steps.
+export function tick_text(value: number, as_power = is_far(Math.abs(value)), digits = as_power ? 6 : 10): string {
+  if (value === 0) return "0";
+  return as_power ? scientific(value, digits) : fixed(value, digits);
+}
+
+// All in one way: as powers where the greatest is far from 1, on logarithmic axes where any is; with as many digits as
+// tell neighbours apart. Large numbers that are close to each other are written in full.
 export function tick_texts(values: number[], logarithmic: boolean): string[] {
   const sizes = values.filter((v) => v !== 0).map(Math.abs);
-  const as_power = logarithmic ? sizes.some(is_far) : sizes.length > 0 && is_far(Math.max(...sizes));
-  return values.map((v) => tick_text(v, as_power));
+  const most = Math.max(...sizes);
+  const steps = values.slice(1).map((v, i) => Math.abs(v - values[i]!)).filter((step) => step > 0);
+  const needed = steps.length > 0 ? digits_of(Math.min(...steps), most) : 1;
+  const is_close = needed > 4 && most < 1e15 && most >= 1;
+  const as_power = logarithmic ? sizes.some(is_far) : sizes.length > 0 && is_far(most) && !is_close;
+  return values.map((v) => tick_text(v, as_power, logarithmic ? undefined : Math.max(as_power ? 6 : 10, needed)));
+}
+
+// The number that a text begins with: "-0.0168 +- 0.0860", "0.385%", "1.6330 (3 of 4 failed)".
+export function leading_number(text: string): number | undefined {
+  const found = /^\s*([+\-\u2212]?)((?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)/i.exec(text);
+  return found ? (found[1] === "" || found[1] === "+" ? 1 : -1) * Number(found[2]) : undefined;
 }

@@ -6,17 +6,29 @@ import { fitted, kFont, lines_of, text_width, words } from "./lettering";
 const kEdge = 16, kLine = 20;
 const kTitle = `600 16px ${kFont}`, kPanelTitle = `600 13px ${kFont}`, kText = `13px ${kFont}`;
 
+// Names of colours of the system mean nothing elsewhere.
+function colour_now(variable: string): string {
+  const probe = element("span", { style: `color: var(${variable}); forced-color-adjust: none` });
+  document.documentElement.append(probe);
+  const colour = getComputedStyle(probe).color;
+  probe.remove();
+  return colour;
+}
+
 // Variables of the page become the values that they have now; what is not shown goes.
 function resolve(root: Element): void {
-  const values = getComputedStyle(document.documentElement);
-  const ink = values.getPropertyValue("--ink").trim();
+  const colours = new Map<string, string>();
+  const colour_of = (variable: string): string => {
+    if (!colours.has(variable)) colours.set(variable, colour_now(variable));
+    return colours.get(variable)!;
+  };
   const hidden = document.documentElement.dataset.theme === "dark" ? ".heat-light" : ".heat-dark";
   root.querySelectorAll(hidden).forEach((node) => node.remove());
   for (const node of [root, ...root.querySelectorAll("*")])
     for (const { name, value } of [...node.attributes])
       if (/var\(|currentColor/i.test(value))
-        node.setAttribute(name, value.replace(/currentColor/gi, ink)
-          .replace(/var\((--[\w-]+)\)/g, (_, variable) => values.getPropertyValue(variable).trim()));
+        node.setAttribute(name, value.replace(/currentColor/gi, colour_of("--ink"))
+          .replace(/var\((--[\w-]+)\)/g, (_, variable) => colour_of(variable)));
 }
 
 function placed(svg: SVGSVGElement, x: number, y: number): SVGSVGElement {
@@ -44,17 +56,24 @@ function ramp(): SVGDefsElement {
   return drawn("defs", {}, drawn("linearGradient", { id: "ramp" }, ...stops));
 }
 
+const kRamp = 140, kMark = 14; // pixels: how wide a ramp is, how high the number below its middle
+
 // The label has a line of its own where it would not fit; what the key is high.
 function key_part(key: Element, picture: SVGSVGElement, place: { x: number; y: number; width: number }): number {
   const { x, y, width } = place;
   const text = (kind: string): string => key.querySelector(`.${kind}`)?.textContent ?? "";
+  const middle = text("middle"), below = middle ? kMark : 0;
   const most = text("most"), label = fitted(text("heat-label"), kText, width), after = x + 172 + text_width(most, kText);
   const is_one_line = after + text_width(label, kText) <= x + width;
   picture.append(words(text("least"), { x, y: y + 11 }),
-    drawn("rect", { x: x + 16, y, width: 140, height: 12, fill: "url(#ramp)", stroke: "var(--line)" }),
+    drawn("rect", { x: x + 16, y, width: kRamp, height: 12, fill: "url(#ramp)", stroke: "var(--line)" }),
     words(most, { x: x + 164, y: y + 11 }),
-    words(label, is_one_line ? { x: after, y: y + 11 } : { x, y: y + 11 + kLine }));
-  return (is_one_line ? 1 : 2) * kLine + 4;
+    words(label, is_one_line ? { x: after, y: y + 11 } : { x, y: y + 11 + below + kLine }));
+  const centre = x + 16 + kRamp / 2;
+  if (middle)
+    picture.append(drawn("path", { d: `M${centre} ${y + 12}v4`, stroke: "var(--quiet)" }),
+      words(middle, { x: centre, y: y + 27, "font-size": 12, "text-anchor": "middle" }));
+  return (is_one_line ? 1 : 2) * kLine + below + 4;
 }
 
 function panel_part(panel: Element, picture: SVGSVGElement, x_shift: number, y_shift: number): void {
@@ -62,12 +81,15 @@ function panel_part(panel: Element, picture: SVGSVGElement, x_shift: number, y_s
     const node = panel.querySelector(kind), box = node?.getBoundingClientRect();
     return node && box ? { node, x: box.left + x_shift, y: box.top + y_shift, width: box.width } : undefined;
   };
-  const title = place(".panel-title"), plot = place("svg.drawing"), key = place(".heat-key");
+  const title = place(".panel-title"), plot = place("svg.drawing"), key = place(".heat-key"), unable = place(".unable");
   if (title) {
     const text = fitted(title.node.textContent ?? "", kPanelTitle, title.width);
     picture.append(words(text, { x: title.x, y: title.y + 14, "font-weight": 600 }));
   }
   if (plot) picture.append(placed(plot.node as SVGSVGElement, plot.x, plot.y));
+  if (unable)
+    lines_of(unable.node.textContent ?? "", kText, unable.width).forEach((line, i) =>
+      picture.append(words(line, { x: unable.x, y: unable.y + 14 + kLine * i })));
   if (key) key_part(key.node, picture, key);
 }
 
@@ -102,17 +124,28 @@ export function svg_file(picture: SVGSVGElement): Blob {
   return new Blob([text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "")], { type: "image/svg+xml" });
 }
 
-// Two pixels of the file are one of the screen.
+const kSide = 16384, kPixels = 1 << 26; // of a canvas, in most browsers
+const kScale = 2, kLeast = 1 / 8; // pixels of the file for one of the screen
+
+async function canvas_file(image: HTMLImageElement, width: number, height: number): Promise<Blob> {
+  const fits = Math.min(kScale, kSide / width, kSide / height, Math.sqrt(kPixels / (width * height)));
+  for (let scale = fits; scale >= kLeast; scale /= 2) {
+    const canvas = element("canvas", { width: Math.floor(scale * width), height: Math.floor(scale * height) });
+    canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
+    const blob = await new Promise<Blob | null>((done) => canvas.toBlob(done));
+    if (blob) return blob;
+  }
+  throw new Error(`the browser has no room for a picture of ${width} x ${height} pixels; use SVG`);
+}
+
+// As sharp as the browser can.
 export async function png_file(picture: SVGSVGElement): Promise<Blob> {
   const address = URL.createObjectURL(svg_file(picture));
   try {
     const image = element("img", { src: address, alt: "" });
     await image.decode();
     const { width, height } = picture.viewBox.baseVal;
-    const canvas = element("canvas", { width: 2 * width, height: 2 * height });
-    canvas.getContext("2d")!.drawImage(image, 0, 0, canvas.width, canvas.height);
-    return await new Promise((done, failed) =>
-      canvas.toBlob((blob) => (blob ? done(blob) : failed(new Error("the picture could not be written as PNG")))));
+    return await canvas_file(image, width, height);
   } finally {
     URL.revokeObjectURL(address);
   }

@@ -37,11 +37,12 @@ const names_of = (axis: Axis, values: number[]): string[] =>
   axis.ticks?.length ? values.map((v) => axis.ticks![v - 1] ?? "") : tick_texts(values, axis.logarithmic ?? false);
 const longest = (names: string[]): number => Math.max(1, ...names.map((name) => name.length));
 
-// Names often differ at their end: the middle goes.
-function shortened(name: string, letters: number): string {
-  if (name.length <= letters) return name;
+// Names often differ at their end: the middle goes. Letters are code points.
+export function shortened(name: string, letters: number): string {
+  const all = [...name];
+  if (all.length <= letters) return name;
   const end = Math.floor((letters - 1) / 2);
-  return `${name.slice(0, letters - 1 - end)}\u2026${name.slice(name.length - end)}`;
+  return `${all.slice(0, letters - 1 - end).join("")}\u2026${all.slice(all.length - end).join("")}`;
 }
 
 // Names take the place of the label.

@@ -3,21 +3,46 @@
 import type { Figure, Series, Stroke } from "./document";
 
 export const kColours = 9;
-const kSymbols = ["circle", "square", "triangle", "diamond", "star", "wye"] as const;
-const kDashes = ["", "14 3", "8 3 2 3", "3 2"]; // nearly whole: dashed lines mean bounds and theory
-const kOpenDashes = ["6 5", "2 4", "10 5 2 5", "12 8"];
+const kGrey = 7; // of references: nothing has it that did not ask for it
+const kSymbols = ["circle", "square", "triangle", "diamond", "star", "wye", "cross"] as const;
+const kShapes = kSymbols.length;
+// Nearly whole: dashed lines mean bounds and theory.
+const kDashes = ["", "14 3", "8 3 2 3", "3 2", "22 3", "14 3 2 3", "14 3 2 3 2 3"];
+const kOpenDashes = ["6 5", "2 4", "10 5 2 5", "12 8", "6 5 2 5", "2 8", "10 5 2 5 2 5"];
+const kRuleDashes = ["5 3", ...kOpenDashes.slice(1)];
 
 export interface Style {
   colour: string; // CSS
   dash: string; // "": none
   symbol: (typeof kSymbols)[number];
+  opacity: number; // of the inside of a region: those of one colour lie in each other
 }
 
-function dash_of(stroke: Stroke, rank: number): string {
-  if (stroke === "rules") return "5 3";
+function dash_of(stroke: Stroke, shape: number): string {
   if (stroke === "line_points") return ""; // its marks differ
-  const dashes = stroke === "line" ? kDashes : kOpenDashes;
-  return dashes[rank % dashes.length]!;
+  const dashes = stroke === "rules" ? kRuleDashes : stroke === "line" ? kDashes : kOpenDashes;
+  return dashes[shape]!;
+}
+
+// The n-th of the colours without grey.
+function colour_of(place: number): number {
+  const colour = place % (kColours - 1);
+  return colour < kGrey ? colour : colour + 1;
+}
+
+// Looks that are taken, by stroke and colour: rules that differ in colour have one dash, others as many as there are.
+class Shapes {
+  private readonly taken = new Map<string, number[]>();
+
+  // Of a new series, and how many looks of this kind there were before it.
+  next(stroke: Stroke, colour: number, rank: number): [shape: number, before: number] {
+    const kind = `${stroke} ${colour}`, used = this.taken.get(kind) ?? [];
+    const first = stroke === "rules" ? 0 : rank % kShapes;
+    const order = Array.from({ length: kShapes }, (_, i) => (first + i) % kShapes);
+    const shape = order.find((one) => !used.includes(one)) ?? first;
+    this.taken.set(kind, [...used, shape]);
+    return [shape, used.length];
+  }
 }
 
 // One name is one thing, in all panels of a figure; without a name it is the place in the panel.
@@ -25,8 +50,9 @@ export const key_of = (series: Series, place: number): string => series.name || 
 
 export function styles_of(figure: Figure): Map<Series, Style> {
   const places = new Map<string, number>(); // among all names
-  const ranks = new Map<string, number>(); // among the names of the same stroke
-  const seen = new Map<string, number>();
+  const looks = new Map<string, Style>(); // of a name, a stroke and a colour
+  const seen = new Map<string, number>(); // series of a stroke
+  const shapes = new Shapes();
   const styles = new Map<Series, Style>();
   const is_unset = (all: Series[]): boolean => all.every((series) => !series.colour);
   const none_set = is_unset(figure.panels.flatMap((panel) => panel.series ?? []));
@@ -36,18 +62,20 @@ export function styles_of(figure: Figure): Map<Series, Style> {
     all.forEach((series, i) => {
       const key = key_of(series, i);
       if (!places.has(key)) places.set(key, places.size);
-      const kind = `${series.stroke} ${key}`;
-      if (!ranks.has(kind)) {
-        ranks.set(kind, seen.get(series.stroke) ?? 0);
-        seen.set(series.stroke, ranks.get(kind)! + 1);
+      const colour = unset ? colour_of(places.get(key)!) : (series.colour ?? 0) % kColours;
+      const kind = `${series.stroke} ${colour} ${key}`;
+      if (!looks.has(kind)) {
+        const rank = seen.get(series.stroke) ?? 0;
+        seen.set(series.stroke, rank + 1);
+        const [shape, before] = shapes.next(series.stroke, colour, rank);
+        looks.set(kind, {
+          colour: `var(--series-${colour})`,
+          dash: dash_of(series.stroke, shape),
+          symbol: kSymbols[shape]!,
+          opacity: Math.min(0.6, 0.16 + 0.14 * before),
+        });
       }
-      const colour = (unset ? places.get(key)! : series.colour ?? 0) % kColours;
-      const rank = ranks.get(kind)!;
-      styles.set(series, {
-        colour: `var(--series-${colour})`,
-        dash: dash_of(series.stroke, rank),
-        symbol: kSymbols[rank % kSymbols.length]!,
-      });
+      styles.set(series, looks.get(kind)!);
     });
   }
   return styles;

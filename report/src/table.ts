@@ -1,9 +1,10 @@
-// Tables that sort by their headings: numbers as numbers, then texts, what is missing last.
+// Tables that sort by their headings: numbers and texts that begin with one by it, then other texts, what is missing
+// last.
 import type { Cell, Table } from "./document";
 import { csv_text } from "./csv";
 import { button, element, unique } from "./dom";
 import { download, file_name } from "./download";
-import { written } from "./numbers";
+import { leading_number, written } from "./numbers";
 
 const kShown = 100; // rows, until all are asked for
 const kNarrow = 5; // columns that fit beside a figure,
@@ -11,10 +12,15 @@ const kShort = 60; // where no text is longer
 const kWord = 24; // longer texts are broken into lines, of this length at least
 const collator = new Intl.Collator("en", { numeric: true });
 
+const number_of = (cell: Cell): number | undefined =>
+  typeof cell === "string" ? leading_number(cell) : cell ?? undefined;
+
 export function compared(a: Cell, b: Cell): number {
-  if (typeof a === "number" && typeof b === "number") return a - b;
+  const [x, y] = [number_of(a), number_of(b)];
+  if (x !== undefined && y !== undefined && x !== y) return x < y ? -1 : 1;
+  if ((x === undefined) !== (y === undefined)) return x !== undefined ? -1 : 1;
   if (typeof a === "string" && typeof b === "string") return collator.compare(a, b);
-  return typeof a === "number" ? -1 : 1;
+  return Number(typeof a === "string") - Number(typeof b === "string");
 }
 
 // A new order; rows that are equal stay as they were.
@@ -25,11 +31,14 @@ export function sorted(rows: Cell[][], column: number, descending: boolean): Cel
   return [...there, ...rows.filter(missing)];
 }
 
-const is_numeric = (rows: Cell[][], column: number): boolean =>
-  rows.some((row) => typeof row[column] === "number") && rows.every((row) => typeof row[column] !== "string");
+// What is empty says nothing of a column.
+export function is_numeric(rows: Cell[][], column: number): boolean {
+  const cells = rows.map((row) => row[column] ?? "").filter((cell) => cell !== "");
+  return cells.length > 0 && cells.every((cell) => number_of(cell) !== undefined);
+}
 
-// The table alone, in a region of its own that scrolls; `name` is what screen readers call it.
-export function table_region(table: Pick<Table, "columns" | "rows">, name: string): HTMLElement {
+// The table alone, in a region of its own that scrolls; screen readers call it by its title.
+export function table_region(table: Pick<Table, "columns" | "rows" | "title">): HTMLElement {
   let rows = table.rows, limit = kShown;
   let order: { column: number; descending: boolean } | undefined;
   const numeric = table.columns.map((_, c) => is_numeric(table.rows, c));
@@ -38,6 +47,7 @@ export function table_region(table: Pick<Table, "columns" | "rows">, name: strin
     limit = Infinity;
     fill();
   });
+  const on_paper = element("p", { class: "on-paper" });
   const fill = (): void => {
     body.replaceChildren(...rows.slice(0, limit).map((row) => element("tr", {}, ...table.columns.map((_, c) => {
       const cell = row[c] ?? null;
@@ -45,7 +55,8 @@ export function table_region(table: Pick<Table, "columns" | "rows">, name: strin
       return element("td", { class: kind }, typeof cell === "string" ? cell : written(cell));
     }))));
     if (rows.length === 0) body.append(element("tr", {}, element("td", { colspan: table.columns.length }, "No rows")));
-    more.hidden = rows.length <= limit;
+    more.hidden = on_paper.hidden = rows.length <= limit;
+    on_paper.textContent = `${written(limit)} of ${written(rows.length)} rows; the CSV has all`;
     more.textContent = `Show all ${written(rows.length)} rows`;
   };
   const headings = table.columns.map((text, column) => {
@@ -60,19 +71,19 @@ export function table_region(table: Pick<Table, "columns" | "rows">, name: strin
     return heading;
   });
   fill();
-  const grid = element("table", {}, element("thead", {}, element("tr", {}, ...headings)), body);
+  const grid = element("table", { "aria-label": table.title }, element("thead", {}, element("tr", {}, ...headings)), body);
   return element("div", { class: "tabular" },
-    element("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": name }, grid), more);
+    element("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": `Rows: ${table.title}` }, grid), more, on_paper);
 }
 
 export function table_part(table: Table, document_name: string): HTMLElement {
   const id = unique(`table-${table.id}`);
   const has_long = table.rows.some((row) => row.some((cell) => typeof cell === "string" && cell.length > kShort));
   const kind = table.columns.length > kNarrow || has_long ? "part wide" : "part";
-  const part = element("article", { class: kind, id, "aria-labelledby": `${id}-title` },
-    element("h3", { id: `${id}-title` }, table.title));
+  const title = unique(`${id}-title`);
+  const part = element("article", { class: kind, id, "aria-labelledby": title }, element("h3", { id: title }, table.title));
   if (table.look) part.append(element("p", { class: "look" }, table.look));
-  part.append(table_region(table, `Table: ${table.title}`));
+  part.append(table_region(table));
   part.append(element("div", { class: "actions" }, button("CSV", { "aria-label": `CSV: ${table.title}` }, () => {
     const content = new Blob([csv_text(table.columns, table.rows)], { type: "text/csv" });
     download(file_name(document_name, table.id, "csv"), content);

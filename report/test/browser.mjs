@@ -48,11 +48,11 @@ export async function opened(browser, file, { width = 1280, dark = false } = {})
   return { page, trouble, close: () => context.close() };
 }
 
-// Every panel has its picture, at the width it has now (src/figure.ts waits until a width has settled).
+// Every panel has its picture, at the width it has now (src/figure.ts waits until a width has settled), or says why not.
 export async function drawn(page) {
   await page.locator("main#report h1").waitFor();
   await page.waitForFunction(() => [...document.querySelectorAll("main .plot")].every((plot) => {
     const svg = plot.querySelector("svg");
-    return svg && Math.abs(svg.clientWidth - Math.max(160, plot.clientWidth)) <= 1;
+    return plot.querySelector(".unable") || svg && Math.abs(svg.clientWidth - Math.max(160, plot.clientWidth)) <= 1;
   }));
 }

@@ -14,6 +14,10 @@ const known = documentOf({
     ]),
     figureOf("histogram", [{ name: "inputs", stroke: "bars", x: [0, 1, 2], x_end: [1, 2, 3], y: [10, 40, 20] }]),
     figureOf("heat", [], { x: { label: "a", low: 0, high: 4 }, y: { label: "b", low: 0, high: 4 }, heat }),
+    figureOf("edge", [{ name: "p", stroke: "points", x: [4], y: [4] }], {
+      x: { label: "a", low: 0, high: 4 }, y: { label: "b", low: 0, high: 4 }, heat: { ...heat, scale: "root" },
+    }),
+    { ...figureOf("cut", [{ name: "😀".repeat(300), stroke: "line", x: [1, 2], y: [1, 2] }]), title: `a${"😀".repeat(300)}` },
   ],
   tables: [{
     id: "worst", title: "Worst inputs", look: "Few are far off.", columns: ["input", "log Z"],
@@ -134,4 +138,52 @@ checked("files hold what is shown", async () => {
     await svgStandsAlone(page, figure(id));
     await pngHasContent(page, figure(id));
   }
+});
+
+checked("keys go from a point on the edge to the heat, whose key says where it is cut", async () => {
+  await figure("edge").locator(".plot").focus();
+  await page.keyboard.press("ArrowRight");
+  holds(await tooltip("edge").innerText(), ["p"]);
+  await page.keyboard.press("ArrowDown");
+  holds(await tooltip("edge").innerText(), ["density", "8 or more"]);
+  await page.keyboard.press("Escape");
+  assert.deepEqual(await figure("edge").locator(".heat-key span").allInnerTexts(), ["0", "2", "2", "8 or more", "density"]);
+  const svg = (await saved(page, figure("edge"), "SVG")).bytes.toString("utf8");
+  for (const text of [">2<", ">8 or more<"]) assert.ok(svg.includes(text), text);
+});
+
+checked("names for screen readers are those of the things", async () => {
+  assert.equal(await page.getByRole("table", { name: "Worst inputs", exact: true }).count(), 1);
+  assert.equal(await page.getByRole("group", { name: "Series of Figure loss", exact: true }).count(), 1);
+  const heading = page.locator("#table-worst").getByRole("button", { name: "log Z", exact: true });
+  assert.equal(await heading.count(), 1);
+  await heading.click();
+  assert.equal(await heading.count(), 1);
+});
+
+checked("letters of pictures are cut as wholes", async () => {
+  const svg = (await saved(page, figure("cut"), "SVG")).bytes.toString("utf8");
+  assert.match(svg, /😀…</u);
+  assert.doesNotMatch(svg, /\ufffd|\p{Surrogate}/u);
+});
+
+checked("a PNG is as sharp as the browser can, and says so when it cannot", async () => {
+  const allow = (most) => page.evaluate((pixels) => {
+    const { prototype } = HTMLCanvasElement;
+    prototype.whole ??= prototype.toBlob;
+    prototype.toBlob = function (done) {
+      if (this.width > pixels) done(null);
+      else this.whole(done);
+    };
+  }, most);
+  const alert = figure("loss").getByRole("alert");
+  await allow(0);
+  await figure("loss").getByRole("button", { name: "PNG:" }).click();
+  await alert.waitFor();
+  assert.match(await alert.innerText(), /No PNG: .*SVG/);
+  await allow(700);
+  const png = (await saved(page, figure("loss"), "PNG")).bytes;
+  assert.ok(png.readUInt32BE(16) <= 700);
+  assert.equal(await alert.count(), 0);
+  await allow(Infinity);
 });

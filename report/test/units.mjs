@@ -21,11 +21,85 @@ test("fields of CSV are quoted, and no spreadsheet takes them for a formula", as
   const { csv_text } = await moduleOf("csv");
   const expected = new Map([
     ["plain", "plain"], ["a,b", '"a,b"'], ['say "x"', '"say ""x"""'], ["two\nlines", '"two\nlines"'], [" edge", '" edge"'],
-    ["=1+1", "'=1+1"], ["+1", "'+1"], ["-1", "'-1"], ["@SUM(A1)", "'@SUM(A1)"], ["\t=1", "'\t=1"],
+    ["=1+1", "'=1+1"], ["+1", "+1"], ["-1", "-1"], ["-1+1", "'-1+1"], ["-1 +- 1+1", "'-1 +- 1+1"], ["-cmd", "'-cmd"],
+    ["-0.0168 +- 0.0860", "-0.0168 +- 0.0860"], ["-0.385%", "-0.385%"], ["+2e-3 ± 1%", "+2e-3 ± 1%"], ["-", "'-"], ["@SUM(A1)", "'@SUM(A1)"], ["\t=1", "'\t=1"],
     ["=a,b", '"\'=a,b"'], [-1.5, "-1.5"], [1e-300, "1e-300"], [0, "0"], [null, ""], ["", ""],
   ]);
   for (const [cell, text] of expected) assert.equal(csv_text(["c"], [[cell]]), `c\r\n${text}\r\n`);
   assert.equal(csv_text(["=a", "b"], []), "'=a,b\r\n");
+});
+
+test("neighbouring ticks are told apart, and none comes twice", async () => {
+  const { linear_ticks, log_ticks } = await moduleOf("axis");
+  const { tick_texts } = await moduleOf("numbers");
+  for (const range of [[1e6, 1e6 + 10], [1, 1 + 1e-13], [1, 1 + 4e-16], [-1e-9, 1e-9], [1e15, 1e15 + 4], [0, 1e9], [1e20, 1e20 + 1e6],
+    [0, Number.MAX_VALUE], [0.9, 1.1]]) {
+    const ticks = linear_ticks(range, 6), texts = tick_texts(ticks, false);
+    assert.ok(ticks.length >= 2 && ticks.every((v) => v >= range[0] && v <= range[1]), `${range}: ${ticks}`);
+    assert.equal(new Set(ticks).size, ticks.length, `${range}: ${ticks}`);
+    assert.equal(new Set(texts).size, texts.length, `${range}: ${texts}`);
+  }
+  assert.deepEqual(tick_texts([1e6, 1e6 + 2], false), ["1\u202f000\u202f000", "1\u202f000\u202f002"]);
+  assert.deepEqual(tick_texts([0, 1e9], false), ["0", "10⁹"]);
+  assert.deepEqual(tick_texts([0.1, 0.2, 0.30000000000000004], false), ["0.1", "0.2", "0.3"]);
+  const far = log_ticks([5e-324, Number.MAX_VALUE], 6);
+  assert.ok(far.length > 3 && far.every((v) => v > 0 && Number.isFinite(v)), `${far}`);
+});
+
+test("ranges of extreme numbers are finite, or known not to be", async () => {
+  const { ranges_of, is_drawable } = await moduleOf("axis");
+  const range = (y, logarithmic = false) =>
+    ranges_of({ x: {}, y: { logarithmic }, series: [{ stroke: "line", x: y.map((_, i) => i), y }] })[1];
+  for (const [y, logarithmic] of [[[1.79e308]], [[0, 1.79e308]], [[1e308, 1.79e308]], [[1e-320, 1e300], true], [[5e-324], true], [[1.79e308], true]]) {
+    const [low, high] = range(y, logarithmic);
+    assert.ok(low < high && is_drawable([low, high], { logarithmic }), `${y}: ${low} to ${high}`);
+    assert.ok(low <= Math.min(...y) && high >= Math.max(...y), `${y}: ${low} to ${high}`);
+  }
+  assert.ok(!is_drawable(range([-1.79e308, 1.79e308]), {}));
+});
+
+test("series differ in colour or shape, and none takes the grey of references", async () => {
+  const { styles_of } = await moduleOf("strokes");
+  const looks = (all) => [...styles_of({ id: "f", title: "f", panels: [{ x: {}, y: {}, series: all }] }).values()];
+  const shape = (stroke, { colour, dash, symbol }) =>
+    [colour, stroke.endsWith("points") || stroke === "marks" ? symbol : dash].join(" ");
+  for (const stroke of ["line", "dashed", "marks", "line_points", "dashed_points", "rules"])
+    for (const [count, colour] of [[54, () => undefined], [30, (i) => i % 5], [7, () => 3]]) {
+      const styles = looks(Array.from({ length: count }, (_, i) => ({ name: `s${i}`, stroke, colour: colour(i), x: [], y: [] })));
+      assert.equal(new Set(styles.map((style) => shape(stroke, style))).size, count, stroke);
+      assert.ok(styles.every((style) => style.colour !== "var(--series-7)"), stroke);
+    }
+  const [outer, inner, other] = looks([0, 0, 1].map((colour, i) => ({ name: `r${i}`, stroke: "region", colour, x: [], y: [] })));
+  assert.ok(inner.opacity > outer.opacity);
+  assert.equal(other.opacity, outer.opacity);
+});
+
+test("keys of heat say what the middle and the darkest stand for", async () => {
+  const { key_of, amount_text } = await moduleOf("heat");
+  const heat = (scale, most, value = [0, 1]) => ({ columns: 2, rows: 1, value, most, scale, label: "amount" });
+  assert.deepEqual(key_of(heat("root", 8)), { middle: "2", most: "8 or more", label: "amount" });
+  assert.equal(key_of(heat("root", 8, [0, 0.5])).most, "8");
+  assert.deepEqual(key_of(heat("logarithm", 99)), { middle: "9", most: "99", label: "amount" });
+  assert.equal(key_of(heat("logarithm", 1)).middle, "");
+  assert.deepEqual(key_of(heat(undefined, 8)), { middle: "4", most: "8", label: "amount" });
+  assert.equal(amount_text(heat("root", 8), 1), "8 or more");
+  assert.equal(amount_text(heat("root", 8), 0.5), "2");
+});
+
+test("panels stand in rows of at most four", async () => {
+  const { columns_of } = await moduleOf("layout");
+  const expected = [[1, 1, 1], [3, 1, 3], [4, 1, 4], [4, 2, 2], [5, 1, 3], [6, 1, 3], [7, 1, 4], [8, 1, 4], [9, 1, 3], [12, 3, 4]];
+  for (const [panels, rows, columns] of expected) assert.equal(columns_of(panels, rows), columns, `${panels} in ${rows}`);
+});
+
+test("letters are cut as wholes", async () => {
+  const { shortened } = await moduleOf("plot");
+  assert.equal(shortened("short", 5), "short");
+  assert.equal(shortened("abcdefgh", 5), "ab…gh");
+  assert.equal(shortened("😀😁😂😃😄😅", 4), "😀😁…😅");
+  assert.equal(shortened("😀😁😂", 3), "😀😁😂");
+  const { file_name } = await moduleOf("download");
+  assert.doesNotMatch(file_name(`a${"𝒳".repeat(100)}`, "x", "csv"), /\p{Surrogate}/u);
 });
 
 test("a figure's numbers are one table", async () => {
@@ -55,4 +129,22 @@ test("rows sort by one column, what is missing last either way", async () => {
   assert.deepEqual(sorted(rows, 1, false).map((row) => row[0]).join(""), "cdbea");
   assert.deepEqual(sorted(rows, 1, true).map((row) => row[0]).join(""), "ebcda");
   assert.deepEqual(sorted([["item 10"], ["item 9"]], 0, false), [["item 9"], ["item 10"]]);
+});
+
+test("texts that begin with a number sort by it", async () => {
+  const { sorted, is_numeric, compared } = await moduleOf("table");
+  const order = (...texts) => sorted(texts.map((text) => [text]), 0, false).map((row) => row[0]);
+  assert.deepEqual(order("0.5 +- 1", "-0.0168 +- 0.0860", "−2", "+0.1", "-1e-3"), ["−2", "-0.0168 +- 0.0860", "-1e-3", "+0.1", "0.5 +- 1"]);
+  assert.deepEqual(order("10%", "0.385%", "9%"), ["0.385%", "9%", "10%"]);
+  assert.deepEqual(order("2 (1 of 4 failed)", "1.6330 (3 of 4 failed)", 1.7), ["1.6330 (3 of 4 failed)", 1.7, "2 (1 of 4 failed)"]);
+  assert.deepEqual(order("1 b", "1 a", "x"), ["1 a", "1 b", "x"]);
+  assert.deepEqual(order("=x", "+7", "5"), ["5", "+7", "=x"]);
+  const cells = [1, 2.5, "5", "-3 a", "-3 b", "=x", "+7", "", "abc", "1e999", "1e999 b", "−1"];
+  for (const a of cells) for (const b of cells) {
+    assert.equal(Math.sign(compared(a, b)), -Math.sign(compared(b, a)) || 0, `${a}, ${b}`);
+    for (const c of cells) if (compared(a, b) < 0 && compared(b, c) < 0) assert.ok(compared(a, c) < 0, `${a}, ${b}, ${c}`);
+  }
+  assert.ok(is_numeric([["1%"], [null], [2], ["-3 +- 1"], [""]], 0));
+  assert.ok(!is_numeric([["1%"], ["none"]], 0));
+  assert.ok(!is_numeric([[null], [""]], 0));
 });

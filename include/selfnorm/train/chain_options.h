@@ -1,0 +1,42 @@
+// Everything the training of a chain can be told, with the formula, the default and the range of each value.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "selfnorm/objective/options.h"
+#include "selfnorm/train/options.h"
+
+namespace selfnorm {
+
+// Loss minimised, over N sentences: (1/N) sum_i (A_i - s_i + penalty_i) + l2/2 |theta|^2 + l1 |theta|_1; the
+// biases are not regularised. A regulariser of the sum over sentences (wapiti's rho2, CRFsuite's c2/2) is l2
+// times N.
+struct ChainOptions {
+  // exact | penalty | constraint | sampled. The centre is 0: the biases, one constant per position among
+  // them, are free to bring A there. alpha and delta are of A of a sentence.
+  ObjectiveOptions objective;
+  double l2 = 1e-5;  // >= 0
+  double l1 = 0.0;   // >= 0; OWL-QN with lbfgs, soft threshold with adagrad
+
+  std::string optimiser = "auto";  // auto | lbfgs | adagrad
+  uint64_t iterations = 500;       // lbfgs: at most; >= 1
+  double tolerance = 1e-4;         // lbfgs: stop when |gradient| <= tolerance * the one at the start; > 0
+  uint64_t history = 10;           // lbfgs: correction pairs kept; 1..100
+  uint64_t epochs = 20;            // adagrad: passes over the data; >= 1
+  uint64_t batch = 16;             // adagrad: sentences per step; >= 1
+  double learning_rate = 0.0;      // adagrad: > 0, or 0 for 1 / rms |x_t|, x_t the attributes of a position
+  uint64_t patience = 5;  // validation checks without improvement before stopping; 0 never stops early
+  // penalty, sampled: at the end the biases are shifted by the mean of A per position on the validation data,
+  // which leaves p as it is; without validation data (sampled: on the training data) or false: as trained
+  bool calibrate = true;
+
+  uint64_t seed = 0;
+  int threads = 0;  // 0 = all cores; the result does not depend on it
+
+  void validate() const;  // throws Error naming the option, the value and the range
+  // The same for the loops of every model (train/loop.h).
+  TrainOptions loop_options() const;
+};
+
+}  // namespace selfnorm

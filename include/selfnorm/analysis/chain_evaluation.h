@@ -1,0 +1,50 @@
+// How good a chain is and how well it is normalised, on labelled sentences, by exact dynamic programs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "selfnorm/analysis/chain_spans.h"
+#include "selfnorm/analysis/evaluation.h"
+#include "selfnorm/data/sequence/sequences.h"
+#include "selfnorm/model/chain/chain_model.h"
+
+namespace selfnorm {
+
+// b(x) of a sentence; 0 without a normalizer.
+double chain_normalizer(const ChainNormalizer& normalizer, const Sequences& data, uint64_t sentence);
+
+struct SpanEvaluation {
+  SpanCounts all;  // micro: summed over types
+  std::vector<std::pair<std::string, SpanCounts>> by_type;
+};
+
+// A - b of the sentences with shortest <= T <= longest.
+struct LengthLevel {
+  uint64_t shortest = 0, longest = 0, sentences = 0;
+  double mean = 0, rms = 0;
+  double rms_per_token = 0;  // of (A - b) / T
+};
+
+struct ChainEvaluation {
+  uint64_t sentences = 0, tokens = 0;
+  double accuracy = 0;           // tokens whose label is that of the best labelling
+  double sentence_accuracy = 0;  // sentences all of whose labels are
+  std::optional<SpanEvaluation> spans;
+  // Means over sentences; the same sums over tokens.
+  double nll_exact = 0, nll_exact_per_token = 0;  // of A - s
+  double nll_raw = 0, nll_raw_per_token = 0;      // of b - s: what a user of raw scores sees
+  LogZStatistics log_z;                           // of A - b of a sentence
+  LogZStatistics log_z_per_token;                 // of (A - b) / T of a sentence
+  std::vector<LengthLevel> by_length;             // T = 1, 2..3, 4..7, ...: those that occur
+};
+
+// Throws Error for data that do not fit the model or lack labels.
+ChainEvaluation evaluate_chain(const ChainModel& model, const Sequences& data, int threads = 0);
+
+// A of every sentence; labels are not needed.
+std::vector<double> chain_log_z(const ChainModel& model, const Sequences& data, int threads = 0);
+
+}  // namespace selfnorm

@@ -1,0 +1,156 @@
+#include "selfnorm/analysis/chain_evaluation.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "selfnorm/math/parallel.h"
+#include "selfnorm/model/chain/check_sequences.h"
+#include "selfnorm/normalizer/chain/chain_scorer.h"
+#include "selfnorm/normalizer/chain/decode.h"
+#include "selfnorm/normalizer/chain/lattice.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr size_t kSentencesAtOnce = 64;
+
+// visit(sentence, scores, lattice) in parallel, with scorers and lattices that keep their room.
+template <class Visit>
+void for_each_sentence(const ChainModel& model, const Sequences& data, const Visit& visit) {
+  parallel_ranges(data.sentences(), kSentencesAtOnce, [&](size_t begin, size_t end) {
+    ChainScorer scorer(model.shape, model.theta);
+    Lattice lattice;
+    for (size_t i = begin; i < end; ++i) visit(i, scorer(data, i), lattice);
+  });
+}
+
+struct ScoredSentences {
+  std::vector<double> score, log_z;
+  std::vector<uint32_t> predicted;  // a position
+};
+
+ScoredSentences scored(const ChainModel& model, const Sequences& data) {
+  ScoredSentences out;
+  out.score.resize(data.sentences());
+  out.log_z.resize(data.sentences());
+  out.predicted.resize(data.positions());
+  for_each_sentence(model, data, [&](uint64_t i, const ChainScores& scores, Lattice& lattice) {
+    const uint64_t first = data.sentence_begin[i];
+    out.score[i] = chain_score<float>(scores, std::span(data.label).subspan(first, scores.length));
+    out.log_z[i] = lattice.forward(scores);
+    const Labelling best = viterbi<float>(scores);
+    std::copy(best.labels.begin(), best.labels.end(), out.predicted.begin() + static_cast<ptrdiff_t>(first));
+  });
+  return out;
+}
+
+std::optional<SpanEvaluation> span_evaluation(const std::vector<std::string>& labels, const Sequences& data,
+                                              std::span<const uint32_t> predicted) {
+  const std::optional<SpanScheme> scheme = SpanScheme::of(labels);
+  if (!scheme) return std::nullopt;
+  std::vector<SpanCounts> counts(scheme->types().size());
+  for (uint64_t i = 0; i < data.sentences(); ++i) {
+    const uint64_t first = data.sentence_begin[i], length = data.length(i);
+    scheme->count(std::span(data.label).subspan(first, length), predicted.subspan(first, length), counts);
+  }
+  SpanEvaluation out;
+  for (size_t type = 0; type < counts.size(); ++type) {
+    out.all.correct += counts[type].correct;
+    out.all.predicted += counts[type].predicted;
+    out.all.actual += counts[type].actual;
+    out.by_type.emplace_back(scheme->types()[type], counts[type]);
+  }
+  std::sort(out.by_type.begin(), out.by_type.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  return out;
+}
+
+std::vector<LengthLevel> levels_by_length(const Sequences& data, std::span<const double> level) {
+  std::vector<LengthLevel> all(64);
+  for (uint64_t i = 0; i < level.size(); ++i) {
+    const uint64_t length = data.length(i);
+    LengthLevel& at = all[static_cast<size_t>(std::bit_width(length) - 1)];
+    ++at.sentences;
+    at.mean += level[i];
+    at.rms += level[i] * level[i];
+    at.rms_per_token += std::pow(level[i] / static_cast<double>(length), 2);
+  }
+  std::vector<LengthLevel> out;
+  for (size_t power = 0; power < all.size(); ++power) {
+    LengthLevel& at = all[power];
+    if (at.sentences == 0) continue;
+    const auto n = static_cast<double>(at.sentences);
+    at.shortest = uint64_t{1} << power;
+    at.longest = 2 * at.shortest - 1;
+    at.mean /= n;
+    at.rms = std::sqrt(at.rms / n);
+    at.rms_per_token = std::sqrt(at.rms_per_token / n);
+    out.push_back(at);
+  }
+  return out;
+}
+
+}  // namespace
+
+double chain_normalizer(const ChainNormalizer& normalizer, const Sequences& data, uint64_t sentence) {
+  if (!normalizer.exists) return 0;
+  double b = normalizer.per_sentence + normalizer.per_position * static_cast<double>(data.length(sentence));
+  if (normalizer.slope.empty()) return b;
+  for (uint64_t t = data.sentence_begin[sentence]; t < data.sentence_begin[sentence + 1]; ++t) {
+    const std::span<const uint32_t> attributes = data.unigram.attributes(t);
+    const std::span<const float> values = data.unigram.values(t);
+    for (size_t i = 0; i < attributes.size(); ++i)
+      b += static_cast<double>(normalizer.slope[attributes[i]]) *
+           (values.empty() ? 1.0 : static_cast<double>(values[i]));
+  }
+  return b;
+}
+
+ChainEvaluation evaluate_chain(const ChainModel& model, const Sequences& data, int threads) {
+  check_sequences(data, model.shape, "the data", true);
+  const ThreadLimit limit(threads);
+  const ScoredSentences found = scored(model, data);
+  ChainEvaluation out;
+  out.sentences = data.sentences();
+  out.tokens = data.positions();
+  const auto sentences = static_cast<double>(out.sentences), tokens = static_cast<double>(out.tokens);
+  uint64_t right = 0, whole = 0;
+  double exact = 0, raw = 0;
+  std::vector<double> level(out.sentences), per_token(out.sentences);
+  for (uint64_t i = 0; i < out.sentences; ++i) {
+    uint64_t here = 0;
+    for (uint64_t t = data.sentence_begin[i]; t < data.sentence_begin[i + 1]; ++t)
+      here += found.predicted[t] == data.label[t] ? 1 : 0;
+    right += here;
+    whole += here == data.length(i) ? 1 : 0;
+    const double b = chain_normalizer(model.normalizer, data, i);
+    exact += found.log_z[i] - found.score[i];
+    raw += b - found.score[i];
+    level[i] = found.log_z[i] - b;
+    per_token[i] = level[i] / static_cast<double>(data.length(i));
+  }
+  out.accuracy = static_cast<double>(right) / tokens;
+  out.sentence_accuracy = static_cast<double>(whole) / sentences;
+  out.nll_exact = exact / sentences;
+  out.nll_exact_per_token = exact / tokens;
+  out.nll_raw = raw / sentences;
+  out.nll_raw_per_token = raw / tokens;
+  out.spans = span_evaluation(model.encoder.labels, data, found.predicted);
+  out.by_length = levels_by_length(data, level);
+  out.log_z = describe(std::move(level));
+  out.log_z_per_token = describe(std::move(per_token));
+  return out;
+}
+
+std::vector<double> chain_log_z(const ChainModel& model, const Sequences& data, int threads) {
+  check_sequences(data, model.shape, "the data", false);
+  const ThreadLimit limit(threads);
+  std::vector<double> out(data.sentences());
+  for_each_sentence(model, data, [&](uint64_t i, const ChainScores& scores, Lattice& lattice) {
+    out[i] = lattice.forward(scores);
+  });
+  return out;
+}
+
+}  // namespace selfnorm

@@ -1,0 +1,106 @@
+#include "selfnorm/analysis/chain_evaluation.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "selfnorm/base/error.h"
+#include "small_chains.h"
+
+namespace selfnorm::test {
+namespace {
+
+TEST(ChainEvaluation, AgreesWithEnumeration) {
+  const ChainPlan plan{.sentences = 100, .bigrams = 2, .has_values = true};
+  const Sequences data = random_sequences(plan);
+  ChainModel model = random_chain(plan);
+  model.normalizer = {true, 0.5, -0.25, std::vector<float>(plan.unigrams, 0.125f)};
+  double exact = 0, raw = 0, mean = 0, per_token = 0;
+  uint64_t right = 0, whole = 0;
+  for (uint64_t i = 0; i < data.sentences(); ++i) {
+    const std::vector<uint32_t> target = labels_of(data, i);
+    const double s = direct_score(model, data, i, target), a = enumerated_log_z(model, data, i);
+    double b = -0.25 + 0.5 * static_cast<double>(target.size());
+    for (uint64_t t = data.sentence_begin[i]; t < data.sentence_begin[i + 1]; ++t)
+      for (const float v : data.unigram.values(t)) b += 0.125 * static_cast<double>(v);
+    EXPECT_NEAR(chain_normalizer(model.normalizer, data, i), b, 1e-9);
+    exact += a - s;
+    raw += b - s;
+    mean += a - b;
+    per_token += (a - b) / static_cast<double>(target.size());
+    std::vector<uint32_t> best;
+    double most = -1e300;
+    for_each_labelling(3, target.size(), [&](const std::vector<uint32_t>& y) {
+      const double score = direct_score(model, data, i, y);
+      if (score <= most) return;
+      most = score;
+      best = y;
+    });
+    for (size_t t = 0; t < best.size(); ++t) right += best[t] == target[t];
+    whole += best == target;
+  }
+  const ChainEvaluation found = evaluate_chain(model, data);
+  const auto n = static_cast<double>(data.sentences()), tokens = static_cast<double>(data.positions());
+  EXPECT_EQ(found.sentences, 100u);
+  EXPECT_NEAR(found.nll_exact, exact / n, 1e-5);
+  EXPECT_NEAR(found.nll_exact_per_token, exact / tokens, 1e-5);
+  EXPECT_NEAR(found.nll_raw, raw / n, 1e-5);
+  EXPECT_NEAR(found.nll_raw_per_token, raw / tokens, 1e-5);
+  EXPECT_NEAR(found.log_z.mean, mean / n, 1e-5);
+  EXPECT_NEAR(found.log_z_per_token.mean, per_token / n, 1e-5);
+  EXPECT_DOUBLE_EQ(found.accuracy, static_cast<double>(right) / tokens);
+  EXPECT_DOUBLE_EQ(found.sentence_accuracy, static_cast<double>(whole) / n);
+  EXPECT_FALSE(found.spans);
+  uint64_t counted = 0;
+  double sum = 0;
+  for (const LengthLevel& level : found.by_length) {
+    counted += level.sentences;
+    sum += level.mean * static_cast<double>(level.sentences);
+    EXPECT_LE(level.shortest, level.longest);
+  }
+  EXPECT_EQ(counted, 100u);
+  EXPECT_NEAR(sum / n, found.log_z.mean, 1e-9);
+  ASSERT_EQ(found.by_length.size(), 3u);
+  EXPECT_EQ(found.by_length[2].shortest, 4u);
+  EXPECT_EQ(found.by_length[2].longest, 7u);
+  const std::vector<double> log_z = chain_log_z(model, data);
+  EXPECT_NEAR(log_z[7], enumerated_log_z(model, data, 7), 1e-5);
+}
+
+TEST(ChainEvaluation, FindsSpans) {
+  const ChainPlan plan{.sentences = 30, .labels = 3, .unigrams = 3, .has_transitions = false};
+  Sequences data = random_sequences(plan);
+  ChainModel model = random_chain(plan);
+  model.encoder.labels = {"O", "B-X", "I-X"};
+  // The best label of a token is that of its only attribute.
+  data.unigram.attribute = data.label;
+  data.unigram.begin.clear();
+  for (uint64_t t = 0; t <= data.positions(); ++t) data.unigram.begin.push_back(t);
+  std::fill(model.theta.begin(), model.theta.end(), 0.f);
+  for (size_t k = 0; k < 3; ++k) model.theta[k * 3 + k] = 5;
+  const ChainEvaluation all = evaluate_chain(model, data);
+  ASSERT_TRUE(all.spans);
+  EXPECT_EQ(all.accuracy, 1);
+  EXPECT_EQ(all.spans->all.f1(), 1);
+  ASSERT_EQ(all.spans->by_type.size(), 1u);
+  EXPECT_EQ(all.spans->by_type[0].first, "X");
+  EXPECT_GT(all.spans->all.actual, 0u);
+  model.theta[model.shape.bias()] = 20;  // everything is O
+  const ChainEvaluation none = evaluate_chain(model, data);
+  EXPECT_EQ(none.spans->all.predicted, 0u);
+  EXPECT_EQ(none.spans->all.f1(), 0);
+}
+
+TEST(ChainEvaluation, ThreadsDoNotMatterAndBadDataAreRefused) {
+  const ChainPlan plan{.sentences = 200};
+  Sequences data = random_sequences(plan);
+  const ChainModel model = random_chain(plan);
+  EXPECT_EQ(chain_log_z(model, data, 1), chain_log_z(model, data, 3));
+  EXPECT_EQ(evaluate_chain(model, data, 1).nll_exact, evaluate_chain(model, data, 2).nll_exact);
+  data.label[0] = kNoLabel;
+  EXPECT_NO_THROW(chain_log_z(model, data));
+  EXPECT_THROW(evaluate_chain(model, data), Error);
+}
+
+}  // namespace
+}  // namespace selfnorm::test

@@ -1,0 +1,106 @@
+#include "selfnorm/analysis/chain_gauge.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "selfnorm/analysis/chain_evaluation.h"
+#include "selfnorm/analysis/running_variance.h"
+#include "small_chains.h"
+
+namespace selfnorm::test {
+namespace {
+
+double variance_of(const std::vector<double>& values) {
+  RunningVariance out;
+  for (const double v : values) out.add(v);
+  return out.variance();
+}
+
+TEST(ChainGauge, SentenceFeaturesAreSums) {
+  const ChainPlan plan{.sentences = 15, .bigrams = 2, .has_values = true};
+  const Sequences data = random_sequences(plan);
+  const Dataset rows = sentence_features(data, plan.shape(), ChainFeatures::all);
+  const SparseMatrix& x = rows.features.sparse;
+  ASSERT_EQ(x.columns, 11u);
+  ASSERT_EQ(x.rows(), 15u);
+  for (uint64_t i = 0; i < 15; ++i) {
+    std::vector<double> expected(11), found(11);
+    for (uint64_t t = data.sentence_begin[i]; t < data.sentence_begin[i + 1]; ++t) {
+      for (size_t j = 0; j < data.unigram.attributes(t).size(); ++j)
+        expected[data.unigram.attributes(t)[j]] += static_cast<double>(data.unigram.values(t)[j]);
+      for (size_t j = 0; j < data.bigram.attributes(t).size(); ++j)
+        expected[8 + data.bigram.attributes(t)[j]] += static_cast<double>(data.bigram.values(t)[j]);
+      expected[10] += 1;
+    }
+    for (uint64_t e = x.begin[i]; e < x.begin[i + 1]; ++e) {
+      EXPECT_TRUE(e == x.begin[i] || x.column[e] > x.column[e - 1]);
+      found[x.column[e]] = static_cast<double>(x.value[e]);
+    }
+    for (size_t j = 0; j < 11; ++j) EXPECT_NEAR(found[j], expected[j], 1e-5);
+  }
+  EXPECT_EQ(sentence_features(data, plan.shape(), ChainFeatures::unigrams).features.columns(), 9u);
+}
+
+TEST(ChainGauge, LeavesProbabilitiesAndReachesVStar) {
+  for (const bool transitions : {true, false}) {
+    const ChainPlan plan{.sentences = 300, .bigrams = 2, .has_transitions = transitions};
+    const Sequences data = random_sequences(plan);
+    const ChainModel before = random_chain(plan);
+    const std::vector<double> log_z = chain_log_z(before, data);
+    const LinearFit fit = chain_gauge(data, before.shape, log_z, ChainFeatures::all, ChainFitPurpose::fit);
+    ChainModel after = before;
+    apply_chain_gauge(fit, after);
+    const std::vector<double> moved = chain_log_z(after, data);
+    EXPECT_NEAR(variance_of(log_z), fit.variance, 1e-6 * fit.variance);
+    EXPECT_LT(fit.residual_variance, 0.5 * fit.variance);
+    EXPECT_NEAR(variance_of(moved), fit.residual_variance, 1e-4 * fit.variance);
+    const ChainEvaluation one = evaluate_chain(before, data), two = evaluate_chain(after, data);
+    EXPECT_NEAR(two.nll_exact, one.nll_exact, 1e-4);
+    EXPECT_EQ(two.accuracy, one.accuracy);
+    EXPECT_NEAR(two.log_z.mean, 0, 1e-4);
+    EXPECT_EQ(after.normalizer.exists, !transitions);
+    for (const uint64_t i : {0u, 5u, 17u}) {
+      for_each_labelling(3, data.length(i), [&](const std::vector<uint32_t>& y) {
+        EXPECT_NEAR(direct_score(after, data, i, y) - moved[i], direct_score(before, data, i, y) - log_z[i],
+                    1e-4);
+      });
+    }
+  }
+}
+
+// Shifts that are free bring back nothing: V* is that of the chain without them.
+TEST(ChainGauge, VStarDoesNotDependOnTheGauge) {
+  const ChainPlan plan{.sentences = 300};
+  const Sequences data = random_sequences(plan);
+  ChainModel model = random_chain(plan);
+  const auto v_star = [&] {
+    return chain_gauge(data, model.shape, chain_log_z(model, data), ChainFeatures::all, ChainFitPurpose::fit)
+        .residual_variance;
+  };
+  const double before = v_star();
+  for (size_t k = 0; k < 3; ++k) model.theta[3 + k] += 2;
+  for (size_t p = 0; p < 9; ++p) model.theta[model.shape.transition() + p] -= 1;
+  EXPECT_NEAR(v_star(), before, 1e-4);
+}
+
+// Scores that do not depend on the attributes but by free shifts: A is a function of T and counts, V* = 0.
+TEST(ChainGauge, FreeScoresHaveNoVariance) {
+  const ChainPlan plan{.sentences = 100, .has_transitions = false};
+  const Sequences data = random_sequences(plan);
+  ChainModel model = random_chain(plan);
+  for (size_t a = 0; a < plan.unigrams; ++a)
+    for (size_t k = 1; k < 3; ++k) model.theta[a * 3 + k] = model.theta[a * 3];
+  const std::vector<double> log_z = chain_log_z(model, data);
+  const LinearFit fit =
+      chain_gauge(data, model.shape, log_z, ChainFeatures::unigrams, ChainFitPurpose::prediction);
+  EXPECT_NEAR(fit.residual_variance, 0, 1e-9);
+  EXPECT_GT(fit.variance, 0.1);
+  model.normalizer = amortised_chain(fit);
+  const ChainEvaluation found = evaluate_chain(model, data);
+  EXPECT_NEAR(found.log_z.rms, 0, 1e-4);
+  EXPECT_NEAR(found.nll_raw, found.nll_exact, 1e-4);
+}
+
+}  // namespace
+}  // namespace selfnorm::test

@@ -73,7 +73,7 @@ void TemplateExpansion::begin(const TokenLines& sentence) {
 uint32_t TemplateExpansion::boundary(int64_t beyond) { return strings_.add(fmt::format("_B{:+}", beyond)); }
 
 uint32_t TemplateExpansion::value(const Value& place, size_t position) {
-  const std::vector<uint32_t>& cells = cell_[place.row_of_column];
+  const std::vector<uint32_t>& cells = cell_[place.column];
   const auto length = static_cast<int64_t>(cells.size());
   const int64_t t = static_cast<int64_t>(position) + place.row;
   if (t < 0) return boundary(t);

@@ -43,7 +43,7 @@ class TemplateExpansion {
 
  private:
   struct Value {  // a macro somewhere
-    uint32_t macro, row_of_column;
+    uint32_t macro, column;
     int row;
     std::string literal;  // after it
   };

@@ -17,6 +17,9 @@
 
 namespace selfnorm {
 
+// automatic, by the first lines: CoNLL-U when all but comments have ten tab-separated columns and begin with
+// an id; attributes when lines have tabs, not always as many, and most of their fields hold ':' or '=';
+// columns otherwise.
 enum class SequenceFormat { automatic, columns, conllu, attributes };
 
 // What turns tokens into attributes and names into numbers; stored in the model.
@@ -51,7 +54,8 @@ struct SequenceRead {
 // a column that is not there (templates file:line and what the data have), one label only, no sentences.
 SequenceRead learn_sequences(const std::string& path, const SequenceOptions& options);
 // In the words of a model: unseen attributes are left out, an unseen label is an error with file:line. Labels
-// may be missing altogether (`require_labels` false: a column less, or an empty label of attribute files).
+// may be missing (`require_labels` false: a column less throughout, an empty label, or _ where it is no label
+// of the model).
 Sequences read_sequences(const std::string& path, const SequenceEncoder& encoder, bool require_labels);
 
 // One sentence at a time, for streams; the text of its tokens beside. Keeps a reference to the encoder.

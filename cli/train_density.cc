@@ -12,6 +12,7 @@
 #include "output.h"
 #include "point_parts.h"
 #include "report_output.h"
+#include "rows_part.h"
 #include "run_record.h"
 #include "selfnorm/analysis/density_evaluation.h"
 #include "selfnorm/base/error.h"
@@ -97,6 +98,18 @@ DensityEvaluation evaluated(DensityModel& model, const PointSource& points, cons
   return evaluation;
 }
 
+// A closed form and Newton's method have no steps that rows could choose from.
+RowsPart part_of_rows(const RunArguments& given, bool is_valid, const DensityResult& result) {
+  const RowsPart part = is_valid ? part_of_valid(given.train, given.valid) : RowsPart::kTrained;
+  return part == RowsPart::kChoseStep && result.optimiser != "adam" ? RowsPart::kNone : part;
+}
+
+// "data.csv, validation rows"
+std::string rows_words(const RunArguments& given, RowsPart part) {
+  if (part == RowsPart::kTrained) return given.train + ", training rows";
+  return (given.valid.empty() ? given.train : given.valid) + ", validation rows";
+}
+
 ReportDocument document(const Arguments& arguments, const RunDirectory& run, const DensityResult& result,
                         const ShownDensity& shown) {
   ReportDocument out{.name = run.path(),
@@ -154,11 +167,11 @@ int train_density_command(const Arguments& arguments) {
   if (!moved.empty() && !arguments.common.quiet) note(moved);
   save_density(result.model, run.file(kModelName));
   end_run(run);
-  const std::string page =
-      write_run_report(arguments, run,
-                       document(arguments, run, result,
-                                {result.model, audited, evaluation,
-                                 fmt::format("{}, {} rows", given.run.train, data), given.options.seed}));
+  const RowsPart part = part_of_rows(given.run, has_valid, result);
+  const std::string page = write_run_report(
+      arguments, run,
+      document(arguments, run, result,
+               {result.model, audited, evaluation, rows_words(given.run, part), part, given.options.seed}));
   print_report(
       arguments, run,
       {result.reason, result.optimiser, result.diverged, result.last, result.model.audit_json},

@@ -53,7 +53,7 @@ Panel line_panel(const DensityModel& model, double log_z, const DensityPoints& p
   Panel panel{.title = "",
               .x = {.label = points.names[0]},
               .y = {.label = is_real ? "density" : "probability", .low = 0},
-              .series = {histogram_bars("held-out data", data, bars)}};
+              .series = {histogram_bars(points.data_name, data, bars)}};
   if (!points.samples.empty())
     panel.series.push_back(histogram_steps("samples", points.sample_column(0), bars));
   panel.series.push_back(std::move(curve));
@@ -79,7 +79,7 @@ Panel heat_panel(const DensityModel& model, double log_z, const DensityPoints& p
                        .most = shortened(darkest),
                        .scale = HeatScale::root}};
   for (const double v : p) panel.heat.value.push_back(panel.heat.shade(v));
-  panel.series.push_back(scatter("held-out data", points.some_data(kShown), 1));
+  panel.series.push_back(scatter(points.data_name, points.some_data(kShown), 1));
   if (!points.samples.empty()) panel.series.push_back(scatter("samples", points.samples, 2));
   return panel;
 }
@@ -98,14 +98,14 @@ ReportFigure density_figure(const DensityModel& model, const ShownNormalizer& no
   if (model.dimension() == 1)
     return {
         "density",
-        "The line of the model should follow the bars of the held-out data and the steps of the samples. " +
-            from,
+        fmt::format("The line of the model should follow the bars of the {} and the steps of the samples. {}",
+                    points.data_name, from),
         {.title = "Density and data", .panels = {line_panel(model, normalizer.log_z, points)}}};
   return {
       "density",
-      "Strong colour where the model puts its mass: the held-out points should lie there and fill it, and "
-      "samples should look like them. " +
-          from,
+      fmt::format("Strong colour where the model puts its mass: the points of the {} should lie there and "
+                  "fill it, and samples should look like them. {}",
+                  points.data_name, from),
       {.title = "Density and data", .panels = {heat_panel(model, normalizer.log_z, points)}}};
 }
 

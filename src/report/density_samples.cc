@@ -26,7 +26,7 @@ Figure histograms(const DensityPoints& points, bool is_real) {
     Panel panel{.title = "",
                 .x = {.label = points.names[j]},
                 .y = {.label = is_real ? "density" : "share", .low = 0},
-                .series = {histogram_bars("held-out data", data, bins)}};
+                .series = {histogram_bars(points.data_name, data, bins)}};
     if (!samples.empty()) panel.series.push_back(histogram_steps("samples", samples, bins));
     out.panels.push_back(std::move(panel));
   }
@@ -42,14 +42,14 @@ double moment(const std::vector<float>& rows, uint32_t columns, uint64_t i, uint
   return sum * columns / static_cast<double>(rows.size());
 }
 
-Panel moments_panel(const std::string& title, const Series& moments) {
+Panel moments_panel(const std::string& title, const std::string& data, const Series& moments) {
   double high = 0;
   for (const std::vector<double>* values : {&moments.x, &moments.y})
     for (const double v : *values) high = std::max(high, v);
   const Series diagonal{
       .name = "equal", .x = {0, high}, .y = {0, high}, .stroke = Stroke::dashed, .colour = 7};
   return {.title = title,
-          .x = {.label = "held-out data"},
+          .x = {.label = data},
           .y = {.label = "samples"},
           .series = {diagonal, moments},
           .equal_units = true};
@@ -69,7 +69,8 @@ Figure moments_figure(const DensityPoints& points) {
     for (size_t b = a + 1; b < columns.size(); ++b)
       add(columns[a], columns[b], points.names[columns[a]] + ", " + points.names[columns[b]], pairs);
   return {.title = "Moments of data and samples",
-          .panels = {moments_panel("means", means), moments_panel("means of products", pairs)}};
+          .panels = {moments_panel("means", points.data_name, means),
+                     moments_panel("means of products", points.data_name, pairs)}};
 }
 
 // Two standard errors of the difference of two shares near 1/2.
@@ -96,9 +97,8 @@ ReportFigure samples_figure(const DensityModel& model, const DensityPoints& poin
   Figure figure = histograms(points, support.is_real());
   return {
       "samples",
-      fmt::format("The steps of the samples should follow the bars of the held-out data ({} of {} columns). "
-                  "Drawn: {}",
-                  figure.panels.size(), points.columns, from),
+      fmt::format("The steps of the samples should follow the bars of the {} ({} of {} columns). Drawn: {}",
+                  points.data_name, figure.panels.size(), points.columns, from),
       std::move(figure)};
 }
 

@@ -65,6 +65,17 @@ void add_cards(const ShownDensity& shown, ReportDocument& document) {
     document.notes.push_back("b is not to be trusted: log-densities with b are right up to a constant only.");
 }
 
+void add_part(RowsPart part, ReportDocument& document) {
+  if (part == RowsPart::kTrained)
+    document.notes.push_back(
+        "The model was trained on the rows shown, so they tell nothing about other rows; 'selfnorm evaluate' "
+        "takes others.");
+  if (part == RowsPart::kChoseStep)
+    document.notes.push_back(
+        "The step of training that did best on the rows shown was kept, so NLL is a little optimistic; "
+        "'selfnorm evaluate' takes others.");
+}
+
 ShownNormalizer normalizer_of(const DensityModel& model, const DensityEvaluation& e) {
   if (is_log_z_trusted(model, e)) return {e.log_z.value, log_z_source(e.log_z)};
   return {e.b, "b, for log Z could not be found"};
@@ -82,8 +93,10 @@ void try_figure(const std::function<ReportFigure()>& make, ReportDocument& docum
 
 void add_density(const ShownDensity& shown, ReportDocument& document) {
   add_cards(shown, document);
+  add_part(shown.part, document);
   const DensityModel& model = shown.model;
-  const DensityPoints points = density_points(model, shown.points, shown.seed);
+  DensityPoints points = density_points(model, shown.points, shown.seed);
+  if (shown.part == RowsPart::kTrained) points.data_name = "training data";
   document.cards.push_back(
       {"samples", "Samples", points.is_trusted ? "good" : "not to be trusted", std::nullopt, points.quality});
   try_figure(

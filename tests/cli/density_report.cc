@@ -62,5 +62,37 @@ TEST(DensityReport, SaysWhatIsNotKnown) {
     EXPECT_TRUE(card["id"] != "nll_exact" || card["value"] == "not known") << card;
 }
 
+TEST(DensityReport, SaysWhatPartTheRowsHad) {
+  const Folder folder;
+  write_lumps(folder);
+  write_lumps(folder, "other.csv", 100, 2);
+  write_bits(folder);
+  struct Plan {
+    std::vector<std::string> words;
+    std::string data, name, note;
+  };
+  const std::string optimistic = "a little optimistic", trained = "was trained on the rows shown";
+  const std::vector<std::string> ising{"train", "density", "bits.csv", "--energy", "ising", "--out", "run"};
+  const auto tiny = [](const std::vector<std::string>& more) {
+    return tiny_density("data.csv", "run", more);
+  };
+  for (auto [words, data, name, note] :
+       {Plan{tiny({}), "data.csv, validation rows", "held-out data", optimistic},
+        Plan{tiny({"--valid", "other.csv"}), "other.csv, validation rows", "held-out data", optimistic},
+        Plan{tiny({"--valid", "./data.csv"}), "data.csv, training rows", "training data", trained},
+        Plan{tiny({"--hold-out", "0"}), "data.csv, training rows", "training data", trained},
+        Plan{ising, "bits.csv, validation rows", "held-out data", ""}}) {
+    words.push_back("--overwrite");
+    trained_figures(folder, words);
+    const auto report = report_of(folder / "run");
+    EXPECT_NE(report["sections"][0].dump().find("\"" + name + "\""), std::string::npos) << name;
+    for (const auto& card : report["cards"])
+      EXPECT_TRUE(card["id"] != "data" || card["value"] == data) << card;
+    const std::string notes = report.value("notes", nlohmann::json::array()).dump();
+    for (const std::string& text : {optimistic, trained})
+      EXPECT_EQ(notes.find(text) != std::string::npos, text == note) << notes;
+  }
+}
+
 }  // namespace
 }  // namespace selfnorm::cli

@@ -32,8 +32,11 @@ TEST(DensitySamples, LevelsHaveTheirMoments) {
   const SmallEnergy energy = cycle(4, 2, 0, 0);
   const DensityModel model = small_model(energy, std::make_shared<SmallUniform>(energy.support()));
   const auto data = fair_bits(4, 1000);
-  const ReportFigure figure = samples_figure(model, density_points(model, *data, 1));
+  DensityPoints points = density_points(model, *data, 1);
+  points.data_name = "training data";
+  const ReportFigure figure = samples_figure(model, points);
   ASSERT_EQ(figure.figure.panels.size(), 2u);
+  for (const Panel& panel : figure.figure.panels) EXPECT_EQ(panel.x.label, "training data");
   const Series& means = figure.figure.panels[0].series[1];
   const Series& pairs = figure.figure.panels[1].series[1];
   ASSERT_EQ(means.x.size(), 4u);

@@ -10,10 +10,11 @@
 namespace selfnorm {
 namespace {
 
-ReportDocument document_of(const DensityModel& model, const PointSource& data) {
+ReportDocument document_of(const DensityModel& model, const PointSource& data,
+                           RowsPart part = RowsPart::kNone) {
   ReportDocument out{.name = "run", .command = "train density", .title = "t"};
   const DensityEvaluation evaluation = evaluate_density(model, data, {.seed = 2});
-  add_density({model, data, evaluation, "validation rows", 2}, out);
+  add_density({model, data, evaluation, "validation rows", part, 2}, out);
   return out;
 }
 
@@ -38,6 +39,23 @@ TEST(DensitySection, HasCardsAndFigures) {
   EXPECT_EQ(document.sections[0].figures[1].id, "normalizer_estimates");
   EXPECT_TRUE(document.notes.empty());
   for (const ReportFigure& figure : document.sections[0].figures) EXPECT_FALSE(figure.look.empty());
+}
+
+TEST(DensitySection, SaysWhatPartTheRowsHad) {
+  for (const uint32_t columns : {1u, 2u, 3u}) {
+    const DensityModel model = shown_normal(columns);
+    const auto data = normal_points(columns, 100);
+    const ReportDocument checked = document_of(model, *data, RowsPart::kChoseStep);
+    ASSERT_EQ(checked.notes.size(), 1u);
+    EXPECT_NE(checked.notes[0].find("a little optimistic"), std::string::npos);
+    EXPECT_TRUE(document_text(checked).find("training data") == std::string::npos);
+    EXPECT_TRUE(document_text(checked).find("\"name\":\"held-out data\"") != std::string::npos);
+    const ReportDocument trained = document_of(model, *data, RowsPart::kTrained);
+    ASSERT_EQ(trained.notes.size(), 1u);
+    EXPECT_NE(trained.notes[0].find("trained on the rows shown"), std::string::npos);
+    EXPECT_TRUE(document_text(trained).find("held-out") == std::string::npos);
+    EXPECT_TRUE(document_text(trained).find("\"name\":\"training data\"") != std::string::npos);
+  }
 }
 
 TEST(DensitySection, IsTheSameForAnyThreads) {

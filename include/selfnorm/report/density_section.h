@@ -6,6 +6,7 @@
 
 #include "selfnorm/analysis/density_evaluation.h"
 #include "selfnorm/report/document.h"
+#include "selfnorm/report/rows_part.h"
 
 namespace selfnorm {
 
@@ -14,6 +15,7 @@ struct ShownDensity {
   const PointSource& points;
   const DensityEvaluation& evaluation;  // on these points
   std::string data;                     // what they are
+  RowsPart part = RowsPart::kNone;
   uint64_t seed = 0;
 };
 

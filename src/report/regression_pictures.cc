@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "selfnorm/report/fan.h"
 
@@ -24,6 +25,10 @@ std::vector<uint64_t> shown_inputs(uint64_t rows, const ErrorAudit& audit) {
   std::ranges::sort(out);
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
+}
+
+Series diagonal(std::string name, double low, double high) {
+  return {.name = std::move(name), .x = {low, high}, .y = {low, high}, .stroke = Stroke::dashed, .colour = 7};
 }
 
 }  // namespace
@@ -86,13 +91,11 @@ Picture coverage_picture(const RegressionEvaluation& evaluation) {
     highest.y.push_back(coverage.highest_density);
     out.data.add({"highest-density", coverage.level, shortened(coverage.highest_density)});
   }
-  const Series diagonal{
-      .name = "calibrated", .x = {0, 1}, .y = {0, 1}, .stroke = Stroke::dashed, .colour = 7};
   out.figure = {.title = "Coverage of intervals",
                 .panels = {{.title = "",
                             .x = {.label = "nominal", .low = 0, .high = 1},
                             .y = {.label = "share of the targets inside", .low = 0, .high = 1},
-                            .series = {diagonal, central, highest}}}};
+                            .series = {diagonal("calibrated", 0, 1), central, highest}}}};
   return out;
 }
 
@@ -131,8 +134,6 @@ Picture normalizer_picture(const NormalizerPairs& pairs) {
     out.data.add({static_cast<double>(pairs.row[i]), shortened(pairs.a[i]), shortened(pairs.b[i])});
   }
   const auto [low, high] = std::minmax_element(points.x.begin(), points.x.end());
-  const Series diagonal{
-      .name = "b = A", .x = {*low, *high}, .y = {*low, *high}, .stroke = Stroke::dashed, .colour = 7};
   out.figure = {
       .title = "What stands for the log-normalizer, and the log-normalizer",
       .panels = {{.title = fmt::format(
@@ -140,7 +141,7 @@ Picture normalizer_picture(const NormalizerPairs& pairs) {
                       pairs.members > 1 ? fmt::format(", the first of {} members", pairs.members) : ""),
                   .x = {.label = "A(x) by quadrature"},
                   .y = {.label = "b(x)"},
-                  .series = {diagonal, points}}}};
+                  .series = {diagonal("b = A", *low, *high), points}}}};
   return out;
 }
 

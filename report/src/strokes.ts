@@ -1,6 +1,6 @@
 // How series are told apart: colour (Okabe & Ito, "Color universal design" (2008), then grey and wine; style.css has
 // them for light and dark), and the shape of marks and dashes, so that colour is not the only difference.
-import type { Figure, Series, Stroke } from "./document";
+import type { Figure, Numbers, Series, Stroke } from "./document";
 
 export const kColours = 9;
 const kGrey = 7; // of references: nothing has it that did not ask for it
@@ -15,7 +15,7 @@ export interface Style {
   colour: string; // CSS
   dash: string; // "": none
   symbol: (typeof kSymbols)[number];
-  opacity: number; // of the inside of a region: those of one colour lie in each other
+  opacity: number; // of the inside of a region: more, the further inside others it is
 }
 
 function dash_of(stroke: Stroke, shape: number): string {
@@ -34,15 +34,35 @@ function colour_of(place: number): number {
 class Shapes {
   private readonly taken = new Map<string, number[]>();
 
-  // Of a new series, and how many looks of this kind there were before it.
-  next(stroke: Stroke, colour: number, rank: number): [shape: number, before: number] {
+  next(stroke: Stroke, colour: number, rank: number): number {
     const kind = `${stroke} ${colour}`, used = this.taken.get(kind) ?? [];
     const first = stroke === "rules" ? 0 : rank % kShapes;
     const order = Array.from({ length: kShapes }, (_, i) => (first + i) % kShapes);
     const shape = order.find((one) => !used.includes(one)) ?? first;
     this.taken.set(kind, [...used, shape]);
-    return [shape, used.length];
+    return shape;
   }
+}
+
+type Extent = [least: number, most: number];
+
+function extent_of(values: Numbers): Extent {
+  return values.reduce<Extent>(([least, most], v) => (v === null ? [least, most] : [Math.min(least, v), Math.max(most, v)]),
+    [Infinity, -Infinity]);
+}
+
+// How many regions before it each region is inside of, one in the other; those of one colour count as such.
+function depths_of(all: Series[]): Map<Series, number> {
+  const depths = new Map<Series, number>();
+  const regions = all.filter(({ stroke }) => stroke === "region").map((series) => ({
+    series, extents: [extent_of(series.x), extent_of(series.y)] as const,
+  }));
+  regions.forEach(({ series, extents }, i) => {
+    const around = regions.slice(0, i).filter((other) => other.series.colour === series.colour ||
+      extents.every(([least, most], e) => other.extents[e]![0] <= least && most <= other.extents[e]![1]));
+    depths.set(series, Math.max(0, ...around.map((other) => depths.get(other.series)! + 1)));
+  });
+  return depths;
 }
 
 // One name is one thing, in all panels of a figure; without a name it is the place in the panel.
@@ -58,6 +78,7 @@ export function styles_of(figure: Figure): Map<Series, Style> {
   const none_set = is_unset(figure.panels.flatMap((panel) => panel.series ?? []));
   for (const panel of figure.panels) {
     const all = panel.series ?? [];
+    const depths = depths_of(all);
     const unset = none_set || (all.length > 1 && is_unset(all)); // then each has its own
     all.forEach((series, i) => {
       const key = key_of(series, i);
@@ -67,12 +88,12 @@ export function styles_of(figure: Figure): Map<Series, Style> {
       if (!looks.has(kind)) {
         const rank = seen.get(series.stroke) ?? 0;
         seen.set(series.stroke, rank + 1);
-        const [shape, before] = shapes.next(series.stroke, colour, rank);
+        const shape = shapes.next(series.stroke, colour, rank);
         looks.set(kind, {
           colour: `var(--series-${colour})`,
           dash: dash_of(series.stroke, shape),
           symbol: kSymbols[shape]!,
-          opacity: Math.min(0.6, 0.16 + 0.14 * before),
+          opacity: Math.min(0.5, 0.16 + 0.1 * (depths.get(series) ?? 0)),
         });
       }
       styles.set(series, looks.get(kind)!);

@@ -81,7 +81,8 @@ export function table_part(table: Table, document_name: string): HTMLElement {
   const has_long = table.rows.some((row) => row.some((cell) => typeof cell === "string" && cell.length > kShort));
   const kind = table.columns.length > kNarrow || has_long ? "part wide" : "part";
   const title = unique(`${id}-title`);
-  const part = element("article", { class: kind, id, "aria-labelledby": title }, element("h3", { id: title }, table.title));
+  const part = element("article", { class: kind, id, "aria-labelledby": title },
+    element("h3", { id: title }, table.title));
   if (table.look) part.append(element("p", { class: "look" }, table.look));
   part.append(table_region(table));
   part.append(element("div", { class: "actions" }, button("CSV", { "aria-label": `CSV: ${table.title}` }, () => {

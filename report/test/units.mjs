@@ -21,8 +21,9 @@ test("fields of CSV are quoted, and no spreadsheet takes them for a formula", as
   const { csv_text } = await moduleOf("csv");
   const expected = new Map([
     ["plain", "plain"], ["a,b", '"a,b"'], ['say "x"', '"say ""x"""'], ["two\nlines", '"two\nlines"'], [" edge", '" edge"'],
-    ["=1+1", "'=1+1"], ["+1", "+1"], ["-1", "-1"], ["-1+1", "'-1+1"], ["-1 +- 1+1", "'-1 +- 1+1"], ["-cmd", "'-cmd"],
-    ["-0.0168 +- 0.0860", "-0.0168 +- 0.0860"], ["-0.385%", "-0.385%"], ["+2e-3 ± 1%", "+2e-3 ± 1%"], ["-", "'-"], ["@SUM(A1)", "'@SUM(A1)"], ["\t=1", "'\t=1"],
+    ["=1+1", "'=1+1"], ["+1", "+1"], ["-1", "-1"], ["-1+1", "'-1+1"], ["-cmd", "'-cmd"], ["-1 +- 1+1", "'-1 +- 1+1"],
+    ["-0.0168 +- 0.0860", "-0.0168 +- 0.0860"], ["-0.385%", "-0.385%"], ["+2e-3 ± 1%", "+2e-3 ± 1%"], ["-", "'-"],
+    ["@SUM(A1)", "'@SUM(A1)"], ["\t=1", "'\t=1"],
     ["=a,b", '"\'=a,b"'], [-1.5, "-1.5"], [1e-300, "1e-300"], [0, "0"], [null, ""], ["", ""],
   ]);
   for (const [cell, text] of expected) assert.equal(csv_text(["c"], [[cell]]), `c\r\n${text}\r\n`);
@@ -32,8 +33,8 @@ test("fields of CSV are quoted, and no spreadsheet takes them for a formula", as
 test("neighbouring ticks are told apart, and none comes twice", async () => {
   const { linear_ticks, log_ticks } = await moduleOf("axis");
   const { tick_texts } = await moduleOf("numbers");
-  for (const range of [[1e6, 1e6 + 10], [1, 1 + 1e-13], [1, 1 + 4e-16], [-1e-9, 1e-9], [1e15, 1e15 + 4], [0, 1e9], [1e20, 1e20 + 1e6],
-    [0, Number.MAX_VALUE], [0.9, 1.1]]) {
+  for (const range of [[1e6, 1e6 + 10], [1, 1 + 1e-13], [1, 1 + 4e-16], [-1e-9, 1e-9], [1e15, 1e15 + 4], [0, 1e9],
+    [1e20, 1e20 + 1e6], [0, Number.MAX_VALUE], [0.9, 1.1]]) {
     const ticks = linear_ticks(range, 6), texts = tick_texts(ticks, false);
     assert.ok(ticks.length >= 2 && ticks.every((v) => v >= range[0] && v <= range[1]), `${range}: ${ticks}`);
     assert.equal(new Set(ticks).size, ticks.length, `${range}: ${ticks}`);
@@ -50,7 +51,10 @@ test("ranges of extreme numbers are finite, or known not to be", async () => {
   const { ranges_of, is_drawable } = await moduleOf("axis");
   const range = (y, logarithmic = false) =>
     ranges_of({ x: {}, y: { logarithmic }, series: [{ stroke: "line", x: y.map((_, i) => i), y }] })[1];
-  for (const [y, logarithmic] of [[[1.79e308]], [[0, 1.79e308]], [[1e308, 1.79e308]], [[1e-320, 1e300], true], [[5e-324], true], [[1.79e308], true]]) {
+  const extremes = [
+    [[1.79e308]], [[0, 1.79e308]], [[1e308, 1.79e308]], [[1e-320, 1e300], true], [[5e-324], true], [[1.79e308], true],
+  ];
+  for (const [y, logarithmic] of extremes) {
     const [low, high] = range(y, logarithmic);
     assert.ok(low < high && is_drawable([low, high], { logarithmic }), `${y}: ${low} to ${high}`);
     assert.ok(low <= Math.min(...y) && high >= Math.max(...y), `${y}: ${low} to ${high}`);
@@ -69,9 +73,17 @@ test("series differ in colour or shape, and none takes the grey of references", 
       assert.equal(new Set(styles.map((style) => shape(stroke, style))).size, count, stroke);
       assert.ok(styles.every((style) => style.colour !== "var(--series-7)"), stroke);
     }
-  const [outer, inner, other] = looks([0, 0, 1].map((colour, i) => ({ name: `r${i}`, stroke: "region", colour, x: [], y: [] })));
-  assert.ok(inner.opacity > outer.opacity);
-  assert.equal(other.opacity, outer.opacity);
+});
+
+test("regions are stronger, the further inside others they are", async () => {
+  const { styles_of } = await moduleOf("strokes");
+  const places = [[5, 0, 9], [5, 1, 8], [0, 2, 7], [1, 20, 30], [1, 40, 50]];
+  const series = places.map(([colour, low, high]) =>
+    ({ name: `from ${low}`, stroke: "region", colour, x: [0, 1, 1, 0], y: [low, low, high, high] }));
+  const styles = styles_of({ id: "f", title: "f", panels: [{ x: {}, y: {}, series }] });
+  const [outer, middle, inner, apart, same] = series.map((one) => styles.get(one).opacity);
+  assert.ok(outer < middle && middle < inner && apart < same);
+  assert.equal(apart, outer);
 });
 
 test("keys of heat say what the middle and the darkest stand for", async () => {
@@ -134,7 +146,8 @@ test("rows sort by one column, what is missing last either way", async () => {
 test("texts that begin with a number sort by it", async () => {
   const { sorted, is_numeric, compared } = await moduleOf("table");
   const order = (...texts) => sorted(texts.map((text) => [text]), 0, false).map((row) => row[0]);
-  assert.deepEqual(order("0.5 +- 1", "-0.0168 +- 0.0860", "−2", "+0.1", "-1e-3"), ["−2", "-0.0168 +- 0.0860", "-1e-3", "+0.1", "0.5 +- 1"]);
+  assert.deepEqual(order("0.5 +- 1", "-0.0168 +- 0.0860", "−2", "+0.1", "-1e-3"),
+    ["−2", "-0.0168 +- 0.0860", "-1e-3", "+0.1", "0.5 +- 1"]);
   assert.deepEqual(order("10%", "0.385%", "9%"), ["0.385%", "9%", "10%"]);
   assert.deepEqual(order("2 (1 of 4 failed)", "1.6330 (3 of 4 failed)", 1.7), ["1.6330 (3 of 4 failed)", 1.7, "2 (1 of 4 failed)"]);
   assert.deepEqual(order("1 b", "1 a", "x"), ["1 a", "1 b", "x"]);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "selfnorm/data/shown_label.h"
 #include "selfnorm/report/point_cloud.h"
 
 namespace selfnorm {
@@ -72,7 +73,7 @@ Series calibration_series(const std::vector<CalibrationBin>& bins, const std::st
 }
 
 Cell output_name(uint64_t output, const std::vector<std::string>& labels) {
-  if (output < labels.size()) return labels[output];
+  if (output < labels.size()) return shown_label(labels[output]);
   return static_cast<double>(output);
 }
 
@@ -103,8 +104,8 @@ ReportFigure error_histogram(const ErrorAudit& audit, const ErrorNames& names) {
     const double eps = *c.smallest_eps, reach = kNear * (whole.high - whole.low);
     range = {std::min(range.low, std::max(-eps, whole.low - reach)),
              std::max(range.high, std::min(eps, whole.high + reach))};
-    series.push_back({.name = fmt::format("certified: {:.6g}% of inputs, {:.6g}% confidence",
-                                          100 * (1 - c.rho), 100 * c.confidence),
+    series.push_back({.name = fmt::format("certified: {} of inputs, {} confidence", percent(1 - c.rho),
+                                          percent(c.confidence)),
                       .x = {-eps},
                       .y = {0},
                       .stroke = Stroke::bands,
@@ -248,9 +249,9 @@ ReportTable worst_table(const Audit& audit, const ErrorNames& names, const Audit
   }
   return {
       .id = "worst",
-      .look = fmt::format("The inputs whose {} log-probabilities are furthest from the exact ones, numbered "
-                          "from 0: look for what they have in common, such as an output or a large norm.",
-                          names.kind),
+      .look = fmt::format("The inputs whose {} log-probabilities are furthest from the exact ones, {}: look "
+                          "for what they have in common, such as an output or a large norm.",
+                          names.kind, of.numbering),
       .table = std::move(table)};
 }
 

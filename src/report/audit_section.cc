@@ -16,14 +16,21 @@ constexpr const char* kExactSource = "exact log Z of every input";
 constexpr int kCertificateDigits = 2;
 constexpr double kSmallest = 1e-300;  // whose digits have units
 
-std::string percent(double share) { return fmt::format("{:.6g}%", 100 * share); }
+constexpr int kCardDigits = 4;
+constexpr int kMostDigits = 17;  // tell any two doubles apart
+
+// "99% of inputs", all but a share; of one too small for 1 - share to tell, "all but 1e-20% of inputs".
+std::string inputs_without(double share) {
+  const std::string rest = percent(1 - share);
+  return (share > 0 && rest == "100%" ? "all but " + percent(share) : rest) + " of inputs";
+}
 
 ReportCard number_card(std::string id, std::string label, double number, std::string source) {
   return {std::move(id), std::move(label), written(number), number, std::move(source)};
 }
 
 ReportCard share_card(std::string id, std::string label, double share, std::string source) {
-  return {std::move(id), std::move(label), written(100 * share) + "%", share, std::move(source)};
+  return {std::move(id), std::move(label), percent(share, kCardDigits), share, std::move(source)};
 }
 
 void add_likelihood(const LabelledAudit& labelled, const std::string& kind, ReportDocument& document) {
@@ -67,9 +74,7 @@ void add_certificate(const Certificate& c, const AuditNames& names, ReportDocume
         "The inputs shown chose the step of training and the constant c, so likelihood and certificate are a "
         "little optimistic; 'selfnorm audit' takes others.");
   document.cards.push_back({"certificate", "Certificate", certificate_words(c, names.kind), c.smallest_eps,
-                            names.part == RowsPart::kNone
-                                ? "exact log Z of inputs that are independent and had no part in the model"
-                                : "exact log Z of inputs that are independent"});
+                            certificate_source("exact log Z", names.part)});
   if (c.certified || !names.is_requested) return;
   document.notes.push_back(
       fmt::format("Not certified: that at most {} of inputs have {} log-probabilities with an error above "
@@ -78,6 +83,21 @@ void add_certificate(const Certificate& c, const AuditNames& names, ReportDocume
 }
 
 }  // namespace
+
+std::string percent(double share, int digits) {
+  std::string text;
+  for (; digits <= kMostDigits; ++digits) {
+    text = fmt::format("{:.{}g}%", 100 * share, digits);
+    if (text != "100%" || share == 1) break;
+  }
+  return text;
+}
+
+std::string certificate_source(const std::string& computed_by, RowsPart part) {
+  return computed_by + "; holds if the inputs are independent" +
+         (part == RowsPart::kChoseStep ? ", but for their part in the choice of the step"
+                                       : " and had no part in the model");
+}
 
 std::string rounded_up(double value, int digits) {
   SELFNORM_CHECK(value >= 0 && digits >= 1);
@@ -93,11 +113,10 @@ std::string rounded_up(double value, int digits) {
 
 std::string certificate_words(const Certificate& c, const std::string& kind) {
   if (c.smallest_eps)
-    return fmt::format("with {} confidence, {} of inputs have {} log-probabilities within {}",
-                       percent(c.confidence), percent(1 - c.rho), kind,
-                       rounded_up(*c.smallest_eps, kCertificateDigits));
+    return fmt::format("with {} confidence, {} have {} log-probabilities within {}", percent(c.confidence),
+                       inputs_without(c.rho), kind, rounded_up(*c.smallest_eps, kCertificateDigits));
   const std::string claim =
-      fmt::format("a bound for {} of inputs with {} confidence", percent(1 - c.rho), percent(c.confidence));
+      fmt::format("a bound for {} with {} confidence", inputs_without(c.rho), percent(c.confidence));
   if (c.n < c.inputs_needed())
     return fmt::format("none: {} inputs are too few for {}; at least {} are needed", c.n, claim,
                        c.inputs_needed());

@@ -49,6 +49,31 @@ void add_rms(const ErrorAudit& audit, uint64_t members, ReportDocument& document
                                        audit.log_z.rms, "b(x) against A(x) by quadrature"));
 }
 
+void add_certificate(const Certificate& certificate, RowsPart part, ReportDocument& document) {
+  if (part == RowsPart::kTrained) {
+    document.cards.push_back(
+        {"certificate", "Certificate", "none: the model was trained on these rows", std::nullopt, ""});
+    document.notes.push_back(
+        "The model was trained on the rows shown, so they tell nothing about other rows and nothing is "
+        "certified; 'selfnorm audit' takes others, and --test FILE of training.");
+    return;
+  }
+  document.cards.push_back({"certificate", "Certificate", certificate_words(certificate, "amortised"),
+                            certificate.smallest_eps,
+                            certificate_source("A(x) by quadrature, its error counted", part)});
+  if (part == RowsPart::kChoseStep)
+    document.notes.push_back(
+        "The step of training that did best on the rows shown was kept, so likelihood and certificate are a "
+        "little optimistic.");
+}
+
+// Of rows that were trained on there is no certified band.
+ErrorAudit shown_errors(const ErrorAudit& audit, RowsPart part) {
+  ErrorAudit out = audit;
+  if (part == RowsPart::kTrained) out.certificate.smallest_eps.reset();
+  return out;
+}
+
 void add_cards(const std::vector<std::string>& targets, const RegressionEvaluation& e, RowsPart part,
                ReportDocument& document) {
   document.cards.push_back(number_card("nll_exact", "NLL, exact", e.nll, likelihood_source(e)));
@@ -62,17 +87,7 @@ void add_cards(const std::vector<std::string>& targets, const RegressionEvaluati
       document.cards.push_back({"coverage_90", "Targets in central 90% intervals",
                                 fmt::format("{:.1f}%", 100 * coverage.central), coverage.central,
                                 kQuadrature});
-  if (part == RowsPart::kTrained)
-    document.notes.push_back(
-        "The model was trained on the rows shown, so they tell nothing about other rows and nothing is "
-        "certified; --test FILE or evaluate takes others.");
-  else
-    document.cards.push_back({"certificate", "Certificate", certificate_words(e.certificate, "amortised"),
-                              e.certificate.smallest_eps, "A(x) by quadrature, its error counted"});
-  if (part == RowsPart::kChoseStep)
-    document.notes.push_back(
-        "The step of training that did best on the rows shown was kept, so NLL and certificate are a little "
-        "optimistic.");
+  add_certificate(e.certificate, part, document);
   if (e.imprecise > 0)
     document.notes.push_back(
         fmt::format("The error of A(x) is larger than the precision asked for on {} rows.", e.imprecise));
@@ -120,20 +135,23 @@ void add_regression(const ShownRows& rows, const RegressionEvaluation& evaluatio
   ReportSection& calibration = document.section("Calibration");
   calibration.figures.push_back(shown(pit_picture(evaluation)));
   calibration.figures.push_back(shown(coverage_picture(evaluation)));
-  ErrorAudit errors = evaluation;
-  if (names.part == RowsPart::kTrained) errors.certificate.smallest_eps.reset();
+  ErrorAudit errors = shown_errors(evaluation, names.part);
+  NormalizerPairs pairs = evaluated_pairs(evaluation);
+  if (!names.places.empty()) {
+    for (WorstInput& worst : errors.worst) worst.example = names.places.at(worst.example);
+    for (uint64_t& row : pairs.row) row = names.places.at(row);
+  }
   add_errors(errors, "amortised", document);
-  document.section("Normalisation").figures.push_back(shown(normalizer_picture(evaluated_pairs(evaluation))));
+  document.section("Normalisation").figures.push_back(shown(normalizer_picture(pairs)));
 }
 
-void add_regression_inputs(const ShownRows& rows, const NormalizerAudit& audit, const std::string& data,
+void add_regression_inputs(const ShownRows& rows, const NormalizerAudit& audit, const RegressionNames& names,
                            ReportDocument& document) {
-  add_names(rows.model, data, audit.rows, document);
+  add_names(rows.model, names.data, audit.rows, document);
   add_rms(audit, 1, document);
-  document.cards.push_back({"certificate", "Certificate", certificate_words(audit.certificate, "amortised"),
-                            audit.certificate.smallest_eps, "A(x) by quadrature, its error counted"});
+  add_certificate(audit.certificate, names.part, document);
   add_predictions(rows, document);
-  add_errors(audit, "amortised", document);
+  add_errors(shown_errors(audit, names.part), "amortised", document);
   document.section("Normalisation").figures.push_back(shown(normalizer_picture(audited_pairs(rows, audit))));
 }
 

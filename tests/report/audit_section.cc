@@ -345,6 +345,46 @@ TEST(AuditSection, TheCertificateInWords) {
       "none: too many errors are not known well enough for a bound for 99% of inputs with 99% confidence");
 }
 
+TEST(AuditSection, NothingRoundsToCertainty) {
+  EXPECT_EQ(percent(0), "0%");
+  EXPECT_EQ(percent(1), "100%");
+  EXPECT_EQ(percent(0.99), "99%");
+  EXPECT_EQ(percent(0.9999), "99.99%");
+  EXPECT_EQ(percent(1 - 1e-9), "99.9999999%");
+  EXPECT_EQ(percent(1e-12), "1e-10%");
+  EXPECT_EQ(percent(2.0 / 3, 4), "66.67%");
+  EXPECT_EQ(percent(0.999999, 4), "99.9999%");
+  for (const double share : {std::nextafter(1.0, 0.0), 1 - 1e-15, 1e-300, 0.99999996}) {
+    EXPECT_NE(percent(share), "100%") << share;
+    EXPECT_NE(percent(share), "0%") << share;
+  }
+  Certificate c{.eps = 0.1, .rho = 1e-20, .confidence = 1 - 1e-10, .n = 1000, .smallest_eps = 0.07};
+  EXPECT_EQ(certificate_words(c, "raw"),
+            "with 99.99999999% confidence, all but 1e-18% of inputs have raw log-probabilities within 0.07");
+}
+
+// Independence is assumed, never known.
+TEST(AuditSection, WhatACertificateRestsOn) {
+  const Enumerated e(600, 0.9);
+  const auto certificate = [&](RowsPart part) {
+    return *card_of(document_of(e.audited(), {.kind = "raw", .data = "", .part = part}), "certificate");
+  };
+  EXPECT_EQ(certificate(RowsPart::kNone).source,
+            "exact log Z; holds if the inputs are independent and had no part in the model");
+  EXPECT_EQ(certificate(RowsPart::kChoseStep).source,
+            "exact log Z; holds if the inputs are independent, but for their part in the choice of the step");
+  EXPECT_FALSE(certificate(RowsPart::kTrained).number.has_value());
+}
+
+TEST(AuditSection, LongLabelsAreCut) {
+  const Enumerated e(50, 0.9);
+  const std::string label(10000, 'x');
+  const ReportDocument document =
+      document_of(e.audited({.worst = 2}), {.kind = "raw", .data = "", .labels = {label, label, label}});
+  for (const std::vector<Cell>& row : table_of(document, "worst").rows)
+    EXPECT_EQ(text(row[2]), std::string(79, 'x') + "\u2026");
+}
+
 TEST(AuditSection, ANoteOnlyAboutWhatWasAskedFor) {
   const Enumerated e(600, 0.9);
   const AuditNames unasked{.kind = "raw", .data = "", .is_requested = false};

@@ -46,7 +46,8 @@ TEST(RegressionSection, RowsOfTrainingCertifyNothing) {
   const LineRows line(500);
   ReportDocument trained, chosen;
   add_regression(line.shown(), line.evaluation(), {"training rows", RowsPart::kTrained}, trained);
-  EXPECT_EQ(card(trained, "certificate"), nullptr);
+  EXPECT_EQ(card(trained, "certificate")->value, "none: the model was trained on these rows");
+  EXPECT_FALSE(card(trained, "certificate")->number.has_value());
   ASSERT_EQ(trained.notes.size(), 1u);
   add_regression(line.shown(), line.evaluation(), {"validation rows", RowsPart::kChoseStep}, chosen);
   EXPECT_NE(card(chosen, "certificate"), nullptr);
@@ -59,13 +60,20 @@ TEST(RegressionSection, InputsWithoutTargetsHaveNoLikelihood) {
   EncodingReport report;
   const EncodedFrame inputs = model.encoder.encode(frame, report);
   ReportDocument document;
-  add_regression_inputs({model, frame, inputs, {}}, audit_normalizer(model, inputs.view(), {}), "small.csv",
+  add_regression_inputs({model, frame, inputs, {}}, audit_normalizer(model, inputs.view(), {}), {"small.csv"},
                         document);
   EXPECT_EQ(figure_ids(document),
             (std::vector<std::string>{"fan", "heat", "profile", "log_z_histogram", "normalizer"}));
   EXPECT_EQ(card(document, "nll_exact"), nullptr);
   EXPECT_GT(card(document, "rms_log_z")->number.value(), 0);
   EXPECT_NE(card(document, "certificate")->value.find("too few"), std::string::npos);
+  EXPECT_NE(card(document, "certificate")->source.find("holds if the inputs are independent"),
+            std::string::npos);
+  ReportDocument trained;
+  add_regression_inputs({model, frame, inputs, {}}, audit_normalizer(model, inputs.view(), {}),
+                        {"small.csv", RowsPart::kTrained}, trained);
+  EXPECT_EQ(card(trained, "certificate")->value, "none: the model was trained on these rows");
+  EXPECT_EQ(trained.notes.size(), 1u);
 }
 
 // Ensembles have several targets, and targets outside of everything an infinite likelihood that is no number.

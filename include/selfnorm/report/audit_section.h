@@ -18,11 +18,19 @@ struct AuditNames {
   std::vector<std::string> labels = {};    // of classes; empty: their numbers
   std::string norm = "norm of the input";  // or of its state
   RowsPart part = RowsPart::kNone;
+  std::string numbering = "numbered from 0";  // of the inputs
   bool is_requested = true;  // the eps of the certificate: then a note says when it does not hold
 };
 
 // `digits` significant digits, rounded up: what is printed can be claimed. value >= 0.
 std::string rounded_up(double value, int digits);
+
+// "99%", to so many significant digits, or as many as it takes to be neither 0% nor 100% when `share` is not.
+std::string percent(double share, int digits = 6);
+
+// What a certificate of rows of this part rests on, after what it was computed by: "exact log Z; holds if
+// ...".
+std::string certificate_source(const std::string& computed_by, RowsPart part);
 
 // "with 99% confidence, 99% of inputs have raw log-probabilities within 0.08", the bound rounded up; without
 // a bound, why not.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "selfnorm/analysis/normalizer_audit.h"
 #include "selfnorm/report/document.h"
@@ -15,6 +16,7 @@ namespace selfnorm {
 struct RegressionNames {
   std::string data;  // what the rows are
   RowsPart part = RowsPart::kNone;
+  std::vector<uint64_t> places = {};  // of the rows evaluated in their file; empty: 0, 1, ...
 };
 
 // `rows` are those evaluated, or some of them. A picture that cannot be had is a note that says why.
@@ -22,7 +24,7 @@ void add_regression(const ShownRows& rows, const RegressionEvaluation& evaluatio
                     const RegressionNames& names, ReportDocument& document);
 
 // Of inputs without targets; `rows` are those audited.
-void add_regression_inputs(const ShownRows& rows, const NormalizerAudit& audit, const std::string& data,
+void add_regression_inputs(const ShownRows& rows, const NormalizerAudit& audit, const RegressionNames& names,
                            ReportDocument& document);
 
 }  // namespace selfnorm

@@ -72,9 +72,11 @@ int audit_command(const Arguments& arguments) {
   const ThreadLimit limit(arguments.common.threads);
   if (is_regressor(given.model)) return audit_regressor(arguments, options);
   refuse_density(given.model, "'selfnorm evaluate' gives it with its error, beside the stored b");
+  const AuditPlace place = audit_place(given);
   const AnyModel any(given.model, arguments.head);
   const auto source = open_examples(any, given.data, arguments.reader.options, given.states_name);
   options.amortised = any.file().normalizer.exists() && !given.raw;
+  const RowsPart part = audited_part(given);
   Audit result;
   {
     ProgressLine line(arguments.common.quiet);
@@ -87,22 +89,19 @@ int audit_command(const Arguments& arguments) {
                          .data = given.data,
                          .labels = any.file().labels,
                          .norm = norm_words(any.file()),
+                         .part = part,
                          .is_requested = !given.require.empty()};
   const ReportDocument document = audit_document(any, *source, result, names);
-  const std::string page = write_audit_report(arguments, given.model, document);
-  if (arguments.common.json) {
-    nlohmann::ordered_json report = {{"model", any.path()}, {"data", given.data}, {"kind", kind}};
-    report["log_normalizer"] = any.file().log_normalizer;
-    report.update(audit_json(result));
-    add_report(document, page, report);
-    print_json(report);
-  } else {
-    print(fmt::format("{} scores of {} on {}: {} inputs, {} {}; log Z of each by enumeration\n\n", kind,
-                      any.path(), given.data, grouped(result.n), grouped(result.classes),
-                      any.file().family == Family::Joint ? "alternatives at most" : "classes"));
-    print(audit_text(result, names));
-    print(page_line(page));
-  }
+  AuditWords words{
+      .json = {{"model", any.path()}, {"data", given.data}, {"kind", kind}},
+      .text = fmt::format("{} scores of {} on {}: {} inputs, {} {}; log Z of each by enumeration\n\n", kind,
+                          any.path(), given.data, grouped(result.n), grouped(result.classes),
+                          any.file().family == Family::Joint ? "alternatives at most" : "classes") +
+              audit_text(result, names)};
+  words.json["log_normalizer"] = any.file().log_normalizer;
+  words.json.update(audit_json(result));
+  add_part(part, words.json);
+  put_out_audit(arguments, place, document, std::move(words));
   return given.require.empty() || result.certificate.certified ? 0 : kNotCertified;
 }
 

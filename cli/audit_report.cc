@@ -7,13 +7,15 @@
 
 #include "evaluation_report.h"
 #include "output.h"
+#include "rows_part.h"
+#include "selfnorm/data/shown_label.h"
 #include "selfnorm/report/sparkline.h"
 
 namespace selfnorm::cli {
 namespace {
 
 constexpr size_t kLineWidth = 96;
-constexpr int kDigits = 4;  // of bounds, rounded up: what is printed can be claimed
+constexpr int kDigits = 4;  // of bounds, rounded up (what is printed can be claimed), and shares
 
 nlohmann::ordered_json or_null(const std::optional<double>& value) {
   return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
@@ -44,13 +46,6 @@ std::string listed(const std::string& heading, const std::vector<std::string>& i
   return text + line + "\n";
 }
 
-// On one line and without commands to the terminal, whatever it holds.
-std::string printable(std::string label) {
-  std::ranges::replace_if(
-      label, [](unsigned char c) { return c < 0x20 || c == 0x7F; }, '?');
-  return label;
-}
-
 std::string variance_text(const Audit& a) {
   std::string text = fmt::format("variance     of log Z {:.6g}", a.variance);
   if (!a.v_star) return text + "\n";
@@ -65,36 +60,58 @@ std::string variance_text(const Audit& a) {
   return text + "\n";
 }
 
-std::string certificate_and_worst(const Certificate& certificate, const std::string& kind,
-                                  const std::vector<std::string>& worst) {
-  const std::string text =
+std::string part_text(const Certificate& certificate, const std::string& kind, RowsPart part) {
+  if (part == RowsPart::kTrained)
+    return fmt::format(
+        "certificate  none: the model was trained on these inputs, of which {} of {} have an error above "
+        "{:.4g}\n",
+        grouped(certificate.exceed), grouped(certificate.n), certificate.eps);
+  std::string text =
       certificate_text(certificate) + "in words     " + certificate_words(certificate, kind) + "\n";
+  if (certificate.smallest_eps)
+    text += "             " + certificate_source("by log Z of every input", part) + "\n";
+  return text;
+}
+
+std::string certificate_and_worst(const std::string& text, const std::vector<std::string>& worst) {
   return worst.empty() ? text : text + listed("worst inputs", worst) + "             (numbers from 0)\n";
 }
 
 }  // namespace
 
 std::string certificate_text(const Certificate& c) {
-  const std::string percent = fmt::format("{:.6g}%", 100 * c.confidence);
   std::string text;
   if (c.certified) {
     text = fmt::format(
-        "certificate  CERTIFIED: with confidence {}, at most {:.4g}% of inputs have an error above {:.4g} ",
-        percent, 100 * c.rho, c.eps);
+        "certificate  CERTIFIED: with confidence {}, at most {} of inputs have an error above {:.4g} ",
+        percent(c.confidence), percent(c.rho), c.eps);
   } else {
     text = fmt::format(
-        "certificate  NOT CERTIFIED: an error above {:.4g} in at most {:.4g}% of inputs, confidence {} ",
-        c.eps, 100 * c.rho, percent);
+        "certificate  NOT CERTIFIED: an error above {:.4g} in at most {} of inputs, confidence {} ", c.eps,
+        percent(c.rho), percent(c.confidence));
   }
   text += fmt::format("({} of {} audited do; with that confidence at most {}% of all)\n", grouped(c.exceed),
                       grouped(c.n), rounded_up(100 * c.rho_bound, kDigits));
   if (c.smallest_eps)
-    return text + fmt::format("             smallest error bound that can be certified at {:.4g}%: {}\n",
-                              100 * c.rho, rounded_up(*c.smallest_eps, kDigits));
-  return text +
-         fmt::format(
-             "             {} inputs are too few to certify any bound at {:.4g}%; at least {} are needed\n",
-             grouped(c.n), 100 * c.rho, grouped(c.inputs_needed()));
+    return text + fmt::format("             smallest error bound that can be certified at {}: {}\n",
+                              percent(c.rho), rounded_up(*c.smallest_eps, kDigits));
+  return text + fmt::format(
+                    "             {} inputs are too few to certify any bound at {}; at least {} are needed\n",
+                    grouped(c.n), percent(c.rho), grouped(c.inputs_needed()));
+}
+
+RowsPart audited_part(const AuditArguments& given) {
+  const RowsPart part = rows_part(given.model, given.data);
+  if (part == RowsPart::kTrained && !given.require.empty())
+    warning(fmt::format(
+        "--require: the model was trained on {}, so what holds of it tells nothing about other inputs",
+        given.data));
+  return part;
+}
+
+void add_part(RowsPart part, nlohmann::ordered_json& json) {
+  if (part == RowsPart::kTrained) json["trained"] = true;
+  if (part == RowsPart::kChoseStep) json["chose_step"] = true;
 }
 
 nlohmann::ordered_json errors_json(const ErrorAudit& a) {
@@ -148,27 +165,27 @@ nlohmann::ordered_json audit_json(const Audit& a) {
   return out;
 }
 
-std::string errors_text(const ErrorAudit& a) {
+std::string errors_text(const ErrorAudit& a, RowsPart part) {
   const LogZStatistics& z = a.log_z;
+  const std::optional<double> band = part == RowsPart::kTrained ? std::nullopt : a.certificate.smallest_eps;
   std::vector<std::string> quantiles;
   for (const auto& [q, value] : a.quantiles)
     quantiles.push_back(fmt::format("{:.4g}%: {}", 100 * q, decimals(value)));
   return fmt::format("  mean {}, std {}, rms {}, largest size {}\n", decimals(z.mean), decimals(z.std),
                      decimals(z.rms), decimals(std::max(std::abs(z.min), std::abs(z.max)))) +
-         listed("  quantiles ", quantiles) +
-         histogram_lines(a.histogram, a.certificate.smallest_eps, locale_glyphs());
+         listed("  quantiles ", quantiles) + histogram_lines(a.histogram, band, locale_glyphs());
 }
 
-std::string certified_text(const ErrorAudit& a, const std::string& kind) {
+std::string certified_text(const ErrorAudit& a, const std::string& kind, RowsPart part) {
   std::vector<std::string> worst;
   for (const WorstInput& input : a.worst)
     worst.push_back(fmt::format("{} ({})", input.example, with_sign(input.error)));
-  return certificate_and_worst(a.certificate, kind, worst);
+  return certificate_and_worst(part_text(a.certificate, kind, part), worst);
 }
 
 std::string audit_text(const Audit& a, const AuditNames& names) {
   const bool amortised = names.kind == "amortised";
-  std::string text = fmt::format("log Z - c{}\n", amortised ? " - b(x)" : "") + errors_text(a);
+  std::string text = fmt::format("log Z - c{}\n", amortised ? " - b(x)" : "") + errors_text(a, names.part);
   if (a.labelled) {
     const LabelledAudit& l = *a.labelled;
     text += fmt::format("likelihood   NLL raw {}{}, exact {}; accuracy {}\n", decimals(l.nll_raw),
@@ -180,18 +197,20 @@ std::string audit_text(const Audit& a, const AuditNames& names) {
     text += "likelihood   the inputs have no labels\n";
   }
   text += fmt::format(
-      "decidedness  mean KL from uniform {} of log K = {}; {:.4g}% of inputs give {} \"probability\" above "
+      "decidedness  mean KL from uniform {} of log K = {}; {} of inputs give {} \"probability\" above "
       "1\n",
-      decimals(a.kl_uniform), decimals(std::log(static_cast<double>(a.classes))), 100 * a.above_one,
-      amortised ? "an amortised" : "a raw");
+      decimals(a.kl_uniform), decimals(std::log(static_cast<double>(a.classes))),
+      percent(a.above_one, kDigits), amortised ? "an amortised" : "a raw");
+  const std::string cut = locale_glyphs() == Glyphs::unicode ? "\u2026" : "...";
   std::vector<std::string> worst;
   for (const AuditedInput& input : a.worst_inputs) {
     const bool is_named = input.target < names.labels.size();
     worst.push_back(fmt::format("{}{} ({})", input.example,
-                                is_named ? ": " + printable(names.labels[input.target]) : "",
+                                is_named ? ": " + shown_label(names.labels[input.target], cut) : "",
                                 with_sign(input.error)));
   }
-  return text + variance_text(a) + certificate_and_worst(a.certificate, names.kind, worst);
+  return text + variance_text(a) +
+         certificate_and_worst(part_text(a.certificate, names.kind, names.part), worst);
 }
 
 }  // namespace selfnorm::cli

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "arguments.h"
 #include "selfnorm/analysis/audit.h"
 #include "selfnorm/report/audit_section.h"
 
@@ -15,11 +16,18 @@ inline constexpr int kNotCertified = 3;  // exit code: what --require asks for d
 // "smallest_eps", "worst"}.
 nlohmann::ordered_json errors_json(const ErrorAudit& audit);
 nlohmann::ordered_json certified_json(const ErrorAudit& audit);
-// Statistics, quantiles and, in one line, the histogram with the certified band, indented.
-std::string errors_text(const ErrorAudit& audit);
+// Statistics, quantiles and, in one line, the histogram with the certified band, indented. Inputs that were
+// trained on have no band.
+std::string errors_text(const ErrorAudit& audit, RowsPart part);
 std::string certificate_text(const Certificate& certificate);
-// The certificate, also in words, and the worst inputs; `kind` as in AuditNames.
-std::string certified_text(const ErrorAudit& audit, const std::string& kind);
+// The certificate, also in words, or why inputs of this part have none, and the worst inputs; `kind` as in
+// AuditNames.
+std::string certified_text(const ErrorAudit& audit, const std::string& kind, RowsPart part);
+
+// Of DATA in MODEL (rows_part.h). Warns when --require asks about data that the model was trained on.
+RowsPart audited_part(const AuditArguments& given);
+// Into what --json prints of an audit: "trained" or "chose_step", true, when so.
+void add_part(RowsPart part, nlohmann::ordered_json& json);
 
 nlohmann::ordered_json audit_json(const Audit& audit);
 std::string audit_text(const Audit& audit, const AuditNames& names);

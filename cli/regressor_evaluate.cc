@@ -91,24 +91,50 @@ ReportDocument audit_document(const std::string& path, const std::string& data) 
   return {.name = path, .command = "audit", .title = fmt::format("Audit of {} on {}", path, data)};
 }
 
+// Where the page goes, and the rows that it is about.
+struct AuditedRows {
+  AuditPlace place;
+  RowsPart part;
+  const ShownRows& rows;
+};
+
+void put_out(const Arguments& arguments, const AuditPlace& place, const ReportDocument& document,
+             AuditWords words) {
+  nlohmann::ordered_json json = {
+      {"model", document.name}, {"data", arguments.audit.data}, {"kind", "amortised"}};
+  json.update(words.json);
+  put_out_audit(arguments, place, document, {std::move(json), std::move(words.text)});
+}
+
 // Data without targets.
 int audit_inputs(const Arguments& arguments, const AuditOptions& options, const std::string& path,
-                 const ShownRows& rows) {
+                 const AuditedRows& audited) {
   const AuditArguments& given = arguments.audit;
+  const ShownRows& rows = audited.rows;
   const NormalizerAudit result = audit_normalizer(rows.model, rows.inputs.view(), {.audit = options});
   ReportDocument document = audit_document(path, given.data);
-  add_regression_inputs(rows, result, given.data, document);
-  const std::string page = write_audit_report(arguments, given.model, document);
-  if (arguments.common.json) {
-    nlohmann::ordered_json report = {{"model", path}, {"data", given.data}, {"kind", "amortised"}};
-    report.update(normalizer_audit_json(result));
-    add_report(document, page, report);
-    print_json(report);
-  } else {
-    print(fmt::format("b(x) of {} on {}: {} inputs without targets; log Z of each by quadrature\n\n", path,
-                      given.data, grouped(result.rows)));
-    print(normalizer_audit_text(result) + page_line(page));
-  }
+  add_regression_inputs(rows, result, {given.data, audited.part}, document);
+  AuditWords words{normalizer_audit_json(result),
+                   fmt::format("b(x) of {} on {}: {} inputs without targets; log Z of each by quadrature\n\n",
+                               path, given.data, grouped(result.rows)) +
+                       normalizer_audit_text(result, audited.part)};
+  add_part(audited.part, words.json);
+  put_out(arguments, audited.place, document, std::move(words));
+  return given.require.empty() || result.certificate.certified ? 0 : kNotCertified;
+}
+
+int audit_predictions(const Arguments& arguments, const RegressionEvaluation& result, const std::string& path,
+                      const AuditedRows& audited) {
+  const AuditArguments& given = arguments.audit;
+  ReportDocument document = audit_document(path, given.data);
+  add_regression(audited.rows, result, {given.data, audited.part}, document);
+  AuditWords words{
+      regression_audit_json(result),
+      fmt::format("log-densities with b(x) of {} on {}: {} inputs; log Z of each by quadrature\n\n", path,
+                  given.data, grouped(result.rows)) +
+          regression_audit_text(result, audited.part)};
+  add_part(audited.part, words.json);
+  put_out(arguments, audited.place, document, std::move(words));
   return given.require.empty() || result.certificate.certified ? 0 : kNotCertified;
 }
 
@@ -120,6 +146,7 @@ int audit_regressor(const Arguments& arguments, const AuditOptions& options) {
                  {"--raw", "--states-name", "--format", "--target", "--weight-column", "--labels",
                   "--skip-bad", "--weight-name", "--bias-name"},
                  given.model + " is a regressor, whose log-densities with b(x) are audited");
+  const AuditPlace place = audit_place(given);
   const auto [path, model] = open_regressor(given.model);
   const FrameOptions reading{.header = arguments.reader.header};
   const Frame frame = read_frame_for(model, given.data, reading, TargetNeed::kOptional);
@@ -127,23 +154,14 @@ int audit_regressor(const Arguments& arguments, const AuditOptions& options) {
   const RegressionRows data =
       regression_rows(model, frame, has_targets ? TargetNeed::kRequired : TargetNeed::kOptional);
   note_encoding(arguments, data.report);
+  // Validation rows choose nothing of an ensemble, whose members hold out rows of their own.
+  const RowsPart found = audited_part(given);
+  const bool is_free = found == RowsPart::kChoseStep && model.members.size() > 1;
   const ShownRows rows{model, frame, data.inputs, data.target};
-  if (!has_targets) return audit_inputs(arguments, options, path, rows);
+  const AuditedRows audited{place, is_free ? RowsPart::kNone : found, rows};
+  if (!has_targets) return audit_inputs(arguments, options, path, audited);
   const RegressionEvaluation result = evaluated(model, data, {.audit = options}, arguments.common.quiet);
-  ReportDocument document = audit_document(path, given.data);
-  add_regression(rows, result, {.data = given.data}, document);
-  const std::string page = write_audit_report(arguments, given.model, document);
-  if (arguments.common.json) {
-    nlohmann::ordered_json report = {{"model", path}, {"data", given.data}, {"kind", "amortised"}};
-    report.update(regression_audit_json(result));
-    add_report(document, page, report);
-    print_json(report);
-  } else {
-    print(fmt::format("log-densities with b(x) of {} on {}: {} inputs; log Z of each by quadrature\n\n", path,
-                      given.data, grouped(result.rows)));
-    print(regression_audit_text(result) + page_line(page));
-  }
-  return given.require.empty() || result.certificate.certified ? 0 : kNotCertified;
+  return audit_predictions(arguments, result, path, audited);
 }
 
 int score_regressor(const Arguments& arguments) {

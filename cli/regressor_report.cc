@@ -146,14 +146,14 @@ Json regression_audit_json(const RegressionEvaluation& e) {
   return out;
 }
 
-std::string regression_audit_text(const RegressionEvaluation& e) {
+std::string regression_audit_text(const RegressionEvaluation& e, RowsPart part) {
   const std::string error =
       e.members > 1
           ? fmt::format("log mean density of {} members at the target, with b(x) minus exact\n", e.members)
           : "log Z - b(x)\n";
-  return error + errors_text(e) +
+  return error + errors_text(e, part) +
          fmt::format("likelihood   NLL amortised {:.4f}, exact {:.4f}\n", e.nll_b, e.nll) +
-         certified_text(e, "amortised");
+         certified_text(e, "amortised", part);
 }
 
 Json normalizer_audit_json(const NormalizerAudit& e) {
@@ -164,8 +164,8 @@ Json normalizer_audit_json(const NormalizerAudit& e) {
   return out;
 }
 
-std::string normalizer_audit_text(const NormalizerAudit& e) {
-  return "log Z - b(x)\n" + errors_text(e) + certified_text(e, "amortised");
+std::string normalizer_audit_text(const NormalizerAudit& e, RowsPart part) {
+  return "log Z - b(x)\n" + errors_text(e, part) + certified_text(e, "amortised", part);
 }
 
 }  // namespace selfnorm::cli

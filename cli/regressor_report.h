@@ -34,10 +34,10 @@ std::string regression_tables(const std::vector<RegressionRow>& rows);
 
 // The error of log-densities with b(x), in full.
 nlohmann::ordered_json regression_audit_json(const RegressionEvaluation& evaluation);
-std::string regression_audit_text(const RegressionEvaluation& evaluation);
+std::string regression_audit_text(const RegressionEvaluation& evaluation, RowsPart part);
 
 // The same of data without targets.
 nlohmann::ordered_json normalizer_audit_json(const NormalizerAudit& audit);
-std::string normalizer_audit_text(const NormalizerAudit& audit);
+std::string normalizer_audit_text(const NormalizerAudit& audit, RowsPart part);
 
 }  // namespace selfnorm::cli

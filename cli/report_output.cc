@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
+#include <optional>
 
 #include "output.h"
 #include "report_page.h"
+#include "rows_part.h"
 #include "selfnorm/base/atomic_file.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/report/page.h"
@@ -16,25 +20,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Where an audit's page and data go.
-struct AuditPlace {
-  std::string run;  // empty: there is none
-  std::string data, page;
-};
-
-// The run that a model is the result of; empty when there is none.
-std::string run_of(const std::string& model) {
-  const fs::path path = fs::absolute(model);
-  const fs::path run = fs::is_directory(path) ? path : path.parent_path();
-  const bool is_its_model = fs::is_directory(path) || path.filename() == kModelName;
-  return is_its_model && fs::exists(run / kRecordName) ? fs::proximate(run).string() : "";
-}
-
-AuditPlace audit_place(const std::string& asked, const std::string& model) {
-  if (!asked.empty()) return {"", fs::path(asked).replace_extension(".json").string(), asked};
-  const std::string run = run_of(model);
-  if (run.empty()) return {"", kReportData, kReportPage};
-  return {run, run + "/" + kAuditData, run + "/" + kReportPage};
+// "X.JSON" too: on some systems it is the same file.
+bool is_json(const fs::path& path) {
+  std::string extension = path.extension().string();
+  std::ranges::transform(extension, extension.begin(), [](unsigned char c) { return std::tolower(c); });
+  return extension == ".json";
 }
 
 void write_file(const std::string& path, const std::string& text) {
@@ -43,11 +33,28 @@ void write_file(const std::string& path, const std::string& text) {
   file.commit();
 }
 
-void write_audit(const AuditPlace& place, const ReportDocument& document) {
+void check_audit_paths(const AuditPlace& place) {
   check_page_path(place.page);
   check_document_path(place.data);
-  write_file(place.data, document_text(document) + "\n");
-  write_page(place.page, place.run.empty() ? document : read_report(place.run));
+}
+
+Error report_error(const AuditPlace& place, const Error& error) {
+  return Error(fmt::format("--report {}: {}", place.page, error.what()));
+}
+
+// The path of the page, or empty after a warning.
+std::string write_audit(const AuditPlace& place, const ReportDocument& document) {
+  if (place.page.empty()) return "";
+  try {
+    check_audit_paths(place);
+    write_file(place.data, document_text(document) + "\n");
+    write_page(place.page, place.run.empty() ? document : read_report(place.run));
+    return place.page;
+  } catch (const Error& error) {
+    if (place.is_asked_for) throw report_error(place, error);
+    warning(fmt::format("no report: {}; --report FILE writes it elsewhere, --no-report none", error.what()));
+    return "";
+  }
 }
 
 }  // namespace
@@ -55,6 +62,7 @@ void write_audit(const AuditPlace& place, const ReportDocument& document) {
 std::string write_run_report(const Arguments& arguments, const RunDirectory& run,
                              const ReportDocument& document) {
   try {
+    check_document_path(run.file(kReportData));
     write_file(run.file(kReportData), document_text(document) + "\n");
     if (arguments.run().no_report) return "";
     const std::string page = run.file(kReportPage);
@@ -67,30 +75,50 @@ std::string write_run_report(const Arguments& arguments, const RunDirectory& run
   }
 }
 
-std::string write_audit_report(const Arguments& arguments, const std::string& model,
-                               const ReportDocument& document) {
-  if (arguments.audit.no_report) return "";
-  const AuditPlace place = audit_place(arguments.audit.report, model);
-  if (!arguments.audit.report.empty()) {
-    write_audit(place, document);
-    return place.page;
+AuditPlace audit_place(const AuditArguments& given) {
+  if (given.no_report) return {};
+  if (given.report.empty()) {
+    const std::string run = run_of_model(given.model);
+    if (run.empty()) return {.data = kReportData, .page = kReportPage};
+    return {.run = run, .data = run + "/" + kAuditData, .page = run + "/" + kReportPage};
   }
+  if (is_json(given.report))
+    throw Error(fmt::format(
+        "--report {}: found a name that ends in .json, which is where the data of the page go; expected the "
+        "name of the page, as {}",
+        given.report, fs::path(given.report).replace_extension(".html").string()));
+  const AuditPlace place{.data = fs::path(given.report).replace_extension(".json").string(),
+                         .page = given.report,
+                         .is_asked_for = true};
   try {
-    write_audit(place, document);
-    return place.page;
+    check_audit_paths(place);
+    const AtomicFile page(place.page), data(place.data);  // neither is committed
   } catch (const Error& error) {
-    warning(fmt::format("no report: {}; --report FILE writes it elsewhere, --no-report none", error.what()));
-    return "";
+    throw report_error(place, error);
   }
+  return place;
 }
 
-void add_report(const ReportDocument& document, const std::string& page, nlohmann::ordered_json& json) {
-  json["page"] = page.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(page);
-  json["report"] = nlohmann::ordered_json::parse(document_text(document));
-}
-
-std::string page_line(const std::string& page) {
-  return page.empty() ? "" : fmt::format("report       {}\n", page);
+void put_out_audit(const Arguments& arguments, const AuditPlace& place, const ReportDocument& document,
+                   AuditWords words) {
+  if (!arguments.common.json) {
+    print(words.text);
+    flush_output();
+    const std::string page = write_audit(place, document);
+    if (!page.empty()) print(fmt::format("report       {}\n", page));
+    return;
+  }
+  std::optional<Error> failure;
+  words.json["page"] = nullptr;
+  try {
+    const std::string page = write_audit(place, document);
+    if (!page.empty()) words.json["page"] = page;
+  } catch (const Error& error) {
+    failure = error;
+  }
+  words.json["report"] = nlohmann::ordered_json::parse(document_text(document));
+  print_json(words.json);
+  if (failure) throw *failure;
 }
 
 }  // namespace selfnorm::cli

@@ -14,14 +14,28 @@ namespace selfnorm::cli {
 std::string write_run_report(const Arguments& arguments, const RunDirectory& run,
                              const ReportDocument& document);
 
-// Of an audit of `model` as it was given: into its run, beside what training wrote, or audit.json and
-// report.html into the current folder; --report FILE and --no-report. The path of the page, or empty.
-std::string write_audit_report(const Arguments& arguments, const std::string& model,
-                               const ReportDocument& document);
+// Where the page of an audit and its data go.
+struct AuditPlace {
+  std::string run = "";              // whose page it joins; empty: a page of its own
+  std::string data = "", page = "";  // empty: none is written
+  bool is_asked_for = false;         // by --report
+};
 
-// Into what --json prints: "page" (null when none was written) and "report", the document.
-void add_report(const ReportDocument& document, const std::string& page, nlohmann::ordered_json& json);
-// "report       PATH", or nothing.
-std::string page_line(const std::string& page);
+// Into the run of MODEL, beside what training wrote, or report.json and report.html into the current folder;
+// --report FILE and --no-report. Throws Error, before there is an audit to lose, when FILE or its data cannot
+// be written.
+AuditPlace audit_place(const AuditArguments& given);
+
+// An audit as --json prints it and as text.
+struct AuditWords {
+  nlohmann::ordered_json json;
+  std::string text;
+};
+
+// Prints the audit, and writes its page: its path is the last line of the text, and "page" of the JSON (null
+// when there is none), beside "report", the document. A page that cannot be written is a warning; one that
+// was asked for throws Error, after the audit was printed.
+void put_out_audit(const Arguments& arguments, const AuditPlace& place, const ReportDocument& document,
+                   AuditWords words);
 
 }  // namespace selfnorm::cli

@@ -29,12 +29,13 @@ bool is_same_data(const fs::path& a, const fs::path& b) {
   return !error && size == fs::file_size(b, error) && !error && is_same_content(a, b);
 }
 
-fs::path found_from(const fs::path& run, const fs::path& recorded) {
-  std::error_code error;
-  if (recorded.is_absolute() || fs::exists(recorded, error)) return recorded;
+// `recorded` from here or, where it is relative, from a folder above the run.
+bool is_recorded_data(const fs::path& run, const fs::path& recorded, const fs::path& data) {
+  if (is_same_data(recorded, data)) return true;
+  if (recorded.is_absolute()) return false;
   for (fs::path folder = run; folder.has_relative_path(); folder = folder.parent_path())
-    if (fs::exists(folder / recorded, error)) return folder / recorded;
-  return recorded;
+    if (is_same_data(folder / recorded, data)) return true;
+  return false;
 }
 
 }  // namespace
@@ -52,7 +53,7 @@ RowsPart rows_part(const std::string& model, const std::string& data) {
   const fs::path folder = fs::is_directory(path, error) ? path : path.parent_path();
   const auto is_recorded = [&](const char* key) {
     const std::string recorded = recorded_data(folder.string(), key);
-    return !recorded.empty() && is_same_data(found_from(folder, recorded), data);
+    return !recorded.empty() && is_recorded_data(folder, recorded, data);
   };
   try {
     return is_recorded("data")    ? RowsPart::kTrained

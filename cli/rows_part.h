@@ -12,9 +12,9 @@ namespace selfnorm::cli {
 std::string run_of_model(const std::string& model);
 
 // kTrained: `data` are what the run recorded as its training data; kChoseStep: as those of --valid. Files are
-// the same when they are one file or have the same content. A recorded path that is relative and leads
-// nowhere from here is tried from the folders above the run, where training may have been started. kNone is
-// no proof: the model may lie in no run, or the data may be a part or another form of what was recorded.
+// the same when they are one file or have the same content. A recorded path that is relative is tried from
+// here and from the folders above the run, where training may have been started. kNone is no proof: the model
+// may lie in no run, or the data may be a part or another form of what was recorded.
 RowsPart rows_part(const std::string& model, const std::string& data);
 
 // Of validation rows: those of the file `valid`, or (empty) held out of `train`.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 
 #include "head.h"
 #include "program.h"
@@ -31,6 +32,100 @@ TEST(Audit, JsonHasThePromisedKeys) {
   EXPECT_NEAR(json["nll_raw"].get<double>(), evaluated["nll_raw"].get<double>(), 1e-5);
   EXPECT_NEAR(json["nll_exact"].get<double>(), evaluated["nll_exact"].get<double>(), 1e-5);
   EXPECT_NEAR(json["log_z"]["rms"].get<double>(), evaluated["log_z"]["rms"].get<double>(), 1e-5);
+}
+
+bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+nlohmann::json certificate_of(const nlohmann::json& json) {
+  for (const auto& card : json["report"]["cards"])
+    if (card["id"] == "certificate") return card;
+  return nullptr;
+}
+
+// Training data, by whatever name, from wherever it is asked and in whatever form of MODEL.
+TEST(Audit, NoCertificateFromTrainingData) {
+  const Folder folder;
+  folder.generate("data.svm", 2000);
+  folder.write("copy.svm", content(folder / "data.svm"));
+  std::string other = content(folder / "data.svm");
+  other.back() = ' ';  // of the same size
+  folder.write("other.svm", other);
+  ASSERT_EQ(folder.run({"train", "classifier", "data.svm", "--out", "runs/a", "--quiet"}).code, 0);
+  const std::vector<std::string> models{"runs/a", "runs/a/model.safetensors", folder / "runs/a/"};
+  for (const std::string& model : models)
+    for (const std::string& data : {std::string("data.svm"), std::string("copy.svm"), folder / "data.svm"}) {
+      const Outcome outcome = folder.run({"audit", model, data, "--json", "--no-report"});
+      ASSERT_EQ(outcome.code, 0) << outcome.err;
+      EXPECT_TRUE(outcome.json().value("trained", false)) << model << " " << data;
+      EXPECT_EQ(certificate_of(outcome.json())["value"], "none: the model was trained on these inputs");
+      EXPECT_FALSE(holds(outcome.out, "had no part"));
+    }
+  const Outcome text = folder.run({"audit", "runs/a", "data.svm"});
+  EXPECT_TRUE(holds(text.out, "certificate  none: the model was trained on these inputs")) << text.out;
+  for (const char* claim : {"CERTIFIED", "in words", "certified band"})
+    EXPECT_FALSE(holds(text.out, claim)) << claim;
+  std::filesystem::rename(folder / "data.svm", folder / "runs/data.svm");
+  folder.write("data.svm", "1 1:1\n");
+  EXPECT_TRUE(folder.run({"audit", "runs/a", "runs/data.svm", "--json", "--no-report"}).json()["trained"]);
+
+  const Outcome free = folder.run({"audit", "runs/a", "other.svm", "--json", "--no-report"});
+  ASSERT_EQ(free.code, 0) << free.err;
+  EXPECT_FALSE(free.json().contains("trained"));
+  EXPECT_EQ(certificate_of(free.json())["source"],
+            "exact log Z; holds if the inputs are independent and had no part in the model");
+}
+
+TEST(Audit, ValidationDataChoseTheStep) {
+  const Folder folder;
+  folder.generate("data.svm", 2000);
+  folder.generate("valid.svm", 1500);
+  ASSERT_EQ(folder
+                .run({"train", "classifier", "data.svm", "--valid", "valid.svm", "--out", "run", "--quiet",
+                      "--no-report"})
+                .code,
+            0);
+  const auto json = folder.run({"audit", "run", "valid.svm", "--json", "--no-report"}).json();
+  EXPECT_TRUE(json["chose_step"]);
+  EXPECT_TRUE(holds(json["report"]["notes"].dump(), "a little optimistic"));
+  EXPECT_TRUE(holds(folder.run({"audit", "run", "valid.svm", "--no-report"}).out,
+                    "but for their part in the choice of the step"));
+}
+
+// The exit code goes by the numbers all the same.
+TEST(Audit, ARequirementOfTrainingDataIsAWarning) {
+  const Folder folder;
+  folder.generate("data.svm", 2000);
+  ASSERT_EQ(folder.run({"train", "classifier", "data.svm", "--out", "run", "--quiet", "--no-report"}).code,
+            0);
+  const Outcome held = folder.run({"audit", "run", "data.svm", "--require", "eps=100", "--no-report"});
+  EXPECT_EQ(held.code, 0) << held.err;
+  EXPECT_TRUE(holds(held.err, "warning: --require: the model was trained on data.svm")) << held.err;
+  EXPECT_EQ(folder.run({"audit", "run", "data.svm", "--require", "eps=1e-6", "--no-report"}).code, 3);
+}
+
+// Heads of other programs lie beside a config.json of theirs.
+TEST(Audit, AConfigThatIsNoRecordTellsNothing) {
+  const Folder folder;
+  RandomHead().write(folder / "head.safetensors");
+  write_states(folder / "h.safetensors", 500, false);
+  for (const char* config : {"{\"model_type\": \"gpt2\"}", "not JSON", "{\"options\": {}}"}) {
+    folder.write("config.json", config);
+    const Outcome outcome = folder.run({"audit", "head.safetensors", "h.safetensors", "--json"});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_FALSE(outcome.json().contains("trained"));
+  }
+}
+
+TEST(Audit, NothingRoundsToCertainty) {
+  const Folder folder;
+  folder.generate("data.svm", 2000);
+  const std::string text = folder
+                               .run({"audit", "data.svm.truth.safetensors", "data.svm", "--confidence",
+                                     "0.9999999999", "--no-report"})
+                               .out;
+  EXPECT_TRUE(holds(text, "99.99999999%")) << text;
+  EXPECT_FALSE(holds(text, " 100% confidence")) << text;
+  EXPECT_FALSE(holds(text, "confidence 100%")) << text;
 }
 
 TEST(Audit, IsAGate) {
@@ -139,6 +234,24 @@ TEST(Audit, TextNamesTheLabelsOfTheWorst) {
   EXPECT_NE(text.find(": blue (", worst), std::string::npos) << text;
   EXPECT_NE(text.find(": ?[31mred (", worst), std::string::npos) << text;
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
+}
+
+// Bytes of Latin-1, among them the control CSI, and a label that would fill the screen.
+TEST(Audit, LabelsAreCutAndHoldNoControls) {
+  const Folder folder;
+  std::string table = "x,y\n";
+  for (int i = 0; i < 40; ++i)
+    table += std::to_string(i) + (i % 2 == 0 ? ",a\x9b"
+                                               "31m\xc2\x9b\n"
+                                             : "," + std::string(5000, 'b') + "\n");
+  folder.write("data.csv", table);
+  ASSERT_EQ(folder.run({"train", "classifier", "data.csv", "--target", "y", "--out", "run", "--quiet"}).code,
+            0);
+  const std::string text = text_in("C.UTF-8", folder, {"audit", "run", "data.csv", "--no-report"});
+  EXPECT_TRUE(holds(text, ": a\ufffd31m? (")) << text;
+  EXPECT_TRUE(holds(text, ": " + std::string(79, 'b') + "\u2026 (")) << text;
+  EXPECT_TRUE(holds(text_in("C", folder, {"audit", "run", "data.csv", "--no-report"}),
+                    ": " + std::string(79, 'b') + "... ("));
 }
 
 // log Z = log(40 exp(-log 40 - 1e-6)) of all inputs.

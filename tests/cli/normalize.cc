@@ -233,7 +233,7 @@ TEST(Normalize, NoCertificateFromTrainingData) {
       folder.run({"normalize", "run", "--states", "./data.svm", "-o", "c.safetensors", "--json"});
   EXPECT_NE(named.err.find("the model was trained on these states"), std::string::npos) << named.err;
   EXPECT_FALSE(card_of(named.json()["report"], "certificate").contains("number"));
-  folder.generate("other.svm", 9000);
+  folder.generate("other.svm", 8900);
   const auto other =
       folder.run({"normalize", "run", "--states", "other.svm", "-o", "b.safetensors", "--json"});
   ASSERT_EQ(other.code, 0) << other.err;

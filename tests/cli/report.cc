@@ -137,10 +137,11 @@ TEST(Report, AFolderThatGoesAwayLosesNoAudit) {
     });
     EXPECT_EQ(outcome.code, 1);
     EXPECT_NE(outcome.err.find("--report pages/p.html: "), std::string::npos) << outcome.err;
-    if (json)
+    if (json) {
       EXPECT_TRUE(outcome.json()["page"].is_null() && outcome.json()["n"] == 600);
-    else
+    } else {
       EXPECT_NE(outcome.out.find("CERTIFIED"), std::string::npos) << outcome.out;
+    }
   }
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "selfnorm/math/chain_kernels.h"
 
@@ -57,6 +58,19 @@ bool all_finite_t(const Real* x, size_t n) {
   return hn::AllTrue(d, hn::Eq(sum, hn::Zero(d)));
 }
 
+// body(1 .. 4) with the number of vectors known when compiled: sums stay in registers.
+template <class Body>
+HWY_INLINE void for_vectors(size_t vectors, const Body& body) {
+  if (vectors == 1)
+    body(std::integral_constant<size_t, 1>());
+  else if (vectors == 2)
+    body(std::integral_constant<size_t, 2>());
+  else if (vectors == 3)
+    body(std::integral_constant<size_t, 3>());
+  else
+    body(std::integral_constant<size_t, 4>());
+}
+
 constexpr size_t kAhead = 12;  // rows
 
 template <class Real, size_t vectors>
@@ -97,20 +111,9 @@ void add_rows_t(const RowList& list, const Real* matrix, size_t width, Real* out
   for (size_t k = 0; k < width;) {
     const size_t left = width - k, vectors = std::min<size_t>(4, (left + lanes - 1) / lanes);
     const size_t last = std::min(lanes, left - (vectors - 1) * lanes);
-    switch (vectors) {
-      case 1:
-        add_rows_block<Real, 1>(list, matrix + k, width, last, out + k);
-        break;
-      case 2:
-        add_rows_block<Real, 2>(list, matrix + k, width, last, out + k);
-        break;
-      case 3:
-        add_rows_block<Real, 3>(list, matrix + k, width, last, out + k);
-        break;
-      default:
-        add_rows_block<Real, 4>(list, matrix + k, width, last, out + k);
-        break;
-    }
+    for_vectors(vectors, [&](auto count) HWY_ATTR {
+      add_rows_block<Real, decltype(count)::value>(list, matrix + k, width, last, out + k);
+    });
     k += vectors * lanes;
   }
 }
@@ -145,24 +148,11 @@ SumMin scaled_product_t(LabelSpace space, const Real* x, const Real* matrix, con
   const hn::ScalableTag<Real> d;
   const size_t lanes = hn::Lanes(d);
   for (size_t k = 0; k < space.stride;) {
-    switch (const size_t left = (space.stride - k) / lanes; left) {
-      case 1:
-        product_block<Real, 1>(space, x, matrix + k, out + k);
-        k += lanes;
-        break;
-      case 2:
-        product_block<Real, 2>(space, x, matrix + k, out + k);
-        k += 2 * lanes;
-        break;
-      case 3:
-        product_block<Real, 3>(space, x, matrix + k, out + k);
-        k += 3 * lanes;
-        break;
-      default:
-        product_block<Real, 4>(space, x, matrix + k, out + k);
-        k += 4 * lanes;
-        break;
-    }
+    const size_t vectors = std::min<size_t>(4, (space.stride - k) / lanes);
+    for_vectors(vectors, [&](auto count) HWY_ATTR {
+      product_block<Real, decltype(count)::value>(space, x, matrix + k, out + k);
+    });
+    k += vectors * lanes;
   }
   auto sum = hn::Zero(d);
   auto least = hn::Set(d, std::numeric_limits<Real>::infinity());

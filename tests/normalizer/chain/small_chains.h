@@ -108,6 +108,17 @@ struct SmallSequences {
   }
 };
 
+// Bigrams, values and transitions, there or not.
+inline std::vector<SmallSequences> small_kinds() {
+  return {
+      {},
+      {.labels = 2, .bigrams = 3},
+      {.labels = 4, .has_values = true},
+      {.bigrams = 2, .has_values = true, .has_transitions = false},
+      {.labels = 17, .has_transitions = false, .longest = 2},
+  };
+}
+
 template <class Real>
 std::vector<Real> random_vector(size_t n, double spread, uint64_t seed) {
   RandomStream random(seed);

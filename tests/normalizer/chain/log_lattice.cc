@@ -1,0 +1,47 @@
+#include "selfnorm/normalizer/chain/log_lattice.h"
+
+#include <gtest/gtest.h>
+
+#include "normalizer/chain/small_chains.h"
+
+namespace selfnorm {
+namespace {
+
+TEST(LogLattice, AgreesWithEnumerationAtEverySpread) {
+  for (const bool own : {false, true}) {
+    for (const double spread : {0.1, 1.0, 30.0, 1e4}) {
+      const auto s = random_scores<float>(3, 5, own, spread, 4);
+      const ChainOracle truth = enumerate(s.view());
+      LogLattice<float> lattice;
+      EXPECT_NEAR(lattice.forward(s.view()), truth.log_z, 1e-12 * std::max(1.0, spread));
+      lattice.backward(s.view());
+      for (uint64_t t = 0; t < 5; ++t)
+        for (uint32_t k = 0; k < 3; ++k)
+          EXPECT_NEAR(lattice.marginal(t, k), truth.marginal[t * 3 + k], 1e-10);
+      std::vector<double> pair(s.pair.size());
+      lattice.add_pairs(s.view(), 1, pair);
+      for (size_t i = 0; i < pair.size(); ++i) EXPECT_NEAR(pair[i], truth.pair[i], 1e-10);
+      EXPECT_NEAR(lattice.entropy(s.view()), truth.entropy, 1e-9);
+    }
+  }
+}
+
+// The scaled lattice and this one are two programs for the same numbers.
+TEST(LogLattice, AgreesWithTheScaledLattice) {
+  for (const uint32_t labels : {2u, 17u, 49u}) {
+    const auto s = random_scores<double>(labels, 60, false, 2, labels);
+    LogLattice<double> slow;
+    BasicLattice<double> fast;
+    EXPECT_NEAR(fast.forward(s.view()), slow.forward(s.view()), 1e-10);
+    fast.backward(s.view());
+    slow.backward(s.view());
+    EXPECT_FALSE(fast.is_in_log_space());
+    for (uint64_t t = 0; t < 60; ++t)
+      for (uint32_t k = 0; k < labels; ++k)
+        EXPECT_NEAR(fast.marginals()[t * labels + k], slow.marginal(t, k), 1e-11);
+    EXPECT_NEAR(fast.entropy(s.view()), slow.entropy(s.view()), 1e-10);
+  }
+}
+
+}  // namespace
+}  // namespace selfnorm

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "output.h"
 #include "selfnorm/data/example_subset.h"
@@ -19,19 +20,55 @@ constexpr uint64_t kFewestAudited = 1000;
 // Inputs that the trade-off is computed for.
 constexpr uint64_t kTradeInputs = 2000;
 
+constexpr const char* kNormalised = "probabilities of the model, which sum to 1";
+
 std::vector<uint64_t> audited_inputs(const ModelFile& model, const ExampleSource& source) {
   const double work = std::max(1.0, static_cast<double>(model.classes) * model.features);
   return spread_rows(source.examples(), std::max(kFewestAudited, static_cast<uint64_t>(kAuditWork / work)));
 }
 
-std::string data_words(const RunArguments& run, bool is_held_out) {
-  if (!is_held_out) return run.train + ", the training data";
-  return run.valid.empty() ? "held out of " + run.train : run.valid;
+// "held out of data.csv, 1,000 of 25,000 inputs"
+std::string data_words(const FinishedRun& run, uint64_t shown, uint64_t inputs) {
+  const RunArguments& given = run.arguments.run();
+  std::string text = run.part == RowsPart::kTrained ? given.train + ", the training data"
+                     : given.valid.empty()          ? "held out of " + given.train
+                                                    : given.valid;
+  if (shown < inputs) text += fmt::format(", {} of {} inputs", grouped(shown), grouped(inputs));
+  return text;
 }
 
 std::string objective_of(const ModelFile& model) {
   const auto json = nlohmann::json::parse(model.objective_json, nullptr, false);
   return json.is_object() ? json.value("name", "") : "";
+}
+
+ReportDocument named_document(const FinishedRun& run) {
+  const std::string& command = run.arguments.command;
+  ReportDocument out{.name = run.directory.path(),
+                     .command = command,
+                     .title = fmt::format("{}: {}", command, run.directory.path())};
+  if (run.result.diverged)
+    out.notes.push_back("The loss stopped being finite; the model is the last good one.");
+  out.cards.push_back({"model", "Model", model_words(run.result.model), {}, run.directory.file(kModelName)});
+  return out;
+}
+
+ReportDocument normalised_document(const FinishedRun& run, uint64_t shown, uint64_t inputs, double nll) {
+  ReportDocument out = named_document(run);
+  out.notes.push_back("The probabilities of this model sum to 1 as they are: there is no log Z to show.");
+  if (run.part == RowsPart::kTrained)
+    out.notes.push_back(
+        "The model was trained on the inputs shown, so they tell nothing about other inputs; 'selfnorm "
+        "evaluate' takes others.");
+  if (run.part == RowsPart::kChoseStep)
+    out.notes.push_back(
+        "The inputs shown chose the step of training, so the likelihood is a little optimistic; 'selfnorm "
+        "evaluate' takes others.");
+  out.cards.push_back({"data", "Data", data_words(run, shown, inputs), std::nullopt, "evaluated"});
+  out.cards.push_back({"inputs", "Inputs", grouped(shown), static_cast<double>(shown),
+                       "probabilities by the tree of classes"});
+  out.cards.push_back({"nll_exact", "NLL, exact", fmt::format("{:.4f}", nll), nll, kNormalised});
+  return out;
 }
 
 }  // namespace
@@ -53,38 +90,50 @@ void add_model_audit(const Audit& audit, const AuditNames& names, const ModelFil
   if (model.encoder.exists() || !source.has_targets()) return;
   Dataset data = source.gather(spread_rows(source.examples(), kTradeInputs));
   data.labels.resize(model.classes);  // which blocks of a source do not have
-  if (const TradeOffResult found = trade_off(model, data); found.curve) add_trade_off(*found.curve, document);
+  const TradeOffResult found = trade_off(model, data);
+  if (found.curve)
+    add_trade_off(*found.curve, document);
+  else
+    document.notes.push_back(fmt::format("No trade-off curve: {}.", found.reason));
 }
 
-ReportDocument plain_run_document(const Arguments& arguments, const RunDirectory& run,
-                                  const ModelFile& model) {
-  ReportDocument out{.name = run.path(),
-                     .command = arguments.command,
-                     .title = fmt::format("{}: {}", arguments.command, run.path())};
-  out.cards.push_back({"model", "Model", model_words(model), {}, run.file(kModelName)});
-  return out;
-}
-
-ReportDocument run_document(const Arguments& arguments, const RunDirectory& run, const ModelFile& model,
-                            const ExampleSource& source, bool is_held_out) {
-  ReportDocument out = plain_run_document(arguments, run, model);
+ReportDocument run_document(const FinishedRun& run, const ExampleSource& source) {
+  const ModelFile& model = run.result.model;
+  ReportDocument out = named_document(run);
   const std::vector<uint64_t> inputs = audited_inputs(model, source);
   const ExampleSubset audited(source, inputs);
   const bool amortised = model.normalizer.exists();
   Audit result = audit(model, audited, {.amortised = amortised, .with_v_star = false});
   for (std::vector<AuditedInput>* list : {&result.sample, &result.worst_inputs})
-    for (AuditedInput& input : *list) input.example = inputs[input.example];
-  std::string data = data_words(arguments.run(), is_held_out);
-  if (audited.examples() < source.examples())
-    data += fmt::format(", {} of {} inputs", grouped(audited.examples()), grouped(source.examples()));
+    for (AuditedInput& input : *list) {
+      const uint64_t place = inputs[input.example];
+      input.example = run.places.empty() ? place : run.places[place];
+    }
   add_model_audit(result,
                   {.kind = amortised ? "amortised" : "raw",
-                   .data = data,
+                   .data = data_words(run, audited.examples(), source.examples()),
                    .labels = model.labels,
                    .norm = norm_words(model),
-                   .part = is_held_out ? RowsPart::kChoseStep : RowsPart::kTrained,
+                   .part = run.part,
+                   .numbering = run.numbering,
                    .is_requested = false},
                   model, source, out);
+  return out;
+}
+
+ReportDocument normalised_run_document(const FinishedRun& run, const Evaluation& evaluation) {
+  ReportDocument out = normalised_document(run, evaluation.n, evaluation.n, evaluation.nll_exact);
+  out.cards.push_back(
+      {"accuracy", "Accuracy", percent(evaluation.accuracy), evaluation.accuracy, kNormalised});
+  return out;
+}
+
+ReportDocument normalised_run_document(const FinishedRun& run, const LanguageEvaluation& evaluation) {
+  ReportDocument out =
+      normalised_document(run, evaluation.tokens, evaluation.of_tokens, evaluation.nll_exact);
+  const double perplexity = std::exp(evaluation.nll_exact);
+  out.cards.push_back(
+      {"perplexity", "Perplexity, exact", fmt::format("{:.5g}", perplexity), perplexity, kNormalised});
   return out;
 }
 

@@ -3,12 +3,15 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "arguments.h"
 #include "run_directory.h"
+#include "selfnorm/analysis/lm_evaluation.h"
 #include "selfnorm/data/example_source.h"
 #include "selfnorm/model/model_file.h"
 #include "selfnorm/report/audit_section.h"
+#include "selfnorm/train/trainer.h"
 
 namespace selfnorm::cli {
 
@@ -17,16 +20,26 @@ std::string model_words(const ModelFile& model);
 // Of what the norm is that pictures show.
 std::string norm_words(const ModelFile& model);
 
-// What `audit` found on `source`, and the trade-off where there is a curve (analysis/trade_off.h).
+// What `audit` found on `source`, and the trade-off of models without encoder on data with labels, or why
+// there is none (analysis/trade_off.h).
 void add_model_audit(const Audit& audit, const AuditNames& names, const ModelFile& model,
                      const ExampleSource& source, ReportDocument& document);
 
-// Of a run, audited on `source`: rows of the model's features or states of its encoder, whose log-normalizers
-// are computed for at most so many inputs as a few seconds allow; held out, or the training data.
-ReportDocument run_document(const Arguments& arguments, const RunDirectory& run, const ModelFile& model,
-                            const ExampleSource& source, bool is_held_out);
-// Of a run whose probabilities sum to 1 as they are: nothing but its curves.
-ReportDocument plain_run_document(const Arguments& arguments, const RunDirectory& run,
-                                  const ModelFile& model);
+// A run that is finished, and the inputs that are shown of it.
+struct FinishedRun {
+  const Arguments& arguments;
+  const RunDirectory& directory;
+  const TrainResult& result;
+  RowsPart part;                      // of the inputs
+  std::vector<uint64_t> places = {};  // of the inputs in their file; empty: 0, 1, ...
+  std::string numbering = "numbered from 0";
+};
+
+// Audited on `source`, the inputs: rows of the model's features or states of its encoder, whose
+// log-normalizers are computed for at most so many inputs as a few seconds allow.
+ReportDocument run_document(const FinishedRun& run, const ExampleSource& source);
+// Of a model whose probabilities sum to 1 as they are: how well it predicts the inputs.
+ReportDocument normalised_run_document(const FinishedRun& run, const Evaluation& evaluation);
+ReportDocument normalised_run_document(const FinishedRun& run, const LanguageEvaluation& evaluation);
 
 }  // namespace selfnorm::cli

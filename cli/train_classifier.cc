@@ -9,6 +9,7 @@
 #include "output.h"
 #include "reading_note.h"
 #include "report_output.h"
+#include "rows_part.h"
 #include "run_record.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/memory.h"
@@ -16,6 +17,7 @@
 #include "selfnorm/model/encoded_states.h"
 #include "selfnorm/model/text_model.h"
 #include "selfnorm/train/class_weight.h"
+#include "selfnorm/train/hold_out.h"
 #include "training_run.h"
 
 namespace selfnorm::cli {
@@ -26,6 +28,7 @@ constexpr uint64_t kFewestToSplit = 20;
 struct TrainingData {
   Dataset train;
   std::optional<Dataset> valid;
+  std::vector<uint64_t> held_out;  // examples of TRAIN that `valid` is made of
   std::optional<TextEncoder> text;
   std::string target;              // column of a table
   std::vector<std::string> notes;  // held until all inputs are known to be good
@@ -145,9 +148,10 @@ TrainingData read_data(const Arguments& arguments) {
     data.valid_record = data_record(given.valid, *data.valid);
   } else if (const double part = hold_out_fraction(given, data.train.examples());
              part > 0 && data.train.examples() > 1) {
-    auto [train, valid] = hold_out(data.train, part, given.options.seed);
-    data.train = std::move(train);
-    data.valid = std::move(valid);
+    HeldOut split = hold_out(data.train.examples(), part, given.options.seed);
+    data.valid = subset(data.train, split.valid);
+    data.train = subset(data.train, split.train);
+    data.held_out = std::move(split.valid);
     const bool has_words = data.text && !data.text->vocabulary().empty();
     if (has_words && given.options.encoder.is_network()) keep_taught_words(data);
   }
@@ -195,12 +199,12 @@ TrainResult train_bag(TrainingData& data, NetworkPlan plan, const TrainOptions& 
   return result;
 }
 
-ReportDocument document(const Arguments& arguments, const RunDirectory& run, const ModelFile& model,
-                        Dataset data, bool is_held_out) {
-  if (model.family == Family::Hierarchical) return plain_run_document(arguments, run, model);
+ReportDocument document(const FinishedRun& run, const Evaluation& evaluation, Dataset data) {
+  const ModelFile& model = run.result.model;
+  if (model.family == Family::Hierarchical) return normalised_run_document(run, evaluation);
   std::unique_ptr<ExampleSource> source = make_example_source(std::move(data));
   if (model.encoder.exists()) source = bag_states(model.encoder, std::move(source));
-  return run_document(arguments, run, model, *source, is_held_out);
+  return run_document(run, *source);
 }
 
 nlohmann::ordered_json run_record(const Arguments& arguments, const TrainingData& data) {
@@ -256,8 +260,10 @@ int train_classifier_command(const Arguments& arguments) {
   const Evaluation evaluation = audit(result, audited, is_held_out, arguments.common.threads);
   save_result(result, run);
   const std::string data_name = is_held_out ? "validation" : "training";
+  const RowsPart part = is_held_out ? part_of_valid(given.train, given.valid) : RowsPart::kTrained;
   const std::string page = write_run_report(
-      arguments, run, document(arguments, run, result.model, std::move(audited), is_held_out));
+      arguments, run,
+      document({arguments, run, result, part, std::move(data.held_out)}, evaluation, std::move(audited)));
   const std::string table = evaluation_table({{given.options.objective.name, evaluation, {}}});
   print_report(arguments, run, end_of(result), {data_name, table + log_z_line(evaluation.log_z), page});
   return 0;

@@ -7,6 +7,7 @@
 #include "output.h"
 #include "reading_note.h"
 #include "report_output.h"
+#include "rows_part.h"
 #include "run_record.h"
 #include "selfnorm/analysis/lm_evaluation.h"
 #include "selfnorm/base/error.h"
@@ -127,10 +128,10 @@ LanguageEvaluation audit(TrainResult& result, const TokenCorpus& corpus, const s
   return evaluation;
 }
 
-ReportDocument document(const Arguments& arguments, const RunDirectory& run, const ModelFile& model,
-                        TokenCorpus corpus, bool is_held_out) {
-  if (model.family == Family::Hierarchical) return plain_run_document(arguments, run, model);
-  return run_document(arguments, run, model, *corpus_states(model.encoder, std::move(corpus)), is_held_out);
+ReportDocument document(const FinishedRun& run, const LanguageEvaluation& evaluation, TokenCorpus corpus) {
+  const ModelFile& model = run.result.model;
+  if (model.family == Family::Hierarchical) return normalised_run_document(run, evaluation);
+  return run_document(run, *corpus_states(model.encoder, std::move(corpus)));
 }
 
 }  // namespace
@@ -182,9 +183,16 @@ int train_lm_command(const Arguments& arguments) {
   const LanguageEvaluation evaluation =
       audit(result, valid ? *corpora.valid() : corpora.learned.train, data, arguments.common.threads);
   save_result(result, run);
+  const RowsPart part = valid ? part_of_valid(given.run.train, given.run.valid) : RowsPart::kTrained;
   const std::string page = write_run_report(
       arguments, run,
-      document(arguments, run, result.model, std::move(corpora).audited(), valid.has_value()));
+      document({.arguments = arguments,
+                .directory = run,
+                .result = result,
+                .part = part,
+                .numbering = fmt::format("numbered from 0 by position in the {} text",
+                                         part == RowsPart::kTrained ? "training" : "held-out")},
+               evaluation, std::move(corpora).audited()));
   print_report(
       arguments, run, end_of(result),
       {data,

@@ -11,6 +11,7 @@
 #include "regressor_report.h"
 #include "regressor_tables.h"
 #include "report_output.h"
+#include "rows_part.h"
 #include "run_record.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
@@ -71,7 +72,13 @@ struct HeldOut {
   std::vector<uint64_t> of_frame;  // its rows
 };
 
-HeldOut held_out_rows(const Regressor& model, const TrainingTables& tables) {
+// Validation rows of an ensemble, whose members hold out rows of their own, choose nothing.
+RowsPart part_of_rows(const RunArguments& given, const Regressor& model) {
+  const RowsPart part = part_of_valid(given.train, given.valid);
+  return part == RowsPart::kChoseStep && model.members.size() > 1 ? RowsPart::kNone : part;
+}
+
+HeldOut held_out_rows(const RunArguments& given, const Regressor& model, const TrainingTables& tables) {
   if (tables.test) {
     std::vector<uint64_t> all(tables.test->rows);
     std::iota(all.begin(), all.end(), uint64_t{0});
@@ -81,8 +88,8 @@ HeldOut held_out_rows(const Regressor& model, const TrainingTables& tables) {
   if (tables.valid.empty())
     return {"training", RowsPart::kTrained, regression_rows(model, tables.frame, tables.train), tables.frame,
             tables.train};
-  return {"validation", model.members.size() > 1 ? RowsPart::kNone : RowsPart::kChoseStep,
-          regression_rows(model, tables.frame, tables.valid), tables.frame, tables.valid};
+  return {"validation", part_of_rows(given, model), regression_rows(model, tables.frame, tables.valid),
+          tables.frame, tables.valid};
 }
 
 // The run holds the model already.
@@ -113,10 +120,16 @@ ReportDocument document(const Arguments& arguments, const RunDirectory& run, con
   }
   const Frame frame = taken_rows(held_out.frame, of_frame);
   const EncodedFrame inputs = held_out.rows.inputs.take(chosen);
-  const std::string& file =
-      held_out.name == "test" ? arguments.regressor.test : arguments.regressor.run.train;
+  const RegressorArguments& given = arguments.regressor;
+  const bool is_of_train =
+      held_out.name == "training" || (held_out.name == "validation" && given.run.valid.empty());
+  const std::string& file = is_of_train               ? given.run.train
+                            : held_out.name == "test" ? given.test
+                                                      : given.run.valid;
   add_regression({result.model, frame, inputs, target}, evaluation,
-                 {fmt::format("{}, {} rows", file, held_out.name), held_out.part}, out);
+                 {fmt::format("{}, {} rows", file, held_out.name), held_out.part,
+                  is_of_train ? held_out.of_frame : std::vector<uint64_t>{}},
+                 out);
   return out;
 }
 
@@ -168,7 +181,7 @@ int train_regressor_command(const Arguments& arguments) {
   run.keep();
   // Nothing that depends on the clock or the machine may enter the model: a resumed run must give the same
   // bytes.
-  const HeldOut held_out = held_out_rows(result.model, tables);
+  const HeldOut held_out = held_out_rows(given.run, result.model, tables);
   if (tables.test && !arguments.common.quiet)
     for (const std::string& text : encoding_notes(held_out.rows.report))
       note(fmt::format("{}: {}", given.test, text));

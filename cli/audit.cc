@@ -90,7 +90,7 @@ int audit_command(const Arguments& arguments) {
                          .labels = any.file().labels,
                          .norm = norm_words(any.file()),
                          .part = part,
-                         .is_requested = !given.require.empty()};
+                         .is_requested = true};
   const ReportDocument document = audit_document(any, *source, result, names);
   AuditWords words{
       .json = {{"model", any.path()}, {"data", given.data}, {"kind", kind}},

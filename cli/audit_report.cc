@@ -15,6 +15,7 @@ namespace selfnorm::cli {
 namespace {
 
 constexpr size_t kLineWidth = 96;
+constexpr size_t kIndent = 13;
 constexpr int kDigits = 4;  // of bounds, rounded up (what is printed can be claimed), and shares
 
 nlohmann::ordered_json or_null(const std::optional<double>& value) {
@@ -44,6 +45,25 @@ std::string listed(const std::string& heading, const std::vector<std::string>& i
     line += " " + items[i];
   }
   return text + line + "\n";
+}
+
+// Lines of plain letters that are too long, broken between words and indented.
+std::string wrapped(const std::string& text) {
+  std::string out;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    std::string line = text.substr(begin, end - begin);
+    begin = end + 1;
+    const bool is_plain = std::ranges::all_of(line, [](unsigned char c) { return c < 128; });
+    while (is_plain && line.size() > kLineWidth) {
+      const size_t space = line.rfind(' ', kLineWidth);
+      if (space == std::string::npos || space <= kIndent) break;
+      out += line.substr(0, space) + "\n";
+      line = std::string(kIndent, ' ') + line.substr(space + 1);
+    }
+    out += line + "\n";
+  }
+  return out;
 }
 
 std::string variance_text(const Audit& a) {
@@ -209,8 +229,8 @@ std::string audit_text(const Audit& a, const AuditNames& names) {
                                 is_named ? ": " + shown_label(names.labels[input.target], cut) : "",
                                 with_sign(input.error)));
   }
-  return text + variance_text(a) +
-         certificate_and_worst(part_text(a.certificate, names.kind, names.part), worst);
+  return wrapped(text + variance_text(a) +
+                 certificate_and_worst(part_text(a.certificate, names.kind, names.part), worst));
 }
 
 }  // namespace selfnorm::cli

@@ -37,6 +37,10 @@ std::string data_words(const FinishedRun& run, uint64_t shown, uint64_t inputs) 
   return text;
 }
 
+ReportCard perplexity_card(double nll, const std::string& source) {
+  return {"perplexity", "Perplexity, exact", fmt::format("{:.5g}", std::exp(nll)), std::exp(nll), source};
+}
+
 std::string objective_of(const ModelFile& model) {
   const auto json = nlohmann::json::parse(model.objective_json, nullptr, false);
   return json.is_object() ? json.value("name", "") : "";
@@ -87,6 +91,8 @@ std::string model_words(const ModelFile& model) {
 void add_model_audit(const Audit& audit, const AuditNames& names, const ModelFile& model,
                      const ExampleSource& source, ReportDocument& document) {
   add_audit(audit, names, document);
+  if (model.input == ModelInput::Context && audit.labelled)
+    document.cards.push_back(perplexity_card(audit.labelled->nll_exact, "exact log Z of every position"));
   if (model.encoder.exists() || !source.has_targets()) return;
   Dataset data = source.gather(spread_rows(source.examples(), kTradeInputs));
   data.labels.resize(model.classes);  // which blocks of a source do not have
@@ -131,9 +137,7 @@ ReportDocument normalised_run_document(const FinishedRun& run, const Evaluation&
 ReportDocument normalised_run_document(const FinishedRun& run, const LanguageEvaluation& evaluation) {
   ReportDocument out =
       normalised_document(run, evaluation.tokens, evaluation.of_tokens, evaluation.nll_exact);
-  const double perplexity = std::exp(evaluation.nll_exact);
-  out.cards.push_back(
-      {"perplexity", "Perplexity, exact", fmt::format("{:.5g}", perplexity), perplexity, kNormalised});
+  out.cards.push_back(perplexity_card(evaluation.nll_exact, kNormalised));
   return out;
 }
 

@@ -13,6 +13,7 @@ namespace selfnorm {
 namespace {
 
 constexpr uint32_t kBand = 2, kQuantile = 1, kReference = 7;  // colours
+constexpr double kRounding = 1e-5;                            // of norms, relative
 constexpr double kMostConfident = 2;      // mean "probabilities" beyond it are drawn there
 constexpr double kNear = 3;               // 0 is shown when it is no further away than this many widths
 constexpr double kLargestExponent = 690;  // exp of it, and of its negative, is a normal number
@@ -129,6 +130,12 @@ ReportFigure error_histogram(const ErrorAudit& audit, const ErrorNames& names) {
                                  .x = {.label = names.axis, .low = range.low, .high = range.high},
                                  .y = {.label = "inputs", .low = 0},
                                  .series = std::move(series)}}}};
+}
+
+std::optional<double> only_norm(const Audit& audit) {
+  const auto [low, high] = std::ranges::minmax(audit.sample, {}, &AuditedInput::norm);
+  const bool is_one = high.norm - low.norm <= kRounding * high.norm;
+  return is_one && audit.sample.size() > 1 ? std::optional(high.norm) : std::nullopt;
 }
 
 ReportFigure error_by_norm(const Audit& audit, const ErrorNames& names, const std::string& norm) {

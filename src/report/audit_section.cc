@@ -13,7 +13,7 @@ namespace selfnorm {
 namespace {
 
 constexpr const char* kExactSource = "exact log Z of every input";
-constexpr int kCertificateDigits = 2;
+constexpr int kCertificateDigits = 2, kFactorDigits = 3;
 constexpr double kSmallest = 1e-300;  // whose digits have units
 
 constexpr int kCardDigits = 4;
@@ -52,11 +52,20 @@ void add_likelihood(const LabelledAudit& labelled, const std::string& kind, Repo
 
 void add_variance(const Audit& audit, ReportDocument& document) {
   if (!audit.v_star) return;
-  const double left = audit.v_star_adjusted.value_or(*audit.v_star);
-  std::string source = fmt::format("{}; the best lossless shift leaves V* = {}", kExactSource, written(left));
+  std::string source =
+      fmt::format("{}; the best lossless shift leaves V* = {}", kExactSource, written(*audit.v_star));
   if (!audit.v_star_adjusted)
     source += ", fitted with no more inputs than directions, so it says nothing here";
+  else if (*audit.v_star_adjusted > 1.05 * *audit.v_star)
+    source += fmt::format(", {} allowing for the directions fitted", written(*audit.v_star_adjusted));
   document.cards.push_back(number_card("variance", "Variance of log Z", audit.variance, std::move(source)));
+}
+
+// What a bound in nats is for probabilities.
+std::string factor_words(const Certificate& c) {
+  return c.smallest_eps ? fmt::format("nats from the exact ones, so probabilities within a factor of {}; ",
+                                      rounded_up(std::exp(*c.smallest_eps), kFactorDigits))
+                        : "";
 }
 
 // A certificate speaks of inputs that had no part in the model.
@@ -74,7 +83,7 @@ void add_certificate(const Certificate& c, const AuditNames& names, ReportDocume
         "The inputs shown chose the step of training and the constant c, so likelihood and certificate are a "
         "little optimistic; 'selfnorm audit' takes others.");
   document.cards.push_back({"certificate", "Certificate", certificate_words(c, names.kind), c.smallest_eps,
-                            certificate_source("exact log Z", names.part)});
+                            factor_words(c) + certificate_source("exact log Z", names.part)});
   if (c.certified || !names.is_requested) return;
   document.notes.push_back(
       fmt::format("Not certified: that at most {} of inputs have {} log-probabilities with an error above "
@@ -147,7 +156,11 @@ void add_audit(const Audit& given, const AuditNames& names, ReportDocument& docu
   add_certificate(audit.certificate, names, document);
   ReportSection& section = document.section("Normalisation");
   section.figures.push_back(error_histogram(audit, errors));
-  section.figures.push_back(error_by_norm(audit, errors, names.norm));
+  if (const auto norm = only_norm(audit))
+    document.notes.push_back(
+        fmt::format("There is no figure of errors against the {}: all are {}.", names.norm, written(*norm)));
+  else
+    section.figures.push_back(error_by_norm(audit, errors, names.norm));
   section.figures.push_back(error_by_confidence(audit, errors));
   section.figures.push_back(audited_by_exact(audit, errors));
   section.tables.push_back(quantile_table(audit, errors));

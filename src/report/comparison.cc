@@ -138,7 +138,7 @@ Panel overlaid(const std::vector<Part>& parts, size_t index) {
     for (Series series : panel.series) {
       if (is_in_all(parts, index, series)) continue;
       series.name = is_one_each || series.name.empty() ? *part.name : *part.name + ": " + series.name;
-      series.colour = own_colour(is_one_each ? part.document : own);
+      series.colour = own_colour(part.document);  // looks of one colour differ in shape
       ++own;
       out.series.push_back(std::move(series));
     }

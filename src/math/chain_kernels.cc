@@ -58,14 +58,14 @@ bool all_finite_t(const Real* x, size_t n) {
   return hn::AllTrue(d, hn::Eq(sum, hn::Zero(d)));
 }
 
-// body(1 .. 4) with the number of vectors known when compiled: sums stay in registers.
+// body(1 .. 4) with the number known when compiled: sums stay in registers.
 template <class Body>
-HWY_INLINE void for_vectors(size_t vectors, const Body& body) {
-  if (vectors == 1)
+HWY_INLINE void for_count(size_t count, const Body& body) {
+  if (count == 1)
     body(std::integral_constant<size_t, 1>());
-  else if (vectors == 2)
+  else if (count == 2)
     body(std::integral_constant<size_t, 2>());
-  else if (vectors == 3)
+  else if (count == 3)
     body(std::integral_constant<size_t, 3>());
   else
     body(std::integral_constant<size_t, 4>());
@@ -111,7 +111,7 @@ void add_rows_t(const RowList& list, const Real* matrix, size_t width, Real* out
   for (size_t k = 0; k < width;) {
     const size_t left = width - k, vectors = std::min<size_t>(4, (left + lanes - 1) / lanes);
     const size_t last = std::min(lanes, left - (vectors - 1) * lanes);
-    for_vectors(vectors, [&](auto count) HWY_ATTR {
+    for_count(vectors, [&](auto count) HWY_ATTR {
       add_rows_block<Real, decltype(count)::value>(list, matrix + k, width, last, out + k);
     });
     k += vectors * lanes;
@@ -149,7 +149,7 @@ SumMin scaled_product_t(LabelSpace space, const Real* x, const Real* matrix, con
   const size_t lanes = hn::Lanes(d);
   for (size_t k = 0; k < space.stride;) {
     const size_t vectors = std::min<size_t>(4, (space.stride - k) / lanes);
-    for_vectors(vectors, [&](auto count) HWY_ATTR {
+    for_count(vectors, [&](auto count) HWY_ATTR {
       product_block<Real, decltype(count)::value>(space, x, matrix + k, out + k);
     });
     k += vectors * lanes;
@@ -167,16 +167,28 @@ SumMin scaled_product_t(LabelSpace space, const Real* x, const Real* matrix, con
           static_cast<double>(hn::GetLane(hn::MinOfLanes(d, least)))};
 }
 
-template <class Real>
-void add_outer_t(LabelSpace space, const Real* HWY_RESTRICT x, const Real* HWY_RESTRICT y,
+// Several terms for one reading and writing of the matrix.
+template <class Real, size_t terms>
+void outer_block(LabelSpace space, const Real* HWY_RESTRICT x, const Real* HWY_RESTRICT y,
                  Real* HWY_RESTRICT matrix) {
   const hn::ScalableTag<Real> d;
-  const size_t lanes = hn::Lanes(d);
   for (size_t j = 0; j < space.n; ++j) {
-    const auto a = hn::Set(d, x[j]);
     Real* HWY_RESTRICT row = matrix + j * space.stride;
-    for (size_t k = 0; k < space.stride; k += lanes)
-      hn::StoreU(hn::MulAdd(a, hn::LoadU(d, y + k), hn::LoadU(d, row + k)), d, row + k);
+    for (size_t k = 0; k < space.stride; k += hn::Lanes(d)) {
+      auto sum = hn::LoadU(d, row + k);
+      for (size_t i = 0; i < terms; ++i)
+        sum = hn::MulAdd(hn::Set(d, x[i * space.stride + j]), hn::LoadU(d, y + i * space.stride + k), sum);
+      hn::StoreU(sum, d, row + k);
+    }
+  }
+}
+
+template <class Real>
+void add_outer_t(LabelSpace space, size_t count, const Real* x, const Real* y, Real* matrix) {
+  for (size_t i = 0; i < count; i += 4) {
+    for_count(std::min<size_t>(4, count - i), [&](auto terms) HWY_ATTR {
+      outer_block<Real, decltype(terms)::value>(space, x + i * space.stride, y + i * space.stride, matrix);
+    });
   }
 }
 
@@ -232,19 +244,21 @@ void max_plus_t(const double* HWY_RESTRICT x, const Real* HWY_RESTRICT matrix, s
 }
 
 // Highway exports functions, not templates.
-#define SELFNORM_CHAIN_KERNELS(Real, name)                                                                \
-  size_t padded_width_##name(size_t n) { return padded_width_t<Real>(n); }                                \
-  bool all_finite_##name(const Real* x, size_t n) { return all_finite_t(x, n); }                          \
-  void add_rows_##name(const RowList& l, const Real* m, size_t w, Real* o) { add_rows_t(l, m, w, o); }    \
-  SumMin scaled_product_##name(LabelSpace s, const Real* x, const Real* m, const Real* f, Real* o) {      \
-    return scaled_product_t(s, x, m, f, o);                                                               \
-  }                                                                                                       \
-  void add_outer_##name(LabelSpace s, const Real* x, const Real* y, Real* m) { add_outer_t(s, x, y, m); } \
-  double multiply_rows_##name(LabelSpace s, double a, const Real* x, const Real* y, Real* o) {            \
-    return multiply_rows_t(s, a, x, y, o);                                                                \
-  }                                                                                                       \
-  void max_plus_##name(const double* x, const Real* m, size_t n, double* b, uint64_t* f) {                \
-    max_plus_t(x, m, n, b, f);                                                                            \
+#define SELFNORM_CHAIN_KERNELS(Real, name)                                                             \
+  size_t padded_width_##name(size_t n) { return padded_width_t<Real>(n); }                             \
+  bool all_finite_##name(const Real* x, size_t n) { return all_finite_t(x, n); }                       \
+  void add_rows_##name(const RowList& l, const Real* m, size_t w, Real* o) { add_rows_t(l, m, w, o); } \
+  SumMin scaled_product_##name(LabelSpace s, const Real* x, const Real* m, const Real* f, Real* o) {   \
+    return scaled_product_t(s, x, m, f, o);                                                            \
+  }                                                                                                    \
+  void add_outer_##name(LabelSpace s, size_t n, const Real* x, const Real* y, Real* m) {               \
+    add_outer_t(s, n, x, y, m);                                                                        \
+  }                                                                                                    \
+  double multiply_rows_##name(LabelSpace s, double a, const Real* x, const Real* y, Real* o) {         \
+    return multiply_rows_t(s, a, x, y, o);                                                             \
+  }                                                                                                    \
+  void max_plus_##name(const double* x, const Real* m, size_t n, double* b, uint64_t* f) {             \
+    max_plus_t(x, m, n, b, f);                                                                         \
   }
 SELFNORM_CHAIN_KERNELS(float, float)
 SELFNORM_CHAIN_KERNELS(double, double)
@@ -282,8 +296,8 @@ namespace selfnorm {
     return HWY_DYNAMIC_DISPATCH(scaled_product_##name)(s, x, matrix, factor, out);                        \
   }                                                                                                       \
   template <>                                                                                             \
-  void add_outer(LabelSpace s, const Real* x, const Real* y, Real* matrix) {                              \
-    HWY_DYNAMIC_DISPATCH(add_outer_##name)(s, x, y, matrix);                                              \
+  void add_outer(LabelSpace s, size_t n, const Real* x, const Real* y, Real* matrix) {                    \
+    HWY_DYNAMIC_DISPATCH(add_outer_##name)(s, n, x, y, matrix);                                           \
   }                                                                                                       \
   template <>                                                                                             \
   double multiply_rows(LabelSpace s, double a, const Real* x, const Real* y, Real* out) {                 \

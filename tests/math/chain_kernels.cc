@@ -81,13 +81,17 @@ TYPED_TEST(ChainKernels, ProductsAgreeWithPlainLoops) {
     EXPECT_NEAR(found.sum, total, TestFixture::kTolerance * (1 + total));
     EXPECT_NEAR(found.min, least, TestFixture::kTolerance * (1 + least));
 
-    std::vector<Real> outer = matrix;
-    add_outer(space, x.data(), f.data(), outer.data());
-    for (size_t i = 0; i < outer.size(); ++i) {
-      const double sum = static_cast<double>(matrix[i]);
-      const double xj = static_cast<double>(x[i / space.stride]),
-                   fk = static_cast<double>(f[i % space.stride]);
-      EXPECT_NEAR(static_cast<double>(outer[i]), sum + xj * fk, TestFixture::kTolerance);
+    for (const size_t count : {0u, 1u, 4u, 7u}) {
+      const std::vector<Real> left = padded(count), right = padded(count);
+      std::vector<Real> outer = matrix;
+      add_outer(space, count, left.data(), right.data(), outer.data());
+      for (size_t at = 0; at < outer.size(); ++at) {
+        double cell = static_cast<double>(matrix[at]);
+        for (size_t i = 0; i < count; ++i)
+          cell += static_cast<double>(left[i * space.stride + at / space.stride]) *
+                  static_cast<double>(right[i * space.stride + at % space.stride]);
+        ASSERT_NEAR(static_cast<double>(outer[at]), cell, TestFixture::kTolerance);
+      }
     }
     double products = 0;
     const double sum = multiply_rows(space, 0.5, x.data(), f.data(), out.data());

@@ -37,9 +37,9 @@ struct SumMin {
 template <class Real>
 SumMin scaled_product(LabelSpace space, const Real* x, const Real* matrix, const Real* factor, Real* out);
 
-// M[j][k] <- M[j][k] + x_j y_k
+// M[j][k] <- M[j][k] + sum_i X[i][j] Y[i][k], i = 0 .. count-1; X and Y have rows of `stride`.
 template <class Real>
-void add_outer(LabelSpace space, const Real* x, const Real* y, Real* matrix);
+void add_outer(LabelSpace space, size_t count, const Real* x, const Real* y, Real* matrix);
 
 // out_k <- a x_k y_k over the whole stride; returns sum_k out_k.
 template <class Real>

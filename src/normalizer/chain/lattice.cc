@@ -153,10 +153,8 @@ void BasicLattice<Real>::add_pairs(const Scores& scores, double weight, std::spa
   const uint64_t step = scores.has_own_pairs ? 1 : kOuterTerms;
   for (uint64_t first = 1; first < scores.length; first += step) {
     outer_.assign(space_.n * space_.stride, 0);
-    for (uint64_t t = first; t < std::min(first + step, scores.length); ++t) {
-      add_outer(space_, alpha_.data() + (t - 1) * space_.stride, unary_.data() + t * space_.stride,
-                outer_.data());
-    }
+    add_outer(space_, std::min(step, scores.length - first), alpha_.data() + (first - 1) * space_.stride,
+              unary_.data() + first * space_.stride, outer_.data());
     const PairFactors<Real>& pair = factors_at(scores, first);
     double* out = expected.data() + (scores.has_own_pairs ? first * space_.n * space_.n : 0);
     for (size_t j = 0; j < space_.n; ++j) {

@@ -229,8 +229,8 @@ std::string audit_text(const Audit& a, const AuditNames& names) {
                                 is_named ? ": " + shown_label(names.labels[input.target], cut) : "",
                                 with_sign(input.error)));
   }
-  return wrapped(text + variance_text(a) +
-                 certificate_and_worst(part_text(a.certificate, names.kind, names.part), worst));
+  return certificate_and_worst(
+      wrapped(text + variance_text(a) + part_text(a.certificate, names.kind, names.part)), worst);
 }
 
 }  // namespace selfnorm::cli

@@ -71,8 +71,8 @@ TEST(Audit, NoCertificateFromTrainingData) {
   const Outcome free = folder.run({"audit", "runs/a", "other.svm", "--json", "--no-report"});
   ASSERT_EQ(free.code, 0) << free.err;
   EXPECT_FALSE(free.json().contains("trained"));
-  EXPECT_EQ(certificate_of(free.json())["source"],
-            "exact log Z; holds if the inputs are independent and had no part in the model");
+  EXPECT_TRUE(holds(certificate_of(free.json())["source"],
+                    "exact log Z; holds if the inputs are independent and had no part in the model"));
 }
 
 TEST(Audit, ValidationDataChoseTheStep) {
@@ -87,8 +87,8 @@ TEST(Audit, ValidationDataChoseTheStep) {
   const auto json = folder.run({"audit", "run", "valid.svm", "--json", "--no-report"}).json();
   EXPECT_TRUE(json["chose_step"]);
   EXPECT_TRUE(holds(json["report"]["notes"].dump(), "a little optimistic"));
-  EXPECT_TRUE(holds(folder.run({"audit", "run", "valid.svm", "--no-report"}).out,
-                    "but for their part in the choice of the step"));
+  EXPECT_TRUE(
+      holds(folder.run({"audit", "run", "valid.svm", "--no-report"}).out, "independent, but for their part"));
 }
 
 // The exit code goes by the numbers all the same.

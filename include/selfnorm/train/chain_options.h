@@ -10,13 +10,12 @@
 namespace selfnorm {
 
 // Loss minimised, over N sentences: (1/N) sum_i (A_i - s_i + penalty_i) + l2/2 |theta|^2 + l1 |theta|_1; the
-// biases are not regularised. A regulariser of the sum over sentences (wapiti's rho2, CRFsuite's c2/2) is l2
-// times N.
+// biases are not regularised. Wapiti's rho1 and rho2, of the sum over sentences, are l1 N and l2 N.
 struct ChainOptions {
   // exact | penalty | constraint | sampled. The centre is 0: the biases, one constant per position among
   // them, are free to bring A there. alpha and delta are of A of a sentence.
   ObjectiveOptions objective;
-  double l2 = 1e-5;  // >= 0
+  double l2 = 1e-4;  // >= 0
   double l1 = 0.0;   // >= 0; OWL-QN with lbfgs, soft threshold with adagrad
 
   std::string optimiser = "auto";  // auto | lbfgs | adagrad

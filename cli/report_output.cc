@@ -60,16 +60,16 @@ std::string write_audit(const AuditPlace& place, const ReportDocument& document)
 }  // namespace
 
 std::string write_run_report(const Arguments& arguments, const RunDirectory& run,
-                             const ReportDocument& document) {
+                             const std::function<ReportDocument()>& document) {
   try {
     check_document_path(run.file(kReportData));
-    write_file(run.file(kReportData), document_text(document) + "\n");
+    write_file(run.file(kReportData), document_text(document()) + "\n");
     if (arguments.run().no_report) return "";
     const std::string page = run.file(kReportPage);
     check_page_path(page);
     write_page(page, read_report(run.path()));
     return page;
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     warning(fmt::format("no report: {}", error.what()));
     return "";
   }

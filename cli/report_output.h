@@ -1,6 +1,7 @@
 // report.json and report.html of the commands that write them by themselves.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "arguments.h"
@@ -10,9 +11,10 @@
 namespace selfnorm::cli {
 
 // Of a finished run: report.json and, unless --no-report, report.html with the curves of its metrics. What
-// cannot be written is a warning, for the model is there. The path of the page, or empty.
+// cannot be made or written is a warning, whatever the reason: the model is there, and its evaluation is yet
+// to be printed. The path of the page, or empty.
 std::string write_run_report(const Arguments& arguments, const RunDirectory& run,
-                             const ReportDocument& document);
+                             const std::function<ReportDocument()>& document);
 
 // Where the page of an audit and its data go.
 struct AuditPlace {

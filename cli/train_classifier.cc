@@ -261,9 +261,9 @@ int train_classifier_command(const Arguments& arguments) {
   save_result(result, run);
   const std::string data_name = is_held_out ? "validation" : "training";
   const RowsPart part = is_held_out ? part_of_valid(given.train, given.valid) : RowsPart::kTrained;
-  const std::string page = write_run_report(
-      arguments, run,
-      document({arguments, run, result, part, std::move(data.held_out)}, evaluation, std::move(audited)));
+  const std::string page = write_run_report(arguments, run, [&] {
+    return document({arguments, run, result, part, std::move(data.held_out)}, evaluation, std::move(audited));
+  });
   const std::string table = evaluation_table({{given.options.objective.name, evaluation, {}}});
   print_report(arguments, run, end_of(result), {data_name, table + log_z_line(evaluation.log_z), page});
   return 0;

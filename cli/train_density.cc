@@ -168,10 +168,11 @@ int train_density_command(const Arguments& arguments) {
   save_density(result.model, run.file(kModelName));
   end_run(run);
   const RowsPart part = part_of_rows(given.run, has_valid, result);
-  const std::string page = write_run_report(
-      arguments, run,
-      document(arguments, run, result,
-               {result.model, audited, evaluation, rows_words(given.run, part), part, given.options.seed}));
+  const std::string page = write_run_report(arguments, run, [&] {
+    return document(
+        arguments, run, result,
+        {result.model, audited, evaluation, rows_words(given.run, part), part, given.options.seed});
+  });
   print_report(
       arguments, run,
       {result.reason, result.optimiser, result.diverged, result.last, result.model.audit_json},

@@ -184,15 +184,15 @@ int train_lm_command(const Arguments& arguments) {
       audit(result, valid ? *corpora.valid() : corpora.learned.train, data, arguments.common.threads);
   save_result(result, run);
   const RowsPart part = valid ? part_of_valid(given.run.train, given.run.valid) : RowsPart::kTrained;
-  const std::string page = write_run_report(
-      arguments, run,
-      document({.arguments = arguments,
-                .directory = run,
-                .result = result,
-                .part = part,
-                .numbering = fmt::format("numbered from 0 by position in the {} text",
-                                         part == RowsPart::kTrained ? "training" : "held-out")},
-               evaluation, std::move(corpora).audited()));
+  const std::string page = write_run_report(arguments, run, [&] {
+    return document({.arguments = arguments,
+                     .directory = run,
+                     .result = result,
+                     .part = part,
+                     .numbering = fmt::format("numbered from 0 by position in the {} text",
+                                              part == RowsPart::kTrained ? "training" : "held-out")},
+                    evaluation, std::move(corpora).audited());
+  });
   print_report(
       arguments, run, end_of(result),
       {data,

@@ -191,8 +191,8 @@ int train_regressor_command(const Arguments& arguments) {
   result.model.audit_json = audit.dump();
   save_regressor(result.model, run.file(kModelName));
   end_run(run);
-  const std::string page =
-      write_run_report(arguments, run, document(arguments, run, result, held_out, evaluation));
+  const std::string page = write_run_report(
+      arguments, run, [&] { return document(arguments, run, result, held_out, evaluation); });
   print_report(
       arguments, run, {result.reason, "adam", result.diverged, result.last, result.model.audit_json},
       {held_out.name,

@@ -1,7 +1,7 @@
 // The part of model_layout.h that reads networks: the amortised normalizer and the encoder.
-#include <algorithm>
-
 #include "network_layout.h"
+
+#include <algorithm>
 
 namespace selfnorm::runtime {
 namespace {

@@ -13,6 +13,7 @@
 #include "selfnorm/data/read.h"
 #include "selfnorm/data/word_vocabulary.h"
 #include "selfnorm/model/head_file.h"
+#include "selfnorm/train/chain_options.h"
 #include "selfnorm/train/density_options.h"
 #include "selfnorm/train/options.h"
 #include "selfnorm/train/regressor_options.h"
@@ -93,6 +94,27 @@ struct RegressorArguments {
   bool skip_missing_targets = false;
   bool no_calibrate = false;
   RegressorOptions options;
+};
+
+// train crf.
+struct ChainArguments {
+  RunArguments run;
+  std::string format = "auto";
+  uint32_t target = 0;  // column from 1; 0: the one of the format
+  std::string template_file;
+  uint32_t min_count = 1;
+  bool no_calibrate = false;
+  ChainOptions options;
+};
+
+struct TagArguments {
+  std::string model;
+  std::string data;
+  std::string decode = "viterbi";
+  uint64_t n_best = 1;
+  std::string score = "none";
+  bool marginals = false;
+  bool all_marginals = false;
 };
 
 struct PredictArguments {
@@ -205,6 +227,8 @@ struct Arguments {
   PointArguments points;           // data of densities
   DensityEvaluationOptions log_z;  // of densities
   RegressorArguments regressor;    // train regressor
+  ChainArguments chain;            // train crf
+  TagArguments tag;
   PredictArguments predict;
   SampleArguments sample;
   EvaluateArguments evaluate;
@@ -225,11 +249,13 @@ struct Arguments {
   const RunArguments& run() const {
     return command == "train density"     ? density.run
            : command == "train regressor" ? regressor.run
+           : command == "train crf"       ? chain.run
                                           : training();
   }
   const std::string& objective() const {
     return command == "train density"     ? density.options.objective
            : command == "train regressor" ? regressor.options.objective
+           : command == "train crf"       ? chain.options.objective.name
                                           : training().options.objective.name;
   }
 };

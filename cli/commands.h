@@ -9,6 +9,8 @@ int train_classifier_command(const Arguments& arguments);
 int train_lm_command(const Arguments& arguments);
 int train_density_command(const Arguments& arguments);
 int train_regressor_command(const Arguments& arguments);
+int train_crf_command(const Arguments& arguments);
+int tag_command(const Arguments& arguments);
 int predict_command(const Arguments& arguments);
 int sample_command(const Arguments& arguments);
 int evaluate_command(const Arguments& arguments);

@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "chain_evaluate.h"
+#include "chain_model.h"
 #include "changed_options.h"
 #include "commands.h"
 #include "density_evaluate.h"
@@ -83,6 +85,7 @@ int evaluate_command(const Arguments& arguments) {
   if (given.data == "-" && given.models.size() > 1) {
     throw Error("standard input can be read only once, so for one model; store the data in a file");
   }
+  if (are_all(given.models, is_chain, "chain")) return evaluate_chains(arguments);
   if (are_all(given.models, is_regressor, "regressor")) return evaluate_regressors(arguments);
   refuse_options(arguments, regressor_options(), given.models[0] + " is no regressor");
   if (are_all(given.models, is_density, "density")) return evaluate_densities(arguments);

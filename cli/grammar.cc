@@ -12,6 +12,7 @@ Grammar::Grammar() {
   declare_training_commands();
   declare_density_commands();
   declare_regressor_commands();
+  declare_chain_commands();
   declare_model_commands();
   declare_normalizing_commands();
   declare_other_commands();
@@ -91,12 +92,12 @@ void Grammar::declare_model_commands() {
       "evaluate",
       "Likelihood, accuracy and normalisation of models on labelled data; perplexity of language models on "
       "text; likelihood of densities on points, with log Z and its error; likelihood, b(x) against A(x), "
-      "CRPS "
-      "and calibration of regressors on tables.");
+      "CRPS and calibration of regressors on tables; accuracy, F1 of spans and log Z by length of chains on "
+      "sentences.");
   evaluation.positional("MODEL", evaluate.models, "Model files, run directories or softmax heads")
       .shown_positional("DATA",
-                        "Labelled data, text for language models, points for densities, or a table for "
-                        "regressors, after the models")
+                        "Labelled data, text for language models, points for densities, a table for "
+                        "regressors, or labelled sentences for chains, after the models")
       .flag("--timing", evaluate.timing,
             "Also time the scoring of one candidate, raw and exact, in nanoseconds; a language model: in "
             "words per second")

@@ -49,6 +49,7 @@ class Grammar {
   void declare_training_commands();
   void declare_density_commands();
   void declare_regressor_commands();
+  void declare_chain_commands();
   void declare_model_commands();
   void declare_normalizing_commands();
   void declare_other_commands();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "chain_model.h"
 #include "commands.h"
 #include "density_model.h"
 #include "model_header.h"
@@ -79,6 +80,7 @@ int info_command(const Arguments& arguments) {
   const std::string path = finished_model_path(model);
   nlohmann::ordered_json info = is_regressor_file(path) ? regressor_info(path)
                                 : is_density(model)     ? density_info(model)
+                                : is_chain_file(path)   ? chain_info(path, kShownLabels)
                                                         : info_json(read_header(model, arguments.head));
   if (arguments.common.json) {
     print_json(info);

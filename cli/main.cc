@@ -39,6 +39,8 @@ int dispatch(const Arguments& arguments) {
   if (command == "train lm") return train_lm_command(arguments);
   if (command == "train density") return train_density_command(arguments);
   if (command == "train regressor") return train_regressor_command(arguments);
+  if (command == "train crf") return train_crf_command(arguments);
+  if (command == "tag") return tag_command(arguments);
   if (command == "predict") return predict_command(arguments);
   if (command == "evaluate") return evaluate_command(arguments);
   if (command == "score") return score_command(arguments);

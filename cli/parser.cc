@@ -97,6 +97,8 @@ void resolve(Arguments& arguments) {
   density.options.standardise = !density.no_standardise;
   density.options.lower = listed_numbers("--lower", density.lower);
   density.options.upper = listed_numbers("--upper", density.upper);
+  arguments.chain.options.threads = common.threads;
+  arguments.chain.options.calibrate = !arguments.chain.no_calibrate;
   resolve_regressor(arguments.regressor, common.threads);
 }
 

@@ -36,12 +36,17 @@ void warn_about_raw_scores(const ModelHeader& header) {
         fmt::format("{}: raw scores of a softmax head are log-probabilities only when it was normalised; "
                     "'selfnorm audit' measures it, --exact does not need it",
                     header.path));
-  } else if (const std::string name = unnormalised_objective(header.objective); !name.empty()) {
+  } else {
+    warn_about_raw_scores(header.objective, "--exact");
+  }
+}
+
+void warn_about_raw_scores(const nlohmann::ordered_json& objective, const std::string& advice) {
+  if (const std::string name = unnormalised_objective(objective); !name.empty())
     warning(fmt::format(
         "the model was trained by the {} objective, which leaves log Z free: its raw scores are not "
-        "log-probabilities; use --exact",
-        name));
-  }
+        "log-probabilities; use {}",
+        name, advice));
 }
 
 std::string escaped(std::string_view text) {

@@ -1,0 +1,36 @@
+// MODEL where it may be a chain, and its words.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "selfnorm/model/chain/chain_model.h"
+
+namespace selfnorm::cli {
+
+// "auto", "columns", ..., in the order of SequenceFormat.
+std::vector<std::string> sequence_format_names();
+// Of a word of sequence_format_names().
+SequenceFormat sequence_format_of(const std::string& name);
+
+// Whether MODEL, a file or run directory, is a chain. Throws Error for a run that is not finished.
+bool is_chain(const std::string& model);
+
+struct NamedChain {
+  std::string path;  // of the file itself
+  ChainModel model;
+};
+// Throws Error for any other model.
+NamedChain open_chain(const std::string& model);
+
+// Throws Error with the advice when MODEL is a chain, for the commands that take none.
+void refuse_chain(const std::string& model, const std::string& advice);
+
+// "data.conll: columns, 1,000 sentences, 20,000 tokens"
+std::string sentences_text(const std::string& path, const SequenceEncoder& encoder, const Sequences& data);
+
+// What the file holds, and at most `shown` of its labels.
+nlohmann::ordered_json chain_info(const std::string& path, size_t shown);
+
+}  // namespace selfnorm::cli

@@ -1,0 +1,103 @@
+#include "chain_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "evaluation_report.h"
+#include "output.h"
+
+namespace selfnorm::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Cells = std::vector<std::vector<std::string>>;
+
+std::string decimal(double value) { return fmt::format("{:.4f}", value); }
+
+Json counts_json(const SpanCounts& counts) {
+  return {{"precision", counts.precision()},
+          {"recall", counts.recall()},
+          {"f1", counts.f1()},
+          {"correct", counts.correct},
+          {"predicted", counts.predicted},
+          {"actual", counts.actual}};
+}
+
+std::string span_table(const SpanEvaluation& spans) {
+  Cells cells{{"spans", "precision", "recall", "F1", "correct", "predicted", "actual"}};
+  const auto add = [&cells](const std::string& name, const SpanCounts& c) {
+    cells.push_back({name, decimal(c.precision()), decimal(c.recall()), decimal(c.f1()), grouped(c.correct),
+                     grouped(c.predicted), grouped(c.actual)});
+  };
+  for (const auto& [type, counts] : spans.by_type) add(type, counts);
+  add("all", spans.all);
+  return aligned(cells);
+}
+
+std::string length_words(const LengthLevel& level) {
+  return level.shortest == level.longest ? grouped(level.shortest)
+                                         : grouped(level.shortest) + ".." + grouped(level.longest);
+}
+
+std::string length_table(const std::vector<LengthLevel>& levels) {
+  Cells cells{{"tokens", "sentences", "mean log Z", "rms log Z", "rms log Z a token"}};
+  for (const LengthLevel& level : levels)
+    cells.push_back({length_words(level), grouped(level.sentences), decimal(level.mean), decimal(level.rms),
+                     decimal(level.rms_per_token)});
+  return aligned(cells);
+}
+
+}  // namespace
+
+Json chain_json(const ChainEvaluation& e) {
+  Json out = {{"sentences", e.sentences},
+              {"tokens", e.tokens},
+              {"accuracy", e.accuracy},
+              {"sentence_accuracy", e.sentence_accuracy}};
+  if (e.spans) {
+    out["spans"] = counts_json(e.spans->all);
+    for (const auto& [type, counts] : e.spans->by_type) out["spans"]["types"][type] = counts_json(counts);
+  }
+  out["nll_exact"] = e.nll_exact;
+  out["nll_raw"] = e.nll_raw;
+  out["nll_exact_per_token"] = e.nll_exact_per_token;
+  out["nll_raw_per_token"] = e.nll_raw_per_token;
+  out["log_z"] = log_z_json(e.log_z);
+  out["log_z_per_token"] = log_z_json(e.log_z_per_token);
+  for (const LengthLevel& level : e.by_length)
+    out["by_length"].push_back({{"shortest", level.shortest},
+                                {"longest", level.longest},
+                                {"sentences", level.sentences},
+                                {"mean", level.mean},
+                                {"rms", level.rms},
+                                {"rms_per_token", level.rms_per_token}});
+  return out;
+}
+
+std::string chain_table(const std::vector<ChainRow>& rows) {
+  const bool has_spans = std::any_of(rows.begin(), rows.end(),
+                                     [](const ChainRow& row) { return row.evaluation.spans.has_value(); });
+  Cells cells{{"model", "sentences", "tokens", "accuracy", "sentences right"}};
+  if (has_spans) cells[0].push_back("span F1");
+  cells[0].insert(cells[0].end(), {"NLL exact", "NLL raw", "NLL exact a token", "NLL raw a token",
+                                   "rms log Z", "rms log Z a token"});
+  for (const auto& [name, e] : rows) {
+    cells.push_back(
+        {name, grouped(e.sentences), grouped(e.tokens), decimal(e.accuracy), decimal(e.sentence_accuracy)});
+    if (has_spans) cells.back().push_back(e.spans ? decimal(e.spans->all.f1()) : "-");
+    for (const double value : {e.nll_exact, e.nll_raw, e.nll_exact_per_token, e.nll_raw_per_token,
+                               e.log_z.rms, e.log_z_per_token.rms})
+      cells.back().push_back(decimal(value));
+  }
+  return aligned(cells);
+}
+
+std::string chain_details(const ChainEvaluation& e) {
+  std::string text;
+  if (e.spans) text += "\n" + span_table(*e.spans);
+  text += "\n" + length_table(e.by_length) + "\n";
+  return text + log_z_line(e.log_z, "log Z of a sentence") + log_z_line(e.log_z_per_token, "log Z a token");
+}
+
+}  // namespace selfnorm::cli

@@ -5,6 +5,7 @@
 
 #include "any_model.h"
 #include "audit_report.h"
+#include "chain_model.h"
 #include "commands.h"
 #include "density_model.h"
 #include "model_document.h"
@@ -72,6 +73,7 @@ int audit_command(const Arguments& arguments) {
   const ThreadLimit limit(arguments.common.threads);
   if (is_regressor(given.model)) return audit_regressor(arguments, options);
   refuse_density(given.model, "'selfnorm evaluate' gives it with its error, beside the stored b");
+  refuse_chain(given.model, "'selfnorm evaluate' gives log Z of sentences and of tokens, by length too");
   const AuditPlace place = audit_place(given);
   const AnyModel any(given.model, arguments.head);
   const auto source = open_examples(any, given.data, arguments.reader.options, given.states_name);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "chain_model.h"
 #include "commands.h"
 #include "density_model.h"
 #include "model_header.h"
@@ -156,6 +157,7 @@ int bounds_command(const Arguments& arguments) {
   refuse_density(given.model,
                  "the bounds are of classifiers; 'selfnorm evaluate' gives the SNL bound of its likelihood");
   refuse_regressor(given.model, "the bounds are of classifiers; 'selfnorm evaluate' gives rms(b - A)");
+  refuse_chain(given.model, "the bounds are of classifiers; 'selfnorm evaluate' gives rms log Z");
   const ModelHeader header = read_header(given.model, arguments.head);
   const ModelFile model = load_model(header);
   if (header.family == Family::Hierarchical)

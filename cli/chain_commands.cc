@@ -91,7 +91,8 @@ void Grammar::declare_chain_commands() {
                "viterbi: the N most probable labellings, each after a line \"# sentence=I rank=R\"; 1..1000")
       .choice("--score", tag.score, {"none", "raw", "exact"},
               "log-probability of a labelling, in a line \"# sentence=I rank=R log_prob=X kind=KIND\" before "
-              "it; raw: its score alone; exact: normalised by log Z")
+              "it; raw: its score alone, less b(x) where the model has one (kind amortised); exact: "
+              "normalised by log Z")
       .flag("--marginals", tag.marginals, "A further column: the probability of the token's label")
       .flag("--all-marginals", tag.all_marginals,
             "Further columns: LABEL:PROBABILITY of every label of the model");

@@ -16,12 +16,8 @@ using Cells = std::vector<std::vector<std::string>>;
 std::string decimal(double value) { return fmt::format("{:.4f}", value); }
 
 Json counts_json(const SpanCounts& counts) {
-  return {{"precision", counts.precision()},
-          {"recall", counts.recall()},
-          {"f1", counts.f1()},
-          {"correct", counts.correct},
-          {"predicted", counts.predicted},
-          {"actual", counts.actual}};
+  return {{"precision", counts.precision()}, {"recall", counts.recall()},     {"f1", counts.f1()},
+          {"correct", counts.correct},       {"predicted", counts.predicted}, {"actual", counts.actual}};
 }
 
 std::string span_table(const SpanEvaluation& spans) {

@@ -122,11 +122,14 @@ void Grammar::declare_model_commands() {
       "score",
       "Log-probabilities of candidates: amortised (raw - b(x)) where the model has a b, otherwise raw (a "
       "dot product each); or exactly normalised. Without --candidates or --top the label in the data "
-      "is scored. A language model scores every word of the sentences in DATA, a density every row, a "
-      "regressor the target of every row.");
+      "is scored. A language model scores every word of the sentences in DATA, a chain the labels of every "
+      "sentence, a density every row, a regressor the target of every row.");
   scoring.positional("MODEL", score.model, "Model file, run directory or softmax head")
-      .positional("DATA", score.data,
-                  "Data, with or without labels; a language model: text, standard input by default", false)
+      .positional(
+          "DATA", score.data,
+          "Data, with or without labels; a language model: text, a chain: labelled sentences, standard "
+          "input by default",
+          false)
       .text("--candidates", score.candidates, "Labels, separated by commas, quoted as in CSV")
       .file("--candidates-file", score.candidates_file, "Labels, one a line")
       .integer("--top", score.top, "The N best labels of each row")

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "any_model.h"
+#include "chain_model.h"
 #include "commands.h"
 #include "density_model.h"
 #include "normalize_document.h"
@@ -201,6 +202,8 @@ int normalize_command(const Arguments& arguments) {
   refuse_regressor(
       given.head,
       "its b(x) is fitted by 'selfnorm train regressor', and 'selfnorm audit' compares it with A(x)");
+  refuse_chain(given.head,
+               "its level of log Z is calibrated by 'selfnorm train crf', and 'selfnorm evaluate' shows it");
   const AnyModel any(given.head, arguments.head);
   const bool retrains = given.delta > 0 || given.budget > 0, amortises = given.amortise != "none";
   if (any.file().family == Family::Joint && (retrains || amortises))

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "chain_model.h"
 #include "commands.h"
 #include "density_model.h"
 #include "output.h"
@@ -58,6 +59,7 @@ int sample_command(const Arguments& arguments) {
   refuse_regressor(
       given.model,
       "what it draws depends on x: 'selfnorm predict MODEL DATA --samples N' gives N for each row");
+  refuse_chain(given.model, "'selfnorm tag' gives its best labellings");
   const auto [path, model] = open_density(given.model);
   const DensitySample sample = sample_density_model(model, options);
   const Points points{sample.rows.data(), options.count, model.dimension()};

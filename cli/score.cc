@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "chain_model.h"
+#include "chain_score.h"
 #include "changed_options.h"
 #include "commands.h"
 #include "density_model.h"
@@ -139,6 +141,7 @@ int score_command(const Arguments& arguments) {
   if (int(!given.candidates.empty()) + int(!given.candidates_file.empty()) + int(given.top > 0) > 1) {
     throw Error("give only one of --candidates, --candidates-file and --top");
   }
+  if (is_chain(given.model)) return score_labellings(arguments);
   if (is_density(given.model)) return score_points(arguments);
   if (is_regressor(given.model)) return score_regressor(arguments);
   refuse_options(arguments, density_options(), given.model + " is no density");

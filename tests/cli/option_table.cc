@@ -11,8 +11,9 @@ TEST(OptionTable, HelpListsEveryCommand) {
   const Outcome help = folder.run({"--help"});
   EXPECT_EQ(help.code, 0);
   EXPECT_EQ(help.out, folder.run({"help"}).out);
-  for (const char* command : {"train classifier", "train density", "train regressor", "predict", "evaluate",
-                              "score", "sample", "info", "data generate", "completions", "man"}) {
+  for (const char* command :
+       {"train classifier", "train density", "train regressor", "train crf", "tag", "predict", "evaluate",
+        "score", "sample", "info", "data generate", "completions", "man"}) {
     EXPECT_NE(help.out.find(std::string("selfnorm ") + command), std::string::npos) << command;
   }
   const Outcome train = folder.run({"help", "train", "classifier"});
@@ -45,8 +46,9 @@ TEST(OptionTable, BashCompletes) {
                "ask selfnorm tr\nask selfnorm train ''\nask selfnorm train classifier --learn\n"
                "ask selfnorm train classifier x.svm --optimiser ada\nask selfnorm completions f\n");
   ASSERT_EQ(std::system(("cd " + folder.path() + " && bash ask.bash > out").c_str()), 0);
-  EXPECT_EQ(content(folder / "out"),
-            "train\nclassifier lm density regressor\n--learn-centre --learning-rate\nadagrad adam\nfish\n");
+  EXPECT_EQ(
+      content(folder / "out"),
+      "train\nclassifier lm density regressor crf\n--learn-centre --learning-rate\nadagrad adam\nfish\n");
 }
 
 TEST(OptionTable, ConfigFileGivesDefaults) {

@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+
+#include "applicability.h"
+#include "chain_model.h"
+#include "commands.h"
+#include "output.h"
+#include "score_kind.h"
+#include "selfnorm/analysis/chain_evaluation.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/base/range.h"
+#include "selfnorm/math/parallel.h"
+#include "selfnorm/normalizer/chain/chain_scorer.h"
+#include "selfnorm/normalizer/chain/decode.h"
+#include "tag_sheet.h"
+
+namespace selfnorm::cli {
+namespace {
+
+constexpr size_t kSentencesAtOnce = 256, kSentencesOfUnit = 8;
+constexpr uint64_t kMostLabellings = 1000;
+
+void check_options(const Arguments& arguments) {
+  const TagArguments& given = arguments.tag;
+  require_range(given.n_best >= 1 && given.n_best <= kMostLabellings, "--n-best",
+                static_cast<double>(given.n_best), "1 to 1000 labellings of a sentence");
+  if (given.marginals && given.all_marginals) throw Error("give only one of --marginals and --all-marginals");
+  Applicability(arguments).require({"--n-best"}, given.decode == "viterbi", "--decode viterbi",
+                                   "--decode " + given.decode);
+}
+
+struct ReadSentence {
+  Sequences data;
+  SentenceText text;
+};
+
+// Decodes sentences with room that it keeps; one for each unit of work.
+class Tagger {
+ public:
+  Tagger(const ChainModel& model, const TagArguments& given)
+      : model_(model), given_(given), scorer_(model.shape, model.theta) {}
+
+  TaggedSentence operator()(ReadSentence&& read) {
+    const ChainScores scores = scorer_(read.data, 0);
+    const bool needs_marginals = given_.marginals || given_.all_marginals;
+    const bool is_posterior = given_.decode == "posterior";
+    double log_z = 0;
+    if (needs_marginals || is_posterior || given_.score == "exact") log_z = lattice_.forward(scores);
+    if (needs_marginals || is_posterior) lattice_.backward(scores);
+    TaggedSentence out{std::move(read.text), {}, {}, {}};
+    if (is_posterior)
+      out.labellings.push_back(posterior_decoding<float>(scores, lattice_));
+    else if (given_.n_best > 1)
+      out.labellings = n_best<float>(scores, given_.n_best);
+    else
+      out.labellings.push_back(viterbi<float>(scores));
+    if (given_.score != "none") {
+      const double level =
+          given_.score == "exact" ? log_z : chain_normalizer(model_.normalizer, read.data, 0);
+      for (const Labelling& labelling : out.labellings) out.log_prob.push_back(labelling.score - level);
+    }
+    if (needs_marginals) out.marginals.assign(lattice_.marginals().begin(), lattice_.marginals().end());
+    return out;
+  }
+
+ private:
+  const ChainModel& model_;
+  const TagArguments& given_;
+  ChainScorer scorer_;
+  Lattice lattice_;
+};
+
+}  // namespace
+
+int tag_command(const Arguments& arguments) {
+  const TagArguments& given = arguments.tag;
+  check_options(arguments);
+  const ThreadLimit limit(arguments.common.threads);
+  const ChainModel model = open_chain(given.model).model;
+  const bool is_piped = given.data.empty() || given.data == "-";
+  SequenceStream stream(is_piped ? "-" : given.data, model.encoder, false);
+  if (given.score == "raw" && !arguments.common.quiet)
+    warn_about_raw_scores(nlohmann::ordered_json::parse(model.objective_json), "--score exact");
+  const std::string kind = given.score == "none"                             ? ""
+                           : given.score == "raw" && model.normalizer.exists ? kind_name(SELFNORM_AMORTISED)
+                                                                             : given.score;
+  const TagSheet sheet({.json = arguments.common.json,
+                        .numbers_labellings = given.n_best > 1,
+                        .all_marginals = given.all_marginals,
+                        .kind = kind},
+                       model.encoder.labels);
+  // Who asks through a pipe may be waiting for the answer.
+  const size_t at_once = is_piped ? 1 : kSentencesAtOnce;
+  uint64_t done = 0;
+  std::vector<ReadSentence> block;
+  std::vector<std::string> texts;
+  for (bool is_end = false; !is_end;) {
+    block.clear();
+    while (!is_end && block.size() < at_once) {
+      ReadSentence next;
+      is_end = !stream.next(next.data, next.text);
+      if (!is_end) block.push_back(std::move(next));
+    }
+    texts.resize(block.size());
+    parallel_ranges(block.size(), kSentencesOfUnit, [&](size_t begin, size_t end) {
+      Tagger tagger(model, given);
+      for (size_t i = begin; i < end; ++i) texts[i] = sheet.sentence(done + i, tagger(std::move(block[i])));
+    });
+    if (done == 0) print(sheet.head());  // so that an error before it leaves standard output empty
+    for (const std::string& text : texts) print(text);
+    if (is_piped) flush_output();
+    done += block.size();
+  }
+  print(sheet.foot());
+  return 0;
+}
+
+}  // namespace selfnorm::cli

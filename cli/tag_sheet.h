@@ -1,0 +1,48 @@
+// What `tag` writes of a sentence: the columns of its tokens with the label and what else was asked for, a
+// blank line at the end; or an object of the list that --json prints.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "selfnorm/data/sequence/read_sequences.h"
+#include "selfnorm/normalizer/chain/chain_scores.h"
+
+namespace selfnorm::cli {
+
+struct TaggedSentence {
+  SentenceText text;
+  std::vector<Labelling> labellings;  // best first
+  std::vector<double> log_prob;       // of each, or empty
+  std::vector<float> marginals;       // tokens x labels, or empty
+};
+
+struct TagSheetOptions {
+  bool json = false;
+  bool numbers_labellings = false;  // even without log-probabilities
+  bool all_marginals = false;       // of every label, not of the token's alone
+  std::string kind = {};            // of log-probabilities
+};
+
+class TagSheet {
+ public:
+  // Keeps a reference to the labels of the model.
+  TagSheet(const TagSheetOptions& options, const std::vector<std::string>& labels)
+      : options_(options), labels_(labels) {}
+
+  std::string head() const;  // before the first sentence, also where there is none
+  // Of the sentence with this number, from 0.
+  std::string sentence(uint64_t number, const TaggedSentence& tagged) const;
+  std::string foot() const;
+
+ private:
+  std::string text_of(uint64_t number, const TaggedSentence& tagged) const;
+  std::string json_of(uint64_t number, const TaggedSentence& tagged) const;
+
+  TagSheetOptions options_;
+  const std::vector<std::string>& labels_;
+};
+
+}  // namespace selfnorm::cli

@@ -1,0 +1,202 @@
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+#include "applicability.h"
+#include "chain_model.h"
+#include "chain_report.h"
+#include "commands.h"
+#include "interruption.h"
+#include "output.h"
+#include "report_output.h"
+#include "rows_part.h"
+#include "run_record.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/base/memory.h"
+#include "selfnorm/report/chain_section.h"
+#include "selfnorm/train/chain_batch.h"
+#include "selfnorm/train/chain_trainer.h"
+#include "selfnorm/train/checkpoint.h"
+#include "selfnorm/train/hold_out.h"
+#include "selfnorm/train/loop.h"
+#include "training_run.h"
+
+namespace selfnorm::cli {
+namespace {
+
+struct TrainingSentences {
+  Sequences train;
+  std::optional<Sequences> valid;
+  std::vector<uint64_t> held_out;  // sentences of TRAIN that `valid` is made of
+  SequenceEncoder encoder;
+  std::vector<std::string> notes;  // held until all inputs are known to be good
+  nlohmann::ordered_json record, valid_record;
+
+  const Sequences& audited() const { return valid ? *valid : train; }
+};
+
+void check_options(const Arguments& arguments) {
+  const ChainArguments& given = arguments.chain;
+  if (given.run.train.empty()) throw Error("train crf needs TRAIN, a file of labelled sentences");
+  check_run(given.run);
+  check_rows(given.run);
+  given.options.validate();
+  if (given.min_count == 0) throw Error("--min-count is 0; expected 1 or more");
+  const std::string& objective = given.options.objective.name;
+  const Applicability rules(arguments);
+  rules.require_objective({"--alpha", "--no-calibrate"}, objective, {"penalty", "sampled"});
+  rules.require_objective({"--delta"}, objective, {"constraint"});
+  rules.require_objective({"--gamma"}, objective, {"sampled"});
+}
+
+void check_optimiser(const Arguments& arguments, const std::string& optimiser) {
+  const Applicability rules(arguments);
+  const std::string& given = arguments.chain.options.optimiser;
+  const std::string found = fmt::format("{}{}", optimiser, given == "auto" ? ", which auto takes here" : "");
+  rules.require({"--iterations", "--tolerance", "--history"}, optimiser == "lbfgs", "--optimiser lbfgs",
+                found);
+  rules.require({"--epochs", "--batch", "--learning-rate"}, optimiser == "adagrad", "--optimiser adagrad",
+                found);
+}
+
+std::string template_text(const std::string& path) {
+  if (path.empty()) return "";
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (file.bad() || !file.is_open() || text.empty())
+    throw Error(fmt::format("--template {}: found no text, expected a file with a template a line", path));
+  return text;
+}
+
+// Of the data and of what their numbers mean.
+nlohmann::ordered_json sentences_record(const std::string& path, const SequenceEncoder& encoder,
+                                        const Sequences& data) {
+  std::string words = encoder.templates.text;
+  for (const auto* list : {&encoder.labels, &encoder.unigrams, &encoder.bigrams})
+    for (const std::string& word : *list) words.append(1, '\n').append(word);
+  return {{"path", path},
+          {"sentences", data.sentences()},
+          {"tokens", data.positions()},
+          {"labels", encoder.labels.size()},
+          {"attributes", encoder.unigrams.size() + encoder.bigrams.size()},
+          {"hash", selfnorm::fingerprint(data, words)}};
+}
+
+// Nothing is selected by validation under the constraint, so all of TRAIN can keep its promise.
+double held_out_fraction(const ChainArguments& given, uint64_t sentences) {
+  const bool all = given.run.hold_out == "auto" && given.options.objective.name == "constraint";
+  return all ? 0 : hold_out_fraction(given.run, sentences);
+}
+
+// Training holds the parameters, their gradient, a direction and the point before at the least.
+void check_memory(const ChainShape& shape) {
+  require_memory(4.0 * sizeof(float) * static_cast<double>(shape.size()),
+                 fmt::format("{} labels x {} attributes and {} attributes of pairs", grouped(shape.labels),
+                             grouped(shape.unigrams), grouped(shape.bigrams)),
+                 "use a larger --min-count, or fewer templates in --template, bigram ones first");
+}
+
+TrainingSentences read_data(const ChainArguments& given) {
+  SequenceRead read = learn_sequences(given.run.train, {.format = sequence_format_of(given.format),
+                                                        .target = given.target,
+                                                        .templates = template_text(given.template_file),
+                                                        .templates_name = given.template_file,
+                                                        .min_count = given.min_count});
+  TrainingSentences out;
+  out.encoder = std::move(read.encoder);
+  out.train = std::move(read.data);
+  check_memory(shape_of(out.encoder));
+  out.notes.push_back(fmt::format(
+      "read {}, {} labels, {} attributes", sentences_text(given.run.train, out.encoder, out.train),
+      grouped(out.encoder.labels.size()), grouped(out.encoder.unigrams.size() + out.encoder.bigrams.size())));
+  out.record = sentences_record(given.run.train, out.encoder, out.train);
+  const uint64_t sentences = out.train.sentences();
+  if (!given.run.valid.empty()) {
+    out.valid = read_sequences(given.run.valid, out.encoder, true);
+    out.notes.push_back("validation: " + sentences_text(given.run.valid, out.encoder, *out.valid));
+    out.valid_record = sentences_record(given.run.valid, out.encoder, *out.valid);
+  } else if (const double part = held_out_fraction(given, sentences); part > 0 && sentences > 1) {
+    HeldOut split = hold_out(sentences, part, given.options.seed);
+    out.valid = subset(out.train, split.valid);
+    out.train = subset(out.train, split.train);
+    out.held_out = std::move(split.valid);
+    out.notes.push_back(fmt::format("held out: {} sentences", grouped(out.held_out.size())));
+  }
+  return out;
+}
+
+ReportDocument document(const Arguments& arguments, const RunDirectory& run, bool diverged,
+                        const ShownChain& shown) {
+  ReportDocument out{.name = run.path(),
+                     .command = arguments.command,
+                     .title = fmt::format("{}: {}", arguments.command, run.path())};
+  if (diverged) out.notes.push_back("The loss stopped being finite; the model is the last good one.");
+  add_chain(shown, out);
+  return out;
+}
+
+// "data.conll, validation sentences"
+std::string data_words(const RunArguments& given, RowsPart part) {
+  if (part == RowsPart::kTrained) return given.train + ", training sentences";
+  return (given.valid.empty() ? given.train : given.valid) + ", validation sentences";
+}
+
+}  // namespace
+
+int train_crf_command(const Arguments& arguments) {
+  const ChainArguments& given = arguments.chain;
+  check_options(arguments);
+  RunDirectory run = run_directory(arguments);
+  if (given.run.resume && run.is_complete()) {
+    note(fmt::format("the run in {} is complete; nothing to resume", run.path()));
+    return 0;
+  }
+  TrainingSentences data = read_data(given);
+  check_optimiser(arguments, choose_optimiser(given.options.loop_options(), shape_of(data.encoder).size()));
+  if (given.run.resume) {
+    check_same_data(run.path(), "data", data.record);
+    if (!data.valid_record.is_null()) check_same_data(run.path(), "valid", data.valid_record);
+  }
+  if (!arguments.common.quiet)
+    for (const std::string& text : data.notes) note(text);
+  // While reading a signal ends the process at once: nothing has been made yet.
+  catch_interruptions();
+  run.begin({{"command", arguments.command},
+             {"options", arguments.options},
+             {"data", data.record},
+             {"valid", data.valid_record}});
+
+  RunObserver observer(run.file(kMetricsName), arguments.common.quiet);
+  ChainTrainResult result = train_chain({data.train, data.valid ? &*data.valid : nullptr, data.encoder},
+                                        given.options, checkpoint_options(given.run, run), observer);
+  observer.finish();
+  if (result.interrupted) {
+    run.keep();
+    return stopped(arguments.command, run);
+  }
+  warn_about_divergence(result.diverged);
+  const ChainEvaluation evaluation = evaluate_chain(result.model, data.audited(), arguments.common.threads);
+  const std::string data_name = data.valid ? "validation" : "training";
+  // Nothing that depends on the clock or the machine may enter the model: a resumed run must give the same
+  // bytes.
+  nlohmann::ordered_json audit = {{"data", data_name}};
+  audit.update(chain_json(evaluation));
+  result.model.audit_json = audit.dump();
+  save_chain(result.model, run.file(kModelName));
+  end_run(run);
+  const RowsPart part = data.valid ? part_of_valid(given.run.train, given.run.valid) : RowsPart::kTrained;
+  const std::string page = write_run_report(arguments, run, [&] {
+    return document(arguments, run, result.diverged,
+                    {result.model, data.audited(), evaluation, data_words(given.run, part), part,
+                     std::move(data.held_out)});
+  });
+  print_report(arguments, run,
+               {result.reason, result.optimiser, result.diverged, result.last, result.model.audit_json},
+               {data_name,
+                chain_table({{given.options.objective.name, evaluation}}) + chain_details(evaluation), page});
+  return 0;
+}
+
+}  // namespace selfnorm::cli

@@ -1,0 +1,117 @@
+#include "selfnorm/report/chain_section.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "selfnorm/report/audit_section.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr const char* kExactSource = "exact log Z of every sentence";
+
+std::string model_text(const ChainModel& model) {
+  const auto objective = nlohmann::json::parse(model.objective_json);
+  std::string text = fmt::format("chain, {} labels, {} attributes", model.shape.labels,
+                                 fmt::group_digits(model.shape.unigrams + model.shape.bigrams));
+  if (objective.contains("name")) text += ", " + objective["name"].get<std::string>();
+  return text;
+}
+
+void add_cards(const ShownChain& shown, ReportDocument& document) {
+  const ChainEvaluation& e = shown.evaluation;
+  const auto add = [&document](ReportCard card) { document.cards.push_back(std::move(card)); };
+  const auto add_number = [&add](const char* id, const char* label, double number, std::string source) {
+    add({id, label, fmt::format("{:.4f}", number), number, std::move(source)});
+  };
+  const auto add_share = [&add](const char* id, const char* label, double share, std::string source) {
+    add({id, label, percent(share, 4), share, std::move(source)});
+  };
+  const std::string raw =
+      shown.model.normalizer.exists ? "scores less b(x), which stands for log Z" : "raw scores alone";
+  add({"model", "Model", model_text(shown.model), std::nullopt, ""});
+  add({"data", "Data", shown.name, std::nullopt, ""});
+  add({"inputs", "Sentences", fmt::format("{}", fmt::group_digits(e.sentences)),
+       static_cast<double>(e.sentences), fmt::format("{} tokens", fmt::group_digits(e.tokens))});
+  add_share("accuracy", "Accuracy", e.accuracy, "tokens whose label is that of the best labelling");
+  add_share("sentence_accuracy", "Sentences right", e.sentence_accuracy, "all labels of the best labelling");
+  if (e.spans) add_share("span_f1", "F1 of spans", e.spans->all.f1(), "both ends and the type");
+  add_number("nll_exact", "NLL of a sentence, exact", e.nll_exact, kExactSource);
+  add_number("nll_raw", "NLL of a sentence, raw", e.nll_raw, raw);
+  add_number("nll_exact_per_token", "NLL a token, exact", e.nll_exact_per_token, kExactSource);
+  add_number("nll_raw_per_token", "NLL a token, raw", e.nll_raw_per_token, raw);
+  add_number("rms_log_z", "rms log Z of a sentence", e.log_z.rms, kExactSource);
+  add_number("rms_log_z_per_token", "rms log Z a token", e.log_z_per_token.rms, kExactSource);
+}
+
+void add_part(RowsPart part, ReportDocument& document) {
+  if (part == RowsPart::kTrained)
+    document.notes.push_back(
+        "The model was trained on the sentences shown, so they tell nothing about other sentences; 'selfnorm "
+        "evaluate' takes others.");
+  if (part == RowsPart::kChoseStep)
+    document.notes.push_back(
+        "The sentences shown chose the step of training and the level of log Z, so what is shown is a little "
+        "optimistic; 'selfnorm evaluate' takes others.");
+}
+
+ErrorAudit error_audit(const ShownChain& shown) {
+  ErrorAuditor auditor({});
+  const std::vector<double> log_z = chain_log_z(shown.model, shown.data);
+  for (uint64_t i = 0; i < log_z.size(); ++i)
+    auditor.add(shown.places.empty() ? i : shown.places[i],
+                log_z[i] - chain_normalizer(shown.model.normalizer, shown.data, i));
+  return auditor.finish();
+}
+
+ReportFigure length_figure(const std::vector<LengthLevel>& levels) {
+  Series sentence{.name = "rms of a sentence", .x = {}, .y = {}, .colour = 0};
+  Series token{.name = "rms a token", .x = {}, .y = {}, .colour = 1};
+  Series mean{.name = "mean of a sentence", .x = {}, .y = {}, .stroke = Stroke::dashed_points, .colour = 2};
+  for (const LengthLevel& level : levels) {
+    const auto length = static_cast<double>(level.shortest);
+    for (const auto& [series, y] : {std::pair(&sentence, level.rms), std::pair(&token, level.rms_per_token),
+                                    std::pair(&mean, level.mean)}) {
+      series->x.push_back(length);
+      series->y.push_back(y);
+      series->labels.push_back(
+          fmt::format("{} to {} tokens, {} sentences", level.shortest, level.longest, level.sentences));
+    }
+  }
+  return {.id = "log_z_by_length",
+          .look =
+              "log Z of sentences by their length: near 0 at every length, raw scores of labellings are "
+              "log-probabilities.",
+          .figure = {.title = "log Z against the length of a sentence",
+                     .panels = {{.title = "",
+                                 .x = {.label = "tokens, from", .logarithmic = true},
+                                 .y = {.label = "log Z, in nats"},
+                                 .series = {std::move(sentence), std::move(token), std::move(mean)}}}}};
+}
+
+ReportTable span_table(const SpanEvaluation& spans) {
+  Table table{.caption = "Spans by type",
+              .columns = {"type", "precision", "recall", "F1", "correct", "predicted", "actual"}};
+  const auto add = [&table](const std::string& name, const SpanCounts& c) {
+    table.add({name, c.precision(), c.recall(), c.f1(), static_cast<double>(c.correct),
+               static_cast<double>(c.predicted), static_cast<double>(c.actual)});
+  };
+  for (const auto& [type, counts] : spans.by_type) add(type, counts);
+  add("all", spans.all);
+  return {.id = "spans",
+          .look = "A span is correct when both of its ends and its type are; F1 is best at 1.",
+          .table = std::move(table)};
+}
+
+}  // namespace
+
+void add_chain(const ShownChain& shown, ReportDocument& document) {
+  add_cards(shown, document);
+  add_part(shown.part, document);
+  add_errors(error_audit(shown), shown.model.normalizer.exists ? "amortised" : "raw", document);
+  document.section("Normalisation").figures.push_back(length_figure(shown.evaluation.by_length));
+  if (shown.evaluation.spans) document.section("Spans").tables.push_back(span_table(*shown.evaluation.spans));
+}
+
+}  // namespace selfnorm

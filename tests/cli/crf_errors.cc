@@ -1,0 +1,101 @@
+// Bad input of the commands of chains: what is refused, with file and line, and that nothing is left behind.
+#include <gtest/gtest.h>
+
+#include "sentence_data.h"
+
+namespace selfnorm::cli {
+namespace {
+
+TEST(CrfErrors, BadDataSayWhereAndLeaveNothing) {
+  const Folder folder;
+  folder.write("ragged.conll", "a X\nb\n");
+  folder.write("one.conll", "a\nb\n");
+  folder.write("same.conll", "a X\nb X\n");
+  folder.write("empty.conll", "\n\n");
+  folder.write("good.conll", sentences_text(30));
+  folder.write("column.tpl", "U0:%x[0,0]\nU1:%x[0,7]\n");
+  folder.write("target.tpl", "U0:%x[0,1]\n");
+  folder.write("syntax.tpl", "U0:%x[0\n");
+  folder.write("empty.tpl", "");
+  folder.write("unseen.conll", "a B-ORG\n");
+  const auto before = folder.names();
+  const auto error = [&](const std::string& data, const std::vector<std::string>& more,
+                         const std::string& text) {
+    expect_user_error(folder.run(train_crf(data, "run", more)), text);
+  };
+  error("ragged.conll", {}, "ragged.conll:2");
+  error("one.conll", {}, "one.conll:1");
+  error("same.conll", {}, "one label");
+  error("empty.conll", {}, "no sentence");
+  error("missing.conll", {}, "missing.conll");
+  error("good.conll", {"--target", "3"}, "the target is column 3");
+  error("good.conll", {"--template", "column.tpl"}, "column.tpl:2");
+  error("good.conll", {"--template", "target.tpl"}, "target.tpl:1");
+  error("good.conll", {"--template", "syntax.tpl"}, "syntax.tpl:1");
+  error("good.conll", {"--template", "empty.tpl"}, "empty.tpl");
+  error("good.conll", {"--template", "missing.tpl"}, "missing.tpl");
+  error("good.conll", {"--valid", "unseen.conll"}, "unseen.conll:1");
+  EXPECT_EQ(folder.names(), before);
+}
+
+TEST(CrfErrors, OptionsOutOfRangeAndOptionsThatDoNothing) {
+  const Folder folder;
+  folder.write("data.conll", sentences_text(30));
+  const auto before = folder.names();
+  const auto error = [&](const std::vector<std::string>& more, const std::string& text) {
+    expect_user_error(folder.run(train_crf("data.conll", "run", more)), text);
+  };
+  error({"--l2", "-1"}, "l2");
+  error({"--alpha", "-1"}, "alpha");
+  error({"--min-count", "0"}, "--min-count");
+  error({"--hold-out", "0.7"}, "--hold-out");
+  error({"--hold-out", "0.2", "--valid", "data.conll"}, "--hold-out");
+  error({"--objective", "nce"}, "exact|penalty|constraint|sampled");
+  error({"--objective", "exact", "--alpha", "1"}, "--alpha belongs to --objective penalty, sampled");
+  error({"--delta", "1"}, "--delta belongs to --objective constraint");
+  error({"--gamma", "0.2"}, "--gamma belongs to --objective sampled");
+  error({"--epochs", "3"}, "--epochs belongs to --optimiser adagrad");
+  error({"--optimiser", "adagrad", "--iterations", "3"}, "--iterations belongs to --optimiser lbfgs");
+  EXPECT_EQ(folder.names(), before);
+  expect_user_error(folder.run({"train", "crf"}), "needs TRAIN");
+}
+
+TEST(CrfErrors, ModelsOfOtherKinds) {
+  const Folder folder;
+  folder.generate("data.svm", 60, 3);
+  folder.write("data.conll", sentences_text(30));
+  ASSERT_EQ(folder.run(train_crf("data.conll", "run", {"--iterations", "3"})).code, 0);
+  const std::string classifier = "data.svm.truth.safetensors";
+  expect_user_error(folder.run({"tag", classifier, "data.conll"}), "is not a chain");
+  expect_user_error(folder.run({"tag", "missing", "data.conll"}), "missing");
+  expect_user_error(folder.run({"evaluate", "run", classifier, "data.conll"}), "evaluate them apart");
+  expect_user_error(folder.run({"audit", "run", "data.conll"}), "run is a chain");
+  expect_user_error(folder.run({"normalize", "run", "data.conll"}), "run is a chain");
+  expect_user_error(folder.run({"bounds", "run", "data.conll"}), "run is a chain");
+  expect_user_error(folder.run({"sample", "run", "-n", "3"}), "run is a chain");
+  expect_user_error(folder.run({"predict", "run", "data.conll"}), "is not a regressor");
+  expect_user_error(folder.run({"evaluate", "run", "data.conll", "--format", "csv"}), "--format");
+  expect_user_error(folder.run({"evaluate", "run", "data.conll", "--limit", "3"}), "--limit");
+  expect_user_error(folder.run({"score", "run", "data.conll", "--top", "3"}), "--top");
+}
+
+TEST(CrfErrors, SentencesThatDoNotFitTheModel) {
+  const Folder folder;
+  folder.write("data.conll", sentences_text(30));
+  ASSERT_EQ(folder.run(train_crf("data.conll", "run", {"--iterations", "3"})).code, 0);
+  folder.write("wide.conll", "a b X\n");
+  folder.write("unseen.conll", "a O\nb B-ORG\n");
+  folder.write("words.conll", "a\nb\n");
+  expect_user_error(folder.run({"tag", "run", "wide.conll"}), "wide.conll:1");
+  expect_user_error(folder.run({"tag", "run", "data.conll", "--n-best", "0"}), "--n-best");
+  expect_user_error(folder.run({"tag", "run", "data.conll", "--n-best", "2", "--decode", "posterior"}),
+                    "--n-best belongs to --decode viterbi");
+  expect_user_error(folder.run({"tag", "run", "data.conll", "--marginals", "--all-marginals"}), "only one");
+  expect_user_error(folder.run({"evaluate", "run", "unseen.conll"}), "unseen.conll:2");
+  expect_user_error(folder.run({"evaluate", "run", "words.conll"}), "words.conll:1");
+  expect_user_error(folder.run({"score", "run", "words.conll"}), "words.conll:1");
+  expect_user_error(folder.run({"evaluate", "run", "empty.conll"}), "empty.conll");
+}
+
+}  // namespace
+}  // namespace selfnorm::cli

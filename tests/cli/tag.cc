@@ -1,0 +1,161 @@
+// Labels, log-probabilities and marginals of sentences, against each other by enumeration.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <sstream>
+
+#include "sentence_data.h"
+
+namespace selfnorm::cli {
+namespace {
+
+class Tag : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_.write("data.conll", sentences_text(100));
+    const Outcome trained = folder_.run(train_crf("data.conll", "run", {"--iterations", "30"}));
+    ASSERT_EQ(trained.code, 0) << trained.err;
+  }
+  const Folder folder_;
+};
+
+std::vector<std::vector<std::string>> lines_of(const std::string& text) {
+  std::vector<std::vector<std::string>> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream fields(line);
+    auto& words = lines.emplace_back();
+    for (std::string word; fields >> word;) words.push_back(word);
+  }
+  return lines;
+}
+
+TEST_F(Tag, ColumnsAsReadWithTheLabelAppended) {
+  folder_.write("test.conll", sentences_text(30, 5));
+  folder_.write("words.conll", sentences_text(30, 5, false));
+  const Outcome labelled = folder_.run({"tag", "run", "test.conll"});
+  ASSERT_EQ(labelled.code, 0) << labelled.err;
+  EXPECT_EQ(labelled.err, "");
+  const auto given = lines_of(sentences_text(30, 5)), found = lines_of(labelled.out);
+  ASSERT_EQ(found.size(), given.size());
+  int right = 0, tokens = 0;
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (given[i].empty()) {
+      EXPECT_TRUE(found[i].empty());
+      continue;
+    }
+    ASSERT_EQ(found[i].size(), 3u);
+    EXPECT_EQ(found[i][0], given[i][0]);
+    EXPECT_EQ(found[i][1], given[i][1]);
+    right += found[i][2] == given[i][1] ? 1 : 0;
+    ++tokens;
+  }
+  const auto evaluation = folder_.run({"evaluate", "run", "test.conll", "--json"}).json();
+  EXPECT_NEAR(evaluation["accuracy"].get<double>(), double(right) / tokens, 1e-12);
+  // Labels are not looked at, and a pipe is a file.
+  const Outcome words = folder_.run({"tag", "run", "words.conll", "--threads", "1"});
+  const auto unlabelled = lines_of(words.out);
+  for (size_t i = 0; i < found.size(); ++i)
+    if (!found[i].empty()) EXPECT_EQ(unlabelled[i], (std::vector<std::string>{found[i][0], found[i][2]}));
+  EXPECT_EQ(folder_.run_on(sentences_text(30, 5, false), {"tag", "run"}).out, words.out);
+  EXPECT_EQ(folder_.run_on("", {"tag", "run"}).out, "");
+}
+
+// All labellings of a sentence have probability 1 together, and give the marginals.
+TEST_F(Tag, ScoresAndMarginalsByEnumeration) {
+  const std::string sentence = "Ann\nMay\nRome\n";
+  const auto tag = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"tag", "run", "--json"});
+    const Outcome outcome = folder_.run_on(sentence, more);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome.json();
+  };
+  const auto all = tag({"--n-best", "1000", "--score", "exact"})["sentences"][0]["labellings"];
+  ASSERT_EQ(all.size(), 64u);
+  double total = 0, before = 0;
+  std::vector<std::map<std::string, double>> marginals(3);
+  for (const auto& labelling : all) {
+    const double log_prob = labelling["log_prob"];
+    EXPECT_LE(log_prob, before);
+    before = log_prob;
+    total += std::exp(log_prob);
+    for (size_t t = 0; t < 3; ++t) marginals[t][labelling["labels"][t]] += std::exp(log_prob);
+  }
+  EXPECT_NEAR(total, 1, 1e-5);
+  const auto shown = tag({"--all-marginals"});
+  for (size_t t = 0; t < 3; ++t)
+    for (size_t k = 0; k < 4; ++k)
+      EXPECT_NEAR(shown["sentences"][0]["marginals"][t][k].get<double>(), marginals[t][shown["labels"][k]],
+                  1e-5);
+  const auto posterior = tag({"--decode", "posterior", "--marginals"})["sentences"][0]["labellings"][0];
+  for (size_t t = 0; t < 3; ++t) {
+    const std::string label = posterior["labels"][t];
+    for (const auto& [other, p] : marginals[t]) EXPECT_LE(p, marginals[t][label] + 1e-6) << other;
+    EXPECT_NEAR(posterior["marginals"][t].get<double>(), marginals[t][label], 1e-5);
+  }
+  // Raw ones differ by log Z, the same for all.
+  const auto raw = tag({"--n-best", "1000", "--score", "raw"})["sentences"][0]["labellings"];
+  const double level = raw[0]["log_prob"].get<double>() - all[0]["log_prob"].get<double>();
+  for (size_t i = 0; i < all.size(); ++i)
+    EXPECT_NEAR(raw[i]["log_prob"].get<double>() - all[i]["log_prob"].get<double>(), level, 1e-9);
+}
+
+TEST_F(Tag, CommentLinesAndFurtherColumns) {
+  const auto lines = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"tag", "run"});
+    return lines_of(folder_.run_on("Ann\nLee\n\nRome\n", more).out);
+  };
+  const auto scored = lines({"--score", "exact"});
+  ASSERT_EQ(scored.size(), 7u);
+  EXPECT_EQ(scored[0][1] + scored[0][2] + scored[0][4], "sentence=0rank=1kind=exact");
+  EXPECT_TRUE(scored[0][3].starts_with("log_prob=-")) << scored[0][3];
+  EXPECT_EQ(scored[4][1], "sentence=1");
+  const auto best = lines({"--n-best", "2"});
+  ASSERT_EQ(best.size(), 14u);
+  EXPECT_EQ(best[4], (std::vector<std::string>{"#", "sentence=0", "rank=2"}));
+  const auto sure = lines({"--marginals"});
+  EXPECT_EQ(sure[0].size(), 3u);
+  EXPECT_EQ(lines({"--all-marginals"})[0].size(), 2u + 4u);
+}
+
+TEST_F(Tag, ScoresOfGivenLabelsAreThoseOfTheEvaluation) {
+  folder_.write("test.conll", sentences_text(30, 5));
+  const auto evaluation = folder_.run({"evaluate", "run", "test.conll", "--json"}).json();
+  for (const std::string kind : {"raw", "exact"}) {
+    const auto scored = folder_.run({"score", "run", "test.conll", "--" + kind, "--json"}).json();
+    EXPECT_EQ(scored["kind"], kind);
+    double sum = 0;
+    for (const auto& sentence : scored["sentences"]) sum += sentence["log_prob"].get<double>();
+    EXPECT_NEAR(-sum / 30, evaluation["nll_" + kind].get<double>(), 1e-5);
+  }
+  const Outcome text = folder_.run_on(sentences_text(2, 5), {"score", "run"});
+  EXPECT_EQ(text.out.rfind("# raw\n0\t", 0), 0u) << text.out;
+}
+
+TEST_F(Tag, RawScoresOfAnExactChainAreWarnedOf) {
+  ASSERT_EQ(folder_.run(train_crf("data.conll", "exact", {"--objective", "exact"})).code, 0);
+  const Outcome tagged = folder_.run({"tag", "exact", "data.conll", "--score", "raw"});
+  EXPECT_NE(tagged.err.find("use --score exact"), std::string::npos) << tagged.err;
+}
+
+TEST(TagFormats, CoNLLUAndAttributes) {
+  const Folder folder;
+  std::string conllu, attributes;
+  for (const auto& fields : lines_of(sentences_text(60))) {
+    conllu += fields.empty() ? "\n" : "1\t" + fields[0] + "\t_\t" + fields[1] + "\t_\t_\t_\t_\t_\t_\n";
+    attributes += fields.empty() ? "\n" : fields[1] + "\tw=" + fields[0] + "\tlong:0.5\tbias\n";
+  }
+  folder.write("data.conllu", "# newdoc\n" + conllu);
+  folder.write("data.crfsuite", attributes);
+  for (const std::string name : {"conllu", "crfsuite"}) {
+    ASSERT_EQ(folder.run(train_crf("data." + name, name, {"--iterations", "20"})).code, 0) << name;
+    EXPECT_EQ(folder.run({"info", name, "--json"}).json()["format"], name == "conllu" ? name : "attributes");
+    const auto tagged = lines_of(folder.run({"tag", name, "data." + name}).out);
+    ASSERT_FALSE(tagged.empty());
+    EXPECT_EQ(tagged[0].size(), name == "conllu" ? 11u : 5u);
+  }
+}
+
+}  // namespace
+}  // namespace selfnorm::cli

@@ -1,0 +1,67 @@
+#include "selfnorm/report/chain_section.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "small_chains.h"
+
+namespace selfnorm {
+namespace {
+
+ReportDocument document_of(const ChainModel& model, const Sequences& data, RowsPart part = RowsPart::kNone) {
+  ReportDocument out{.name = "run", .command = "train crf", .title = "t"};
+  add_chain({model, data, evaluate_chain(model, data), "validation sentences", part}, out);
+  return out;
+}
+
+const ReportCard& card(const ReportDocument& document, const std::string& id) {
+  return *std::ranges::find(document.cards, id, &ReportCard::id);
+}
+
+bool has_card(const ReportDocument& document, const std::string& id) {
+  return std::ranges::find(document.cards, id, &ReportCard::id) != document.cards.end();
+}
+
+TEST(ChainSection, HasCardsAndFigures) {
+  const test::ChainPlan plan;
+  const ChainModel model = test::random_chain(plan);
+  const Sequences data = test::random_sequences(plan);
+  const ReportDocument document = document_of(model, data);
+  EXPECT_EQ(card(document, "inputs").number, 20);
+  double log_z = 0;
+  for (uint64_t i = 0; i < data.sentences(); ++i) log_z += test::enumerated_log_z(model, data, i);
+  EXPECT_NEAR(card(document, "nll_exact").number.value() - card(document, "nll_raw").number.value(),
+              log_z / 20, 1e-5);
+  EXPECT_FALSE(has_card(document, "span_f1"));
+  ASSERT_EQ(document.sections.size(), 1u);
+  const ReportSection& section = document.sections[0];
+  EXPECT_EQ(section.figures[0].id, "log_z_histogram");
+  ASSERT_EQ(section.figures[1].id, "log_z_by_length");
+  const std::vector<Series>& series = section.figures[1].figure.panels[0].series;
+  EXPECT_EQ(series[0].x, (std::vector<double>{1, 2, 4}));  // of sentences of up to 5 tokens
+  EXPECT_TRUE(document.notes.empty());
+}
+
+TEST(ChainSection, SpansByType) {
+  const test::ChainPlan plan;
+  ChainModel model = test::random_chain(plan);
+  model.encoder.labels = {"O", "B-X", "I-X"};
+  ReportDocument document = document_of(model, test::random_sequences(plan));
+  EXPECT_TRUE(has_card(document, "span_f1"));
+  const Table& table = document.section("Spans").tables.at(0).table;
+  ASSERT_EQ(table.rows.size(), 2u);
+  EXPECT_EQ(std::get<std::string>(table.rows[0][0]), "X");
+  EXPECT_EQ(std::get<std::string>(table.rows[1][0]), "all");
+}
+
+TEST(ChainSection, SaysWhatPartTheSentencesHad) {
+  const test::ChainPlan plan;
+  const ChainModel model = test::random_chain(plan);
+  const Sequences data = test::random_sequences(plan);
+  EXPECT_NE(document_of(model, data, RowsPart::kTrained).notes.at(0).find("trained"), std::string::npos);
+  EXPECT_NE(document_of(model, data, RowsPart::kChoseStep).notes.at(0).find("chose"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace selfnorm

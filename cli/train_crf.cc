@@ -15,6 +15,7 @@
 #include "run_record.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/memory.h"
+#include "selfnorm/math/parallel.h"
 #include "selfnorm/report/chain_section.h"
 #include "selfnorm/train/chain_batch.h"
 #include "selfnorm/train/chain_trainer.h"
@@ -153,6 +154,7 @@ int train_crf_command(const Arguments& arguments) {
     note(fmt::format("the run in {} is complete; nothing to resume", run.path()));
     return 0;
   }
+  const ThreadLimit limit(arguments.common.threads);
   TrainingSentences data = read_data(given);
   check_optimiser(arguments, choose_optimiser(given.options.loop_options(), shape_of(data.encoder).size()));
   if (given.run.resume) {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "selfnorm/analysis/error_audit.h"
 #include "selfnorm/report/audit_section.h"
 
 namespace selfnorm {
@@ -57,7 +58,7 @@ void add_part(RowsPart part, ReportDocument& document) {
 }
 
 ErrorAudit error_audit(const ShownChain& shown) {
-  ErrorAuditor auditor({});
+  ErrorAuditor auditor(AuditOptions{});
   const std::vector<double> log_z = chain_log_z(shown.model, shown.data);
   for (uint64_t i = 0; i < log_z.size(); ++i)
     auditor.add(shown.places.empty() ? i : shown.places[i],

@@ -98,37 +98,38 @@ TEST(TrainCrf, EveryObjectiveAndOptimiser) {
     EXPECT_EQ(result["objective"], plan[0]);
     EXPECT_EQ(result["audit"]["sentences"], 40) << plan[0];
     EXPECT_GT(result["audit"]["accuracy"].get<double>(), 0.9) << plan[0];
-    if (plan[0] != "exact") EXPECT_LT(result["audit"]["log_z"]["rms"].get<double>(), 1) << plan[0];
+    EXPECT_TRUE(plan[0] == "exact" || result["audit"]["log_z"]["rms"].get<double>() < 1) << plan[0];
   }
 }
 
 TEST(TrainCrf, ResumedAfterASignalToTheSameBytes) {
   const Folder folder;
-  folder.write("data.conll", sentences_text(2000));
+  folder.write("data.conll", sentences_text(300));
   folder.write("other.conll", sentences_text(50, 3));
   const auto words = [](const std::string& out) {
     return train_crf(
         "data.conll", out,
-        {"--checkpoint-seconds", "0", "--optimiser", "adagrad", "--epochs", "6", "--batch", "8"});
+        {"--checkpoint-seconds", "0", "--optimiser", "adagrad", "--epochs", "3", "--batch", "8"});
   };
   ASSERT_EQ(folder.run(words("whole")).code, 0);
-  const Outcome cut = folder.run(words("cut"), [&folder](pid_t child) {
-    for (int i = 0; i < 5000; ++i) {
-      if (fs::exists(folder / "cut/checkpoint.safetensors")) break;
-      usleep(1000);
-    }
-    kill(child, SIGKILL);
-  });
-  ASSERT_EQ(cut.code, 128 + SIGKILL) << "the run ended before the signal";
-  expect_user_error(folder.run({"train", "crf", "--resume", "--quiet", "--out", "cut", "--batch", "7"}),
-                    "--batch is 7");
-  expect_user_error(folder.run({"train", "crf", "other.conll", "--resume", "--quiet", "--out", "cut"}),
-                    "other.conll is not the data");
-  expect_user_error(folder.run({"tag", "cut", "data.conll"}), "the run is not finished");
-  const Outcome resumed = folder.run({"train", "crf", "--resume", "--out", "cut", "--threads", "1"});
-  ASSERT_EQ(resumed.code, 0) << resumed.err;
-  EXPECT_TRUE(content(folder / "whole/model.safetensors") == content(folder / "cut/model.safetensors"));
-  EXPECT_TRUE(shown_of(folder / "whole") == shown_of(folder / "cut"));
+  for (const int signal : {SIGKILL, SIGINT}) {
+    const std::string cut = signal == SIGKILL ? "killed" : "stopped";
+    const Outcome outcome = folder.run(words(cut), [&](pid_t child) {
+      for (int i = 0; i < 5000 && !fs::exists(folder / (cut + "/checkpoint.safetensors")); ++i) usleep(1000);
+      kill(child, signal);
+    });
+    ASSERT_EQ(outcome.code, signal == SIGKILL ? 128 + SIGKILL : 130) << "the run ended before the signal";
+    expect_user_error(folder.run({"train", "crf", "--resume", "--quiet", "--out", cut, "--batch", "7"}),
+                      "--batch is 7");
+    expect_user_error(folder.run({"train", "crf", "other.conll", "--resume", "--quiet", "--out", cut}),
+                      "other.conll is not the data");
+    expect_user_error(folder.run({"tag", cut, "data.conll"}), "the run is not finished");
+    const Outcome resumed = folder.run({"train", "crf", "--resume", "--out", cut, "--threads", "1"});
+    ASSERT_EQ(resumed.code, 0) << resumed.err;
+    EXPECT_TRUE(content(folder / "whole/model.safetensors") ==
+                content(folder / (cut + "/model.safetensors")));
+    EXPECT_TRUE(shown_of(folder / "whole") == shown_of(folder / cut));
+  }
 }
 
 TEST(TrainCrf, TemplatesTargetAndCutOff) {

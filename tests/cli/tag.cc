@@ -56,8 +56,11 @@ TEST_F(Tag, ColumnsAsReadWithTheLabelAppended) {
   // Labels are not looked at, and a pipe is a file.
   const Outcome words = folder_.run({"tag", "run", "words.conll", "--threads", "1"});
   const auto unlabelled = lines_of(words.out);
-  for (size_t i = 0; i < found.size(); ++i)
-    if (!found[i].empty()) EXPECT_EQ(unlabelled[i], (std::vector<std::string>{found[i][0], found[i][2]}));
+  ASSERT_EQ(unlabelled.size(), found.size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (found[i].empty()) continue;
+    EXPECT_EQ(unlabelled[i], (std::vector<std::string>{found[i][0], found[i][2]}));
+  }
   EXPECT_EQ(folder_.run_on(sentences_text(30, 5, false), {"tag", "run"}).out, words.out);
   EXPECT_EQ(folder_.run_on("", {"tag", "run"}).out, "");
 }
@@ -149,8 +152,11 @@ TEST(TagFormats, CoNLLUAndAttributes) {
   folder.write("data.conllu", "# newdoc\n" + conllu);
   folder.write("data.crfsuite", attributes);
   for (const std::string name : {"conllu", "crfsuite"}) {
-    ASSERT_EQ(folder.run(train_crf("data." + name, name, {"--iterations", "20"})).code, 0) << name;
-    EXPECT_EQ(folder.run({"info", name, "--json"}).json()["format"], name == "conllu" ? name : "attributes");
+    const std::string format = name == "conllu" ? name : "attributes";
+    const Outcome trained =
+        folder.run(train_crf("data." + name, name, {"--iterations", "20", "--format", format}));
+    ASSERT_EQ(trained.code, 0) << trained.err;
+    EXPECT_EQ(folder.run({"info", name, "--json"}).json()["format"], format);
     const auto tagged = lines_of(folder.run({"tag", name, "data." + name}).out);
     ASSERT_FALSE(tagged.empty());
     EXPECT_EQ(tagged[0].size(), name == "conllu" ? 11u : 5u);

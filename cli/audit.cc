@@ -5,6 +5,7 @@
 
 #include "any_model.h"
 #include "audit_report.h"
+#include "chain_evaluate.h"
 #include "chain_model.h"
 #include "commands.h"
 #include "density_model.h"
@@ -71,9 +72,9 @@ int audit_command(const Arguments& arguments) {
   if (!given.require.empty()) apply_requirement(given.require, options);
   options.validate();
   const ThreadLimit limit(arguments.common.threads);
+  if (is_chain(given.model)) return audit_chain_command(arguments, options);
   if (is_regressor(given.model)) return audit_regressor(arguments, options);
   refuse_density(given.model, "'selfnorm evaluate' gives it with its error, beside the stored b");
-  refuse_chain(given.model, "'selfnorm evaluate' gives log Z of sentences and of tokens, by length too");
   const AuditPlace place = audit_place(given);
   const AnyModel any(given.model, arguments.head);
   const auto source = open_examples(any, given.data, arguments.reader.options, given.states_name);

@@ -1,19 +1,34 @@
 #include "chain_evaluate.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "audit_report.h"
 #include "chain_model.h"
 #include "chain_report.h"
 #include "changed_options.h"
 #include "output.h"
+#include "report_output.h"
+#include "selfnorm/analysis/chain_audit.h"
+#include "selfnorm/report/chain_section.h"
 
 namespace selfnorm::cli {
+namespace {
+
+void refuse_others(const Arguments& arguments, const std::string& model) {
+  for (const auto& options : {class_options(), density_options(), regressor_options()})
+    refuse_options(arguments, options, model + " is a chain, to which it does not apply");
+  refuse_options(arguments, {"--format", "--header"},
+                 model + " is a chain: DATA are read as those it was trained on");
+}
+
+}  // namespace
 
 int evaluate_chains(const Arguments& arguments) {
   const EvaluateArguments& given = arguments.evaluate;
-  const std::string why = given.models[0] + " is a chain, to which it does not apply";
-  for (const auto& options : {class_options(), density_options(), regressor_options()})
-    refuse_options(arguments, options, why);
-  refuse_options(arguments, {"--format", "--header"},
-                 given.models[0] + " is a chain: DATA are read as those it was trained on");
+  refuse_others(arguments, given.models[0]);
   std::vector<ChainRow> rows;
   nlohmann::ordered_json reports = nlohmann::ordered_json::array();
   for (const std::string& name : given.models) {
@@ -32,6 +47,46 @@ int evaluate_chains(const Arguments& arguments) {
   print(chain_table(rows));
   if (rows.size() == 1) print(chain_details(rows[0].evaluation));
   return 0;
+}
+
+int audit_chain_command(const Arguments& arguments, AuditOptions options) {
+  const AuditArguments& given = arguments.audit;
+  refuse_others(arguments, given.model);
+  refuse_options(arguments, {"--states-name"}, given.model + " is a chain, which has no states");
+  const AuditPlace place = audit_place(given);
+  const auto [path, model] = open_chain(given.model);
+  const Sequences data = read_sequences(given.data, model.encoder, false);
+  options.amortised = model.normalizer.exists && !given.raw;
+  const std::string kind = options.amortised ? "amortised" : "raw";
+  const ErrorAudit errors = audit_chain(model, data, options);
+  const bool has_labels = std::find(data.label.begin(), data.label.end(), kNoLabel) == data.label.end();
+  std::optional<ChainEvaluation> evaluation;
+  if (has_labels) evaluation = evaluate_chain(model, data, arguments.common.threads);
+  const RowsPart part = audited_part(given);
+  ReportDocument document{
+      .name = path, .command = "audit", .title = fmt::format("Audit of {} on {}", path, given.data)};
+  add_chain({model, errors, evaluation ? &*evaluation : nullptr, kind, given.data, part}, document);
+  AuditWords words{.json = {{"model", path},
+                            {"data", given.data},
+                            {"kind", kind},
+                            {"n", data.sentences()},
+                            {"tokens", data.positions()}},
+                   .text = fmt::format("{} scores of {} on {}: {} sentences; log Z of each by the forward "
+                                       "recursion\n\n{}\n",
+                                       kind, path, given.data, grouped(data.sentences()),
+                                       options.amortised ? "log Z - b(x)" : "log Z")};
+  words.json.update(errors_json(errors));
+  words.text += errors_text(errors, part);
+  if (evaluation) {
+    words.json["evaluation"] = chain_json(*evaluation);
+    words.text += fmt::format("likelihood   NLL of a sentence exact {:.4f}, {} {:.4f}\n",
+                              evaluation->nll_exact, kind, evaluation->nll_exact - errors.log_z.mean);
+  }
+  words.json.update(certified_json(errors));
+  words.text += certified_text(errors, kind, part);
+  add_part(part, words.json);
+  put_out_audit(arguments, place, document, std::move(words));
+  return given.require.empty() || errors.certificate.certified ? 0 : kNotCertified;
 }
 
 }  // namespace selfnorm::cli

@@ -13,6 +13,7 @@
 #include "report_output.h"
 #include "rows_part.h"
 #include "run_record.h"
+#include "selfnorm/analysis/chain_audit.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/memory.h"
 #include "selfnorm/math/parallel.h"
@@ -128,6 +129,14 @@ TrainingSentences read_data(const ChainArguments& given) {
   return out;
 }
 
+// The worst sentences by their place in the file.
+ErrorAudit errors_of(const ChainModel& model, const TrainingSentences& data) {
+  ErrorAudit out = audit_chain(model, data.audited(), {});
+  for (WorstInput& input : out.worst)
+    if (!data.held_out.empty()) input.example = data.held_out[input.example];
+  return out;
+}
+
 ReportDocument document(const Arguments& arguments, const RunDirectory& run, bool diverged,
                         const ShownChain& shown) {
   ReportDocument out{.name = run.path(),
@@ -190,9 +199,9 @@ int train_crf_command(const Arguments& arguments) {
   end_run(run);
   const RowsPart part = data.valid ? part_of_valid(given.run.train, given.run.valid) : RowsPart::kTrained;
   const std::string page = write_run_report(arguments, run, [&] {
-    return document(arguments, run, result.diverged,
-                    {result.model, data.audited(), evaluation, data_words(given.run, part), part,
-                     std::move(data.held_out)});
+    return document(
+        arguments, run, result.diverged,
+        {result.model, errors_of(result.model, data), &evaluation, "raw", data_words(given.run, part), part});
   });
   print_report(arguments, run,
                {result.reason, result.optimiser, result.diverged, result.last, result.model.audit_json},

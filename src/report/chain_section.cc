@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "selfnorm/analysis/error_audit.h"
 #include "selfnorm/report/audit_section.h"
 
 namespace selfnorm {
@@ -20,30 +19,46 @@ std::string model_text(const ChainModel& model) {
   return text;
 }
 
-void add_cards(const ShownChain& shown, ReportDocument& document) {
-  const ChainEvaluation& e = shown.evaluation;
-  const auto add = [&document](ReportCard card) { document.cards.push_back(std::move(card)); };
-  const auto add_number = [&add](const char* id, const char* label, double number, std::string source) {
-    add({id, label, fmt::format("{:.4f}", number), number, std::move(source)});
-  };
-  const auto add_share = [&add](const char* id, const char* label, double share, std::string source) {
-    add({id, label, percent(share, 4), share, std::move(source)});
-  };
+ReportCard number_card(const char* id, const char* label, double number, std::string source) {
+  return {id, label, fmt::format("{:.4f}", number), number, std::move(source)};
+}
+
+ReportCard share_card(const char* id, const char* label, double share, std::string source) {
+  return {id, label, percent(share, 4), share, std::move(source)};
+}
+
+void add_labelled_cards(const ChainEvaluation& e, const std::string& kind, std::vector<ReportCard>& cards) {
   const std::string raw =
-      shown.model.normalizer.exists ? "scores less b(x), which stands for log Z" : "raw scores alone";
-  add({"model", "Model", model_text(shown.model), std::nullopt, ""});
-  add({"data", "Data", shown.name, std::nullopt, ""});
-  add({"inputs", "Sentences", fmt::format("{}", fmt::group_digits(e.sentences)),
-       static_cast<double>(e.sentences), fmt::format("{} tokens", fmt::group_digits(e.tokens))});
-  add_share("accuracy", "Accuracy", e.accuracy, "tokens whose label is that of the best labelling");
-  add_share("sentence_accuracy", "Sentences right", e.sentence_accuracy, "all labels of the best labelling");
-  if (e.spans) add_share("span_f1", "F1 of spans", e.spans->all.f1(), "both ends and the type");
-  add_number("nll_exact", "NLL of a sentence, exact", e.nll_exact, kExactSource);
-  add_number("nll_raw", "NLL of a sentence, raw", e.nll_raw, raw);
-  add_number("nll_exact_per_token", "NLL a token, exact", e.nll_exact_per_token, kExactSource);
-  add_number("nll_raw_per_token", "NLL a token, raw", e.nll_raw_per_token, raw);
-  add_number("rms_log_z", "rms log Z of a sentence", e.log_z.rms, kExactSource);
-  add_number("rms_log_z_per_token", "rms log Z a token", e.log_z_per_token.rms, kExactSource);
+      kind == "raw" ? "raw scores alone" : "scores less b(x), which stands for log Z of a sentence";
+  cards.push_back(
+      share_card("accuracy", "Accuracy", e.accuracy, "tokens whose label is that of the best labelling"));
+  cards.push_back(share_card("sentence_accuracy", "Sentences right", e.sentence_accuracy,
+                             "all labels of the best labelling"));
+  if (e.spans)
+    cards.push_back(share_card("span_f1", "F1 of spans", e.spans->all.f1(), "both ends and the type"));
+  cards.push_back(number_card("nll_exact", "NLL of a sentence, exact", e.nll_exact, kExactSource));
+  cards.push_back(number_card("nll_raw", "NLL of a sentence, raw", e.nll_raw, raw));
+  cards.push_back(
+      number_card("nll_exact_per_token", "NLL a token, exact", e.nll_exact_per_token, kExactSource));
+  cards.push_back(number_card("nll_raw_per_token", "NLL a token, raw", e.nll_raw_per_token, raw));
+  cards.push_back(
+      number_card("rms_log_z_per_token", "rms log Z a token", e.log_z_per_token.rms, kExactSource));
+}
+
+void add_cards(const ShownChain& shown, std::vector<ReportCard>& cards) {
+  const Certificate& c = shown.errors.certificate;
+  cards.push_back({"model", "Model", model_text(shown.model), std::nullopt, ""});
+  cards.push_back({"data", "Data", shown.data, std::nullopt, ""});
+  cards.push_back(
+      {"inputs", "Sentences", fmt::format("{}", fmt::group_digits(c.n)), static_cast<double>(c.n), ""});
+  cards.push_back(number_card("rms_log_z", "rms log Z of a sentence", shown.errors.log_z.rms, kExactSource));
+  if (shown.evaluation != nullptr) add_labelled_cards(*shown.evaluation, shown.kind, cards);
+  if (shown.part == RowsPart::kTrained)
+    cards.push_back(
+        {"certificate", "Certificate", "none: the model was trained on these sentences", std::nullopt, ""});
+  else
+    cards.push_back({"certificate", "Certificate", certificate_words(c, shown.kind), c.smallest_eps,
+                     certificate_source("exact log Z", shown.part)});
 }
 
 void add_part(RowsPart part, ReportDocument& document) {
@@ -55,15 +70,6 @@ void add_part(RowsPart part, ReportDocument& document) {
     document.notes.push_back(
         "The sentences shown chose the step of training and the level of log Z, so what is shown is a little "
         "optimistic; 'selfnorm evaluate' takes others.");
-}
-
-ErrorAudit error_audit(const ShownChain& shown) {
-  ErrorAuditor auditor(AuditOptions{});
-  const std::vector<double> log_z = chain_log_z(shown.model, shown.data);
-  for (uint64_t i = 0; i < log_z.size(); ++i)
-    auditor.add(shown.places.empty() ? i : shown.places[i],
-                log_z[i] - chain_normalizer(shown.model.normalizer, shown.data, i));
-  return auditor.finish();
 }
 
 ReportFigure length_figure(const std::vector<LengthLevel>& levels) {
@@ -108,11 +114,15 @@ ReportTable span_table(const SpanEvaluation& spans) {
 }  // namespace
 
 void add_chain(const ShownChain& shown, ReportDocument& document) {
-  add_cards(shown, document);
+  add_cards(shown, document.cards);
   add_part(shown.part, document);
-  add_errors(error_audit(shown), shown.model.normalizer.exists ? "amortised" : "raw", document);
-  document.section("Normalisation").figures.push_back(length_figure(shown.evaluation.by_length));
-  if (shown.evaluation.spans) document.section("Spans").tables.push_back(span_table(*shown.evaluation.spans));
+  ErrorAudit errors = shown.errors;
+  if (shown.part == RowsPart::kTrained) errors.certificate.smallest_eps.reset();
+  add_errors(errors, shown.kind, document);
+  if (shown.evaluation == nullptr) return;
+  document.section("Normalisation").figures.push_back(length_figure(shown.evaluation->by_length));
+  if (shown.evaluation->spans)
+    document.section("Spans").tables.push_back(span_table(*shown.evaluation->spans));
 }
 
 }  // namespace selfnorm

@@ -177,5 +177,29 @@ TEST(EvaluateCrf, ModelsInOneTable) {
   EXPECT_NE(text.out.find("PER"), std::string::npos) << text.out;
 }
 
+TEST(AuditCrf, ErrorsOfSentencesWithAndWithoutLabels) {
+  const Folder folder;
+  folder.write("data.conll", sentences_text(100));
+  folder.write("test.conll", sentences_text(600, 9));
+  folder.write("words.conll", sentences_text(600, 9, false));
+  ASSERT_EQ(folder.run(train_crf("data.conll", "run")).code, 0);
+  const auto evaluation = folder.run({"evaluate", "run", "test.conll", "--json"}).json();
+  const Outcome audited = folder.run({"audit", "run", "test.conll", "--json"});
+  ASSERT_EQ(audited.code, 0) << audited.err;
+  const auto audit = audited.json();
+  EXPECT_EQ(audit["n"], 600);
+  EXPECT_NEAR(audit["log_z"]["rms"].get<double>(), evaluation["log_z"]["rms"].get<double>(), 1e-9);
+  EXPECT_EQ(audit["evaluation"]["nll_raw"], evaluation["nll_raw"]);
+  EXPECT_TRUE(checked_figures(audit["report"]).contains("log_z_by_length"));
+  EXPECT_TRUE(fs::exists(folder / "run/audit.json"));
+  const auto words = folder.run({"audit", "run", "words.conll", "--json", "--no-report"}).json();
+  EXPECT_EQ(words["certificate"], audit["certificate"]);
+  EXPECT_FALSE(words.contains("evaluation"));
+  EXPECT_EQ(folder.run({"audit", "run", "test.conll", "--require", "eps=100", "--no-report"}).code, 0);
+  EXPECT_EQ(folder.run({"audit", "run", "test.conll", "--require", "eps=1e-9", "--no-report"}).code, 3);
+  const Outcome trained = folder.run({"audit", "run", "data.conll", "--no-report"});
+  EXPECT_NE(trained.out.find("trained on"), std::string::npos) << trained.out;
+}
+
 }  // namespace
 }  // namespace selfnorm::cli

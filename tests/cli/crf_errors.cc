@@ -69,7 +69,7 @@ TEST(CrfErrors, ModelsOfOtherKinds) {
   expect_user_error(folder.run({"tag", classifier, "data.conll"}), "is not a chain");
   expect_user_error(folder.run({"tag", "missing", "data.conll"}), "missing");
   expect_user_error(folder.run({"evaluate", "run", classifier, "data.conll"}), "evaluate them apart");
-  expect_user_error(folder.run({"audit", "run", "data.conll"}), "run is a chain");
+  expect_user_error(folder.run({"audit", "run", "data.conll", "--states-name", "h"}), "run is a chain");
   expect_user_error(folder.run({"normalize", "run", "--states", "data.conll"}), "run is a chain");
   expect_user_error(folder.run({"bounds", "run", "data.conll"}), "run is a chain");
   expect_user_error(folder.run({"sample", "run", "-n", "3"}), "run is a chain");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "selfnorm/analysis/chain_audit.h"
 #include "small_chains.h"
 
 namespace selfnorm {
@@ -11,7 +12,8 @@ namespace {
 
 ReportDocument document_of(const ChainModel& model, const Sequences& data, RowsPart part = RowsPart::kNone) {
   ReportDocument out{.name = "run", .command = "train crf", .title = "t"};
-  add_chain({model, data, evaluate_chain(model, data), "validation sentences", part}, out);
+  const ChainEvaluation evaluation = evaluate_chain(model, data);
+  add_chain({model, audit_chain(model, data, {}), &evaluation, "raw", "validation sentences", part}, out);
   return out;
 }
 

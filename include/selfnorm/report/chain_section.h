@@ -1,11 +1,12 @@
-// What is shown of a chain on labelled sentences: cards; the sections "Normalisation" (errors of raw
-// log-probabilities of labellings; log Z a token against length) and "Spans" (precision and recall by type).
+// What is shown of a chain on sentences: cards with the certificate; the section "Normalisation" (errors of
+// log-probabilities of labellings), and with labels log Z against length and "Spans" (precision and recall by
+// type).
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "selfnorm/analysis/chain_evaluation.h"
+#include "selfnorm/analysis/error_audit.h"
 #include "selfnorm/report/document.h"
 #include "selfnorm/report/rows_part.h"
 
@@ -13,11 +14,11 @@ namespace selfnorm {
 
 struct ShownChain {
   const ChainModel& model;
-  const Sequences& data;
-  const ChainEvaluation& evaluation;  // of the same
-  std::string name;                   // of the data
+  const ErrorAudit& errors;           // of analysis/chain_audit.h
+  const ChainEvaluation* evaluation;  // of the same sentences; null: they have no labels
+  std::string kind;                   // of log-probabilities: "raw", "amortised"
+  std::string data;                   // what was read
   RowsPart part = RowsPart::kNone;
-  std::vector<uint64_t> places = {};  // of the sentences in their file; empty: 0, 1, ...
 };
 
 void add_chain(const ShownChain& shown, ReportDocument& document);

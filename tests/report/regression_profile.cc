@@ -46,7 +46,8 @@ TEST(RegressionProfile, TheColumnThatMovesTheMedianTells) {
   std::string expected;
   for (const char* name : {"a", "b"}) {
     double low = HUGE_VAL, high = -HUGE_VAL;
-    for (const auto& cells : feature_pictures(rows, name)[1].data.rows) {
+    const std::vector<Picture> pictures = feature_pictures(rows, name);
+    for (const auto& cells : pictures.at(1).data.rows) {
       low = std::min(low, std::get<double>(cells[4]));
       high = std::max(high, std::get<double>(cells[4]));
     }

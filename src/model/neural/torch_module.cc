@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 #include <cblas.h>
 #include <fmt/format.h>
+#include <torch/csrc/jit/runtime/graph_executor.h>
 
 #include <algorithm>
 #include <sstream>
@@ -15,7 +16,6 @@ namespace {
 torch::jit::Module read_module(std::string_view bytes, const std::string& name) {
   openblas_set_num_threads(1);
   at::set_num_threads(1);
-  torch::jit::setGraphExecutorOptimize(false);
   return with_torch_errors(
       name, "not a TorchScript module (expected a file that torch.jit.script(module).save wrote)", [&] {
         std::istringstream stream{std::string(bytes)};
@@ -74,6 +74,8 @@ void TorchModule::flat_changed() {
 
 // A float tensor with a row for each of x: n, n x 1 or n x any width but 0.
 at::Tensor TorchModule::checked_output(const at::Tensor& x) const {
+  // A setting of the thread: optimised graphs have other bits than plain ones.
+  const torch::jit::GraphOptimizerEnabledGuard plain(false);
   const auto what = fmt::format("the module fails on {} x {} float32", x.size(0), dimension_);
   return with_torch_errors(name_, what.c_str(), [&] {
     const c10::IValue value = module_.get_method("forward")({x});

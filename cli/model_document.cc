@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "output.h"
+#include "report_output.h"
 #include "selfnorm/data/example_subset.h"
 #include "selfnorm/report/picture.h"
 #include "selfnorm/report/trade_off_section.h"
@@ -47,12 +48,7 @@ std::string objective_of(const ModelFile& model) {
 }
 
 ReportDocument named_document(const FinishedRun& run) {
-  const std::string& command = run.arguments.command;
-  ReportDocument out{.name = run.directory.path(),
-                     .command = command,
-                     .title = fmt::format("{}: {}", command, run.directory.path())};
-  if (run.result.diverged)
-    out.notes.push_back("The loss stopped being finite; the model is the last good one.");
+  ReportDocument out = run_heading(run.arguments, run.directory, run.result.diverged);
   out.cards.push_back({"model", "Model", model_words(run.result.model), {}, run.directory.file(kModelName)});
   return out;
 }

@@ -59,6 +59,14 @@ std::string write_audit(const AuditPlace& place, const ReportDocument& document)
 
 }  // namespace
 
+ReportDocument run_heading(const Arguments& arguments, const RunDirectory& run, bool diverged) {
+  ReportDocument out{.name = run.path(),
+                     .command = arguments.command,
+                     .title = fmt::format("{}: {}", arguments.command, run.path())};
+  if (diverged) out.notes.push_back("The loss stopped being finite; the model is the last good one.");
+  return out;
+}
+
 std::string write_run_report(const Arguments& arguments, const RunDirectory& run,
                              const std::function<ReportDocument()>& document) {
   try {

@@ -16,6 +16,9 @@ namespace selfnorm::cli {
 std::string write_run_report(const Arguments& arguments, const RunDirectory& run,
                              const std::function<ReportDocument()>& document);
 
+// The document of a finished run, with nothing but its name and, where it diverged, a note.
+ReportDocument run_heading(const Arguments& arguments, const RunDirectory& run, bool diverged);
+
 // Where the page of an audit and its data go.
 struct AuditPlace {
   std::string run = "";              // whose page it joins; empty: a page of its own

@@ -68,4 +68,9 @@ RowsPart part_of_valid(const std::string& train, const std::string& valid) {
   return !valid.empty() && is_same_data(train, valid) ? RowsPart::kTrained : RowsPart::kChoseStep;
 }
 
+std::string data_words(const RunArguments& run, RowsPart part, const std::string& unit) {
+  if (part == RowsPart::kTrained) return run.train + ", training " + unit;
+  return (run.valid.empty() ? run.train : run.valid) + ", validation " + unit;
+}
+
 }  // namespace selfnorm::cli

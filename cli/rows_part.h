@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "arguments.h"
 #include "selfnorm/report/rows_part.h"
 
 namespace selfnorm::cli {
@@ -19,5 +20,8 @@ RowsPart rows_part(const std::string& model, const std::string& data);
 
 // Of validation rows: those of the file `valid`, or (empty) held out of `train`.
 RowsPart part_of_valid(const std::string& train, const std::string& valid);
+
+// "data.csv, validation rows" of a run; `unit` is "rows", "sentences".
+std::string data_words(const RunArguments& run, RowsPart part, const std::string& unit);
 
 }  // namespace selfnorm::cli

@@ -2,7 +2,6 @@
 
 #include "commands.h"
 #include "evaluation_report.h"
-#include "interruption.h"
 #include "label_list.h"
 #include "model_document.h"
 #include "model_header.h"
@@ -169,12 +168,6 @@ Evaluation audit(TrainResult& result, const Dataset& data, bool is_held_out, int
   return evaluation;
 }
 
-void say(const TrainingData& data, bool is_quiet) {
-  for (const std::string& text : data.notes)
-    if (!is_quiet) note(text);
-  for (const auto& [path, report] : data.reports) note_bad_rows(path, report);
-}
-
 // The words of the data that have embeddings, one row per feature.
 std::vector<float> pretrained(const EncoderOptions& encoder, TrainingData& data) {
   if (encoder.embeddings.empty()) return {};
@@ -207,28 +200,16 @@ ReportDocument document(const FinishedRun& run, const Evaluation& evaluation, Da
   return run_document(run, *source);
 }
 
-nlohmann::ordered_json run_record(const Arguments& arguments, const TrainingData& data) {
-  return {{"command", arguments.command},
-          {"options", arguments.options},
-          {"data", data.record},
-          {"valid", data.valid_record}};
-}
-
 }  // namespace
 
 int train_classifier_command(const Arguments& arguments) {
   const TrainArguments& given = arguments.train;
   check_options(arguments);
   RunDirectory run = run_directory(arguments);
-  if (given.resume && run.is_complete()) {
-    note(fmt::format("the run in {} is complete; nothing to resume", run.path()));
-    return 0;
-  }
+  if (has_nothing_to_resume(arguments, run)) return 0;
   TrainingData data = read_data(arguments);
-  if (given.resume) {
-    check_same_data(run.path(), "data", data.record);
-    if (!data.valid_record.is_null()) check_same_data(run.path(), "valid", data.valid_record);
-  }
+  const DataRecords records{{"data", data.record}, {"valid", data.valid_record}};
+  check_resumed_data(arguments, run, records);
   TrainOptions options = resolved_options(given);
   if (!given.carrier.empty() && data.train.is_joint())
     throw Error(
@@ -236,10 +217,8 @@ int train_classifier_command(const Arguments& arguments) {
   if (!given.carrier.empty()) options.log_carrier = read_carrier(given.carrier, data.train.labels);
   NetworkPlan plan = network_plan(data.train);
   plan.embedding = pretrained(options.encoder, data);
-  say(data, arguments.common.quiet);
-  // While reading a signal ends the process at once: nothing has been made yet.
-  catch_interruptions();
-  run.begin(run_record(arguments, data));
+  begin_run(arguments, data.notes, records, run);
+  for (const auto& [path, report] : data.reports) note_bad_rows(path, report);
 
   const bool is_held_out = data.valid.has_value();
   Dataset audited = is_held_out ? *data.valid : data.train;
@@ -250,10 +229,7 @@ int train_classifier_command(const Arguments& arguments) {
           ? train_bag(data, std::move(plan), options, checkpoint, observer)
           : train_classifier(std::move(data.train), std::move(data.valid), options, checkpoint, observer);
   observer.finish();
-  if (result.interrupted) {
-    run.keep();
-    return stopped(arguments.command, run);
-  }
+  if (result.interrupted) return stopped(arguments.command, run);
   warn_about_divergence(result.diverged);
   if (data.text) store_text(*data.text, result.model);
   result.model.target = data.target;

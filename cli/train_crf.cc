@@ -8,7 +8,6 @@
 #include "chain_model.h"
 #include "chain_report.h"
 #include "commands.h"
-#include "interruption.h"
 #include "output.h"
 #include "report_output.h"
 #include "rows_part.h"
@@ -139,18 +138,9 @@ ErrorAudit errors_of(const ChainModel& model, const TrainingSentences& data) {
 
 ReportDocument document(const Arguments& arguments, const RunDirectory& run, bool diverged,
                         const ShownChain& shown) {
-  ReportDocument out{.name = run.path(),
-                     .command = arguments.command,
-                     .title = fmt::format("{}: {}", arguments.command, run.path())};
-  if (diverged) out.notes.push_back("The loss stopped being finite; the model is the last good one.");
+  ReportDocument out = run_heading(arguments, run, diverged);
   add_chain(shown, out);
   return out;
-}
-
-// "data.conll, validation sentences"
-std::string data_words(const RunArguments& given, RowsPart part) {
-  if (part == RowsPart::kTrained) return given.train + ", training sentences";
-  return (given.valid.empty() ? given.train : given.valid) + ", validation sentences";
 }
 
 }  // namespace
@@ -159,34 +149,19 @@ int train_crf_command(const Arguments& arguments) {
   const ChainArguments& given = arguments.chain;
   check_options(arguments);
   RunDirectory run = run_directory(arguments);
-  if (given.run.resume && run.is_complete()) {
-    note(fmt::format("the run in {} is complete; nothing to resume", run.path()));
-    return 0;
-  }
+  if (has_nothing_to_resume(arguments, run)) return 0;
   const ThreadLimit limit(arguments.common.threads);
   TrainingSentences data = read_data(given);
   check_optimiser(arguments, choose_optimiser(given.options.loop_options(), shape_of(data.encoder).size()));
-  if (given.run.resume) {
-    check_same_data(run.path(), "data", data.record);
-    if (!data.valid_record.is_null()) check_same_data(run.path(), "valid", data.valid_record);
-  }
-  if (!arguments.common.quiet)
-    for (const std::string& text : data.notes) note(text);
-  // While reading a signal ends the process at once: nothing has been made yet.
-  catch_interruptions();
-  run.begin({{"command", arguments.command},
-             {"options", arguments.options},
-             {"data", data.record},
-             {"valid", data.valid_record}});
+  const DataRecords records{{"data", data.record}, {"valid", data.valid_record}};
+  check_resumed_data(arguments, run, records);
+  begin_run(arguments, data.notes, records, run);
 
   RunObserver observer(run.file(kMetricsName), arguments.common.quiet);
   ChainTrainResult result = train_chain({data.train, data.valid ? &*data.valid : nullptr, data.encoder},
                                         given.options, checkpoint_options(given.run, run), observer);
   observer.finish();
-  if (result.interrupted) {
-    run.keep();
-    return stopped(arguments.command, run);
-  }
+  if (result.interrupted) return stopped(arguments.command, run);
   warn_about_divergence(result.diverged);
   const ChainEvaluation evaluation = evaluate_chain(result.model, data.audited(), arguments.common.threads);
   const std::string data_name = data.valid ? "validation" : "training";
@@ -199,9 +174,9 @@ int train_crf_command(const Arguments& arguments) {
   end_run(run);
   const RowsPart part = data.valid ? part_of_valid(given.run.train, given.run.valid) : RowsPart::kTrained;
   const std::string page = write_run_report(arguments, run, [&] {
-    return document(
-        arguments, run, result.diverged,
-        {result.model, errors_of(result.model, data), &evaluation, "raw", data_words(given.run, part), part});
+    return document(arguments, run, result.diverged,
+                    {result.model, errors_of(result.model, data), &evaluation, "raw",
+                     data_words(given.run, part, "sentences"), part});
   });
   print_report(arguments, run,
                {result.reason, result.optimiser, result.diverged, result.last, result.model.audit_json},

@@ -8,7 +8,6 @@
 #include "density_model.h"
 #include "density_points.h"
 #include "density_report.h"
-#include "interruption.h"
 #include "output.h"
 #include "point_parts.h"
 #include "report_output.h"
@@ -104,18 +103,9 @@ RowsPart part_of_rows(const RunArguments& given, bool is_valid, const DensityRes
   return part == RowsPart::kChoseStep && result.optimiser != "adam" ? RowsPart::kNone : part;
 }
 
-// "data.csv, validation rows"
-std::string rows_words(const RunArguments& given, RowsPart part) {
-  if (part == RowsPart::kTrained) return given.train + ", training rows";
-  return (given.valid.empty() ? given.train : given.valid) + ", validation rows";
-}
-
 ReportDocument document(const Arguments& arguments, const RunDirectory& run, const DensityResult& result,
                         const ShownDensity& shown) {
-  ReportDocument out{.name = run.path(),
-                     .command = arguments.command,
-                     .title = fmt::format("{}: {}", arguments.command, run.path())};
-  if (result.diverged) out.notes.push_back("The loss stopped being finite; the model is the last good one.");
+  ReportDocument out = run_heading(arguments, run, result.diverged);
   add_density(shown, out);
   return out;
 }
@@ -126,34 +116,19 @@ int train_density_command(const Arguments& arguments) {
   const DensityArguments& given = arguments.density;
   check_options(arguments);
   RunDirectory run = run_directory(arguments);
-  if (given.run.resume && run.is_complete()) {
-    note(fmt::format("the run in {} is complete; nothing to resume", run.path()));
-    return 0;
-  }
+  if (has_nothing_to_resume(arguments, run)) return 0;
   const ThreadLimit limit(arguments.common.threads);
   TrainingPoints points = read_points(arguments);
   check_step_applicability(arguments, points.all->columns());
-  if (given.run.resume) {
-    check_same_data(run.path(), "data", points.record);
-    if (!points.valid_record.is_null()) check_same_data(run.path(), "valid", points.valid_record);
-  }
-  if (!arguments.common.quiet)
-    for (const std::string& text : points.notes) note(text);
-  // While reading a signal ends the process at once: nothing has been made yet.
-  catch_interruptions();
-  run.begin({{"command", arguments.command},
-             {"options", arguments.options},
-             {"data", points.record},
-             {"valid", points.valid_record}});
+  const DataRecords records{{"data", points.record}, {"valid", points.valid_record}};
+  check_resumed_data(arguments, run, records);
+  begin_run(arguments, points.notes, records, run);
 
   RunObserver observer(run.file(kMetricsName), arguments.common.quiet);
   DensityResult result = train_density(*points.all, points.train, points.valid, given.options,
                                        checkpoint_options(given.run, run), observer);
   observer.finish();
-  if (result.interrupted) {
-    run.keep();
-    return stopped(arguments.command, run);
-  }
+  if (result.interrupted) return stopped(arguments.command, run);
   warn_about_divergence(result.diverged);
   if (!arguments.common.quiet)
     for (const std::string& text : idle_options(arguments, result.model)) warning(text);
@@ -171,7 +146,7 @@ int train_density_command(const Arguments& arguments) {
   const std::string page = write_run_report(arguments, run, [&] {
     return document(
         arguments, run, result,
-        {result.model, audited, evaluation, rows_words(given.run, part), part, given.options.seed});
+        {result.model, audited, evaluation, data_words(given.run, part, "rows"), part, given.options.seed});
   });
   print_report(
       arguments, run,

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include "commands.h"
-#include "interruption.h"
 #include "lm_report.h"
 #include "model_document.h"
 #include "output.h"
@@ -140,29 +139,17 @@ int train_lm_command(const Arguments& arguments) {
   const LanguageArguments& given = arguments.language;
   check_options(given);
   RunDirectory run = run_directory(arguments);
-  if (given.run.resume && run.is_complete()) {
-    note(fmt::format("the run in {} is complete; nothing to resume", run.path()));
-    return 0;
-  }
+  if (has_nothing_to_resume(arguments, run)) return 0;
   Corpora corpora = read_corpora(given, run.existing_folder());
-  if (given.run.resume) {
-    check_same_data(run.path(), "data", corpora.record);
-    if (!corpora.valid_record.is_null()) check_same_data(run.path(), "valid", corpora.valid_record);
-  }
+  const DataRecords records{{"data", corpora.record}, {"valid", corpora.valid_record}};
+  check_resumed_data(arguments, run, records);
   NetworkPlan plan = network_plan(given, corpora);
   if (corpora.learned.train.unknown() == 0)
     corpora.notes.push_back(
         "no word of the training text is <unk>, so nothing teaches how likely an unknown word is; "
         "--min-count 2 "
         "would");
-  if (!arguments.common.quiet)
-    for (const std::string& text : corpora.notes) note(text);
-  // While reading a signal ends the process at once: nothing has been made yet.
-  catch_interruptions();
-  run.begin({{"command", arguments.command},
-             {"options", arguments.options},
-             {"data", corpora.record},
-             {"valid", corpora.valid_record}});
+  begin_run(arguments, corpora.notes, records, run);
 
   const CorpusFeed train(corpora.learned.train, plan.positions);
   std::optional<CorpusFeed> valid;
@@ -172,10 +159,7 @@ int train_lm_command(const Arguments& arguments) {
       train_network(train, valid ? &*valid : nullptr, std::move(plan), resolved_options(given.run),
                     checkpoint_options(given.run, run), observer);
   observer.finish();
-  if (result.interrupted) {
-    run.keep();
-    return stopped(arguments.command, run);
-  }
+  if (result.interrupted) return stopped(arguments.command, run);
   warn_about_divergence(result.diverged);
   result.model.input = ModelInput::Context;
   result.model.labels = corpora.learned.vocabulary.words();

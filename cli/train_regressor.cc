@@ -4,7 +4,6 @@
 #include <set>
 
 #include "commands.h"
-#include "interruption.h"
 #include "output.h"
 #include "regressor_applicability.h"
 #include "regressor_data.h"
@@ -106,10 +105,7 @@ RegressionEvaluation evaluated(const Regressor& model, const HeldOut& held_out, 
 
 ReportDocument document(const Arguments& arguments, const RunDirectory& run, const RegressorResult& result,
                         const HeldOut& held_out, const RegressionEvaluation& evaluation) {
-  ReportDocument out{.name = run.path(),
-                     .command = arguments.command,
-                     .title = fmt::format("{}: {}", arguments.command, run.path())};
-  if (result.diverged) out.notes.push_back("The loss stopped being finite; the model is the last good one.");
+  ReportDocument out = run_heading(arguments, run, result.diverged);
   const size_t targets = result.model.targets.size();
   std::vector<uint64_t> of_frame;
   std::vector<double> target;
@@ -139,42 +135,26 @@ int train_regressor_command(const Arguments& arguments) {
   const RegressorArguments& given = arguments.regressor;
   check_options(arguments);
   RunDirectory run = run_directory(arguments);
-  if (given.run.resume && run.is_complete()) {
-    note(fmt::format("the run in {} is complete; nothing to resume", run.path()));
-    return 0;
-  }
+  if (has_nothing_to_resume(arguments, run)) return 0;
   const ThreadLimit limit(arguments.common.threads);
   const TrainingTables tables = read_tables(arguments);
-  if (given.run.resume) {
-    check_same_data(run.path(), "data", tables.record);
-    if (!tables.valid_record.is_null()) check_same_data(run.path(), "valid", tables.valid_record);
-    if (!tables.test_record.is_null()) check_same_data(run.path(), "test", tables.test_record);
-  }
-  if (!arguments.common.quiet) {
-    for (const std::string& text : tables.notes) note(text);
-    note(inputs_text(tables, given.options.module.empty()));
-    if (!given.run.valid.empty() && given.options.ensemble > 1)
-      note(fmt::format("{} takes no part in training: the members of an ensemble hold out rows of {}{}",
-                       given.run.valid, given.run.train,
-                       given.test.empty() ? "; the model is evaluated on it" : ""));
-  }
-  // While reading a signal ends the process at once: nothing has been made yet.
-  catch_interruptions();
-  run.begin({{"command", arguments.command},
-             {"options", arguments.options},
-             {"data", tables.record},
-             {"valid", tables.valid_record},
-             {"test", tables.test_record}});
+  const DataRecords records{
+      {"data", tables.record}, {"valid", tables.valid_record}, {"test", tables.test_record}};
+  check_resumed_data(arguments, run, records);
+  std::vector<std::string> notes = tables.notes;
+  notes.push_back(inputs_text(tables, given.options.module.empty()));
+  if (!given.run.valid.empty() && given.options.ensemble > 1)
+    notes.push_back(fmt::format(
+        "{} takes no part in training: the members of an ensemble hold out rows of {}{}", given.run.valid,
+        given.run.train, given.test.empty() ? "; the model is evaluated on it" : ""));
+  begin_run(arguments, notes, records, run);
 
   RunObserver observer(run.file(kMetricsName), arguments.common.quiet);
   RegressorResult result = train_regressor(tables.frame, tables.targets, tables.train, tables.valid,
                                            resolved(given.options, tables.targets.size()),
                                            checkpoint_options(given.run, run), observer);
   observer.finish();
-  if (result.interrupted) {
-    run.keep();
-    return stopped(arguments.command, run);
-  }
+  if (result.interrupted) return stopped(arguments.command, run);
   warn_about_divergence(result.diverged);
   // Whatever comes of the evaluation, training is not lost.
   save_regressor(result.model, run.file(kModelName));

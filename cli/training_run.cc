@@ -81,6 +81,28 @@ RunDirectory run_directory(const Arguments& arguments) {
   return {path, given.resume ? Mode::kResume : given.overwrite ? Mode::kOverwrite : Mode::kNew};
 }
 
+bool has_nothing_to_resume(const Arguments& arguments, const RunDirectory& run) {
+  const bool is_complete = arguments.run().resume && run.is_complete();
+  if (is_complete) note(fmt::format("the run in {} is complete; nothing to resume", run.path()));
+  return is_complete;
+}
+
+void check_resumed_data(const Arguments& arguments, const RunDirectory& run, const DataRecords& records) {
+  if (!arguments.run().resume) return;
+  for (const auto& [key, record] : records)
+    if (!record.is_null()) check_same_data(run.path(), key, record);
+}
+
+void begin_run(const Arguments& arguments, const std::vector<std::string>& notes, const DataRecords& records,
+               RunDirectory& run) {
+  if (!arguments.common.quiet)
+    for (const std::string& text : notes) note(text);
+  catch_interruptions();
+  nlohmann::ordered_json record = {{"command", arguments.command}, {"options", arguments.options}};
+  for (const auto& [key, value] : records) record[key] = value;
+  run.begin(record);
+}
+
 void check_network_memory(const NetworkPlan& plan, const TrainOptions& options, const std::string& advice) {
   require_memory(
       network_bytes(plan, options),
@@ -95,7 +117,8 @@ CheckpointOptions checkpoint_options(const RunArguments& given, const RunDirecto
   return {.path = run.file(kCheckpointName), .seconds = given.checkpoint_seconds, .resume = given.resume};
 }
 
-int stopped(const std::string& command, const RunDirectory& run) {
+int stopped(const std::string& command, RunDirectory& run) {
+  run.keep();
   note(fmt::format("interrupted; 'selfnorm {} --resume --out {}' continues to the same model", command,
                    run.path()));
   return kInterruptedExit;

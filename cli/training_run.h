@@ -45,13 +45,25 @@ TrainOptions resolved_options(const TrainArguments& given);
 // The run directory that is asked for: new, overwritten or resumed.
 RunDirectory run_directory(const Arguments& arguments);
 
+// Whether --resume names a run that is complete; says so.
+bool has_nothing_to_resume(const Arguments& arguments, const RunDirectory& run);
+
+// What config.json holds of the data: under "data", "valid", ...; null where there are none.
+using DataRecords = std::vector<std::pair<std::string, nlohmann::ordered_json>>;
+// Throws Error when a resumed run was started with other data.
+void check_resumed_data(const Arguments& arguments, const RunDirectory& run, const DataRecords& records);
+// The data are good: their notes are said, and the run directory appears. Until now a signal ended the
+// process at once, for nothing had been made; from now on the trainer sees it.
+void begin_run(const Arguments& arguments, const std::vector<std::string>& notes, const DataRecords& records,
+               RunDirectory& run);
+
 // Throws Error with the estimate when there is less memory.
 void check_network_memory(const NetworkPlan& plan, const TrainOptions& options, const std::string& advice);
 
 CheckpointOptions checkpoint_options(const RunArguments& given, const RunDirectory& run);
 
-// The run was interrupted: says how it goes on; the exit code.
-int stopped(const std::string& command, const RunDirectory& run);
+// The run was interrupted and is kept: says how it goes on; the exit code.
+int stopped(const std::string& command, RunDirectory& run);
 
 // Warns when the loss was not finite.
 void warn_about_divergence(bool diverged);

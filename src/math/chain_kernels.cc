@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "selfnorm/math/chain_kernels.h"
+#include "src/math/load_double-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace selfnorm {
@@ -203,15 +204,6 @@ double multiply_rows_t(LabelSpace space, double a, const Real* x, const Real* y,
     sum = hn::Add(sum, v);
   }
   return static_cast<double>(hn::GetLane(hn::SumOfLanes(d, sum)));
-}
-
-template <class D>
-hn::Vec<D> load_double(D d, const float* x) {
-  return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), x));
-}
-template <class D>
-hn::Vec<D> load_double(D d, const double* x) {
-  return hn::LoadU(d, x);
 }
 
 template <class Real>

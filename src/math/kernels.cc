@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "selfnorm/math/kernels.h"
+#include "src/math/load_double-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace selfnorm {
@@ -103,16 +104,6 @@ SoftmaxMoments softmax_moments_float(const float* x, size_t n) {
   while (block + lanes <= n && hn::AllFalse(d, hn::Eq(hn::LoadU(d, x + block), shift))) block += lanes;
   for (out.best = block; out.best < n && x[out.best] != max;) ++out.best;
   return out;
-}
-
-// A vector of doubles from either precision.
-template <class D>
-hn::Vec<D> load_double(D d, const float* x) {
-  return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), x));
-}
-template <class D>
-hn::Vec<D> load_double(D d, const double* x) {
-  return hn::LoadU(d, x);
 }
 
 template <class Real>

@@ -14,13 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> files_of(const std::string& run) {
-  std::vector<std::string> files;
-  for (const auto& entry : fs::directory_iterator(run)) files.push_back(entry.path().filename());
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
 TEST(TrainCrf, DataAloneGivesAnEvaluatedRun) {
   const Folder folder;
   folder.write("data.conll", sentences_text(200));
@@ -69,13 +62,7 @@ TEST(TrainCrf, TheReportShowsLogZByLengthAndSpans) {
 TEST(TrainCrf, SameBytesForAnyThreadsAndCompression) {
   const Folder folder;
   folder.write("data.conll", sentences_text(100));
-  ASSERT_EQ(std::system(("gzip -k " + folder / "data.conll").c_str()), 0);
-  ASSERT_EQ(folder.run(train_crf("data.conll", "a", {"--threads", "1"})).code, 0);
-  ASSERT_EQ(folder.run(train_crf("data.conll.gz", "b", {"--threads", "2"})).code, 0);
-  ASSERT_EQ(folder.run(train_crf("data.conll", "c", {"--seed", "1"})).code, 0);
-  const std::string model = content(folder / "a/model.safetensors");
-  EXPECT_TRUE(model == content(folder / "b/model.safetensors"));
-  EXPECT_FALSE(model == content(folder / "c/model.safetensors"));
+  expect_same_bytes_for_any_threads(folder, "data.conll", train_crf);
 }
 
 TEST(TrainCrf, EveryObjectiveAndOptimiser) {

@@ -29,11 +29,24 @@ void Folder::write(const std::string& name, const std::string& text) const {
   std::ofstream(path_ / name, std::ios::binary) << text;
 }
 
-std::vector<std::string> Folder::names() const {
+std::vector<std::string> files_of(const std::string& folder) {
   std::vector<std::string> all;
-  for (const auto& entry : fs::directory_iterator(path_)) all.push_back(entry.path().filename().string());
+  for (const auto& entry : fs::directory_iterator(folder)) all.push_back(entry.path().filename().string());
   std::sort(all.begin(), all.end());
   return all;
+}
+
+std::vector<std::string> Folder::names() const { return files_of(path()); }
+
+void expect_same_bytes_for_any_threads(const Folder& folder, const std::string& data,
+                                       const TrainingWords& words) {
+  ASSERT_EQ(std::system(("gzip -k " + folder / data).c_str()), 0);
+  ASSERT_EQ(folder.run(words(data, "a", {"--threads", "1"})).code, 0);
+  ASSERT_EQ(folder.run(words(data + ".gz", "b", {"--threads", "2"})).code, 0);
+  ASSERT_EQ(folder.run(words(data, "c", {"--seed", "1"})).code, 0);
+  const std::string model = content(folder / "a/model.safetensors");
+  EXPECT_TRUE(model == content(folder / "b/model.safetensors"));
+  EXPECT_FALSE(model == content(folder / "c/model.safetensors"));
 }
 
 Outcome Folder::run(const std::vector<std::string>& words) const {

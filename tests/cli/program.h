@@ -47,6 +47,14 @@ class Folder {
 };
 
 std::string content(const std::string& path);
+std::vector<std::string> files_of(const std::string& folder);  // names, sorted
+
+// The words of a short training on `data` into the run `out`, with more options.
+using TrainingWords = std::function<std::vector<std::string>(const std::string& data, const std::string& out,
+                                                             const std::vector<std::string>& more)>;
+// The same model from `data` and from a gzip of it, by one thread and by two; another one by another seed.
+void expect_same_bytes_for_any_threads(const Folder& folder, const std::string& data,
+                                       const TrainingWords& words);
 
 // A user's error: exit 1, nothing on stdout, exactly one line on stderr that holds `text`.
 void expect_user_error(const Outcome& outcome, const std::string& text);

@@ -74,10 +74,9 @@ TEST_P(Resume, SameBytesAfterAKill) {
   const Outcome resumed = folder.run(again);
   ASSERT_EQ(resumed.code, 0) << resumed.err;
   EXPECT_TRUE(content(folder / "whole/model.safetensors") == content(folder / "cut/model.safetensors"));
-  std::set<std::string> names;
-  for (const auto& entry : fs::directory_iterator(folder / "cut")) names.insert(entry.path().filename());
-  EXPECT_EQ(names, (std::set<std::string>{"config.json", "metrics.jsonl", "model.safetensors", "report.html",
-                                          "report.json"}));
+  EXPECT_EQ(files_of(folder / "cut"),
+            (std::vector<std::string>{"config.json", "metrics.jsonl", "model.safetensors", "report.html",
+                                      "report.json"}));
   auto whole = nlohmann::json::parse(content(folder / "whole/report.json")),
        cut = nlohmann::json::parse(content(folder / "cut/report.json"));
   EXPECT_EQ(whole["sections"], cut["sections"]);

@@ -14,13 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> files_of(const std::string& run) {
-  std::vector<std::string> files;
-  for (const auto& entry : fs::directory_iterator(run)) files.push_back(entry.path().filename());
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
 TEST(TrainDensity, DataAloneGivesAnEvaluatedRun) {
   const Folder folder;
   write_lumps(folder);
@@ -59,13 +52,7 @@ TEST(TrainDensity, DataAloneGivesAnEvaluatedRun) {
 TEST(TrainDensity, SameBytesForAnyThreadsAndCompression) {
   const Folder folder;
   write_lumps(folder);
-  ASSERT_EQ(std::system(("gzip -k " + folder / "data.csv").c_str()), 0);
-  ASSERT_EQ(folder.run(tiny_density("data.csv", "a", {"--threads", "1"})).code, 0);
-  ASSERT_EQ(folder.run(tiny_density("data.csv.gz", "b", {"--threads", "2"})).code, 0);
-  ASSERT_EQ(folder.run(tiny_density("data.csv", "c", {"--seed", "1"})).code, 0);
-  const std::string model = content(folder / "a/model.safetensors");
-  EXPECT_TRUE(model == content(folder / "b/model.safetensors"));
-  EXPECT_FALSE(model == content(folder / "c/model.safetensors"));
+  expect_same_bytes_for_any_threads(folder, "data.csv", tiny_density);
 }
 
 TEST(TrainDensity, EveryObjectiveOfRealData) {

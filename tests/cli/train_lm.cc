@@ -31,11 +31,8 @@ TEST(TrainLm, TextAloneGivesAnAuditedRun) {
   EXPECT_NE(trained.out.find("ppl exact"), std::string::npos) << trained.out;
   EXPECT_EQ(folder.names(), (std::vector<std::string>{"data.txt", "out"}));
   const std::string run = folder / "out/data-snl/";
-  std::vector<std::string> files;
-  for (const auto& entry : fs::directory_iterator(run)) files.push_back(entry.path().filename());
-  std::sort(files.begin(), files.end());
-  EXPECT_EQ(files, (std::vector<std::string>{"config.json", "metrics.jsonl", "model.safetensors",
-                                             "report.html", "report.json"}));
+  EXPECT_EQ(files_of(run), (std::vector<std::string>{"config.json", "metrics.jsonl", "model.safetensors",
+                                                     "report.html", "report.json"}));
   const auto config = nlohmann::json::parse(content(run + "config.json"));
   EXPECT_EQ(config["command"], "train lm");
   EXPECT_EQ(config["options"]["order"], 5);

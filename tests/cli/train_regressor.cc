@@ -15,13 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> files_of(const std::string& run) {
-  std::vector<std::string> files;
-  for (const auto& entry : fs::directory_iterator(run)) files.push_back(entry.path().filename());
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
 void expect_in(const std::string& text, const std::string& part) {
   EXPECT_NE(text.find(part), std::string::npos) << part << " in:\n" << text;
 }
@@ -76,13 +69,7 @@ TEST(TrainRegressor, LearnsADensityCloseToTheTrueOne) {
 TEST(TrainRegressor, SameBytesForAnyThreadsAndCompression) {
   const Folder folder;
   write_table(folder);
-  ASSERT_EQ(std::system(("gzip -k " + folder / "data.csv").c_str()), 0);
-  ASSERT_EQ(folder.run(tiny_regressor("data.csv", "a", {"--threads", "1"})).code, 0);
-  ASSERT_EQ(folder.run(tiny_regressor("data.csv.gz", "b", {"--threads", "2"})).code, 0);
-  ASSERT_EQ(folder.run(tiny_regressor("data.csv", "c", {"--seed", "1"})).code, 0);
-  const std::string model = content(folder / "a/model.safetensors");
-  EXPECT_TRUE(model == content(folder / "b/model.safetensors"));
-  EXPECT_FALSE(model == content(folder / "c/model.safetensors"));
+  expect_same_bytes_for_any_threads(folder, "data.csv", tiny_regressor);
 }
 
 // y = mean + scale times that of data.csv: the same training, the same NLL but for log scale.

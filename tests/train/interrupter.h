@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stdexcept>
 
 #include "selfnorm/train/trainer.h"
 
@@ -15,5 +16,17 @@ struct Interrupter : TrainObserver {
   uint64_t every_;
   uint64_t polls_ = 0;
 };
+
+// run(observer, resume) interrupted every few steps and resumed until it is done.
+template <class Run>
+auto finished_in_sessions(const Run& run, uint64_t every, int& sessions) {
+  constexpr int kMost = 2000;
+  for (sessions = 0;;) {
+    Interrupter interrupter(every);
+    auto part = run(interrupter, sessions > 0);
+    if (++sessions == kMost) throw std::runtime_error("a run that is resumed comes to no end");
+    if (!part.interrupted) return part;
+  }
+}
 
 }  // namespace selfnorm

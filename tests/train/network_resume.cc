@@ -61,13 +61,9 @@ TEST_P(NetworkResume, GivesTheSameModel) {
     has_valid_ = has_valid;
     TrainObserver quiet;
     const TrainResult whole = run(quiet, false);
-    TrainResult part;
     int sessions = 0;
-    do {
-      Interrupter interrupter(3);
-      part = run(interrupter, sessions > 0);
-      ASSERT_LT(++sessions, 20);
-    } while (part.interrupted);
+    const TrainResult part = finished_in_sessions(
+        [this](TrainObserver& observer, bool resume) { return run(observer, resume); }, 3, sessions);
     EXPECT_EQ(sessions, 6);  // 16 steps
     EXPECT_TRUE(part.model == whole.model);
     EXPECT_EQ(part.reason, whole.reason);

@@ -66,13 +66,9 @@ class Resume : public testing::TestWithParam<Case> {
 TEST_P(Resume, GivesTheSameModel) {
   TrainObserver quiet;
   const TrainResult whole = run(quiet, false);
-  TrainResult part;
   int sessions = 0;
-  do {
-    Interrupter interrupter(3);
-    part = run(interrupter, sessions > 0);
-    ASSERT_LT(++sessions, 2000);
-  } while (part.interrupted);
+  const TrainResult part = finished_in_sessions(
+      [this](TrainObserver& observer, bool resume) { return run(observer, resume); }, 3, sessions);
   EXPECT_GT(sessions, 1);
   EXPECT_TRUE(part.model == whole.model);
   EXPECT_EQ(part.reason, whole.reason);

@@ -8,6 +8,7 @@
 #include "quote.h"
 #include "selfnorm/base/error.h"
 #include "token_macro.h"
+#include "token_reader.h"
 
 namespace selfnorm {
 namespace {
@@ -28,12 +29,12 @@ class LineParser {
   FeatureTemplate parse() {
     FeatureTemplate out;
     out.line = line_;
-    if (text_[0] != 'U' && text_[0] != 'B')
+    if (std::string_view("UuBb*").find(text_[0]) == std::string_view::npos)
       fail(
-          fmt::format("found {}, expected a template that begins with U (unigram) or B (bigram), such as "
-                      "U00:%x[0,0], or a comment that begins with #",
+          fmt::format("found {}, expected a template that begins with U (unigram), B (bigram) or * (both), "
+                      "such as U00:%x[0,0], or a comment that begins with #",
                       quoted(text_)));
-    out.is_bigram = text_[0] == 'B';
+    out.is_bigram = text_[0] == 'B' || text_[0] == 'b';
     do {
       out.items.push_back(rest_[0] == '%' ? macro() : literal());
     } while (!rest_.empty());
@@ -81,6 +82,7 @@ class LineParser {
       case 'x':
         return advance(Kind::cell);
       case 'l':
+      case 'X':
         return advance(Kind::lower);
       case 'h':
         return advance(Kind::shape);
@@ -178,14 +180,20 @@ FeatureTemplates parse_templates(const std::string& text, const std::string& nam
   FeatureTemplates out;
   out.text = text;
   uint64_t number = 0;
-  for (std::string_view rest = text; !rest.empty();) {
+  std::string_view rest = text;
+  if (rest.starts_with(kByteOrderMark)) rest.remove_prefix(kByteOrderMark.size());
+  while (!rest.empty()) {
     const size_t end = std::min(rest.find('\n'), rest.size());
     const std::string_view line = trimmed(rest.substr(0, end));
     rest.remove_prefix(std::min(end + 1, rest.size()));
     ++number;
     if (line.find('\0') != std::string_view::npos)
       throw DataError(name, number, "found a NUL byte, expected a template such as U00:%x[0,0]");
-    if (!line.empty() && line[0] != '#') out.list.push_back(LineParser(line, name, number).parse());
+    if (line.empty() || line[0] == '#') continue;
+    out.list.push_back(LineParser(line, name, number).parse());
+    if (line[0] != '*') continue;
+    out.list.push_back(out.list.back());
+    out.list.back().is_bigram = true;
   }
   if (out.list.empty())
     throw DataError(name, 0, "found no template, expected lines such as U00:%x[0,0] and B");

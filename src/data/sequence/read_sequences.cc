@@ -12,6 +12,7 @@ namespace selfnorm {
 namespace {
 
 using Words = SentenceEncoding::Words;
+using Labels = SentenceEncoding::Labels;
 
 [[noreturn]] void fail_without_sentences(const std::string& name) {
   throw DataError(name, 0, "found no sentence, expected a token a line and a blank line between sentences");
@@ -22,8 +23,9 @@ uint32_t target_column(const SequenceOptions& options, const TokenReader& reader
   const uint32_t columns = reader.columns();
   if (options.target > columns)
     throw DataError(reader.name(), first_line,
-                    fmt::format("found {} columns, but the target is column {}, counted from 1", columns,
-                                options.target));
+                    fmt::format("found {} columns, but the target is column {}, counted from 1; expected 1 "
+                                "to {}, or 0 for the last",
+                                columns, options.target, columns));
   if (columns < 2)
     throw DataError(reader.name(), first_line, "found one column, expected a word and its label at least");
   return options.target > 0 ? options.target - 1 : columns - 1;
@@ -76,6 +78,11 @@ SequenceEncoder resolved(const SequenceOptions& options, const TokenReader& read
   const bool is_upos = format == SequenceFormat::conllu && options.target == 0;
   encoder.target = is_upos ? kConlluUpos : target_column(options, reader, first_line);
   const bool is_default = options.templates.empty();
+  if (is_default && format == SequenceFormat::conllu && encoder.target == kConlluForm)
+    throw DataError(reader.name(), first_line,
+                    fmt::format("the target is column {} of CoNLL-U, the word form, which is all that the "
+                                "default templates read; expected another target, or templates of your own",
+                                kConlluForm + 1));
   const std::string name = is_default                       ? "default templates"
                            : options.templates_name.empty() ? "templates"
                                                             : options.templates_name;
@@ -88,11 +95,14 @@ SequenceEncoder resolved(const SequenceOptions& options, const TokenReader& read
 // The sentences of a file in the words of an encoder.
 class EncodedSentences {
  public:
-  EncodedSentences(const std::string& path, const SequenceEncoder& encoder, bool require_labels)
+  EncodedSentences(const std::string& path, const SequenceEncoder& encoder, Labels labels)
       : encoder_(encoder),
-        require_labels_(require_labels),
-        reader_(Input::open(path), {encoder.format, encoder.columns,
-                                    !require_labels && encoder.format == SequenceFormat::columns}) {
+        labels_(labels),
+        reader_(Input::open(path),
+                {.format = encoder.format,
+                 .columns = encoder.columns,
+                 .may_lack_one = labels != Labels::required && encoder.format == SequenceFormat::columns,
+                 .keeps_others = labels == Labels::ignored}) {
     check_templates(encoder, "templates of the model", "its data");
   }
 
@@ -101,13 +111,13 @@ class EncodedSentences {
     if (!encoding_) encoding_.emplace(encoder_, Words::known, reader_.columns());
     return true;
   }
-  void append(Sequences& to) { encoding_->append(lines_, {reader_.name(), require_labels_}, to); }
+  void append(Sequences& to) { encoding_->append(lines_, {reader_.name(), labels_}, to); }
   const TokenLines& lines() const { return lines_; }
   const std::string& name() const { return reader_.name(); }
 
  private:
   const SequenceEncoder& encoder_;
-  bool require_labels_;
+  Labels labels_;
   TokenReader reader_;
   TokenLines lines_;
   std::optional<SentenceEncoding> encoding_;  // once the columns are known
@@ -121,21 +131,24 @@ SequenceRead learn_sequences(const std::string& path, const SequenceOptions& opt
   const SequenceFormat format = options.format == SequenceFormat::automatic
                                     ? sequence_format(input->peek(kFormatSample))
                                     : options.format;
-  TokenReader reader(std::move(input), {format, 0, false});
+  TokenReader reader(std::move(input), {.format = format, .columns = 0});
   TokenLines sentence;
   if (!reader.next(sentence)) fail_without_sentences(reader.name());
   SequenceRead out;
   out.encoder = resolved(options, reader, format, sentence.line(0));
   SentenceEncoding encoding(out.encoder, Words::learned, out.encoder.columns);
   do {
-    encoding.append(sentence, {reader.name(), true}, out.data);
+    encoding.append(sentence, {reader.name(), Labels::required}, out.data);
   } while (reader.next(sentence));
   encoding.finish(options.min_count, out.data, out.encoder);
   if (out.encoder.labels.size() < 2)
     throw DataError(reader.name(), 0,
                     fmt::format("found one label, {}, in all {} tokens, expected two at least: is column {} "
-                                "the target?",
-                                quoted(out.encoder.labels[0]), out.data.positions(), out.encoder.target + 1));
+                                "the target, and is the file {}? --target and --format say otherwise",
+                                quoted(out.encoder.labels[0]), out.data.positions(), out.encoder.target + 1,
+                                format == SequenceFormat::conllu       ? "CoNLL-U"
+                                : format == SequenceFormat::attributes ? "one of attributes"
+                                                                       : "one of columns"));
   return out;
 }
 
@@ -144,16 +157,18 @@ struct SequenceStream::State : EncodedSentences {
 };
 
 SequenceStream::SequenceStream(const std::string& path, const SequenceEncoder& encoder, bool require_labels)
-    : state_(std::make_unique<State>(path, encoder, require_labels)) {}
+    : state_(std::make_unique<State>(path, encoder, require_labels ? Labels::required : Labels::ignored)) {}
 
 SequenceStream::~SequenceStream() = default;
 
 bool SequenceStream::next(Sequences& sentence, SentenceText& text) {
   sentence = {};
   text.tokens.clear();
-  if (!state_->next()) return false;
-  state_->append(sentence);
+  const bool is_sentence = state_->next();
   const TokenLines& lines = state_->lines();
+  text.others = lines.others();
+  if (!is_sentence) return false;
+  state_->append(sentence);
   for (size_t t = 0; t < lines.size(); ++t) {
     std::vector<std::string>& fields = text.tokens.emplace_back();
     for (size_t c = 0; c < lines.fields(t); ++c) fields.emplace_back(lines.field(t, c));
@@ -162,7 +177,7 @@ bool SequenceStream::next(Sequences& sentence, SentenceText& text) {
 }
 
 Sequences read_sequences(const std::string& path, const SequenceEncoder& encoder, bool require_labels) {
-  EncodedSentences sentences(path, encoder, require_labels);
+  EncodedSentences sentences(path, encoder, require_labels ? Labels::required : Labels::optional);
   Sequences out;
   while (sentences.next()) sentences.append(out);
   if (out.sentences() == 0) fail_without_sentences(sentences.name());

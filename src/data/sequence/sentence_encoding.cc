@@ -45,6 +45,13 @@ std::vector<std::string> frequent(const StringIndex& index, uint32_t min_count, 
   return kept;
 }
 
+std::string some_labels(const StringIndex& labels) {
+  constexpr uint32_t kShown = 20;
+  std::string text;
+  for (uint32_t k = 0; k < labels.size() && k < kShown; ++k) text += (k == 0 ? "" : ", ") + quoted(labels[k]);
+  return text + (labels.size() > kShown ? ", ..." : "");
+}
+
 AttributeNumbers numbers_of(SentenceEncoding::Words words, const std::vector<std::string>& list) {
   return words == SentenceEncoding::Words::learned ? AttributeNumbers() : AttributeNumbers(list);
 }
@@ -79,10 +86,10 @@ void SentenceEncoding::append(const TokenLines& sentence, const Source& source, 
 }
 
 uint32_t SentenceEncoding::label(const TokenLines& sentence, size_t token, const Source& source) {
-  if (!has_labels_) return kNoLabel;
+  if (!has_labels_ || source.labels == Labels::ignored) return kNoLabel;
   const std::string_view text = sentence.field(token, encoder_.target);
   if (text.empty()) {
-    if (!source.require_labels) return kNoLabel;
+    if (source.labels == Labels::optional) return kNoLabel;
     throw DataError(
         source.name, sentence.line(token),
         fmt::format("found an empty label in column {}, expected one for every token", encoder_.target + 1));
@@ -90,13 +97,12 @@ uint32_t SentenceEncoding::label(const TokenLines& sentence, size_t token, const
   if (is_learning_) return labels_.add(text);
   const auto known = labels_.find(text);
   if (known) return *known;
-  if (text == "_" && !source.require_labels) return kNoLabel;
+  if (text == "_" && source.labels == Labels::optional) return kNoLabel;
   throw DataError(
       source.name, sentence.line(token),
       fmt::format("found the label {} in column {}, which the model has not learned; expected one "
-                  "of its {} labels: {}, ...",
-                  quoted(text), encoder_.target + 1, labels_.size(),
-                  quoted(labels_.size() > 0 ? labels_[0] : "")));
+                  "of its {} labels: {}; correct it, or train on data that have it",
+                  quoted(text), encoder_.target + 1, labels_.size(), some_labels(labels_)));
 }
 
 void SentenceEncoding::append_expanded(TemplateExpansion& expansion, size_t token, AttributeNumbers& numbers,

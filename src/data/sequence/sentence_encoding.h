@@ -18,9 +18,10 @@ class SentenceEncoding {
   // `columns` are those of the file; one less than the encoder's where it lacks the labels.
   SentenceEncoding(const SequenceEncoder& encoder, Words words, uint32_t columns);
 
+  enum class Labels { ignored, optional, required };
   struct Source {
     const std::string& name;
-    bool require_labels;
+    Labels labels;
   };
   // Appends the sentence. Throws DataError: an unknown or missing label, a bad attribute.
   void append(const TokenLines& sentence, const Source& source, Sequences& out);

@@ -48,6 +48,15 @@ bool is_well_formed(std::string_view text) {
   return true;
 }
 
+void append_text(std::string_view text, std::string& to) {
+  if (is_well_formed(text))
+    to += text;
+  else
+    to += utf8_repaired(text);
+}
+
+std::string columns_text(size_t n) { return fmt::format("{} column{}", n, n == 1 ? "" : "s"); }
+
 bool is_digits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
@@ -69,20 +78,23 @@ void TokenLines::clear() {
   field_.clear();
   begin_.assign(1, 0);
   line_.clear();
+  other_.clear();
 }
 
 void TokenLines::add(std::string_view text, uint64_t line, Separator separator) {
   const size_t base = bytes_.size();
-  if (is_well_formed(text))
-    bytes_ += text;
-  else
-    bytes_ += utf8_repaired(text);
+  append_text(text, bytes_);
   const std::string_view whole = std::string_view(bytes_).substr(base);
   for_each_field(whole, separator, [&](std::string_view field) {
     field_.push_back({base + static_cast<size_t>(field.data() - whole.data()), field.size()});
   });
   begin_.push_back(field_.size());
   line_.push_back(line);
+}
+
+void TokenLines::add_other(std::string_view text) {
+  other_.push_back({size(), {}});
+  append_text(text, other_.back().text);
 }
 
 void TokenLines::remove_last() {
@@ -139,11 +151,18 @@ bool TokenReader::next(TokenLines& sentence) {
       continue;
     }
     const bool is_conllu = shape_.format == SequenceFormat::conllu;
-    if (is_conllu && is_conllu_comment(line)) continue;
+    if (is_conllu && is_conllu_comment(line)) {
+      if (shape_.keeps_others) sentence.add_other(line);
+      continue;
+    }
     sentence.add(line, line_, is_conllu ? Separator::tabs : Separator::tabs_or_blanks);
     const size_t last = sentence.size() - 1;
-    if (shape_.format != SequenceFormat::attributes) check_columns(sentence.fields(last));
-    if (is_conllu && !is_token(sentence.field(last, 0))) sentence.remove_last();
+    if (shape_.format != SequenceFormat::attributes)
+      check_columns(sentence.fields(last), line.starts_with('#'));
+    if (is_conllu && !is_token(sentence.field(last, 0))) {
+      sentence.remove_last();
+      if (shape_.keeps_others) sentence.add_other(line);
+    }
   }
   return sentence.size() > 0;
 }
@@ -155,36 +174,40 @@ bool TokenReader::is_token(std::string_view id) const {
     throw DataError(
         name(), line_,
         fmt::format("found {} in the first column, expected the id of a CoNLL-U token: 1, 2, ..., a "
-                    "range 1-2 or an empty node 1.1",
+                    "range 1-2 or an empty node 1.1; for other columns say --format columns",
                     quoted(id)));
   return false;
 }
 
-void TokenReader::check_columns(size_t found) {
+void TokenReader::check_columns(size_t found, bool is_marked) {
   if (shape_.format == SequenceFormat::conllu) {
     if (found != kConlluColumns)
       throw DataError(name(), line_,
-                      fmt::format("found {} tab-separated columns, expected the {} of CoNLL-U; for other "
+                      fmt::format("found {}, separated by tabs, expected the {} of CoNLL-U; for other "
                                   "columns say --format columns",
-                                  found, kConlluColumns));
+                                  columns_text(found), kConlluColumns));
     return;
   }
   if (first_line_ == 0) {
     first_line_ = line_;
+    is_first_marked_ = is_marked;
     const bool lacks_one = shape_.may_lack_one && found + 1 == shape_.columns;
     if (shape_.columns == 0 || lacks_one) shape_.columns = static_cast<uint32_t>(found);
     if (found != shape_.columns)
       throw DataError(
           name(), line_,
-          fmt::format("found {} columns, expected {}{}, as in the data of the model", found, shape_.columns,
-                      shape_.may_lack_one ? ", or one less without the labels" : ""));
+          fmt::format("found {}, expected {}{}, as in the data of the model", columns_text(found),
+                      shape_.columns, shape_.may_lack_one ? ", or one less without the labels" : ""));
     return;
   }
   if (found != shape_.columns)
     throw DataError(name(), line_,
-                    fmt::format("found {} columns, expected {}, as in line {}: every token has the same "
-                                "columns, and a blank line ends a sentence",
-                                found, shape_.columns, first_line_));
+                    fmt::format("found {}, expected {}, as in line {}: every token has the same "
+                                "columns, and a blank line ends a sentence{}",
+                                columns_text(found), shape_.columns, first_line_,
+                                is_marked || is_first_marked_
+                                    ? "; a line that begins with # is a token, only CoNLL-U has comments"
+                                    : ""));
 }
 
 }  // namespace selfnorm

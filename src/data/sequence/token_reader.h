@@ -23,6 +23,8 @@ enum class Separator { tabs, tabs_or_blanks };
 // Bytes that are not UTF-8 have become U+FFFD.
 class TokenLines {
  public:
+  using Other = SentenceText::OtherLine;
+
   size_t size() const { return line_.size(); }
   size_t fields(size_t token) const { return begin_[token + 1] - begin_[token]; }
   std::string_view field(size_t token, size_t column) const {
@@ -30,9 +32,11 @@ class TokenLines {
     return std::string_view(bytes_).substr(f.begin, f.size);
   }
   uint64_t line(size_t token) const { return line_[token]; }  // from 1
+  const std::vector<Other>& others() const { return other_; }
 
   void clear();
   void add(std::string_view text, uint64_t line, Separator separator);
+  void add_other(std::string_view text);
   void remove_last();
 
  private:
@@ -43,6 +47,7 @@ class TokenLines {
   std::vector<Field> field_;
   std::vector<size_t> begin_{0};
   std::vector<uint64_t> line_;
+  std::vector<Other> other_;
 };
 
 std::vector<std::string_view> line_fields(std::string_view line, Separator separator);
@@ -52,27 +57,31 @@ bool is_conllu_comment(std::string_view line);
 class TokenReader {
  public:
   // `format` is resolved. With columns every token has `columns` fields, or as many as the first one has
-  // when it is 0, or one less where `may_lack_one`, the first one decides.
+  // when it is 0, or one less where `may_lack_one`, the first one decides. `keeps_others`: the lines of
+  // CoNLL-U that are no tokens are given too.
   struct Shape {
     SequenceFormat format;
     uint32_t columns;
-    bool may_lack_one;
+    bool may_lack_one = false;
+    bool keeps_others = false;
   };
   TokenReader(std::unique_ptr<Input> input, const Shape& shape);
 
   const std::string& name() const { return input_->name(); }
   uint32_t columns() const { return shape_.columns; }  // of the tokens read; 0 with attributes or before any
-  // Never without a token; false at the end. Throws DataError: ragged columns, NUL bytes, no CoNLL-U.
+  // Never without a token; false at the end, with the other lines after the last token. Throws DataError:
+  // ragged columns, NUL bytes, no CoNLL-U.
   bool next(TokenLines& sentence);
 
  private:
   bool next_line(std::string_view& line);
-  bool is_token(std::string_view id) const;  // what CoNLL-U leaves out is none
-  void check_columns(size_t found);
+  bool is_token(std::string_view id) const;          // what CoNLL-U leaves out is none
+  void check_columns(size_t found, bool is_marked);  // is_marked: the line begins with '#'
 
   std::unique_ptr<Input> input_;
   Shape shape_;
   uint64_t first_line_ = 0, line_ = 0;
+  bool is_first_marked_ = false;
   std::string buffer_;
   size_t at_ = 0, end_ = 0;
   std::string parts_;  // a line that the end of the buffer cut

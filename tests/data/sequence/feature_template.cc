@@ -69,6 +69,17 @@ TEST(FeatureTemplate, Parse) {
   EXPECT_EQ(t.text.substr(0, 7), "# words");
 }
 
+TEST(FeatureTemplate, AsWapitiWritesThem) {
+  const FeatureTemplates t = parse_templates("\xEF\xBB\xBFu:%X[0,0]\n*:%x[0,0]\nb\n*\n", "t");
+  ASSERT_EQ(t.list.size(), 6u);
+  const std::vector<bool> is_bigram{false, false, true, true, false, true};
+  for (size_t i = 0; i < t.list.size(); ++i) EXPECT_EQ(t.list[i].is_bigram, is_bigram[i]) << i;
+  EXPECT_EQ(t.list[0].items[1].kind, Kind::lower);
+  EXPECT_EQ(t.list[2].items[1].kind, Kind::cell);
+  EXPECT_EQ(t.list[2].line, 2u);
+  EXPECT_TRUE(t.has_transitions());
+}
+
 TEST(FeatureTemplate, Errors) {
   const std::string macros =
       ", expected a macro: %x[row,column], %l[row,column], %h[row,column], %p[row,column,n], "
@@ -76,8 +87,8 @@ TEST(FeatureTemplate, Errors) {
   EXPECT_EQ(error_of("\n#c\n"), "t: found no template, expected lines such as U00:%x[0,0] and B");
   EXPECT_EQ(
       error_of("U0\n\nX01:%x[0,0]"),
-      "t:3: found 'X01:%x[0,0]', expected a template that begins with U (unigram) or B (bigram), such as "
-      "U00:%x[0,0], or a comment that begins with #");
+      "t:3: found 'X01:%x[0,0]', expected a template that begins with U (unigram), B (bigram) or * (both), "
+      "such as U00:%x[0,0], or a comment that begins with #");
   for (const char* bad :
        {"%q[0,0]", "%", "%x", "%x[", "%x[0", "%x[0,", "%x[0,0", "%x[0;0]", "%x[a,0]", "%x[0,-1]", "%x[0,0,1]",
         "%p[0,0]", "%m[0,0]", "%m[0,0,x]", "%m[0,0,\"x]", "%x0,0]"})

@@ -96,7 +96,7 @@ TEST(ReadSequences, Conllu) {
   EXPECT_EQ(
       reading.read_error(bare, read.encoder, true),
       "d:4: found the label '_' in column 4, which the model has not learned; expected one of its 3 labels: "
-      "'ADP', ...");
+      "'ADP', 'DET', 'SYM'; correct it, or train on data that have it");
 }
 
 TEST(ReadSequences, TemplatesThatNameNoInput) {
@@ -152,9 +152,9 @@ TEST(ReadSequences, LabelsOfTheModel) {
   EXPECT_EQ(
       reading.read_error("a X\n\nb Z\n", read.encoder, false),
       "d:3: found the label 'Z' in column 2, which the model has not learned; expected one of its 2 labels: "
-      "'X', ...");
+      "'X', 'Y'; correct it, or train on data that have it");
   EXPECT_EQ(reading.read_error("a\nb\n", read.encoder, true),
-            "d:1: found 1 columns, expected 2, as in the data of the model");
+            "d:1: found 1 column, expected 2, as in the data of the model");
   EXPECT_EQ(reading.read_error("a b c d\n", read.encoder, false),
             "d:1: found 4 columns, expected 2, or one less without the labels, as in the data of the model");
   EXPECT_NE(reading.read_error("a\nb X\n", read.encoder, false).find("d:2: found 2 columns, expected 1"),
@@ -209,6 +209,28 @@ TEST(ReadSequences, RoundTripAndStreams) {
     }
 }
 
+TEST(ReadSequences, StreamsGiveTheOtherLinesOfConllu) {
+  const Reading reading;
+  const SequenceRead read = reading.learn(kConllu);
+  SequenceStream stream(reading.scratch.file("s", kConllu + "\r\n\n# at\xFFthe end\r\n"s), read.encoder,
+                        false);
+  Sequences sentence;
+  SentenceText text;
+  const auto others = [&] {
+    std::string out;
+    for (const auto& [before, line] : text.others) out += fmt::format("{} {}\n", before, line.substr(0, 8));
+    return out;
+  };
+  ASSERT_TRUE(stream.next(sentence, text));
+  EXPECT_EQ(others(), "0 # sent_i\n0 # text =\n0 1-2\tdu\t_\n2 2.1\tun\t_\n");
+  ASSERT_TRUE(stream.next(sentence, text));
+  EXPECT_EQ(others(), "0 # only a\n");
+  EXPECT_FALSE(stream.next(sentence, text));
+  EXPECT_TRUE(text.tokens.empty());
+  ASSERT_EQ(text.others.size(), 1u);
+  EXPECT_EQ(text.others[0].text, "# at\xEF\xBF\xBDthe end");
+}
+
 TEST(ReadSequences, StreamsGiveTheText) {
   const Reading reading;
   const SequenceRead read = reading.learn("a X\nb Y\n");
@@ -221,6 +243,11 @@ TEST(ReadSequences, StreamsGiveTheText) {
   ASSERT_TRUE(stream.next(sentence, text));
   EXPECT_EQ(text.tokens, (std::vector<Strings>{{"c"}}));
   EXPECT_FALSE(stream.next(sentence, text));
+  // Labels that nobody asked for are not looked at.
+  SequenceStream unseen(reading.scratch.file("s", "a Z\nb\tX\n"), read.encoder, false);
+  ASSERT_TRUE(unseen.next(sentence, text));
+  EXPECT_EQ(text.tokens, (std::vector<Strings>{{"a", "Z"}, {"b", "X"}}));
+  EXPECT_EQ(sentence.label, (Numbers{kNoLabel, kNoLabel}));
   SequenceStream none(reading.scratch.file("s", ""), read.encoder, false);
   EXPECT_FALSE(none.next(sentence, text));
 }

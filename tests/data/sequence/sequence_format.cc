@@ -15,6 +15,15 @@ TEST(SequenceFormats, Detection) {
   // Ten columns without ids are columns; so is a table whose columns hold ':' in every row.
   EXPECT_EQ(format("a\tb\tc\td\te\tf\tg\th\ti\tX\na\tb\tc\td\te\tf\tg\th\ti\tY\n"), SequenceFormat::columns);
   EXPECT_EQ(format("w=a\tX:1\nw=b\tY:1\n"), SequenceFormat::columns);
+  // One bad line is an error of CoNLL-U, comments or not.
+  EXPECT_EQ(reading.error("# c\n1\ta\t_\tX\t_\t_\t_\t_\t_\t_\n2\tb\t_\tY\t_\t_\t_\t_\t_\n"),
+            "d:3: found 9 columns, separated by tabs, expected the 10 of CoNLL-U; for other columns say "
+            "--format columns");
+  EXPECT_EQ(reading.error("1\ta\t_\tX\t_\t_\t_\t_\t_\t_\nx\tb\t_\tY\t_\t_\t_\t_\t_\t_\n")
+                .find("d:2: found 'x' in the first column"),
+            0u);
+  EXPECT_EQ(format("A\tw=a\tp:2\nB\tw=b\tp:3\n"), SequenceFormat::attributes);
+  EXPECT_EQ(format("a\tCase=Nom\tX\nb\tCase=Gen\tY\n"), SequenceFormat::columns);
   // Attributes are many; one colon in ragged columns does not make them.
   EXPECT_EQ(format("B-NP\tw[0]=x\tw[1]=y\nO\tw[0]=y\n"), SequenceFormat::attributes);
   EXPECT_EQ(

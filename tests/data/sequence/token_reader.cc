@@ -25,9 +25,14 @@ TEST(TokenReader, BadColumns) {
       reading.error("a X\nb c Y\n"),
       "d:2: found 3 columns, expected 2, as in line 1: every token has the same columns, and a blank line "
       "ends a sentence");
+  const std::string marked = "; a line that begins with # is a token, only CoNLL-U has comments";
+  EXPECT_TRUE(reading.error("# a comment\na X\nb Y\n").ends_with(marked));
+  EXPECT_TRUE(reading.error("a X\n# a comment\nb Y\n").ends_with(marked));
   EXPECT_EQ(reading.error("a\nb\n"), "d:1: found one column, expected a word and its label at least");
-  EXPECT_EQ(reading.error("a X\n\nb X\n"),
-            "d: found one label, 'X', in all 2 tokens, expected two at least: is column 2 the target?");
+  EXPECT_EQ(
+      reading.error("a X\n\nb X\n"),
+      "d: found one label, 'X', in all 2 tokens, expected two at least: is column 2 the target, and is the "
+      "file one of columns? --target and --format say otherwise");
   EXPECT_EQ(reading.error("a\tX\nb\t\n"),
             "d:2: found an empty label in column 2, expected one for every token");
   for (const char* empty : {"", "\n", "\n \t\r\n\n"})
@@ -38,7 +43,9 @@ TEST(TokenReader, BadColumns) {
       reading.message([&] { learn_sequences(reading.scratch.path("none"), {}); }).find("cannot read none"),
       std::string::npos);
   reading.options.target = 3;
-  EXPECT_EQ(reading.error("\na X\n"), "d:2: found 2 columns, but the target is column 3, counted from 1");
+  EXPECT_EQ(
+      reading.error("\na X\n"),
+      "d:2: found 2 columns, but the target is column 3, counted from 1; expected 1 to 2, or 0 for the last");
   reading.options.min_count = 0;
   EXPECT_EQ(reading.error("a X\n"), "found a cut-off of attributes of 0, expected 1 or more");
 }
@@ -47,20 +54,24 @@ TEST(TokenReader, BadConllu) {
   Reading reading;
   reading.options.format = SequenceFormat::conllu;
   EXPECT_EQ(reading.error("# c\n1\ta\tX\n"),
-            "d:2: found 3 tab-separated columns, expected the 10 of CoNLL-U; for other columns say --format "
-            "columns");
-  EXPECT_NE(reading.error("1 2 3 4 5 6 7 8 9 10\n").find("d:1: found 1 tab-separated columns"),
+            "d:2: found 3 columns, separated by tabs, expected the 10 of CoNLL-U; for other columns say "
+            "--format columns");
+  EXPECT_NE(reading.error("1 2 3 4 5 6 7 8 9 10\n").find("d:1: found 1 column, separated by tabs"),
             std::string::npos);
   for (const char* id : {"x", "#", "1-", "-1", "1.x", ""})
     EXPECT_EQ(
         reading.error(fmt::format("{}\ta\ta\tX\t_\t_\t_\t_\t_\t_\n", id)),
         fmt::format("d:1: found '{}' in the first column, expected the id of a CoNLL-U token: 1, 2, ..., a "
-                    "range 1-2 or an empty node 1.1",
+                    "range 1-2 or an empty node 1.1; for other columns say --format columns",
                     id));
   EXPECT_NE(reading.error("# only\n\n1-2\ta\ta\tX\t_\t_\t_\t_\t_\t_\n").find("found no sentence"),
             std::string::npos);
   reading.options.target = 11;
-  EXPECT_EQ(reading.error(kConllu), "d:4: found 10 columns, but the target is column 11, counted from 1");
+  EXPECT_EQ(reading.error(kConllu),
+            "d:4: found 10 columns, but the target is column 11, counted from 1; expected 1 to 10, or 0 for "
+            "the last");
+  reading.options.target = 2;
+  EXPECT_EQ(reading.error(kConllu).find("d:4: the target is column 2 of CoNLL-U, the word form"), 0u);
 }
 
 // Lines and sentences of any length pass through a buffer of fixed size.

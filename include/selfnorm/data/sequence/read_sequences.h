@@ -17,9 +17,10 @@
 
 namespace selfnorm {
 
-// automatic, by the first lines: CoNLL-U when all but comments have ten tab-separated columns and begin with
-// an id; attributes when lines have tabs, not always as many, and most of their fields hold ':' or '=';
-// columns otherwise.
+// automatic, by the first lines: CoNLL-U when the first one but comments and most others have ten
+// tab-separated columns and begin with an id; attributes when lines have tabs, and most of their fields hold
+// ':' or '=' and they have not always as many, or all fields do and there are two at least; columns
+// otherwise.
 enum class SequenceFormat { automatic, columns, conllu, attributes };
 
 // What turns tokens into attributes and names into numbers; stored in the model.
@@ -42,7 +43,13 @@ struct SequenceOptions {
 };
 
 struct SentenceText {
+  // Of CoNLL-U: a comment, a range or an empty node.
+  struct OtherLine {
+    size_t before;  // this token; as many as there are: after the last
+    std::string text;
+  };
   std::vector<std::vector<std::string>> tokens;  // columns of every token
+  std::vector<OtherLine> others;                 // in their order
 };
 
 struct SequenceRead {
@@ -58,12 +65,14 @@ SequenceRead learn_sequences(const std::string& path, const SequenceOptions& opt
 // of the model).
 Sequences read_sequences(const std::string& path, const SequenceEncoder& encoder, bool require_labels);
 
-// One sentence at a time, for streams; the text of its tokens beside. Keeps a reference to the encoder.
+// One sentence at a time, for streams; its text beside. Without `require_labels` labels are not looked at:
+// they are missing. Keeps a reference to the encoder.
 class SequenceStream {
  public:
   SequenceStream(const std::string& path, const SequenceEncoder& encoder, bool require_labels);
   ~SequenceStream();
-  bool next(Sequences& sentence, SentenceText& text);  // replaces both; false at the end
+  // Replaces both; false at the end, with the lines of CoNLL-U that come after the last token.
+  bool next(Sequences& sentence, SentenceText& text);
 
  private:
   struct State;

@@ -99,8 +99,8 @@ void Grammar::declare_model_commands() {
                         "Labelled data, text for language models, points for densities, a table for "
                         "regressors, or labelled sentences for chains, after the models")
       .flag("--timing", evaluate.timing,
-            "Also time the scoring of one candidate, raw and exact, in nanoseconds; a language model: in "
-            "words per second")
+            "Also time the scoring of one candidate, raw and exact, in nanoseconds; of a chain: of one "
+            "labelling, a sentence and a token; a language model: in words per second")
       .integer("--limit", evaluate.limit,
                "Language models: evaluate N tokens of DATA, chosen at random; 0: all")
       .option(
@@ -113,7 +113,7 @@ void Grammar::declare_model_commands() {
   declare_log_z(evaluation, arguments_.log_z);
   declare_points(evaluation, arguments_.points);
   declare_head(evaluation, arguments_.head);
-  declare_reader(evaluation, arguments_.reader);
+  declare_any_reader(evaluation, arguments_.reader);
   declare_threads(evaluation, arguments_.common);
   declare_output(evaluation, arguments_.common);
 
@@ -139,7 +139,7 @@ void Grammar::declare_model_commands() {
   declare_log_z(scoring, arguments_.log_z);
   declare_points(scoring, arguments_.points);
   declare_head(scoring, arguments_.head);
-  declare_reader(scoring, arguments_.reader);
+  declare_any_reader(scoring, arguments_.reader);
   declare_threads(scoring, arguments_.common);
   declare_output(scoring, arguments_.common);
 
@@ -196,21 +196,22 @@ void Grammar::declare_other_commands() {
   names.emplace_back("all");
   names.emplace_back("density");
   names.emplace_back("regression");
+  names.emplace_back("sequences");
   Declaration& reproduction = command("reproduce",
-                                      "Figures and tables of the papers, of densities and of regression, "
-                                      "measured: data, a figure and what was "
+                                      "Figures and tables of the papers, of densities, regression and "
+                                      "sequences, measured: data, a figure and what was "
                                       "expected beside what was found.");
   reproduction
       .positional_choice("EXPERIMENT", r.experiment, names,
-                         "Which; all: those of the papers, in a few minutes; density and "
-                         "regression: theirs, in about 40 minutes each, resumable")
+                         "Which; all: those of the papers, in a few minutes; density, "
+                         "regression: theirs, in about 40 minutes each, sequences in 15, resumable")
       .option("--out", r.out, "Folder for data and figures (required)", ValueKind::kDirectory)
       .file("--document", r.document,
-            "Markdown file with all results; all: DIR/reproduction.md, density and regression: "
+            "Markdown file with all results; all: DIR/reproduction.md, the other groups: "
             "DIR/NAME.md")
       .file("--text", r.text, "Text for the language models; default: the licences of the Debian system")
       .option("--data", r.data,
-              "Folder of the real tables and tasks; default: SELFNORM_DATA, else ../shared/data",
+              "Folder of the real tables, tasks and treebanks; default: SELFNORM_DATA, else ../shared/data",
               ValueKind::kDirectory)
       .flag("--fresh", r.fresh,
             "density, regression: train everything again instead of using DIR/NAME.cells.jsonl, which "

@@ -35,8 +35,9 @@ void check_outputs(const ReproduceArguments& given, const std::string& document)
   if (!document.empty()) const AtomicFile other(document);
   if (!given.text.empty()) language_text(given.text);
   if (!given.data.empty() && !fs::is_directory(given.data))
-    throw Error(fmt::format("--data {}: no such folder; expected one with uci-regression, letter and ebm-1d",
-                            given.data));
+    throw Error(fmt::format(
+        "--data {}: no such folder; expected one with uci-regression, letter, ebm-1d and ud-english-ewt",
+        given.data));
 }
 
 // The folder of the figures as seen from the document.
@@ -46,7 +47,9 @@ std::string figures_folder(const std::string& out, const std::string& document) 
   return to.lexically_relative(from).generic_string();
 }
 
-bool is_group(const std::string& name) { return name == "all" || name == "density" || name == "regression"; }
+bool is_group(const std::string& name) {
+  return name == "all" || name == "density" || name == "regression" || name == "sequences";
+}
 
 // The group a name stands for, or that of the experiment it names.
 std::string group_of(const std::string& name) {

@@ -49,6 +49,7 @@ std::string spoken(std::string name) {
 // Of the numbers of a group.
 const char* source_of(const std::string& group) {
   if (group == "density") return "log Z as said beside each table, never b";
+  if (group == "sequences") return "A(x) by the forward recursion";
   return group == "regression" ? "A(x) as said beside each table, never b(x)" : "exact log Z";
 }
 

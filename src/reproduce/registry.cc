@@ -22,6 +22,8 @@ const std::vector<Experiment>& experiments() {
       {"regression-tasks", "two regressions with a known truth: every objective", 300, run_regression_tasks,
        "regression"},
       {"regression-uci", "real tables with the standard splits", 600, run_regression_uci, "regression"},
+      {"sequences-ewt", "part-of-speech tags: likelihood against log Z", 800, run_sequences_ewt, "sequences"},
+      {"sequences-time", "raw against exact scoring of sentences", 30, run_sequences_time, "sequences"},
   };
   return all;
 }
@@ -32,8 +34,9 @@ const Experiment& find_experiment(const std::string& name) {
     if (experiment.name == name) return experiment;
     names += experiment.name + ", ";
   }
-  throw Error(fmt::format("no experiment '{}'; expected one of {}all (the papers), density or regression",
-                          name, names));
+  throw Error(
+      fmt::format("no experiment '{}'; expected one of {}all (the papers), density, regression or sequences",
+                  name, names));
 }
 
 }  // namespace selfnorm

@@ -67,6 +67,20 @@ TEST(Reproduce, RegressionIsAGroupWithItsPage) {
     EXPECT_NE(page.find(part), std::string::npos) << part;
 }
 
+// The part of the sequences that needs data, without them; the other one is timing.
+TEST(Reproduce, SequencesSayThatTheirTreebankIsMissing) {
+  const Folder folder;
+  std::filesystem::create_directory(folder / "empty");
+  const Outcome outcome = folder.run(
+      {"reproduce", "sequences-ewt", "--out", "out", "--data", "empty", "--document", "sequences.md"});
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const std::string page = content(folder / "sequences.md");
+  EXPECT_TRUE(page.starts_with("# Sequences"));
+  EXPECT_NE(page.find("NOT MEASURED: en_ewt-ud-train.conllu"), std::string::npos) << page;
+  expect_user_error(folder.run({"reproduce", "sequences", "--out", "out", "--data", "none"}),
+                    "ud-english-ewt");
+}
+
 TEST(Reproduce, QuietPrintsNothing) {
   const Folder folder;
   const Outcome outcome = folder.run({"reproduce", "fig1a", "--out", "out", "--quiet"});

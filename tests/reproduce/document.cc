@@ -35,13 +35,16 @@ TEST(Document, GroupsHaveTheirOwnIntroductionAndWords) {
   record.name = "x";
   const std::string papers = document_text("papers", {record}, "f"),
                     density = document_text("density", {record}, "f"),
-                    regression = document_text("regression", {record}, "f");
+                    regression = document_text("regression", {record}, "f"),
+                    sequences = document_text("sequences", {record}, "f");
   EXPECT_TRUE(papers.starts_with("# Reproduction"));
   EXPECT_NE(papers.find("**The paper says.**"), std::string::npos);
   EXPECT_TRUE(density.starts_with("# Energy-based densities"));
   EXPECT_NE(density.find("**Asked.**"), std::string::npos);
   EXPECT_TRUE(regression.starts_with("# Energy-based regression"));
   EXPECT_NE(regression.find("**Asked.**"), std::string::npos);
+  EXPECT_TRUE(sequences.starts_with("# Sequences"));
+  EXPECT_NE(sequences.find("**Asked.**"), std::string::npos);
 }
 
 // docs/reproduction.md is what the command writes: `make reproduce` when this fails.

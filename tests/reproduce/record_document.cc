@@ -72,7 +72,7 @@ TEST(RecordDocument, FirstFactsAreCardsAndAllAreInATable) {
 
 // Nothing that docs/*.md says is missing.
 TEST(RecordDocument, SaysWhatTheDocumentSays) {
-  for (const std::string group : {"papers", "density", "regression"}) {
+  for (const std::string group : {"papers", "density", "regression", "sequences"}) {
     const Record record = drawn_record();
     const ReportDocument document = record_document(record, group);
     std::string words;

@@ -12,7 +12,7 @@ namespace selfnorm {
 
 struct CellValues {
   std::map<std::string, double> numbers;  // one that is not finite comes back as NaN
-  std::vector<double> grid = {};          // a picture, row by row; often empty
+  std::vector<double> grid = {};          // many numbers, as of a picture row by row; often empty
 
   double at(const std::string& name) const;  // throws Bug
 };

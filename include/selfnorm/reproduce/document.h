@@ -1,6 +1,5 @@
-// docs/reproduction.md, docs/density.md and docs/regression.md, written from the records alone, four
-// significant digits; that of the papers has no times and no machine, so that the same command gives the same
-// text.
+// docs/{reproduction,density,regression,sequences}.md, written from the records alone, four significant
+// digits; that of the papers has no times and no machine, so that the same command gives the same text.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
-// Experiments by name, in three groups: "papers", those of [ARJK, AK] and their open questions, "density",
-// energy-based densities, and "regression", energy-based regression. A new one is a source file in
-// src/reproduce and a line in registry.cc.
+// Experiments by name, in four groups: "papers", those of [ARJK, AK] and their open questions, "density",
+// energy-based densities, "regression", energy-based regression, and "sequences", linear chains. A new one is
+// a source file in src/reproduce and a line in registry.cc.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@
 namespace selfnorm {
 
 enum class Extent {
-  full,    // as published in docs/reproduction.md, docs/density.md and docs/regression.md
+  full,    // as published in docs/{reproduction,density,regression,sequences}.md
   reduced  // the same shapes in a few seconds, for tests
 };
 
 struct ExperimentOptions {
-  uint64_t seed = 1;  // density: the seeds from 4 (seed - 1); regression: from 5 (seed - 1)
+  uint64_t seed = 1;  // density: the seeds from 4 (seed - 1); regression: from 5 (seed - 1); others: itself
   Extent extent = Extent::full;
   std::string text = {};   // file for the language models; empty: the licences of /usr/share/common-licenses
-  std::string data = {};   // folder of real tables and tasks; empty or missing: none
-  std::string cells = {};  // density, regression: file of finished trainings (reproduce/cells.h); empty: none
+  std::string data = {};   // folder of real tables, tasks and treebanks; empty or missing: none
+  std::string cells = {};  // all but papers: file of finished trainings (reproduce/cells.h); empty: none
   int threads = 0;         // 0 = all cores; the numbers do not depend on it
   std::function<void(double)> progress = [](double) {};  // the fraction done
 
@@ -56,5 +56,7 @@ Record run_density_ising(const ExperimentOptions& options);
 Record run_density_tables(const ExperimentOptions& options);
 Record run_regression_tasks(const ExperimentOptions& options);
 Record run_regression_uci(const ExperimentOptions& options);
+Record run_sequences_ewt(const ExperimentOptions& options);
+Record run_sequences_time(const ExperimentOptions& options);
 
 }  // namespace selfnorm

@@ -26,17 +26,16 @@ void describe(Record& out) {
       "Accuracy and NLL of the exact model and of self-normalised ones at several alpha, with the likelihood "
       "lost against rms A per token, on English EWT (Universal Dependencies), UPOS from the word form.";
   out.differences =
-      "The defaults of `train crf` for everything but the objective: default templates, l2, L-BFGS until "
-      "dev does not improve; of the constraint, whose bound is about the training sentences, until it has "
-      "found its multiplier. After penalty and sampled the biases are shifted by the mean of A per token on "
-      "dev, which leaves p as it is. Alpha and delta are of A of a sentence, not of a token. Lossless and "
-      "b(x): A of the exact model on the training sentences is regressed on their attribute counts and "
-      "length, stopped where a held-out tenth of them is fitted best, and taken from the parameters (p "
-      "unchanged) or kept as "
-      "b(x). Trainings with AdaGrad are for `sampled`, which needs minibatches, and those to compare it "
-      "with. "
-      "Nothing was chosen by looking at test sentences; training and test are one split, so errors are those "
-      "of test sentences alone.";
+      "The defaults of `train crf` for everything but the objective: default templates, l2, L-BFGS until dev "
+      "does not improve; of the constraint, whose bound is about the training sentences, until it has found "
+      "its multiplier. After penalty and sampled the biases are shifted by the mean of A per token on dev, "
+      "which leaves p as it is. Alpha and delta are of A of a sentence, not of a token. Lossless and b(x): A "
+      "of the exact model on the training sentences is regressed on their attribute counts and length, "
+      "stopped where a held-out tenth of them is fitted best, and taken from the parameters (p unchanged) or "
+      "kept as b(x); the default templates make no attributes of pairs of labels, so that both regress on "
+      "the same and differ in where the result is kept. Trainings with AdaGrad are for `sampled`, which "
+      "needs minibatches, and those to compare it with. Nothing was chosen by looking at test sentences; "
+      "training and test are one split, so errors are those of test sentences alone.";
 }
 
 const MeasuredChain& find(const std::vector<MeasuredChain>& chains, const std::string& name) {
@@ -72,9 +71,8 @@ void add_facts(const std::vector<MeasuredChain>& chains, Record& out) {
   out.facts.emplace_back("least_rms_lost", least.lost);
   out.measured = fmt::format(
       "The exact model has {:.2f}% of the tokens right and an NLL of {:.4f} a token; its raw scores are off "
-      "by "
-      "{:.1f} nats a sentence (rms). Taken out without loss, A is off by {:.1f} on new sentences ({:.2g} on "
-      "those of the regression), with b(x) by {:.1f}. Of all models {} has the smallest rms A, {:.2f} a "
+      "by {:.1f} nats a sentence (rms). Taken out without loss, A is off by {:.1f} on new sentences ({:.2g} "
+      "on those of the regression), with b(x) by {:.1f}. Of all models {} has the smallest rms A, {:.2f} a "
       "sentence, and loses {:.4f} +- {:.4f} nats a token.",
       100 * exact.cell.at("accuracy"), exact.cell.at("nll"), exact.cell.at("rms"), lossless.cell.at("rms"),
       lossless.cell.at("train_rms"), amortised.cell.at("rms"), least.trial.name, least.cell.at("rms"),

@@ -109,18 +109,18 @@ std::vector<Table> chain_tables(const std::vector<MeasuredChain>& chains) {
   Table models{
       .caption =
           "Test sentences. NLL in nats per token: exact, of s - A, and raw, of s (of s - b(x), where there "
-          "is "
-          "b(x)). Lost: exact NLL less that of the model exact, what being self-normalised costs, +- its "
-          "standard error over sentences, paired. Raw - exact: minus the mean of A, the bias of raw "
-          "log-likelihoods; it may be small by cancelling where single sentences are far off. rms A: of a "
-          "sentence, and of A / T. Seconds: processor time of training, all threads together.",
+          "is b(x)). Lost: exact NLL less that of the model exact, what being self-normalised costs "
+          "(negative: it gained, for a penalty regularises, too), +- its standard error over sentences, "
+          "paired. Raw - exact: minus the mean of A, the bias of raw log-likelihoods; it may be small by "
+          "cancelling where single sentences are far off. rms A: of a sentence, and of A / T. Seconds: "
+          "processor time of training, all threads together.",
       .columns = {"model", "accuracy", "sentences right", "NLL", "lost", "raw NLL", "raw - exact", "rms A",
                   "rms A per token", "steps", "seconds"},
       .rows = {}};
   Table parts{.caption =
-                  "rms A of a sentence on the sentences that were trained on, those that stopped "
-                  "training and set the biases (dev), and the test sentences. What is normalised on "
-                  "seen sentences is not so on new ones.",
+                  "rms A of a sentence on the sentences that were trained on, those that stopped training "
+                  "and set the biases (dev), and the test sentences. A small rms on seen sentences need "
+                  "not carry over to new ones.",
               .columns = {"model", "train", "dev", "test"},
               .rows = {}};
   for (const MeasuredChain& chain : chains) {

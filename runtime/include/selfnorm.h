@@ -8,6 +8,7 @@
  * model: b(x)  = a + v . x + u . max(0, V x + t), or a + v . x alone
  * A hierarchical model gives raw_k by the path of k in a tree; it is exact, and A(x) = c = 0.
  * In a model with an encoder the state h(x), selfnorm_features() values, stands in the place of x.
+ * A chain gives log-probabilities of the labels of a sentence together (below, at the end).
  *
  * An open model is constant: any number of threads may use it at once. No call after selfnorm_open* allocates
  * memory, except selfnorm_precompute. States are kept on the stack, at most 512 KiB (20 KiB where neither the
@@ -46,13 +47,15 @@ typedef enum selfnorm_status {
   SELFNORM_ERROR_INDEX = 8,     /* sparse indices not strictly increasing, or beyond the model's features */
   /* x holds NaN or an infinity: nothing was written. The same code is given when finite x overflows float32
    * or the file holds non-finite weights; then the outputs of classes computed before are already written. */
-  SELFNORM_ERROR_NOT_FINITE = 9
+  SELFNORM_ERROR_NOT_FINITE = 9,
+  SELFNORM_ERROR_ATTRIBUTE = 10 /* an attribute that the model does not have */
 } selfnorm_status;
 
 typedef enum selfnorm_family {
   SELFNORM_MULTICLASS = 0,
   SELFNORM_JOINT = 1,
-  SELFNORM_HIERARCHICAL = 2
+  SELFNORM_HIERARCHICAL = 2,
+  SELFNORM_CHAIN = 3
 } selfnorm_family;
 typedef enum selfnorm_weights {
   SELFNORM_FLOAT32 = 0,
@@ -82,7 +85,8 @@ SELFNORM_API selfnorm_status selfnorm_open_memory(const void* data, size_t size,
 /* Null is allowed. */
 SELFNORM_API void selfnorm_close(selfnorm_model* model);
 
-/* Properties of an open model; `model` must not be null. A joint model has 0 classes. */
+/* Properties of an open model; `model` must not be null. A joint model has 0 classes. The classes of a chain
+ * are its labels, and it has 0 features and inputs. */
 SELFNORM_API selfnorm_family selfnorm_model_family(const selfnorm_model* model);
 SELFNORM_API selfnorm_weights selfnorm_model_weights(const selfnorm_model* model);
 SELFNORM_API uint32_t selfnorm_classes(const selfnorm_model* model);
@@ -220,6 +224,71 @@ SELFNORM_API selfnorm_status selfnorm_encode_context(const selfnorm_model* model
  */
 SELFNORM_API selfnorm_status selfnorm_precompute(selfnorm_model* model, unsigned threads);
 SELFNORM_API uint64_t selfnorm_precompute_bytes(const selfnorm_model* model);
+
+/* Chains: the labels y_1 .. y_T of a sentence x of T positions, together. Positions, labels (the classes) and
+ * attributes are numbered from 0; with W, M, P and the bias of the model,
+ *     raw(y) = sum_t u_t(y_t) + sum_{t>=1} v_t(y_{t-1}, y_t),
+ *     u_t(k) = bias_k + sum_{a at t} value_a W[a,k],   v_t(j,k) = M[j,k] + sum_{a at t} value_a P[a,j,k],
+ *     A(x) = log sum_y exp(raw(y)),   exact: raw - A(x), O(T L^2) for L labels,   amortised: raw - b(x), O(T)
+ *     b(x) = a constant, one for each position, and a slope for each unigram attribute.
+ * What templates make of the text of a position is its attributes, such as "U00:the" (unigram, of W) or
+ * "B00:the" (bigram, of P); the plain template "B" is M, and is not listed. */
+
+SELFNORM_API uint32_t selfnorm_attributes(const selfnorm_model* model);      /* of W; 0: no chain */
+SELFNORM_API uint32_t selfnorm_pair_attributes(const selfnorm_model* model); /* of P */
+
+/* The number of an attribute; SELFNORM_ERROR_ATTRIBUTE for one that the model does not have, which callers
+ * leave out. By the index of the model when it has one (1,000 attributes or more, except in files of older
+ * versions); otherwise linear in their number. */
+SELFNORM_API selfnorm_status selfnorm_attribute_id(const selfnorm_model* model, const char* text,
+                                                   size_t length, uint32_t* number);
+SELFNORM_API selfnorm_status selfnorm_pair_attribute_id(const selfnorm_model* model, const char* text,
+                                                        size_t length, uint32_t* number);
+
+/* Attributes prepared: those of position t are number[begin[t] .. begin[t+1]), in any order. */
+typedef struct selfnorm_attribute_rows {
+  const size_t* begin;    /* positions + 1 offsets that do not fall; the first need not be 0. Null: none */
+  const uint32_t* number; /* null is allowed where there are none */
+  const float* value;     /* one for each number; null: all are 1 */
+} selfnorm_attribute_rows;
+
+/* Plain data; zero what is not used. Bigram attributes of position 0 are ignored. */
+typedef struct selfnorm_sentence {
+  size_t positions;
+  selfnorm_attribute_rows unigram, bigram;
+} selfnorm_sentence;
+
+/* The bytes of memory that the calls below take as `workspace`, at any address; of one thread at a time. They
+ * grow with positions, so the longest sentence's will do for all. About 16 L bytes a position. 0: no chain.
+ */
+SELFNORM_API size_t selfnorm_chain_workspace(const selfnorm_model* model, size_t positions);
+
+/* labels[0 .. positions) = the labelling of highest probability (Viterbi; ties: the smaller label, of the
+ * last position first), and *log_prob = its log-probability of this kind; log_prob may be null. */
+SELFNORM_API selfnorm_status selfnorm_tag(const selfnorm_model* model, const selfnorm_sentence* sentence,
+                                          void* workspace, size_t bytes, int kind, uint32_t* labels,
+                                          double* log_prob);
+
+/* *out = the log-probability of these labels. Only SELFNORM_EXACT needs the workspace: null otherwise. */
+SELFNORM_API selfnorm_status selfnorm_score_labelling(const selfnorm_model* model,
+                                                      const selfnorm_sentence* sentence,
+                                                      const uint32_t* labels, int kind, void* workspace,
+                                                      size_t bytes, double* out);
+
+/* *out = A(x), by the forward recursion. */
+SELFNORM_API selfnorm_status selfnorm_chain_log_normalizer(const selfnorm_model* model,
+                                                           const selfnorm_sentence* sentence, void* workspace,
+                                                           size_t bytes, double* out);
+
+/* *out = b(x) */
+SELFNORM_API selfnorm_status selfnorm_chain_amortised_normalizer(const selfnorm_model* model,
+                                                                 const selfnorm_sentence* sentence,
+                                                                 double* out);
+
+/* out[t L + k] = p(y_t = k | x), for all positions t and labels k. */
+SELFNORM_API selfnorm_status selfnorm_marginals(const selfnorm_model* model,
+                                                const selfnorm_sentence* sentence, void* workspace,
+                                                size_t bytes, double* out);
 
 #ifdef __cplusplus
 }

@@ -5,7 +5,18 @@
 namespace selfnorm::runtime {
 namespace {
 
+struct Avx512Doubles {
+  static constexpr size_t kWidth = 8;
+  __m512d v;
+
+  static Avx512Doubles fill(double value) { return {_mm512_set1_pd(value)}; }
+  static Avx512Doubles load(const double* p) { return {_mm512_loadu_pd(p)}; }
+  static Avx512Doubles load(const float* p) { return {_mm512_cvtps_pd(_mm256_loadu_ps(p))}; }
+  void store(double* p) const { _mm512_storeu_pd(p, v); }
+};
+
 struct Avx512 {
+  using Doubles = Avx512Doubles;
   static constexpr size_t kWidth = 16;
   __m512 v;
 
@@ -39,6 +50,26 @@ inline Avx512 power_of_two(Avx512 n) {
 }
 
 inline float sum(Avx512 a) { return _mm512_reduce_add_ps(a.v); }
+
+inline Avx512Doubles add(Avx512Doubles a, Avx512Doubles b) { return {_mm512_add_pd(a.v, b.v)}; }
+inline Avx512Doubles fma(Avx512Doubles a, Avx512Doubles b, Avx512Doubles c) {
+  return {_mm512_fmadd_pd(a.v, b.v, c.v)};
+}
+inline Avx512Doubles max(Avx512Doubles a, Avx512Doubles b) { return {_mm512_max_pd(a.v, b.v)}; }
+inline Avx512Doubles where_greater(Avx512Doubles a, Avx512Doubles b, Avx512Doubles c, Avx512Doubles d) {
+  return {_mm512_mask_blend_pd(_mm512_cmp_pd_mask(a.v, b.v, _CMP_GT_OQ), d.v, c.v)};
+}
+inline Avx512Doubles round(Avx512Doubles a) {
+  return {_mm512_roundscale_pd(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
+}
+
+inline Avx512Doubles power_of_two(Avx512Doubles n) {
+  const __m512i biased =
+      _mm512_add_epi64(_mm512_cvtepi32_epi64(_mm512_cvtpd_epi32(n.v)), _mm512_set1_epi64(1023));
+  return {_mm512_castsi512_pd(_mm512_slli_epi64(biased, 52))};
+}
+
+inline double sum(Avx512Doubles a) { return _mm512_reduce_add_pd(a.v); }
 
 }  // namespace
 

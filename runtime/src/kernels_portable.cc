@@ -3,7 +3,28 @@
 namespace selfnorm::runtime {
 namespace {
 
+struct PortableDoubles {
+  static constexpr size_t kWidth = 4;
+  double v[kWidth];
+
+  static PortableDoubles fill(double value) {
+    PortableDoubles out;
+    for (double& lane : out.v) lane = value;
+    return out;
+  }
+  template <class Real>
+  static PortableDoubles load(const Real* p) {
+    PortableDoubles out;
+    for (size_t i = 0; i < kWidth; ++i) out.v[i] = static_cast<double>(p[i]);
+    return out;
+  }
+  void store(double* p) const {
+    for (size_t i = 0; i < kWidth; ++i) p[i] = v[i];
+  }
+};
+
 struct Portable {
+  using Doubles = PortableDoubles;
   static constexpr size_t kWidth = 8;
   float v[kWidth];
 
@@ -72,6 +93,44 @@ inline Portable power_of_two(Portable n) {
 inline float sum(const Portable& a) {
   return ((a.v[0] + a.v[4]) + (a.v[2] + a.v[6])) + ((a.v[1] + a.v[5]) + (a.v[3] + a.v[7]));
 }
+
+inline PortableDoubles add(PortableDoubles a, const PortableDoubles& b) {
+  for (size_t i = 0; i < PortableDoubles::kWidth; ++i) a.v[i] += b.v[i];
+  return a;
+}
+
+inline PortableDoubles fma(const PortableDoubles& a, const PortableDoubles& b, PortableDoubles c) {
+  for (size_t i = 0; i < PortableDoubles::kWidth; ++i) c.v[i] += a.v[i] * b.v[i];
+  return c;
+}
+
+inline PortableDoubles max(PortableDoubles a, const PortableDoubles& b) {
+  for (size_t i = 0; i < PortableDoubles::kWidth; ++i) a.v[i] = a.v[i] > b.v[i] ? a.v[i] : b.v[i];
+  return a;
+}
+
+// a > b ? c : d
+inline PortableDoubles where_greater(const PortableDoubles& a, const PortableDoubles& b,
+                                     const PortableDoubles& c, PortableDoubles d) {
+  for (size_t i = 0; i < PortableDoubles::kWidth; ++i) d.v[i] = a.v[i] > b.v[i] ? c.v[i] : d.v[i];
+  return d;
+}
+
+// Adding 1.5 x 2^52 leaves no fraction bits: round to nearest for |a| < 2^51.
+inline PortableDoubles round(PortableDoubles a) {
+  for (double& lane : a.v) lane = (lane + 6755399441055744.0) - 6755399441055744.0;
+  return a;
+}
+
+inline PortableDoubles power_of_two(PortableDoubles n) {
+  for (double& lane : n.v) {
+    const uint64_t bits = static_cast<uint64_t>(static_cast<int64_t>(lane) + 1023) << 52;
+    __builtin_memcpy(&lane, &bits, sizeof lane);
+  }
+  return n;
+}
+
+inline double sum(const PortableDoubles& a) { return (a.v[0] + a.v[2]) + (a.v[1] + a.v[3]); }
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/model_layout.h"
+#include "selfnorm/runtime/string_contents.h"
 
 namespace selfnorm::runtime {
 namespace {
@@ -15,28 +16,6 @@ void check_all(std::span<const T> values, const std::string& what, Predicate is_
   const auto bad = std::find_if_not(values.begin(), values.end(), is_good);
   if (bad == values.end()) return;
   throw FormatError(what + " (element " + std::to_string(bad - values.begin()) + ")");
-}
-
-void check_strings(const StringTable& strings, const std::string& where) {
-  if (strings.offsets.empty()) return;
-  const bool sorted = std::is_sorted(strings.offsets.begin(), strings.offsets.end());
-  if (!sorted || strings.offsets.front() != 0 || strings.offsets.back() != strings.bytes.size()) {
-    throw FormatError(where + ".offsets: expected to rise from 0 to " + std::to_string(strings.bytes.size()));
-  }
-}
-
-void check_label_index(const ModelLayout& layout, const std::string& where) {
-  if (layout.label_index.slots.empty()) return;
-  for (const uint32_t slot : layout.label_index.slots) {
-    if (slot == kEmptySlot || slot < layout.classes) continue;
-    throw FormatError(where + ": found class " + std::to_string(slot) + " of " +
-                      std::to_string(layout.classes));
-  }
-  std::string_view label;
-  for (uint32_t k = 0; k < layout.labels.size(); ++k) {
-    if (layout.labels.get(k, label) && layout.label_index.find(layout.labels, label) <= k) continue;
-    throw FormatError(where + ": does not find the label of class " + std::to_string(k));
-  }
 }
 
 }  // namespace
@@ -68,7 +47,7 @@ void check_contents(const ModelLayout& layout, const std::string& file_name) {
   check_all(layout.encoder.hidden_weight, where + "encoder.hidden_weight: not finite", finite);
   check_all(layout.encoder.hidden_bias, where + "encoder.hidden_bias: not finite", finite);
   check_string_tables(layout, file_name);
-  check_label_index(layout, where + "labels.index");
+  check_index(layout.label_index, layout.labels, where + "labels.index");
   check_tree(layout.tree, where + "tree.parent");
 }
 

@@ -42,6 +42,9 @@ void read_metadata(const LayoutReader& reader, ModelLayout& out) {
   if (reader.metadata("family") == "regressor") {
     reader.fail("the model is a regressor, expected one of classes; use it with `selfnorm predict`");
   }
+  if (reader.metadata("family") == "chain") {
+    reader.fail("the model is a chain over sentences, expected one of classes; use it with `selfnorm tag`");
+  }
   out.family = static_cast<Family>(reader.choice("family", kFamilies));
   out.input = static_cast<Input>(reader.choice("input", kInputs));
   out.weights = static_cast<WeightKind>(reader.choice("weights", kWeights));
@@ -106,17 +109,6 @@ void read_weights(const LayoutReader& reader, ModelLayout& out) {
   }
 }
 
-LabelIndex read_label_index(const LayoutReader& reader, uint64_t classes) {
-  const Tensor* found = reader.file.find("labels.index");
-  if (found == nullptr) return {};
-  const uint64_t slots = found->elements();
-  if (!std::has_single_bit(slots) || slots < 2 * classes) {
-    reader.fail("tensor \"labels.index\" has " + std::to_string(slots) +
-                " slots, expected a power of two and at least two for each class");
-  }
-  return {reader.tensor<uint32_t>("labels.index", Dtype::U32, {slots})};
-}
-
 bool read_label_numbers(const LayoutReader& reader) {
   if (!reader.file.metadata.contains("labels")) return false;
   if (reader.metadata("labels") != "numbers" || reader.file.find("labels.bytes") != nullptr) {
@@ -143,7 +135,7 @@ ModelLayout read_layout(const Safetensors& file, const std::string& file_name) {
     out.bias = reader.tensor<float>("bias", Dtype::F32, {out.rows()});
     out.log_carrier = reader.optional_floats("log_carrier", out.classes);
     out.labels = reader.strings("labels", out.classes);
-    out.label_index = read_label_index(reader, out.classes);
+    out.label_index = reader.index("labels", out.classes);
     out.has_numbered_labels = read_label_numbers(reader);
   }
   if (out.family == Family::Hierarchical) {

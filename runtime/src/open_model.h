@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "selfnorm.h"
+#include "selfnorm/runtime/chain_scorer.h"
 #include "selfnorm/runtime/mapped_file.h"
 #include "selfnorm/runtime/scorer.h"
 #include "selfnorm/runtime/state_encoder.h"
@@ -11,11 +12,16 @@
 struct selfnorm_model {
   selfnorm::runtime::MappedFile mapped;
   selfnorm::runtime::Safetensors file;
-  selfnorm::runtime::ModelLayout layout;
+  selfnorm::runtime::ModelLayout layout;  // of a chain: its classes and their labels, all else empty
   selfnorm::runtime::Scorer scorer;
   selfnorm::runtime::StateEncoder encoder;
+  selfnorm::runtime::ChainLayout chain;
+  selfnorm::runtime::ChainScorer chain_scorer;
   mutable std::atomic<bool> is_scanned = false;  // by the first call that reads every weight
 
+  bool has_normalizer() const {
+    return chain.exists() ? chain.normalizer.exists : layout.normalizer.exists();
+  }
   void expect_scan() const {
     if (!is_scanned.load(std::memory_order_relaxed) && !is_scanned.exchange(true)) mapped.expect_scan();
   }

@@ -7,8 +7,17 @@ namespace {
 
 enum class Scored { Classes, Alternatives };
 
-selfnorm_status check_family(const selfnorm_model* model, Scored wanted) {
+// Not a chain.
+selfnorm_status check_classes(const selfnorm_model* model) {
   if (model == nullptr) return fail_null();
+  if (!model->chain.exists()) return SELFNORM_OK;
+  return fail(SELFNORM_ERROR_FAMILY,
+              "the model is a chain, which scores the labels of sentences: use selfnorm_score_labelling or "
+              "selfnorm_tag");
+}
+
+selfnorm_status check_family(const selfnorm_model* model, Scored wanted) {
+  SELFNORM_TRY(check_classes(model));
   const bool joint = model->layout.family == Family::Joint;
   if (joint == (wanted == Scored::Alternatives)) return SELFNORM_OK;
   return fail(SELFNORM_ERROR_FAMILY, joint ? "a joint model scores alternatives, not classes"
@@ -47,14 +56,14 @@ selfnorm_status fail_not_finite(const Query& query) {
               "the score is not finite: x or the model's weights are too large, or its file is damaged");
 }
 
+}  // namespace
+
 selfnorm_status check_amortised(const selfnorm_model* model) {
-  if (model->layout.normalizer.exists()) return SELFNORM_OK;
+  if (model->has_normalizer()) return SELFNORM_OK;
   return fail(SELFNORM_ERROR_ARGUMENT,
               "the model has no amortised normalizer; expected SELFNORM_RAW or SELFNORM_EXACT, or a model "
               "written by 'selfnorm normalize --amortise'");
 }
-
-}  // namespace
 
 selfnorm_status check_kind(const selfnorm_model* model, int kind) {
   if (kind == SELFNORM_RAW || kind == SELFNORM_EXACT) return SELFNORM_OK;
@@ -140,7 +149,8 @@ selfnorm_status score_alternative(const selfnorm_model* model, const Query& quer
 }
 
 selfnorm_status error_bound(const selfnorm_model* model, const Query& query, uint32_t k, double* out) {
-  if (model == nullptr || out == nullptr) return fail_null();
+  SELFNORM_TRY(check_classes(model));
+  if (out == nullptr) return fail_null();
   SELFNORM_TRY(check_query(model, query));
   SELFNORM_TRY(check_class(model, k));
   const double bound = model->scorer.error_bound(query, k);

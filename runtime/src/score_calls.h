@@ -20,6 +20,7 @@ struct TopOutput {
   double* log_probs;
 };
 
+selfnorm_status check_amortised(const selfnorm_model* model);  // that it has b
 selfnorm_status check_kind(const selfnorm_model* model, int kind);
 selfnorm_status check_class(const selfnorm_model* model, uint32_t k);
 

@@ -28,9 +28,18 @@ namespace {
 selfnorm_status open_bytes(MappedFile mapped, std::span<const std::byte> bytes, const std::string& name,
                            selfnorm_model** out) {
   Safetensors file = parse_safetensors(bytes, name);
-  const ModelLayout layout = read_layout(file, name);
-  *out = new selfnorm_model{std::move(mapped), std::move(file), layout, Scorer(layout),
-                            StateEncoder(layout.encoder)};
+  ModelLayout layout;
+  ChainLayout chain;
+  if (is_chain(file)) {
+    chain = read_chain_layout(file, name);
+    layout.classes = chain.labels;
+    layout.labels = chain.label_names;
+  } else {
+    layout = read_layout(file, name);
+  }
+  *out = new selfnorm_model{
+      std::move(mapped), std::move(file), layout, Scorer(layout), StateEncoder(layout.encoder), chain,
+      ChainScorer(chain)};
   return SELFNORM_OK;
 }
 
@@ -101,7 +110,7 @@ selfnorm_status selfnorm_open_memory(const void* data, size_t size, selfnorm_mod
 void selfnorm_close(selfnorm_model* model) { delete model; }
 
 selfnorm_family selfnorm_model_family(const selfnorm_model* model) {
-  return static_cast<selfnorm_family>(model->layout.family);
+  return model->chain.exists() ? SELFNORM_CHAIN : static_cast<selfnorm_family>(model->layout.family);
 }
 selfnorm_weights selfnorm_model_weights(const selfnorm_model* model) {
   return static_cast<selfnorm_weights>(model->layout.weights);
@@ -110,9 +119,7 @@ uint32_t selfnorm_classes(const selfnorm_model* model) { return model->layout.cl
 uint32_t selfnorm_features(const selfnorm_model* model) { return model->layout.features; }
 uint32_t selfnorm_inputs(const selfnorm_model* model) { return model->layout.inputs(); }
 double selfnorm_log_normalizer_constant(const selfnorm_model* model) { return model->layout.log_normalizer; }
-int selfnorm_has_amortised_normalizer(const selfnorm_model* model) {
-  return model->layout.normalizer.exists() ? 1 : 0;
-}
+int selfnorm_has_amortised_normalizer(const selfnorm_model* model) { return model->has_normalizer() ? 1 : 0; }
 size_t selfnorm_amortised_normalizer_units(const selfnorm_model* model) {
   return model->layout.normalizer.output.size();
 }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "runtime/random_chain.h"
 #include "runtime/random_network.h"
 
 static std::atomic<uint64_t> allocations = 0;
@@ -98,6 +99,38 @@ TEST(Runtime, NoCallOnANetworkAllocates) {
       EXPECT_EQ(news_after, news);
       EXPECT_EQ(bytes_after, bytes);
     }
+  }
+}
+
+TEST(Runtime, NoCallOnAChainAllocates) {
+  for (const float size : {1.f, 1e6f}) {  // scaled, and in log space
+    ChainModel model = random_chain({.labels = 9, .unigrams = 1200, .bigrams = 2});
+    for (float& weight : model.theta) weight *= size;
+    model.normalizer = {true, 1, 0, {}};
+    const OpenModel open(saved_bytes(model));
+    const size_t begin[] = {0, 1, 2, 3};
+    const uint32_t number[] = {0, 1, 1};
+    const selfnorm_sentence x = {3, {begin, number, nullptr}, {begin, number, nullptr}};
+    ChainMemory memory(open, 3);
+    uint32_t labels[3];
+    double out[27];
+    int failures = 0;
+    const uint64_t news = allocations;
+    const size_t bytes = mallinfo2().uordblks;
+    failures += selfnorm_attribute_id(open, "u1199", 5, labels);
+    failures += selfnorm_pair_attribute_id(open, "b2", 2, labels) != SELFNORM_ERROR_ATTRIBUTE;
+    for (const selfnorm_kind kind : {SELFNORM_RAW, SELFNORM_EXACT, SELFNORM_AMORTISED}) {
+      failures += selfnorm_tag(open, &x, memory.data(), memory.bytes(), kind, labels, out);
+      failures += selfnorm_score_labelling(open, &x, labels, kind, memory.data(), memory.bytes(), out);
+    }
+    failures += selfnorm_chain_log_normalizer(open, &x, memory.data(), memory.bytes(), out);
+    failures += selfnorm_chain_amortised_normalizer(open, &x, out);
+    failures += selfnorm_marginals(open, &x, memory.data(), memory.bytes(), out);
+    const uint64_t news_after = allocations;
+    const size_t bytes_after = mallinfo2().uordblks;
+    EXPECT_EQ(failures, 0);
+    EXPECT_EQ(news_after, news);
+    EXPECT_EQ(bytes_after, bytes);
   }
 }
 

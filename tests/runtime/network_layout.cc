@@ -3,42 +3,12 @@
 #include <rapidcheck/gtest.h>
 
 #include "parsed_model.h"
+#include "runtime/editable_file.h"
 #include "runtime/random_network.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/model/safetensors_writer.h"
 
 namespace selfnorm::test {
 namespace {
-
-// The file with tensors and metadata changed.
-struct Editable {
-  std::string bytes;
-  runtime::Safetensors file;
-
-  explicit Editable(const ModelFile& model)
-      : bytes(model_bytes(model, "m.st")),
-        file(runtime::parse_safetensors(std::as_bytes(std::span(bytes)), "m.st")) {}
-
-  runtime::Tensor& tensor(const std::string& name) {
-    for (runtime::Tensor& t : file.tensors)
-      if (t.name == name) return t;
-    throw Error("no tensor " + name);
-  }
-  void drop(const std::string& name) {
-    std::erase_if(file.tensors, [&](const runtime::Tensor& t) { return t.name == name; });
-  }
-  // Element i of a tensor of 4-byte items.
-  void set(const std::string& name, size_t i, uint32_t value) {
-    std::memcpy(const_cast<std::byte*>(tensor(name).data.data()) + 4 * i, &value, 4);
-  }
-  std::string written() const {
-    std::vector<runtime::Tensor> tensors = file.tensors;
-    std::string out = safetensors_header(tensors, {file.metadata.begin(), file.metadata.end()});
-    for (const runtime::Tensor& t : tensors)
-      out.append(reinterpret_cast<const char*>(t.data.data()), t.data.size());
-    return out;
-  }
-};
 
 constexpr Family kFamilies[] = {Family::Multiclass, Family::Hierarchical};
 
@@ -161,10 +131,10 @@ TEST(NetworkFile, LoadingRefusesBadContents) {
   check("tree.parent", 7, 4, "expected a free side");
   check("tree.parent", 8, 0, "the last node is not the root");
   check("tree.parent", 2, runtime::kNoParent, "expected a free side");
-  for (size_t slot = 0; slot < 16; ++slot) check("labels.index", slot, 5, "found class 5 of 5");
+  for (size_t slot = 0; slot < 16; ++slot) check("labels.index", slot, 5, "found string 5 of 5");
   Editable edit(model);
   for (size_t slot = 0; slot < 16; ++slot) edit.set("labels.index", slot, runtime::kEmptySlot);
-  EXPECT_NE(error_of(edit.written()).find("does not find the label of class 0"), std::string::npos);
+  EXPECT_NE(error_of(edit.written()).find("does not find string 0"), std::string::npos);
 
   ModelFile bad = model;
   std::swap(bad.tree[0], bad.tree[8]);

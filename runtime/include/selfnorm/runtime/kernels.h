@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "selfnorm/runtime/chain_kernels.h"
+
 namespace selfnorm::runtime {
 
 // `rows` rows of `features` weights each, contiguous, against one dense x.
@@ -42,6 +44,7 @@ struct Kernels {
   float (*hidden_dot_f32)(const HiddenSum& sum, const float* w);
   float (*hidden_dot_bf16)(const HiddenSum& sum, const uint16_t* w);
   float (*hidden_dot_i8)(const HiddenSum& sum, const int8_t* w);
+  ChainKernels chain;
 };
 
 inline constexpr size_t kMostKernels = 3;

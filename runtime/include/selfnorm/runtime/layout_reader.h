@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <charconv>
 #include <string>
 #include <type_traits>
@@ -78,6 +79,18 @@ struct LayoutReader {
       fail("expected both " + key + ".bytes and " + key + ".offsets");
     return {tensor<uint8_t>(key + ".bytes", Dtype::U8, {bytes->data.size()}),
             tensor<uint64_t>(key + ".offsets", Dtype::U64, {n + 1})};
+  }
+
+  // Where the n strings of the list <key> are (label_index.h); optional.
+  LabelIndex index(const std::string& key, uint64_t n) const {
+    const Tensor* found = file.find(key + ".index");
+    if (found == nullptr) return {};
+    const uint64_t slots = found->elements();
+    if (!std::has_single_bit(slots) || slots < 2 * n || file.find(key + ".bytes") == nullptr) {
+      fail("tensor \"" + key + ".index\" has " + std::to_string(slots) +
+           " slots, expected a power of two, at least two for each of " + std::to_string(n) + " strings");
+    }
+    return {tensor<uint32_t>(key + ".index", Dtype::U32, {slots})};
   }
 };
 

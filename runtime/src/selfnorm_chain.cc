@@ -1,0 +1,183 @@
+// The part of selfnorm.h about chains.
+#include <algorithm>
+#include <cmath>
+
+#include "score_calls.h"
+
+namespace selfnorm::runtime {
+namespace {
+
+struct Workspace {
+  void* memory;
+  size_t bytes;
+};
+
+selfnorm_status check_chain(const selfnorm_model* model) {
+  if (model == nullptr) return fail_null();
+  if (model->chain.exists()) return SELFNORM_OK;
+  return fail(SELFNORM_ERROR_FAMILY, "the model is not a chain, which labels sentences");
+}
+
+selfnorm_status check_rows(const selfnorm_attribute_rows& rows, size_t positions, uint32_t attributes) {
+  if (rows.begin == nullptr) return SELFNORM_OK;
+  for (size_t t = 0; t < positions; ++t) {
+    if (rows.begin[t] > rows.begin[t + 1]) {
+      return fail(SELFNORM_ERROR_ARGUMENT, "begin[%zu] is %zu and begin[%zu] is %zu, expected no less", t,
+                  rows.begin[t], t + 1, rows.begin[t + 1]);
+    }
+  }
+  if (rows.begin[0] < rows.begin[positions] && rows.number == nullptr) return fail_null();
+  for (size_t i = rows.begin[0]; i < rows.begin[positions]; ++i) {
+    if (rows.number[i] >= attributes) {
+      return fail(SELFNORM_ERROR_ATTRIBUTE,
+                  "attribute %u, expected one below the model's %u; leave out "
+                  "attributes that it does not have",
+                  rows.number[i], attributes);
+    }
+  }
+  return SELFNORM_OK;
+}
+
+selfnorm_status check_sentence(const selfnorm_model* model, const selfnorm_sentence* x) {
+  SELFNORM_TRY(check_chain(model));
+  if (x == nullptr) return fail_null();
+  SELFNORM_TRY(check_rows(x->unigram, x->positions, model->chain.unigrams.size));
+  return check_rows(x->bigram, x->positions, model->chain.bigrams.size);
+}
+
+selfnorm_status check_workspace(const selfnorm_model* model, const selfnorm_sentence& x,
+                                const Workspace& workspace) {
+  const size_t wanted = model->chain_scorer.workspace(x.positions);
+  if (workspace.memory == nullptr) return fail_null();
+  if (workspace.bytes >= wanted && wanted < SIZE_MAX) return SELFNORM_OK;
+  return fail(SELFNORM_ERROR_ARGUMENT,
+              "a workspace of %zu bytes, expected the %zu of selfnorm_chain_workspace for %zu positions",
+              workspace.bytes, wanted, x.positions);
+}
+
+selfnorm_status fail_not_finite(const selfnorm_sentence& x) {
+  for (const selfnorm_attribute_rows* rows : {&x.unigram, &x.bigram}) {
+    if (rows->begin == nullptr || rows->value == nullptr) continue;
+    for (size_t i = rows->begin[0]; i < rows->begin[x.positions]; ++i) {
+      if (!std::isfinite(rows->value[i]))
+        return fail(SELFNORM_ERROR_NOT_FINITE, "value %zu of the attributes is not finite", i);
+    }
+  }
+  return fail(SELFNORM_ERROR_NOT_FINITE,
+              "a score is not finite: values or the model's weights are too large, or its file is damaged");
+}
+
+selfnorm_status log_normalizer(const selfnorm_model* model, const selfnorm_sentence& x,
+                               const Workspace& workspace, double* out) {
+  SELFNORM_TRY(check_workspace(model, x, workspace));
+  const double a = model->chain_scorer.log_normalizer(x, workspace.memory);
+  if (!std::isfinite(a)) return fail_not_finite(x);
+  *out = a;
+  return SELFNORM_OK;
+}
+
+selfnorm_status amortised_normalizer(const selfnorm_model* model, const selfnorm_sentence& x, double* out) {
+  SELFNORM_TRY(check_amortised(model));
+  const double b = model->chain_scorer.amortised_normalizer(x);
+  if (!std::isfinite(b)) return fail_not_finite(x);
+  *out = b;
+  return SELFNORM_OK;
+}
+
+// What a log-probability of this kind is short of the raw one: 0, A(x) or b(x).
+selfnorm_status level(const selfnorm_model* model, const selfnorm_sentence& x, int kind,
+                      const Workspace& workspace, double* out) {
+  SELFNORM_TRY(check_kind(model, kind));
+  *out = 0;
+  if (kind == SELFNORM_EXACT) return log_normalizer(model, x, workspace, out);
+  return kind == SELFNORM_AMORTISED ? amortised_normalizer(model, x, out) : SELFNORM_OK;
+}
+
+selfnorm_status find_attribute(const AttributeTable& table, std::string_view text, uint32_t* number) {
+  const uint32_t found = table.find(text);
+  if (found == kEmptySlot) {
+    return fail(SELFNORM_ERROR_ATTRIBUTE, "the model has no attribute \"%.*s\"",
+                static_cast<int>(std::min<size_t>(text.size(), 200)), text.data());
+  }
+  *number = found;
+  return SELFNORM_OK;
+}
+
+}  // namespace
+}  // namespace selfnorm::runtime
+
+using namespace selfnorm::runtime;
+
+extern "C" {
+
+uint32_t selfnorm_attributes(const selfnorm_model* model) { return model->chain.unigrams.size; }
+uint32_t selfnorm_pair_attributes(const selfnorm_model* model) { return model->chain.bigrams.size; }
+
+selfnorm_status selfnorm_attribute_id(const selfnorm_model* model, const char* text, size_t length,
+                                      uint32_t* number) {
+  SELFNORM_TRY(check_chain(model));
+  if ((text == nullptr && length > 0) || number == nullptr) return fail_null();
+  return find_attribute(model->chain.unigrams, {text == nullptr ? "" : text, length}, number);
+}
+selfnorm_status selfnorm_pair_attribute_id(const selfnorm_model* model, const char* text, size_t length,
+                                           uint32_t* number) {
+  SELFNORM_TRY(check_chain(model));
+  if ((text == nullptr && length > 0) || number == nullptr) return fail_null();
+  return find_attribute(model->chain.bigrams, {text == nullptr ? "" : text, length}, number);
+}
+
+size_t selfnorm_chain_workspace(const selfnorm_model* model, size_t positions) {
+  return model->chain.exists() ? model->chain_scorer.workspace(positions) : 0;
+}
+
+selfnorm_status selfnorm_tag(const selfnorm_model* model, const selfnorm_sentence* sentence, void* workspace,
+                             size_t bytes, int kind, uint32_t* labels, double* log_prob) {
+  SELFNORM_TRY(check_sentence(model, sentence));
+  SELFNORM_TRY(check_workspace(model, *sentence, {workspace, bytes}));
+  if (labels == nullptr && sentence->positions > 0) return fail_null();
+  double less = 0;
+  SELFNORM_TRY(check_kind(model, kind));
+  if (log_prob != nullptr) SELFNORM_TRY(level(model, *sentence, kind, {workspace, bytes}, &less));
+  if (!model->chain_scorer.best_labels(*sentence, workspace, labels)) return fail_not_finite(*sentence);
+  if (log_prob != nullptr) *log_prob = model->chain_scorer.score(*sentence, labels) - less;
+  return SELFNORM_OK;
+}
+
+selfnorm_status selfnorm_score_labelling(const selfnorm_model* model, const selfnorm_sentence* sentence,
+                                         const uint32_t* labels, int kind, void* workspace, size_t bytes,
+                                         double* out) {
+  SELFNORM_TRY(check_sentence(model, sentence));
+  if (out == nullptr || (labels == nullptr && sentence->positions > 0)) return fail_null();
+  for (size_t t = 0; t < sentence->positions; ++t) SELFNORM_TRY(check_class(model, labels[t]));
+  double less = 0;
+  SELFNORM_TRY(level(model, *sentence, kind, {workspace, bytes}, &less));
+  const double s = model->chain_scorer.score(*sentence, labels);
+  if (!std::isfinite(s)) return fail_not_finite(*sentence);
+  *out = s - less;
+  return SELFNORM_OK;
+}
+
+selfnorm_status selfnorm_chain_log_normalizer(const selfnorm_model* model, const selfnorm_sentence* sentence,
+                                              void* workspace, size_t bytes, double* out) {
+  SELFNORM_TRY(check_sentence(model, sentence));
+  if (out == nullptr) return fail_null();
+  return log_normalizer(model, *sentence, {workspace, bytes}, out);
+}
+
+selfnorm_status selfnorm_chain_amortised_normalizer(const selfnorm_model* model,
+                                                    const selfnorm_sentence* sentence, double* out) {
+  SELFNORM_TRY(check_sentence(model, sentence));
+  if (out == nullptr) return fail_null();
+  return amortised_normalizer(model, *sentence, out);
+}
+
+selfnorm_status selfnorm_marginals(const selfnorm_model* model, const selfnorm_sentence* sentence,
+                                   void* workspace, size_t bytes, double* out) {
+  SELFNORM_TRY(check_sentence(model, sentence));
+  SELFNORM_TRY(check_workspace(model, *sentence, {workspace, bytes}));
+  if (out == nullptr && sentence->positions > 0) return fail_null();
+  if (!model->chain_scorer.marginals(*sentence, workspace, out)) return fail_not_finite(*sentence);
+  return SELFNORM_OK;
+}
+
+}  // extern "C"

@@ -1,0 +1,178 @@
+// Chains through the C interface, against enumeration and against the library.
+#include "selfnorm/runtime/chain_scorer.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "runtime/random_chain.h"
+#include "selfnorm/analysis/chain_evaluation.h"
+#include "selfnorm/normalizer/chain/chain_scorer.h"
+#include "selfnorm/normalizer/chain/decode.h"
+
+namespace selfnorm::test {
+namespace {
+
+ChainPlan random_plan(std::mt19937& random) {
+  ChainPlan plan;
+  plan.seed = random();
+  plan.sentences = 3;
+  plan.labels = 1 + up_to(random, 16);
+  plan.longest = plan.labels < 5 ? 5 : plan.labels < 9 ? 3 : 2;
+  plan.unigrams = random() % 9;
+  plan.bigrams = random() % 3;
+  plan.has_transitions = random() % 3 != 0;
+  plan.has_values = random() % 2 == 0;
+  return plan;
+}
+
+RC_GTEST_PROP(RuntimeChain, EqualsEnumeration, (uint32_t seed)) {
+  std::mt19937 random(seed);
+  const ChainPlan plan = random_plan(random);
+  ChainModel model = random_chain(plan);
+  model.normalizer = {true, 0.7, -0.2, normals(random, plan.unigrams)};
+  const Sequences data = random_sequences(plan);
+  const OpenModel open(saved_bytes(model));
+  ChainMemory memory(open, plan.longest);
+  for (uint64_t i = 0; i < data.sentences(); ++i) {
+    const selfnorm_sentence x = sentence_of(data, i);
+    const double log_z = enumerated_log_z(model, data, i);
+    std::vector<double> marginal(x.positions * plan.labels), p(marginal.size());
+    double best = -1e300, total = 0, a = 0, b = 0, tagged = 0;
+    for_each_labelling(plan.labels, x.positions, [&](const std::vector<uint32_t>& y) {
+      const double score = direct_score(model, data, i, y);
+      best = std::max(best, score);
+      total += std::exp(score - log_z);
+      for (size_t t = 0; t < y.size(); ++t) marginal[t * plan.labels + y[t]] += std::exp(score - log_z);
+    });
+    RC_ASSERT(selfnorm_chain_log_normalizer(open, &x, memory.data(), memory.bytes(), &a) == SELFNORM_OK);
+    RC_ASSERT(selfnorm_chain_amortised_normalizer(open, &x, &b) == SELFNORM_OK);
+    RC_ASSERT(selfnorm_marginals(open, &x, memory.data(), memory.bytes(), p.data()) == SELFNORM_OK);
+    RC_ASSERT(std::fabs(a - log_z) < 1e-5);
+    RC_ASSERT(std::fabs(b - chain_normalizer(model.normalizer, data, i)) < 1e-9);
+    for (size_t k = 0; k < p.size(); ++k) RC_ASSERT(std::fabs(p[k] - marginal[k]) < 1e-5);
+    const double level[] = {0, a, b};
+    for (const selfnorm_kind kind : {SELFNORM_RAW, SELFNORM_EXACT, SELFNORM_AMORTISED}) {
+      std::vector<uint32_t> labels(x.positions);
+      double out = 0;
+      RC_ASSERT(selfnorm_tag(open, &x, memory.data(), memory.bytes(), kind, labels.data(), &tagged) ==
+                SELFNORM_OK);
+      RC_ASSERT(std::fabs(direct_score(model, data, i, labels) - best) < 1e-5);
+      RC_ASSERT(std::fabs(tagged - (best - level[kind])) < 1e-5);
+      const auto given = labels_of(data, i);
+      RC_ASSERT(selfnorm_score_labelling(open, &x, given.data(), kind, memory.data(), memory.bytes(), &out) ==
+                SELFNORM_OK);
+      RC_ASSERT(std::fabs(out - (direct_score(model, data, i, given) - level[kind])) < 1e-9);
+    }
+  }
+}
+
+// Sums of scores are taken in the same order, so labellings agree in every tie.
+TEST(RuntimeChain, LabelsAreThoseOfTheLibrary) {
+  for (const ChainPlan& plan :
+       {ChainPlan{.longest = 40, .labels = 17, .unigrams = 60},
+        ChainPlan{.longest = 30, .labels = 49, .unigrams = 30, .bigrams = 2, .has_values = true},
+        ChainPlan{.longest = 30, .labels = 3, .unigrams = 5, .has_transitions = false}}) {
+    ChainModel model = random_chain(plan);
+    for (size_t i = 0; i < model.theta.size(); i += 2) model.theta[i] = std::round(model.theta[i]);
+    const Sequences data = random_sequences(plan);
+    const OpenModel open(saved_bytes(model));
+    ChainMemory memory(open, plan.longest);
+    ChainScorer scorer(model.shape, model.theta);
+    Lattice lattice;
+    for (uint64_t i = 0; i < data.sentences(); ++i) {
+      const selfnorm_sentence x = sentence_of(data, i);
+      const ChainScores scores = scorer(data, i);
+      std::vector<uint32_t> labels(x.positions);
+      std::vector<double> p(x.positions * plan.labels);
+      double log_prob = 0, log_z = 0;
+      ASSERT_EQ(selfnorm_tag(open, &x, memory.data(), memory.bytes(), SELFNORM_RAW, labels.data(), &log_prob),
+                SELFNORM_OK);
+      const Labelling best = viterbi<float>(scores);
+      EXPECT_EQ(labels, best.labels);
+      EXPECT_NEAR(log_prob, best.score, 1e-4);
+      ASSERT_EQ(selfnorm_chain_log_normalizer(open, &x, memory.data(), memory.bytes(), &log_z), SELFNORM_OK);
+      EXPECT_NEAR(log_z, lattice.forward(scores), 1e-4);
+      lattice.backward(scores);
+      ASSERT_EQ(selfnorm_marginals(open, &x, memory.data(), memory.bytes(), p.data()), SELFNORM_OK);
+      for (size_t k = 0; k < p.size(); ++k) EXPECT_NEAR(p[k], lattice.marginals()[k], 1e-5);
+    }
+  }
+}
+
+TEST(RuntimeChain, LongSentencesDoNotUnderflow) {
+  const ChainPlan plan{.sentences = 1, .labels = 5};
+  const ChainModel model = random_chain(plan);
+  constexpr size_t kLength = 10000;
+  std::vector<size_t> begin(kLength + 1);
+  std::vector<uint32_t> number(kLength), labels(kLength);
+  for (size_t t = 0; t < kLength; ++t) begin[t + 1] = t + 1, number[t] = static_cast<uint32_t>(t * t % 8);
+  Sequences data;
+  data.sentence_begin = {0, kLength};
+  data.unigram.begin.assign(begin.begin(), begin.end());
+  data.unigram.attribute = number;
+  const selfnorm_sentence x = {kLength, {begin.data(), number.data(), nullptr}, {}};
+  const std::vector<double> theta(model.theta.begin(), model.theta.end());
+  BasicChainScorer<double> scorer(model.shape, theta);
+  BasicLattice<double> lattice;
+  const double log_z = lattice.forward(scorer(data, 0));
+  const OpenModel open(saved_bytes(model));
+  ChainMemory memory(open, kLength);
+  double a = 0, exact = 0;
+  std::vector<double> p(kLength * 5);
+  ASSERT_EQ(selfnorm_chain_log_normalizer(open, &x, memory.data(), memory.bytes(), &a), SELFNORM_OK);
+  EXPECT_NEAR(a, log_z, 1e-7 * log_z);
+  ASSERT_EQ(selfnorm_tag(open, &x, memory.data(), memory.bytes(), SELFNORM_EXACT, labels.data(), &exact),
+            SELFNORM_OK);
+  EXPECT_LT(exact, 0);
+  ASSERT_EQ(selfnorm_marginals(open, &x, memory.data(), memory.bytes(), p.data()), SELFNORM_OK);
+  for (size_t t = 0; t < kLength; ++t)
+    EXPECT_NEAR(p[5 * t] + p[5 * t + 1] + p[5 * t + 2] + p[5 * t + 3] + p[5 * t + 4], 1, 1e-12);
+}
+
+// Scores whose exponentials vanish, between labels and between positions.
+TEST(RuntimeChain, LargeScoresEqualEnumeration) {
+  for (const float size : {30.f, 300.f, 3000.f, 1e6f}) {
+    for (uint64_t seed = 1; seed <= 10; ++seed) {
+      const ChainPlan plan{.sentences = 4, .labels = 3, .bigrams = seed % 2, .seed = seed};
+      ChainModel model = random_chain(plan);
+      for (float& weight : model.theta) weight *= size;
+      const Sequences data = random_sequences(plan);
+      const OpenModel open(saved_bytes(model));
+      ChainMemory memory(open, plan.longest);
+      for (uint64_t i = 0; i < data.sentences(); ++i) {
+        const selfnorm_sentence x = sentence_of(data, i);
+        const double log_z = enumerated_log_z(model, data, i);
+        double a = 0;
+        std::vector<double> p(x.positions * 3);
+        ASSERT_EQ(selfnorm_chain_log_normalizer(open, &x, memory.data(), memory.bytes(), &a), SELFNORM_OK);
+        EXPECT_NEAR(a, log_z, 1e-6 * (1 + size));
+        ASSERT_EQ(selfnorm_marginals(open, &x, memory.data(), memory.bytes(), p.data()), SELFNORM_OK);
+        for (size_t t = 0; t < x.positions; ++t) EXPECT_NEAR(p[3 * t] + p[3 * t + 1] + p[3 * t + 2], 1, 1e-9);
+      }
+    }
+  }
+}
+
+// u alone would take label 0 everywhere and v forbids it to follow itself: the only labelling that is left
+// has weights that vanish beside those that are forbidden.
+TEST(RuntimeChain, ForbiddenTransitionsLeaveOneLabelling) {
+  ChainModel model = random_chain({.labels = 2, .unigrams = 0});
+  model.theta = {-1e4f, -1e4f, 0, -1e4f, 2000, 0};  // M (2 x 2), bias: only 1 -> 0 is allowed
+  const OpenModel open(saved_bytes(model));
+  const selfnorm_sentence x = {2, {}, {}};
+  ChainMemory memory(open, 2);
+  double a = 0, p[4];
+  uint32_t labels[2];
+  ASSERT_EQ(selfnorm_tag(open, &x, memory.data(), memory.bytes(), SELFNORM_EXACT, labels, &a), SELFNORM_OK);
+  EXPECT_NEAR(a, 0, 1e-9);
+  EXPECT_EQ(labels[0], 1u);
+  EXPECT_EQ(labels[1], 0u);
+  ASSERT_EQ(selfnorm_chain_log_normalizer(open, &x, memory.data(), memory.bytes(), &a), SELFNORM_OK);
+  EXPECT_NEAR(a, 2000, 1e-9);
+  ASSERT_EQ(selfnorm_marginals(open, &x, memory.data(), memory.bytes(), p), SELFNORM_OK);
+  const double expected[] = {0, 1, 1, 0};
+  for (size_t k = 0; k < 4; ++k) EXPECT_NEAR(p[k], expected[k], 1e-9);
+}
+
+}  // namespace
+}  // namespace selfnorm::test

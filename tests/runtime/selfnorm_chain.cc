@@ -1,0 +1,135 @@
+// The part of selfnorm.h about chains: what it refuses, and threads.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "runtime/random_chain.h"
+
+namespace selfnorm::test {
+namespace {
+
+TEST(RuntimeChain, EmptySentences) {
+  ChainModel model = random_chain({});
+  model.normalizer = {true, 1, 0.5, {}};
+  const OpenModel open(saved_bytes(model));
+  ChainMemory memory(open, 0);
+  const selfnorm_sentence x = {};
+  double out = 9;
+  EXPECT_EQ(selfnorm_tag(open, &x, memory.data(), memory.bytes(), SELFNORM_EXACT, nullptr, &out),
+            SELFNORM_OK);
+  EXPECT_EQ(out, 0);
+  EXPECT_EQ(selfnorm_marginals(open, &x, memory.data(), memory.bytes(), nullptr), SELFNORM_OK);
+  EXPECT_EQ(selfnorm_score_labelling(open, &x, nullptr, SELFNORM_AMORTISED, nullptr, 0, &out), SELFNORM_OK);
+  EXPECT_EQ(out, -0.5);
+}
+
+TEST(RuntimeChain, CallsOfOtherFamiliesAreRefused) {
+  std::mt19937 random(1);
+  const OpenModel chain(saved_bytes(random_chain({}))),
+      classes(random_model(random, 3, 2, WeightKind::Float32));
+  const float x[] = {1, 2};
+  const uint32_t index[] = {0, 1};
+  uint32_t out[2];
+  double value[2];
+  char memory[8];
+  const selfnorm_sentence sentence = {};
+  selfnorm_state state = {};
+  float h[2];
+  for (const selfnorm_status status :
+       {selfnorm_score_dense(chain, x, 2, index, 2, SELFNORM_RAW, value),
+        selfnorm_score_dense(chain, nullptr, 0, index, 2, SELFNORM_RAW, value),
+        selfnorm_score_sparse(chain, index, x, 2, index, 2, SELFNORM_EXACT, value),
+        selfnorm_log_normalizer_dense(chain, x, 0, value),
+        selfnorm_amortised_normalizer_dense(chain, x, 0, value),
+        selfnorm_top_dense(chain, x, 0, 1, SELFNORM_RAW, out, value),
+        selfnorm_score_alternative_dense(chain, x, 0, value),
+        selfnorm_score_error_bound_dense(chain, x, 0, 0, value),
+        selfnorm_encode_sparse(chain, index, x, 1, h), selfnorm_word_id(chain, "a", 1, out),
+        selfnorm_begin_sentence(chain, &state), selfnorm_precompute(const_cast<OpenModel&>(chain).get(), 1),
+        selfnorm_tag(classes, &sentence, memory, 8, SELFNORM_RAW, out, value),
+        selfnorm_score_labelling(classes, &sentence, out, SELFNORM_RAW, nullptr, 0, value),
+        selfnorm_chain_log_normalizer(classes, &sentence, memory, 8, value),
+        selfnorm_chain_amortised_normalizer(classes, &sentence, value),
+        selfnorm_marginals(classes, &sentence, memory, 8, value),
+        selfnorm_attribute_id(classes, "u1", 2, out), selfnorm_pair_attribute_id(classes, "u1", 2, out)})
+    EXPECT_EQ(status, SELFNORM_ERROR_FAMILY) << selfnorm_error_message();
+  EXPECT_EQ(selfnorm_chain_workspace(classes, 10), 0u);
+  EXPECT_EQ(selfnorm_attributes(classes), 0u);
+}
+
+TEST(RuntimeChain, BadArgumentsGetCodesAndLeaveOutputsAlone) {
+  const OpenModel open(saved_bytes(random_chain({.bigrams = 1})));
+  ChainMemory memory(open, 2);
+  const size_t begin[] = {0, 1, 2}, falling[] = {0, 2, 1};
+  const uint32_t good[] = {0, 7}, bad[] = {0, 8}, none[] = {0, 3};
+  const float nan[] = {1, NAN}, huge[] = {3e38f, -3e38f};
+  uint32_t labels[2] = {77, 77};
+  double out[6] = {99, 99};
+  const auto tag = [&](const selfnorm_sentence& x, int kind = SELFNORM_EXACT) {
+    return selfnorm_tag(open, &x, memory.data(), memory.bytes(), kind, labels, out);
+  };
+  const selfnorm_sentence x = {2, {begin, good, nullptr}, {}};
+  EXPECT_EQ(tag({2, {falling, good, nullptr}, {}}), SELFNORM_ERROR_ARGUMENT);
+  EXPECT_STREQ(selfnorm_error_message(), "begin[1] is 2 and begin[2] is 1, expected no less");
+  EXPECT_EQ(tag({2, {begin, nullptr, nullptr}, {}}), SELFNORM_ERROR_ARGUMENT);
+  EXPECT_EQ(tag({2, {begin, bad, nullptr}, {}}), SELFNORM_ERROR_ATTRIBUTE);
+  EXPECT_EQ(tag({2, {}, {begin, good, nullptr}}), SELFNORM_ERROR_ATTRIBUTE);
+  EXPECT_EQ(tag({2, {begin, good, nan}, {}}), SELFNORM_ERROR_NOT_FINITE);
+  EXPECT_STREQ(selfnorm_error_message(), "value 1 of the attributes is not finite");
+  EXPECT_EQ(tag({2, {begin, good, nan}, {}}, SELFNORM_RAW), SELFNORM_ERROR_NOT_FINITE);
+  EXPECT_EQ(tag({3, {}, {}}), SELFNORM_ERROR_ARGUMENT);  // the workspace is for 2
+  EXPECT_EQ(tag({SIZE_MAX / 2, {}, {}}), SELFNORM_ERROR_ARGUMENT);
+  EXPECT_EQ(tag(x, SELFNORM_AMORTISED), SELFNORM_ERROR_ARGUMENT);
+  EXPECT_EQ(tag(x, 5), SELFNORM_ERROR_ARGUMENT);
+  EXPECT_EQ(selfnorm_tag(open, &x, nullptr, 0, SELFNORM_RAW, labels, out), SELFNORM_ERROR_ARGUMENT);
+  EXPECT_EQ(selfnorm_tag(open, &x, memory.data(), memory.bytes(), SELFNORM_RAW, nullptr, out),
+            SELFNORM_ERROR_ARGUMENT);
+  EXPECT_EQ(selfnorm_tag(open, nullptr, memory.data(), memory.bytes(), SELFNORM_RAW, labels, out),
+            SELFNORM_ERROR_ARGUMENT);
+  EXPECT_EQ(selfnorm_tag(nullptr, &x, memory.data(), memory.bytes(), SELFNORM_RAW, labels, out),
+            SELFNORM_ERROR_ARGUMENT);
+  EXPECT_EQ(selfnorm_score_labelling(open, &x, none, SELFNORM_RAW, nullptr, 0, out), SELFNORM_ERROR_CLASS);
+  EXPECT_EQ(selfnorm_score_labelling(open, &x, good, SELFNORM_EXACT, nullptr, 0, out), SELFNORM_ERROR_CLASS);
+  const uint32_t zeros[] = {0, 0};
+  EXPECT_EQ(selfnorm_score_labelling(open, &x, zeros, SELFNORM_EXACT, nullptr, 0, out),
+            SELFNORM_ERROR_ARGUMENT);
+  EXPECT_EQ(selfnorm_score_labelling(open, &x, zeros, SELFNORM_RAW, nullptr, 0, nullptr),
+            SELFNORM_ERROR_ARGUMENT);
+  const selfnorm_sentence too_large = {2, {begin, good, huge}, {}};
+  EXPECT_EQ(selfnorm_marginals(open, &too_large, memory.data(), memory.bytes(), out),
+            SELFNORM_ERROR_NOT_FINITE);
+  EXPECT_EQ(selfnorm_marginals(open, &x, memory.data(), memory.bytes() - 1, out), SELFNORM_ERROR_ARGUMENT);
+  EXPECT_EQ(selfnorm_chain_amortised_normalizer(open, &x, out), SELFNORM_ERROR_ARGUMENT);
+  EXPECT_EQ(labels[0], 77u);
+  EXPECT_EQ(out[0], 99);
+  EXPECT_EQ(selfnorm_tag(open, &x, memory.data(), memory.bytes(), SELFNORM_EXACT, labels, nullptr),
+            SELFNORM_OK);
+}
+
+TEST(RuntimeChain, ThreadsShareAModel) {
+  const ChainPlan plan{.longest = 20, .labels = 17, .unigrams = 30, .bigrams = 1};
+  const OpenModel open(saved_bytes(random_chain(plan)));
+  const Sequences data = random_sequences(plan);
+  const auto run = [&] {
+    std::vector<double> out;
+    ChainMemory memory(open, plan.longest);
+    std::vector<uint32_t> labels(plan.longest);
+    for (uint64_t i = 0; i < data.sentences(); ++i) {
+      const selfnorm_sentence x = sentence_of(data, i);
+      double log_prob = 0;
+      selfnorm_tag(open, &x, memory.data(), memory.bytes(), SELFNORM_EXACT, labels.data(), &log_prob);
+      out.push_back(log_prob);
+      out.insert(out.end(), labels.begin(), labels.begin() + static_cast<ptrdiff_t>(x.positions));
+    }
+    return out;
+  };
+  const std::vector<double> expected = run();
+  std::vector<std::vector<double>> found(4);
+  std::vector<std::thread> threads;
+  for (auto& out : found) threads.emplace_back([&] { out = run(); });
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& out : found) EXPECT_EQ(out, expected);
+}
+
+}  // namespace
+}  // namespace selfnorm::test

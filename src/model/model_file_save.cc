@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "selfnorm/base/error.h"
@@ -134,14 +133,7 @@ std::vector<uint32_t> label_index(const ModelFile& model) {
   if (model.labels.empty() || has_numbered_labels(model) ||
       (model.input != ModelInput::Context && model.classes < kIndexedLabels))
     return {};
-  std::vector<uint32_t> slots(std::bit_ceil(2 * model.labels.size()), runtime::kEmptySlot);
-  for (uint32_t k = 0; k < model.labels.size(); ++k) {
-    uint64_t i = runtime::hash_string(model.labels[k]) & (slots.size() - 1);
-    while (slots[i] != runtime::kEmptySlot && model.labels[slots[i]] != model.labels[k])
-      i = (i + 1) & (slots.size() - 1);
-    if (slots[i] == runtime::kEmptySlot) slots[i] = k;
-  }
-  return slots;
+  return index_slots(model.labels);
 }
 
 // A checked model as the tensors of its file; keeps a reference to the model.

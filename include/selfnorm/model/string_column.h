@@ -19,6 +19,9 @@ struct StringColumn {
   void add_to(std::vector<runtime::Tensor>& tensors, const std::string& name) const;
 };
 
+// The slots of runtime/label_index.h, that find the first of equal strings.
+std::vector<uint32_t> index_slots(const std::vector<std::string>& strings);
+
 // Of a table whose offsets were checked.
 std::vector<std::string> strings_of(const runtime::StringTable& table);
 

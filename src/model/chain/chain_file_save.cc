@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "selfnorm/model/model_file.h"
 #include "selfnorm/model/stored_record.h"
 #include "selfnorm/model/string_column.h"
+#include "selfnorm/runtime/chain_layout.h"
 #include "stored_chain.h"
 
 namespace selfnorm {
@@ -32,6 +34,11 @@ struct UsedRows {
   }
 };
 
+// Short lists are searched without an index.
+std::vector<uint32_t> slots_of(const std::vector<std::string>& names) {
+  return names.size() < kIndexedLabels ? std::vector<uint32_t>() : index_slots(names);
+}
+
 }  // namespace
 
 void save_chain(const ChainModel& model, const std::string& path) {
@@ -49,7 +56,7 @@ void save_chain(const ChainModel& model, const std::string& path) {
   const Metadata metadata = {
       {"format", std::string(runtime::kFormat)},
       {"format_version", std::string(runtime::kFormatVersion)},
-      {"family", std::string(kChainFamily)},
+      {"family", std::string(runtime::kChainFamily)},
       {"sequence_format", std::string(kSequenceFormats[static_cast<size_t>(encoder.format) - 1])},
       {"columns", std::to_string(encoder.columns)},
       {"target", std::to_string(encoder.target)},
@@ -77,6 +84,13 @@ void save_chain(const ChainModel& model, const std::string& path) {
   label_names.add_to(tensors, "labels");
   unigram_names.add_to(tensors, "unigrams");
   bigram_names.add_to(tensors, "bigrams");
+  const std::vector<uint32_t> unigram_slots = slots_of(unigrams.names),
+                              bigram_slots = slots_of(bigrams.names);
+  const auto add_index = [&tensors](const char* name, std::span<const uint32_t> slots) {
+    if (!slots.empty()) tensors.push_back(make_tensor(name, Dtype::U32, {slots.size()}, slots));
+  };
+  add_index("unigrams.index", unigram_slots);
+  add_index("bigrams.index", bigram_slots);
   write_safetensors(path, std::move(tensors), metadata);
 }
 

@@ -9,7 +9,6 @@
 
 namespace selfnorm {
 
-inline constexpr std::string_view kChainFamily = "chain";
 // In the order of SequenceFormat without `automatic`, which no model has.
 inline constexpr std::array<std::string_view, 3> kSequenceFormats = {"columns", "conllu", "attributes"};
 

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <limits>
 #include <sstream>
+#include <tuple>
 
 #include "scratch.h"
 #include "selfnorm/base/error.h"
@@ -129,6 +130,29 @@ TEST(ChainFile, RefusesModelsThatDoNotFit) {
   refused([](ChainModel& m) { m.normalizer.per_position = 1; });
   refused([](ChainModel& m) { m.normalizer = {true, 0, 0, {1}}; });
   refused([](ChainModel& m) { m.audit_json = "[]]"; });
+}
+
+TEST(ChainFile, RefusesStringsThatAreTwiceInTheFile) {
+  const std::string good = saved(random_chain({.bigrams = 2}));
+  for (const auto& [from, to, message] : {std::tuple{"L0L1L2", "L0L2L2", "'L2' twice among the labels"},
+                                          std::tuple{"u0u1u2", "u0u1u0", "'u0' twice among the unigram"},
+                                          std::tuple{"b0b1", "b1b1", "'b1' twice among the bigram"}})
+    EXPECT_NE(error_of(replaced(good, from, to)).find(message), std::string::npos)
+        << error_of(replaced(good, from, to));
+  const std::string indexed = saved(random_chain({.unigrams = 1200}));
+  EXPECT_NE(error_of(replaced(indexed, "u1000u1001", "u1000u1000")).find("'u1000' twice"), std::string::npos);
+}
+
+// From 1,000 attributes on, an index that the runtime finds them by; older files have none.
+TEST(ChainFile, AttributesHaveAnIndex) {
+  const std::string few = saved(random_chain({.unigrams = 999})),
+                    many = saved(random_chain({.unigrams = 1000}));
+  EXPECT_EQ(few.find("unigrams.index"), std::string::npos);
+  EXPECT_NE(many.find("unigrams.index"), std::string::npos);
+  EXPECT_EQ(error_of(many), "accepted");
+  EXPECT_NE(error_of(replaced(many, "unigrams.index", "unigrams.indxe")), "accepted");
+  EXPECT_EQ(many.find("bigrams.index"), std::string::npos);
+  EXPECT_EQ(error_of(saved(random_chain({.labels = 2, .bigrams = 1000}))), "accepted");
 }
 
 TEST(ChainFile, RefusesDamagedFiles) {

@@ -1,5 +1,7 @@
-// What the benchmarks share: a clock, the memory of the process, random numbers.
+// What the benchmarks share: clocks, the memory of the process, random numbers.
 #pragma once
+
+#include <time.h>
 
 #include <chrono>
 #include <fstream>
@@ -16,6 +18,13 @@ double seconds(const Work& work) {
   const auto start = std::chrono::steady_clock::now();
   work();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Of the processor, all threads together: with one thread what the wall clock shows on an idle machine.
+inline double processor_now() {
+  timespec t{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
 // A line of /proc/self/status, in MB.

@@ -1,20 +1,43 @@
 #include "selfnorm/data/string_index.h"
 
+#include <algorithm>
+#include <bit>
+
 #include "selfnorm/base/error.h"
 #include "selfnorm/runtime/label_index.h"
 
 namespace selfnorm {
 namespace {
 
-constexpr uint32_t kEmpty = 0xFFFFFFFFu;
+constexpr uint32_t kEmpty = StringIndex::kAbsent;
 
 }  // namespace
 
 uint64_t hash_bytes(std::string_view bytes) { return runtime::hash_string(bytes); }
 
 StringIndex::StringIndex(const std::vector<std::string>& strings) {
-  for (const std::string& s : strings) add(s);
+  size_t bytes = 0;
+  for (const std::string& s : strings) bytes += s.size();
+  bytes_.reserve(bytes);
+  end_.reserve(strings.size());
+  slot_.assign(std::bit_ceil(std::max<size_t>(16, 2 * strings.size() + 1)), Slot{kEmpty, 0});
+  for (size_t first = 0; first < strings.size(); first += kAtOnce) {
+    const std::span part = std::span(strings).subspan(first, std::min(kAtOnce, strings.size() - first));
+    const Hashes hash = fetched(part);
+    for (size_t i = 0; i < part.size(); ++i) add(part[i], hash[i]);
+  }
   SELFNORM_CHECK(size() == strings.size());
+}
+
+// Hashes of at most kAtOnce strings, whose slots are on their way to the caches.
+template <class String>
+StringIndex::Hashes StringIndex::fetched(std::span<const String> strings) const {
+  Hashes hash;
+  for (size_t i = 0; i < strings.size(); ++i) {
+    hash[i] = static_cast<uint32_t>(hash_bytes(strings[i]));
+    __builtin_prefetch(&slot_[hash[i] & (slot_.size() - 1)]);
+  }
+  return hash;
 }
 
 std::string_view StringIndex::operator[](uint32_t number) const {
@@ -23,34 +46,66 @@ std::string_view StringIndex::operator[](uint32_t number) const {
 }
 
 // The slot that holds the string, or the empty one where it would go.
-uint64_t StringIndex::slot_of(std::string_view string) const {
-  uint64_t mask = slot_.size() - 1;
-  uint64_t i = hash_bytes(string) & mask;
-  while (slot_[i] != kEmpty && (*this)[slot_[i]] != string) i = (i + 1) & mask;
+uint64_t StringIndex::slot_of(std::string_view string, uint32_t hash) const {
+  const uint64_t mask = slot_.size() - 1;
+  uint64_t i = hash & mask;
+  while (slot_[i].number != kEmpty && (slot_[i].hash != hash || (*this)[slot_[i].number] != string))
+    i = (i + 1) & mask;
   return i;
 }
 
 std::optional<uint32_t> StringIndex::find(std::string_view string) const {
   if (slot_.empty()) return std::nullopt;
-  uint32_t number = slot_[slot_of(string)];
+  const uint32_t number = slot_[slot_of(string, static_cast<uint32_t>(hash_bytes(string)))].number;
   return number == kEmpty ? std::nullopt : std::optional(number);
+}
+
+void StringIndex::find_all(std::span<const std::string_view> strings, std::vector<uint32_t>& numbers) const {
+  numbers.assign(strings.size(), kAbsent);
+  if (slot_.empty()) return;
+  const uint64_t mask = slot_.size() - 1;
+  for (size_t first = 0; first < strings.size(); first += kAtOnce) {
+    const size_t count = std::min(kAtOnce, strings.size() - first);
+    const Hashes hash = fetched(strings.subspan(first, count));
+    for (size_t i = 0; i < count; ++i) {
+      const uint32_t likely = slot_[hash[i] & mask].number;
+      if (likely != kEmpty) __builtin_prefetch(&end_[likely]);
+    }
+    for (size_t i = 0; i < count; ++i) {
+      const uint32_t likely = slot_[hash[i] & mask].number;
+      if (likely != kEmpty) __builtin_prefetch(bytes_.data() + end_[likely] - 1);
+    }
+    for (size_t i = 0; i < count; ++i)
+      numbers[first + i] = slot_[slot_of(strings[first + i], hash[i])].number;
+  }
 }
 
 uint32_t StringIndex::add(std::string_view string) {
   if (2 * end_.size() >= slot_.size()) grow();
-  uint64_t i = slot_of(string);
-  if (slot_[i] == kEmpty) {
+  return add(string, static_cast<uint32_t>(hash_bytes(string)));
+}
+
+uint32_t StringIndex::add(std::string_view string, uint32_t hash) {
+  Slot& slot = slot_[slot_of(string, hash)];
+  if (slot.number == kEmpty) {
     if (size() == kEmpty - 1) throw Error("more than 2^32 - 2 distinct strings");
-    slot_[i] = size();
+    slot = {size(), hash};
     bytes_.append(string);
     end_.push_back(bytes_.size());
   }
-  return slot_[i];
+  return slot.number;
 }
 
 void StringIndex::grow() {
-  slot_.assign(slot_.empty() ? 16 : 2 * slot_.size(), kEmpty);
-  for (uint32_t number = 0; number < size(); ++number) slot_[slot_of((*this)[number])] = number;
+  std::vector<Slot> old(slot_.empty() ? 16 : 2 * slot_.size(), Slot{kEmpty, 0});
+  old.swap(slot_);
+  const uint64_t mask = slot_.size() - 1;
+  for (const Slot& slot : old) {
+    if (slot.number == kEmpty) continue;
+    uint64_t i = slot.hash & mask;
+    while (slot_[i].number != kEmpty) i = (i + 1) & mask;
+    slot_[i] = slot;
+  }
 }
 
 std::vector<std::string> StringIndex::strings() const {

@@ -1,8 +1,10 @@
 // Strings numbered 0, 1, 2, ... in the order of their first appearance: labels, column names, vocabularies.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,17 +23,30 @@ class StringIndex {
 
   uint32_t add(std::string_view string);  // the number of the string, new or old
   std::optional<uint32_t> find(std::string_view string) const;
+  // find of each, kAbsent where there is none: faster where the index is larger than the caches, whose
+  // misses are waited for together.
+  static constexpr uint32_t kAbsent = UINT32_MAX;
+  void find_all(std::span<const std::string_view> strings, std::vector<uint32_t>& numbers) const;
   uint32_t size() const { return static_cast<uint32_t>(end_.size()); }
   std::string_view operator[](uint32_t number) const;
   std::vector<std::string> strings() const;
 
  private:
-  uint64_t slot_of(std::string_view string) const;
+  // Other strings of the same slot are told apart by their hashes, nearly always without being looked at.
+  struct Slot {
+    uint32_t number, hash;  // low bits
+  };
+  static constexpr size_t kAtOnce = 64;
+  using Hashes = std::array<uint32_t, kAtOnce>;
+  template <class String>
+  Hashes fetched(std::span<const String> strings) const;
+  uint64_t slot_of(std::string_view string, uint32_t hash) const;
+  uint32_t add(std::string_view string, uint32_t hash);  // there is room
   void grow();
 
-  std::string bytes_;           // every string, one after the other
-  std::vector<uint64_t> end_;   // number -> end in bytes_
-  std::vector<uint32_t> slot_;  // open addressing with linear probing, a power of two, at most half full
+  std::string bytes_;          // every string, one after the other
+  std::vector<uint64_t> end_;  // number -> end in bytes_
+  std::vector<Slot> slot_;     // open addressing with linear probing, a power of two, at most half full
 };
 
 }  // namespace selfnorm

@@ -163,15 +163,15 @@ SequenceStream::~SequenceStream() = default;
 
 bool SequenceStream::next(Sequences& sentence, SentenceText& text) {
   sentence = {};
-  text.tokens.clear();
   const bool is_sentence = state_->next();
   const TokenLines& lines = state_->lines();
   text.others = lines.others();
+  text.tokens.resize(is_sentence ? lines.size() : 0);
   if (!is_sentence) return false;
   state_->append(sentence);
   for (size_t t = 0; t < lines.size(); ++t) {
-    std::vector<std::string>& fields = text.tokens.emplace_back();
-    for (size_t c = 0; c < lines.fields(t); ++c) fields.emplace_back(lines.field(t, c));
+    text.tokens[t].resize(lines.fields(t));
+    for (size_t c = 0; c < lines.fields(t); ++c) text.tokens[t][c] = lines.field(t, c);
   }
   return true;
 }

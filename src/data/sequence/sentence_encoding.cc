@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "attribute_fields.h"
 #include "quote.h"
 #include "selfnorm/base/error.h"
 
@@ -117,17 +116,22 @@ void SentenceEncoding::append_expanded(TemplateExpansion& expansion, size_t toke
 
 void SentenceEncoding::append_fields(const TokenLines& sentence, size_t token, const Source& source,
                                      AttributeRows& rows) {
-  valued_.clear();
-  AttributeField attribute;
-  for (size_t i = 1; i < sentence.fields(token); ++i) {
+  const size_t fields = sentence.fields(token);
+  if (attribute_.size() < fields) attribute_.resize(fields);
+  name_.clear();
+  for (size_t i = 1; i < fields; ++i) {
     const std::string_view field = sentence.field(token, i);
     if (field.empty()) continue;
+    AttributeField& attribute = attribute_[name_.size()];
     const std::string problem = parse_attribute(field, attribute);
     if (!problem.empty()) throw DataError(source.name, sentence.line(token), problem);
-    const uint32_t number = unigrams_(attribute.name);
-    if (number != AttributeNumbers::kNone) valued_.emplace_back(number, attribute.value);
+    name_.push_back(attribute.name);
   }
-  std::stable_sort(valued_.begin(), valued_.end(), [](auto& a, auto& b) { return a.first < b.first; });
+  unigrams_.all(name_, row_);
+  valued_.clear();
+  for (size_t i = 0; i < row_.size(); ++i)
+    if (row_[i] != AttributeNumbers::kNone) valued_.emplace_back(row_[i], attribute_[i].value);
+  std::sort(valued_.begin(), valued_.end());
   for (size_t i = 0; i < valued_.size();) {
     const uint32_t number = valued_[i].first;
     float sum = 0;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "attribute_fields.h"
 #include "selfnorm/data/sequence/read_sequences.h"
 #include "template_expansion.h"
 #include "token_reader.h"
@@ -40,6 +41,8 @@ class SentenceEncoding {
   AttributeNumbers unigrams_, bigrams_;
   TemplateExpansion unigram_, bigram_;
   std::vector<uint32_t> row_;
+  std::vector<AttributeField> attribute_;  // of a position, in room that is kept
+  std::vector<std::string_view> name_;
   std::vector<std::pair<uint32_t, float>> valued_;
 };
 

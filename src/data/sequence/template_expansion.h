@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,12 +16,17 @@ namespace selfnorm {
 // Numbers of attributes: new ones while they are learned, those that are there afterwards.
 class AttributeNumbers {
  public:
-  static constexpr uint32_t kNone = UINT32_MAX;
+  static constexpr uint32_t kNone = StringIndex::kAbsent;
   AttributeNumbers() = default;  // learns
   explicit AttributeNumbers(const std::vector<std::string>& known) : index_(known), is_learning_(false) {}
 
   uint32_t operator()(std::string_view attribute) {
     return is_learning_ ? index_.add(attribute) : index_.find(attribute).value_or(kNone);
+  }
+  void all(std::span<const std::string_view> attributes, std::vector<uint32_t>& numbers) {
+    if (!is_learning_) return index_.find_all(attributes, numbers);
+    numbers.clear();
+    for (const std::string_view attribute : attributes) numbers.push_back(index_.add(attribute));
   }
   const StringIndex& index() const { return index_; }
 

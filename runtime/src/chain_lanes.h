@@ -15,12 +15,19 @@ void for_vectors(size_t n, const Body& body) {
   body(n - width);
 }
 
+constexpr size_t kRowsAhead = 12;
+
 template <class Lanes>
 void add_row_vectors(const RowSum& s, size_t k, size_t l, float* out) {
   const Lanes zero = Lanes::fill(0);
   Lanes a = s.init == nullptr ? zero : Lanes::load(s.init + k);
   Lanes b = s.init == nullptr ? zero : Lanes::load(s.init + l);
   for (size_t i = 0; i < s.count; ++i) {
+    if (i + kRowsAhead < s.readable) {
+      const float* next = s.matrix + s.row[i + kRowsAhead] * s.width;
+      __builtin_prefetch(next + k);
+      __builtin_prefetch(next + l + Lanes::kWidth - 1);
+    }
     const float* row = s.matrix + s.row[i] * s.width;
     if (s.value == nullptr) {
       a = add(a, Lanes::load(row + k));

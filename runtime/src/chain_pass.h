@@ -90,11 +90,12 @@ class ChainPass {
 
   RowSum rows(const selfnorm_attribute_rows& list, size_t t, std::span<const float> init,
               std::span<const float> matrix) const {
-    RowSum out{init.data(), matrix.data(), labels, nullptr, nullptr, 0};
+    RowSum out{init.data(), matrix.data(), labels, nullptr, nullptr, 0, 0};
     if (list.begin == nullptr) return out;
     const size_t first = list.begin[t];
     out.count = list.begin[t + 1] - first;
     if (out.count == 0) return out;
+    out.readable = list.begin[length] - first;
     out.row = list.number + first;
     if (list.value != nullptr) out.value = list.value + first;
     return out;

@@ -32,6 +32,8 @@ namespace selfnorm::runtime {
 // Sets the calling thread's message; returns `status`.
 __attribute__((format(printf, 2, 3))) selfnorm_status fail(selfnorm_status status, const char* format, ...);
 selfnorm_status fail_null();
+// The message is: what "text". Without a format: half of the attributes of a text may be unknown to a chain.
+selfnorm_status fail_quoted(selfnorm_status status, std::string_view what, std::string_view text);
 
 // The first class with the label, or kEmptySlot.
 uint32_t class_of(const ModelLayout& layout, std::string_view label);

@@ -1,5 +1,4 @@
 // The part of selfnorm.h about chains.
-#include <algorithm>
 #include <cmath>
 
 #include "score_calls.h"
@@ -95,10 +94,7 @@ selfnorm_status level(const selfnorm_model* model, const selfnorm_sentence& x, i
 
 selfnorm_status find_attribute(const AttributeTable& table, std::string_view text, uint32_t* number) {
   const uint32_t found = table.find(text);
-  if (found == kEmptySlot) {
-    return fail(SELFNORM_ERROR_ATTRIBUTE, "the model has no attribute \"%.*s\"",
-                static_cast<int>(std::min<size_t>(text.size(), 200)), text.data());
-  }
+  if (found == kEmptySlot) return fail_quoted(SELFNORM_ERROR_ATTRIBUTE, "the model has no attribute", text);
   *number = found;
   return SELFNORM_OK;
 }

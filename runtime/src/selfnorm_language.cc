@@ -105,10 +105,7 @@ std::string_view unknown_word(const selfnorm_model* model) {
 
 selfnorm_status find_label(const selfnorm_model* model, std::string_view label, uint32_t* word) {
   const uint32_t k = class_of(model->layout, label);
-  if (k == kEmptySlot) {
-    return fail(SELFNORM_ERROR_CLASS, "the model has no word \"%.*s\"",
-                static_cast<int>(std::min<size_t>(label.size(), 200)), label.data());
-  }
+  if (k == kEmptySlot) return fail_quoted(SELFNORM_ERROR_CLASS, "the model has no word", label);
   *word = k;
   return SELFNORM_OK;
 }

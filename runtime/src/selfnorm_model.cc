@@ -21,6 +21,14 @@ selfnorm_status fail(selfnorm_status status, const char* format, ...) {
   return status;
 }
 
+selfnorm_status fail_quoted(selfnorm_status status, std::string_view what, std::string_view text) {
+  char* next = last_message;
+  for (const std::string_view part :
+       {what.substr(0, 200), std::string_view(" \""), text.substr(0, 200), std::string_view("\"\0", 2)})
+    next += part.copy(next, part.size());
+  return status;
+}
+
 selfnorm_status fail_null() { return fail(SELFNORM_ERROR_ARGUMENT, "a required pointer is null"); }
 
 namespace {
@@ -151,8 +159,7 @@ selfnorm_status selfnorm_class_of_label(const selfnorm_model* model, const char*
     *class_index = k;
     return SELFNORM_OK;
   }
-  return fail(SELFNORM_ERROR_CLASS, "no class is labelled \"%.*s\"",
-              static_cast<int>(length < 200 ? length : 200), wanted.data());
+  return fail_quoted(SELFNORM_ERROR_CLASS, "no class is labelled", wanted);
 }
 
 }  // extern "C"

@@ -44,7 +44,7 @@ TEST(ChainKernels, RowsAreAddedInOrder) {
       for (const float* v : {static_cast<const float*>(nullptr), value.data()}) {
         for (const float* i : {static_cast<const float*>(nullptr), init.data()}) {
           std::vector<float> out(width + 1, 7);
-          kernels.add_rows({i, m.data(), width, row, v, 3}, out.data());
+          kernels.add_rows({i, m.data(), width, row, v, 3, 3}, out.data());
           for (size_t k = 0; k < width; ++k) {
             float expected = i == nullptr ? 0 : i[k];
             for (size_t r = 0; r < 3; ++r) expected += (v == nullptr ? 1 : v[r]) * m[row[r] * width + k];

@@ -12,14 +12,15 @@ inline constexpr size_t kMostDoubles = 8;  // in a vector of any instruction set
 
 constexpr size_t padded(size_t n) { return (n + kMostDoubles - 1) / kMostDoubles * kMostDoubles; }
 
-// init + sum_i value_i M[row_i], M of rows of `width`; init and value may be null: all 0, all 1.
+// init + sum_i value_i M[row_i], M of rows of `width`; init and value may be null: all 0, all 1. `readable`
+// >= count numbers of rows may be read: those after the last are a hint of the rows that are wanted next.
 struct RowSum {
   const float* init;
   const float* matrix;
   size_t width;
   const uint32_t* row;
   const float* value;
-  size_t count;
+  size_t count, readable;
 };
 
 struct SumLeast {

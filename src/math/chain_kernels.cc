@@ -2,15 +2,13 @@
 #define HWY_TARGET_INCLUDE "src/math/chain_kernels.cc"
 #include <hwy/foreach_target.h>
 //
-#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
-#include <type_traits>
 
 #include "selfnorm/math/chain_kernels.h"
+#include "src/math/for_count-inl.h"
 #include "src/math/load_double-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -22,101 +20,6 @@ template <class Real>
 size_t padded_width_t(size_t n) {
   const size_t lanes = hn::Lanes(hn::ScalableTag<Real>());
   return (n + lanes - 1) / lanes * lanes;
-}
-
-// The first n < lanes numbers, nothing read beyond them.
-template <class D, class Real>
-hn::Vec<D> load_first(D d, const Real* x, size_t n) {
-#if HWY_TARGET <= HWY_AVX2
-  return hn::MaskedLoad(hn::FirstN(d, n), d, x);
-#else
-  HWY_ALIGN Real part[HWY_LANES(Real)] = {};
-  std::memcpy(part, x, n * sizeof(Real));
-  return hn::Load(d, part);
-#endif
-}
-template <class D, class Real>
-void store_first(D d, hn::Vec<D> v, Real* x, size_t n) {
-  HWY_ALIGN Real part[HWY_LANES(Real)];
-  hn::Store(v, d, part);
-  std::memcpy(x, part, n * sizeof(Real));
-}
-
-template <class Real>
-bool all_finite_t(const Real* x, size_t n) {
-  const hn::ScalableTag<Real> d;
-  const size_t lanes = hn::Lanes(d);
-  auto sum = hn::Zero(d);  // of x - x: 0 or NaN
-  size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    const auto v = hn::LoadU(d, x + i);
-    sum = hn::Add(sum, hn::Sub(v, v));
-  }
-  if (i < n) {
-    const auto v = load_first(d, x + i, n - i);
-    sum = hn::Add(sum, hn::Sub(v, v));
-  }
-  return hn::AllTrue(d, hn::Eq(sum, hn::Zero(d)));
-}
-
-// body(1 .. 4) with the number known when compiled: sums stay in registers.
-template <class Body>
-HWY_INLINE void for_count(size_t count, const Body& body) {
-  if (count == 1)
-    body(std::integral_constant<size_t, 1>());
-  else if (count == 2)
-    body(std::integral_constant<size_t, 2>());
-  else if (count == 3)
-    body(std::integral_constant<size_t, 3>());
-  else
-    body(std::integral_constant<size_t, 4>());
-}
-
-constexpr size_t kAhead = 12;  // rows
-
-template <class Real, size_t vectors>
-void add_rows_block(const RowList& list, const Real* HWY_RESTRICT matrix, size_t width, size_t last,
-                    Real* HWY_RESTRICT out) {
-  const hn::ScalableTag<Real> d;
-  const size_t lanes = hn::Lanes(d);
-  const auto load = [=](const Real* x, size_t v) HWY_ATTR {
-    return v + 1 == vectors && last < lanes ? load_first(d, x + v * lanes, last)
-                                            : hn::LoadU(d, x + v * lanes);
-  };
-  hn::Vec<decltype(d)> sum[vectors];
-  for (size_t v = 0; v < vectors; ++v) sum[v] = load(out, v);
-  for (size_t i = 0; i < list.count; ++i) {
-    if (i + kAhead < list.readable) {
-      const Real* next = matrix + width * list.row[i + kAhead];
-      hwy::Prefetch(next);
-      hwy::Prefetch(next + std::min(width, vectors * lanes) - 1);
-    }
-    const Real* row = matrix + width * list.row[i];
-    if (list.value == nullptr) {
-      for (size_t v = 0; v < vectors; ++v) sum[v] = hn::Add(sum[v], load(row, v));
-    } else {
-      const auto value = hn::Set(d, static_cast<Real>(list.value[i]));
-      for (size_t v = 0; v < vectors; ++v) sum[v] = hn::MulAdd(value, load(row, v), sum[v]);
-    }
-  }
-  for (size_t v = 0; v + 1 < vectors; ++v) hn::StoreU(sum[v], d, out + v * lanes);
-  if (last < lanes)
-    store_first(d, sum[vectors - 1], out + (vectors - 1) * lanes, last);
-  else
-    hn::StoreU(sum[vectors - 1], d, out + (vectors - 1) * lanes);
-}
-
-template <class Real>
-void add_rows_t(const RowList& list, const Real* matrix, size_t width, Real* out) {
-  const size_t lanes = hn::Lanes(hn::ScalableTag<Real>());
-  for (size_t k = 0; k < width;) {
-    const size_t left = width - k, vectors = std::min<size_t>(4, (left + lanes - 1) / lanes);
-    const size_t last = std::min(lanes, left - (vectors - 1) * lanes);
-    for_count(vectors, [&](auto count) HWY_ATTR {
-      add_rows_block<Real, decltype(count)::value>(list, matrix + k, width, last, out + k);
-    });
-    k += vectors * lanes;
-  }
 }
 
 // Two sums over even and odd j: additions wait less for each other.
@@ -236,21 +139,19 @@ void max_plus_t(const double* HWY_RESTRICT x, const Real* HWY_RESTRICT matrix, s
 }
 
 // Highway exports functions, not templates.
-#define SELFNORM_CHAIN_KERNELS(Real, name)                                                             \
-  size_t padded_width_##name(size_t n) { return padded_width_t<Real>(n); }                             \
-  bool all_finite_##name(const Real* x, size_t n) { return all_finite_t(x, n); }                       \
-  void add_rows_##name(const RowList& l, const Real* m, size_t w, Real* o) { add_rows_t(l, m, w, o); } \
-  SumMin scaled_product_##name(LabelSpace s, const Real* x, const Real* m, const Real* f, Real* o) {   \
-    return scaled_product_t(s, x, m, f, o);                                                            \
-  }                                                                                                    \
-  void add_outer_##name(LabelSpace s, size_t n, const Real* x, const Real* y, Real* m) {               \
-    add_outer_t(s, n, x, y, m);                                                                        \
-  }                                                                                                    \
-  double multiply_rows_##name(LabelSpace s, double a, const Real* x, const Real* y, Real* o) {         \
-    return multiply_rows_t(s, a, x, y, o);                                                             \
-  }                                                                                                    \
-  void max_plus_##name(const double* x, const Real* m, size_t n, double* b, uint64_t* f) {             \
-    max_plus_t(x, m, n, b, f);                                                                         \
+#define SELFNORM_CHAIN_KERNELS(Real, name)                                                           \
+  size_t padded_width_##name(size_t n) { return padded_width_t<Real>(n); }                           \
+  SumMin scaled_product_##name(LabelSpace s, const Real* x, const Real* m, const Real* f, Real* o) { \
+    return scaled_product_t(s, x, m, f, o);                                                          \
+  }                                                                                                  \
+  void add_outer_##name(LabelSpace s, size_t n, const Real* x, const Real* y, Real* m) {             \
+    add_outer_t(s, n, x, y, m);                                                                      \
+  }                                                                                                  \
+  double multiply_rows_##name(LabelSpace s, double a, const Real* x, const Real* y, Real* o) {       \
+    return multiply_rows_t(s, a, x, y, o);                                                           \
+  }                                                                                                  \
+  void max_plus_##name(const double* x, const Real* m, size_t n, double* b, uint64_t* f) {           \
+    max_plus_t(x, m, n, b, f);                                                                       \
   }
 SELFNORM_CHAIN_KERNELS(float, float)
 SELFNORM_CHAIN_KERNELS(double, double)
@@ -265,8 +166,6 @@ namespace selfnorm {
 
 #define SELFNORM_CHAIN_DISPATCH(Real, name)                                                               \
   HWY_EXPORT(padded_width_##name);                                                                        \
-  HWY_EXPORT(all_finite_##name);                                                                          \
-  HWY_EXPORT(add_rows_##name);                                                                            \
   HWY_EXPORT(scaled_product_##name);                                                                      \
   HWY_EXPORT(add_outer_##name);                                                                           \
   HWY_EXPORT(multiply_rows_##name);                                                                       \
@@ -274,14 +173,6 @@ namespace selfnorm {
   template <>                                                                                             \
   size_t padded_width<Real>(size_t n) {                                                                   \
     return HWY_DYNAMIC_DISPATCH(padded_width_##name)(n);                                                  \
-  }                                                                                                       \
-  template <>                                                                                             \
-  bool all_finite(const Real* x, size_t n) {                                                              \
-    return HWY_DYNAMIC_DISPATCH(all_finite_##name)(x, n);                                                 \
-  }                                                                                                       \
-  template <>                                                                                             \
-  void add_rows(const RowList& list, const Real* matrix, size_t width, Real* out) {                       \
-    HWY_DYNAMIC_DISPATCH(add_rows_##name)(list, matrix, width, out);                                      \
   }                                                                                                       \
   template <>                                                                                             \
   SumMin scaled_product(LabelSpace s, const Real* x, const Real* matrix, const Real* factor, Real* out) { \

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "selfnorm/base/error.h"
-#include "selfnorm/math/chain_kernels.h"
 #include "selfnorm/math/parallel.h"
+#include "selfnorm/math/row_kernels.h"
 
 namespace selfnorm {
 namespace {

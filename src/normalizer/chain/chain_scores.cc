@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "selfnorm/base/error.h"
-#include "selfnorm/math/chain_kernels.h"
+#include "selfnorm/math/row_kernels.h"
 
 namespace selfnorm {
 namespace {

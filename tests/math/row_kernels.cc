@@ -1,0 +1,74 @@
+#include "selfnorm/math/row_kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <vector>
+
+#include "selfnorm/math/random.h"
+
+namespace selfnorm {
+namespace {
+
+template <class Real>
+class RowKernels : public testing::Test {
+ protected:
+  static constexpr double kTolerance = std::is_same_v<Real, float> ? 2e-5 : 1e-12;
+  std::vector<Real> normals(size_t n) {
+    std::vector<Real> x(n);
+    for (Real& v : x) v = static_cast<Real>(random_.normal());
+    return x;
+  }
+  RandomStream random_{3};
+};
+using Reals = testing::Types<float, double>;
+TYPED_TEST_SUITE(RowKernels, Reals);
+
+const std::vector<size_t> kWidths = {1, 2, 7, 8, 15, 16, 17, 31, 33, 49, 64, 65, 100, 300};
+
+TYPED_TEST(RowKernels, RowsAreAddedAndNothingElseIsTouched) {
+  using Real = TypeParam;
+  for (const size_t width : kWidths) {
+    const std::vector<Real> matrix = this->normals(40 * width);
+    for (const bool has_values : {false, true}) {
+      std::vector<uint32_t> row;
+      std::vector<float> value;
+      for (int i = 0; i < 25; ++i) {
+        row.push_back(static_cast<uint32_t>(this->random_.below(40)));
+        value.push_back(static_cast<float>(this->random_.normal()));
+      }
+      std::vector<Real> out = this->normals(width + 1), start = out;
+      add_rows<Real>({row.data(), has_values ? value.data() : nullptr, 20, 25}, matrix.data(), width,
+                     out.data());
+      for (size_t k = 0; k < width; ++k) {
+        double sum = static_cast<double>(start[k]);
+        for (size_t i = 0; i < 20; ++i)
+          sum += (has_values ? static_cast<double>(value[i]) : 1) *
+                 static_cast<double>(matrix[row[i] * width + k]);
+        EXPECT_NEAR(static_cast<double>(out[k]), sum, TestFixture::kTolerance);
+      }
+      EXPECT_EQ(out[width], start[width]);
+    }
+  }
+}
+
+TYPED_TEST(RowKernels, FiniteIsSeenAtEveryPlace) {
+  using Real = TypeParam;
+  for (const size_t n : {1u, 5u, 16u, 37u}) {
+    std::vector<Real> x = this->normals(n);
+    x[0] = std::numeric_limits<Real>::max();
+    EXPECT_TRUE(all_finite(x.data(), n));
+    for (size_t i = 0; i < n; ++i) {
+      for (const Real bad : {std::numeric_limits<Real>::infinity(), -std::numeric_limits<Real>::infinity(),
+                             std::numeric_limits<Real>::quiet_NaN()}) {
+        std::vector<Real> y = x;
+        y[i] = bad;
+        EXPECT_FALSE(all_finite(y.data(), n)) << i;
+      }
+    }
+  }
+  EXPECT_TRUE(all_finite<Real>(nullptr, 0));
+}
+
+}  // namespace
+}  // namespace selfnorm

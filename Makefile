@@ -14,7 +14,7 @@ BUILD_PACKAGES := $(LIBRARY_PACKAGES) $(NODE_PACKAGES)
 TEST_PACKAGES := $(BUILD_PACKAGES) libgtest-dev librapidcheck-dev liblbfgs-dev gnuplot-nox $(BROWSER_PACKAGES)
 FUZZ_PACKAGES := $(LIBRARY_PACKAGES) clang libclang-rt-14-dev
 DEMO_PACKAGES := $(BUILD_PACKAGES) dict-gcide
-BENCH_PACKAGES := $(BUILD_PACKAGES) dataset-fashion-mnist python3-sklearn fasttext python3-torch
+BENCH_PACKAGES := $(BUILD_PACKAGES) dataset-fashion-mnist python3-sklearn fasttext python3-torch openssl
 LINT_PACKAGES := $(TEST_PACKAGES) clang-format clang-tidy
 
 # $(call packages,LIST): installs those of LIST that are missing; says nothing and asks nothing when there are none.
@@ -53,7 +53,7 @@ demo: ## a self-normalised language model on the dictionary gcide, raw against e
 	cmake --build --preset release -j $(JOBS) --target selfnorm_program
 	examples/demo.sh build/release/selfnorm
 
-bench: ## speed against OpenBLAS, scikit-learn, fastText and PyTorch, as ratios
+bench: ## speed against OpenBLAS, scikit-learn, fastText, CRFsuite and PyTorch, as ratios
 	$(call packages,$(BENCH_PACKAGES))
 	cmake --preset bench
 	cmake --build --preset bench -j $(JOBS)

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Every benchmark, each with its peer or floor in the same run: measured, ratio, target, MET or MISSED, and the
-# command that reproduces it. SELFNORM_BENCH: where the programs are; SELFNORM_DATA: where clinc150 and wordnet-hypernym are.
+# command that reproduces it. SELFNORM_BENCH: where the programs are; SELFNORM_DATA: where clinc150, wordnet-hypernym and ud-english-ewt are.
 set -u
 cd "$(dirname "$0")/.."
 programs=${SELFNORM_BENCH:-build/bench/bench}
@@ -33,6 +33,9 @@ echo "  reproduce: $programs/bench_large_output"
 section "Bags of embeddings against fastText"
 run bench/fasttext.py "$data" --program "$(dirname "$programs")/selfnorm"
 echo "  reproduce: bench/fasttext.py $data --program $(dirname "$programs")/selfnorm"
+section "Linear chains against CRFsuite"
+run bench/crf.py "$data" --programs "$programs" --work "$(dirname "$programs")/crf"
+echo "  reproduce: bench/crf.py $data --programs $programs --work $(dirname "$programs")/crf"
 section "The training step of a network density by snl against PyTorch"
 run bench/density_step.py --program "$programs/bench_density_step"
 echo "  reproduce: bench/density_step.py --program $programs/bench_density_step"

@@ -71,25 +71,39 @@ SumMin scaled_product_t(LabelSpace space, const Real* x, const Real* matrix, con
           static_cast<double>(hn::GetLane(hn::MinOfLanes(d, least)))};
 }
 
-// Several terms for one reading and writing of the matrix.
-template <class Real, size_t terms>
-void outer_block(LabelSpace space, const Real* HWY_RESTRICT x, const Real* HWY_RESTRICT y,
-                 Real* HWY_RESTRICT matrix) {
+// Several terms and two rows for one reading of the terms and one reading and writing of the matrix. Every
+// cell adds its terms in their order.
+template <class Real, size_t terms, size_t rows>
+HWY_INLINE void outer_rows(LabelSpace space, const Real* HWY_RESTRICT x, const Real* HWY_RESTRICT y,
+                           Real* HWY_RESTRICT matrix) {
   const hn::ScalableTag<Real> d;
-  for (size_t j = 0; j < space.n; ++j) {
-    Real* HWY_RESTRICT row = matrix + j * space.stride;
-    for (size_t k = 0; k < space.stride; k += hn::Lanes(d)) {
-      auto sum = hn::LoadU(d, row + k);
-      for (size_t i = 0; i < terms; ++i)
-        sum = hn::MulAdd(hn::Set(d, x[i * space.stride + j]), hn::LoadU(d, y + i * space.stride + k), sum);
-      hn::StoreU(sum, d, row + k);
+  hn::Vec<decltype(d)> left[rows][terms];
+  for (size_t r = 0; r < rows; ++r)
+    for (size_t i = 0; i < terms; ++i) left[r][i] = hn::Set(d, x[i * space.stride + r]);
+  for (size_t k = 0; k < space.stride; k += hn::Lanes(d)) {
+    hn::Vec<decltype(d)> sum[rows];
+    for (size_t r = 0; r < rows; ++r) sum[r] = hn::LoadU(d, matrix + r * space.stride + k);
+    for (size_t i = 0; i < terms; ++i) {
+      const auto right = hn::LoadU(d, y + i * space.stride + k);
+      for (size_t r = 0; r < rows; ++r) sum[r] = hn::MulAdd(left[r][i], right, sum[r]);
     }
+    for (size_t r = 0; r < rows; ++r) hn::StoreU(sum[r], d, matrix + r * space.stride + k);
   }
+}
+
+template <class Real, size_t terms>
+void outer_block(LabelSpace space, const Real* x, const Real* y, Real* matrix) {
+  size_t j = 0;
+  for (; j + 2 <= space.n; j += 2) outer_rows<Real, terms, 2>(space, x + j, y, matrix + j * space.stride);
+  if (j < space.n) outer_rows<Real, terms, 1>(space, x + j, y, matrix + j * space.stride);
 }
 
 template <class Real>
 void add_outer_t(LabelSpace space, size_t count, const Real* x, const Real* y, Real* matrix) {
-  for (size_t i = 0; i < count; i += 4) {
+  size_t i = 0;
+  for (; i + 8 <= count; i += 8)
+    outer_block<Real, 8>(space, x + i * space.stride, y + i * space.stride, matrix);
+  for (; i < count; i += 4) {
     for_count(std::min<size_t>(4, count - i), [&](auto terms) HWY_ATTR {
       outer_block<Real, decltype(terms)::value>(space, x + i * space.stride, y + i * space.stride, matrix);
     });

@@ -55,7 +55,7 @@ TYPED_TEST(ChainKernels, ProductsAgreeWithPlainLoops) {
     EXPECT_NEAR(found.sum, total, TestFixture::kTolerance * (1 + total));
     EXPECT_NEAR(found.min, least, TestFixture::kTolerance * (1 + least));
 
-    for (const size_t count : {0u, 1u, 4u, 7u}) {
+    for (const size_t count : {0u, 1u, 4u, 7u, 8u, 21u}) {
       const std::vector<Real> left = padded(count), right = padded(count);
       std::vector<Real> outer = matrix;
       add_outer(space, count, left.data(), right.data(), outer.data());

@@ -42,6 +42,43 @@ TEST(ChainSpans, FollowConlleval) {
   EXPECT_EQ(spans_of("U-X B-Y L-Y O L-Y"), "0-1X 1-3Y 4-5Y");  // BILOU
 }
 
+// Whether a span ends after p-P and whether one begins at q-Q, as endOfChunk and startOfChunk of conlleval.pl
+// have it for B, I, O and, with S and the pairs it leaves out, seqeval for IOBES; of one type, and of two.
+TEST(ChainSpans, TheTablesOfConlleval) {
+  const std::string prefixes = "OBIES";
+  //                    q:  O  B  I  E  S      p
+  const char* ends[] = {". . . . .",   // O
+                        "x x . . x",   // B
+                        "x x . . x",   // I
+                        "x x x x x",   // E
+                        "x x x x x"};  // S
+  const char* begins[] = {". x x x x", ". x . . x", ". x . . x", ". x x x x", ". x x x x"};
+  const auto label = [](char prefix, char type) {
+    return prefix == 'O' ? std::string("O") : std::string{prefix, '-', type};
+  };
+  const SpanScheme scheme = SpanScheme::of(kLabels).value();
+  for (size_t p = 0; p < 5; ++p)
+    for (size_t q = 0; q < 5; ++q)
+      for (const char type : {'X', 'Y'}) {
+        const bool differs = type == 'Y' && p > 0 && q > 0;
+        const bool ends_after = ends[p][2 * q] == 'x' || differs,
+                   begins_at = begins[p][2 * q] == 'x' || differs;
+        const std::string pair = label(prefixes[p], 'X') + " " + label(prefixes[q], type);
+        const std::vector<LabelSpan> spans = scheme.spans(labels_of(pair));
+        bool ended = false, began = false;
+        for (const LabelSpan& span : spans) {
+          ended |= span.end == 1;
+          began |= span.begin == 1;
+        }
+        EXPECT_EQ(ended, ends_after) << pair;
+        EXPECT_EQ(began, begins_at) << pair;
+        // The end of a sentence ends whatever is open.
+        if (q > 0) {
+          EXPECT_EQ(spans.back().end, 2u) << pair;
+        }
+      }
+}
+
 TEST(ChainSpans, Counts) {
   const SpanScheme scheme = SpanScheme::of(kLabels).value();
   std::vector<SpanCounts> counts;

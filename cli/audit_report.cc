@@ -66,20 +66,6 @@ std::string wrapped(const std::string& text) {
   return out;
 }
 
-std::string variance_text(const Audit& a) {
-  std::string text = fmt::format("variance     of log Z {:.6g}", a.variance);
-  if (!a.v_star) return text + "\n";
-  if (*a.v_star >= a.variance * (1 - 1e-9)) return text + "; none of it can be removed without loss\n";
-  text += fmt::format("; {:.6g} after the best lossless shift (V*)", *a.v_star);
-  if (!a.v_star_adjusted)
-    text += "; fitted with no more inputs than directions, so V* says nothing";
-  else if (*a.v_star_adjusted > 1.2 * *a.v_star)
-    text += fmt::format(", {:.6g} allowing for the directions fitted", *a.v_star_adjusted);
-  if (a.v_star_adjusted && *a.v_star_adjusted < 0.9 * a.variance)
-    text += "; 'selfnorm normalize' removes the difference at no cost";
-  return text + "\n";
-}
-
 std::string part_text(const Certificate& certificate, const std::string& kind, RowsPart part) {
   if (part == RowsPart::kTrained)
     return fmt::format(
@@ -98,6 +84,26 @@ std::string certificate_and_worst(const std::string& text, const std::vector<std
 }
 
 }  // namespace
+
+nlohmann::ordered_json variance_json(const GaugeVariance& a) {
+  return {{"variance", a.variance},
+          {"v_star", or_null(a.v_star)},
+          {"v_star_adjusted", or_null(a.v_star_adjusted)}};
+}
+
+std::string variance_text(const GaugeVariance& a) {
+  std::string text = fmt::format("variance     of log Z {:.6g}", a.variance);
+  if (!a.v_star) return text + "\n";
+  if (*a.v_star >= a.variance * (1 - 1e-9)) return text + "; none of it can be removed without loss\n";
+  text += fmt::format("; {:.6g} after the best lossless shift (V*)", *a.v_star);
+  if (!a.v_star_adjusted)
+    text += "; fitted with no more inputs than directions, so V* says nothing";
+  else if (*a.v_star_adjusted > 1.2 * *a.v_star)
+    text += fmt::format(", {:.6g} allowing for the directions fitted", *a.v_star_adjusted);
+  if (a.v_star_adjusted && *a.v_star_adjusted < 0.9 * a.variance)
+    text += "; 'selfnorm normalize' removes the difference at no cost";
+  return text + "\n";
+}
 
 std::string certificate_text(const Certificate& c) {
   std::string text;
@@ -178,9 +184,7 @@ nlohmann::ordered_json audit_json(const Audit& a) {
   out["ece_exact"] = label(&LabelledAudit::ece_exact);
   out["above_one"] = a.above_one;
   out["kl_uniform"] = a.kl_uniform;
-  out["variance"] = a.variance;
-  out["v_star"] = or_null(a.v_star);
-  out["v_star_adjusted"] = or_null(a.v_star_adjusted);
+  out.update(variance_json(a));
   out.update(certified_json(a));
   return out;
 }

@@ -24,6 +24,10 @@ std::string certificate_text(const Certificate& certificate);
 // AuditNames.
 std::string certified_text(const ErrorAudit& audit, const std::string& kind, RowsPart part);
 
+// {"variance", "v_star", "v_star_adjusted"}, and the same in a line.
+nlohmann::ordered_json variance_json(const GaugeVariance& variance);
+std::string variance_text(const GaugeVariance& variance);
+
 // Of DATA in MODEL (rows_part.h). Warns when --require asks about data that the model was trained on.
 RowsPart audited_part(const AuditArguments& given);
 // Into what --json prints of an audit: "trained" or "chose_step", true, when so.

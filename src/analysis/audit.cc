@@ -103,11 +103,7 @@ class Auditor {
     out.above_one = static_cast<double>(above_one_) / n;
     out.kl_uniform = kl_uniform_ / n;
     out.variance = log_z_.variance();
-    if (gauge) {
-      out.v_star = gauge->residual_variance;
-      const double left = n - 1 - gauge->degrees_of_freedom;
-      if (left >= 1) out.v_star_adjusted = std::min(out.variance, gauge->residual_variance * n / left);
-    }
+    if (gauge) static_cast<GaugeVariance&>(out) = gauge_variance(out.variance, *gauge, log_z_.n);
     if (labelled_ == log_z_.n) {
       out.labelled = {.nll_raw = nll_raw_ / n,
                       .nll_amortised = std::nullopt,

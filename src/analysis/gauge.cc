@@ -128,6 +128,14 @@ LinearFit GaugeRegression::finished(bool for_prediction) const {
 LinearFit GaugeRegression::fit() const { return finished(false); }
 LinearFit GaugeRegression::fit_for_prediction() const { return finished(true); }
 
+GaugeVariance gauge_variance(double variance, const LinearFit& fit, uint64_t n) {
+  GaugeVariance out{variance, fit.residual_variance, std::nullopt};
+  const double left = static_cast<double>(n) - 1 - fit.degrees_of_freedom;
+  if (left >= 1)
+    out.v_star_adjusted = std::min(variance, fit.residual_variance * static_cast<double>(n) / left);
+  return out;
+}
+
 void apply_gauge(const LinearFit& fit, ModelFile& model) {
   SELFNORM_CHECK(fit.slope.size() == model.features);
   const size_t d = model.features;

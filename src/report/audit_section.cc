@@ -50,17 +50,6 @@ void add_likelihood(const LabelledAudit& labelled, const std::string& kind, Repo
                               "exact probabilities of the best outputs, 15 bins"));
 }
 
-void add_variance(const Audit& audit, ReportDocument& document) {
-  if (!audit.v_star) return;
-  std::string source =
-      fmt::format("{}; the best lossless shift leaves V* = {}", kExactSource, written(*audit.v_star));
-  if (!audit.v_star_adjusted)
-    source += ", fitted with no more inputs than directions, so it says nothing here";
-  else if (*audit.v_star_adjusted > 1.05 * *audit.v_star)
-    source += fmt::format(", {} allowing for the directions fitted", written(*audit.v_star_adjusted));
-  document.cards.push_back(number_card("variance", "Variance of log Z", audit.variance, std::move(source)));
-}
-
 // What a bound in nats is for probabilities.
 std::string factor_words(const Certificate& c) {
   return c.smallest_eps ? fmt::format("nats from the exact ones, so probabilities within a factor of {}; ",
@@ -92,6 +81,17 @@ void add_certificate(const Certificate& c, const AuditNames& names, ReportDocume
 }
 
 }  // namespace
+
+void add_variance(const GaugeVariance& audit, ReportDocument& document) {
+  if (!audit.v_star) return;
+  std::string source =
+      fmt::format("{}; the best lossless shift leaves V* = {}", kExactSource, written(*audit.v_star));
+  if (!audit.v_star_adjusted)
+    source += ", fitted with no more inputs than directions, so it says nothing here";
+  else if (*audit.v_star_adjusted > 1.05 * *audit.v_star)
+    source += fmt::format(", {} allowing for the directions fitted", written(*audit.v_star_adjusted));
+  document.cards.push_back(number_card("variance", "Variance of log Z", audit.variance, std::move(source)));
+}
 
 std::string percent(double share, int digits) {
   std::string text;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "selfnorm/analysis/error_audit.h"
+#include "selfnorm/analysis/gauge.h"
 #include "selfnorm/data/example_source.h"
 
 namespace selfnorm {
@@ -53,15 +54,11 @@ struct AuditedInput : WorstInput {
   double target_audited() const { return target_exact + error; }
 };
 
-struct Audit : ErrorAudit {
+struct Audit : ErrorAudit, GaugeVariance {
   uint64_t n = 0;
-  uint64_t classes = 0;                   // joint: the largest group
-  double above_one = 0;                   // share of inputs whose best output gets a "probability" above 1
-  double kl_uniform = 0;                  // mean KL(p(.|x) || uniform)
-  double variance = 0;                    // V = Var A
-  std::optional<double> v_star;           // V*: what is left of it after the lossless gauge (theory.md 1.5)
-  std::optional<double> v_star_adjusted;  // V* n / (n - 1 - rank): corrected for what the fit takes from n
-                                          // inputs; none when there are no more inputs than directions
+  uint64_t classes = 0;   // joint: the largest group
+  double above_one = 0;   // share of inputs whose best output gets a "probability" above 1
+  double kl_uniform = 0;  // mean KL(p(.|x) || uniform)
   std::optional<LabelledAudit> labelled;
   std::vector<AuditedInput> sample;  // analysis/point_sample.h: inputs 0, stride, 2 stride, ...
   uint64_t sample_stride = 1;

@@ -42,6 +42,16 @@ class GaugeRegression {
 
 inline constexpr uint32_t kLargestRegression = 4096;
 
+// What of the variance of A on n inputs costs nothing to remove.
+struct GaugeVariance {
+  double variance = 0;                    // V = Var A
+  std::optional<double> v_star;           // V*: what is left of it after the lossless gauge (theory.md 1.5)
+  std::optional<double> v_star_adjusted;  // V* n / (n - 1 - rank): corrected for what the fit takes from n
+                                          // inputs; none when there are no more inputs than directions
+};
+// Of a GaugeRegression::fit() of the n log-normalizers.
+GaugeVariance gauge_variance(double variance, const LinearFit& fit, uint64_t n);
+
 // The equivalent model whose log-normalizer is A(x) - slope . x - intercept, with log_normalizer = 0. A joint
 // model has no bias: its constant becomes the intercept.
 void apply_gauge(const LinearFit& fit, ModelFile& model);

@@ -39,6 +39,9 @@ std::string certificate_words(const Certificate& certificate, const std::string&
 // Cards and the section "Normalisation" (and "Calibration" with labels) appended.
 void add_audit(const Audit& audit, const AuditNames& names, ReportDocument& document);
 
+// A card with V and V*; none without V*.
+void add_variance(const GaugeVariance& variance, ReportDocument& document);
+
 // Of any model whose errors were audited: histogram with quantiles and band, worst inputs; the same figures
 // as above, without cards.
 void add_errors(const ErrorAudit& audit, const std::string& kind, ReportDocument& document);

@@ -1,15 +1,33 @@
 #include "selfnorm/analysis/chain_audit.h"
 
-#include "selfnorm/analysis/chain_evaluation.h"
+#include "selfnorm/analysis/chain_gauge.h"
 
 namespace selfnorm {
 
-ErrorAudit audit_chain(const ChainModel& model, const Sequences& data, const AuditOptions& options) {
+ChainAudit audit_chain(const ChainModel& model, const Sequences& data, const AuditOptions& options,
+                       const std::function<void(uint64_t)>& progress) {
   ErrorAuditor auditor(options);
-  const std::vector<double> log_z = chain_log_z(model, data);
-  for (uint64_t i = 0; i < log_z.size(); ++i)
-    auditor.add(i, log_z[i] - (options.amortised ? chain_normalizer(model.normalizer, data, i) : 0));
-  return auditor.finish();
+  const std::vector<double> log_z = chain_log_z(model, data, 0, progress);
+  std::vector<double> error = log_z, per_token(log_z.size());
+  RunningVariance moments;
+  for (uint64_t i = 0; i < log_z.size(); ++i) {
+    if (options.amortised) error[i] -= chain_normalizer(model.normalizer, data, i);
+    per_token[i] = error[i] / static_cast<double>(data.length(i));
+    auditor.add(i, error[i]);
+    moments.add(log_z[i]);
+  }
+  ChainAudit out;
+  static_cast<ErrorAudit&>(out) = auditor.finish();
+  out.sentences = data.sentences();
+  out.tokens = data.positions();
+  out.log_z_per_token = describe(std::move(per_token));
+  out.by_length = levels_by_length(data, error);
+  out.variance = moments.variance();
+  if (options.with_v_star)
+    static_cast<GaugeVariance&>(out) = gauge_variance(
+        out.variance, chain_gauge(data, model.shape, log_z, ChainFeatures::all, ChainFitPurpose::fit),
+        out.sentences);
+  return out;
 }
 
 }  // namespace selfnorm

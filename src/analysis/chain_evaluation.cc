@@ -14,14 +14,15 @@ namespace selfnorm {
 namespace {
 
 constexpr size_t kSentencesAtOnce = 64;
+constexpr uint64_t kSentencesOfReport = 4096;  // between two words on progress
 
 // visit(sentence, scores, lattice) in parallel, with scorers and lattices that keep their room.
 template <class Visit>
-void for_each_sentence(const ChainModel& model, const Sequences& data, const Visit& visit) {
-  parallel_ranges(data.sentences(), kSentencesAtOnce, [&](size_t begin, size_t end) {
+void for_each_sentence(const ChainModel& model, const Sequences& data, Range range, const Visit& visit) {
+  parallel_ranges(range.end - range.begin, kSentencesAtOnce, [&](size_t begin, size_t end) {
     ChainScorer scorer(model.shape, model.theta);
     Lattice lattice;
-    for (size_t i = begin; i < end; ++i) visit(i, scorer(data, i), lattice);
+    for (size_t i = range.begin + begin; i < range.begin + end; ++i) visit(i, scorer(data, i), lattice);
   });
 }
 
@@ -35,7 +36,8 @@ ScoredSentences scored(const ChainModel& model, const Sequences& data) {
   out.score.resize(data.sentences());
   out.log_z.resize(data.sentences());
   out.predicted.resize(data.positions());
-  for_each_sentence(model, data, [&](uint64_t i, const ChainScores& scores, Lattice& lattice) {
+  const Range all{0, data.sentences()};
+  for_each_sentence(model, data, all, [&](uint64_t i, const ChainScores& scores, Lattice& lattice) {
     const uint64_t first = data.sentence_begin[i];
     out.score[i] = chain_score<float>(scores, std::span(data.label).subspan(first, scores.length));
     out.log_z[i] = lattice.forward(scores);
@@ -66,6 +68,8 @@ std::optional<SpanEvaluation> span_evaluation(const std::vector<std::string>& la
   return out;
 }
 
+}  // namespace
+
 std::vector<LengthLevel> levels_by_length(const Sequences& data, std::span<const double> level) {
   std::vector<LengthLevel> all(64);
   for (uint64_t i = 0; i < level.size(); ++i) {
@@ -90,8 +94,6 @@ std::vector<LengthLevel> levels_by_length(const Sequences& data, std::span<const
   }
   return out;
 }
-
-}  // namespace
 
 double chain_normalizer(const ChainNormalizer& normalizer, const Sequences& data, uint64_t sentence) {
   if (!normalizer.exists) return 0;
@@ -143,13 +145,18 @@ ChainEvaluation evaluate_chain(const ChainModel& model, const Sequences& data, i
   return out;
 }
 
-std::vector<double> chain_log_z(const ChainModel& model, const Sequences& data, int threads) {
+std::vector<double> chain_log_z(const ChainModel& model, const Sequences& data, int threads,
+                                const std::function<void(uint64_t)>& progress) {
   check_sequences(data, model.shape, "the data", false);
   const ThreadLimit limit(threads);
   std::vector<double> out(data.sentences());
-  for_each_sentence(model, data, [&](uint64_t i, const ChainScores& scores, Lattice& lattice) {
-    out[i] = lattice.forward(scores);
-  });
+  for (uint64_t first = 0; first < out.size(); first += kSentencesOfReport) {
+    const Range range{first, std::min<uint64_t>(out.size(), first + kSentencesOfReport)};
+    for_each_sentence(model, data, range, [&](uint64_t i, const ChainScores& scores, Lattice& lattice) {
+      out[i] = lattice.forward(scores);
+    });
+    if (progress) progress(range.end);
+  }
   return out;
 }
 

@@ -1,14 +1,28 @@
 // The errors of log-probabilities of labellings that a chain gives without normalising (error_audit.h), a
-// sentence an input: e(x) = A(x) of raw scores, A(x) - b(x) of amortised ones.
+// sentence an input: e(x) = A(x) of raw scores, A(x) - b(x) of amortised ones; the same a token and by
+// length, for A grows with T; and V* of the free directions of a chain (chain_gauge.h).
 #pragma once
 
+#include <functional>
+#include <vector>
+
+#include "selfnorm/analysis/chain_evaluation.h"
 #include "selfnorm/analysis/error_audit.h"
+#include "selfnorm/analysis/gauge.h"
 #include "selfnorm/data/sequence/sequences.h"
 #include "selfnorm/model/chain/chain_model.h"
 
 namespace selfnorm {
 
-// Labels are not needed. Throws Error for options out of range and data that do not fit the model.
-ErrorAudit audit_chain(const ChainModel& model, const Sequences& data, const AuditOptions& options);
+struct ChainAudit : ErrorAudit, GaugeVariance {
+  uint64_t sentences = 0, tokens = 0;
+  LogZStatistics log_z_per_token;      // of e / T
+  std::vector<LengthLevel> by_length;  // of e
+};
+
+// Labels are not needed. `progress` is told how many sentences are done. Throws Error for options out of
+// range and data that do not fit the model.
+ChainAudit audit_chain(const ChainModel& model, const Sequences& data, const AuditOptions& options,
+                       const std::function<void(uint64_t)>& progress = {});
 
 }  // namespace selfnorm

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -44,7 +46,11 @@ struct ChainEvaluation {
 // Throws Error for data that do not fit the model or lack labels.
 ChainEvaluation evaluate_chain(const ChainModel& model, const Sequences& data, int threads = 0);
 
-// A of every sentence; labels are not needed.
-std::vector<double> chain_log_z(const ChainModel& model, const Sequences& data, int threads = 0);
+// Of one level a sentence, A or A - b: T = 1, 2..3, 4..7, ...
+std::vector<LengthLevel> levels_by_length(const Sequences& data, std::span<const double> level);
+
+// A of every sentence; labels are not needed. `progress` is told how many are done.
+std::vector<double> chain_log_z(const ChainModel& model, const Sequences& data, int threads = 0,
+                                const std::function<void(uint64_t)>& progress = {});
 
 }  // namespace selfnorm

@@ -1,0 +1,37 @@
+// A chain that exists made self-normalised: by its gauge, which costs nothing (chain_gauge.h), and by a b(x)
+// that is subtracted from its scores.
+#pragma once
+
+#include <functional>
+
+#include "selfnorm/analysis/chain_gauge.h"
+
+namespace selfnorm {
+
+struct NormalizedChain {
+  ChainModel model;  // the same p(y|x)
+  LinearFit gauge;   // that was subtracted: meant for other sentences
+  LinearFit plain;   // least squares on the same sentences: its residual variance is V*
+};
+
+// Told how many sentences have their log-normalizer.
+using ChainProgress = std::function<void(uint64_t)>;
+
+// By A of these sentences; labels are not needed. A b(x) that the model has is left out. Throws Error for
+// data that do not fit the model.
+NormalizedChain normalize_chain(const ChainModel& model, const Sequences& data,
+                                const ChainProgress& progress = {});
+
+// b(x) of the model becomes the regression of A on the unigram attributes of these sentences and T. The rms
+// of A - b on them.
+double amortise_chain(const Sequences& data, ChainModel& model, const ChainProgress& progress = {});
+
+// How far two chains with the same attributes and labels differ on sentences, by exact log-probabilities.
+struct ChainDifference {
+  double probability = 0;      // largest |p(y_t = k|x) - q(y_t = k|x)|
+  double log_probability = 0;  // largest |log p(y|x) - log q(y|x)|, y the best labelling by p and, where they
+                               // are there, the labels of the sentence
+};
+ChainDifference chain_difference(const ChainModel& p, const ChainModel& q, const Sequences& data);
+
+}  // namespace selfnorm

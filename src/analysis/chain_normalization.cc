@@ -1,0 +1,98 @@
+#include "selfnorm/analysis/chain_normalization.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "selfnorm/analysis/chain_evaluation.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/math/parallel.h"
+#include "selfnorm/model/chain/check_sequences.h"
+#include "selfnorm/normalizer/chain/chain_scorer.h"
+#include "selfnorm/normalizer/chain/decode.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr size_t kSentencesAtOnce = 16;
+
+// One model on a sentence after the other.
+class ExactChain {
+ public:
+  explicit ExactChain(const ChainModel& model) : scorer_(model.shape, model.theta) {}
+
+  void read(const Sequences& data, uint64_t sentence) {
+    scores_ = scorer_(data, sentence);
+    log_z_ = lattice_.forward(scores_);
+    lattice_.backward(scores_);
+  }
+  std::span<const float> marginals() const { return lattice_.marginals(); }
+  double log_probability(std::span<const uint32_t> labels) const {
+    return chain_score<float>(scores_, labels) - log_z_;
+  }
+  std::vector<uint32_t> best() const { return viterbi<float>(scores_).labels; }
+
+ private:
+  ChainScorer scorer_;
+  ChainScores scores_;
+  Lattice lattice_;
+  double log_z_ = 0;
+};
+
+// After both have read the sentence with these labels.
+void add_difference(const ExactChain& p, const ExactChain& q, std::span<const uint32_t> labels,
+                    ChainDifference& out) {
+  const std::span<const float> a = p.marginals(), b = q.marginals();
+  for (size_t i = 0; i < a.size(); ++i)
+    out.probability =
+        std::max(out.probability, std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
+  const auto compare = [&](std::span<const uint32_t> y) {
+    out.log_probability =
+        std::max(out.log_probability, std::abs(p.log_probability(y) - q.log_probability(y)));
+  };
+  compare(p.best());
+  if (std::ranges::find(labels, kNoLabel) == labels.end()) compare(labels);
+}
+
+}  // namespace
+
+NormalizedChain normalize_chain(const ChainModel& model, const Sequences& data,
+                                const ChainProgress& progress) {
+  const std::vector<double> log_z = chain_log_z(model, data, 0, progress);
+  const auto fitted = [&](ChainFitPurpose purpose) {
+    return chain_gauge(data, model.shape, log_z, ChainFeatures::all, purpose);
+  };
+  NormalizedChain out{model, fitted(ChainFitPurpose::prediction), fitted(ChainFitPurpose::fit)};
+  apply_chain_gauge(out.gauge, out.model);
+  return out;
+}
+
+double amortise_chain(const Sequences& data, ChainModel& model, const ChainProgress& progress) {
+  std::vector<double> log_z = chain_log_z(model, data, 0, progress);
+  model.normalizer = amortised_chain(
+      chain_gauge(data, model.shape, log_z, ChainFeatures::unigrams, ChainFitPurpose::prediction));
+  for (uint64_t i = 0; i < log_z.size(); ++i) log_z[i] -= chain_normalizer(model.normalizer, data, i);
+  return describe(std::move(log_z)).rms;
+}
+
+ChainDifference chain_difference(const ChainModel& p, const ChainModel& q, const Sequences& data) {
+  SELFNORM_CHECK(p.shape.size() == q.shape.size() && p.shape.labels == q.shape.labels);
+  check_sequences(data, p.shape, "the data", false);
+  std::vector<ChainDifference> parts((data.sentences() + kSentencesAtOnce - 1) / kSentencesAtOnce);
+  parallel_ranges(data.sentences(), kSentencesAtOnce, [&](size_t begin, size_t end) {
+    ExactChain one(p), other(q);
+    for (size_t i = begin; i < end; ++i) {
+      one.read(data, i);
+      other.read(data, i);
+      add_difference(one, other, std::span(data.label).subspan(data.sentence_begin[i], data.length(i)),
+                     parts[begin / kSentencesAtOnce]);
+    }
+  });
+  ChainDifference out;
+  for (const ChainDifference& part : parts) {
+    out.probability = std::max(out.probability, part.probability);
+    out.log_probability = std::max(out.log_probability, part.log_probability);
+  }
+  return out;
+}
+
+}  // namespace selfnorm

@@ -4,8 +4,8 @@
     training   time to the same value of  (1/N) sum_i nll_i + l2/2 |theta|^2,  biases free: CRFsuite minimises
                sum_i nll_i + c2 |w|^2,  c2 = N l2/2, over the same features (all possible) and a bias attribute, for 100
                iterations; the value of its parameters, in double precision, is the target. L-BFGS with 10 corrections both
-    tagging    the test data, tokens per second by Viterbi with CRFsuite's parameters on both sides, so the labels are the same: from the
-               attribute file to labels on standard output, and from attributes that are read already
+    tagging    the test data, tokens per second by Viterbi, with CRFsuite's parameters on both sides, so that the labels are
+               the same: from the attribute file to labels on standard output, and from attributes that are read already
     gradient   one exact loss and gradient at 17, 49 and 300 labels, random sentences, the same parameters
 
 CRFsuite is the peer because Debian's package `wapiti` is a web scanner and no other package has a CRF trainer. It has one

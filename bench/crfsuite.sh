@@ -14,14 +14,14 @@ missing() { echo "CRFsuite is missing: $1"; exit 1; }
 mkdir -p "$folder" && cd "$folder" || missing "$folder cannot be made"
 if [ ! -f "$file" ]; then
   command -v npm > /dev/null || missing "npm is not installed"
-  npm pack --silent "$package" > npm.log 2>&1 || missing "npm pack $package failed: $(tail -n 1 npm.log)"
+  npm pack --silent "$package" > npm.log 2>&1 || missing "npm pack $package failed: $(grep -m 1 . npm.log)"
 fi
 found=$(openssl dgst -sha512 -binary "$file" | base64 -w 0)
 [ "$found" = "$sha512" ] || { rm -f "$file"; missing "$package has sha512 $found, expected $sha512"; }
 [ crfsuite_driver -nt "$here/crfsuite_driver.c" ] && exit 0
 tar -xzf "$file" || missing "$file cannot be unpacked"
 crf=package/crfsuite/lib/crf/src
-${CC:-cc} -std=gnu11 -O3 -march=native -DUSE_SSE -DHAVE_EMMINTRIN_H -w -Ipackage/crfsuite/include -Ipackage/crfsuite/lib/cqdb/include \
-  -Ipackage/liblbfgs/include -I"$crf" "$here/crfsuite_driver.c" "$crf"/*.c package/crfsuite/lib/cqdb/src/cqdb.c \
+${CC:-cc} -std=gnu11 -O3 -march=native -DUSE_SSE -DHAVE_EMMINTRIN_H -w -Ipackage/crfsuite/include \
+  -Ipackage/crfsuite/lib/cqdb/include -Ipackage/liblbfgs/include -I"$crf" "$here/crfsuite_driver.c" "$crf"/*.c package/crfsuite/lib/cqdb/src/cqdb.c \
   package/crfsuite/lib/cqdb/src/lookup3.c package/liblbfgs/lib/lbfgs.c -o crfsuite_driver -lm > cc.log 2>&1 ||
   missing "it does not compile: $(head -n 1 cc.log)"

@@ -1,30 +1,32 @@
-/* CRFsuite as the peer of bench/crf.py, through its own interfaces. Attribute files: label TAB attribute[:value] ...,
-   '\:' and '\\' escaped, a blank line between sentences. Every position has one attribute more, BIAS, because
-   selfnorm's chains have biases.
-     crfsuite_driver train FILE MODEL C2 ITERATIONS MEMORY   minimises sum_i nll_i + C2 |w|^2 by L-BFGS, all features
-                                                             possible; lines "ITERATION SECONDS VALUE", from the call
-                                                             of the trainer, 0 where L-BFGS begins after all set-up;
-                                                             the model, and its text in MODEL.txt
-     crfsuite_driver tag MODEL FILE                          seconds of reading all and of labelling all
-     crfsuite_driver tag-stream MODEL FILE                   labels to standard output, seconds to standard error
-     crfsuite_driver gradient FILE ROUNDS                    objective and gradient at w = sine_weight: value, seconds */
+// CRFsuite as the peer of bench/crf.py, through its own interfaces. Attribute files are label TAB
+// attribute[:value] ..., '\:' and '\\' escaped, a blank line between sentences. Every position has one
+// attribute more, BIAS, because selfnorm's chains have biases.
+//   crfsuite_driver train FILE MODEL C2 ITERATIONS MEMORY
+//       minimises sum_i nll_i + C2 |w|^2 by L-BFGS, all features possible. Lines "ITERATION SECONDS VALUE",
+//       from the call of the trainer; 0 is where L-BFGS begins, after all set-up. The model, its text in
+//       MODEL.txt
+//   crfsuite_driver tag MODEL FILE          all read first: seconds of reading and of labelling
+//   crfsuite_driver tag-stream MODEL FILE   sentence by sentence, labels to standard output
+//       tag, tag-stream: one JSON object, to standard error
+//   crfsuite_driver gradient FILE ROUNDS    objective and gradient at w = sine_weight: value, seconds
 #define _GNU_SOURCE
+#include <crfsuite.h>
+#include <os.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include <os.h>
-#include <crfsuite.h>
-#include "logging.h"
-#include "crfsuite_internal.h"
-#include "params.h"
 #include "crf1d.h"
+#include "crfsuite_internal.h"
+#include "logging.h"
+#include "params.h"
 
 static const char kBias[] = "BIAS";
 
-/* Processor time, which on a busy machine is what the wall clock shows on an idle one: there is one thread. */
+/* Processor time, which on a busy machine is what the wall clock shows on an idle one: there is one thread.
+ */
 static double now(void) {
   struct timespec t;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
@@ -212,8 +214,8 @@ static void tag(char** argument, int streams) {
       for (int t = 0; t < sentence->num_items; ++t) right += labels[t] == sentence->labels[t];
     }
   }
-  fprintf(stderr, "{\"tokens\": %ld, \"right\": %ld, \"read\": %.6f, \"label\": %.6f}\n", tokens, right, read - start,
-          now() - read);
+  fprintf(stderr, "{\"tokens\": %ld, \"right\": %ld, \"read\": %.6f, \"label\": %.6f}\n", tokens, right,
+          read - start, now() - read);
 }
 
 /* The same numbers in bench/chain_gradient.cc; names are one letter and a number. */
@@ -244,7 +246,8 @@ static void gradient(char** argument) {
   /* Features in the order of crf1df_generate: by kind, source and label; here with all of them possible. */
   const int labels = data.labels->num(data.labels), attributes = data.attrs->num(data.attrs);
   if (encoder->num_features != (attributes + labels) * labels) fail("unexpected features in", argument[0]);
-  double *w = calloc(encoder->num_features, sizeof(double)), *g = calloc(encoder->num_features, sizeof(double));
+  double *w = calloc(encoder->num_features, sizeof(double)),
+         *g = calloc(encoder->num_features, sizeof(double));
   for (int k = 0; k < encoder->num_features; ++k) {
     const int row = k / labels, to = number_in(data.labels, k % labels);
     const int from = row < attributes ? number_in(data.attrs, row) : number_in(data.labels, row - attributes);
@@ -267,6 +270,7 @@ int main(int count, char** argument) {
   else if (count == 4 && strcmp(argument[1], "gradient") == 0)
     gradient(argument + 2);
   else
-    fail("usage: train FILE MODEL C2 ITERATIONS MEMORY | tag MODEL FILE | tag-stream MODEL FILE |", "gradient FILE ROUNDS");
+    fail("usage: train FILE MODEL C2 ITERATIONS MEMORY | tag MODEL FILE | tag-stream MODEL FILE |",
+         "gradient FILE ROUNDS");
   return 0;
 }

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Every benchmark, each with its peer or floor in the same run: measured, ratio, target, MET or MISSED, and the
-# command that reproduces it. SELFNORM_BENCH: where the programs are; SELFNORM_DATA: where clinc150, wordnet-hypernym and ud-english-ewt are.
+# command that reproduces it. SELFNORM_BENCH: where the programs are; SELFNORM_DATA: where clinc150, wordnet-hypernym and
+# ud-english-ewt are.
 set -u
 cd "$(dirname "$0")/.."
 programs=${SELFNORM_BENCH:-build/bench/bench}

@@ -14,7 +14,7 @@ missing() { echo "CRFsuite is missing: $1"; exit 1; }
 mkdir -p "$folder" && cd "$folder" || missing "$folder cannot be made"
 if [ ! -f "$file" ]; then
   command -v npm > /dev/null || missing "npm is not installed"
-  npm pack --silent "$package" > npm.log 2>&1 || missing "npm pack $package failed: $(grep -m 1 . npm.log)"
+  npm pack --loglevel error "$package" > npm.log 2>&1 || missing "npm pack $package failed: $(grep -m 1 . npm.log)"
 fi
 found=$(openssl dgst -sha512 -binary "$file" | base64 -w 0)
 [ "$found" = "$sha512" ] || { rm -f "$file"; missing "$package has sha512 $found, expected $sha512"; }

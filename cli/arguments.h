@@ -110,6 +110,7 @@ struct ChainArguments {
 struct TagArguments {
   std::string model;
   std::string data;
+  std::string format = "auto";
   std::string decode = "viterbi";
   uint64_t n_best = 1;
   std::string score = "none";

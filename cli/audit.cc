@@ -73,6 +73,7 @@ int audit_command(const Arguments& arguments) {
   options.validate();
   const ThreadLimit limit(arguments.common.threads);
   if (is_chain(given.model)) return audit_chain_command(arguments, options);
+  refuse_sentences(arguments, given.model);
   if (is_regressor(given.model)) return audit_regressor(arguments, options);
   refuse_density(given.model, "'selfnorm evaluate' gives it with its error, beside the stored b");
   const AuditPlace place = audit_place(given);

@@ -79,12 +79,16 @@ void Grammar::declare_chain_commands() {
   Declaration& tagging = command(
       "tag",
       "Label sentences with a chain, one after the other as they are read: the columns of every token and "
-      "its label after them, separated by tabs, and a blank line after a sentence.");
+      "its label after them, separated by tabs, and a blank line after a sentence. CoNLL-U is written as "
+      "CoNLL-U, the label in the target column and all else as it was.");
   tagging.positional("MODEL", tag.model, "Model file or run directory of 'train crf'")
       .positional("DATA", tag.data,
-                  "Sentences as those the model was trained on, with or without labels; default: standard "
-                  "input",
+                  "Sentences as those the model was trained on, with or without labels, which are not looked "
+                  "at; plain or gzipped; default: standard input",
                   false)
+      .choice("--format", tag.format, sequence_format_names(),
+              "Format of DATA; auto: that of the data the model was trained on. columns for a model of "
+              "CoNLL-U: a word a line, where its templates read the form alone")
       .choice("--decode", tag.decode, {"viterbi", "posterior"},
               "viterbi: the most probable labelling; posterior: the most probable label of every token")
       .integer("--n-best", tag.n_best,
@@ -93,9 +97,11 @@ void Grammar::declare_chain_commands() {
               "log-probability of a labelling, in a line \"# sentence=I rank=R log_prob=X kind=KIND\" before "
               "it; raw: its score alone, less b(x) where the model has one (kind amortised); exact: "
               "normalised by log Z")
-      .flag("--marginals", tag.marginals, "A further column: the probability of the token's label")
+      .flag("--marginals", tag.marginals,
+            "A further column: the probability of the token's label; of CoNLL-U p=PROBABILITY in MISC")
       .flag("--all-marginals", tag.all_marginals,
-            "Further columns: LABEL:PROBABILITY of every label of the model");
+            "Further columns: LABEL:PROBABILITY of every label of the model; of CoNLL-U "
+            "p[LABEL]=PROBABILITY in MISC");
   declare_threads(tagging, arguments_.common);
   declare_output(tagging, arguments_.common);
 }

@@ -8,8 +8,11 @@
 #include "audit_report.h"
 #include "chain_model.h"
 #include "chain_report.h"
+#include "chain_timing.h"
 #include "changed_options.h"
+#include "evaluation_report.h"
 #include "output.h"
+#include "progress_line.h"
 #include "report_output.h"
 #include "selfnorm/analysis/chain_audit.h"
 #include "selfnorm/report/chain_section.h"
@@ -18,10 +21,18 @@ namespace selfnorm::cli {
 namespace {
 
 void refuse_others(const Arguments& arguments, const std::string& model) {
-  for (const auto& options : {class_options(), density_options(), regressor_options()})
+  std::vector<std::string> of_classes = class_options();
+  std::erase(of_classes, "--timing");
+  for (const auto& options : {of_classes, density_options(), regressor_options()})
     refuse_options(arguments, options, model + " is a chain, to which it does not apply");
-  refuse_options(arguments, {"--format", "--header"},
-                 model + " is a chain: DATA are read as those it was trained on");
+  refuse_options(arguments, {"--header"}, model + " is a chain, whose DATA have no header");
+}
+
+ChainAudit audited(const ChainModel& model, const Sequences& data, const AuditOptions& options, bool quiet) {
+  ProgressLine line(quiet);
+  return audit_chain(model, data, options, [&](uint64_t done) {
+    line.show({done, data.sentences(), "sentences audited"});
+  });
 }
 
 }  // namespace
@@ -32,10 +43,14 @@ int evaluate_chains(const Arguments& arguments) {
   std::vector<ChainRow> rows;
   nlohmann::ordered_json reports = nlohmann::ordered_json::array();
   for (const std::string& name : given.models) {
-    const auto [path, model] = open_chain(name);
+    const auto [path, model] = open_chain(name, arguments.reader.format);
     const Sequences data = read_sequences(given.data, model.encoder, true);
-    rows.push_back({name, evaluate_chain(model, data, arguments.common.threads)});
+    rows.push_back({name, evaluate_chain(model, data, arguments.common.threads), {}});
     nlohmann::ordered_json report = chain_json(rows.back().evaluation);
+    if (given.timing) {
+      rows.back().timing = time_chain(model, data);
+      report.update(timing_json(*rows.back().timing));
+    }
     report["model"] = path;
     report["data"] = given.data;
     reports.push_back(std::move(report));
@@ -46,6 +61,7 @@ int evaluate_chains(const Arguments& arguments) {
   }
   print(chain_table(rows));
   if (rows.size() == 1) print(chain_details(rows[0].evaluation));
+  if (given.timing) print("\n" + timing_table(rows));
   return 0;
 }
 
@@ -54,11 +70,12 @@ int audit_chain_command(const Arguments& arguments, AuditOptions options) {
   refuse_others(arguments, given.model);
   refuse_options(arguments, {"--states-name"}, given.model + " is a chain, which has no states");
   const AuditPlace place = audit_place(given);
-  const auto [path, model] = open_chain(given.model);
+  auto [path, model] = open_chain(given.model, arguments.reader.format);
+  if (given.raw) model.normalizer = {};
   const Sequences data = read_sequences(given.data, model.encoder, false);
-  options.amortised = model.normalizer.exists && !given.raw;
+  options.amortised = model.normalizer.exists;
   const std::string kind = options.amortised ? "amortised" : "raw";
-  const ErrorAudit errors = audit_chain(model, data, options);
+  const ChainAudit errors = audited(model, data, options, arguments.common.quiet);
   const bool has_labels = std::find(data.label.begin(), data.label.end(), kNoLabel) == data.label.end();
   std::optional<ChainEvaluation> evaluation;
   if (has_labels) evaluation = evaluate_chain(model, data, arguments.common.threads);
@@ -76,7 +93,11 @@ int audit_chain_command(const Arguments& arguments, AuditOptions options) {
                                        kind, path, given.data, grouped(data.sentences()),
                                        options.amortised ? "log Z - b(x)" : "log Z")};
   words.json.update(errors_json(errors));
-  words.text += errors_text(errors, part);
+  words.json["log_z_per_token"] = log_z_json(errors.log_z_per_token);
+  words.json["by_length"] = lengths_json(errors.by_length);
+  words.json.update(variance_json(errors));
+  words.text += errors_text(errors, part) + log_z_line(errors.log_z_per_token, "  a token") + "\n" +
+                lengths_text(errors.by_length) + "\n" + variance_text(errors);
   if (evaluation) {
     words.json["evaluation"] = chain_json(*evaluation);
     words.text += fmt::format("likelihood   NLL of a sentence exact {:.4f}, {} {:.4f}\n",

@@ -1,6 +1,7 @@
 #include "chain_model.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -9,6 +10,7 @@
 #include "model_header.h"
 #include "output.h"
 #include "selfnorm/base/error.h"
+#include "selfnorm/data/sequence/encoder_for.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -39,6 +41,27 @@ NamedChain open_chain(const std::string& model) {
   if (std::filesystem::is_regular_file(path) && !is_chain_file(path))
     throw Error(fmt::format("{} is not a chain; expected a model of 'selfnorm train crf'", path));
   return {path, load_chain(path)};
+}
+
+NamedChain open_chain(const std::string& model, const std::string& format) {
+  NamedChain out = open_chain(model);
+  const std::vector<std::string> names = sequence_format_names();
+  if (std::find(names.begin(), names.end(), format) == names.end())
+    throw Error(
+        fmt::format("--format {}: {} is a chain; expected {}", format, model, fmt::join(names, ", ")));
+  try {
+    out.model.encoder = encoder_for(out.model.encoder, sequence_format_of(format));
+  } catch (const Error& error) {
+    throw Error(fmt::format("--format {}: {}: {}", format, model, error.what()));
+  }
+  return out;
+}
+
+void refuse_sentences(const Arguments& arguments, const std::string& model) {
+  const std::string& format = arguments.reader.format;
+  const std::vector<std::string> names = sequence_format_names();
+  if (format != "auto" && std::find(names.begin(), names.end(), format) != names.end())
+    throw Error(fmt::format("--format {} is of sentences; {} is no chain", format, model));
 }
 
 void refuse_chain(const std::string& model, const std::string& advice) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "arguments.h"
 #include "selfnorm/model/chain/chain_model.h"
 
 namespace selfnorm::cli {
@@ -23,6 +24,11 @@ struct NamedChain {
 };
 // Throws Error for any other model.
 NamedChain open_chain(const std::string& model);
+// Its encoder reads DATA in `format`, a word of --format; auto: as the data it was trained on. Throws Error
+// for formats that are none of sentences, or that the model cannot be given.
+NamedChain open_chain(const std::string& model, const std::string& format);
+// Throws Error for a --format of sentences, where MODEL is no chain.
+void refuse_sentences(const Arguments& arguments, const std::string& model);
 
 // Throws Error with the advice when MODEL is a chain, for the commands that take none.
 void refuse_chain(const std::string& model, const std::string& advice);

@@ -31,12 +31,14 @@ std::string span_table(const SpanEvaluation& spans) {
   return aligned(cells);
 }
 
+}  // namespace
+
 std::string length_words(const LengthLevel& level) {
   return level.shortest == level.longest ? grouped(level.shortest)
                                          : grouped(level.shortest) + ".." + grouped(level.longest);
 }
 
-std::string length_table(const std::vector<LengthLevel>& levels) {
+std::string lengths_text(const std::vector<LengthLevel>& levels) {
   Cells cells{{"tokens", "sentences", "mean log Z", "rms log Z", "rms log Z a token"}};
   for (const LengthLevel& level : levels)
     cells.push_back({length_words(level), grouped(level.sentences), decimal(level.mean), decimal(level.rms),
@@ -44,7 +46,17 @@ std::string length_table(const std::vector<LengthLevel>& levels) {
   return aligned(cells);
 }
 
-}  // namespace
+Json lengths_json(const std::vector<LengthLevel>& levels) {
+  Json out = Json::array();
+  for (const LengthLevel& level : levels)
+    out.push_back({{"shortest", level.shortest},
+                   {"longest", level.longest},
+                   {"sentences", level.sentences},
+                   {"mean", level.mean},
+                   {"rms", level.rms},
+                   {"rms_per_token", level.rms_per_token}});
+  return out;
+}
 
 Json chain_json(const ChainEvaluation& e) {
   Json out = {{"sentences", e.sentences},
@@ -61,13 +73,7 @@ Json chain_json(const ChainEvaluation& e) {
   out["nll_raw_per_token"] = e.nll_raw_per_token;
   out["log_z"] = log_z_json(e.log_z);
   out["log_z_per_token"] = log_z_json(e.log_z_per_token);
-  for (const LengthLevel& level : e.by_length)
-    out["by_length"].push_back({{"shortest", level.shortest},
-                                {"longest", level.longest},
-                                {"sentences", level.sentences},
-                                {"mean", level.mean},
-                                {"rms", level.rms},
-                                {"rms_per_token", level.rms_per_token}});
+  out["by_length"] = lengths_json(e.by_length);
   return out;
 }
 
@@ -78,7 +84,7 @@ std::string chain_table(const std::vector<ChainRow>& rows) {
   if (has_spans) cells[0].push_back("span F1");
   cells[0].insert(cells[0].end(), {"NLL exact", "NLL raw", "NLL exact a token", "NLL raw a token",
                                    "rms log Z", "rms log Z a token"});
-  for (const auto& [name, e] : rows) {
+  for (const auto& [name, e, timing] : rows) {
     cells.push_back(
         {name, grouped(e.sentences), grouped(e.tokens), decimal(e.accuracy), decimal(e.sentence_accuracy)});
     if (has_spans) cells.back().push_back(e.spans ? decimal(e.spans->all.f1()) : "-");
@@ -89,10 +95,38 @@ std::string chain_table(const std::vector<ChainRow>& rows) {
   return aligned(cells);
 }
 
+std::string timing_table(const std::vector<ChainRow>& rows) {
+  Cells cells{{"log-probability of a labelling", "ns a sentence", "ns a token", "times raw"}};
+  const auto add = [&cells](const std::string& name, const ChainTiming& t, double ns) {
+    cells.push_back({name, fmt::format("{:.0f}", ns), fmt::format("{:.1f}", ns / t.tokens),
+                     fmt::format("{:.1f}", ns / t.score.raw_ns)});
+  };
+  for (const auto& [name, evaluation, timing] : rows) {
+    if (!timing) continue;
+    add(name + " raw", *timing, timing->score.raw_ns);
+    if (timing->score.amortised_ns) add(name + " amortised", *timing, *timing->score.amortised_ns);
+    add(name + " exact", *timing, timing->score.exact_ns);
+  }
+  return aligned(cells);
+}
+
+Json timing_json(const ChainTiming& timing) {
+  const auto& [score, tokens] = timing;
+  Json out = {{"score_ns_raw", score.raw_ns},
+              {"score_ns_exact", score.exact_ns},
+              {"score_ns_raw_per_token", score.raw_ns / tokens},
+              {"score_ns_exact_per_token", score.exact_ns / tokens}};
+  if (score.amortised_ns) {
+    out["score_ns_amortised"] = *score.amortised_ns;
+    out["score_ns_amortised_per_token"] = *score.amortised_ns / tokens;
+  }
+  return out;
+}
+
 std::string chain_details(const ChainEvaluation& e) {
   std::string text;
   if (e.spans) text += "\n" + span_table(*e.spans);
-  text += "\n" + length_table(e.by_length) + "\n";
+  text += "\n" + lengths_text(e.by_length) + "\n";
   return text + log_z_line(e.log_z, "log Z of a sentence") + log_z_line(e.log_z_per_token, "log Z a token");
 }
 

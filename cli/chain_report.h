@@ -2,9 +2,11 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "chain_timing.h"
 #include "selfnorm/analysis/chain_evaluation.h"
 
 namespace selfnorm::cli {
@@ -13,13 +15,23 @@ namespace selfnorm::cli {
 // spans.
 nlohmann::ordered_json chain_json(const ChainEvaluation& evaluation);
 
+// [{"shortest", "longest", "sentences", "mean", "rms", "rms_per_token"}], and a table of it.
+nlohmann::ordered_json lengths_json(const std::vector<LengthLevel>& levels);
+std::string lengths_text(const std::vector<LengthLevel>& levels);
+// "4..7"
+std::string length_words(const LengthLevel& level);
+
 struct ChainRow {
   std::string name;
   ChainEvaluation evaluation;
+  std::optional<ChainTiming> timing;
 };
 
 // One line per model.
 std::string chain_table(const std::vector<ChainRow>& rows);
+// One line per model that has been timed.
+std::string timing_table(const std::vector<ChainRow>& rows);
+nlohmann::ordered_json timing_json(const ChainTiming& timing);
 // Spans by type, log Z of a sentence and of a token, and by length.
 std::string chain_details(const ChainEvaluation& evaluation);
 

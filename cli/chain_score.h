@@ -2,8 +2,25 @@
 #pragma once
 
 #include "arguments.h"
+#include "selfnorm.h"
+#include "selfnorm/normalizer/chain/chain_scorer.h"
+#include "selfnorm/normalizer/chain/lattice.h"
 
 namespace selfnorm::cli {
+
+// log p(y|x) of a sentence's own labels: raw s(x,y), amortised s(x,y) - b(x), both O(T), or exact s(x,y) -
+// log Z(x). Keeps a reference to the model, and room.
+class LabellingScore {
+ public:
+  LabellingScore(const ChainModel& model, selfnorm_kind kind);
+  double operator()(const Sequences& data, uint64_t sentence);
+
+ private:
+  const ChainModel& model_;
+  selfnorm_kind kind_;
+  ChainScorer scorer_;
+  Lattice lattice_;
+};
 
 int score_labellings(const Arguments& arguments);
 

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <chrono>
-
 #include "chain_evaluate.h"
 #include "chain_model.h"
 #include "changed_options.h"
@@ -17,27 +15,10 @@
 #include "regressor_model.h"
 #include "runtime_model.h"
 #include "selfnorm/base/error.h"
+#include "timed_calls.h"
 
 namespace selfnorm::cli {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-constexpr double kTimedSeconds = 0.2;
-constexpr uint64_t kTimedRows = 1000;
-
-// Nanoseconds per call of pass(row), after one warm round over the rows.
-template <typename Pass>
-double nanoseconds(uint64_t rows, Pass pass) {
-  for (uint64_t row = 0; row < rows; ++row) pass(row);
-  uint64_t calls = 0;
-  std::chrono::duration<double> spent{};
-  for (const auto start = Clock::now(); spent.count() < kTimedSeconds; spent = Clock::now() - start) {
-    for (uint64_t row = 0; row < rows; ++row) pass(row);
-    calls += rows;
-  }
-  return spent.count() * 1e9 / static_cast<double>(calls);
-}
 
 ScoreTiming timing_of(const RuntimeModel& model, const Dataset& data) {
   const auto time = [&](selfnorm_kind kind) {
@@ -86,6 +67,7 @@ int evaluate_command(const Arguments& arguments) {
     throw Error("standard input can be read only once, so for one model; store the data in a file");
   }
   if (are_all(given.models, is_chain, "chain")) return evaluate_chains(arguments);
+  refuse_sentences(arguments, given.models[0]);
   if (are_all(given.models, is_regressor, "regressor")) return evaluate_regressors(arguments);
   refuse_options(arguments, regressor_options(), given.models[0] + " is no regressor");
   if (are_all(given.models, is_density, "density")) return evaluate_densities(arguments);

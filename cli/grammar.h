@@ -13,6 +13,8 @@ namespace selfnorm::cli {
 void declare_threads(Declaration& command, CommonArguments& common);
 void declare_output(Declaration& command, CommonArguments& common);
 void declare_reader(Declaration& command, ReaderArguments& reader);
+// Where MODEL may be a chain: with the formats of sentences.
+void declare_any_reader(Declaration& command, ReaderArguments& reader);
 void declare_head(Declaration& command, HeadNames& head);
 void declare_points(Declaration& command, PointArguments& points);
 void declare_log_z(Declaration& command, DensityEvaluationOptions& log_z);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "chain_model.h"
 #include "config_file.h"
 #include "grammar.h"
 #include "option_list.h"
@@ -80,8 +81,10 @@ void resolve(Arguments& arguments) {
     models.pop_back();
   }
   ReadOptions& read = arguments.reader.options;
-  read.format =
-      arguments.reader.format == "auto" ? Format::automatic : format_from_name(arguments.reader.format);
+  const std::vector<std::string> of_sentences = sequence_format_names();  // and auto
+  const std::string& format = arguments.reader.format;
+  const bool is_of_rows = std::find(of_sentences.begin(), of_sentences.end(), format) == of_sentences.end();
+  read.format = is_of_rows ? format_from_name(format) : Format::automatic;
   read.header = arguments.reader.header == "auto"  ? Header::automatic
                 : arguments.reader.header == "yes" ? Header::yes
                                                    : Header::no;

@@ -142,6 +142,7 @@ int score_command(const Arguments& arguments) {
     throw Error("give only one of --candidates, --candidates-file and --top");
   }
   if (is_chain(given.model)) return score_labellings(arguments);
+  refuse_sentences(arguments, given.model);
   if (is_density(given.model)) return score_points(arguments);
   if (is_regressor(given.model)) return score_regressor(arguments);
   refuse_options(arguments, density_options(), given.model + " is no density");

@@ -1,3 +1,4 @@
+#include "chain_model.h"
 #include "grammar.h"
 
 namespace selfnorm::cli {
@@ -13,12 +14,15 @@ void declare_output(Declaration& command, CommonArguments& common) {
       .file("--config", common.config, "TOML file with option values; the command line wins over it");
 }
 
-void declare_reader(Declaration& command, ReaderArguments& reader) {
+namespace {
+
+void declare_reader(Declaration& command, ReaderArguments& reader, const std::vector<std::string>& others,
+                    const std::string& words) {
   ReadOptions& o = reader.options;
-  command
-      .choice("--format", reader.format,
-              {"auto", "svmlight", "csv", "tsv", "npy", "npz", "text", "idx", "safetensors"},
-              "Format of the data; auto looks at content and extension")
+  std::vector<std::string> formats{"auto", "svmlight", "csv", "tsv",        "npy",
+                                   "npz",  "text",     "idx", "safetensors"};
+  formats.insert(formats.end(), others.begin(), others.end());
+  command.choice("--format", reader.format, formats, words)
       .text("--target", o.target, "csv, tsv: the label column, by name or zero-based index")
       .choice("--header", reader.header, {"auto", "yes", "no"},
               "csv, tsv: whether the first row names the columns")
@@ -26,6 +30,20 @@ void declare_reader(Declaration& command, ReaderArguments& reader) {
             "csv, tsv: column of example weights, by name or zero-based index")
       .file("--labels", o.labels_path, "npy, npz, safetensors, idx: file with the labels")
       .integer("--skip-bad", o.skip_bad, "Leave out up to N bad rows and report them");
+}
+
+}  // namespace
+
+void declare_reader(Declaration& command, ReaderArguments& reader) {
+  declare_reader(command, reader, {}, "Format of the data; auto looks at content and extension");
+}
+
+void declare_any_reader(Declaration& command, ReaderArguments& reader) {
+  std::vector<std::string> sentences = sequence_format_names();
+  std::erase(sentences, "auto");
+  declare_reader(command, reader, sentences,
+                 "Format of the data; auto looks at content and extension; columns, conllu, attributes: "
+                 "sentences for chains, whose auto is the format they were trained on");
 }
 
 void declare_head(Declaration& command, HeadNames& head) {

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "applicability.h"
 #include "chain_model.h"
 #include "commands.h"
@@ -75,9 +77,10 @@ int tag_command(const Arguments& arguments) {
   const TagArguments& given = arguments.tag;
   check_options(arguments);
   const ThreadLimit limit(arguments.common.threads);
-  const ChainModel model = open_chain(given.model).model;
-  const bool is_piped = given.data.empty() || given.data == "-";
-  SequenceStream stream(is_piped ? "-" : given.data, model.encoder, false);
+  const ChainModel model = open_chain(given.model, given.format).model;
+  const std::string data = given.data.empty() ? "-" : given.data;
+  const bool is_piped = data == "-" || !std::filesystem::is_regular_file(data);
+  SequenceStream stream(data, model.encoder, false);
   if (given.score == "raw" && !arguments.common.quiet)
     warn_about_raw_scores(nlohmann::ordered_json::parse(model.objective_json), "--score exact");
   const std::string kind = given.score == "none"                             ? ""
@@ -87,18 +90,22 @@ int tag_command(const Arguments& arguments) {
                         .numbers_labellings = given.n_best > 1,
                         .all_marginals = given.all_marginals,
                         .kind = kind},
-                       model.encoder.labels);
+                       model.encoder);
   // Who asks through a pipe may be waiting for the answer.
   const size_t at_once = is_piped ? 1 : kSentencesAtOnce;
   uint64_t done = 0;
   std::vector<ReadSentence> block;
   std::vector<std::string> texts;
+  SentenceText rest;  // after the last sentence
   for (bool is_end = false; !is_end;) {
     block.clear();
     while (!is_end && block.size() < at_once) {
       ReadSentence next;
       is_end = !stream.next(next.data, next.text);
-      if (!is_end) block.push_back(std::move(next));
+      if (is_end)
+        rest = std::move(next.text);
+      else
+        block.push_back(std::move(next));
     }
     texts.resize(block.size());
     parallel_ranges(block.size(), kSentencesOfUnit, [&](size_t begin, size_t end) {
@@ -110,7 +117,7 @@ int tag_command(const Arguments& arguments) {
     if (is_piped) flush_output();
     done += block.size();
   }
-  print(sheet.foot());
+  print(sheet.foot(rest));
   return 0;
 }
 

@@ -1,5 +1,7 @@
 // What `tag` writes of a sentence: the columns of its tokens with the label and what else was asked for, a
-// blank line at the end; or an object of the list that --json prints.
+// blank line at the end; CoNLL-U again, with the label in the target column, marginals in MISC (p=0.9, or
+// p[LABEL]=0.9 with | written \p) and its other lines where they were; or an object of the list that --json
+// prints.
 #pragma once
 
 #include <cstdint>
@@ -28,20 +30,26 @@ struct TagSheetOptions {
 
 class TagSheet {
  public:
-  // Keeps a reference to the labels of the model.
-  TagSheet(const TagSheetOptions& options, const std::vector<std::string>& labels)
-      : options_(options), labels_(labels) {}
+  // Keeps a reference to the encoder that reads the data.
+  TagSheet(const TagSheetOptions& options, const SequenceEncoder& encoder)
+      : options_(options), encoder_(encoder), labels_(encoder.labels) {}
 
   std::string head() const;  // before the first sentence, also where there is none
   // Of the sentence with this number, from 0.
   std::string sentence(uint64_t number, const TaggedSentence& tagged) const;
-  std::string foot() const;
+  std::string foot(const SentenceText& rest) const;  // with the lines after the last sentence
 
  private:
   std::string text_of(uint64_t number, const TaggedSentence& tagged) const;
   std::string json_of(uint64_t number, const TaggedSentence& tagged) const;
+  std::string columns_of(const TaggedSentence& tagged, size_t token, uint32_t label) const;
+  std::string conllu_of(const TaggedSentence& tagged, size_t token, uint32_t label) const;
+  // write(label, probability) of those asked for.
+  template <class Write>
+  void for_marginals(const TaggedSentence& tagged, size_t token, uint32_t label, Write write) const;
 
   TagSheetOptions options_;
+  const SequenceEncoder& encoder_;
   const std::vector<std::string>& labels_;
 };
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -64,10 +65,15 @@ void check_optimiser(const Arguments& arguments, const std::string& optimiser) {
 
 std::string template_text(const std::string& path) {
   if (path.empty()) return "";
+  const auto fail = [&path](const std::string& found) {
+    throw Error(fmt::format("--template {}: {}, expected a file with a template a line, such as U00:%x[0,0]",
+                            path, found));
+  };
+  if (std::filesystem::is_directory(path)) fail("found a directory");
   std::ifstream file(path, std::ios::binary);
+  if (!file) fail("cannot be read");
   std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (file.bad() || !file.is_open() || text.empty())
-    throw Error(fmt::format("--template {}: found no text, expected a file with a template a line", path));
+  if (text.empty()) fail("found no text");
   return text;
 }
 
@@ -129,8 +135,8 @@ TrainingSentences read_data(const ChainArguments& given) {
 }
 
 // The worst sentences by their place in the file.
-ErrorAudit errors_of(const ChainModel& model, const TrainingSentences& data) {
-  ErrorAudit out = audit_chain(model, data.audited(), {});
+ChainAudit errors_of(const ChainModel& model, const TrainingSentences& data) {
+  ChainAudit out = audit_chain(model, data.audited(), {.with_v_star = false});
   for (WorstInput& input : out.worst)
     if (!data.held_out.empty()) input.example = data.held_out[input.example];
   return out;
@@ -178,10 +184,11 @@ int train_crf_command(const Arguments& arguments) {
                     {result.model, errors_of(result.model, data), &evaluation, "raw",
                      data_words(given.run, part, "sentences"), part});
   });
-  print_report(arguments, run,
-               {result.reason, result.optimiser, result.diverged, result.last, result.model.audit_json},
-               {data_name,
-                chain_table({{given.options.objective.name, evaluation}}) + chain_details(evaluation), page});
+  print_report(
+      arguments, run,
+      {result.reason, result.optimiser, result.diverged, result.last, result.model.audit_json},
+      {data_name, chain_table({{given.options.objective.name, evaluation, {}}}) + chain_details(evaluation),
+       page});
   return 0;
 }
 

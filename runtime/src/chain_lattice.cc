@@ -8,7 +8,9 @@
 // and where some alpha_t c_t is below kNarrow beta must stay below kWide; else the sentence goes through the
 // same recursions in log space:
 //     a_t(k) = u_t(k) + log sum_j exp(a_{t-1}(j) + v_t(j,k)),   A = log sum_k exp a_T(k),
-//     b_{t-1}(j) = log sum_k exp(v_t(j,k) + u_t(k) + b_t(k)),   p(y_t = k) = exp(a_t(k) + b_t(k) - A).
+//     b_{t-1}(j) = log sum_k exp(v_t(j,k) + g_t(k)),   g_t(k) = u_t(k) + b_t(k),
+//     p(y_t = k) in proportion to exp(a_t(k) + b_t(k)),
+// where the largest a_t(k) and the largest g_t(k) are taken off at every t: they would swallow differences.
 #include <cmath>
 #include <limits>
 
@@ -109,8 +111,17 @@ class ChainLattice {
     return is_good;
   }
 
+  // x - max x; gives max x.
+  static double take_off_largest(double* x, size_t n) {
+    const double largest = *std::max_element(x, x + n);
+    for (size_t k = 0; k < n; ++k) x[k] -= largest;
+    return largest;
+  }
+
   void log_forward() {
     const size_t n = pass_.labels;
+    LogSumExp last;
+    log_z_ = 0;
     for (size_t t = 0; t < pass_.length; ++t) {
       double* a = pass_.alpha + t * n;
       const float* v = t > 0 ? pass_.pair(t) : nullptr;
@@ -120,28 +131,31 @@ class ChainLattice {
         for (size_t j = 0; t > 0 && j < n; ++j) before.add((a - n)[j] + static_cast<double>(v[j * n + k]));
         a[k] = static_cast<double>(u[k]) + (t > 0 ? before.value() : 0);
       }
+      log_z_ += take_off_largest(a, n);
+      for (size_t k = 0; t + 1 == pass_.length && k < n; ++k) last.add(a[k]);
     }
-    LogSumExp all;
-    for (size_t k = 0; k < n; ++k) all.add(pass_.alpha[(pass_.length - 1) * n + k]);
-    log_z_ = all.value();
+    log_z_ += last.value();
   }
 
   void log_backward(double* out) {
     const size_t n = pass_.labels;
-    double *b = pass_.row[0], *after = pass_.row[1];
+    double *b = pass_.row[0], *g = pass_.row[1];
     std::fill_n(b, n, 0.0);
     for (size_t t = pass_.length; t-- > 0;) {
       if (t + 1 < pass_.length) {
-        std::swap(b, after);
         const float *v = pass_.pair(t + 1), *u = pass_.unary(t + 1);
+        for (size_t k = 0; k < n; ++k) g[k] = static_cast<double>(u[k]) + b[k];
+        take_off_largest(g, n);
         for (size_t j = 0; j < n; ++j) {
           LogSumExp sum;
-          for (size_t k = 0; k < n; ++k)
-            sum.add(static_cast<double>(v[j * n + k]) + static_cast<double>(u[k]) + after[k]);
+          for (size_t k = 0; k < n; ++k) sum.add(static_cast<double>(v[j * n + k]) + g[k]);
           b[j] = sum.value();
         }
       }
-      for (size_t k = 0; k < n; ++k) out[t * n + k] = std::exp(pass_.alpha[t * n + k] + b[k] - log_z_);
+      const double* a = pass_.alpha + t * n;
+      LogSumExp all;
+      for (size_t k = 0; k < n; ++k) all.add(a[k] + b[k]);
+      for (size_t k = 0; k < n; ++k) out[t * n + k] = std::exp(a[k] + b[k] - all.value());
     }
   }
 

@@ -153,6 +153,26 @@ TEST(RuntimeChain, LargeScoresEqualEnumeration) {
   }
 }
 
+// Scores beside which all others are below rounding still leave those of the other positions as they are,
+// also where all transitions of labels in use vanish beside one that is not.
+TEST(RuntimeChain, HugeScoresDoNotSwallowOthers) {
+  const size_t begin[] = {0, 0, 1, 1};
+  const uint32_t number[] = {0};
+  const selfnorm_sentence x = {3, {begin, number, nullptr}, {}};
+  const double one = 1 / (1 + std::exp(-1)), expected[] = {one, 1 - one, 0, 1, 0, 0, one, 1 - one, 0};
+  for (const float forbidden : {0.f, -1e4f}) {
+    ChainModel model = random_chain({.labels = 3, .unigrams = 1});
+    model.theta = {3e34f, 0, 0};                                    // W
+    model.theta.insert(model.theta.end(), 6, forbidden);            // M
+    model.theta.insert(model.theta.end(), {0, 0, 0, 1, 0, -2e4f});  // and bias
+    const OpenModel open(saved_bytes(model));
+    ChainMemory memory(open, 3);
+    double p[9];
+    ASSERT_EQ(selfnorm_marginals(open, &x, memory.data(), memory.bytes(), p), SELFNORM_OK);
+    for (size_t k = 0; k < 9; ++k) EXPECT_NEAR(p[k], expected[k], 1e-12);
+  }
+}
+
 // u alone would take label 0 everywhere and v forbids it to follow itself: the only labelling that is left
 // has weights that vanish beside those that are forbidden.
 TEST(RuntimeChain, ForbiddenTransitionsLeaveOneLabelling) {

@@ -41,17 +41,19 @@ void add_labelled_cards(const ChainEvaluation& e, const std::string& kind, std::
   cards.push_back(
       number_card("nll_exact_per_token", "NLL a token, exact", e.nll_exact_per_token, kExactSource));
   cards.push_back(number_card("nll_raw_per_token", "NLL a token, raw", e.nll_raw_per_token, raw));
-  cards.push_back(
-      number_card("rms_log_z_per_token", "rms log Z a token", e.log_z_per_token.rms, kExactSource));
 }
 
-void add_cards(const ShownChain& shown, std::vector<ReportCard>& cards) {
+void add_cards(const ShownChain& shown, ReportDocument& document) {
+  std::vector<ReportCard>& cards = document.cards;
   const Certificate& c = shown.errors.certificate;
   cards.push_back({"model", "Model", model_text(shown.model), std::nullopt, ""});
   cards.push_back({"data", "Data", shown.data, std::nullopt, ""});
   cards.push_back(
       {"inputs", "Sentences", fmt::format("{}", fmt::group_digits(c.n)), static_cast<double>(c.n), ""});
   cards.push_back(number_card("rms_log_z", "rms log Z of a sentence", shown.errors.log_z.rms, kExactSource));
+  cards.push_back(number_card("rms_log_z_per_token", "rms log Z a token", shown.errors.log_z_per_token.rms,
+                              kExactSource));
+  add_variance(shown.errors, document);
   if (shown.evaluation != nullptr) add_labelled_cards(*shown.evaluation, shown.kind, cards);
   if (shown.part == RowsPart::kTrained)
     cards.push_back(
@@ -72,6 +74,10 @@ void add_part(RowsPart part, ReportDocument& document) {
         "optimistic; 'selfnorm evaluate' takes others.");
 }
 
+std::string length_label(const LengthLevel& level) {
+  return fmt::format("{} to {} tokens, {} sentences", level.shortest, level.longest, level.sentences);
+}
+
 ReportFigure length_figure(const std::vector<LengthLevel>& levels) {
   Series sentence{.name = "rms of a sentence", .x = {}, .y = {}, .colour = 0};
   Series token{.name = "rms a token", .x = {}, .y = {}, .colour = 1};
@@ -82,8 +88,7 @@ ReportFigure length_figure(const std::vector<LengthLevel>& levels) {
                                     std::pair(&mean, level.mean)}) {
       series->x.push_back(length);
       series->y.push_back(y);
-      series->labels.push_back(
-          fmt::format("{} to {} tokens, {} sentences", level.shortest, level.longest, level.sentences));
+      series->labels.push_back(length_label(level));
     }
   }
   return {.id = "log_z_by_length",
@@ -114,15 +119,40 @@ ReportTable span_table(const SpanEvaluation& spans) {
 }  // namespace
 
 void add_chain(const ShownChain& shown, ReportDocument& document) {
-  add_cards(shown, document.cards);
+  add_cards(shown, document);
   add_part(shown.part, document);
-  ErrorAudit errors = shown.errors;
+  ErrorAudit errors = shown.errors;  // without what is a chain's own
   if (shown.part == RowsPart::kTrained) errors.certificate.smallest_eps.reset();
   add_errors(errors, shown.kind, document);
-  if (shown.evaluation == nullptr) return;
-  document.section("Normalisation").figures.push_back(length_figure(shown.evaluation->by_length));
-  if (shown.evaluation->spans)
+  document.section("Normalisation").figures.push_back(length_figure(shown.errors.by_length));
+  if (shown.evaluation != nullptr && shown.evaluation->spans)
     document.section("Spans").tables.push_back(span_table(*shown.evaluation->spans));
+}
+
+void add_length_states(const std::vector<LengthState>& states, ReportDocument& document) {
+  const auto panel = [&states](const char* label, double LengthLevel::*rms) {
+    Panel out{.title = "",
+              .x = {.label = "tokens, from", .logarithmic = true},
+              .y = {.label = label},
+              .series = {}};
+    for (size_t i = 0; i < states.size(); ++i) {
+      Series series{.name = states[i].name, .x = {}, .y = {}, .colour = static_cast<uint32_t>(i)};
+      for (const LengthLevel& level : states[i].levels) {
+        series.x.push_back(static_cast<double>(level.shortest));
+        series.y.push_back(level.*rms);
+        series.labels.push_back(length_label(level));
+      }
+      out.series.push_back(std::move(series));
+    }
+    return out;
+  };
+  document.section("Normalisation")
+      .figures.push_back({.id = "log_z_by_length_states",
+                          .look = "rms log Z of held-out sentences by their length after every step: it "
+                                  "should fall, and not grow with length.",
+                          .figure = {.title = "log Z against length, step by step",
+                                     .panels = {panel("rms log Z of a sentence", &LengthLevel::rms),
+                                                panel("rms log Z a token", &LengthLevel::rms_per_token)}}});
 }
 
 }  // namespace selfnorm

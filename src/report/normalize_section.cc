@@ -39,15 +39,20 @@ void widen(const Series& line, Axis& axis) {
 }
 
 ReportTable state_table(const std::vector<NormalizationState>& states) {
-  const bool has_labels =
-      std::ranges::all_of(states, [](const NormalizationState& s) { return s.audit->labelled.has_value(); });
+  const auto all_have = [&states](std::optional<double> NormalizationState::*number) {
+    return std::ranges::all_of(states, [number](const auto& s) { return (s.*number).has_value(); });
+  };
+  const bool has_tokens = all_have(&NormalizationState::rms_per_token);
+  const bool has_labels = all_have(&NormalizationState::nll_exact);
   Table table{.caption = "Step by step", .columns = {"state", "mean", "variance", "rms", "largest size"}};
+  if (has_tokens) table.columns.push_back("rms a token");
   if (has_labels) table.columns.push_back("NLL, exact");
   for (const NormalizationState& state : states) {
     const LogZStatistics& z = state.audit->log_z;
     std::vector<Cell> row{state.name, z.mean + 0.0, z.std * z.std, z.rms,
                           std::max(std::abs(z.min), std::abs(z.max))};
-    if (has_labels) row.emplace_back(state.audit->labelled->nll_exact);
+    if (has_tokens) row.emplace_back(*state.rms_per_token);
+    if (has_labels) row.emplace_back(*state.nll_exact);
     table.add(std::move(row));
   }
   return {

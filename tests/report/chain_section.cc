@@ -13,7 +13,8 @@ namespace {
 ReportDocument document_of(const ChainModel& model, const Sequences& data, RowsPart part = RowsPart::kNone) {
   ReportDocument out{.name = "run", .command = "train crf", .title = "t"};
   const ChainEvaluation evaluation = evaluate_chain(model, data);
-  add_chain({model, audit_chain(model, data, {}), &evaluation, "raw", "validation sentences", part}, out);
+  const ChainAudit errors = audit_chain(model, data, {});
+  add_chain({model, errors, &evaluation, "raw", "validation sentences", part}, out);
   return out;
 }
 
@@ -43,6 +44,26 @@ TEST(ChainSection, HasCardsAndFigures) {
   const std::vector<Series>& series = section.figures[1].figure.panels[0].series;
   EXPECT_EQ(series[0].x, (std::vector<double>{1, 2, 4}));  // of sentences of up to 5 tokens
   EXPECT_TRUE(document.notes.empty());
+}
+
+// Levels by length need no labels, and steps of normalisation have a line each.
+TEST(ChainSection, LengthsWithoutLabelsAndStepByStep) {
+  const test::ChainPlan plan;
+  const ChainModel model = test::random_chain(plan);
+  const ChainAudit errors = audit_chain(model, test::random_sequences(plan), {});
+  ReportDocument document{.name = "n", .command = "normalize", .title = "t"};
+  add_chain({model, errors, nullptr, "raw", "sentences", RowsPart::kNone}, document);
+  EXPECT_TRUE(has_card(document, "rms_log_z_per_token"));
+  EXPECT_TRUE(has_card(document, "variance"));
+  EXPECT_FALSE(has_card(document, "accuracy"));
+  EXPECT_EQ(document.sections.at(0).figures.at(1).id, "log_z_by_length");
+  add_length_states({{"before", errors.by_length}, {"lossless", errors.by_length}}, document);
+  const ReportFigure& figure = document.sections[0].figures.at(2);
+  EXPECT_EQ(figure.id, "log_z_by_length_states");
+  ASSERT_EQ(figure.figure.panels.size(), 2u);
+  ASSERT_EQ(figure.figure.panels[0].series.size(), 2u);
+  EXPECT_EQ(figure.figure.panels[0].series[1].name, "lossless");
+  EXPECT_EQ(figure.figure.panels[1].series[0].y.at(0), errors.by_length[0].rms_per_token);
 }
 
 TEST(ChainSection, SpansByType) {

@@ -7,8 +7,8 @@
 namespace selfnorm {
 namespace {
 
-Audit audit_of(std::vector<HistogramBin> bins, LogZStatistics log_z) {
-  Audit out;
+ErrorAudit audit_of(std::vector<HistogramBin> bins, LogZStatistics log_z) {
+  ErrorAudit out;
   out.histogram = std::move(bins);
   out.log_z = log_z;
   return out;
@@ -34,10 +34,11 @@ ReportDocument with_histogram() {
 TEST(NormalizeSection, EarlierStatesAreOutlines) {
   ReportDocument document = with_histogram();
   document.section("Normalisation").tables.push_back({.id = "worst", .look = "", .table = {}});
-  const Audit before =
+  const ErrorAudit before =
       audit_of({{2, 3, 4}, {3, 4, 1}}, {.mean = 2.5, .std = 0.5, .rms = 2.6, .min = 2, .max = 4});
-  const Audit after = audit_of({{-1, 1, 5}}, {.mean = -0.0, .std = 0.1, .rms = 0.1, .min = -0.3, .max = 0.2});
-  add_states({{"before", &before}, {"lossless", &after}}, document);
+  const ErrorAudit after =
+      audit_of({{-1, 1, 5}}, {.mean = -0.0, .std = 0.1, .rms = 0.1, .min = -0.3, .max = 0.2});
+  add_states({{"before", &before, {}, {}}, {"lossless", &after, {}, 1.0}}, document);
   const ReportSection& section = document.sections.at(0);
   const Panel& panel = section.figures.at(0).figure.panels.at(0);
   ASSERT_EQ(panel.series.size(), 2u);
@@ -58,11 +59,11 @@ TEST(NormalizeSection, EarlierStatesAreOutlines) {
 
 TEST(NormalizeSection, LikelihoodsWhereAllHaveThem) {
   ReportDocument document = with_histogram();
-  Audit before = audit_of({{2, 2, 4}}, {}), after = before;
-  before.labelled.emplace().nll_exact = 1.5;
-  after.labelled.emplace().nll_exact = 1.25;
-  add_states({{"before", &before}, {"lossless", &after}}, document);
+  const ErrorAudit audit = audit_of({{2, 2, 4}}, {});
+  add_states({{"before", &audit, 0.5, 1.5}, {"lossless", &audit, 0.25, 1.25}}, document);
   const Table& table = document.sections.at(0).tables.at(0).table;
+  EXPECT_EQ(table.columns[5], "rms a token");
+  EXPECT_EQ(table.rows[0][5], Cell(0.5));
   EXPECT_EQ(table.columns.back(), "NLL, exact");
   EXPECT_EQ(table.rows[1].back(), Cell(1.25));
   const Series& spike = document.sections[0].figures.at(0).figure.panels.at(0).series.at(1);
@@ -71,8 +72,8 @@ TEST(NormalizeSection, LikelihoodsWhereAllHaveThem) {
 
 TEST(NormalizeSection, NeedsAnAudit) {
   ReportDocument document;
-  const Audit audit = audit_of({{0, 1, 1}}, {});
-  EXPECT_THROW(add_states({{"before", &audit}}, document), Bug);
+  const ErrorAudit audit = audit_of({{0, 1, 1}}, {});
+  EXPECT_THROW(add_states({{"before", &audit, {}, {}}}, document), Bug);
   EXPECT_THROW(add_states({}, document), Bug);
 }
 

@@ -1,10 +1,11 @@
 // What the normalisation of a head did to its log-normalizers, state by state.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "selfnorm/analysis/audit.h"
+#include "selfnorm/analysis/error_audit.h"
 #include "selfnorm/report/document.h"
 
 namespace selfnorm {
@@ -12,7 +13,9 @@ namespace selfnorm {
 // The model at a stage of the work, audited on the same inputs.
 struct NormalizationState {
   std::string name;  // "before", "lossless", ...
-  const Audit* audit = nullptr;
+  const ErrorAudit* audit = nullptr;
+  // Columns of the table where all states have them.
+  std::optional<double> rms_per_token, nll_exact;
 };
 
 // Into what add_audit made of the last state: the states before it are lines over the bars of the figure

@@ -1,19 +1,18 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <filesystem>
 
 #include "any_model.h"
 #include "chain_model.h"
+#include "chain_normalize.h"
 #include "commands.h"
 #include "density_model.h"
 #include "normalize_document.h"
+#include "normalize_states.h"
 #include "normalized_file.h"
 #include "output.h"
 #include "progress_line.h"
 #include "regressor_model.h"
-#include "rows_part.h"
-#include "run_record.h"
 #include "selfnorm/analysis/gauge.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/range.h"
@@ -29,35 +28,19 @@ namespace {
 constexpr uint64_t kComparedStates = 1000;
 constexpr int kNotReached = 3;
 
-// Where the states come from.
-struct StatesPlace {
-  std::string path, name;
-  RowsPart part = RowsPart::kNone;  // in the model itself
-};
-
 // Without --states: the training data of a run directory, or an array in the head's own file that says it is
 // states.
 StatesPlace states_place(const NormalizeArguments& given, const AnyModel& any) {
-  const bool is_run = any.head() == nullptr && std::filesystem::is_directory(given.head);
-  const std::string train = is_run ? recorded_data(given.head, "data") : "";
-  if (!given.states.empty())
-    return {given.states, given.states_name,
-            any.head() ? RowsPart::kNone : rows_part(given.head, given.states)};
-  if (any.head()) {
-    const ArrayFile file(any.path());
-    for (const ArrayEntry& entry : file.entries()) {
-      const bool is_asked_for = entry.name == given.states_name;
-      const bool is_known =
-          given.states_name.empty() && (entry.name == "states" || entry.name == "hidden_states");
-      if (is_asked_for || is_known) return {any.path(), entry.name};
-    }
-  } else if (!train.empty() && std::filesystem::exists(train)) {
-    return {train, given.states_name, RowsPart::kTrained};
+  if (any.head() == nullptr) return states_of_model(given);
+  if (!given.states.empty()) return {given.states, given.states_name};
+  const ArrayFile file(any.path());
+  for (const ArrayEntry& entry : file.entries()) {
+    const bool is_asked_for = entry.name == given.states_name;
+    const bool is_known =
+        given.states_name.empty() && (entry.name == "states" || entry.name == "hidden_states");
+    if (is_asked_for || is_known) return {any.path(), entry.name};
   }
-  throw Error(fmt::format(
-      "{}: normalising needs inputs of the model; give --states FILE (hidden states, or data like those it "
-      "was trained on)",
-      given.head));
+  throw no_states(given);
 }
 
 class Normalization {
@@ -101,9 +84,13 @@ class Normalization {
     round_as_stored(any_, model);
     report_.before = audited(any_.file());
     report_.lossless = audited(model);
+    report_.log_z_before = report_.before.log_z;
+    report_.log_z_after = report_.lossless.log_z;
     const Dataset rows = compared();
     report_.compared = rows.examples();
-    report_.difference = model_difference(any_.file(), model, rows);
+    const HeadDifference difference = model_difference(any_.file(), model, rows);
+    report_.probability = difference.probability;
+    report_.log_probability = difference.log_probability;
     return model;
   }
 
@@ -202,8 +189,8 @@ int normalize_command(const Arguments& arguments) {
   refuse_regressor(
       given.head,
       "its b(x) is fitted by 'selfnorm train regressor', and 'selfnorm audit' compares it with A(x)");
-  refuse_chain(given.head,
-               "its level of log Z is calibrated by 'selfnorm train crf', and 'selfnorm evaluate' shows it");
+  if (is_chain(given.head)) return normalize_chain_command(arguments);
+  refuse_sentences(arguments, given.head);
   const AnyModel any(given.head, arguments.head);
   const bool retrains = given.delta > 0 || given.budget > 0, amortises = given.amortise != "none";
   if (any.file().family == Family::Joint && (retrains || amortises))
@@ -212,7 +199,7 @@ int normalize_command(const Arguments& arguments) {
         "--amortise");
   const StatesPlace place = states_place(given, any);
   const std::string& states = place.path;
-  const std::string out = normalized_path(given.out, any);
+  const std::string out = normalized_path(given.out, any.path());
   check_normalized_path(out, any, {states, arguments.reader.options.labels_path});
   const auto source = open_examples(any, states, arguments.reader.options, place.name);
   if (source->examples() < 2)
@@ -238,20 +225,9 @@ int normalize_command(const Arguments& arguments) {
   if (retrains) work.retrained(model);
   if (amortises) work.amortised(model);
   save_normalized(any, std::move(model), work.report().last(), out);
-  const ReportDocument document = normalize_document(work.report(), any, {states, out, place.part});
-  const std::string written = write_normalize_document(document, out);
-  if (arguments.common.json) {
-    nlohmann::ordered_json json = {{"head", any.path()}, {"states", states}, {"out", out}};
-    json.update(normalize_json(work.report()));
-    json["report"] = nlohmann::ordered_json::parse(document_text(document));
-    print_json(json);
-  } else {
-    print(normalize_text(work.report()));
-    print(fmt::format("\nwritten      {}\n", out));
-    if (!written.empty())
-      print(fmt::format("             {}: its figures; 'selfnorm report {}' makes a page of them\n", written,
-                        written));
-  }
+  const NormalizePlaces places{any.path(), states, out, place.part};
+  put_out_normalization(arguments, places, normalize_document(work.report(), any, places),
+                        {normalize_json(work.report()), normalize_text(work.report())});
   const auto& retraining = work.report().retraining;
   return retraining && !retraining->reached ? kNotReached : 0;
 }

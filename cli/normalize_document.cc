@@ -17,48 +17,69 @@ namespace selfnorm::cli {
 namespace {
 
 std::vector<NormalizationState> states_of(const NormalizeReport& r) {
-  std::vector<NormalizationState> out{{"before", &r.before}, {"lossless", &r.lossless}};
-  if (r.retrained) out.push_back({"retrained", &*r.retrained});
-  if (r.amortised) out.push_back({"less b(h)", &*r.amortised});
+  std::vector<NormalizationState> out;
+  const auto add = [&out](const char* name, const Audit& audit) {
+    out.push_back({name, &audit, {}, {}});
+    if (audit.labelled) out.back().nll_exact = audit.labelled->nll_exact;
+  };
+  add("before", r.before);
+  add("lossless", r.lossless);
+  if (r.retrained) add("retrained", *r.retrained);
+  if (r.amortised) add("less b(h)", *r.amortised);
   return out;
 }
 
-void add_cards(const NormalizeReport& r, const AnyModel& any, ReportDocument& document) {
-  const std::string fitted = fmt::format("exact log Z of the {} states fitted to", grouped(r.states));
-  const std::string held_out = fmt::format("exact log Z of {} held-out states", grouped(r.held_out));
+void add_notes(const NormalizeReport& r, ReportDocument& document) {
+  for (const std::string& warning : lossless_warnings(r)) document.notes.push_back(warning);
+  if (r.retraining && !r.retraining->reached)
+    document.notes.push_back("The target of retraining was not reached: " + r.retraining->reason + ".");
+}
+
+// The path, or empty.
+std::string written_document(const ReportDocument& document, const std::string& out) {
+  const std::string path = normalize_document_path(out);
+  try {
+    check_document_path(path);
+    AtomicFile file(path);
+    file.write(document_text(document) + "\n");
+    file.commit();
+    return path;
+  } catch (const Error& error) {
+    warning(fmt::format("no report: {}", error.what()));
+    return "";
+  }
+}
+
+}  // namespace
+
+void add_lossless_cards(const LosslessStep& r, ReportDocument& document) {
+  const std::string fitted = fmt::format("exact log Z of the {} {} fitted to", grouped(r.states), r.inputs);
+  const std::string held_out = fmt::format("exact log Z of {} held-out {}", grouped(r.held_out), r.inputs);
   const auto add = [&](const char* id, const char* label, double number, std::string source) {
     document.cards.push_back({id, label, written(number), number, std::move(source)});
   };
-  document.cards.push_back({"model", "Model", model_words(any.file()), {}, any.path()});
-  document.cards.push_back({"states", "States",
+  document.cards.push_back({"states", "Inputs",
                             fmt::format("{} fitted to, {} held out", grouped(r.states), grouped(r.held_out)),
                             static_cast<double>(r.states + r.held_out), "all were read"});
   add("variance_before", "Variance of log Z before", r.plain.variance, fitted);
   add("v_star", "V*, what the lossless step leaves", r.plain.residual_variance, fitted);
   add("r_squared", "R^2 of the lossless step", r.r_squared_held_out(), held_out);
-  add("probability_difference", "Largest change of a probability, lossless", r.difference.probability,
-      fmt::format("exact probabilities on {} held-out states, as stored", grouped(r.compared)));
-  add("rms_log_z_before", "rms log Z before", r.before.log_z.rms, "of A(x) - c, " + held_out);
-  if (r.retraining)
-    add("retrained_kl", "KL lost by retraining", r.retrained_kl,
-        fmt::format("exact probabilities on {} held-out states", grouped(r.compared)));
+  add("probability_difference", "Largest change of a probability, lossless", r.probability,
+      fmt::format("exact probabilities on {} held-out {}, as stored", grouped(r.compared), r.inputs));
+  add("rms_log_z_before", "rms log Z before", r.log_z_before.rms, held_out);
 }
-
-void add_notes(const NormalizeReport& r, ReportDocument& document) {
-  for (const std::string& warning : normalize_warnings(r)) document.notes.push_back(warning);
-  if (r.retraining && !r.retraining->reached)
-    document.notes.push_back("The target of retraining was not reached: " + r.retraining->reason + ".");
-}
-
-}  // namespace
 
 ReportDocument normalize_document(const NormalizeReport& r, const AnyModel& any,
                                   const NormalizePlaces& places) {
   ReportDocument out{.name = places.out,
                      .command = "normalize",
-                     .title = fmt::format("{}, normalised on {}", any.path(), places.states)};
+                     .title = fmt::format("{}, normalised on {}", places.model, places.states)};
   add_notes(r, out);
-  add_cards(r, any, out);
+  out.cards.push_back({"model", "Model", model_words(any.file()), {}, any.path()});
+  add_lossless_cards(r, out);
+  if (r.retraining)
+    out.cards.push_back({"retrained_kl", "KL lost by retraining", written(r.retrained_kl), r.retrained_kl,
+                         fmt::format("exact probabilities on {} held-out states", grouped(r.compared))});
   add_audit(r.last(),
             {.kind = r.amortised ? "amortised" : "raw",
              .data = places.states,
@@ -76,18 +97,21 @@ std::string normalize_document_path(const std::string& out) {
   return std::filesystem::path(out).replace_extension(".report.json").string();
 }
 
-std::string write_normalize_document(const ReportDocument& document, const std::string& out) {
-  const std::string path = normalize_document_path(out);
-  try {
-    check_document_path(path);
-    AtomicFile file(path);
-    file.write(document_text(document) + "\n");
-    file.commit();
-    return path;
-  } catch (const Error& error) {
-    warning(fmt::format("no report: {}", error.what()));
-    return "";
+void put_out_normalization(const Arguments& arguments, const NormalizePlaces& places,
+                           const ReportDocument& document, NormalizeWords words) {
+  const std::string page_data = written_document(document, places.out);
+  if (arguments.common.json) {
+    nlohmann::ordered_json json = {{"head", places.model}, {"states", places.states}, {"out", places.out}};
+    json.update(words.json);
+    json["report"] = nlohmann::ordered_json::parse(document_text(document));
+    print_json(json);
+    return;
   }
+  print(words.text);
+  print(fmt::format("\nwritten      {}\n", places.out));
+  if (!page_data.empty())
+    print(fmt::format("             {}: its figures; 'selfnorm report {}' makes a page of them\n", page_data,
+                      page_data));
 }
 
 }  // namespace selfnorm::cli

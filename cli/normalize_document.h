@@ -4,6 +4,7 @@
 #include <string>
 
 #include "any_model.h"
+#include "arguments.h"
 #include "normalize_report.h"
 #include "selfnorm/report/document.h"
 #include "selfnorm/report/rows_part.h"
@@ -12,16 +13,25 @@ namespace selfnorm::cli {
 
 // Where things are, and what may be claimed.
 struct NormalizePlaces {
-  std::string states, out;
+  std::string model, states, out;
   RowsPart part = RowsPart::kNone;  // of the states in the model
 };
 
+void add_lossless_cards(const LosslessStep& step, ReportDocument& document);
 ReportDocument normalize_document(const NormalizeReport& report, const AnyModel& any,
                                   const NormalizePlaces& places);
 
 // STEM.report.json beside `out`, which ends in .safetensors or .npz.
 std::string normalize_document_path(const std::string& out);
-// Whole or not at all. The path, or empty after a warning, for the head is there.
-std::string write_normalize_document(const ReportDocument& document, const std::string& out);
+
+// What was done, as --json prints it and as text.
+struct NormalizeWords {
+  nlohmann::ordered_json json;
+  std::string text;
+};
+// Writes the document beside the head, whole or not at all (a warning, for the head is there), and prints the
+// words.
+void put_out_normalization(const Arguments& arguments, const NormalizePlaces& places,
+                           const ReportDocument& document, NormalizeWords words);
 
 }  // namespace selfnorm::cli

@@ -17,8 +17,7 @@ constexpr double kVisibleDifference = 1e-3;
 constexpr uint64_t kFewPerFeature = 3;
 
 std::string row(const char* name, const Audit& a) {
-  std::string text = fmt::format("{:<22} mean {:>9.4f}   variance {:>10.6f}   rms {:>9.4f}", name,
-                                 a.log_z.mean, a.log_z.std * a.log_z.std, a.log_z.rms);
+  std::string text = log_z_row(name, a.log_z);
   if (a.labelled) text += fmt::format("   NLL exact {:.4f}", a.labelled->nll_exact);
   return text + "\n";
 }
@@ -56,42 +55,50 @@ std::string retraining_text(const RetrainResult& r) {
   return text;
 }
 
-std::string few_states(const NormalizeReport& r) {
-  if (r.states >= kFewPerFeature * uint64_t{r.features}) return "";
+std::string few_states(const LosslessStep& r) {
+  if (r.states >= kFewPerFeature * r.features) return "";
   return fmt::format(
-      "only {} states for {} features: V* and R^2 are over-fitted; the held-out R^2 is what counts",
-      grouped(r.states), grouped(r.features));
+      "only {} {} for {} features: V* and R^2 are over-fitted; the held-out R^2 is what counts",
+      grouped(r.states), r.inputs, grouped(r.features));
 }
 
-std::string visible_rounding(const NormalizeReport& r) {
-  const double largest = std::max(r.difference.probability, r.difference.log_probability);
-  if (r.is_stored_in_float32 || largest <= kVisibleDifference) return "";
+std::string visible_rounding(const LosslessStep& r) {
+  if (r.is_stored_in_float32 || std::max(r.probability, r.log_probability) <= kVisibleDifference) return "";
   return "rounding to the dtype it is stored in changes what the head predicts; a head converted to float32 "
          "first would not change";
 }
 
 }  // namespace
 
-double NormalizeReport::r_squared_held_out() const {
-  const double before_variance = before.log_z.std * before.log_z.std;
-  return before_variance > 0 ? 1 - lossless.log_z.std * lossless.log_z.std / before_variance : 1;
+double LosslessStep::r_squared_held_out() const {
+  const double before = log_z_before.std * log_z_before.std;
+  return before > 0 ? 1 - log_z_after.std * log_z_after.std / before : 1;
+}
+
+std::string log_z_row(const std::string& name, const LogZStatistics& log_z) {
+  return fmt::format("{:<22} mean {:>9.4f}   variance {:>10.6f}   rms {:>9.4f}", name, log_z.mean,
+                     log_z.std * log_z.std, log_z.rms);
+}
+
+nlohmann::ordered_json lossless_json(const LosslessStep& r) {
+  return {{"fitted", r.states},
+          {"held_out", r.held_out},
+          {"variance_before", r.plain.variance},
+          {"v_star", r.plain.residual_variance},
+          {"r_squared", r.plain.r_squared()},
+          {"r_squared_held_out", r.r_squared_held_out()},
+          {"rank", r.gauge.rank},
+          {"condition", r.gauge.condition},
+          {"ridge", r.gauge.ridge},
+          {"log_z_before", log_z_json(r.log_z_before)},
+          {"log_z_lossless", log_z_json(r.log_z_after)},
+          {"compared", r.compared},
+          {"max_probability_difference", r.probability},
+          {"max_log_probability_difference", r.log_probability}};
 }
 
 nlohmann::ordered_json normalize_json(const NormalizeReport& r) {
-  nlohmann::ordered_json out = {{"fitted", r.states},
-                                {"held_out", r.held_out},
-                                {"variance_before", r.plain.variance},
-                                {"v_star", r.plain.residual_variance},
-                                {"r_squared", r.plain.r_squared()},
-                                {"r_squared_held_out", r.r_squared_held_out()},
-                                {"rank", r.gauge.rank},
-                                {"condition", r.gauge.condition},
-                                {"ridge", r.gauge.ridge},
-                                {"log_z_before", log_z_json(r.before.log_z)},
-                                {"log_z_lossless", log_z_json(r.lossless.log_z)},
-                                {"compared", r.compared},
-                                {"max_probability_difference", r.difference.probability},
-                                {"max_log_probability_difference", r.difference.log_probability}};
+  nlohmann::ordered_json out = lossless_json(r);
   if (r.retraining) {
     out["retraining"] = retraining_json(*r.retraining);
     out["retraining"]["kl_held_out"] = r.retrained_kl;
@@ -108,19 +115,18 @@ nlohmann::ordered_json normalize_json(const NormalizeReport& r) {
   return out;
 }
 
-std::vector<std::string> normalize_warnings(const NormalizeReport& r) {
+std::vector<std::string> lossless_warnings(const LosslessStep& r) {
   std::vector<std::string> out{few_states(r), visible_rounding(r)};
   std::erase(out, "");
   return out;
 }
 
-std::string normalize_text(const NormalizeReport& r) {
+std::string lossless_text(const LosslessStep& r) {
   std::string text = fmt::format(
-      "lossless     log Z regressed on (1, h) over {} states and subtracted: Var A {:.6g}, V* {:.6g}, R^2 "
-      "{:.4f} "
-      "({:.4f} on held-out states)\n",
-      grouped(r.states), r.plain.variance, r.plain.residual_variance, r.plain.r_squared(),
-      r.r_squared_held_out());
+      "lossless     log Z regressed on {} over {} {} and subtracted: Var A {:.6g}, V* {:.6g}, R^2 {:.4f} "
+      "({:.4f} on held-out {})\n",
+      r.regressors, grouped(r.states), r.inputs, r.plain.variance, r.plain.residual_variance,
+      r.plain.r_squared(), r.r_squared_held_out(), r.inputs);
   const std::string few = few_states(r), rounding = visible_rounding(r);
   if (!few.empty()) text += fmt::format("             {}\n", few);
   if (r.gauge.rank > 0) {
@@ -130,10 +136,15 @@ std::string normalize_text(const NormalizeReport& r) {
     text += "\n";
   }
   text += fmt::format(
-      "             largest change of a probability on {} held-out states: {:.2g} (of a log-probability: "
+      "             largest change of a probability on {} held-out {}: {:.2g} (of a log-probability: "
       "{:.2g})\n",
-      grouped(r.compared), r.difference.probability, r.difference.log_probability);
+      grouped(r.compared), r.inputs, r.probability, r.log_probability);
   if (!rounding.empty()) text += fmt::format("             WARNING: {}\n", rounding);
+  return text;
+}
+
+std::string normalize_text(const NormalizeReport& r) {
+  std::string text = lossless_text(r);
   if (r.retraining) {
     text += retraining_text(*r.retraining);
     text += fmt::format("  on {} held-out states: mean KL(before || retrained) {:.5f} nats\n",

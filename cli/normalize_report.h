@@ -8,35 +8,49 @@
 
 #include "selfnorm/analysis/audit.h"
 #include "selfnorm/analysis/least_squares.h"
-#include "selfnorm/normalizer/class_moments.h"
 #include "selfnorm/train/amortise.h"
 #include "selfnorm/train/retrain.h"
 
 namespace selfnorm::cli {
 
-// Audits are of the held-out states, of the model as stored.
-struct NormalizeReport {
-  uint64_t states = 0, held_out = 0;  // fitted to, and verified on
-  uint32_t features = 0;
+// What the lossless step did to any model.
+struct LosslessStep {
+  std::string inputs = "states";      // "sentences"
+  std::string regressors = "(1, h)";  // of log Z
+  uint64_t states = 0, held_out = 0;  // inputs fitted to, and verified on
+  uint64_t features = 0;
   bool is_stored_in_float32 = true;
-  LinearFit gauge;  // that was subtracted
-  LinearFit plain;  // least squares on the same states: its residual variance is V*
-  Audit before, lossless;
-  HeadDifference difference;  // of the lossless step; kl is the sum over `compared` held-out states
+  LinearFit gauge;                           // that was subtracted
+  LinearFit plain;                           // least squares on the same inputs: its residual variance is V*
+  LogZStatistics log_z_before, log_z_after;  // of the held-out inputs
+  double probability = 0,
+         log_probability = 0;  // their largest changes on `compared` held-out inputs, as stored
   uint64_t compared = 0;
+
+  double r_squared_held_out() const;
+};
+
+// Audits are of the held-out states, of the model as stored.
+struct NormalizeReport : LosslessStep {
+  Audit before, lossless;
   std::optional<RetrainResult> retraining;
   std::optional<Audit> retrained;
   double retrained_kl = 0;  // mean KL(before || retrained) on the compared states
   std::optional<AmortisedFit> amortisation;
   std::optional<Audit> amortised;
 
-  double r_squared_held_out() const;
   const Audit& last() const { return amortised ? *amortised : retrained ? *retrained : lossless; }
 };
 
 nlohmann::ordered_json normalize_json(const NormalizeReport& report);
 std::string normalize_text(const NormalizeReport& report);
-// What limits the lossless step: too few states, rounding that can be seen.
-std::vector<std::string> normalize_warnings(const NormalizeReport& report);
+
+// The part of both that is of the lossless step.
+nlohmann::ordered_json lossless_json(const LosslessStep& step);
+std::string lossless_text(const LosslessStep& step);
+// What limits it: too few inputs, rounding that can be seen.
+std::vector<std::string> lossless_warnings(const LosslessStep& step);
+// "NAME  mean ...   variance ...   rms ..."
+std::string log_z_row(const std::string& name, const LogZStatistics& log_z);
 
 }  // namespace selfnorm::cli

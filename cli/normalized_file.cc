@@ -29,28 +29,43 @@ Head head_without_model(const Head& head) {
           .model = {}};
 }
 
+void refuse_overwriting(const std::string& out, const std::string& input) {
+  if (is_same_file(out, input))
+    throw Error(fmt::format("--out {} would overwrite {}, which is read; name another file", out, input));
+}
+
+// `wanted` is how the name ends.
+void check_new_file(const std::string& out, const std::string& model, const std::string& wanted) {
+  if (!out.ends_with(wanted))
+    throw Error(
+        fmt::format("--out {}: the file is written in the format of {}; expected a name that ends in {}", out,
+                    model, wanted));
+  const std::filesystem::path folder = std::filesystem::path(out).parent_path();
+  const std::string name = folder.empty() ? "." : folder.string();
+  if (!std::filesystem::is_directory(name) || access(name.c_str(), W_OK) != 0)
+    throw Error(fmt::format("cannot create {}: {} is not a folder that can be written to", out, name));
+}
+
 }  // namespace
 
-std::string normalized_path(const std::string& out, const AnyModel& any) {
+std::string normalized_path(const std::string& out, const std::string& model) {
   if (!out.empty()) return out;
-  const std::filesystem::path path = any.path();
+  const std::filesystem::path path = model;
   return (path.parent_path() / (path.stem().string() + "-normalized" + path.extension().string())).string();
 }
 
 void check_normalized_path(const std::string& out, const AnyModel& any,
                            const std::vector<std::string>& inputs) {
   for (const std::string& input : inputs)
-    if (!input.empty() && is_same_file(out, input) && !is_same_file(out, any.path()))
-      throw Error(fmt::format("--out {} would overwrite {}, which is read; name another file", out, input));
-  const std::string wanted = any.head() && any.head()->format == HeadFormat::Npz ? ".npz" : ".safetensors";
-  if (!out.ends_with(wanted))
-    throw Error(
-        fmt::format("--out {}: the file is written in the format of {}; expected a name that ends in {}", out,
-                    any.path(), wanted));
-  const std::filesystem::path folder = std::filesystem::path(out).parent_path();
-  const std::string name = folder.empty() ? "." : folder.string();
-  if (!std::filesystem::is_directory(name) || access(name.c_str(), W_OK) != 0)
-    throw Error(fmt::format("cannot create {}: {} is not a folder that can be written to", out, name));
+    if (!input.empty() && !is_same_file(out, any.path())) refuse_overwriting(out, input);
+  check_new_file(out, any.path(),
+                 any.head() && any.head()->format == HeadFormat::Npz ? ".npz" : ".safetensors");
+}
+
+void check_normalized_path(const std::string& out, const std::string& chain, const std::string& sentences) {
+  refuse_overwriting(out, chain);
+  refuse_overwriting(out, sentences);
+  check_new_file(out, chain, ".safetensors");
 }
 
 void round_as_stored(const AnyModel& any, ModelFile& model) {
@@ -64,6 +79,12 @@ void round_as_stored(const AnyModel& any, ModelFile& model) {
   }
 }
 
+std::string normalized_objective(const std::string& objective_json) {
+  auto objective = nlohmann::ordered_json::parse(objective_json);
+  objective["normalized"] = true;
+  return objective.dump();
+}
+
 void save_normalized(const AnyModel& any, ModelFile model, const Audit& last, const std::string& out) {
   if (any.head()) {
     Head head = head_without_model(*any.head());
@@ -71,9 +92,7 @@ void save_normalized(const AnyModel& any, ModelFile model, const Audit& last, co
     save_head(head, out);
     return;
   }
-  auto objective = nlohmann::ordered_json::parse(model.objective_json);
-  objective["normalized"] = true;
-  model.objective_json = objective.dump();
+  model.objective_json = normalized_objective(model.objective_json);
   nlohmann::ordered_json audited = {{"data", "held-out states of selfnorm normalize"}};
   audited.update(audit_json(last));
   // What is long, and what states that may have trained the model cannot promise.

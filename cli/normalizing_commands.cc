@@ -11,9 +11,8 @@ void Grammar::declare_normalizing_commands() {
               "a stated price; with --amortise, by a cheap estimate of log Z that is stored with it.");
   normalization.positional("HEAD", n.head, "Model file, run directory, or softmax head (.safetensors, .npz)")
       .file("--states", n.states,
-            "Hidden states (.npy, .npz, .safetensors) or data of the model; default: the training data of a "
-            "run "
-            "directory, or an array in HEAD itself")
+            "Hidden states (.npy, .npz, .safetensors) or data of the model, with or without labels; default: "
+            "the training data of a run directory, or an array in HEAD itself")
       .text("--states-name", n.states_name, "npz, safetensors: the array that holds the states")
       .file("-o", "--out", n.out, "File to write; default HEAD-normalized")
       .real("--hold-out", n.hold_out, "Fraction of the states that only verifies; above 0, at most 0.5")
@@ -26,7 +25,7 @@ void Grammar::declare_normalizing_commands() {
       .integer("--hidden", n.hidden, "--amortise mlp: hidden units; >= 1")
       .integer("--seed", n.seed, "Seed of everything random");
   declare_head(normalization, arguments_.head);
-  declare_reader(normalization, arguments_.reader);
+  declare_any_reader(normalization, arguments_.reader);
   declare_threads(normalization, arguments_.common);
   declare_output(normalization, arguments_.common);
 
@@ -51,7 +50,7 @@ void Grammar::declare_normalizing_commands() {
             "here")
       .flag("--no-report", a.no_report, "Do not write the page");
   declare_head(auditing, arguments_.head);
-  declare_reader(auditing, arguments_.reader);
+  declare_any_reader(auditing, arguments_.reader);
   declare_threads(auditing, arguments_.common);
   declare_output(auditing, arguments_.common);
 }

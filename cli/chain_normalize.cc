@@ -1,0 +1,144 @@
+#include "chain_normalize.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "chain_model.h"
+#include "chain_normalize_report.h"
+#include "changed_options.h"
+#include "normalize_states.h"
+#include "normalized_file.h"
+#include "output.h"
+#include "progress_line.h"
+#include "selfnorm/analysis/chain_normalization.h"
+#include "selfnorm/data/example_subset.h"
+#include "selfnorm/train/chain_batch.h"
+
+namespace selfnorm::cli {
+namespace {
+
+constexpr uint64_t kComparedSentences = 1000;
+
+void check_options(const Arguments& arguments) {
+  const NormalizeArguments& given = arguments.normalize;
+  refuse_options(arguments, {"--delta", "--budget"},
+                 given.head +
+                     " is a chain, which is not retrained here; a chain with a bound on log Z is "
+                     "trained by 'selfnorm train crf --objective constraint --delta D', one with a "
+                     "price on it by '--objective penalty --alpha A'");
+  refuse_options(arguments, {"--targets"}, given.head + " is a chain, which is not retrained here");
+  if (given.amortise == "mlp")
+    throw Error(fmt::format("--amortise mlp: {} is a chain, whose b(x) is linear; expected --amortise linear",
+                            given.head));
+  refuse_options(arguments, {"--hidden"}, given.head + " is a chain, whose b(x) is linear");
+  refuse_options(arguments, {"--states-name"}, given.head + " is a chain, which has no states");
+  refuse_options(arguments, class_options(), given.head + " is a chain, to which it does not apply");
+  refuse_options(arguments, {"--header"}, given.head + " is a chain, whose DATA have no header");
+}
+
+class ChainWork {
+ public:
+  ChainWork(const Arguments& arguments, const ChainModel& model, const Sequences& data)
+      : quiet_(arguments.common.quiet), before_(model) {
+    auto [kept, held_out] =
+        random_split(data.sentences(), arguments.normalize.hold_out, arguments.normalize.seed);
+    kept_ = subset(data, kept);
+    held_out_ = subset(data, held_out);
+    places_ = std::move(held_out);
+    has_labels_ = std::ranges::find(held_out_.label, kNoLabel) == held_out_.label.end();
+    report_.inputs = "sentences";
+    report_.regressors = "(1, attribute counts, T)";
+    report_.states = kept_.sentences();
+    report_.held_out = held_out_.sentences();
+    report_.features = model.shape.unigrams + model.shape.bigrams + 1;
+  }
+
+  ChainModel lossless() {
+    ProgressLine line(quiet_);
+    NormalizedChain done = normalize_chain(before_, kept_, shown(line, "log-normalizers"));
+    line.finish();
+    report_.gauge = std::move(done.gauge);
+    report_.plain = std::move(done.plain);
+    report_.before = state_of(before_);
+    report_.lossless = state_of(done.model);
+    report_.log_z_before = report_.before.audit.log_z;
+    report_.log_z_after = report_.lossless.audit.log_z;
+    std::vector<uint64_t> first(std::min(kComparedSentences, held_out_.sentences()));
+    for (uint64_t i = 0; i < first.size(); ++i) first[i] = i;
+    const ChainDifference difference = chain_difference(before_, done.model, subset(held_out_, first));
+    report_.compared = first.size();
+    report_.probability = difference.probability;
+    report_.log_probability = difference.log_probability;
+    return std::move(done.model);
+  }
+
+  void amortised(ChainModel& model) {
+    ProgressLine line(quiet_);
+    report_.rms_fitted = amortise_chain(kept_, model, shown(line, "log-normalizers to amortise"));
+    report_.amortised = state_of(model);
+  }
+
+  const ChainNormalizeReport& report() const { return report_; }
+
+ private:
+  ChainProgress shown(ProgressLine& line, const char* what) const {
+    return [&line, what, total = kept_.sentences()](uint64_t done) { line.show({done, total, what}); };
+  }
+  // Sentences are numbered as in the file.
+  ChainState state_of(const ChainModel& model) const {
+    ChainState out{
+        audit_chain(model, held_out_, {.amortised = model.normalizer.exists, .with_v_star = false}), {}};
+    for (WorstInput& input : out.audit.worst) input.example = places_[input.example];
+    if (has_labels_) out.evaluation = evaluate_chain(model, held_out_);
+    return out;
+  }
+
+  bool quiet_, has_labels_ = false;
+  const ChainModel& before_;
+  Sequences kept_, held_out_;
+  std::vector<uint64_t> places_;  // of the held-out sentences
+  ChainNormalizeReport report_;
+};
+
+}  // namespace
+
+int normalize_chain_command(const Arguments& arguments) {
+  const NormalizeArguments& given = arguments.normalize;
+  check_options(arguments);
+  const NamedChain chain = open_chain(given.head);
+  // Of the sentences; the model that is written keeps its own.
+  const SequenceEncoder encoder = open_chain(given.head, arguments.reader.format).model.encoder;
+  const StatesPlace place = states_of_model(given);
+  const std::string out = normalized_path(given.out, chain.path);
+  check_normalized_path(out, chain.path, place.path);
+  const Sequences data = read_sequences(place.path, encoder, false);
+  if (data.sentences() < 2)
+    throw Error(fmt::format("{}: found {} sentence, expected at least 2 (and rather 1,000)", place.path,
+                            data.sentences()));
+  const bool amortises = given.amortise != "none";
+  if (!arguments.common.quiet) {
+    note(fmt::format("{}: {} labels, {} attributes; {}", chain.path, grouped(chain.model.shape.labels),
+                     grouped(chain.model.shape.unigrams + chain.model.shape.bigrams),
+                     sentences_text(place.path, encoder, data)));
+    if (place.part == RowsPart::kTrained)
+      note(
+          "the model was trained on these sentences, so what is measured on those held out here is "
+          "optimistic; --states takes others");
+  }
+  if (!chain.model.normalizer.slope.empty() && !amortises)
+    warning(fmt::format("the b(x) stored in {} fits no more and is left out; --amortise fits a new one",
+                        chain.path));
+  ChainWork work(arguments, chain.model, data);
+  ChainModel model = work.lossless();
+  if (amortises) work.amortised(model);
+  model.objective_json = normalized_objective(model.objective_json);
+  model.audit_json = normalized_chain_audit(work.report().last());
+  save_chain(model, out);
+  const NormalizePlaces places{chain.path, place.path, out, place.part};
+  put_out_normalization(arguments, places, chain_normalize_document(work.report(), model, places),
+                        {chain_normalize_json(work.report()), chain_normalize_text(work.report())});
+  return 0;
+}
+
+}  // namespace selfnorm::cli

@@ -1,0 +1,240 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "program.h"
+#include "report_data.h"
+#include "sentence_data.h"
+
+namespace selfnorm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A chain trained exactly, whose log Z is free, in run/, and sentences it has not seen.
+struct Trained : Folder {
+  explicit Trained(const std::vector<std::string>& more = {"--objective", "exact"}) {
+    write("data.conll", sentences_text(150));
+    write("test.conll", sentences_text(400, 2));
+    write("words.conll", sentences_text(400, 2, false));
+    const Outcome outcome = run(train_crf("data.conll", "run", more));
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+  }
+  Outcome normalize(const std::vector<std::string>& more) const {
+    std::vector<std::string> words{"normalize", "run"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run(words);
+  }
+};
+
+TEST(ChainNormalize, IsLosslessAndNormalises) {
+  const Trained folder;
+  const Outcome outcome =
+      folder.normalize({"--states", "test.conll", "-o", "n.safetensors", "--hold-out", "0.5", "--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto json = outcome.json();
+  for (const char* key : {"fitted",
+                          "held_out",
+                          "variance_before",
+                          "v_star",
+                          "r_squared",
+                          "r_squared_held_out",
+                          "rank",
+                          "condition",
+                          "ridge",
+                          "log_z_before",
+                          "log_z_lossless",
+                          "compared",
+                          "max_probability_difference",
+                          "max_log_probability_difference",
+                          "log_z",
+                          "log_z_per_token_before",
+                          "log_z_per_token_lossless",
+                          "log_z_per_token",
+                          "by_length_before",
+                          "by_length",
+                          "nll_exact",
+                          "nll_raw",
+                          "report"})
+    EXPECT_TRUE(json.contains(key)) << key;
+  EXPECT_EQ(json["fitted"], 200);
+  EXPECT_EQ(json["held_out"], 200);
+  EXPECT_EQ(json["compared"], 200);
+  EXPECT_LT(json["max_probability_difference"].get<double>(), 1e-4);
+  EXPECT_LT(json["max_log_probability_difference"].get<double>(), 1e-3);
+  EXPECT_LT(json["log_z"]["rms"].get<double>(), 0.5 * json["log_z_before"]["rms"].get<double>());
+  EXPECT_LT(json["log_z_per_token"]["rms"].get<double>(),
+            0.5 * json["log_z_per_token_before"]["rms"].get<double>());
+  EXPECT_NEAR(json["nll_exact"].get<double>(), json["nll_exact_before"].get<double>(), 1e-4);
+  EXPECT_FALSE(json.contains("amortisation"));
+
+  const auto before = folder.run({"evaluate", "run", "test.conll", "--json"}).json();
+  const auto after = folder.run({"evaluate", "n.safetensors", "test.conll", "--json"}).json();
+  EXPECT_NEAR(after["nll_exact"].get<double>(), before["nll_exact"].get<double>(), 1e-4);
+  EXPECT_EQ(after["accuracy"], before["accuracy"]);
+  EXPECT_LT(std::abs(after["nll_raw"].get<double>() - after["nll_exact"].get<double>()),
+            std::abs(before["nll_raw"].get<double>() - before["nll_exact"].get<double>()));
+  const auto info = folder.run({"info", "n.safetensors", "--json"}).json();
+  EXPECT_EQ(info["objective"]["normalized"], true);
+  EXPECT_EQ(info["audit"]["data"], "held-out sentences of selfnorm normalize");
+  EXPECT_EQ(info["audit"]["sentences"], 200);
+  // It is normalised: nothing is to be warned of.
+  const Outcome tagged = folder.run({"tag", "n.safetensors", "test.conll", "--score", "raw"});
+  EXPECT_EQ(tagged.code, 0);
+  EXPECT_EQ(tagged.err, "");
+  EXPECT_NE(tagged.out.find("kind=raw"), std::string::npos);
+}
+
+TEST(ChainNormalize, DataNeedNoLabels) {
+  const Trained folder;
+  const auto labelled =
+      folder.normalize({"--states", "test.conll", "-o", "a.safetensors", "--json", "--quiet"}).json();
+  const Outcome outcome =
+      folder.normalize({"--states", "words.conll", "-o", "b.safetensors", "--json", "--quiet"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.json()["log_z"], labelled["log_z"]);
+  EXPECT_FALSE(outcome.json().contains("nll_exact"));
+  EXPECT_TRUE(checked_figures(outcome.json()["report"]).contains("log_z_by_length_states"));
+  const auto info = folder.run({"info", "b.safetensors", "--json"}).json();
+  EXPECT_EQ(info["audit"]["log_z"], labelled["log_z"]);
+}
+
+TEST(ChainNormalize, AmortisedIsSubtractedEverywhere) {
+  const Trained folder;
+  const Outcome outcome = folder.normalize(
+      {"--states", "test.conll", "-o", "n.safetensors", "--amortise", "linear", "--json", "--quiet"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto json = outcome.json();
+  EXPECT_EQ(json["amortisation"]["hidden"], 0);
+  EXPECT_EQ(json["log_z"], json["log_z_amortised"]);
+  EXPECT_EQ(json["log_z_per_token"], json["log_z_per_token_amortised"]);
+  const auto evaluation = folder.run({"evaluate", "n.safetensors", "test.conll", "--json"}).json();
+  const auto audit =
+      folder.run({"audit", "n.safetensors", "test.conll", "--json", "--no-report", "--quiet"}).json();
+  EXPECT_EQ(audit["kind"], "amortised");
+  EXPECT_NEAR(audit["log_z"]["rms"].get<double>(), evaluation["log_z"]["rms"].get<double>(), 1e-9);
+  const auto raw =
+      folder.run({"audit", "n.safetensors", "test.conll", "--raw", "--json", "--no-report", "--quiet"})
+          .json();
+  EXPECT_EQ(raw["kind"], "raw");
+  EXPECT_NE(raw["log_z"]["mean"], audit["log_z"]["mean"]);
+  EXPECT_NEAR(raw["evaluation"]["log_z"]["mean"].get<double>(), raw["log_z"]["mean"].get<double>(), 1e-9);
+  EXPECT_NEAR(raw["v_star"].get<double>(), audit["v_star"].get<double>(), 1e-9);
+  const auto scored = folder.run({"score", "n.safetensors", "test.conll", "--json"}).json();
+  EXPECT_EQ(scored["kind"], "amortised");
+  const auto exact = folder.run({"score", "n.safetensors", "test.conll", "--exact", "--json"}).json();
+  double mean = 0;
+  for (size_t i = 0; i < 400; ++i)
+    mean +=
+        (scored["sentences"][i]["log_prob"].get<double>() - exact["sentences"][i]["log_prob"].get<double>()) /
+        400;
+  EXPECT_NEAR(mean, evaluation["log_z"]["mean"].get<double>(), 1e-4);
+  const Outcome tagged = folder.run({"tag", "n.safetensors", "words.conll", "--score", "raw"});
+  EXPECT_NE(tagged.out.find("kind=amortised"), std::string::npos);
+  const Outcome again = folder.run({"normalize", "n.safetensors", "--states", "test.conll"});
+  EXPECT_EQ(again.code, 0);
+  EXPECT_NE(again.err.find("the b(x) stored in n.safetensors"), std::string::npos) << again.err;
+  EXPECT_TRUE(fs::exists(folder / "n-normalized.safetensors"));
+}
+
+TEST(ChainNormalize, ItsOwnTrainingDataAreOptimistic) {
+  const Trained folder({"--objective", "penalty"});
+  const Outcome outcome = folder.normalize({"--json"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("optimistic"), std::string::npos) << outcome.err;
+  EXPECT_EQ(outcome.json()["out"], "run/model-normalized.safetensors");
+  EXPECT_NE(outcome.json()["report"]["notes"].dump().find("trained"), std::string::npos);
+  EXPECT_NE(outcome.json()["report"]["notes"].dump().find("over-fitted"), std::string::npos);
+  EXPECT_TRUE(fs::exists(folder / "run/model-normalized.report.json"));
+}
+
+TEST(ChainNormalize, WritesAReportThatMakesAPage) {
+  const Trained folder;
+  const Outcome outcome = folder.normalize({"--states", "test.conll", "-o", "n.safetensors"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  for (const char* words : {"V* ", "over-fitted", "held-out R^2 is what counts", "rms a token", "NLL exact",
+                            "tokens", "written      n.safetensors", "n.report.json"})
+    EXPECT_NE(outcome.out.find(words), std::string::npos) << words << "\n" << outcome.out;
+  const auto document = nlohmann::json::parse(content(folder / "n.report.json"));
+  const auto figures = checked_figures(document);
+  for (const char* id : {"log_z_histogram", "log_z_by_length", "log_z_by_length_states"})
+    EXPECT_TRUE(figures.contains(id)) << id;
+  const Outcome page = folder.run({"report", "n.report.json", "--out", "page.html"});
+  EXPECT_EQ(page.code, 0) << page.err;
+  EXPECT_TRUE(fs::exists(folder / "page.html"));
+}
+
+TEST(ChainNormalize, TheSameForAnyThreads) {
+  const Trained folder;
+  std::vector<std::string> models, documents;
+  for (const char* threads : {"1", "3"}) {
+    const Outcome outcome = folder.normalize({"--states", "test.conll", "-o", "n.safetensors", "--amortise",
+                                              "linear", "--threads", threads, "--quiet"});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    models.push_back(content(folder / "n.safetensors"));
+    documents.push_back(content(folder / "n.report.json"));
+  }
+  EXPECT_EQ(models[0], models[1]);
+  EXPECT_EQ(documents[0], documents[1]);
+}
+
+TEST(ChainNormalize, WithoutTransitionsTheConstantIsSubtracted) {
+  const Folder folder;
+  folder.write("t.txt", "U00:%x[0,0]\n");
+  folder.write("data.conll", sentences_text(150));
+  folder.write("test.conll", sentences_text(400, 2));
+  ASSERT_EQ(folder.run(train_crf("data.conll", "run", {"--template", "t.txt", "--objective", "exact"})).code,
+            0);
+  const Outcome outcome =
+      folder.run({"normalize", "run", "--states", "test.conll", "-o", "n.safetensors", "--json", "--quiet"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_LT(outcome.json()["log_z"]["rms"].get<double>(),
+            0.1 * outcome.json()["log_z_before"]["rms"].get<double>());
+  EXPECT_EQ(folder.run({"score", "n.safetensors", "test.conll", "--json"}).json()["kind"], "amortised");
+}
+
+TEST(ChainNormalize, RefusesWhatItCannotDo) {
+  const Trained folder;
+  folder.write("one.conll", "Ann B-PER\n");
+  const auto names = folder.names();
+  const auto refused = [&](const std::vector<std::string>& more, const std::string& words) {
+    std::vector<std::string> all{"--states", "test.conll"};
+    all.insert(all.end(), more.begin(), more.end());
+    expect_user_error(folder.normalize(all), words);
+  };
+  refused({"--delta", "0.1"}, "train crf --objective constraint");
+  refused({"--budget", "0.1"}, "--objective penalty");
+  refused({"--targets", "labels"}, "not retrained");
+  refused({"--amortise", "mlp"}, "expected --amortise linear");
+  refused({"--hidden", "3"}, "linear");
+  refused({"--states-name", "h"}, "has no states");
+  refused({"--weight-name", "W"}, "is a chain");
+  refused({"--hold-out", "0.9"}, "hold-out = 0.9 is out of range");
+  refused({"-o", "test.conll"}, "would overwrite test.conll");
+  refused({"-o", "run/model.safetensors"}, "would overwrite run/model.safetensors");
+  refused({"-o", "n.npz"}, "ends in .safetensors");
+  refused({"-o", "no/n.safetensors"}, "no/n.safetensors");
+  expect_user_error(folder.normalize({"--states", "one.conll"}), "found 1 sentence");
+  expect_user_error(folder.normalize({"--states", "none.conll"}), "none.conll");
+  fs::copy(folder / "run/model.safetensors", folder / "alone.safetensors");
+  expect_user_error(folder.run({"normalize", "alone.safetensors"}), "give --states FILE");
+  fs::remove(folder / "alone.safetensors");
+  EXPECT_EQ(folder.names(), names);
+}
+
+TEST(ChainAuditCommand, SaysATokenByLengthAndVStar) {
+  const Trained folder;
+  const auto json = folder.run({"audit", "run", "words.conll", "--json", "--no-report", "--quiet"}).json();
+  const auto evaluation = folder.run({"evaluate", "run", "test.conll", "--json"}).json();
+  EXPECT_EQ(json["log_z_per_token"], evaluation["log_z_per_token"]);
+  EXPECT_EQ(json["by_length"], evaluation["by_length"]);
+  EXPECT_NEAR(json["variance"].get<double>(), std::pow(json["log_z"]["std"].get<double>(), 2), 1e-6);
+  EXPECT_LT(json["v_star"].get<double>(), json["variance"].get<double>());
+  const Outcome text = folder.run({"audit", "run", "words.conll", "--no-report", "--quiet"});
+  for (const char* words : {"a token", "rms log Z a token", "variance     of log Z", "certificate"})
+    EXPECT_NE(text.out.find(words), std::string::npos) << words << "\n" << text.out;
+}
+
+}  // namespace
+}  // namespace selfnorm::cli

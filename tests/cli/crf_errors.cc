@@ -70,11 +70,16 @@ TEST(CrfErrors, ModelsOfOtherKinds) {
   expect_user_error(folder.run({"tag", "missing", "data.conll"}), "missing");
   expect_user_error(folder.run({"evaluate", "run", classifier, "data.conll"}), "evaluate them apart");
   expect_user_error(folder.run({"audit", "run", "data.conll", "--states-name", "h"}), "run is a chain");
-  expect_user_error(folder.run({"normalize", "run", "--states", "data.conll"}), "run is a chain");
   expect_user_error(folder.run({"bounds", "run", "data.conll"}), "run is a chain");
   expect_user_error(folder.run({"sample", "run", "-n", "3"}), "run is a chain");
   expect_user_error(folder.run({"predict", "run", "data.conll"}), "is not a regressor");
-  expect_user_error(folder.run({"evaluate", "run", "data.conll", "--format", "csv"}), "--format");
+  for (const std::string command : {"evaluate", "score", "audit"}) {
+    expect_user_error(folder.run({command, "run", "data.conll", "--format", "csv"}),
+                      "--format csv: run is a chain; expected auto, columns, conllu, attributes");
+    expect_user_error(folder.run({command, "run", "data.conll", "--header", "no"}), "--header");
+    expect_user_error(folder.run({command, classifier, "data.svm", "--format", "conllu"}),
+                      "--format conllu is of sentences");
+  }
   expect_user_error(folder.run({"evaluate", "run", "data.conll", "--limit", "3"}), "--limit");
   expect_user_error(folder.run({"score", "run", "data.conll", "--top", "3"}), "--top");
 }
@@ -91,7 +96,10 @@ TEST(CrfErrors, SentencesThatDoNotFitTheModel) {
   expect_user_error(folder.run({"tag", "run", "data.conll", "--n-best", "2", "--decode", "posterior"}),
                     "--n-best belongs to --decode viterbi");
   expect_user_error(folder.run({"tag", "run", "data.conll", "--marginals", "--all-marginals"}), "only one");
-  expect_user_error(folder.run({"evaluate", "run", "unseen.conll"}), "unseen.conll:2");
+  expect_user_error(folder.run({"evaluate", "run", "unseen.conll"}),
+                    "unseen.conll:2: found the label 'B-ORG'");
+  expect_user_error(folder.run({"score", "run", "unseen.conll"}), "unseen.conll:2: found the label 'B-ORG'");
+  EXPECT_EQ(folder.run({"tag", "run", "unseen.conll"}).code, 0);
   expect_user_error(folder.run({"evaluate", "run", "words.conll"}), "words.conll:1");
   expect_user_error(folder.run({"score", "run", "words.conll"}), "words.conll:1");
   expect_user_error(folder.run({"evaluate", "run", "empty.conll"}), "empty.conll");

@@ -136,31 +136,31 @@ TEST_F(Tag, ScoresOfGivenLabelsAreThoseOfTheEvaluation) {
   EXPECT_EQ(text.out.rfind("# raw\n0\t", 0), 0u) << text.out;
 }
 
+TEST_F(Tag, TimesOfScores) {
+  const auto timed = folder_.run({"evaluate", "run", "data.conll", "--timing", "--json"}).json();
+  const double tokens = timed["tokens"].get<double>() / timed["sentences"].get<double>();
+  for (const std::string kind : {"raw", "exact"}) {
+    const double sentence = timed["score_ns_" + kind];
+    EXPECT_GT(sentence, 0);
+    EXPECT_NEAR(timed["score_ns_" + kind + "_per_token"].get<double>() * tokens, sentence, 1e-6 * sentence);
+  }
+  const Outcome text = folder_.run({"evaluate", "run", "data.conll", "--timing"});
+  EXPECT_NE(text.out.find("run exact"), std::string::npos) << text.out;
+}
+
 TEST_F(Tag, RawScoresOfAnExactChainAreWarnedOf) {
   ASSERT_EQ(folder_.run(train_crf("data.conll", "exact", {"--objective", "exact"})).code, 0);
   const Outcome tagged = folder_.run({"tag", "exact", "data.conll", "--score", "raw"});
   EXPECT_NE(tagged.err.find("use --score exact"), std::string::npos) << tagged.err;
 }
 
-TEST(TagFormats, CoNLLUAndAttributes) {
-  const Folder folder;
-  std::string conllu, attributes;
-  for (const auto& fields : lines_of(sentences_text(60))) {
-    conllu += fields.empty() ? "\n" : "1\t" + fields[0] + "\t_\t" + fields[1] + "\t_\t_\t_\t_\t_\t_\n";
-    attributes += fields.empty() ? "\n" : fields[1] + "\tw=" + fields[0] + "\tlong:0.5\tbias\n";
-  }
-  folder.write("data.conllu", "# newdoc\n" + conllu);
-  folder.write("data.crfsuite", attributes);
-  for (const std::string name : {"conllu", "crfsuite"}) {
-    const std::string format = name == "conllu" ? name : "attributes";
-    const Outcome trained =
-        folder.run(train_crf("data." + name, name, {"--iterations", "20", "--format", format}));
-    ASSERT_EQ(trained.code, 0) << trained.err;
-    EXPECT_EQ(folder.run({"info", name, "--json"}).json()["format"], format);
-    const auto tagged = lines_of(folder.run({"tag", name, "data." + name}).out);
-    ASSERT_FALSE(tagged.empty());
-    EXPECT_EQ(tagged[0].size(), name == "conllu" ? 11u : 5u);
-  }
+TEST_F(Tag, LabelsInTheDataAreNotLookedAt) {
+  const Outcome unseen = folder_.run_on("Ann NEW\nLee \tX\n", {"tag", "run", "-"});
+  ASSERT_EQ(unseen.code, 0) << unseen.err;
+  const Outcome known = folder_.run_on("Ann O\nLee O\n", {"tag", "run"});
+  const auto a = lines_of(unseen.out), b = lines_of(known.out);
+  ASSERT_EQ(a.size(), 3u);
+  for (const size_t t : {0u, 1u}) EXPECT_EQ(a[t][2], b[t][2]);
 }
 
 }  // namespace

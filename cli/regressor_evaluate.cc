@@ -12,6 +12,7 @@
 #include "regressor_pictures.h"
 #include "regressor_report.h"
 #include "report_output.h"
+#include "rows_part.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
 
@@ -44,6 +45,11 @@ void note_encoding(const Arguments& arguments, const EncodingReport& report) {
   for (const std::string& text : encoding_notes(report)) note(text);
 }
 
+// Validation rows choose nothing of an ensemble, whose members hold out rows of their own.
+RowsPart part_in(const Regressor& model, RowsPart found) {
+  return found == RowsPart::kChoseStep && model.members.size() > 1 ? RowsPart::kNone : found;
+}
+
 FrameOptions frame_options(const Arguments& arguments) {
   return {.ignored = listed_words(arguments.points.drop), .header = arguments.reader.header};
 }
@@ -67,8 +73,10 @@ int evaluate_regressors(const Arguments& arguments) {
     const RegressionRows data = regression_rows(model, frame, TargetNeed::kRequired);
     if (!given.feature.empty()) check_feature(model, frame, given.feature);
     note_encoding(arguments, data.report);
-    rows.push_back({name, model.targets, evaluated(model, data, options, arguments.common.quiet)});
-    nlohmann::ordered_json report = regression_json(rows.back().evaluation, model.targets);
+    const RowsPart part = part_in(model, rows_part(name, given.data));
+    rows.push_back({name, model.targets, evaluated(model, data, options, arguments.common.quiet), part});
+    nlohmann::ordered_json report = regression_json(rows.back().evaluation, model.targets, part);
+    if (part == RowsPart::kTrained) report["trained"] = true;
     report["columns"] = encoding_json(data.report);
     report["normalizer"] = model.normalizer_kind;
     report["model"] = path;
@@ -154,11 +162,8 @@ int audit_regressor(const Arguments& arguments, const AuditOptions& options) {
   const RegressionRows data =
       regression_rows(model, frame, has_targets ? TargetNeed::kRequired : TargetNeed::kOptional);
   note_encoding(arguments, data.report);
-  // Validation rows choose nothing of an ensemble, whose members hold out rows of their own.
-  const RowsPart found = audited_part(given);
-  const bool is_free = found == RowsPart::kChoseStep && model.members.size() > 1;
   const ShownRows rows{model, frame, data.inputs, data.target};
-  const AuditedRows audited{place, is_free ? RowsPart::kNone : found, rows};
+  const AuditedRows audited{place, part_in(model, audited_part(given)), rows};
   if (!has_targets) return audit_inputs(arguments, options, path, audited);
   const RegressionEvaluation result = evaluated(model, data, {.audit = options}, arguments.common.quiet);
   return audit_predictions(arguments, result, path, audited);

@@ -77,17 +77,25 @@ RowsPart part_of_rows(const RunArguments& given, const Regressor& model) {
   return part == RowsPart::kChoseStep && model.members.size() > 1 ? RowsPart::kNone : part;
 }
 
-HeldOut held_out_rows(const RunArguments& given, const Regressor& model, const TrainingTables& tables) {
+// A test file takes no part in training, unless it is one of the files that do.
+RowsPart part_of_test(const RegressorArguments& given, const Regressor& model) {
+  if (part_of_valid(given.run.train, given.test) == RowsPart::kTrained) return RowsPart::kTrained;
+  const bool is_valid =
+      !given.run.valid.empty() && part_of_valid(given.run.valid, given.test) == RowsPart::kTrained;
+  return is_valid ? part_of_rows(given.run, model) : RowsPart::kNone;
+}
+
+HeldOut held_out_rows(const RegressorArguments& given, const Regressor& model, const TrainingTables& tables) {
   if (tables.test) {
     std::vector<uint64_t> all(tables.test->rows);
     std::iota(all.begin(), all.end(), uint64_t{0});
-    return {"test", RowsPart::kNone, regression_rows(model, *tables.test, TargetNeed::kRequired),
+    return {"test", part_of_test(given, model), regression_rows(model, *tables.test, TargetNeed::kRequired),
             *tables.test, std::move(all)};
   }
   if (tables.valid.empty())
     return {"training", RowsPart::kTrained, regression_rows(model, tables.frame, tables.train), tables.frame,
             tables.train};
-  return {"validation", part_of_rows(given, model), regression_rows(model, tables.frame, tables.valid),
+  return {"validation", part_of_rows(given.run, model), regression_rows(model, tables.frame, tables.valid),
           tables.frame, tables.valid};
 }
 
@@ -161,7 +169,7 @@ int train_regressor_command(const Arguments& arguments) {
   run.keep();
   // Nothing that depends on the clock or the machine may enter the model: a resumed run must give the same
   // bytes.
-  const HeldOut held_out = held_out_rows(given.run, result.model, tables);
+  const HeldOut held_out = held_out_rows(given, result.model, tables);
   if (tables.test && !arguments.common.quiet)
     for (const std::string& text : encoding_notes(held_out.rows.report))
       note(fmt::format("{}: {}", given.test, text));

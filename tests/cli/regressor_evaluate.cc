@@ -41,6 +41,21 @@ TEST(RegressorEvaluate, TableAndJson) {
   EXPECT_EQ(both[1]["nll"], both[1]["nll_b"]);
 }
 
+TEST(RegressorEvaluate, RowsWithAPartInTheModel) {
+  const Folder folder;
+  write_table(folder, "data.csv", 60);
+  write_table(folder, "valid.csv", 40, 2);
+  train_tiny(folder, {"--valid", "valid.csv", "--epochs", "2"});
+  const std::string none = "certificate  none: the model was trained on these rows";
+  EXPECT_NE(folder.run({"evaluate", "run", "data.csv", "--quiet"}).out.find(none), std::string::npos);
+  const auto trained = folder.run({"evaluate", "run", "data.csv", "--json", "--quiet"}).json();
+  EXPECT_EQ(trained["trained"], true);
+  EXPECT_FALSE(trained.contains("certificate"));
+  const auto chose = folder.run({"evaluate", "run", "valid.csv", "--json", "--quiet"}).json();
+  EXPECT_EQ(chose["chose_step"], true);
+  EXPECT_FALSE(chose.contains("trained"));
+}
+
 TEST(RegressorEvaluate, ScoresAndAudit) {
   const Folder folder;
   train_tiny(folder);

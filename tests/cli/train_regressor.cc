@@ -134,6 +134,14 @@ TEST(TrainRegressor, CertificatesSpeakOfRowsWithoutAPart) {
   expect_in(test, "CERTIFIED");
   EXPECT_EQ(test.find(optimistic), std::string::npos) << test;
   EXPECT_FALSE(of_test.contains("chose_step"));
+  // A test file that is the training or the validation file is no test.
+  folder.write("copy.csv", content(folder / "data.csv"));
+  const auto [trained, of_trained] = run({"--test", "copy.csv"});
+  expect_in(trained, "certificate  none: the model was trained on these rows");
+  EXPECT_FALSE(of_trained.contains("certificate"));
+  const auto [chose, of_chose] = run({"--valid", "other.csv", "--test", "other.csv"});
+  expect_in(chose, optimistic);
+  EXPECT_EQ(of_chose["chose_step"], true);
 }
 
 // Steps so large that the mixture is no more: the model is there all the same, and no run to resume.

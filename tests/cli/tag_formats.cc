@@ -112,7 +112,7 @@ TEST_F(TagConllu, WordsOfOtherFormats) {
   expect_user_error(folder_.run({"tag", "run", "test.conll", "--format", "csv"}), "--format");
 }
 
-TEST(TagFormats, AttributesOneTargetForAll) {
+TEST(TagFormats, Attributes) {
   const Folder folder;
   folder.write("data.crfsuite",
                rewritten(sentences_text(60), [](int, const std::string& word, const std::string& label) {

@@ -65,9 +65,12 @@ constexpr Introduction kSequences = {
     "is what A means in the tables. Log-likelihoods are in nats per token. What to conclude: the best "
     "labelling\n"
     "needs no A, so tagging gains nothing; scoring a given labelling does, by a factor that grows with the\n"
-    "labels, and has to pay with an error of A. The penalty makes that error smaller at a small cost in\n"
-    "likelihood, but on new sentences it stays of the order of nats, not hundredths; it is for ranking and\n"
-    "filtering, and certified by `audit`, not to be taken for 0. Seconds are of the machine that wrote this "
+    "labels, and pays with an error of A. A penalty makes that error many times smaller at little or no cost "
+    "in\n"
+    "likelihood, until alpha is large; normalising an exact model afterwards does less. On new sentences the "
+    "error\n"
+    "stays of the order of nats a sentence and grows with its length: measure it by `audit`, do not take it "
+    "for 0. Seconds are of the machine that wrote this "
     "and\n"
     "for information."};
 

@@ -21,21 +21,23 @@ void describe(Record& out) {
       "Down is better likelihood and left is better normalised: the penalty moves left along its line as "
       "alpha grows, and rises only where alpha is large.",
       "A grows with the sentence: per sentence lines should rise slowly, per token they should fall; the "
-      "lossless and amortised forms of the exact model are the dashed ones."};
+      "lossless form of the exact model, dashed, is the same model."};
   out.paper =
       "Accuracy and NLL of the exact model and of self-normalised ones at several alpha, with the likelihood "
       "lost against rms A per token, on English EWT (Universal Dependencies), UPOS from the word form.";
   out.differences =
-      "The defaults of `train crf` for everything but the objective: default templates, l2, L-BFGS until dev "
-      "does not improve; of the constraint, whose bound is about the training sentences, until it has found "
-      "its multiplier. After penalty and sampled the biases are shifted by the mean of A per token on dev, "
-      "which leaves p as it is. Alpha and delta are of A of a sentence, not of a token. Lossless and b(x): A "
-      "of the exact model on the training sentences is regressed on their attribute counts and length, "
-      "stopped where a held-out tenth of them is fitted best, and taken from the parameters (p unchanged) or "
-      "kept as b(x); the default templates make no attributes of pairs of labels, so that both regress on "
-      "the same and differ in where the result is kept. Trainings with AdaGrad are for `sampled`, which "
-      "needs minibatches, and those to compare it with. Nothing was chosen by looking at test sentences; "
-      "training and test are one split, so errors are those of test sentences alone.";
+      "The defaults of `train crf` for everything but the objective: default templates, l2, L-BFGS until the "
+      "objective on dev, penalty included, does not improve; of the constraint, whose bound is about the "
+      "training sentences, until it has found its multiplier. A of new sentences grows with the weights, so "
+      "a large alpha stops training early: its points are models that were stopped, not optima of their "
+      "objectives. After penalty and sampled the biases are shifted by the mean of A per token on dev, which "
+      "leaves p as it is. Alpha and delta are of A of a sentence, not of a token. Lossless and b(x): A of "
+      "the exact model on the training sentences is regressed on their attribute counts and length, stopped "
+      "where a held-out tenth of them is fitted best, and taken from the parameters (p unchanged) or kept as "
+      "b(x); the default templates make no attributes of pairs of labels, so that both regress on the same "
+      "and differ in where the result is kept. Trainings with AdaGrad are for `sampled`, which needs "
+      "minibatches, and those to compare it with. Nothing was chosen by looking at test sentences; training "
+      "and test are one split, so errors are those of test sentences alone.";
 }
 
 const MeasuredChain& find(const std::vector<MeasuredChain>& chains, const std::string& name) {

@@ -52,7 +52,7 @@ Panel level_panel(const std::vector<MeasuredChain>& chains, const char* number, 
   uint32_t colour = 0;
   for (const MeasuredChain& chain : chains) {
     const bool is_changed = chain.trial.change != ChainChange::none;
-    if (chain.trial.family == "AdaGrad") continue;
+    if (!chain.trial.has_length_line) continue;
     Series series{.name = chain.trial.name,
                   .x = {},
                   .y = {},

@@ -2,10 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 namespace selfnorm {
 namespace {
 
-constexpr double kAlphas[] = {1e-4, 1e-3, 1e-2, 0.1, 1, 10};
+constexpr double kAlphas[] = {1e-4, 1e-3, 1e-2, 0.1, 0.3, 1, 10};
+constexpr std::array<std::string_view, 6> kLengthLines = {"exact",       "exact, lossless", "penalty 0.001",
+                                                          "penalty 0.1", "penalty 10",      "constraint 1"};
 constexpr double kDelta = 1;  // of a sentence
 constexpr double kMinibatchAlpha = 0.1, kGamma = 0.1;
 
@@ -41,6 +47,8 @@ std::vector<ChainTrial> chain_trials(const ExperimentOptions& options) {
   add(fmt::format("sampled {}, AdaGrad", kGamma), "AdaGrad",
       {.name = "sampled", .alpha = kMinibatchAlpha, .gamma = kGamma})
       .options.optimiser = "adagrad";
+  for (ChainTrial& trial : out)
+    trial.has_length_line = std::ranges::find(kLengthLines, trial.name) != kLengthLines.end();
   return out;
 }
 

@@ -29,6 +29,7 @@ struct ChainTrial {
   std::string name, family;  // family: what belongs together in figures
   ChainOptions options;
   ChainChange change = ChainChange::none;
+  bool has_length_line = false;  // drawn against the length of the sentence
 };
 
 // Numbers of the test sentences: accuracy, sentence_accuracy; nll, nll_raw of a token; rms and mean of A - b

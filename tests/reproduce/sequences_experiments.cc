@@ -72,7 +72,7 @@ TEST(SequencesExperiments, ModelsAreComparedWithTheExactOne) {
   const Record record = run_sequences_ewt(options);
   EXPECT_EQ(last, 1);
   const Table& data = record.data;
-  EXPECT_EQ(data.rows.size(), 13u);
+  EXPECT_EQ(data.rows.size(), 14u);
   EXPECT_EQ(number(data, "exact", "lost"), 0);
   EXPECT_EQ(number(data, "exact", "lost_error"), 0);
   for (const auto& row : data.rows) {
@@ -93,7 +93,7 @@ TEST(SequencesExperiments, ModelsAreComparedWithTheExactOne) {
     EXPECT_NEAR(std::sqrt(square / sentences), of("rms"), 1e-9 * of("rms"));
   }
   EXPECT_LT(number(data, "penalty 10", "train_rms"), number(data, "penalty 0.0001", "train_rms"));
-  EXPECT_EQ(record.tables[0].rows.size(), 13u);
+  EXPECT_EQ(record.tables[0].rows.size(), 14u);
   EXPECT_EQ(record.looks.size(), 1 + record.more_figures.size());
 }
 

@@ -155,7 +155,7 @@ class ChainLattice {
       const double* a = pass_.alpha + t * n;
       LogSumExp all;
       for (size_t k = 0; k < n; ++k) all.add(a[k] + b[k]);
-      for (size_t k = 0; k < n; ++k) out[t * n + k] = std::exp(a[k] + b[k] - all.value());
+      for (size_t k = 0; k < n; ++k) out[t * n + k] = std::exp(a[k] + b[k] - all.max) / all.sum;
     }
   }
 

@@ -131,7 +131,7 @@ TEST(RuntimeChain, LongSentencesDoNotUnderflow) {
 
 // Scores whose exponentials vanish, between labels and between positions.
 TEST(RuntimeChain, LargeScoresEqualEnumeration) {
-  for (const float size : {30.f, 300.f, 3000.f, 1e6f}) {
+  for (const float size : {30.f, 300.f, 3000.f, 1e6f, 1e36f}) {
     for (uint64_t seed = 1; seed <= 10; ++seed) {
       const ChainPlan plan{.sentences = 4, .labels = 3, .bigrams = seed % 2, .seed = seed};
       ChainModel model = random_chain(plan);

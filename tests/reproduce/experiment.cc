@@ -25,7 +25,7 @@ TEST(Experiment, NamesAreUniqueAndFound) {
     EXPECT_TRUE(names.insert(experiment.name).second);
     EXPECT_EQ(find_experiment(experiment.name).text, experiment.text);
   }
-  EXPECT_EQ(names.size(), 13u);
+  EXPECT_EQ(names.size(), 15u);
   EXPECT_THROW(find_experiment("fig3"), Error);
 }
 

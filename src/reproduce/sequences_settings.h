@@ -1,5 +1,5 @@
-// Everything that was chosen for docs/sequences.md: the range of alpha, so that the trade-off shows; nothing
-// by looking at test sentences.
+// Everything that was chosen for docs/sequences.md: the range of alpha, so that the trade-off shows; the rest
+// are the defaults of training.
 #pragma once
 
 #include <string>

@@ -43,6 +43,7 @@ void label(const selfnorm_model* model, const float* value) {
     for (const uint32_t k : labels) expect(k < classes);
     expect(selfnorm_score_labelling(model, &x, labels, kind, memory.data(), bytes, &scored) == SELFNORM_OK);
     expect(std::isfinite(tagged) && scored == tagged);
+    expect(kind != SELFNORM_EXACT || tagged <= 0);
   }
   if (selfnorm_marginals(model, &x, memory.data(), bytes, p.data()) != SELFNORM_OK) return;
   for (size_t t = 0; t < kPositions; ++t) {
@@ -53,9 +54,10 @@ void label(const selfnorm_model* model, const float* value) {
 }
 
 void use(const selfnorm_model* model) {
-  const float value[] = {0.5f, -2};
+  const float value[] = {0.5f, -2}, large[] = {1e5f, -3e5f};
   label(model, nullptr);
   label(model, value);
+  label(model, large);
   size_t length = 0;
   uint32_t number = 0;
   double out = 0;

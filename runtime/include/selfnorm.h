@@ -231,8 +231,10 @@ SELFNORM_API uint64_t selfnorm_precompute_bytes(const selfnorm_model* model);
  *     u_t(k) = bias_k + sum_{a at t} value_a W[a,k],   v_t(j,k) = M[j,k] + sum_{a at t} value_a P[a,j,k],
  *     A(x) = log sum_y exp(raw(y)),   exact: raw - A(x), O(T L^2) for L labels,   amortised: raw - b(x), O(T)
  *     b(x) = a constant, one for each position, and a slope for each unigram attribute.
- * What templates make of the text of a position is its attributes, such as "U00:the" (unigram, of W) or
- * "B00:the" (bigram, of P); the plain template "B" is M, and is not listed. */
+ * Raw and amortised sum raw(y) in double from the weights; exact takes it from the u_t and v_t of A, which
+ * are rounded to float, and is at most 0: exact + A(x) differs from raw by their rounding. What templates
+ * make of the text of a position is its attributes, such as "U00:the" (unigram, of W) or "B00:the" (bigram,
+ * of P); the plain template "B" is M, and is not listed. */
 
 SELFNORM_API uint32_t selfnorm_attributes(const selfnorm_model* model);      /* of W; 0: no chain */
 SELFNORM_API uint32_t selfnorm_pair_attributes(const selfnorm_model* model); /* of P */
@@ -252,15 +254,16 @@ typedef struct selfnorm_attribute_rows {
   const float* value;     /* one for each number; null: all are 1 */
 } selfnorm_attribute_rows;
 
-/* Plain data; zero what is not used. Bigram attributes of position 0 are ignored. */
+/* Plain data; zero what is not used. Bigram attributes of position 0 are ignored,
+ * whatever they are. */
 typedef struct selfnorm_sentence {
   size_t positions;
   selfnorm_attribute_rows unigram, bigram;
 } selfnorm_sentence;
 
 /* The bytes of memory that the calls below take as `workspace`, at any address; of one thread at a time. They
- * grow with positions, so the longest sentence's will do for all. About 16 L bytes a position. 0: no chain.
- */
+ * grow with positions, so the longest sentence's will do for all. 16 L + 8 bytes a position, L rounded up to
+ * a multiple of 8, and 8 to 12 L^2. 0: no chain. */
 SELFNORM_API size_t selfnorm_chain_workspace(const selfnorm_model* model, size_t positions);
 
 /* labels[0 .. positions) = the labelling of highest probability (Viterbi; ties: the smaller label, of the

@@ -29,13 +29,17 @@ class ChainLattice {
                void* memory)
       : pass_(layout, kernels, x, memory) {}
 
-  // A; NaN where a score is not finite.
-  double forward() {
+  // A; NaN where a score is not finite. With labels (not null) score() is that of them.
+  double forward(const uint32_t* labels = nullptr) {
+    labels_ = labels;
     if (!scaled_forward()) return kNaN;
     is_log_ = has_vanished_ || (is_narrow_ && !scaled_backward(nullptr));
     if (is_log_) log_forward();
     return log_z_;
   }
+
+  // sum_t u_t(y_t) + sum_{t>=2} v_t(y_{t-1}, y_t), added in the order of t; after forward.
+  double score() const { return score_; }
 
   // After forward.
   void marginals(double* out) {
@@ -67,6 +71,10 @@ class ChainLattice {
       double *e = pass_.unary_factor + t * stride, *alpha = pass_.alpha + t * stride;
       const float* u = pass_.unary(t);
       if (u == nullptr || (t > 0 && !pair_factors(t))) return false;
+      if (labels_ != nullptr) {
+        if (t > 0) score_ += static_cast<double>(pass_.pair_score(t, labels_[t - 1], labels_[t]));
+        score_ += static_cast<double>(u[labels_[t]]);
+      }
       if (has_vanished_) continue;
       const auto max = static_cast<double>(*std::max_element(u, u + n));
       pass_.kernels.exp_shifted(u, n, max, e);
@@ -160,7 +168,8 @@ class ChainLattice {
   }
 
   ChainPass pass_;
-  double log_z_ = 0, pair_max_ = 0;
+  const uint32_t* labels_ = nullptr;
+  double log_z_ = 0, score_ = 0, pair_max_ = 0;
   bool holds_shared_ = false, has_vanished_ = false, is_narrow_ = false, is_log_ = false;
 };
 
@@ -168,6 +177,12 @@ class ChainLattice {
 
 double ChainScorer::log_normalizer(const selfnorm_sentence& x, void* memory) const {
   return ChainLattice(layout_, *kernels_, x, memory).forward();
+}
+
+double ChainScorer::exact_log_prob(const selfnorm_sentence& x, void* memory, const uint32_t* labels) const {
+  ChainLattice lattice(layout_, *kernels_, x, memory);
+  const double log_z = lattice.forward(labels);
+  return std::isfinite(log_z) ? std::min(lattice.score() - log_z, 0.0) : kNaN;
 }
 
 bool ChainScorer::marginals(const selfnorm_sentence& x, void* memory, double* out) const {

@@ -69,6 +69,11 @@ class ChainPass {
     kernels.add_rows(sum, pair_);
     return all_finite(pair_, labels * labels) ? pair_ : nullptr;
   }
+  // v_t(j,k), after pair(t) or after that of any position where has_shared_pair(t).
+  float pair_score(size_t t, size_t j, size_t k) const {
+    if (!has_shared_pair(t)) return pair_[j * labels + k];
+    return layout_.transition.empty() ? 0 : layout_.transition[j * labels + k];
+  }
   // No attributes meet the pair of labels at t.
   bool has_shared_pair(size_t t) const {
     return x_.bigram.begin == nullptr || x_.bigram.begin[t] == x_.bigram.begin[t + 1];

@@ -1,25 +1,16 @@
 #include "selfnorm/runtime/chain_scorer.h"
 
 #include "chain_pass.h"
+#include "selfnorm/runtime/attribute_sum.h"
 
 namespace selfnorm::runtime {
 namespace {
 
-// Column `at` of a matrix with rows of `width`, one for each attribute.
-struct Column {
-  std::span<const float> matrix;
-  size_t width, at;
-};
-
-// sum_i value_i matrix[number_i][at] over the attributes at t
-double cell_sum(const selfnorm_attribute_rows& rows, size_t t, const Column& column) {
-  double sum = 0;
-  if (rows.begin == nullptr) return sum;
-  for (size_t i = rows.begin[t]; i < rows.begin[t + 1]; ++i) {
-    const double value = rows.value == nullptr ? 1 : static_cast<double>(rows.value[i]);
-    sum += value * static_cast<double>(column.matrix[rows.number[i] * column.width + column.at]);
-  }
-  return sum;
+AttributeList attributes_at(const selfnorm_attribute_rows& rows, size_t t) {
+  if (rows.begin == nullptr || rows.begin[t] == rows.begin[t + 1]) return {nullptr, nullptr, 0};
+  const size_t first = rows.begin[t];
+  return {rows.number + first, rows.value == nullptr ? nullptr : rows.value + first,
+          rows.begin[t + 1] - first};
 }
 
 }  // namespace
@@ -34,12 +25,12 @@ double ChainScorer::score(const selfnorm_sentence& x, const uint32_t* labels) co
   const size_t n = layout_.labels;
   double sum = 0;
   for (size_t t = 0; t < x.positions; ++t) {
-    sum +=
-        static_cast<double>(layout_.bias[labels[t]]) + cell_sum(x.unigram, t, {layout_.weight, n, labels[t]});
+    sum += static_cast<double>(layout_.bias[labels[t]]) +
+           attribute_sum(attributes_at(x.unigram, t), layout_.weight.data() + labels[t], n);
     if (t == 0) continue;
     const size_t pair = labels[t - 1] * n + labels[t];
     if (!layout_.transition.empty()) sum += static_cast<double>(layout_.transition[pair]);
-    sum += cell_sum(x.bigram, t, {layout_.pair, n * n, pair});
+    sum += attribute_sum(attributes_at(x.bigram, t), layout_.pair.data() + pair, n * n);
   }
   return sum;
 }
@@ -47,8 +38,9 @@ double ChainScorer::score(const selfnorm_sentence& x, const uint32_t* labels) co
 double ChainScorer::amortised_normalizer(const selfnorm_sentence& x) const {
   const ChainNormalizerLayout& b = layout_.normalizer;
   double sum = b.per_sentence + b.per_position * static_cast<double>(x.positions);
-  if (b.slope.empty()) return sum;
-  for (size_t t = 0; t < x.positions; ++t) sum += cell_sum(x.unigram, t, {b.slope, 1, 0});
+  if (b.slope.empty() || x.unigram.begin == nullptr) return sum;
+  for (size_t t = 0; t < x.positions; ++t)
+    sum += attribute_sum(attributes_at(x.unigram, t), b.slope.data(), 1);
   return sum;
 }
 

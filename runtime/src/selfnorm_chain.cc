@@ -17,21 +17,38 @@ selfnorm_status check_chain(const selfnorm_model* model) {
   return fail(SELFNORM_ERROR_FAMILY, "the model is not a chain, which labels sentences");
 }
 
-selfnorm_status check_rows(const selfnorm_attribute_rows& rows, size_t positions, uint32_t attributes) {
-  if (rows.begin == nullptr) return SELFNORM_OK;
-  for (size_t t = 0; t < positions; ++t) {
+// One of the two lists of a sentence, from the first position that it is used at.
+struct NamedRows {
+  const char* name;
+  const selfnorm_attribute_rows& rows;
+  uint32_t attributes;
+  size_t first;
+};
+
+struct SentenceRows {
+  NamedRows unigram, bigram;
+  SentenceRows(const selfnorm_model* model, const selfnorm_sentence& x)
+      : unigram{"unigram", x.unigram, model->chain.unigrams.size, 0},
+        bigram{"bigram", x.bigram, model->chain.bigrams.size, 1} {}
+};
+
+selfnorm_status check_rows(const NamedRows& list, size_t positions) {
+  const selfnorm_attribute_rows& rows = list.rows;
+  if (rows.begin == nullptr || positions <= list.first) return SELFNORM_OK;
+  for (size_t t = list.first; t < positions; ++t) {
     if (rows.begin[t] > rows.begin[t + 1]) {
-      return fail(SELFNORM_ERROR_ARGUMENT, "begin[%zu] is %zu and begin[%zu] is %zu, expected no less", t,
-                  rows.begin[t], t + 1, rows.begin[t + 1]);
+      return fail(SELFNORM_ERROR_ARGUMENT,
+                  "begin[%zu] of the %s attributes is %zu and begin[%zu] is %zu, expected no less", t,
+                  list.name, rows.begin[t], t + 1, rows.begin[t + 1]);
     }
   }
-  if (rows.begin[0] < rows.begin[positions] && rows.number == nullptr) return fail_null();
-  for (size_t i = rows.begin[0]; i < rows.begin[positions]; ++i) {
-    if (rows.number[i] >= attributes) {
+  if (rows.begin[list.first] < rows.begin[positions] && rows.number == nullptr) return fail_null();
+  for (size_t i = rows.begin[list.first]; i < rows.begin[positions]; ++i) {
+    if (rows.number[i] >= list.attributes) {
       return fail(SELFNORM_ERROR_ATTRIBUTE,
-                  "attribute %u, expected one below the model's %u; leave out "
-                  "attributes that it does not have",
-                  rows.number[i], attributes);
+                  "%s attribute %u, expected one below the model's %u; leave out attributes that it does not "
+                  "have",
+                  list.name, rows.number[i], list.attributes);
     }
   }
   return SELFNORM_OK;
@@ -40,8 +57,9 @@ selfnorm_status check_rows(const selfnorm_attribute_rows& rows, size_t positions
 selfnorm_status check_sentence(const selfnorm_model* model, const selfnorm_sentence* x) {
   SELFNORM_TRY(check_chain(model));
   if (x == nullptr) return fail_null();
-  SELFNORM_TRY(check_rows(x->unigram, x->positions, model->chain.unigrams.size));
-  return check_rows(x->bigram, x->positions, model->chain.bigrams.size);
+  const SentenceRows lists(model, *x);
+  SELFNORM_TRY(check_rows(lists.unigram, x->positions));
+  return check_rows(lists.bigram, x->positions);
 }
 
 selfnorm_status check_workspace(const selfnorm_model* model, const selfnorm_sentence& x,
@@ -54,42 +72,30 @@ selfnorm_status check_workspace(const selfnorm_model* model, const selfnorm_sent
               workspace.bytes, wanted, x.positions);
 }
 
-selfnorm_status fail_not_finite(const selfnorm_sentence& x) {
-  for (const selfnorm_attribute_rows* rows : {&x.unigram, &x.bigram}) {
-    if (rows->begin == nullptr || rows->value == nullptr) continue;
-    for (size_t i = rows->begin[0]; i < rows->begin[x.positions]; ++i) {
-      if (!std::isfinite(rows->value[i]))
-        return fail(SELFNORM_ERROR_NOT_FINITE, "value %zu of the attributes is not finite", i);
+selfnorm_status fail_not_finite(const selfnorm_model* model, const selfnorm_sentence& x) {
+  const SentenceRows lists(model, x);
+  for (const NamedRows* list : {&lists.unigram, &lists.bigram}) {
+    const selfnorm_attribute_rows& rows = list->rows;
+    if (rows.begin == nullptr || rows.value == nullptr || x.positions <= list->first) continue;
+    for (size_t i = rows.begin[list->first]; i < rows.begin[x.positions]; ++i) {
+      if (!std::isfinite(rows.value[i]))
+        return fail(SELFNORM_ERROR_NOT_FINITE, "value %zu of the %s attributes is not finite", i, list->name);
     }
   }
   return fail(SELFNORM_ERROR_NOT_FINITE,
               "a score is not finite: values or the model's weights are too large, or its file is damaged");
 }
 
-selfnorm_status log_normalizer(const selfnorm_model* model, const selfnorm_sentence& x,
-                               const Workspace& workspace, double* out) {
-  SELFNORM_TRY(check_workspace(model, x, workspace));
-  const double a = model->chain_scorer.log_normalizer(x, workspace.memory);
-  if (!std::isfinite(a)) return fail_not_finite(x);
-  *out = a;
-  return SELFNORM_OK;
-}
-
-selfnorm_status amortised_normalizer(const selfnorm_model* model, const selfnorm_sentence& x, double* out) {
+// b(x) where the kind is amortised, otherwise 0.
+selfnorm_status amortised_level(const selfnorm_model* model, const selfnorm_sentence& x, int kind,
+                                double* out) {
+  *out = 0;
+  if (kind != SELFNORM_AMORTISED) return SELFNORM_OK;
   SELFNORM_TRY(check_amortised(model));
   const double b = model->chain_scorer.amortised_normalizer(x);
-  if (!std::isfinite(b)) return fail_not_finite(x);
+  if (!std::isfinite(b)) return fail_not_finite(model, x);
   *out = b;
   return SELFNORM_OK;
-}
-
-// What a log-probability of this kind is short of the raw one: 0, A(x) or b(x).
-selfnorm_status level(const selfnorm_model* model, const selfnorm_sentence& x, int kind,
-                      const Workspace& workspace, double* out) {
-  SELFNORM_TRY(check_kind(model, kind));
-  *out = 0;
-  if (kind == SELFNORM_EXACT) return log_normalizer(model, x, workspace, out);
-  return kind == SELFNORM_AMORTISED ? amortised_normalizer(model, x, out) : SELFNORM_OK;
 }
 
 selfnorm_status find_attribute(const AttributeTable& table, std::string_view text, uint32_t* number) {
@@ -131,11 +137,14 @@ selfnorm_status selfnorm_tag(const selfnorm_model* model, const selfnorm_sentenc
   SELFNORM_TRY(check_sentence(model, sentence));
   SELFNORM_TRY(check_workspace(model, *sentence, {workspace, bytes}));
   if (labels == nullptr && sentence->positions > 0) return fail_null();
-  double less = 0;
+  double b = 0;
   SELFNORM_TRY(check_kind(model, kind));
-  if (log_prob != nullptr) SELFNORM_TRY(level(model, *sentence, kind, {workspace, bytes}, &less));
-  if (!model->chain_scorer.best_labels(*sentence, workspace, labels)) return fail_not_finite(*sentence);
-  if (log_prob != nullptr) *log_prob = model->chain_scorer.score(*sentence, labels) - less;
+  if (log_prob != nullptr) SELFNORM_TRY(amortised_level(model, *sentence, kind, &b));
+  const ChainScorer& scorer = model->chain_scorer;
+  if (!scorer.best_labels(*sentence, workspace, labels)) return fail_not_finite(model, *sentence);
+  if (log_prob != nullptr)
+    *log_prob = kind == SELFNORM_EXACT ? scorer.exact_log_prob(*sentence, workspace, labels)
+                                       : scorer.score(*sentence, labels) - b;
   return SELFNORM_OK;
 }
 
@@ -145,11 +154,15 @@ selfnorm_status selfnorm_score_labelling(const selfnorm_model* model, const self
   SELFNORM_TRY(check_sentence(model, sentence));
   if (out == nullptr || (labels == nullptr && sentence->positions > 0)) return fail_null();
   for (size_t t = 0; t < sentence->positions; ++t) SELFNORM_TRY(check_class(model, labels[t]));
-  double less = 0;
-  SELFNORM_TRY(level(model, *sentence, kind, {workspace, bytes}, &less));
-  const double s = model->chain_scorer.score(*sentence, labels);
-  if (!std::isfinite(s)) return fail_not_finite(*sentence);
-  *out = s - less;
+  double b = 0;
+  SELFNORM_TRY(check_kind(model, kind));
+  if (kind == SELFNORM_EXACT) SELFNORM_TRY(check_workspace(model, *sentence, {workspace, bytes}));
+  SELFNORM_TRY(amortised_level(model, *sentence, kind, &b));
+  const ChainScorer& scorer = model->chain_scorer;
+  const double log_prob = kind == SELFNORM_EXACT ? scorer.exact_log_prob(*sentence, workspace, labels)
+                                                 : scorer.score(*sentence, labels) - b;
+  if (!std::isfinite(log_prob)) return fail_not_finite(model, *sentence);
+  *out = log_prob;
   return SELFNORM_OK;
 }
 
@@ -157,14 +170,21 @@ selfnorm_status selfnorm_chain_log_normalizer(const selfnorm_model* model, const
                                               void* workspace, size_t bytes, double* out) {
   SELFNORM_TRY(check_sentence(model, sentence));
   if (out == nullptr) return fail_null();
-  return log_normalizer(model, *sentence, {workspace, bytes}, out);
+  SELFNORM_TRY(check_workspace(model, *sentence, {workspace, bytes}));
+  const double a = model->chain_scorer.log_normalizer(*sentence, workspace);
+  if (!std::isfinite(a)) return fail_not_finite(model, *sentence);
+  *out = a;
+  return SELFNORM_OK;
 }
 
 selfnorm_status selfnorm_chain_amortised_normalizer(const selfnorm_model* model,
                                                     const selfnorm_sentence* sentence, double* out) {
   SELFNORM_TRY(check_sentence(model, sentence));
   if (out == nullptr) return fail_null();
-  return amortised_normalizer(model, *sentence, out);
+  double b = 0;
+  SELFNORM_TRY(amortised_level(model, *sentence, SELFNORM_AMORTISED, &b));
+  *out = b;
+  return SELFNORM_OK;
 }
 
 selfnorm_status selfnorm_marginals(const selfnorm_model* model, const selfnorm_sentence* sentence,
@@ -172,7 +192,7 @@ selfnorm_status selfnorm_marginals(const selfnorm_model* model, const selfnorm_s
   SELFNORM_TRY(check_sentence(model, sentence));
   SELFNORM_TRY(check_workspace(model, *sentence, {workspace, bytes}));
   if (out == nullptr && sentence->positions > 0) return fail_null();
-  if (!model->chain_scorer.marginals(*sentence, workspace, out)) return fail_not_finite(*sentence);
+  if (!model->chain_scorer.marginals(*sentence, workspace, out)) return fail_not_finite(model, *sentence);
   return SELFNORM_OK;
 }
 

@@ -70,12 +70,16 @@ TEST(RuntimeChain, BadArgumentsGetCodesAndLeaveOutputsAlone) {
   };
   const selfnorm_sentence x = {2, {begin, good, nullptr}, {}};
   EXPECT_EQ(tag({2, {falling, good, nullptr}, {}}), SELFNORM_ERROR_ARGUMENT);
-  EXPECT_STREQ(selfnorm_error_message(), "begin[1] is 2 and begin[2] is 1, expected no less");
+  EXPECT_STREQ(selfnorm_error_message(),
+               "begin[1] of the unigram attributes is 2 and begin[2] is 1, expected no less");
   EXPECT_EQ(tag({2, {begin, nullptr, nullptr}, {}}), SELFNORM_ERROR_ARGUMENT);
   EXPECT_EQ(tag({2, {begin, bad, nullptr}, {}}), SELFNORM_ERROR_ATTRIBUTE);
   EXPECT_EQ(tag({2, {}, {begin, good, nullptr}}), SELFNORM_ERROR_ATTRIBUTE);
+  EXPECT_STREQ(selfnorm_error_message(),
+               "bigram attribute 7, expected one below the model's 1; leave out attributes that it does not "
+               "have");
   EXPECT_EQ(tag({2, {begin, good, nan}, {}}), SELFNORM_ERROR_NOT_FINITE);
-  EXPECT_STREQ(selfnorm_error_message(), "value 1 of the attributes is not finite");
+  EXPECT_STREQ(selfnorm_error_message(), "value 1 of the unigram attributes is not finite");
   EXPECT_EQ(tag({2, {begin, good, nan}, {}}, SELFNORM_RAW), SELFNORM_ERROR_NOT_FINITE);
   EXPECT_EQ(tag({3, {}, {}}), SELFNORM_ERROR_ARGUMENT);  // the workspace is for 2
   EXPECT_EQ(tag({SIZE_MAX / 2, {}, {}}), SELFNORM_ERROR_ARGUMENT);
@@ -104,6 +108,39 @@ TEST(RuntimeChain, BadArgumentsGetCodesAndLeaveOutputsAlone) {
   EXPECT_EQ(out[0], 99);
   EXPECT_EQ(selfnorm_tag(open, &x, memory.data(), memory.bytes(), SELFNORM_EXACT, labels, nullptr),
             SELFNORM_OK);
+}
+
+// Whatever stands there: unknown numbers, values that are not finite, offsets that fall.
+TEST(RuntimeChain, BigramAttributesOfTheFirstPositionAreIgnored) {
+  const OpenModel open(saved_bytes(random_chain({.bigrams = 2})));
+  ChainMemory memory(open, 2);
+  const size_t empty[] = {0, 0, 1}, filled[] = {0, 1, 2}, falling[] = {9, 1, 2};
+  const uint32_t number[] = {1}, unknown[] = {77, 1};
+  const float value[] = {0.5f}, nan[] = {NAN, 0.5f}, last_nan[] = {NAN, INFINITY};
+  uint32_t labels[2];
+  double expected = 0, out = 0;
+  const auto tag = [&](const selfnorm_attribute_rows& bigram, double* log_prob) {
+    const selfnorm_sentence x = {2, {}, bigram};
+    return selfnorm_tag(open, &x, memory.data(), memory.bytes(), SELFNORM_EXACT, labels, log_prob);
+  };
+  ASSERT_EQ(tag({empty, number, value}, &expected), SELFNORM_OK);
+  for (const size_t* begin : {filled, falling}) {
+    ASSERT_EQ(tag({begin, unknown, nan}, &out), SELFNORM_OK) << selfnorm_error_message();
+    EXPECT_EQ(out, expected);
+  }
+  EXPECT_EQ(tag({filled, unknown, last_nan}, &out), SELFNORM_ERROR_NOT_FINITE);
+  EXPECT_STREQ(selfnorm_error_message(), "value 1 of the bigram attributes is not finite");
+}
+
+// Without attributes b(x) is two numbers, whatever the length.
+TEST(RuntimeChain, AmortisedNormalizerOfAnyLength) {
+  ChainModel model = random_chain({});
+  model.normalizer = {true, 0.25, 0.5, std::vector<float>(8, 1)};
+  const OpenModel open(saved_bytes(model));
+  const selfnorm_sentence x = {size_t{1} << 62, {}, {}};
+  double b = 0;
+  ASSERT_EQ(selfnorm_chain_amortised_normalizer(open, &x, &b), SELFNORM_OK);
+  EXPECT_EQ(b, std::ldexp(1, 60));
 }
 
 TEST(RuntimeChain, ThreadsShareAModel) {

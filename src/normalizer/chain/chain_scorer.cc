@@ -4,6 +4,7 @@
 
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/row_kernels.h"
+#include "selfnorm/runtime/attribute_sum.h"
 
 namespace selfnorm {
 namespace {
@@ -14,15 +15,9 @@ RowList row_list(const AttributeRows& rows, uint64_t row) {
           rows.begin[row + 1] - begin, rows.attribute.size() - begin};
 }
 
-// sum_a value_a theta[place + a width]
-template <class Real>
-double cell_sum(const AttributeRows& rows, uint64_t row, const Real* theta, size_t width) {
-  double sum = 0;
-  for (uint64_t i = rows.begin[row]; i < rows.begin[row + 1]; ++i) {
-    const double value = rows.value.empty() ? 1 : static_cast<double>(rows.value[i]);
-    sum += value * static_cast<double>(theta[rows.attribute[i] * width]);
-  }
-  return sum;
+runtime::AttributeList attribute_list(const AttributeRows& rows, uint64_t row) {
+  const RowList list = row_list(rows, row);
+  return {list.row, list.value, list.count};
 }
 
 }  // namespace
@@ -65,11 +60,13 @@ double BasicChainScorer<Real>::target_score(const Sequences& data, uint64_t sent
   for (uint64_t t = data.sentence_begin[sentence]; t < data.sentence_begin[sentence + 1]; ++t) {
     const uint32_t label = data.label[t];
     sum += static_cast<double>(theta_[shape_.bias() + label]) +
-           cell_sum(data.unigram, t, theta_.data() + label, labels);
+           runtime::attribute_sum(attribute_list(data.unigram, t), theta_.data() + label, labels);
     if (t == data.sentence_begin[sentence]) continue;
     const size_t pair = data.label[t - 1] * labels + label;
     if (shape_.has_transitions) sum += static_cast<double>(theta_[shape_.transition() + pair]);
-    if (data.bigram.rows() > 0) sum += cell_sum(data.bigram, t, theta_.data() + shape_.pair() + pair, square);
+    if (data.bigram.rows() > 0)
+      sum += runtime::attribute_sum(attribute_list(data.bigram, t), theta_.data() + shape_.pair() + pair,
+                                    square);
   }
   return sum;
 }

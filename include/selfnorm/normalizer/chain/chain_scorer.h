@@ -16,7 +16,8 @@ class BasicChainScorer {
  public:
   BasicChainScorer(const ChainShape& shape, std::span<const Real> theta);  // keeps the view
   BasicChainScores<Real> operator()(const Sequences& data, uint64_t sentence);
-  // s(x,y) of the sentence's own labels alone, O(T). The labels are there.
+  // s(x,y) of the sentence's own labels alone, in double from the weights, O(T): the raw score, which differs
+  // from chain_score by the rounding of u and v. The labels are there.
   double target_score(const Sequences& data, uint64_t sentence) const;
 
  private:

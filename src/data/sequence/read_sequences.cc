@@ -134,21 +134,23 @@ SequenceRead learn_sequences(const std::string& path, const SequenceOptions& opt
   TokenReader reader(std::move(input), {.format = format, .columns = 0});
   TokenLines sentence;
   if (!reader.next(sentence)) fail_without_sentences(reader.name());
+  const uint64_t first_line = sentence.line(0);
   SequenceRead out;
-  out.encoder = resolved(options, reader, format, sentence.line(0));
+  out.encoder = resolved(options, reader, format, first_line);
   SentenceEncoding encoding(out.encoder, Words::learned, out.encoder.columns);
   do {
     encoding.append(sentence, {reader.name(), Labels::required}, out.data);
   } while (reader.next(sentence));
   encoding.finish(options.min_count, out.data, out.encoder);
   if (out.encoder.labels.size() < 2)
-    throw DataError(reader.name(), 0,
-                    fmt::format("found one label, {}, in all {} tokens, expected two at least: is column {} "
-                                "the target, and is the file {}? --target and --format say otherwise",
-                                quoted(out.encoder.labels[0]), out.data.positions(), out.encoder.target + 1,
-                                format == SequenceFormat::conllu       ? "CoNLL-U"
-                                : format == SequenceFormat::attributes ? "one of attributes"
-                                                                       : "one of columns"));
+    throw DataError(
+        reader.name(), first_line,
+        fmt::format("found one label, {}, here and in all {} tokens, expected two at least: is column {} "
+                    "the target, and is the file {}? --target and --format say otherwise",
+                    quoted(out.encoder.labels[0]), out.data.positions(), out.encoder.target + 1,
+                    format == SequenceFormat::conllu       ? "CoNLL-U"
+                    : format == SequenceFormat::attributes ? "one of attributes"
+                                                           : "one of columns"));
   return out;
 }
 
@@ -166,12 +168,13 @@ bool SequenceStream::next(Sequences& sentence, SentenceText& text) {
   const bool is_sentence = state_->next();
   const TokenLines& lines = state_->lines();
   text.others = lines.others();
+  text.mark = lines.mark();
   text.tokens.resize(is_sentence ? lines.size() : 0);
   if (!is_sentence) return false;
   state_->append(sentence);
   for (size_t t = 0; t < lines.size(); ++t) {
     text.tokens[t].resize(lines.fields(t));
-    for (size_t c = 0; c < lines.fields(t); ++c) text.tokens[t][c] = lines.field(t, c);
+    for (size_t c = 0; c < lines.fields(t); ++c) text.tokens[t][c] = lines.field_as_read(t, c);
   }
   return true;
 }

@@ -73,6 +73,7 @@ void SentenceEncoding::append(const TokenLines& sentence, const Source& source, 
   if (!is_attributes) unigram_.begin(sentence);
   if (has_bigrams) bigram_.begin(sentence);
   for (size_t t = 0; t < sentence.size(); ++t) {
+    if (is_attributes && source.labels != Labels::required) check_first_field(sentence, t, source);
     out.label.push_back(label(sentence, t, source));
     if (is_attributes)
       append_fields(sentence, t, source, out.unigram);
@@ -84,6 +85,24 @@ void SentenceEncoding::append(const TokenLines& sentence, const Source& source, 
   out.sentence_begin.push_back(out.sentence_begin.back() + sentence.size());
 }
 
+// Of attributes it is a label or empty, whether or not labels are looked at: an attribute there would be
+// lost.
+void SentenceEncoding::check_first_field(const TokenLines& sentence, size_t token,
+                                         const Source& source) const {
+  const std::string_view text = sentence.field(token, 0);
+  if (text.empty() || labels_.find(text)) return;
+  AttributeField field;
+  const bool is_attribute = sentence.fields(token) == 1 ||
+                            (parse_attribute(text, field).empty() && unigrams_.index().find(field.name));
+  if (is_attribute)
+    throw DataError(source.name, sentence.line(token),
+                    fmt::format("found {} where the label stands, which is {}; expected label TAB attribute "
+                                "TAB ...; a line without a label begins with a tab",
+                                quoted(text),
+                                sentence.fields(token) == 1 ? "no label of the model and all of the line"
+                                                            : "an attribute of the model"));
+}
+
 uint32_t SentenceEncoding::label(const TokenLines& sentence, size_t token, const Source& source) {
   if (!has_labels_ || source.labels == Labels::ignored) return kNoLabel;
   const std::string_view text = sentence.field(token, encoder_.target);
@@ -93,6 +112,13 @@ uint32_t SentenceEncoding::label(const TokenLines& sentence, size_t token, const
         source.name, sentence.line(token),
         fmt::format("found an empty label in column {}, expected one for every token", encoder_.target + 1));
   }
+  if (is_learning_ && text == "_" && encoder_.format == SequenceFormat::conllu &&
+      is_conllu_category(encoder_.target))
+    throw DataError(source.name, sentence.line(token),
+                    fmt::format("found _ in column {}, which says that CoNLL-U has no label there, expected "
+                                "one for every token of training data; take the sentence out, or choose "
+                                "another --target",
+                                encoder_.target + 1));
   if (is_learning_) return labels_.add(text);
   const auto known = labels_.find(text);
   if (known) return *known;
@@ -136,10 +162,11 @@ void SentenceEncoding::append_fields(const TokenLines& sentence, size_t token, c
     const uint32_t number = valued_[i].first;
     float sum = 0;
     for (; i < valued_.size() && valued_[i].first == number; ++i) sum += valued_[i].second;
-    if (!std::isfinite(sum))
+    if (!(std::abs(sum) <= kLargestValue))
       throw DataError(source.name, sentence.line(token),
-                      fmt::format("the values of the attribute {} add up to more than float32 holds",
-                                  quoted(unigrams_.index()[number])));
+                      fmt::format("found the value {:.6g} of the attribute {}, repeated ones added, expected at "
+                                  "most {:.6g} in size; scale it down",
+                                  sum, quoted(unigrams_.index()[number]), kLargestValue));
     rows.attribute.push_back(number);
     add_value(rows, sum);
   }

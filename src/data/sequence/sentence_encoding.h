@@ -11,6 +11,9 @@
 
 namespace selfnorm {
 
+// Of an attribute, in size: times parameters up to 1e20 scores stay within float32.
+inline constexpr float kLargestValue = 1e15f;
+
 // format, columns, target, templates and has_transitions of an encoder are enough to learn; afterwards its
 // lists are filled in.
 class SentenceEncoding {
@@ -24,12 +27,14 @@ class SentenceEncoding {
     const std::string& name;
     Labels labels;
   };
-  // Appends the sentence. Throws DataError: an unknown or missing label, a bad attribute.
+  // Appends the sentence. Throws DataError: an unknown or missing label, a bad attribute, an attribute where
+  // the label stands.
   void append(const TokenLines& sentence, const Source& source, Sequences& out);
   // What was learned, without attributes seen less than `min_count` times, in the data too.
   void finish(uint32_t min_count, Sequences& data, SequenceEncoder& encoder) const;
 
  private:
+  void check_first_field(const TokenLines& sentence, size_t token, const Source& source) const;
   uint32_t label(const TokenLines& sentence, size_t token, const Source& source);
   void append_fields(const TokenLines& sentence, size_t token, const Source& source, AttributeRows& rows);
   void append_expanded(TemplateExpansion& expansion, size_t token, AttributeNumbers& numbers,

@@ -1,6 +1,7 @@
 #include "sequence_format.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "token_reader.h"
 
@@ -9,10 +10,14 @@ namespace {
 
 bool begins_with_digit(std::string_view text) { return !text.empty() && text[0] >= '0' && text[0] <= '9'; }
 
+bool is_named(std::string_view field) { return field.find_first_of(":=") != std::string_view::npos; }
+
 struct Lines {
   size_t lines = 0, columns = 0, fields = 0;  // fields: all but the first of a line
   size_t named = 0;                           // fields with ':' or '='
-  size_t conllu = 0;                          // lines with ten columns and an id
+  size_t named_first = 0;                     // first fields with them
+  std::unordered_set<std::string_view> first, second;
+  size_t conllu = 0;  // lines with ten columns and an id
   bool is_first_conllu = false, has_tabs = true, is_ragged = false;
 
   void add(const std::vector<std::string_view>& field, bool has_tab) {
@@ -25,9 +30,17 @@ struct Lines {
     has_tabs &= has_tab;
     is_ragged |= field.size() != columns;
     fields += field.size() - 1;
-    named += static_cast<size_t>(std::count_if(field.begin() + 1, field.end(), [](std::string_view f) {
-      return f.find_first_of(":=") != std::string_view::npos;
-    }));
+    named += static_cast<size_t>(std::count_if(field.begin() + 1, field.end(), is_named));
+    named_first += is_named(field[0]) ? 1 : 0;
+    first.insert(field[0]);
+    if (field.size() > 1) second.insert(field[1]);
+  }
+
+  bool is_attributes() const {
+    if (!has_tabs) return false;
+    if (is_ragged) return 2 * named >= fields;
+    if (named < fields || columns < 2) return false;
+    return columns > 2 || (named_first < lines && first.size() <= second.size());
   }
 };
 
@@ -46,15 +59,13 @@ SequenceFormat sequence_format(std::string_view sample) {
     sample.remove_prefix(std::min(end + 1, sample.size()));
     const std::vector<std::string_view> field = line_fields(line, Separator::tabs_or_blanks);
     if (std::all_of(field.begin(), field.end(), [](std::string_view f) { return f.empty(); })) continue;
+    if (parse_mark(line.ends_with('\r') ? line.substr(0, line.size() - 1) : line)) continue;
     const bool has_tab = line.find('\t') != std::string_view::npos;
     all.add(field, has_tab);
     if (!is_conllu_comment(line)) tokens.add(field, has_tab);
   }
   if (tokens.is_first_conllu && 2 * tokens.conllu >= tokens.lines) return SequenceFormat::conllu;
-  const bool is_attributes =
-      all.is_ragged ? 2 * all.named >= all.fields : all.columns > 2 && all.named == all.fields;
-  if (all.has_tabs && is_attributes) return SequenceFormat::attributes;
-  return SequenceFormat::columns;
+  return all.is_attributes() ? SequenceFormat::attributes : SequenceFormat::columns;
 }
 
 }  // namespace selfnorm

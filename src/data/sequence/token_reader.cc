@@ -48,13 +48,6 @@ bool is_well_formed(std::string_view text) {
   return true;
 }
 
-void append_text(std::string_view text, std::string& to) {
-  if (is_well_formed(text))
-    to += text;
-  else
-    to += utf8_repaired(text);
-}
-
 std::string columns_text(size_t n) { return fmt::format("{} column{}", n, n == 1 ? "" : "s"); }
 
 bool is_digits(std::string_view text) {
@@ -79,11 +72,26 @@ void TokenLines::clear() {
   begin_.assign(1, 0);
   line_.clear();
   other_.clear();
+  ill_formed_.clear();
+  mark_.reset();
+}
+
+std::string_view TokenLines::field_as_read(size_t token, size_t column) const {
+  const auto found = std::lower_bound(ill_formed_.begin(), ill_formed_.end(), token,
+                                      [](const IllFormed& line, size_t t) { return line.token < t; });
+  if (found == ill_formed_.end() || found->token != token) return field(token, column);
+  return found->fields[column];
 }
 
 void TokenLines::add(std::string_view text, uint64_t line, Separator separator) {
   const size_t base = bytes_.size();
-  append_text(text, bytes_);
+  if (is_well_formed(text)) {
+    bytes_ += text;
+  } else {
+    bytes_ += utf8_repaired(text);
+    const std::vector<std::string_view> fields = line_fields(text, separator);
+    ill_formed_.push_back({size(), {fields.begin(), fields.end()}});
+  }
   const std::string_view whole = std::string_view(bytes_).substr(base);
   for_each_field(whole, separator, [&](std::string_view field) {
     field_.push_back({base + static_cast<size_t>(field.data() - whole.data()), field.size()});
@@ -92,15 +100,13 @@ void TokenLines::add(std::string_view text, uint64_t line, Separator separator) 
   line_.push_back(line);
 }
 
-void TokenLines::add_other(std::string_view text) {
-  other_.push_back({size(), {}});
-  append_text(text, other_.back().text);
-}
+void TokenLines::add_other(std::string_view text) { other_.push_back({size(), std::string(text)}); }
 
 void TokenLines::remove_last() {
   begin_.pop_back();
   field_.resize(begin_.back());
   line_.pop_back();
+  if (!ill_formed_.empty() && ill_formed_.back().token == size()) ill_formed_.pop_back();
 }
 
 TokenReader::TokenReader(std::unique_ptr<Input> input, const Shape& shape)
@@ -145,26 +151,53 @@ bool TokenReader::next_line(std::string_view& line) {
 
 bool TokenReader::next(TokenLines& sentence) {
   sentence.clear();
+  uint64_t first_line = 0;  // of the sentence
+  bool is_comments = true;  // all that there is of it
   for (std::string_view line; next_line(line);) {
     if (line.find_first_not_of(kBlank) == std::string_view::npos) {
       if (sentence.size() > 0) return true;
+      if (first_line > 0) fail_without_token(first_line);
       continue;
     }
-    const bool is_conllu = shape_.format == SequenceFormat::conllu;
-    if (is_conllu && is_conllu_comment(line)) {
+    if (first_line == 0) first_line = line_;
+    if (sentence.size() == 0)
+      if (const auto mark = parse_mark(line)) {
+        sentence.set_mark(*mark);
+        is_comments = false;
+        continue;
+      }
+    if (shape_.format == SequenceFormat::conllu && is_conllu_comment(line)) {
       if (shape_.keeps_others) sentence.add_other(line);
       continue;
     }
-    sentence.add(line, line_, is_conllu ? Separator::tabs : Separator::tabs_or_blanks);
-    const size_t last = sentence.size() - 1;
-    if (shape_.format != SequenceFormat::attributes)
-      check_columns(sentence.fields(last), line.starts_with('#'));
-    if (is_conllu && !is_token(sentence.field(last, 0))) {
-      sentence.remove_last();
-      if (shape_.keeps_others) sentence.add_other(line);
-    }
+    is_comments = false;
+    add_token(line, sentence);
   }
+  if (sentence.size() == 0 && !is_comments) fail_without_token(first_line);
   return sentence.size() > 0;
+}
+
+void TokenReader::add_token(std::string_view line, TokenLines& sentence) {
+  const bool is_columns = shape_.format == SequenceFormat::columns;
+  sentence.add(line, line_, is_columns ? Separator::tabs_or_blanks : Separator::tabs);
+  const size_t last = sentence.size() - 1;
+  if (shape_.format == SequenceFormat::attributes) {
+    if (sentence.fields(last) == 1 && sentence.field(last, 0).find_first_of(kBlank) != std::string_view::npos)
+      throw DataError(name(), line_,
+                      fmt::format("found {} and no tab, expected label TAB attribute TAB attribute ...",
+                                  quoted(sentence.field(last, 0))));
+    return;
+  }
+  check_columns(sentence.fields(last), line.starts_with('#'));
+  if (is_columns || is_token(sentence.field(last, 0))) return;
+  sentence.remove_last();
+  if (shape_.keeps_others) sentence.add_other(line);
+}
+
+void TokenReader::fail_without_token(uint64_t first_line) const {
+  throw DataError(name(), first_line,
+                  "found a sentence without a token, expected one at least before the blank line that ends "
+                  "it; take its lines out");
 }
 
 bool TokenReader::is_token(std::string_view id) const {
@@ -196,8 +229,9 @@ void TokenReader::check_columns(size_t found, bool is_marked) {
     if (found != shape_.columns)
       throw DataError(
           name(), line_,
-          fmt::format("found {}, expected {}{}, as in the data of the model", columns_text(found),
-                      shape_.columns, shape_.may_lack_one ? ", or one less without the labels" : ""));
+          fmt::format("found {}, expected {}{}, as in the data of the model{}", columns_text(found),
+                      shape_.columns, shape_.may_lack_one ? ", or one less without the labels" : "",
+                      is_marked || found == kConlluColumns ? "; for CoNLL-U say --format conllu" : ""));
     return;
   }
   if (found != shape_.columns)
@@ -206,7 +240,8 @@ void TokenReader::check_columns(size_t found, bool is_marked) {
                                 "columns, and a blank line ends a sentence{}",
                                 columns_text(found), shape_.columns, first_line_,
                                 is_marked || is_first_marked_
-                                    ? "; a line that begins with # is a token, only CoNLL-U has comments"
+                                    ? "; a line that begins with # is a token, only CoNLL-U has comments: "
+                                      "say --format conllu if it is that"
                                     : ""));
 }
 

@@ -13,6 +13,10 @@
 namespace selfnorm {
 
 inline constexpr uint32_t kConlluColumns = 10, kConlluForm = 1, kConlluUpos = 3;
+// UPOS, XPOS, HEAD, DEPREL: one value, which _ leaves open. In lists (FEATS, DEPS, MISC) _ is the empty one.
+constexpr bool is_conllu_category(uint32_t column) {
+  return column == kConlluUpos || column == 4 || column == 6 || column == 7;
+}
 inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 inline constexpr size_t kLongestLine = size_t{64} << 20;
 
@@ -20,34 +24,44 @@ inline constexpr size_t kLongestLine = size_t{64} << 20;
 // any white space.
 enum class Separator { tabs, tabs_or_blanks };
 
-// Bytes that are not UTF-8 have become U+FFFD.
 class TokenLines {
  public:
   using Other = SentenceText::OtherLine;
 
   size_t size() const { return line_.size(); }
   size_t fields(size_t token) const { return begin_[token + 1] - begin_[token]; }
+  // Bytes that are not UTF-8 have become U+FFFD.
   std::string_view field(size_t token, size_t column) const {
     const Field& f = field_[begin_[token] + column];
     return std::string_view(bytes_).substr(f.begin, f.size);
   }
+  std::string_view field_as_read(size_t token, size_t column) const;
   uint64_t line(size_t token) const { return line_[token]; }  // from 1
   const std::vector<Other>& others() const { return other_; }
+  const std::optional<LabellingMark>& mark() const { return mark_; }
 
   void clear();
   void add(std::string_view text, uint64_t line, Separator separator);
   void add_other(std::string_view text);
+  void set_mark(const LabellingMark& mark) { mark_ = mark; }
   void remove_last();
 
  private:
   struct Field {
     size_t begin, size;
   };
+  // The fields of a token that are not all UTF-8.
+  struct IllFormed {
+    size_t token;
+    std::vector<std::string> fields;
+  };
   std::string bytes_;
   std::vector<Field> field_;
   std::vector<size_t> begin_{0};
   std::vector<uint64_t> line_;
   std::vector<Other> other_;
+  std::vector<IllFormed> ill_formed_;  // in the order of the tokens
+  std::optional<LabellingMark> mark_;
 };
 
 std::vector<std::string_view> line_fields(std::string_view line, Separator separator);
@@ -69,13 +83,15 @@ class TokenReader {
 
   const std::string& name() const { return input_->name(); }
   uint32_t columns() const { return shape_.columns; }  // of the tokens read; 0 with attributes or before any
-  // Never without a token; false at the end, with the other lines after the last token. Throws DataError:
-  // ragged columns, NUL bytes, no CoNLL-U.
+  // Never without a token; false at the end, with the comments after the last token. Throws DataError: ragged
+  // columns, NUL bytes, no CoNLL-U, a sentence without tokens, attributes without tabs.
   bool next(TokenLines& sentence);
 
  private:
   bool next_line(std::string_view& line);
-  bool is_token(std::string_view id) const;          // what CoNLL-U leaves out is none
+  bool is_token(std::string_view id) const;  // what CoNLL-U leaves out is none
+  void add_token(std::string_view line, TokenLines& sentence);
+  [[noreturn]] void fail_without_token(uint64_t first_line) const;
   void check_columns(size_t found, bool is_marked);  // is_marked: the line begins with '#'
 
   std::unique_ptr<Input> input_;

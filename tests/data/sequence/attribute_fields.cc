@@ -34,8 +34,15 @@ TEST(AttributeFields, BadAttributes) {
   EXPECT_NE(reading.error("A\ta:inf\n").find("d:1: found 'inf'"), std::string::npos);
   EXPECT_NE(reading.error("A\ta:1:2\n").find("d:1: found '1:2'"), std::string::npos);
   EXPECT_EQ(reading.error("A\t:2\n"), "d:1: found the attribute ':2', expected a name before its value");
-  EXPECT_EQ(reading.error("A\ta:3e38\ta:3e38\n"),
-            "d:1: the values of the attribute 'a' add up to more than float32 holds");
+  EXPECT_EQ(reading.error("A\ta:3e38\n"),
+            "d:1: found the value 3e+38 of the attribute 'a', repeated ones added, expected at most 1e+15 in "
+            "size; scale it down");
+  EXPECT_EQ(reading.error("A\tb\ta:3e38\ta:3e38\n").find("d:1: found the value inf of the attribute 'a'"),
+            0u);
+  EXPECT_EQ(reading.error("A\ta\nA\ta:-6e14\ta:-6e14\n").find("d:2: found the value -1.2e+15"), 0u);
+  EXPECT_EQ(reading.error("A\ta:1e15\nB\ta:-1e15\n"), "");
+  EXPECT_EQ(reading.error("A b\n"),
+            "d:1: found 'A b' and no tab, expected label TAB attribute TAB attribute ...");
   EXPECT_EQ(reading.error("\ta\n"), "d:1: found an empty label in column 1, expected one for every token");
   reading.options.target = 2;
   EXPECT_EQ(
@@ -46,6 +53,28 @@ TEST(AttributeFields, BadAttributes) {
   EXPECT_EQ(reading.error("A\ta\n"),
             "d:1: found an attribute file, to which templates do not apply; leave the templates out, or say "
             "--format columns");
+}
+
+// Labels that nobody looks at are no attributes all the same.
+TEST(AttributeFields, AttributesWhereTheLabelStands) {
+  const Reading reading;
+  const SequenceEncoder encoder = reading.learn("A\tw=a\tn:2\nB\tw=b\tw=c\tA\n").encoder;
+  const auto error = [&](const std::string& text) {
+    return reading.message([&] {
+      SequenceStream stream(reading.scratch.file("d", text), encoder, false);
+      Sequences sentence;
+      for (SentenceText words; stream.next(sentence, words);) continue;
+    });
+  };
+  EXPECT_EQ(error("\tw=a\nw=b\tw=c\n"),
+            "d:2: found 'w=b' where the label stands, which is an attribute of the model; expected label TAB "
+            "attribute TAB ...; a line without a label begins with a tab");
+  EXPECT_EQ(error("n:3\tw=c\n").find("d:1: found 'n:3' where the label stands"), 0u);
+  EXPECT_EQ(error("\tw=a\n\nw=new\n"),
+            "d:3: found 'w=new' where the label stands, which is no label of the model and all of the line; "
+            "expected label TAB attribute TAB ...; a line without a label begins with a tab");
+  EXPECT_EQ(error("w=a w=b\n").find("d:1: found 'w=a w=b' and no tab"), 0u);
+  EXPECT_EQ(error("\tw=a\n?\tw=b\nB\nA\tA\n_\tn:1\n"), "");
 }
 
 }  // namespace

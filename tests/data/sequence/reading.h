@@ -21,7 +21,7 @@ inline constexpr const char* kConllu =
     "1\tde\tde\tADP\tP\t_\t3\tcase\t_\t_\n"
     "2\tle\tle\tDET\tD\t_\t3\tdet\t_\t_\n"
     "2.1\tun\t_\tDET\tD\t_\t_\t_\t_\t_\n\n"
-    "# only a comment\n\n"
+    "# only a comment\n"
     "1\t#\t#\tSYM\tS\t_\t0\troot\t_\t_\n";
 inline constexpr const char* kAttributes = "A\tw=a\tn:2.5\tw=a\nB\tw\\:b:0.5\n\nA\tx\\\\y\tw=a\tz\n";
 

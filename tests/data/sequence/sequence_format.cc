@@ -24,6 +24,10 @@ TEST(SequenceFormats, Detection) {
             0u);
   EXPECT_EQ(format("A\tw=a\tp:2\nB\tw=b\tp:3\n"), SequenceFormat::attributes);
   EXPECT_EQ(format("a\tCase=Nom\tX\nb\tCase=Gen\tY\n"), SequenceFormat::columns);
+  // One attribute a token: not fewer than labels. Otherwise it is the label.
+  EXPECT_EQ(format("ADP\tw=From\nDET\tw=the\nPROPN\tw=AP\n\nDET\tw=this\n"), SequenceFormat::attributes);
+  EXPECT_EQ(format("the\tDET:def\na\tDET:ind\ndog\tN:sg\ncat\tN:sg\n"), SequenceFormat::columns);
+  EXPECT_EQ(format("# sentence=0 rank=1\nA\tw=a\tp:2\nB\tw=b\tp:3\n"), SequenceFormat::attributes);
   // Attributes are many; one colon in ragged columns does not make them.
   EXPECT_EQ(format("B-NP\tw[0]=x\tw[1]=y\nO\tw[0]=y\n"), SequenceFormat::attributes);
   EXPECT_EQ(

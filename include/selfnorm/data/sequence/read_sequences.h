@@ -1,7 +1,10 @@
 // Reads sentences: CoNLL columns (white space or tabs, a blank line between sentences, a token may begin with
 // '#'), CoNLL-U (comments "# ", ten tab-separated columns, ranges 1-2 and empty nodes 1.1 left out), and
-// attribute files of CRFsuite (label TAB attribute[:value] ..., '\:' and '\\' escaped). Plain or gzipped, -
-// is standard input.
+// attribute files of CRFsuite (label TAB attribute[:value] ..., '\:' and '\\' escaped, values at most 1e15 in
+// size; a line without a label begins with a tab). Plain or gzipped, - is standard input. Blank lines
+// separate sentences, one or many; a sentence that has lines and no token, such as comments of CoNLL-U before
+// a blank line, is an error. A line of labelling_mark.h before the first token is none of the tokens, in any
+// format.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +15,7 @@
 #include <vector>
 
 #include "selfnorm/data/sequence/feature_template.h"
+#include "selfnorm/data/sequence/labelling_mark.h"
 #include "selfnorm/data/sequence/sequences.h"
 #include "selfnorm/data/string_index.h"
 
@@ -19,8 +23,8 @@ namespace selfnorm {
 
 // automatic, by the first lines: CoNLL-U when the first one but comments and most others have ten
 // tab-separated columns and begin with an id; attributes when lines have tabs, and most of their fields hold
-// ':' or '=' and they have not always as many, or all fields do and there are two at least; columns
-// otherwise.
+// ':' or '=' and they have not always as many, or all fields do (of lines with one attribute: and not all
+// first ones, of which there are no more); columns otherwise.
 enum class SequenceFormat { automatic, columns, conllu, attributes };
 
 // What turns tokens into attributes and names into numbers; stored in the model.
@@ -42,6 +46,8 @@ struct SequenceOptions {
   uint32_t min_count = 1;      // attributes seen less often in training are left out; >= 1
 };
 
+// As it was read, without the blanks around fields; bytes that are not UTF-8 too, which everywhere else are
+// U+FFFD.
 struct SentenceText {
   // Of CoNLL-U: a comment, a range or an empty node.
   struct OtherLine {
@@ -50,6 +56,7 @@ struct SentenceText {
   };
   std::vector<std::vector<std::string>> tokens;  // columns of every token
   std::vector<OtherLine> others;                 // in their order
+  std::optional<LabellingMark> mark = {};        // of the labelling, where a line says it
 };
 
 struct SequenceRead {
@@ -58,11 +65,12 @@ struct SequenceRead {
 };
 
 // Learns labels and attributes. Throws DataError for ragged columns, a missing target, a template that names
-// a column that is not there (templates file:line and what the data have), one label only, no sentences.
+// a column that is not there (templates file:line and what the data have), one label only, no sentences, a
+// label that CoNLL-U leaves open (_ as UPOS, XPOS, HEAD or DEPREL; elsewhere it is a value).
 SequenceRead learn_sequences(const std::string& path, const SequenceOptions& options);
 // In the words of a model: unseen attributes are left out, an unseen label is an error with file:line. Labels
 // may be missing (`require_labels` false: a column less throughout, an empty label, or _ where it is no label
-// of the model).
+// of the model); an attribute of the model in the place of a label is an error.
 Sequences read_sequences(const std::string& path, const SequenceEncoder& encoder, bool require_labels);
 
 // One sentence at a time, for streams; its text beside. Without `require_labels` labels are not looked at:

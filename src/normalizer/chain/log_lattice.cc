@@ -1,10 +1,22 @@
 #include "selfnorm/normalizer/chain/log_lattice.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "selfnorm/math/kernels.h"
 
 namespace selfnorm {
+
+namespace {
+
+// x - max x; gives max x.
+double take_off_largest(std::span<double> x) {
+  const double largest = *std::max_element(x.begin(), x.end());
+  for (double& s : x) s -= largest;
+  return largest;
+}
+
+}  // namespace
 
 template <class Real>
 double LogLattice<Real>::forward(const BasicChainScores<Real>& scores) {
@@ -12,8 +24,10 @@ double LogLattice<Real>::forward(const BasicChainScores<Real>& scores) {
   length_ = scores.length;
   a_.resize(length_ * labels_);
   terms_.resize(labels_);
+  double log_z = 0;
   // a_t(k) = u_t(k) + log sum_j exp(a_{t-1}(j) + v_t(j,k))
   for (uint64_t t = 0; t < length_; ++t) {
+    const std::span<double> a = std::span(a_).subspan(t * labels_, labels_);
     for (uint64_t k = 0; k < labels_; ++k) {
       double before = 0;
       if (t > 0) {
@@ -21,44 +35,53 @@ double LogLattice<Real>::forward(const BasicChainScores<Real>& scores) {
           terms_[j] = prefix(t - 1)[j] + static_cast<double>(scores.pair_at(t)[j * labels_ + k]);
         before = exp_in_place(terms_.data(), labels_).value();
       }
-      a_[t * labels_ + k] = before + static_cast<double>(scores.unary_at(t)[k]);
+      a[k] = before + static_cast<double>(scores.unary_at(t)[k]);
     }
+    log_z += take_off_largest(a);
   }
   terms_.assign(prefix(length_ - 1), prefix(length_ - 1) + labels_);
-  return log_z_ = exp_in_place(terms_.data(), labels_).value();
+  return log_z + exp_in_place(terms_.data(), labels_).value();
 }
 
 template <class Real>
 void LogLattice<Real>::backward(const BasicChainScores<Real>& scores) {
-  b_.assign(length_ * labels_, 0);
-  // b_t(j) = log sum_k exp(v_{t+1}(j,k) + u_{t+1}(k) + b_{t+1}(k))
-  for (uint64_t t = length_ - 1; t > 0; --t) {
-    for (uint64_t j = 0; j < labels_; ++j) {
-      for (uint64_t k = 0; k < labels_; ++k) {
-        terms_[k] = static_cast<double>(scores.pair_at(t)[j * labels_ + k]) +
-                    static_cast<double>(scores.unary_at(t)[k]) + b_[t * labels_ + k];
-      }
-      b_[(t - 1) * labels_ + j] = exp_in_place(terms_.data(), labels_).value();
+  marginal_.resize(length_ * labels_);
+  std::vector<double> b(labels_), g(labels_);
+  for (uint64_t t = length_; t-- > 0;) {
+    // b_t(j) = log sum_k exp(v_{t+1}(j,k) + g_{t+1}(k)),   g_t(k) = u_t(k) + b_t(k)
+    for (uint64_t j = 0; t + 1 < length_ && j < labels_; ++j) {
+      for (uint64_t k = 0; k < labels_; ++k)
+        terms_[k] = static_cast<double>(scores.pair_at(t + 1)[j * labels_ + k]) + g[k];
+      b[j] = exp_in_place(terms_.data(), labels_).value();
     }
+    double* p = marginal_.data() + t * labels_;
+    for (uint64_t k = 0; k < labels_; ++k) {
+      p[k] = prefix(t)[k] + b[k];
+      g[k] = static_cast<double>(scores.unary_at(t)[k]) + b[k];
+    }
+    const double sum = exp_in_place(p, labels_).sum;
+    for (uint64_t k = 0; k < labels_; ++k) p[k] /= sum;
+    take_off_largest(g);
   }
 }
 
 template <class Real>
 double LogLattice<Real>::marginal(uint64_t t, uint32_t k) const {
-  return std::exp(a_[t * labels_ + k] + b_[t * labels_ + k] - log_z_);
+  return marginal_[t * labels_ + k];
 }
 
 // body(j, k, p(y_{t-1} = j, y_t = k), log p(y_{t-1} = j | y_t = k)) where p > 0.
 template <class Real>
 template <class Body>
 void LogLattice<Real>::each_pair(const BasicChainScores<Real>& scores, uint64_t t, const Body& body) const {
-  for (uint64_t j = 0; j < labels_; ++j) {
-    for (uint64_t k = 0; k < labels_; ++k) {
-      const uint64_t at = t * labels_ + k;
-      const double joined = prefix(t - 1)[j] + static_cast<double>(scores.pair_at(t)[j * labels_ + k]) +
-                            static_cast<double>(scores.unary_at(t)[k]);
-      const double p = std::exp(joined + b_[at] - log_z_);
-      if (p > 0) body(j, k, p, joined - a_[at]);
+  std::vector<double> before(labels_);
+  for (uint32_t k = 0; k < labels_; ++k) {
+    for (uint64_t j = 0; j < labels_; ++j)
+      before[j] = prefix(t - 1)[j] + static_cast<double>(scores.pair_at(t)[j * labels_ + k]);
+    const double sum = exp_in_place(before.data(), labels_).sum;
+    for (uint64_t j = 0; j < labels_; ++j) {
+      const double p = marginal(t, k) * (before[j] / sum);
+      if (p > 0) body(j, k, p, std::log(before[j] / sum));
     }
   }
 }
@@ -77,8 +100,8 @@ template <class Real>
 double LogLattice<Real>::entropy(const BasicChainScores<Real>& scores) const {
   double sum = 0;
   for (uint64_t k = 0; k < labels_; ++k) {
-    const double log_p = prefix(length_ - 1)[k] - log_z_, p = std::exp(log_p);
-    if (p > 0) sum -= p * log_p;
+    const double p = marginal_[(length_ - 1) * labels_ + k];
+    if (p > 0) sum -= p * std::log(p);
   }
   for (uint64_t t = 1; t < length_; ++t)
     each_pair(scores, t, [&](uint64_t, uint64_t, double p, double log_p) { sum -= p * log_p; });

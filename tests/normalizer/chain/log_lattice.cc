@@ -26,6 +26,23 @@ TEST(LogLattice, AgreesWithEnumerationAtEverySpread) {
   }
 }
 
+// A score beside which all others are below rounding leaves those of the other positions as they are: with
+// v = 0 positions are independent.
+TEST(LogLattice, HugeScoresDoNotSwallowOthers) {
+  const OwnedScores<float> s{2, 3, false, {1, 0, 3e34f, 0, 1, 0}, std::vector<float>(4)};
+  const double one = 1 / (1 + std::exp(-1)), expected[] = {one, 1 - one, 1, 0, one, 1 - one};
+  LogLattice<float> lattice;
+  EXPECT_NEAR(lattice.forward(s.view()), double{3e34f}, 1e20);
+  lattice.backward(s.view());
+  std::vector<double> pair(4);
+  lattice.add_pairs(s.view(), 1, pair);
+  for (uint64_t t = 0; t < 3; ++t)
+    for (uint32_t k = 0; k < 2; ++k) EXPECT_NEAR(lattice.marginal(t, k), expected[t * 2 + k], 1e-12);
+  const double pairs[] = {2 * one, 1 - one, 1 - one, 0};
+  for (size_t i = 0; i < 4; ++i) EXPECT_NEAR(pair[i], pairs[i], 1e-12);
+  EXPECT_NEAR(lattice.entropy(s.view()), -2 * (one * std::log(one) + (1 - one) * std::log(1 - one)), 1e-12);
+}
+
 // The scaled lattice and this one are two programs for the same numbers.
 TEST(LogLattice, AgreesWithTheScaledLattice) {
   for (const uint32_t labels : {2u, 17u, 49u}) {

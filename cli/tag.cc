@@ -56,9 +56,10 @@ class Tagger {
     else
       out.labellings.push_back(viterbi<float>(scores));
     if (given_.score != "none") {
-      const double level =
-          given_.score == "exact" ? log_z : chain_normalizer(model_.normalizer, read.data, 0);
-      for (const Labelling& labelling : out.labellings) out.log_prob.push_back(labelling.score - level);
+      const bool is_exact = given_.score == "exact";
+      const double b = is_exact ? 0 : chain_normalizer(model_.normalizer, read.data, 0);
+      for (const Labelling& y : out.labellings)
+        out.log_prob.push_back(is_exact ? exact_log_probability(y.score, log_z) : y.score - b);
     }
     if (needs_marginals) out.marginals.assign(lattice_.marginals().begin(), lattice_.marginals().end());
     return out;

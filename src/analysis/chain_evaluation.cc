@@ -9,6 +9,7 @@
 #include "selfnorm/normalizer/chain/chain_scorer.h"
 #include "selfnorm/normalizer/chain/decode.h"
 #include "selfnorm/normalizer/chain/lattice.h"
+#include "selfnorm/runtime/attribute_sum.h"
 
 namespace selfnorm {
 namespace {
@@ -102,9 +103,9 @@ double chain_normalizer(const ChainNormalizer& normalizer, const Sequences& data
   for (uint64_t t = data.sentence_begin[sentence]; t < data.sentence_begin[sentence + 1]; ++t) {
     const std::span<const uint32_t> attributes = data.unigram.attributes(t);
     const std::span<const float> values = data.unigram.values(t);
-    for (size_t i = 0; i < attributes.size(); ++i)
-      b += static_cast<double>(normalizer.slope[attributes[i]]) *
-           (values.empty() ? 1.0 : static_cast<double>(values[i]));
+    b += runtime::attribute_sum(
+        {attributes.data(), values.empty() ? nullptr : values.data(), attributes.size()},
+        normalizer.slope.data(), 1);
   }
   return b;
 }
@@ -127,7 +128,7 @@ ChainEvaluation evaluate_chain(const ChainModel& model, const Sequences& data, i
     right += here;
     whole += here == data.length(i) ? 1 : 0;
     const double b = chain_normalizer(model.normalizer, data, i);
-    exact += found.log_z[i] - found.score[i];
+    exact -= exact_log_probability(found.score[i], found.log_z[i]);
     raw += b - found.score[i];
     level[i] = found.log_z[i] - b;
     per_token[i] = level[i] / static_cast<double>(data.length(i));

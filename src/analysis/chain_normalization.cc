@@ -27,7 +27,7 @@ class ExactChain {
   }
   std::span<const float> marginals() const { return lattice_.marginals(); }
   double log_probability(std::span<const uint32_t> labels) const {
-    return chain_score<float>(scores_, labels) - log_z_;
+    return exact_log_probability(chain_score<float>(scores_, labels), log_z_);
   }
   std::vector<uint32_t> best() const { return viterbi<float>(scores_).labels; }
 

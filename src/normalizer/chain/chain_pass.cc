@@ -67,6 +67,14 @@ class ChainPass final : public ExactPass<Real> {
     shared.assign(shape_.has_transitions ? theta.data() + shape_.transition() : none.data(), shape_.labels);
     return shared;
   }
+  // v, expected pairs and derivatives at once
+  void require_memory_of(Range sentences, Range positions) const {
+    uint64_t longest = 0;
+    for (uint64_t i = sentences.begin; i < sentences.end; ++i) longest = std::max(longest, data_.length(i));
+    const double bytes = static_cast<double>(longest) * (sizeof(Real) + sizeof(double)) +
+                         static_cast<double>(positions.size()) * sizeof(Real);
+    require_pair_memory(longest, shape_.labels, bytes * static_cast<double>(square()));
+  }
   void cut();
 
   const Sequences& data_;
@@ -87,6 +95,7 @@ void ChainPass<Real>::cut() {
     const uint64_t bytes = (data_.sentence_begin[next] - first) * position_bytes;
     if (sentences.end < examples() && bytes <= kBlockBudget) continue;
     const Range positions{first, data_.sentence_begin[sentences.end]};
+    if (has_own_pairs()) require_memory_of(sentences, positions);
     blocks_.push_back({sentences, positions, AttributeUses(data_.unigram, positions, shape_.unigrams), {}});
     if (has_own_pairs()) blocks_.back().bigrams.emplace(data_.bigram, positions, shape_.bigrams);
     sentences.begin = sentences.end;

@@ -34,6 +34,9 @@ BasicChainScores<Real> BasicChainScorer<Real>::operator()(const Sequences& data,
   const size_t labels = shape_.labels, square = labels * labels;
   const uint64_t first = data.sentence_begin[sentence], length = data.length(sentence);
   const Real* bias = theta_.data() + shape_.bias();
+  const double pairs = static_cast<double>(length) * static_cast<double>(square);
+  if (data.bigram.rows() > 0 && pairs > static_cast<double>(pair_.capacity()))
+    require_pair_memory(length, shape_.labels, pairs * sizeof(Real));
   unary_.resize(length * labels);
   for (uint64_t t = 0; t < length; ++t) {
     Real* u = unary_.data() + t * labels;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "selfnorm/base/error.h"
+#include "selfnorm/base/memory.h"
 #include "selfnorm/math/row_kernels.h"
 
 namespace selfnorm {
@@ -36,6 +37,14 @@ double chain_score(const BasicChainScores<Real>& scores, std::span<const uint32_
     sum += static_cast<double>(scores.unary_at(t)[labels[t]]);
   }
   return sum;
+}
+
+void require_pair_memory(uint64_t length, uint32_t labels, double bytes) {
+  require_memory(
+      bytes,
+      fmt::format("{0} x {0} scores for pairs of labels at every position of a sentence of {1}", labels,
+                  length),
+      "cut the sentence into shorter ones, or leave out the bigram attributes, all but the plain template B");
 }
 
 template <class Real>

@@ -4,6 +4,7 @@
 
 #include "normalizer/chain/small_chains.h"
 #include "selfnorm/base/error.h"
+#include "selfnorm/normalizer/chain/chain_pass.h"
 
 namespace selfnorm {
 namespace {
@@ -47,6 +48,30 @@ TEST(ChainScorer, ScoresAreThoseOfTheModel) {
       EXPECT_NEAR(scorer.target_score(data, i), chain_score<double>(scores, y), 1e-12);
     }
   }
+}
+
+// Refused before anything of that size is allocated: 6 TB.
+TEST(ChainScorer, PairsOfLongSentencesThatDoNotFitAreRefused) {
+  const ChainShape shape{1000, 0, 1, false};
+  const std::vector<float> theta(shape.size());
+  constexpr uint64_t kLength = 1500000;
+  Sequences data;
+  data.sentence_begin = {0, kLength};
+  data.unigram.begin.assign(kLength + 1, 0);
+  data.bigram.begin.assign(kLength + 1, 0);
+  data.label.assign(kLength, 0);
+  const auto expect_refused = [](const auto& use) {
+    try {
+      use();
+      ADD_FAILURE();
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("1000 x 1000 scores"), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find("a sentence of 1500000"), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find("cut the sentence"), std::string::npos) << error.what();
+    }
+  };
+  expect_refused([&] { ChainScorer(shape, theta)(data, 0); });
+  expect_refused([&] { make_chain_pass<float>(data, shape); });
 }
 
 TEST(ChainScorer, ParametersOfAnotherSizeAreABug) {

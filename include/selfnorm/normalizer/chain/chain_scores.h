@@ -35,6 +35,10 @@ double chain_score(const BasicChainScores<Real>& scores, std::span<const uint32_
 // in another way (BasicChainScorer::target_score) the difference is no log-probability: u and v are rounded.
 inline double exact_log_probability(double score, double log_z) { return std::min(score - log_z, 0.0); }
 
+// Throws Error where `bytes` of numbers for pairs of labels, which a sentence with bigram attributes takes at
+// every position, are more than the machine has.
+void require_pair_memory(uint64_t length, uint32_t labels, double bytes);
+
 // Throws Error where a score is infinite or NaN, Bug where the sizes do not agree.
 template <class Real>
 void check_scores(const BasicChainScores<Real>& scores);

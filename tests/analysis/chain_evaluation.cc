@@ -10,6 +10,25 @@
 namespace selfnorm::test {
 namespace {
 
+// The best labelling of large scores has all the probability: rounding does not make it more.
+TEST(ChainEvaluation, ExactLikelihoodIsAtMostOne) {
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    const ChainPlan plan{.sentences = 1, .longest = 8, .bigrams = seed % 2, .has_values = true, .seed = seed};
+    ChainModel model = random_chain(plan);
+    for (float& weight : model.theta) weight *= 1e5f;
+    Sequences data = random_sequences(plan);
+    std::vector<uint32_t> best;
+    double most = -1e300;
+    for_each_labelling(3, data.positions(), [&](const std::vector<uint32_t>& y) {
+      const double score = direct_score(model, data, 0, y);
+      if (score > most) best = y;
+      most = std::max(most, score);
+    });
+    data.label = best;
+    EXPECT_GE(evaluate_chain(model, data).nll_exact, 0) << seed;
+  }
+}
+
 TEST(ChainEvaluation, AgreesWithEnumeration) {
   const ChainPlan plan{.sentences = 100, .bigrams = 2, .has_values = true};
   const Sequences data = random_sequences(plan);

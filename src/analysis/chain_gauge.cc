@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "selfnorm/analysis/gauge.h"
+#include "selfnorm/analysis/iterative_least_squares.h"
 #include "selfnorm/base/error.h"
 
 namespace selfnorm {
@@ -60,6 +61,9 @@ LinearFit chain_gauge(const Sequences& data, const ChainShape& shape, std::span<
                       ChainFeatures features, ChainFitPurpose purpose) {
   SELFNORM_CHECK(log_z.size() == data.sentences());
   const auto source = make_example_source(sentence_features(data, shape, features));
+  // Counts are in one unit; standardised, the rare ones, nearly all, would be fitted as early as T.
+  if (purpose == ChainFitPurpose::prediction && source->columns() > kLargestRegression)
+    return iterative_fit_for_prediction(*source, log_z, ColumnScale::natural);
   GaugeRegression regression(*source, source->columns());
   regression.add(source->block(0, source->examples()), log_z);
   return purpose == ChainFitPurpose::fit ? regression.fit() : regression.fit_for_prediction();
@@ -77,7 +81,7 @@ void apply_chain_gauge(const LinearFit& fit, ChainModel& model) {
   if (shape.has_transitions) shift(theta.subspan(shape.transition(), square), -intercept);
   shift(theta.subspan(shape.bias(), labels), fit.slope.back() + intercept);
   model.normalizer = {};
-  if (!shape.has_transitions) model.normalizer = {true, 0, fit.intercept, {}};
+  if (!shape.has_transitions && fit.intercept != 0) model.normalizer = {true, 0, fit.intercept, {}};
 }
 
 ChainNormalizer amortised_chain(const LinearFit& fit) {

@@ -18,10 +18,12 @@ constexpr uint64_t kRowsAtOnce = 4096;
 
 double square_norm(const std::vector<double>& v) { return dot(v.data(), v.data(), v.size()); }
 
-// X with its columns centred and divided by their standard deviations, rows with keep(i) only.
-class StandardisedRows {
+// X with its columns centred and, when they are to be, divided by their standard deviations, rows with
+// keep(i) only.
+class CentredRows {
  public:
-  StandardisedRows(const ExampleSource& source, bool hold_out) : source_(source), hold_out_(hold_out) {
+  CentredRows(const ExampleSource& source, bool hold_out, ColumnScale scale)
+      : source_(source), hold_out_(hold_out) {
     const size_t d = source.columns();
     mean_.assign(d, 0);
     inverse_.assign(d, 0);
@@ -38,7 +40,8 @@ class StandardisedRows {
     for (size_t j = 0; j < d; ++j) {
       mean_[j] /= n;
       const double variance = inverse_[j] / n - mean_[j] * mean_[j];
-      inverse_[j] = variance > 1e-12 * (inverse_[j] / n) && variance > 0 ? 1 / std::sqrt(variance) : 0;
+      const bool varies = variance > 1e-12 * (inverse_[j] / n) && variance > 0;
+      inverse_[j] = !varies ? 0 : scale == ColumnScale::natural ? 1 : 1 / std::sqrt(variance);
     }
   }
 
@@ -99,9 +102,10 @@ class StandardisedRows {
   std::vector<double> mean_, inverse_;
 };
 
-LinearFit conjugate_gradients(const ExampleSource& source, std::span<const double> y, bool hold_out) {
+LinearFit conjugate_gradients(const ExampleSource& source, std::span<const double> y, bool hold_out,
+                              ColumnScale scale) {
   SELFNORM_CHECK(y.size() == source.examples() && !source.is_joint());
-  const StandardisedRows z(source, hold_out);
+  const CentredRows z(source, hold_out, scale);
   double mean = 0;
   for (uint64_t i = 0; i < y.size(); ++i)
     if (z.is_kept(i)) mean += y[i] / z.kept();
@@ -164,11 +168,12 @@ LinearFit conjugate_gradients(const ExampleSource& source, std::span<const doubl
 }  // namespace
 
 LinearFit iterative_fit(const ExampleSource& source, std::span<const double> y) {
-  return conjugate_gradients(source, y, false);
+  return conjugate_gradients(source, y, false, ColumnScale::standardised);
 }
 
-LinearFit iterative_fit_for_prediction(const ExampleSource& source, std::span<const double> y) {
-  return conjugate_gradients(source, y, y.size() > kHeldOutEvery);
+LinearFit iterative_fit_for_prediction(const ExampleSource& source, std::span<const double> y,
+                                       ColumnScale scale) {
+  return conjugate_gradients(source, y, y.size() > kHeldOutEvery, scale);
 }
 
 }  // namespace selfnorm

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <memory>
 
+#include "selfnorm/analysis/chain_gauge.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/model/chain/check_sequences.h"
@@ -19,40 +20,84 @@
 namespace selfnorm {
 namespace {
 
-// The level of A that calibration takes from the biases is per position: mean A / mean T. Subtracted.constant
-// is in its units here, and 0 in training.
-ValidationMeasure measure_chain(const ExactPass<float>& pass, const Sequences& data,
-                                std::span<const float> theta) {
-  std::vector<double> log_z(pass.examples()), nll(pass.examples());
+constexpr uint64_t kFewestForTwo = 10;  // sentences
+
+// A of every sentence, and A - s.
+struct ChainLosses {
+  std::vector<double> log_z, nll;
+};
+
+ChainLosses losses(const ExactPass<float>& pass, std::span<const float> theta) {
+  ChainLosses out{std::vector<double>(pass.examples()), std::vector<double>(pass.examples())};
   pass.run(theta, pass.examples(),
            [&](uint64_t i, double score, double a) {
-             log_z[i] = a;
-             nll[i] = a - score;
+             out.log_z[i] = a;
+             out.nll[i] = a - score;
              return ScoreDerivatives{};
            },
            {});
-  ValidationMeasure out;
-  double total = 0;
-  for (const double a : log_z) total += a;
-  out.level = total / static_cast<double>(data.positions());
+  return out;
+}
+
+// What calibration takes from A: per_sentence + per_position T. The optimum of `sampled` has A = 1/(2 alpha)
+// in a sentence of any length (theory.md 3), so one number per position is not enough.
+struct ChainLevel {
+  double per_sentence = 0, per_position = 0;
+  double operator()(uint64_t length) const {
+    return per_sentence + per_position * static_cast<double>(length);
+  }
+};
+
+// Least squares of A on (1, T). A chain without transitions has no constant per sentence that is free, and a
+// handful of sentences, or lengths that are all the same, do not tell the two apart: mean A / mean T then.
+ChainLevel level_of(const std::vector<double>& log_z, const Sequences& data, const ChainShape& shape) {
+  const auto n = static_cast<double>(log_z.size()), mean_length = static_cast<double>(data.positions()) / n;
+  double mean = 0, square = 0, cross = 0;
+  for (const double a : log_z) mean += a / n;
   for (uint64_t i = 0; i < log_z.size(); ++i) {
-    const double calibrated = log_z[i] - out.level * static_cast<double>(data.length(i));
-    out.nll += nll[i];
-    out.square += log_z[i] * log_z[i];
+    const double length = static_cast<double>(data.length(i)) - mean_length;
+    square += length * length;
+    cross += length * (log_z[i] - mean);
+  }
+  if (!shape.has_transitions || log_z.size() < kFewestForTwo || square == 0) return {0, mean / mean_length};
+  const double slope = cross / square;
+  return {mean - slope * mean_length, slope};
+}
+
+ValidationMeasure measure_chain(const ExactPass<float>& pass, const Sequences& data, const ChainShape& shape,
+                                std::span<const float> theta) {
+  const ChainLosses found = losses(pass, theta);
+  const ChainLevel level = level_of(found.log_z, data, shape);
+  ValidationMeasure out;
+  for (uint64_t i = 0; i < found.log_z.size(); ++i) {
+    const double calibrated = found.log_z[i] - level(data.length(i));
+    out.nll += found.nll[i];
+    out.square += found.log_z[i] * found.log_z[i];
     out.calibrated_square += calibrated * calibrated;
   }
-  const auto n = static_cast<double>(log_z.size());
+  const auto n = static_cast<double>(found.log_z.size());
   out.nll /= n;
   out.square /= n;
   out.calibrated_square /= n;
   return out;
 }
 
+// The same chain with the level of its A on these sentences taken out.
+void calibrate(const Sequences& data, ChainModel& model) {
+  const ChainLevel level =
+      level_of(losses(*make_chain_pass<float>(data, model.shape), model.theta).log_z, data, model.shape);
+  LinearFit fit;
+  fit.intercept = level.per_sentence;
+  fit.slope.assign(model.shape.unigrams + model.shape.bigrams + 1, 0);
+  fit.slope.back() = level.per_position;
+  apply_chain_gauge(fit, model);
+}
+
 Validation<float>::Measure chain_measure(const Sequences* valid, const ChainShape& shape) {
   if (valid == nullptr) return nullptr;
   std::shared_ptr<ExactPass<float>> pass = make_chain_pass<float>(*valid, shape);
-  return [valid, pass](std::span<const float> theta, const Subtracted&) {
-    return measure_chain(*pass, *valid, theta);
+  return [valid, pass, shape](std::span<const float> theta, const Subtracted&) {
+    return measure_chain(*pass, *valid, shape, theta);
   };
 }
 
@@ -110,16 +155,14 @@ ChainTrainResult train_chain(const ChainTrainData& data, const ChainOptions& giv
                                     .validation = validation},
                                    data.train, shape);
 
-  const double level =
-      needs_constant(options.objective) && !loop.calibrated
-          ? measure_chain(*make_chain_pass<float>(data.train, shape), data.train, loop.theta).level
-          : loop.subtracted.constant;
-  for (size_t i = shape.bias(); i < shape.size(); ++i)
-    loop.theta[i] = static_cast<float>(static_cast<double>(loop.theta[i]) - level);
   ChainTrainResult result;
   result.model.encoder = data.encoder;
   result.model.shape = shape;
   result.model.theta = std::move(loop.theta);
+  if (loop.calibrated)
+    calibrate(*data.valid, result.model);
+  else if (options.calibrate && needs_constant(options.objective))
+    calibrate(data.train, result.model);
   result.model.objective_json = objective_record(options.objective, loop.last.alpha);
   result.model.training_json =
       training_record(options, optimiser, loop.reason, data.train.sentences(), loop.last);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 
 #include "selfnorm/analysis/chain_evaluation.h"
 #include "selfnorm/analysis/running_variance.h"
@@ -82,6 +83,53 @@ TEST(ChainGauge, VStarDoesNotDependOnTheGauge) {
   for (size_t k = 0; k < 3; ++k) model.theta[3 + k] += 2;
   for (size_t p = 0; p < 9; ++p) model.theta[model.shape.transition() + p] -= 1;
   EXPECT_NEAR(v_star(), before, 1e-4);
+}
+
+// More attributes than moments are kept of and than sentences there are, few of them frequent: what is fitted
+// to some sentences holds for others, and that of sentences of one token, too.
+TEST(ChainGauge, ManyRareAttributesAreNotOverfitted) {
+  constexpr uint32_t kRare = 6000, kFrequent = 20, kLabels = 2;
+  constexpr uint64_t kSentences = 900, kFitted = 700;
+  std::mt19937_64 random(7);
+  std::normal_distribution<double> normal;
+  ChainModel model;
+  model.shape = {kLabels, kRare + kFrequent, 0, true};
+  model.theta.assign(model.shape.size(), 0);
+  for (size_t a = 0; a < model.shape.unigrams; ++a)
+    for (size_t k = 0; k < kLabels; ++k)
+      model.theta[a * kLabels + k] = static_cast<float>((a < kFrequent ? 1.0 : 0.05) * normal(random));
+  for (size_t k = 0; k < kLabels; ++k) model.theta[model.shape.bias() + k] = 5;
+  const auto sentences = [&](uint64_t count) {
+    Sequences data;
+    for (uint64_t i = 0; i < count; ++i) {
+      const uint64_t length = 1 + random() % 12;
+      for (uint64_t t = 0; t < length; ++t) {
+        data.unigram.attribute.push_back(static_cast<uint32_t>(random() % kFrequent));
+        data.unigram.attribute.push_back(static_cast<uint32_t>(kFrequent + random() % kRare));
+        data.unigram.begin.push_back(data.unigram.attribute.size());
+        data.label.push_back(kNoLabel);
+      }
+      data.sentence_begin.push_back(data.label.size());
+    }
+    return data;
+  };
+  const Sequences fitted = sentences(kFitted), others = sentences(kSentences - kFitted);
+  const LinearFit fit = chain_gauge(fitted, model.shape, chain_log_z(model, fitted), ChainFeatures::all,
+                                    ChainFitPurpose::prediction);
+  ChainModel after = model;
+  apply_chain_gauge(fit, after);
+  const auto rms = [&](const ChainModel& chain, uint64_t longest) {
+    const std::vector<double> log_z = chain_log_z(chain, others);
+    double sum = 0, count = 0;
+    for (uint64_t i = 0; i < log_z.size(); ++i) {
+      if (others.length(i) > longest) continue;
+      sum += log_z[i] * log_z[i];
+      ++count;
+    }
+    return std::sqrt(sum / count);
+  };
+  EXPECT_LT(rms(after, 12), 0.03 * rms(model, 12));
+  EXPECT_LT(rms(after, 1), 0.1 * rms(model, 1));
 }
 
 // Scores that do not depend on the attributes but by free shifts: A is a function of T and counts, V* = 0.

@@ -15,7 +15,9 @@ namespace selfnorm::test {
 namespace {
 
 struct Levels {
-  double nll = 0, square = 0, per_position = 0;
+  double nll = 0, square = 0;  // of A
+  double mean = 0, per_position = 0;
+  double with_length = 0;  // mean of A T
 };
 
 // By enumeration.
@@ -26,7 +28,9 @@ Levels levels_of(const ChainModel& model, const Sequences& data) {
     const double a = enumerated_log_z(model, data, i);
     out.nll += (a - direct_score(model, data, i, labels_of(data, i))) / n;
     out.square += a * a / n;
+    out.mean += a / n;
     out.per_position += a / static_cast<double>(data.positions());
+    out.with_length += a * static_cast<double>(data.length(i)) / n;
   }
   return out;
 }
@@ -144,14 +148,28 @@ TEST_F(ChainTrainer, CalibrationIsAGauge) {
   use_validation(plan);
   ChainOptions options = options_of("penalty", 0.01);
   const ChainModel calibrated = train(options).model;
-  EXPECT_NEAR(levels_of(calibrated, *valid_).per_position, 0, 1e-5);
+  EXPECT_NEAR(levels_of(calibrated, *valid_).mean, 0, 1e-5);
+  EXPECT_NEAR(levels_of(calibrated, *valid_).with_length, 0, 1e-4);
   options.patience = 0;
   const ChainModel last = train(options).model;
   options.calibrate = false;
   const ChainModel plain = train(options).model;
   EXPECT_NEAR(levels_of(last, *valid_).nll, levels_of(plain, *valid_).nll, 1e-5);
   EXPECT_GT(std::abs(levels_of(plain, *valid_).per_position), 1e-4);
-  for (size_t i = 0; i < plain.shape.bias(); ++i) EXPECT_EQ(last.theta[i], plain.theta[i]);
+  const size_t pairs = plain.shape.transition();
+  const double shift = static_cast<double>(last.theta[pairs] - plain.theta[pairs]);
+  for (size_t i = 0; i < plain.shape.bias(); ++i)
+    EXPECT_NEAR(static_cast<double>(last.theta[i] - plain.theta[i]), i < pairs ? 0 : shift, 1e-6);
+}
+
+// A constant of a sentence is not free there, and a b(x) would be another kind of score.
+TEST_F(ChainTrainer, WithoutTransitionsCalibrationIsPerPosition) {
+  const ChainPlan plan{.sentences = 40, .has_transitions = false};
+  use(plan);
+  use_validation(plan);
+  const ChainModel model = train(options_of("penalty", 0.01)).model;
+  EXPECT_NEAR(levels_of(model, *valid_).per_position, 0, 1e-5);
+  EXPECT_FALSE(model.normalizer.exists);
 }
 
 TEST_F(ChainTrainer, AdaGradComesToTheSameLoss) {
@@ -175,8 +193,26 @@ TEST_F(ChainTrainer, SampledIsCentredWithoutValidationData) {
   const ChainTrainResult result = train(options);
   EXPECT_EQ(result.optimiser, "adagrad");
   const Levels levels = levels_of(result.model, train_);
-  EXPECT_NEAR(levels.per_position, 0, 1e-5);
+  EXPECT_NEAR(levels.mean, 0, 1e-5);
+  EXPECT_NEAR(levels.with_length, 0, 1e-4);
   EXPECT_LT(levels.nll, *recorder_.lines[0].nll);
+  options.calibrate = false;
+  EXPECT_GT(std::abs(levels_of(train(options).model, train_).mean), 0.01);
+}
+
+// The optimum of sampled has A = 1/(2 alpha) in every sentence (theory.md 3): nothing of that may be left.
+TEST_F(ChainTrainer, SampledLeavesNoTrendWithLength) {
+  use({.sentences = 200, .longest = 6});
+  ChainOptions options = options_of("sampled", 0);
+  options.objective.alpha = 0.1;
+  options.objective.gamma = 1;
+  options.epochs = 60;
+  options.calibrate = false;
+  const Levels plain = levels_of(train(options).model, train_);
+  EXPECT_GT(plain.mean, 2);
+  options.calibrate = true;
+  const Levels levels = levels_of(train(options).model, train_);
+  EXPECT_LT(std::sqrt(levels.square), 1);
 }
 
 TEST_F(ChainTrainer, L1LeavesFewAttributes) {

@@ -26,8 +26,9 @@ struct ChainOptions {
   uint64_t batch = 16;             // adagrad: sentences per step; >= 1
   double learning_rate = 0.0;      // adagrad: > 0, or 0 for 1 / rms |x_t|, x_t the attributes of a position
   uint64_t patience = 5;  // validation checks without improvement before stopping; 0 never stops early
-  // penalty, sampled: at the end the biases are shifted by the mean of A per position on the validation data,
-  // which leaves p as it is; without validation data (sampled: on the training data) or false: as trained
+  // penalty, sampled: at the end the least-squares fit of A on (1, T) over the validation data is taken out
+  // of the parameters, which leaves p as it is (without transitions: mean A / mean T); without validation
+  // data penalty: as trained, sampled: over the training data. false: as trained
   bool calibrate = true;
 
   uint64_t seed = 0;

@@ -44,6 +44,7 @@ class ChainPass final : public ExactPass<Real> {
     granules_ = (examples() + kGranule - 1) / kGranule;
     const size_t cells = size_t{shape.labels} * (shape.labels + 1);
     chunks_ = std::clamp<uint64_t>(kPairBudget / (cells * sizeof(double)), 8, kMaxChunks);
+    chunks_ = std::min(chunks_, std::max<uint64_t>(granules_, 1));  // a minibatch is a granule
     cut();
   }
 

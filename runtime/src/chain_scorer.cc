@@ -26,11 +26,11 @@ double ChainScorer::score(const selfnorm_sentence& x, const uint32_t* labels) co
   double sum = 0;
   for (size_t t = 0; t < x.positions; ++t) {
     sum += static_cast<double>(layout_.bias[labels[t]]) +
-           attribute_sum(attributes_at(x.unigram, t), layout_.weight.data() + labels[t], n);
+           attribute_sum(attributes_at(x.unigram, t), layout_.weight.data(), n, labels[t]);
     if (t == 0) continue;
     const size_t pair = labels[t - 1] * n + labels[t];
     if (!layout_.transition.empty()) sum += static_cast<double>(layout_.transition[pair]);
-    sum += attribute_sum(attributes_at(x.bigram, t), layout_.pair.data() + pair, n * n);
+    sum += attribute_sum(attributes_at(x.bigram, t), layout_.pair.data(), n * n, pair);
   }
   return sum;
 }
@@ -40,7 +40,7 @@ double ChainScorer::amortised_normalizer(const selfnorm_sentence& x) const {
   double sum = b.per_sentence + b.per_position * static_cast<double>(x.positions);
   if (b.slope.empty() || x.unigram.begin == nullptr) return sum;
   for (size_t t = 0; t < x.positions; ++t)
-    sum += attribute_sum(attributes_at(x.unigram, t), b.slope.data(), 1);
+    sum += attribute_sum(attributes_at(x.unigram, t), b.slope.data(), 1, 0);
   return sum;
 }
 

@@ -105,7 +105,7 @@ double chain_normalizer(const ChainNormalizer& normalizer, const Sequences& data
     const std::span<const float> values = data.unigram.values(t);
     b += runtime::attribute_sum(
         {attributes.data(), values.empty() ? nullptr : values.data(), attributes.size()},
-        normalizer.slope.data(), 1);
+        normalizer.slope.data(), 1, 0);
   }
   return b;
 }

@@ -63,13 +63,13 @@ double BasicChainScorer<Real>::target_score(const Sequences& data, uint64_t sent
   for (uint64_t t = data.sentence_begin[sentence]; t < data.sentence_begin[sentence + 1]; ++t) {
     const uint32_t label = data.label[t];
     sum += static_cast<double>(theta_[shape_.bias() + label]) +
-           runtime::attribute_sum(attribute_list(data.unigram, t), theta_.data() + label, labels);
+           runtime::attribute_sum(attribute_list(data.unigram, t), theta_.data(), labels, label);
     if (t == data.sentence_begin[sentence]) continue;
     const size_t pair = data.label[t - 1] * labels + label;
     if (shape_.has_transitions) sum += static_cast<double>(theta_[shape_.transition() + pair]);
     if (data.bigram.rows() > 0)
-      sum += runtime::attribute_sum(attribute_list(data.bigram, t), theta_.data() + shape_.pair() + pair,
-                                    square);
+      sum +=
+          runtime::attribute_sum(attribute_list(data.bigram, t), theta_.data() + shape_.pair(), square, pair);
   }
   return sum;
 }

@@ -13,13 +13,14 @@ struct AttributeList {
   size_t count;
 };
 
-// sum_i value_i column[number_i width], in double, added in the order of i.
+// sum_i value_i M[number_i][at], in double, added in the order of i; M has rows of `width`, and may be null
+// where there are no attributes.
 template <class Real>
-double attribute_sum(const AttributeList& list, const Real* column, size_t width) {
+double attribute_sum(const AttributeList& list, const Real* matrix, size_t width, size_t at) {
   double sum = 0;
   for (size_t i = 0; i < list.count; ++i) {
     const double value = list.value == nullptr ? 1 : static_cast<double>(list.value[i]);
-    sum += value * static_cast<double>(column[list.number[i] * width]);
+    sum += value * static_cast<double>(matrix[list.number[i] * width + at]);
   }
   return sum;
 }

@@ -70,11 +70,11 @@ int audit_chain_command(const Arguments& arguments, AuditOptions options) {
   refuse_others(arguments, given.model);
   refuse_options(arguments, {"--states-name"}, given.model + " is a chain, which has no states");
   const AuditPlace place = audit_place(given);
-  auto [path, model] = open_chain(given.model, arguments.reader.format);
-  if (given.raw) model.normalizer = {};
+  const auto [path, model] = open_chain(given.model, arguments.reader.format);
   const Sequences data = read_sequences(given.data, model.encoder, false);
-  options.amortised = model.normalizer.exists;
-  const std::string kind = options.amortised ? "amortised" : "raw";
+  options.amortised = model.normalizer.exists && !given.raw;
+  const std::string kind = options.amortised ? "amortised" : "raw",
+                    level = options.amortised ? "log Z - b" : "log Z";
   const ChainAudit errors = audited(model, data, options, arguments.common.quiet);
   const bool has_labels = std::find(data.label.begin(), data.label.end(), kNoLabel) == data.label.end();
   std::optional<ChainEvaluation> evaluation;
@@ -90,18 +90,18 @@ int audit_chain_command(const Arguments& arguments, AuditOptions options) {
                             {"tokens", data.positions()}},
                    .text = fmt::format("{} scores of {} on {}: {} sentences; log Z of each by the forward "
                                        "recursion\n\n{}\n",
-                                       kind, path, given.data, grouped(data.sentences()),
-                                       options.amortised ? "log Z - b(x)" : "log Z")};
+                                       kind, path, given.data, grouped(data.sentences()), level)};
   words.json.update(errors_json(errors));
   words.json["log_z_per_token"] = log_z_json(errors.log_z_per_token);
   words.json["by_length"] = lengths_json(errors.by_length);
   words.json.update(variance_json(errors));
   words.text += errors_text(errors, part) + log_z_line(errors.log_z_per_token, "  a token") + "\n" +
-                lengths_text(errors.by_length) + "\n" + variance_text(errors);
+                lengths_text(errors.by_length, level) + "\n" + variance_text(errors);
   if (evaluation) {
     words.json["evaluation"] = chain_json(*evaluation);
-    words.text += fmt::format("likelihood   NLL of a sentence exact {:.4f}, {} {:.4f}\n",
-                              evaluation->nll_exact, kind, evaluation->nll_exact - errors.log_z.mean);
+    words.text +=
+        fmt::format("likelihood   NLL of a sentence exact {:.4f}, {} {:.4f}\n", evaluation->nll_exact, kind,
+                    options.amortised ? evaluation->amortised->nll : evaluation->nll_raw);
   }
   words.json.update(certified_json(errors));
   words.text += certified_text(errors, kind, part);

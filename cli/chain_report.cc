@@ -38,8 +38,9 @@ std::string length_words(const LengthLevel& level) {
                                          : grouped(level.shortest) + ".." + grouped(level.longest);
 }
 
-std::string lengths_text(const std::vector<LengthLevel>& levels) {
-  Cells cells{{"tokens", "sentences", "mean log Z", "rms log Z", "rms log Z a token"}};
+std::string lengths_text(const std::vector<LengthLevel>& levels, const std::string& level_name) {
+  Cells cells{
+      {"tokens", "sentences", "mean " + level_name, "rms " + level_name, "rms " + level_name + " a token"}};
   for (const LengthLevel& level : levels)
     cells.push_back({length_words(level), grouped(level.sentences), decimal(level.mean), decimal(level.rms),
                      decimal(level.rms_per_token)});
@@ -58,6 +59,23 @@ Json lengths_json(const std::vector<LengthLevel>& levels) {
   return out;
 }
 
+Json levels_json(const ChainLevels& raw, const ChainLevels* amortised) {
+  Json out = {{"log_z", log_z_json(raw.log_z)}, {"log_z_per_token", log_z_json(raw.log_z_per_token)}};
+  if (amortised != nullptr) {
+    out["log_z_amortised"] = log_z_json(amortised->log_z);
+    out["log_z_amortised_per_token"] = log_z_json(amortised->log_z_per_token);
+  }
+  out["by_length"] = lengths_json(raw.by_length);
+  if (amortised == nullptr) return out;
+  for (size_t i = 0; i < raw.by_length.size(); ++i) {
+    const LengthLevel& level = amortised->by_length[i];
+    out["by_length"][i].update({{"mean_amortised", level.mean},
+                                {"rms_amortised", level.rms},
+                                {"rms_amortised_per_token", level.rms_per_token}});
+  }
+  return out;
+}
+
 Json chain_json(const ChainEvaluation& e) {
   Json out = {{"sentences", e.sentences},
               {"tokens", e.tokens},
@@ -71,25 +89,37 @@ Json chain_json(const ChainEvaluation& e) {
   out["nll_raw"] = e.nll_raw;
   out["nll_exact_per_token"] = e.nll_exact_per_token;
   out["nll_raw_per_token"] = e.nll_raw_per_token;
-  out["log_z"] = log_z_json(e.log_z);
-  out["log_z_per_token"] = log_z_json(e.log_z_per_token);
-  out["by_length"] = lengths_json(e.by_length);
+  if (e.amortised) {
+    out["nll_amortised"] = e.amortised->nll;
+    out["nll_amortised_per_token"] = e.amortised->nll_per_token;
+  }
+  out.update(levels_json(e, e.amortised ? &*e.amortised : nullptr));
   return out;
 }
 
 std::string chain_table(const std::vector<ChainRow>& rows) {
   const bool has_spans = std::any_of(rows.begin(), rows.end(),
                                      [](const ChainRow& row) { return row.evaluation.spans.has_value(); });
+  const bool is_amortised = std::any_of(
+      rows.begin(), rows.end(), [](const ChainRow& row) { return row.evaluation.amortised.has_value(); });
   Cells cells{{"model", "sentences", "tokens", "accuracy", "sentences right"}};
   if (has_spans) cells[0].push_back("span F1");
   cells[0].insert(cells[0].end(), {"NLL exact", "NLL raw", "NLL exact a token", "NLL raw a token",
                                    "rms log Z", "rms log Z a token"});
+  if (is_amortised)
+    cells[0].insert(cells[0].end(),
+                    {"NLL amortised", "NLL amortised a token", "rms log Z - b", "rms log Z - b a token"});
   for (const auto& [name, e, timing] : rows) {
     cells.push_back(
         {name, grouped(e.sentences), grouped(e.tokens), decimal(e.accuracy), decimal(e.sentence_accuracy)});
     if (has_spans) cells.back().push_back(e.spans ? decimal(e.spans->all.f1()) : "-");
     for (const double value : {e.nll_exact, e.nll_raw, e.nll_exact_per_token, e.nll_raw_per_token,
                                e.log_z.rms, e.log_z_per_token.rms})
+      cells.back().push_back(decimal(value));
+    if (is_amortised && !e.amortised) cells.back().insert(cells.back().end(), 4, "-");
+    if (!e.amortised) continue;
+    const AmortisedChainEvaluation& b = *e.amortised;
+    for (const double value : {b.nll, b.nll_per_token, b.log_z.rms, b.log_z_per_token.rms})
       cells.back().push_back(decimal(value));
   }
   return aligned(cells);
@@ -127,7 +157,11 @@ std::string chain_details(const ChainEvaluation& e) {
   std::string text;
   if (e.spans) text += "\n" + span_table(*e.spans);
   text += "\n" + lengths_text(e.by_length) + "\n";
-  return text + log_z_line(e.log_z, "log Z of a sentence") + log_z_line(e.log_z_per_token, "log Z a token");
+  text += log_z_line(e.log_z, "log Z of a sentence") + log_z_line(e.log_z_per_token, "log Z a token");
+  if (!e.amortised) return text;
+  return text + "\n" + lengths_text(e.amortised->by_length, "log Z - b") + "\n" +
+         log_z_line(e.amortised->log_z, "log Z - b of a sentence") +
+         log_z_line(e.amortised->log_z_per_token, "log Z - b a token");
 }
 
 }  // namespace selfnorm::cli

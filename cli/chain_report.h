@@ -12,12 +12,14 @@
 namespace selfnorm::cli {
 
 // Likelihoods and log Z are of a sentence unless they say "per_token"; "spans" only where labels are those of
-// spans.
+// spans, "..._amortised" only where there is a b(x).
 nlohmann::ordered_json chain_json(const ChainEvaluation& evaluation);
+// The part of it that needs no labels; `amortised` null: there is no b(x).
+nlohmann::ordered_json levels_json(const ChainLevels& raw, const ChainLevels* amortised);
 
 // [{"shortest", "longest", "sentences", "mean", "rms", "rms_per_token"}], and a table of it.
 nlohmann::ordered_json lengths_json(const std::vector<LengthLevel>& levels);
-std::string lengths_text(const std::vector<LengthLevel>& levels);
+std::string lengths_text(const std::vector<LengthLevel>& levels, const std::string& level = "log Z");
 // "4..7"
 std::string length_words(const LengthLevel& level);
 

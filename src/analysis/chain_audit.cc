@@ -8,11 +8,10 @@ ChainAudit audit_chain(const ChainModel& model, const Sequences& data, const Aud
                        const std::function<void(uint64_t)>& progress) {
   ErrorAuditor auditor(options);
   const std::vector<double> log_z = chain_log_z(model, data, 0, progress);
-  std::vector<double> error = log_z, per_token(log_z.size());
+  std::vector<double> error = log_z;
   RunningVariance moments;
   for (uint64_t i = 0; i < log_z.size(); ++i) {
     if (options.amortised) error[i] -= chain_normalizer(model.normalizer, data, i);
-    per_token[i] = error[i] / static_cast<double>(data.length(i));
     auditor.add(i, error[i]);
     moments.add(log_z[i]);
   }
@@ -20,8 +19,9 @@ ChainAudit audit_chain(const ChainModel& model, const Sequences& data, const Aud
   static_cast<ErrorAudit&>(out) = auditor.finish();
   out.sentences = data.sentences();
   out.tokens = data.positions();
-  out.log_z_per_token = describe(std::move(per_token));
-  out.by_length = levels_by_length(data, error);
+  ChainLevels levels = chain_levels(data, std::move(error));
+  out.log_z_per_token = levels.log_z_per_token;
+  out.by_length = std::move(levels.by_length);
   out.variance = moments.variance();
   if (options.with_v_star)
     static_cast<GaugeVariance&>(out) = gauge_variance(

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/model/chain/check_sequences.h"
 #include "selfnorm/normalizer/chain/chain_scorer.h"
@@ -69,8 +70,6 @@ std::optional<SpanEvaluation> span_evaluation(const std::vector<std::string>& la
   return out;
 }
 
-}  // namespace
-
 std::vector<LengthLevel> levels_by_length(const Sequences& data, std::span<const double> level) {
   std::vector<LengthLevel> all(64);
   for (uint64_t i = 0; i < level.size(); ++i) {
@@ -96,6 +95,16 @@ std::vector<LengthLevel> levels_by_length(const Sequences& data, std::span<const
   return out;
 }
 
+}  // namespace
+
+ChainLevels chain_levels(const Sequences& data, std::vector<double> level) {
+  SELFNORM_CHECK(level.size() == data.sentences());
+  std::vector<double> per_token(level.size());
+  for (uint64_t i = 0; i < level.size(); ++i) per_token[i] = level[i] / static_cast<double>(data.length(i));
+  std::vector<LengthLevel> by_length = levels_by_length(data, level);
+  return {describe(std::move(level)), describe(std::move(per_token)), std::move(by_length)};
+}
+
 double chain_normalizer(const ChainNormalizer& normalizer, const Sequences& data, uint64_t sentence) {
   if (!normalizer.exists) return 0;
   double b = normalizer.per_sentence + normalizer.per_position * static_cast<double>(data.length(sentence));
@@ -110,28 +119,41 @@ double chain_normalizer(const ChainNormalizer& normalizer, const Sequences& data
   return b;
 }
 
+namespace {
+
+AmortisedChainEvaluation amortised(const ChainNormalizer& normalizer, const Sequences& data,
+                                   const ScoredSentences& found) {
+  std::vector<double> level = found.log_z;
+  double nll = 0;
+  for (uint64_t i = 0; i < level.size(); ++i) {
+    const double b = chain_normalizer(normalizer, data, i);
+    nll += b - found.score[i];
+    level[i] -= b;
+  }
+  return {chain_levels(data, std::move(level)), nll / static_cast<double>(data.sentences()),
+          nll / static_cast<double>(data.positions())};
+}
+
+}  // namespace
+
 ChainEvaluation evaluate_chain(const ChainModel& model, const Sequences& data, int threads) {
   check_sequences(data, model.shape, "the data", true);
   const ThreadLimit limit(threads);
-  const ScoredSentences found = scored(model, data);
+  ScoredSentences found = scored(model, data);
   ChainEvaluation out;
   out.sentences = data.sentences();
   out.tokens = data.positions();
   const auto sentences = static_cast<double>(out.sentences), tokens = static_cast<double>(out.tokens);
   uint64_t right = 0, whole = 0;
   double exact = 0, raw = 0;
-  std::vector<double> level(out.sentences), per_token(out.sentences);
   for (uint64_t i = 0; i < out.sentences; ++i) {
     uint64_t here = 0;
     for (uint64_t t = data.sentence_begin[i]; t < data.sentence_begin[i + 1]; ++t)
       here += found.predicted[t] == data.label[t] ? 1 : 0;
     right += here;
     whole += here == data.length(i) ? 1 : 0;
-    const double b = chain_normalizer(model.normalizer, data, i);
     exact -= exact_log_probability(found.score[i], found.log_z[i]);
-    raw += b - found.score[i];
-    level[i] = found.log_z[i] - b;
-    per_token[i] = level[i] / static_cast<double>(data.length(i));
+    raw -= found.score[i];
   }
   out.accuracy = static_cast<double>(right) / tokens;
   out.sentence_accuracy = static_cast<double>(whole) / sentences;
@@ -140,9 +162,8 @@ ChainEvaluation evaluate_chain(const ChainModel& model, const Sequences& data, i
   out.nll_raw = raw / sentences;
   out.nll_raw_per_token = raw / tokens;
   out.spans = span_evaluation(model.encoder.labels, data, found.predicted);
-  out.by_length = levels_by_length(data, level);
-  out.log_z = describe(std::move(level));
-  out.log_z_per_token = describe(std::move(per_token));
+  if (model.normalizer.exists) out.amortised = amortised(model.normalizer, data, found);
+  static_cast<ChainLevels&>(out) = chain_levels(data, std::move(found.log_z));
   return out;
 }
 

@@ -19,17 +19,17 @@ std::string model_text(const ChainModel& model) {
   return text;
 }
 
-ReportCard number_card(const char* id, const char* label, double number, std::string source) {
-  return {id, label, fmt::format("{:.4f}", number), number, std::move(source)};
+ReportCard number_card(const char* id, std::string label, double number, std::string source) {
+  return {id, std::move(label), fmt::format("{:.4f}", number), number, std::move(source)};
 }
 
 ReportCard share_card(const char* id, const char* label, double share, std::string source) {
   return {id, label, percent(share, 4), share, std::move(source)};
 }
 
-void add_labelled_cards(const ChainEvaluation& e, const std::string& kind, std::vector<ReportCard>& cards) {
-  const std::string raw =
-      kind == "raw" ? "raw scores alone" : "scores less b(x), which stands for log Z of a sentence";
+void add_labelled_cards(const ChainEvaluation& e, std::vector<ReportCard>& cards) {
+  constexpr const char* kRaw = "raw scores alone";
+  constexpr const char* kAmortised = "scores less b(x), which stands for log Z of a sentence";
   cards.push_back(
       share_card("accuracy", "Accuracy", e.accuracy, "tokens whose label is that of the best labelling"));
   cards.push_back(share_card("sentence_accuracy", "Sentences right", e.sentence_accuracy,
@@ -37,11 +37,18 @@ void add_labelled_cards(const ChainEvaluation& e, const std::string& kind, std::
   if (e.spans)
     cards.push_back(share_card("span_f1", "F1 of spans", e.spans->all.f1(), "both ends and the type"));
   cards.push_back(number_card("nll_exact", "NLL of a sentence, exact", e.nll_exact, kExactSource));
-  cards.push_back(number_card("nll_raw", "NLL of a sentence, raw", e.nll_raw, raw));
+  cards.push_back(number_card("nll_raw", "NLL of a sentence, raw", e.nll_raw, kRaw));
   cards.push_back(
       number_card("nll_exact_per_token", "NLL a token, exact", e.nll_exact_per_token, kExactSource));
-  cards.push_back(number_card("nll_raw_per_token", "NLL a token, raw", e.nll_raw_per_token, raw));
+  cards.push_back(number_card("nll_raw_per_token", "NLL a token, raw", e.nll_raw_per_token, kRaw));
+  if (!e.amortised) return;
+  cards.push_back(number_card("nll_amortised", "NLL of a sentence, amortised", e.amortised->nll, kAmortised));
+  cards.push_back(number_card("nll_amortised_per_token", "NLL a token, amortised", e.amortised->nll_per_token,
+                              kAmortised));
 }
+
+// Of the errors.
+std::string level_name(const ShownChain& shown) { return shown.kind == "raw" ? "log Z" : "log Z - b"; }
 
 void add_cards(const ShownChain& shown, ReportDocument& document) {
   std::vector<ReportCard>& cards = document.cards;
@@ -50,11 +57,13 @@ void add_cards(const ShownChain& shown, ReportDocument& document) {
   cards.push_back({"data", "Data", shown.data, std::nullopt, ""});
   cards.push_back(
       {"inputs", "Sentences", fmt::format("{}", fmt::group_digits(c.n)), static_cast<double>(c.n), ""});
-  cards.push_back(number_card("rms_log_z", "rms log Z of a sentence", shown.errors.log_z.rms, kExactSource));
-  cards.push_back(number_card("rms_log_z_per_token", "rms log Z a token", shown.errors.log_z_per_token.rms,
-                              kExactSource));
+  const std::string level = level_name(shown);
+  cards.push_back(
+      number_card("rms_log_z", "rms " + level + " of a sentence", shown.errors.log_z.rms, kExactSource));
+  cards.push_back(number_card("rms_log_z_per_token", "rms " + level + " a token",
+                              shown.errors.log_z_per_token.rms, kExactSource));
   add_variance(shown.errors, document);
-  if (shown.evaluation != nullptr) add_labelled_cards(*shown.evaluation, shown.kind, cards);
+  if (shown.evaluation != nullptr) add_labelled_cards(*shown.evaluation, cards);
   if (shown.part == RowsPart::kTrained)
     cards.push_back(
         {"certificate", "Certificate", "none: the model was trained on these sentences", std::nullopt, ""});
@@ -78,7 +87,7 @@ std::string length_label(const LengthLevel& level) {
   return fmt::format("{} to {} tokens, {} sentences", level.shortest, level.longest, level.sentences);
 }
 
-ReportFigure length_figure(const std::vector<LengthLevel>& levels) {
+ReportFigure length_figure(const std::vector<LengthLevel>& levels, const std::string& level_name) {
   Series sentence{.name = "rms of a sentence", .x = {}, .y = {}, .colour = 0};
   Series token{.name = "rms a token", .x = {}, .y = {}, .colour = 1};
   Series mean{.name = "mean of a sentence", .x = {}, .y = {}, .stroke = Stroke::dashed_points, .colour = 2};
@@ -92,13 +101,13 @@ ReportFigure length_figure(const std::vector<LengthLevel>& levels) {
     }
   }
   return {.id = "log_z_by_length",
-          .look =
-              "log Z of sentences by their length: near 0 at every length, raw scores of labellings are "
-              "log-probabilities.",
-          .figure = {.title = "log Z against the length of a sentence",
+          .look = fmt::format("{} of sentences by their length: near 0 at every length, {} of labellings are "
+                              "log-probabilities.",
+                              level_name, level_name == "log Z" ? "raw scores" : "scores less b"),
+          .figure = {.title = level_name + " against the length of a sentence",
                      .panels = {{.title = "",
                                  .x = {.label = "tokens, from", .logarithmic = true},
-                                 .y = {.label = "log Z, in nats"},
+                                 .y = {.label = level_name + ", in nats"},
                                  .series = {std::move(sentence), std::move(token), std::move(mean)}}}}};
 }
 
@@ -124,7 +133,8 @@ void add_chain(const ShownChain& shown, ReportDocument& document) {
   ErrorAudit errors = shown.errors;  // without what is a chain's own
   if (shown.part == RowsPart::kTrained) errors.certificate.smallest_eps.reset();
   add_errors(errors, shown.kind, document);
-  document.section("Normalisation").figures.push_back(length_figure(shown.errors.by_length));
+  document.section("Normalisation")
+      .figures.push_back(length_figure(shown.errors.by_length, level_name(shown)));
   if (shown.evaluation != nullptr && shown.evaluation->spans)
     document.section("Spans").tables.push_back(span_table(*shown.evaluation->spans));
 }

@@ -43,6 +43,12 @@ void apply(ChainChange change, const Sequences& data, int threads, ChainModel& m
     model.normalizer = amortised_chain(fit);
 }
 
+// Of A - b, where there is a b.
+const ChainLevels& levels_of(const ChainEvaluation& evaluation) {
+  if (evaluation.amortised) return *evaluation.amortised;
+  return evaluation;
+}
+
 std::vector<double> sentence_nll(const ChainModel& model, const Sequences& data, int threads) {
   std::vector<double> out = chain_log_z(model, data, threads);
   const ChainScorer scorer(model.shape, model.theta);
@@ -106,17 +112,18 @@ CellValues ChainTrials::run(const ChainTrial& trial) {
   numbers["seconds"] = training.seconds + processor_seconds() - start;
   numbers["steps"] = static_cast<double>(training.result.last.step);
   numbers["diverged"] = training.result.diverged ? 1 : 0;
-  numbers["train_rms"] = evaluate_chain(model, data_.train, threads_).log_z.rms;
-  numbers["valid_rms"] = evaluate_chain(model, data_.valid, threads_).log_z.rms;
+  numbers["train_rms"] = levels_of(evaluate_chain(model, data_.train, threads_)).log_z.rms;
+  numbers["valid_rms"] = levels_of(evaluate_chain(model, data_.valid, threads_)).log_z.rms;
   const ChainEvaluation test = evaluate_chain(model, data_.test, threads_);
   numbers["accuracy"] = test.accuracy;
   numbers["sentence_accuracy"] = test.sentence_accuracy;
   numbers["nll"] = test.nll_exact_per_token;
-  numbers["nll_raw"] = test.nll_raw_per_token;
-  numbers["mean"] = test.log_z.mean;
-  numbers["rms"] = test.log_z.rms;
-  numbers["rms_per_token"] = test.log_z_per_token.rms;
-  for (const LengthLevel& level : test.by_length) {
+  numbers["nll_raw"] = test.amortised ? test.amortised->nll_per_token : test.nll_raw_per_token;
+  const ChainLevels& levels = levels_of(test);
+  numbers["mean"] = levels.log_z.mean;
+  numbers["rms"] = levels.log_z.rms;
+  numbers["rms_per_token"] = levels.log_z_per_token.rms;
+  for (const LengthLevel& level : levels.by_length) {
     const std::string name = fmt::format("length_{}_", level.shortest);
     numbers[name + "sentences"] = static_cast<double>(level.sentences);
     numbers[name + "rms"] = level.rms;

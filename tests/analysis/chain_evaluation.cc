@@ -34,7 +34,7 @@ TEST(ChainEvaluation, AgreesWithEnumeration) {
   const Sequences data = random_sequences(plan);
   ChainModel model = random_chain(plan);
   model.normalizer = {true, 0.5, -0.25, std::vector<float>(plan.unigrams, 0.125f)};
-  double exact = 0, raw = 0, mean = 0, per_token = 0;
+  double exact = 0, raw = 0, mean = 0, per_token = 0, of_b = 0, b_per_token = 0;
   uint64_t right = 0, whole = 0;
   for (uint64_t i = 0; i < data.sentences(); ++i) {
     const std::vector<uint32_t> target = labels_of(data, i);
@@ -44,9 +44,11 @@ TEST(ChainEvaluation, AgreesWithEnumeration) {
       for (const float v : data.unigram.values(t)) b += 0.125 * static_cast<double>(v);
     EXPECT_NEAR(chain_normalizer(model.normalizer, data, i), b, 1e-9);
     exact += a - s;
-    raw += b - s;
-    mean += a - b;
-    per_token += (a - b) / static_cast<double>(target.size());
+    raw -= s;
+    mean += a;
+    per_token += a / static_cast<double>(target.size());
+    of_b += b;
+    b_per_token += b / static_cast<double>(target.size());
     std::vector<uint32_t> best;
     double most = -1e300;
     for_each_labelling(3, target.size(), [&](const std::vector<uint32_t>& y) {
@@ -67,11 +69,19 @@ TEST(ChainEvaluation, AgreesWithEnumeration) {
   EXPECT_NEAR(found.nll_raw_per_token, raw / tokens, 1e-5);
   EXPECT_NEAR(found.log_z.mean, mean / n, 1e-5);
   EXPECT_NEAR(found.log_z_per_token.mean, per_token / n, 1e-5);
+  ASSERT_TRUE(found.amortised);
+  EXPECT_NEAR(found.amortised->nll, (raw + of_b) / n, 1e-5);
+  EXPECT_NEAR(found.amortised->nll_per_token, (raw + of_b) / tokens, 1e-5);
+  EXPECT_NEAR(found.amortised->log_z.mean, (mean - of_b) / n, 1e-5);
+  EXPECT_NEAR(found.amortised->log_z_per_token.mean, (per_token - b_per_token) / n, 1e-5);
   EXPECT_DOUBLE_EQ(found.accuracy, static_cast<double>(right) / tokens);
   EXPECT_DOUBLE_EQ(found.sentence_accuracy, static_cast<double>(whole) / n);
   EXPECT_FALSE(found.spans);
   uint64_t counted = 0;
-  double sum = 0;
+  double sum = 0, less_b = 0;
+  for (const LengthLevel& level : found.amortised->by_length)
+    less_b += level.mean * static_cast<double>(level.sentences);
+  EXPECT_NEAR(less_b / n, found.amortised->log_z.mean, 1e-9);
   for (const LengthLevel& level : found.by_length) {
     counted += level.sentences;
     sum += level.mean * static_cast<double>(level.sentences);
@@ -116,6 +126,7 @@ TEST(ChainEvaluation, ThreadsDoNotMatterAndBadDataAreRefused) {
   const ChainModel model = random_chain(plan);
   EXPECT_EQ(chain_log_z(model, data, 1), chain_log_z(model, data, 3));
   EXPECT_EQ(evaluate_chain(model, data, 1).nll_exact, evaluate_chain(model, data, 2).nll_exact);
+  EXPECT_FALSE(evaluate_chain(model, data).amortised);
   data.label[0] = kNoLabel;
   EXPECT_NO_THROW(chain_log_z(model, data));
   EXPECT_THROW(evaluate_chain(model, data), Error);

@@ -66,6 +66,26 @@ TEST(ChainSection, LengthsWithoutLabelsAndStepByStep) {
   EXPECT_EQ(figure.figure.panels[1].series[0].y.at(0), errors.by_length[0].rms_per_token);
 }
 
+TEST(ChainSection, AmortisedBesideRaw) {
+  const test::ChainPlan plan;
+  ChainModel model = test::random_chain(plan);
+  const Sequences data = test::random_sequences(plan);
+  const ReportDocument raw = document_of(model, data);
+  EXPECT_FALSE(has_card(raw, "nll_amortised"));
+  model.normalizer = {.exists = true, .per_position = 0.5, .per_sentence = 0.25, .slope = {}};
+  const ReportDocument both = document_of(model, data);
+  EXPECT_EQ(card(both, "nll_raw").number, card(raw, "nll_raw").number);
+  const double b = 0.25 + 0.5 * static_cast<double>(data.positions()) / 20;
+  EXPECT_NEAR(card(both, "nll_amortised").number.value(), card(raw, "nll_raw").number.value() + b, 1e-9);
+  EXPECT_EQ(card(both, "rms_log_z").label, "rms log Z of a sentence");
+  ReportDocument less_b{.name = "n", .command = "audit", .title = "t"};
+  add_chain({model, audit_chain(model, data, {.amortised = true}), nullptr, "amortised", "sentences",
+             RowsPart::kNone},
+            less_b);
+  EXPECT_EQ(card(less_b, "rms_log_z").label, "rms log Z - b of a sentence");
+  EXPECT_EQ(less_b.sections.at(0).figures.at(1).figure.panels[0].y.label, "log Z - b, in nats");
+}
+
 TEST(ChainSection, SpansByType) {
   const test::ChainPlan plan;
   ChainModel model = test::random_chain(plan);

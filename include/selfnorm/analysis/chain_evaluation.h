@@ -23,31 +23,40 @@ struct SpanEvaluation {
   std::vector<std::pair<std::string, SpanCounts>> by_type;
 };
 
-// A - b of the sentences with shortest <= T <= longest.
+// The level, A or A - b, of the sentences with shortest <= T <= longest.
 struct LengthLevel {
   uint64_t shortest = 0, longest = 0, sentences = 0;
   double mean = 0, rms = 0;
-  double rms_per_token = 0;  // of (A - b) / T
+  double rms_per_token = 0;  // of the level / T
 };
 
-struct ChainEvaluation {
+// Of the level of every sentence: A, or A - b.
+struct ChainLevels {
+  LogZStatistics log_z;
+  LogZStatistics log_z_per_token;      // of the level / T of a sentence
+  std::vector<LengthLevel> by_length;  // T = 1, 2..3, 4..7, ...: those that occur
+};
+ChainLevels chain_levels(const Sequences& data, std::vector<double> level);
+
+// Of a chain with a b(x): levels are of A - b.
+struct AmortisedChainEvaluation : ChainLevels {
+  double nll = 0, nll_per_token = 0;  // of b - s: what a user of amortised scores sees
+};
+
+// Levels are of A.
+struct ChainEvaluation : ChainLevels {
   uint64_t sentences = 0, tokens = 0;
   double accuracy = 0;           // tokens whose label is that of the best labelling
   double sentence_accuracy = 0;  // sentences all of whose labels are
   std::optional<SpanEvaluation> spans;
   // Means over sentences; the same sums over tokens.
   double nll_exact = 0, nll_exact_per_token = 0;  // of A - s
-  double nll_raw = 0, nll_raw_per_token = 0;      // of b - s: what a user of raw scores sees
-  LogZStatistics log_z;                           // of A - b of a sentence
-  LogZStatistics log_z_per_token;                 // of (A - b) / T of a sentence
-  std::vector<LengthLevel> by_length;             // T = 1, 2..3, 4..7, ...: those that occur
+  double nll_raw = 0, nll_raw_per_token = 0;      // of -s: what a user of raw scores sees
+  std::optional<AmortisedChainEvaluation> amortised;
 };
 
 // Throws Error for data that do not fit the model or lack labels.
 ChainEvaluation evaluate_chain(const ChainModel& model, const Sequences& data, int threads = 0);
-
-// Of one level a sentence, A or A - b: T = 1, 2..3, 4..7, ...
-std::vector<LengthLevel> levels_by_length(const Sequences& data, std::span<const double> level);
 
 // A of every sentence; labels are not needed. `progress` is told how many are done.
 std::vector<double> chain_log_z(const ChainModel& model, const Sequences& data, int threads = 0,

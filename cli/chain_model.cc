@@ -43,17 +43,22 @@ NamedChain open_chain(const std::string& model) {
   return {path, load_chain(path)};
 }
 
-NamedChain open_chain(const std::string& model, const std::string& format) {
-  NamedChain out = open_chain(model);
+SequenceEncoder reading_encoder(const SequenceEncoder& own, const std::string& format,
+                                const std::string& model) {
   const std::vector<std::string> names = sequence_format_names();
   if (std::find(names.begin(), names.end(), format) == names.end())
     throw Error(
         fmt::format("--format {}: {} is a chain; expected {}", format, model, fmt::join(names, ", ")));
   try {
-    out.model.encoder = encoder_for(out.model.encoder, sequence_format_of(format));
+    return encoder_for(own, sequence_format_of(format));
   } catch (const Error& error) {
     throw Error(fmt::format("--format {}: {}: {}", format, model, error.what()));
   }
+}
+
+NamedChain open_chain(const std::string& model, const std::string& format) {
+  NamedChain out = open_chain(model);
+  out.model.encoder = reading_encoder(out.model.encoder, format, model);
   return out;
 }
 

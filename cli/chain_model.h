@@ -27,6 +27,9 @@ NamedChain open_chain(const std::string& model);
 // Its encoder reads DATA in `format`, a word of --format; auto: as the data it was trained on. Throws Error
 // for formats that are none of sentences, or that the model cannot be given.
 NamedChain open_chain(const std::string& model, const std::string& format);
+// That encoder, of the model's own.
+SequenceEncoder reading_encoder(const SequenceEncoder& own, const std::string& format,
+                                const std::string& model);
 // Throws Error for a --format of sentences, where MODEL is no chain.
 void refuse_sentences(const Arguments& arguments, const std::string& model);
 

@@ -48,35 +48,42 @@ class ChainWork {
     places_ = std::move(held_out);
     has_labels_ = std::ranges::find(held_out_.label, kNoLabel) == held_out_.label.end();
     report_.inputs = "sentences";
-    report_.regressors = "(1, attribute counts, T)";
     report_.states = kept_.sentences();
     report_.held_out = held_out_.sentences();
-    report_.features = model.shape.unigrams + model.shape.bigrams + 1;
+    report_.before = state_of(before_);
+    report_.log_z_before = report_.before.audit.log_z;
   }
 
   ChainModel lossless() {
     ProgressLine line(quiet_);
     NormalizedChain done = normalize_chain(before_, kept_, shown(line, "log-normalizers"));
     line.finish();
-    report_.gauge = std::move(done.gauge);
-    report_.plain = std::move(done.plain);
-    report_.before = state_of(before_);
-    report_.lossless = state_of(done.model);
-    report_.log_z_before = report_.before.audit.log_z;
-    report_.log_z_after = report_.lossless.audit.log_z;
+    report_.after = state_of(done.model);
+    LosslessStep& step = report_.lossless.emplace();
+    static_cast<NormalizedInputs&>(step) = report_;
+    step.regressors = "(1, attribute counts, T)";
+    step.features = before_.shape.unigrams + before_.shape.bigrams + 1;
+    step.gauge = std::move(done.gauge);
+    step.plain = std::move(done.plain);
+    step.log_z_after = report_.after.audit.log_z;
     std::vector<uint64_t> first(std::min(kComparedSentences, held_out_.sentences()));
     for (uint64_t i = 0; i < first.size(); ++i) first[i] = i;
     const ChainDifference difference = chain_difference(before_, done.model, subset(held_out_, first));
-    report_.compared = first.size();
-    report_.probability = difference.probability;
-    report_.log_probability = difference.log_probability;
+    step.compared = first.size();
+    step.probability = difference.probability;
+    step.log_probability = difference.log_probability;
+    done.model.objective_json = normalized_objective(done.model.objective_json);
     return std::move(done.model);
   }
 
-  void amortised(ChainModel& model) {
+  // Raw scores stay what they were, so the objective says of them what it said.
+  ChainModel amortised() {
+    ChainModel model = before_;
     ProgressLine line(quiet_);
     report_.rms_fitted = amortise_chain(kept_, model, shown(line, "log-normalizers to amortise"));
-    report_.amortised = state_of(model);
+    line.finish();
+    report_.after = state_of(model);
+    return model;
   }
 
   const ChainNormalizeReport& report() const { return report_; }
@@ -88,7 +95,9 @@ class ChainWork {
   // Sentences are numbered as in the file.
   ChainState state_of(const ChainModel& model) const {
     ChainState out{
-        audit_chain(model, held_out_, {.amortised = model.normalizer.exists, .with_v_star = false}), {}};
+        audit_chain(model, held_out_, {.amortised = model.normalizer.exists, .with_v_star = false}),
+        chain_levels(held_out_, chain_log_z(model, held_out_)),
+        {}};
     for (WorstInput& input : out.audit.worst) input.example = places_[input.example];
     if (has_labels_) out.evaluation = evaluate_chain(model, held_out_);
     return out;
@@ -108,7 +117,7 @@ int normalize_chain_command(const Arguments& arguments) {
   check_options(arguments);
   const NamedChain chain = open_chain(given.head);
   // Of the sentences; the model that is written keeps its own.
-  const SequenceEncoder encoder = open_chain(given.head, arguments.reader.format).model.encoder;
+  const SequenceEncoder encoder = reading_encoder(chain.model.encoder, arguments.reader.format, given.head);
   const StatesPlace place = states_of_model(given);
   const std::string out = normalized_path(given.out, chain.path);
   check_normalized_path(out, chain.path, place.path);
@@ -130,10 +139,8 @@ int normalize_chain_command(const Arguments& arguments) {
     warning(fmt::format("the b(x) stored in {} fits no more and is left out; --amortise fits a new one",
                         chain.path));
   ChainWork work(arguments, chain.model, data);
-  ChainModel model = work.lossless();
-  if (amortises) work.amortised(model);
-  model.objective_json = normalized_objective(model.objective_json);
-  model.audit_json = normalized_chain_audit(work.report().last());
+  ChainModel model = amortises ? work.amortised() : work.lossless();
+  model.audit_json = normalized_chain_audit(work.report().after, model.normalizer.exists);
   save_chain(model, out);
   const NormalizePlaces places{chain.path, place.path, out, place.part};
   put_out_normalization(arguments, places, chain_normalize_document(work.report(), model, places),

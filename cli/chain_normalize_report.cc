@@ -17,18 +17,17 @@ struct NamedState {
 };
 
 std::vector<NamedState> states_of(const ChainNormalizeReport& r) {
-  std::vector<NamedState> out{{"before", r.before}, {"lossless", r.lossless}};
-  if (r.amortised) out.push_back({"less b(x)", *r.amortised});
-  return out;
+  return {{"before", r.before}, {r.lossless ? "lossless" : "less b(x)", r.after}};
 }
 
 std::string row(const NamedState& named) {
-  const auto& [audit, evaluation] = named.state;
+  const auto& [audit, raw, evaluation] = named.state;
   std::string text = log_z_row("  " + named.name, audit.log_z) +
                      fmt::format("   rms a token {:>8.4f}", audit.log_z_per_token.rms);
   if (evaluation)
-    text += fmt::format("   NLL exact {:.4f}, {} {:.4f}", evaluation->nll_exact,
-                        named.name == "less b(x)" ? "less b" : "raw", evaluation->nll_raw);
+    text += fmt::format("   NLL exact {:.4f}, raw {:.4f}", evaluation->nll_exact, evaluation->nll_raw);
+  if (evaluation && evaluation->amortised)
+    text += fmt::format(", amortised {:.4f}", evaluation->amortised->nll);
   return text + "\n";
 }
 
@@ -51,16 +50,20 @@ std::string lengths_table(const ChainNormalizeReport& r) {
 }  // namespace
 
 nlohmann::ordered_json chain_normalize_json(const ChainNormalizeReport& r) {
-  nlohmann::ordered_json out = lossless_json(r);
+  const ChainState& last = r.after;
+  nlohmann::ordered_json out;
+  if (r.lossless)
+    out = lossless_json(*r.lossless);
+  else
+    out = {{"fitted", r.states}, {"held_out", r.held_out}, {"log_z_before", log_z_json(r.log_z_before)}};
   out["log_z_per_token_before"] = log_z_json(r.before.audit.log_z_per_token);
-  out["log_z_per_token_lossless"] = log_z_json(r.lossless.audit.log_z_per_token);
-  if (r.amortised) {
+  if (r.lossless) out["log_z_per_token_lossless"] = log_z_json(last.audit.log_z_per_token);
+  if (r.rms_fitted) {
     out["amortisation"] = {
-        {"hidden", 0}, {"rms_training", r.rms_fitted}, {"rms_held_out", r.amortised->audit.log_z.rms}};
-    out["log_z_amortised"] = log_z_json(r.amortised->audit.log_z);
-    out["log_z_per_token_amortised"] = log_z_json(r.amortised->audit.log_z_per_token);
+        {"hidden", 0}, {"rms_training", *r.rms_fitted}, {"rms_held_out", last.audit.log_z.rms}};
+    out["log_z_amortised"] = log_z_json(last.audit.log_z);
+    out["log_z_amortised_per_token"] = log_z_json(last.audit.log_z_per_token);
   }
-  const ChainState& last = r.last();
   out["log_z"] = log_z_json(last.audit.log_z);
   out["log_z_per_token"] = log_z_json(last.audit.log_z_per_token);
   out["by_length_before"] = lengths_json(r.before.audit.by_length);
@@ -70,17 +73,20 @@ nlohmann::ordered_json chain_normalize_json(const ChainNormalizeReport& r) {
     out["nll_exact"] = last.evaluation->nll_exact;
     out["nll_raw_before"] = r.before.evaluation->nll_raw;
     out["nll_raw"] = last.evaluation->nll_raw;
+    if (last.evaluation->amortised) out["nll_amortised"] = last.evaluation->amortised->nll;
   }
   return out;
 }
 
 std::string chain_normalize_text(const ChainNormalizeReport& r) {
-  std::string text = lossless_text(r);
-  if (r.amortised)
+  std::string text;
+  if (r.lossless) text += lossless_text(*r.lossless);
+  if (r.rms_fitted)
     text += fmt::format(
-        "\namortised    b(x) linear in T and the unigram attributes, rms of log Z - b(x): {:.4f} fitted, "
-        "{:.4f} on held-out sentences\n",
-        r.rms_fitted, r.amortised->audit.log_z.rms);
+        "amortised    b(x), linear in T and the unigram attributes, fitted to log Z of {} sentences; weights "
+        "stay as they are\n"
+        "             rms of log Z - b(x): {:.4f} on these, {:.4f} on held-out sentences\n",
+        grouped(r.states), *r.rms_fitted, r.after.audit.log_z.rms);
   text += fmt::format("\nlog Z of {} held-out sentences\n", grouped(r.held_out));
   for (const NamedState& named : states_of(r)) text += row(named);
   return text + "\n" + lengths_table(r);
@@ -91,12 +97,15 @@ ReportDocument chain_normalize_document(const ChainNormalizeReport& r, const Cha
   ReportDocument out{.name = places.out,
                      .command = "normalize",
                      .title = fmt::format("{}, normalised on {}", places.model, places.states)};
-  out.notes = lossless_warnings(r);
-  const ChainState& last = r.last();
+  if (r.lossless) out.notes = lossless_warnings(*r.lossless);
+  const ChainState& last = r.after;
   add_chain({model, last.audit, last.evaluation ? &*last.evaluation : nullptr,
              model.normalizer.exists ? "amortised" : "raw", places.states, places.part},
             out);
-  add_lossless_cards(r, out);
+  if (r.lossless)
+    add_lossless_cards(*r.lossless, out);
+  else
+    add_input_cards(r, out);
   std::vector<NormalizationState> states;
   std::vector<LengthState> lengths;
   for (const auto& [name, state] : states_of(r)) {
@@ -109,16 +118,15 @@ ReportDocument chain_normalize_document(const ChainNormalizeReport& r, const Cha
   return out;
 }
 
-std::string normalized_chain_audit(const ChainState& last) {
+std::string normalized_chain_audit(const ChainState& last, bool is_amortised) {
   nlohmann::ordered_json out = {{"data", "held-out sentences of selfnorm normalize"}};
   if (last.evaluation) {
     out.update(chain_json(*last.evaluation));
   } else {
     out["sentences"] = last.audit.sentences;
     out["tokens"] = last.audit.tokens;
-    out["log_z"] = log_z_json(last.audit.log_z);
-    out["log_z_per_token"] = log_z_json(last.audit.log_z_per_token);
-    out["by_length"] = lengths_json(last.audit.by_length);
+    const ChainLevels less_b{last.audit.log_z, last.audit.log_z_per_token, last.audit.by_length};
+    out.update(levels_json(last.raw, is_amortised ? &less_b : nullptr));
   }
   return out.dump();
 }

@@ -50,23 +50,32 @@ std::string written_document(const ReportDocument& document, const std::string& 
   }
 }
 
+std::string held_out_source(const NormalizedInputs& r) {
+  return fmt::format("exact log Z of {} held-out {}", grouped(r.held_out), r.inputs);
+}
+
 }  // namespace
 
-void add_lossless_cards(const LosslessStep& r, ReportDocument& document) {
-  const std::string fitted = fmt::format("exact log Z of the {} {} fitted to", grouped(r.states), r.inputs);
-  const std::string held_out = fmt::format("exact log Z of {} held-out {}", grouped(r.held_out), r.inputs);
-  const auto add = [&](const char* id, const char* label, double number, std::string source) {
-    document.cards.push_back({id, label, written(number), number, std::move(source)});
-  };
+void add_input_cards(const NormalizedInputs& r, ReportDocument& document) {
   document.cards.push_back({"states", "Inputs",
                             fmt::format("{} fitted to, {} held out", grouped(r.states), grouped(r.held_out)),
                             static_cast<double>(r.states + r.held_out), "all were read"});
+  document.cards.push_back({"rms_log_z_before", "rms log Z before", written(r.log_z_before.rms),
+                            r.log_z_before.rms, held_out_source(r)});
+}
+
+void add_lossless_cards(const LosslessStep& r, ReportDocument& document) {
+  const std::string fitted = fmt::format("exact log Z of the {} {} fitted to", grouped(r.states), r.inputs);
+  const auto add = [&](const char* id, const char* label, double number, std::string source) {
+    document.cards.push_back({id, label, written(number), number, std::move(source)});
+  };
+  add_input_cards(r, document);
   add("variance_before", "Variance of log Z before", r.plain.variance, fitted);
-  add("v_star", "V*, what the lossless step leaves", r.plain.residual_variance, fitted);
-  add("r_squared", "R^2 of the lossless step", r.r_squared_held_out(), held_out);
+  add("variance_left", "Variance of log Z left", r.gauge.residual_variance, fitted);
+  add("v_star", "V*, what least squares would leave", r.plain.residual_variance, fitted);
+  add("r_squared", "R^2 of the lossless step", r.r_squared_held_out(), held_out_source(r));
   add("probability_difference", "Largest change of a probability, lossless", r.probability,
       fmt::format("exact probabilities on {} held-out {}, as stored", grouped(r.compared), r.inputs));
-  add("rms_log_z_before", "rms log Z before", r.log_z_before.rms, held_out);
 }
 
 ReportDocument normalize_document(const NormalizeReport& r, const AnyModel& any,

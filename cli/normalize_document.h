@@ -17,6 +17,8 @@ struct NormalizePlaces {
   RowsPart part = RowsPart::kNone;  // of the states in the model
 };
 
+void add_input_cards(const NormalizedInputs& inputs, ReportDocument& document);
+// With those of its inputs.
 void add_lossless_cards(const LosslessStep& step, ReportDocument& document);
 ReportDocument normalize_document(const NormalizeReport& report, const AnyModel& any,
                                   const NormalizePlaces& places);

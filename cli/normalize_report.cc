@@ -84,6 +84,7 @@ nlohmann::ordered_json lossless_json(const LosslessStep& r) {
   return {{"fitted", r.states},
           {"held_out", r.held_out},
           {"variance_before", r.plain.variance},
+          {"variance_left", r.gauge.residual_variance},
           {"v_star", r.plain.residual_variance},
           {"r_squared", r.plain.r_squared()},
           {"r_squared_held_out", r.r_squared_held_out()},
@@ -123,10 +124,12 @@ std::vector<std::string> lossless_warnings(const LosslessStep& r) {
 
 std::string lossless_text(const LosslessStep& r) {
   std::string text = fmt::format(
-      "lossless     log Z regressed on {} over {} {} and subtracted: Var A {:.6g}, V* {:.6g}, R^2 {:.4f} "
-      "({:.4f} on held-out {})\n",
-      r.regressors, grouped(r.states), r.inputs, r.plain.variance, r.plain.residual_variance,
-      r.plain.r_squared(), r.r_squared_held_out(), r.inputs);
+      "lossless     log Z regressed on {} over {} {} and subtracted: Var A {:.6g}, {:.6g} left; R^2 {:.4f} "
+      "on "
+      "held-out {}\n"
+      "             V* {:.6g}, R^2 {:.4f}: least squares on the same {}\n",
+      r.regressors, grouped(r.states), r.inputs, r.plain.variance, r.gauge.residual_variance,
+      r.r_squared_held_out(), r.inputs, r.plain.residual_variance, r.plain.r_squared(), r.inputs);
   const std::string few = few_states(r), rounding = visible_rounding(r);
   if (!few.empty()) text += fmt::format("             {}\n", few);
   if (r.gauge.rank > 0) {

@@ -13,16 +13,21 @@
 
 namespace selfnorm::cli {
 
+// What a step was fitted to and verified on.
+struct NormalizedInputs {
+  std::string inputs = "states";  // "sentences"
+  uint64_t states = 0, held_out = 0;
+  LogZStatistics log_z_before;  // of the held-out inputs
+};
+
 // What the lossless step did to any model.
-struct LosslessStep {
-  std::string inputs = "states";      // "sentences"
+struct LosslessStep : NormalizedInputs {
   std::string regressors = "(1, h)";  // of log Z
-  uint64_t states = 0, held_out = 0;  // inputs fitted to, and verified on
   uint64_t features = 0;
   bool is_stored_in_float32 = true;
-  LinearFit gauge;                           // that was subtracted
-  LinearFit plain;                           // least squares on the same inputs: its residual variance is V*
-  LogZStatistics log_z_before, log_z_after;  // of the held-out inputs
+  LinearFit gauge;             // that was subtracted
+  LinearFit plain;             // least squares on the same inputs: its residual variance is V*
+  LogZStatistics log_z_after;  // of the held-out inputs
   double probability = 0,
          log_probability = 0;  // their largest changes on `compared` held-out inputs, as stored
   uint64_t compared = 0;

@@ -21,7 +21,9 @@ void Grammar::declare_normalizing_commands() {
       .choice("--targets", n.targets, {"auto", "labels", "teacher"},
               "Retraining: to labels, or to the head's own distribution; auto: labels where there are any")
       .choice("--amortise", n.amortise, {"none", "linear", "mlp"},
-              "Fit b(h) to what is left of log Z and store it; 'score' then subtracts it")
+              "Fit b(h) to what is left of log Z and store it; 'score' then subtracts it. Of chains: linear, "
+              "b(x) "
+              "of log Z as it is, instead of the lossless step: no weight changes")
       .integer("--hidden", n.hidden, "--amortise mlp: hidden units; >= 1")
       .integer("--seed", n.seed, "Seed of everything random");
   declare_head(normalization, arguments_.head);

@@ -89,8 +89,22 @@ TEST(ChainNormalization, AmortisedLeavesParameters) {
     EXPECT_EQ(model.theta, theta);
     EXPECT_TRUE(model.normalizer.exists);
     EXPECT_LT(after, before);
-    EXPECT_NEAR(evaluate_chain(model, data).log_z.rms, after, 1e-9);
+    EXPECT_NEAR(evaluate_chain(model, data).amortised->log_z.rms, after, 1e-9);
+    EXPECT_EQ(describe(chain_log_z(model, data)).rms, before);
+    const ChainNormalizer b = model.normalizer;
+    amortise_chain(data, model);  // an old b has no part in the new one
+    EXPECT_EQ(model.normalizer.slope, b.slope);
+    EXPECT_EQ(model.normalizer.per_sentence, b.per_sentence);
   }
+}
+
+TEST(ChainNormalization, AmortisedHoldsOnOtherSentences) {
+  const ChainPlan plan{.sentences = 400}, other{.sentences = 400, .seed = 2};
+  ChainModel model = random_chain(plan);
+  amortise_chain(random_sequences(plan), model);
+  const ChainEvaluation found = evaluate_chain(model, random_sequences(other));
+  EXPECT_LT(found.amortised->log_z.rms, 0.25 * found.log_z.rms);
+  for (const float slope : model.normalizer.slope) EXPECT_NE(slope, 0);
 }
 
 TEST(ChainNormalization, DifferencesAreThoseOfEnumeration) {

@@ -1,10 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
 #include "program.h"
 #include "report_data.h"
+#include "selfnorm/model/chain/chain_model.h"
 #include "sentence_data.h"
 
 namespace selfnorm::cli {
@@ -28,6 +30,13 @@ struct Trained : Folder {
   }
 };
 
+// Statistics of the same levels; sums may be added in another order.
+void expect_same(const nlohmann::json& found, const nlohmann::json& expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (const auto& [key, number] : expected.items())
+    EXPECT_NEAR(found.at(key).get<double>(), number.get<double>(), 1e-9) << key;
+}
+
 TEST(ChainNormalize, IsLosslessAndNormalises) {
   const Trained folder;
   const Outcome outcome =
@@ -37,6 +46,7 @@ TEST(ChainNormalize, IsLosslessAndNormalises) {
   for (const char* key : {"fitted",
                           "held_out",
                           "variance_before",
+                          "variance_left",
                           "v_star",
                           "r_squared",
                           "r_squared_held_out",
@@ -97,7 +107,93 @@ TEST(ChainNormalize, DataNeedNoLabels) {
   EXPECT_FALSE(outcome.json().contains("nll_exact"));
   EXPECT_TRUE(checked_figures(outcome.json()["report"]).contains("log_z_by_length_states"));
   const auto info = folder.run({"info", "b.safetensors", "--json"}).json();
-  EXPECT_EQ(info["audit"]["log_z"], labelled["log_z"]);
+  expect_same(info["audit"]["log_z"], labelled["log_z"]);
+}
+
+TEST(ChainNormalize, AmortisedIsOfTheModelAsItIs) {
+  const Trained folder;
+  const Outcome outcome = folder.normalize({"--states", "test.conll", "-o", "n.safetensors", "--hold-out",
+                                            "0.5", "--amortise", "linear", "--json", "--quiet"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const auto json = outcome.json();
+  EXPECT_LT(json["log_z"]["rms"].get<double>(), 0.2 * json["log_z_before"]["rms"].get<double>());
+  EXPECT_LT(json["amortisation"]["rms_training"].get<double>(),
+            0.2 * json["log_z_before"]["rms"].get<double>());
+  EXPECT_EQ(json["nll_raw"], json["nll_raw_before"]);
+  EXPECT_EQ(json["nll_exact"], json["nll_exact_before"]);
+  for (const char* key : {"log_z_lossless", "log_z_per_token_lossless", "max_probability_difference",
+                          "v_star", "variance_left", "compared"})
+    EXPECT_FALSE(json.contains(key)) << key;
+  const ChainModel model = load_chain(folder / "n.safetensors");
+  EXPECT_EQ(model.theta, load_chain(folder / "run/model.safetensors").theta);
+  EXPECT_GT(std::ranges::count_if(model.normalizer.slope, [](float b) { return std::abs(b) > 1e-3f; }), 10);
+  const auto info = folder.run({"info", "n.safetensors", "--json"}).json();
+  EXPECT_FALSE(info["objective"].contains("normalized"));
+  // The model says both, with and without b.
+  expect_same(info["audit"]["log_z"], json["log_z_before"]);
+  expect_same(info["audit"]["log_z_amortised"], json["log_z_amortised"]);
+  EXPECT_EQ(info["audit"]["nll_amortised"], json["nll_amortised"]);
+  EXPECT_EQ(info["audit"]["by_length"][0]["rms_amortised"], json["by_length"][0]["rms"]);
+  const std::string page = json["report"].dump();
+  EXPECT_NE(page.find("less b(x)"), std::string::npos);
+  EXPECT_EQ(page.find("\"lossless\""), std::string::npos);
+  const Outcome unlabelled = folder.normalize({"--states", "words.conll", "-o", "w.safetensors", "--hold-out",
+                                               "0.5", "--amortise", "linear", "--quiet"});
+  const auto words = folder.run({"info", "w.safetensors", "--json"}).json();
+  for (const char* key : {"log_z", "log_z_amortised", "log_z_per_token", "log_z_amortised_per_token"})
+    expect_same(words["audit"][key], info["audit"][key]);
+  EXPECT_EQ(words["audit"]["by_length"], info["audit"]["by_length"]);
+  EXPECT_NE(unlabelled.out.find("weights stay as they are"), std::string::npos) << unlabelled.out;
+  EXPECT_EQ(unlabelled.out.find("lossless"), std::string::npos) << unlabelled.out;
+  // A b that is there is replaced.
+  ASSERT_EQ(folder
+                .run({"normalize", "n.safetensors", "--states", "test.conll", "-o", "again.safetensors",
+                      "--hold-out", "0.5", "--amortise", "linear", "--quiet"})
+                .code,
+            0);
+  EXPECT_EQ(content(folder / "again.safetensors"), content(folder / "n.safetensors"));
+}
+
+// Raw and amortised numbers have names of their own.
+TEST(ChainNormalize, EvaluateSaysBoth) {
+  const Trained folder;
+  ASSERT_EQ(
+      folder.normalize({"--states", "test.conll", "-o", "n.safetensors", "--amortise", "linear", "--quiet"})
+          .code,
+      0);
+  const auto before = folder.run({"evaluate", "run", "test.conll", "--json"}).json();
+  const auto after = folder.run({"evaluate", "n.safetensors", "test.conll", "--json"}).json();
+  for (const char* key : {"nll_raw", "nll_raw_per_token", "nll_exact", "log_z", "log_z_per_token"})
+    EXPECT_EQ(after[key], before[key]) << key;
+  EXPECT_FALSE(before.contains("nll_amortised"));
+  EXPECT_FALSE(before["by_length"][0].contains("rms_amortised"));
+  EXPECT_EQ(after["by_length"][0]["rms"], before["by_length"][0]["rms"]);
+  EXPECT_LT(after["log_z_amortised"]["rms"].get<double>(), 0.2 * after["log_z"]["rms"].get<double>());
+  EXPECT_LT(after["by_length"][1]["rms_amortised"].get<double>(), after["by_length"][1]["rms"].get<double>());
+  EXPECT_NEAR(after["nll_exact"].get<double>() - after["nll_amortised"].get<double>(),
+              after["log_z_amortised"]["mean"].get<double>(), 1e-9);
+  EXPECT_NEAR(after["nll_amortised_per_token"].get<double>() * after["tokens"].get<double>(),
+              after["nll_amortised"].get<double>() * 400, 1e-6);
+  const std::vector<std::string> audit{"audit",  "n.safetensors", "test.conll",
+                                       "--json", "--no-report",   "--quiet"};
+  std::vector<std::string> raw_audit = audit;
+  raw_audit.push_back("--raw");
+  for (const auto& words : {audit, raw_audit}) {
+    const auto evaluation = folder.run(words).json()["evaluation"];
+    for (const char* key : {"nll_raw", "nll_amortised", "log_z", "log_z_amortised", "by_length"})
+      EXPECT_EQ(evaluation[key], after[key]) << key;
+  }
+  const Outcome table = folder.run({"evaluate", "run", "n.safetensors", "test.conll"});
+  for (const char* words : {"NLL amortised", "rms log Z - b a token", " -"})
+    EXPECT_NE(table.out.find(words), std::string::npos) << words << "\n" << table.out;
+  const Outcome details = folder.run({"evaluate", "n.safetensors", "test.conll"});
+  EXPECT_NE(details.out.find("log Z - b of a sentence"), std::string::npos) << details.out;
+  EXPECT_EQ(folder.run({"evaluate", "run", "test.conll"}).out.find("- b"), std::string::npos);
+  // Raw scores of it are no log-probabilities, and those less b are.
+  EXPECT_NE(folder.run({"score", "n.safetensors", "test.conll", "--raw"}).err.find("leaves log Z free"),
+            std::string::npos);
+  EXPECT_EQ(folder.run({"score", "n.safetensors", "test.conll"}).err, "");
+  EXPECT_EQ(folder.run({"tag", "n.safetensors", "test.conll", "--score", "raw"}).err, "");
 }
 
 TEST(ChainNormalize, AmortisedIsSubtractedEverywhere) {
@@ -108,12 +204,12 @@ TEST(ChainNormalize, AmortisedIsSubtractedEverywhere) {
   const auto json = outcome.json();
   EXPECT_EQ(json["amortisation"]["hidden"], 0);
   EXPECT_EQ(json["log_z"], json["log_z_amortised"]);
-  EXPECT_EQ(json["log_z_per_token"], json["log_z_per_token_amortised"]);
+  EXPECT_EQ(json["log_z_per_token"], json["log_z_amortised_per_token"]);
   const auto evaluation = folder.run({"evaluate", "n.safetensors", "test.conll", "--json"}).json();
   const auto audit =
       folder.run({"audit", "n.safetensors", "test.conll", "--json", "--no-report", "--quiet"}).json();
   EXPECT_EQ(audit["kind"], "amortised");
-  EXPECT_NEAR(audit["log_z"]["rms"].get<double>(), evaluation["log_z"]["rms"].get<double>(), 1e-9);
+  EXPECT_NEAR(audit["log_z"]["rms"].get<double>(), evaluation["log_z_amortised"]["rms"].get<double>(), 1e-9);
   const auto raw =
       folder.run({"audit", "n.safetensors", "test.conll", "--raw", "--json", "--no-report", "--quiet"})
           .json();
@@ -129,7 +225,7 @@ TEST(ChainNormalize, AmortisedIsSubtractedEverywhere) {
     mean +=
         (scored["sentences"][i]["log_prob"].get<double>() - exact["sentences"][i]["log_prob"].get<double>()) /
         400;
-  EXPECT_NEAR(mean, evaluation["log_z"]["mean"].get<double>(), 1e-4);
+  EXPECT_NEAR(mean, evaluation["log_z_amortised"]["mean"].get<double>(), 1e-4);
   const Outcome tagged = folder.run({"tag", "n.safetensors", "words.conll", "--score", "raw"});
   EXPECT_NE(tagged.out.find("kind=amortised"), std::string::npos);
   const Outcome again = folder.run({"normalize", "n.safetensors", "--states", "test.conll"});
@@ -153,8 +249,9 @@ TEST(ChainNormalize, WritesAReportThatMakesAPage) {
   const Trained folder;
   const Outcome outcome = folder.normalize({"--states", "test.conll", "-o", "n.safetensors"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
-  for (const char* words : {"V* ", "over-fitted", "held-out R^2 is what counts", "rms a token", "NLL exact",
-                            "tokens", "written      n.safetensors", "n.report.json"})
+  for (const char* words : {" left; R^2", "V* ", "least squares on the same sentences", "over-fitted",
+                            "held-out R^2 is what counts", "rms a token", "NLL exact", "tokens",
+                            "written      n.safetensors", "n.report.json"})
     EXPECT_NE(outcome.out.find(words), std::string::npos) << words << "\n" << outcome.out;
   const auto document = nlohmann::json::parse(content(folder / "n.report.json"));
   const auto figures = checked_figures(document);

@@ -22,8 +22,8 @@ using ChainProgress = std::function<void(uint64_t)>;
 NormalizedChain normalize_chain(const ChainModel& model, const Sequences& data,
                                 const ChainProgress& progress = {});
 
-// b(x) of the model becomes the regression of A on the unigram attributes of these sentences and T. The rms
-// of A - b on them.
+// b(x) of the model becomes the regression of A on the unigram attributes of these sentences and T, whatever
+// it was; parameters, p(y|x) and A stay as they are. The rms of A - b on these sentences.
 double amortise_chain(const Sequences& data, ChainModel& model, const ChainProgress& progress = {});
 
 // How far two chains with the same attributes and labels differ on sentences, by exact log-probabilities.

@@ -30,8 +30,9 @@ void declare_chain_objective(Declaration& command, ChainArguments& chain) {
       .real("--delta", o.delta, "constraint: bound of rms log Z of a sentence on the training data; > 0")
       .real("--gamma", o.gamma, "sampled: fraction of each minibatch that is normalised; 0..1")
       .flag("--no-calibrate", chain.no_calibrate,
-            "penalty, sampled: keep the biases as trained; otherwise they are shifted by the mean of log Z a "
-            "token on the validation data, which leaves probabilities as they are");
+            "penalty, sampled: keep the parameters as trained; otherwise the level of log Z, a constant a "
+            "sentence and one a token, on the validation data is taken out of them, which leaves "
+            "probabilities as they are");
 }
 
 void declare_chain_steps(Declaration& command, ChainOptions& o) {
@@ -79,12 +80,15 @@ void Grammar::declare_chain_commands() {
   Declaration& tagging = command(
       "tag",
       "Label sentences with a chain, one after the other as they are read: the columns of every token and "
-      "its label after them, separated by tabs, and a blank line after a sentence. CoNLL-U is written as "
-      "CoNLL-U, the label in the target column and all else as it was.");
+      "its label after them (where the labels of the training data are, if DATA have none), separated by "
+      "tabs, and a blank line after a sentence. Attributes are written with the label in the first field, "
+      "CoNLL-U as CoNLL-U with the label in the target column; all else is as it was, byte for byte, but for "
+      "what tag itself wrote before, which is replaced.");
   tagging.positional("MODEL", tag.model, "Model file or run directory of 'train crf'")
       .positional("DATA", tag.data,
                   "Sentences as those the model was trained on, with or without labels, which are not looked "
-                  "at; plain or gzipped; default: standard input",
+                  "at; a line of attributes without a label begins with a tab; plain or gzipped; default: "
+                  "standard input",
                   false)
       .choice("--format", tag.format, sequence_format_names(),
               "Format of DATA; auto: that of the data the model was trained on. columns for a model of "
@@ -92,7 +96,8 @@ void Grammar::declare_chain_commands() {
       .choice("--decode", tag.decode, {"viterbi", "posterior"},
               "viterbi: the most probable labelling; posterior: the most probable label of every token")
       .integer("--n-best", tag.n_best,
-               "viterbi: the N most probable labellings, each after a line \"# sentence=I rank=R\"; 1..1000")
+               "viterbi: the N most probable labellings, each after a line \"# sentence=I rank=R\", which "
+               "score, evaluate and tag know in every format; 1..1000")
       .choice("--score", tag.score, {"none", "raw", "exact"},
               "log-probability of a labelling, in a line \"# sentence=I rank=R log_prob=X kind=KIND\" before "
               "it; raw: its score alone, less b(x) where the model has one (kind amortised); exact: "

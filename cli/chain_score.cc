@@ -57,13 +57,16 @@ int score_labellings(const Arguments& arguments) {
   for (; stream.next(sentence, text); ++row) {
     const double log_prob = score(sentence, 0);
     if (row == 0) print(head);
-    if (json)
-      print((row == 0 ? "\n  " : ",\n  ") + nlohmann::ordered_json{{"sentence", row},
-                                                                   {"log_prob", log_prob},
-                                                                   {"tokens", sentence.positions()}}
-                                                .dump());
-    else
-      print(fmt::format("{}\t{}\t{}\t{}\n", row, log_prob, kind_name(kind), sentence.positions()));
+    const uint64_t number = text.mark ? text.mark->sentence : row;
+    if (json) {
+      nlohmann::ordered_json labelling = {
+          {"sentence", number}, {"log_prob", log_prob}, {"tokens", sentence.positions()}};
+      if (text.mark) labelling["rank"] = text.mark->rank;
+      print((row == 0 ? "\n  " : ",\n  ") + labelling.dump());
+    } else {
+      print(fmt::format("{}\t{}\t{}\t{}{}\n", number, log_prob, kind_name(kind), sentence.positions(),
+                        text.mark ? fmt::format("\t{}", text.mark->rank) : ""));
+    }
     if (is_piped) flush_output();  // who asks may be waiting for the answer
   }
   if (row == 0) print(head);

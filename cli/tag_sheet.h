@@ -1,7 +1,8 @@
-// What `tag` writes of a sentence: the columns of its tokens with the label and what else was asked for, a
-// blank line at the end; CoNLL-U again, with the label in the target column, marginals in MISC (p=0.9, or
-// p[LABEL]=0.9 with | written \p) and its other lines where they were; or an object of the list that --json
-// prints.
+// What `tag` writes of a sentence, a blank line at the end: the columns of its tokens, the label after them,
+// or in the place of the labels where there are none, then what else was asked for; attributes with the label
+// in the first field; CoNLL-U again, with the label in the target column, marginals in MISC (p=0.9, or
+// p[LABEL]=0.9 with | written \p; those of an earlier `tag` are gone) and its other lines where they were; or
+// an object of the list that --json prints.
 #pragma once
 
 #include <cstdint>

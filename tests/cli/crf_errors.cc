@@ -12,6 +12,9 @@ TEST(CrfErrors, BadDataSayWhereAndLeaveNothing) {
   folder.write("one.conll", "a\nb\n");
   folder.write("same.conll", "a X\nb X\n");
   folder.write("empty.conll", "\n\n");
+  const std::string token = "1\ta\ta\tX\t_\t_\t_\t_\t_\t_\n";
+  folder.write("hollow.conllu", token + "\n# c\n\n" + token);
+  folder.write("open.conllu", token + "2\ta\ta\t_\t_\t_\t_\t_\t_\t_\n");
   folder.write("good.conll", sentences_text(30));
   folder.write("column.tpl", "U0:%x[0,0]\nU1:%x[0,7]\n");
   folder.write("target.tpl", "U0:%x[0,1]\n");
@@ -25,7 +28,9 @@ TEST(CrfErrors, BadDataSayWhereAndLeaveNothing) {
   };
   error("ragged.conll", {}, "ragged.conll:2");
   error("one.conll", {}, "one.conll:1");
-  error("same.conll", {}, "one label");
+  error("same.conll", {}, "same.conll:1: found one label");
+  error("hollow.conllu", {}, "hollow.conllu:3: found a sentence without a token");
+  error("open.conllu", {}, "open.conllu:2: found _ in column 4");
   error("empty.conll", {}, "no sentence");
   error("missing.conll", {}, "missing.conll");
   error("good.conll", {"--target", "3"}, "the target is column 3");
@@ -92,6 +97,8 @@ TEST(CrfErrors, SentencesThatDoNotFitTheModel) {
   folder.write("unseen.conll", "a O\nb B-ORG\n");
   folder.write("words.conll", "a\nb\n");
   expect_user_error(folder.run({"tag", "run", "wide.conll"}), "wide.conll:1");
+  folder.write("text.conllu", "# text = a b\n1\ta\ta\tO\t_\t_\t_\t_\t_\t_\n");
+  expect_user_error(folder.run({"tag", "run", "text.conllu"}), "for CoNLL-U say --format conllu");
   expect_user_error(folder.run({"tag", "run", "data.conll", "--n-best", "0"}), "--n-best");
   expect_user_error(folder.run({"tag", "run", "data.conll", "--n-best", "2", "--decode", "posterior"}),
                     "--n-best belongs to --decode viterbi");

@@ -89,8 +89,8 @@ TEST_F(Tag, ScoresAndMarginalsByEnumeration) {
   const auto shown = tag({"--all-marginals"});
   for (size_t t = 0; t < 3; ++t)
     for (size_t k = 0; k < 4; ++k)
-      EXPECT_NEAR(shown["sentences"][0]["marginals"][t][k].get<double>(), marginals[t][shown["labels"][k]],
-                  1e-5);
+      EXPECT_NEAR(shown["sentences"][0]["all_marginals"][t][k].get<double>(),
+                  marginals[t][shown["labels"][k]], 1e-5);
   const auto posterior = tag({"--decode", "posterior", "--marginals"})["sentences"][0]["labellings"][0];
   for (size_t t = 0; t < 3; ++t) {
     const std::string label = posterior["labels"][t];

@@ -122,9 +122,27 @@ TEST(TagFormats, Attributes) {
       folder.run(train_crf("data.crfsuite", "run", {"--iterations", "20", "--format", "attributes"}));
   ASSERT_EQ(trained.code, 0) << trained.err;
   EXPECT_EQ(folder.run({"info", "run", "--json"}).json()["format"], "attributes");
-  EXPECT_EQ(folder.run_on("?\tw=Rome\tunseen\n", {"tag", "run"}).out, "?\tw=Rome\tunseen\tB-LOC\n\n");
+  for (const std::string label : {"", "?", "O"})
+    EXPECT_EQ(folder.run_on(label + "\tw=Rome\tunseen\n", {"tag", "run"}).out, "B-LOC\tw=Rome\tunseen\n\n");
+  expect_user_error(folder.run_on("\tw=Ann\nw=Rome\tunseen\n", {"tag", "run"}),
+                    "standard input:2: found 'w=Rome' where the label stands");
+  expect_user_error(folder.run_on("\tw=Rome:3e38\n", {"tag", "run"}),
+                    "standard input:1: found the value 3e+38");
   expect_user_error(folder.run_on("?\tw=Rome:inf\n", {"tag", "run"}), "standard input:1: found 'inf'");
   expect_user_error(folder.run({"tag", "run", "data.crfsuite", "--format", "conllu"}), "has no templates");
+}
+
+// Labels where the model's own data have them, so that what was tagged can be read again.
+TEST(TagFormats, LabelsInTheirColumn) {
+  const Folder folder;
+  folder.write("data.conll",
+               rewritten(sentences_text(60), [](int, const std::string& word, const std::string& label) {
+                 return word + " " + label + " x";
+               }));
+  ASSERT_EQ(folder.run(train_crf("data.conll", "run", {"--iterations", "20", "--target", "2"})).code, 0);
+  EXPECT_EQ(folder.run_on("Ann x\nLee x\n", {"tag", "run"}).out, "Ann\tB-PER\tx\nLee\tI-PER\tx\n\n");
+  EXPECT_EQ(folder.run_on("Rome O x\n", {"tag", "run"}).out, "Rome\tO\tx\tB-LOC\n\n");
+  EXPECT_EQ(folder.run_on("R\xFFme x\r\n", {"tag", "run"}).out.find("R\xFFme\t"), 0u);
 }
 
 TEST(TagFormats, GzippedDataAndPipes) {

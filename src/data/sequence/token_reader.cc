@@ -145,7 +145,7 @@ bool TokenReader::next_line(std::string_view& line) {
   if (line_ == 1 && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
   if (line.find('\0') != std::string_view::npos)
     throw DataError(name(), line_, "found a NUL byte, expected text in UTF-8, a token a line");
-  if (line.ends_with('\r')) line.remove_suffix(1);
+  line = line.substr(0, line.find_last_not_of('\r') + 1);
   return true;
 }
 

@@ -1,12 +1,14 @@
 // Any bytes as sentences: refused with an Error, or rows in order, known labels and attributes, and the same
-// data again in the words of their encoder, whole and by sentences. The first byte chooses among the options,
-// or makes the rest templates.
+// data again in the words of their encoder, whole, by sentences, and from what the sentences say was read; in
+// other formats an Error or rows in order. The first byte chooses among the options, or makes the rest
+// templates.
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "memory_file.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/data/sequence/read_sequences.h"
+#include "selfnorm/data/sequence/encoder_for.h"
 
 namespace {
 
@@ -21,6 +23,36 @@ void check_rows(const AttributeRows& rows, uint64_t attributes) {
     for (size_t i = 0; i < row.size(); ++i)
       SELFNORM_CHECK(row[i] < attributes && (i == 0 || row[i - 1] < row[i]));
   }
+}
+
+// The sentences of `path` as `tag` writes them, but for the labels; their attributes are those of `data`.
+std::string streamed_text(const std::string& path, const SequenceEncoder& encoder, const Sequences& data) {
+  SequenceStream stream(path, encoder, false);
+  Sequences sentence;
+  SentenceText text;
+  std::string out = "\n";  // a byte-order mark behind it is a part of the text
+  std::vector<uint32_t> attributes;
+  while (stream.next(sentence, text)) {
+    SELFNORM_CHECK(sentence.sentences() == 1 && text.tokens.size() == sentence.positions());
+    attributes.insert(attributes.end(), sentence.unigram.attribute.begin(), sentence.unigram.attribute.end());
+    if (text.mark) out += mark_line(*text.mark) + "\n";
+    auto other = text.others.begin();
+    for (size_t t = 0; t <= text.tokens.size(); ++t) {
+      for (; other != text.others.end() && other->before == t; ++other) out += other->text + "\n";
+      if (t == text.tokens.size()) break;
+      for (size_t c = 0; c < text.tokens[t].size(); ++c) out += (c == 0 ? "" : "\t") + text.tokens[t][c];
+      out += "\n";
+    }
+    SELFNORM_CHECK(other == text.others.end());
+    out += "\n";
+  }
+  SELFNORM_CHECK(text.tokens.empty() && !text.mark);
+  for (const auto& [before, line] : text.others) {
+    SELFNORM_CHECK(before == 0);
+    out += line + "\n";
+  }
+  SELFNORM_CHECK(attributes == data.unigram.attribute);
+  return out;
 }
 
 void check_read(const std::string& path, const SequenceRead& read) {
@@ -38,12 +70,34 @@ void check_read(const std::string& path, const SequenceRead& read) {
   SELFNORM_CHECK(again.unigram.attribute == data.unigram.attribute &&
                  again.unigram.value == data.unigram.value);
   SELFNORM_CHECK(again.bigram.attribute == data.bigram.attribute);
-  SequenceStream stream(path, read.encoder, false);
-  Sequences sentence;
-  SentenceText text;
-  uint64_t attributes = 0;
-  while (stream.next(sentence, text)) attributes += sentence.unigram.attribute.size();
-  SELFNORM_CHECK(attributes == data.unigram.attribute.size());
+  const std::string text = streamed_text(path, read.encoder, data);
+  const MemoryFile written(reinterpret_cast<const uint8_t*>(text.data()), text.size());
+  SELFNORM_CHECK(streamed_text(written.path(), read.encoder, data) == text);
+}
+
+void check_other_formats(const std::string& path, const SequenceEncoder& encoder) {
+  using enum SequenceFormat;
+  for (const SequenceFormat format : {columns, conllu, attributes}) try {
+      const SequenceEncoder other = encoder_for(encoder, format);
+      const Sequences data = read_sequences(path, other, false);
+      SELFNORM_CHECK(data.unigram.rows() == data.positions());
+      check_rows(data.unigram, other.unigrams.size());
+      check_rows(data.bigram, other.bigrams.size());
+      for (const uint32_t label : data.label)
+        SELFNORM_CHECK(label == kNoLabel || label < other.labels.size());
+    } catch (const Error&) {
+    }
+}
+
+// Refused when it is learned or never: an Error later ends the program.
+void check_all(const MemoryFile& file, const SequenceOptions& options) {
+  const SequenceRead read = learn_sequences(file.path(), options);
+  try {
+    check_read(file.path(), read);
+  } catch (const Error&) {
+    SELFNORM_CHECK(!"what was learned can be read");
+  }
+  check_other_formats(file.path(), read.encoder);
 }
 
 }  // namespace
@@ -63,8 +117,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     options.min_count = 1 + (data[0] >> 5 & 1u);
     if ((data[0] & 64u) != 0)
       options.templates = "U:%l[-1,0]/%h[1,0]\nU0:%p[0,0,2]\nB\nB1:%m[0,0,\"[a-z]+\"]\n";
-    const MemoryFile file(data + 1, size - 1);
-    check_read(file.path(), learn_sequences(file.path(), options));
+    check_all(MemoryFile(data + 1, size - 1), options);
   } catch (const Error&) {
   }
   return 0;

@@ -9,13 +9,13 @@
 // |bias|^2.
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "loss_target.h"
 #include "measure.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/normalizer/chain/chain_pass.h"
@@ -27,30 +27,6 @@ namespace {
 
 using selfnorm::ChainShape;
 using selfnorm::SequenceRead;
-using Clock = std::chrono::steady_clock;
-
-// Notes when the target is met, and stops there.
-class Target final : public selfnorm::TrainObserver {
- public:
-  explicit Target(double loss) : loss_(loss) {}
-
-  void on_progress(const selfnorm::Progress& progress) override {
-    last = progress;
-    seconds = std::chrono::duration<double>(Clock::now() - start_).count();
-    processor = bench::processor_now() - processor_start_;
-    met = met || progress.loss <= loss_;
-  }
-  bool stop_requested() override { return met; }
-
-  bool met = false;
-  double seconds = 0, processor = 0;
-  selfnorm::Progress last;
-
- private:
-  double loss_;
-  Clock::time_point start_ = Clock::now();
-  double processor_start_ = bench::processor_now();
-};
 
 std::unordered_map<std::string, uint64_t> numbers(const std::vector<std::string>& names) {
   std::unordered_map<std::string, uint64_t> out;
@@ -123,7 +99,7 @@ int main(int count, char** argument) {
 
     const std::vector<double> peer = peer_theta(argument[5], read.encoder, shape);
     const Values target = values_of(read, shape, peer, options.l2);
-    Target observer(target.loss);
+    bench::LossTarget observer(target.loss);
     const selfnorm::ChainModel model =
         selfnorm::train_chain({read.data, nullptr, read.encoder}, options, {}, observer).model;
     const Values reached = values_of(read, shape, {model.theta.begin(), model.theta.end()}, options.l2);

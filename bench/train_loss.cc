@@ -7,41 +7,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "loss_target.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/data/read.h"
 #include "selfnorm/train/trainer.h"
-
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-// Notes when the target is met, and stops there.
-class Target final : public selfnorm::TrainObserver {
- public:
-  explicit Target(double loss) : loss_(loss) {}
-
-  void on_progress(const selfnorm::Progress& progress) override {
-    last = progress;
-    seconds = std::chrono::duration<double>(Clock::now() - start_).count();
-    met = met || progress.loss <= loss_;
-  }
-  bool stop_requested() override { return met; }
-
-  bool met = false;
-  double seconds = 0;
-  selfnorm::Progress last;
-
- private:
-  double loss_;
-  Clock::time_point start_ = Clock::now();
-};
-
-}  // namespace
 
 int main(int count, char** argument) {
   if (count < 5) {
@@ -66,7 +39,7 @@ int main(int count, char** argument) {
     bool met = true;
     for (int round = 0; round < (count > 5 ? std::atoi(argument[5]) : 1); ++round) {
       selfnorm::Dataset copy = data;
-      Target observer(target);
+      bench::LossTarget observer(target);
       selfnorm::train_classifier(std::move(copy), std::nullopt, options, {}, observer);
       seconds.push_back(observer.seconds);
       last = observer.last;

@@ -23,13 +23,16 @@ void refuse_others(const Arguments& arguments) {
 }  // namespace
 
 LabellingScore::LabellingScore(const ChainModel& model, selfnorm_kind kind)
-    : model_(model), kind_(kind), scorer_(model.shape, model.theta) {}
+    : model_(model),
+      kind_(kind),
+      scorer_(model.shape, model.theta),
+      factors_(transition_factors<float>(model.shape, model.theta)) {}
 
 double LabellingScore::operator()(const Sequences& data, uint64_t sentence) {
   if (kind_ == SELFNORM_EXACT) {
     const ChainScores scores = scorer_(data, sentence);
     const auto labels = std::span(data.label).subspan(data.sentence_begin[sentence], scores.length);
-    return exact_log_probability(chain_score<float>(scores, labels), lattice_.forward(scores));
+    return exact_log_probability(chain_score<float>(scores, labels), lattice_.forward(scores, factors_));
   }
   const double score = scorer_.target_score(data, sentence);
   return kind_ == SELFNORM_AMORTISED ? score - chain_normalizer(model_.normalizer, data, sentence) : score;

@@ -20,6 +20,7 @@ class LabellingScore {
   const ChainModel& model_;
   selfnorm_kind kind_;
   ChainScorer scorer_;
+  PairFactors<float> factors_;
   Lattice lattice_;
 };
 

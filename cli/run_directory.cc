@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -81,6 +82,7 @@ void remove_unfinished(const std::string& path) {
 }  // namespace
 
 RunDirectory::RunDirectory(std::string path, Mode mode) : path_(std::move(path)), mode_(mode) {
+  lock();
   if (!has(kRecordName)) restore_replaced();
   if (mode == Mode::kNew) {
     for (const char* name : kFiles) {
@@ -95,7 +97,18 @@ RunDirectory::RunDirectory(std::string path, Mode mode) : path_(std::move(path))
   if (mode == Mode::kResume) remove_unfinished(path_);
 }
 
+// Nothing where there is no directory yet. File systems without locks go without.
+void RunDirectory::lock() {
+  if (lock_ >= 0) return;
+  lock_ = open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock_ < 0 || flock(lock_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  close(lock_);
+  throw Error(
+      fmt::format("{} is in use: another selfnorm trains there; wait for it, or give another --out", path_));
+}
+
 RunDirectory::~RunDirectory() {
+  if (lock_ >= 0) close(lock_);
   if (is_kept_ || has(kCheckpointName)) return;
   if (has_begun_ && mode_ != Mode::kResume) {
     for (const char* name : {kRecordName, kMetricsName, kCheckpointName}) unlink(file(name).c_str());
@@ -126,6 +139,7 @@ std::string RunDirectory::existing_folder() const { return nearest_folder(path_)
 
 void RunDirectory::begin(const nlohmann::ordered_json& record) {
   make_folders(path_, made_);
+  lock();
   if (mode_ == Mode::kResume && has(kRecordName)) return;
   // After a kill what is set aside is the run before, and what stands in its place is worth nothing.
   const bool is_set_aside = has(replaced(kRecordName));

@@ -1,7 +1,8 @@
 // The directory of a training run. Whether it can be made is tried before any work starts; it is made when
 // the data are good, and when the run comes to nothing, what was made is taken away again. A run that
 // replaces another sets its record, metrics and checkpoint aside as NAME.replaced and leaves its model in
-// place until the new one is written over it.
+// place until the new one is written over it. While this object lives the directory is locked (flock(2),
+// which ends with the process): two trainings cannot write the same run.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -16,8 +17,8 @@ class RunDirectory {
  public:
   enum class Mode { kNew, kOverwrite, kResume };
 
-  // Throws Error when it cannot be made or written, or (kNew) already holds a run. Makes nothing; what a run
-  // killed while setting files aside left behind is put back.
+  // Throws Error when it cannot be made or written, (kNew) already holds a run, or is in use. Makes nothing;
+  // what a run killed while setting files aside left behind is put back.
   RunDirectory(std::string path, Mode mode);
   // Without keep(), and unless a checkpoint is there, removes the files and folders that this object made.
   ~RunDirectory();
@@ -39,11 +40,13 @@ class RunDirectory {
 
  private:
   void restore_replaced();
+  void lock();
 
   std::string path_;
   Mode mode_;
   bool is_kept_ = false;
   bool has_begun_ = false;
+  int lock_ = -1;                  // descriptor of the directory
   std::vector<std::string> made_;  // folders, outermost first
 };
 

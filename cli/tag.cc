@@ -35,18 +35,19 @@ struct ReadSentence {
   SentenceText text;
 };
 
-// Decodes sentences with room that it keeps; one for each unit of work.
+// Decodes sentences with room that it keeps; one for each unit of work. `factors` are those of the model.
 class Tagger {
  public:
-  Tagger(const ChainModel& model, const TagArguments& given)
-      : model_(model), given_(given), scorer_(model.shape, model.theta) {}
+  Tagger(const ChainModel& model, const PairFactors<float>& factors, const TagArguments& given)
+      : model_(model), factors_(factors), given_(given), scorer_(model.shape, model.theta) {}
 
   TaggedSentence operator()(ReadSentence&& read) {
     const ChainScores scores = scorer_(read.data, 0);
     const bool needs_marginals = given_.marginals || given_.all_marginals;
     const bool is_posterior = given_.decode == "posterior";
     double log_z = 0;
-    if (needs_marginals || is_posterior || given_.score == "exact") log_z = lattice_.forward(scores);
+    if (needs_marginals || is_posterior || given_.score == "exact")
+      log_z = lattice_.forward(scores, factors_);
     if (needs_marginals || is_posterior) lattice_.backward(scores);
     TaggedSentence out{std::move(read.text), {}, {}, {}};
     if (is_posterior)
@@ -67,6 +68,7 @@ class Tagger {
 
  private:
   const ChainModel& model_;
+  const PairFactors<float>& factors_;
   const TagArguments& given_;
   ChainScorer scorer_;
   Lattice lattice_;
@@ -94,6 +96,7 @@ int tag_command(const Arguments& arguments) {
                        model.encoder);
   // Who asks through a pipe may be waiting for the answer.
   const size_t at_once = is_piped ? 1 : kSentencesAtOnce;
+  const PairFactors<float> factors = transition_factors<float>(model.shape, model.theta);
   uint64_t done = 0;
   std::vector<ReadSentence> block;
   std::vector<std::string> texts;
@@ -110,7 +113,7 @@ int tag_command(const Arguments& arguments) {
     }
     texts.resize(block.size());
     parallel_ranges(block.size(), kSentencesOfUnit, [&](size_t begin, size_t end) {
-      Tagger tagger(model, given);
+      Tagger tagger(model, factors, given);
       for (size_t i = begin; i < end; ++i) texts[i] = sheet.sentence(done + i, tagger(std::move(block[i])));
     });
     if (done == 0) print(sheet.head());  // so that an error before it leaves standard output empty

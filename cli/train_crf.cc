@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
 #include <fstream>
@@ -27,6 +28,8 @@
 
 namespace selfnorm::cli {
 namespace {
+
+constexpr size_t kShownLabels = 20;
 
 struct TrainingSentences {
   Sequences train;
@@ -99,10 +102,19 @@ double held_out_fraction(const ChainArguments& given, uint64_t sentences) {
 
 // Training holds the parameters, their gradient, a direction and the point before at the least.
 void check_memory(const ChainShape& shape) {
-  require_memory(4.0 * sizeof(float) * static_cast<double>(shape.size()),
-                 fmt::format("{} labels x {} attributes and {} attributes of pairs", grouped(shape.labels),
-                             grouped(shape.unigrams), grouped(shape.bigrams)),
-                 "use a larger --min-count, or fewer templates in --template, bigram ones first");
+  require_memory(
+      4.0 * sizeof(float) * static_cast<double>(shape.size()),
+      fmt::format("{} labels x {} attributes and {} attributes of pairs", grouped(shape.labels),
+                  grouped(shape.unigrams), grouped(shape.bigrams)),
+      "use a larger --min-count, or fewer templates in --template, bigram ones first; if there should "
+      "be fewer labels, see --target and --format");
+}
+
+// Enough of them to see whether they are labels.
+std::string label_words(const std::vector<std::string>& labels) {
+  const size_t shown = std::min(labels.size(), kShownLabels);
+  return fmt::format("{}{}", fmt::join(labels.begin(), labels.begin() + static_cast<ptrdiff_t>(shown), ", "),
+                     shown < labels.size() ? ", ...; if these are none, see --target and --format" : "");
 }
 
 TrainingSentences read_data(const ChainArguments& given) {
@@ -118,6 +130,7 @@ TrainingSentences read_data(const ChainArguments& given) {
   out.notes.push_back(fmt::format(
       "read {}, {} labels, {} attributes", sentences_text(given.run.train, out.encoder, out.train),
       grouped(out.encoder.labels.size()), grouped(out.encoder.unigrams.size() + out.encoder.bigrams.size())));
+  out.notes.push_back("labels: " + label_words(out.encoder.labels));
   out.record = sentences_record(given.run.train, out.encoder, out.train);
   const uint64_t sentences = out.train.sentences();
   if (!given.run.valid.empty()) {

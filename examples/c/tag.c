@@ -52,9 +52,15 @@ static int tag(const selfnorm_model* model, char** words, int n) {
       begin[t + 1] = begin[t] + attributes_of(model, words, n, t, number + begin[t]);
     const selfnorm_sentence sentence = {.positions = positions, .unigram = {begin, number, NULL}};
     double raw = 0, exact = 0;
-    if (selfnorm_tag(model, &sentence, workspace, bytes, SELFNORM_EXACT, labels, &exact) != SELFNORM_OK ||
-        selfnorm_score_labelling(model, &sentence, labels, SELFNORM_RAW, NULL, 0, &raw) != SELFNORM_OK ||
-        selfnorm_marginals(model, &sentence, workspace, bytes, marginals) != SELFNORM_OK) {
+    if (begin[positions] == 0) {
+      fprintf(stderr,
+              "the model has none of the attributes U0:%s, ...; was it trained with the templates above?\n",
+              words[0]);
+    } else if (selfnorm_tag(model, &sentence, workspace, bytes, SELFNORM_EXACT, labels, &exact) !=
+                   SELFNORM_OK ||
+               selfnorm_score_labelling(model, &sentence, labels, SELFNORM_RAW, NULL, 0, &raw) !=
+                   SELFNORM_OK ||
+               selfnorm_marginals(model, &sentence, workspace, bytes, marginals) != SELFNORM_OK) {
       fail();
     } else {
       for (size_t t = 0; t < positions; ++t) {

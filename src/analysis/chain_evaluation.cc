@@ -18,13 +18,17 @@ namespace {
 constexpr size_t kSentencesAtOnce = 64;
 constexpr uint64_t kSentencesOfReport = 4096;  // between two words on progress
 
-// visit(sentence, scores, lattice) in parallel, with scorers and lattices that keep their room.
+// visit(sentence, scores, A) in parallel, with scorers and lattices that keep their room.
 template <class Visit>
 void for_each_sentence(const ChainModel& model, const Sequences& data, Range range, const Visit& visit) {
+  const PairFactors<float> factors = transition_factors<float>(model.shape, model.theta);
   parallel_ranges(range.end - range.begin, kSentencesAtOnce, [&](size_t begin, size_t end) {
     ChainScorer scorer(model.shape, model.theta);
     Lattice lattice;
-    for (size_t i = range.begin + begin; i < range.begin + end; ++i) visit(i, scorer(data, i), lattice);
+    for (size_t i = range.begin + begin; i < range.begin + end; ++i) {
+      const ChainScores scores = scorer(data, i);
+      visit(i, scores, lattice.forward(scores, factors));
+    }
   });
 }
 
@@ -39,10 +43,10 @@ ScoredSentences scored(const ChainModel& model, const Sequences& data) {
   out.log_z.resize(data.sentences());
   out.predicted.resize(data.positions());
   const Range all{0, data.sentences()};
-  for_each_sentence(model, data, all, [&](uint64_t i, const ChainScores& scores, Lattice& lattice) {
+  for_each_sentence(model, data, all, [&](uint64_t i, const ChainScores& scores, double log_z) {
     const uint64_t first = data.sentence_begin[i];
     out.score[i] = chain_score<float>(scores, std::span(data.label).subspan(first, scores.length));
-    out.log_z[i] = lattice.forward(scores);
+    out.log_z[i] = log_z;
     const Labelling best = viterbi<float>(scores);
     std::copy(best.labels.begin(), best.labels.end(), out.predicted.begin() + static_cast<ptrdiff_t>(first));
   });
@@ -174,9 +178,8 @@ std::vector<double> chain_log_z(const ChainModel& model, const Sequences& data, 
   std::vector<double> out(data.sentences());
   for (uint64_t first = 0; first < out.size(); first += kSentencesOfReport) {
     const Range range{first, std::min<uint64_t>(out.size(), first + kSentencesOfReport)};
-    for_each_sentence(model, data, range, [&](uint64_t i, const ChainScores& scores, Lattice& lattice) {
-      out[i] = lattice.forward(scores);
-    });
+    for_each_sentence(model, data, range,
+                      [&](uint64_t i, const ChainScores&, double log_z) { out[i] = log_z; });
     if (progress) progress(range.end);
   }
   return out;

@@ -18,11 +18,12 @@ constexpr size_t kSentencesAtOnce = 16;
 // One model on a sentence after the other.
 class ExactChain {
  public:
-  explicit ExactChain(const ChainModel& model) : scorer_(model.shape, model.theta) {}
+  explicit ExactChain(const ChainModel& model)
+      : scorer_(model.shape, model.theta), factors_(transition_factors<float>(model.shape, model.theta)) {}
 
   void read(const Sequences& data, uint64_t sentence) {
     scores_ = scorer_(data, sentence);
-    log_z_ = lattice_.forward(scores_);
+    log_z_ = lattice_.forward(scores_, factors_);
     lattice_.backward(scores_);
   }
   std::span<const float> marginals() const { return lattice_.marginals(); }
@@ -33,6 +34,7 @@ class ExactChain {
 
  private:
   ChainScorer scorer_;
+  PairFactors<float> factors_;
   ChainScores scores_;
   Lattice lattice_;
   double log_z_ = 0;

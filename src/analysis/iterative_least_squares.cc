@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "selfnorm/analysis/running_variance.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/kernels.h"
 #include "selfnorm/model/entries.h"
@@ -158,6 +159,16 @@ LinearFit conjugate_gradients(const ExampleSource& source, std::span<const doubl
   fit.slope = z.slope(best);
   fit.intercept = mean + level - z.mean_of(fit.slope);
   fit.residual_variance = best_kept / z.kept();
+  if (hold_out) {
+    RunningVariance all, left;
+    const std::vector<double> fitted = z.times(best);
+    for (uint64_t i = 0; i < y.size(); ++i) {
+      all.add(y[i]);
+      left.add(y[i] - fitted[i]);
+    }
+    fit.variance = all.variance();
+    fit.residual_variance = left.variance();
+  }
   if (!hold_out) {
     fit.rank = static_cast<uint32_t>(std::min(z.varying(), source.examples() - 1));
     fit.degrees_of_freedom = fit.rank;

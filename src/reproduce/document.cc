@@ -62,17 +62,22 @@ constexpr Introduction kSequences = {
     "L labels. Exact log-probabilities are s - A. Raw ones are s itself, and s - b(x) of a model with an\n"
     "amortised b(x), a linear function of the attributes: on every sentence they are off by A, or A - b, "
     "which\n"
-    "is what A means in the tables. Log-likelihoods are in nats per token. What to conclude: the best "
-    "labelling\n"
-    "needs no A, so tagging gains nothing; scoring a given labelling does, by a factor that grows with the\n"
-    "labels, and pays with an error of A. A penalty makes that error many times smaller at little or no cost "
-    "in\n"
-    "likelihood, until alpha is large; normalising an exact model afterwards does less. On new sentences the "
-    "error\n"
-    "stays of the order of nats a sentence and grows with its length: measure it by `audit`, do not take it "
-    "for 0. Seconds are of the machine that wrote this "
-    "and\n"
-    "for information."};
+    "is what A means in the tables. Log-likelihoods are in nats per token. Seconds are of the machine that "
+    "wrote\n"
+    "this and for information.\n\n"
+    "What to conclude:\n"
+    "- The best labelling of a sentence, and the order of several, need no A: it is the same for all of "
+    "them. "
+    "What A\n"
+    "  is for are probabilities as numbers: to compare sentences, to apply a threshold, to add to other "
+    "log-probabilities.\n"
+    "- There a raw score saves the forward recursion, a factor that grows with the labels, and is off by A.\n"
+    "- A penalty makes that error many times smaller at little or no cost in likelihood, until alpha is "
+    "large.\n"
+    "- So does `normalize` for an exact model that exists, nearly as far, at no cost at all.\n"
+    "- On new sentences the error stays of the order of nats a sentence and grows with its length, more than "
+    "on those\n"
+    "  trained on: measure it by `audit`, do not take it for 0."};
 
 const Introduction& introduction(const std::string& group) {
   if (group == "papers") return kPapers;

@@ -53,8 +53,7 @@ ScoringTimes scoring_times(const RandomChain& chain, size_t repeats) {
   const Sequences& data = chain.data;
   ChainScorer scorer(chain.shape, chain.theta);
   Lattice lattice;
-  PairFactors<float> factors;
-  factors.assign(chain.theta.data() + chain.shape.transition(), chain.shape.labels);
+  const PairFactors<float> factors = transition_factors<float>(chain.shape, chain.theta);
   ScoringTimes out;
   std::vector<double> raw, scores, exact;
   const auto each = [&](std::vector<double>& seconds, const auto& score) {

@@ -1,6 +1,8 @@
 // A run that is killed or interrupted and then resumed ends in the same bytes as one left alone.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -110,6 +112,26 @@ TEST_P(Resume, OtherOptionsOrDataAreRefused) {
   expect_user_error(folder.run({"train", GetParam().command, "other", "--resume", "--quiet", "--out", "cut"}),
                     "other is not the data");
   EXPECT_TRUE(fs::exists(folder / "cut/checkpoint.safetensors"));
+}
+
+TEST(RunDirectory, IsInUseByOneTrainingOnly) {
+  const Folder folder;
+  folder.generate();
+  const std::vector<std::string> words = {"train", "classifier", "data.svm", "--out", "run", "--quiet"};
+  ASSERT_EQ(folder.run(words).code, 0);
+  const std::string before = content(folder / "run/model.safetensors");
+  const int other = open((folder / "run").c_str(), O_RDONLY | O_DIRECTORY);
+  ASSERT_EQ(flock(other, LOCK_EX | LOCK_NB), 0);
+  for (const char* mode : {"--resume", "--overwrite"}) {
+    std::vector<std::string> again = words;
+    again.push_back(mode);
+    expect_user_error(folder.run(again), "run is in use: another selfnorm trains there");
+  }
+  EXPECT_EQ(content(folder / "run/model.safetensors"), before);
+  close(other);
+  std::vector<std::string> again = words;
+  again.push_back("--overwrite");
+  EXPECT_EQ(folder.run(again).code, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(

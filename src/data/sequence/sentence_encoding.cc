@@ -163,10 +163,11 @@ void SentenceEncoding::append_fields(const TokenLines& sentence, size_t token, c
     float sum = 0;
     for (; i < valued_.size() && valued_[i].first == number; ++i) sum += valued_[i].second;
     if (!(std::abs(sum) <= kLargestValue))
-      throw DataError(source.name, sentence.line(token),
-                      fmt::format("found the value {:.6g} of the attribute {}, repeated ones added, expected at "
-                                  "most {:.6g} in size; scale it down",
-                                  sum, quoted(unigrams_.index()[number]), kLargestValue));
+      throw DataError(
+          source.name, sentence.line(token),
+          fmt::format("found the value {:.6g} of the attribute {}, repeated ones added, expected at "
+                      "most {:.6g} in size; scale it down",
+                      sum, quoted(unigrams_.index()[number]), kLargestValue));
     rows.attribute.push_back(number);
     add_value(rows, sum);
   }

@@ -16,7 +16,7 @@ struct Lines {
   size_t lines = 0, columns = 0, fields = 0;  // fields: all but the first of a line
   size_t named = 0;                           // fields with ':' or '='
   size_t named_first = 0;                     // first fields with them
-  std::unordered_set<std::string_view> first, second;
+  std::unordered_set<std::string_view> first, last;
   size_t conllu = 0;  // lines with ten columns and an id
   bool is_first_conllu = false, has_tabs = true, is_ragged = false;
 
@@ -33,14 +33,16 @@ struct Lines {
     named += static_cast<size_t>(std::count_if(field.begin() + 1, field.end(), is_named));
     named_first += is_named(field[0]) ? 1 : 0;
     first.insert(field[0]);
-    if (field.size() > 1) second.insert(field[1]);
+    last.insert(field.back());
   }
 
+  // Labels are the few strings of a file: they stand first in attribute files, last in columns. A last field
+  // that is always the same, as a bias is, is no label.
   bool is_attributes() const {
-    if (!has_tabs) return false;
-    if (is_ragged) return 2 * named >= fields;
-    if (named < fields || columns < 2) return false;
-    return columns > 2 || (named_first < lines && first.size() <= second.size());
+    if (!has_tabs || columns < 2 || 2 * named < fields) return false;
+    if (is_ragged || (named == fields && columns > 2)) return true;
+    if (columns == 2) return named == fields && named_first < lines && first.size() <= last.size();
+    return named_first < lines && (first.size() < last.size() || last.size() == 1);
   }
 };
 

@@ -62,12 +62,6 @@ class ChainPass final : public ExactPass<Real> {
   bool has_own_pairs() const { return data_.bigram.rows() > 0; }
   size_t labels() const { return shape_.labels; }
   size_t square() const { return labels() * labels(); }
-  PairFactors<Real> factors(std::span<const Real> theta) const {
-    PairFactors<Real> shared;
-    const std::vector<Real> none(shape_.has_transitions ? 0 : square());
-    shared.assign(shape_.has_transitions ? theta.data() + shape_.transition() : none.data(), shape_.labels);
-    return shared;
-  }
   // v, expected pairs and derivatives at once
   void require_memory_of(Range sentences, Range positions) const {
     uint64_t longest = 0;
@@ -151,7 +145,7 @@ void ChainPass<Real>::run(std::span<const Real> theta, uint64_t normalised, cons
   SELFNORM_CHECK(theta.size() == parameters());
   SELFNORM_CHECK(gradient.empty() || gradient.size() == gradient_size());
   const bool wants_gradient = !gradient.empty();
-  const PairFactors<Real> shared = factors(theta);
+  const PairFactors<Real> shared = transition_factors(shape_, theta);
   const size_t cells = labels() + square();
   std::vector<double> sums(wants_gradient ? chunks_ * cells : 0);
   std::vector<Real> d, d_pair;
@@ -205,7 +199,7 @@ void ChainPass<Real>::run(std::span<const Real> theta, uint64_t normalised, cons
 template <class Real>
 void ChainPass<Real>::summarise(std::span<const Real> theta,
                                 const std::function<void(uint64_t, const OutputSummary&)>& sink) const {
-  const PairFactors<Real> shared = factors(theta);
+  const PairFactors<Real> shared = transition_factors(shape_, theta);
   parallel_units(granules_, [&](size_t granule) {
     BasicChainScorer<Real> scorer(shape_, theta);
     BasicLattice<Real> lattice;

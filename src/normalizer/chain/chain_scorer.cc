@@ -57,6 +57,14 @@ BasicChainScores<Real> BasicChainScorer<Real>::operator()(const Sequences& data,
 }
 
 template <class Real>
+PairFactors<Real> transition_factors(const ChainShape& shape, std::span<const Real> theta) {
+  PairFactors<Real> out;
+  const std::vector<Real> none(shape.has_transitions ? 0 : size_t{shape.labels} * shape.labels);
+  out.assign(shape.has_transitions ? theta.data() + shape.transition() : none.data(), shape.labels);
+  return out;
+}
+
+template <class Real>
 double BasicChainScorer<Real>::target_score(const Sequences& data, uint64_t sentence) const {
   const size_t labels = shape_.labels, square = labels * labels;
   double sum = 0;
@@ -74,6 +82,8 @@ double BasicChainScorer<Real>::target_score(const Sequences& data, uint64_t sent
   return sum;
 }
 
+template PairFactors<float> transition_factors(const ChainShape&, std::span<const float>);
+template PairFactors<double> transition_factors(const ChainShape&, std::span<const double>);
 template class BasicChainScorer<float>;
 template class BasicChainScorer<double>;
 

@@ -28,6 +28,14 @@ TEST(SequenceFormats, Detection) {
   EXPECT_EQ(format("ADP\tw=From\nDET\tw=the\nPROPN\tw=AP\n\nDET\tw=this\n"), SequenceFormat::attributes);
   EXPECT_EQ(format("the\tDET:def\na\tDET:ind\ndog\tN:sg\ncat\tN:sg\n"), SequenceFormat::columns);
   EXPECT_EQ(format("# sentence=0 rank=1\nA\tw=a\tp:2\nB\tw=b\tp:3\n"), SequenceFormat::attributes);
+  // As many fields in every line, some without a name; a last one that is always the same.
+  EXPECT_EQ(format("Y\taX:1.2\tb3\tc:-0.5\nN\taY:1.1\tb4\tc:-0.7\nY\taZ:2\tb3\tc:1\n"),
+            SequenceFormat::attributes);
+  EXPECT_EQ(format("O\tw=a\tw[-1]=_\tbias\nB\tw=b\tw[-1]=a\tbias\nO\tw=c\tw[-1]=b\tbias\n"),
+            SequenceFormat::attributes);
+  // A column of morphology is no attribute: the last field has few values, the first many.
+  EXPECT_EQ(format("the\tDef=Yes\tDET\ndog\tNum=Sing\tNOUN\na\tDef=No\tDET\ncat\tNum=Sing\tNOUN\n"),
+            SequenceFormat::columns);
   // Attributes are many; one colon in ragged columns does not make them.
   EXPECT_EQ(format("B-NP\tw[0]=x\tw[1]=y\nO\tw[0]=y\n"), SequenceFormat::attributes);
   EXPECT_EQ(

@@ -8,6 +8,7 @@
 #include "selfnorm/data/sequence/sequences.h"
 #include "selfnorm/model/chain/chain_model.h"
 #include "selfnorm/normalizer/chain/chain_scores.h"
+#include "selfnorm/normalizer/chain/lattice.h"
 
 namespace selfnorm {
 
@@ -26,5 +27,9 @@ class BasicChainScorer {
   std::vector<Real> unary_, pair_;
 };
 using ChainScorer = BasicChainScorer<float>;
+
+// The factors of M, which all sentences share, for Lattice::forward; of 0 without transitions.
+template <class Real>
+PairFactors<Real> transition_factors(const ChainShape& shape, std::span<const Real> theta);
 
 }  // namespace selfnorm

@@ -68,6 +68,15 @@ std::string visible_rounding(const LosslessStep& r) {
          "first would not change";
 }
 
+// Fitted to few inputs, or to those that trained the model, whose log Z is not that of others.
+std::string grown(const LosslessStep& r) {
+  if (r.log_z_after.rms <= r.log_z_before.rms) return "";
+  return fmt::format(
+      "rms log Z of held-out {} grew from {:.4g} to {:.4g}: keep the model as it was, or give more {}, which "
+      "it was not trained on, with --states",
+      r.inputs, r.log_z_before.rms, r.log_z_after.rms, r.inputs);
+}
+
 }  // namespace
 
 double LosslessStep::r_squared_held_out() const {
@@ -117,7 +126,7 @@ nlohmann::ordered_json normalize_json(const NormalizeReport& r) {
 }
 
 std::vector<std::string> lossless_warnings(const LosslessStep& r) {
-  std::vector<std::string> out{few_states(r), visible_rounding(r)};
+  std::vector<std::string> out{few_states(r), visible_rounding(r), grown(r)};
   std::erase(out, "");
   return out;
 }
@@ -130,7 +139,7 @@ std::string lossless_text(const LosslessStep& r) {
       "             V* {:.6g}, R^2 {:.4f}: least squares on the same {}\n",
       r.regressors, grouped(r.states), r.inputs, r.plain.variance, r.gauge.residual_variance,
       r.r_squared_held_out(), r.inputs, r.plain.residual_variance, r.plain.r_squared(), r.inputs);
-  const std::string few = few_states(r), rounding = visible_rounding(r);
+  const std::string few = few_states(r);
   if (!few.empty()) text += fmt::format("             {}\n", few);
   if (r.gauge.rank > 0) {
     text +=
@@ -142,7 +151,8 @@ std::string lossless_text(const LosslessStep& r) {
       "             largest change of a probability on {} held-out {}: {:.2g} (of a log-probability: "
       "{:.2g})\n",
       grouped(r.compared), r.inputs, r.probability, r.log_probability);
-  if (!rounding.empty()) text += fmt::format("             WARNING: {}\n", rounding);
+  for (const std::string& warning : {visible_rounding(r), grown(r)})
+    if (!warning.empty()) text += fmt::format("             WARNING: {}\n", warning);
   return text;
 }
 

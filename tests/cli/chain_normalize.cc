@@ -186,6 +186,24 @@ TEST(ChainNormalize, ItsOwnTrainingDataAreOptimistic) {
   EXPECT_TRUE(fs::exists(folder / "run/model-normalized.report.json"));
 }
 
+TEST(ChainNormalize, SaysWhenHeldOutSentencesAreWorse) {
+  const Trained folder({"--objective", "penalty", "--alpha", "10"});
+  folder.write("few.conll", sentences_text(6, 3));
+  int worse = 0;
+  for (int seed = 0; seed < 12; ++seed) {
+    const auto json = folder
+                          .normalize({"--states", "few.conll", "--hold-out", "0.5", "-o", "few.safetensors",
+                                      "--seed", std::to_string(seed), "--json"})
+                          .json();
+    const bool has_grown = json["log_z_lossless"]["rms"] > json["log_z_before"]["rms"];
+    worse += has_grown ? 1 : 0;
+    EXPECT_EQ(json["report"]["notes"].dump().find("held-out sentences grew from") != std::string::npos,
+              has_grown);
+  }
+  EXPECT_GT(worse, 0);
+  EXPECT_LT(worse, 12);
+}
+
 TEST(ChainNormalize, WritesAReportThatMakesAPage) {
   const Trained folder;
   const Outcome outcome = folder.normalize({"--states", "test.conll", "-o", "n.safetensors"});

@@ -113,6 +113,7 @@ struct TagArguments {
   std::string format = "auto";
   std::string decode = "viterbi";
   uint64_t n_best = 1;
+  uint64_t seed = 0;  // sample
   std::string score = "none";
   bool marginals = false;
   bool all_marginals = false;

@@ -93,11 +93,13 @@ void Grammar::declare_chain_commands() {
       .choice("--format", tag.format, sequence_format_names(),
               "Format of DATA; auto: that of the data the model was trained on. columns for a model of "
               "CoNLL-U: a word a line, where its templates read the form alone")
-      .choice("--decode", tag.decode, {"viterbi", "posterior"},
-              "viterbi: the most probable labelling; posterior: the most probable label of every token")
+      .choice("--decode", tag.decode, {"viterbi", "posterior", "sample"},
+              "viterbi: the most probable labelling; posterior: the most probable label of every token; "
+              "sample: a labelling drawn from p(y|x), exactly")
       .integer("--n-best", tag.n_best,
-               "viterbi: the N most probable labellings, each after a line \"# sentence=I rank=R\", which "
-               "score, evaluate and tag know in every format; 1..1000")
+               "viterbi: the N most probable labellings, sample: N independent ones, each after a line "
+               "\"# sentence=I rank=R\", which score, evaluate and tag know in every format; 1..1000")
+      .integer("--seed", tag.seed, "sample: the same draws for the same seed")
       .choice("--score", tag.score, {"none", "raw", "exact"},
               "log-probability of a labelling, in a line \"# sentence=I rank=R log_prob=X kind=KIND\" before "
               "it; raw: its score alone, less b(x) where the model has one (kind amortised); exact: "

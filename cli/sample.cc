@@ -59,7 +59,7 @@ int sample_command(const Arguments& arguments) {
   refuse_regressor(
       given.model,
       "what it draws depends on x: 'selfnorm predict MODEL DATA --samples N' gives N for each row");
-  refuse_chain(given.model, "'selfnorm tag' gives its best labellings");
+  refuse_chain(given.model, "'selfnorm tag --decode sample' draws labellings of sentences");
   const auto [path, model] = open_density(given.model);
   const DensitySample sample = sample_density_model(model, options);
   const Points points{sample.rows.data(), options.count, model.dimension()};

@@ -26,8 +26,10 @@ void check_options(const Arguments& arguments) {
   require_range(given.n_best >= 1 && given.n_best <= kMostLabellings, "--n-best",
                 static_cast<double>(given.n_best), "1 to 1000 labellings of a sentence");
   if (given.marginals && given.all_marginals) throw Error("give only one of --marginals and --all-marginals");
-  Applicability(arguments).require({"--n-best"}, given.decode == "viterbi", "--decode viterbi",
-                                   "--decode " + given.decode);
+  const Applicability rules(arguments);
+  const std::string found = "--decode " + given.decode;
+  rules.require({"--n-best"}, given.decode != "posterior", "--decode viterbi or sample", found);
+  rules.require({"--seed"}, given.decode == "sample", "--decode sample", found);
 }
 
 struct ReadSentence {
@@ -41,17 +43,19 @@ class Tagger {
   Tagger(const ChainModel& model, const PairFactors<float>& factors, const TagArguments& given)
       : model_(model), factors_(factors), given_(given), scorer_(model.shape, model.theta) {}
 
-  TaggedSentence operator()(ReadSentence&& read) {
+  TaggedSentence operator()(ReadSentence&& read, uint64_t number) {
     const ChainScores scores = scorer_(read.data, 0);
     const bool needs_marginals = given_.marginals || given_.all_marginals;
-    const bool is_posterior = given_.decode == "posterior";
+    const bool is_posterior = given_.decode == "posterior", is_sample = given_.decode == "sample";
     double log_z = 0;
-    if (needs_marginals || is_posterior || given_.score == "exact")
+    if (needs_marginals || is_posterior || is_sample || given_.score == "exact")
       log_z = lattice_.forward(scores, factors_);
     if (needs_marginals || is_posterior) lattice_.backward(scores);
     TaggedSentence out{std::move(read.text), {}, {}, {}};
     if (is_posterior)
       out.labellings.push_back(posterior_decoding<float>(scores, lattice_));
+    else if (is_sample)
+      draw(scores, number, out.labellings);
     else if (given_.n_best > 1)
       out.labellings = n_best<float>(scores, given_.n_best);
     else
@@ -67,6 +71,11 @@ class Tagger {
   }
 
  private:
+  void draw(const ChainScores& scores, uint64_t number, std::vector<Labelling>& out) const {
+    RandomStream random(given_.seed, number);
+    while (out.size() < given_.n_best) out.push_back(sample_labelling<float>(scores, lattice_, random));
+  }
+
   const ChainModel& model_;
   const PairFactors<float>& factors_;
   const TagArguments& given_;
@@ -114,7 +123,8 @@ int tag_command(const Arguments& arguments) {
     texts.resize(block.size());
     parallel_ranges(block.size(), kSentencesOfUnit, [&](size_t begin, size_t end) {
       Tagger tagger(model, factors, given);
-      for (size_t i = begin; i < end; ++i) texts[i] = sheet.sentence(done + i, tagger(std::move(block[i])));
+      for (size_t i = begin; i < end; ++i)
+        texts[i] = sheet.sentence(done + i, tagger(std::move(block[i]), done + i));
     });
     if (done == 0) print(sheet.head());  // so that an error before it leaves standard output empty
     for (const std::string& text : texts) print(text);

@@ -104,6 +104,32 @@ TEST_F(Tag, ScoresAndMarginalsByEnumeration) {
     EXPECT_NEAR(raw[i]["log_prob"].get<double>() - all[i]["log_prob"].get<double>(), level, 1e-9);
 }
 
+TEST_F(Tag, DrawsFollowTheMarginals) {
+  const auto tag = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"tag", "run", "--json"});
+    return folder_.run_on("Ann\nMay\nRome\n\nLee\n", more).json();
+  };
+  const std::vector<std::string> draw{"--decode", "sample", "--n-best", "1000", "--score", "exact"};
+  const auto drawn = tag(draw), marginals = tag({"--all-marginals"});
+  const auto& labellings = drawn["sentences"][0]["labellings"];
+  ASSERT_EQ(labellings.size(), 1000u);
+  for (size_t t = 0; t < 3; ++t) {
+    for (size_t k = 0; k < 4; ++k) {
+      const double p = marginals["sentences"][0]["all_marginals"][t][k];
+      double count = 0;
+      for (const auto& y : labellings) count += y["labels"][t] == marginals["labels"][k] ? 1 : 0;
+      EXPECT_NEAR(count / 1000, p, 5 * std::sqrt(p * (1 - p) / 1000) + 1e-3);
+    }
+  }
+  EXPECT_EQ(tag(draw), drawn);
+  std::vector<std::string> other = draw;
+  other.insert(other.end(), {"--seed", "1"});
+  EXPECT_NE(tag(other), drawn);
+  expect_user_error(folder_.run_on("Ann\n", {"tag", "run", "--seed", "1"}), "--decode sample");
+  expect_user_error(folder_.run_on("Ann\n", {"tag", "run", "--decode", "posterior", "--n-best", "2"}),
+                    "--decode viterbi or sample");
+}
+
 TEST_F(Tag, CommentLinesAndFurtherColumns) {
   const auto lines = [&](std::vector<std::string> more) {
     more.insert(more.begin(), {"tag", "run"});

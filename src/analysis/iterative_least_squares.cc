@@ -120,7 +120,6 @@ LinearFit conjugate_gradients(const ExampleSource& source, std::span<const doubl
   std::vector<double> residual(y.begin(), y.end());
   for (double& r : residual) r -= mean;
   LinearFit fit;
-  fit.variance = sum_of_squares(residual, true) / z.kept();
   // What the held-out rows lie above the fit: over-fitted rows do not show their true level.
   const auto mean_held_out = [&](const std::vector<double>& r) {
     double sum = 0;
@@ -130,7 +129,7 @@ LinearFit conjugate_gradients(const ExampleSource& source, std::span<const doubl
   };
   double level = mean_held_out(residual);
   std::vector<double> b(z.columns()), best = b;
-  double best_held_out = sum_of_squares(residual, false), best_kept = sum_of_squares(residual, true);
+  double best_held_out = sum_of_squares(residual, false);
   std::vector<double> gradient = z.transposed_times(residual), direction = gradient;
   double norm = square_norm(gradient);
   const double first_norm = norm;
@@ -149,7 +148,6 @@ LinearFit conjugate_gradients(const ExampleSource& source, std::span<const doubl
     if (!hold_out || held_out < best_held_out) {
       best = b;
       best_held_out = held_out;
-      best_kept = sum_of_squares(residual, true);
       level = mean_held_out(residual);
       since_best = 0;
     } else if (++since_best == kPatience) {
@@ -158,17 +156,14 @@ LinearFit conjugate_gradients(const ExampleSource& source, std::span<const doubl
   }
   fit.slope = z.slope(best);
   fit.intercept = mean + level - z.mean_of(fit.slope);
-  fit.residual_variance = best_kept / z.kept();
-  if (hold_out) {
-    RunningVariance all, left;
-    const std::vector<double> fitted = z.times(best);
-    for (uint64_t i = 0; i < y.size(); ++i) {
-      all.add(y[i]);
-      left.add(y[i] - fitted[i]);
-    }
-    fit.variance = all.variance();
-    fit.residual_variance = left.variance();
+  RunningVariance all, left;
+  const std::vector<double> fitted = z.times(best);
+  for (uint64_t i = 0; i < y.size(); ++i) {
+    all.add(y[i]);
+    left.add(y[i] - fitted[i]);
   }
+  fit.variance = all.variance();
+  fit.residual_variance = left.variance();
   if (!hold_out) {
     fit.rank = static_cast<uint32_t>(std::min(z.varying(), source.examples() - 1));
     fit.degrees_of_freedom = fit.rank;

@@ -5,26 +5,15 @@
 #include <limits>
 #include <vector>
 
-#include "selfnorm/math/random.h"
+#include "kernel_test.h"
 
 namespace selfnorm {
 namespace {
 
+using test::kWidths;
 template <class Real>
-class RowKernels : public testing::Test {
- protected:
-  static constexpr double kTolerance = std::is_same_v<Real, float> ? 2e-5 : 1e-12;
-  std::vector<Real> normals(size_t n) {
-    std::vector<Real> x(n);
-    for (Real& v : x) v = static_cast<Real>(random_.normal());
-    return x;
-  }
-  RandomStream random_{3};
-};
-using Reals = testing::Types<float, double>;
-TYPED_TEST_SUITE(RowKernels, Reals);
-
-const std::vector<size_t> kWidths = {1, 2, 7, 8, 15, 16, 17, 31, 33, 49, 64, 65, 100, 300};
+class RowKernels : public test::KernelTest<Real> {};
+TYPED_TEST_SUITE(RowKernels, test::Reals);
 
 TYPED_TEST(RowKernels, RowsAreAddedAndNothingElseIsTouched) {
   using Real = TypeParam;

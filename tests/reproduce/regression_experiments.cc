@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "reduced_run.h"
 #include "scratch.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/data/regression_tasks.h"
@@ -17,13 +18,9 @@
 namespace selfnorm {
 namespace {
 
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-size_t column(const Table& table, const std::string& name) {
-  const auto found = std::find(table.columns.begin(), table.columns.end(), name);
-  EXPECT_NE(found, table.columns.end()) << name;
-  return static_cast<size_t>(found - table.columns.begin());
-}
+using test::column;
+using test::holds;
+using test::reduced;
 
 // Both tasks, drawn from the truth of the first.
 void write_tasks(const Scratch& folder) {
@@ -55,13 +52,6 @@ void write_table(const Scratch& folder, const std::string& name) {
         test(path + "/index_test_" + std::to_string(k) + ".txt");
     for (int i = 0; i < 300; ++i) (i % 10 == k ? test : train) << i << "\n";
   }
-}
-
-ExperimentOptions reduced(const std::string& data) {
-  ExperimentOptions out;
-  out.extent = Extent::reduced;
-  out.data = data;
-  return out;
 }
 
 TEST(RegressionExperiments, TasksJudgeEveryTargetByItsNumbers) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "reduced_run.h"
 #include "scratch.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/random.h"
@@ -16,13 +17,9 @@
 namespace selfnorm {
 namespace {
 
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-size_t column(const Table& table, const std::string& name) {
-  const auto found = std::find(table.columns.begin(), table.columns.end(), name);
-  EXPECT_NE(found, table.columns.end()) << name;
-  return static_cast<size_t>(found - table.columns.begin());
-}
+using test::column;
+using test::holds;
+using test::reduced;
 
 double number(const Table& table, const std::string& model, const std::string& name) {
   for (const auto& row : table.rows)
@@ -51,13 +48,6 @@ void write_treebank(const Scratch& folder) {
   write_sentences(path + "/en_ewt-ud-train.conllu", 80, 1);
   write_sentences(path + "/en_ewt-ud-dev.conllu", 20, 2);
   write_sentences(path + "/en_ewt-ud-test.conllu", 30, 3);
-}
-
-ExperimentOptions reduced(const std::string& data) {
-  ExperimentOptions out;
-  out.extent = Extent::reduced;
-  out.data = data;
-  return out;
 }
 
 TEST(SequencesExperiments, ModelsAreComparedWithTheExactOne) {

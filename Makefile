@@ -4,6 +4,10 @@ SHELL := /bin/bash
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 5
+SANITIZERS ?= asan-ubsan tsan
+SHARD ?= 1/1
+MUTANTS ?= 10
+SEED ?= 0
 
 # By command, not by package: where npm or a browser came by another route, Debian's packages may conflict with it.
 NODE_PACKAGES := $(if $(shell command -v npm 2>/dev/null),,nodejs npm)
@@ -28,7 +32,7 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: help build test demo bench reproduce install lint format sanitize fuzz clean
+.PHONY: help build test demo bench reproduce install lint format sanitize mutants fuzz clean
 
 help: ## this list
 	@echo "selfnorm: probability models whose raw scores are already log-probabilities"; echo
@@ -79,11 +83,17 @@ format: ## rewrite the sources in the project's format
 	$(call packages,$(LINT_PACKAGES))
 	git ls-files '*.h' '*.cc' '*.c' | xargs clang-format -i
 
-sanitize: ## the tests under AddressSanitizer, UBSan and ThreadSanitizer
+sanitize: ## all tests under ASan+UBSan and under TSan; SHARD=2/4 runs the second of four parts, SANITIZERS=tsan one kind
 	$(call packages,$(TEST_PACKAGES))
-	for preset in asan-ubsan tsan; do \
-	  cmake --preset $$preset && cmake --build --preset $$preset -j $(JOBS) && ctest --preset $$preset || exit 1; \
+	for preset in $(SANITIZERS); do start=$$SECONDS; \
+	  cmake --preset $$preset && cmake --build --preset $$preset -j $(JOBS) && built=$$SECONDS && \
+	  ctest --preset $$preset -j $(JOBS) -I $(firstword $(subst /, ,$(SHARD))),,$(lastword $(subst /, ,$(SHARD))) || exit 1; \
+	  echo "$$preset, shard $(SHARD): built in $$(((built - start) / 60)) minutes, tested in $$(((SECONDS - built) / 60))"; \
 	done
+
+mutants: ## whether the tests notice when the numerical code is changed: MUTANTS=10 changes drawn by SEED=0
+	$(call packages,$(TEST_PACKAGES) python3)
+	tests/mutants.py $(MUTANTS) $(SEED)
 
 fuzz: ## every reader and the model file, a few seconds each (FUZZ_SECONDS)
 	$(call packages,$(FUZZ_PACKAGES))

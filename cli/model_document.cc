@@ -91,6 +91,7 @@ void add_model_audit(const Audit& audit, const AuditNames& names, const ModelFil
     document.cards.push_back(perplexity_card(audit.labelled->nll_exact, "exact log Z of every position"));
   if (model.encoder.exists() || !source.has_targets()) return;
   Dataset data = source.gather(spread_rows(source.examples(), kTradeInputs));
+  data = subset(data, seen_examples(data));
   data.labels.resize(model.classes);  // which blocks of a source do not have
   const TradeOffResult found = trade_off(model, data);
   if (found.curve)

@@ -11,12 +11,14 @@
 #include "chain_report.h"
 #include "commands.h"
 #include "output.h"
+#include "reading_note.h"
 #include "report_output.h"
 #include "rows_part.h"
 #include "run_record.h"
 #include "selfnorm/analysis/chain_audit.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/memory.h"
+#include "selfnorm/data/shown_label.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/report/chain_section.h"
 #include "selfnorm/train/chain_batch.h"
@@ -135,6 +137,11 @@ TrainingSentences read_data(const ChainArguments& given) {
   const uint64_t sentences = out.train.sentences();
   if (!given.run.valid.empty()) {
     out.valid = read_sequences(given.run.valid, out.encoder, true);
+    if (seen_sentences(*out.valid, shape_of(out.encoder).labels).empty())
+      throw Error(fmt::format("{}: found no sentence whose labels {} all has, the first that it lacks is '{}' in "
+                              "line {}; expected validation data like it",
+                              given.run.valid, given.run.train, shown_label(out.valid->unseen.labels[0]),
+                              out.valid->unseen.line));
     out.notes.push_back("validation: " + sentences_text(given.run.valid, out.encoder, *out.valid));
     out.valid_record = sentences_record(given.run.valid, out.encoder, *out.valid);
   } else if (const double part = held_out_fraction(given, sentences); part > 0 && sentences > 1) {
@@ -175,9 +182,17 @@ int train_crf_command(const Arguments& arguments) {
   const DataRecords records{{"data", data.record}, {"valid", data.valid_record}};
   check_resumed_data(arguments, run, records);
   begin_run(arguments, data.notes, records, run);
+  if (data.valid) note_unseen(given.run.valid, *data.valid);
 
   RunObserver observer(run.file(kMetricsName), arguments.common.quiet);
-  ChainTrainResult result = train_chain({data.train, data.valid ? &*data.valid : nullptr, data.encoder},
+  // Measured by their likelihood, which sentences with unseen labels do not have.
+  const Sequences* measured = data.valid ? &*data.valid : nullptr;
+  Sequences seen;
+  if (measured && measured->unseen.tokens > 0) {
+    seen = subset(*measured, seen_sentences(*measured, shape_of(data.encoder).labels));
+    measured = &seen;
+  }
+  ChainTrainResult result = train_chain({data.train, measured, data.encoder},
                                         given.options, checkpoint_options(given.run, run), observer);
   observer.finish();
   if (result.interrupted) return stopped(arguments.command, run);

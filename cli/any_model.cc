@@ -37,13 +37,11 @@ std::unique_ptr<ExampleSource> open_examples(const AnyModel& model, const std::s
     // Hidden states, also of a model with an encoder.
     Schema schema = model.header().schema;
     schema.feature_count = file.features;
-    source = open_states(
-        path,
-        {.name = states_name,
-         .labels = options.labels_path,
-         .schema = &schema,
-         .unseen = options.keep_unseen ? &unseen : nullptr,
-         .classes = file.classes});
+    source = open_states(path, {.name = states_name,
+                                .labels = options.labels_path,
+                                .schema = &schema,
+                                .unseen = options.keep_unseen ? &unseen : nullptr,
+                                .classes = file.classes});
   } else if (!states_name.empty()) {
     throw Error(fmt::format("--states-name {}: {} is not an npz or safetensors file", states_name, path));
   } else if (model.header().is_language()) {

@@ -47,7 +47,7 @@ int evaluate_chains(const Arguments& arguments) {
   nlohmann::ordered_json reports = nlohmann::ordered_json::array();
   for (const std::string& name : given.models) {
     const auto [path, model] = open_chain(name, arguments.reader.format);
-    const Sequences data = read_sequences(given.data, model.encoder, true);
+    const Sequences data = read_sequences(given.data, model.encoder, true, UnseenLabel::kept);
     if (!std::exchange(has_unseen, has_unseen || data.unseen.tokens > 0)) note_unseen(given.data, data);
     rows.push_back({name, evaluate_chain(model, data, arguments.common.threads), {}});
     nlohmann::ordered_json report = chain_json(rows.back().evaluation);
@@ -75,7 +75,7 @@ int audit_chain_command(const Arguments& arguments, AuditOptions options) {
   refuse_options(arguments, {"--states-name"}, given.model + " is a chain, which has no states");
   const AuditPlace place = audit_place(given);
   const auto [path, model] = open_chain(given.model, arguments.reader.format);
-  const Sequences data = read_sequences(given.data, model.encoder, false);
+  const Sequences data = read_sequences(given.data, model.encoder, false, UnseenLabel::kept);
   note_unseen(given.data, data);
   options.amortised = model.normalizer.exists && !given.raw;
   const std::string kind = options.amortised ? "amortised" : "raw",

@@ -105,8 +105,8 @@ std::string chain_table(const std::vector<ChainRow>& rows) {
   const bool is_amortised = std::any_of(
       rows.begin(), rows.end(), [](const ChainRow& row) { return row.evaluation.amortised.has_value(); });
   Cells cells{{"model", "sentences", "tokens", "accuracy", "sentences right"}};
-  const bool has_unseen = std::any_of(rows.begin(), rows.end(),
-                                      [](const ChainRow& row) { return row.evaluation.unseen > 0; });
+  const bool has_unseen =
+      std::any_of(rows.begin(), rows.end(), [](const ChainRow& row) { return row.evaluation.unseen > 0; });
   if (has_spans) cells[0].push_back("span F1");
   if (has_unseen) cells[0].push_back("unseen labels");
   cells[0].insert(cells[0].end(), {"NLL exact", "NLL raw", "NLL exact a token", "NLL raw a token",

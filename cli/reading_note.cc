@@ -12,9 +12,10 @@ constexpr size_t kShownRows = 5;
 
 void warn_unseen(const std::string& path, const std::string& found, const std::string& label,
                  const std::string& place) {
-  warning(fmt::format("{}: found {} with a label that the model has not seen in training, the first '{}' ({}); "
-                      "they count as wrong, and likelihoods leave them out (with them log-likelihood is -inf)",
-                      path, found, shown_label(label), place));
+  warning(
+      fmt::format("{}: found {} with a label that the model has not seen in training, the first '{}' ({}); "
+                  "they count as wrong, and likelihoods leave them out (with them log-likelihood is -inf)",
+                  path, found, shown_label(label), place));
 }
 
 }  // namespace

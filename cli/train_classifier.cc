@@ -12,7 +12,6 @@
 #include "run_record.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/memory.h"
-#include "selfnorm/data/shown_label.h"
 #include "selfnorm/data/used_columns.h"
 #include "selfnorm/model/encoded_states.h"
 #include "selfnorm/model/text_model.h"
@@ -72,9 +71,11 @@ Dataset read_valid(const Arguments& arguments, TrainingData& data) {
   options.labels_path = arguments.train.valid_labels;
   options.keep_unseen = true;
   ReadResult read = read_dataset(arguments.train.valid, options);
-  if (read.report.unseen.examples == read.data.examples())
-    throw Error(fmt::format("{}: found no label that {} has, the first is '{}'; expected validation data like it",
-                            arguments.train.valid, arguments.train.train, shown_label(read.report.unseen.label)));
+  if (read.report.unseen.examples ==
+      read.data.examples()) {  // nothing to measure by: say it of the first row
+    options.keep_unseen = false;
+    read = read_dataset(arguments.train.valid, options);
+  }
   data.notes.push_back("validation: " + reading_text(arguments.train.valid, read));
   data.reports.emplace_back(arguments.train.valid, std::move(read.report));
   return std::move(read.data);

@@ -136,12 +136,13 @@ TrainingSentences read_data(const ChainArguments& given) {
   out.record = sentences_record(given.run.train, out.encoder, out.train);
   const uint64_t sentences = out.train.sentences();
   if (!given.run.valid.empty()) {
-    out.valid = read_sequences(given.run.valid, out.encoder, true);
+    out.valid = read_sequences(given.run.valid, out.encoder, true, UnseenLabel::kept);
     if (seen_sentences(*out.valid, shape_of(out.encoder).labels).empty())
-      throw Error(fmt::format("{}: found no sentence whose labels {} all has, the first that it lacks is '{}' in "
-                              "line {}; expected validation data like it",
-                              given.run.valid, given.run.train, shown_label(out.valid->unseen.labels[0]),
-                              out.valid->unseen.line));
+      throw DataError(
+          given.run.valid, out.valid->unseen.line,
+          fmt::format("found the label '{}', which {} does not have, and others in all sentences; "
+                      "expected validation data with the labels of the training data",
+                      shown_label(out.valid->unseen.labels[0]), given.run.train));
     out.notes.push_back("validation: " + sentences_text(given.run.valid, out.encoder, *out.valid));
     out.valid_record = sentences_record(given.run.valid, out.encoder, *out.valid);
   } else if (const double part = held_out_fraction(given, sentences); part > 0 && sentences > 1) {
@@ -192,8 +193,8 @@ int train_crf_command(const Arguments& arguments) {
     seen = subset(*measured, seen_sentences(*measured, shape_of(data.encoder).labels));
     measured = &seen;
   }
-  ChainTrainResult result = train_chain({data.train, measured, data.encoder},
-                                        given.options, checkpoint_options(given.run, run), observer);
+  ChainTrainResult result = train_chain({data.train, measured, data.encoder}, given.options,
+                                        checkpoint_options(given.run, run), observer);
   observer.finish();
   if (result.interrupted) return stopped(arguments.command, run);
   warn_about_divergence(result.diverged);

@@ -127,7 +127,8 @@ selfnorm_status selfnorm_verify(const selfnorm_model* model) {
   model->expect_scan();
   switch (verify_checksum(model->bytes)) {
     case ChecksumState::Absent:
-      return fail(SELFNORM_ERROR_NO_CHECKSUM, "%s: found no checksum; files of the first release and of other programs have none",
+      return fail(SELFNORM_ERROR_NO_CHECKSUM,
+                  "%s: found no checksum; files of the first release and of other programs have none",
                   model->name.c_str());
     case ChecksumState::Differs:
       return fail(SELFNORM_ERROR_CHECKSUM, "%s: %s", model->name.c_str(), kChecksumDiffers);

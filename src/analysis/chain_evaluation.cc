@@ -179,8 +179,8 @@ ChainEvaluation evaluate_chain(const ChainModel& model, const Sequences& data, i
   }
   out.accuracy = static_cast<double>(right) / tokens;
   out.sentence_accuracy = static_cast<double>(whole) / sentences;
-  out.unseen = static_cast<uint64_t>(
-      std::count_if(data.label.begin(), data.label.end(), [&](uint32_t k) { return k >= model.shape.labels; }));
+  out.unseen = static_cast<uint64_t>(std::count_if(data.label.begin(), data.label.end(),
+                                                   [&](uint32_t k) { return k >= model.shape.labels; }));
   out.unseen_sentences = out.sentences - static_cast<uint64_t>(seen.sentences);
   out.nll_exact = exact / seen.sentences;
   out.nll_exact_per_token = exact / seen.tokens;

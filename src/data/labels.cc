@@ -23,7 +23,7 @@ uint32_t LabelTable::add(std::string_view label) {
   return number;
 }
 
-LabelRule::LabelRule(const ReadOptions& options) 
+LabelRule::LabelRule(const ReadOptions& options)
     : require_(options.require_labels), keep_unseen_(options.keep_unseen) {
   if (options.schema) known_.emplace(options.schema->labels);
 }
@@ -44,8 +44,7 @@ std::string LabelRule::number(std::string_view label, LabelTable& table, uint32_
 UnseenLabels unseen_labels(const std::vector<uint32_t>& target, const LabelTable& table,
                            const std::vector<uint64_t>& left_out) {
   UnseenLabels out;
-  out.examples =
-      static_cast<uint64_t>(std::count(target.begin(), target.end(), Dataset::kUnseenTarget));
+  out.examples = static_cast<uint64_t>(std::count(target.begin(), target.end(), Dataset::kUnseenTarget));
   if (out.examples == 0) return out;
   const auto first = std::find(target.begin(), target.end(), Dataset::kUnseenTarget);
   out.first = static_cast<uint64_t>(first - target.begin());

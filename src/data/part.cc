@@ -103,7 +103,7 @@ ReadResult Assembly::finish(Format format) {
   }
   UnseenLabels unseen;
   if (options_.keep_unseen && !groups_) unseen = unseen_labels(data.target, labels_, left_out_);
-  result.report = {format,  data.features.rows(), input_.bytes_read(), bad_.take(), std::move(left_out_), {},
+  result.report = {format, data.features.rows(), input_.bytes_read(), bad_.take(), std::move(left_out_), {},
                    unseen};
   if (data.features.rows() == 0)
     throw DataError(input_.name(), 0,

@@ -140,7 +140,8 @@ TEST_P(OutputStepOf, WeightsOfZeroAreExamplesThatAreNotThere) {
 
 INSTANTIATE_TEST_SUITE_P(All, OutputStepOf, testing::ValuesIn(all_objectives()), [](const auto& instance) {
   std::string name = testing::PrintToString(instance.param) + " " + std::to_string(instance.index);
-  std::replace_if(name.begin(), name.end(), [](char c) { return c == '-' || c == ' '; }, '_');
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '-' || c == ' '; }, '_');
   return name;
 });
 

@@ -161,7 +161,8 @@ struct SequenceStream::State : EncodedSentences {
 };
 
 SequenceStream::SequenceStream(const std::string& path, const SequenceEncoder& encoder, bool require_labels)
-    : state_(std::make_unique<State>(path, encoder, require_labels ? Labels::required : Labels::ignored, false)) {}
+    : state_(std::make_unique<State>(path, encoder, require_labels ? Labels::required : Labels::ignored,
+                                     false)) {}
 
 SequenceStream::~SequenceStream() = default;
 
@@ -181,8 +182,10 @@ bool SequenceStream::next(Sequences& sentence, SentenceText& text) {
   return true;
 }
 
-Sequences read_sequences(const std::string& path, const SequenceEncoder& encoder, bool require_labels) {
-  EncodedSentences sentences(path, encoder, require_labels ? Labels::required : Labels::optional, true);
+Sequences read_sequences(const std::string& path, const SequenceEncoder& encoder, bool require_labels,
+                         UnseenLabel unseen) {
+  EncodedSentences sentences(path, encoder, require_labels ? Labels::required : Labels::optional,
+                             unseen == UnseenLabel::kept);
   Sequences out;
   while (sentences.next()) sentences.append(out);
   if (out.sentences() == 0) fail_without_sentences(sentences.name());

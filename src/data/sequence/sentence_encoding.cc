@@ -114,8 +114,9 @@ uint32_t SentenceEncoding::label(const TokenLines& sentence, size_t token, const
         source.name, sentence.line(token),
         fmt::format("found an empty label in column {}, expected one for every token", encoder_.target + 1));
   }
-  if (is_learning_ && text == "_" && encoder_.format == SequenceFormat::conllu &&
-      is_conllu_category(encoder_.target))
+  const bool is_open =
+      text == "_" && encoder_.format == SequenceFormat::conllu && is_conllu_category(encoder_.target);
+  if (is_learning_ && is_open)
     throw DataError(source.name, sentence.line(token),
                     fmt::format("found _ in column {}, which says that CoNLL-U has no label there, expected "
                                 "one for every token of training data; take the sentence out, or choose "
@@ -125,7 +126,7 @@ uint32_t SentenceEncoding::label(const TokenLines& sentence, size_t token, const
   const auto known = labels_.find(text);
   if (known) return *known;
   if (text == "_" && source.labels == Labels::optional) return kNoLabel;
-  if (source.keeps_unseen) {
+  if (source.keeps_unseen && !is_open) {
     if (unseen.tokens++ == 0) unseen.line = sentence.line(token);
     const uint32_t number = unseen_.add(text);
     if (number == unseen.labels.size()) unseen.labels.emplace_back(text);

@@ -69,8 +69,7 @@ class SequencesCheck {
 
 }  // namespace
 
-void check_sequences(const Sequences& data, const ChainShape& shape, const char* role,
-                     NeededLabels needed) {
+void check_sequences(const Sequences& data, const ChainShape& shape, const char* role, NeededLabels needed) {
   SequencesCheck(data, shape, role).run(needed);
 }
 

@@ -26,7 +26,8 @@ enum class ChecksumState { Absent, Matches, Differs };
 ChecksumState verify_checksum(std::span<const std::byte> file);
 
 inline constexpr const char* kChecksumDiffers =
-    "the checksum does not match: these are not the bytes that selfnorm wrote; the file is damaged, or another "
+    "the checksum does not match: these are not the bytes that selfnorm wrote; the file is damaged, or "
+    "another "
     "program changed it";
 
 // Throws FormatError when it differs; `advice` ends the message.

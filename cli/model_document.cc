@@ -10,6 +10,7 @@
 #include "selfnorm/data/example_subset.h"
 #include "selfnorm/report/picture.h"
 #include "selfnorm/report/trade_off_section.h"
+#include "selfnorm/report/unseen_note.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -126,6 +127,7 @@ ReportDocument run_document(const FinishedRun& run, const ExampleSource& source)
 
 ReportDocument normalised_run_document(const FinishedRun& run, const Evaluation& evaluation) {
   ReportDocument out = normalised_document(run, evaluation.n, evaluation.n, evaluation.nll_exact);
+  note_unseen(evaluation.unseen, "inputs", out);
   out.cards.push_back(
       {"accuracy", "Accuracy", percent(evaluation.accuracy), evaluation.accuracy, kNormalised});
   return out;

@@ -32,13 +32,16 @@ std::unique_ptr<ExampleSource> open_examples(const AnyModel& model, const std::s
         "{}: the probabilities of a hierarchical model sum to 1 as they are; there is no log Z to look at",
         model.path()));
   std::unique_ptr<ExampleSource> source;
+  UnseenLabels unseen;
   if (path != "-" && options.format == Format::automatic && options.skip_bad == 0 && is_array_file(path)) {
     // Hidden states, also of a model with an encoder.
     Schema schema = model.header().schema;
     schema.feature_count = file.features;
-    source = open_states(
-        path,
-        {.name = states_name, .labels = options.labels_path, .schema = &schema, .classes = file.classes});
+    source = open_states(path, {.name = states_name,
+                                .labels = options.labels_path,
+                                .schema = &schema,
+                                .unseen = options.keep_unseen ? &unseen : nullptr,
+                                .classes = file.classes});
   } else if (!states_name.empty()) {
     throw Error(fmt::format("--states-name {}: {} is not an npz or safetensors file", states_name, path));
   } else if (model.header().is_language()) {
@@ -48,6 +51,7 @@ std::unique_ptr<ExampleSource> open_examples(const AnyModel& model, const std::s
     unlabelled.require_labels = false;
     ReadResult read = read_for(model.header(), path, unlabelled);
     note_bad_rows(path, read.report);
+    unseen = read.report.unseen;
     source = make_example_source(std::move(read.data));
     if (file.encoder.exists()) source = bag_states(file.encoder, std::move(source));
   }
@@ -55,6 +59,7 @@ std::unique_ptr<ExampleSource> open_examples(const AnyModel& model, const std::s
     throw Error(fmt::format("{}: found {} columns, but {} has {} features", path, source->columns(),
                             model.path(), file.features));
   }
+  note_unseen(path, unseen);
   return source;
 }
 

@@ -242,6 +242,7 @@ struct Arguments {
   ReportArguments report;
   GenerateArguments generate;
   std::string info_model;
+  bool verify = false;  // of info
   std::string shell;
   std::vector<std::string> help_words;
 

@@ -78,7 +78,9 @@ int audit_command(const Arguments& arguments) {
   refuse_density(given.model, "'selfnorm evaluate' gives it with its error, beside the stored b");
   const AuditPlace place = audit_place(given);
   const AnyModel any(given.model, arguments.head);
-  const auto source = open_examples(any, given.data, arguments.reader.options, given.states_name);
+  ReadOptions reading = arguments.reader.options;
+  reading.keep_unseen = true;
+  const auto source = open_examples(any, given.data, reading, given.states_name);
   options.amortised = any.file().normalizer.exists() && !given.raw;
   const RowsPart part = audited_part(given);
   Audit result;

@@ -7,6 +7,7 @@
 
 #include "evaluation_report.h"
 #include "output.h"
+#include "reading_note.h"
 #include "rows_part.h"
 #include "selfnorm/data/shown_label.h"
 #include "selfnorm/report/sparkline.h"
@@ -179,6 +180,7 @@ nlohmann::ordered_json audit_json(const Audit& a) {
   out["nll_raw"] = label(&LabelledAudit::nll_raw);
   out["nll_exact"] = label(&LabelledAudit::nll_exact);
   if (is_labelled && a.labelled->nll_amortised) out["nll_amortised"] = *a.labelled->nll_amortised;
+  if (is_labelled) add_unseen(a.labelled->unseen, out);
   out["accuracy"] = label(&LabelledAudit::accuracy);
   out["ece"] = label(&LabelledAudit::ece);
   out["ece_exact"] = label(&LabelledAudit::ece_exact);
@@ -212,9 +214,9 @@ std::string audit_text(const Audit& a, const AuditNames& names) {
   std::string text = fmt::format("log Z - c{}\n", amortised ? " - b(x)" : "") + errors_text(a, names.part);
   if (a.labelled) {
     const LabelledAudit& l = *a.labelled;
-    text += fmt::format("likelihood   NLL raw {}{}, exact {}; accuracy {}\n", decimals(l.nll_raw),
+    text += fmt::format("likelihood   NLL raw {}{}, exact {}{}; accuracy {}\n", decimals(l.nll_raw),
                         l.nll_amortised ? ", amortised " + decimals(*l.nll_amortised) : "",
-                        decimals(l.nll_exact), decimals(l.accuracy));
+                        decimals(l.nll_exact), unseen_words(l.unseen), decimals(l.accuracy));
     text += fmt::format("calibration  ECE of {} probabilities {}, of exact ones {}\n", names.kind,
                         decimals(l.ece), decimals(l.ece_exact));
   } else {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "audit_report.h"
 #include "chain_model.h"
@@ -13,6 +14,7 @@
 #include "evaluation_report.h"
 #include "output.h"
 #include "progress_line.h"
+#include "reading_note.h"
 #include "report_output.h"
 #include "selfnorm/analysis/chain_audit.h"
 #include "selfnorm/report/chain_section.h"
@@ -41,10 +43,12 @@ int evaluate_chains(const Arguments& arguments) {
   const EvaluateArguments& given = arguments.evaluate;
   refuse_others(arguments, given.models[0]);
   std::vector<ChainRow> rows;
+  bool has_unseen = false;
   nlohmann::ordered_json reports = nlohmann::ordered_json::array();
   for (const std::string& name : given.models) {
     const auto [path, model] = open_chain(name, arguments.reader.format);
-    const Sequences data = read_sequences(given.data, model.encoder, true);
+    const Sequences data = read_sequences(given.data, model.encoder, true, UnseenLabel::kept);
+    if (!std::exchange(has_unseen, has_unseen || data.unseen.tokens > 0)) note_unseen(given.data, data);
     rows.push_back({name, evaluate_chain(model, data, arguments.common.threads), {}});
     nlohmann::ordered_json report = chain_json(rows.back().evaluation);
     if (given.timing) {
@@ -71,7 +75,8 @@ int audit_chain_command(const Arguments& arguments, AuditOptions options) {
   refuse_options(arguments, {"--states-name"}, given.model + " is a chain, which has no states");
   const AuditPlace place = audit_place(given);
   const auto [path, model] = open_chain(given.model, arguments.reader.format);
-  const Sequences data = read_sequences(given.data, model.encoder, false);
+  const Sequences data = read_sequences(given.data, model.encoder, false, UnseenLabel::kept);
+  note_unseen(given.data, data);
   options.amortised = model.normalizer.exists && !given.raw;
   const std::string kind = options.amortised ? "amortised" : "raw",
                     level = options.amortised ? "log Z - b" : "log Z";
@@ -100,8 +105,9 @@ int audit_chain_command(const Arguments& arguments, AuditOptions options) {
   if (evaluation) {
     words.json["evaluation"] = chain_json(*evaluation);
     words.text +=
-        fmt::format("likelihood   NLL of a sentence exact {:.4f}, {} {:.4f}\n", evaluation->nll_exact, kind,
-                    options.amortised ? evaluation->amortised->nll : evaluation->nll_raw);
+        fmt::format("likelihood   NLL of a sentence exact {:.4f}, {} {:.4f}{}\n", evaluation->nll_exact, kind,
+                    options.amortised ? evaluation->amortised->nll : evaluation->nll_raw,
+                    unseen_words(evaluation->unseen));
   }
   words.json.update(certified_json(errors));
   words.text += certified_text(errors, kind, part);

@@ -11,6 +11,7 @@
 #include "normalized_file.h"
 #include "output.h"
 #include "progress_line.h"
+#include "reading_note.h"
 #include "selfnorm/analysis/chain_normalization.h"
 #include "selfnorm/data/example_subset.h"
 #include "selfnorm/train/chain_batch.h"
@@ -121,7 +122,8 @@ int normalize_chain_command(const Arguments& arguments) {
   const StatesPlace place = states_of_model(given);
   const std::string out = normalized_path(given.out, chain.path);
   check_normalized_path(out, chain.path, place.path);
-  const Sequences data = read_sequences(place.path, encoder, false);
+  const Sequences data = read_sequences(place.path, encoder, false, UnseenLabel::kept);
+  note_unseen(place.path, data);
   if (data.sentences() < 2)
     throw Error(fmt::format("{}: found {} sentence, expected at least 2 (and rather 1,000)", place.path,
                             data.sentences()));

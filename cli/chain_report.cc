@@ -85,6 +85,8 @@ Json chain_json(const ChainEvaluation& e) {
     out["spans"] = counts_json(e.spans->all);
     for (const auto& [type, counts] : e.spans->by_type) out["spans"]["types"][type] = counts_json(counts);
   }
+  add_unseen(e.unseen, out);
+  out["unseen_sentences"] = e.unseen_sentences;
   out["nll_exact"] = e.nll_exact;
   out["nll_raw"] = e.nll_raw;
   out["nll_exact_per_token"] = e.nll_exact_per_token;
@@ -103,7 +105,10 @@ std::string chain_table(const std::vector<ChainRow>& rows) {
   const bool is_amortised = std::any_of(
       rows.begin(), rows.end(), [](const ChainRow& row) { return row.evaluation.amortised.has_value(); });
   Cells cells{{"model", "sentences", "tokens", "accuracy", "sentences right"}};
+  const bool has_unseen =
+      std::any_of(rows.begin(), rows.end(), [](const ChainRow& row) { return row.evaluation.unseen > 0; });
   if (has_spans) cells[0].push_back("span F1");
+  if (has_unseen) cells[0].push_back("unseen labels");
   cells[0].insert(cells[0].end(), {"NLL exact", "NLL raw", "NLL exact a token", "NLL raw a token",
                                    "rms log Z", "rms log Z a token"});
   if (is_amortised)
@@ -113,6 +118,7 @@ std::string chain_table(const std::vector<ChainRow>& rows) {
     cells.push_back(
         {name, grouped(e.sentences), grouped(e.tokens), decimal(e.accuracy), decimal(e.sentence_accuracy)});
     if (has_spans) cells.back().push_back(e.spans ? decimal(e.spans->all.f1()) : "-");
+    if (has_unseen) cells.back().push_back(grouped(e.unseen));
     for (const double value : {e.nll_exact, e.nll_raw, e.nll_exact_per_token, e.nll_raw_per_token,
                                e.log_z.rms, e.log_z_per_token.rms})
       cells.back().push_back(decimal(value));

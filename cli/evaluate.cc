@@ -25,7 +25,8 @@ ScoreTiming timing_of(const RuntimeModel& model, const Dataset& data) {
     double sink = 0;
     if (!data.is_joint()) {
       return nanoseconds(std::min(kTimedRows, data.examples()), [&](uint64_t row) {
-        model.score(data.features, row, std::span(&data.target[row], 1), kind, std::span(&sink, 1));
+        const uint32_t y = data.target[row] == Dataset::kUnseenTarget ? 0 : data.target[row];
+        model.score(data.features, row, std::span(&y, 1), kind, std::span(&sink, 1));
       });
     }
     // Raw needs the one alternative, exact its whole group.
@@ -76,11 +77,14 @@ int evaluate_command(const Arguments& arguments) {
     return evaluate_language_models(arguments, language);
   if (given.limit > 0)
     throw Error("--limit is for language models; a classifier is evaluated on all of DATA");
+  ReadOptions options = arguments.reader.options;
+  options.keep_unseen = true;
   for (const std::string& name : given.models) {
     const ModelHeader header = read_header(name, arguments.head);
     const ModelFile model = load_model(header);
-    const ReadResult read = read_for(header, given.data, arguments.reader.options);
+    const ReadResult read = read_for(header, given.data, options);
     if (rows.empty()) reading = read.report;
+    if (reading.unseen.examples == 0) reading.unseen = read.report.unseen;
     EvaluationRow row{name, evaluate(model, read.data, arguments.common.threads), {}};
     if (given.timing) row.timing = timing_of(RuntimeModel(header), read.data);
 
@@ -97,6 +101,7 @@ int evaluate_command(const Arguments& arguments) {
     rows.push_back(std::move(row));
   }
   note_bad_rows(given.data, reading);
+  note_unseen(given.data, reading.unseen);
   if (arguments.common.json) {
     print_json(reports.size() == 1 ? reports[0] : nlohmann::ordered_json{{"models", reports}});
     return 0;

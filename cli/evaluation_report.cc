@@ -18,6 +18,11 @@ nlohmann::ordered_json log_z_json(const LogZStatistics& z) {
           {"max", z.max},   {"q01", z.q01}, {"q50", z.q50}, {"q99", z.q99}};
 }
 
+void add_unseen(uint64_t unseen, nlohmann::ordered_json& to) {
+  to["unseen_labels"] = unseen;
+  if (unseen > 0) to["nll_exact_with_unseen"] = "inf";
+}
+
 nlohmann::ordered_json evaluation_json(const Evaluation& e, double log_normalizer) {
   nlohmann::ordered_json out = {{"n", e.n},
                                 {"classes", e.classes},
@@ -28,6 +33,7 @@ nlohmann::ordered_json evaluation_json(const Evaluation& e, double log_normalize
                                 {"log_z", log_z_json(e.log_z)},
                                 {"kl_uniform", e.kl_uniform},
                                 {"log_normalizer", log_normalizer}};
+  add_unseen(e.unseen, out);
   if (e.amortised) {
     out["nll_amortised"] = e.amortised->nll;
     out["log_z_amortised"] = log_z_json(e.amortised->log_z);
@@ -42,6 +48,9 @@ std::string evaluation_table(const std::vector<EvaluationRow>& rows) {
       std::any_of(rows.begin(), rows.end(), [](const auto& r) { return r.evaluation.amortised.has_value(); });
   std::vector<std::vector<std::string>> cells{
       {"model", "rows", "classes", "NLL exact", "NLL raw", "accuracy", "top-5", "rms log Z", "KL uniform"}};
+  const bool has_unseen =
+      std::any_of(rows.begin(), rows.end(), [](const auto& r) { return r.evaluation.unseen > 0; });
+  if (has_unseen) cells[0].push_back("unseen labels");
   if (is_amortised) cells[0].insert(cells[0].end(), {"NLL amortised", "rms log Z - b"});
   if (is_timed) cells[0].insert(cells[0].end(), {"raw ns", "exact ns"});
   if (is_timed && is_amortised) cells[0].push_back("amortised ns");
@@ -50,6 +59,7 @@ std::string evaluation_table(const std::vector<EvaluationRow>& rows) {
     cells.push_back({row.name, grouped(e.n), grouped(e.classes), decimal(e.nll_exact), decimal(e.nll_raw),
                      decimal(e.accuracy), decimal(e.top5), decimal(e.log_z.rms), decimal(e.kl_uniform)});
     const auto add = [&cells](const std::string& cell) { cells.back().push_back(cell); };
+    if (has_unseen) add(grouped(e.unseen));
     if (is_amortised) {
       add(e.amortised ? decimal(e.amortised->nll) : "-");
       add(e.amortised ? decimal(e.amortised->log_z.rms) : "-");

@@ -159,6 +159,10 @@ void Grammar::declare_model_commands() {
   Declaration& info =
       command("info", "What a model file holds: family, sizes, objective, training record, audit.");
   info.positional("MODEL", arguments_.info_model, "Model file, run directory or softmax head");
+  info.flag(
+      "--verify", arguments_.verify,
+      "Read the whole file and compare it with the checksum that selfnorm wrote into it; exit 1 when it "
+      "differs");
   declare_head(info, arguments_.head);
   declare_output(info, arguments_.common);
 }

@@ -8,7 +8,11 @@
 #include "model_header.h"
 #include "output.h"
 #include "regressor_info.h"
+#include "selfnorm/base/error.h"
 #include "selfnorm/model/regressor/regressor.h"
+#include "selfnorm/runtime/checksum.h"
+#include "selfnorm/runtime/file_error.h"
+#include "selfnorm/runtime/mapped_file.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -73,15 +77,31 @@ void add_rows(const std::string& name, const nlohmann::ordered_json& value,
   }
 }
 
+// Throws Error when the checksum differs.
+std::string verified(const std::string& path) {
+  try {
+    const runtime::MappedFile file(path);
+    file.expect_scan();
+    const runtime::ChecksumState state = runtime::verify_checksum(file.bytes());
+    if (state == runtime::ChecksumState::Differs)
+      throw Error(fmt::format("{}: {}; take another copy of it", path, runtime::kChecksumDiffers));
+    return state == runtime::ChecksumState::Matches ? "matches" : "none";
+  } catch (const runtime::IoError& error) {
+    throw Error(error.what());
+  }
+}
+
 }  // namespace
 
 int info_command(const Arguments& arguments) {
   const std::string& model = arguments.info_model;
   const std::string path = finished_model_path(model);
+  const std::string checksum = arguments.verify ? verified(path) : "";
   nlohmann::ordered_json info = is_regressor_file(path) ? regressor_info(path)
                                 : is_density(model)     ? density_info(model)
                                 : is_chain_file(path)   ? chain_info(path, kShownLabels)
                                                         : info_json(read_header(model, arguments.head));
+  if (!checksum.empty()) info["checksum"] = checksum;
   if (arguments.common.json) {
     print_json(info);
     return 0;

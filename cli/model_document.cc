@@ -10,6 +10,7 @@
 #include "selfnorm/data/example_subset.h"
 #include "selfnorm/report/picture.h"
 #include "selfnorm/report/trade_off_section.h"
+#include "selfnorm/report/unseen_note.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -91,6 +92,7 @@ void add_model_audit(const Audit& audit, const AuditNames& names, const ModelFil
     document.cards.push_back(perplexity_card(audit.labelled->nll_exact, "exact log Z of every position"));
   if (model.encoder.exists() || !source.has_targets()) return;
   Dataset data = source.gather(spread_rows(source.examples(), kTradeInputs));
+  data = subset(data, seen_examples(data));
   data.labels.resize(model.classes);  // which blocks of a source do not have
   const TradeOffResult found = trade_off(model, data);
   if (found.curve)
@@ -125,6 +127,7 @@ ReportDocument run_document(const FinishedRun& run, const ExampleSource& source)
 
 ReportDocument normalised_run_document(const FinishedRun& run, const Evaluation& evaluation) {
   ReportDocument out = normalised_document(run, evaluation.n, evaluation.n, evaluation.nll_exact);
+  note_unseen(evaluation.unseen, "inputs", out);
   out.cards.push_back(
       {"accuracy", "Accuracy", percent(evaluation.accuracy), evaluation.accuracy, kNormalised});
   return out;

@@ -3,11 +3,20 @@
 #include <fmt/format.h>
 
 #include "output.h"
+#include "selfnorm/data/shown_label.h"
 
 namespace selfnorm::cli {
 namespace {
 
 constexpr size_t kShownRows = 5;
+
+void warn_unseen(const std::string& path, const std::string& found, const std::string& label,
+                 const std::string& place) {
+  warning(
+      fmt::format("{}: found {} with a label that the model has not seen in training, the first '{}' ({}); "
+                  "they count as wrong, and likelihoods leave them out (with them log-likelihood is -inf)",
+                  path, found, shown_label(label), place));
+}
 
 }  // namespace
 
@@ -33,6 +42,22 @@ void note_bad_rows(const std::string& path, const ReadReport& report) {
   if (report.bad.size() > kShownRows) {
     warning(fmt::format("{}: {} bad rows skipped in all", path, grouped(report.bad.size())));
   }
+}
+
+void note_unseen(const std::string& path, const UnseenLabels& unseen) {
+  if (unseen.examples > 0)
+    warn_unseen(path, fmt::format("{} rows", grouped(unseen.examples)), unseen.label,
+                fmt::format("row {}, counted from 0", unseen.first));
+}
+
+void note_unseen(const std::string& path, const Sequences& data) {
+  if (data.unseen.tokens > 0)
+    warn_unseen(path, fmt::format("{} tokens", grouped(data.unseen.tokens)), data.unseen.labels[0],
+                fmt::format("line {}", data.unseen.line));
+}
+
+std::string unseen_words(uint64_t unseen) {
+  return unseen == 0 ? "" : fmt::format(" without {} unseen labels (with them inf)", grouped(unseen));
 }
 
 }  // namespace selfnorm::cli

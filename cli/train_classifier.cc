@@ -33,6 +33,9 @@ struct TrainingData {
   std::vector<std::string> notes;  // held until all inputs are known to be good
   std::vector<std::pair<std::string, ReadReport>> reports;
   nlohmann::ordered_json record, valid_record;
+
+  // The trainer measures the likelihood of validation data, so it gets those that have one.
+  bool has_unseen() const { return reports.back().second.unseen.examples > 0; }
 };
 
 // Nothing is selected by validation under the constraint, so all of TRAIN can keep its promise; a handful of
@@ -66,7 +69,13 @@ Dataset read_valid(const Arguments& arguments, TrainingData& data) {
   ReadOptions options = arguments.reader.options;
   options.schema = &schema;
   options.labels_path = arguments.train.valid_labels;
+  options.keep_unseen = true;
   ReadResult read = read_dataset(arguments.train.valid, options);
+  if (read.report.unseen.examples ==
+      read.data.examples()) {  // nothing to measure by: say it of the first row
+    options.keep_unseen = false;
+    read = read_dataset(arguments.train.valid, options);
+  }
   data.notes.push_back("validation: " + reading_text(arguments.train.valid, read));
   data.reports.emplace_back(arguments.train.valid, std::move(read.report));
   return std::move(read.data);
@@ -218,10 +227,14 @@ int train_classifier_command(const Arguments& arguments) {
   NetworkPlan plan = network_plan(data.train);
   plan.embedding = pretrained(options.encoder, data);
   begin_run(arguments, data.notes, records, run);
-  for (const auto& [path, report] : data.reports) note_bad_rows(path, report);
+  for (const auto& [path, report] : data.reports) {
+    note_bad_rows(path, report);
+    note_unseen(path, report.unseen);
+  }
 
   const bool is_held_out = data.valid.has_value();
   Dataset audited = is_held_out ? *data.valid : data.train;
+  if (is_held_out && data.has_unseen()) data.valid = subset(audited, seen_examples(audited));
   RunObserver observer(run.file(kMetricsName), arguments.common.quiet);
   const CheckpointOptions checkpoint = checkpoint_options(given, run);
   TrainResult result =

@@ -11,12 +11,14 @@
 #include "chain_report.h"
 #include "commands.h"
 #include "output.h"
+#include "reading_note.h"
 #include "report_output.h"
 #include "rows_part.h"
 #include "run_record.h"
 #include "selfnorm/analysis/chain_audit.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/memory.h"
+#include "selfnorm/data/shown_label.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/report/chain_section.h"
 #include "selfnorm/train/chain_batch.h"
@@ -134,7 +136,13 @@ TrainingSentences read_data(const ChainArguments& given) {
   out.record = sentences_record(given.run.train, out.encoder, out.train);
   const uint64_t sentences = out.train.sentences();
   if (!given.run.valid.empty()) {
-    out.valid = read_sequences(given.run.valid, out.encoder, true);
+    out.valid = read_sequences(given.run.valid, out.encoder, true, UnseenLabel::kept);
+    if (seen_sentences(*out.valid, shape_of(out.encoder).labels).empty())
+      throw DataError(
+          given.run.valid, out.valid->unseen.line,
+          fmt::format("found the label '{}', which {} does not have, and others in all sentences; "
+                      "expected validation data with the labels of the training data",
+                      shown_label(out.valid->unseen.labels[0]), given.run.train));
     out.notes.push_back("validation: " + sentences_text(given.run.valid, out.encoder, *out.valid));
     out.valid_record = sentences_record(given.run.valid, out.encoder, *out.valid);
   } else if (const double part = held_out_fraction(given, sentences); part > 0 && sentences > 1) {
@@ -175,10 +183,18 @@ int train_crf_command(const Arguments& arguments) {
   const DataRecords records{{"data", data.record}, {"valid", data.valid_record}};
   check_resumed_data(arguments, run, records);
   begin_run(arguments, data.notes, records, run);
+  if (data.valid) note_unseen(given.run.valid, *data.valid);
 
   RunObserver observer(run.file(kMetricsName), arguments.common.quiet);
-  ChainTrainResult result = train_chain({data.train, data.valid ? &*data.valid : nullptr, data.encoder},
-                                        given.options, checkpoint_options(given.run, run), observer);
+  // Measured by their likelihood, which sentences with unseen labels do not have.
+  const Sequences* measured = data.valid ? &*data.valid : nullptr;
+  Sequences seen;
+  if (measured && measured->unseen.tokens > 0) {
+    seen = subset(*measured, seen_sentences(*measured, shape_of(data.encoder).labels));
+    measured = &seen;
+  }
+  ChainTrainResult result = train_chain({data.train, measured, data.encoder}, given.options,
+                                        checkpoint_options(given.run, run), observer);
   observer.finish();
   if (result.interrupted) return stopped(arguments.command, run);
   warn_about_divergence(result.diverged);

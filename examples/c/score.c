@@ -19,7 +19,8 @@ int main(int argc, char** argv) {
     return 1;
   }
   selfnorm_model* model = NULL;
-  if (selfnorm_open(argv[1], &model) != SELFNORM_OK) return fail();
+  if (selfnorm_open(argv[1], &model) != SELFNORM_OK || selfnorm_verify(model) == SELFNORM_ERROR_CHECKSUM)
+    return fail();
 
   const size_t d = (size_t)argc - 2;
   float* x = malloc(d * sizeof *x);

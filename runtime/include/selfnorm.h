@@ -48,7 +48,9 @@ typedef enum selfnorm_status {
   /* x holds NaN or an infinity: nothing was written. The same code is given when finite x overflows float32
    * or the file holds non-finite weights; then the outputs of classes computed before are already written. */
   SELFNORM_ERROR_NOT_FINITE = 9,
-  SELFNORM_ERROR_ATTRIBUTE = 10 /* an attribute that the model does not have */
+  SELFNORM_ERROR_ATTRIBUTE = 10,  /* an attribute that the model does not have */
+  SELFNORM_ERROR_CHECKSUM = 11,   /* the bytes are not those that selfnorm wrote: damaged, or changed */
+  SELFNORM_ERROR_NO_CHECKSUM = 12 /* the file has none: written by the first release, or by another program */
 } selfnorm_status;
 
 typedef enum selfnorm_family {
@@ -81,6 +83,11 @@ SELFNORM_API selfnorm_status selfnorm_open(const char* path, selfnorm_model** mo
 
 /* Opens a model held in memory (aligned to 8 bytes), which is not copied and must outlive the model. */
 SELFNORM_API selfnorm_status selfnorm_open_memory(const void* data, size_t size, selfnorm_model** model);
+
+/* SELFNORM_OK when all bytes of the model are those that were written, by the checksum in the file. Opening
+ * does not look: this reads the whole file, at the speed of memory or of the disk. A damaged model may still
+ * open and give wrong numbers, so services call this once after opening what was copied or downloaded. */
+SELFNORM_API selfnorm_status selfnorm_verify(const selfnorm_model* model);
 
 /* Null is allowed. */
 SELFNORM_API void selfnorm_close(selfnorm_model* model);

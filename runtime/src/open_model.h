@@ -11,6 +11,8 @@
 
 struct selfnorm_model {
   selfnorm::runtime::MappedFile mapped;
+  std::span<const std::byte> bytes;  // of the file, mapped or the caller's
+  std::string name;
   selfnorm::runtime::Safetensors file;
   selfnorm::runtime::ModelLayout layout;  // of a chain: its classes and their labels, all else empty
   selfnorm::runtime::Scorer scorer;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "open_model.h"
+#include "selfnorm/runtime/checksum.h"
 #include "selfnorm/runtime/file_error.h"
 
 namespace {
@@ -45,9 +46,15 @@ selfnorm_status open_bytes(MappedFile mapped, std::span<const std::byte> bytes, 
   } else {
     layout = read_layout(file, name);
   }
-  *out = new selfnorm_model{
-      std::move(mapped), std::move(file), layout, Scorer(layout), StateEncoder(layout.encoder), chain,
-      ChainScorer(chain)};
+  *out = new selfnorm_model{std::move(mapped),
+                            bytes,
+                            name,
+                            std::move(file),
+                            layout,
+                            Scorer(layout),
+                            StateEncoder(layout.encoder),
+                            chain,
+                            ChainScorer(chain)};
   return SELFNORM_OK;
 }
 
@@ -113,6 +120,22 @@ selfnorm_status selfnorm_open_memory(const void* data, size_t size, selfnorm_mod
   return guarded([&] {
     return open_bytes({}, {static_cast<const std::byte*>(data), size}, "model in memory", model);
   });
+}
+
+selfnorm_status selfnorm_verify(const selfnorm_model* model) {
+  if (model == nullptr) return fail_null();
+  model->expect_scan();
+  switch (verify_checksum(model->bytes)) {
+    case ChecksumState::Absent:
+      return fail(SELFNORM_ERROR_NO_CHECKSUM,
+                  "%s: found no checksum; files of the first release and of other programs have none",
+                  model->name.c_str());
+    case ChecksumState::Differs:
+      return fail(SELFNORM_ERROR_CHECKSUM, "%s: %s", model->name.c_str(), kChecksumDiffers);
+    case ChecksumState::Matches:
+      break;
+  }
+  return SELFNORM_OK;
 }
 
 void selfnorm_close(selfnorm_model* model) { delete model; }

@@ -105,15 +105,17 @@ class Auditor {
     out.variance = log_z_.variance();
     if (gauge) static_cast<GaugeVariance&>(out) = gauge_variance(out.variance, *gauge, log_z_.n);
     if (labelled_ == log_z_.n) {
-      out.labelled = {.nll_raw = nll_raw_ / n,
+      const double seen = n - static_cast<double>(unseen_);
+      out.labelled = {.unseen = unseen_,
+                      .nll_raw = nll_raw_ / seen,
                       .nll_amortised = std::nullopt,
-                      .nll_exact = nll_exact_ / n,
+                      .nll_exact = nll_exact_ / seen,
                       .accuracy = correct_ / n,
                       .ece = audited_.ece(n),
                       .ece_exact = exact_.ece(n),
                       .bins = audited_.bins(),
                       .bins_exact = exact_.bins()};
-      if (options_.amortised) out.labelled->nll_amortised = nll_amortised_ / n;
+      if (options_.amortised) out.labelled->nll_amortised = nll_amortised_ / seen;
     }
     out.sample = sample_.points();
     out.sample_stride = sample_.stride();
@@ -134,14 +136,16 @@ class Auditor {
     kl_uniform_ += row.moments.expected() - log_z + std::log(static_cast<double>(row.outputs));
     const double confidence = std::exp(row.moments.total.max - subtracted);
     above_one_ += confidence > 1 ? 1 : 0;
-    if (std::isnan(row.target_score)) return error;
+    if (std::isnan(row.target_score) && !row.is_unseen) return error;
     ++labelled_;
-    nll_raw_ += model_.log_normalizer - row.target_score;
-    nll_amortised_ += subtracted - row.target_score;
-    nll_exact_ += log_z - row.target_score;
     correct_ += row.is_correct ? 1 : 0;
     audited_.add(confidence, row.is_correct);
     exact_.add(std::exp(row.moments.total.max - log_z), row.is_correct);
+    unseen_ += row.is_unseen ? 1 : 0;
+    if (row.is_unseen) return error;
+    nll_raw_ += model_.log_normalizer - row.target_score;
+    nll_amortised_ += subtracted - row.target_score;
+    nll_exact_ += log_z - row.target_score;
     return error;
   }
 
@@ -161,7 +165,7 @@ class Auditor {
   PointSample<AuditedInput> sample_;
   WorstInputs<AuditedInput> worst_;
   double kl_uniform_ = 0, nll_raw_ = 0, nll_amortised_ = 0, nll_exact_ = 0, correct_ = 0;
-  uint64_t above_one_ = 0, labelled_ = 0, classes_ = 0;
+  uint64_t above_one_ = 0, labelled_ = 0, unseen_ = 0, classes_ = 0;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
@@ -37,6 +38,13 @@ struct ScoredSentences {
   std::vector<uint32_t> predicted;  // a position
 };
 
+// A sentence with a label that the model has not seen.
+constexpr double kUnseenScore = -std::numeric_limits<double>::infinity();
+
+bool is_seen(std::span<const uint32_t> labels, const ChainShape& shape) {
+  return std::all_of(labels.begin(), labels.end(), [&shape](uint32_t k) { return k < shape.labels; });
+}
+
 ScoredSentences scored(const ChainModel& model, const Sequences& data) {
   ScoredSentences out;
   out.score.resize(data.sentences());
@@ -45,7 +53,8 @@ ScoredSentences scored(const ChainModel& model, const Sequences& data) {
   const Range all{0, data.sentences()};
   for_each_sentence(model, data, all, [&](uint64_t i, const ChainScores& scores, double log_z) {
     const uint64_t first = data.sentence_begin[i];
-    out.score[i] = chain_score<float>(scores, std::span(data.label).subspan(first, scores.length));
+    const auto gold = std::span(data.label).subspan(first, scores.length);
+    out.score[i] = is_seen(gold, model.shape) ? chain_score<float>(scores, gold) : kUnseenScore;
     out.log_z[i] = log_z;
     const Labelling best = viterbi<float>(scores);
     std::copy(best.labels.begin(), best.labels.end(), out.predicted.begin() + static_cast<ptrdiff_t>(first));
@@ -55,8 +64,9 @@ ScoredSentences scored(const ChainModel& model, const Sequences& data) {
 
 std::optional<SpanEvaluation> span_evaluation(const std::vector<std::string>& labels, const Sequences& data,
                                               std::span<const uint32_t> predicted) {
-  const std::optional<SpanScheme> scheme = SpanScheme::of(labels);
+  std::optional<SpanScheme> scheme = SpanScheme::of(labels);
   if (!scheme) return std::nullopt;
+  for (const std::string& label : data.unseen.labels) scheme->add(label);
   std::vector<SpanCounts> counts(scheme->types().size());
   for (uint64_t i = 0; i < data.sentences(); ++i) {
     const uint64_t first = data.sentence_begin[i], length = data.length(i);
@@ -125,23 +135,27 @@ double chain_normalizer(const ChainNormalizer& normalizer, const Sequences& data
 
 namespace {
 
+// What likelihoods are means over.
+struct SeenCounts {
+  double sentences = 0, tokens = 0;
+};
+
 AmortisedChainEvaluation amortised(const ChainNormalizer& normalizer, const Sequences& data,
-                                   const ScoredSentences& found) {
+                                   const ScoredSentences& found, const SeenCounts& seen) {
   std::vector<double> level = found.log_z;
   double nll = 0;
   for (uint64_t i = 0; i < level.size(); ++i) {
     const double b = chain_normalizer(normalizer, data, i);
-    nll += b - found.score[i];
+    if (found.score[i] != kUnseenScore) nll += b - found.score[i];
     level[i] -= b;
   }
-  return {chain_levels(data, std::move(level)), nll / static_cast<double>(data.sentences()),
-          nll / static_cast<double>(data.positions())};
+  return {chain_levels(data, std::move(level)), nll / seen.sentences, nll / seen.tokens};
 }
 
 }  // namespace
 
 ChainEvaluation evaluate_chain(const ChainModel& model, const Sequences& data, int threads) {
-  check_sequences(data, model.shape, "the data", true);
+  check_sequences(data, model.shape, "the data", NeededLabels::any);
   const ThreadLimit limit(threads);
   ScoredSentences found = scored(model, data);
   ChainEvaluation out;
@@ -150,30 +164,37 @@ ChainEvaluation evaluate_chain(const ChainModel& model, const Sequences& data, i
   const auto sentences = static_cast<double>(out.sentences), tokens = static_cast<double>(out.tokens);
   uint64_t right = 0, whole = 0;
   double exact = 0, raw = 0;
+  SeenCounts seen;
   for (uint64_t i = 0; i < out.sentences; ++i) {
     uint64_t here = 0;
     for (uint64_t t = data.sentence_begin[i]; t < data.sentence_begin[i + 1]; ++t)
       here += found.predicted[t] == data.label[t] ? 1 : 0;
     right += here;
     whole += here == data.length(i) ? 1 : 0;
+    if (found.score[i] == kUnseenScore) continue;
+    ++seen.sentences;
+    seen.tokens += static_cast<double>(data.length(i));
     exact -= exact_log_probability(found.score[i], found.log_z[i]);
     raw -= found.score[i];
   }
   out.accuracy = static_cast<double>(right) / tokens;
   out.sentence_accuracy = static_cast<double>(whole) / sentences;
-  out.nll_exact = exact / sentences;
-  out.nll_exact_per_token = exact / tokens;
-  out.nll_raw = raw / sentences;
-  out.nll_raw_per_token = raw / tokens;
+  out.unseen = static_cast<uint64_t>(std::count_if(data.label.begin(), data.label.end(),
+                                                   [&](uint32_t k) { return k >= model.shape.labels; }));
+  out.unseen_sentences = out.sentences - static_cast<uint64_t>(seen.sentences);
+  out.nll_exact = exact / seen.sentences;
+  out.nll_exact_per_token = exact / seen.tokens;
+  out.nll_raw = raw / seen.sentences;
+  out.nll_raw_per_token = raw / seen.tokens;
   out.spans = span_evaluation(model.encoder.labels, data, found.predicted);
-  if (model.normalizer.exists) out.amortised = amortised(model.normalizer, data, found);
+  if (model.normalizer.exists) out.amortised = amortised(model.normalizer, data, found, seen);
   static_cast<ChainLevels&>(out) = chain_levels(data, std::move(found.log_z));
   return out;
 }
 
 std::vector<double> chain_log_z(const ChainModel& model, const Sequences& data, int threads,
                                 const std::function<void(uint64_t)>& progress) {
-  check_sequences(data, model.shape, "the data", false);
+  check_sequences(data, model.shape, "the data", NeededLabels::none);
   const ThreadLimit limit(threads);
   std::vector<double> out(data.sentences());
   for (uint64_t first = 0; first < out.size(); first += kSentencesOfReport) {

@@ -51,6 +51,16 @@ std::optional<SpanScheme> SpanScheme::of(const std::vector<std::string>& labels)
   return scheme;
 }
 
+void SpanScheme::add(const std::string& label) {
+  const char prefix = prefix_of(label);
+  prefix_.push_back(prefix == 0 ? 'O' : prefix);
+  type_.push_back(kNoType);
+  if (prefix == 0) return;
+  const auto found = std::find(types_.begin(), types_.end(), label.substr(2));
+  type_.back() = static_cast<uint32_t>(found - types_.begin());
+  if (found == types_.end()) types_.push_back(label.substr(2));
+}
+
 std::vector<LabelSpan> SpanScheme::spans(std::span<const uint32_t> labels) const {
   std::vector<LabelSpan> out;
   char before = 'O';

@@ -46,15 +46,18 @@ namespace {
 
 constexpr size_t kRowsAtOnce = 16;
 
+double seen_rows(const Evaluation& e) { return static_cast<double>(e.n - e.unseen); }
+
 // c + b - s_y = (A - s_y) - (A - c - b)
 AmortisedEvaluation amortised(const Evaluation& exact, const AmortisedNormalizer& normalizer,
-                              const Features& x, std::vector<double> log_z) {
-  const std::vector<double> b = values_of(normalizer, x);
-  for (size_t i = 0; i < log_z.size(); ++i) log_z[i] -= b[i];
-  AmortisedEvaluation out;
-  out.log_z = describe(std::move(log_z));
-  out.nll = exact.nll_exact - out.log_z.mean;
-  return out;
+                              const Dataset& data, std::vector<double> log_z) {
+  const std::vector<double> b = values_of(normalizer, data.features);
+  double sum = 0;
+  for (size_t i = 0; i < log_z.size(); ++i) {
+    log_z[i] -= b[i];
+    if (data.target[i] != Dataset::kUnseenTarget) sum += log_z[i];
+  }
+  return {exact.nll_exact - sum / seen_rows(exact), describe(std::move(log_z))};
 }
 
 void check_data(const ModelFile& model, const Dataset& data) {
@@ -70,6 +73,10 @@ void check_data(const ModelFile& model, const Dataset& data) {
   }
 }
 
+uint64_t unseen_rows(const Dataset& data) {
+  return static_cast<uint64_t>(std::count(data.target.begin(), data.target.end(), Dataset::kUnseenTarget));
+}
+
 Dataset encoded(const Encoder& encoder, const Dataset& data) {
   Dataset out;
   out.features = encode(encoder, data.features);
@@ -82,32 +89,32 @@ Dataset encoded(const Encoder& encoder, const Dataset& data) {
 Evaluation evaluate_tree(const ModelFile& model, const Dataset& data) {
   Evaluation out;
   out.n = data.examples();
+  out.unseen = unseen_rows(data);
   out.classes = model.classes;
   std::vector<Evaluation> rows(out.n);
   parallel_ranges(out.n, kRowsAtOnce, [&](size_t begin, size_t end) {
     std::vector<double> log_prob(model.classes);
     for (size_t i = begin; i < end; ++i) {
       tree_log_probs(model, data.features.dense.row(i), log_prob);
+      for (const double p : log_prob) rows[i].kl_uniform += p == -INFINITY ? 0 : std::exp(p) * p;
+      if (data.target[i] == Dataset::kUnseenTarget) continue;
       const double target = log_prob[data.target[i]];
-      uint64_t better = 0;
-      for (const double p : log_prob) {
-        better += p > target ? 1 : 0;
-        rows[i].kl_uniform += p == -INFINITY ? 0 : std::exp(p) * p;
-      }
+      const auto better =
+          std::count_if(log_prob.begin(), log_prob.end(), [target](double p) { return p > target; });
       rows[i].nll_exact = -target;
       rows[i].accuracy = better == 0 ? 1 : 0;
       rows[i].top5 = better < 5 ? 1 : 0;
     }
   });
-  const double n = static_cast<double>(out.n);
+  const double n = static_cast<double>(out.n), seen = seen_rows(out);
   for (const Evaluation& row : rows) {
-    out.nll_exact += row.nll_exact / n;
+    out.nll_exact += row.nll_exact / seen;
     out.accuracy += row.accuracy / n;
     out.top5 += row.top5 / n;
     out.kl_uniform += (row.kl_uniform + std::log(static_cast<double>(model.classes))) / n;
   }
   out.nll_raw = out.nll_exact;
-  if (!std::isfinite(out.nll_exact))
+  if (seen > 0 && !std::isfinite(out.nll_exact))
     throw Error("the score of a label is not finite; the features or the weights are too large");
   return out;
 }
@@ -118,17 +125,19 @@ Evaluation evaluate_states(const ModelFile& model, const Dataset& data) {
   const auto pass = make_exact_pass<float>(data, model.features, model.classes, model.log_carrier);
   Evaluation out;
   out.n = data.examples();
+  out.unseen = unseen_rows(data);
   std::vector<Evaluation> parts((out.n + kGranule - 1) / kGranule);
   std::vector<double> log_z(out.n);
   pass->summarise(theta, [&](uint64_t i, const OutputSummary& row) {
     Evaluation& part = parts[i / kGranule];
     part.classes = std::max(part.classes, row.outputs);
+    part.kl_uniform += row.expected_score - row.log_z + std::log(static_cast<double>(row.outputs));
+    log_z[i] = row.log_z - model.log_normalizer;
+    if (data.target[i] == Dataset::kUnseenTarget) return;
     part.nll_exact += row.log_z - row.score;
     part.nll_raw += model.log_normalizer - row.score;
     part.accuracy += row.better == 0 ? 1 : 0;
     part.top5 += row.better < 5 ? 1 : 0;
-    part.kl_uniform += row.expected_score - row.log_z + std::log(static_cast<double>(row.outputs));
-    log_z[i] = row.log_z - model.log_normalizer;
   });
   for (uint64_t i = 0; i < out.n; ++i) {
     if (!std::isfinite(log_z[i])) {
@@ -136,19 +145,19 @@ Evaluation evaluate_states(const ModelFile& model, const Dataset& data) {
           "row {} (counted from 0): log Z is {}; the features or the weights are too large", i, log_z[i]));
     }
   }
-  const double n = static_cast<double>(out.n);
+  const double n = static_cast<double>(out.n), seen = seen_rows(out);
   for (const Evaluation& part : parts) {
     out.classes = std::max(out.classes, part.classes);
-    out.nll_exact += part.nll_exact / n;
-    out.nll_raw += part.nll_raw / n;
+    out.nll_exact += part.nll_exact / seen;
+    out.nll_raw += part.nll_raw / seen;
     out.accuracy += part.accuracy / n;
     out.top5 += part.top5 / n;
     out.kl_uniform += part.kl_uniform / n;
   }
-  if (!std::isfinite(out.nll_exact) || !std::isfinite(out.nll_raw)) {
+  if (seen > 0 && (!std::isfinite(out.nll_exact) || !std::isfinite(out.nll_raw))) {
     throw Error("the score of a label is not finite; the features, the weights or log h are too large");
   }
-  if (model.normalizer.exists()) out.amortised = amortised(out, model.normalizer, data.features, log_z);
+  if (model.normalizer.exists()) out.amortised = amortised(out, model.normalizer, data, log_z);
   out.log_z = describe(std::move(log_z));
   return out;
 }

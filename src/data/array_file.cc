@@ -171,6 +171,7 @@ ArrayFile& ArrayFile::operator=(ArrayFile&&) noexcept = default;
 
 ArrayFormat ArrayFile::format() const { return contents_->format; }
 const std::string& ArrayFile::name() const { return contents_->name; }
+std::span<const std::byte> ArrayFile::bytes() const { return contents_->bytes; }
 const std::vector<ArrayEntry>& ArrayFile::entries() const { return contents_->entries; }
 const std::map<std::string, std::string, std::less<>>& ArrayFile::metadata() const {
   return contents_->tensors.metadata;

@@ -9,8 +9,17 @@
 #include "selfnorm/base/error.h"
 
 namespace selfnorm {
+namespace {
+
+void note_unseen(uint32_t target, const std::string& label, uint64_t row, UnseenLabels& unseen) {
+  if (target != Dataset::kUnseenTarget) return;
+  if (unseen.examples++ == 0) unseen = {1, row, label};
+}
+
+}  // namespace
 
 ClassColumn::ClassColumn(std::string name, const StatesOptions& options) : name_(std::move(name)) {
+  keeps_unseen_ = options.unseen != nullptr;
   if (options.schema && !options.schema->labels.empty()) {
     known_.emplace(options.schema->labels);
   } else if (options.classes > 0) {
@@ -24,6 +33,9 @@ ClassColumn ClassColumn::from_array(ArrayView labels, const StatesOptions& optio
   if (labels.fortran_order && labels.shape.size() > 1)
     throw DataError(labels.place, 0, "found labels in Fortran order, expected C order");
   column.array_ = std::move(labels);
+  for (uint64_t row = 0; options.unseen && row < column.size_; ++row)
+    note_unseen(column[row], column.array_label(row), row, *options.unseen);
+  column.release(0, options.unseen ? column.size_ : 0);
   return column;
 }
 
@@ -36,8 +48,11 @@ ClassColumn ClassColumn::from_file(const std::string& path, const StatesOptions&
   }
   ClassColumn column(path, options);
   uint64_t row = 0;
-  for (const std::string& label : read_label_file(path))
-    column.numbers_.push_back(column.number(label, row++));
+  for (const std::string& label : read_label_file(path)) {
+    column.numbers_.push_back(column.number(label, row));
+    if (options.unseen) note_unseen(column.numbers_.back(), label, row, *options.unseen);
+    ++row;
+  }
   column.size_ = column.numbers_.size();
   return column;
 }
@@ -45,7 +60,11 @@ ClassColumn ClassColumn::from_file(const std::string& path, const StatesOptions&
 uint32_t ClassColumn::operator[](uint64_t row) const {
   SELFNORM_CHECK(row < size_);
   if (!numbers_.empty()) return numbers_[row];
-  return number(label_text(array_.type, array_.bytes.data() + row * array_.type.size), row);
+  return number(array_label(row), row);
+}
+
+std::string ClassColumn::array_label(uint64_t row) const {
+  return label_text(array_.type, array_.bytes.data() + row * array_.type.size);
 }
 
 uint32_t ClassColumn::number(const std::string& label, uint64_t row) const {
@@ -55,7 +74,7 @@ uint32_t ClassColumn::number(const std::string& label, uint64_t row) const {
   if (label.empty()) return fail("found an empty label, or NaN");
   if (known_) {
     const auto found = known_->find(label);
-    return found ? *found : fail(known_->unseen(label));
+    return found ? *found : keeps_unseen_ ? Dataset::kUnseenTarget : fail(known_->unseen(label));
   }
   const std::string_view key = label_key(label);
   uint32_t value = 0;

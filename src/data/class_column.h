@@ -25,9 +25,11 @@ class ClassColumn {
  private:
   explicit ClassColumn(std::string name, const StatesOptions& options);
   uint32_t number(const std::string& label, uint64_t row) const;
+  std::string array_label(uint64_t row) const;
 
   std::string name_;
   std::optional<KnownLabels> known_;
+  bool keeps_unseen_ = false;
   uint32_t classes_ = Dataset::kNoTarget;  // without known labels
   ArrayView array_;
   std::vector<uint32_t> numbers_;  // instead of the array

@@ -53,4 +53,11 @@ Dataset unnamed_subset(const Dataset& data, std::span<const uint64_t> examples) 
   return out;
 }
 
+std::vector<uint64_t> seen_examples(const Dataset& data) {
+  std::vector<uint64_t> out;
+  for (uint64_t i = 0; i < data.examples(); ++i)
+    if (data.target[i] != Dataset::kUnseenTarget) out.push_back(i);
+  return out;
+}
+
 }  // namespace selfnorm

@@ -23,7 +23,8 @@ uint32_t LabelTable::add(std::string_view label) {
   return number;
 }
 
-LabelRule::LabelRule(const ReadOptions& options) : require_(options.require_labels) {
+LabelRule::LabelRule(const ReadOptions& options)
+    : require_(options.require_labels), keep_unseen_(options.keep_unseen) {
   if (options.schema) known_.emplace(options.schema->labels);
 }
 
@@ -35,8 +36,21 @@ std::string LabelRule::number(std::string_view label, LabelTable& table, uint32_
     return {};
   }
   auto found = known_->find(label);
-  target = found.value_or(Dataset::kNoTarget);
-  return found || !require_ ? "" : known_->unseen(label);
+  target = found.value_or(keep_unseen_ ? Dataset::kUnseenTarget : Dataset::kNoTarget);
+  if (!found && keep_unseen_) table.add(label);
+  return found || keep_unseen_ || !require_ ? "" : known_->unseen(label);
+}
+
+UnseenLabels unseen_labels(const std::vector<uint32_t>& target, const LabelTable& table,
+                           const std::vector<uint64_t>& left_out) {
+  UnseenLabels out;
+  out.examples = static_cast<uint64_t>(std::count(target.begin(), target.end(), Dataset::kUnseenTarget));
+  if (out.examples == 0) return out;
+  const auto first = std::find(target.begin(), target.end(), Dataset::kUnseenTarget);
+  out.first = static_cast<uint64_t>(first - target.begin());
+  for (const uint64_t example : left_out) out.first += example <= out.first ? 1 : 0;
+  out.label = table.spellings()[0];
+  return out;
 }
 
 std::vector<uint32_t> sort_labels(std::vector<std::string>& labels) {

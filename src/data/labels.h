@@ -22,7 +22,8 @@ class LabelTable {
   std::vector<std::string> spellings_;
 };
 
-// The class number of a label while reading: of the schema, else of the table.
+// The class number of a label while reading: of the schema, else of the table. A label that the schema lacks
+// and that is kept is put into the table.
 class LabelRule {
  public:
   explicit LabelRule(const ReadOptions& options);
@@ -30,9 +31,13 @@ class LabelRule {
                      uint32_t& target) const;  // returns what is wrong, or nothing
 
  private:
-  bool require_;
+  bool require_, keep_unseen_;
   std::optional<KnownLabels> known_;
 };
+
+// Of data read by a schema; `table` has the labels it lacks, and `left_out` are in increasing order.
+UnseenLabels unseen_labels(const std::vector<uint32_t>& target, const LabelTable& table,
+                           const std::vector<uint64_t>& left_out);
 
 // Sorts labels (numerically when all are integers, otherwise bytewise); returns old number -> new number.
 std::vector<uint32_t> sort_labels(std::vector<std::string>& labels);

@@ -109,7 +109,10 @@ ReadResult labelled_matrix(const Input& input, Features features,
   }
   if (kept.empty()) throw DataError(input.name(), 0, "found no good row of data");
   if (kept.size() < rows) data = subset(data, kept);
-  result.report = {Format::automatic, kept.size(), input.bytes_read(), bad.take(), std::move(left_out), {}};
+  UnseenLabels unseen;
+  if (options.keep_unseen) unseen = unseen_labels(data.target, table, left_out);
+  result.report = {
+      Format::automatic, kept.size(), input.bytes_read(), bad.take(), std::move(left_out), {}, unseen};
   return result;
 }
 

@@ -101,7 +101,10 @@ ReadResult Assembly::finish(Format format) {
         if (t != Dataset::kNoTarget) t = rank[t];
     }
   }
-  result.report = {format, data.features.rows(), input_.bytes_read(), bad_.take(), std::move(left_out_), {}};
+  UnseenLabels unseen;
+  if (options_.keep_unseen && !groups_) unseen = unseen_labels(data.target, labels_, left_out_);
+  result.report = {format, data.features.rows(), input_.bytes_read(), bad_.take(), std::move(left_out_), {},
+                   unseen};
   if (data.features.rows() == 0)
     throw DataError(input_.name(), 0,
                     result.report.bytes == 0    ? "the file is empty, expected rows of data"

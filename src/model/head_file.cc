@@ -11,6 +11,8 @@
 #include "selfnorm/base/memory.h"
 #include "selfnorm/data/example_source.h"
 #include "selfnorm/math/parallel.h"
+#include "selfnorm/runtime/checksum.h"
+#include "selfnorm/runtime/file_error.h"
 
 namespace selfnorm {
 namespace {
@@ -25,6 +27,15 @@ bool is_ours(const ArrayFile& file) {
 
 [[noreturn]] void fail(const ArrayFile& file, const std::string& what) {
   throw Error(fmt::format("{}: {}", file.name(), what));
+}
+
+// Of a head that selfnorm wrote; others have no checksum.
+void check_bytes(const ArrayFile& file) {
+  try {
+    runtime::require_checksum(file.bytes(), file.name());
+  } catch (const runtime::FormatError& error) {
+    throw Error(error.what());
+  }
 }
 
 const ArrayEntry& weight_entry(const ArrayFile& file, const std::string& name) {
@@ -210,6 +221,7 @@ Head load_head(const std::string& path, const HeadNames& names) {
   model.weight = values_of(file, weight);
   model.bias = bias ? values_of(file, *bias) : std::vector<float>(model.classes);
   model.normalizer = read_normalizer(file, model.features);
+  if (file.format() == ArrayFormat::safetensors) check_bytes(file);
   return head;
 }
 

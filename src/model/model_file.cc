@@ -8,6 +8,7 @@
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/half.h"
 #include "selfnorm/model/string_column.h"
+#include "selfnorm/runtime/checksum.h"
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/mapped_file.h"
 
@@ -83,6 +84,7 @@ ModelFile read_model(std::span<const std::byte> bytes, const std::string& name) 
   };
   text("target", out.target);
   text("unknown", out.unknown);
+  runtime::require_checksum(bytes, name);
   return out;
 }
 

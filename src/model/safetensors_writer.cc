@@ -7,6 +7,7 @@
 
 #include "selfnorm/base/atomic_file.h"
 #include "selfnorm/base/error.h"
+#include "selfnorm/runtime/checksum.h"
 
 namespace selfnorm {
 namespace {
@@ -29,7 +30,10 @@ std::string safetensors_header(std::vector<runtime::Tensor>& tensors, const Meta
     return x != y ? x > y : a.name < b.name;
   });
   nlohmann::ordered_json header;
-  if (!metadata.empty()) header["__metadata__"] = metadata;
+  nlohmann::ordered_json& texts = header["__metadata__"];
+  texts[std::string(runtime::kChecksumKey)] = runtime::kBlankChecksum;
+  for (const auto& [key, text] : metadata)
+    if (key != runtime::kChecksumKey) texts[key] = text;  // that of a file that was read
   uint64_t offset = 0;
   for (const runtime::Tensor& tensor : tensors) {
     check_tensor(tensor);
@@ -42,7 +46,7 @@ std::string safetensors_header(std::vector<runtime::Tensor>& tensors, const Meta
   }
   std::string json;
   try {
-    json = header.is_null() ? "{}" : header.dump();
+    json = header.dump();
   } catch (const nlohmann::json::type_error&) {
     throw Error("metadata and tensor names must be UTF-8");
   }
@@ -51,7 +55,12 @@ std::string safetensors_header(std::vector<runtime::Tensor>& tensors, const Meta
   if (length > runtime::kLargestHeader) throw Error("the metadata exceed 100 MB");
   std::string out(kLengthSize, '\0');
   std::memcpy(out.data(), &length, kLengthSize);
-  return out + json;
+  out += json;
+  std::vector<std::span<const std::byte>> parts{std::as_bytes(std::span(out))};
+  for (const runtime::Tensor& tensor : tensors) parts.push_back(tensor.data);
+  const runtime::ChecksumDigits digits = runtime::checksum_of(parts);
+  std::copy(digits.begin(), digits.end(), out.begin() + runtime::kChecksumOffset);
+  return out;
 }
 
 void write_safetensors(const std::string& path, std::vector<runtime::Tensor> tensors,

@@ -51,6 +51,8 @@ std::vector<OutputRow> OutputStream::rows_of(const Dataset& block) const {
     for (uint64_t i = 0; i < n; ++i) {
       rows[i] = {of.rows[i], model_.classes, std::numeric_limits<double>::quiet_NaN(), false};
       if (!has_target(i)) continue;
+      rows[i].is_unseen = block.target[i] == Dataset::kUnseenTarget;
+      if (rows[i].is_unseen) continue;
       rows[i].target_score = of.target_score[i];
       rows[i].is_correct = of.rows[i].best == block.target[i];
     }

@@ -8,6 +8,7 @@
 
 #include "audit_figures.h"
 #include "selfnorm/base/error.h"
+#include "selfnorm/report/unseen_note.h"
 
 namespace selfnorm {
 namespace {
@@ -35,6 +36,7 @@ ReportCard share_card(std::string id, std::string label, double share, std::stri
 
 void add_likelihood(const LabelledAudit& labelled, const std::string& kind, ReportDocument& document) {
   std::vector<ReportCard>& cards = document.cards;
+  note_unseen(labelled.unseen, "inputs", document);
   cards.push_back(number_card("nll_exact", "NLL, exact", labelled.nll_exact, kExactSource));
   if (labelled.nll_amortised)
     cards.push_back(number_card("nll_amortised", "NLL, amortised", *labelled.nll_amortised,

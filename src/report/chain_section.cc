@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "selfnorm/report/audit_section.h"
+#include "selfnorm/report/unseen_note.h"
 
 namespace selfnorm {
 namespace {
@@ -63,7 +64,10 @@ void add_cards(const ShownChain& shown, ReportDocument& document) {
   cards.push_back(number_card("rms_log_z_per_token", "rms " + level + " a token",
                               shown.errors.log_z_per_token.rms, kExactSource));
   add_variance(shown.errors, document);
-  if (shown.evaluation != nullptr) add_labelled_cards(*shown.evaluation, cards);
+  if (shown.evaluation != nullptr) {
+    note_unseen(shown.evaluation->unseen, "tokens", document);
+    add_labelled_cards(*shown.evaluation, cards);
+  }
   if (shown.part == RowsPart::kTrained)
     cards.push_back(
         {"certificate", "Certificate", "none: the model was trained on these sentences", std::nullopt, ""});

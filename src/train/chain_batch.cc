@@ -23,6 +23,7 @@ void append_rows(const AttributeRows& from, uint64_t begin, uint64_t end, Attrib
 
 Sequences subset(const Sequences& data, std::span<const uint64_t> sentences) {
   Sequences out;
+  out.unseen = data.unseen;
   for (const uint64_t i : sentences) {
     const uint64_t begin = data.sentence_begin[i], end = data.sentence_begin[i + 1];
     append_rows(data.unigram, begin, end, out.unigram);

@@ -8,6 +8,7 @@
 
 #include "selfnorm/base/error.h"
 #include "selfnorm/model/safetensors_writer.h"
+#include "selfnorm/runtime/checksum.h"
 #include "selfnorm/runtime/mapped_file.h"
 #include "selfnorm/runtime/safetensors.h"
 
@@ -108,7 +109,9 @@ Checkpoint Checkpoint::load(const std::string& path) {
   Checkpoint out;
   try {
     const runtime::MappedFile file(path);
+    file.expect_scan();
     const runtime::Safetensors parsed = runtime::parse_safetensors(file.bytes(), path);
+    runtime::require_checksum(file.bytes(), path, "");
     for (const auto& [name, value] : parsed.metadata) out.text_[name] = value;
     for (const runtime::Tensor& tensor : parsed.tensors) {
       if (tensor.dtype == runtime::Dtype::F32) out.floats_[tensor.name] = values_of<float>(tensor);

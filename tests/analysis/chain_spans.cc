@@ -102,5 +102,19 @@ TEST(ChainSpans, OnlyOfSpanLabels) {
   EXPECT_TRUE(SpanScheme::of({"B-NP-SBJ", "I-NP-SBJ"}));
 }
 
+TEST(ChainSpans, OfLabelsThatTheModelHasNotSeen) {
+  SpanScheme scheme = SpanScheme::of({"O", "B-X", "I-X"}).value();
+  for (const char* label : {"I-LST", "S-X", "?"}) scheme.add(label);  // numbered 3, 4, 5
+  EXPECT_EQ(scheme.types(), (std::vector<std::string>{"X", "LST"}));
+  std::vector<SpanCounts> counts;
+  scheme.count(std::vector<uint32_t>{3, 3, 0, 4, 5, 1, 2}, std::vector<uint32_t>{1, 2, 0, 1, 0, 1, 2},
+               counts);
+  EXPECT_EQ(counts[0].actual, 2u);
+  EXPECT_EQ(counts[0].predicted, 3u);
+  EXPECT_EQ(counts[0].correct, 2u);
+  EXPECT_EQ(counts[1].actual, 1u);
+  EXPECT_EQ(counts[1].predicted, 0u);
+}
+
 }  // namespace
 }  // namespace selfnorm

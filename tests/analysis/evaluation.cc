@@ -84,6 +84,39 @@ TEST(Evaluate, AmortisedByHand) {
   EXPECT_NEAR(e.log_z.mean, 0.5 * (a0 + a1) - 0.25, 1e-6);
 }
 
+// The same numbers as without the rows whose label is unseen, but for accuracy; log Z is of all.
+TEST(Evaluate, UnseenLabelsAreWrongAndHaveNoLikelihood) {
+  ModelFile model;
+  model.classes = 2;
+  model.features = 1;
+  model.weight = {1, -1};
+  model.bias = {0, 0};
+  model.labels = {"a", "b"};
+  model.normalizer = {.intercept = 0.1, .slope = {0.3f}};
+  Dataset seen;
+  seen.labels = model.labels;
+  seen.features.is_sparse = false;
+  seen.features.dense = {2, 1, {2.0f, 0.5f}};
+  seen.target = {0, 0};
+  Dataset all = seen;
+  all.features.dense = {4, 1, {2.0f, 7.0f, 0.5f, -7.0f}};
+  all.target = {0, Dataset::kUnseenTarget, 0, Dataset::kUnseenTarget};
+  const Evaluation one = evaluate(model, seen), two = evaluate(model, all);
+  EXPECT_EQ(one.unseen, 0u);
+  EXPECT_EQ(two.unseen, 2u);
+  EXPECT_NEAR(one.nll_exact, two.nll_exact, 1e-12);
+  EXPECT_NEAR(one.nll_raw, two.nll_raw, 1e-12);
+  EXPECT_NEAR(one.amortised->nll, two.amortised->nll, 1e-12);
+  EXPECT_EQ(one.accuracy, 1);
+  EXPECT_EQ(two.accuracy, 0.5);
+  EXPECT_EQ(two.top5, 0.5);
+  EXPECT_GT(two.log_z.max, one.log_z.max);
+  all.target.assign(4, Dataset::kUnseenTarget);
+  const Evaluation none = evaluate(model, all);
+  EXPECT_EQ(none.accuracy, 0);
+  EXPECT_TRUE(std::isnan(none.nll_exact));
+}
+
 TEST(Evaluate, UniformModelHasKnownNumbersAndTiesCountAgainstLaterClasses) {
   ModelFile model;
   model.classes = 10;

@@ -12,6 +12,8 @@ struct Form {
   const char* name;
   std::string (*token)(int number, const std::string& word, const std::string& label);
   const char* unlabelled;  // three tokens in two sentences
+
+  friend void PrintTo(const Form& form, std::ostream* out) { *out << form.name; }
 };
 
 const Form kForms[] = {

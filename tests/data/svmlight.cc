@@ -106,6 +106,27 @@ TEST(Svmlight, SchemaOfAModel) {
             (std::vector<uint32_t>{Dataset::kNoTarget, Dataset::kNoTarget, 0}));
 }
 
+TEST(Svmlight, UnseenLabelsThatAreKept) {
+  Schema schema{{"cat", "1"}, 3, {}, {}};
+  ReadOptions options;
+  options.schema = &schema;
+  options.keep_unseen = true;
+  options.skip_bad = 2;
+  options.block_bytes = 1;
+  const ReadResult read =
+      read_bytes("a.svm", "cat 1:1\nowl x\ncat 1:1\ndog 1:1\nowl y\nowl 2:1\ndog 2:1\n", options);
+  constexpr uint32_t kUnseen = Dataset::kUnseenTarget;
+  EXPECT_EQ(read.data.target, (std::vector<uint32_t>{0, 0, kUnseen, kUnseen, kUnseen}));
+  EXPECT_EQ(read.report.unseen.examples, 3u);
+  EXPECT_EQ(read.report.unseen.first, 3u);  // of the file
+  EXPECT_EQ(read.report.unseen.label, "dog");
+  EXPECT_EQ(read.report.bad.size(), 2u);
+  EXPECT_EQ(seen_examples(read.data), (std::vector<uint64_t>{0, 1}));
+  options.require_labels = false;
+  EXPECT_EQ(read_bytes("a.svm", "1:1\ndog 1:1\n", options).data.target,
+            (std::vector<uint32_t>{Dataset::kNoTarget, kUnseen}));
+}
+
 TEST(Svmlight, Groups) {
   std::string text = "0 qid:7 1:1\n1 qid:7 2:1\n2 qid:3 1:3\n0 qid:3\n-1 qid:3 2:2\n";
   Dataset d = read_bytes("a.svm", text).data;

@@ -250,6 +250,8 @@ struct Case {
   const char* optimiser;
   double l1 = 0;
   uint64_t bigrams = 0;
+
+  friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 };
 
 class ChainResume : public testing::TestWithParam<Case> {

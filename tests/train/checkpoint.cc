@@ -5,7 +5,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
+#include "damage.h"
 #include "random_data.h"
 #include "selfnorm/base/error.h"
 
@@ -50,6 +52,27 @@ TEST_F(CheckpointFile, DamagedFilesAreUserErrors) {
   EXPECT_THROW(Checkpoint::load(path_ + "-absent"), Error);
   std::ofstream(path_) << "not a checkpoint";
   EXPECT_THROW(Checkpoint::load(path_), Error);
+}
+
+TEST_F(CheckpointFile, DamageIsFoundWhereverItIs) {
+  Checkpoint out;
+  const std::vector<float> floats(50, 0.1f);
+  out.set("text", std::string("a b"));
+  out.set("floats", floats);
+  out.set("doubles", std::vector<double>(50, 0.1));
+  out.save(path_);
+  std::ostringstream bytes;
+  bytes << std::ifstream(path_, std::ios::binary).rdbuf();
+  test::expect_damage_is_found(bytes.str(), [this](const std::string& damaged) {
+    std::ofstream(path_, std::ios::binary) << damaged;
+    try {
+      Checkpoint::load(path_);
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("start again without --resume"), std::string::npos);
+      return true;
+    }
+    return false;
+  });
 }
 
 TEST(Fingerprint, SeesDataAndOptions) {

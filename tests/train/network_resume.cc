@@ -21,6 +21,11 @@ struct Case {
   const char* normalizer = "constant";
   uint32_t hidden = 0;
   bool learn_centre = false;
+
+  friend void PrintTo(const Case& c, std::ostream* out) {
+    *out << c.objective << ' ' << c.noise << ' ' << c.sharing << ' ' << c.normalizer << " hidden " << c.hidden
+         << (c.learn_centre ? " centre learned" : "");
+  }
 };
 
 class NetworkResume : public testing::TestWithParam<Case> {

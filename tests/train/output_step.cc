@@ -16,6 +16,12 @@
 #include "train/output_problem.h"
 
 namespace selfnorm {
+
+static void PrintTo(const ObjectiveOptions& o, std::ostream* out) {  // found by its argument
+  *out << o.name;
+  if (is_candidate_objective(o.name)) *out << ' ' << o.noise << ' ' << o.noise_sharing << ' ' << o.normalizer;
+}
+
 namespace {
 
 // g from a step of AdaGrad with rate 1 that found G and moved the row by delta = -g / sqrt(G + |g|^2 / n).
@@ -133,10 +139,9 @@ TEST_P(OutputStepOf, WeightsOfZeroAreExamplesThatAreNotThere) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, OutputStepOf, testing::ValuesIn(all_objectives()), [](const auto& instance) {
-  const ObjectiveOptions& o = instance.param;
-  std::string name = o.name + "_" + std::to_string(instance.index);
-  if (is_candidate_objective(o.name)) name += "_" + o.noise + "_" + o.noise_sharing + "_" + o.normalizer;
-  std::replace(name.begin(), name.end(), '-', '_');
+  std::string name = testing::PrintToString(instance.param) + " " + std::to_string(instance.index);
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '-' || c == ' '; }, '_');
   return name;
 });
 

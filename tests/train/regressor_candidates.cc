@@ -12,6 +12,10 @@ constexpr uint64_t kSamples = 9;
 struct Case {
   const char *objective, *base;
   bool is_bounded;
+
+  friend void PrintTo(const Case& c, std::ostream* out) {
+    *out << c.objective << ' ' << c.base << (c.is_bounded ? " bounded" : " free");
+  }
 };
 
 class EveryCandidateStep : public testing::TestWithParam<Case> {

@@ -24,6 +24,8 @@ struct Case {
   const char* noise = "unigram";
   const char* sharing = "batch";
   double dropout = 0;
+
+  friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 };
 
 class Resume : public testing::TestWithParam<Case> {

@@ -27,8 +27,9 @@ struct CalibrationBin {
 
 // What labels add. The expected calibration error is of the most likely output, in 15 bins of equal width:
 // sum over bins of share |accuracy - mean probability|; probabilities beyond 1 count in the last bin as they
-// are.
+// are. Inputs whose label the model has not seen count as wrong and are left out of the means of likelihood.
 struct LabelledAudit {
+  uint64_t unseen = 0;
   double nll_raw = 0;                   // mean of c - s_y: what a user of raw scores sees
   std::optional<double> nll_amortised;  // mean of c + b - s_y, when that is what is audited
   double nll_exact = 0;                 // mean of A - s_y

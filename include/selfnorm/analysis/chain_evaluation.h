@@ -49,7 +49,8 @@ struct ChainEvaluation : ChainLevels {
   double accuracy = 0;           // tokens whose label is that of the best labelling
   double sentence_accuracy = 0;  // sentences all of whose labels are
   std::optional<SpanEvaluation> spans;
-  // Means over sentences; the same sums over tokens.
+  uint64_t unseen = 0, unseen_sentences = 0;  // tokens whose label the model has not seen; their sentences
+  // Means over sentences without unseen labels; the same sums over their tokens.
   double nll_exact = 0, nll_exact_per_token = 0;  // of A - s
   double nll_raw = 0, nll_raw_per_token = 0;      // of -s: what a user of raw scores sees
   std::optional<AmortisedChainEvaluation> amortised;

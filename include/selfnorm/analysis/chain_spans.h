@@ -33,6 +33,9 @@ class SpanScheme {
   // None unless every label is O or a prefix of the schemes, a dash and a type, and one of them has a type.
   static std::optional<SpanScheme> of(const std::vector<std::string>& labels);
 
+  // One more label, which gold labellings have; what is no label of the scheme is O.
+  void add(const std::string& label);
+
   const std::vector<std::string>& types() const { return types_; }
   // In increasing order.
   std::vector<LabelSpan> spans(std::span<const uint32_t> labels) const;

@@ -24,6 +24,7 @@ struct AmortisedEvaluation {
 
 struct Evaluation {
   uint64_t n = 0;
+  uint64_t unseen = 0;   // rows whose label the model has not seen: wrong, and left out of all NLL
   uint64_t classes = 0;  // joint: the largest group
   double nll_exact = 0;  // mean of A - s_y
   double nll_raw = 0;    // mean of c - s_y: what a user of raw scores sees

@@ -60,6 +60,7 @@ class ArrayFile {
 
   ArrayFormat format() const;
   const std::string& name() const;
+  std::span<const std::byte> bytes() const;  // of the whole file
   const std::vector<ArrayEntry>& entries() const;
   const ArrayEntry* find(std::string_view name) const;                      // null when absent
   const std::map<std::string, std::string, std::less<>>& metadata() const;  // of safetensors

@@ -46,6 +46,8 @@ struct Dataset {
   // The target of a row whose file has no label column (accepted only when ReadOptions::require_labels is
   // false).
   static constexpr uint32_t kNoTarget = 0xFFFFFFFFu;
+  // The target of a row whose label the model has not seen (ReadOptions::keep_unseen): it has probability 0.
+  static constexpr uint32_t kUnseenTarget = 0xFFFFFFFEu;
 
   Features features;
   std::vector<uint32_t> target;
@@ -65,5 +67,8 @@ Dataset subset(const Dataset& data, std::span<const uint64_t> examples);
 
 // The same without labels and names: what it costs does not depend on how many classes or features there are.
 Dataset unnamed_subset(const Dataset& data, std::span<const uint64_t> examples);
+
+// The examples whose label is not unseen.
+std::vector<uint64_t> seen_examples(const Dataset& data);
 
 }  // namespace selfnorm

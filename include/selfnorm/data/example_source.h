@@ -39,6 +39,8 @@ struct StatesOptions {
                        // target or targets of the same npz or safetensors file, if there is one
   const Schema* schema = nullptr;  // of the model, used while opening: labels become its classes; without
                                    // labels of its own, a label is the class number
+  UnseenLabels* unseen = nullptr;  // given: labels that the schema lacks are kept as kUnseenTarget, and
+                                   // counted here while opening
   uint32_t classes = 0;            // of the head, when there is no schema: labels are 0 .. classes-1
 };
 

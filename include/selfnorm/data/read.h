@@ -62,6 +62,7 @@ struct ReadOptions {
 
   std::string labels_path;     // npy, npz, safetensors and idx: the file with the labels
   bool require_labels = true;  // false: rows without a label, or with one the schema lacks, get kNoTarget
+  bool keep_unseen = false;    // rows with a label the schema lacks get kUnseenTarget and are reported
   uint64_t skip_bad =
       0;  // rows that may be bad; they are left out and reported (a bad alternative: its whole group)
   const Schema* schema = nullptr;
@@ -78,6 +79,13 @@ struct BadRow {
   std::string message;
 };
 
+// Examples whose label the model has not seen: errors of the model, which gives them probability 0.
+struct UnseenLabels {
+  uint64_t examples = 0;
+  uint64_t first = 0;  // by its number among all of the file, from 0
+  std::string label;   // of the first
+};
+
 struct ReadReport {
   Format format = Format::automatic;
   uint64_t rows = 0;
@@ -85,6 +93,7 @@ struct ReadReport {
   std::vector<BadRow> bad;
   std::vector<uint64_t> left_out;  // examples not in the data, by their number among all of the file, from 0
   std::string target;              // tables: the target column, by name or (without a header) index
+  UnseenLabels unseen = {};        // with keep_unseen
 };
 
 struct ReadResult {

@@ -1,6 +1,7 @@
 // Writes a safetensors file (selfnorm/runtime/safetensors.h): models and training checkpoints alike. The file
 // appears whole or not at all. The data section starts at a multiple of 64 bytes and larger item sizes come
-// first, so every tensor is aligned to its item size and can be used in place when mapped.
+// first, so every tensor is aligned to its item size and can be used in place when mapped. The first of the
+// metadata is a checksum (selfnorm/runtime/checksum.h).
 #pragma once
 
 #include <cstddef>

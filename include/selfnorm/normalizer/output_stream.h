@@ -16,8 +16,9 @@ namespace selfnorm {
 struct OutputRow {
   SoftmaxMoments moments;
   uint64_t outputs = 0;     // K, or the size of the group
-  double target_score = 0;  // NaN without a target
+  double target_score = 0;  // NaN without a target, and of an unseen one
   bool is_correct = false;  // the target is the best output
+  bool is_unseen = false;   // the target is a label that the model has not seen
 };
 
 struct OutputBlock {

@@ -12,7 +12,7 @@
 
 namespace selfnorm {
 
-// The sentences listed, in that order.
+// The sentences listed, in that order; unseen labels are those of all.
 Sequences subset(const Sequences& data, std::span<const uint64_t> sentences);
 
 struct ChainBatch {

@@ -95,9 +95,10 @@ SequenceEncoder resolved(const SequenceOptions& options, const TokenReader& read
 // The sentences of a file in the words of an encoder.
 class EncodedSentences {
  public:
-  EncodedSentences(const std::string& path, const SequenceEncoder& encoder, Labels labels)
+  EncodedSentences(const std::string& path, const SequenceEncoder& encoder, Labels labels, bool keeps_unseen)
       : encoder_(encoder),
         labels_(labels),
+        keeps_unseen_(keeps_unseen),
         reader_(Input::open(path),
                 {.format = encoder.format,
                  .columns = encoder.columns,
@@ -111,13 +112,14 @@ class EncodedSentences {
     if (!encoding_) encoding_.emplace(encoder_, Words::known, reader_.columns());
     return true;
   }
-  void append(Sequences& to) { encoding_->append(lines_, {reader_.name(), labels_}, to); }
+  void append(Sequences& to) { encoding_->append(lines_, {reader_.name(), labels_, keeps_unseen_}, to); }
   const TokenLines& lines() const { return lines_; }
   const std::string& name() const { return reader_.name(); }
 
  private:
   const SequenceEncoder& encoder_;
   Labels labels_;
+  bool keeps_unseen_;
   TokenReader reader_;
   TokenLines lines_;
   std::optional<SentenceEncoding> encoding_;  // once the columns are known
@@ -159,7 +161,8 @@ struct SequenceStream::State : EncodedSentences {
 };
 
 SequenceStream::SequenceStream(const std::string& path, const SequenceEncoder& encoder, bool require_labels)
-    : state_(std::make_unique<State>(path, encoder, require_labels ? Labels::required : Labels::ignored)) {}
+    : state_(std::make_unique<State>(path, encoder, require_labels ? Labels::required : Labels::ignored,
+                                     false)) {}
 
 SequenceStream::~SequenceStream() = default;
 
@@ -179,8 +182,10 @@ bool SequenceStream::next(Sequences& sentence, SentenceText& text) {
   return true;
 }
 
-Sequences read_sequences(const std::string& path, const SequenceEncoder& encoder, bool require_labels) {
-  EncodedSentences sentences(path, encoder, require_labels ? Labels::required : Labels::optional);
+Sequences read_sequences(const std::string& path, const SequenceEncoder& encoder, bool require_labels,
+                         UnseenLabel unseen) {
+  EncodedSentences sentences(path, encoder, require_labels ? Labels::required : Labels::optional,
+                             unseen == UnseenLabel::kept);
   Sequences out;
   while (sentences.next()) sentences.append(out);
   if (out.sentences() == 0) fail_without_sentences(sentences.name());

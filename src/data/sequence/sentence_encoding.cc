@@ -73,8 +73,9 @@ void SentenceEncoding::append(const TokenLines& sentence, const Source& source, 
   if (!is_attributes) unigram_.begin(sentence);
   if (has_bigrams) bigram_.begin(sentence);
   for (size_t t = 0; t < sentence.size(); ++t) {
-    if (is_attributes && source.labels != Labels::required) check_first_field(sentence, t, source);
-    out.label.push_back(label(sentence, t, source));
+    if (is_attributes && (source.labels != Labels::required || source.keeps_unseen))
+      check_first_field(sentence, t, source);
+    out.label.push_back(label(sentence, t, source, out.unseen));
     if (is_attributes)
       append_fields(sentence, t, source, out.unigram);
     else
@@ -103,7 +104,8 @@ void SentenceEncoding::check_first_field(const TokenLines& sentence, size_t toke
                                                             : "an attribute of the model"));
 }
 
-uint32_t SentenceEncoding::label(const TokenLines& sentence, size_t token, const Source& source) {
+uint32_t SentenceEncoding::label(const TokenLines& sentence, size_t token, const Source& source,
+                                 UnseenTokens& unseen) {
   if (!has_labels_ || source.labels == Labels::ignored) return kNoLabel;
   const std::string_view text = sentence.field(token, encoder_.target);
   if (text.empty()) {
@@ -112,8 +114,9 @@ uint32_t SentenceEncoding::label(const TokenLines& sentence, size_t token, const
         source.name, sentence.line(token),
         fmt::format("found an empty label in column {}, expected one for every token", encoder_.target + 1));
   }
-  if (is_learning_ && text == "_" && encoder_.format == SequenceFormat::conllu &&
-      is_conllu_category(encoder_.target))
+  const bool is_open =
+      text == "_" && encoder_.format == SequenceFormat::conllu && is_conllu_category(encoder_.target);
+  if (is_learning_ && is_open)
     throw DataError(source.name, sentence.line(token),
                     fmt::format("found _ in column {}, which says that CoNLL-U has no label there, expected "
                                 "one for every token of training data; take the sentence out, or choose "
@@ -123,6 +126,12 @@ uint32_t SentenceEncoding::label(const TokenLines& sentence, size_t token, const
   const auto known = labels_.find(text);
   if (known) return *known;
   if (text == "_" && source.labels == Labels::optional) return kNoLabel;
+  if (source.keeps_unseen && !is_open) {
+    if (unseen.tokens++ == 0) unseen.line = sentence.line(token);
+    const uint32_t number = unseen_.add(text);
+    if (number == unseen.labels.size()) unseen.labels.emplace_back(text);
+    return labels_.size() + number;
+  }
   throw DataError(
       source.name, sentence.line(token),
       fmt::format("found the label {} in column {}, which the model has not learned; expected one "

@@ -26,23 +26,24 @@ class SentenceEncoding {
   struct Source {
     const std::string& name;
     Labels labels;
+    bool keeps_unseen = false;
   };
-  // Appends the sentence. Throws DataError: an unknown or missing label, a bad attribute, an attribute where
-  // the label stands.
+  // Appends the sentence. Throws DataError: an unknown label that is not kept, a missing label, a bad
+  // attribute, an attribute where the label stands.
   void append(const TokenLines& sentence, const Source& source, Sequences& out);
   // What was learned, without attributes seen less than `min_count` times, in the data too.
   void finish(uint32_t min_count, Sequences& data, SequenceEncoder& encoder) const;
 
  private:
   void check_first_field(const TokenLines& sentence, size_t token, const Source& source) const;
-  uint32_t label(const TokenLines& sentence, size_t token, const Source& source);
+  uint32_t label(const TokenLines& sentence, size_t token, const Source& source, UnseenTokens& unseen);
   void append_fields(const TokenLines& sentence, size_t token, const Source& source, AttributeRows& rows);
   void append_expanded(TemplateExpansion& expansion, size_t token, AttributeNumbers& numbers,
                        AttributeRows& rows);
 
   const SequenceEncoder& encoder_;
   bool is_learning_, has_labels_;
-  StringIndex labels_;
+  StringIndex labels_, unseen_;
   AttributeNumbers unigrams_, bigrams_;
   TemplateExpansion unigram_, bigram_;
   std::vector<uint32_t> row_;

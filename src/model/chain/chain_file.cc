@@ -2,6 +2,7 @@
 #include "selfnorm/model/stored_record.h"
 #include "selfnorm/model/string_column.h"
 #include "selfnorm/runtime/chain_layout.h"
+#include "selfnorm/runtime/checksum.h"
 #include "selfnorm/runtime/mapped_file.h"
 #include "stored_chain.h"
 
@@ -45,6 +46,7 @@ ChainModel read_chain(std::span<const std::byte> bytes, const std::string& name)
   model.training_json = reader.metadata("training");
   model.audit_json = reader.metadata("audit");
   check_chain(model, name);
+  runtime::require_checksum(bytes, name);
   return model;
 }
 

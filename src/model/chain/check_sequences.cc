@@ -15,7 +15,7 @@ class SequencesCheck {
   SequencesCheck(const Sequences& data, const ChainShape& shape, const char* role)
       : data_(data), shape_(shape), role_(role) {}
 
-  void run(bool require_labels) const {
+  void run(NeededLabels needed) const {
     if (data_.sentence_begin.empty() || data_.sentences() == 0) fail("no sentences", "at least one");
     if (data_.sentence_begin.front() != 0) fail("a first sentence that does not begin at 0", "0");
     for (uint64_t i = 0; i < data_.sentences(); ++i)
@@ -23,7 +23,7 @@ class SequencesCheck {
         fail(fmt::format("sentence {} without tokens", i + 1), "at least one token");
     rows(data_.unigram, "unigram", shape_.unigrams, false);
     rows(data_.bigram, "bigram", shape_.bigrams, true);
-    labels(require_labels);
+    labels(needed);
   }
 
  private:
@@ -50,11 +50,12 @@ class SequencesCheck {
       fail(fmt::format("a value of a {} attribute that is not finite", kind), "finite values");
   }
 
-  void labels(bool require) const {
+  void labels(NeededLabels needed) const {
     if (data_.label.size() != data_.positions())
       fail(fmt::format("{} labels", data_.label.size()), fmt::format("{}, one a token", data_.positions()));
+    const uint64_t labels = shape_.labels + (needed == NeededLabels::known ? 0 : data_.unseen.labels.size());
     for (uint64_t t = 0; t < data_.label.size(); ++t) {
-      if (data_.label[t] < shape_.labels || (data_.label[t] == kNoLabel && !require)) continue;
+      if (data_.label[t] < labels || (data_.label[t] == kNoLabel && needed == NeededLabels::none)) continue;
       fail(data_.label[t] == kNoLabel ? fmt::format("token {} without a label", t + 1)
                                       : fmt::format("label {}", data_.label[t]),
            fmt::format("one of the {} labels of the model on every token", shape_.labels));
@@ -68,8 +69,8 @@ class SequencesCheck {
 
 }  // namespace
 
-void check_sequences(const Sequences& data, const ChainShape& shape, const char* role, bool require_labels) {
-  SequencesCheck(data, shape, role).run(require_labels);
+void check_sequences(const Sequences& data, const ChainShape& shape, const char* role, NeededLabels needed) {
+  SequencesCheck(data, shape, role).run(needed);
 }
 
 }  // namespace selfnorm

@@ -10,6 +10,7 @@
 #include "selfnorm/model/energy/tilted.h"
 #include "selfnorm/model/stored_record.h"
 #include "selfnorm/proposal/density/make_density.h"
+#include "selfnorm/runtime/checksum.h"
 #include "selfnorm/runtime/mapped_file.h"
 #include "stored_density.h"
 
@@ -83,6 +84,7 @@ DensityModel read_density(std::span<const std::byte> bytes, const std::string& n
   model.training_json = reader.metadata("training");
   model.audit_json = reader.metadata("audit");
   check_density(model, name);
+  runtime::require_checksum(bytes, name);
   if (model.base) model.energy = std::make_unique<TiltedEnergy>(std::move(model.energy), model.base);
   return model;
 }

@@ -8,6 +8,7 @@
 #include "selfnorm/model/model_file.h"
 #include "selfnorm/model/network/dense_record.h"
 #include "selfnorm/model/stored_record.h"
+#include "selfnorm/runtime/checksum.h"
 #include "selfnorm/runtime/mapped_file.h"
 #include "stored_regressor.h"
 
@@ -118,6 +119,7 @@ Regressor read_regressor(std::span<const std::byte> bytes, const std::string& na
   model.training_json = reader.metadata("training");
   model.audit_json = reader.metadata("audit");
   check_regressor(model, name);
+  runtime::require_checksum(bytes, name);
   return model;
 }
 

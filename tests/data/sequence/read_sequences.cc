@@ -146,6 +146,29 @@ TEST(ReadSequences, CutOff) {
   EXPECT_TRUE(valued.data.unigram.value.empty());
 }
 
+TEST(ReadSequences, UnseenLabelsThatAreKept) {
+  const Reading reading;
+  const SequenceEncoder encoder = reading.learn("a X\nb Y\n").encoder;
+  const auto read = [&](const char* text, bool require) {
+    return read_sequences(reading.scratch.file("d", text), encoder, require, UnseenLabel::kept);
+  };
+  for (const bool require : {true, false}) {
+    const Sequences data = read("a X\nb W\n\nb Z\na W\nb Y\n", require);
+    EXPECT_EQ(data.label, (Numbers{0, 2, 3, 2, 1}));
+    EXPECT_EQ(data.unseen.labels, (Strings{"W", "Z"}));
+    EXPECT_EQ(data.unseen.tokens, 3u);
+    EXPECT_EQ(data.unseen.line, 2u);
+    EXPECT_TRUE(seen_sentences(data, 2).empty());
+  }
+  EXPECT_EQ(seen_sentences(read("a X\n\nb Z\n\nb Y\n", true), 2), (std::vector<uint64_t>{0, 2}));
+  // _ where CoNLL-U has no label is no label.
+  std::string bare = kConllu;
+  bare.replace(bare.find("\tADP\t"), 5, "\t_\t");
+  const SequenceEncoder conllu = reading.learn(kConllu).encoder;
+  EXPECT_THROW(read_sequences(reading.scratch.file("bare", bare), conllu, true, UnseenLabel::kept),
+               DataError);
+}
+
 TEST(ReadSequences, LabelsOfTheModel) {
   const Reading reading;
   const SequenceRead read = reading.learn("a X\nb Y\n");

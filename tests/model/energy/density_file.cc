@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "damage.h"
 #include "selfnorm.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/model/energy/make_energy.h"
@@ -81,6 +82,11 @@ class DensityFile : public testing::Test {
   const std::string path_ = folder_ + "/model.safetensors";
   std::vector<float> rows_ = std::vector<float>(120);
 };
+
+TEST_F(DensityFile, DamagedFilesAreRefused) {
+  const std::string good = saved(model());
+  expect_damage_is_found(good, [this](const std::string& bytes) { return error_of(bytes) != "accepted"; });
+}
 
 TEST_F(DensityFile, SaveAndLoadAreIdentity) {
   for (const char* energy : {"mlp:5,5", "gaussian"}) {

@@ -10,6 +10,11 @@
 #include "selfnorm/math/parallel.h"
 
 namespace selfnorm {
+
+static void PrintTo(Activation f, std::ostream* out) {  // found by its argument
+  *out << activation_names()[static_cast<size_t>(f)];
+}
+
 namespace {
 
 DenseShape shape_of(uint32_t inputs, std::vector<uint32_t> levels, std::vector<uint32_t> widths) {
@@ -153,7 +158,7 @@ TEST_P(EveryActivation, GradientsAreThoseOfTheReference) {
 INSTANTIATE_TEST_SUITE_P(DenseNetwork, EveryActivation,
                          testing::Values(Activation::silu, Activation::relu, Activation::tanh,
                                          Activation::softplus, Activation::gelu),
-                         [](const auto& f) { return activation_names()[static_cast<size_t>(f.param)]; });
+                         testing::PrintToStringParamName());
 
 TEST(DenseNetwork, PassesOfAnySizeAreEvaluationsAndAddUp) {
   DenseShape shape = shape_of(5, {3}, {40, 33});

@@ -68,13 +68,17 @@ struct SequenceRead {
 // a column that is not there (templates file:line and what the data have), one label only, no sentences, a
 // label that CoNLL-U leaves open (_ as UPOS, XPOS, HEAD or DEPREL; elsewhere it is a value).
 SequenceRead learn_sequences(const std::string& path, const SequenceOptions& options);
-// In the words of a model: unseen attributes are left out, an unseen label is an error with file:line. Labels
-// may be missing (`require_labels` false: a column less throughout, an empty label, or _ where it is no label
-// of the model); an attribute of the model in the place of a label is an error.
-Sequences read_sequences(const std::string& path, const SequenceEncoder& encoder, bool require_labels);
+enum class UnseenLabel { refused, kept };
+
+// In the words of a model: unseen attributes are left out, an unseen label is an error with file:line or is
+// kept (Sequences::unseen). Labels may be missing (`require_labels` false: a column less throughout, an empty
+// label, or _ where it is no label of the model); an attribute of the model in the place of a label is an
+// error.
+Sequences read_sequences(const std::string& path, const SequenceEncoder& encoder, bool require_labels,
+                         UnseenLabel unseen = UnseenLabel::refused);
 
 // One sentence at a time, for streams; its text beside. Without `require_labels` labels are not looked at:
-// they are missing. Keeps a reference to the encoder.
+// they are missing; with it an unseen label is an error with file:line. Keeps a reference to the encoder.
 class SequenceStream {
  public:
   SequenceStream(const std::string& path, const SequenceEncoder& encoder, bool require_labels);

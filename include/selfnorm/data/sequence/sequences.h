@@ -4,6 +4,7 @@
 // listed.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -29,15 +30,33 @@ struct AttributeRows {
   }
 };
 
+// Labels that the model has not learned: errors of the model, which gives them probability 0.
+struct UnseenTokens {
+  std::vector<std::string> labels;  // the first is numbered as many as the model has labels, and so on
+  uint64_t tokens = 0;
+  uint64_t line = 0;  // of the first
+};
+
 struct Sequences {
   std::vector<uint64_t> sentence_begin{0};  // sentences + 1, in positions
   AttributeRows unigram;                    // a row a position
   AttributeRows bigram;  // a row a position, or none at all; that of a sentence's first position is empty
   std::vector<uint32_t> label;  // a position; kNoLabel where there is none
+  UnseenTokens unseen;
 
   uint64_t sentences() const { return sentence_begin.size() - 1; }
   uint64_t positions() const { return sentence_begin.back(); }
   uint64_t length(uint64_t sentence) const { return sentence_begin[sentence + 1] - sentence_begin[sentence]; }
 };
+
+// Those all of whose labels are among the first `labels`, the model's own.
+inline std::vector<uint64_t> seen_sentences(const Sequences& data, uint32_t labels) {
+  std::vector<uint64_t> out;
+  for (uint64_t i = 0; i < data.sentences(); ++i) {
+    const auto gold = std::span(data.label).subspan(data.sentence_begin[i], data.length(i));
+    if (std::all_of(gold.begin(), gold.end(), [labels](uint32_t k) { return k < labels; })) out.push_back(i);
+  }
+  return out;
+}
 
 }  // namespace selfnorm

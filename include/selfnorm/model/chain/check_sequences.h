@@ -6,9 +6,12 @@
 
 namespace selfnorm {
 
+// Of every position: one of the model, one of the model or of the unseen ones, or either or none.
+enum class NeededLabels { known, any, none };
+
 // Throws Error saying what does not fit: no sentences, an empty one, rows that are not one a position,
-// attributes or labels beyond those of the model, values that are not finite, and, where labels are required,
-// positions without one. `role` names the data, as in "the training data".
-void check_sequences(const Sequences& data, const ChainShape& shape, const char* role, bool require_labels);
+// attributes beyond those of the model, values that are not finite, labels other than those needed. `role`
+// names the data, as in "the training data".
+void check_sequences(const Sequences& data, const ChainShape& shape, const char* role, NeededLabels needed);
 
 }  // namespace selfnorm

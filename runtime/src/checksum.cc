@@ -1,0 +1,56 @@
+#include "selfnorm/runtime/checksum.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "selfnorm/runtime/file_error.h"
+
+namespace selfnorm::runtime {
+namespace {
+
+// A file that begins so but for this many bytes was damaged there, and is not one without a checksum.
+constexpr size_t kMostDamaged = 4;
+constexpr size_t kDigits = ChecksumDigits().size();
+
+ChecksumDigits computed_digits(std::span<const std::byte> file) {
+  const std::string_view blank = kBlankChecksum.substr(kBlankChecksum.size() - kDigits);
+  const std::array<std::span<const std::byte>, 3> parts = {
+      file.first(kChecksumOffset), std::as_bytes(std::span(blank)), file.subspan(kChecksumOffset + kDigits)};
+  return checksum_of(parts);
+}
+
+}  // namespace
+
+ChecksumDigits checksum_of(std::span<const std::span<const std::byte>> parts) {
+  XXH3_state_t state;
+  XXH3_64bits_reset(&state);
+  for (const std::span<const std::byte> part : parts) XXH3_64bits_update(&state, part.data(), part.size());
+  ChecksumDigits out;
+  out.fill('0');
+  char digits[kDigits];
+  const char* end = std::to_chars(digits, digits + sizeof digits, XXH3_64bits_digest(&state), 16).ptr;
+  std::copy_backward(static_cast<const char*>(digits), end, out.end());
+  return out;
+}
+
+ChecksumState verify_checksum(std::span<const std::byte> file) {
+  if (file.size() < kChecksumOffset + kDigits) return ChecksumState::Absent;
+  const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
+  const std::string_view found = text.substr(kChecksumOffset - kBeginning.size(), kBeginning.size());
+  size_t damaged = 0;
+  for (size_t i = 0; i < found.size(); ++i) damaged += found[i] != kBeginning[i] ? 1 : 0;
+  if (damaged > kMostDamaged) return ChecksumState::Absent;
+  const ChecksumDigits digits = computed_digits(file);
+  const bool matches = std::string_view(digits.data(), kDigits) == text.substr(kChecksumOffset, kDigits);
+  return matches && damaged == 0 ? ChecksumState::Matches : ChecksumState::Differs;
+}
+
+void require_checksum(std::span<const std::byte> bytes, const std::string& file, const char* advice) {
+  if (verify_checksum(bytes) != ChecksumState::Differs) return;
+  throw FormatError(file + ": " + kChecksumDiffers + advice);
+}
+
+}  // namespace selfnorm::runtime

@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kSentencesAtOnce = 64;
 constexpr uint64_t kSentencesOfReport = 4096;  // between two words on progress
 
-// visit(sentence, scores, A) in parallel, with scorers and lattices that keep their room.
+// visit(sentence, scores, A, lattice) in parallel, with scorers and lattices that keep their room.
 template <class Visit>
 void for_each_sentence(const ChainModel& model, const Sequences& data, Range range, const Visit& visit) {
   const PairFactors<float> factors = transition_factors<float>(model.shape, model.theta);
@@ -27,13 +27,14 @@ void for_each_sentence(const ChainModel& model, const Sequences& data, Range ran
     Lattice lattice;
     for (size_t i = range.begin + begin; i < range.begin + end; ++i) {
       const ChainScores scores = scorer(data, i);
-      visit(i, scores, lattice.forward(scores, factors));
+      const double log_z = lattice.forward(scores, factors);
+      visit(i, scores, log_z, lattice);
     }
   });
 }
 
 struct ScoredSentences {
-  std::vector<double> score, log_z;
+  std::vector<double> score, log_z, log_prob;
   std::vector<uint32_t> predicted;  // a position
 };
 
@@ -41,12 +42,16 @@ ScoredSentences scored(const ChainModel& model, const Sequences& data) {
   ScoredSentences out;
   out.score.resize(data.sentences());
   out.log_z.resize(data.sentences());
+  out.log_prob.resize(data.sentences());
   out.predicted.resize(data.positions());
   const Range all{0, data.sentences()};
-  for_each_sentence(model, data, all, [&](uint64_t i, const ChainScores& scores, double log_z) {
+  for_each_sentence(model, data, all, [&](uint64_t i, const ChainScores& scores, double log_z,
+                                          const Lattice& lattice) {
     const uint64_t first = data.sentence_begin[i];
-    out.score[i] = chain_score<float>(scores, std::span(data.label).subspan(first, scores.length));
+    const auto labels = std::span(data.label).subspan(first, scores.length);
+    out.score[i] = chain_score<float>(scores, labels);
     out.log_z[i] = log_z;
+    out.log_prob[i] = lattice.log_prob(scores, labels);
     const Labelling best = viterbi<float>(scores);
     std::copy(best.labels.begin(), best.labels.end(), out.predicted.begin() + static_cast<ptrdiff_t>(first));
   });
@@ -156,7 +161,7 @@ ChainEvaluation evaluate_chain(const ChainModel& model, const Sequences& data, i
       here += found.predicted[t] == data.label[t] ? 1 : 0;
     right += here;
     whole += here == data.length(i) ? 1 : 0;
-    exact -= exact_log_probability(found.score[i], found.log_z[i]);
+    exact -= found.log_prob[i];
     raw -= found.score[i];
   }
   out.accuracy = static_cast<double>(right) / tokens;
@@ -179,7 +184,7 @@ std::vector<double> chain_log_z(const ChainModel& model, const Sequences& data, 
   for (uint64_t first = 0; first < out.size(); first += kSentencesOfReport) {
     const Range range{first, std::min<uint64_t>(out.size(), first + kSentencesOfReport)};
     for_each_sentence(model, data, range,
-                      [&](uint64_t i, const ChainScores&, double log_z) { out[i] = log_z; });
+                      [&](uint64_t i, const ChainScores&, double log_z, const Lattice&) { out[i] = log_z; });
     if (progress) progress(range.end);
   }
   return out;

@@ -123,11 +123,11 @@ Evaluation evaluate_states(const ModelFile& model, const Dataset& data) {
   pass->summarise(theta, [&](uint64_t i, const OutputSummary& row) {
     Evaluation& part = parts[i / kGranule];
     part.classes = std::max(part.classes, row.outputs);
-    part.nll_exact += row.log_z - row.score;
+    part.nll_exact -= row.log_prob;
     part.nll_raw += model.log_normalizer - row.score;
     part.accuracy += row.better == 0 ? 1 : 0;
     part.top5 += row.better < 5 ? 1 : 0;
-    part.kl_uniform += row.expected_score - row.log_z + std::log(static_cast<double>(row.outputs));
+    part.kl_uniform += std::log(static_cast<double>(row.outputs)) - row.entropy;
     log_z[i] = row.log_z - model.log_normalizer;
   });
   for (uint64_t i = 0; i < out.n; ++i) {

@@ -84,9 +84,9 @@ int score_points(const Arguments& arguments) {
     for (size_t i = 0; i < rows.size(); ++i) {
       if (json)
         print((rows[i] == 0 ? "\n  " : ",\n  ") +
-              nlohmann::ordered_json{{"row", rows[i]}, {"log_prob", scores[i]}}.dump());
+              nlohmann::ordered_json{{"row", points->number(rows[i])}, {"log_prob", scores[i]}}.dump());
       else
-        print(fmt::format("{}\t{}\t{}\n", rows[i], scores[i], level.kind));
+        print(fmt::format("{}\t{}\t{}\n", points->number(rows[i]), scores[i], level.kind));
     }
   }
   if (json) print("\n]}\n");

@@ -187,7 +187,11 @@ Audit audit(const ModelFile& model, const ExampleSource& source, const AuditOpti
         auditor.add(block);
       },
       progress);
-  return auditor.finish(gauge ? std::optional(gauge->fit()) : std::nullopt);
+  Audit out = auditor.finish(gauge ? std::optional(gauge->fit()) : std::nullopt);
+  for (WorstInput& input : out.worst) input.example = source.number(input.example);
+  for (auto* inputs : {&out.worst_inputs, &out.sample})
+    for (AuditedInput& input : *inputs) input.example = source.number(input.example);
+  return out;
 }
 
 }  // namespace selfnorm

@@ -1,5 +1,7 @@
 #include "selfnorm/analysis/chain_evaluation.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -114,10 +116,19 @@ ChainLevels chain_levels(const Sequences& data, std::vector<double> level) {
   return {describe(std::move(level)), describe(std::move(per_token)), std::move(by_length)};
 }
 
+namespace {
+
+double finite_level(double b) {
+  if (std::isfinite(b)) return b;
+  throw Error(fmt::format("b(x) of a sentence is {}; the model is damaged", b));
+}
+
+}  // namespace
+
 double chain_normalizer(const ChainNormalizer& normalizer, const Sequences& data, uint64_t sentence) {
   if (!normalizer.exists) return 0;
   double b = normalizer.per_sentence + normalizer.per_position * static_cast<double>(data.length(sentence));
-  if (normalizer.slope.empty()) return b;
+  if (normalizer.slope.empty()) return finite_level(b);
   for (uint64_t t = data.sentence_begin[sentence]; t < data.sentence_begin[sentence + 1]; ++t) {
     const std::span<const uint32_t> attributes = data.unigram.attributes(t);
     const std::span<const float> values = data.unigram.values(t);
@@ -125,7 +136,7 @@ double chain_normalizer(const ChainNormalizer& normalizer, const Sequences& data
         {attributes.data(), values.empty() ? nullptr : values.data(), attributes.size()},
         normalizer.slope.data(), 1, 0);
   }
-  return b;
+  return finite_level(b);
 }
 
 namespace {

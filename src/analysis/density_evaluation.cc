@@ -113,7 +113,7 @@ DensityEvaluation evaluate_density(const DensityModel& model, const PointSource&
     out.distrust = fmt::format(
         "{} of {} rows (the first is {}, from 0) are outside the support of the model, where its "
         "density is 0; {}",
-        sum.outside, out.rows, sum.first_outside, outside_advice(model.energy->support()));
+        sum.outside, out.rows, data.number(sum.first_outside), outside_advice(model.energy->support()));
   out.is_trusted = out.distrust.empty();
   out.b = model.log_normalizer;
   out.nll = lost - sum.mean_log_prob;

@@ -109,6 +109,7 @@ ReadResult labelled_matrix(const Input& input, Features features,
   }
   if (kept.empty()) throw DataError(input.name(), 0, "found no good row of data");
   if (kept.size() < rows) data = subset(data, kept);
+  data.numbers = numbers_without(left_out);
   result.report = {Format::automatic, kept.size(), input.bytes_read(), bad.take(), std::move(left_out), {}};
   return result;
 }

@@ -22,10 +22,10 @@ constexpr uint64_t kRowsAtOnce = 8192;
 
 // What is subtracted from s(u), and how it is called.
 struct Level {
-  std::string kind;         // "raw", or the method of log Z
-  std::string description;  // the line above the numbers
+  std::string kind;                   // "raw", or the method of log Z
+  std::string description;            // the line above the numbers
   std::optional<LogZEstimate> log_z;  // of exact scores
-  std::string doubt;  // why it is not to be trusted; empty: it is
+  std::string doubt;                  // why it is not to be trusted; empty: it is
 };
 
 Level raw_level(const DensityModel& model) {

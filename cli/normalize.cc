@@ -148,14 +148,16 @@ class Normalization {
     if (!(audit.log_z.rms < constant)) {
       model.normalizer = {};
       doubt = fmt::format(
-          "b(h) is left out: on held-out states rms log Z is {:.4g} with it and {:.4g} with the constant alone; "
+          "b(h) is left out: on held-out states rms log Z is {:.4g} with it and {:.4g} with the constant "
+          "alone; "
           "give more --states, which the model was not trained on",
           audit.log_z.rms, constant);
     } else {
       report_.amortised = std::move(audit);
       if (given_.amortise == "mlp" && model.normalizer.hidden() == 0)
         doubt = fmt::format(
-            "b(h) is linear: on states held out from the fit no epoch of the network of {} hidden units was better "
+            "b(h) is linear: on states held out from the fit no epoch of the network of {} hidden units was "
+            "better "
             "({}); give more --states, or fewer --hidden",
             given_.hidden, report_.amortisation->reason);
     }

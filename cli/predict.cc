@@ -84,10 +84,9 @@ int predict_command(const Arguments& arguments) {
   const PredictionOptions options = prediction_options(given);
   const ThreadLimit limit(arguments.common.threads);
   const auto [path, model] = open_regressor(given.model);
-  const Frame frame =
-      read_frame_for(model, given.data,
-                     {.ignored = listed_words(given.ignored), .header = arguments.reader.header},
-                     TargetNeed::kOptional);
+  const Frame frame = read_frame_for(
+      model, given.data, {.ignored = listed_words(given.ignored), .header = arguments.reader.header},
+      TargetNeed::kOptional);
   const RegressionRows data = regression_rows(model, frame, TargetNeed::kOptional);
   if (!quiet)
     for (const std::string& text : encoding_notes(data.report)) note(text);

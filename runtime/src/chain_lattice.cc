@@ -149,7 +149,8 @@ class ChainLattice {
       for (size_t k = 0; t + 1 == pass_.length && k < n; ++k) last.add(a[k]);
     }
     log_z_ += last.value();
-    if (labels_ != nullptr) log_prob_ += last.log_share(pass_.alpha[(pass_.length - 1) * n + labels_[pass_.length - 1]]);
+    if (labels_ != nullptr)
+      log_prob_ += last.log_share(pass_.alpha[(pass_.length - 1) * n + labels_[pass_.length - 1]]);
   }
 
   void log_backward(double* out) {

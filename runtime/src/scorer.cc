@@ -130,12 +130,13 @@ double Scorer::row_score(const Query& query, uint64_t row) const {
   return fits_float(s) ? s : wide_score(query, row);
 }
 
-// s of a row whose sum left float32 on the way, as the products of int8 weights do before they are scaled; NaN
-// where s does not fit float32 either.
+// s of a row whose sum left float32 on the way, as the products of int8 weights do before they are scaled;
+// NaN where s does not fit float32 either.
 double Scorer::wide_score(const Query& query, uint64_t row) const {
   double sum = 0;
   for (size_t i = 0; i < query.value.size(); ++i)
-    sum += stored_weight(row, query.index == nullptr ? i : query.index[i]) * static_cast<double>(query.value[i]);
+    sum +=
+        stored_weight(row, query.index == nullptr ? i : query.index[i]) * static_cast<double>(query.value[i]);
   const double s = finish(sum, row);
   return fits_float(s) ? s : NAN;
 }

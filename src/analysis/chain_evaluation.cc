@@ -47,16 +47,17 @@ ScoredSentences scored(const ChainModel& model, const Sequences& data) {
   out.log_prob.resize(data.sentences());
   out.predicted.resize(data.positions());
   const Range all{0, data.sentences()};
-  for_each_sentence(model, data, all, [&](uint64_t i, const ChainScores& scores, double log_z,
-                                          const Lattice& lattice) {
-    const uint64_t first = data.sentence_begin[i];
-    const auto labels = std::span(data.label).subspan(first, scores.length);
-    out.score[i] = chain_score<float>(scores, labels);
-    out.log_z[i] = log_z;
-    out.log_prob[i] = lattice.log_prob(scores, labels);
-    const Labelling best = viterbi<float>(scores);
-    std::copy(best.labels.begin(), best.labels.end(), out.predicted.begin() + static_cast<ptrdiff_t>(first));
-  });
+  for_each_sentence(model, data, all,
+                    [&](uint64_t i, const ChainScores& scores, double log_z, const Lattice& lattice) {
+                      const uint64_t first = data.sentence_begin[i];
+                      const auto labels = std::span(data.label).subspan(first, scores.length);
+                      out.score[i] = chain_score<float>(scores, labels);
+                      out.log_z[i] = log_z;
+                      out.log_prob[i] = lattice.log_prob(scores, labels);
+                      const Labelling best = viterbi<float>(scores);
+                      std::copy(best.labels.begin(), best.labels.end(),
+                                out.predicted.begin() + static_cast<ptrdiff_t>(first));
+                    });
   return out;
 }
 

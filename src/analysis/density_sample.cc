@@ -113,7 +113,8 @@ DensitySample sample_density_model(const DensityModel& model, const DensitySampl
   const auto bad = std::ranges::find_if(out.rows, [](float v) { return !std::isfinite(v); });
   if (bad != out.rows.end())
     throw Error(fmt::format(
-        "point {} (from 0) that was drawn has {} in column {}, expected a finite number: the model is damaged, or "
+        "point {} (from 0) that was drawn has {} in column {}, expected a finite number: the model is "
+        "damaged, or "
         "its training diverged",
         (bad - out.rows.begin()) / model.dimension(), *bad, (bad - out.rows.begin()) % model.dimension()));
   return out;

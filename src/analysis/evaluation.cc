@@ -133,9 +133,9 @@ Evaluation evaluate_states(const ModelFile& model, const Dataset& data) {
   });
   for (uint64_t i = 0; i < out.n; ++i) {
     if (!std::isfinite(log_z[i])) {
-      throw Error(fmt::format(
-          "row {} (counted from 0): log Z is {}; the features or the weights are too large",
-          data.numbers[i], log_z[i]));
+      throw Error(
+          fmt::format("row {} (counted from 0): log Z is {}; the features or the weights are too large",
+                      data.numbers[i], log_z[i]));
     }
   }
   const double n = static_cast<double>(out.n);

@@ -80,7 +80,8 @@ HeadDifference head_difference(const ClassScores& p, const ClassScores& q, const
         const LogSumExp &sum_p = of_p.rows[i].total, &sum_q = of_q.rows[i].total;
         for (uint64_t k = 0; k < tile.size(); ++k) {
           const uint64_t place = (i - rows.begin) * tile.size() + k;
-          part.add(sum_p.log_share(static_cast<double>(a[place])), sum_q.log_share(static_cast<double>(b[place])));
+          part.add(sum_p.log_share(static_cast<double>(a[place])),
+                   sum_q.log_share(static_cast<double>(b[place])));
         }
       }
     });

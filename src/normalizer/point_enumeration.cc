@@ -93,7 +93,8 @@ std::vector<double> enumerate_mean(const Energy& energy, size_t count, const Poi
       std::vector<double> value(count);
       for (size_t i = begin; i < end; ++i) {
         f(block.x.row(i), value);
-        add_scaled(std::exp(log_z.log_prob(block.s[i])), value.data(), parts.data() + begin / kGrain * count, count);
+        add_scaled(std::exp(log_z.log_prob(block.s[i])), value.data(), parts.data() + begin / kGrain * count,
+                   count);
       }
     });
     for (size_t u = 0; u < units; ++u) add_scaled(1, parts.data() + u * count, mean.data(), count);

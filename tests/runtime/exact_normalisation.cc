@@ -56,7 +56,8 @@ TEST(ExactNormalisation, OfClasses) {
       for (const float size : kSizes) {
         ModelFile model = random_model(random, classes, 5, kind);
         // classes that have the same score, however large
-        for (size_t i = 0; classes > 3 && i < 5; ++i) model.weight[5 + i] = model.weight[10 + i] = model.weight[i];
+        for (size_t i = 0; classes > 3 && i < 5; ++i)
+          model.weight[5 + i] = model.weight[10 + i] = model.weight[i];
         const OpenModel open(model);
         expect_distribution_of(open, normals(random, 5, size), size);
       }
@@ -153,8 +154,8 @@ TEST(ExactNormalisation, OfChains) {
         double best = 0;
         for_each_labelling(plan.labels, x.positions, [&](const std::vector<uint32_t>& y) {
           all.push_back(1);
-          ASSERT_EQ(selfnorm_score_labelling(open, &x, y.data(), SELFNORM_EXACT, memory.data(), memory.bytes(),
-                                             &all.back()),
+          ASSERT_EQ(selfnorm_score_labelling(open, &x, y.data(), SELFNORM_EXACT, memory.data(),
+                                             memory.bytes(), &all.back()),
                     SELFNORM_OK);
         });
         expect_distribution(all, "labellings", size);
@@ -165,7 +166,8 @@ TEST(ExactNormalisation, OfChains) {
         EXPECT_NEAR(best, *std::max_element(all.begin(), all.end()), 1e-6);
         ASSERT_EQ(selfnorm_marginals(open, &x, memory.data(), memory.bytes(), p.data()), SELFNORM_OK);
         for (size_t t = 0; t < x.positions; ++t)
-          EXPECT_NEAR(std::accumulate(p.begin() + 3 * ptrdiff_t(t), p.begin() + 3 * ptrdiff_t(t) + 3, 0.0), 1, 1e-6);
+          EXPECT_NEAR(std::accumulate(p.begin() + 3 * ptrdiff_t(t), p.begin() + 3 * ptrdiff_t(t) + 3, 0.0), 1,
+                      1e-6);
       }
     }
   }

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include "scratch.h"
 #include "selfnorm/data/frame.h"
 #include "selfnorm/data/point_source.h"
@@ -23,7 +21,12 @@ TEST(RowNumbers, CountWhatIsNoRow) {
   EXPECT_EQ(numbers[2], 5u);
 }
 
-std::vector<uint64_t> numbers_of(const std::string& name, const std::string& text, ReadOptions options) {
+// One bad row may be skipped.
+std::vector<uint64_t> numbers_of(const std::string& name, const std::string& text,
+                                 Format format = Format::automatic) {
+  ReadOptions options;
+  options.format = format;
+  options.skip_bad = 1;
   options.require_labels = false;
   std::vector<uint64_t> out;
   for (const uint32_t bytes : {1u, 1u << 20}) {
@@ -39,21 +42,19 @@ std::vector<uint64_t> numbers_of(const std::string& name, const std::string& tex
 
 TEST(RowNumbers, OfEveryFormatOfLines) {
   using Numbers = std::vector<uint64_t>;
-  EXPECT_EQ(numbers_of("a.svm", "1 1:2\n\n# no row\n0 1:3\n \n1 1:1\n\n", {}), (Numbers{0, 3, 5}));
-  EXPECT_EQ(numbers_of("a.svm", "1 1:2\nbad x\n0 1:3\n", {.skip_bad = 1}), (Numbers{0, 2}));
-  EXPECT_EQ(numbers_of("a.csv", "x,label\n1,a\n\n2,b\n?,b\n\n3,a\n", {.skip_bad = 1}), (Numbers{0, 2, 5}));
-  EXPECT_EQ(numbers_of("a.txt", "a\tone\n\nb\ttwo\n", {.format = Format::text}), (Numbers{0, 2}));
+  EXPECT_EQ(numbers_of("a.svm", "1 1:2\n\n# no row\n0 1:3\n \n1 1:1\n\n"), (Numbers{0, 3, 5}));
+  EXPECT_EQ(numbers_of("a.svm", "1 1:2\nbad x\n0 1:3\n"), (Numbers{0, 2}));
+  EXPECT_EQ(numbers_of("a.csv", "x,label\n1,a\n\n2,b\n?,b\n\n3,a\n"), (Numbers{0, 2, 5}));
+  EXPECT_EQ(numbers_of("a.txt", "a\tone\n\nb\ttwo\n", Format::text), (Numbers{0, 2}));
   // groups: the one that was left out
   EXPECT_EQ(
-      numbers_of("a.svm", "1 qid:1 1:2\n0 qid:1 1:1\n\n1 qid:2 1:x\n0 qid:2 1:1\n1 qid:3 1:2\n0 qid:3 1:3\n",
-                 {.skip_bad = 1}),
+      numbers_of("a.svm", "1 qid:1 1:2\n0 qid:1 1:1\n\n1 qid:2 1:x\n0 qid:2 1:1\n1 qid:3 1:2\n0 qid:3 1:3\n"),
       (Numbers{0, 2}));
 }
 
 TEST(RowNumbers, OfPointsAndFrames) {
-  const Scratch folder;
-  const std::string path = folder / "a.csv";
-  std::ofstream(path) << "x,y\n1,2\n\n\n3,4\n";
+  const Scratch scratch;
+  const std::string path = scratch.file("a.csv", "x,y\n1,2\n\n\n3,4\n");
   const auto points = open_points(path);
   ASSERT_EQ(points->rows(), 2u);
   EXPECT_EQ(points->number(1), 3u);

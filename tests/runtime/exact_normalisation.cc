@@ -112,7 +112,7 @@ TEST(ExactNormalisation, OfTreesBagsAndLanguageModels) {
           for (float& w : words.encoder.embedding) w *= size;
           OpenModel language(words);
           for (const bool is_precomputed : {false, true}) {
-            if (is_precomputed) ASSERT_EQ(selfnorm_precompute(language.get(), 1), SELFNORM_OK);
+            ASSERT_EQ(is_precomputed ? selfnorm_precompute(language.get(), 1) : SELFNORM_OK, SELFNORM_OK);
             selfnorm_state state;
             ASSERT_EQ(selfnorm_begin_sentence(language, &state), SELFNORM_OK);
             std::vector<double> out(30), pairs(30);

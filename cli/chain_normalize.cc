@@ -84,7 +84,14 @@ class ChainWork {
     report_.rms_fitted = amortise_chain(kept_, model, shown(line, "log-normalizers to amortise"));
     line.finish();
     report_.after = state_of(model);
-    return model;
+    const double with = report_.after.audit.log_z.rms, without = report_.before.audit.log_z.rms;
+    if (with < without) return model;
+    warning(fmt::format(
+        "b(x) is left out: on held-out sentences rms log Z is {:.4g} with it and {:.4g} without; give "
+        "more sentences, which the model was not trained on, with --states",
+        with, without));
+    report_.after = report_.before;
+    return before_;
   }
 
   const ChainNormalizeReport& report() const { return report_; }

@@ -32,7 +32,8 @@ double LabellingScore::operator()(const Sequences& data, uint64_t sentence) {
   if (kind_ == SELFNORM_EXACT) {
     const ChainScores scores = scorer_(data, sentence);
     const auto labels = std::span(data.label).subspan(data.sentence_begin[sentence], scores.length);
-    return exact_log_probability(chain_score<float>(scores, labels), lattice_.forward(scores, factors_));
+    lattice_.forward(scores, factors_);
+    return lattice_.log_prob(scores, labels);
   }
   const double score = scorer_.target_score(data, sentence);
   return kind_ == SELFNORM_AMORTISED ? score - chain_normalizer(model_.normalizer, data, sentence) : score;

@@ -10,7 +10,7 @@ namespace selfnorm::cli {
 
 // log p(y|x) of a sentence's own labels: raw s(x,y), amortised s(x,y) - b(x), both O(T) with s summed in
 // double from the weights (target_score), or exact s(x,y) - log Z(x) <= 0, with s and Z of the same rounded u
-// and v (exact_log_probability), as `tag` gives it. Keeps a reference to the model, and room.
+// and v (Lattice::log_prob), as `tag` gives it. Keeps a reference to the model, and room.
 class LabellingScore {
  public:
   LabellingScore(const ChainModel& model, selfnorm_kind kind);

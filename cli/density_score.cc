@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "changed_options.h"
 #include "density_applicability.h"
@@ -21,23 +22,21 @@ constexpr uint64_t kRowsAtOnce = 8192;
 
 // What is subtracted from s(u), and how it is called.
 struct Level {
-  std::string kind;         // "raw", or the method of log Z
-  std::string description;  // the line above the numbers
-  double correction = 0;    // of densities with b
-  nlohmann::ordered_json log_z;
-  std::string doubt;  // why it is not to be trusted; empty: it is
+  std::string kind;                   // "raw", or the method of log Z
+  std::string description;            // the line above the numbers
+  std::optional<LogZEstimate> log_z;  // of exact scores
+  std::string doubt;                  // why it is not to be trusted; empty: it is
 };
 
 Level raw_level(const DensityModel& model) {
-  return {"raw", fmt::format("raw, {} b {}", model.normalizer_kind, model.log_normalizer), 0, nullptr,
+  return {"raw", fmt::format("raw, {} b {}", model.normalizer_kind, model.log_normalizer), std::nullopt,
           normalizer_doubt(model)};
 }
 
 Level exact_level(const DensityModel& model, const DensityEvaluationOptions& options) {
   const auto [z, distrust] = judged_log_z(model, options);
   if (!distrust.empty()) throw Error("--exact: " + distrust);
-  return {z.method, fmt::format("{}, log Z {} in [{}, {}]", z.method, z.value, z.low, z.high),
-          model.log_normalizer - z.value, log_z_json(z), ""};
+  return {z.method, fmt::format("{}, log Z {} in [{}, {}]", z.method, z.value, z.low, z.high), z, ""};
 }
 
 void warn(const Level& level, const Arguments& arguments) {
@@ -51,7 +50,7 @@ void warn(const Level& level, const Arguments& arguments) {
 void print_head(const Level& level, bool json) {
   if (!json) return print(fmt::format("# {}\n", level.description));
   print(fmt::format("{{\"kind\": \"{}\", ", level.kind));
-  if (!level.log_z.is_null()) print(fmt::format("\"log_z\": {}, ", level.log_z.dump()));
+  if (level.log_z) print(fmt::format("\"log_z\": {}, ", log_z_json(*level.log_z).dump()));
   print("\"rows\": [");
 }
 
@@ -79,15 +78,15 @@ int score_points(const Arguments& arguments) {
     std::iota(rows.begin(), rows.end(), begin);
     values.resize(rows.size() * points->columns());
     points->read(rows, values);
-    const std::vector<double> scores = density_scores(model, {values.data(), rows.size(), points->columns()});
+    const std::vector<double> scores =
+        density_scores(model, {values.data(), rows.size(), points->columns()}, level.log_z);
     if (begin == 0) print_head(level, json);
     for (size_t i = 0; i < rows.size(); ++i) {
-      const double log_prob = scores[i] + level.correction;
       if (json)
         print((rows[i] == 0 ? "\n  " : ",\n  ") +
-              nlohmann::ordered_json{{"row", rows[i]}, {"log_prob", log_prob}}.dump());
+              nlohmann::ordered_json{{"row", points->number(rows[i])}, {"log_prob", scores[i]}}.dump());
       else
-        print(fmt::format("{}\t{}\t{}\n", rows[i], log_prob, level.kind));
+        print(fmt::format("{}\t{}\t{}\n", points->number(rows[i]), scores[i], level.kind));
     }
   }
   if (json) print("\n]}\n");

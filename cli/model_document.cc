@@ -109,10 +109,8 @@ ReportDocument run_document(const FinishedRun& run, const ExampleSource& source)
   const bool amortised = model.normalizer.exists();
   Audit result = audit(model, audited, {.amortised = amortised, .with_v_star = false});
   for (std::vector<AuditedInput>* list : {&result.sample, &result.worst_inputs})
-    for (AuditedInput& input : *list) {
-      const uint64_t place = inputs[input.example];
-      input.example = run.places.empty() ? place : run.places[place];
-    }
+    for (AuditedInput& input : *list)
+      if (!run.places.empty()) input.example = run.places[input.example];
   add_model_audit(result,
                   {.kind = amortised ? "amortised" : "raw",
                    .data = data_words(run, audited.examples(), source.examples()),

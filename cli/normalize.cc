@@ -139,25 +139,37 @@ class Normalization {
       line.show({p.done, p.total, "examples, fitting b(h)", true});
     };
     AmortisedFit fit = fit_amortised(kept_, log_z, options);
+    line.finish();
     model.normalizer = fit.normalizer;
     report_.amortisation = std::move(fit);
-    report_.amortised = audited(model);
+    Audit audit = audited(model);
+    const double constant = report_.last().log_z.rms;
+    std::string& doubt = report_.amortisation_doubt;
+    if (!(audit.log_z.rms < constant)) {
+      model.normalizer = {};
+      doubt = fmt::format(
+          "b(h) is left out: on held-out states rms log Z is {:.4g} with it and {:.4g} with the constant "
+          "alone; "
+          "give more --states, which the model was not trained on",
+          audit.log_z.rms, constant);
+    } else {
+      report_.amortised = std::move(audit);
+      if (given_.amortise == "mlp" && model.normalizer.hidden() == 0)
+        doubt = fmt::format(
+            "b(h) is linear: on states held out from the fit no epoch of the network of {} hidden units was "
+            "better "
+            "({}); give more --states, or fewer --hidden",
+            given_.hidden, report_.amortisation->reason);
+    }
+    if (!doubt.empty()) warning(doubt);
   }
 
   const NormalizeReport& report() const { return report_; }
 
  private:
-  // Of the held-out states, which have no part in anything that is chosen. Inputs are numbered as in the
-  // file.
+  // Of the held-out states, which have no part in anything that is chosen.
   Audit audited(const ModelFile& model) const {
-    Audit out = audit(model, held_out_, {.amortised = model.normalizer.exists(), .with_v_star = false});
-    const auto number = [this](auto& inputs) {
-      for (auto& input : inputs) input.example = split_.second[input.example];
-    };
-    number(out.worst);
-    number(out.worst_inputs);
-    number(out.sample);
-    return out;
+    return audit(model, held_out_, {.amortised = model.normalizer.exists(), .with_v_star = false});
   }
   Dataset compared() const { return held_out_.block(0, std::min(kComparedStates, held_out_.examples())); }
 

@@ -31,6 +31,7 @@ std::vector<NormalizationState> states_of(const NormalizeReport& r) {
 
 void add_notes(const NormalizeReport& r, ReportDocument& document) {
   for (const std::string& warning : lossless_warnings(r)) document.notes.push_back(warning);
+  if (!r.amortisation_doubt.empty()) document.notes.push_back(r.amortisation_doubt + ".");
   if (r.retraining && !r.retraining->reached)
     document.notes.push_back("The target of retraining was not reached: " + r.retraining->reason + ".");
 }

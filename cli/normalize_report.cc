@@ -118,8 +118,11 @@ nlohmann::ordered_json normalize_json(const NormalizeReport& r) {
     out["amortisation"] = {{"hidden", r.amortisation->normalizer.hidden()},
                            {"rms_training", r.amortisation->rms_training},
                            {"rms_held_out", r.amortisation->rms_held_out},
+                           {"rms_constant", r.amortisation->rms_constant},
+                           {"kept", r.amortised.has_value()},
                            {"reason", r.amortisation->reason}};
-    out["log_z_amortised"] = log_z_json(r.amortised->log_z);
+    if (!r.amortisation_doubt.empty()) out["amortisation"]["doubt"] = r.amortisation_doubt;
+    if (r.amortised) out["log_z_amortised"] = log_z_json(r.amortised->log_z);
   }
   out["log_z"] = log_z_json(r.last().log_z);
   return out;
@@ -171,6 +174,7 @@ std::string normalize_text(const NormalizeReport& r) {
             ? std::string("linear")
             : fmt::format("with {} hidden units", r.amortisation->normalizer.hidden()),
         r.amortisation->rms_training, r.amortisation->rms_held_out);
+    if (!r.amortisation_doubt.empty()) text += fmt::format("             {}\n", r.amortisation_doubt);
   }
   text += fmt::format("\nlog Z - c on {} held-out states\n", grouped(r.held_out));
   text += row("  before", r.before) + row("  lossless", r.lossless);

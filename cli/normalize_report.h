@@ -42,7 +42,9 @@ struct NormalizeReport : LosslessStep {
   std::optional<Audit> retrained;
   double retrained_kl = 0;  // mean KL(before || retrained) on the compared states
   std::optional<AmortisedFit> amortisation;
-  std::optional<Audit> amortised;
+  std::string
+      amortisation_doubt;  // why there is no b, or none of the kind that was asked for; empty: there is
+  std::optional<Audit> amortised;  // absent: b was left out
 
   const Audit& last() const { return amortised ? *amortised : retrained ? *retrained : lossless; }
 };

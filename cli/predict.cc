@@ -84,12 +84,10 @@ int predict_command(const Arguments& arguments) {
   const PredictionOptions options = prediction_options(given);
   const ThreadLimit limit(arguments.common.threads);
   const auto [path, model] = open_regressor(given.model);
-  const RegressionRows data = regression_rows(
-      model,
-      read_frame_for(model, given.data,
-                     {.ignored = listed_words(given.ignored), .header = arguments.reader.header},
-                     TargetNeed::kOptional),
+  const Frame frame = read_frame_for(
+      model, given.data, {.ignored = listed_words(given.ignored), .header = arguments.reader.header},
       TargetNeed::kOptional);
+  const RegressionRows data = regression_rows(model, frame, TargetNeed::kOptional);
   if (!quiet)
     for (const std::string& text : encoding_notes(data.report)) note(text);
   const PredictionSheet sheet(sheet_options(model, given, options, !data.target.empty()));
@@ -113,9 +111,9 @@ int predict_command(const Arguments& arguments) {
     predict(model, data.inputs.view(), data.target, options, [&](uint64_t row, Prediction&& p) {
       if (is_inside) buffer += row == 0 ? "\n  " : ",\n  ";
       if (writes_json)
-        sheet.append_json(row, p, buffer);
+        sheet.append_json(frame.numbers[row], p, buffer);
       else
-        sheet.append_csv(row, p, buffer);
+        sheet.append_csv(frame.numbers[row], p, buffer);
       if (writes_json && !is_inside) buffer += '\n';
       if (buffer.size() < kBuffer) return;
       out.write(buffer);

@@ -195,9 +195,9 @@ int score_regressor(const Arguments& arguments) {
   for (size_t i = 0; i < log_density.size(); ++i) {
     if (json)
       print((i == 0 ? "\n  " : ",\n  ") +
-            nlohmann::ordered_json{{"row", i}, {"log_prob", log_density[i]}}.dump());
+            nlohmann::ordered_json{{"row", frame.numbers[i]}, {"log_prob", log_density[i]}}.dump());
     else
-      print(fmt::format("{}\t{}\t{}\n", i, log_density[i], kind));
+      print(fmt::format("{}\t{}\t{}\n", frame.numbers[i], log_density[i], kind));
   }
   if (json) print("\n]}\n");
   return 0;

@@ -94,8 +94,8 @@ std::vector<Candidate> RuntimeModel::alternatives(const Features& x, uint64_t be
   }
   LogSumExp total;
   for (const double s : raw) total.add(s);
-  const double log_sum = kind == SELFNORM_EXACT ? total.value() : 0.0;
-  for (size_t i = 0; i < all.size(); ++i) all[i] = {static_cast<uint32_t>(i), raw[i] - log_sum};
+  for (size_t i = 0; i < all.size(); ++i)
+    all[i] = {static_cast<uint32_t>(i), kind == SELFNORM_EXACT ? total.log_share(raw[i]) : raw[i]};
   return all;
 }
 

@@ -96,14 +96,14 @@ void score_classes(const RuntimeModel& model, const Dataset& data, const std::ve
   for (uint64_t row = 0; row < data.examples(); ++row) {
     if (request.top > 0) {
       for (const Candidate& c : model.top(data.features, row, request.top, request.kind)) {
-        sheet.add(row, labels[c.index], c.log_prob);
+        sheet.add(data.numbers[row], labels[c.index], c.log_prob);
       }
       continue;
     }
     const std::span<const uint32_t> classes =
         request.candidates.empty() ? std::span(&data.target[row], 1) : std::span(request.candidates);
     model.score(data.features, row, classes, request.kind, out);
-    for (size_t i = 0; i < classes.size(); ++i) sheet.add(row, labels[classes[i]], out[i]);
+    for (size_t i = 0; i < classes.size(); ++i) sheet.add(data.numbers[row], labels[classes[i]], out[i]);
   }
 }
 
@@ -112,7 +112,8 @@ void check_positions(const std::vector<uint32_t>& candidates, const Dataset& dat
     const uint64_t size = data.group_begin[group + 1] - data.group_begin[group];
     for (const uint32_t position : candidates) {
       if (position < size) continue;
-      throw Error(fmt::format("candidate {} of group {}: it has {} alternatives", position, group, size));
+      throw Error(fmt::format("candidate {} of group {}: it has {} alternatives", position,
+                              data.numbers[group], size));
     }
   }
 }
@@ -130,7 +131,7 @@ void score_groups(const RuntimeModel& model, const Dataset& data, const Request&
       shown.push_back(all[data.target[group]]);
     }
     for (const uint32_t position : request.candidates) shown.push_back(all[position]);
-    for (const Candidate& c : shown) sheet.add(group, std::to_string(c.index), c.log_prob);
+    for (const Candidate& c : shown) sheet.add(data.numbers[group], std::to_string(c.index), c.log_prob);
   }
 }
 

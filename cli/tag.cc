@@ -47,9 +47,8 @@ class Tagger {
     const ChainScores scores = scorer_(read.data, 0);
     const bool needs_marginals = given_.marginals || given_.all_marginals;
     const bool is_posterior = given_.decode == "posterior", is_sample = given_.decode == "sample";
-    double log_z = 0;
     if (needs_marginals || is_posterior || is_sample || given_.score == "exact")
-      log_z = lattice_.forward(scores, factors_);
+      lattice_.forward(scores, factors_);
     if (needs_marginals || is_posterior) lattice_.backward(scores);
     TaggedSentence out{std::move(read.text), {}, {}, {}};
     if (is_posterior)
@@ -64,7 +63,7 @@ class Tagger {
       const bool is_exact = given_.score == "exact";
       const double b = is_exact ? 0 : chain_normalizer(model_.normalizer, read.data, 0);
       for (const Labelling& y : out.labellings)
-        out.log_prob.push_back(is_exact ? exact_log_probability(y.score, log_z) : y.score - b);
+        out.log_prob.push_back(is_exact ? lattice_.log_prob(scores, y.labels) : y.score - b);
     }
     if (needs_marginals) out.marginals.assign(lattice_.marginals().begin(), lattice_.marginals().end());
     return out;

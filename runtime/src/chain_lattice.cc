@@ -29,7 +29,7 @@ class ChainLattice {
                void* memory)
       : pass_(layout, kernels, x, memory) {}
 
-  // A; NaN where a score is not finite. With labels (not null) score() is that of them.
+  // A; NaN where a score is not finite. With labels (not null) log_prob() is theirs.
   double forward(const uint32_t* labels = nullptr) {
     labels_ = labels;
     if (!scaled_forward()) return kNaN;
@@ -38,8 +38,10 @@ class ChainLattice {
     return log_z_;
   }
 
-  // sum_t u_t(y_t) + sum_{t>=2} v_t(y_{t-1}, y_t), added in the order of t; after forward.
-  double score() const { return score_; }
+  // log p(y|x), after forward, of differences at each position, which large scores do not swallow; at most 0.
+  //     scaled:     sum_t (u_t(y_t) - m_t - log c_t) + sum_{t>=2} (v_t(y_{t-1}, y_t) - n_t)
+  //     log space:  log p(y_T) + sum_{t>=2} log p(y_{t-1} | y_t), the last from a_{t-1}(j) + v_t(j, y_t)
+  double log_prob() const { return std::min(log_prob_, 0.0); }
 
   // After forward.
   void marginals(double* out) {
@@ -71,10 +73,6 @@ class ChainLattice {
       double *e = pass_.unary_factor + t * stride, *alpha = pass_.alpha + t * stride;
       const float* u = pass_.unary(t);
       if (u == nullptr || (t > 0 && !pair_factors(t))) return false;
-      if (labels_ != nullptr) {
-        if (t > 0) score_ += static_cast<double>(pass_.pair_score(t, labels_[t - 1], labels_[t]));
-        score_ += static_cast<double>(u[labels_[t]]);
-      }
       if (has_vanished_) continue;
       const auto max = static_cast<double>(*std::max_element(u, u + n));
       pass_.kernels.exp_shifted(u, n, max, e);
@@ -90,6 +88,11 @@ class ChainLattice {
       is_narrow_ = is_narrow_ || c.least < kNarrow;
       pass_.scale[t] = c.sum;
       log_z_ += std::log(c.sum) + max;
+      if (labels_ != nullptr) {
+        log_prob_ += static_cast<double>(u[labels_[t]]) - max - std::log(c.sum);
+        if (t > 0)
+          log_prob_ += static_cast<double>(pass_.pair_score(t, labels_[t - 1], labels_[t])) - pair_max_;
+      }
       for (size_t k = 0; k < stride; ++k) alpha[k] /= c.sum;
     }
     return true;
@@ -129,7 +132,7 @@ class ChainLattice {
   void log_forward() {
     const size_t n = pass_.labels;
     LogSumExp last;
-    log_z_ = 0;
+    log_z_ = log_prob_ = 0;
     for (size_t t = 0; t < pass_.length; ++t) {
       double* a = pass_.alpha + t * n;
       const float* v = t > 0 ? pass_.pair(t) : nullptr;
@@ -138,11 +141,16 @@ class ChainLattice {
         LogSumExp before;
         for (size_t j = 0; t > 0 && j < n; ++j) before.add((a - n)[j] + static_cast<double>(v[j * n + k]));
         a[k] = static_cast<double>(u[k]) + (t > 0 ? before.value() : 0);
+        if (labels_ == nullptr || t == 0 || k != labels_[t]) continue;
+        const uint32_t j = labels_[t - 1];
+        log_prob_ += before.log_share((a - n)[j] + static_cast<double>(v[j * n + k]));
       }
       log_z_ += take_off_largest(a, n);
       for (size_t k = 0; t + 1 == pass_.length && k < n; ++k) last.add(a[k]);
     }
     log_z_ += last.value();
+    if (labels_ != nullptr)
+      log_prob_ += last.log_share(pass_.alpha[(pass_.length - 1) * n + labels_[pass_.length - 1]]);
   }
 
   void log_backward(double* out) {
@@ -169,7 +177,7 @@ class ChainLattice {
 
   ChainPass pass_;
   const uint32_t* labels_ = nullptr;
-  double log_z_ = 0, score_ = 0, pair_max_ = 0;
+  double log_z_ = 0, log_prob_ = 0, pair_max_ = 0;
   bool holds_shared_ = false, has_vanished_ = false, is_narrow_ = false, is_log_ = false;
 };
 
@@ -182,7 +190,7 @@ double ChainScorer::log_normalizer(const selfnorm_sentence& x, void* memory) con
 double ChainScorer::exact_log_prob(const selfnorm_sentence& x, void* memory, const uint32_t* labels) const {
   ChainLattice lattice(layout_, *kernels_, x, memory);
   const double log_z = lattice.forward(labels);
-  return std::isfinite(log_z) ? std::min(lattice.score() - log_z, 0.0) : kNaN;
+  return std::isfinite(log_z) ? lattice.log_prob() : kNaN;
 }
 
 bool ChainScorer::marginals(const selfnorm_sentence& x, void* memory, double* out) const {

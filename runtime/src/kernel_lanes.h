@@ -81,16 +81,23 @@ Lanes exp_lanes(Lanes t) {
 }
 
 template <class Lanes>
-float exp_sum(const float* s, size_t n, float largest) {
-  constexpr size_t kWidth = Lanes::kWidth;
-  const Lanes shift = Lanes::fill(-largest);
-  Lanes total = Lanes::fill(0);
+double exp_sum(const double* s, size_t n, double largest) {
+  using Doubles = typename Lanes::Doubles;
+  constexpr size_t kWidth = Lanes::kWidth, kHalf = Doubles::kWidth;
+  const Doubles shift = Doubles::fill(-largest), least = Doubles::fill(-88);
+  Doubles total = Doubles::fill(0);
+  const auto below = [&](const double* p) { return max(add(Doubles::load(p), shift), least); };
+  const auto add_exp = [&](const double* p) {
+    float e[kWidth];
+    exp_lanes(Lanes::from_doubles(below(p), below(p + kHalf))).store(e);
+    total = add(total, add(Doubles::load(e), Doubles::load(e + kHalf)));
+  };
   size_t i = 0;
-  for (; i + kWidth <= n; i += kWidth) total = add(total, exp_lanes(add(Lanes::load(s + i), shift)));
+  for (; i + kWidth <= n; i += kWidth) add_exp(s + i);
   if (i < n) {
-    float rest[kWidth];
-    for (size_t j = 0; j < kWidth; ++j) rest[j] = i + j < n ? s[i + j] : -__builtin_inff();
-    total = add(total, exp_lanes(add(Lanes::load(rest), shift)));
+    double rest[kWidth];
+    for (size_t j = 0; j < kWidth; ++j) rest[j] = i + j < n ? s[i + j] : -__builtin_inf();
+    add_exp(rest);
   }
   return sum(total);
 }

@@ -33,6 +33,9 @@ struct Avx2 {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   }
   static __m128i add_integers(__m128i a, __m128i b) { return _mm_add_epi16(a, b); }
+  static Avx2 from_doubles(Avx2Doubles low, Avx2Doubles high) {
+    return {_mm256_set_m128(_mm256_cvtpd_ps(high.v), _mm256_cvtpd_ps(low.v))};
+  }
   static Avx2 from_integers(__m128i q) { return {_mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(q))}; }
   void store(float* p) const { _mm256_storeu_ps(p, v); }
 };

@@ -33,6 +33,10 @@ struct Avx512 {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
   }
   static __m256i add_integers(__m256i a, __m256i b) { return _mm256_add_epi16(a, b); }
+  static Avx512 from_doubles(Avx512Doubles low, Avx512Doubles high) {
+    const __m512d first = _mm512_castps_pd(_mm512_castps256_ps512(_mm512_cvtpd_ps(low.v)));
+    return {_mm512_castpd_ps(_mm512_insertf64x4(first, _mm256_castps_pd(_mm512_cvtpd_ps(high.v)), 1))};
+  }
   static Avx512 from_integers(__m256i q) { return {_mm512_cvtepi32_ps(_mm512_cvtepi16_epi32(q))}; }
   void store(float* p) const { _mm512_storeu_ps(p, v); }
 };

@@ -51,6 +51,14 @@ struct Portable {
     for (size_t i = 0; i < kWidth; ++i) a.v[i] = static_cast<int16_t>(a.v[i] + b.v[i]);
     return a;
   }
+  static Portable from_doubles(const PortableDoubles& low, const PortableDoubles& high) {
+    Portable out;
+    for (size_t i = 0; i < kWidth / 2; ++i) {
+      out.v[i] = static_cast<float>(low.v[i]);
+      out.v[kWidth / 2 + i] = static_cast<float>(high.v[i]);
+    }
+    return out;
+  }
   static Portable from_integers(const Integers& q) {
     Portable out;
     for (size_t i = 0; i < kWidth; ++i) out.v[i] = static_cast<float>(q.v[i]);

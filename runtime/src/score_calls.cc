@@ -56,6 +56,12 @@ selfnorm_status fail_not_finite(const Query& query) {
               "the score is not finite: x or the model's weights are too large, or its file is damaged");
 }
 
+// Of a checked query.
+selfnorm_status sum_of_classes(const selfnorm_model* model, const Query& query, LogSumExp* out) {
+  if (model->layout.family == Family::Multiclass) model->expect_scan();
+  return model->scorer.log_sum(query, out) ? SELFNORM_OK : fail_not_finite(query);
+}
+
 }  // namespace
 
 selfnorm_status check_amortised(const selfnorm_model* model) {
@@ -82,10 +88,9 @@ selfnorm_status log_sum(const selfnorm_model* model, const Query& query, double*
   SELFNORM_TRY(check_family(model, Scored::Classes));
   SELFNORM_TRY(check_query(model, query));
   if (out == nullptr) return fail_null();
-  if (model->layout.family == Family::Multiclass) model->expect_scan();
-  const double a = model->scorer.log_sum(query);
-  if (!std::isfinite(a)) return fail_not_finite(query);
-  *out = a;
+  LogSumExp total;
+  SELFNORM_TRY(sum_of_classes(model, query, &total));
+  *out = total.value();
   return SELFNORM_OK;
 }
 
@@ -107,14 +112,14 @@ selfnorm_status score(const selfnorm_model* model, const Query& query, ClassList
   SELFNORM_TRY(check_kind(model, kind));
   if (list.n > 0 && (list.classes == nullptr || out == nullptr)) return fail_null();
   for (size_t i = 0; i < list.n; ++i) SELFNORM_TRY(check_class(model, list.classes[i]));
-  double shift = model->layout.log_normalizer;
-  if (kind == SELFNORM_EXACT) SELFNORM_TRY(log_sum(model, query, &shift));
+  LogSumExp total;
+  if (kind == SELFNORM_EXACT) SELFNORM_TRY(sum_of_classes(model, query, &total));
   double b = 0;
   if (kind == SELFNORM_AMORTISED) SELFNORM_TRY(amortised_normalizer(model, query, &b));
   for (size_t i = 0; i < list.n; ++i) {
     const double s = model->scorer.score(query, list.classes[i]);
     if (!std::isfinite(s)) return fail_not_finite(query);
-    out[i] = s - shift - b;
+    out[i] = kind == SELFNORM_EXACT ? total.log_share(s) : s - model->layout.log_normalizer - b;
   }
   return SELFNORM_OK;
 }
@@ -127,14 +132,18 @@ selfnorm_status top(const selfnorm_model* model, const Query& query, int kind, T
     return fail(SELFNORM_ERROR_ARGUMENT, "top %zu of %u classes", out.n, model->layout.classes);
   }
   if (out.n > 0 && (out.classes == nullptr || out.log_probs == nullptr)) return fail_null();
-  double shift = model->layout.log_normalizer, b = 0;
+  LogSumExp total;
+  double b = 0;
   if (kind == SELFNORM_AMORTISED) SELFNORM_TRY(amortised_normalizer(model, query, &b));
   model->expect_scan();
   if (!model->scorer.top(query, {{out.classes, out.n}, {out.log_probs, out.n}},
-                         kind == SELFNORM_EXACT ? &shift : nullptr)) {
+                         kind == SELFNORM_EXACT ? &total : nullptr)) {
     return fail_not_finite(query);
   }
-  for (size_t i = 0; i < out.n; ++i) out.log_probs[i] = out.log_probs[i] - shift - b;
+  for (size_t i = 0; i < out.n; ++i) {
+    double& s = out.log_probs[i];
+    s = kind == SELFNORM_EXACT ? total.log_share(s) : s - model->layout.log_normalizer - b;
+  }
   return SELFNORM_OK;
 }
 

@@ -11,6 +11,7 @@ namespace selfnorm::runtime {
 namespace {
 
 constexpr uint64_t kBlock = 256;
+constexpr LogSumExp kOne = {0, 1};  // the sum of a tree's probabilities
 
 template <class Weight>
 float dot_sparse(const Weight* w, const Query& query) {
@@ -88,8 +89,10 @@ bool is_finite(const Query& query) {
   return std::all_of(query.value.begin(), query.value.end(), [](float v) { return std::isfinite(v); });
 }
 
-LogSumExp block_sum(const Kernels& kernels, std::span<const float> scores) {
-  const float max = *std::max_element(scores.begin(), scores.end());
+bool fits_float(double s) { return std::fabs(s) <= FLT_MAX; }
+
+LogSumExp block_sum(const Kernels& kernels, std::span<const double> scores) {
+  const double max = *std::max_element(scores.begin(), scores.end());
   return {max, kernels.exp_sum(scores.data(), scores.size(), max)};
 }
 
@@ -112,7 +115,7 @@ void Scorer::dot(const Query& query, uint64_t first, std::span<float> out) const
   }
 }
 
-double Scorer::finish(float product, uint64_t k) const {
+double Scorer::finish(double product, uint64_t k) const {
   double s = product;
   if (!layout_.weight_scale.empty()) s *= layout_.weight_scale[k];
   if (!layout_.bias.empty()) s += layout_.bias[k];
@@ -123,7 +126,19 @@ double Scorer::finish(float product, uint64_t k) const {
 double Scorer::row_score(const Query& query, uint64_t row) const {
   float product;
   dot(query, row, {&product, 1});
-  return finish(product, row);
+  const double s = finish(static_cast<double>(product), row);
+  return fits_float(s) ? s : wide_score(query, row);
+}
+
+// s of a row whose sum left float32 on the way, as the products of int8 weights do before they are scaled;
+// NaN where s does not fit float32 either.
+double Scorer::wide_score(const Query& query, uint64_t row) const {
+  double sum = 0;
+  for (size_t i = 0; i < query.value.size(); ++i)
+    sum +=
+        stored_weight(row, query.index == nullptr ? i : query.index[i]) * static_cast<double>(query.value[i]);
+  const double s = finish(sum, row);
+  return fits_float(s) ? s : NAN;
 }
 
 double Scorer::score(const Query& query, uint64_t k) const {
@@ -152,31 +167,15 @@ void Scorer::prefetch(uint64_t k) const {
   prefetch_row(layout_.weight_i8.data() + at, n);
 }
 
-// The same for a block, in float32: products become s_first, s_first+1, ...; false if one is not finite.
-bool Scorer::finish_block(uint64_t first, std::span<float> out) const {
-  if (!layout_.weight_scale.empty()) {
-    for (size_t i = 0; i < out.size(); ++i) out[i] *= layout_.weight_scale[first + i];
-  }
-  if (!layout_.bias.empty()) {
-    for (size_t i = 0; i < out.size(); ++i) out[i] += layout_.bias[first + i];
-  }
-  if (!layout_.log_carrier.empty()) {
-    for (size_t i = 0; i < out.size(); ++i) out[i] += layout_.log_carrier[first + i];
-  }
-  unsigned good = 1;
-  for (const float s : out) good &= std::fabs(s) <= FLT_MAX ? 1u : 0u;
-  return good != 0;
+bool Scorer::log_sum(const Query& query, LogSumExp* out) const {
+  if (layout_.family != Family::Hierarchical) return top(query, {}, out);
+  *out = kOne;
+  return is_finite(query);
 }
 
-double Scorer::log_sum(const Query& query) const {
-  if (layout_.family == Family::Hierarchical) return is_finite(query) ? 0 : NAN;
-  double out = NAN;
-  top(query, {}, &out);
-  return out;
-}
-
-bool Scorer::top(const Query& query, Ranked best, double* log_sum) const {
-  float products[kBlock], scores[kBlock];
+bool Scorer::top(const Query& query, Ranked best, LogSumExp* log_sum) const {
+  float products[kBlock];
+  double scores[kBlock];
   LogSumExp total;
   BestHeap heap{best};
   if (layout_.family == Family::Hierarchical) {
@@ -186,22 +185,27 @@ bool Scorer::top(const Query& query, Ranked best, double* log_sum) const {
       heap.offer(s, k);
     }
     heap.sort();
-    if (log_sum != nullptr) *log_sum = 0;
+    if (log_sum != nullptr) *log_sum = kOne;
     return true;
   }
   for (uint64_t first = 0; first < layout_.rows(); first += kBlock) {
     const uint64_t n = std::min(kBlock, layout_.rows() - first);
-    const std::span<float> out(scores, n);
     dot(query, first, {products, n});
-    std::copy_n(products, n, scores);
-    if (!finish_block(first, out)) return false;
-    if (log_sum != nullptr) total.merge(block_sum(*kernels_, out));
+    unsigned good = 1;
+    for (uint64_t i = 0; i < n; ++i) {
+      scores[i] = finish(static_cast<double>(products[i]), first + i);
+      good &= fits_float(scores[i]) ? 1u : 0u;
+    }
+    for (uint64_t i = 0; good == 0 && i < n; ++i) {
+      if (!fits_float(scores[i])) scores[i] = wide_score(query, first + i);
+      if (!fits_float(scores[i])) return false;
+    }
+    if (log_sum != nullptr) total.merge(block_sum(*kernels_, {scores, n}));
     if (best.scores.empty()) continue;
-    for (uint64_t i = 0; i < n; ++i)
-      heap.offer(finish(products[i], first + i), static_cast<uint32_t>(first + i));
+    for (uint64_t i = 0; i < n; ++i) heap.offer(scores[i], static_cast<uint32_t>(first + i));
   }
   heap.sort();
-  if (log_sum != nullptr) *log_sum = total.value();
+  if (log_sum != nullptr) *log_sum = total;
   return true;
 }
 
@@ -226,11 +230,16 @@ double Scorer::amortised_normalizer(const Query& query) const {
   return sum;
 }
 
-double Scorer::weight(uint64_t k, uint64_t j) const {
+double Scorer::stored_weight(uint64_t k, uint64_t j) const {
   const uint64_t at = k * layout_.features + j;
   if (layout_.weights == WeightKind::Float32) return layout_.weight_f32[at];
   if (layout_.weights == WeightKind::Bfloat16) return widen(layout_.weight_bf16[at]);
-  return static_cast<double>(layout_.weight_scale[k]) * layout_.weight_i8[at];
+  return layout_.weight_i8[at];
+}
+
+double Scorer::weight(uint64_t k, uint64_t j) const {
+  const double scale = layout_.weights == WeightKind::Int8 ? layout_.weight_scale[k] : 1.0;
+  return scale * stored_weight(k, j);
 }
 
 double Scorer::row_error_bound(const Query& query, uint64_t k) const {

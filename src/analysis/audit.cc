@@ -73,10 +73,10 @@ AuditedInput audited_input(const WorstInput& input, const OutputBlock& block) {
   AuditedInput out{input};
   out.norm = norm_of(block.data, i);
   out.best = row.moments.best;
-  out.best_exact = row.moments.total.max - row.moments.log_z();
+  out.best_exact = row.moments.total.log_share(row.moments.total.max);
   if (std::isnan(row.target_score)) return out;
   out.target = block.data.target[i];
-  out.target_exact = row.target_score - row.moments.log_z();
+  out.target_exact = row.moments.total.log_share(row.target_score);
   out.is_correct = row.is_correct;
   return out;
 }
@@ -133,19 +133,19 @@ class Auditor {
     log_z_.add(log_z);
     errors_.add(example, error);
     classes_ = std::max(classes_, row.outputs);
-    kl_uniform_ += row.moments.expected() - log_z + std::log(static_cast<double>(row.outputs));
+    kl_uniform_ += std::log(static_cast<double>(row.outputs)) - row.moments.entropy();
     const double confidence = std::exp(row.moments.total.max - subtracted);
     above_one_ += confidence > 1 ? 1 : 0;
     if (std::isnan(row.target_score) && !row.is_unseen) return error;
     ++labelled_;
     correct_ += row.is_correct ? 1 : 0;
     audited_.add(confidence, row.is_correct);
-    exact_.add(std::exp(row.moments.total.max - log_z), row.is_correct);
+    exact_.add(1 / row.moments.total.sum, row.is_correct);
     unseen_ += row.is_unseen ? 1 : 0;
     if (row.is_unseen) return error;
     nll_raw_ += model_.log_normalizer - row.target_score;
     nll_amortised_ += subtracted - row.target_score;
-    nll_exact_ += log_z - row.target_score;
+    nll_exact_ -= row.moments.total.log_share(row.target_score);
     return error;
   }
 
@@ -191,7 +191,11 @@ Audit audit(const ModelFile& model, const ExampleSource& source, const AuditOpti
         auditor.add(block);
       },
       progress);
-  return auditor.finish(gauge ? std::optional(gauge->fit()) : std::nullopt);
+  Audit out = auditor.finish(gauge ? std::optional(gauge->fit()) : std::nullopt);
+  for (WorstInput& input : out.worst) input.example = source.number(input.example);
+  for (auto* inputs : {&out.worst_inputs, &out.sample})
+    for (AuditedInput& input : *inputs) input.example = source.number(input.example);
+  return out;
 }
 
 }  // namespace selfnorm

@@ -1,5 +1,7 @@
 #include "selfnorm/analysis/chain_evaluation.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -19,7 +21,7 @@ namespace {
 constexpr size_t kSentencesAtOnce = 64;
 constexpr uint64_t kSentencesOfReport = 4096;  // between two words on progress
 
-// visit(sentence, scores, A) in parallel, with scorers and lattices that keep their room.
+// visit(sentence, scores, A, lattice) in parallel, with scorers and lattices that keep their room.
 template <class Visit>
 void for_each_sentence(const ChainModel& model, const Sequences& data, Range range, const Visit& visit) {
   const PairFactors<float> factors = transition_factors<float>(model.shape, model.theta);
@@ -28,13 +30,14 @@ void for_each_sentence(const ChainModel& model, const Sequences& data, Range ran
     Lattice lattice;
     for (size_t i = range.begin + begin; i < range.begin + end; ++i) {
       const ChainScores scores = scorer(data, i);
-      visit(i, scores, lattice.forward(scores, factors));
+      const double log_z = lattice.forward(scores, factors);
+      visit(i, scores, log_z, lattice);
     }
   });
 }
 
 struct ScoredSentences {
-  std::vector<double> score, log_z;
+  std::vector<double> score, log_z, log_prob;
   std::vector<uint32_t> predicted;  // a position
 };
 
@@ -49,16 +52,21 @@ ScoredSentences scored(const ChainModel& model, const Sequences& data) {
   ScoredSentences out;
   out.score.resize(data.sentences());
   out.log_z.resize(data.sentences());
+  out.log_prob.resize(data.sentences());
   out.predicted.resize(data.positions());
   const Range all{0, data.sentences()};
-  for_each_sentence(model, data, all, [&](uint64_t i, const ChainScores& scores, double log_z) {
-    const uint64_t first = data.sentence_begin[i];
-    const auto gold = std::span(data.label).subspan(first, scores.length);
-    out.score[i] = is_seen(gold, model.shape) ? chain_score<float>(scores, gold) : kUnseenScore;
-    out.log_z[i] = log_z;
-    const Labelling best = viterbi<float>(scores);
-    std::copy(best.labels.begin(), best.labels.end(), out.predicted.begin() + static_cast<ptrdiff_t>(first));
-  });
+  for_each_sentence(model, data, all,
+                    [&](uint64_t i, const ChainScores& scores, double log_z, const Lattice& lattice) {
+                      const uint64_t first = data.sentence_begin[i];
+                      const auto gold = std::span(data.label).subspan(first, scores.length);
+                      const bool seen = is_seen(gold, model.shape);
+                      out.score[i] = seen ? chain_score<float>(scores, gold) : kUnseenScore;
+                      out.log_z[i] = log_z;
+                      out.log_prob[i] = seen ? lattice.log_prob(scores, gold) : kUnseenScore;
+                      const Labelling best = viterbi<float>(scores);
+                      std::copy(best.labels.begin(), best.labels.end(),
+                                out.predicted.begin() + static_cast<ptrdiff_t>(first));
+                    });
   return out;
 }
 
@@ -119,10 +127,19 @@ ChainLevels chain_levels(const Sequences& data, std::vector<double> level) {
   return {describe(std::move(level)), describe(std::move(per_token)), std::move(by_length)};
 }
 
+namespace {
+
+double finite_level(double b) {
+  if (std::isfinite(b)) return b;
+  throw Error(fmt::format("b(x) of a sentence is {}; the model is damaged", b));
+}
+
+}  // namespace
+
 double chain_normalizer(const ChainNormalizer& normalizer, const Sequences& data, uint64_t sentence) {
   if (!normalizer.exists) return 0;
   double b = normalizer.per_sentence + normalizer.per_position * static_cast<double>(data.length(sentence));
-  if (normalizer.slope.empty()) return b;
+  if (normalizer.slope.empty()) return finite_level(b);
   for (uint64_t t = data.sentence_begin[sentence]; t < data.sentence_begin[sentence + 1]; ++t) {
     const std::span<const uint32_t> attributes = data.unigram.attributes(t);
     const std::span<const float> values = data.unigram.values(t);
@@ -130,7 +147,7 @@ double chain_normalizer(const ChainNormalizer& normalizer, const Sequences& data
         {attributes.data(), values.empty() ? nullptr : values.data(), attributes.size()},
         normalizer.slope.data(), 1, 0);
   }
-  return b;
+  return finite_level(b);
 }
 
 namespace {
@@ -174,7 +191,7 @@ ChainEvaluation evaluate_chain(const ChainModel& model, const Sequences& data, i
     if (found.score[i] == kUnseenScore) continue;
     ++seen.sentences;
     seen.tokens += static_cast<double>(data.length(i));
-    exact -= exact_log_probability(found.score[i], found.log_z[i]);
+    exact -= found.log_prob[i];
     raw -= found.score[i];
   }
   out.accuracy = static_cast<double>(right) / tokens;
@@ -200,7 +217,7 @@ std::vector<double> chain_log_z(const ChainModel& model, const Sequences& data, 
   for (uint64_t first = 0; first < out.size(); first += kSentencesOfReport) {
     const Range range{first, std::min<uint64_t>(out.size(), first + kSentencesOfReport)};
     for_each_sentence(model, data, range,
-                      [&](uint64_t i, const ChainScores&, double log_z) { out[i] = log_z; });
+                      [&](uint64_t i, const ChainScores&, double log_z, const Lattice&) { out[i] = log_z; });
     if (progress) progress(range.end);
   }
   return out;

@@ -23,13 +23,13 @@ class ExactChain {
 
   void read(const Sequences& data, uint64_t sentence) {
     scores_ = scorer_(data, sentence);
-    log_z_ = lattice_.forward(scores_, factors_);
+    lattice_.forward(scores_, factors_);
     lattice_.backward(scores_);
   }
   uint32_t labels() const { return scores_.labels; }
   std::span<const float> marginals() const { return lattice_.marginals(); }
   double log_probability(std::span<const uint32_t> labels) const {
-    return exact_log_probability(chain_score<float>(scores_, labels), log_z_);
+    return lattice_.log_prob(scores_, labels);
   }
   std::vector<uint32_t> best() const { return viterbi<float>(scores_).labels; }
 
@@ -38,7 +38,6 @@ class ExactChain {
   PairFactors<float> factors_;
   ChainScores scores_;
   Lattice lattice_;
-  double log_z_ = 0;
 };
 
 // After both have read the sentence with these labels.

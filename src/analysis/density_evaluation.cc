@@ -59,9 +59,9 @@ const char* outside_advice(const Support& support) {
 // Mean and standard error of the scores inside the support (Welford).
 struct ScoreSum {
   uint64_t inside = 0, outside = 0, first_outside = 0;
-  double mean = 0, square = 0;
+  double mean = 0, square = 0, mean_log_prob = 0;
 
-  void add(uint64_t row, double s) {
+  void add(uint64_t row, double s, double log_prob) {
     if (std::isinf(s)) {
       if (outside++ == 0) first_outside = row;
       return;
@@ -69,6 +69,7 @@ struct ScoreSum {
     const double change = s - mean;
     mean += change / static_cast<double>(++inside);
     square += change * (s - mean);
+    mean_log_prob += (log_prob - mean_log_prob) / static_cast<double>(inside);
   }
   double error() const {
     const auto n = static_cast<double>(inside);
@@ -76,7 +77,7 @@ struct ScoreSum {
   }
 };
 
-ScoreSum sum_scores(const DensityModel& model, const PointSource& data) {
+ScoreSum sum_scores(const DensityModel& model, const PointSource& data, const LogZEstimate& log_z) {
   ScoreSum sum;
   std::vector<uint64_t> rows;
   std::vector<float> x;
@@ -88,7 +89,7 @@ ScoreSum sum_scores(const DensityModel& model, const PointSource& data) {
     s.resize(rows.size());
     data.read(rows, x);
     raw_scores(model, {x.data(), rows.size(), data.columns()}, first, s);
-    for (size_t i = 0; i < rows.size(); ++i) sum.add(rows[i], s[i]);
+    for (size_t i = 0; i < rows.size(); ++i) sum.add(rows[i], s[i], log_z.log_prob(s[i]));
   }
   return sum;
 }
@@ -100,10 +101,9 @@ DensityEvaluation evaluate_density(const DensityModel& model, const PointSource&
   options.validate();
   check_columns(model, data.columns());
   if (data.rows() == 0) throw Error("the data have no rows; expected at least 1");
-  const ScoreSum sum = sum_scores(model, data);
-  const double loss = (sum.outside > 0 ? kInfinity : -sum.mean) + log_volume(model);
-
   const JudgedLogZ z = judged_log_z(model, options);
+  const ScoreSum sum = sum_scores(model, data, z.estimate);
+  const double lost = (sum.outside > 0 ? kInfinity : 0) + log_volume(model);
   DensityEvaluation out;
   out.rows = data.rows();
   out.outside = sum.outside;
@@ -113,28 +113,29 @@ DensityEvaluation evaluate_density(const DensityModel& model, const PointSource&
     out.distrust = fmt::format(
         "{} of {} rows (the first is {}, from 0) are outside the support of the model, where its "
         "density is 0; {}",
-        sum.outside, out.rows, sum.first_outside, outside_advice(model.energy->support()));
+        sum.outside, out.rows, data.number(sum.first_outside), outside_advice(model.energy->support()));
   out.is_trusted = out.distrust.empty();
   out.b = model.log_normalizer;
-  out.nll = loss + z.estimate.value;
-  out.nll_low = loss + z.estimate.low;
-  out.nll_high = loss + z.estimate.high;
+  out.nll = lost - sum.mean_log_prob;
+  out.nll_low = out.nll + (z.estimate.low - z.estimate.value);
+  out.nll_high = out.nll + (z.estimate.high - z.estimate.value);
   out.nll_error = sum.error();
-  out.nll_b = loss + out.b;
+  out.nll_b = lost - sum.mean + out.b;
   out.log_ratio = z.estimate.value - out.b;
   out.snl_bound = -out.nll_b - std::expm1(out.log_ratio);
   return out;
 }
 
-std::vector<double> density_scores(const DensityModel& model, const Points& x) {
+std::vector<double> density_scores(const DensityModel& model, const Points& x,
+                                   const std::optional<LogZEstimate>& log_z) {
   check_columns(model, x.columns);
   std::vector<double> out(x.rows);
-  const double shift = model.log_normalizer + log_volume(model);
+  const double volume = log_volume(model);
   for (uint64_t first = 0; first < x.rows; first += kRows) {
     const uint64_t end = std::min(x.rows, first + kRows);
     raw_scores(model, x.slice(first, end), first, std::span(out).subspan(first, end - first));
   }
-  for (double& s : out) s -= shift;
+  for (double& s : out) s = (log_z ? log_z->log_prob(s) : s - model.log_normalizer) - volume;
   return out;
 }
 

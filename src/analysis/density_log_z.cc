@@ -24,6 +24,7 @@ namespace {
 constexpr uint64_t kScaleDraws = 4096;    // of the proposal, that say where the mass is
 constexpr uint64_t kCheckDraws = 20'000;  // of the proposal, that quadrature is compared with
 constexpr uint32_t kQuadratureDimensions = 3;
+constexpr double kRounded = 1e8;  // a log Z beyond it rounds more than 1e-8: s - log Z would not sum to 1
 
 std::optional<double> closed_form(const Energy& energy) {
   if (const auto* family = dynamic_cast<const ExponentialFamily*>(&energy))
@@ -98,9 +99,10 @@ class Estimators {
 JudgedLogZ best(const DensityModel& model, const DensityEvaluationOptions& options) {
   const Estimators by(model, options);
   const Support support = model.energy->support();
-  if (const auto z = closed_form(*model.energy)) return {{"closed-form", *z, *z, *z, 0, 0}, ""};
-  if (support.space == Support::Space::levels && countable_points(support) > 0)
-    return by.judged(enumerate_log_z(*model.energy));
+  const bool is_countable = support.space == Support::Space::levels && countable_points(support) > 0;
+  const auto z = closed_form(*model.energy);
+  if (z && !(is_countable && std::abs(*z) > kRounded)) return {{"closed-form", *z, *z, *z, 0, 0}, ""};
+  if (is_countable) return by.judged(enumerate_log_z(*model.energy));
   if (!support.is_real() || model.dimension() > kQuadratureDimensions) return by.sampled();
   try {
     return by.quadrature();

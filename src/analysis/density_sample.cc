@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "selfnorm/analysis/chain_diagnostics.h"
 #include "selfnorm/analysis/density_log_z.h"
@@ -109,6 +110,13 @@ DensitySample sample_density_model(const DensityModel& model, const DensitySampl
     const std::vector<float> standardised = out.rows;
     model.standardisation.undo({standardised.data(), options.count, model.dimension()}, out.rows);
   }
+  const auto bad = std::ranges::find_if(out.rows, [](float v) { return !std::isfinite(v); });
+  if (bad != out.rows.end())
+    throw Error(fmt::format(
+        "point {} (from 0) that was drawn has {} in column {}, expected a finite number: the model is "
+        "damaged, or "
+        "its training diverged",
+        (bad - out.rows.begin()) / model.dimension(), *bad, (bad - out.rows.begin()) % model.dimension()));
   return out;
 }
 

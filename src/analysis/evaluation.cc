@@ -82,6 +82,7 @@ Dataset encoded(const Encoder& encoder, const Dataset& data) {
   out.features = encode(encoder, data.features);
   out.target = data.target;
   out.labels = data.labels;
+  out.numbers = data.numbers;
   return out;
 }
 
@@ -131,18 +132,19 @@ Evaluation evaluate_states(const ModelFile& model, const Dataset& data) {
   pass->summarise(theta, [&](uint64_t i, const OutputSummary& row) {
     Evaluation& part = parts[i / kGranule];
     part.classes = std::max(part.classes, row.outputs);
-    part.kl_uniform += row.expected_score - row.log_z + std::log(static_cast<double>(row.outputs));
+    part.kl_uniform += std::log(static_cast<double>(row.outputs)) - row.entropy;
     log_z[i] = row.log_z - model.log_normalizer;
     if (data.target[i] == Dataset::kUnseenTarget) return;
-    part.nll_exact += row.log_z - row.score;
+    part.nll_exact -= row.log_prob;
     part.nll_raw += model.log_normalizer - row.score;
     part.accuracy += row.better == 0 ? 1 : 0;
     part.top5 += row.better < 5 ? 1 : 0;
   });
   for (uint64_t i = 0; i < out.n; ++i) {
     if (!std::isfinite(log_z[i])) {
-      throw Error(fmt::format(
-          "row {} (counted from 0): log Z is {}; the features or the weights are too large", i, log_z[i]));
+      throw Error(
+          fmt::format("row {} (counted from 0): log Z is {}; the features or the weights are too large",
+                      data.numbers[i], log_z[i]));
     }
   }
   const double n = static_cast<double>(out.n), seen = seen_rows(out);

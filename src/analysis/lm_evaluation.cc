@@ -56,7 +56,8 @@ void add_multiclass(const ModelFile& model, const ExampleSource& states, Sums& s
             if (model.normalizer.exists()) b = values_of(model.normalizer, block.data.features);
             for (size_t i = 0; i < block.rows.size(); ++i) {
               const double score = block.rows[i].target_score, log_z = block.rows[i].moments.log_z();
-              add(block.data.target[i], log_z - score, model.log_normalizer - score, sums);
+              add(block.data.target[i], -block.rows[i].moments.total.log_share(score),
+                  model.log_normalizer - score, sums);
               sums.log_z.push_back(log_z - model.log_normalizer);
               if (!b.empty()) sums.log_z_amortised.push_back(sums.log_z.back() - b[i]);
             }

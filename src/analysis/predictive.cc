@@ -79,6 +79,15 @@ std::vector<double> draw(std::span<const Units> units, std::span<const Predictiv
   return out;
 }
 
+bool is_finite(const Prediction& p) {
+  const auto all = [](const std::vector<double>& values) {
+    return std::ranges::all_of(values, [](double v) { return std::isfinite(v); });
+  };
+  return all(p.samples) && std::ranges::all_of(p.coordinates, [&](const CoordinatePrediction& c) {
+           return all({c.mean, c.deviation, c.median}) && all(c.modes) && all(c.quantiles);
+         });
+}
+
 }  // namespace
 
 void PredictionOptions::validate() const {
@@ -132,7 +141,13 @@ void predict(const Regressor& model, const InputRows& x, std::span<const double>
         }
       }
     });
-    for (size_t i = 0; i < out.size(); ++i) each(begin + i, std::move(out[i]));
+    for (size_t i = 0; i < out.size(); ++i) {
+      if (!is_finite(out[i]))
+        throw Error(fmt::format(
+            "row {} (from 0): the prediction is not finite; the model is damaged, or its training diverged",
+            begin + i));
+      each(begin + i, std::move(out[i]));
+    }
   }
 }
 

@@ -26,4 +26,10 @@ std::vector<BadRow> BadRows::take() {
   return std::move(rows_);
 }
 
+RowNumbers numbers_without(const std::vector<uint64_t>& left_out) {
+  RowNumbers numbers;
+  for (size_t i = 0; i < left_out.size(); ++i) numbers.skip(left_out[i] - i);
+  return numbers;
+}
+
 }  // namespace selfnorm

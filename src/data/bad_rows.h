@@ -26,4 +26,7 @@ class BadRows {
   std::vector<BadRow> rows_;
 };
 
+// Of examples of which these, by number, were left out.
+RowNumbers numbers_without(const std::vector<uint64_t>& left_out);
+
 }  // namespace selfnorm

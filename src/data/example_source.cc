@@ -23,6 +23,7 @@ class DatasetSource : public ExampleSource {
   uint32_t columns() const override { return data_.features.columns(); }
   bool has_targets() const override { return has_targets_; }
   bool is_joint() const override { return data_.is_joint(); }
+  uint64_t number(uint64_t example) const override { return data_.numbers[example]; }
 
   Dataset block(uint64_t begin, uint64_t end) const override {
     SELFNORM_CHECK(begin <= end && end <= examples());

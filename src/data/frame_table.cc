@@ -39,7 +39,8 @@ struct FramePart {
     std::optional<Problem> infinite;  // the first; a problem unless the column has text
   };
   uint64_t lines = 0;
-  std::vector<uint64_t> line;  // of every row, within the block
+  std::vector<uint64_t> line;   // of every row, within the block
+  std::vector<uint64_t> blank;  // rows before each blank line
   std::vector<Column> column;
   std::optional<Problem> problem;  // with the record after the last one taken
 };
@@ -63,7 +64,10 @@ class Parser {
     while (!text.empty() && !part.problem) {
       const uint64_t line = part.lines;
       const std::string_view record = take_record(text, layout_.rule, part.lines);
-      if (record.empty()) continue;
+      if (record.empty()) {
+        part.blank.push_back(part.line.size());
+        continue;
+      }
       std::string message = fields.split(record, layout_.rule.separator);
       if (message.empty() && fields.size() != layout_.kind.size())
         message = fmt::format("found {} fields, expected {} as in the first row", fields.size(),
@@ -131,10 +135,12 @@ class Pass {
 
   bool has_text(size_t c) const { return layout_.kind[c] == Kind::open && !frame_.columns[c].is_numeric; }
   std::vector<uint64_t>& lines() { return lines_; }
+  RowNumbers& numbers() { return numbers_; }
 
  private:
   void append(FramePart& part) {
     if (part.problem) throw DataError(frame_.file, line_ + part.problem->line, part.problem->message);
+    for (const uint64_t rows : part.blank) numbers_.skip(lines_.size() + rows);
     for (const uint64_t line : part.line) lines_.push_back(line_ + line);
     for (size_t c = 0; c < part.column.size(); ++c) {
       FramePart::Column& from = part.column[c];
@@ -161,6 +167,7 @@ class Pass {
   std::vector<StringIndex> levels_;
   std::vector<std::optional<Problem>> infinite_;  // at lines of the file
   std::vector<uint64_t> lines_;
+  RowNumbers numbers_;
   uint64_t line_ = 1;  // of the file, at the start of the next part
 };
 
@@ -235,6 +242,7 @@ Frame read_table_frame(const Reopening& file, char separator, const FrameOptions
   Pass first(layout, frame);
   first.run(*input);
   frame.line = std::move(first.lines());
+  frame.numbers = std::move(first.numbers());
   frame.rows = frame.line.size();
   if (frame.rows == 0) throw DataError(frame.file, 0, "found no rows of data");
 

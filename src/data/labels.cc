@@ -41,14 +41,12 @@ std::string LabelRule::number(std::string_view label, LabelTable& table, uint32_
   return found || keep_unseen_ || !require_ ? "" : known_->unseen(label);
 }
 
-UnseenLabels unseen_labels(const std::vector<uint32_t>& target, const LabelTable& table,
-                           const std::vector<uint64_t>& left_out) {
+UnseenLabels unseen_labels(const Dataset& data, const LabelTable& table) {
   UnseenLabels out;
-  out.examples = static_cast<uint64_t>(std::count(target.begin(), target.end(), Dataset::kUnseenTarget));
+  const auto begin = data.target.begin(), end = data.target.end();
+  out.examples = static_cast<uint64_t>(std::count(begin, end, Dataset::kUnseenTarget));
   if (out.examples == 0) return out;
-  const auto first = std::find(target.begin(), target.end(), Dataset::kUnseenTarget);
-  out.first = static_cast<uint64_t>(first - target.begin());
-  for (const uint64_t example : left_out) out.first += example <= out.first ? 1 : 0;
+  out.first = data.numbers[static_cast<uint64_t>(std::find(begin, end, Dataset::kUnseenTarget) - begin)];
   out.label = table.spellings()[0];
   return out;
 }

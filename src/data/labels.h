@@ -35,9 +35,8 @@ class LabelRule {
   std::optional<KnownLabels> known_;
 };
 
-// Of data read by a schema; `table` has the labels it lacks, and `left_out` are in increasing order.
-UnseenLabels unseen_labels(const std::vector<uint32_t>& target, const LabelTable& table,
-                           const std::vector<uint64_t>& left_out);
+// Of data read by a schema; `table` has the labels it lacks.
+UnseenLabels unseen_labels(const Dataset& data, const LabelTable& table);
 
 // Sorts labels (numerically when all are integers, otherwise bytewise); returns old number -> new number.
 std::vector<uint32_t> sort_labels(std::vector<std::string>& labels);

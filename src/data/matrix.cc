@@ -109,8 +109,9 @@ ReadResult labelled_matrix(const Input& input, Features features,
   }
   if (kept.empty()) throw DataError(input.name(), 0, "found no good row of data");
   if (kept.size() < rows) data = subset(data, kept);
+  data.numbers = numbers_without(left_out);
   UnseenLabels unseen;
-  if (options.keep_unseen) unseen = unseen_labels(data.target, table, left_out);
+  if (options.keep_unseen) unseen = unseen_labels(data, table);
   result.report = {
       Format::automatic, kept.size(), input.bytes_read(), bad.take(), std::move(left_out), {}, unseen};
   return result;

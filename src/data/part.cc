@@ -34,6 +34,7 @@ void Assembly::append(Part&& part) {
     bad_.add(line_ + bad.line, bad.message);
     left_out_.push_back(target_.size() + bad.row + left_out_.size());
   }
+  for (const uint64_t rows : part.not_rows) numbers_.skip(target_.size() + rows);
   append_features(part);
   append_targets(part);
   line_ += part.lines;
@@ -92,6 +93,7 @@ ReadResult Assembly::finish(Format format) {
   data.feature_names = std::move(names_);
   if (groups_) {
     left_out_ = groups_->finish(data);
+    numbers_ = numbers_without(left_out_);
   } else {
     data.target = std::move(target_);
     data.labels = options_.schema ? options_.schema->labels : labels_.spellings();
@@ -101,8 +103,9 @@ ReadResult Assembly::finish(Format format) {
         if (t != Dataset::kNoTarget) t = rank[t];
     }
   }
+  data.numbers = std::move(numbers_);
   UnseenLabels unseen;
-  if (options_.keep_unseen && !groups_) unseen = unseen_labels(data.target, labels_, left_out_);
+  if (options_.keep_unseen && !groups_) unseen = unseen_labels(data, labels_);
   result.report = {format, data.features.rows(), input_.bytes_read(), bad_.take(), std::move(left_out_), {},
                    unseen};
   if (data.features.rows() == 0)

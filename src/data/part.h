@@ -28,6 +28,7 @@ struct Part {
   uint64_t lines = 0;
   uint64_t bytes = 0;
   std::vector<Bad> bad;
+  std::vector<uint64_t> not_rows;  // bad, blank or a comment: good rows of the part before it; not joint data
   std::vector<uint64_t> row_end;  // sparse: ends into column and value
   std::vector<uint32_t> column;
   std::vector<float> value;
@@ -39,6 +40,10 @@ struct Part {
   std::vector<uint64_t> group;  // qid of each row; joint data only
 
   uint64_t rows() const { return target.size(); }
+  // After a record, with the number of rows before it.
+  void count(uint64_t rows_before) {
+    if (rows() == rows_before) not_rows.push_back(rows_before);
+  }
 };
 
 class Assembly {
@@ -76,6 +81,7 @@ class Assembly {
   std::vector<uint32_t> target_;
   std::vector<float> weight_;
   std::vector<uint64_t> left_out_;
+  RowNumbers numbers_;
   std::vector<std::string> names_;
   std::optional<uint64_t> bytes_;  // of the whole file, when known
 };

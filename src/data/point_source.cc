@@ -37,8 +37,12 @@ std::string hash_text(const PointSource& source, std::span<const float> values) 
 
 class MemoryPoints final : public PointSource {
  public:
-  MemoryPoints(uint32_t columns, std::vector<float> values, std::vector<std::string> names)
-      : columns_(columns), values_(std::move(values)), names_(std::move(names)) {}
+  MemoryPoints(uint32_t columns, std::vector<float> values, std::vector<std::string> names,
+               RowNumbers numbers = {})
+      : columns_(columns),
+        values_(std::move(values)),
+        names_(std::move(names)),
+        numbers_(std::move(numbers)) {}
 
   uint64_t rows() const override { return values_.size() / columns_; }
   uint32_t columns() const override { return columns_; }
@@ -50,12 +54,14 @@ class MemoryPoints final : public PointSource {
       std::copy_n(values_.data() + rows[r] * columns_, columns_, out.data() + r * columns_);
     }
   }
+  uint64_t number(uint64_t row) const override { return numbers_[row]; }
   std::string fingerprint() const override { return hash_text(*this, values_); }
 
  private:
   uint32_t columns_;
   std::vector<float> values_;
   std::vector<std::string> names_;
+  RowNumbers numbers_;
 };
 
 class MappedPoints final : public PointSource {
@@ -159,10 +165,11 @@ std::unique_ptr<PointSource> whole_points(const std::string& path, const PointOp
     const TableLayout layout = point_layout(*input, table_separator(reading.format), options);
     Dataset data = read_table(*input, layout, reading).data;
     return std::make_unique<MemoryPoints>(layout.features, std::move(data.features.dense.values),
-                                          std::move(data.feature_names));
+                                          std::move(data.feature_names), std::move(data.numbers));
   }
   reading.header = options.header;
-  Features features = read_input(*input, reading).data.features;
+  Dataset data = read_input(*input, reading).data;
+  Features features = std::move(data.features);
   const uint64_t expected = std::max<uint64_t>(options.columns, options.names.size()) + options.drop.size();
   const uint64_t columns = features.is_sparse && expected > options.drop.size()
                                ? std::max<uint64_t>(features.columns(), expected)
@@ -171,7 +178,7 @@ std::unique_ptr<PointSource> whole_points(const std::string& path, const PointOp
   check_columns(input->name(), kept.size(), options);
   return std::make_unique<MemoryPoints>(static_cast<uint32_t>(kept.size()),
                                         dense_values(input->name(), std::move(features), kept),
-                                        std::vector<std::string>());
+                                        std::vector<std::string>(), std::move(data.numbers));
 }
 
 }  // namespace

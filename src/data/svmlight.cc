@@ -58,11 +58,12 @@ class Parser {
     part.column.reserve(text.size() / 8);
     part.value.reserve(text.size() / 8);
     while (!text.empty()) {
-      uint64_t line = part.lines;
+      uint64_t line = part.lines, rows = part.rows();
       std::string_view record = take_record(text, {}, part.lines);
       uint64_t kept = part.row_end.empty() ? 0 : part.row_end.back();
       std::optional<uint64_t> group;
       std::string message = parse(record, line, part, group);
+      if (!joint_) part.count(rows);
       if (message.empty()) continue;
       part.bad.push_back({line, part.rows(), std::move(message), group});
       part.column.resize(kept);

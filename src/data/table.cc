@@ -20,11 +20,11 @@ class Parser {
     part.bytes = text.size();
     Fields fields;
     while (!text.empty()) {
-      uint64_t line = part.lines;
+      uint64_t line = part.lines, rows = part.rows();
       std::string_view record = take_record(text, layout_.rule, part.lines);
-      if (record.empty()) continue;
       size_t kept = part.value.size();
-      std::string message = parse(record, fields, part);
+      std::string message = record.empty() ? "" : parse(record, fields, part);
+      part.count(rows);
       if (message.empty()) continue;
       part.bad.push_back({line, part.rows(), std::move(message), std::nullopt, fields.is_open()});
       part.value.resize(kept);

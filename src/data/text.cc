@@ -27,10 +27,10 @@ class Parser {
     TextPart part;
     part.bytes = text.size();
     while (!text.empty()) {
-      uint64_t line = part.lines;
+      uint64_t line = part.lines, rows = part.rows();
       std::string_view record = take_record(text, {}, part.lines);
-      if (record.empty()) continue;
-      std::string message = parse(record, part);
+      std::string message = record.empty() ? "" : parse(record, part);
+      part.count(rows);
       if (!message.empty()) part.bad.push_back({line, part.rows(), std::move(message), std::nullopt});
     }
     return part;

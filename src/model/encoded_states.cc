@@ -45,6 +45,7 @@ class BagStates final : public ExampleSource {
   uint64_t examples() const override { return inputs_->examples(); }
   uint32_t columns() const override { return encoder_.states(); }
   bool has_targets() const override { return inputs_->has_targets(); }
+  uint64_t number(uint64_t example) const override { return inputs_->number(example); }
 
   Dataset block(uint64_t begin, uint64_t end) const override { return encoded(inputs_->block(begin, end)); }
   Dataset gather(std::span<const uint64_t> examples) const override {

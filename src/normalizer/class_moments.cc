@@ -77,10 +77,11 @@ HeadDifference head_difference(const ClassScores& p, const ClassScores& q, const
       p.tile(x, rows, tile, a.data());
       q.tile(x, rows, tile, b.data());
       for (uint64_t i = rows.begin; i < rows.end; ++i) {
-        const double log_z_p = of_p.rows[i].log_z(), log_z_q = of_q.rows[i].log_z();
+        const LogSumExp &sum_p = of_p.rows[i].total, &sum_q = of_q.rows[i].total;
         for (uint64_t k = 0; k < tile.size(); ++k) {
           const uint64_t place = (i - rows.begin) * tile.size() + k;
-          part.add(static_cast<double>(a[place]) - log_z_p, static_cast<double>(b[place]) - log_z_q);
+          part.add(sum_p.log_share(static_cast<double>(a[place])),
+                   sum_q.log_share(static_cast<double>(b[place])));
         }
       }
     });

@@ -199,7 +199,7 @@ void Enumeration<Real>::summarise(std::span<const Real> theta,
     const Range rows = piece(b, plan.block, examples());
     std::vector<Real> scores(rows.size() * plan.tile), shares(plan.tile);
     std::vector<OutputSummary> out(rows.size());
-    std::vector<LogSumExp> sums(rows.size());
+    std::vector<SoftmaxMoments> moments(rows.size());
     const auto for_each_tile = [&](const auto& body) {
       for (uint64_t first = 0; first < model_.classes(); first += plan.tile) {
         const Range tile = piece(first / plan.tile, plan.tile, model_.classes());
@@ -213,17 +213,13 @@ void Enumeration<Real>::summarise(std::span<const Real> theta,
       if (y >= tile.begin && y < tile.end) target_score[i] = row[y - tile.begin];
       std::copy(row, row + tile.size(), shares.begin());
       const LogSumExp part = exp_in_place(shares.data(), tile.size());
-      // expected_score accumulates E[s] over the tiles seen so far; shares with score -inf carry nothing.
-      double tile_expectation = 0;
+      double shifted = 0;
       for (uint64_t k = 0; k < tile.size(); ++k) {
-        if (shares[k] > 0) tile_expectation += static_cast<double>(shares[k]) * static_cast<double>(row[k]);
+        // a score of -inf carries nothing
+        if (shares[k] > 0)
+          shifted += static_cast<double>(shares[k]) * (static_cast<double>(row[k]) - part.max);
       }
-      const LogSumExp before = sums[i];
-      sums[i].merge(part);
-      const double total = sums[i].value();
-      const double weight_before = before.sum > 0 ? std::exp(before.value() - total) : 0;
-      const double weight_tile = part.sum > 0 ? std::exp(part.max - total) : 0;
-      out[i].expected_score = weight_before * out[i].expected_score + weight_tile * tile_expectation;
+      moments[i].append({part, shifted, 0}, tile.begin);
     });
     for_each_tile([&](uint64_t i, Range tile, const Real* row) {
       const uint32_t y = target_[rows.begin + i];
@@ -234,7 +230,9 @@ void Enumeration<Real>::summarise(std::span<const Real> theta,
     });
     for (uint64_t i = 0; i < rows.size(); ++i) {
       out[i].score = static_cast<double>(target_score[i]);
-      out[i].log_z = sums[i].value();
+      out[i].log_z = moments[i].log_z();
+      out[i].log_prob = moments[i].total.log_share(out[i].score);
+      out[i].entropy = moments[i].entropy();
       out[i].outputs = model_.classes();
       sink(rows.begin + i, out[i]);
     }

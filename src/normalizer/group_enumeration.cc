@@ -54,7 +54,7 @@ void GroupEnumeration<Real>::run(std::span<const Real> theta, uint64_t normalise
       const ScoreDerivatives d = visit(g, scores[data_.target[g]], log_z);
       if (gradient.empty()) continue;
       for (uint64_t row = first; row < last; ++row) {
-        const double share = std::exp(scores[row - first] - log_z);
+        const double share = std::exp(sum.log_share(scores[row - first]));
         model_.backward(row, d.log_z * share + (row == chosen ? d.score : 0), own);
       }
     }
@@ -79,9 +79,11 @@ void GroupEnumeration<Real>::summarise(
       OutputSummary out;
       out.score = scores[data_.target[g]];
       out.log_z = sum.value();
+      out.log_prob = sum.log_share(out.score);
       out.outputs = scores.size();
       for (uint64_t y = 0; y < scores.size(); ++y) {
-        out.expected_score += std::exp(scores[y] - out.log_z) * scores[y];
+        const double log_p = sum.log_share(scores[y]), p = std::exp(log_p);
+        out.entropy -= p > 0 ? p * log_p : 0;
         const bool ahead = scores[y] > out.score || (scores[y] == out.score && y < data_.target[g]);
         out.better += ahead ? 1 : 0;
       }

@@ -22,7 +22,7 @@ HeadDifference model_difference(const ModelFile& p, const ModelFile& q, const Da
       sum_a.add(a.back());
       sum_b.add(b.back());
     }
-    for (size_t y = 0; y < a.size(); ++y) out.add(a[y] - sum_a.value(), b[y] - sum_b.value());
+    for (size_t y = 0; y < a.size(); ++y) out.add(sum_a.log_share(a[y]), sum_b.log_share(b[y]));
   }
   return out;
 }

@@ -85,7 +85,7 @@ void OutputStream::run(const std::function<void(const OutputBlock&)>& visit,
       if (std::isfinite(log_z)) continue;
       throw Error(
           fmt::format("example {} (counted from 0): log Z is {}; the features or the weights are too large",
-                      first + i, log_z));
+                      source_.number(first + i), log_z));
     }
     visit({first, block, rows});
     if (progress) progress(first + rows.size());

@@ -80,11 +80,11 @@ LogZEstimate enumerate_log_z(const Energy& energy) {
     total.merge(exp_in_place(block.s.data(), block.s.size()));
   });
   const double value = total.value();
-  return {"enumeration", value, value, value, static_cast<double>(points), points};
+  return {"enumeration", value, value, value, static_cast<double>(points), points, 0, total};
 }
 
 std::vector<double> enumerate_mean(const Energy& energy, size_t count, const PointFunction& f) {
-  const double log_z = enumerate_log_z(energy).value;
+  const LogZEstimate log_z = enumerate_log_z(energy);
   std::vector<double> mean(count);
   each_block(energy, [&](const ScoredPoints& block) {
     const size_t rows = block.s.size(), units = (rows + kGrain - 1) / kGrain;
@@ -93,7 +93,8 @@ std::vector<double> enumerate_mean(const Energy& energy, size_t count, const Poi
       std::vector<double> value(count);
       for (size_t i = begin; i < end; ++i) {
         f(block.x.row(i), value);
-        add_scaled(std::exp(block.s[i] - log_z), value.data(), parts.data() + begin / kGrain * count, count);
+        add_scaled(std::exp(log_z.log_prob(block.s[i])), value.data(), parts.data() + begin / kGrain * count,
+                   count);
       }
     });
     for (size_t u = 0; u < units; ++u) add_scaled(1, parts.data() + u * count, mean.data(), count);

@@ -69,7 +69,8 @@ ScoringTimes scoring_times(const RandomChain& chain, size_t repeats) {
     each(exact, [&](uint64_t i) {
       const ChainScores all = scorer(data, i);
       const auto labels = std::span(data.label).subspan(data.sentence_begin[i], all.length);
-      out.exact_sum += chain_score<float>(all, labels) - lattice.forward(all, factors);
+      lattice.forward(all, factors);
+      out.exact_sum += lattice.log_prob(all, labels);
     });
   }
   out.raw = median(std::move(raw));

@@ -82,7 +82,7 @@ Outcome measure(const Dataset& train, const Dataset& test, const TrainOptions& o
   for (const OutputSummary& row : rows) {
     out.mean_absolute += std::abs(row.log_z) / n;
     out.mean_excess += std::abs(row.log_z - result.model.log_normalizer) / n;
-    out.nll += (row.log_z - row.score) / n;
+    out.nll -= row.log_prob / n;
   }
   return out;
 }

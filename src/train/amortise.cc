@@ -40,6 +40,10 @@ class Fitting {
     out.normalizer = linear();
     measure(out);
     out.rms_linear = out.rms_held_out;
+    const AmortisedNormalizer mean = constant();
+    out.rms_constant = subtract(mean, held_out_);
+    if (out.rms_constant < out.rms_linear) out.normalizer = mean;
+    measure(out);
     if (is_mlp_) {
       add_network(out);
       measure(out);
@@ -77,6 +81,13 @@ class Fitting {
     AmortisedNormalizer b;
     b.intercept = fit.intercept;
     for (const double v : fit.slope) b.slope.push_back(static_cast<float>(v));
+    return b;
+  }
+
+  AmortisedNormalizer constant() const {
+    AmortisedNormalizer b;
+    for (const uint64_t i : training_) b.intercept += log_z_[i] / static_cast<double>(training_.size());
+    b.slope.resize(source_.columns());
     return b;
   }
 

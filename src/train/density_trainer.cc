@@ -1,6 +1,7 @@
 // Adam on the energy, and on b with a rate of its own (theory.md 3, "what makes SNL work in practice"): b
 // starts at an importance estimate of log Z, moves alone at first, and is estimated anew when log r drifts;
-// the gradient is clipped; a step that is not finite ends the run at the last good energy.
+// the gradient is clipped; a step that is not finite ends the run at the last good energy, as does "is" when
+// its draws are lost (seen_draws.h).
 #include "selfnorm/train/density_trainer.h"
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "density_fit.h"
+#include "seen_draws.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/math/vector.h"
@@ -66,6 +68,7 @@ class DensityTrainer {
                         validation_.outside()));
       b_.estimate(at_);
       keep_good();
+      if (needs_draws()) validation_.check(b_.value(), at_);  // the start may stay the best
     }
     const uint64_t all = steps();
     while (at_ < all) {
@@ -91,6 +94,7 @@ class DensityTrainer {
   uint64_t warm_steps() const { return b_.is_learned() ? options_.normalizer_steps : 0; }
   uint64_t steps() const { return warm_steps() + options_.steps; }
   uint64_t check_interval() const { return std::max<uint64_t>(1, steps() / kChecks); }
+  bool needs_draws() const { return options_.objective == "is"; }
 
   bool take_step() {
     const bool is_warm = at_ < warm_steps();
@@ -103,7 +107,8 @@ class DensityTrainer {
     gradient_norm_ = std::sqrt(square);
     if (at_ % check_interval() == 0) keep_good();
     if (terms_.estimate) watch_ratio(terms_.estimate->log_z - b_.value());
-    if (drifts_ > kMostDrifts) return false;
+    if (needs_draws()) seen_.add(terms_.estimate->effective);
+    if (drifts_ > kMostDrifts || seen_.is_lost()) return false;
     const double factor = schedule_.factor(is_warm ? 0 : at_ - warm_steps());
     if (!is_warm) move_energy(options_.learning_rate * factor);
     b_.move(terms_.d_log_normalizer, options_.normalizer_rate * options_.learning_rate * factor);
@@ -185,8 +190,11 @@ class DensityTrainer {
     std::copy(good_.begin(), good_.end(), problem_.energy().parameters().begin());
     problem_.energy().parameters_changed();
     b_.set(good_normalizer_);
-    const std::string what = drifts_ > kMostDrifts ? fmt::format("b was lost {} times, last", drifts_)
-                                                   : "the loss became infinite or NaN";
+    const std::string what =
+        drifts_ > kMostDrifts ? fmt::format("b was lost {} times, last", drifts_)
+        : seen_.is_lost()     ? fmt::format("the {} draws of a step were worth {:.1f}, too few to see log Z,",
+                                            options_.samples, seen_.mean())
+                              : "the loss became infinite or NaN";
     DensityResult out = finish(fmt::format("{} at step {}; try {}", what, at_, kRemedy));
     out.diverged = true;
     return out;
@@ -238,6 +246,7 @@ class DensityTrainer {
     c.set("loss", loss_sum_);
     c.set("loss.count", loss_count_);
     c.set("gradient_norm", gradient_norm_);
+    seen_.save(c);
     save_adaptive(optimiser_, "optimiser", c);
     b_.save(c);
     step_->save(c);
@@ -258,6 +267,7 @@ class DensityTrainer {
     loss_sum_ = c.number("loss");
     loss_count_ = c.integer("loss.count");
     gradient_norm_ = c.number("gradient_norm");
+    seen_.restore(c);
     restore_adaptive(c, "optimiser", optimiser_);
     b_.restore(c);
     step_->restore(c);
@@ -284,6 +294,7 @@ class DensityTrainer {
   mutable std::vector<float> saved_theta_;  // what a checkpoint refers to while it is written
   double good_normalizer_ = 0;
   double gradient_norm_ = 0;
+  SeenDraws seen_{options_.samples};
   double loss_sum_ = 0;  // since the last report
   uint64_t loss_count_ = 0;
   Progress progress_;

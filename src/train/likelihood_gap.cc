@@ -199,7 +199,7 @@ class GapSearch {
     out.theta = std::move(solve.theta);
     Vector kl(pass_->examples());
     pass_->summarise(out.theta, [&](uint64_t i, const OutputSummary& row) {
-      kl[i] = row.expected_score - row.log_z + std::log(static_cast<double>(row.outputs));
+      kl[i] = std::log(static_cast<double>(row.outputs)) - row.entropy;
     });
     for (uint64_t i = 0; i < kl.size(); ++i) {
       out.kl_uniform += kl[i] * (data_.weight.empty() ? 1.0 : static_cast<double>(data_.weight[i])) / weight_;

@@ -84,6 +84,27 @@ TEST(DensityEvaluation, BinaryRowsByEnumeration) {
   EXPECT_EQ(e.nll_low, e.nll_high);
 }
 
+// Over every point, for energies of any size.
+TEST(DensityEvaluation, ExactProbabilitiesOfBinaryRowsSumToOne) {
+  for (const double size : {1.0, 1e4, 1e9, 1e30}) {
+    const SmallEnergy energy = cycle(4, 2, size, -2 * size);
+    const DensityModel model = small_model(energy, std::make_shared<SmallUniform>(energy.support()), 1);
+    std::vector<float> all;
+    for_each_point(energy.support(),
+                   [&](std::span<const float> x) { all.insert(all.end(), x.begin(), x.end()); });
+    double sum = 0;
+    for (const double log_p : density_scores(model, {all.data(), 16, 4}, best_log_z(model, {}))) {
+      EXPECT_LE(log_p, 0);
+      sum += std::exp(log_p);
+    }
+    EXPECT_NEAR(sum, 1, 1e-9) << size;
+    // 0101 and 1010 are the best
+    const std::vector<float> best{0, 1, 0, 1};
+    const double nll = evaluate_density(model, *make_point_source(4, best), {}).nll;
+    EXPECT_NEAR(nll, size > 1 ? std::log(2.0) : nll, 1e-9) << size;
+  }
+}
+
 TEST(DensityEvaluation, FewEffectiveSamplesAreNotTrusted) {
   const DensityModel model = small_model(quadratic(std::vector<double>(5, 2), std::vector<double>(5, 0.2)),
                                          std::make_shared<SmallNormal>(5, 0, 1));

@@ -7,6 +7,7 @@
 
 #include "random_data.h"
 #include "random_head.h"
+#include "selfnorm/analysis/audit.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/model/huffman.h"
 #include "selfnorm/objective/tree_model.h"
@@ -131,6 +132,30 @@ TEST(Evaluate, UniformModelHasKnownNumbersAndTiesCountAgainstLaterClasses) {
   EXPECT_NEAR(e.log_z.rms, 0, 1e-6);
   EXPECT_LT(e.accuracy, 0.3);
   EXPECT_LT(e.top5, 0.8);
+}
+
+// Two classes share the best score, whatever its size, and a third is behind: p = 1/2.
+TEST(Evaluate, LargeScoresLeaveProbabilities) {
+  ModelFile model;
+  model.classes = 3;
+  model.features = 1;
+  model.weight = {1, 1, -1};
+  model.bias = {0, 0, 0};
+  model.labels = {"a", "b", "c"};
+  for (const float size : {1e4f, 1e9f, 1e20f, 1e30f}) {
+    Dataset data;
+    data.labels = model.labels;
+    data.features.is_sparse = false;
+    data.features.dense = {2, 1, {size, 2 * size}};
+    data.target = {0, 1};
+    const Evaluation e = evaluate(model, data);
+    EXPECT_NEAR(e.nll_exact, std::log(2.0), 1e-6) << size;
+    EXPECT_NEAR(e.kl_uniform, std::log(1.5), 1e-6) << size;
+    const Audit a = audit(model, *make_example_source(data), {.with_v_star = false});
+    EXPECT_NEAR(a.labelled->nll_exact, std::log(2.0), 1e-6) << size;
+    EXPECT_NEAR(a.kl_uniform, std::log(1.5), 1e-6) << size;
+    EXPECT_NEAR(a.worst_inputs[0].best_exact, -std::log(2.0), 1e-6) << size;
+  }
 }
 
 TEST(Evaluate, InfinityIsAnErrorWithItsRow) {

@@ -70,6 +70,37 @@ TEST(Normalize, OurOwnModelKeepsItsEvaluation) {
   EXPECT_EQ(folder.run({"score", "n.safetensors", "data.svm", "--top", "1"}).err, "");
 }
 
+// Few sparse states: neither b is better than the constant on states held out, and it says so.
+TEST(Normalize, NoAmortisedNormalizerThatIsWorseThanTheConstant) {
+  const Folder folder;
+  RandomStream random(3);
+  std::string text;
+  for (int i = 0; i < 120; ++i) {
+    text += std::to_string(i % 3);
+    for (int j = 0; j < 60; ++j)
+      if (random.uniform() < 0.1) text += " " + std::to_string(j + 1) + ":1";
+    text += "\n";
+  }
+  folder.write("data.svm", text);
+  ASSERT_EQ(
+      folder.run({"train", "classifier", "data.svm", "--hold-out", "0", "--out", "run", "--quiet"}).code, 0);
+  for (const char* kind : {"linear", "mlp"}) {
+    const Outcome outcome =
+        folder.run({"normalize", "run", "-o", "n.safetensors", "--amortise", kind, "--json", "--quiet"});
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    const auto json = outcome.json();
+    const bool is_kept = json["amortisation"]["kept"];
+    const auto model = load_model(folder / "n.safetensors");
+    EXPECT_EQ(model.normalizer.exists(), is_kept);
+    if (is_kept)
+      EXPECT_LT(json["log_z_amortised"]["rms"], json["log_z_lossless"]["rms"]);
+    else
+      EXPECT_NE(outcome.err.find("b(h) is left out"), std::string::npos) << outcome.err;
+    if (is_kept && std::string(kind) == "mlp" && model.normalizer.hidden() == 0)
+      EXPECT_NE(outcome.err.find("b(h) is linear"), std::string::npos) << outcome.err;
+  }
+}
+
 TEST(Normalize, AGroupModel) {
   const Folder folder;
   std::string text;

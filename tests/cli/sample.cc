@@ -4,6 +4,8 @@
 #include <sstream>
 
 #include "density_data.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/model/energy/density_file.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -126,6 +128,16 @@ TEST_F(Sample, BadRequests) {
   expect_user_error(folder.run({"sample", "run", "-n", "3", "-o", "nowhere/a.csv"}), "nowhere");
   expect_user_error(folder.run({"sample", "missing", "-n", "3"}), "missing");
   EXPECT_EQ(folder.names(), before);
+}
+
+TEST_F(Sample, PointsThatAreNotFiniteAreAnError) {
+  const std::string path = folder / "run/model.safetensors";
+  DensityModel model = load_density(path);
+  model.standardisation.scale.assign(model.dimension(), 3e38);
+  save_density(model, path);
+  expect_user_error(folder.run({"sample", "run", "-n", "2000", "--quiet"}), "expected a finite number");
+  model.standardisation.scale.assign(model.dimension(), 1e300);
+  EXPECT_THROW(save_density(model, path), Error);
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -34,6 +35,45 @@ TEST(Score, ExactLogProbabilitiesSumToOne) {
   for (int i = 0; i < 4; ++i) total += std::exp(json["rows"][i]["log_prob"].get<double>());
   EXPECT_NEAR(total, 1.0, 1e-6);
   EXPECT_GE(json["rows"][0]["log_prob"], json["rows"][1]["log_prob"]);
+}
+
+// Lines that are no rows have numbers too, in files as on standard input.
+TEST(Score, RowsHaveTheNumbersOfTheInput) {
+  const Folder folder;
+  folder.generate();
+  const std::string rows = "\n0 1:1\n\n# a comment\n1 1:2\nbad\n2 1:3\n\n";
+  folder.write("blank.svm", rows);
+  const std::vector<std::string> words = {"score", kTruth,    "blank.svm", "--skip-bad",
+                                          "1",     "--quiet", "--json",    "--exact"};
+  std::vector<std::string> piped = words;
+  piped[2] = "-";
+  for (const auto& json : {folder.run(words).json(), folder.run_on(rows, piped).json()}) {
+    ASSERT_EQ(json["rows"].size(), 3u);
+    EXPECT_EQ(json["rows"][0]["row"], 1);
+    EXPECT_EQ(json["rows"][1]["row"], 4);
+    EXPECT_EQ(json["rows"][2]["row"], 6);
+  }
+  folder.write("text.tsv", "a\tgood fine\nb\tbad poor\na\tfine\nb\tpoor\n");
+  ASSERT_EQ(
+      folder.run({"train", "classifier", "text.tsv", "--hold-out", "0", "--out", "run", "--quiet"}).code, 0);
+  const auto text = folder.run_on("good\n\npoor\n", {"score", "run", "-", "--top", "1", "--format", "text",
+                                                     "--header", "no", "--json", "--quiet"});
+  ASSERT_EQ(text.code, 0) << text.err;
+  EXPECT_EQ(text.json()["rows"][1]["row"], 2);
+  EXPECT_EQ(text.json()["rows"][1]["label"], "b");
+}
+
+TEST(Score, Int8WeightsOnTheLargestInputs) {
+  const Folder folder;
+  std::string rows;
+  for (int i = 0; i < 40; ++i) rows += fmt::format("{} 1:{}e37 2:{}e37\n", i % 2, i % 2 + 1, 3 - i % 3);
+  folder.write("large.svm", rows);
+  const Outcome trained = folder.run({"train", "classifier", "large.svm", "--weights", "int8", "--hold-out",
+                                      "0", "--out", "run", "--quiet"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  const Outcome scored = folder.run({"score", "run", "large.svm", "--exact", "--json", "--quiet"});
+  ASSERT_EQ(scored.code, 0) << scored.err;
+  for (const auto& row : scored.json()["rows"]) EXPECT_LE(row["log_prob"].get<double>(), 0);
 }
 
 TEST(Score, TextFormSaysItsKindInEveryRow) {

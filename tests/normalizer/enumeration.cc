@@ -198,7 +198,8 @@ TEST(Enumeration, SummaryAgreesWithTheOracle) {
     }
     EXPECT_NEAR(s.log_z, log_z, 1e-10);
     EXPECT_NEAR(s.score, own, 1e-10);
-    EXPECT_NEAR(s.expected_score, expected, 1e-9);
+    EXPECT_NEAR(s.log_prob, own - log_z, 1e-10);
+    EXPECT_NEAR(s.entropy, log_z - expected, 1e-9);
     EXPECT_EQ(s.better, better);
     EXPECT_EQ(s.outputs, 200u);
   });

@@ -108,14 +108,18 @@ TEST(Kernels, NonFiniteInputNeverHides) {
 TEST(Kernels, ExpSumMatchesDouble) {
   std::mt19937 random(8);
   for (const size_t n : kSizes) {
-    auto s = test::normals(random, n, 20);
-    s[n / 2] = -1e30f;
-    float largest = s[0];
-    for (const float v : s) largest = std::max(largest, v);
-    double expected = 0;
-    for (const float v : s) expected += std::exp(static_cast<double>(v) - largest);
-    for (const Kernels* kernels : all_kernels()) {
-      EXPECT_NEAR(kernels->exp_sum(s.data(), n, largest) / expected, 1, 1e-6) << kernels->name;
+    for (const double level : {0.0, 1e9, 1e15}) {
+      std::vector<double> s;
+      for (const float v : test::normals(random, n, 20)) s.push_back(level + v);
+      s[n / 2] = -1e38;
+      const double largest = *std::max_element(s.begin(), s.end());
+      double expected = 0;
+      for (const double v : s) expected += std::exp(v - largest);
+      for (const Kernels* kernels : all_kernels()) {
+        const double sum = kernels->exp_sum(s.data(), n, largest);
+        EXPECT_NEAR(sum / expected, 1, 5e-7) << kernels->name;
+        EXPECT_GE(sum, 1);
+      }
     }
   }
 }

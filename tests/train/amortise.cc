@@ -231,5 +231,18 @@ TEST(Amortise, RefusesWhatItCannotUse) {
   EXPECT_THROW(fit_amortised(*groups, std::vector<double>(groups->examples()), {}), Error);
 }
 
+// log Z has nothing to do with x: the mean is better than any slope.
+TEST(Amortise, NeverWorseThanTheConstantOnTheExamplesHeldOut) {
+  RandomStream random(9);
+  for (const bool sparse : {false, true}) {
+    const Problem noise = problem(random_dataset({.rows = 60, .features = 50, .sparse = sparse}, 8),
+                                  [&](const Features&, uint64_t) { return random.normal(); });
+    for (const char* kind : {"linear", "mlp"}) {
+      const AmortisedFit fit = noise.fit({.kind = kind});
+      EXPECT_LE(fit.rms_held_out, fit.rms_constant) << kind;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace selfnorm

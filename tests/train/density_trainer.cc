@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "interrupter.h"
+#include "selfnorm/analysis/density_evaluation.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/random.h"
 #include "selfnorm/normalizer/point_enumeration.h"
@@ -277,6 +278,28 @@ TEST(DensityTrainer, DivergenceKeepsTheLastGoodModelAndSaysWhatToTry) {
   EXPECT_NE(result.reason.find("--learning-rate"), std::string::npos);
   for (const float v : std::as_const(*result.model.energy).parameters()) EXPECT_TRUE(std::isfinite(v));
   EXPECT_TRUE(std::isfinite(result.model.log_normalizer));
+}
+
+// Importance sampling sees nothing of 40 correlated bits with 16 draws: the loss falls without end.
+TEST(DensityTrainer, ImportanceSamplingThatLosesLogZEndsAtTheLastGoodModel) {
+  RandomStream random(4);
+  std::vector<float> values;
+  for (int i = 0; i < 600; ++i) {
+    const bool first = random.uniform() < 0.5;
+    for (int j = 0; j < 40; ++j) values.push_back((random.uniform() < 0.05) != first ? 1.0f : 0.0f);
+  }
+  const auto data = make_point_source(40, values);
+  DensityOptions options = quick("is");
+  options.proposal = "auto";
+  options.samples = 16;
+  options.steps = 400;
+  TrainObserver observer;
+  const DensityResult result =
+      train_density(*data, numbers(0, 500), numbers(500, 600), options, {}, observer);
+  EXPECT_TRUE(result.diverged) << result.reason;
+  EXPECT_NE(result.reason.find("draws of a step were worth"), std::string::npos) << result.reason;
+  const DensityEvaluation e = evaluate_density(result.model, *data, {});
+  EXPECT_LT(e.nll, 40 * std::log(2.0) + 1);
 }
 
 TEST(DensityTrainer, RefusesWhatCannotWork) {

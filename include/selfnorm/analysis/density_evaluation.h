@@ -1,6 +1,7 @@
 // How good a density is on data, with the best log Z that applies and its error (analysis/density_log_z.h).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,8 @@ struct DensityEvaluation {
 // the model, and when a score is NaN or +inf.
 DensityEvaluation evaluate_density(const DensityModel& model, const PointSource& data,
                                    const DensityEvaluationOptions& options);
-// log p(x_i) with b, in the units of the data: what `score` prints; -inf outside the support.
-std::vector<double> density_scores(const DensityModel& model, const Points& x);
+// log p(x_i) with b or with this log Z, in the units of the data: what `score` prints; -inf outside the support.
+std::vector<double> density_scores(const DensityModel& model, const Points& x,
+                                   const std::optional<LogZEstimate>& log_z = std::nullopt);
 
 }  // namespace selfnorm

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "selfnorm/data/row_numbers.h"
+
 namespace selfnorm {
 
 // Row-major n x d, float32.
@@ -55,6 +57,7 @@ struct Dataset {
   std::vector<float> weight;               // one per example (row or group); empty means all 1
   std::vector<uint64_t> group_begin;       // groups + 1 offsets, or empty
   std::vector<std::string> feature_names;  // column -> name; empty when the format has none
+  RowNumbers numbers;                      // of the examples in the file; not kept by subset
 
   bool is_joint() const { return !group_begin.empty(); }
   uint64_t examples() const { return is_joint() ? group_begin.size() - 1 : features.rows(); }

@@ -21,6 +21,7 @@ class ExampleSource {
   virtual uint32_t columns() const = 0;
   virtual bool has_targets() const = 0;  // of every example
   virtual bool is_joint() const { return false; }
+  virtual uint64_t number(uint64_t example) const { return example; }  // in the file, from 0
 
   // Examples begin .. end-1, or those listed in that order. Targets are filled when has_targets() (else an
   // example without one has kNoTarget); labels and names are left empty. Throws DataError naming the file and

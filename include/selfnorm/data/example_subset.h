@@ -16,6 +16,7 @@ class ExampleSubset final : public ExampleSource {
   uint32_t columns() const override { return whole_.columns(); }
   bool has_targets() const override { return whole_.has_targets(); }
   bool is_joint() const override { return whole_.is_joint(); }
+  uint64_t number(uint64_t example) const override { return whole_.number(examples_[example]); }
   Dataset block(uint64_t begin, uint64_t end) const override;
   Dataset gather(std::span<const uint64_t> examples) const override;
 

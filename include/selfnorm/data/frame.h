@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "selfnorm/data/row_numbers.h"
+
 namespace selfnorm {
 
 inline constexpr uint32_t kMissingLevel = std::numeric_limits<uint32_t>::max();
@@ -29,6 +31,7 @@ struct Frame {
   uint64_t rows = 0;
   std::vector<FrameColumn> columns{};
   std::vector<uint64_t> line{};  // of every row, from 1; of arrays its number, from 1
+  RowNumbers numbers{};
 
   const FrameColumn* find(const std::string& name) const;  // null: no such column
 };

@@ -20,6 +20,7 @@ class PointSource {
   virtual uint32_t columns() const = 0;
   virtual const std::vector<std::string>& names()
       const = 0;  // of the columns; empty when the format has none
+  virtual uint64_t number(uint64_t row) const { return row; }  // in the file, from 0
   // The rows listed, in that order, row-major. Throws DataError naming file and row for a value that is not
   // finite.
   virtual void read(std::span<const uint64_t> rows, std::span<float> out) const = 0;

@@ -27,7 +27,8 @@ using Visit = std::function<ScoreDerivatives(uint64_t example, double score, dou
 struct OutputSummary {
   double score = 0;  // of the target
   double log_z = 0;
-  double expected_score = 0;  // sum_y p(y) (log h(y) + s(y))
+  double log_prob = 0;  // of the target, score - log_z without their rounding (log_sum_exp.h); at most 0
+  double entropy = 0;   // - sum_y p(y) log p(y)
   uint64_t better = 0;  // outputs ahead of the target: a higher score, or the same score and a smaller index
   uint64_t outputs = 0;
 };

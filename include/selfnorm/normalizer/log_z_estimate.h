@@ -3,7 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+
+#include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {
 
@@ -16,6 +19,10 @@ struct LogZEstimate {
   uint64_t evaluations = 0;
   double tail = 0;  // importance: shape of the tail of the weights; not to be trusted above 0.5
                     // (normalizer/pareto_tail.h)
+  std::optional<LogSumExp> total = {};  // enumeration: of every score
+
+  // s - log Z, where there is a total without the rounding of value
+  double log_prob(double s) const { return total ? total->log_share(s) : s - value; }
 };
 
 }  // namespace selfnorm

@@ -1,6 +1,7 @@
 // Fits the amortised normalizer b(x) ~ A(x) - c (model/amortised_normalizer.h) to log-normalizers that were
 // computed exactly, by least squares: minimises mean_i (b(x_i) - log_z_i)^2.
-//   linear  the least-squares fit of analysis/gauge.h, fit_for_prediction
+//   linear  the least-squares fit of analysis/gauge.h, fit_for_prediction; the mean of log_z alone (slope 0)
+//           where that is better on the examples held out
 //   mlp     that fit, plus a network trained on what the fit leaves over (train/normalizer_training.h). The
 //           network starts at 0 and the examples held out choose its epoch, so on them the result is never
 //           worse than the linear fit.
@@ -41,8 +42,9 @@ struct AmortisedFit {
   uint64_t examples = 0, held_out = 0;  // fitted to, and only measured on
   double rms_training = 0;
   double rms_held_out = 0;
-  double rms_linear = 0;  // held out, of the linear fit alone
-  uint64_t epochs = 0;    // of the network
+  double rms_linear = 0;    // held out, of the linear fit alone
+  double rms_constant = 0;  // held out, of the mean alone
+  uint64_t epochs = 0;      // of the network
   std::string reason;     // why training stopped, in words; empty when there was none
 };
 

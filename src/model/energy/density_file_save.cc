@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cfloat>
 #include <cmath>
 #include <utility>
 
@@ -32,10 +33,11 @@ void check_density(const DensityModel& model, const std::string& file) {
   require(s.mean.size() == s.scale.size() && (s.mean.empty() || s.mean.size() == d),
           fmt::format("standardisation of {} and {} columns, expected {}", s.mean.size(), s.scale.size(), d));
   for (size_t j = 0; j < s.scale.size(); ++j) {
-    require(std::isfinite(s.mean[j]) && std::isfinite(s.scale[j]) && s.scale[j] > 0,
-            fmt::format("standardisation of column {} by mean {} and scale {}; expected finite numbers and a "
-                        "scale > 0",
-                        j, s.mean[j], s.scale[j]));
+    require(
+        std::abs(s.mean[j]) <= FLT_MAX && s.scale[j] > 0 && s.scale[j] <= FLT_MAX,
+        fmt::format("standardisation of column {} by mean {} and scale {}; expected those of float32 data: "
+                    "at most {} in size, and a scale > 0",
+                    j, s.mean[j], s.scale[j], FLT_MAX));
   }
   require(model.feature_names.empty() || model.feature_names.size() == d,
           fmt::format("{} names of columns, expected {}", model.feature_names.size(), d));

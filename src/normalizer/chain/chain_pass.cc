@@ -210,7 +210,8 @@ void ChainPass<Real>::summarise(std::span<const Real> theta,
       out.score = chain_score<Real>(scores, target);
       out.log_z = lattice.forward(scores, shared);
       lattice.backward(scores);
-      out.expected_score = out.log_z - lattice.entropy(scores);
+      out.log_prob = lattice.log_prob(scores, target);
+      out.entropy = lattice.entropy(scores);
       out.outputs = labellings(shape_.labels, scores.length);
       for (const Labelling& y : n_best(scores, kBetter)) {
         if (std::ranges::equal(y.labels, target)) break;

@@ -70,11 +70,11 @@ double BasicLattice<Real>::forward(const Scores& scores, const PairFactors<Real>
     return log_.forward(scores);
   }
   double log_z = 0;
-  for (uint64_t t = 0; t < scores.length; ++t) log_z += std::log(scale_[t]) + shift_[t];
+  for (uint64_t t = 0; t < scores.length; ++t) log_z += std::log(scale_[t]) + (shift_[t] + pair_shift_[t]);
   return log_z;
 }
 
-// alpha_t(k) = e_t(k) sum_j alpha_{t-1}(j) E_t(j,k) / c_t;   shift_t = m_t + n_t
+// alpha_t(k) = e_t(k) sum_j alpha_{t-1}(j) E_t(j,k) / c_t
 template <class Real>
 bool BasicLattice<Real>::scaled_forward(const Scores& scores) {
   const size_t stride = space_.stride;
@@ -82,6 +82,7 @@ bool BasicLattice<Real>::scaled_forward(const Scores& scores) {
   alpha_.resize(scores.length * stride);
   scale_.resize(scores.length);
   shift_.resize(scores.length);
+  pair_shift_.assign(scores.length, 0);
   for (uint64_t t = 0; t < scores.length; ++t) {
     Real* e = unary_.data() + t * stride;
     Real* alpha = alpha_.data() + t * stride;
@@ -94,7 +95,7 @@ bool BasicLattice<Real>::scaled_forward(const Scores& scores) {
       c.min = static_cast<double>(*std::min_element(e, e + space_.n));
     } else {
       const PairFactors<Real>& pair = factors_at(scores, t);
-      shift_[t] += pair.max;
+      pair_shift_[t] = pair.max;
       c = scaled_product(space_, alpha - stride, pair.factor.data(), e, alpha);
     }
     if (!(c.sum >= kLimits<Real>.small)) return false;
@@ -188,6 +189,19 @@ double BasicLattice<Real>::entropy(const Scores& scores) {
       sum -= static_cast<double>(p[k]) * (static_cast<double>(u[k]) - max);
   }
   return std::max(sum, 0.0);
+}
+
+template <class Real>
+double BasicLattice<Real>::log_prob(const Scores& scores, std::span<const uint32_t> labels) const {
+  if (is_log_) return log_.log_prob(scores, labels);
+  double sum = 0;
+  for (uint64_t t = 0; t < scores.length; ++t) {
+    sum += static_cast<double>(scores.unary_at(t)[labels[t]]) - shift_[t] - std::log(scale_[t]);
+    if (t == 0) continue;
+    const Real v = scores.pair_at(t)[labels[t - 1] * uint64_t{scores.labels} + labels[t]];
+    sum += static_cast<double>(v) - pair_shift_[t];
+  }
+  return std::min(sum, 0.0);
 }
 
 template <class Real>

@@ -44,6 +44,23 @@ double LogLattice<Real>::forward(const BasicChainScores<Real>& scores) {
 }
 
 template <class Real>
+double LogLattice<Real>::log_prob(const BasicChainScores<Real>& scores,
+                                  std::span<const uint32_t> labels) const {
+  LogSumExp last;
+  for (uint64_t k = 0; k < labels_; ++k) last.add(prefix(length_ - 1)[k]);
+  double sum = last.log_share(prefix(length_ - 1)[labels[length_ - 1]]);
+  for (uint64_t t = 1; t < length_; ++t) {
+    const auto term = [&](uint64_t j) {
+      return prefix(t - 1)[j] + static_cast<double>(scores.pair_at(t)[j * labels_ + labels[t]]);
+    };
+    LogSumExp before;
+    for (uint64_t j = 0; j < labels_; ++j) before.add(term(j));
+    sum += before.log_share(term(labels[t - 1]));
+  }
+  return sum;
+}
+
+template <class Real>
 void LogLattice<Real>::backward(const BasicChainScores<Real>& scores) {
   marginal_.resize(length_ * labels_);
   std::vector<double> b(labels_), g(labels_);

@@ -151,7 +151,8 @@ TEST(ChainPass, SummariesAgreeWithEnumeration) {
     const ChainOracle truth = enumerate(scores);
     EXPECT_EQ(rows[i].outputs, all.size());
     EXPECT_NEAR(rows[i].log_z, truth.log_z, 1e-11);
-    EXPECT_NEAR(rows[i].expected_score, truth.log_z - truth.entropy, 1e-10);
+    EXPECT_NEAR(rows[i].log_prob, rows[i].score - truth.log_z, 1e-11);
+    EXPECT_NEAR(rows[i].entropy, truth.entropy, 1e-10);
     uint64_t better = 0;
     for (const Labelling& y : all) better += y.score > rows[i].score ? 1 : 0;
     EXPECT_EQ(rows[i].better, std::min(better, kBetter));

@@ -184,5 +184,27 @@ TEST(Lattice, RoomIsKeptBetweenSentencesOfAnySize) {
   }
 }
 
+// Scores of any size: their sums swallow log Z, and differences at each position do not.
+TEST(Lattice, LogProbabilitiesSumToOne) {
+  for (const bool own : {false, true}) {
+    for (const double size : {1.0, 1e2, 1e4, 1e8, 1e15, 1e30}) {
+      for (uint64_t seed = 0; seed < 5; ++seed) {
+        SCOPED_TRACE(testing::Message() << own << " size " << size << " seed " << seed);
+        const auto s = random_scores<float>(3, 5, own, size, seed);
+        Lattice lattice;
+        const double log_z = lattice.forward(s.view());
+        double sum = 0;
+        for (const Labelling& y : all_labellings(s.view())) {
+          const double log_prob = lattice.log_prob(s.view(), y.labels);
+          EXPECT_LE(log_prob, 0);
+          EXPECT_NEAR(log_prob, y.score - log_z, 1e-5 * (1 + std::abs(y.score)) + 1e-12 * size);
+          sum += std::exp(log_prob);
+        }
+        EXPECT_NEAR(sum, 1, 1e-6);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace selfnorm

@@ -2,7 +2,6 @@
 // which position 0 is not used).
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -30,10 +29,6 @@ struct Labelling {
 // sum_t u_t(y_t) + sum_{t>=2} v_t(y_{t-1}, y_t), added in the order of t.
 template <class Real>
 double chain_score(const BasicChainScores<Real>& scores, std::span<const uint32_t> labels);
-
-// log p(y|x) = s - A, at most 0, of s by chain_score and A by the lattice of the same scores. With s summed
-// in another way (BasicChainScorer::target_score) the difference is no log-probability: u and v are rounded.
-inline double exact_log_probability(double score, double log_z) { return std::min(score - log_z, 0.0); }
 
 // Throws Error where `bytes` of numbers for pairs of labels, which a sentence with bigram attributes takes at
 // every position, are more than the machine has.

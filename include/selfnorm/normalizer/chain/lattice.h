@@ -45,6 +45,9 @@ class BasicLattice {
   void add_pairs(const Scores& scores, double weight, std::span<double> expected);
   double entropy(const Scores& scores);  // of p(y|x): A - E[s]
 
+  // After forward: log p(y|x) of differences at each position, which large scores do not swallow; at most 0.
+  //     sum_t (u_t(y_t) - m_t - log c_t) + sum_{t>=2} (v_t(y_{t-1}, y_t) - n_t)
+  double log_prob(const Scores& scores, std::span<const uint32_t> labels) const;
   // After forward: weights(j) in proportion to p(y_t = j | y_{t+1} = next); of p(y_T = j) for t = T-1.
   void prefix_weights(const Scores& scores, uint64_t t, uint32_t next, std::span<double> weights) const;
   bool is_in_log_space() const { return is_log_; }
@@ -60,7 +63,7 @@ class BasicLattice {
   const PairFactors<Real>* shared_ = nullptr;
   std::vector<Real> alpha_, beta_, unary_, outer_;  // rows padded; unary: e_t, then g_t
   std::vector<Real> marginal_;
-  std::vector<double> scale_, shift_, expected_;  // c_t; m_t
+  std::vector<double> scale_, shift_, pair_shift_, expected_;  // c_t; m_t; n_t
   LogLattice<Real> log_;
 };
 using Lattice = BasicLattice<float>;

@@ -7,6 +7,7 @@
 // differences.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "selfnorm/normalizer/chain/chain_scores.h"
@@ -18,6 +19,9 @@ class LogLattice {
  public:
   double forward(const BasicChainScores<Real>& scores);  // A
   void backward(const BasicChainScores<Real>& scores);   // after forward
+
+  // After forward: log p(y|x) = log p(y_T) + sum_{t>=2} log p(y_{t-1} | y_t)
+  double log_prob(const BasicChainScores<Real>& scores, std::span<const uint32_t> labels) const;
 
   // After backward.
   double marginal(uint64_t t, uint32_t k) const;

@@ -28,19 +28,21 @@ class Scorer {
  public:
   explicit Scorer(const ModelLayout& layout, const Kernels& kernels = best_kernels());
 
-  // s_k of a class (joint: k = 0); not finite when x is not, on overflow, or when the tree is damaged.
+  // s_k of a class (joint: k = 0); not finite when x is not, when float32 cannot hold it, or when the tree is
+  // damaged.
   double score(const Query& query, uint64_t k) const;
   // The same of a class of a model that is not hierarchical, for a state that is not written down.
   double score(const HiddenSum& state, uint64_t k) const;
   // Asks for the weights that score(., k) will read.
   void prefetch(uint64_t k) const;
 
-  // log sum_k exp(s_k), which is 0 for a hierarchical model; NaN when a score (x) is not finite.
-  double log_sum(const Query& query) const;
+  // log sum_k exp(s_k) of the same s_k, which is 0 for a hierarchical model; false when a score (x) is not
+  // finite.
+  bool log_sum(const Query& query, LogSumExp* out) const;
 
   // Fills `best` with the classes of highest score, and gives log_sum when asked. Returns false, with `best`
   // untouched when x itself is not finite, if any score is not finite.
-  bool top(const Query& query, Ranked best, double* log_sum) const;
+  bool top(const Query& query, Ranked best, LogSumExp* log_sum) const;
 
   // b(x) of the model's amortised normalizer, which exists. Not finite when x is not, or on overflow of its
   // hidden units.
@@ -51,10 +53,11 @@ class Scorer {
 
  private:
   void dot(const Query& query, uint64_t first, std::span<float> out) const;
-  double finish(float product, uint64_t k) const;
+  double finish(double product, uint64_t k) const;
   double row_score(const Query& query, uint64_t row) const;
+  double wide_score(const Query& query, uint64_t row) const;
   double row_error_bound(const Query& query, uint64_t row) const;
-  bool finish_block(uint64_t first, std::span<float> out) const;
+  double stored_weight(uint64_t k, uint64_t j) const;  // of int8: before its scale
   double weight(uint64_t k, uint64_t j) const;
 
   ModelLayout layout_;

@@ -158,6 +158,7 @@ struct ScoreArguments {
   std::string candidates_file;
   uint64_t top = 0;
   bool raw = false;
+  bool amortised = false;
   bool exact = false;
   bool totals = false;  // language models: of sentences only
 };

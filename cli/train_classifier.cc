@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "commands.h"
 #include "evaluation_report.h"
 #include "label_list.h"
@@ -168,6 +170,20 @@ Evaluation audit(TrainResult& result, const Dataset& data, bool is_held_out, int
   return evaluation;
 }
 
+// The classes, or the alternatives of a group, by chance; none where weights say that chance is not meant.
+std::optional<SimpleModel> simple_model(const TrainingData& data, const TrainOptions& options) {
+  if (!data.valid || data.valid->examples() == 0) return std::nullopt;
+  if (!options.class_weight.empty() || !data.train.weight.empty()) return std::nullopt;
+  if (!data.train.is_joint())
+    return frequency_model("the frequencies of the classes",
+                           class_counts(data.train.target, data.train.classes()),
+                           class_counts(data.valid->target, data.train.classes()));
+  double nll = 0;
+  const std::vector<uint64_t>& begin = data.valid->group_begin;
+  for (size_t g = 0; g + 1 < begin.size(); ++g) nll += std::log(static_cast<double>(begin[g + 1] - begin[g]));
+  return SimpleModel{"the uniform choice", nll / static_cast<double>(data.valid->examples()), ""};
+}
+
 // The words of the data that have embeddings, one row per feature.
 std::vector<float> pretrained(const EncoderOptions& encoder, TrainingData& data) {
   if (encoder.embeddings.empty()) return {};
@@ -221,6 +237,7 @@ int train_classifier_command(const Arguments& arguments) {
   for (const auto& [path, report] : data.reports) note_bad_rows(path, report);
 
   const bool is_held_out = data.valid.has_value();
+  const std::optional<SimpleModel> simple = simple_model(data, options);
   Dataset audited = is_held_out ? *data.valid : data.train;
   RunObserver observer(run.file(kMetricsName), arguments.common.quiet);
   const CheckpointOptions checkpoint = checkpoint_options(given, run);
@@ -234,6 +251,7 @@ int train_classifier_command(const Arguments& arguments) {
   if (data.text) store_text(*data.text, result.model);
   result.model.target = data.target;
   const Evaluation evaluation = audit(result, audited, is_held_out, arguments.common.threads);
+  if (simple) warn_about_simple(arguments, evaluation.nll_exact, *simple);
   save_result(result, run);
   const std::string data_name = is_held_out ? "validation" : "training";
   const RowsPart part = is_held_out ? part_of_valid(given.train, given.valid) : RowsPart::kTrained;

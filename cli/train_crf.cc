@@ -189,6 +189,12 @@ int train_crf_command(const Arguments& arguments) {
   nlohmann::ordered_json audit = {{"data", data_name}};
   audit.update(chain_json(evaluation));
   result.model.audit_json = audit.dump();
+  if (data.valid) {
+    const auto labels = static_cast<uint32_t>(data.encoder.labels.size());
+    warn_about_simple(arguments, evaluation.nll_exact_per_token,
+                      frequency_model("the frequencies of the labels", class_counts(data.train.label, labels),
+                                      class_counts(data.valid->label, labels)));
+  }
   save_chain(result.model, run.file(kModelName));
   end_run(run);
   const RowsPart part = data.valid ? part_of_valid(given.run.train, given.run.valid) : RowsPart::kTrained;

@@ -14,6 +14,7 @@
 #include "rows_part.h"
 #include "run_record.h"
 #include "selfnorm/analysis/density_evaluation.h"
+#include "selfnorm/analysis/simple_model.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/data/example_subset.h"
 #include "selfnorm/math/parallel.h"
@@ -84,7 +85,8 @@ void take_log_z(DensityEvaluation& evaluation, DensityModel& model) {
 // Nothing that depends on the clock or the machine may enter the model: a resumed run must give the same
 // bytes. A b that a trusted log Z shows to be far off is moved there if it `may_move`; `moved` says so.
 DensityEvaluation evaluated(DensityModel& model, const PointSource& points, const std::string& data,
-                            uint64_t seed, bool may_move, std::string& moved) {
+                            uint64_t seed, bool may_move, std::string& moved,
+                            const std::optional<SimpleModel>& simple) {
   DensityEvaluation evaluation = evaluate_density(model, points, {.seed = seed});
   if (may_move && evaluation.is_trusted && std::abs(evaluation.log_ratio) > kFarNormalizer) {
     moved = fmt::format("b {:.4f} became log Z as found by {}, {:.4f}", evaluation.b, evaluation.log_z.method,
@@ -93,6 +95,7 @@ DensityEvaluation evaluated(DensityModel& model, const PointSource& points, cons
   }
   nlohmann::ordered_json record = {{"data", data}};
   record.update(density_json(evaluation));
+  if (simple) record["simple"] = simple_json(*simple);
   model.audit_json = record.dump();
   return evaluation;
 }
@@ -135,11 +138,15 @@ int train_density_command(const Arguments& arguments) {
   const bool has_valid = !points.valid.empty();
   const std::string data = has_valid ? "validation" : "training";
   std::string moved;
+  std::optional<SimpleModel> simple;
+  if (has_valid)
+    simple = simple_density(result.model, *points.all, points.train, points.valid, given.options.seed);
   const PointSubset audited(*points.all, has_valid ? points.valid : points.train);
   const DensityEvaluation evaluation =
       evaluated(result.model, audited, data, given.options.seed,
-                given.options.calibrate && given.options.normalizer == "learned", moved);
+                given.options.calibrate && given.options.normalizer == "learned", moved, simple);
   if (!moved.empty() && !arguments.common.quiet) note(moved);
+  if (simple) warn_about_simple(arguments, evaluation.nll, *simple);
   save_density(result.model, run.file(kModelName));
   end_run(run);
   const RowsPart part = part_of_rows(given.run, has_valid, result);

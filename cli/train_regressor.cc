@@ -176,15 +176,24 @@ int train_regressor_command(const Arguments& arguments) {
   const RegressionEvaluation evaluation = evaluated(result.model, held_out, run);
   nlohmann::ordered_json audit = {{"data", held_out.name}};
   audit.update(regression_json(evaluation, tables.targets, held_out.part));
+  if (held_out.part != RowsPart::kTrained) {
+    const RegressionRows train = regression_rows(result.model, tables.frame, tables.train);
+    const SimpleModel simple =
+        simple_regression(result.model, {train.inputs.view(), train.target},
+                          {held_out.rows.inputs.view(), held_out.rows.target});
+    audit["simple"] = simple_json(simple);
+    warn_about_simple(arguments, evaluation.nll, simple);
+  }
   result.model.audit_json = audit.dump();
   save_regressor(result.model, run.file(kModelName));
   end_run(run);
+  const RegressionRow row{given.options.objective, tables.targets, evaluation, held_out.part};
+  if (!arguments.common.quiet) warn_about_coverage(row);
   const std::string page = write_run_report(
       arguments, run, [&] { return document(arguments, run, result, held_out, evaluation); });
   print_report(
       arguments, run, {result.reason, "adam", result.diverged, result.last, result.model.audit_json},
-      {held_out.name,
-       regression_tables({{given.options.objective, tables.targets, evaluation, held_out.part}}), page});
+      {held_out.name, regression_tables({row}), page});
   return 0;
 }
 

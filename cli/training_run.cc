@@ -129,6 +129,15 @@ void warn_about_divergence(bool diverged) {
     warning("the loss stopped being finite; the model is the last good one (try a smaller --learning-rate)");
 }
 
+void warn_about_simple(const Arguments& arguments, double nll, const SimpleModel& simple) {
+  if (const std::string text = not_better(nll, simple); !text.empty() && !arguments.common.quiet)
+    warning(text);
+}
+
+nlohmann::ordered_json simple_json(const SimpleModel& simple) {
+  return {{"model", simple.name}, {"nll", simple.nll}};
+}
+
 void save_result(const TrainResult& result, RunDirectory& run) {
   save_model(result.model, run.file(kModelName));
   end_run(run);

@@ -9,6 +9,7 @@
 #include "metrics_log.h"
 #include "progress_line.h"
 #include "run_directory.h"
+#include "selfnorm/analysis/simple_model.h"
 #include "selfnorm/train/network_trainer.h"
 
 namespace selfnorm::cli {
@@ -67,6 +68,9 @@ int stopped(const std::string& command, RunDirectory& run);
 
 // Warns when the loss was not finite.
 void warn_about_divergence(bool diverged);
+// Warns when the trained model's NLL on held-out data is not better than that of a simple one.
+void warn_about_simple(const Arguments& arguments, double nll, const SimpleModel& simple);
+nlohmann::ordered_json simple_json(const SimpleModel& simple);
 // Writes the model, whose audit is done, and ends the run.
 void save_result(const TrainResult& result, RunDirectory& run);
 // The model is written: nothing is left to resume.

@@ -46,6 +46,7 @@ struct RunArguments {
   bool overwrite = false;
   double checkpoint_seconds = 30;
   bool no_report = false;
+  bool force = false;
 };
 
 struct TrainArguments : RunArguments {

@@ -9,7 +9,6 @@
 #include "output.h"
 #include "run_record.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/base/memory.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -103,14 +102,18 @@ void begin_run(const Arguments& arguments, const std::vector<std::string>& notes
   run.begin(record);
 }
 
-void check_network_memory(const NetworkPlan& plan, const TrainOptions& options, const std::string& advice) {
-  require_memory(
-      network_bytes(plan, options),
-      fmt::format(
-          "{} classes and {} inputs with embeddings of {}{}", grouped(plan.classes), grouped(plan.inputs),
-          options.encoder.dimension,
-          options.encoder.hidden > 0 ? fmt::format(" and {} hidden units", options.encoder.hidden) : ""),
-      advice);
+RunNeeds network_needs(const NetworkPlan& plan, const TrainOptions& options, const std::string& advice) {
+  const double model = sizeof(float) * network_parameters(plan, options);
+  return {.what = fmt::format("{} classes and {} inputs with embeddings of {}{}", grouped(plan.classes),
+                              grouped(plan.inputs), options.encoder.dimension,
+                              options.encoder.hidden > 0
+                                  ? fmt::format(" and {} hidden units", options.encoder.hidden)
+                                  : ""),
+          .memory = network_bytes(plan, options),
+          .checkpoint = (options.patience > 0 ? 2 : 1) * model,
+          .model = model,
+          .operations = 0,
+          .advice = advice};
 }
 
 CheckpointOptions checkpoint_options(const RunArguments& given, const RunDirectory& run) {

@@ -9,6 +9,7 @@
 #include "metrics_log.h"
 #include "progress_line.h"
 #include "run_directory.h"
+#include "run_needs.h"
 #include "selfnorm/analysis/simple_model.h"
 #include "selfnorm/train/network_trainer.h"
 
@@ -58,8 +59,7 @@ void check_resumed_data(const Arguments& arguments, const RunDirectory& run, con
 void begin_run(const Arguments& arguments, const std::vector<std::string>& notes, const DataRecords& records,
                RunDirectory& run);
 
-// Throws Error with the estimate when there is less memory.
-void check_network_memory(const NetworkPlan& plan, const TrainOptions& options, const std::string& advice);
+RunNeeds network_needs(const NetworkPlan& plan, const TrainOptions& options, const std::string& advice);
 
 CheckpointOptions checkpoint_options(const RunArguments& given, const RunDirectory& run);
 

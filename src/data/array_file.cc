@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <optional>
 
 #include "array.h"
@@ -12,6 +10,7 @@
 #include "quote.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/memory.h"
+#include "selfnorm/data/pickle.h"
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/safetensors.h"
 #include "sniff.h"
@@ -66,11 +65,6 @@ Array array_of(const ArrayEntry& entry, ByteSource& payload) {
   return {entry.place, entry.type, entry.descr, entry.shape, entry.fortran_order, &payload};
 }
 
-bool has_pickle(const ZipArchive& zip) {
-  return std::any_of(zip.members().begin(), zip.members().end(),
-                     [](const ZipMember& member) { return member.name.ends_with(".pkl"); });
-}
-
 }  // namespace
 
 struct ArrayFile::Contents {
@@ -116,7 +110,7 @@ struct ArrayFile::Contents {
 
   void read_npz() {
     zip.emplace(name, storage);
-    if (has_pickle(*zip)) refuse_pickle(name);
+    if (zip->holds(".pkl")) refuse_pickle(name);
     for (size_t i = 0; i < zip->members().size(); ++i) {
       const ZipMember& m = zip->members()[i];
       if (!m.name.ends_with(".npy")) continue;
@@ -244,30 +238,6 @@ std::string list_of_names(const std::vector<ArrayEntry>& entries) {
     list += (i > 0 ? ", " : "") + quoted(entries[i].name);
   if (entries.size() > kMost) list += fmt::format(" and {} others", entries.size() - kMost);
   return list.empty() ? "nothing" : list;
-}
-
-bool is_pickle_file(const std::string& path) {
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) return false;
-  char head[kArrayHead] = {};
-  std::ifstream(path, std::ios::binary).read(head, sizeof head);
-  if (is_pickle_head({head, sizeof head})) return true;
-  if (!is_zip_head({head, sizeof head})) return false;
-  try {
-    return has_pickle(ZipArchive(path, file_storage(path)));
-  } catch (const Error&) {
-    return false;
-  }
-}
-
-void refuse_pickle(const std::string& name) {
-  throw DataError(
-      name, 0,
-      fmt::format("found a file of torch.save (a pickle, which can run code when it is read); expected "
-                  "safetensors; make it, if you trust the file, by python3 -c \"import torch; from "
-                  "safetensors.torch import save_file; m = torch.load('{0}', map_location='cpu'); "
-                  "save_file({{k: v.contiguous() for k, v in m.items()}}, '{1}.safetensors')\"",
-                  name, std::filesystem::path(name).stem().string()));
 }
 
 bool is_array_head(std::string_view head) {

@@ -9,6 +9,7 @@
 #include "records.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/data/array_file.h"
+#include "selfnorm/data/pickle.h"
 #include "selfnorm/runtime/safetensors.h"
 
 namespace selfnorm {

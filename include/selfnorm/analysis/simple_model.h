@@ -25,7 +25,7 @@ struct SimpleModel {
 inline constexpr double kWorse = 0.02;
 std::string not_better(double nll, const SimpleModel& simple);
 
-// p_k = (count_k + 1) / (n + K) of the training data; counts of both by class. At least one is held out.
+// p_k = (count_k + 1) / (n + K) of the training data; counts of both by class. NaN when none is held out.
 SimpleModel frequency_model(const std::string& name, std::span<const uint64_t> train,
                             std::span<const uint64_t> held_out);
 std::vector<uint64_t> class_counts(std::span<const uint32_t> target, uint32_t classes);

@@ -77,11 +77,6 @@ class ArrayFile {
 // "'a', 'b' and 3 others", or "nothing".
 std::string list_of_names(const std::vector<ArrayEntry>& entries);
 
-// Whether a regular file is one of torch.save or pickle.dump.
-bool is_pickle_file(const std::string& path);
-// Throws DataError: what it is, and the line of Python that makes a file of it that is read here.
-[[noreturn]] void refuse_pickle(const std::string& name);
-
 // By the first bytes of a file: npy, npz or safetensors.
 bool is_array_head(std::string_view head);
 inline constexpr size_t kArrayHead = 9;

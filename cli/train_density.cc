@@ -18,6 +18,7 @@
 #include "selfnorm/base/error.h"
 #include "selfnorm/data/example_subset.h"
 #include "selfnorm/math/parallel.h"
+#include "selfnorm/model/energy/make_energy.h"
 #include "selfnorm/report/density_section.h"
 #include "selfnorm/train/density_trainer.h"
 #include "training_run.h"
@@ -73,6 +74,28 @@ TrainingPoints read_points(const Arguments& arguments) {
   return out;
 }
 
+// Of the networks and their draws; families have a parameter a statistic, of pairs of columns at the most.
+RunNeeds needs_of(const DensityOptions& options, const PointSource& points) {
+  const std::string word = options.energy == "auto" ? EnergyPlan().word : options.energy;
+  const double d = points.columns();
+  double parameters = d * (d + 1), widths = 0;
+  if (word.starts_with("mlp") || word.starts_with("rbm")) {
+    const auto energy = make_energy({.word = word, .dimension = points.columns(), .mlp = options.mlp});
+    parameters = static_cast<double>(std::as_const(*energy).parameters().size());
+    widths = parameters / (d + 1);  // no layer is wider
+  }
+  const double rows = static_cast<double>(options.samples) +
+                      static_cast<double>(std::min<uint64_t>(options.batch, points.rows()));
+  const bool has_steps = options.objective != "fit" && !is_exponential_family(word);
+  return {.what = fmt::format("{} columns with --samples {} and --batch {}", grouped(points.columns()),
+                              grouped(options.samples), grouped(options.batch)),
+          .memory = sizeof(float) * (6 * parameters + rows * (2 * d + std::min(widths, 8192.0))),
+          .checkpoint = sizeof(float) * 5 * parameters,
+          .model = sizeof(float) * parameters,
+          .operations = has_steps ? 3 * static_cast<double>(options.steps) * rows * parameters : 0,
+          .advice = "use a smaller --samples, --batch or --energy"};
+}
+
 // b <- log Z, and with it what is said of b.
 void take_log_z(DensityEvaluation& evaluation, DensityModel& model) {
   model.log_normalizer = evaluation.b = evaluation.log_z.value;
@@ -125,6 +148,7 @@ int train_density_command(const Arguments& arguments) {
   check_step_applicability(arguments, points.all->columns());
   const DataRecords records{{"data", points.record}, {"valid", points.valid_record}};
   check_resumed_data(arguments, run, records);
+  points.notes.push_back(checked_needs(arguments, run, needs_of(given.options, *points.all)));
   begin_run(arguments, points.notes, records, run);
 
   RunObserver observer(run.file(kMetricsName), arguments.common.quiet);

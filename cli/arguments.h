@@ -46,6 +46,7 @@ struct RunArguments {
   bool overwrite = false;
   double checkpoint_seconds = 30;
   bool no_report = false;
+  bool force = false;
 };
 
 struct TrainArguments : RunArguments {
@@ -158,6 +159,7 @@ struct ScoreArguments {
   std::string candidates_file;
   uint64_t top = 0;
   bool raw = false;
+  bool amortised = false;
   bool exact = false;
   bool totals = false;  // language models: of sentences only
 };

@@ -43,14 +43,10 @@ int score_labellings(const Arguments& arguments) {
   const ScoreArguments& given = arguments.score;
   refuse_others(arguments);
   const ChainModel model = open_chain(given.model, arguments.reader.format).model;
-  ModelHeader header;
-  header.has_normalizer = model.normalizer.exists;
-  const selfnorm_kind kind = kind_of(given, header);
-  const std::string data = given.data.empty() ? "-" : given.data;
-  const bool is_piped = data == "-" || !std::filesystem::is_regular_file(data);
-  SequenceStream stream(data, model.encoder, true);
-  if (kind == SELFNORM_RAW && !arguments.common.quiet)
-    warn_about_raw_scores(nlohmann::ordered_json::parse(model.objective_json), "--exact");
+  const selfnorm_kind kind = kind_of(given, model.shape.labels, model.normalizer.exists);
+  const bool is_piped = given.data == "-" || !std::filesystem::is_regular_file(given.data);
+  SequenceStream stream(given.data, model.encoder, true);
+  if (!arguments.common.quiet) warn_about_scores(kind, records_of(model), "--exact");
   const bool json = arguments.common.json;
   const std::string head = json ? fmt::format("{{\"kind\": \"{}\", \"sentences\": [", kind_name(kind))
                                 : fmt::format("# {}\n", kind_name(kind));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <optional>
 
@@ -12,6 +13,7 @@
 #include "density_points.h"
 #include "density_report.h"
 #include "output.h"
+#include "score_kind.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
 
@@ -33,16 +35,31 @@ Level raw_level(const DensityModel& model) {
           normalizer_doubt(model)};
 }
 
-Level exact_level(const DensityModel& model, const DensityEvaluationOptions& options) {
-  const auto [z, distrust] = judged_log_z(model, options);
-  if (!distrust.empty()) throw Error("--exact: " + distrust);
+Level level_with(const LogZEstimate& z) {
   return {z.method, fmt::format("{}, log Z {} in [{}, {}]", z.method, z.value, z.low, z.high), z, ""};
 }
 
-void warn(const Level& level, const Arguments& arguments) {
+Level exact_level(const DensityModel& model, const DensityEvaluationOptions& options) {
+  const auto [z, distrust] = judged_log_z(model, options);
+  if (!distrust.empty()) throw Error("--exact: " + distrust);
+  return level_with(z);
+}
+
+double stored_ratio(const DensityModel& model) {
+  return std::abs(stored_number(nlohmann::ordered_json::parse(model.audit_json), {"log_ratio"}).value_or(0));
+}
+
+// b, unless the file says that a log Z that could be trusted is far from it.
+Level default_level(const DensityModel& model, const DensityEvaluationOptions& options) {
+  if (stored_ratio(model) <= kLargeRms) return raw_level(model);
+  const auto [z, distrust] = judged_log_z(model, options);
+  return distrust.empty() ? level_with(z) : raw_level(model);
+}
+
+void warn(const Level& level, const DensityModel& model, const Arguments& arguments) {
   if (!level.doubt.empty())
     warning(fmt::format("{}: {}; --exact looks for log Z itself", arguments.score.model, level.doubt));
-  if (!arguments.score.exact) return;
+  if (level.kind == "raw") return warn_about_rms(stored_ratio(model), "raw", "--exact");
   for (const std::string& text : idle_log_z_options(arguments, level.kind)) warning(text);
 }
 
@@ -59,17 +76,20 @@ void print_head(const Level& level, bool json) {
 int score_points(const Arguments& arguments) {
   const ScoreArguments& given = arguments.score;
   refuse_options(arguments, class_options(), given.model + " is a density, which scores rows");
-  if (given.raw && given.exact) throw Error("give only one of --raw and --exact");
+  check_kind_options(given);
+  if (given.amortised)
+    throw Error(fmt::format("--amortised: b of {}, a density, is one number; --raw subtracts it", given.model));
   if (!given.exact)
     refuse_options(arguments, {"--method", "--samples", "--precision", "--seed"}, "needs --exact");
-  if (given.data.empty()) throw Error("score: DATA is required after MODEL; see 'selfnorm score --help'");
   arguments.log_z.validate();
   check_log_z_applicability(arguments);
   const ThreadLimit limit(arguments.common.threads);
   const DensityModel model = open_density(given.model).model;
   const auto points = open_points_for(model, given.data, arguments);
-  const Level level = given.exact ? exact_level(model, arguments.log_z) : raw_level(model);
-  if (!arguments.common.quiet) warn(level, arguments);
+  const Level level = given.exact ? exact_level(model, arguments.log_z)
+                      : given.raw ? raw_level(model)
+                                  : default_level(model, arguments.log_z);
+  if (!arguments.common.quiet) warn(level, model, arguments);
   const bool json = arguments.common.json;
   std::vector<uint64_t> rows;
   std::vector<float> values;

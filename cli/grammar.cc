@@ -120,21 +120,25 @@ void Grammar::declare_model_commands() {
   ScoreArguments& score = arguments_.score;
   Declaration& scoring = command(
       "score",
-      "Log-probabilities of candidates: amortised (raw - b(x)) where the model has a b, otherwise raw (a "
-      "dot product each); or exactly normalised. Without --candidates or --top the label in the data "
+      "Log-probabilities of candidates, exactly normalised; from 10,000 classes on amortised (raw - b(x)) "
+      "where the model has a b, otherwise raw (a dot product each). Without --candidates or --top the label "
+      "in the data "
       "is scored. A language model scores every word of the sentences in DATA, a chain the labels of every "
       "sentence, a density every row, a regressor the target of every row.");
   scoring.positional("MODEL", score.model, "Model file, run directory or softmax head")
       .positional(
           "DATA", score.data,
-          "Data, with or without labels; a language model: text, a chain: labelled sentences, standard "
-          "input by default",
+          "Data, with or without labels; a language model: text, a chain: labelled sentences; - or none: "
+          "standard input",
           false)
       .text("--candidates", score.candidates, "Labels, separated by commas, quoted as in CSV")
       .file("--candidates-file", score.candidates_file, "Labels, one a line")
       .integer("--top", score.top, "The N best labels of each row")
-      .flag("--raw", score.raw, "Raw scores, also where the model has an amortised normalizer")
-      .flag("--exact", score.exact, "Normalise exactly instead of trusting the raw scores")
+      .flag("--raw", score.raw,
+            "Raw scores, which are log-probabilities as far as log Z is constant; of a density and a "
+            "regressor: with b")
+      .flag("--amortised", score.amortised, "Scores less b(x), of a model that has one")
+      .flag("--exact", score.exact, "Normalise exactly, with any number of classes")
       .flag("--totals", score.totals, "Language models: only the total of each sentence");
   declare_log_z(scoring, arguments_.log_z);
   declare_points(scoring, arguments_.points);

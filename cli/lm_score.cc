@@ -119,12 +119,12 @@ int score_sentences(const Arguments& arguments, const ModelHeader& header) {
     throw Error(fmt::format(
         "{} is a language model: it scores the words of sentences; leave out --candidates and --top",
         header.path));
-  const selfnorm_kind kind = kind_of(given, header);
+  const selfnorm_kind kind = kind_of(given, header.classes, header.has_normalizer);
   const RuntimeModel model(header);
   const WordVocabulary vocabulary(header.schema.labels);
-  const bool is_piped = given.data.empty() || given.data == "-";
-  SentenceReader reader(is_piped ? "-" : given.data);
-  if (kind == SELFNORM_RAW && !arguments.common.quiet) warn_about_raw_scores(header);
+  const bool is_piped = given.data == "-";
+  SentenceReader reader(given.data);
+  if (!arguments.common.quiet) warn_about_scores(kind, header);
   SentenceSheet sheet(arguments.common.json, given.totals, kind_name(kind));
   SentenceScorer scorer(model, kind, sheet);
   using Token = SentenceReader::Token;

@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "completions.h"
 #include "manual.h"
+#include "model_and_data.h"
 #include "output.h"
 #include "parser.h"
 #include "selfnorm/base/error.h"
@@ -34,6 +35,7 @@ int help_command(const Arguments& arguments) {
 }
 
 int dispatch(const Arguments& arguments) {
+  check_model_and_data(arguments);
   const std::string& command = arguments.command;
   if (command == "train classifier") return train_classifier_command(arguments);
   if (command == "train lm") return train_lm_command(arguments);

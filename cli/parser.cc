@@ -80,6 +80,7 @@ void resolve(Arguments& arguments) {
     arguments.evaluate.data = models.back();
     models.pop_back();
   }
+  if (arguments.command == "score" && arguments.score.data.empty()) arguments.score.data = "-";
   ReadOptions& read = arguments.reader.options;
   const std::vector<std::string> of_sentences = sequence_format_names();  // and auto
   const std::string& format = arguments.reader.format;

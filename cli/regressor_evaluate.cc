@@ -13,6 +13,7 @@
 #include "regressor_report.h"
 #include "report_output.h"
 #include "rows_part.h"
+#include "score_kind.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
 
@@ -75,6 +76,7 @@ int evaluate_regressors(const Arguments& arguments) {
     note_encoding(arguments, data.report);
     const RowsPart part = part_in(model, rows_part(name, given.data));
     rows.push_back({name, model.targets, evaluated(model, data, options, arguments.common.quiet), part});
+    if (!arguments.common.quiet) warn_about_coverage(rows.back());
     nlohmann::ordered_json report = regression_json(rows.back().evaluation, model.targets, part);
     if (part == RowsPart::kTrained) report["trained"] = true;
     report["columns"] = encoding_json(data.report);
@@ -134,6 +136,7 @@ int audit_inputs(const Arguments& arguments, const AuditOptions& options, const 
 int audit_predictions(const Arguments& arguments, const RegressionEvaluation& result, const std::string& path,
                       const AuditedRows& audited) {
   const AuditArguments& given = arguments.audit;
+  if (!arguments.common.quiet) warn_about_coverage({path, audited.rows.model.targets, result, audited.part});
   ReportDocument document = audit_document(path, given.data);
   add_regression(audited.rows, result, {given.data, audited.part}, document);
   AuditWords words{
@@ -169,29 +172,39 @@ int audit_regressor(const Arguments& arguments, const AuditOptions& options) {
   return audit_predictions(arguments, result, path, audited);
 }
 
+namespace {
+
+double stored_rms(const Regressor& model) {
+  const auto audit = nlohmann::ordered_json::parse(model.audit_json);
+  return stored_number(audit, {model.members.size() > 1 ? "log_density_gap" : "b_minus_a", "rms"}).value_or(0);
+}
+
+}  // namespace
+
 int score_regressor(const Arguments& arguments) {
   const ScoreArguments& given = arguments.score;
   refuse_foreign_options(arguments, given.model);
-  if (given.raw && given.exact) throw Error("give only one of --raw and --exact");
-  if (!given.exact) refuse_options(arguments, {"--precision"}, "needs --exact");
-  if (given.data.empty()) throw Error("score: DATA is required after MODEL; see 'selfnorm score --help'");
+  check_kind_options(given);
+  const bool is_exact = !given.raw && !given.amortised;
+  if (!is_exact) refuse_options(arguments, {"--precision"}, "is of --exact");
   const ThreadLimit limit(arguments.common.threads);
   const Regressor model = open_regressor(given.model).model;
   const Frame frame = read_frame_for(model, given.data, frame_options(arguments), TargetNeed::kRequired);
   const RegressionRows data = regression_rows(model, frame, TargetNeed::kRequired);
   note_encoding(arguments, data.report);
+  if (!is_exact && !arguments.common.quiet) warn_about_rms(stored_rms(model), "amortised", "--exact");
   std::vector<double> log_density;
-  if (given.exact) {
+  if (is_exact) {
     PredictionOptions options{.quantiles = {}, .intervals = {}, .quadrature = quadrature_of(arguments)};
     predict(model, data.inputs.view(), data.target, options,
             [&](uint64_t, Prediction&& row) { log_density.push_back(row.log_density.value()); });
   } else {
     log_density = raw_log_density(model, data.inputs.view(), data.target);
   }
-  const char* kind = given.exact ? "quadrature" : "amortised";
+  const char* kind = is_exact ? "quadrature" : "amortised";
   const bool json = arguments.common.json;
   print(json ? fmt::format("{{\"kind\": \"{}\", \"rows\": [", kind)
-             : fmt::format("# {}{}\n", kind, given.exact ? "" : ", " + model.normalizer_kind + " b(x)"));
+             : fmt::format("# {}{}\n", kind, is_exact ? "" : ", " + model.normalizer_kind + " b(x)"));
   for (size_t i = 0; i < log_density.size(); ++i) {
     if (json)
       print((i == 0 ? "\n  " : ",\n  ") +

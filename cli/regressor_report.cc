@@ -46,6 +46,13 @@ Json coordinate_json(const CoordinateEvaluation& c) {
           {"coverage", coverage}};
 }
 
+// What a certificate is about, where there is one.
+const char* of_normalizer(RowsPart part) {
+  return part == RowsPart::kTrained ? ""
+                                    : "             (the certificate is of b(x) in the place of log Z, not of "
+                                      "calibration: see coverage and PIT)\n";
+}
+
 bool is_ensemble(const RegressionRow& row) { return row.evaluation.members > 1; }
 
 std::string likelihood_table(const std::vector<RegressionRow>& rows) {
@@ -129,13 +136,19 @@ std::string regression_tables(const std::vector<RegressionRow>& rows) {
       text +=
           "certificate  none: the model was trained on these rows; --test FILE or evaluate takes others\n";
     else
-      text += certificate_text(row.evaluation.certificate);
+      text += certificate_text(row.evaluation.certificate) + of_normalizer(row.part);
     if (row.part == RowsPart::kChoseStep)
       text +=
           "the step that did best on these rows is kept, so their NLL and certificate are a little "
           "optimistic\n";
   }
   return text;
+}
+
+void warn_about_coverage(const RegressionRow& row) {
+  if (row.part == RowsPart::kTrained) return;
+  if (const std::string doubt = coverage_doubt(row.evaluation, row.targets); !doubt.empty())
+    warning(fmt::format("{}: {}", row.name, doubt));
 }
 
 Json regression_audit_json(const RegressionEvaluation& e) {
@@ -153,7 +166,7 @@ std::string regression_audit_text(const RegressionEvaluation& e, RowsPart part) 
           : "log Z - b(x)\n";
   return error + errors_text(e, part) +
          fmt::format("likelihood   NLL amortised {:.4f}, exact {:.4f}\n", e.nll_b, e.nll) +
-         certified_text(e, "amortised", part);
+         certified_text(e, "amortised", part) + of_normalizer(part);
 }
 
 Json normalizer_audit_json(const NormalizerAudit& e) {
@@ -165,7 +178,7 @@ Json normalizer_audit_json(const NormalizerAudit& e) {
 }
 
 std::string normalizer_audit_text(const NormalizerAudit& e, RowsPart part) {
-  return "log Z - b(x)\n" + errors_text(e, part) + certified_text(e, "amortised", part);
+  return "log Z - b(x)\n" + errors_text(e, part) + certified_text(e, "amortised", part) + of_normalizer(part);
 }
 
 }  // namespace selfnorm::cli

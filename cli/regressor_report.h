@@ -32,6 +32,9 @@ struct RegressionRow {
 // certificates.
 std::string regression_tables(const std::vector<RegressionRow>& rows);
 
+// On stderr, when targets that took no part in training are inside central intervals too rarely or too often.
+void warn_about_coverage(const RegressionRow& row);
+
 // The error of log-densities with b(x), in full.
 nlohmann::ordered_json regression_audit_json(const RegressionEvaluation& evaluation);
 std::string regression_audit_text(const RegressionEvaluation& evaluation, RowsPart part);

@@ -149,9 +149,8 @@ int score_command(const Arguments& arguments) {
   refuse_options(arguments, density_options(), given.model + " is no density");
   const ModelHeader header = read_header(given.model, arguments.head);
   if (header.is_language()) return score_sentences(arguments, header);
-  if (given.data.empty()) throw Error("score: DATA is required after MODEL; see 'selfnorm score --help'");
   if (given.totals) throw Error(fmt::format("--totals: {} is no language model", header.path));
-  const selfnorm_kind kind = kind_of(given, header);
+  const selfnorm_kind kind = kind_of(given, header.is_joint() ? 0 : header.classes, header.has_normalizer);
   const RuntimeModel model(header);
   const std::vector<std::string> wanted = candidate_labels(given);
   Request request{.candidates = header.is_joint() ? positions_of(wanted) : classes_of(wanted, header),
@@ -162,7 +161,7 @@ int score_command(const Arguments& arguments) {
   const ReadResult read = read_for(header, given.data, options);
   if (header.is_joint()) check_positions(request.candidates, read.data);
   note_bad_rows(given.data, read.report);
-  if (kind == SELFNORM_RAW && !arguments.common.quiet) warn_about_raw_scores(header);
+  if (!arguments.common.quiet) warn_about_scores(kind, header);
 
   std::vector<std::string> labels = header.schema.labels;
   for (size_t k = labels.size(); k < header.classes; ++k) labels.push_back(std::to_string(k));

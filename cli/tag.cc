@@ -92,8 +92,9 @@ int tag_command(const Arguments& arguments) {
   const std::string data = given.data.empty() ? "-" : given.data;
   const bool is_piped = data == "-" || !std::filesystem::is_regular_file(data);
   SequenceStream stream(data, model.encoder, false);
-  if (given.score == "raw" && !model.normalizer.exists && !arguments.common.quiet)
-    warn_about_raw_scores(nlohmann::ordered_json::parse(model.objective_json), "--score exact");
+  if (given.score == "raw" && !arguments.common.quiet)
+    warn_about_scores(model.normalizer.exists ? SELFNORM_AMORTISED : SELFNORM_RAW, records_of(model),
+                      "--score exact");
   const std::string kind = given.score == "none"                             ? ""
                            : given.score == "raw" && model.normalizer.exists ? kind_name(SELFNORM_AMORTISED)
                                                                              : given.score;

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "commands.h"
 #include "evaluation_report.h"
 #include "label_list.h"
@@ -9,14 +11,17 @@
 #include "reading_note.h"
 #include "report_output.h"
 #include "rows_part.h"
+#include "run_needs.h"
 #include "run_record.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/base/memory.h"
+#include "selfnorm/data/plausible.h"
 #include "selfnorm/data/used_columns.h"
 #include "selfnorm/model/encoded_states.h"
 #include "selfnorm/model/text_model.h"
+#include "selfnorm/objective/candidate_registry.h"
 #include "selfnorm/train/class_weight.h"
 #include "selfnorm/train/hold_out.h"
+#include "selfnorm/train/loop.h"
 #include "training_run.h"
 
 namespace selfnorm::cli {
@@ -82,7 +87,8 @@ Dataset read_valid(const Arguments& arguments, TrainingData& data) {
 }
 
 constexpr const char* kAdvice =
-    "use fewer features (a smaller largest index; text: --hash-buckets, --min-count) or classes";
+    "use fewer features (a smaller largest index; text: --min-count 2, --hash-buckets, --max-vocabulary) or "
+    "classes, or --encoder bag";
 
 NetworkPlan network_plan(const Dataset& data) {
   NetworkPlan plan;
@@ -103,20 +109,41 @@ void check_encoder(const EncoderOptions& encoder, const Dataset& data) {
     throw Error("--encoder bag: expected classes, found groups of alternatives (qid:)");
 }
 
-// Known to fail, so before anything is said or made. Training a linear model holds the weights, their
-// gradient, a direction and the point before at the least.
-void check_classes(const Dataset& data, const TrainOptions& options) {
+// Known to fail, so before anything is said or made.
+void check_classes(const Dataset& data, const TrainArguments& given, Format format) {
+  const TrainOptions& options = given.options;
   check_encoder(options.encoder, data);
   if (data.is_joint()) return;
   if (data.classes() < 2) {
     throw Error(
         fmt::format("the training data has one class only ('{}'); expected at least two", data.labels[0]));
   }
-  if (options.encoder.is_network()) return check_network_memory(network_plan(data), options, kAdvice);
-  require_memory(
-      4.0 * sizeof(float) * data.classes() * data.features.columns(),
-      fmt::format("{} classes x {} features", grouped(data.classes()), grouped(data.features.columns())),
-      kAdvice);
+  refuse_doubtful(given, classes_doubt(data, format == Format::csv || format == Format::tsv));
+}
+
+// Of a linear model, or a network.
+RunNeeds needs_of(const TrainArguments& given, const TrainingData& data, const NetworkPlan& plan) {
+  const TrainOptions& options = given.options;
+  if (options.encoder.is_network()) return network_needs(plan, options, kAdvice);
+  const bool is_joint = data.train.is_joint();
+  const double classes = is_joint ? 1 : data.train.classes(), features = data.train.features.columns();
+  const double parameters = classes * (features + 1);
+  const std::string optimiser = choose_optimiser(options, static_cast<size_t>(parameters));
+  const LoopVectors vectors = loop_vectors(options, optimiser, data.valid.has_value());
+  const double real = options.precision == "double" ? sizeof(double) : sizeof(float);
+  const double values = data.train.features.is_sparse
+                            ? static_cast<double>(data.train.features.sparse.column.size())
+                            : static_cast<double>(data.train.features.rows()) * features;
+  const bool draws = is_candidate_objective(options.objective.name);
+  const double passes = static_cast<double>(optimiser == "lbfgs" ? options.iterations : options.epochs);
+  const double scored = draws ? std::min(classes, static_cast<double>(options.objective.samples)) : classes;
+  return {.what = fmt::format("{} classes x {} features", grouped(data.train.classes()),
+                              grouped(data.train.features.columns())),
+          .memory = real * parameters * vectors.memory + sizeof(float) * parameters,
+          .checkpoint = real * parameters * vectors.checkpoint,
+          .model = (options.weights == "int8" ? 1 : options.weights == "bfloat16" ? 2 : 4) * parameters,
+          .operations = passes * 2 * values * scored,
+          .advice = kAdvice};
 }
 
 // The training data without their rows have all that the option can be wrong about.
@@ -138,7 +165,7 @@ void keep_taught_words(TrainingData& data) {
 TrainingData read_data(const Arguments& arguments) {
   const TrainArguments& given = arguments.train;
   ReadResult read = read_dataset(given.train, arguments.reader.options);
-  check_classes(read.data, given.options);
+  check_classes(read.data, given, read.report.format);
   check_class_weight(given.options.class_weight, read.data);
   if (!given.weight_file.empty()) {
     read.data.weight = read_weights(given.weight_file, read.data.examples(), read.report.left_out);
@@ -175,6 +202,20 @@ Evaluation audit(TrainResult& result, const Dataset& data, bool is_held_out, int
   record.update(evaluation_json(evaluation, result.model.log_normalizer));
   result.model.audit_json = record.dump();
   return evaluation;
+}
+
+// The classes, or the alternatives of a group, by chance; none where weights say that chance is not meant.
+std::optional<SimpleModel> simple_model(const TrainingData& data, const TrainOptions& options) {
+  if (!data.valid || data.valid->examples() == 0) return std::nullopt;
+  if (!options.class_weight.empty() || !data.train.weight.empty()) return std::nullopt;
+  if (!data.train.is_joint())
+    return frequency_model("the frequencies of the classes",
+                           class_counts(data.train.target, data.train.classes()),
+                           class_counts(data.valid->target, data.train.classes()));
+  double nll = 0;
+  const std::vector<uint64_t>& begin = data.valid->group_begin;
+  for (size_t g = 0; g + 1 < begin.size(); ++g) nll += std::log(static_cast<double>(begin[g + 1] - begin[g]));
+  return SimpleModel{"the uniform choice", nll / static_cast<double>(data.valid->examples()), ""};
 }
 
 // The words of the data that have embeddings, one row per feature.
@@ -225,6 +266,7 @@ int train_classifier_command(const Arguments& arguments) {
         "--carrier is one number per class; the data are groups of alternatives (qid:) without classes");
   if (!given.carrier.empty()) options.log_carrier = read_carrier(given.carrier, data.train.labels);
   NetworkPlan plan = network_plan(data.train);
+  data.notes.push_back(checked_needs(arguments, run, needs_of(given, data, plan)));
   plan.embedding = pretrained(options.encoder, data);
   begin_run(arguments, data.notes, records, run);
   for (const auto& [path, report] : data.reports) {
@@ -233,6 +275,7 @@ int train_classifier_command(const Arguments& arguments) {
   }
 
   const bool is_held_out = data.valid.has_value();
+  const std::optional<SimpleModel> simple = simple_model(data, options);
   Dataset audited = is_held_out ? *data.valid : data.train;
   if (is_held_out && data.has_unseen()) data.valid = subset(audited, seen_examples(audited));
   RunObserver observer(run.file(kMetricsName), arguments.common.quiet);
@@ -247,6 +290,7 @@ int train_classifier_command(const Arguments& arguments) {
   if (data.text) store_text(*data.text, result.model);
   result.model.target = data.target;
   const Evaluation evaluation = audit(result, audited, is_held_out, arguments.common.threads);
+  if (simple) warn_about_simple(arguments, evaluation.nll_exact, *simple);
   save_result(result, run);
   const std::string data_name = is_held_out ? "validation" : "training";
   const RowsPart part = is_held_out ? part_of_valid(given.train, given.valid) : RowsPart::kTrained;

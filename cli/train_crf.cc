@@ -17,7 +17,7 @@
 #include "run_record.h"
 #include "selfnorm/analysis/chain_audit.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/base/memory.h"
+#include "selfnorm/data/plausible.h"
 #include "selfnorm/data/shown_label.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/report/chain_section.h"
@@ -102,14 +102,24 @@ double held_out_fraction(const ChainArguments& given, uint64_t sentences) {
   return all ? 0 : hold_out_fraction(given.run, sentences);
 }
 
-// Training holds the parameters, their gradient, a direction and the point before at the least.
-void check_memory(const ChainShape& shape) {
-  require_memory(
-      4.0 * sizeof(float) * static_cast<double>(shape.size()),
-      fmt::format("{} labels x {} attributes and {} attributes of pairs", grouped(shape.labels),
-                  grouped(shape.unigrams), grouped(shape.bigrams)),
-      "use a larger --min-count, or fewer templates in --template, bigram ones first; if there should "
-      "be fewer labels, see --target and --format");
+RunNeeds needs_of(const ChainArguments& given, const TrainingSentences& data) {
+  const ChainShape shape = shape_of(data.encoder);
+  const TrainOptions options = given.options.loop_options();
+  const std::string optimiser = choose_optimiser(options, shape.size());
+  const LoopVectors vectors = loop_vectors(options, optimiser, data.valid.has_value());
+  const double bytes = sizeof(float) * static_cast<double>(shape.size()), labels = shape.labels;
+  const double passes = static_cast<double>(optimiser == "lbfgs" ? options.iterations : options.epochs);
+  const double of_labels = labels * static_cast<double>(data.train.unigram.attribute.size()),
+               of_pairs = labels * labels *
+                          static_cast<double>(data.train.positions() + data.train.bigram.attribute.size());
+  return {.what = fmt::format("{} labels x {} attributes and {} attributes of pairs", grouped(shape.labels),
+                              grouped(shape.unigrams), grouped(shape.bigrams)),
+          .memory = bytes * (vectors.memory + 1),
+          .checkpoint = bytes * vectors.checkpoint,
+          .model = bytes,
+          .operations = passes * 4 * (of_labels + of_pairs),
+          .advice = "use a larger --min-count, or fewer templates in --template, bigram ones first; if there "
+                    "should be fewer labels, see --target and --format"};
 }
 
 // Enough of them to see whether they are labels.
@@ -128,7 +138,7 @@ TrainingSentences read_data(const ChainArguments& given) {
   TrainingSentences out;
   out.encoder = std::move(read.encoder);
   out.train = std::move(read.data);
-  check_memory(shape_of(out.encoder));
+  refuse_doubtful(given.run, labels_doubt(out.train, out.encoder.labels.size()));
   out.notes.push_back(fmt::format(
       "read {}, {} labels, {} attributes", sentences_text(given.run.train, out.encoder, out.train),
       grouped(out.encoder.labels.size()), grouped(out.encoder.unigrams.size() + out.encoder.bigrams.size())));
@@ -182,6 +192,7 @@ int train_crf_command(const Arguments& arguments) {
   check_optimiser(arguments, choose_optimiser(given.options.loop_options(), shape_of(data.encoder).size()));
   const DataRecords records{{"data", data.record}, {"valid", data.valid_record}};
   check_resumed_data(arguments, run, records);
+  data.notes.push_back(checked_needs(arguments, run, needs_of(given, data)));
   begin_run(arguments, data.notes, records, run);
   if (data.valid) note_unseen(given.run.valid, *data.valid);
 
@@ -205,6 +216,12 @@ int train_crf_command(const Arguments& arguments) {
   nlohmann::ordered_json audit = {{"data", data_name}};
   audit.update(chain_json(evaluation));
   result.model.audit_json = audit.dump();
+  if (data.valid) {
+    const auto labels = static_cast<uint32_t>(data.encoder.labels.size());
+    warn_about_simple(arguments, evaluation.nll_exact_per_token,
+                      frequency_model("the frequencies of the labels", class_counts(data.train.label, labels),
+                                      class_counts(data.valid->label, labels)));
+  }
   save_chain(result.model, run.file(kModelName));
   end_run(run);
   const RowsPart part = data.valid ? part_of_valid(given.run.train, given.run.valid) : RowsPart::kTrained;

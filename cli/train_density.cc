@@ -14,9 +14,11 @@
 #include "rows_part.h"
 #include "run_record.h"
 #include "selfnorm/analysis/density_evaluation.h"
+#include "selfnorm/analysis/simple_model.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/data/example_subset.h"
 #include "selfnorm/math/parallel.h"
+#include "selfnorm/model/energy/make_energy.h"
 #include "selfnorm/report/density_section.h"
 #include "selfnorm/train/density_trainer.h"
 #include "training_run.h"
@@ -72,6 +74,28 @@ TrainingPoints read_points(const Arguments& arguments) {
   return out;
 }
 
+// Of the networks and their draws; families have a parameter a statistic, of pairs of columns at the most.
+RunNeeds needs_of(const DensityOptions& options, const PointSource& points) {
+  const std::string word = options.energy == "auto" ? EnergyPlan().word : options.energy;
+  const double d = points.columns();
+  double parameters = d * (d + 1), widths = 0;
+  if (word.starts_with("mlp") || word.starts_with("rbm")) {
+    const auto energy = make_energy({.word = word, .dimension = points.columns(), .mlp = options.mlp});
+    parameters = static_cast<double>(std::as_const(*energy).parameters().size());
+    widths = parameters / (d + 1);  // no layer is wider
+  }
+  const double rows = static_cast<double>(options.samples) +
+                      static_cast<double>(std::min<uint64_t>(options.batch, points.rows()));
+  const bool has_steps = options.objective != "fit" && !is_exponential_family(word);
+  return {.what = fmt::format("{} columns with --samples {} and --batch {}", grouped(points.columns()),
+                              grouped(options.samples), grouped(options.batch)),
+          .memory = sizeof(float) * (6 * parameters + rows * (2 * d + std::min(widths, 8192.0))),
+          .checkpoint = sizeof(float) * 5 * parameters,
+          .model = sizeof(float) * parameters,
+          .operations = has_steps ? 3 * static_cast<double>(options.steps) * rows * parameters : 0,
+          .advice = "use a smaller --samples, --batch or --energy"};
+}
+
 // b <- log Z, and with it what is said of b.
 void take_log_z(DensityEvaluation& evaluation, DensityModel& model) {
   model.log_normalizer = evaluation.b = evaluation.log_z.value;
@@ -84,7 +108,8 @@ void take_log_z(DensityEvaluation& evaluation, DensityModel& model) {
 // Nothing that depends on the clock or the machine may enter the model: a resumed run must give the same
 // bytes. A b that a trusted log Z shows to be far off is moved there if it `may_move`; `moved` says so.
 DensityEvaluation evaluated(DensityModel& model, const PointSource& points, const std::string& data,
-                            uint64_t seed, bool may_move, std::string& moved) {
+                            uint64_t seed, bool may_move, std::string& moved,
+                            const std::optional<SimpleModel>& simple) {
   DensityEvaluation evaluation = evaluate_density(model, points, {.seed = seed});
   if (may_move && evaluation.is_trusted && std::abs(evaluation.log_ratio) > kFarNormalizer) {
     moved = fmt::format("b {:.4f} became log Z as found by {}, {:.4f}", evaluation.b, evaluation.log_z.method,
@@ -93,6 +118,7 @@ DensityEvaluation evaluated(DensityModel& model, const PointSource& points, cons
   }
   nlohmann::ordered_json record = {{"data", data}};
   record.update(density_json(evaluation));
+  if (simple) record["simple"] = simple_json(*simple);
   model.audit_json = record.dump();
   return evaluation;
 }
@@ -122,6 +148,7 @@ int train_density_command(const Arguments& arguments) {
   check_step_applicability(arguments, points.all->columns());
   const DataRecords records{{"data", points.record}, {"valid", points.valid_record}};
   check_resumed_data(arguments, run, records);
+  points.notes.push_back(checked_needs(arguments, run, needs_of(given.options, *points.all)));
   begin_run(arguments, points.notes, records, run);
 
   RunObserver observer(run.file(kMetricsName), arguments.common.quiet);
@@ -135,11 +162,15 @@ int train_density_command(const Arguments& arguments) {
   const bool has_valid = !points.valid.empty();
   const std::string data = has_valid ? "validation" : "training";
   std::string moved;
+  std::optional<SimpleModel> simple;
+  if (has_valid)
+    simple = simple_density(result.model, *points.all, points.train, points.valid, given.options.seed);
   const PointSubset audited(*points.all, has_valid ? points.valid : points.train);
   const DensityEvaluation evaluation =
       evaluated(result.model, audited, data, given.options.seed,
-                given.options.calibrate && given.options.normalizer == "learned", moved);
+                given.options.calibrate && given.options.normalizer == "learned", moved, simple);
   if (!moved.empty() && !arguments.common.quiet) note(moved);
+  if (simple) warn_about_simple(arguments, evaluation.nll, *simple);
   save_density(result.model, run.file(kModelName));
   end_run(run);
   const RowsPart part = part_of_rows(given.run, has_valid, result);

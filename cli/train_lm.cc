@@ -91,7 +91,8 @@ Corpora read_corpora(const LanguageArguments& given, const std::string& folder) 
   return out;
 }
 
-NetworkPlan network_plan(const LanguageArguments& given, Corpora& corpora) {
+NetworkPlan network_plan(const Arguments& arguments, const RunDirectory& run, Corpora& corpora) {
+  const LanguageArguments& given = arguments.language;
   const WordVocabulary& vocabulary = corpora.learned.vocabulary;
   const EncoderOptions& encoder = given.run.options.encoder;
   NetworkPlan plan;
@@ -100,9 +101,11 @@ NetworkPlan network_plan(const LanguageArguments& given, Corpora& corpora) {
   plan.positions = given.order - 1;
   plan.classes = vocabulary.size();
   plan.examples = corpora.learned.train.examples();
-  check_network_memory(
-      plan, given.run.options,
-      "use a smaller --dimension, --hidden, --batch or vocabulary (--min-count, --max-vocabulary)");
+  corpora.notes.push_back(checked_needs(
+      arguments, run,
+      network_needs(plan, given.run.options,
+                    "use a smaller --dimension, --hidden, --batch or vocabulary (--min-count, "
+                    "--max-vocabulary)")));
   if (encoder.embeddings.empty()) return plan;
   WordVectors vectors =
       read_word_vectors(encoder.embeddings, StringIndex(vocabulary.words()), encoder.dimension);
@@ -143,7 +146,7 @@ int train_lm_command(const Arguments& arguments) {
   Corpora corpora = read_corpora(given, run.existing_folder());
   const DataRecords records{{"data", corpora.record}, {"valid", corpora.valid_record}};
   check_resumed_data(arguments, run, records);
-  NetworkPlan plan = network_plan(given, corpora);
+  NetworkPlan plan = network_plan(arguments, run, corpora);
   if (corpora.learned.train.unknown() == 0)
     corpora.notes.push_back(
         "no word of the training text is <unk>, so nothing teaches how likely an unknown word is; "
@@ -166,6 +169,10 @@ int train_lm_command(const Arguments& arguments) {
   const std::string data = valid ? "validation" : "training";
   const LanguageEvaluation evaluation =
       audit(result, valid ? *corpora.valid() : corpora.learned.train, data, arguments.common.threads);
+  if (valid)
+    warn_about_simple(arguments, evaluation.nll_exact,
+                      frequency_model("the frequencies of the words", corpora.learned.train.counts(),
+                                      corpora.valid()->counts()));
   save_result(result, run);
   const RowsPart part = valid ? part_of_valid(given.run.train, given.run.valid) : RowsPart::kTrained;
   const std::string page = write_run_report(arguments, run, [&] {

@@ -60,6 +60,47 @@ std::string inputs_text(const TrainingTables& tables, bool standardises) {
                      categorical.empty() ? "" : " ", short_list(categorical), others);
 }
 
+// Each network at most as large as dense layers of its widths on all columns.
+RunNeeds needs_of(const RegressorOptions& options, const TrainingTables& tables) {
+  double parameters = 0, widths = 0;
+  for (const auto* layers : {&options.features, &options.joint, &options.normalizer}) {
+    double inputs = static_cast<double>(tables.frame.columns.size());
+    for (const uint32_t width : *layers) {
+      parameters += (inputs + 1) * width;
+      widths += width;
+      inputs = width;
+    }
+  }
+  const double members = static_cast<double>(options.ensemble), kBatch = 512;  // the largest of auto
+  const double batch = options.batch == 0 ? kBatch : static_cast<double>(options.batch);
+  const double scored = std::min(batch, static_cast<double>(tables.train.size())) *
+                        static_cast<double>(options.samples + 1);
+  return {.what = fmt::format("{} columns with --samples {} and networks of {} parameters",
+                              tables.frame.columns.size(), grouped(options.samples),
+                              grouped(static_cast<uint64_t>(parameters))),
+          .memory = sizeof(float) * ((6 + members) * parameters + 3 * scored * widths),
+          .checkpoint = sizeof(float) * (5 + members) * parameters,
+          .model = sizeof(float) * members * parameters,
+          .operations = 0,
+          .advice = "use a smaller --samples, --batch, --features or --joint"};
+}
+
+// A number that takes two values is a class.
+std::string target_doubt(const TrainingTables& tables) {
+  for (const std::string& name : tables.targets) {
+    std::set<double> values;
+    for (const uint64_t row : tables.train) {
+      values.insert(tables.frame.find(name)->number[row]);
+      if (values.size() > 2) break;
+    }
+    if (values.size() == 2 && tables.train.size() >= 20)
+      return fmt::format("the target {} takes two values only, {} and {}, which are classes; 'selfnorm train "
+                         "classifier' predicts them",
+                         name, *values.begin(), *values.rbegin());
+  }
+  return "";
+}
+
 constexpr uint64_t kMostShown = 20'000;  // rows that the pictures of a report look at
 
 // What the finished model is evaluated on.
@@ -150,11 +191,13 @@ int train_regressor_command(const Arguments& arguments) {
       {"data", tables.record}, {"valid", tables.valid_record}, {"test", tables.test_record}};
   check_resumed_data(arguments, run, records);
   std::vector<std::string> notes = tables.notes;
+  refuse_doubtful(given.run, target_doubt(tables));
   notes.push_back(inputs_text(tables, given.options.module.empty()));
   if (!given.run.valid.empty() && given.options.ensemble > 1)
     notes.push_back(fmt::format(
         "{} takes no part in training: the members of an ensemble hold out rows of {}{}", given.run.valid,
         given.run.train, given.test.empty() ? "; the model is evaluated on it" : ""));
+  notes.push_back(checked_needs(arguments, run, needs_of(given.options, tables)));
   begin_run(arguments, notes, records, run);
 
   RunObserver observer(run.file(kMetricsName), arguments.common.quiet);
@@ -176,15 +219,24 @@ int train_regressor_command(const Arguments& arguments) {
   const RegressionEvaluation evaluation = evaluated(result.model, held_out, run);
   nlohmann::ordered_json audit = {{"data", held_out.name}};
   audit.update(regression_json(evaluation, tables.targets, held_out.part));
+  if (held_out.part != RowsPart::kTrained) {
+    const RegressionRows train = regression_rows(result.model, tables.frame, tables.train);
+    const SimpleModel simple =
+        simple_regression(result.model, {train.inputs.view(), train.target},
+                          {held_out.rows.inputs.view(), held_out.rows.target});
+    audit["simple"] = simple_json(simple);
+    warn_about_simple(arguments, evaluation.nll, simple);
+  }
   result.model.audit_json = audit.dump();
   save_regressor(result.model, run.file(kModelName));
   end_run(run);
+  const RegressionRow row{given.options.objective, tables.targets, evaluation, held_out.part};
+  if (!arguments.common.quiet) warn_about_coverage(row);
   const std::string page = write_run_report(
       arguments, run, [&] { return document(arguments, run, result, held_out, evaluation); });
   print_report(
       arguments, run, {result.reason, "adam", result.diverged, result.last, result.model.audit_json},
-      {held_out.name,
-       regression_tables({{given.options.objective, tables.targets, evaluation, held_out.part}}), page});
+      {held_out.name, regression_tables({row}), page});
   return 0;
 }
 

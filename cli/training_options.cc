@@ -30,6 +30,8 @@ void declare_run(Declaration& command, RunArguments& run, uint64_t& seed, const 
       .flag("--overwrite", run.overwrite, "Replace a run that is already in --out")
       .real("--checkpoint-seconds", run.checkpoint_seconds, "Seconds between checkpoints; 0 after every step")
       .flag("--no-report", run.no_report, "Do not write report.html, the page of the run")
+      .flag("--force", run.force,
+            "Train although the data look like a mistake, or need more memory or disk than there is")
       .integer("--seed", seed, "Seed of everything random");
 }
 

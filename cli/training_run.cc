@@ -9,7 +9,6 @@
 #include "output.h"
 #include "run_record.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/base/memory.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -103,14 +102,18 @@ void begin_run(const Arguments& arguments, const std::vector<std::string>& notes
   run.begin(record);
 }
 
-void check_network_memory(const NetworkPlan& plan, const TrainOptions& options, const std::string& advice) {
-  require_memory(
-      network_bytes(plan, options),
-      fmt::format(
-          "{} classes and {} inputs with embeddings of {}{}", grouped(plan.classes), grouped(plan.inputs),
-          options.encoder.dimension,
-          options.encoder.hidden > 0 ? fmt::format(" and {} hidden units", options.encoder.hidden) : ""),
-      advice);
+RunNeeds network_needs(const NetworkPlan& plan, const TrainOptions& options, const std::string& advice) {
+  const double model = sizeof(float) * network_parameters(plan, options);
+  return {.what = fmt::format("{} classes and {} inputs with embeddings of {}{}", grouped(plan.classes),
+                              grouped(plan.inputs), options.encoder.dimension,
+                              options.encoder.hidden > 0
+                                  ? fmt::format(" and {} hidden units", options.encoder.hidden)
+                                  : ""),
+          .memory = network_bytes(plan, options),
+          .checkpoint = (options.patience > 0 ? 2 : 1) * model,
+          .model = model,
+          .operations = 0,
+          .advice = advice};
 }
 
 CheckpointOptions checkpoint_options(const RunArguments& given, const RunDirectory& run) {
@@ -127,6 +130,15 @@ int stopped(const std::string& command, RunDirectory& run) {
 void warn_about_divergence(bool diverged) {
   if (diverged)
     warning("the loss stopped being finite; the model is the last good one (try a smaller --learning-rate)");
+}
+
+void warn_about_simple(const Arguments& arguments, double nll, const SimpleModel& simple) {
+  if (const std::string text = not_better(nll, simple); !text.empty() && !arguments.common.quiet)
+    warning(text);
+}
+
+nlohmann::ordered_json simple_json(const SimpleModel& simple) {
+  return {{"model", simple.name}, {"nll", simple.nll}};
 }
 
 void save_result(const TrainResult& result, RunDirectory& run) {

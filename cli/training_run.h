@@ -9,6 +9,8 @@
 #include "metrics_log.h"
 #include "progress_line.h"
 #include "run_directory.h"
+#include "run_needs.h"
+#include "selfnorm/analysis/simple_model.h"
 #include "selfnorm/train/network_trainer.h"
 
 namespace selfnorm::cli {
@@ -57,8 +59,7 @@ void check_resumed_data(const Arguments& arguments, const RunDirectory& run, con
 void begin_run(const Arguments& arguments, const std::vector<std::string>& notes, const DataRecords& records,
                RunDirectory& run);
 
-// Throws Error with the estimate when there is less memory.
-void check_network_memory(const NetworkPlan& plan, const TrainOptions& options, const std::string& advice);
+RunNeeds network_needs(const NetworkPlan& plan, const TrainOptions& options, const std::string& advice);
 
 CheckpointOptions checkpoint_options(const RunArguments& given, const RunDirectory& run);
 
@@ -67,6 +68,9 @@ int stopped(const std::string& command, RunDirectory& run);
 
 // Warns when the loss was not finite.
 void warn_about_divergence(bool diverged);
+// Warns when the trained model's NLL on held-out data is not better than that of a simple one.
+void warn_about_simple(const Arguments& arguments, double nll, const SimpleModel& simple);
+nlohmann::ordered_json simple_json(const SimpleModel& simple);
 // Writes the model, whose audit is done, and ends the run.
 void save_result(const TrainResult& result, RunDirectory& run);
 // The model is written: nothing is left to resume.

@@ -11,6 +11,7 @@ export function card_list(cards: Card[]): HTMLElement {
     const kind = is_sentence(card) ? "card sentence" : typeof card.number === "number" ? "card figure" : "card";
     const node = element("div", { class: kind }, element("dt", {}, card.label), element("dd", {}, card.value));
     node.dataset.card = card.id;
+    if (card.tone === "bad") node.classList.add("bad");
     if (card.source) node.append(element("dd", { class: "source" }, card.source));
     return node;
   }));

@@ -66,6 +66,7 @@ export interface Card {
   value: string;
   number?: number;
   source?: string;
+  tone?: string; // "bad": red
 }
 
 export interface Section {

@@ -100,6 +100,21 @@ test("a document without anything is a page", { skip: missing }, async () => {
   }
 });
 
+test("what is bad is red and not bold", { skip: missing }, async () => {
+  const card = { id: "certificate", label: "Certificate", value: "not normalised", number: 0.9 };
+  const styles = [];
+  for (const cards of [[card], [{ ...card, tone: "bad" }]]) {
+    const { page, close } = await opened(browser, pageOf("tone", { ...documentOf({}), cards }));
+    styles.push(await page.locator(".card dd").first().evaluate((node) => {
+      const { color, fontWeight } = getComputedStyle(node);
+      return { color, fontWeight };
+    }));
+    await close();
+  }
+  assert.notEqual(styles[0].color, styles[1].color);
+  assert.deepEqual([styles[0].fontWeight, styles[1].fontWeight], ["600", "400"]);
+});
+
 test("a damaged page says so", { skip: missing }, async () => {
   for (const text of ["", "{", "[]", "null", "{\"format\": 2}"]) {
     const { page, close } = await opened(browser, pageOfText("damaged", text));

@@ -122,7 +122,30 @@ void check(const Regressor& model, const InputRows& x, std::span<const double> y
                               model.targets[i % model.dimension()], i / model.dimension(), y[i]));
 }
 
+constexpr double kLargestMiss = 0.05;  // of a share of targets inside central intervals
+
+double miss(const Coverage& coverage) { return std::abs(coverage.central - coverage.level); }
+
 }  // namespace
+
+std::string coverage_doubt(const RegressionEvaluation& e, const std::vector<std::string>& targets) {
+  const Coverage* worst = nullptr;
+  size_t target = 0;
+  for (size_t j = 0; j < e.coordinates.size(); ++j)
+    for (const Coverage& coverage : e.coordinates[j].coverage)
+      if (miss(coverage) > (worst == nullptr ? kLargestMiss + 1e-12 : miss(*worst)))
+        worst = &coverage, target = j;
+  if (worst == nullptr) return "";
+  const double n = static_cast<double>(e.rows),
+               chance = std::sqrt(worst->level * (1 - worst->level) / n);
+  return fmt::format(
+      "central {:.6g}% intervals of {} hold {:.1f}% of {} targets (chance alone: +- {:.1f} points), so "
+      "predictions are too {}",
+      100 * worst->level, targets.at(target), 100 * worst->central, e.rows, 100 * chance,
+      worst->central > worst->level
+          ? "wide; less noise in training may help (--input-noise 0, a smaller --weight-decay)"
+          : "narrow; --ensemble 5, more rows or a larger --weight-decay may help");
+}
 
 RegressionEvaluation evaluate_regressor(const Regressor& model, const InputRows& x, std::span<const double> y,
                                         const RegressionEvaluationOptions& options,

@@ -7,28 +7,49 @@
 #include <algorithm>
 #include <fstream>
 #include <limits>
+#include <optional>
 
 #include "selfnorm/base/error.h"
 
 namespace selfnorm {
 namespace {
 
-uint64_t control_group_limit() {
-  uint64_t bytes = 0;
-  std::ifstream file("/sys/fs/cgroup/memory.max");
-  return file >> bytes ? bytes : std::numeric_limits<uint64_t>::max();  // "max": no limit
+constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
+
+// The number after `word` in a file of lines "word number"; without a word the first one.
+std::optional<uint64_t> number_in(const char* path, const std::string& word = "") {
+  std::ifstream file(path);
+  uint64_t value = 0;
+  for (std::string found; !word.empty() && file >> found;)
+    if (found == word) break;
+  return file >> value ? std::optional(value) : std::nullopt;
+}
+
+// Pages of files count as used by the group and are given back when memory is wanted.
+uint64_t control_group_rest() {
+  const auto most = number_in("/sys/fs/cgroup/memory.max");  // "max": no limit
+  if (!most) return kNoLimit;
+  const uint64_t used = number_in("/sys/fs/cgroup/memory.current").value_or(0),
+                 pages = number_in("/sys/fs/cgroup/memory.stat", "inactive_file").value_or(0) +
+                         number_in("/sys/fs/cgroup/memory.stat", "active_file").value_or(0);
+  const uint64_t held = used - std::min(used, pages);
+  return *most - std::min(*most, held);
+}
+
+uint64_t machine_rest() {
+  if (const auto available = number_in("/proc/meminfo", "MemAvailable:")) return *available * 1024;
+  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  return pages > 0 && page > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(page) : kNoLimit;
 }
 
 }  // namespace
 
 uint64_t memory_limit() {
-  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-  uint64_t limit = std::numeric_limits<uint64_t>::max();
-  if (pages > 0 && page > 0) limit = static_cast<uint64_t>(pages) * static_cast<uint64_t>(page);
+  uint64_t limit = std::min(machine_rest(), control_group_rest());
   rlimit space{};
   if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
     limit = std::min<uint64_t>(limit, space.rlim_cur);
-  return std::min(limit, control_group_limit());
+  return limit;
 }
 
 void require_memory(double bytes, const std::string& what, const std::string& advice) {

@@ -10,6 +10,7 @@
 #include "quote.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/memory.h"
+#include "selfnorm/data/pickle.h"
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/safetensors.h"
 #include "sniff.h"
@@ -109,6 +110,7 @@ struct ArrayFile::Contents {
 
   void read_npz() {
     zip.emplace(name, storage);
+    if (zip->holds(".pkl")) refuse_pickle(name);
     for (size_t i = 0; i < zip->members().size(); ++i) {
       const ZipMember& m = zip->members()[i];
       if (!m.name.ends_with(".npy")) continue;
@@ -158,6 +160,7 @@ ArrayFile::ArrayFile(std::string name, std::shared_ptr<Storage> storage)
     c.format = ArrayFormat::npz;
     c.read_npz();
   } else {
+    if (is_pickle_head(head)) refuse_pickle(c.name);
     if (!is_safetensors_head(head) && !c.name.ends_with(".safetensors"))
       throw DataError(c.name, 0, "found no array file; expected npy, npz or safetensors");
     c.format = ArrayFormat::safetensors;

@@ -14,7 +14,7 @@
 #include "selfnorm/base/error.h"
 #include "selfnorm/data/write.h"
 #include "sniff.h"
-#include "table.h"
+#include "table_sample.h"
 
 namespace selfnorm {
 namespace {
@@ -69,7 +69,7 @@ Frame read_frame(const std::string& path, const FrameOptions& options) {
   if (format != Format::csv && format != Format::tsv && format != Format::text)
     throw DataError(input->name(), 0,
                     fmt::format("found {} data, expected csv, tsv, npz or safetensors", format_name(format)));
-  return read_table_frame(file, format == Format::csv ? ',' : '\t', options);
+  return read_table_frame(file, table_separator(*input, format), options);
 }
 
 void write_frame(const Frame& frame, const std::string& path) {

@@ -16,6 +16,7 @@
 #include "selfnorm/data/example_source.h"
 #include "sniff.h"
 #include "table.h"
+#include "table_sample.h"
 
 namespace selfnorm {
 namespace {
@@ -162,7 +163,7 @@ std::unique_ptr<PointSource> whole_points(const std::string& path, const PointOp
   if (reading.format == Format::automatic) reading.format = detect_format(*input, reading);
   if (reading.format == Format::text) reading.format = Format::tsv;
   if (reading.format == Format::csv || reading.format == Format::tsv) {
-    const TableLayout layout = point_layout(*input, table_separator(reading.format), options);
+    const TableLayout layout = point_layout(*input, table_separator(*input, reading.format), options);
     Dataset data = read_table(*input, layout, reading).data;
     return std::make_unique<MemoryPoints>(layout.features, std::move(data.features.dense.values),
                                           std::move(data.feature_names), std::move(data.numbers));

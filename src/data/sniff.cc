@@ -9,6 +9,7 @@
 #include "records.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/data/array_file.h"
+#include "selfnorm/data/pickle.h"
 #include "selfnorm/runtime/safetensors.h"
 
 namespace selfnorm {
@@ -66,6 +67,10 @@ bool is_npy_head(std::string_view head) { return head.starts_with("\x93NUMPY"); 
 
 bool is_zip_head(std::string_view head) { return head.starts_with("PK\3\4") || head.starts_with("PK\5\6"); }
 
+bool is_pickle_head(std::string_view head) {
+  return head.size() > 2 && head[0] == '\x80' && head[1] >= 2 && head[1] <= 5;
+}
+
 bool is_safetensors_head(std::string_view head) {
   uint64_t length = 0;
   if (head.size() < 9 || head[8] != '{') return false;
@@ -80,6 +85,7 @@ Format detect_format(Input& input, const ReadOptions& options) {
   if (is_zip_head(head)) return Format::npz;
   if (is_safetensors_head(head)) return Format::safetensors;
   if (is_idx(head)) return Format::idx;
+  if (is_pickle_head(head)) refuse_pickle(input.name());
 
   std::string_view name = input.name();
   if (name.ends_with(".gz")) name.remove_suffix(3);
@@ -101,7 +107,7 @@ Format detect_format(Input& input, const ReadOptions& options) {
   if (looks_like_svmlight(lines[0])) return Format::svmlight;
   if (text) return Format::text;
   if (lines[0].find('\t') != std::string_view::npos) return Format::tsv;
-  if (lines[0].find(',') != std::string_view::npos) return Format::csv;
+  if (lines[0].find_first_of(",;") != std::string_view::npos) return Format::csv;
   throw DataError(
       input.name(), 0,
       "found " + quoted(lines[0]) +

@@ -11,6 +11,7 @@ namespace selfnorm {
 // By the first 9 bytes.
 bool is_npy_head(std::string_view head);
 bool is_zip_head(std::string_view head);
+bool is_pickle_head(std::string_view head);       // as torch.save wrote before version 1.6
 bool is_safetensors_head(std::string_view head);  // a length that a header may have, and a brace
 
 Format detect_format(Input& input, const ReadOptions& options);  // throws DataError when nothing fits

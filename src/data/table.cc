@@ -7,6 +7,7 @@
 #include "part.h"
 #include "quote.h"
 #include "table_layout.h"
+#include "table_sample.h"
 
 namespace selfnorm {
 namespace {
@@ -83,7 +84,7 @@ class Parser {
 }  // namespace
 
 ReadResult read_table(Input& input, Format format, const ReadOptions& options) {
-  return read_table(input, table_layout(input, table_separator(format), options), options);
+  return read_table(input, table_layout(input, table_separator(input, format), options), options);
 }
 
 ReadResult read_table(Input& input, const TableLayout& layout, const ReadOptions& options) {
@@ -94,7 +95,7 @@ ReadResult read_table(Input& input, const TableLayout& layout, const ReadOptions
   BlockReader reader(input, layout.rule, options.block_bytes);
   assembly.take<Part>(reader, Parser(layout, options),
                       [&](Part&& part) { assembly.append(std::move(part)); });
-  ReadResult result = assembly.finish(layout.rule.separator == ',' ? Format::csv : Format::tsv);
+  ReadResult result = assembly.finish(layout.rule.separator == '\t' ? Format::tsv : Format::csv);
   result.report.target = layout.target;
   return result;
 }

@@ -7,8 +7,6 @@
 
 namespace selfnorm {
 
-inline char table_separator(Format format) { return format == Format::csv ? ',' : '\t'; }
-
 ReadResult read_table(Input& input, Format format, const ReadOptions& options);
 // With the columns as `layout` says.
 ReadResult read_table(Input& input, const TableLayout& layout, const ReadOptions& options);

@@ -49,6 +49,9 @@ class Layout {
       }
     }
     check_features(layout);
+    layout.advice =
+        " (beside the label a classifier reads numbers from tables; a text is read from lines "
+        "label<TAB>text, --format text; a column of words becomes a 0/1 column for each of them)";
     if (header_) layout.header_bytes = sample_.first_bytes, layout.first_line = sample_.next_line;
     return layout;
   }

@@ -55,6 +55,22 @@ bool first_is_header(const TableSample& s) {
   return is_numbered_header(s);
 }
 
+// What may separate the fields of a record, outside quotes.
+struct Separators {
+  explicit Separators(std::string_view record) {
+    const auto is_digit = [&](size_t i) { return i < record.size() && record[i] >= '0' && record[i] <= '9'; };
+    bool is_quoted = false;
+    for (size_t i = 0; i < record.size(); ++i) {
+      if (record[i] == '"') is_quoted = !is_quoted;
+      if (is_quoted) continue;
+      semicolons += record[i] == ';' ? 1 : 0;
+      commas += record[i] == ',' ? 1 : 0;
+      decimal_commas += record[i] == ',' && i > 0 && is_digit(i - 1) && is_digit(i + 1) ? 1 : 0;
+    }
+  }
+  size_t semicolons = 0, commas = 0, decimal_commas = 0;
+};
+
 std::string list(const std::vector<std::string>& names) {
   constexpr size_t kShown = 8;
   std::string text;
@@ -71,6 +87,26 @@ std::string lowercase(std::string_view text) {
 }
 
 std::span<const std::string_view> target_names() { return kTargetNames; }
+
+char table_separator(Input& input, Format format) {
+  if (format != Format::csv) return '\t';
+  std::string_view rest = input.peek(kLookAhead);
+  const bool is_whole = rest.size() < kLookAhead;
+  std::optional<Separators> first;
+  bool has_same_commas = true, has_decimal_commas = true;
+  uint64_t lines = 0;
+  for (size_t records = 0; !rest.empty() && records < kRows; ++records) {
+    if (!is_whole && record_end(rest, {';'}) == std::string_view::npos) break;
+    const std::string_view record = take_record(rest, {';'}, lines);
+    if (record.empty()) continue;
+    const Separators found(record);
+    if (!first) first = found;
+    if (found.semicolons == 0 || found.semicolons != first->semicolons) return ',';
+    has_same_commas = has_same_commas && found.commas > 0 && found.commas == first->commas;
+    has_decimal_commas = has_decimal_commas && found.commas == found.decimal_commas;
+  }
+  return first && (!has_same_commas || has_decimal_commas) ? ';' : ',';
+}
 
 TableSample table_sample(Input& input, RecordRule rule) {
   size_t size = kLookAhead;

@@ -52,6 +52,10 @@ class TableColumns {
   StringIndex by_name_;
 };
 
+// The tab of tsv; of csv the comma, or the semicolon when the first records have as many of it each (outside
+// quotes) and none or differing numbers of commas, or only commas between digits: decimal ones.
+char table_separator(Input& input, Format format);
+
 std::string lowercase(std::string_view text);  // of ASCII
 // label, target, class and y, in the order of preference.
 std::span<const std::string_view> target_names();

@@ -136,6 +136,11 @@ void ZipArchive::read_directory(std::string_view directory, uint64_t count) {
   }
 }
 
+bool ZipArchive::holds(std::string_view ending) const {
+  return std::any_of(members_.begin(), members_.end(),
+                     [&](const ZipMember& member) { return member.name.ends_with(ending); });
+}
+
 uint64_t ZipArchive::data_offset(const ZipMember& member) const {
   std::string local = bytes_at(member.offset, kLocalSize);
   if (!local.starts_with(kLocal))

@@ -29,6 +29,8 @@ class ZipArchive {
   ZipArchive(std::string name, std::shared_ptr<Storage> storage);  // reads and checks the directory
   const std::vector<ZipMember>& members() const { return members_; }
 
+  bool holds(std::string_view ending) const;  // a member whose name ends so
+
   // Where its bytes, as stored, are in the file.
   uint64_t data_offset(const ZipMember& member) const;
 

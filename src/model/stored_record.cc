@@ -20,7 +20,7 @@ bool is_family_file(const std::string& path, std::string_view family) {
       const auto found = content.metadata.find(key);
       return found != content.metadata.end() && found->second == value;
     };
-    return is("format", runtime::kFormat) && is("family", family);
+    return is("format", runtime::kFormat) && (family.empty() || is("family", family));
   } catch (const runtime::FormatError&) {
     return false;
   } catch (const runtime::IoError&) {

@@ -15,6 +15,7 @@ namespace {
 
 constexpr const char* kExactSource = "exact log Z of every input";
 constexpr int kCertificateDigits = 2, kFactorDigits = 3;
+constexpr double kLargestUsefulError = 0.5;  // of log-probabilities that are said to be certified
 constexpr double kSmallest = 1e-300;  // whose digits have units
 
 constexpr int kCardDigits = 4;
@@ -73,8 +74,8 @@ void add_certificate(const Certificate& c, const AuditNames& names, ReportDocume
     document.notes.push_back(
         "The inputs shown chose the step of training and the constant c, so likelihood and certificate are a "
         "little optimistic; 'selfnorm audit' takes others.");
-  document.cards.push_back({"certificate", "Certificate", certificate_words(c, names.kind), c.smallest_eps,
-                            factor_words(c) + certificate_source("exact log Z", names.part)});
+  document.cards.push_back(certificate_card(
+      c, names.kind, factor_words(c) + certificate_source("exact log Z", names.part)));
   if (c.certified || !names.is_requested) return;
   document.notes.push_back(
       fmt::format("Not certified: that at most {} of inputs have {} log-probabilities with an error above "
@@ -132,6 +133,19 @@ std::string certificate_words(const Certificate& c, const std::string& kind) {
     return fmt::format("none: {} inputs are too few for {}; at least {} are needed", c.n, claim,
                        c.inputs_needed());
   return fmt::format("none: too many errors are not known well enough for {}", claim);
+}
+
+ReportCard certificate_card(const Certificate& c, const std::string& kind, const std::string& source) {
+  const bool is_far = c.smallest_eps && *c.smallest_eps > kLargestUsefulError;
+  ReportCard card{"certificate", "Certificate", certificate_words(c, kind), c.smallest_eps, source};
+  if (!is_far) return card;
+  card.value = fmt::format(
+      "not normalised well enough: {} of inputs may have {} log-probabilities that are off by {}, a factor of "
+      "{} in probabilities; use exact ones, or normalise the model",
+      percent(c.rho), kind, rounded_up(*c.smallest_eps, kCertificateDigits),
+      rounded_up(std::exp(*c.smallest_eps), kCertificateDigits));
+  card.tone = "bad";
+  return card;
 }
 
 void add_audit(const Audit& given, const AuditNames& names, ReportDocument& document) {

@@ -72,8 +72,7 @@ void add_cards(const ShownChain& shown, ReportDocument& document) {
     cards.push_back(
         {"certificate", "Certificate", "none: the model was trained on these sentences", std::nullopt, ""});
   else
-    cards.push_back({"certificate", "Certificate", certificate_words(c, shown.kind), c.smallest_eps,
-                     certificate_source("exact log Z", shown.part)});
+    cards.push_back(certificate_card(c, shown.kind, certificate_source("exact log Z", shown.part)));
 }
 
 void add_part(RowsPart part, ReportDocument& document) {

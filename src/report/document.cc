@@ -17,6 +17,7 @@ ordered_json card_json(const ReportCard& card) {
   ordered_json out = {{"id", card.id}, {"label", card.label}, {"value", card.value}};
   if (card.number && std::isfinite(*card.number)) out["number"] = *card.number;
   if (!card.source.empty()) out["source"] = card.source;
+  if (!card.tone.empty()) out["tone"] = card.tone;
   return out;
 }
 
@@ -51,7 +52,8 @@ ReportCard read_card(const JsonPlace& place) {
           .label = place.text("label"),
           .value = place.text("value"),
           .number = place.optional_number("number"),
-          .source = place.text_or("source", "")};
+          .source = place.text_or("source", ""),
+          .tone = place.text_or("tone", "")};
 }
 
 Cell read_cell(const JsonPlace& place) {

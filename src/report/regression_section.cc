@@ -58,9 +58,11 @@ void add_certificate(const Certificate& certificate, RowsPart part, ReportDocume
         "certified; 'selfnorm audit' takes others, and --test FILE of training.");
     return;
   }
-  document.cards.push_back({"certificate", "Certificate", certificate_words(certificate, "amortised"),
-                            certificate.smallest_eps,
-                            certificate_source("A(x) by quadrature, its error counted", part)});
+  document.cards.push_back(certificate_card(
+      certificate, "amortised",
+      certificate_source("of b(x) in the place of log Z, not of calibration; A(x) by quadrature, its error "
+                         "counted",
+                         part)));
   if (part == RowsPart::kChoseStep)
     document.notes.push_back(
         "The step of training that did best on the rows shown was kept, so likelihood and certificate are a "
@@ -88,6 +90,8 @@ void add_cards(const std::vector<std::string>& targets, const RegressionEvaluati
                                 fmt::format("{:.1f}%", 100 * coverage.central), coverage.central,
                                 kQuadrature});
   add_certificate(e.certificate, part, document);
+  if (const std::string doubt = coverage_doubt(e, targets); !doubt.empty() && part != RowsPart::kTrained)
+    document.notes.push_back("Not calibrated: " + doubt + ".");
   if (e.imprecise > 0)
     document.notes.push_back(
         fmt::format("The error of A(x) is larger than the precision asked for on {} rows.", e.imprecise));

@@ -250,12 +250,18 @@ void check_options(const TrainOptions& options) {
 
 }  // namespace
 
+double network_parameters(const NetworkPlan& plan, const TrainOptions& options) {
+  const double p = static_cast<double>(options.encoder.dimension) * plan.positions,
+               m = options.encoder.hidden;
+  return static_cast<double>(plan.inputs) * options.encoder.dimension + m * (p + 1) +
+         plan.classes * ((m > 0 ? m : p) + 1);
+}
+
 double network_bytes(const NetworkPlan& plan, const TrainOptions& options) {
   const double p = static_cast<double>(options.encoder.dimension) * plan.positions,
                m = options.encoder.hidden;
   const double states = m > 0 ? m : p;
-  const double parameters = static_cast<double>(plan.inputs) * options.encoder.dimension + m * (p + 1) +
-                            plan.classes * (states + 1);
+  const double parameters = network_parameters(plan, options);
   const bool draws = is_candidate_objective(options.objective.name);
   // By row: AdaGrad's accumulators, decays, lists of uses; by class also its counts, and tables of the noise.
   const double decays = options.l2 > 0 ? 2 : 0;

@@ -123,6 +123,19 @@ TrainResult train_as(const LoopInput& input, const Scaling& scaling) {
 
 }  // namespace
 
+LoopVectors loop_vectors(const TrainOptions& options, const std::string& optimiser, bool has_valid) {
+  const double best = has_valid && options.patience > 0 ? 1 : 0;
+  if (optimiser == "lbfgs") {
+    // Pairs, x and its gradient; direction, trial point and its gradient, start; the multiplier's two.
+    const double ends = options.objective.name == "constraint" ? 2 : 0;
+    const double state = 2 * static_cast<double>(options.history) + 2 + best + ends;
+    return {state + 4 + (options.l1 > 0 ? 1 : 0), state};
+  }
+  // theta, its squares (and means), the epoch before or the best; gradient, start.
+  const double state = optimiser == "adam" ? 4 : 3;
+  return {state + 2, state};
+}
+
 std::string choose_optimiser(const TrainOptions& options, size_t parameters) {
   if (options.optimiser != "auto") return options.optimiser;
   if (options.objective.name == "constraint") return "lbfgs";

@@ -55,7 +55,7 @@ bool Validation<Real>::check(std::span<const Real> theta, const Subtracted& subt
   progress.valid_log_z_rms = std::sqrt(std::max(0.0, square));
   if (!selects()) return false;
   const double value = measured.nll + alpha_ * square;
-  if (std::isfinite(value) && (!has_best() || value < best_)) {
+  if (std::isfinite(value) && (!keeps() || value < best_)) {
     best_ = value;
     best_subtracted_ = {calibrate_ ? last_level_ : subtracted.constant, subtracted.function};
     best_theta_.assign(theta.begin(), theta.end());
@@ -68,7 +68,7 @@ bool Validation<Real>::check(std::span<const Real> theta, const Subtracted& subt
 template <class Real>
 void Validation<Real>::conclude(std::span<const Real> last, const Subtracted& trained,
                                 LoopOutput<Real>& out) const {
-  const bool best = selects() && has_best();
+  const bool best = keeps();
   out.calibrated = calibrates() && (best || out.ending == Ending::complete);
   if (best) {
     out.theta = best_theta_;

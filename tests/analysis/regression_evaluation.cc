@@ -314,5 +314,23 @@ TEST(RegressionEvaluation, RefusesWhatItCannotEvaluate) {
   EXPECT_THROW(evaluated({}), Error);
 }
 
+TEST(RegressionEvaluation, CoverageMoreThanFivePointsOffIsADoubt) {
+  RegressionEvaluation e;
+  e.rows = 400;
+  e.coordinates.resize(2);
+  e.coordinates[0].coverage = {{.level = 0.5, .central = 0.54}, {.level = 0.9, .central = 0.85}};
+  e.coordinates[1].coverage = {{.level = 0.5, .central = 0.46}, {.level = 0.9, .central = 0.94}};
+  EXPECT_EQ(coverage_doubt(e, {"y", "z"}), "");
+  e.coordinates[1].coverage[1].central = 0.97;
+  const std::string wide = coverage_doubt(e, {"y", "z"});
+  EXPECT_EQ(wide.rfind("central 90% intervals of z hold 97.0% of 400 targets (chance alone: +- 1.5 points)", 0),
+            0u)
+      << wide;
+  EXPECT_NE(wide.find("too wide"), std::string::npos);
+  e.coordinates[0].coverage[0].central = 0.3;
+  EXPECT_NE(coverage_doubt(e, {"y", "z"}).find("of y hold 30.0%"), std::string::npos);
+  EXPECT_NE(coverage_doubt(e, {"y", "z"}).find("too narrow"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace selfnorm::test

@@ -158,7 +158,7 @@ TEST(ChainNormalize, AmortisedIsSubtractedEverywhere) {
   EXPECT_NE(raw["log_z"]["mean"], audit["log_z"]["mean"]);
   EXPECT_NEAR(raw["evaluation"]["log_z"]["mean"].get<double>(), raw["log_z"]["mean"].get<double>(), 1e-9);
   EXPECT_NEAR(raw["v_star"].get<double>(), audit["v_star"].get<double>(), 1e-9);
-  const auto scored = folder.run({"score", "n.safetensors", "test.conll", "--json"}).json();
+  const auto scored = folder.run({"score", "n.safetensors", "test.conll", "--json", "--amortised"}).json();
   EXPECT_EQ(scored["kind"], "amortised");
   const auto exact = folder.run({"score", "n.safetensors", "test.conll", "--exact", "--json"}).json();
   double mean = 0;
@@ -247,7 +247,7 @@ TEST(ChainNormalize, WithoutTransitionsTheConstantIsSubtracted) {
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_LT(outcome.json()["log_z"]["rms"].get<double>(),
             0.1 * outcome.json()["log_z_before"]["rms"].get<double>());
-  EXPECT_EQ(folder.run({"score", "n.safetensors", "test.conll", "--json"}).json()["kind"], "amortised");
+  EXPECT_EQ(folder.run({"score", "n.safetensors", "test.conll", "--json", "--amortised"}).json()["kind"], "amortised");
 }
 
 TEST(ChainNormalize, RefusesWhatItCannotDo) {

@@ -120,6 +120,7 @@ TEST_F(Density, ScoresAddUpToTheEvaluation) {
   EXPECT_EQ(scored["log_z"]["method"], "quadrature");
   EXPECT_EQ(scored["rows"].size(), 100u);
   EXPECT_NEAR(scored["rows"][3]["log_prob"].get<double>(), log_densities(exact)[3], 1e-12);
+  EXPECT_EQ(folder.run_on(content(folder / "test.csv"), {"score", "run"}).out, raw.out);
   const Outcome piped = folder.run_on(content(folder / "test.csv"), {"score", "run", "-"});
   EXPECT_EQ(piped.out, raw.out) << piped.err;
 }
@@ -156,8 +157,8 @@ TEST_F(Density, OptionsOfOtherModelsAreRefused) {
   refused({"score", "--top", "2"}, "--top: run is a density");
   refused({"score", "--candidates", "a"}, "--candidates: run is a density");
   refused({"score", "--samples", "9"}, "--samples: needs --exact");
-  refused({"score", "--raw", "--exact"}, "only one of --raw and --exact");
-  expect_user_error(folder.run({"score", "run"}), "DATA is required");
+  refused({"score", "--raw", "--exact"}, "only one of --raw");
+  refused({"score", "--amortised"}, "--raw subtracts it");
 }
 
 TEST_F(Density, OptionsThatTheMethodFoundLeavesIdleAreNamed) {

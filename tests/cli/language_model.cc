@@ -152,7 +152,6 @@ TEST_F(LanguageModel, WhatMakesNoSenseIsAnError) {
                     "leave out --candidates and --top");
   expect_user_error(folder.run({"score", "snl", "test.txt", "--raw", "--exact"}), "only one of");
   expect_user_error(folder.run({"score", "snl", "missing.txt"}), "cannot read missing.txt");
-  expect_user_error(folder.run({"score", "classes"}), "DATA is required");
   expect_user_error(folder.run({"score", "classes", "data.svm", "--totals"}), "is no language model");
   expect_user_error(folder.run_on("a </s>\n", {"score", "snl"}), "standard input:1: found the word </s>");
 }

@@ -67,7 +67,7 @@ TEST(Normalize, OurOwnModelKeepsItsEvaluation) {
   EXPECT_EQ(after["accuracy"], before["accuracy"]);
   EXPECT_LT(after["log_z"]["rms"].get<double>(), 0.5 * before["log_z"]["rms"].get<double>());
   // It is a maximum-likelihood model no more: no warning about raw scores.
-  EXPECT_EQ(folder.run({"score", "n.safetensors", "data.svm", "--top", "1"}).err, "");
+  EXPECT_EQ(folder.run({"score", "n.safetensors", "data.svm", "--top", "1", "--raw"}).err, "");
 }
 
 // Few sparse states: neither b is better than the constant on states held out, and it says so.
@@ -145,7 +145,8 @@ TEST(Normalize, RetrainsToADeltaAndAmortisesTheRest) {
   EXPECT_EQ(amortised["kind"], "amortised");
   EXPECT_LT(amortised["log_z"]["rms"].get<double>(), 0.2);
   const auto scored =
-      folder.run({"score", "out.safetensors", "h.safetensors", "--candidates", "3,7", "--json"}).json();
+      folder.run({"score", "out.safetensors", "h.safetensors", "--candidates", "3,7", "--json", "--amortised"})
+          .json();
   EXPECT_EQ(scored["kind"], "amortised");
   EXPECT_EQ(folder.run({"audit", "out.safetensors", "h.safetensors", "--raw", "--json"}).json()["kind"],
             "raw");

@@ -65,12 +65,13 @@ TEST(RegressorEvaluate, ScoresAndAudit) {
     for (const auto& row : scores["rows"]) sum += row["log_prob"].get<double>();
     return sum / static_cast<double>(scores["rows"].size());
   };
-  const auto raw = folder.run({"score", "run", "data.csv", "--json", "--quiet"}).json();
+  const auto raw = folder.run({"score", "run", "data.csv", "--raw", "--json", "--quiet"}).json();
   EXPECT_EQ(raw["kind"], "amortised");
   EXPECT_NEAR(-mean(raw), report["nll_b"].get<double>(), 1e-6);
   const auto exact = folder.run({"score", "run", "data.csv", "--exact", "--json", "--quiet"}).json();
   EXPECT_NEAR(-mean(exact), report["nll"].get<double>(), 1e-6);
-  EXPECT_EQ(folder.run({"score", "run", "data.csv", "--quiet"}).out.rfind("# amortised", 0), 0u);
+  EXPECT_EQ(folder.run({"score", "run", "data.csv", "--raw", "--quiet"}).out.rfind("# amortised", 0), 0u);
+  EXPECT_EQ(folder.run_on(content(folder / "data.csv"), {"score", "run", "--json", "--quiet"}).json(), exact);
 
   const Outcome audit = folder.run({"audit", "run", "data.csv", "--json", "--quiet"});
   ASSERT_EQ(audit.code, 0) << audit.err;

@@ -16,13 +16,13 @@ TEST(Score, WithoutOptionsTheLabelOfTheData) {
   const Folder folder;
   folder.generate();
   const auto json = folder.run({"score", kTruth, "data.svm", "--json"}).json();
-  EXPECT_EQ(json["kind"], "raw");
+  EXPECT_EQ(json["kind"], "exact");
   ASSERT_EQ(json["rows"].size(), 300u);
   EXPECT_EQ(json["rows"][7]["row"], 7);
   const auto evaluation = folder.run({"evaluate", kTruth, "data.svm", "--json"}).json();
   double nll = 0;
   for (const auto& row : json["rows"]) nll -= row["log_prob"].get<double>() / 300;
-  EXPECT_NEAR(nll, evaluation["nll_raw"].get<double>(), 1e-5);
+  EXPECT_NEAR(nll, evaluation["nll_exact"].get<double>(), 1e-5);
 }
 
 TEST(Score, ExactLogProbabilitiesSumToOne) {
@@ -79,7 +79,7 @@ TEST(Score, Int8WeightsOnTheLargestInputs) {
 TEST(Score, TextFormSaysItsKindInEveryRow) {
   const Folder folder;
   folder.generate("data.svm", 2);
-  const Outcome outcome = folder.run({"score", kTruth, "data.svm", "--candidates", "3,0"});
+  const Outcome outcome = folder.run({"score", kTruth, "data.svm", "--candidates", "3,0", "--raw"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.out.rfind("# raw\n0\t3\t", 0), 0u) << outcome.out;
   EXPECT_NE(outcome.out.find("\n1\t0\t"), std::string::npos);
@@ -115,11 +115,12 @@ TEST(Score, RawScoresWhoseLogZWasLeftFreeCarryAWarning) {
     ASSERT_EQ(
         folder.run({"train", "classifier", "data.svm", "--objective", objective, "--out", objective}).code,
         0);
-    const Outcome raw = folder.run({"score", objective, "data.svm"});
+    const Outcome raw = folder.run({"score", objective, "data.svm", "--raw"});
     EXPECT_EQ(raw.code, 0);
     const bool is_warned = raw.err.find("not log-probabilities") != std::string::npos;
     EXPECT_EQ(is_warned, objective != "nce" && objective != "snl") << raw.err;
     EXPECT_EQ(folder.run({"score", objective, "data.svm", "--exact"}).err, "");
+    EXPECT_EQ(folder.run({"score", objective, "data.svm"}).err, "");
   }
 }
 
@@ -138,7 +139,7 @@ void add_normalizer(const Folder& folder) {
   save_model(model, folder / "amortised");
 }
 
-TEST(Score, AmortisedIsTheDefaultWhereTheModelHasIt) {
+TEST(Score, AmortisedWhereTheModelHasItAndItIsAskedFor) {
   const Folder folder;
   folder.generate();
   add_normalizer(folder);
@@ -146,7 +147,8 @@ TEST(Score, AmortisedIsTheDefaultWhereTheModelHasIt) {
     more.insert(more.begin(), {"score", "amortised", "data.svm", "--json"});
     return folder.run(more).json();
   };
-  const auto amortised = scored({}), raw = scored({"--raw"}), exact = scored({"--exact"});
+  const auto amortised = scored({"--amortised"}), raw = scored({"--raw"}), exact = scored({"--exact"});
+  EXPECT_EQ(scored({}), exact);
   EXPECT_EQ(amortised["kind"], "amortised");
   EXPECT_EQ(raw["kind"], "raw");
   EXPECT_EQ(exact["kind"], "exact");
@@ -161,9 +163,10 @@ TEST(Score, AmortisedIsTheDefaultWhereTheModelHasIt) {
     ASSERT_NEAR(found, without - b, 1e-6) << line;
     nll -= found / 300;
   }
-  EXPECT_EQ(raw, folder.run({"score", kTruth, "data.svm", "--json"}).json());
-  EXPECT_EQ(folder.run({"score", "amortised", "data.svm", "--top", "1"}).out.rfind("# amortised\n0\t", 0),
-            0u);
+  EXPECT_EQ(raw, folder.run({"score", kTruth, "data.svm", "--json", "--raw"}).json());
+  const Outcome best = folder.run({"score", "amortised", "data.svm", "--top", "1", "--amortised"});
+  EXPECT_EQ(best.out.rfind("# amortised\n0\t", 0), 0u);
+  expect_user_error(folder.run({"score", kTruth, "data.svm", "--amortised"}), "has no b(x)");
   expect_user_error(folder.run({"score", "amortised", "data.svm", "--raw", "--exact"}), "only one of --raw");
 
   const auto report = folder.run({"evaluate", "amortised", "data.svm", "--json", "--timing"}).json();
@@ -187,7 +190,7 @@ TEST(Score, NormalisedModelsCarryNoWarning) {
   const auto errors = [&](const char* objective) {
     model.objective_json = objective;
     save_model(model, folder / "model");
-    const Outcome outcome = folder.run({"score", "model", "data.svm"});
+    const Outcome outcome = folder.run({"score", "model", "data.svm", "--raw"});
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     return outcome.err;
   };
@@ -197,6 +200,32 @@ TEST(Score, NormalisedModelsCarryNoWarning) {
   EXPECT_EQ(errors(R"({"name": "penalty"})"), "");
   EXPECT_EQ(errors(R"({"name": 3})"), "");
   EXPECT_EQ(errors("[1]"), "");
+}
+
+TEST(Score, ALargeStoredRmsOfLogZIsAWarningWhereScoresAreNotNormalised) {
+  const Folder folder;
+  folder.generate();
+  ModelFile model = load_model(folder / kTruth);
+  model.objective_json = R"({"name": "penalty"})";
+  const auto errors = [&](const std::string& audit, const std::string& option) {
+    model.audit_json = audit;
+    save_model(model, folder / "model");
+    return folder.run({"score", "model", "data.svm", option}).err;
+  };
+  EXPECT_NE(errors(R"({"log_z": {"rms": 0.31}})", "--raw").find("the rms of log Z on held-out data is 0.31"),
+            std::string::npos);
+  EXPECT_EQ(errors(R"({"log_z": {"rms": 0.31}})", "--exact"), "");
+  EXPECT_EQ(errors(R"({"log_z": {"rms": 0.29}})", "--raw"), "");
+  EXPECT_EQ(errors("{}", "--raw"), "");
+  EXPECT_EQ(errors(R"({"log_z": 3})", "--raw"), "");
+}
+
+TEST(Score, WithoutDataStandardInput) {
+  const Folder folder;
+  folder.generate();
+  const Outcome piped = folder.run_on(content(folder / "data.svm"), {"score", kTruth});
+  EXPECT_EQ(piped.code, 0) << piped.err;
+  EXPECT_EQ(piped.out, folder.run({"score", kTruth, "data.svm"}).out);
 }
 
 TEST(Score, AnUnfinishedRunSaysHowToContinue) {
@@ -223,7 +252,7 @@ TEST(Score, ReaderOfThePipeMayLeave) {
                               " data.svm --top 4 2>err | head -1 > out";
   ASSERT_EQ(std::system(command.c_str()), 0);
   EXPECT_EQ(content(folder / "err"), "");
-  EXPECT_EQ(content(folder / "out"), "# raw\n");
+  EXPECT_EQ(content(folder / "out"), "# exact\n");
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ TEST(SoftmaxHead, ScoresAreThoseOfTheHead) {
   const Folder folder;
   write_head(folder);
   for (const char* data : {"states.safetensors", "states.csv"}) {
-    const auto raw = folder.run({"score", "head.safetensors", data, "--json", "--candidates", "0,1,2"});
+    const auto raw = folder.run({"score", "head.safetensors", data, "--json", "--raw", "--candidates", "0,1,2"});
     ASSERT_EQ(raw.code, 0) << raw.err;
     EXPECT_NE(raw.err.find("only when it was normalised"), std::string::npos) << raw.err;
     const auto exact = folder.run({"score", "head.safetensors", data, "--json", "--exact"});
@@ -115,7 +115,7 @@ TEST(SoftmaxHead, AmortisedNormalizerOfAHead) {
   head.model.normalizer = {
       .intercept = 0.5, .slope = {1, -1}, .hidden_weight = {}, .hidden_bias = {}, .output = {}};
   save_head(head, folder / "amortised.safetensors");
-  const Outcome outcome = folder.run({"score", "amortised.safetensors", "states.csv", "--json"});
+  const Outcome outcome = folder.run({"score", "amortised.safetensors", "states.csv", "--json", "--amortised"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.err, "");
   EXPECT_EQ(outcome.json()["kind"], "amortised");

@@ -159,7 +159,7 @@ TEST_F(Tag, ScoresOfGivenLabelsAreThoseOfTheEvaluation) {
     EXPECT_NEAR(-sum / 30, evaluation["nll_" + kind].get<double>(), 1e-5);
   }
   const Outcome text = folder_.run_on(sentences_text(2, 5), {"score", "run"});
-  EXPECT_EQ(text.out.rfind("# raw\n0\t", 0), 0u) << text.out;
+  EXPECT_EQ(text.out.rfind("# exact\n0\t", 0), 0u) << text.out;
 }
 
 TEST_F(Tag, TimesOfScores) {

@@ -9,6 +9,10 @@ namespace {
 using Strings = std::vector<std::string>;
 using Floats = std::vector<float>;
 
+const std::string kNumbersAlone =
+    " (beside the label a classifier reads numbers from tables; a text is read from lines label<TAB>text, "
+    "--format text; a column of words becomes a 0/1 column for each of them)";
+
 TEST(Table, HeaderAndNamedTarget) {
   Dataset d = read_bytes("a.csv", "a,Label,b\n1,x,2\n3,y,4\n").data;
   EXPECT_FALSE(d.features.is_sparse);
@@ -48,7 +52,7 @@ TEST(Table, QuotedFields) {
 
 TEST(Table, LinesCountLineFeedsWithinQuotes) {
   EXPECT_EQ(read_error("a.csv", "f,label\n1,\"a\nb\"\nx,c\n"),
-            "a.csv:4: in column 'f': found 'x', expected a finite number");
+            "a.csv:4: in column 'f': found 'x', expected a finite number" + kNumbersAlone);
 }
 
 TEST(Table, ByteOrderMark) {
@@ -170,6 +174,21 @@ RC_GTEST_PROP(Table, RandomBytesGiveTheSameInAnyBlocks, ()) {
     RC_ASSERT(read_error("a.csv", bytes, options) == first);
   }
   if (first.empty()) expect_block_invariance("a.csv", bytes, options);
+}
+
+TEST(Table, Semicolons) {
+  const Floats values{1.5f, 2, -0.25f, 4000};
+  const auto read = [](const std::string& name, const std::string& text) {
+    return read_bytes(name, text).data.features.dense.values;
+  };
+  EXPECT_EQ(read("a.csv", "a;b;label\n1.5;2;x\n-0.25;4e3;y\n"), values);
+  EXPECT_EQ(read("a.csv", "a;b;label\n1,5;2;x\n-0,25;4e3;y\n"), values);  // decimal commas
+  EXPECT_EQ(read("a.csv", "\"a\";\"b\";\"label\"\n\"1,5\";2;\"x;y, z\"\n-0.25;4e3;y\n"), values);
+  EXPECT_EQ(read("a.csv", "1,5;2,0;x\n-0,25;4e3;y\n"), values);  // without a header
+  EXPECT_EQ(read("-", "a;b;label\n1.5;2;x\n-0.25;4e3;y\n"), values);
+  EXPECT_EQ(read("a.csv", "a,b,label\n1.5,2,x;y\n-0.25,4e3,z;w\n"), values);  // semicolons in fields
+  EXPECT_EQ(read("a.csv", "a,b,label\n1.5,2,\"x;y\"\n-0.25,4e3,\"z;w\"\n"), values);
+  expect_block_invariance("a.csv", "a;b;label\n1,5;2;x\n-0,25;4e3;y\n");
 }
 
 }  // namespace

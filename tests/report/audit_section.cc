@@ -434,5 +434,21 @@ TEST(AuditSection, ErrorsOfAnyModel) {
   EXPECT_EQ(number(worst.rows[1][1]), -0.5);
 }
 
+TEST(AuditSection, AnErrorThatNobodyCanUseIsNoCertificateButARedSentence) {
+  Certificate c{.eps = 0.1, .rho = 0.01, .confidence = 0.99, .n = 1000, .exceed = 900, .smallest_eps = 0.5};
+  EXPECT_EQ(certificate_card(c, "raw", "source").value, certificate_words(c, "raw"));
+  EXPECT_EQ(certificate_card(c, "raw", "source").tone, "");
+  c.smallest_eps = 0.87;
+  const ReportCard card = certificate_card(c, "raw", "source");
+  EXPECT_EQ(card.tone, "bad");
+  EXPECT_EQ(card.id, "certificate");
+  EXPECT_EQ(card.number, 0.87);
+  EXPECT_EQ(card.value.rfind("not normalised well enough: 1% of inputs may have raw log-probabilities", 0), 0u)
+      << card.value;
+  EXPECT_EQ(card.value.find("confidence"), std::string::npos);
+  c.smallest_eps.reset();
+  EXPECT_EQ(certificate_card(c, "raw", "source").tone, "");
+}
+
 }  // namespace
 }  // namespace selfnorm

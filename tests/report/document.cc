@@ -14,7 +14,7 @@ ReportDocument sample() {
   ReportDocument document{.name = "run", .command = "audit", .title = "An audit"};
   document.notes = {"not certified"};
   document.cards = {{"nll_exact", "NLL, exact", "0.25", 0.25, "exact log Z"},
-                    {"model", "model", "m", {}, ""}};
+                    {"model", "model", "m", {}, "", "bad"}};
   Panel panel{.title = "p",
               .x = {.label = "x", .logarithmic = true, .low = 1, .high = 10},
               .y = {.label = "y", .low = 0, .high = 1, .ticks = {"a", "b"}},

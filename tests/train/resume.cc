@@ -6,6 +6,7 @@
 
 #include "random_data.h"
 #include "selfnorm/base/error.h"
+#include "selfnorm/train/loop.h"
 #include "selfnorm/train/trainer.h"
 #include "train/interrupter.h"
 
@@ -114,6 +115,27 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"joint", "penalty", "lbfgs", 0, false, true, "float"},
                     Case{"joint_adagrad", "penalty", "adagrad", 0, false, true, "float"}),
     [](const auto& instance) { return std::string(instance.param.name); });
+
+TEST(CheckpointSize, IsWhatWasSaidBefore) {
+  const std::filesystem::path path = std::filesystem::temp_directory_path() /
+                                     ("selfnorm-size-" + std::to_string(getpid()) + ".safetensors");
+  const auto parts = hold_out(random_dataset({.rows = 300, .features = 400, .classes = 50}, 1), 0.2, 3);
+  for (const std::string optimiser : {"lbfgs", "adagrad", "adam"}) {
+    TrainOptions options;
+    options.objective.name = "penalty";
+    options.optimiser = optimiser;
+    options.batch = 32;
+    options.history = 3;
+    Interrupter interrupter(30);
+    ASSERT_TRUE(train_classifier(parts.first, parts.second, options, {.path = path.string(), .seconds = 1e9},
+                                 interrupter)
+                    .interrupted);
+    const double said = 4.0 * 401 * 50 * loop_vectors(options, optimiser, true).checkpoint;
+    const auto found = static_cast<double>(std::filesystem::file_size(path));
+    EXPECT_NEAR(found, said, 0.05 * said) << optimiser;
+    std::filesystem::remove(path);
+  }
+}
 
 }  // namespace
 }  // namespace selfnorm

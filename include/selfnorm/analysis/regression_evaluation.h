@@ -53,6 +53,10 @@ struct RegressionEvaluation : ErrorAudit {
   std::vector<double> pit, b, a;  // of every row (first coordinate, first member), for pictures
 };
 
+// "90% intervals of y hold 98.1% of 500 targets, ...", of the level and target that are worst, when a share
+// of the targets is more than 5 points away from that of its central intervals; otherwise empty.
+std::string coverage_doubt(const RegressionEvaluation& evaluation, const std::vector<std::string>& targets);
+
 // y in the units of the data, row-major. In blocks of rows; `progress` is told how many are done. Throws
 // Error for data without rows, of other columns, targets that are not finite, and scores or b that are NaN.
 RegressionEvaluation evaluate_regressor(const Regressor& model, const InputRows& x, std::span<const double> y,

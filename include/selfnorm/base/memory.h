@@ -7,7 +7,8 @@
 
 namespace selfnorm {
 
-// What this process may use: the machine's memory, or less by its limits (RLIMIT_AS, control group).
+// What this process may still take: what the machine has available, or less by its limits (RLIMIT_AS, control
+// group).
 uint64_t memory_limit();
 
 // Throws Error "WHAT need 3.2 GB, but there are 1.0 GB; ADVICE" when bytes exceed memory_limit(). A product

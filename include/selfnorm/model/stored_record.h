@@ -16,7 +16,7 @@
 namespace selfnorm {
 
 // Whether the safetensors file at `path` is of this family (by its metadata). False for anything else.
-bool is_family_file(const std::string& path, std::string_view family);
+bool is_family_file(const std::string& path, std::string_view family);  // empty: of any
 // Throws FormatError unless format, version and family are those; `expected` names the model in words.
 void check_family(const runtime::LayoutReader& reader, std::string_view family, const std::string& expected);
 

@@ -36,6 +36,11 @@ std::string certificate_source(const std::string& computed_by, RowsPart part);
 // a bound, why not.
 std::string certificate_words(const Certificate& certificate, const std::string& kind);
 
+// The certificate in words; above an error of 0.5 nats, which no user of probabilities could live with, a
+// red sentence that says so instead.
+ReportCard certificate_card(const Certificate& certificate, const std::string& kind,
+                            const std::string& source);
+
 // Cards and the section "Normalisation" (and "Calibration" with labels) appended.
 void add_audit(const Audit& audit, const AuditNames& names, ReportDocument& document);
 

@@ -4,7 +4,7 @@
 //
 // JSON, in which numbers that are not finite are null and everything that is empty may be left out:
 //   {"format": 1, "name", "command", "title", "notes": [text],
-//    "cards": [{"id", "label", "value", "number", "source"}],
+//    "cards": [{"id", "label", "value", "number", "source", "tone" ("bad": shown in red)}],
 //    "sections": [{"title", "figures": [...], "tables": [...]}]}
 //   figure: {"id", "title", "look", "rows",
 //            "panels": [{"title", "x": axis, "y": axis, "equal_units", "series": [...],
@@ -29,6 +29,7 @@ struct ReportCard {
   std::string value;             // "0.3124": as it is shown
   std::optional<double> number;  // to sort and to compare by
   std::string source;  // where a number comes from: "raw scores", "exact log Z", "b(x)", "estimate +- 0.01"
+  std::string tone = {};  // "bad": something is wrong, shown in red; empty: nothing is
 };
 
 // Figures of different documents with one id are drawn into one.

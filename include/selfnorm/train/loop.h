@@ -77,6 +77,12 @@ LoopOutput<Real> train_in_full_passes(const LoopInput& input);
 template <class Real>
 LoopOutput<Real> train_in_minibatches(const LoopInput& input);
 
+// How many vectors of parameters a loop holds at most, in memory and in a checkpoint.
+struct LoopVectors {
+  double memory = 0, checkpoint = 0;
+};
+LoopVectors loop_vectors(const TrainOptions& options, const std::string& optimiser, bool has_valid);
+
 // `auto` resolved for so many parameters.
 std::string choose_optimiser(const TrainOptions& options, size_t parameters);
 

@@ -24,6 +24,7 @@ struct NetworkPlan {
 // The bytes that training takes: parameters, the copy that is kept with patience > 0, the state of their
 // optimiser, tables of the noise, and what a minibatch and a validation hold.
 double network_bytes(const NetworkPlan& plan, const TrainOptions& options);
+double network_parameters(const NetworkPlan& plan, const TrainOptions& options);
 
 // `valid` may be null. Validation looks at no more than kValidationExamples of it, chosen at random once.
 inline constexpr uint64_t kValidationExamples = 20'000;

@@ -29,6 +29,9 @@ class Validation {
   // Whether the best parameters, rather than the last ones, are the result.
   bool selects() const { return present() && patience_ > 0; }
 
+  // Whether it has parameters that are the result if training ends here.
+  bool keeps() const { return selects() && !best_theta_.empty(); }
+
   // Whether the constant of the result is the mean of A (less b(x)) on the validation data.
   bool calibrates() const { return present() && calibrate_; }
 
@@ -45,8 +48,6 @@ class Validation {
   void restore(const Checkpoint& checkpoint);
 
  private:
-  bool has_best() const { return !best_theta_.empty(); }
-
   Measure measure_;
   double alpha_ = 0;
   bool calibrate_ = false;

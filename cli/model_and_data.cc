@@ -1,0 +1,66 @@
+#include "model_and_data.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "model_header.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/data/example_source.h"
+#include "selfnorm/data/pickle.h"
+#include "selfnorm/model/stored_record.h"
+
+namespace selfnorm::cli {
+namespace {
+
+struct Named {
+  std::vector<std::string> models;
+  std::string data;  // empty: the command has none, or standard input
+};
+
+Named named_by(const Arguments& arguments) {
+  const std::string& command = arguments.command;
+  if (command == "score") return {{arguments.score.model}, arguments.score.data};
+  if (command == "evaluate") return {arguments.evaluate.models, arguments.evaluate.data};
+  if (command == "audit") return {{arguments.audit.model}, arguments.audit.data};
+  if (command == "normalize") return {{arguments.normalize.head}, arguments.normalize.states};
+  if (command == "bounds") return {{arguments.bounds.model}, arguments.bounds.data};
+  if (command == "predict") return {{arguments.predict.model}, arguments.predict.data};
+  if (command == "tag") return {{arguments.tag.model}, arguments.tag.data};
+  if (command == "sample") return {{arguments.sample.model}, ""};
+  if (command == "info") return {{arguments.info_model}, ""};
+  return {};
+}
+
+bool is_ours(const std::string& name) { return is_family_file(model_path(name), ""); }
+
+bool has_content(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(path, error) && std::filesystem::file_size(path, error) > 0;
+}
+
+}  // namespace
+
+void check_model_and_data(const Arguments& arguments) {
+  const auto [models, data] = named_by(arguments);
+  const bool data_is_model = !data.empty() && data != "-" && is_ours(data);
+  for (const std::string& model : models) {
+    if (is_pickle_file(model)) refuse_pickle(model);
+    const bool is_array = is_array_file(model);
+    if (has_content(model) && (!is_array || (data_is_model && !is_ours(model)))) {
+      if (data.empty() && arguments.command != "score" && arguments.command != "tag")
+        throw Error(
+            fmt::format("{} is no model; expected a file or run directory of 'selfnorm train', or a softmax "
+                        "head in safetensors or npz",
+                        model));
+      throw Error(fmt::format("the first file, {}, is data, not a model: MODEL comes first, as in 'selfnorm {} "
+                              "MODEL DATA'",
+                              model, arguments.command));
+    }
+  }
+  if (data_is_model)
+    throw Error(fmt::format("{} is a model, not data: DATA comes after MODEL, as in 'selfnorm {} MODEL DATA'",
+                            data, arguments.command));
+}
+
+}  // namespace selfnorm::cli

@@ -1,0 +1,62 @@
+#include "run_needs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "progress_line.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/base/memory.h"
+#include "selfnorm/math/parallel.h"
+
+namespace selfnorm::cli {
+namespace {
+
+constexpr double kOperationsPerSecond = 1e9;  // of a thread, on the slow side
+constexpr double kShort = 10;                 // seconds, below which time is not worth a word
+
+std::string size_text(double bytes) {
+  return bytes < 1e6   ? fmt::format("{:.0f} kB", std::max(1.0, bytes / 1e3))
+         : bytes < 1e9 ? fmt::format("{:.0f} MB", bytes / 1e6)
+                       : fmt::format("{:.1f} GB", bytes / 1e9);
+}
+
+// Where the run is or will be.
+double free_disk(const std::string& path) {
+  std::error_code error;
+  std::filesystem::path folder = std::filesystem::absolute(path, error);
+  while (!folder.empty() && !std::filesystem::exists(folder, error) && folder != folder.parent_path())
+    folder = folder.parent_path();
+  const std::filesystem::space_info space = std::filesystem::space(folder, error);
+  return error ? -1 : static_cast<double>(space.available);
+}
+
+}  // namespace
+
+std::string checked_needs(const Arguments& arguments, const RunDirectory& run, const RunNeeds& needs) {
+  const auto refuse = [&](const char* kind, double needed, double found) {
+    throw Error(fmt::format("not enough {}: {} need about {}, but there are {}; {}, or --force to try",
+                            kind, needs.what, size_text(needed), size_text(found), needs.advice));
+  };
+  // A checkpoint is written beside the one it replaces, the model beside the last one.
+  const double disk = needs.checkpoint + std::max(needs.checkpoint, needs.model);
+  if (!arguments.run().force) {
+    const double memory = static_cast<double>(memory_limit()), space = free_disk(run.path());
+    if (needs.memory > memory) refuse("memory", needs.memory, memory);
+    if (space >= 0 && disk > space) refuse("disk space", disk, space);
+  }
+  const double seconds =
+      needs.operations / (kOperationsPerSecond * static_cast<double>(allowed_threads()));
+  return fmt::format("needs about {} of memory and, while it runs, {} of disk (a checkpoint is {}, the model {}){}",
+                     size_text(needs.memory), size_text(disk), size_text(needs.checkpoint),
+                     size_text(needs.model),
+                     seconds < kShort ? "" : fmt::format("; takes {} at the very most", clock_text(seconds)));
+}
+
+void refuse_doubtful(const RunArguments& given, const std::string& doubt) {
+  if (doubt.empty() || given.force) return;
+  throw Error(fmt::format("{}: {}; if it is meant, --force trains", given.train, doubt));
+}
+
+}  // namespace selfnorm::cli

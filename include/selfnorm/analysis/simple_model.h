@@ -1,0 +1,48 @@
+// Models that are simple enough for anybody, fitted to the training data: a trained model has to be better
+// than they are on data held out, or something went wrong.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "selfnorm/data/point_source.h"
+#include "selfnorm/model/energy/density_file.h"
+#include "selfnorm/model/regressor/regressor.h"
+
+namespace selfnorm {
+
+struct SimpleModel {
+  std::string name;    // "the frequencies of the classes"
+  double nll = 0;      // nats per row or token held out, in the units of the data
+  std::string advice;  // how to get it, or what to try
+};
+
+// "... is not better than ...: ... 1.92 against 1.45 nats", when the trained NLL is more than kWorse above the
+// simple one, or is no number; otherwise empty.
+inline constexpr double kWorse = 0.02;
+std::string not_better(double nll, const SimpleModel& simple);
+
+// p_k = (count_k + 1) / (n + K) of the training data; counts of both by class. NaN when none is held out.
+SimpleModel frequency_model(const std::string& name, std::span<const uint64_t> train,
+                            std::span<const uint64_t> held_out);
+std::vector<uint64_t> class_counts(std::span<const uint32_t> target, uint32_t classes);
+
+// The best on the rows held out of: the proposal; a Gaussian mixture (real, up to 50 columns); a mixture of
+// products of categoricals (levels). Both lists of rows are of `data` and not empty.
+SimpleModel simple_density(const DensityModel& model, const PointSource& data,
+                           std::span<const uint64_t> train_rows, std::span<const uint64_t> held_out,
+                           uint64_t seed);
+
+// Rows as a regressor takes them, and their targets in the units of the data.
+struct TargetRows {
+  InputRows x;
+  std::span<const double> y;
+};
+// The better of: linear regression on the numeric inputs and levels (the most frequent ones), with Gaussian
+// noise; the mixture that the tilt of the model starts from, where it has one.
+SimpleModel simple_regression(const Regressor& model, const TargetRows& train, const TargetRows& held_out);
+
+}  // namespace selfnorm

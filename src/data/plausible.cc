@@ -1,0 +1,69 @@
+#include "selfnorm/data/plausible.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "number.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr uint64_t kFewRows = 20;  // of which all labels may well be different
+constexpr uint64_t kMostFractions = 20, kMostQuantities = 100;
+constexpr uint64_t kMostLabelsOfOne = 50, kTokensOfLabel = 20;
+
+struct Numbers {
+  bool are_all = true, have_fractions = false;
+  double low = INFINITY, high = -INFINITY;
+};
+
+Numbers numbers_of(const std::vector<std::string>& labels) {
+  Numbers out;
+  for (const std::string& label : labels) {
+    double value = 0;
+    if (!parse_double(label, value) || !std::isfinite(value)) return {.are_all = false};
+    out.have_fractions = out.have_fractions || value != std::floor(value);
+    out.low = std::min(out.low, value);
+    out.high = std::max(out.high, value);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string classes_doubt(const Dataset& data, bool is_table) {
+  const uint64_t n = data.examples(), k = data.classes();
+  if (data.is_joint() || k <= kFewRows) return "";
+  const Numbers numbers = numbers_of(data.labels);
+  const bool are_quantities =
+      numbers.are_all && ((numbers.have_fractions && k > kMostFractions) ||
+                          (is_table && k > kMostQuantities &&
+                           numbers.high - numbers.low > 2 * static_cast<double>(k)));
+  if (are_quantities || (numbers.are_all && 2 * k > n))
+    return fmt::format(
+        "the label is a number with {} different values in {} rows, which would be as many classes; to "
+        "predict a number use 'selfnorm train regressor', or name another column by --target",
+        k, n);
+  if (n >= kFewRows && 2 * k > n)
+    return fmt::format(
+        "found {} different labels in {} rows: these are names or texts of rows, not classes; name the column "
+        "of the label by --target (text: label<TAB>text)",
+        k, n);
+  return "";
+}
+
+std::string labels_doubt(const Sequences& data, uint64_t labels) {
+  const uint64_t tokens = data.positions(), sentences = data.sentences();
+  const bool are_distinct = tokens >= kFewRows && 2 * labels > tokens;
+  const bool is_one = sentences == 1 && labels > kMostLabelsOfOne && kTokensOfLabel * labels > tokens;
+  if (!are_distinct && !is_one) return "";
+  return fmt::format(
+      "found {} sentence{} of {} tokens with {} different labels: this looks like a file of texts, not of "
+      "lines token<TAB>label with a blank line after every sentence; 'selfnorm train classifier' reads "
+      "label<TAB>text, --target says which column is the label",
+      sentences, sentences == 1 ? "" : "s", tokens, labels);
+}
+
+}  // namespace selfnorm

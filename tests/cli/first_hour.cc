@@ -1,0 +1,180 @@
+// What a new user does wrong in the first hour, and what training does with data that cannot be meant.
+#include <gtest/gtest.h>
+
+#include "data/array_bytes.h"
+#include "head.h"
+#include "regressor_data.h"
+#include "sentence_data.h"
+
+namespace selfnorm::cli {
+namespace {
+
+const std::string kTruth = "data.svm.truth.safetensors";
+
+TEST(FirstHour, TheModelComesFirst) {
+  const Folder folder;
+  folder.generate();
+  write_states(folder / "states.safetensors", 20, false);
+  RandomHead().write(folder / "head.safetensors");
+  for (const std::string command : {"score", "evaluate", "audit", "bounds", "tag", "predict"}) {
+    expect_user_error(folder.run({command, "data.svm", kTruth}), "MODEL comes first");
+    expect_user_error(folder.run({command, "data.svm", "data.svm"}), "data.svm, is data, not a model");
+    expect_user_error(folder.run({command, "states.safetensors", kTruth}), "MODEL comes first");
+    expect_user_error(folder.run({command, kTruth, kTruth}), "is a model, not data");
+  }
+  expect_user_error(folder.run({"normalize", "states.safetensors", "--states", kTruth, "-o", "n.safetensors"}),
+                    "MODEL comes first");
+  for (const std::string command : {"info", "sample"})
+    expect_user_error(folder.run({command, "data.svm"}), "data.svm is no model");
+}
+
+TEST(FirstHour, AFileOfTorchSaveSaysHowToSaveIt) {
+  const Folder folder;
+  folder.generate();
+  folder.write("head.pt", zip({{"head/data.pkl", "x"}, {"head/data/0", "0123"}}));
+  folder.write("old.bin", "\x80\x02\x8a\x0al\xfc\x9c\x46\xf9 j\xa8P\x19.");
+  for (const std::string file : {"head.pt", "old.bin"}) {
+    expect_user_error(folder.run({"info", file}), "save_file(");
+    expect_user_error(folder.run({"audit", file, "data.svm"}), "save_file(");
+    expect_user_error(folder.run({"score", kTruth, file}), "save_file(");
+    expect_user_error(folder.run({"train", "classifier", file, "--out", "run"}), "save_file(");
+  }
+}
+
+TEST(FirstHour, SemicolonsForEveryFamily) {
+  const Folder folder;
+  std::string labelled = "a;b;label\n", points = "a;b\n", table = "x;y\n";
+  std::minstd_rand random(1);
+  for (int i = 0; i < 60; ++i) {
+    const double x = normal(random);
+    std::string number = fmt::format("{:.3f}", x);
+    number.replace(number.find('.'), 1, ",");
+    labelled += fmt::format("{};{};{}\n", number, i % 7, x > 0 ? "up" : "down");
+    points += fmt::format("{};{}\n", number, normal(random));
+    table += fmt::format("{};{:.4f}\n", number, 2 * x + 0.1 * normal(random));
+  }
+  folder.write("labelled.csv", labelled);
+  folder.write("points.csv", points);
+  folder.write("table.csv", table);
+  const auto trained = [&folder](std::vector<std::string> words) {
+    const Outcome outcome = folder.run(words);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome.err;
+  };
+  EXPECT_NE(trained({"train", "classifier", "labelled.csv", "--out", "c"}).find("2 features, 2 classes"),
+            std::string::npos);
+  trained({"train", "density", "points.csv", "--out", "d", "--objective", "fit", "--quiet"});
+  EXPECT_NE(trained(tiny_regressor("table.csv", "r")).find("1 numeric columns x"), std::string::npos);
+}
+
+TEST(FirstHour, TextInATableSaysWhereTextsGo) {
+  const Folder folder;
+  folder.write("data.csv", "label,review\ngood,well done\nbad,not at all\ngood,fine\n");
+  expect_user_error(folder.run({"train", "classifier", "data.csv", "--out", "run"}), "label<TAB>text");
+}
+
+TEST(FirstHour, WhatCannotBeMeantIsRefusedUntilForced) {
+  const Folder folder;
+  std::string prices = "x,price\n", ids = "x,id\n", texts, bits = "x,y\n";
+  std::minstd_rand random(2);
+  for (int i = 0; i < 80; ++i) {
+    prices += fmt::format("{},{:.2f}\n", normal(random), 100 + i % 40 + 0.25);
+    ids += fmt::format("{},row{}\n", normal(random), i);
+    texts += fmt::format("word{} this is text number {}\n", i, i);
+    bits += fmt::format("{},{}\n", normal(random), i % 2);
+  }
+  folder.write("prices.csv", prices);
+  folder.write("ids.csv", ids);
+  folder.write("texts.txt", texts);
+  folder.write("bits.csv", bits);
+  const std::vector<std::string> classes{"train",        "classifier", "prices.csv", "--target", "price",
+                                         "--iterations", "2",          "--out",      "run",      "--quiet"};
+  expect_user_error(folder.run(classes), "train regressor");
+  expect_user_error(folder.run(classes), "--force");
+  EXPECT_FALSE(std::filesystem::exists(folder / "run"));
+  std::vector<std::string> forced = classes;
+  forced.push_back("--force");
+  EXPECT_EQ(folder.run(forced).code, 0);
+  expect_user_error(folder.run({"train", "classifier", "ids.csv", "--target", "id", "--out", "r"}),
+                    "80 different labels in 80 rows");
+  expect_user_error(folder.run(train_crf("texts.txt", "r")), "looks like a file of texts");
+  EXPECT_EQ(folder.run(train_crf("texts.txt", "crf", {"--force", "--iterations", "1"})).code, 0);
+  expect_user_error(folder.run(tiny_regressor("bits.csv", "r")), "train classifier");
+}
+
+TEST(FirstHour, NeedsAreSaidBeforeAndRefusedWhereThereIsLess) {
+  const Folder folder;
+  folder.generate();
+  write_lumps(folder);
+  write_table(folder, "table.csv");
+  folder.generate_text();
+  folder.write("data.conll", sentences_text(60));
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"train", "classifier", "data.svm", "--out", "a", "--iterations", "2"},
+        {"train", "classifier", "data.svm", "--out", "b", "--encoder", "bag", "--epochs", "1"},
+        {"train", "lm", "data.txt", "--out", "c", "--epochs", "1"},
+        tiny_density("data.csv", "d"),
+        tiny_regressor("table.csv", "e"),
+        {"train", "crf", "data.conll", "--out", "f", "--iterations", "2"}}) {
+    const Outcome outcome = folder.run(words);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_NE(outcome.err.find("\nneeds about "), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find("a checkpoint is "), std::string::npos) << outcome.err;
+  }
+  folder.write("wide.svm", "a 2000000000:1\nb 1:1\na 2:1\nc 3:1\n");
+  const Outcome wide = folder.run({"train", "classifier", "wide.svm", "--out", "g"});
+  expect_user_error(wide, "not enough ");
+  EXPECT_NE(wide.err.find("--force"), std::string::npos);
+}
+
+TEST(FirstHour, AModelThatIsNotBetterThanASimpleOneIsSaid) {
+  const Folder folder;
+  write_lumps(folder);
+  const Outcome far = folder.run(tiny_density("data.csv", "far", {"--learning-rate", "10", "--seed", "3"}));
+  ASSERT_EQ(far.code, 0) << far.err;
+  EXPECT_NE(far.err.find("not better than a simple one"), std::string::npos) << far.err;
+  EXPECT_NE(far.err.find("a Gaussian mixture"), std::string::npos) << far.err;
+  const Outcome fit =
+      folder.run({"train", "density", "data.csv", "--objective", "fit", "--out", "fit", "--json"});
+  EXPECT_EQ(fit.err.find("not better"), std::string::npos) << fit.err;
+  EXPECT_TRUE(fit.json()["audit"].contains("simple"));
+  // Two kinds of rows, which independent bits cannot tell apart.
+  std::string bits;
+  std::minstd_rand random(4);
+  for (int i = 0; i < 400; ++i) {
+    const bool side = uniform(random) < 0.5;
+    for (int j = 0; j < 12; ++j) bits += fmt::format("{}{}", j > 0 ? "," : "", side ? 1 : 0);
+    bits += "\n";
+  }
+  folder.write("bits.csv", bits);
+  const Outcome binary = folder.run({"train", "density", "bits.csv", "--objective", "fit", "--out", "bits"});
+  EXPECT_NE(binary.err.find("products of Bernoullis"), std::string::npos) << binary.err;
+  // Labels that nothing can tell, over-fitted.
+  std::string noise;
+  for (int i = 0; i < 60; ++i) {
+    noise += uniform(random) < 0.5 ? "a" : "b";
+    for (int j = 1; j <= 40; ++j) noise += fmt::format(" {}:{:.3f}", j, 3 * normal(random));
+    noise += "\n";
+  }
+  folder.write("noise.svm", noise);
+  const Outcome classes = folder.run({"train", "classifier", "noise.svm", "--objective", "exact", "--l2", "0",
+                                      "--patience", "0", "--hold-out", "0.3", "--out", "noise"});
+  EXPECT_NE(classes.err.find("the frequencies of the classes"), std::string::npos) << classes.err;
+}
+
+TEST(FirstHour, CoverageThatIsOffIsSaid) {
+  const Folder folder;
+  write_table(folder, "data.csv", 400);
+  const Outcome wide = folder.run(tiny_regressor("data.csv", "wide", {"--noise-floor", "3"}));
+  ASSERT_EQ(wide.code, 0) << wide.err;
+  EXPECT_NE(wide.err.find("intervals of y hold "), std::string::npos) << wide.err;
+  EXPECT_NE(wide.err.find("too wide"), std::string::npos) << wide.err;
+  EXPECT_NE(wide.out.find("not of calibration"), std::string::npos) << wide.out;
+  EXPECT_NE(content(folder / "wide/report.json").find("Not calibrated: "), std::string::npos);
+  write_table(folder, "new.csv", 300, 9);
+  EXPECT_NE(folder.run({"evaluate", "wide", "new.csv"}).err.find("too wide"), std::string::npos);
+  EXPECT_EQ(folder.run({"evaluate", "wide", "data.csv"}).err.find("too wide"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace selfnorm::cli

@@ -1,0 +1,57 @@
+#include "selfnorm/data/plausible.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace selfnorm {
+namespace {
+
+// n rows whose labels are label(0) .. label(classes - 1) in turn.
+Dataset labelled(uint64_t n, uint32_t classes, const std::function<std::string(uint32_t)>& label) {
+  Dataset data;
+  data.features.sparse.begin.assign(n + 1, 0);
+  for (uint32_t k = 0; k < classes; ++k) data.labels.push_back(label(k));
+  for (uint64_t i = 0; i < n; ++i) data.target.push_back(static_cast<uint32_t>(i % classes));
+  return data;
+}
+
+std::string half(uint32_t k) { return std::to_string(k) + ".5"; }
+std::string whole(uint32_t k) { return std::to_string(k); }
+std::string hundreds(uint32_t k) { return std::to_string(100 * k); }
+std::string word(uint32_t k) { return "w" + std::to_string(k); }
+
+TEST(Plausible, NumbersToPredictAreNoClasses) {
+  EXPECT_NE(classes_doubt(labelled(9000, 862, half), false).find("862 different values"), std::string::npos);
+  EXPECT_NE(classes_doubt(labelled(9000, 862, half), false).find("train regressor"), std::string::npos);
+  EXPECT_EQ(classes_doubt(labelled(90, 9, half), true), "");  // 0.5, 1.5, ...: marks
+  EXPECT_NE(classes_doubt(labelled(9000, 862, hundreds), true), "");
+  EXPECT_EQ(classes_doubt(labelled(9000, 862, hundreds), false), "");  // ids of words
+  EXPECT_EQ(classes_doubt(labelled(9000, 862, whole), true), "");
+  EXPECT_NE(classes_doubt(labelled(1000, 862, whole), false), "");
+}
+
+TEST(Plausible, NamesOfRowsAreNoClasses) {
+  EXPECT_NE(classes_doubt(labelled(1000, 990, word), false).find("--target"), std::string::npos);
+  EXPECT_EQ(classes_doubt(labelled(137'000, 3039, word), false), "");
+  EXPECT_EQ(classes_doubt(labelled(12, 12, word), false), "");
+}
+
+TEST(Plausible, TextsAreNoSentences) {
+  Sequences data;
+  const auto doubt = [&data](uint64_t sentences, uint64_t tokens, uint64_t labels) {
+    data.sentence_begin = {0};
+    for (uint64_t i = 1; i <= sentences; ++i) data.sentence_begin.push_back(tokens * i / sentences);
+    return labels_doubt(data, labels);
+  };
+  EXPECT_NE(doubt(1, 10'000, 9'999).find("1 sentence of 10000 tokens"), std::string::npos);
+  EXPECT_NE(doubt(1, 10'000, 9'999).find("looks like a file of texts"), std::string::npos);
+  EXPECT_NE(doubt(500, 10'000, 9'999), "");
+  EXPECT_NE(doubt(1, 10'000, 2'000), "");
+  EXPECT_EQ(doubt(1, 10'000, 12), "");
+  EXPECT_EQ(doubt(3, 9, 8), "");
+  EXPECT_EQ(doubt(9'000, 200'000, 1'500), "");
+}
+
+}  // namespace
+}  // namespace selfnorm

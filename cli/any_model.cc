@@ -40,8 +40,8 @@ std::unique_ptr<ExampleSource> open_examples(const AnyModel& model, const std::s
     source = open_states(path, {.name = states_name,
                                 .labels = options.labels_path,
                                 .schema = &schema,
-                                .unseen = options.keep_unseen ? &unseen : nullptr,
-                                .classes = file.classes});
+                                .classes = file.classes,
+                                .unseen = options.keep_unseen ? &unseen : nullptr});
   } else if (!states_name.empty()) {
     throw Error(fmt::format("--states-name {}: {} is not an npz or safetensors file", states_name, path));
   } else if (model.header().is_language()) {

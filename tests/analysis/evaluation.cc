@@ -93,7 +93,8 @@ TEST(Evaluate, UnseenLabelsAreWrongAndHaveNoLikelihood) {
   model.weight = {1, -1};
   model.bias = {0, 0};
   model.labels = {"a", "b"};
-  model.normalizer = {.intercept = 0.1, .slope = {0.3f}};
+  model.normalizer.intercept = 0.1;
+  model.normalizer.slope = {0.3f};
   Dataset seen;
   seen.labels = model.labels;
   seen.features.is_sparse = false;

@@ -10,6 +10,7 @@
 
 #include "data/array_bytes.h"
 #include "selfnorm/data/array_file.h"
+#include "selfnorm/runtime/checksum.h"
 
 namespace selfnorm {
 namespace {
@@ -95,7 +96,9 @@ TEST(HeadFile, EveryFormatAndDtypeRoundTripsBitForBit) {
           save_head(head, out);
           const ArrayFile before(path), after(out);
           EXPECT_EQ(after.entries().size(), before.entries().size());
-          EXPECT_EQ(after.metadata(), before.metadata());
+          auto metadata = after.metadata();
+          EXPECT_EQ(metadata.erase(std::string(runtime::kChecksumKey)), format == HeadFormat::Npz ? 0u : 1u);
+          EXPECT_EQ(metadata, before.metadata());
           for (const ArrayEntry& entry : before.entries()) {
             const ArrayEntry* kept = after.find(entry.name);
             ASSERT_NE(kept, nullptr) << entry.name;

@@ -40,9 +40,9 @@ struct StatesOptions {
                        // target or targets of the same npz or safetensors file, if there is one
   const Schema* schema = nullptr;  // of the model, used while opening: labels become its classes; without
                                    // labels of its own, a label is the class number
+  uint32_t classes = 0;            // of the head, when there is no schema: labels are 0 .. classes-1
   UnseenLabels* unseen = nullptr;  // given: labels that the schema lacks are kept as kUnseenTarget, and
                                    // counted here while opening
-  uint32_t classes = 0;            // of the head, when there is no schema: labels are 0 .. classes-1
 };
 
 // Whether `path` is an array file that open_states can stream: a regular file, not compressed, by its first

@@ -238,7 +238,9 @@ TEST(Amortise, NeverWorseThanTheConstantOnTheExamplesHeldOut) {
     const Problem noise = problem(random_dataset({.rows = 60, .features = 50, .sparse = sparse}, 8),
                                   [&](const Features&, uint64_t) { return random.normal(); });
     for (const char* kind : {"linear", "mlp"}) {
-      const AmortisedFit fit = noise.fit({.kind = kind});
+      AmortiseOptions options;
+      options.kind = kind;
+      const AmortisedFit fit = noise.fit(options);
       EXPECT_LE(fit.rms_held_out, fit.rms_constant) << kind;
     }
   }

@@ -9,6 +9,7 @@
 #include "selfnorm/model/energy/density_file.h"
 #include "selfnorm/model/energy/torchscript.h"
 #include "selfnorm/model/regressor/regressor.h"
+#include "selfnorm/proposal/density/make_density.h"
 #include "small_regressors.h"
 
 namespace selfnorm::cli {

@@ -57,7 +57,6 @@ TEST_F(HostileRecord, MetricsOfAnotherKindAreDropped) {
   const Outcome stopped = folder.run({"train", "classifier", "data.svm", "--out", "run2", "--quiet"});
   ASSERT_EQ(stopped.code, 0) << stopped.err;
   std::filesystem::remove(folder / "run2/model.safetensors");
-  const std::string good = content(folder / "run2/metrics.jsonl");
   for (const std::string& line : {std::string("{}"), std::string(R"({"step":[]})"), nested(100'000)}) {
     folder.write("run2/metrics.jsonl", line + "\n");
     const Outcome again = folder.run({"train", "classifier", "--resume", "--out", "run2", "--quiet"});

@@ -9,9 +9,11 @@
 #include "selfnorm/analysis/audit.h"
 #include "selfnorm/analysis/density_evaluation.h"
 #include "selfnorm/analysis/density_sample.h"
+#include "selfnorm/data/expansion.h"
 #include "selfnorm/data/generate.h"
 #include "selfnorm/data/read.h"
 #include "selfnorm/data/word_vocabulary.h"
+#include "selfnorm/model/embedded_code.h"
 #include "selfnorm/model/head_file.h"
 #include "selfnorm/train/chain_options.h"
 #include "selfnorm/train/density_options.h"
@@ -25,6 +27,11 @@ struct CommonArguments {
   bool json = false;
   bool quiet = false;
   std::string config;
+  double max_expansion = kLargestExpansion;
+  bool allow_code = false;
+
+  // Of the commands that compute with a model; `info` seals it.
+  EmbeddedCode code() const { return allow_code ? EmbeddedCode::run : EmbeddedCode::refuse; }
 };
 
 // ReadOptions as words of the command line; the parser turns them into `options` after parsing.

@@ -73,6 +73,7 @@ void Grammar::declare_chain_commands() {
   declare_sentences(training, chain);
   declare_chain_objective(training, chain);
   declare_chain_steps(training, chain.options);
+  declare_expansion(training, arguments_.common);
   declare_threads(training, arguments_.common);
   declare_output(training, arguments_.common);
 
@@ -109,6 +110,7 @@ void Grammar::declare_chain_commands() {
       .flag("--all-marginals", tag.all_marginals,
             "Further columns: LABEL:PROBABILITY of every label of the model; of CoNLL-U "
             "p[LABEL]=PROBABILITY in MISC");
+  declare_expansion(tagging, arguments_.common);
   declare_threads(tagging, arguments_.common);
   declare_output(tagging, arguments_.common);
 }

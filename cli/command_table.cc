@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "selfnorm/base/error.h"
+#include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -97,9 +98,10 @@ std::string command_path(const CommandTable& table, const std::vector<std::strin
     if (find(table, path) != nullptr || is_option(argument)) break;
     const std::vector<std::string> words = next_words(table, path);
     if (std::find(words.begin(), words.end(), argument) == words.end()) {
-      throw Error(fmt::format("unknown command '{}'; {}commands here: {}",
-                              path.empty() ? argument : fmt::format("{} {}", path, argument),
-                              suggestion(argument, words), fmt::join(words, ", ")));
+      throw Error(
+          fmt::format("unknown command '{}'; {}commands here: {}",
+                      runtime::shortened(path.empty() ? argument : fmt::format("{} {}", path, argument)),
+                      suggestion(argument, words), fmt::join(words, ", ")));
     }
     if (!path.empty()) path += ' ';
     path += argument;
@@ -123,8 +125,8 @@ void check_option_names(const CommandRow& command, const std::vector<std::string
     if (name == "--help") continue;
     const OptionRow* option = command.find(name);
     if (option == nullptr) {
-      throw Error(fmt::format("unknown option '{}' of '{}'; {}see 'selfnorm {} --help'", name, command.path,
-                              suggestion(name, names), command.path));
+      throw Error(fmt::format("unknown option '{}' of '{}'; {}see 'selfnorm {} --help'",
+                              runtime::shortened(name), command.path, suggestion(name, names), command.path));
     }
     if (option->kind != ValueKind::kFlag && name == argument) ++i;
   }
@@ -134,6 +136,9 @@ std::string nearest(const std::string& word, const std::vector<std::string>& can
   std::string best;
   size_t best_distance = word.size() / 3 + 2;
   for (const std::string& candidate : candidates) {
+    // The distance is at least the difference in length.
+    if (std::max(word.size(), candidate.size()) - std::min(word.size(), candidate.size()) >= best_distance)
+      continue;
     const size_t distance = edit_distance(word, candidate);
     if (distance < best_distance) {
       best_distance = distance;

@@ -17,5 +17,8 @@ std::vector<std::string> option_words(const CommandRow& command, const nlohmann:
 // that command. Throws Error for a key or section that no command has.
 std::vector<std::string> config_words(const CommandTable& table, const CommandRow& command,
                                       const std::string& path);
+// The same of a file's text.
+std::vector<std::string> config_words(const CommandTable& table, const CommandRow& command,
+                                      const std::string& path, const std::string& text);
 
 }  // namespace selfnorm::cli

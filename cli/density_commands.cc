@@ -135,7 +135,9 @@ void Grammar::declare_density_commands() {
       .choice("--header", arguments_.reader.header, {"auto", "yes", "no"},
               "csv, tsv: whether the first row names the columns");
   declare_points(training, arguments_.points);
+  declare_expansion(training, arguments_.common);
   declare_threads(training, arguments_.common);
+  declare_code(training, arguments_.common);
   declare_output(training, arguments_.common);
 
   SampleArguments& sample = arguments_.sample;
@@ -154,6 +156,7 @@ void Grammar::declare_density_commands() {
       .integer("--seed", sample.options.seed, "Seed of everything random")
       .file("-o", "--out", sample.out, "FILE.csv or FILE.npy; default: csv on standard output");
   declare_threads(sampling, arguments_.common);
+  declare_code(sampling, arguments_.common);
   declare_output(sampling, arguments_.common);
 }
 

@@ -21,7 +21,7 @@ int evaluate_densities(const Arguments& arguments) {
   std::vector<DensityRow> rows;
   nlohmann::ordered_json reports = nlohmann::ordered_json::array();
   for (const std::string& name : given.models) {
-    const auto [path, model] = open_density(name);
+    const auto [path, model] = open_density(name, arguments.common.code());
     const auto points = open_points_for(model, given.data, arguments);
     rows.push_back({name, evaluate_density(model, *points, arguments.log_z), normalizer_doubt(model)});
     const DensityEvaluation& evaluation = rows.back().evaluation;

@@ -23,11 +23,11 @@ nlohmann::ordered_json kind_of(const std::shared_ptr<const Density>& density) {
 
 bool is_density(const std::string& model) { return is_density_file(finished_model_path(model)); }
 
-NamedDensity open_density(const std::string& model) {
+NamedDensity open_density(const std::string& model, EmbeddedCode code) {
   const std::string path = finished_model_path(model);
   if (std::filesystem::is_regular_file(path) && !is_density_file(path))
     throw Error(fmt::format("{} is not a density; expected a model of 'selfnorm train density'", path));
-  return {path, load_density(path)};
+  return {path, load_density(path, code)};
 }
 
 void refuse_density(const std::string& model, const std::string& advice) {
@@ -41,8 +41,12 @@ std::string normalizer_doubt(const DensityModel& model) {
          "trained, so log-densities with b are right up to a constant only";
 }
 
+nlohmann::ordered_json module_info(const EnergyRecord& record) {
+  return {{"kind", "TorchScript program"}, {"bytes", record.module.size()}, {"loaded", false}};
+}
+
 nlohmann::ordered_json density_info(const std::string& name) {
-  const auto [path, model] = open_density(name);
+  const auto [path, model] = open_density(name, EmbeddedCode::seal);
   using Json = nlohmann::ordered_json;
   const EnergyRecord record = model.energy->record();
   Json info = {{"path", path},
@@ -57,6 +61,10 @@ nlohmann::ordered_json density_info(const std::string& name) {
                {"log_normalizer", model.log_normalizer},
                {"normalizer", model.normalizer_kind},
                {"standardised", !model.standardisation.mean.empty()}};
+  if (!record.module.empty()) {
+    info["parameters"] = nullptr;  // in the module
+    info["module"] = module_info(record);
+  }
   if (const std::string doubt = normalizer_doubt(model); !doubt.empty()) info["normalizer_doubt"] = doubt;
   if (!model.feature_names.empty()) info["columns"] = model.feature_names;
   info["objective"] = Json::parse(model.objective_json);

@@ -16,7 +16,7 @@ struct NamedDensity {
   DensityModel model;
 };
 // Throws Error for any other model.
-NamedDensity open_density(const std::string& model);
+NamedDensity open_density(const std::string& model, EmbeddedCode code);
 
 // Throws Error with the advice when MODEL is a density, for the commands that take none.
 void refuse_density(const std::string& model, const std::string& advice);
@@ -24,6 +24,9 @@ void refuse_density(const std::string& model, const std::string& advice);
 // Why log-densities with b are not to be used, where training could not estimate log Z; otherwise empty.
 std::string normalizer_doubt(const DensityModel& model);
 
+// Without loading a module.
 nlohmann::ordered_json density_info(const std::string& model);
+// {"kind", "bytes", "loaded": false} of the module in a record.
+nlohmann::ordered_json module_info(const EnergyRecord& record);
 
 }  // namespace selfnorm::cli

@@ -84,7 +84,7 @@ int score_points(const Arguments& arguments) {
   arguments.log_z.validate();
   check_log_z_applicability(arguments);
   const ThreadLimit limit(arguments.common.threads);
-  const DensityModel model = open_density(given.model).model;
+  const DensityModel model = open_density(given.model, arguments.common.code()).model;
   const auto points = open_points_for(model, given.data, arguments);
   const Level level = given.exact ? exact_level(model, arguments.log_z)
                       : given.raw ? raw_level(model)

@@ -58,6 +58,7 @@ void Grammar::declare_training_commands() {
   declare_network(classifier, train);
   declare_text(classifier, arguments_.reader);
   declare_reader(classifier, arguments_.reader);
+  declare_expansion(classifier, arguments_.common);
   declare_threads(classifier, arguments_.common);
   declare_output(classifier, arguments_.common);
 
@@ -82,6 +83,7 @@ void Grammar::declare_training_commands() {
   declare_network(model, language.run);
   declare_objective(model, language.run, corpus);
   declare_steps(model, language.run);
+  declare_expansion(model, arguments_.common);
   declare_threads(model, arguments_.common);
   declare_output(model, arguments_.common);
 }
@@ -114,7 +116,9 @@ void Grammar::declare_model_commands() {
   declare_points(evaluation, arguments_.points);
   declare_head(evaluation, arguments_.head);
   declare_any_reader(evaluation, arguments_.reader);
+  declare_expansion(evaluation, arguments_.common);
   declare_threads(evaluation, arguments_.common);
+  declare_code(evaluation, arguments_.common);
   declare_output(evaluation, arguments_.common);
 
   ScoreArguments& score = arguments_.score;
@@ -144,7 +148,9 @@ void Grammar::declare_model_commands() {
   declare_points(scoring, arguments_.points);
   declare_head(scoring, arguments_.head);
   declare_any_reader(scoring, arguments_.reader);
+  declare_expansion(scoring, arguments_.common);
   declare_threads(scoring, arguments_.common);
+  declare_code(scoring, arguments_.common);
   declare_output(scoring, arguments_.common);
 
   BoundsArguments& bounds = arguments_.bounds;
@@ -157,6 +163,7 @@ void Grammar::declare_model_commands() {
       .real("--delta", bounds.delta, "Bound of rms(log Z - m); > 0");
   declare_head(bounding, arguments_.head);
   declare_reader(bounding, arguments_.reader);
+  declare_expansion(bounding, arguments_.common);
   declare_threads(bounding, arguments_.common);
   declare_output(bounding, arguments_.common);
 
@@ -168,6 +175,8 @@ void Grammar::declare_model_commands() {
       "Read the whole file and compare it with the checksum that selfnorm wrote into it; exit 1 when it "
       "differs");
   declare_head(info, arguments_.head);
+  declare_expansion(info, arguments_.common);
+  declare_code(info, arguments_.common);
   declare_output(info, arguments_.common);
 }
 
@@ -226,6 +235,7 @@ void Grammar::declare_other_commands() {
             "knows a training by its options and data, not by the program: needed after a change of code")
       .integer("--seed", r.seed,
                "Seed of everything random; density: the seeds from 4 (N - 1), regression: from 5 (N - 1)");
+  declare_expansion(reproduction, arguments_.common);
   declare_threads(reproduction, arguments_.common);
   declare_output(reproduction, arguments_.common);
 

@@ -12,6 +12,8 @@ namespace selfnorm::cli {
 
 void declare_threads(Declaration& command, CommonArguments& common);
 void declare_output(Declaration& command, CommonArguments& common);
+void declare_expansion(Declaration& command, CommonArguments& common);
+void declare_code(Declaration& command, CommonArguments& common);
 void declare_reader(Declaration& command, ReaderArguments& reader);
 // Where MODEL may be a chain: with the formats of sentences.
 void declare_any_reader(Declaration& command, ReaderArguments& reader);

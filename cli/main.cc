@@ -13,6 +13,7 @@
 #include "output.h"
 #include "parser.h"
 #include "selfnorm/base/error.h"
+#include "selfnorm/runtime/shortened.h"
 #include "version.h"
 
 namespace selfnorm::cli {
@@ -20,6 +21,7 @@ namespace {
 
 constexpr int kUserError = 1;
 constexpr int kBug = 2;
+constexpr size_t kLongestMessage = 1200;  // where a path may have its place
 constexpr const char* kNoMemory =
     "not enough memory; use fewer rows, features or classes (text: --hash-buckets, --min-count), or a "
     "smaller "
@@ -67,6 +69,7 @@ int dispatch(const Arguments& arguments) {
 }
 
 int fail(const char* kind, std::string text, int code) {
+  text = runtime::shortened(text, kLongestMessage);
   std::replace(text.begin(), text.end(), '\n', ' ');
   fmt::print(stderr, "selfnorm: {}: {}\n", kind, text);
   return code;

@@ -56,6 +56,10 @@ one JSON object per step; likelihood and penalty apart
 .TP
 \fBcheckpoint.safetensors\fR
 the state of an unfinished run; \fB\-\-resume\fR continues it to the same model, bit for bit
+.SH ENVIRONMENT
+.TP
+\fBSELFNORM_ALLOW_CODE\fR
+1: as \fB\-\-allow\-code\fR, for services; TorchScript modules are programs and run with the rights of the user
 .SH EXIT STATUS
 .TP
 \fB0\fR

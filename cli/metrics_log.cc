@@ -10,6 +10,7 @@
 
 #include "selfnorm/base/atomic_file.h"
 #include "selfnorm/base/error.h"
+#include "selfnorm/base/json_text.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -52,11 +53,10 @@ void MetricsLog::open_before(const Progress& first) {
   std::vector<std::string> lines;
   std::optional<size_t> repeated;
   for (std::string line; std::getline(earlier, line); lines.push_back(line)) {
-    const auto object = nlohmann::json::parse(line, nullptr, false);
+    const auto object = bounded_json<nlohmann::json>(line);
     if (!object.is_object()) break;  // cut short by a kill
-    const bool is_same = object["step"] == wanted["step"] && object["epoch"] == wanted["epoch"] &&
-                         object["alpha"] == wanted["alpha"];
-    if (is_same) repeated = lines.size();
+    const auto is_same = [&](const char* key) { return object.value(key, nlohmann::json()) == wanted[key]; };
+    if (is_same("step") && is_same("epoch") && is_same("alpha")) repeated = lines.size();
   }
   AtomicFile rewritten(path_);
   for (size_t i = 0; i < repeated.value_or(lines.size()); ++i) rewritten.write(lines[i] + "\n");

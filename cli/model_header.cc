@@ -11,6 +11,7 @@
 #include "selfnorm/model/text_model.h"
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/mapped_file.h"
+#include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -105,7 +106,7 @@ std::string finished_model_path(const std::string& model) {
   if (path != model && !std::filesystem::exists(path) &&
       std::filesystem::exists(model + "/" + kCheckpointName)) {
     throw Error(fmt::format("{}: the run is not finished; 'selfnorm {} --resume --out {}' continues it",
-                            model, recorded_command(model), model));
+                            model, runtime::shortened(recorded_command(model)), model));
   }
   return path;
 }

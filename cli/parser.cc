@@ -10,6 +10,7 @@
 #include "option_list.h"
 #include "run_record.h"
 #include "selfnorm/base/error.h"
+#include "selfnorm/runtime/shortened.h"
 #include "version.h"
 
 namespace selfnorm::cli {
@@ -19,7 +20,7 @@ void parse_or_explain(Grammar& grammar, const std::string& path, const std::vect
   try {
     grammar.parse(path, words);
   } catch (const CLI::ParseError& error) {
-    std::string text = error.what();
+    std::string text = runtime::shortened(error.what(), 400);  // with the words that were expected
     std::replace(text.begin(), text.end(), '\n', ' ');
     throw Error(fmt::format("{}; see 'selfnorm {} --help'", text, path));
   }
@@ -73,6 +74,9 @@ void resolve(Arguments& arguments) {
   if (common.threads < 0 || common.threads > 1024) {
     throw Error(fmt::format("--threads is {}; expected 0 (all cores) to 1024", common.threads));
   }
+  if (common.max_expansion < 1)
+    throw Error(fmt::format("--max-expansion is {}; expected 1 or more", common.max_expansion));
+  limit_expansion(common.max_expansion);
   if (arguments.command == "evaluate") {
     std::vector<std::string>& models = arguments.evaluate.models;
     if (models.size() < 2)
@@ -97,6 +101,7 @@ void resolve(Arguments& arguments) {
   training.options.calibrate = !training.no_calibrate;
   DensityArguments& density = arguments.density;
   density.options.threads = common.threads;
+  density.options.code = arguments.regressor.options.code = common.code();
   density.options.calibrate = !density.no_calibrate;
   density.options.standardise = !density.no_standardise;
   density.options.lower = listed_numbers("--lower", density.lower);

@@ -83,7 +83,7 @@ int predict_command(const Arguments& arguments) {
   const bool json = arguments.common.json, quiet = arguments.common.quiet;
   const PredictionOptions options = prediction_options(given);
   const ThreadLimit limit(arguments.common.threads);
-  const auto [path, model] = open_regressor(given.model);
+  const auto [path, model] = open_regressor(given.model, arguments.common.code());
   const Frame frame = read_frame_for(
       model, given.data, {.ignored = listed_words(given.ignored), .header = arguments.reader.header},
       TargetNeed::kOptional);

@@ -112,7 +112,9 @@ void Grammar::declare_regressor_commands() {
   declare_regressor_objective(training, regressor);
   declare_regressor_networks(training, regressor);
   declare_regressor_steps(training, regressor.options);
+  declare_expansion(training, arguments_.common);
   declare_threads(training, arguments_.common);
+  declare_code(training, arguments_.common);
   declare_output(training, arguments_.common);
 
   PredictArguments& predict = arguments_.predict;
@@ -141,7 +143,9 @@ void Grammar::declare_regressor_commands() {
               "csv, tsv: whether the first row names the columns")
       .real("--precision", predict.precision, "Error of A(x) by quadrature; 1e-8..0.1")
       .integer("--seed", predict.seed, "Seed of the samples");
+  declare_expansion(prediction, arguments_.common);
   declare_threads(prediction, arguments_.common);
+  declare_code(prediction, arguments_.common);
   declare_output(prediction, arguments_.common);
 }
 

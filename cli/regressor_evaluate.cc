@@ -69,7 +69,7 @@ int evaluate_regressors(const Arguments& arguments) {
   std::vector<RegressionRow> rows;
   nlohmann::ordered_json reports = nlohmann::ordered_json::array();
   for (const std::string& name : given.models) {
-    const auto [path, model] = open_regressor(name);
+    const auto [path, model] = open_regressor(name, arguments.common.code());
     const Frame frame = read_frame_for(model, given.data, frame_options(arguments), TargetNeed::kRequired);
     const RegressionRows data = regression_rows(model, frame, TargetNeed::kRequired);
     if (!given.feature.empty()) check_feature(model, frame, given.feature);
@@ -158,7 +158,7 @@ int audit_regressor(const Arguments& arguments, const AuditOptions& options) {
                   "--skip-bad", "--weight-name", "--bias-name"},
                  given.model + " is a regressor, whose log-densities with b(x) are audited");
   const AuditPlace place = audit_place(given);
-  const auto [path, model] = open_regressor(given.model);
+  const auto [path, model] = open_regressor(given.model, arguments.common.code());
   const FrameOptions reading{.header = arguments.reader.header};
   const Frame frame = read_frame_for(model, given.data, reading, TargetNeed::kOptional);
   const bool has_targets = frame.find(model.targets[0]) != nullptr || model.members.size() > 1;
@@ -188,7 +188,7 @@ int score_regressor(const Arguments& arguments) {
   const bool is_exact = !given.raw && !given.amortised;
   if (!is_exact) refuse_options(arguments, {"--precision"}, "is of --exact");
   const ThreadLimit limit(arguments.common.threads);
-  const Regressor model = open_regressor(given.model).model;
+  const Regressor model = open_regressor(given.model, arguments.common.code()).model;
   const Frame frame = read_frame_for(model, given.data, frame_options(arguments), TargetNeed::kRequired);
   const RegressionRows data = regression_rows(model, frame, TargetNeed::kRequired);
   note_encoding(arguments, data.report);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "density_model.h"
 #include "selfnorm/model/regressor/regressor.h"
 
 namespace selfnorm::cli {
@@ -30,7 +31,7 @@ Json widths_of(const DenseNetwork* network) {
 }  // namespace
 
 Json regressor_info(const std::string& path) {
-  Regressor model = load_regressor(path);
+  Regressor model = load_regressor(path, EmbeddedCode::seal);
   size_t parameters = 0;
   for (RegressorNetworks& member : model.members)
     for (const std::span<float> part : member.parameters()) parameters += part.size();
@@ -50,6 +51,10 @@ Json regressor_info(const std::string& path) {
       {"parameters", parameters},
       {"features", {{"kind", features.kind}, {"settings", Json::parse(features.settings)}}},
       {"components", model.mixture.components}};
+  if (!features.module.empty()) {
+    info["parameters"] = nullptr;  // most are in the module
+    info["module"] = module_info(features);
+  }
   if (!model.mixture.lower.empty()) {
     info["lower"] = bounds(model, model.mixture.lower);
     info["upper"] = bounds(model, model.mixture.upper);

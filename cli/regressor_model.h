@@ -15,7 +15,7 @@ struct NamedRegressor {
   Regressor model;
 };
 // Throws Error for any other model.
-NamedRegressor open_regressor(const std::string& model);
+NamedRegressor open_regressor(const std::string& model, EmbeddedCode code);
 
 // Throws Error with the advice when MODEL is a regressor, for the commands that take none.
 void refuse_regressor(const std::string& model, const std::string& advice);

@@ -7,6 +7,7 @@
 #include "picture.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/report/regression_profile.h"
+#include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm::cli {
 
@@ -14,7 +15,7 @@ void check_feature(const Regressor& model, const Frame& frame, const std::string
   const std::vector<std::string> columns = model.encoder.columns();
   if (std::find(columns.begin(), columns.end(), feature) == columns.end())
     throw Error(fmt::format("--feature {}: the model has no such column; its columns are {}", feature,
-                            fmt::join(columns, ", ")));
+                            runtime::shortened(fmt::format("{}", fmt::join(columns, ", ")))));
   const FrameColumn& column = *frame.find(feature);
   if (!column.is_numeric)
     throw Error(fmt::format("--feature {}: the column is categorical, expected numbers", feature));

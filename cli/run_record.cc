@@ -7,7 +7,9 @@
 #include <fstream>
 #include <set>
 
+#include "record_text.h"
 #include "selfnorm/base/error.h"
+#include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -17,7 +19,8 @@ namespace fs = std::filesystem;
 // How a run is carried out, as opposed to what it computes.
 const std::set<std::string> kFree{
     "TRAIN", "CORPUS", "DATA",    "out",  "resume", "overwrite", "checkpoint-seconds",
-    "valid", "test",   "threads", "json", "quiet",  "config",    "no-report", "force"};
+    "valid", "test",   "threads", "json", "quiet",  "config",    "no-report",
+    "force", "allow-code", "max-expansion"};
 
 std::string numbered(const std::string& base, int number) {
   return number == 1 ? base : fmt::format("{}-{}", base, number);
@@ -34,11 +37,7 @@ nlohmann::ordered_json read_record(const std::string& run) {
   const std::string path = run + "/" + kRecordName;
   std::ifstream file(path);
   if (!file) return nullptr;
-  nlohmann::ordered_json record = nlohmann::ordered_json::parse(file, nullptr, false);
-  if (!record.is_object() || !record.contains("options") || !record["options"].is_object()) {
-    throw Error(fmt::format("{}: not the record of a run; expected JSON with \"options\"", path));
-  }
-  return record;
+  return parse_record({std::istreambuf_iterator<char>(file), {}}, path);
 }
 
 uint64_t mixed(uint64_t hash, uint64_t word) {
@@ -98,10 +97,11 @@ nlohmann::ordered_json recorded_options(const Arguments& given) {
   if (record.is_null()) return record;
   if (recorded_command(run) != given.command) {
     throw Error(fmt::format("--resume: {} is a run of 'selfnorm {}', not of 'selfnorm {}'", run,
-                            recorded_command(run), given.command));
+                            runtime::shortened(recorded_command(run)), given.command));
   }
   nlohmann::ordered_json options = record["options"];
-  for (const char* name : {"resume", "out", "config", "quiet", "json", "overwrite"}) options.erase(name);
+  for (const char* name : {"resume", "out", "config", "quiet", "json", "overwrite", "allow-code"})
+    options.erase(name);
   return options;
 }
 
@@ -115,7 +115,7 @@ void check_same_run(const nlohmann::ordered_json& recorded, const nlohmann::orde
   for (const auto& [name, value] : recorded.items()) {
     if (kFree.contains(name) || !given.contains(name) || given[name] == value) continue;
     throw Error(fmt::format("--resume: --{} is {} here but {} in the run; leave it out, or start a new run",
-                            name, given[name].dump(), value.dump()));
+                            name, runtime::shortened(given[name].dump()), runtime::shortened(value.dump())));
   }
 }
 
@@ -148,8 +148,8 @@ void check_same_data(const std::string& run, const std::string& key, const nlohm
   if (record.is_null() || !record.contains(key) || record[key].is_null()) return;
   if (record[key].value("hash", "") == now["hash"]) return;
   throw Error(fmt::format("--resume: {} is not the data the run in {} was started with (hash {}, found {})",
-                          now["path"].get<std::string>(), run, record[key].value("hash", ""),
-                          now["hash"].get<std::string>()));
+                          now["path"].get<std::string>(), run,
+                          runtime::shortened(record[key].value("hash", "")), now["hash"].get<std::string>()));
 }
 
 }  // namespace selfnorm::cli

@@ -60,7 +60,7 @@ int sample_command(const Arguments& arguments) {
       given.model,
       "what it draws depends on x: 'selfnorm predict MODEL DATA --samples N' gives N for each row");
   refuse_chain(given.model, "'selfnorm tag --decode sample' draws labellings of sentences");
-  const auto [path, model] = open_density(given.model);
+  const auto [path, model] = open_density(given.model, arguments.common.code());
   const DensitySample sample = sample_density_model(model, options);
   const Points points{sample.rows.data(), options.count, model.dimension()};
   if (!given.out.empty()) write_points(points, model.feature_names, given.out);

@@ -1,3 +1,5 @@
+#include <cstdlib>
+
 #include "chain_model.h"
 #include "grammar.h"
 
@@ -12,6 +14,21 @@ void declare_output(Declaration& command, CommonArguments& common) {
   command.flag("--json", common.json, "Print one JSON object on standard output and nothing else there")
       .flag("--quiet", common.quiet, "No progress and no notes on standard error")
       .file("--config", common.config, "TOML file with option values; the command line wins over it");
+}
+
+void declare_expansion(Declaration& command, CommonArguments& common) {
+  command.real("--max-expansion", common.max_expansion,
+               "Compressed data of more than 100 MB may expand to so many times their size; >= 1");
+}
+
+// Consent is the user's own: a record of a run or a config file, which may come with a model, cannot give it
+// (run_record.cc, config_file.cc).
+void declare_code(Declaration& command, CommonArguments& common) {
+  const char* set = std::getenv("SELFNORM_ALLOW_CODE");
+  common.allow_code = set != nullptr && std::string_view(set) == "1";
+  command.flag("--allow-code", common.allow_code,
+               "Load TorchScript modules: programs, which run with your rights; or SELFNORM_ALLOW_CODE=1. "
+               "info never does");
 }
 
 namespace {

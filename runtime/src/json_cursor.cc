@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "selfnorm/runtime/file_error.h"
+#include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm::runtime {
 namespace {
@@ -37,8 +38,8 @@ void JsonCursor::fail(const std::string& expected) const {
     const bool printable = c >= 0x20 && c < 0x7F;
     found = printable ? std::string("'") + text_[at_] + "'" : "byte " + std::to_string(c);
   }
-  throw FormatError(file_ + ": header byte " + std::to_string(at_) + ": expected " + expected + ", found " +
-                    found);
+  throw FormatError(file_ + ": header byte " + std::to_string(at_) + ": expected " +
+                    shortened(expected, 200) + ", found " + found);
 }
 
 char JsonCursor::peek() {

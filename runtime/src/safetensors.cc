@@ -7,6 +7,7 @@
 
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/json_cursor.h"
+#include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm::runtime {
 namespace {
@@ -125,8 +126,8 @@ std::vector<Entry> parse_header(JsonCursor& json, Safetensors& out) {
 }
 
 std::string place_of(const Entry& entry, const std::string& file) {
-  return file + ": tensor \"" + entry.tensor.name + "\": bytes " + std::to_string(entry.begin) + " to " +
-         std::to_string(entry.end);
+  return file + ": tensor \"" + shortened(entry.tensor.name) + "\": bytes " + std::to_string(entry.begin) +
+         " to " + std::to_string(entry.end);
 }
 
 // product(shape) x item size.
@@ -134,7 +135,7 @@ uint64_t byte_size(const Entry& entry, const std::string& file) {
   uint64_t size = item_size(entry.tensor.dtype);
   for (const uint64_t extent : entry.tensor.shape) {
     if (__builtin_mul_overflow(size, extent, &size)) {
-      throw FormatError(place_of(entry, file) + ": shape " + entry.tensor.shape_text() +
+      throw FormatError(place_of(entry, file) + ": shape " + shortened(entry.tensor.shape_text()) +
                         " does not fit in 64 bits");
     }
   }
@@ -154,9 +155,9 @@ void check_extents(std::vector<Entry>& entries, uint64_t size, const std::string
                         " bytes of data; the file is truncated or damaged");
     }
     if (entry.end - entry.begin != expected) {
-      throw FormatError(place_of(entry, file) + " do not match shape " + entry.tensor.shape_text() + " of " +
-                        std::string(dtype_name(entry.tensor.dtype)) + ", expected " +
-                        std::to_string(expected) + " bytes");
+      throw FormatError(
+          place_of(entry, file) + " do not match shape " + shortened(entry.tensor.shape_text()) + " of " +
+          std::string(dtype_name(entry.tensor.dtype)) + ", expected " + std::to_string(expected) + " bytes");
     }
     if (entry.begin != covered) {
       throw FormatError(place_of(entry, file) + (entry.begin < covered ? " overlap" : " leave a hole after") +
@@ -214,7 +215,7 @@ Safetensors parse_safetensors(std::span<const std::byte> bytes, const std::strin
   const auto twin = std::adjacent_find(out.tensors.begin(), out.tensors.end(),
                                        [](const Tensor& a, const Tensor& b) { return a.name == b.name; });
   if (twin != out.tensors.end()) {
-    throw FormatError(file + ": tensor \"" + twin->name + "\" appears twice");
+    throw FormatError(file + ": tensor \"" + shortened(twin->name) + "\" appears twice");
   }
   return out;
 }

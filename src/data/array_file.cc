@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_set>
 
 #include "array.h"
 #include "npy.h"
@@ -51,7 +52,9 @@ std::optional<ElementType> element_type(runtime::Dtype dtype) {
   return std::nullopt;
 }
 
-ArrayEntry entry_of(const Array& array) {
+// Its sizes are those of the file before anything is made as large as they say.
+ArrayEntry checked_entry(const Array& array) {
+  check_size(array);
   ArrayEntry entry;
   entry.type = array.type;
   entry.descr = array.descr;
@@ -104,13 +107,14 @@ struct ArrayFile::Contents {
 
   void read_npy() {
     auto source = storage_source(storage, 0, bytes.size());
-    entries.push_back(entry_of(open_npy(name, *source)));
+    entries.push_back(checked_entry(open_npy(name, *source)));
     entries.back().place = name;
   }
 
   void read_npz() {
     zip.emplace(name, storage);
     if (zip->holds(".pkl")) refuse_pickle(name);
+    std::unordered_set<std::string> names;
     for (size_t i = 0; i < zip->members().size(); ++i) {
       const ZipMember& m = zip->members()[i];
       if (!m.name.ends_with(".npy")) continue;
@@ -118,13 +122,13 @@ struct ArrayFile::Contents {
       const std::string place = fmt::format("{} {}", name, quoted(m.name));
       try {
         auto source = zip->open(m);
-        entry = entry_of(open_npy(place, *source));
+        entry = checked_entry(open_npy(place, *source));
       } catch (const Error& error) {
         entry.problem = error.what();
       }
       entry.name = m.name.substr(0, m.name.size() - 4);
       entry.place = place;
-      if (std::any_of(entries.begin(), entries.end(), [&](const auto& e) { return e.name == entry.name; }))
+      if (!names.insert(entry.name).second)
         throw DataError(name, 0, fmt::format("found the array {} twice", quoted(entry.name)));
       entries.push_back(std::move(entry));
       member.push_back(i);

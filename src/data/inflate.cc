@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "selfnorm/base/error.h"
+#include "selfnorm/data/expansion.h"
 
 namespace selfnorm {
 namespace {
@@ -35,7 +36,11 @@ class InflateSource : public ByteSource {
     stream_.avail_out = static_cast<uInt>(n);
     while (n > 0 && stream_.avail_out == n && !finished_) {
       bool ended = !refill();
+      const uInt input = stream_.avail_in, output = stream_.avail_out;
       int code = inflate(&stream_, Z_NO_FLUSH);
+      taken_ += input - stream_.avail_in;
+      given_ += output - stream_.avail_out;
+      check_expansion(name_, taken_, given_);
       if (code == Z_STREAM_END) {
         end_member();
       } else if (code == Z_MEM_ERROR) {
@@ -82,6 +87,7 @@ class InflateSource : public ByteSource {
   std::string input_;
   std::unique_ptr<ByteSource> compressed_;
   z_stream stream_{};
+  uint64_t taken_ = 0, given_ = 0;  // compressed bytes and others
   bool gzip_;
   bool finished_ = false;
 };

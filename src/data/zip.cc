@@ -8,6 +8,7 @@
 #include "inflate.h"
 #include "quote.h"
 #include "selfnorm/base/error.h"
+#include "selfnorm/data/expansion.h"
 
 namespace selfnorm {
 namespace {
@@ -62,7 +63,10 @@ class CheckedSource : public ByteSource {
       throw DataError(name_, 0, "its CRC-32 is wrong: the archive is damaged");
     return got;
   }
-  std::optional<uint64_t> remaining() const override { return inner_->remaining(); }
+  std::optional<uint64_t> remaining() const override {
+    const auto stored = inner_->remaining();
+    return stored ? stored : left_;
+  }
 
  private:
   std::string name_;
@@ -160,6 +164,7 @@ std::unique_ptr<ByteSource> ZipArchive::open(const ZipMember& member) const {
   if (member.method == 8 && member.size / kLargestRatio > member.compressed_size)
     fail(fmt::format("the member {} declares {} bytes, more than its {} bytes can unpack to",
                      quoted(member.name), member.size, member.compressed_size));
+  if (member.method == 8) check_expansion(name, member.compressed_size, member.size);
   if (member.method == 8) raw = deflate_source(name, std::move(raw));
   return std::make_unique<CheckedSource>(name, std::move(raw), member);
 }

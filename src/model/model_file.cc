@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "selfnorm/base/error.h"
+#include "selfnorm/base/json_text.h"
 #include "selfnorm/math/half.h"
 #include "selfnorm/model/string_column.h"
 #include "selfnorm/runtime/checksum.h"
@@ -98,18 +99,9 @@ std::vector<std::string> labels_of(const runtime::ModelLayout& layout) {
 }
 
 void check_metadata_json(const std::string& file, const char* key, const std::string& json) {
-  int depth = 0;
-  bool is_string = false;
-  for (size_t i = 0; i < json.size(); ++i) {
-    const char c = json[i];
-    if (is_string && c == '\\') ++i;
-    if (c == '"') is_string = !is_string;
-    if (is_string) continue;
-    depth += (c == '[' || c == '{') - (c == ']' || c == '}');
-    if (depth > kDeepestMetadata) {
-      throw Error(fmt::format("{}: metadata \"{}\" is nested more than {} deep; the file is damaged", file,
-                              key, kDeepestMetadata));
-    }
+  if (!is_shallow_json(json)) {
+    throw Error(fmt::format("{}: metadata \"{}\" is nested more than {} deep; the file is damaged", file, key,
+                            kDeepestJson));
   }
   if (!nlohmann::json::accept(json)) {
     throw Error(fmt::format("{}: metadata \"{}\" is not JSON", file, key));

@@ -5,6 +5,7 @@
 #include "selfnorm/model/model_file.h"
 #include "selfnorm/model/string_column.h"
 #include "selfnorm/runtime/mapped_file.h"
+#include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm {
 
@@ -34,7 +35,7 @@ void check_family(const LayoutReader& reader, std::string_view family, const std
         std::pair{"family", family}}) {
     if (reader.metadata(key) == value) continue;
     reader.fail(fmt::format("metadata \"{}\" is \"{}\", expected \"{}\"; not {} that this selfnorm reads",
-                            key, reader.metadata(key), value, expected));
+                            key, runtime::shortened(reader.metadata(key)), value, expected));
   }
 }
 

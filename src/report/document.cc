@@ -5,6 +5,7 @@
 
 #include "json_figure.h"
 #include "json_place.h"
+#include "selfnorm/base/json_text.h"
 
 namespace selfnorm {
 namespace {
@@ -107,7 +108,7 @@ std::string document_text(const ReportDocument& document) {
 }
 
 ReportDocument parse_document(const std::string& text, const std::string& where) {
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  const nlohmann::json json = bounded_json<nlohmann::json>(text);
   if (json.is_discarded()) throw Error(where + ": not JSON; expected the data of a report");
   const JsonPlace place(json, where);
   if (!json.is_object()) place.fail("an object with the data of a report");

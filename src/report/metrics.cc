@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "selfnorm/base/error.h"
+#include "selfnorm/base/json_text.h"
 
 namespace selfnorm {
 namespace {
@@ -51,7 +52,7 @@ Metrics read_metrics(const std::string& path) {
   for (std::string line; std::getline(file, line);) {
     const bool is_cut = file.eof();
     const std::string where = fmt::format("{}:{}", path, ++count);
-    const Json object = Json::parse(line, nullptr, false);
+    const Json object = bounded_json<Json>(line);
     if (!object.is_object() && is_cut) break;
     if (!object.is_object()) fail(where, "found something else than a JSON object");
     add_line(object, where, metrics);

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "selfnorm/base/error.h"
+#include "selfnorm/base/json_text.h"
 #include "selfnorm/report/training_section.h"
 
 namespace selfnorm {
@@ -26,7 +27,7 @@ std::string content(const std::string& path) {
 }
 
 json parsed(const std::string& path) {
-  json out = json::parse(content(path), nullptr, false);
+  json out = bounded_json<json>(content(path));
   if (out.is_discarded())
     throw Error(
         path +
@@ -115,7 +116,7 @@ ReportDocument read_experiments(const std::string& folder) {
   std::ranges::sort(paths);
   ReportDocument out{.name = folder, .command = "reproduce", .title = "Experiments in " + folder};
   for (const std::string& path : paths) {
-    const json found = json::parse(content(path), nullptr, false);
+    const json found = bounded_json<json>(content(path));
     if (!found.is_object() || !found.contains("experiment") || !found.contains("report")) continue;
     ReportDocument document = parse_document(found["report"].dump(), path + ": report");
     for (ReportSection& section : document.sections) out.sections.push_back(std::move(section));

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "selfnorm/base/error.h"
+#include "selfnorm/base/json_text.h"
 
 namespace selfnorm {
 namespace {
@@ -24,7 +25,7 @@ json cell_json(const std::string& key, const CellValues& values) {
 
 // False when the line is no cell.
 bool read_cell(const std::string& line, std::string& key, CellValues& values) {
-  const json cell = json::parse(line, nullptr, false);
+  const json cell = bounded_json<json>(line);
   if (!cell.is_object() || !cell.contains("key") || !cell["key"].is_string() || !cell.contains("numbers") ||
       !cell["numbers"].is_object())
     return false;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <span>
@@ -11,6 +12,7 @@
 #include "selfnorm/runtime/checksum.h"
 #include "selfnorm/runtime/mapped_file.h"
 #include "selfnorm/runtime/safetensors.h"
+#include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm {
 namespace {
@@ -19,6 +21,12 @@ constexpr const char* kFormat = "selfnorm-checkpoint-1";
 
 [[noreturn]] void missing(const std::string& name) {
   throw Error(fmt::format("the checkpoint has no '{}'; remove it and start again without --resume", name));
+}
+
+[[noreturn]] void damaged(const std::string& name, const std::string& found, const std::string& expected) {
+  throw Error(
+      fmt::format("the checkpoint has {} as '{}', expected {}; remove it and start again without --resume",
+                  runtime::shortened(found), name, expected));
 }
 
 template <class Map>
@@ -78,18 +86,34 @@ void Checkpoint::set(const std::string& name, const std::vector<double>& values)
 
 const std::string& Checkpoint::text(const std::string& name) const { return entry(text_, name); }
 uint64_t Checkpoint::integer(const std::string& name) const {
-  return std::strtoull(text(name).c_str(), nullptr, 10);
+  const std::string& written = text(name);
+  const char* end = written.data() + written.size();
+  uint64_t value = 0;
+  const auto [stop, error] = std::from_chars(written.data(), end, value);
+  if (error != std::errc() || stop != end) damaged(name, written, "a whole number");
+  return value;
 }
-double Checkpoint::number(const std::string& name) const { return std::strtod(text(name).c_str(), nullptr); }
+double Checkpoint::number(const std::string& name) const {
+  const std::string& written = text(name);
+  char* stop = nullptr;
+  const double value = std::strtod(written.c_str(), &stop);
+  if (written.empty() || stop != written.c_str() + written.size()) damaged(name, written, "a number");
+  return value;
+}
 void Checkpoint::get(const std::string& name, std::vector<float>& values) const {
   const auto view = views_.find(name);
-  if (view != views_.end())
-    values.assign(view->second.begin(), view->second.end());
-  else
-    values = entry(floats_, name);
+  const std::span<const float> found = view != views_.end() ? view->second : entry(floats_, name);
+  if (!values.empty()) check_size(name, found.size(), values.size());
+  values.assign(found.begin(), found.end());
 }
 void Checkpoint::get(const std::string& name, std::vector<double>& values) const {
-  values = entry(doubles_, name);
+  const std::vector<double>& found = entry(doubles_, name);
+  if (!values.empty()) check_size(name, found.size(), values.size());
+  values = found;
+}
+
+void Checkpoint::check_size(const std::string& name, size_t found, size_t expected) {
+  if (found != expected) damaged(name, fmt::format("{} values", found), fmt::format("{}", expected));
 }
 
 void Checkpoint::save(const std::string& path) const {

@@ -194,7 +194,8 @@ void DensityProblem::build_energy() {
                     .mlp = options_.mlp,
                     .lower = options_.lower,
                     .upper = options_.upper,
-                    .seed = options_.seed};
+                    .seed = options_.seed,
+                    .code = options_.code};
     energy = make_energy(plan);
   }
   if (energy->dimension() != data_.columns())

@@ -254,15 +254,14 @@ class DensityTrainer {
   }
 
   void restore(const Checkpoint& c) {
-    std::vector<float> theta;
+    std::vector<float> theta(gradient_.size());
     at_ = c.integer("step");
     drifts_ = c.integer("drifts");
     good_drifts_ = c.integer("good.drifts");
     c.get("theta", theta);
-    if (theta.size() != gradient_.size()) throw Error("the checkpoint has another number of parameters");
     std::copy(theta.begin(), theta.end(), problem_.energy().parameters().begin());
     problem_.energy().parameters_changed();
-    c.get("good", good_);
+    c.get("good", good_, gradient_.size());
     good_normalizer_ = c.number("good.normalizer");
     loss_sum_ = c.number("loss");
     loss_count_ = c.integer("loss.count");

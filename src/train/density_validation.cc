@@ -84,7 +84,7 @@ void DensityValidation::save(Checkpoint& c) const {
 }
 
 void DensityValidation::restore(const Checkpoint& c) {
-  c.get("best", best_);
+  c.get("best", best_, std::as_const(problem_.energy()).parameters().size());
   best_nll_ = c.number("best.nll");
   best_normalizer_ = c.number("best.normalizer");
   best_step_ = c.integer("best.step");

@@ -117,7 +117,7 @@ class EnumeratedOutput final : public OutputStep {
   void restore(const Checkpoint& c) override {
     layer_.restore(c);
     c.get("centre", centre_);
-    RowAdagradState state;
+    RowAdagradState state = centre_optimiser_.state();
     c.get("centre.square", state.square);
     centre_optimiser_.restore(std::move(state));
   }

@@ -24,9 +24,9 @@ void save_sum(const LossSum& s, Checkpoint& checkpoint) {
 }
 
 LossSum restored_sum(const Checkpoint& checkpoint) {
-  std::vector<double> s;
+  std::vector<double> s(11);
   checkpoint.get("epoch_sum", s);
-  return {s.at(0), s.at(1), s.at(2), s.at(3), s.at(4), s.at(5), s.at(6), s.at(7), s.at(8), s.at(9), s.at(10)};
+  return {s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8], s[9], s[10]};
 }
 
 }  // namespace selfnorm

@@ -6,6 +6,7 @@
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/kernels.h"
 #include "selfnorm/model/energy/inside.h"
+#include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm {
 void FamilyMean::add(const Points& x, std::span<const uint64_t> numbers) {
@@ -17,7 +18,8 @@ void FamilyMean::add(const Points& x, std::span<const uint64_t> numbers) {
           "row {} is ({}), where {} has no likelihood: expected numbers above 0 for its log; drop it or "
           "choose "
           "another family",
-          numbers.empty() ? rows_ : numbers[i], fmt::join(x.row(i), ", "), family_.record().kind));
+          numbers.empty() ? rows_ : numbers[i],
+          runtime::shortened(fmt::format("{}", fmt::join(x.row(i), ", "))), family_.record().kind));
     }
     family_.statistics(x.row(i), t_);
     add_scaled(1, t_.data(), sum_.t.data(), t_.size());

@@ -242,14 +242,14 @@ class FullPasses {
   }
 
   void restore(const Checkpoint& c) {
-    lbfgs_.restore(restored_state<Real>(c));
+    lbfgs_.restore(restored_state<Real>(c, problem_.start.size()));
     dual_.restore(c.text("dual"));
     fine_ = c.integer("dual.fine") != 0;
     solves_ = c.integer("dual.solves");
     earlier_steps_ = c.integer("dual.earlier_steps");
-    c.get("dual.feasible", feasible_);
-    c.get("dual.infeasible", infeasible_);
-    validation_.restore(c);
+    c.get("dual.feasible", feasible_, problem_.start.size());
+    c.get("dual.infeasible", infeasible_, problem_.start.size());
+    validation_.restore(c, problem_.start.size());
     use_multiplier();
     evaluate_here();
     measure();

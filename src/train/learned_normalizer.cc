@@ -206,7 +206,7 @@ void LearnedNormalizer<Real>::save(Checkpoint& checkpoint) const {
 
 template <class Real>
 void LearnedNormalizer<Real>::restore(const Checkpoint& checkpoint) {
-  AdaptiveState<Real> squares;
+  AdaptiveState<Real> squares = state_->optimiser.state();
   checkpoint.get("normalizer.theta", state_->theta);
   checkpoint.get("normalizer.square", squares.square);
   state_->optimiser.restore(std::move(squares));

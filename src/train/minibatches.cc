@@ -8,8 +8,8 @@
 #include "selfnorm/math/random.h"
 #include "selfnorm/math/vector.h"
 #include "selfnorm/objective/candidate_registry.h"
-#include "selfnorm/optim/adaptive.h"
 #include "selfnorm/optim/schedule.h"
+#include "selfnorm/train/adaptive_checkpoint.h"
 #include "selfnorm/train/epoch_sum.h"
 #include "selfnorm/train/learned_normalizer.h"
 #include "selfnorm/train/loop.h"
@@ -161,9 +161,7 @@ class Minibatches {
     c.set("step", step_);
     c.set("theta", theta_);
     c.set("good", good_);
-    c.set("optimiser.step", optimiser_.state().step);
-    c.set("optimiser.square", optimiser_.state().square);
-    c.set("optimiser.mean", optimiser_.state().mean);
+    save_adaptive(optimiser_, "optimiser", c);
     c.set("gradient_norm", gradient_norm_);
     c.set("regulariser", regulariser_);
     save_sum(epoch_sum_, c);
@@ -176,17 +174,13 @@ class Minibatches {
     step_ = c.integer("step");
     c.get("theta", theta_);
     c.get("good", good_);
-    AdaptiveState<Real> state;
-    state.step = c.integer("optimiser.step");
-    c.get("optimiser.square", state.square);
-    c.get("optimiser.mean", state.mean);
-    optimiser_.restore(std::move(state));
+    restore_adaptive(c, "optimiser", optimiser_);
     gradient_norm_ = c.number("gradient_norm");
     regulariser_ = c.number("regulariser");
     epoch_sum_ = restored_sum(c);
     good_subtracted_.restore("good_subtracted", c);
     batch_step_.restore(c);
-    validation_.restore(c);
+    validation_.restore(c, theta_.size());
   }
 
   const LoopProblem<Real>& problem_;

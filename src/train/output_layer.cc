@@ -17,7 +17,7 @@ void TrainedRows::save(const std::string& name, Checkpoint& c) const {
 }
 
 void TrainedRows::restore(const std::string& name, const Checkpoint& c) {
-  RowAdagradState state;
+  RowAdagradState state = optimiser_.state();
   c.get(name, values_);
   c.get(name + ".square", state.square);
   c.get(name + ".decayed", state.decayed);

@@ -188,7 +188,7 @@ RegressorNetworks RegressorProblem::make_networks(uint64_t seed, std::span<const
   const RegressorOptions& o = options_;
   const auto stream = [seed](uint64_t i) { return RandomStream(seed, i).next(); };
   const auto make_features = [&](uint64_t own_seed) {
-    if (!o.module.empty()) return load_module_features(o.module, model_.encoder.numeric_inputs());
+    if (!o.module.empty()) return load_module_features(o.module, model_.encoder.numeric_inputs(), o.code);
     return make_dense_features({.inputs = model_.encoder.numeric_inputs(),
                                 .levels = model_.encoder.levels(),
                                 .widths = o.features,

@@ -53,6 +53,28 @@ TEST(ArrayFile, TheThreeFormatsHoldTheSameArrays) {
   EXPECT_EQ(tensors.find("u"), nullptr);
 }
 
+// Before anything is made as large as they are.
+TEST(ArrayFile, SizesThatAreNotThereAreRefusedAtOnce) {
+  const Scratch scratch;
+  const std::string huge = npy("<f4", "(1, 1000000000)", "12345678");
+  EXPECT_THROW(ArrayFile(scratch.file("a.npy", huge)), DataError);
+  for (const bool deflated : {false, true}) {
+    const ArrayFile file(scratch.file("a.npz", zip({{"x.npy", huge, deflated}})));
+    EXPECT_NE(file.find("x")->problem.find("declares 4000000000 bytes of elements, but 8 follow"),
+              std::string::npos)
+        << file.find("x")->problem;
+  }
+}
+
+TEST(ArrayFile, ManyMembers) {
+  const Scratch scratch;
+  std::vector<Member> members;
+  for (int i = 0; i < 40'000; ++i)
+    members.push_back({std::to_string(i) + ".npy", npy("<f4", "(1,)", raw<float>({float(i)}))});
+  const std::string path = scratch.file("many.npz", zip(members));
+  EXPECT_EQ(values(ArrayFile(path), "39999"), Floats{39999});
+}
+
 TEST(ArrayFile, AViewOutlivesItsFile) {
   const Scratch scratch;
   const std::string path =

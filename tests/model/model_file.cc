@@ -6,6 +6,7 @@
 #include "parsed_model.h"
 #include "runtime/random_model.h"
 #include "selfnorm/base/error.h"
+#include "selfnorm/base/json_text.h"
 #include "selfnorm/math/half.h"
 #include "selfnorm/model/quantization.h"
 #include "selfnorm/model/safetensors_writer.h"
@@ -155,11 +156,11 @@ TEST(ModelFile, TheTargetColumnIsOptional) {
 TEST(ModelFile, MetadataMayNotNestDeeply) {
   ModelFile model = text_model();
   const auto nested = [](int depth) { return std::string(depth, '[') + std::string(depth, ']'); };
-  model.training_json = nested(kDeepestMetadata);
+  model.training_json = nested(kDeepestJson);
   EXPECT_EQ(parse(saved_bytes(model)), model);
   model.training_json = "\"" + nested(1000) + "\\\"[\"";
   EXPECT_EQ(parse(saved_bytes(model)), model);
-  EXPECT_THROW(check_metadata_json("m.st", "training", nested(kDeepestMetadata + 1)), Error);
+  EXPECT_THROW(check_metadata_json("m.st", "training", nested(kDeepestJson + 1)), Error);
   EXPECT_THROW(check_metadata_json("m.st", "training", std::string(1 << 20, '[')), Error);
 }
 

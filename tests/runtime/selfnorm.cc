@@ -8,6 +8,9 @@
 #include <thread>
 
 #include "runtime/random_model.h"
+#include "selfnorm/model/energy/density_file.h"
+#include "selfnorm/model/energy/torchscript.h"
+#include "selfnorm/proposal/density/make_density.h"
 
 namespace selfnorm::test {
 namespace {
@@ -167,6 +170,22 @@ TEST(Runtime, BadArgumentsGetCodesAndLeaveOutputsAlone) {
   const selfnorm_status overflow = selfnorm_log_normalizer_dense(open, huge, 3, out);
   EXPECT_TRUE(overflow == SELFNORM_OK || overflow == SELFNORM_ERROR_NOT_FINITE);
   EXPECT_TRUE(std::isfinite(out[0]));
+}
+
+// A density with a TorchScript module in it: the runtime reads classes and chains, and runs nothing.
+TEST(Runtime, AFileWithAProgramIsNoModel) {
+  const ScratchDirectory scratch;
+  const float points[] = {0, 0, 1, 2, 3, 1, 2, 2};
+  DensityModel density;
+  density.energy = make_torchscript(
+      {.kind = "torchscript", .settings = R"({"dimension":2})", .tensors = {}, .module = "a program"},
+      EmbeddedCode::seal);
+  density.proposal = fit_density("gaussian", {points, 4, 2});
+  density.normalizer_kind = "learned";
+  save_density(density, scratch.file("density"));
+  selfnorm_model* model = nullptr;
+  EXPECT_EQ(selfnorm_open(scratch.file("density").c_str(), &model), SELFNORM_ERROR_FORMAT);
+  EXPECT_EQ(model, nullptr);
 }
 
 TEST(Runtime, OpenReportsWhatIsWrongWithTheFile) {

@@ -75,6 +75,38 @@ TEST_F(CheckpointFile, DamageIsFoundWhereverItIs) {
   });
 }
 
+TEST_F(CheckpointFile, WhatIsReadHasTheSizeOfWhatItIsReadInto) {
+  Checkpoint c;
+  const std::vector<float> two{1, 2}, none;
+  c.set("two", two);
+  c.set("none", none);
+  std::vector<float> values;
+  c.get("two", values);
+  EXPECT_EQ(values, two);
+  c.get("two", values);
+  values.resize(3);
+  EXPECT_THROW(c.get("two", values), Error);
+  c.get("none", values, 3);
+  EXPECT_TRUE(values.empty());
+  c.get("two", values, 2);
+  EXPECT_THROW(c.get("two", values, 3), Error);
+  c.set("doubles", std::vector<double>{1});
+  std::vector<double> doubles(2);
+  EXPECT_THROW(c.get("doubles", doubles), Error);
+}
+
+TEST_F(CheckpointFile, NumbersAreNumbers) {
+  Checkpoint c;
+  for (const char* text : {"", "x", "1 ", "-1", "1e3", "99999999999999999999999"}) {
+    c.set("n", std::string(text));
+    EXPECT_THROW(c.integer("n"), Error) << text;
+  }
+  for (const char* text : {"", "x", "1 "}) {
+    c.set("n", std::string(text));
+    EXPECT_THROW(c.number("n"), Error) << text;
+  }
+}
+
 TEST(Fingerprint, SeesDataAndOptions) {
   Dataset data = random_dataset({}, 1);
   const std::string before = fingerprint(data, "options");

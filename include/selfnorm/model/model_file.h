@@ -73,8 +73,6 @@ ModelFile parse_model(std::span<const std::byte> bytes, const std::string& name)
 // The labels as load_model gives them, of a file whose string tables were checked.
 std::vector<std::string> labels_of(const runtime::ModelLayout& layout);
 
-// Nesting that metadata JSON may have: readers of it recurse.
-inline constexpr int kDeepestMetadata = 64;
 // Throws Error naming the file and the key when `json` is not JSON or nested too deeply.
 void check_metadata_json(const std::string& file, const char* key, const std::string& json);
 

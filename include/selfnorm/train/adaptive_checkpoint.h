@@ -17,7 +17,7 @@ void save_adaptive(const Adaptive<Real>& optimiser, const std::string& name, Che
 
 template <class Real>
 void restore_adaptive(const Checkpoint& c, const std::string& name, Adaptive<Real>& optimiser) {
-  AdaptiveState<Real> state;
+  AdaptiveState<Real> state = optimiser.state();
   state.step = c.integer(name + ".step");
   c.get(name + ".square", state.square);
   c.get(name + ".mean", state.mean);

@@ -23,18 +23,27 @@ class Checkpoint {
   void set(const std::string& name, std::vector<float>&& values) = delete;
   void set(const std::string& name, const std::vector<double>& values);
 
-  // Each throws Error when the checkpoint lacks the name or holds something else there.
+  // Each throws Error when the checkpoint lacks the name or holds something else there. Vectors are as long
+  // as `values`, unless that is empty; or, where `size` is given, as that, or empty.
   const std::string& text(const std::string& name) const;
   uint64_t integer(const std::string& name) const;
   double number(const std::string& name) const;
   void get(const std::string& name, std::vector<float>& values) const;
   void get(const std::string& name, std::vector<double>& values) const;
+  template <class Real>
+  void get(const std::string& name, std::vector<Real>& values, size_t size) const {
+    values.clear();
+    get(name, values);
+    if (!values.empty()) check_size(name, values.size(), size);
+  }
 
   // The file appears whole or not at all.
   void save(const std::string& path) const;
   static Checkpoint load(const std::string& path);
 
  private:
+  static void check_size(const std::string& name, size_t found, size_t expected);
+
   std::map<std::string, std::string> text_;
   std::map<std::string, std::span<const float>> views_;  // what was set
   std::map<std::string, std::vector<float>> floats_;     // what was loaded

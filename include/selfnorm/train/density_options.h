@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "selfnorm/model/embedded_code.h"
 #include "selfnorm/model/energy/mlp_options.h"
 #include "selfnorm/proposal/density/make_density.h"
 
@@ -13,8 +14,9 @@ namespace selfnorm {
 std::vector<std::string> density_objective_names();
 
 struct DensityOptions {
-  std::string energy = "auto";   // a word of model/energy/make_energy.h; auto: mlp:128,128
-  MlpOptions mlp;                // widths are in `energy`
+  std::string energy = "auto";               // a word of model/energy/make_energy.h; auto: mlp:128,128
+  EmbeddedCode code = EmbeddedCode::refuse;  // of an energy FILE.pt
+  MlpOptions mlp;                            // widths are in `energy`
   std::string fourier = "auto";  // mlp: number of Fourier features; auto: 64 up to 3 dimensions, else 0
   std::string base = "auto";     // proposal: the energy tilts it | none; auto: proposal for mlp and modules,
                                  // none for exponential families

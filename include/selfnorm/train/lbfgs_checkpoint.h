@@ -9,7 +9,8 @@ namespace selfnorm {
 template <class Real>
 void save_state(const LbfgsState<Real>& state, Checkpoint& checkpoint);
 
+// Of so many parameters.
 template <class Real>
-LbfgsState<Real> restored_state(const Checkpoint& checkpoint);
+LbfgsState<Real> restored_state(const Checkpoint& checkpoint, size_t parameters);
 
 }  // namespace selfnorm

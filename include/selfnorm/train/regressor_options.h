@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "selfnorm/model/embedded_code.h"
+
 namespace selfnorm {
 
 // snl | is | nce | ranking-nce | nce+ | kld-is | mcmc | sm | dsm | mdn (theory.md 3, experiments.md)
@@ -17,13 +19,14 @@ struct RegressorOptions {
   std::vector<uint32_t> joint = {48, 48};     // widths of the tilt f(x, y); the first is that of the context
   std::vector<uint32_t> normalizer = {32};    // hidden widths of b(x)
   std::string activation = "silu";
-  bool own_features = false;      // the tilt has features of its own
-  std::string module;             // TorchScript file of h(x); empty: dense
-  uint32_t components = 8;        // of the mixture; 1: a Gaussian
-  bool shared_scale = false;      // the scales of the mixture do not depend on x
-  std::string base = "proposal";  // what f tilts: proposal | broad (the broad component alone)
-  double tail_weight = 0.01;      // of the broad component in the base, in [0, 1)
-  double least_scale = 1e-3;      // of a component, in standard deviations of y; > 0
+  bool own_features = false;                 // the tilt has features of its own
+  std::string module;                        // TorchScript file of h(x); empty: dense
+  EmbeddedCode code = EmbeddedCode::refuse;  // of the module
+  uint32_t components = 8;                   // of the mixture; 1: a Gaussian
+  bool shared_scale = false;                 // the scales of the mixture do not depend on x
+  std::string base = "proposal";             // what f tilts: proposal | broad (the broad component alone)
+  double tail_weight = 0.01;                 // of the broad component in the base, in [0, 1)
+  double least_scale = 1e-3;                 // of a component, in standard deviations of y; > 0
   double noise_floor = 0;  // standard deviation of noise added to y in training, in the units of y; >= 0
 
   double input_noise = 0.02;  // standard deviation of noise added to standardised numbers in training; >= 0

@@ -45,7 +45,7 @@ class Validation {
   void conclude(std::span<const Real> last, const Subtracted& trained, LoopOutput<Real>& out) const;
 
   void save(Checkpoint& checkpoint) const;
-  void restore(const Checkpoint& checkpoint);
+  void restore(const Checkpoint& checkpoint, size_t parameters);
 
  private:
   Measure measure_;

@@ -1,8 +1,10 @@
 #include "selfnorm/data/sequence/feature_template.h"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
+#include <set>
 
 #include "number.h"
 #include "quote.h"
@@ -20,11 +22,19 @@ constexpr std::string_view kMacros =
     "%x[row,column], %l[row,column], %h[row,column], %p[row,column,n], %s[row,column,n], "
     "%m[row,column,\"regex\"] or %t[row,column,\"regex\"]";
 
+// The regular expressions of a file, each once, and their instructions: a token costs as many steps a
+// character.
+struct Programs {
+  std::set<std::string> known;
+  uint64_t size = 0;
+};
+constexpr uint64_t kLargestPrograms = uint64_t{1} << 16;
+
 // The macros of one line of a template file.
 class LineParser {
  public:
-  LineParser(std::string_view line, const std::string& name, uint64_t number)
-      : text_(line), rest_(text_), name_(name), line_(number) {}
+  LineParser(std::string_view line, const std::string& name, uint64_t number, Programs& programs)
+      : text_(line), rest_(text_), name_(name), line_(number), programs_(programs) {}
 
   FeatureTemplate parse() {
     FeatureTemplate out;
@@ -142,10 +152,14 @@ class LineParser {
     }
     if (!take('"')) fail_at(place_);
     try {
-      token_pattern(out);
+      if (const auto [place, is_new] = programs_.known.insert(out); is_new)
+        programs_.size += static_cast<uint64_t>(token_pattern(out)->ProgramSize());
     } catch (const Error& error) {
       fail(fmt::format("the regular expression {} cannot be used: {}", quoted(out), error.what()));
     }
+    if (programs_.size > kLargestPrograms)
+      fail(fmt::format("the regular expressions up to here take {} steps a character, expected at most {}",
+                       programs_.size, kLargestPrograms));
     return out;
   }
 
@@ -153,6 +167,7 @@ class LineParser {
   std::string_view rest_, place_;
   const std::string& name_;
   uint64_t line_;
+  Programs& programs_;
 };
 
 std::string_view trimmed(std::string_view line) {
@@ -180,6 +195,7 @@ FeatureTemplates parse_templates(const std::string& text, const std::string& nam
   FeatureTemplates out;
   out.text = text;
   uint64_t number = 0;
+  Programs programs;
   std::string_view rest = text;
   if (rest.starts_with(kByteOrderMark)) rest.remove_prefix(kByteOrderMark.size());
   while (!rest.empty()) {
@@ -190,7 +206,7 @@ FeatureTemplates parse_templates(const std::string& text, const std::string& nam
     if (line.find('\0') != std::string_view::npos)
       throw DataError(name, number, "found a NUL byte, expected a template such as U00:%x[0,0]");
     if (line.empty() || line[0] == '#') continue;
-    out.list.push_back(LineParser(line, name, number).parse());
+    out.list.push_back(LineParser(line, name, number, programs).parse());
     if (line[0] != '*') continue;
     out.list.push_back(out.list.back());
     out.list.back().is_bigram = true;

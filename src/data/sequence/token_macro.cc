@@ -1,6 +1,7 @@
 #include "token_macro.h"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 
@@ -13,10 +14,10 @@ namespace {
 
 static_assert(sizeof(wchar_t) == sizeof(char32_t), "a wide character is a code point");
 
-// Code points of UTF-8, at most `limit` of them.
-std::wstring decoded(std::string_view text, size_t limit = SIZE_MAX) {
+// Code points of UTF-8.
+std::wstring decoded(std::string_view text) {
   std::wstring out;
-  while (!text.empty() && out.size() < limit) {
+  while (!text.empty()) {
     const size_t n = std::max<size_t>(1, utf8_length(text));
     uint32_t c = static_cast<unsigned char>(text[0]);
     if (n > 1) c &= 0x7Fu >> n;
@@ -77,36 +78,26 @@ std::optional<size_t> suffix_begin(std::string_view token, uint32_t n) {
   return n == 0 ? std::optional(begin) : std::nullopt;
 }
 
-// The product of the first numbers of all {n}, {n,}, {n,m} and of the second ones, where there are.
-uint64_t copies(const std::string& text) {
-  uint64_t product = 1;
-  for (size_t at = text.find('{'); at != std::string::npos; at = text.find('{', at + 1)) {
-    uint64_t largest = 1, number = 0;
-    for (size_t i = at + 1; i < text.size() && text[i] != '}'; ++i) {
-      const bool is_digit = text[i] >= '0' && text[i] <= '9';
-      number =
-          is_digit ? std::min<uint64_t>(10 * number + static_cast<uint64_t>(text[i] - '0'), 1u << 20) : 0;
-      largest = std::max(largest, number);
-    }
-    product = std::min<uint64_t>(product * largest, 1u << 30);
-  }
-  return product;
+// The first kPatternCharacters characters.
+std::string_view searched(std::string_view token) {
+  return token.substr(0, prefix_end(token, kPatternCharacters).value_or(token.size()));
 }
 
 }  // namespace
 
-std::wregex token_pattern(const std::string& text) {
+std::shared_ptr<const re2::RE2> token_pattern(const std::string& text) {
   if (text.size() > kPatternBytes)
     throw Error(fmt::format("it has {} bytes, expected at most {}", text.size(), kPatternBytes));
-  if (copies(text) > kPatternCopies)
-    throw Error(fmt::format("its counts {{n}} multiply to more than {}", kPatternCopies));
-  try {
-    return std::wregex(decoded(text), std::regex_constants::ECMAScript | std::regex_constants::__polynomial);
-  } catch (const std::regex_error& error) {
-    throw Error(error.code() == std::regex_constants::error_complexity
-                    ? "it has a back-reference, which is not offered"
-                    : error.what());
-  }
+  re2::RE2::Options options;
+  options.set_log_errors(false);
+  options.set_max_mem(kPatternMemory);
+  auto pattern = std::make_shared<re2::RE2>(text, options);
+  if (!pattern->ok())
+    throw Error(
+        fmt::format("{}; expected RE2 syntax, which has no look-ahead, look-behind or back-reference, "
+                    "and counts {{n}} that multiply to 1000 at most",
+                    pattern->error()));
+  return pattern;
 }
 
 TokenMacro::TokenMacro(const TemplateItem& item) : kind_(item.kind), count_(item.count) {
@@ -133,12 +124,15 @@ std::optional<std::string> TokenMacro::operator()(std::string_view token) const 
       return encoded(wide);
     }
     case Kind::match: {
-      std::wsmatch found;
-      const std::wstring wide = decoded(token, kPatternCharacters);
-      return std::regex_search(wide, found, pattern_) ? encoded(found.str(0)) : std::string();
+      const std::string_view text = searched(token);
+      re2::StringPiece found;
+      pattern_->Match({text.data(), text.size()}, 0, text.size(), re2::RE2::UNANCHORED, &found, 1);
+      return std::string(found.data(), found.size());
     }
-    case Kind::test:
-      return std::regex_search(decoded(token, kPatternCharacters), pattern_) ? "1" : "0";
+    case Kind::test: {
+      const std::string_view text = searched(token);
+      return re2::RE2::PartialMatch({text.data(), text.size()}, *pattern_) ? "1" : "0";
+    }
     default:
       return std::string(token);
   }

@@ -1,21 +1,26 @@
 // What the macros of feature_template.h make of one token.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <optional>
-#include <regex>
 #include <string>
 #include <string_view>
 
 #include "selfnorm/data/sequence/feature_template.h"
 
+namespace re2 {
+class RE2;
+}
+
 namespace selfnorm {
 
-// ECMAScript without back-references, matched in time proportional to states times characters, of which the
-// first kPatternCharacters count. Bounds keep the matcher's recursion small: kPatternBytes of text, and
-// counts {n} whose product is at most kPatternCopies. Throws Error that says what is wrong with the
-// expression.
-inline constexpr size_t kPatternCharacters = 256, kPatternBytes = 1000, kPatternCopies = 1000;
-std::wregex token_pattern(const std::string& text);
+// RE2's syntax on UTF-8 (leftmost-first, as Perl's): matched in time proportional to the size of the
+// expression times characters, of which the first kPatternCharacters count. Throws Error that says what is
+// wrong with the expression.
+inline constexpr size_t kPatternCharacters = 256, kPatternBytes = 1000;
+inline constexpr int64_t kPatternMemory = int64_t{1} << 20;
+std::shared_ptr<const re2::RE2> token_pattern(const std::string& text);
 
 // A macro with its expression compiled; the row and the column of the item do not matter here.
 class TokenMacro {
@@ -27,7 +32,7 @@ class TokenMacro {
  private:
   TemplateItem::Kind kind_;
   uint32_t count_;
-  std::wregex pattern_;
+  std::shared_ptr<const re2::RE2> pattern_;
 };
 
 }  // namespace selfnorm

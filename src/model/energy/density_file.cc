@@ -48,7 +48,7 @@ std::shared_ptr<const Density> density_of(const LayoutReader& reader, const std:
   return make_density(record, dimension);
 }
 
-DensityModel read_density(std::span<const std::byte> bytes, const std::string& name) {
+DensityModel read_density(std::span<const std::byte> bytes, const std::string& name, EmbeddedCode code) {
   const runtime::Safetensors file = runtime::parse_safetensors(bytes, name);
   const LayoutReader reader{file, name};
   check_family(reader, kDensityFamily, "a density");
@@ -66,7 +66,7 @@ DensityModel read_density(std::span<const std::byte> bytes, const std::string& n
 
   DensityModel model;
   model.proposal = density_of(reader, "proposal", kProposalTensors, dimension);
-  model.energy = make_energy(stored_record(reader, "energy", "module"));
+  model.energy = make_energy(stored_record(reader, "energy", "module"), code);
   if (model.energy->dimension() != dimension) {
     reader.fail(
         fmt::format("the energy takes {} columns, expected {}", model.energy->dimension(), dimension));
@@ -117,11 +117,11 @@ double Standardisation::log_volume() const {
 
 bool is_density_file(const std::string& path) { return is_family_file(path, kDensityFamily); }
 
-DensityModel load_density(const std::string& path) {
-  return with_errors_of(path, [&path] {
+DensityModel load_density(const std::string& path, EmbeddedCode code) {
+  return with_errors_of(path, [&] {
     const runtime::MappedFile file(path);
     file.expect_scan();
-    return read_density(file.bytes(), path);
+    return read_density(file.bytes(), path, code);
   });
 }
 

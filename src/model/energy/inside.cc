@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "selfnorm/base/error.h"
+#include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm {
 namespace {
@@ -21,7 +22,7 @@ std::string described(const Support& support) {
   for (size_t j = 0; j < support.lower.size(); ++j)
     sides.push_back(fmt::format("[{:.6g}, {:.6g}]", support.lower[j], support.upper[j]));
   if (std::equal(sides.begin() + 1, sides.end(), sides.begin())) return "values in " + sides[0];
-  return "values in " + fmt::format("{}", fmt::join(sides, " x "));
+  return "values in " + runtime::shortened(fmt::format("{}", fmt::join(sides, " x ")));
 }
 
 }  // namespace
@@ -33,7 +34,8 @@ void require_inside(const Energy& energy, const Points& x, std::span<const uint6
     if (contains(support, x.row(i))) continue;
     throw Error(fmt::format(
         "row {} is ({}), outside the support of {}: expected {}; drop it or choose another family",
-        numbers.empty() ? first + i : numbers[i], fmt::join(x.row(i), ", "), energy.record().kind,
+        numbers.empty() ? first + i : numbers[i],
+        runtime::shortened(fmt::format("{}", fmt::join(x.row(i), ", "))), energy.record().kind,
         described(support)));
   }
 }

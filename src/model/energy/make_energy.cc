@@ -11,6 +11,7 @@
 #include "selfnorm/model/energy/rbm.h"
 #include "selfnorm/model/energy/torchscript.h"
 #include "selfnorm/model/energy/zero.h"
+#include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm {
 namespace {
@@ -102,17 +103,17 @@ void check_energy_word(const std::string& word) {
 
 std::unique_ptr<Energy> make_energy(const EnergyPlan& plan) {
   check_energy_word(plan.word);
-  if (is_module(plan.word)) return load_torchscript(plan.word, plan.dimension);
+  if (is_module(plan.word)) return load_torchscript(plan.word, plan.dimension, plan.code);
   const std::string name = split(plan.word).name;
   if (name == "mlp") return make_mlp(plan.dimension, mlp_options(plan.mlp, plan.word), plan.seed);
   if (name == "rbm") return make_rbm(rbm_options(plan));
   return std::make_unique<ExponentialFamily>(FamilyPlan{plan.word, plan.dimension, plan.lower, plan.upper});
 }
 
-std::unique_ptr<Energy> make_energy(const EnergyRecord& record) {
+std::unique_ptr<Energy> make_energy(const EnergyRecord& record, EmbeddedCode code) {
   if (record.kind == "mlp") return make_mlp(record);
   if (record.kind == "rbm") return make_rbm(record);
-  if (record.kind == "torchscript") return make_torchscript(record);
+  if (record.kind == "torchscript") return make_torchscript(record, code);
   if (record.kind == "zero") return make_zero_energy(record);
   const auto names = exponential_family_names();
   if (std::find(names.begin(), names.end(), record.kind) != names.end())
@@ -120,7 +121,7 @@ std::unique_ptr<Energy> make_energy(const EnergyRecord& record) {
   throw Error(
       fmt::format("the file holds an energy of kind '{}', which this program does not know; it is "
                   "damaged or was written by a newer selfnorm",
-                  record.kind));
+                  runtime::shortened(record.kind)));
 }
 
 }  // namespace selfnorm

@@ -7,10 +7,12 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "sealed_energy.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/model/energy/torchscript_factory.h"
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/mapped_file.h"
+#include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm {
 namespace {
@@ -34,13 +36,17 @@ std::vector<std::string> candidates() {
   return out;
 }
 
-TorchFactory* find_factory(const std::string& name) {
-  return reinterpret_cast<TorchFactory*>(torch_symbol(name, SELFNORM_TEXT(SELFNORM_TORCH_FACTORY)));
+std::unique_ptr<Energy> energy_of(std::string_view bytes, uint32_t dimension, const std::string& name,
+                                  EmbeddedCode code) {
+  auto* make =
+      reinterpret_cast<TorchFactory*>(torch_symbol(SELFNORM_TEXT(SELFNORM_TORCH_FACTORY), name, bytes, code));
+  return std::unique_ptr<Energy>(make(bytes.data(), bytes.size(), dimension, name.c_str()));
 }
 
 }  // namespace
 
-void* torch_symbol(const std::string& name, const char* symbol) {
+void* torch_symbol(const char* symbol, const std::string& name, std::string_view bytes, EmbeddedCode code) {
+  require_consent(code, name, bytes.size());
   const std::string path = candidates().front();
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
@@ -60,26 +66,26 @@ void* torch_symbol(const std::string& name, const char* symbol) {
 
 bool has_torchscript() { return SELFNORM_HAS_TORCH; }
 
-std::unique_ptr<Energy> load_torchscript(const std::string& path, uint32_t dimension) {
+std::unique_ptr<Energy> load_torchscript(const std::string& path, uint32_t dimension, EmbeddedCode code) {
   try {
     const runtime::MappedFile file(path);
     const auto* bytes = reinterpret_cast<const char*>(file.bytes().data());
-    return std::unique_ptr<Energy>(find_factory(path)(bytes, file.bytes().size(), dimension, path.c_str()));
+    return energy_of({bytes, file.bytes().size()}, dimension, path, code);
   } catch (const runtime::IoError& error) {
     throw Error(error.what());
   }
 }
 
-std::unique_ptr<Energy> make_torchscript(const EnergyRecord& record) {
+std::unique_ptr<Energy> make_torchscript(const EnergyRecord& record, EmbeddedCode code) {
   const auto settings = nlohmann::json::parse(record.settings, nullptr, false);
   const auto dimension = settings.is_object() ? settings.find("dimension") : settings.end();
   if (!settings.is_object() || dimension == settings.end() || !dimension->is_number_unsigned() ||
       *dimension < 1u || *dimension > UINT32_MAX) {
-    throw Error(
-        fmt::format("settings of a TorchScript energy are {}, expected its dimension", record.settings));
+    throw Error(fmt::format("settings of a TorchScript energy are {}, expected its dimension",
+                            runtime::shortened(record.settings)));
   }
-  return std::unique_ptr<Energy>(find_factory("TorchScript energy")(
-      record.module.data(), record.module.size(), *dimension, "TorchScript energy"));
+  if (code == EmbeddedCode::seal) return std::make_unique<SealedEnergy>(record, dimension->get<uint32_t>());
+  return energy_of(record.module, *dimension, "TorchScript energy", code);
 }
 
 }  // namespace selfnorm

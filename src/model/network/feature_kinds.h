@@ -11,6 +11,6 @@ namespace selfnorm {
 std::unique_ptr<FeatureNetwork> make_dense_features(const EnergyRecord& record);
 std::unique_ptr<FeatureNetwork> make_linear_features(uint32_t inputs, std::vector<uint32_t> levels);
 std::unique_ptr<FeatureNetwork> make_linear_features(const EnergyRecord& record);
-std::unique_ptr<FeatureNetwork> make_module_features(const EnergyRecord& record);
+std::unique_ptr<FeatureNetwork> make_module_features(const EnergyRecord& record, EmbeddedCode code);
 
 }  // namespace selfnorm

@@ -5,11 +5,11 @@
 
 namespace selfnorm {
 
-std::unique_ptr<FeatureNetwork> make_features(const EnergyRecord& record) {
+std::unique_ptr<FeatureNetwork> make_features(const EnergyRecord& record, EmbeddedCode code) {
   require_one_of("kind of features", record.kind, {"dense", "linear", "torchscript"});
   if (record.kind == "dense") return make_dense_features(record);
   if (record.kind == "linear") return make_linear_features(record);
-  return make_module_features(record);
+  return make_module_features(record, code);
 }
 
 }  // namespace selfnorm

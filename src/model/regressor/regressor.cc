@@ -20,7 +20,8 @@ std::unique_ptr<DenseNetwork> copy_of(const std::unique_ptr<DenseNetwork>& netwo
 }
 
 std::unique_ptr<FeatureNetwork> copy_of(const std::unique_ptr<FeatureNetwork>& features) {
-  return features ? make_features(features->record()) : nullptr;
+  // What is copied runs already.
+  return features ? make_features(features->record(), EmbeddedCode::run) : nullptr;
 }
 
 // The bounds of coordinate j, in standardised units.

@@ -54,15 +54,15 @@ MixtureShape mixture_of(const LayoutReader& reader) {
 // The networks of a member; the prefixes of their tensors are added to `known`.
 class MemberReader {
  public:
-  MemberReader(const LayoutReader& reader, size_t member, std::set<std::string>& known)
-      : reader_(reader), member_(fmt::format("member{}.", member)), known_(known) {}
+  MemberReader(const LayoutReader& reader, size_t member, EmbeddedCode code, std::set<std::string>& known)
+      : reader_(reader), member_(fmt::format("member{}.", member)), code_(code), known_(known) {}
 
   RegressorNetworks networks() {
     RegressorNetworks out;
-    out.features = make_features(record("features"));
-    if (has("tilt_features")) out.tilt_features = make_features(record("tilt_features"));
     out.mixture_head = dense("mixture_head");
+    out.features = features("features", out.mixture_head.get());
     if (has("context")) out.context = dense("context");
+    if (has("tilt_features")) out.tilt_features = features("tilt_features", out.context.get());
     if (has("tilt")) out.tilt = make_conditional_mlp(record("tilt"));
     if (has("normalizer")) out.normalizer = dense("normalizer");
     return out;
@@ -75,12 +75,18 @@ class MemberReader {
     known_.insert(name);
     return stored_record(reader_, name, name + ".module");
   }
+  std::unique_ptr<FeatureNetwork> features(const char* network, const DenseNetwork* head) {
+    const EnergyRecord stored = record(network);
+    if (code_ != EmbeddedCode::seal || stored.kind != "torchscript") return make_features(stored, code_);
+    return make_sealed_features(stored, head == nullptr ? 0 : head->shape().inputs);
+  }
   std::unique_ptr<DenseNetwork> dense(const char* network) {
     return std::make_unique<DenseNetwork>(make_dense_network(record(network), member_ + network));
   }
 
   const LayoutReader& reader_;
   std::string member_;
+  EmbeddedCode code_;
   std::set<std::string>& known_;
 };
 
@@ -94,7 +100,7 @@ void refuse_unexpected(const LayoutReader& reader, const std::set<std::string>& 
   }
 }
 
-Regressor read_regressor(std::span<const std::byte> bytes, const std::string& name) {
+Regressor read_regressor(std::span<const std::byte> bytes, const std::string& name, EmbeddedCode code) {
   const runtime::Safetensors file = runtime::parse_safetensors(bytes, name);
   const LayoutReader reader{file, name};
   check_family(reader, kRegressorFamily, "a regressor");
@@ -113,7 +119,7 @@ Regressor read_regressor(std::span<const std::byte> bytes, const std::string& na
   std::set<std::string> networks;
   const uint32_t members = size(reader, "ensemble", kMostMembers);
   for (uint32_t m = 0; m < members; ++m)
-    model.members.push_back(MemberReader(reader, m, networks).networks());
+    model.members.push_back(MemberReader(reader, m, code, networks).networks());
   refuse_unexpected(reader, networks);
   model.objective_json = reader.metadata("objective");
   model.training_json = reader.metadata("training");
@@ -127,11 +133,11 @@ Regressor read_regressor(std::span<const std::byte> bytes, const std::string& na
 
 bool is_regressor_file(const std::string& path) { return is_family_file(path, kRegressorFamily); }
 
-Regressor load_regressor(const std::string& path) {
-  return with_errors_of(path, [&path] {
+Regressor load_regressor(const std::string& path, EmbeddedCode code) {
+  return with_errors_of(path, [&] {
     const runtime::MappedFile file(path);
     file.expect_scan();
-    return read_regressor(file.bytes(), path);
+    return read_regressor(file.bytes(), path, code);
   });
 }
 

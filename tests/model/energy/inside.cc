@@ -30,6 +30,8 @@ TEST(Inside, NamesTheRowItsValuesAndWhatWasExpected) {
   const ExponentialFamily bits({.word = "ising", .dimension = 2}),
       counts({.word = "poisson", .dimension = 1});
   EXPECT_NE(refusal(bits, {0, 2}, {}, 0).find("expected 0 or 1"), std::string::npos);
+  const ExponentialFamily wide({.word = "bernoulli", .dimension = 5000});
+  EXPECT_LT(refusal(wide, std::vector<float>(5000, 7), {}, 0).size(), 300u);
   EXPECT_NE(refusal(counts, {0.5f}, {}, 0).find("expected whole numbers from 0"), std::string::npos);
 }
 

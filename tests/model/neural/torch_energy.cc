@@ -57,7 +57,7 @@ class TorchEnergy : public ModuleFile {
 
   std::pair<std::unique_ptr<Energy>, std::unique_ptr<Energy>> both(const MlpOptions& options) const {
     auto native = make_mlp(kColumns, options, 11);
-    auto torch = load_torchscript(saved(network(options)), kColumns);
+    auto torch = load_torchscript(saved(network(options)), kColumns, EmbeddedCode::run);
     RandomStream random(12);
     for (float& theta : native->parameters()) theta += static_cast<float>(random.normal() / 8);
     EXPECT_EQ(native->parameters().size(), torch->parameters().size());
@@ -163,7 +163,7 @@ TEST_F(TorchEnergy, TheRecordHoldsTheCurrentParameters) {
   energy->parameters_changed();
   const EnergyRecord record = energy->record();
   EXPECT_EQ(record.kind, "torchscript");
-  const auto again = make_torchscript(record);
+  const auto again = make_torchscript(record, EmbeddedCode::run);
   EXPECT_EQ(again->dimension(), kColumns);
   EXPECT_TRUE(std::ranges::equal(again->parameters(), energy->parameters()));
   EXPECT_EQ(Derivatives(*again).gradient, Derivatives(*energy).gradient);
@@ -177,8 +177,31 @@ TEST_F(TorchEnergy, IsStoredInTheFileOfADensity) {
   model.proposal = fit_density("gaussian", {rows.data(), 100, kColumns});
   const std::string path = folder_ + "/model.safetensors";
   save_density(model, path);
-  const DensityModel again = load_density(path);
+  const DensityModel again = load_density(path, EmbeddedCode::run);
   EXPECT_EQ(Derivatives(*again.energy).s, Derivatives(*model.energy).s);
+}
+
+// forward writes where it likes as soon as the module is loaded, which is what consent is about.
+TEST_F(TorchEnergy, AHostileModuleRunsWithConsentAlone) {
+  const std::string trap = folder_ + "/trap";
+  const auto hostile = module({{"w", torch::ones({kColumns})}},
+                              "def forward(self, x):\n  t = torch.from_file('" + trap +
+                                  "', True, 4)\n  return torch.matmul(x, self.w) + 0 * t.sum()\n");
+  std::ostringstream bytes;
+  hostile.save(bytes);
+  const std::vector<float> rows = normal_rows(100, 15);
+  DensityModel model;
+  model.energy = make_torchscript(
+      {.kind = "torchscript", .settings = R"({"dimension":3})", .tensors = {}, .module = bytes.str()},
+      EmbeddedCode::seal);
+  model.proposal = fit_density("gaussian", {rows.data(), 100, kColumns});
+  const std::string path = folder_ + "/model.safetensors";
+  save_density(model, path);
+  EXPECT_THROW(load_density(path), Error);
+  EXPECT_EQ(load_density(path, EmbeddedCode::seal).energy->record().module, bytes.str());
+  EXPECT_FALSE(std::filesystem::exists(trap));
+  load_density(path, EmbeddedCode::run);
+  EXPECT_TRUE(std::filesystem::exists(trap));
 }
 
 TEST_F(TorchEnergy, DerivativesThatDoNotExistAreZero) {
@@ -186,7 +209,7 @@ TEST_F(TorchEnergy, DerivativesThatDoNotExistAreZero) {
   const auto energy = load_torchscript(
       saved(module({{"w", torch::ones({kColumns})}, {"c", torch::ones({1})}, {"unused", torch::ones({2})}},
                    "def forward(self, x):\n  return torch.matmul(x, self.w) + self.c\n")),
-      kColumns);
+      kColumns, EmbeddedCode::run);
   const Derivatives found(*energy);
   EXPECT_EQ(found.second, std::vector<double>(kRows));
   EXPECT_NE(found.gradient[3], 0);

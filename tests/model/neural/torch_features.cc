@@ -59,7 +59,7 @@ class TorchFeatures : public ModuleFile {
 
   std::string error_of(const std::string& path, uint32_t inputs = 2) const {
     try {
-      load_module_features(path, inputs);
+      load_module_features(path, inputs, EmbeddedCode::run);
     } catch (const Error& error) {
       return error.what();
     }
@@ -78,7 +78,7 @@ TEST_F(TorchFeatures, AgreeWithTheNativeNetwork) {
   shape.inputs = kInputs;
   shape.widths = {kHidden, kWidth};
   const auto native = make_dense_features(shape, 3);
-  const auto torch = load_module_features(saved(network()), kInputs);
+  const auto torch = load_module_features(saved(network()), kInputs, EmbeddedCode::run);
   ASSERT_EQ(torch->width(), kWidth);
   EXPECT_EQ(torch->inputs(), kInputs);
   EXPECT_TRUE(torch->levels().empty());
@@ -101,7 +101,7 @@ TEST_F(TorchFeatures, AgreeWithTheNativeNetwork) {
 }
 
 TEST_F(TorchFeatures, BitsDoNotDependOnTheNumberOfThreads) {
-  const auto features = load_module_features(saved(network()), kInputs);
+  const auto features = load_module_features(saved(network()), kInputs, EmbeddedCode::run);
   const std::vector<float> x = normals(kRows * kInputs, 6), d = normals(kRows * kWidth, 7);
   const auto run = [&](int threads) {
     const ThreadLimit limit(threads);
@@ -115,26 +115,26 @@ TEST_F(TorchFeatures, BitsDoNotDependOnTheNumberOfThreads) {
 }
 
 TEST_F(TorchFeatures, TheRecordHoldsTheCurrentParameters) {
-  const auto features = load_module_features(saved(network()), kInputs);
+  const auto features = load_module_features(saved(network()), kInputs, EmbeddedCode::run);
   features->parameters()[2] = 0.625f;
   features->parameters_changed();
   const EnergyRecord record = features->record();
   EXPECT_EQ(record.kind, "torchscript");
-  const auto again = make_features(record);
+  const auto again = make_features(record, EmbeddedCode::run);
   EXPECT_TRUE(std::ranges::equal(again->parameters(), features->parameters()));
   const std::vector<float> x = normals(5 * kInputs, 8);
   EXPECT_EQ(evaluated(*again, x, kInputs), evaluated(*features, x, kInputs));
   EnergyRecord bad = record;
   bad.module.resize(bad.module.size() / 2);
-  EXPECT_THROW(make_features(bad), Error);
+  EXPECT_THROW(make_features(bad, EmbeddedCode::run), Error);
   bad = record;
   bad.settings = R"({"inputs":5})";
-  EXPECT_THROW(make_features(bad), Error);
+  EXPECT_THROW(make_features(bad, EmbeddedCode::run), Error);
 }
 
 TEST_F(TorchFeatures, AModuleWithoutParametersIsUsedAsItIs) {
   const auto features = load_module_features(
-      saved(module({}, "def forward(self, x):\n  return torch.cat([x, x * x], 1)\n")), 2);
+      saved(module({}, "def forward(self, x):\n  return torch.cat([x, x * x], 1)\n")), 2, EmbeddedCode::run);
   EXPECT_EQ(features->width(), 4u);
   EXPECT_TRUE(features->parameters().empty());
   EXPECT_EQ(evaluated(*features, {1, 2, 3, 4}, 2), (std::vector<float>{1, 2, 1, 4, 3, 4, 9, 16}));
@@ -142,7 +142,7 @@ TEST_F(TorchFeatures, AModuleWithoutParametersIsUsedAsItIs) {
   const auto pass = features->make_pass();
   pass->forward(rows_of(x, 2));
   pass->backward(std::vector<float>(4, 1.0f), {});
-  const auto again = make_features(features->record());
+  const auto again = make_features(features->record(), EmbeddedCode::run);
   EXPECT_EQ(evaluated(*again, x, 2), (std::vector<float>{1, 2, 1, 4}));
 }
 
@@ -150,7 +150,7 @@ TEST_F(TorchFeatures, ParametersThatReachNothingHaveNoGradient) {
   const auto features =
       load_module_features(saved(module({{"unused", torch::ones({2})}, {"w", torch::ones({2})}},
                                         "def forward(self, x):\n  return x * self.w\n")),
-                           2);
+                           2, EmbeddedCode::run);
   const std::vector<float> x = {1, 2, 3, 4};
   const auto pass = features->make_pass();
   pass->forward(rows_of(x, 2));
@@ -160,7 +160,7 @@ TEST_F(TorchFeatures, ParametersThatReachNothingHaveNoGradient) {
 }
 
 TEST_F(TorchFeatures, AnEmptyBlockOfRowsIsNothing) {
-  const auto features = load_module_features(saved(network()), kInputs);
+  const auto features = load_module_features(saved(network()), kInputs, EmbeddedCode::run);
   const auto pass = features->make_pass();
   EXPECT_EQ(pass->forward({{nullptr, 0, kInputs}, nullptr, 0}).rows, 0u);
   std::vector<float> gradient(features->parameters().size());
@@ -189,7 +189,7 @@ TEST_F(TorchFeatures, ModulesThatAreNoFeaturesAreRefused) {
 }
 
 TEST_F(TorchFeatures, CategoricalInputsAreRefused) {
-  const auto features = load_module_features(saved(forward("x * self.w")), 2);
+  const auto features = load_module_features(saved(forward("x * self.w")), 2, EmbeddedCode::run);
   const std::vector<float> x = {1, 2};
   const uint32_t level = 1;
   std::vector<float> h(2);
@@ -204,7 +204,7 @@ TEST_F(TorchFeatures, AnotherWidthInALaterCallIsAnError) {
                                                           "  if x.size(0) > 3:\n"
                                                           "    y = torch.cat([y, y], 1)\n"
                                                           "  return y\n")),
-                                             2);
+                                             2, EmbeddedCode::run);
   const std::vector<float> x(8);
   std::vector<float> h(8);
   try {

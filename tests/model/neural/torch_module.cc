@@ -16,7 +16,7 @@ class TorchModule : public ModuleFile {
 
   std::string error_of(const std::string& path, uint32_t dimension = 2) const {
     try {
-      load_torchscript(path, dimension);
+      load_torchscript(path, dimension, EmbeddedCode::run);
     } catch (const Error& error) {
       return error.what();
     }
@@ -39,12 +39,13 @@ class TorchModule : public ModuleFile {
 
 TEST_F(TorchModule, ColumnsOfScoresAndDoublePrecisionAreTaken) {
   const auto column = load_torchscript(
-      saved(module(weights(), "def forward(self, x):\n  return torch.matmul(x, self.w).unsqueeze(1)\n")), 2);
+      saved(module(weights(), "def forward(self, x):\n  return torch.matmul(x, self.w).unsqueeze(1)\n")), 2,
+      EmbeddedCode::run);
   EXPECT_EQ(scores(*column, {1, 2, 3, 5}), (std::vector<double>{3, 8}));
   const auto doubles =
       load_torchscript(saved(module({{"w", torch::ones({2}, torch::kDouble)}},
                                     "def forward(self, x):\n  return torch.matmul(x, self.w)\n")),
-                       2);
+                       2, EmbeddedCode::run);
   EXPECT_EQ(scores(*doubles, {1, 2, 3, 5}), (std::vector<double>{3, 8}));
 }
 
@@ -53,7 +54,7 @@ TEST_F(TorchModule, FrozenParametersAndBuffersAreConstants) {
   mixed.register_parameter("frozen", torch::full({1}, 7.0), false);
   mixed.register_buffer("shift", torch::full({1}, 10.0));
   mixed.define("def forward(self, x):\n  return torch.matmul(x, self.w) + self.frozen + self.shift\n");
-  const auto energy = load_torchscript(saved(mixed), 2);
+  const auto energy = load_torchscript(saved(mixed), 2, EmbeddedCode::run);
   EXPECT_EQ(energy->parameters().size(), 2u);
   EXPECT_EQ(scores(*energy, {1, 2}), std::vector<double>{20});
   energy->parameters()[0] = 3;
@@ -66,7 +67,7 @@ TEST_F(TorchModule, DropoutIsOff) {
   dropout.register_attribute("training", c10::BoolType::get(), true);
   dropout.define(
       "def forward(self, x):\n  return torch.matmul(torch.dropout(x, 0.5, self.training), self.w)\n");
-  const auto energy = load_torchscript(saved(dropout), 2);
+  const auto energy = load_torchscript(saved(dropout), 2, EmbeddedCode::run);
   EXPECT_EQ(scores(*energy, {1, 2, 3, 5}), (std::vector<double>{3, 8}));
 }
 
@@ -105,7 +106,7 @@ TEST_F(TorchModule, ErrorsOfLaterCallsAreErrorsToo) {
                                                     "  if x.size(0) > 10:\n"
                                                     "    x = x.reshape([1, 1])\n"
                                                     "  return torch.matmul(x, self.w)\n")),
-                                       2);
+                                       2, EmbeddedCode::run);
   const std::vector<float> x(40);
   try {
     scores(*energy, x);
@@ -117,20 +118,21 @@ TEST_F(TorchModule, ErrorsOfLaterCallsAreErrorsToo) {
 }
 
 TEST_F(TorchModule, DamagedRecordsAreRefused) {
-  const auto energy = load_torchscript(
-      saved(module(weights(), "def forward(self, x):\n  return torch.matmul(x, self.w)\n")), 2);
+  const auto energy =
+      load_torchscript(saved(module(weights(), "def forward(self, x):\n  return torch.matmul(x, self.w)\n")),
+                       2, EmbeddedCode::run);
   const EnergyRecord good = energy->record();
   EnergyRecord bad = good;
   for (const char* settings : {"", "{}", "[]", R"({"dimension":0})", R"({"dimension":"2"})",
                                R"({"dimension":4294967296})", R"({"dimension":3})"}) {
     bad.settings = settings;
-    EXPECT_THROW(make_torchscript(bad), Error) << settings;
+    EXPECT_THROW(make_torchscript(bad, EmbeddedCode::run), Error) << settings;
   }
   bad = good;
   bad.module.resize(bad.module.size() / 2);
-  EXPECT_THROW(make_torchscript(bad), Error);
+  EXPECT_THROW(make_torchscript(bad, EmbeddedCode::run), Error);
   bad.module.clear();
-  EXPECT_THROW(make_torchscript(bad), Error);
+  EXPECT_THROW(make_torchscript(bad, EmbeddedCode::run), Error);
 }
 
 }  // namespace

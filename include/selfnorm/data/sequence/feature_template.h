@@ -7,8 +7,9 @@
 //   *03:%x[0,0]              both; u and b are U and B, as in wapiti
 //   %p[r,c,n] first n characters, %s[r,c,n] last n, %l[r,c] lower case (in wapiti %X), %h[r,c] shape (upper
 //   case A, lower case a, digits 0, other characters beyond ASCII *, others themselves; runs of one become
-//   one: Mid-1990s is Aa-0a), %m[r,c,"regex"] what an ECMAScript regular expression finds first (empty:
-//   nothing), %t[r,c,"regex"] 1 or 0. A quote in an expression is \"; there are no back-references.
+//   one: Mid-1990s is Aa-0a), %m[r,c,"regex"] what a regular expression finds first (empty: nothing),
+//   %t[r,c,"regex"] 1 or 0. Expressions are RE2's, which take linear time: Perl's without look-ahead,
+//   look-behind and back-references. A quote in one is \".
 // Columns count from 0, the target included, which templates may not name. Characters are those of UTF-8.
 // Tokens beyond the sentence are _B-1, _B-2, ... and _B+1, _B+2, ..., and so is every macro of them. An
 // attribute whose %p or %s asks for more characters than there are does not exist at that position.

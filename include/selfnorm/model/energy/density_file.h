@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "selfnorm/model/embedded_code.h"
 #include "selfnorm/model/energy/energy.h"
 #include "selfnorm/proposal/density/density.h"
 
@@ -38,6 +39,7 @@ struct DensityModel {
 bool is_density_file(const std::string& path);
 
 void save_density(const DensityModel& model, const std::string& path);  // whole or not at all
-DensityModel load_density(const std::string& path);                     // throws Error naming the file
+// Throws Error naming the file. `code`: what becomes of a module in it.
+DensityModel load_density(const std::string& path, EmbeddedCode code = EmbeddedCode::refuse);
 
 }  // namespace selfnorm

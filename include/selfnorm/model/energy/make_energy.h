@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "selfnorm/model/embedded_code.h"
 #include "selfnorm/model/energy/energy.h"
 #include "selfnorm/model/energy/mlp_options.h"
 
@@ -26,9 +27,11 @@ struct EnergyPlan {
   MlpOptions mlp;                    // everything of an mlp but the widths, which are in the word
   std::vector<double> lower, upper;  // truncated-gaussian, family: the box
   uint64_t seed = 0;                 // of the starting point
+  EmbeddedCode code = EmbeddedCode::refuse;
 };
 
 std::unique_ptr<Energy> make_energy(const EnergyPlan& plan);
-std::unique_ptr<Energy> make_energy(const EnergyRecord& record);  // throws Error when it is damaged
+// Throws Error when it is damaged.
+std::unique_ptr<Energy> make_energy(const EnergyRecord& record, EmbeddedCode code = EmbeddedCode::refuse);
 
 }  // namespace selfnorm

@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 
+#include "selfnorm/model/embedded_code.h"
 #include "selfnorm/model/energy/energy.h"
 
 namespace selfnorm {
@@ -19,11 +20,14 @@ namespace selfnorm {
 // Whether this selfnorm was built with libtorch; if not, both below throw Error and say what to install.
 bool has_torchscript();
 
-// Throws Error naming the file when libtorch or the shared module is missing, when the file is no TorchScript
-// module, has no parameters, does not take n x `dimension`, or its scores have another shape or are NaN.
-std::unique_ptr<Energy> load_torchscript(const std::string& path, uint32_t dimension);
+// Throws Error naming the file when `code` is not run, when libtorch or the shared module is missing, when
+// the file is no TorchScript module, has no parameters, does not take n x `dimension`, or its scores have
+// another shape or are NaN.
+std::unique_ptr<Energy> load_torchscript(const std::string& path, uint32_t dimension,
+                                         EmbeddedCode code = EmbeddedCode::refuse);
 
 // From its record: kind "torchscript", settings {"dimension": d}, the bytes of the module.
-std::unique_ptr<Energy> make_torchscript(const EnergyRecord& record);
+std::unique_ptr<Energy> make_torchscript(const EnergyRecord& record,
+                                         EmbeddedCode code = EmbeddedCode::refuse);
 
 }  // namespace selfnorm

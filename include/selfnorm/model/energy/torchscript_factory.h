@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
+#include "selfnorm/model/embedded_code.h"
 #include "selfnorm/model/energy/energy.h"
 
 namespace selfnorm {
@@ -12,13 +14,14 @@ namespace selfnorm {
 // A new energy of the module in `bytes`; throws Error, whose message starts with `name`.
 using TorchFactory = Energy*(const char* bytes, size_t size, uint32_t dimension, const char* name);
 
-// An exported function; loads libselfnorm_torch when it is not. Throws Error, whose message starts with
-// `name`, when it cannot be loaded or has no such function.
-void* torch_symbol(const std::string& name, const char* symbol);
+// An exported function, to be called with these bytes: the only way to one, so nothing loads a module without
+// consent. Loads libselfnorm_torch when it is not. Throws Error, whose message starts with `name`, without
+// consent, or when it cannot be loaded or has no such function.
+void* torch_symbol(const char* symbol, const std::string& name, std::string_view bytes, EmbeddedCode code);
 
 }  // namespace selfnorm
 
 // The number changes whenever energy.h or this file does, so that a module of another version is not called.
-#define SELFNORM_TORCH_FACTORY selfnorm_torch_energy_1
+#define SELFNORM_TORCH_FACTORY selfnorm_torch_energy_2
 #define SELFNORM_TEXT_OF(symbol) #symbol
 #define SELFNORM_TEXT(symbol) SELFNORM_TEXT_OF(symbol)

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "selfnorm/model/embedded_code.h"
 #include "selfnorm/model/energy/energy.h"
 #include "selfnorm/model/network/dense_network.h"
 
@@ -46,11 +47,15 @@ class FeatureNetwork {
 // The linear kind where there are no widths; the output is activated whatever the shape says.
 std::unique_ptr<FeatureNetwork> make_dense_features(DenseShape shape, uint64_t seed);
 // The module in the file `path`; its float parameters that require gradients are trained, one without any is
-// used as it is. Throws Error naming the file when it cannot be read, is no TorchScript module, does not take
-// n x `inputs`, or what it gives is not n x width finite numbers, each row by itself. Where libtorch comes
-// from: model/energy/torchscript.h.
-std::unique_ptr<FeatureNetwork> load_module_features(const std::string& path, uint32_t inputs);
+// used as it is. Throws Error naming the file when `code` is not run, when it cannot be read, is no
+// TorchScript module, does not take n x `inputs`, or what it gives is not n x width finite numbers, each row
+// by itself. Where libtorch comes from: model/energy/torchscript.h.
+std::unique_ptr<FeatureNetwork> load_module_features(const std::string& path, uint32_t inputs,
+                                                     EmbeddedCode code = EmbeddedCode::refuse);
 // From record(); throws Error for one that is damaged.
-std::unique_ptr<FeatureNetwork> make_features(const EnergyRecord& record);
+std::unique_ptr<FeatureNetwork> make_features(const EnergyRecord& record,
+                                              EmbeddedCode code = EmbeddedCode::refuse);
+// Of a module that is not loaded (EmbeddedCode::seal); `width` is that which its readers expect.
+std::unique_ptr<FeatureNetwork> make_sealed_features(const EnergyRecord& record, uint32_t width);
 
 }  // namespace selfnorm

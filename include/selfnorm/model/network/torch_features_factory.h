@@ -15,4 +15,4 @@ using TorchFeaturesFactory = FeatureNetwork*(const char* bytes, size_t size, uin
 }  // namespace selfnorm
 
 // The number changes whenever feature_network.h or this file does.
-#define SELFNORM_TORCH_FEATURES selfnorm_torch_features_1
+#define SELFNORM_TORCH_FEATURES selfnorm_torch_features_2

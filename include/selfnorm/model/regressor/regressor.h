@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "selfnorm/data/frame_encoder.h"
+#include "selfnorm/model/embedded_code.h"
 #include "selfnorm/model/energy/conditional_energy.h"
 #include "selfnorm/model/network/feature_network.h"
 #include "selfnorm/model/regressor/conditional_scores.h"
@@ -79,6 +80,7 @@ inline std::unique_ptr<ConditionalScores> prepare_scores(const Regressor& model,
 // One safetensors file with family "regressor" in its metadata.
 bool is_regressor_file(const std::string& path);
 void save_regressor(const Regressor& model, const std::string& path);  // whole or not at all
-Regressor load_regressor(const std::string& path);                     // throws Error naming the file
+// Throws Error naming the file. `code`: what becomes of a module in it.
+Regressor load_regressor(const std::string& path, EmbeddedCode code = EmbeddedCode::refuse);
 
 }  // namespace selfnorm

@@ -10,6 +10,7 @@
 
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/model_layout.h"
+#include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm::runtime {
 
@@ -17,7 +18,9 @@ struct LayoutReader {
   const Safetensors& file;
   const std::string& name;
 
-  [[noreturn]] void fail(const std::string& what) const { throw FormatError(name + ": " + what); }
+  [[noreturn]] void fail(const std::string& what) const {
+    throw FormatError(name + ": " + shortened(what, 300));
+  }
 
   std::string_view metadata(std::string_view key) const {
     const auto place = file.metadata.find(key);

@@ -8,10 +8,12 @@
 
 #include "commands.h"
 #include "completions.h"
+#include "interruption.h"
 #include "manual.h"
 #include "output.h"
 #include "parser.h"
 #include "selfnorm/base/error.h"
+#include "selfnorm/base/interruption.h"
 #include "version.h"
 
 namespace selfnorm::cli {
@@ -66,7 +68,7 @@ int dispatch(const Arguments& arguments) {
 
 int fail(const char* kind, std::string text, int code) {
   std::replace(text.begin(), text.end(), '\n', ' ');
-  fmt::print(stderr, "selfnorm: {}: {}\n", kind, text);
+  note(fmt::format("selfnorm: {}: {}", kind, text));
   return code;
 }
 
@@ -80,6 +82,8 @@ int run(const std::vector<std::string>& words) {
     }
     flush_output();
     return code;
+  } catch (const Interrupted&) {
+    return interrupted();
   } catch (const Error& error) {
     return fail("error", error.what(), kUserError);
   } catch (const std::system_error& error) {
@@ -96,4 +100,8 @@ int run(const std::vector<std::string>& words) {
 }  // namespace
 }  // namespace selfnorm::cli
 
-int main(int count, char** words) { return selfnorm::cli::run({words + 1, words + count}); }
+int main(int count, char** words) {
+  selfnorm::cli::occupy_standard_descriptors();
+  selfnorm::cli::catch_signals();
+  return selfnorm::cli::run({words + 1, words + count});
+}

@@ -49,7 +49,7 @@ class Minibatches {
                   : batch_step_.rate_factor() * Adaptive<Real>::default_rate(problem.optimiser) / row_norm),
         schedule_{options_.schedule, options_.epochs * batches_, batches_},
         validation_(problem.validation),
-        pace_(problem.checkpoint, problem.fingerprint),
+        pace_(problem.checkpoint, problem.fingerprint, problem.observer),
         good_(theta_),
         good_subtracted_(batch_step_.subtracted(theta_)) {}
 

@@ -63,7 +63,7 @@ class NetworkRun {
         schedule_{options.schedule, options.epochs * batches_, batches_},
         order_(train.examples(), options.seed),
         validation_(valid, options),
-        pace_(checkpoint, mark) {}
+        pace_(checkpoint, mark, observer) {}
 
   TrainResult run() {
     if (Checkpoint checkpoint; pace_.resumes(checkpoint)) restore(checkpoint);
@@ -112,7 +112,7 @@ class NetworkRun {
     for (const LossSum& part : parts) sum += part;
     if (!(std::abs(sum.likelihood + sum.penalty) < kLargestLoss)) return false;
     // Settled at the end of the last epoch, and the loss is finite with them.
-    if (step_ % batches_ == 0 && options_.patience > 0) good_ = validation_.has_kept() ? ModelFile{} : model_;
+    if (step_ % batches_ == 0) good_ = validation_.has_kept() ? ModelFile{} : model_;
     epoch_sum_ += sum;
     const double rate = rate_ * schedule_.factor(step_);
     encoder_.update(rate);
@@ -157,8 +157,6 @@ class NetworkRun {
     TrainResult result;
     settle();
     if (ending == Ending::diverged && good_.classes > 0) model_ = good_;
-    if (ending == Ending::diverged && options_.patience == 0)
-      throw Error(reason + "; with --patience 0 no earlier parameters were kept");
     if (ending == Ending::complete && validation_.is_worse_than_frequencies(counts_))
       observer_.on_warning(
           fmt::format("the model is worse than the frequencies of the classes, where training started; "
@@ -260,7 +258,6 @@ double network_bytes(const NetworkPlan& plan, const TrainOptions& options) {
   // By row: AdaGrad's accumulators, decays, lists of uses; by class also its counts, and tables of the noise.
   const double decays = options.l2 > 0 ? 2 : 0;
   const double rows = (2 + decays) * plan.inputs + (7 + decays + (draws ? 10 : 0)) * plan.classes;
-  const double copies = options.patience > 0 ? 2 : 1;
   const bool enumerates = !draws && options.objective.name != "hierarchical";
   const double fraction = options.objective.name == "sampled" ? options.objective.gamma : 1;
   const double batch =
@@ -269,7 +266,7 @@ double network_bytes(const NetworkPlan& plan, const TrainOptions& options) {
   const double scores = enumerates ? fraction * batch * plan.classes : draws ? noise : 0;
   const double validation = static_cast<double>(kValidationExamples) * states;
   const double layers = batch * (2 * p + 2 * m + states);
-  return sizeof(float) * (copies * parameters + rows + scores + layers + validation);
+  return sizeof(float) * (2 * parameters + rows + scores + layers + validation);
 }
 
 TrainResult train_network(const ExampleFeed& train, const ExampleFeed* valid, NetworkPlan plan,

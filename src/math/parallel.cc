@@ -39,6 +39,7 @@ void units_on_plain_threads(size_t units, const std::function<void(size_t)>& bod
       } catch (...) {
         const std::lock_guard lock(guard);
         if (!failure) failure = std::current_exception();
+        next = units;
       }
     }
   };

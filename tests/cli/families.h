@@ -38,9 +38,9 @@ inline std::vector<TrainedFamily> every_family() {
            {"train", "density", "data", "--format", "csv", "--energy", "mlp:4", "--steps", "40", "--samples",
             "8"}},
           {"regressor",
-           {"train", "regressor", "data", "--format", "csv", "--epochs", "4", "--features", "4", "--joint",
-            "4", "--components", "2", "--samples", "4", "--normalizer", "none"}},
-          {"crf", {"train", "crf", "data", "--optimiser", "adam", "--epochs", "3"}}};
+           {"train", "regressor", "data", "--epochs", "4", "--features", "4", "--joint", "4", "--components",
+            "2", "--samples", "4", "--normalizer", "none"}},
+          {"crf", {"train", "crf", "data", "--optimiser", "adagrad", "--epochs", "3"}}};
 }
 
 }  // namespace selfnorm::cli

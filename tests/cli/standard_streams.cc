@@ -55,7 +55,7 @@ TEST_F(StandardStreams, ResultsDoNotDependOnStderr) {
   folder_.write("bad.svm", content(folder_ / "data.svm") + "one 2:x\n");  // a warning with --skip-bad
   for (const std::vector<std::string>& words :
        std::vector<std::vector<std::string>>{{"score", kTruth, "data.svm"},
-                                             {"evaluate", kTruth, "bad.svm", "--skip-bad"},
+                                             {"evaluate", kTruth, "bad.svm", "--skip-bad", "3"},
                                              {"audit", kTruth, "data.svm", "--no-report"},
                                              {"info", kTruth},
                                              {"bounds", kTruth, "data.svm"}}) {

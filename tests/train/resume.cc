@@ -85,7 +85,7 @@ TEST_P(Resume, AStepInterruptedInTheMiddleIsTakenAgain) {
     const TrainResult part = run(interrupter, false);
     EXPECT_TRUE(part.interrupted);
     EXPECT_TRUE(std::filesystem::exists(path_));
-    if (is_full) EXPECT_EQ(part.last.step, 2u);
+    EXPECT_TRUE(part.last.step == 2 || !is_full) << part.last.step;
   } catch (const Interrupted&) {
     EXPECT_FALSE(is_full);
     withdraw_interruption();

@@ -23,7 +23,8 @@ namespace selfnorm {
 namespace {
 
 constexpr uint64_t kReportsPerEpoch = 20;
-constexpr uint64_t kRowsAtOnce = 64;   // examples of a unit of work
+constexpr uint64_t kRowsAtOnce = 64;  // examples of a unit of work
+constexpr uint64_t kLastExamples = 8;
 constexpr double kLargestLoss = 1e30;  // of a minibatch: derivatives beyond are not finite as floats
 constexpr double kDefaultRate = 0.1;
 
@@ -69,11 +70,7 @@ class NetworkRun {
     if (Checkpoint checkpoint; pace_.resumes(checkpoint)) restore(checkpoint);
     while (step_ < options_.epochs * batches_) {
       if (step_ % batches_ == 0) epoch_sum_ = {};
-      if (!take_step()) {
-        return finish(
-            fmt::format("the loss became infinite or NaN at step {}; try {}", step_, output_->remedy()),
-            Ending::diverged);
-      }
+      if (!take_step()) return finish("", Ending::diverged);
       ++step_;
       if (report())
         return finish(fmt::format("validation did not improve in {} epochs", options_.patience),
@@ -152,11 +149,24 @@ class NetworkRun {
     progress_.seconds = pace_.seconds();
   }
 
-  TrainResult finish(const std::string& reason, Ending ending) {
+  // The last step has no loss after it: that of a few of its examples.
+  bool is_finite() {
+    const uint64_t epoch = (step_ - 1) / batches_, first = (step_ - 1) % batches_ * batch_;
+    order_.slice(epoch, first, std::min({kLastExamples, batch_, train_.examples() - first}), chosen_);
+    train_.gather(chosen_, examples_);
+    examples_.weight.clear();
+    return std::isfinite(network_quality(model_, examples_).nll);
+  }
+
+  TrainResult finish(std::string reason, Ending ending) {
     if (step_ > 0 && progress_.step != step_) measure();
     TrainResult result;
     settle();
-    if (ending == Ending::diverged && good_.classes > 0) model_ = good_;
+    if (ending == Ending::complete && !is_finite()) ending = Ending::diverged;
+    if (ending == Ending::diverged) {
+      reason = fmt::format("the loss became infinite or NaN at step {}; try {}", step_, output_->remedy());
+      if (good_.classes > 0) model_ = good_;
+    }
     if (ending == Ending::complete && validation_.is_worse_than_frequencies(counts_))
       observer_.on_warning(
           fmt::format("the model is worse than the frequencies of the classes, where training started; "

@@ -39,6 +39,10 @@ inline double exact_log_probability(double score, double log_z) { return std::mi
 // every position, are more than the machine has.
 void require_pair_memory(uint64_t length, uint32_t labels, double bytes);
 
+// Whether none is infinite or NaN of the scores that are used.
+template <class Real>
+bool are_finite(const BasicChainScores<Real>& scores);
+
 // Throws Error where a score is infinite or NaN, Bug where the sizes do not agree.
 template <class Real>
 void check_scores(const BasicChainScores<Real>& scores);

@@ -8,11 +8,13 @@
 
 #include "commands.h"
 #include "completions.h"
+#include "interruption.h"
 #include "manual.h"
 #include "model_and_data.h"
 #include "output.h"
 #include "parser.h"
 #include "selfnorm/base/error.h"
+#include "selfnorm/base/interruption.h"
 #include "selfnorm/runtime/shortened.h"
 #include "version.h"
 
@@ -71,7 +73,7 @@ int dispatch(const Arguments& arguments) {
 int fail(const char* kind, std::string text, int code) {
   text = runtime::shortened(text, kLongestMessage);
   std::replace(text.begin(), text.end(), '\n', ' ');
-  fmt::print(stderr, "selfnorm: {}: {}\n", kind, text);
+  note(fmt::format("selfnorm: {}: {}", kind, text));
   return code;
 }
 
@@ -85,6 +87,8 @@ int run(const std::vector<std::string>& words) {
     }
     flush_output();
     return code;
+  } catch (const Interrupted&) {
+    return interrupted();
   } catch (const Error& error) {
     return fail("error", error.what(), kUserError);
   } catch (const std::system_error& error) {
@@ -101,4 +105,8 @@ int run(const std::vector<std::string>& words) {
 }  // namespace
 }  // namespace selfnorm::cli
 
-int main(int count, char** words) { return selfnorm::cli::run({words + 1, words + count}); }
+int main(int count, char** words) {
+  selfnorm::cli::occupy_standard_descriptors();
+  selfnorm::cli::catch_signals();
+  return selfnorm::cli::run({words + 1, words + count});
+}

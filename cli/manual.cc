@@ -72,8 +72,12 @@ what was expected and what to do
 \fB2\fR
 a bug in selfnorm
 .TP
+\fB3\fR
+a requirement is not met (\fBaudit \-\-require\fR, \fBnormalize \-\-delta\fR), or training diverged and the
+last good model was saved
+.TP
 \fB130\fR
-interrupted; a checkpoint was left for \fB\-\-resume\fR
+interrupted; a training is continued by \fB\-\-resume\fR
 .SH EXAMPLES
 .nf
 selfnorm data generate \-\-rows 1000 \-\-features 100 \-\-classes 10 \-\-out toy.svm

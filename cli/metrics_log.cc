@@ -1,13 +1,17 @@
 #include "metrics_log.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "output.h"
 #include "selfnorm/base/atomic_file.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/json_text.h"
@@ -44,7 +48,7 @@ nlohmann::ordered_json progress_json(const Progress& p) {
 }
 
 MetricsLog::~MetricsLog() {
-  if (file_ != nullptr) std::fclose(file_);
+  if (file_ >= 0) close(file_);
 }
 
 void MetricsLog::open_before(const Progress& first) {
@@ -61,14 +65,30 @@ void MetricsLog::open_before(const Progress& first) {
   AtomicFile rewritten(path_);
   for (size_t i = 0; i < repeated.value_or(lines.size()); ++i) rewritten.write(lines[i] + "\n");
   rewritten.commit();
-  file_ = std::fopen(path_.c_str(), "ae");
-  if (file_ == nullptr) fail(path_);
+  file_ = open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  if (file_ < 0) fail(path_);
+}
+
+void MetricsLog::put(const Progress& progress) {
+  if (file_ < 0) open_before(progress);
+  const std::string line = progress_json(progress).dump() + "\n";
+  const off_t end = lseek(file_, 0, SEEK_END);
+  const ssize_t written = write(file_, line.data(), line.size());
+  if (written == static_cast<ssize_t>(line.size())) return;
+  if (written >= 0) errno = ENOSPC;
+  const int reason = errno;
+  if (ftruncate(file_, end) == 0) errno = reason;
+  fail(path_);
 }
 
 void MetricsLog::append(const Progress& progress) {
-  if (file_ == nullptr) open_before(progress);
-  const std::string line = progress_json(progress).dump() + "\n";
-  if (std::fwrite(line.data(), 1, line.size(), file_) != line.size() || std::fflush(file_) != 0) fail(path_);
+  try {
+    put(progress);
+    is_failing_ = false;
+  } catch (const Error& error) {
+    if (!std::exchange(is_failing_, true))
+      warning(fmt::format("{}; training goes on without these lines", error.what()));
+  }
 }
 
 }  // namespace selfnorm::cli

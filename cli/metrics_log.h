@@ -1,7 +1,7 @@
-// metrics.jsonl: one JSON object per Progress, flushed line by line.
+// metrics.jsonl: one JSON object per Progress, written line by line. A line that cannot be written does not
+// end the training it tells of: one warning, and the next is tried again.
 #pragma once
 
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -23,9 +23,11 @@ class MetricsLog {
 
  private:
   void open_before(const Progress& first);
+  void put(const Progress& progress);
 
   std::string path_;
-  std::FILE* file_ = nullptr;
+  int file_ = -1;
+  bool is_failing_ = false;
 };
 
 }  // namespace selfnorm::cli

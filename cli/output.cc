@@ -1,22 +1,34 @@
 #include "output.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 
+#include "interruption.h"
 #include "selfnorm/base/error.h"
 
 namespace selfnorm::cli {
 namespace {
 
 [[noreturn]] void fail_output() {
-  throw Error(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+  if (errno == EPIPE) end_by_signal(SIGPIPE);
+  throw Error(fmt::format("cannot write to standard output: {}",
+                          errno == EBADF ? "it is closed" : std::strerror(errno)));
 }
 
 }  // namespace
+
+void occupy_standard_descriptors() {
+  constexpr int kModes[] = {O_WRONLY, O_RDONLY, O_WRONLY};  // 0 and 1 the wrong way
+  for (int i = STDIN_FILENO; i <= STDERR_FILENO; ++i)       // open() takes the lowest free number
+    if (fcntl(i, F_GETFD) < 0) (void)open("/dev/null", kModes[i]);
+}
 
 void print(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) fail_output();
@@ -30,9 +42,18 @@ void flush_output() {
   if (std::fflush(stdout) != 0) fail_output();
 }
 
-void note(const std::string& text) { fmt::print(stderr, "{}\n", text); }
+void put_on_stderr(std::string_view text) noexcept {
+  while (!text.empty()) {
+    const ssize_t n = write(STDERR_FILENO, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return;
+    text.remove_prefix(static_cast<size_t>(n));
+  }
+}
 
-void warning(const std::string& text) { fmt::print(stderr, "selfnorm: warning: {}\n", text); }
+void note(const std::string& text) { put_on_stderr(text + "\n"); }
+
+void warning(const std::string& text) { note("selfnorm: warning: " + text); }
 
 std::string aligned(const std::vector<std::vector<std::string>>& rows) {
   std::vector<size_t> width;

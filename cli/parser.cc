@@ -136,7 +136,7 @@ Arguments parse(const std::vector<std::string>& words) {
   nlohmann::ordered_json record;
   const RunArguments& run = given.arguments().run();
   if (path.starts_with("train ") && run.resume) {
-    record = recorded_options(given.arguments());
+    record = recorded_options(command, given.arguments());
     below = option_words(command, record);
     const std::string& data = command.options[0].name;
     if (run.train.empty() && record.contains(data)) below.push_back(record[data]);

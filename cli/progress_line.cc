@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+
+#include "output.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -61,20 +62,19 @@ void ProgressLine::show(const State& state) {
   if (done > 0)
     eta = fmt::format("  ETA {}{}", state.is_bound ? "<= " : "", clock_text(elapsed / done * left));
   if (!is_terminal_) {
-    fmt::print(stderr, "step {}/{}  {}{}\n", state.done, state.total, state.text, eta);
+    note(fmt::format("step {}/{}  {}{}", state.done, state.total, state.text, eta));
     return;
   }
   const double fraction =
       state.total > 0 ? std::min(1.0, static_cast<double>(state.done) / static_cast<double>(state.total)) : 0;
   const auto filled = static_cast<size_t>(fraction * static_cast<double>(kBarWidth));
-  fmt::print(stderr, "\r\033[K[{}{}] {}/{}  {}{}", std::string(filled, '#'),
-             std::string(kBarWidth - filled, '.'), state.done, state.total, state.text, eta);
-  std::fflush(stderr);
+  put_on_stderr(fmt::format("\r\033[K[{}{}] {}/{}  {}{}", std::string(filled, '#'),
+                            std::string(kBarWidth - filled, '.'), state.done, state.total, state.text, eta));
   is_drawn_ = true;
 }
 
 void ProgressLine::finish() {
-  if (is_drawn_) fmt::print(stderr, "\n");
+  if (is_drawn_) put_on_stderr("\n");
   is_drawn_ = false;
   is_started_ = false;
 }

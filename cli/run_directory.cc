@@ -2,14 +2,18 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
+#include "interruption.h"
 #include "selfnorm/base/atomic_file.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/report/source.h"
@@ -68,13 +72,21 @@ void remove_folders(const std::vector<std::string>& made) {
 
 std::string replaced(const std::string& file) { return file + ".replaced"; }
 
-// What a killed run was writing: NAME.tmp-PID-N.
+// This process has written nothing yet: a file with its number is of another that had it.
+bool is_dead(const std::string& process) {
+  const long number = std::strtol(process.c_str(), nullptr, 10);
+  return number == getpid() || (number > 0 && kill(static_cast<pid_t>(number), 0) != 0 && errno == ESRCH);
+}
+
+// What a killed process was writing: NAME.tmp-PID-N.
 void remove_unfinished(const std::string& path) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(path, ignored)) {
+    const std::string file = entry.path().filename().string();
     for (const std::string name :
          {kModelName, kRecordName, kMetricsName, kCheckpointName, kReportData, kAuditData, kReportPage}) {
-      if (entry.path().filename().string().rfind(name + ".tmp-", 0) == 0) fs::remove(entry.path(), ignored);
+      const std::string start = name + ".tmp-";
+      if (file.starts_with(start) && is_dead(file.substr(start.size()))) fs::remove(entry.path(), ignored);
     }
   }
 }
@@ -84,17 +96,19 @@ void remove_unfinished(const std::string& path) {
 RunDirectory::RunDirectory(std::string path, Mode mode) : path_(std::move(path)), mode_(mode) {
   lock();
   if (!has(kRecordName)) restore_replaced();
-  if (mode == Mode::kNew) {
-    for (const char* name : kFiles) {
-      if (!has(name)) continue;
-      throw Error(fmt::format(
-          "{} already holds a run ({}); continue it with --resume, replace it with --overwrite, or give "
-          "another --out",
-          path_, name));
-    }
-  }
+  check_new();
   try_writing(nearest_folder(path_));
-  if (mode == Mode::kResume) remove_unfinished(path_);
+  remove_unfinished(path_);
+}
+
+void RunDirectory::check_new() const {
+  for (const char* name : kFiles) {
+    if (mode_ != Mode::kNew || !has(name)) continue;
+    throw Error(fmt::format(
+        "{} already holds a run ({}); continue it with --resume, replace it with --overwrite, or give "
+        "another --out",
+        path_, name));
+  }
 }
 
 // Nothing where there is no directory yet. File systems without locks go without.
@@ -102,19 +116,22 @@ void RunDirectory::lock() {
   if (lock_ >= 0) return;
   lock_ = open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (lock_ < 0 || flock(lock_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
-  close(lock_);
+  close(std::exchange(lock_, -1));
   throw Error(
       fmt::format("{} is in use: another selfnorm trains there; wait for it, or give another --out", path_));
 }
 
+// Unlocked last: what is removed is ours.
 RunDirectory::~RunDirectory() {
-  if (lock_ >= 0) close(lock_);
-  if (is_kept_ || has(kCheckpointName)) return;
-  if (has_begun_ && mode_ != Mode::kResume) {
-    for (const char* name : {kRecordName, kMetricsName, kCheckpointName}) unlink(file(name).c_str());
-    restore_replaced();
+  if (is_interrupted()) suspend();
+  if (!is_kept_ && !has(kCheckpointName)) {
+    if (has_begun_ && mode_ != Mode::kResume) {
+      for (const char* name : {kRecordName, kMetricsName, kCheckpointName}) unlink(file(name).c_str());
+      restore_replaced();
+    }
+    remove_folders(made_);
   }
-  remove_folders(made_);
+  if (lock_ >= 0) close(lock_);
 }
 
 void RunDirectory::restore_replaced() {
@@ -124,6 +141,11 @@ void RunDirectory::restore_replaced() {
 void RunDirectory::keep() {
   is_kept_ = true;
   for (const char* name : kSetAside) unlink(replaced(file(name)).c_str());
+}
+
+void RunDirectory::suspend() {
+  if (has(kCheckpointName)) keep();
+  is_kept_ = true;
 }
 
 bool RunDirectory::is_complete() const {
@@ -140,6 +162,7 @@ std::string RunDirectory::existing_folder() const { return nearest_folder(path_)
 void RunDirectory::begin(const nlohmann::ordered_json& record) {
   make_folders(path_, made_);
   lock();
+  check_new();  // another run may have come and gone while the data were read
   if (mode_ == Mode::kResume && has(kRecordName)) return;
   // After a kill what is set aside is the run before, and what stands in its place is worth nothing.
   const bool is_set_aside = has(replaced(kRecordName));

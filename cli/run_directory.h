@@ -18,9 +18,11 @@ class RunDirectory {
   enum class Mode { kNew, kOverwrite, kResume };
 
   // Throws Error when it cannot be made or written, (kNew) already holds a run, or is in use. Makes nothing;
-  // what a run killed while setting files aside left behind is put back.
+  // what a run killed while setting files aside left behind is put back, unfinished files of dead processes
+  // go.
   RunDirectory(std::string path, Mode mode);
-  // Without keep(), and unless a checkpoint is there, removes the files and folders that this object made.
+  // Without keep(), and unless a checkpoint is there or the run was interrupted, removes the files and
+  // folders that this object made.
   ~RunDirectory();
   RunDirectory(const RunDirectory&) = delete;
   RunDirectory& operator=(const RunDirectory&) = delete;
@@ -34,11 +36,15 @@ class RunDirectory {
   bool is_complete() const;  // holds a model that is not older than what else is there
 
   // The data are good: the folders are made, an overwritten run is set aside until keep(), config.json
-  // appears (a resumed run keeps its own).
+  // appears (a resumed run keeps its own). Throws Error when another process was faster.
   void begin(const nlohmann::ordered_json& record);
   void keep();
+  // The run is interrupted and can be resumed. What it replaces stays aside while it has no checkpoint, so
+  // that the old model is not taken for its own.
+  void suspend();
 
  private:
+  void check_new() const;
   void restore_replaced();
   void lock();
 

@@ -34,10 +34,25 @@ std::string base_run_path(const RunArguments& run, const std::string& objective)
 }
 
 nlohmann::ordered_json read_record(const std::string& run) {
-  const std::string path = run + "/" + kRecordName;
+  std::string path = run + "/" + kRecordName;
   std::ifstream file(path);
+  if (!file) file.open(path += ".replaced");  // RunDirectory puts it back
   if (!file) return nullptr;
   return parse_record({std::istreambuf_iterator<char>(file), {}}, path);
+}
+
+// From where the run was started, unless it has moved with its data since.
+std::string found_path(const nlohmann::ordered_json& record, const std::string& path) {
+  if (!record.contains("directory") || !record["directory"].is_string() || path == "-") return path;
+  const fs::path start = record["directory"].get<std::string>();
+  std::error_code error;
+  if (fs::equivalent(start, fs::current_path(), error) || !fs::exists(start / path, error)) return path;
+  return (start / path).string();
+}
+
+bool is_same_file(const nlohmann::ordered_json& a, const nlohmann::ordered_json& b) {
+  std::error_code error;
+  return a.is_string() && b.is_string() && fs::equivalent(a.get<std::string>(), b.get<std::string>(), error);
 }
 
 uint64_t mixed(uint64_t hash, uint64_t word) {
@@ -91,9 +106,13 @@ std::string recorded_command(const std::string& run) {
   return record.is_null() ? "train classifier" : record.value("command", "train classifier");
 }
 
-nlohmann::ordered_json recorded_options(const Arguments& given) {
+nlohmann::ordered_json recorded_options(const CommandRow& command, const Arguments& given) {
   const std::string run = resumed_run_path(given.run(), given.objective());
   nlohmann::ordered_json record = read_record(run);
+  if (record.is_null() && given.run().train.empty())
+    throw Error(fmt::format(
+        "--resume: the run in {} was never begun (it has no {}); start it with 'selfnorm {} {} --out {}'",
+        run, kRecordName, given.command, command.options[0].name, run));
   if (record.is_null()) return record;
   if (recorded_command(run) != given.command) {
     throw Error(fmt::format("--resume: {} is a run of 'selfnorm {}', not of 'selfnorm {}'", run,
@@ -102,18 +121,25 @@ nlohmann::ordered_json recorded_options(const Arguments& given) {
   nlohmann::ordered_json options = record["options"];
   for (const char* name : {"resume", "out", "config", "quiet", "json", "overwrite", "allow-code"})
     options.erase(name);
+  for (auto& [name, value] : options.items()) {
+    const OptionRow* option = command.find(command.find(name) != nullptr ? name : "--" + name);
+    if (!value.is_string() || value == "" || option == nullptr) continue;
+    const std::string word = value;
+    if (option->kind == ValueKind::kFile || word.ends_with(".pt")) value = found_path(record, word);
+  }
   return options;
 }
 
 std::string recorded_data(const std::string& run, const std::string& key) {
   const nlohmann::ordered_json record = read_record(run);
   if (record.is_null() || !record.contains(key) || !record[key].is_object()) return "";
-  return record[key].value("path", "");
+  return found_path(record, record[key].value("path", ""));
 }
 
 void check_same_run(const nlohmann::ordered_json& recorded, const nlohmann::ordered_json& given) {
   for (const auto& [name, value] : recorded.items()) {
     if (kFree.contains(name) || !given.contains(name) || given[name] == value) continue;
+    if (is_same_file(given[name], value)) continue;
     throw Error(fmt::format("--resume: --{} is {} here but {} in the run; leave it out, or start a new run",
                             name, runtime::shortened(given[name].dump()), runtime::shortened(value.dump())));
   }

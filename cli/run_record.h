@@ -6,6 +6,7 @@
 #include <string>
 
 #include "arguments.h"
+#include "command_table.h"
 #include "selfnorm/data/dataset.h"
 
 namespace selfnorm::cli {
@@ -22,13 +23,14 @@ std::string new_run_path(const RunArguments& run, const std::string& objective);
 std::string resumed_run_path(const RunArguments& run, const std::string& objective);
 
 // The options recorded by the run that `given` (with --resume) continues; null when it was stopped before
-// recording any. Throws Error when it is a run of another command.
-nlohmann::ordered_json recorded_options(const Arguments& given);
+// recording any. Files are where they were, or where they are named from here. Throws Error when it is a run
+// of another command, or recorded nothing and none are given.
+nlohmann::ordered_json recorded_options(const CommandRow& command, const Arguments& given);
 
 // The command of the run in this directory, "train classifier" when it recorded none.
 std::string recorded_command(const std::string& run);
 
-// The path of the data that the run in this directory recorded under `key`, "data" or "valid"; empty when it
+// Where the data are that the run in this directory recorded under `key`, "data" or "valid"; empty when it
 // recorded none.
 std::string recorded_data(const std::string& run, const std::string& key);
 

@@ -4,6 +4,7 @@
 
 #include "commands.h"
 #include "evaluation_report.h"
+#include "interruption.h"
 #include "label_list.h"
 #include "model_document.h"
 #include "model_header.h"
@@ -285,7 +286,7 @@ int train_classifier_command(const Arguments& arguments) {
           ? train_bag(data, std::move(plan), options, checkpoint, observer)
           : train_classifier(std::move(data.train), std::move(data.valid), options, checkpoint, observer);
   observer.finish();
-  if (result.interrupted) return stopped(arguments.command, run);
+  if (result.interrupted) return interrupted();
   warn_about_divergence(result.diverged);
   if (data.text) store_text(*data.text, result.model);
   result.model.target = data.target;
@@ -299,7 +300,7 @@ int train_classifier_command(const Arguments& arguments) {
   });
   const std::string table = evaluation_table({{given.options.objective.name, evaluation, {}}});
   print_report(arguments, run, end_of(result), {data_name, table + log_z_line(evaluation.log_z), page});
-  return 0;
+  return exit_code(result.diverged);
 }
 
 }  // namespace selfnorm::cli

@@ -10,6 +10,7 @@
 #include "chain_model.h"
 #include "chain_report.h"
 #include "commands.h"
+#include "interruption.h"
 #include "output.h"
 #include "reading_note.h"
 #include "report_output.h"
@@ -207,7 +208,7 @@ int train_crf_command(const Arguments& arguments) {
   ChainTrainResult result = train_chain({data.train, measured, data.encoder}, given.options,
                                         checkpoint_options(given.run, run), observer);
   observer.finish();
-  if (result.interrupted) return stopped(arguments.command, run);
+  if (result.interrupted) return interrupted();
   warn_about_divergence(result.diverged);
   const ChainEvaluation evaluation = evaluate_chain(result.model, data.audited(), arguments.common.threads);
   const std::string data_name = data.valid ? "validation" : "training";
@@ -235,7 +236,7 @@ int train_crf_command(const Arguments& arguments) {
       {result.reason, result.optimiser, result.diverged, result.last, result.model.audit_json},
       {data_name, chain_table({{given.options.objective.name, evaluation, {}}}) + chain_details(evaluation),
        page});
-  return 0;
+  return exit_code(result.diverged);
 }
 
 }  // namespace selfnorm::cli

@@ -8,6 +8,7 @@
 #include "density_model.h"
 #include "density_points.h"
 #include "density_report.h"
+#include "interruption.h"
 #include "output.h"
 #include "point_parts.h"
 #include "report_output.h"
@@ -155,7 +156,7 @@ int train_density_command(const Arguments& arguments) {
   DensityResult result = train_density(*points.all, points.train, points.valid, given.options,
                                        checkpoint_options(given.run, run), observer);
   observer.finish();
-  if (result.interrupted) return stopped(arguments.command, run);
+  if (result.interrupted) return interrupted();
   warn_about_divergence(result.diverged);
   if (!arguments.common.quiet)
     for (const std::string& text : idle_options(arguments, result.model)) warning(text);
@@ -183,7 +184,7 @@ int train_density_command(const Arguments& arguments) {
       arguments, run,
       {result.reason, result.optimiser, result.diverged, result.last, result.model.audit_json},
       {data, density_table({{given.options.objective, evaluation, normalizer_doubt(result.model)}}), page});
-  return 0;
+  return exit_code(result.diverged);
 }
 
 }  // namespace selfnorm::cli

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "commands.h"
+#include "interruption.h"
 #include "lm_report.h"
 #include "model_document.h"
 #include "output.h"
@@ -162,7 +163,7 @@ int train_lm_command(const Arguments& arguments) {
       train_network(train, valid ? &*valid : nullptr, std::move(plan), resolved_options(given.run),
                     checkpoint_options(given.run, run), observer);
   observer.finish();
-  if (result.interrupted) return stopped(arguments.command, run);
+  if (result.interrupted) return interrupted();
   warn_about_divergence(result.diverged);
   result.model.input = ModelInput::Context;
   result.model.labels = corpora.learned.vocabulary.words();
@@ -189,7 +190,7 @@ int train_lm_command(const Arguments& arguments) {
       {data,
        language_table({{given.run.options.objective.name, evaluation, {}}}) + language_lines(evaluation),
        page});
-  return 0;
+  return exit_code(result.diverged);
 }
 
 }  // namespace selfnorm::cli

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "commands.h"
+#include "interruption.h"
 #include "output.h"
 #include "regressor_applicability.h"
 #include "regressor_data.h"
@@ -205,11 +206,12 @@ int train_regressor_command(const Arguments& arguments) {
                                            resolved(given.options, tables.targets.size()),
                                            checkpoint_options(given.run, run), observer);
   observer.finish();
-  if (result.interrupted) return stopped(arguments.command, run);
+  if (result.interrupted) return interrupted();
   warn_about_divergence(result.diverged);
   // Whatever comes of the evaluation, training is not lost.
   save_regressor(result.model, run.file(kModelName));
   run.keep();
+  stop_in_order(fmt::format("interrupted; the model is in {}, not yet evaluated", run.file(kModelName)));
   // Nothing that depends on the clock or the machine may enter the model: a resumed run must give the same
   // bytes.
   const HeldOut held_out = held_out_rows(given, result.model, tables);
@@ -237,7 +239,7 @@ int train_regressor_command(const Arguments& arguments) {
   print_report(
       arguments, run, {result.reason, "adam", result.diverged, result.last, result.model.audit_json},
       {held_out.name, regression_tables({row}), page});
-  return 0;
+  return exit_code(result.diverged);
 }
 
 }  // namespace selfnorm::cli

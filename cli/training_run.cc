@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <filesystem>
 
 #include "interruption.h"
 #include "output.h"
@@ -14,6 +15,7 @@ namespace selfnorm::cli {
 namespace {
 
 constexpr double kLargestCentre = 1e6;
+constexpr int kDivergedExit = 3;
 constexpr double kHoldOut = 0.1;
 constexpr uint64_t kFewestToSplit = 20;
 
@@ -29,7 +31,7 @@ void RunObserver::on_warning(const std::string& text) {
   if (!quiet_) warning(text);
 }
 
-bool RunObserver::stop_requested() { return interruption_requested(); }
+bool RunObserver::stop_requested() { return takes_interruption(); }
 
 std::optional<double> number_or_auto(const char* option, const std::string& word, double low, double high) {
   if (word == "auto") return std::nullopt;
@@ -96,8 +98,11 @@ void begin_run(const Arguments& arguments, const std::vector<std::string>& notes
                RunDirectory& run) {
   if (!arguments.common.quiet)
     for (const std::string& text : notes) note(text);
-  catch_interruptions();
-  nlohmann::ordered_json record = {{"command", arguments.command}, {"options", arguments.options}};
+  stop_in_order(fmt::format("interrupted; 'selfnorm {} --resume --out {}' continues to the same model",
+                            arguments.command, run.path()));
+  nlohmann::ordered_json record = {{"command", arguments.command},
+                                   {"directory", std::filesystem::current_path().string()},
+                                   {"options", arguments.options}};
   for (const auto& [key, value] : records) record[key] = value;
   run.begin(record);
 }
@@ -118,13 +123,6 @@ RunNeeds network_needs(const NetworkPlan& plan, const TrainOptions& options, con
 
 CheckpointOptions checkpoint_options(const RunArguments& given, const RunDirectory& run) {
   return {.path = run.file(kCheckpointName), .seconds = given.checkpoint_seconds, .resume = given.resume};
-}
-
-int stopped(const std::string& command, RunDirectory& run) {
-  run.keep();
-  note(fmt::format("interrupted; 'selfnorm {} --resume --out {}' continues to the same model", command,
-                   run.path()));
-  return kInterruptedExit;
 }
 
 void warn_about_divergence(bool diverged) {
@@ -149,7 +147,10 @@ void save_result(const TrainResult& result, RunDirectory& run) {
 void end_run(RunDirectory& run) {
   run.keep();
   unlink(run.file(kCheckpointName).c_str());
+  stop_in_order(fmt::format("interrupted; the model is in {}, its report is not", run.file(kModelName)));
 }
+
+int exit_code(bool diverged) { return diverged ? kDivergedExit : 0; }
 
 RunEnd end_of(const TrainResult& result) {
   return {result.reason, result.optimiser, result.diverged, result.last, result.model.audit_json};

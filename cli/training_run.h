@@ -55,7 +55,7 @@ using DataRecords = std::vector<std::pair<std::string, nlohmann::ordered_json>>;
 // Throws Error when a resumed run was started with other data.
 void check_resumed_data(const Arguments& arguments, const RunDirectory& run, const DataRecords& records);
 // The data are good: their notes are said, and the run directory appears. Until now a signal ended the
-// process at once, for nothing had been made; from now on the trainer sees it.
+// process at once, for nothing had been made; from now on the trainer sees it, and the run directory is kept.
 void begin_run(const Arguments& arguments, const std::vector<std::string>& notes, const DataRecords& records,
                RunDirectory& run);
 
@@ -63,11 +63,9 @@ RunNeeds network_needs(const NetworkPlan& plan, const TrainOptions& options, con
 
 CheckpointOptions checkpoint_options(const RunArguments& given, const RunDirectory& run);
 
-// The run was interrupted and is kept: says how it goes on; the exit code.
-int stopped(const std::string& command, RunDirectory& run);
-
 // Warns when the loss was not finite.
 void warn_about_divergence(bool diverged);
+int exit_code(bool diverged);
 // Warns when the trained model's NLL on held-out data is not better than that of a simple one.
 void warn_about_simple(const Arguments& arguments, double nll, const SimpleModel& simple);
 nlohmann::ordered_json simple_json(const SimpleModel& simple);

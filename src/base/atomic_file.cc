@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -19,6 +20,14 @@ namespace {
 constexpr size_t kBufferBytes = 1u << 20;
 constexpr int kMostLinks = 40;
 std::atomic<uint64_t> serial{0};
+
+// Where a signal handler finds the names of the files that are being written; what does not fit is not there.
+std::array<std::atomic<const char*>, 64> unfinished{};
+
+void replace_name(const char* from, const char* to) {
+  for (auto& place : unfinished)
+    if (const char* expected = from; place.compare_exchange_strong(expected, to)) return;
+}
 
 // The file that a symbolic link stands for, also when that file does not exist yet.
 std::string link_target(const std::string& path) {
@@ -43,15 +52,21 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
     if (!S_ISREG(status.st_mode))
       throw Error(fmt::format("cannot write {}: it is a device, pipe or socket, expected a file", path_));
   }
-  temporary_ = fmt::format("{}.tmp-{}-{}", target_, getpid(), serial++);
-  descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) fail("create");
+  for (;;) {
+    temporary_ = fmt::format("{}.tmp-{}-{}", target_, getpid(), serial++);
+    replace_name(nullptr, temporary_.c_str());
+    descriptor_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor_ >= 0) break;
+    replace_name(temporary_.c_str(), nullptr);
+    if (errno != EEXIST) fail("create");  // else it was left by a killed process that had our number
+  }
 }
 
 AtomicFile::~AtomicFile() {
   if (descriptor_ < 0) return;
   close(descriptor_);
   unlink(temporary_.c_str());
+  replace_name(temporary_.c_str(), nullptr);
 }
 
 void AtomicFile::write(std::string_view bytes) {
@@ -82,6 +97,7 @@ void AtomicFile::commit() {
   flush();
   if (fsync(descriptor_) != 0) fail("sync");
   if (rename(temporary_.c_str(), target_.c_str()) != 0) fail("rename");
+  replace_name(temporary_.c_str(), nullptr);
   close(std::exchange(descriptor_, -1));
   std::string directory = std::filesystem::path(target_).parent_path().string();
   int folder = open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -95,6 +111,11 @@ void AtomicFile::commit() {
 
 void AtomicFile::fail(const char* action) const {
   throw Error(fmt::format("cannot {} {}: {}", action, path_, std::strerror(errno)));
+}
+
+void remove_unfinished_files() noexcept {
+  for (auto& place : unfinished)
+    if (const char* name = place.exchange(nullptr)) unlink(name);
 }
 
 }  // namespace selfnorm

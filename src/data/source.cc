@@ -18,6 +18,7 @@ namespace selfnorm {
 namespace {
 
 [[noreturn]] void fail(const std::string& name) {
+  if (errno == EBADF) throw Error(name + " is closed; expected data there, or give the name of a file");
   throw Error(fmt::format("cannot read {}: {}", name, std::strerror(errno)));
 }
 

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <thread>
 
+#include "selfnorm/base/interruption.h"
+
 namespace selfnorm {
 
 struct ThreadLimit::Control {
@@ -32,10 +34,12 @@ void units_on_plain_threads(size_t units, const std::function<void(size_t)>& bod
   const auto work = [&] {
     for (size_t unit = next++; unit < units; unit = next++) {
       try {
+        poll_interruption();
         body(unit);
       } catch (...) {
         const std::lock_guard lock(guard);
         if (!failure) failure = std::current_exception();
+        next = units;
       }
     }
   };
@@ -50,7 +54,10 @@ void run_units(size_t units, const std::function<void(size_t)>& body) {
 #if defined(__SANITIZE_THREAD__)
   units_on_plain_threads(units, body);
 #else
-  tbb::parallel_for(size_t{0}, units, body);
+  tbb::parallel_for(size_t{0}, units, [&body](size_t unit) {
+    poll_interruption();
+    body(unit);
+  });
 #endif
 }
 

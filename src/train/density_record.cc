@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "selfnorm/data/string_index.h"
@@ -9,8 +10,10 @@
 namespace selfnorm {
 namespace {
 
+// A file by its name alone: a run resumes from any folder, and its model is the same.
 nlohmann::ordered_json options_json(const DensityOptions& o) {
-  return {{"energy", o.energy},
+  const bool is_file = o.energy.ends_with(".pt");
+  return {{"energy", is_file ? std::filesystem::path(o.energy).filename().string() : o.energy},
           {"activation", o.mlp.activation},
           {"residual", o.mlp.residual},
           {"spectral_norm", o.mlp.spectral_norm},

@@ -52,7 +52,7 @@ class DensityTrainer {
         optimiser_("adam", problem_.energy().parameters().size(), 0),
         b_(problem_, step_->uses_normalizer()),
         schedule_{options_.schedule, options_.steps, batches_.per_epoch()},
-        pace_(checkpoint, density_fingerprint(data, options)),
+        pace_(checkpoint, density_fingerprint(data, options), observer),
         gradient_(problem_.energy().parameters().size()) {}
 
   DensityResult run() {

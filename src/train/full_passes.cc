@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "selfnorm/base/error.h"
+#include "selfnorm/base/interruption.h"
 #include "selfnorm/math/vector.h"
 #include "selfnorm/objective/loss.h"
 #include "selfnorm/objective/registry.h"
@@ -35,7 +36,7 @@ class FullPasses {
         objective_options_(problem.options.objective),
         dual_(objective_options_.delta, kRoughSlack, kRoughUpdates),
         validation_(problem.validation),
-        pace_(problem.checkpoint, problem.fingerprint),
+        pace_(problem.checkpoint, problem.fingerprint, problem.observer),
         lbfgs_({.history = problem.options.history,
                 .tolerance = problem.options.tolerance,
                 .l1 = problem.options.l1,
@@ -56,7 +57,10 @@ class FullPasses {
     for (;;) {
       if (lbfgs_.state().iteration >= iteration_limit()) {
         stop_ = fmt::format("reached {} iterations", lbfgs_.state().iteration);
-      } else if (!lbfgs_.step()) {
+      } else if (const Step step = take_step(); step == Step::interrupted) {
+        pace_.checkpoint(true, [this](Checkpoint& c) { save(c); });
+        return finish("interrupted", Ending::interrupted);
+      } else if (step == Step::none) {
         stop_ = lbfgs_.reason();
         if (lbfgs_.stuck() && lbfgs_.state().iteration == 0 && solves_ == 0) {
           problem_.observer.on_warning(
@@ -75,6 +79,20 @@ class FullPasses {
   }
 
  private:
+  enum class Step { taken, none, interrupted };
+
+  // A pass over all examples may take minutes. Interrupted while the loss is evaluated, and not while the
+  // result is taken over, the optimiser is where it was before the step (or, without its curvature, where the
+  // second attempt at the step begins), and goes on from there to the same point.
+  Step take_step() {
+    try {
+      return lbfgs_.step() ? Step::taken : Step::none;
+    } catch (const Interrupted&) {
+      if (!is_evaluating_ || !problem_.observer.stop_requested()) throw;
+      return Step::interrupted;
+    }
+  }
+
   bool constrained() const { return objective_options_.name == "constraint"; }
 
   // The multiplier is first found roughly, with short solves, and then once more with full ones.
@@ -101,9 +119,11 @@ class FullPasses {
       weight = 0;
       for (const float w : weight_) weight += static_cast<double>(w);
     }
+    is_evaluating_ = true;
     sum_ = value_and_gradient<Real>(pass_, *objective_,
                                     {.weight = weight_, .centre = centre(x), .gradient_scale = 1 / weight},
                                     x.first(problem_.parameters), gradient.first(problem_.parameters));
+    is_evaluating_ = false;
     if (objective_options_.learn_centre) gradient.back() = static_cast<Real>(sum_.d_centre / weight);
     const auto penalised = x.first(problem_.penalised);
     const double l2 = problem_.options.l2;
@@ -268,6 +288,7 @@ class FullPasses {
   Validation<Real>& validation_;
   Pace pace_;
   LossSum sum_;
+  bool is_evaluating_ = false;
   Progress progress_;
   std::string stop_;
   Lbfgs<Real> lbfgs_;

@@ -49,7 +49,7 @@ class Minibatches {
                   : batch_step_.rate_factor() * Adaptive<Real>::default_rate(problem.optimiser) / row_norm),
         schedule_{options_.schedule, options_.epochs * batches_, batches_},
         validation_(problem.validation),
-        pace_(problem.checkpoint, problem.fingerprint),
+        pace_(problem.checkpoint, problem.fingerprint, problem.observer),
         good_(theta_),
         good_subtracted_(batch_step_.subtracted(theta_)) {}
 
@@ -57,36 +57,49 @@ class Minibatches {
     Checkpoint checkpoint;
     if (pace_.resumes(checkpoint)) restore(checkpoint);
     for (; step_ < options_.epochs * batches_;) {
-      if (step_ % batches_ == 0 || order_.empty()) {
-        order_ = random_permutation(problem_.examples, RandomStream(options_.seed, step_ / batches_));
-      }
       if (step_ % batches_ == 0) epoch_sum_ = {};
-      if (!take_step()) {
-        if (!good_.empty()) theta_ = good_;
-        return finish(
-            fmt::format("the loss became infinite or NaN at step {}; try {}", step_, batch_step_.remedy()),
-            Ending::diverged);
-      }
+      if (!take_step()) return diverge();
       ++step_;
-      if (report()) {
-        return finish(fmt::format("validation did not improve in {} epochs", options_.patience),
-                      Ending::complete);
-      }
+      if (report()) return end(fmt::format("validation did not improve in {} epochs", options_.patience));
       const bool interrupt = problem_.observer.stop_requested();
       pace_.checkpoint(interrupt, [this](Checkpoint& c) { save(c); });
       if (interrupt) return finish("interrupted", Ending::interrupted);
     }
-    return finish(fmt::format("completed {} epochs", options_.epochs), Ending::complete);
+    return end(fmt::format("completed {} epochs", options_.epochs));
   }
 
  private:
+  static bool is_finite(const LossSum& sum) { return std::isfinite(sum.likelihood + sum.penalty); }
+
+  // Over the examples of that step, with the parameters as they are.
+  LossSum gradient(uint64_t step) {
+    if (step % batches_ == 0 || order_.empty())
+      order_ = random_permutation(problem_.examples, RandomStream(options_.seed, step / batches_));
+    const uint64_t first = step % batches_ * batch_;
+    const uint64_t count = std::min(batch_, problem_.examples - first);
+    return batch_step_.gradient(std::span<const uint64_t>(order_).subspan(first, count), step, theta_);
+  }
+
+  // The last step has no loss after it.
+  LoopOutput<Real> end(const std::string& reason) {
+    return is_finite(gradient(step_ - 1)) ? finish(reason, Ending::complete) : diverge();
+  }
+
+  LoopOutput<Real> diverge() {
+    if (!good_.empty()) theta_ = good_;
+    return finish(
+        fmt::format("the loss became infinite or NaN at step {}; try {}", step_, batch_step_.remedy()),
+        Ending::diverged);
+  }
+
   // False when the loss is not finite.
   bool take_step() {
-    const uint64_t first = step_ % batches_ * batch_;
-    const uint64_t count = std::min(batch_, problem_.examples - first);
-    const LossSum sum =
-        batch_step_.gradient(std::span<const uint64_t>(order_).subspan(first, count), step_, theta_);
-    if (!std::isfinite(sum.likelihood + sum.penalty)) return false;
+    const LossSum sum = gradient(step_);
+    if (!is_finite(sum)) return false;
+    if (step_ % batches_ == 0) {
+      good_ = validation_.keeps() ? std::vector<Real>() : theta_;
+      good_subtracted_ = batch_step_.subtracted(theta_);
+    }
     epoch_sum_ += sum;
     gradient_norm_ = batch_step_.gradient_norm();
     optimiser_.begin_step();
@@ -105,11 +118,8 @@ class Minibatches {
     measure_regulariser(parameters);
     measure();
     bool stop = false;
-    if (epoch_end) {
-      good_subtracted_ = batch_step_.subtracted(theta_);
-      if (validation_.present()) stop = validation_.check(parameters, good_subtracted_, progress_);
-      good_ = validation_.keeps() ? std::vector<Real>() : theta_;
-    }
+    if (epoch_end && validation_.present())
+      stop = validation_.check(parameters, batch_step_.subtracted(theta_), progress_);
     problem_.observer.on_progress(progress_);
     return stop;
   }

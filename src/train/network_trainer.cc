@@ -23,7 +23,8 @@ namespace selfnorm {
 namespace {
 
 constexpr uint64_t kReportsPerEpoch = 20;
-constexpr uint64_t kRowsAtOnce = 64;   // examples of a unit of work
+constexpr uint64_t kRowsAtOnce = 64;  // examples of a unit of work
+constexpr uint64_t kLastExamples = 8;
 constexpr double kLargestLoss = 1e30;  // of a minibatch: derivatives beyond are not finite as floats
 constexpr double kDefaultRate = 0.1;
 
@@ -63,17 +64,13 @@ class NetworkRun {
         schedule_{options.schedule, options.epochs * batches_, batches_},
         order_(train.examples(), options.seed),
         validation_(valid, options),
-        pace_(checkpoint, mark) {}
+        pace_(checkpoint, mark, observer) {}
 
   TrainResult run() {
     if (Checkpoint checkpoint; pace_.resumes(checkpoint)) restore(checkpoint);
     while (step_ < options_.epochs * batches_) {
       if (step_ % batches_ == 0) epoch_sum_ = {};
-      if (!take_step()) {
-        return finish(
-            fmt::format("the loss became infinite or NaN at step {}; try {}", step_, output_->remedy()),
-            Ending::diverged);
-      }
+      if (!take_step()) return finish("", Ending::diverged);
       ++step_;
       if (report())
         return finish(fmt::format("validation did not improve in {} epochs", options_.patience),
@@ -112,7 +109,7 @@ class NetworkRun {
     for (const LossSum& part : parts) sum += part;
     if (!(std::abs(sum.likelihood + sum.penalty) < kLargestLoss)) return false;
     // Settled at the end of the last epoch, and the loss is finite with them.
-    if (step_ % batches_ == 0 && options_.patience > 0) good_ = validation_.has_kept() ? ModelFile{} : model_;
+    if (step_ % batches_ == 0) good_ = validation_.has_kept() ? ModelFile{} : model_;
     epoch_sum_ += sum;
     const double rate = rate_ * schedule_.factor(step_);
     encoder_.update(rate);
@@ -152,13 +149,24 @@ class NetworkRun {
     progress_.seconds = pace_.seconds();
   }
 
-  TrainResult finish(const std::string& reason, Ending ending) {
+  // The last step has no loss after it: that of a few of its examples.
+  bool is_finite() {
+    const uint64_t epoch = (step_ - 1) / batches_, first = (step_ - 1) % batches_ * batch_;
+    order_.slice(epoch, first, std::min({kLastExamples, batch_, train_.examples() - first}), chosen_);
+    train_.gather(chosen_, examples_);
+    examples_.weight.clear();
+    return std::isfinite(network_quality(model_, examples_).nll);
+  }
+
+  TrainResult finish(std::string reason, Ending ending) {
     if (step_ > 0 && progress_.step != step_) measure();
     TrainResult result;
     settle();
-    if (ending == Ending::diverged && good_.classes > 0) model_ = good_;
-    if (ending == Ending::diverged && options_.patience == 0)
-      throw Error(reason + "; with --patience 0 no earlier parameters were kept");
+    if (ending == Ending::complete && !is_finite()) ending = Ending::diverged;
+    if (ending == Ending::diverged) {
+      reason = fmt::format("the loss became infinite or NaN at step {}; try {}", step_, output_->remedy());
+      if (good_.classes > 0) model_ = good_;
+    }
     if (ending == Ending::complete && validation_.is_worse_than_frequencies(counts_))
       observer_.on_warning(
           fmt::format("the model is worse than the frequencies of the classes, where training started; "
@@ -266,7 +274,6 @@ double network_bytes(const NetworkPlan& plan, const TrainOptions& options) {
   // By row: AdaGrad's accumulators, decays, lists of uses; by class also its counts, and tables of the noise.
   const double decays = options.l2 > 0 ? 2 : 0;
   const double rows = (2 + decays) * plan.inputs + (7 + decays + (draws ? 10 : 0)) * plan.classes;
-  const double copies = options.patience > 0 ? 2 : 1;
   const bool enumerates = !draws && options.objective.name != "hierarchical";
   const double fraction = options.objective.name == "sampled" ? options.objective.gamma : 1;
   const double batch =
@@ -275,7 +282,7 @@ double network_bytes(const NetworkPlan& plan, const TrainOptions& options) {
   const double scores = enumerates ? fraction * batch * plan.classes : draws ? noise : 0;
   const double validation = static_cast<double>(kValidationExamples) * states;
   const double layers = batch * (2 * p + 2 * m + states);
-  return sizeof(float) * (copies * parameters + rows + scores + layers + validation);
+  return sizeof(float) * (2 * parameters + rows + scores + layers + validation);
 }
 
 TrainResult train_network(const ExampleFeed& train, const ExampleFeed* valid, NetworkPlan plan,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "selfnorm/base/error.h"
 
@@ -16,8 +17,8 @@ double between(std::chrono::steady_clock::time_point a, std::chrono::steady_cloc
 
 }  // namespace
 
-Pace::Pace(const CheckpointOptions& options, std::string fingerprint)
-    : options_(options), fingerprint_(std::move(fingerprint)) {}
+Pace::Pace(const CheckpointOptions& options, std::string fingerprint, TrainObserver& observer)
+    : options_(options), fingerprint_(std::move(fingerprint)), observer_(observer) {}
 
 double Pace::seconds() const { return earlier_seconds_ + between(start_, Clock::now()); }
 
@@ -43,7 +44,14 @@ void Pace::checkpoint(bool now, const std::function<void(Checkpoint&)>& fill) {
   fill(checkpoint);
   checkpoint.set("fingerprint", fingerprint_);
   checkpoint.set("seconds", seconds());
-  checkpoint.save(options_.path);
+  try {
+    checkpoint.save(options_.path);
+    is_failing_ = false;
+  } catch (const Error& error) {
+    if (!std::exchange(is_failing_, true))
+      observer_.on_warning(
+          fmt::format("no checkpoint: {}; training goes on, and it will be tried again", error.what()));
+  }
   written_ = Clock::now();
   write_seconds_ = between(begin, written_);
 }

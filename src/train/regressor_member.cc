@@ -14,6 +14,7 @@
 namespace selfnorm {
 namespace {
 
+constexpr size_t kFewRows = 8;
 constexpr uint64_t kOrderStream = 0x0D3A, kFloorStream = 0xF100, kInputStream = 0x1A0, kCheckStream = 0xC4EC;
 constexpr uint64_t kReports = 100;  // in a run
 // Of a check, by the dimension of y, which is what quadrature costs.
@@ -163,19 +164,28 @@ void RegressorMember::move(double rate) {
   for (size_t i = 0; i < theta_.size(); ++i) average_[i] = decay * average_[i] + (1 - decay) * theta_[i];
 }
 
+// Without rows to check on, a few of the last step say whether the parameters can be used at all.
 void RegressorMember::check() {
   last_check_.reset();
+  parameters_.scatter(average_);
+  networks_.parameters_changed();
+  problem_.set_unseen(train_rows_, networks_);
+  const auto few = std::span<const uint64_t>(chosen_).first(std::min(kFewRows, chosen_.size()));
+  try {
+    last_check_ = mean_nll(valid_rows_.empty() ? few : valid_rows_);
+    diverged_ = std::isnan(*last_check_);
+  } catch (const Error&) {  // scores that are not finite
+    diverged_ = true;
+  }
+  parameters_.scatter(theta_);
+  networks_.parameters_changed();
+  if (diverged_) return;
   if (valid_rows_.empty()) {
+    last_check_.reset();
     best_ = average_;
     best_step_ = at_;
     return;
   }
-  parameters_.scatter(average_);
-  networks_.parameters_changed();
-  problem_.set_unseen(train_rows_, networks_);
-  last_check_ = mean_nll(valid_rows_);
-  parameters_.scatter(theta_);
-  networks_.parameters_changed();
   ++stale_;
   if (std::isfinite(*last_check_) && (!best_check_ || *last_check_ < *best_check_)) {
     best_check_ = last_check_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -11,13 +12,14 @@
 namespace selfnorm {
 namespace {
 
+// The module by its name alone: a run resumes from any folder, and its model is the same.
 nlohmann::ordered_json options_json(const RegressorOptions& o) {
   return {{"features", o.features},
           {"joint", o.joint},
           {"normalizer", o.normalizer},
           {"activation", o.activation},
           {"own_features", o.own_features},
-          {"module", o.module},
+          {"module", std::filesystem::path(o.module).filename().string()},
           {"components", o.components},
           {"shared_scale", o.shared_scale},
           {"base", o.base},

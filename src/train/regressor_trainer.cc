@@ -30,7 +30,7 @@ class RegressorTrainer {
         problem_(frame, targets, train_rows, valid_rows, options),
         options_(problem_.options()),
         observer_(observer),
-        pace_(checkpoint, regressor_fingerprint(frame, targets, train_rows, valid_rows, options)) {}
+        pace_(checkpoint, regressor_fingerprint(frame, targets, train_rows, valid_rows, options), observer) {}
 
   RegressorResult run() {
     Checkpoint checkpoint;

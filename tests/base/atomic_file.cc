@@ -118,5 +118,34 @@ TEST_F(AtomicFileTest, AFailedWriteLeavesTheOldFile) {
   EXPECT_EQ(entries(), 1);
 }
 
+TEST_F(AtomicFileTest, ASignalHandlerCanRemoveWhatIsUnfinished) {
+  AtomicFile done(path_);
+  done.write("whole");
+  done.commit();
+  AtomicFile again(path_), other(path_ + "2");
+  again.write("half");
+  EXPECT_EQ(entries(), 3);
+  remove_unfinished_files();
+  EXPECT_EQ(entries(), 1);
+  EXPECT_EQ(contents(), "whole");
+}
+
+// In a container a program has the same number at every start.
+TEST_F(AtomicFileTest, ANameLeftByAKilledProcessOfOurNumberIsNotInTheWay) {
+  std::string first;
+  {
+    const AtomicFile file(path_);
+    first = fs::directory_iterator(directory_)->path().string();
+  }
+  const size_t dash = first.rfind('-');
+  const std::string next =
+      first.substr(0, dash + 1) + std::to_string(std::stoull(first.substr(dash + 1)) + 1);
+  std::ofstream(next) << "left";
+  AtomicFile file(path_);
+  file.write("whole");
+  file.commit();
+  EXPECT_EQ(contents(), "whole");
+}
+
 }  // namespace
 }  // namespace selfnorm

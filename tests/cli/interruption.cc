@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "program.h"
@@ -75,6 +76,48 @@ TEST(Interruption, WhatWasSetAsideBeforeAKillComesBack) {
   expect_user_error(folder.run({"train", "classifier", "data.svm", "--quiet", "--out", "run"}),
                     "already holds");
   EXPECT_EQ(content(folder / "run/config.json"), record);
+}
+
+TEST(Interruption, LeavesNoUnfinishedFile) {
+  const Folder folder;
+  const auto is_writing = [&folder] {
+    const auto names = folder.names();
+    return std::any_of(names.begin(), names.end(),
+                       [](const std::string& name) { return name.find(".tmp-") != std::string::npos; });
+  };
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    bool was_writing = false;
+    const Outcome outcome =
+        folder.run({"data", "generate", "--rows", "300000", "--features", "100", "--density", "0.3",
+                    "--classes", "3", "--out", "data.svm"},
+                   [&](pid_t child) {
+                     for (int i = 0; i < 20000 && !was_writing && kill(child, 0) == 0; ++i) {
+                       usleep(1000);
+                       was_writing = is_writing();
+                     }
+                     kill(child, signal);
+                   });
+    EXPECT_TRUE(was_writing);
+    EXPECT_EQ(outcome.code, 130) << outcome.err;
+    EXPECT_EQ(folder.names(), std::vector<std::string>{});
+  }
+}
+
+// Full passes over a million scores a row: the signal arrives in the middle of one, and no step ends soon.
+TEST(Interruption, AStepThatTakesLongIsInterruptedAndTakenAgain) {
+  const Folder folder;
+  folder.generate("data.svm", 2000, 500);
+  const std::vector<std::string> words{
+      "train", "classifier",   "data.svm", "--out",       "run",    "--quiet",    "--optimiser",
+      "lbfgs", "--iterations", "1000000",  "--tolerance", "1e-300", "--patience", "0"};
+  const Outcome outcome = folder.run(words, [&](pid_t child) {
+    for (int i = 0; i < 20000 && !fs::exists(folder / "run/metrics.jsonl"); ++i) usleep(1000);
+    kill(child, SIGTERM);
+  });
+  EXPECT_EQ(outcome.code, 130) << outcome.err;
+  EXPECT_NE(outcome.err.find("--resume --out run"), std::string::npos) << outcome.err;
+  EXPECT_EQ(files_of(folder / "run"),
+            (std::vector<std::string>{"checkpoint.safetensors", "config.json", "metrics.jsonl"}));
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include <atomic>
 
+#include "selfnorm/base/interruption.h"
+
 namespace selfnorm {
 namespace {
 
@@ -29,6 +31,23 @@ TEST(Parallel, PlainThreadsDoTheSameLoop) {
   for (const auto& s : seen) EXPECT_EQ(s, 1);
   EXPECT_THROW(units_on_plain_threads(4, [](size_t) { throw std::runtime_error("unit"); }),
                std::runtime_error);
+}
+
+// Asked for in the third unit: of the others, only those that had begun elsewhere come to their end.
+TEST(Parallel, NoUnitBeginsAfterAnInterruption) {
+  for (const auto& loop : {run_units, units_on_plain_threads}) {
+    const ThreadLimit two(2);
+    std::atomic<size_t> begun{0};
+    const auto body = [&begun](size_t) {
+      if (++begun >= 3) request_interruption();
+    };
+    EXPECT_THROW(loop(1'000'000, body), Interrupted);
+    EXPECT_LE(begun, 4u);
+    withdraw_interruption();
+    begun = 0;
+    loop(2, [&begun](size_t) { ++begun; });
+    EXPECT_EQ(begun, 2u);
+  }
 }
 
 TEST(Parallel, ErrorsReachTheCaller) {

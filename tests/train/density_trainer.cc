@@ -12,6 +12,7 @@
 #include "selfnorm/math/random.h"
 #include "selfnorm/normalizer/point_enumeration.h"
 #include "selfnorm/normalizer/quadrature.h"
+#include "selfnorm/train/density_record.h"
 
 namespace selfnorm {
 namespace {
@@ -114,6 +115,16 @@ TEST_P(EveryDensityObjective, InterruptedAndResumedIsUninterrupted) {
   const DensityResult rest = train_density(*data, numbers(0, 500), numbers(500, 600), options,
                                            {.path = path, .seconds = 1e9, .resume = true}, observer);
   expect_same(rest.model, whole.model);
+}
+
+TEST(DensityTrainer, AnEnergyInAFileIsTheSameFromAnyFolder) {
+  const auto data = two_normals(10);
+  DensityOptions here = quick("snl"), there = here, other = here;
+  here.energy = "net.pt";
+  there.energy = "/data/net.pt";
+  other.energy = "/data/nets.pt";
+  EXPECT_EQ(density_fingerprint(*data, here), density_fingerprint(*data, there));
+  EXPECT_NE(density_fingerprint(*data, here), density_fingerprint(*data, other));
 }
 
 // At any step, also before the first and after the last; with a proposal that is learned.

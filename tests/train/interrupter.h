@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <stdexcept>
 
+#include "selfnorm/base/interruption.h"
 #include "selfnorm/train/trainer.h"
 
 namespace selfnorm {
@@ -14,6 +15,21 @@ struct Interrupter : TrainObserver {
 
  private:
   uint64_t every_;
+  uint64_t polls_ = 0;
+};
+
+// Asks the loops to stop after so many steps and lets the trainer know once one of them has: a step that
+// takes long.
+struct LoopInterrupter : TrainObserver {
+  explicit LoopInterrupter(uint64_t steps) : steps_(steps) {}
+  bool stop_requested() override {
+    if (++polls_ == steps_) request_interruption();
+    if (polls_ > steps_) withdraw_interruption();
+    return polls_ > steps_;
+  }
+
+ private:
+  uint64_t steps_;
   uint64_t polls_ = 0;
 };
 

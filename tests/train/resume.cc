@@ -77,6 +77,25 @@ TEST_P(Resume, GivesTheSameModel) {
   EXPECT_EQ(part.reason, whole.reason);
 }
 
+// What a step had done when a loop was interrupted is not in the checkpoint; a full pass leaves the last
+// step.
+TEST_P(Resume, AStepInterruptedInTheMiddleIsTakenAgain) {
+  TrainObserver quiet;
+  const TrainResult whole = run(quiet, false);
+  LoopInterrupter interrupter(2);
+  const bool is_full = std::string(GetParam().optimiser) == "lbfgs";
+  try {
+    const TrainResult part = run(interrupter, false);
+    EXPECT_TRUE(part.interrupted);
+    EXPECT_TRUE(std::filesystem::exists(path_));
+    EXPECT_TRUE(part.last.step == 2 || !is_full) << part.last.step;
+  } catch (const Interrupted&) {
+    EXPECT_FALSE(is_full);
+    withdraw_interruption();
+  }
+  EXPECT_TRUE(run(quiet, true).model == whole.model);
+}
+
 TEST_P(Resume, ThreadsDoNotChangeTheModel) {
   TrainObserver quiet;
   options_.threads = 1;

@@ -30,4 +30,7 @@ class AtomicFile {
   int descriptor_ = -1;
 };
 
+// Unlinks what this process has begun to write and not committed: for a signal handler that ends it.
+void remove_unfinished_files() noexcept;
+
 }  // namespace selfnorm

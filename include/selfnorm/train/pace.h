@@ -11,7 +11,7 @@ namespace selfnorm {
 
 class Pace {
  public:
-  Pace(const CheckpointOptions& options, std::string fingerprint);
+  Pace(const CheckpointOptions& options, std::string fingerprint, TrainObserver& observer);
 
   double seconds() const;  // since the first start of the run
 
@@ -19,7 +19,8 @@ class Pace {
   bool resumes(Checkpoint& checkpoint);
 
   // Writes what `fill` puts into a checkpoint when one is due or `now` asks for it. Writing takes at most
-  // about a tenth of the run's time.
+  // about a tenth of the run's time. One that cannot be written is a warning: the one before stays, and the
+  // next is tried when it is due.
   void checkpoint(bool now, const std::function<void(Checkpoint&)>& fill);
 
  private:
@@ -27,10 +28,12 @@ class Pace {
 
   CheckpointOptions options_;
   std::string fingerprint_;
+  TrainObserver& observer_;
   Clock::time_point start_ = Clock::now();
   Clock::time_point written_ = start_;
   double earlier_seconds_ = 0;
   double write_seconds_ = 0;
+  bool is_failing_ = false;
 };
 
 }  // namespace selfnorm

@@ -166,6 +166,10 @@ void ChainPass<Real>::run(std::span<const Real> theta, uint64_t normalised, cons
         double score = 0, log_z = std::numeric_limits<double>::quiet_NaN();
         if (i < normalised) {
           scores = worker.scorer(data_, i);
+          if (!are_finite(scores)) {  // the loss says so
+            visit(i, log_z, log_z);
+            continue;
+          }
           log_z = worker.lattice.forward(scores, shared);
           score = chain_score<Real>(scores,
                                     std::span(data_.label).subspan(data_.sentence_begin[i], data_.length(i)));

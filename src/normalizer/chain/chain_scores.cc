@@ -12,6 +12,13 @@
 namespace selfnorm {
 namespace {
 
+// The first position has no pair before it.
+template <class Real>
+std::span<const Real> used_pairs(const BasicChainScores<Real>& scores) {
+  const uint64_t square = uint64_t{scores.labels} * scores.labels;
+  return scores.pair.subspan(scores.has_own_pairs ? std::min<uint64_t>(square, scores.pair.size()) : 0);
+}
+
 template <class Real>
 void check_finite(std::span<const Real> x, const char* what, uint64_t row) {
   if (all_finite(x.data(), x.size())) return;
@@ -53,12 +60,19 @@ void check_scores(const BasicChainScores<Real>& scores) {
   SELFNORM_CHECK(row > 0 && scores.unary.size() == scores.length * row);
   SELFNORM_CHECK(scores.pair.size() == (scores.has_own_pairs ? scores.length * square : square));
   check_finite(scores.unary, "unary", row);
-  const uint64_t unused = scores.has_own_pairs ? std::min<uint64_t>(square, scores.pair.size()) : 0;
-  check_finite(scores.pair.subspan(unused), "pair", square);
+  check_finite(used_pairs(scores), "pair", square);
+}
+
+template <class Real>
+bool are_finite(const BasicChainScores<Real>& scores) {
+  const std::span<const Real> pairs = used_pairs(scores);
+  return all_finite(scores.unary.data(), scores.unary.size()) && all_finite(pairs.data(), pairs.size());
 }
 
 template double chain_score(const BasicChainScores<float>&, std::span<const uint32_t>);
 template double chain_score(const BasicChainScores<double>&, std::span<const uint32_t>);
+template bool are_finite(const BasicChainScores<float>&);
+template bool are_finite(const BasicChainScores<double>&);
 template void check_scores(const BasicChainScores<float>&);
 template void check_scores(const BasicChainScores<double>&);
 

@@ -34,6 +34,10 @@ double chain_score(const BasicChainScores<Real>& scores, std::span<const uint32_
 // every position, are more than the machine has.
 void require_pair_memory(uint64_t length, uint32_t labels, double bytes);
 
+// Whether none is infinite or NaN of the scores that are used.
+template <class Real>
+bool are_finite(const BasicChainScores<Real>& scores);
+
 // Throws Error where a score is infinite or NaN, Bug where the sizes do not agree.
 template <class Real>
 void check_scores(const BasicChainScores<Real>& scores);

@@ -8,10 +8,8 @@
 #include <cstring>
 #include <fstream>
 #include <optional>
-#include <utility>
 #include <vector>
 
-#include "output.h"
 #include "selfnorm/base/atomic_file.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/json_text.h"
@@ -69,7 +67,7 @@ void MetricsLog::open_before(const Progress& first) {
   if (file_ < 0) fail(path_);
 }
 
-void MetricsLog::put(const Progress& progress) {
+void MetricsLog::append(const Progress& progress) {
   if (file_ < 0) open_before(progress);
   const std::string line = progress_json(progress).dump() + "\n";
   const off_t end = lseek(file_, 0, SEEK_END);
@@ -79,16 +77,6 @@ void MetricsLog::put(const Progress& progress) {
   const int reason = errno;
   if (ftruncate(file_, end) == 0) errno = reason;
   fail(path_);
-}
-
-void MetricsLog::append(const Progress& progress) {
-  try {
-    put(progress);
-    is_failing_ = false;
-  } catch (const Error& error) {
-    if (!std::exchange(is_failing_, true))
-      warning(fmt::format("{}; training goes on without these lines", error.what()));
-  }
 }
 
 }  // namespace selfnorm::cli

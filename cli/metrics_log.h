@@ -1,5 +1,4 @@
-// metrics.jsonl: one JSON object per Progress, written line by line. A line that cannot be written does not
-// end the training it tells of: one warning, and the next is tried again.
+// metrics.jsonl: one JSON object per Progress, written line by line.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -18,16 +17,15 @@ class MetricsLog {
   MetricsLog(const MetricsLog&) = delete;
   MetricsLog& operator=(const MetricsLog&) = delete;
 
-  // The first call drops the lines of an earlier, interrupted part that the run now repeats.
+  // The first call drops the lines of an earlier, interrupted part that the run now repeats. Throws Error
+  // when the line cannot be written; then the file is as it was.
   void append(const Progress& progress);
 
  private:
   void open_before(const Progress& first);
-  void put(const Progress& progress);
 
   std::string path_;
   int file_ = -1;
-  bool is_failing_ = false;
 };
 
 }  // namespace selfnorm::cli

@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <filesystem>
+#include <utility>
 
 #include "interruption.h"
 #include "output.h"
@@ -22,7 +23,12 @@ constexpr uint64_t kFewestToSplit = 20;
 }  // namespace
 
 void RunObserver::on_progress(const Progress& progress) {
-  log_.append(progress);
+  try {
+    log_.append(progress);
+  } catch (const Error& error) {  // tried again at the next line
+    if (!std::exchange(misses_lines_, true))
+      on_warning(fmt::format("{}; training goes on without all of its lines", error.what()));
+  }
   line_.show(progress);
 }
 

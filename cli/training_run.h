@@ -29,6 +29,7 @@ class RunObserver : public TrainObserver {
   MetricsLog log_;
   ProgressLine line_;
   bool quiet_;
+  bool misses_lines_ = false;
 };
 
 // A word that is "auto" (nothing) or a number from `low` to `high`.

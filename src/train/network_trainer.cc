@@ -155,7 +155,7 @@ class NetworkRun {
     order_.slice(epoch, first, std::min({kLastExamples, batch_, train_.examples() - first}), chosen_);
     train_.gather(chosen_, examples_);
     examples_.weight.clear();
-    return std::isfinite(network_quality(model_, examples_).nll);
+    return network_quality(model_, examples_).nll * static_cast<double>(batch_) < kLargestLoss;
   }
 
   TrainResult finish(std::string reason, Ending ending) {

@@ -103,8 +103,7 @@ TEST(Interruption, LeavesNoUnfinishedFile) {
   }
 }
 
-// Full passes over a million scores a row: the signal arrives in the middle of one, and no step ends soon.
-TEST(Interruption, AStepThatTakesLongIsInterruptedAndTakenAgain) {
+TEST(Interruption, ATerminatedTrainingThatHadNoEndLeavesItsCheckpoint) {
   const Folder folder;
   folder.generate("data.svm", 2000, 500);
   const std::vector<std::string> words{

@@ -144,18 +144,19 @@ TEST(TrainRegressor, CertificatesSpeakOfRowsWithoutAPart) {
   EXPECT_EQ(of_chose["chose_step"], true);
 }
 
-// Steps so large that the mixture is no more: the model is there all the same, and no run to resume.
-TEST(TrainRegressor, AnEvaluationThatFailsLosesNoModel) {
+// Steps so large that the mixture is no more: the last good model is there, and no run to resume.
+TEST(TrainRegressor, DivergenceKeepsAGoodModel) {
   const Folder folder;
   write_table(folder, "data.csv", 60);
   const Outcome trained = folder.run({"train", "regressor", "data.csv", "--no-calibrate", "--learning-rate",
                                       "1e20", "--epochs", "4", "--hold-out", "0", "--features", "4",
                                       "--joint", "4", "--base", "broad", "--out", "run", "--quiet"});
-  EXPECT_EQ(trained.code, 1);
-  expect_in(trained.err, "saved in run/model.safetensors, but could not be evaluated on the training data");
+  EXPECT_EQ(trained.code, 3);
+  expect_in(trained.err, "the loss stopped being finite");
   EXPECT_EQ(files_of(folder / "run"),
-            (std::vector<std::string>{"config.json", "metrics.jsonl", "model.safetensors"}));
-  EXPECT_EQ(folder.run({"info", "run", "--json"}).json()["audit"], nlohmann::json::object());
+            (std::vector<std::string>{"config.json", "metrics.jsonl", "model.safetensors", "report.html",
+                                      "report.json"}));
+  EXPECT_TRUE(folder.run({"evaluate", "run", "data.csv", "--json"}).json()["nll"].is_number());
 }
 
 TEST(TrainRegressor, WhatIsSaidOfEnsembles) {

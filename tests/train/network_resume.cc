@@ -101,10 +101,11 @@ TEST_P(NetworkResume, RefusesACheckpointOfOtherOptions) {
 // of the first epoch validated as the best so far.
 TEST_P(NetworkResume, DivergenceLeavesAFiniteModel) {
   TrainObserver quiet;
-  for (const uint64_t patience : {options_.patience, uint64_t{0}}) {
+  for (const auto& [patience, epochs] : {std::pair(options_.patience, options_.epochs), {0, 1}}) {
     for (const bool has_valid : {true, false}) {
       for (const uint64_t batch : {150, 500}) {  // in the middle of an epoch, and at its end
         options_.patience = patience;
+        options_.epochs = epochs;
         has_valid_ = has_valid;
         options_.batch = batch;
         options_.learning_rate = 1e30;

@@ -425,10 +425,17 @@ TEST(Trainer, DivergenceKeepsTheLastGoodModel) {
   options.optimiser = "adam";
   options.learning_rate = 3e38;
   options.schedule = "constant";
-  const TrainResult result = train(random_dataset({.rows = 600, .features = 3, .classes = 3}, 2), options);
-  EXPECT_TRUE(result.diverged);
-  EXPECT_NE(result.reason.find("learning-rate"), std::string::npos);
-  for (const float w : result.model.weight) EXPECT_TRUE(std::isfinite(w));
+  for (const uint64_t epochs : {1, 10}) {
+    for (const uint64_t batch : {100, 600}) {  // with one step in all nothing follows it
+      options.epochs = epochs;
+      options.batch = batch;
+      const TrainResult result =
+          train(random_dataset({.rows = 600, .features = 3, .classes = 3}, 2), options);
+      EXPECT_TRUE(result.diverged);
+      EXPECT_NE(result.reason.find("learning-rate"), std::string::npos);
+      for (const float w : result.model.weight) EXPECT_TRUE(std::isfinite(w));
+    }
+  }
 }
 
 TEST(HoldOut, SplitsEveryExampleOnce) {

@@ -179,7 +179,10 @@ TEST(ChainPass, MissingLabelsAndInfiniteParameters) {
   auto theta = random_vector<float>(kind.shape().size(), 1, 1);
   theta.back() = std::numeric_limits<float>::infinity();
   std::vector<float> gradient(theta.size());
-  EXPECT_THROW(visit_all<float>(*make_chain_pass<float>(data, kind.shape()), theta, 10, gradient), Error);
+  const auto seen = visit_all<float>(*make_chain_pass<float>(data, kind.shape()), theta, 10, gradient);
+  EXPECT_TRUE(std::any_of(seen.begin(), seen.end(), [](const auto& v) {
+    return std::isnan(v.second.score) && std::isnan(v.second.log_z);  // training sees that it diverged
+  }));
   data.label.back() = kNoLabel;
   EXPECT_THROW(make_chain_pass<float>(data, kind.shape()), Bug);
 }

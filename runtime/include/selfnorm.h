@@ -3,7 +3,8 @@
  *
  * Raw log-probability of class k given x:  raw_k = log_carrier_k + w_k . x + bias_k - c
  * Exact log-normalizer:                    A(x)  = log sum_k exp(log_carrier_k + w_k . x + bias_k)
- * Exact log-probability:                   raw_k - (A(x) - c)
+ * Exact log-probability:                   raw_k - (A(x) - c), at most 0; exp of all sums to 1, however large
+ *                                          the scores
  * Amortised log-probability:               raw_k - b(x),  b(x) ~ A(x) - c a cheap function stored in the
  * model: b(x)  = a + v . x + u . max(0, V x + t), or a + v . x alone
  * A hierarchical model gives raw_k by the path of k in a tree; it is exact, and A(x) = c = 0.
@@ -45,8 +46,9 @@ typedef enum selfnorm_status {
   SELFNORM_ERROR_DIMENSION = 6, /* x does not have the model's number of features */
   SELFNORM_ERROR_CLASS = 7,     /* a class index >= selfnorm_classes(), or a label the model does not have */
   SELFNORM_ERROR_INDEX = 8,     /* sparse indices not strictly increasing, or beyond the model's features */
-  /* x holds NaN or an infinity: nothing was written. The same code is given when finite x overflows float32
-   * or the file holds non-finite weights; then the outputs of classes computed before are already written. */
+  /* x holds NaN or an infinity: nothing was written. The same code is given when a score of finite x is
+   * beyond float32 or the file holds non-finite weights; then the outputs of classes computed before are
+   * already written. */
   SELFNORM_ERROR_NOT_FINITE = 9,
   SELFNORM_ERROR_ATTRIBUTE = 10,  /* an attribute that the model does not have */
   SELFNORM_ERROR_CHECKSUM = 11,   /* the bytes are not those that selfnorm wrote: damaged, or changed */

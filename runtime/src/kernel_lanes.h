@@ -81,10 +81,23 @@ Lanes exp_lanes(Lanes t) {
 }
 
 template <class Lanes>
-double exp_sum(const double* s, size_t n, double largest) {
+double exp_sum(const double* s, size_t n, double* largest) {
   using Doubles = typename Lanes::Doubles;
   constexpr size_t kWidth = Lanes::kWidth, kHalf = Doubles::kWidth;
-  const Doubles shift = Doubles::fill(-largest), least = Doubles::fill(-88);
+  const size_t whole = n / kWidth * kWidth;
+  double rest[kWidth];
+  for (size_t j = 0; j < kWidth; ++j) rest[j] = whole + j < n ? s[whole + j] : -__builtin_inf();
+  Doubles a = Doubles::load(rest), b = Doubles::load(rest + kHalf);
+  for (size_t i = 0; i < whole; i += kWidth) {
+    a = max(a, Doubles::load(s + i));
+    b = max(b, Doubles::load(s + i + kHalf));
+  }
+  double most[kHalf];
+  max(a, b).store(most);
+  *largest = most[0];
+  for (const double m : most) *largest = m > *largest ? m : *largest;
+
+  const Doubles shift = Doubles::fill(-*largest), least = Doubles::fill(-88);
   Doubles total = Doubles::fill(0);
   const auto below = [&](const double* p) { return max(add(Doubles::load(p), shift), least); };
   const auto add_exp = [&](const double* p) {
@@ -92,13 +105,8 @@ double exp_sum(const double* s, size_t n, double largest) {
     exp_lanes(Lanes::from_doubles(below(p), below(p + kHalf))).store(e);
     total = add(total, add(Doubles::load(e), Doubles::load(e + kHalf)));
   };
-  size_t i = 0;
-  for (; i + kWidth <= n; i += kWidth) add_exp(s + i);
-  if (i < n) {
-    double rest[kWidth];
-    for (size_t j = 0; j < kWidth; ++j) rest[j] = i + j < n ? s[i + j] : -__builtin_inf();
-    add_exp(rest);
-  }
+  for (size_t i = 0; i < whole; i += kWidth) add_exp(s + i);
+  if (whole < n) add_exp(rest);
   return sum(total);
 }
 

@@ -92,8 +92,9 @@ bool is_finite(const Query& query) {
 bool fits_float(double s) { return std::fabs(s) <= FLT_MAX; }
 
 LogSumExp block_sum(const Kernels& kernels, std::span<const double> scores) {
-  const double max = *std::max_element(scores.begin(), scores.end());
-  return {max, kernels.exp_sum(scores.data(), scores.size(), max)};
+  LogSumExp out;
+  out.sum = kernels.exp_sum(scores.data(), scores.size(), &out.max);
+  return out;
 }
 
 }  // namespace
@@ -167,6 +168,29 @@ void Scorer::prefetch(uint64_t k) const {
   prefetch_row(layout_.weight_i8.data() + at, n);
 }
 
+// row_score of rows first, first + 1, ... from their products, to the same bits; false if one is not finite.
+bool Scorer::finish_block(const Query& query, uint64_t first, std::span<const float> products,
+                          double* out) const {
+  const size_t n = products.size();
+  for (size_t i = 0; i < n; ++i) out[i] = static_cast<double>(products[i]);
+  if (!layout_.weight_scale.empty()) {
+    for (size_t i = 0; i < n; ++i) out[i] *= layout_.weight_scale[first + i];
+  }
+  if (!layout_.bias.empty()) {
+    for (size_t i = 0; i < n; ++i) out[i] += layout_.bias[first + i];
+  }
+  if (!layout_.log_carrier.empty()) {
+    for (size_t i = 0; i < n; ++i) out[i] += layout_.log_carrier[first + i];
+  }
+  unsigned good = 1;
+  for (size_t i = 0; i < n; ++i) good &= fits_float(out[i]) ? 1u : 0u;
+  for (size_t i = 0; good == 0 && i < n; ++i) {
+    if (!fits_float(out[i])) out[i] = wide_score(query, first + i);
+    if (!fits_float(out[i])) return false;
+  }
+  return true;
+}
+
 bool Scorer::log_sum(const Query& query, LogSumExp* out) const {
   if (layout_.family != Family::Hierarchical) return top(query, {}, out);
   *out = kOne;
@@ -191,15 +215,7 @@ bool Scorer::top(const Query& query, Ranked best, LogSumExp* log_sum) const {
   for (uint64_t first = 0; first < layout_.rows(); first += kBlock) {
     const uint64_t n = std::min(kBlock, layout_.rows() - first);
     dot(query, first, {products, n});
-    unsigned good = 1;
-    for (uint64_t i = 0; i < n; ++i) {
-      scores[i] = finish(static_cast<double>(products[i]), first + i);
-      good &= fits_float(scores[i]) ? 1u : 0u;
-    }
-    for (uint64_t i = 0; good == 0 && i < n; ++i) {
-      if (!fits_float(scores[i])) scores[i] = wide_score(query, first + i);
-      if (!fits_float(scores[i])) return false;
-    }
+    if (!finish_block(query, first, {products, n}, scores)) return false;
     if (log_sum != nullptr) total.merge(block_sum(*kernels_, {scores, n}));
     if (best.scores.empty()) continue;
     for (uint64_t i = 0; i < n; ++i) heap.offer(scores[i], static_cast<uint32_t>(first + i));

@@ -29,7 +29,7 @@ struct Part {
   uint64_t bytes = 0;
   std::vector<Bad> bad;
   std::vector<uint64_t> not_rows;  // bad, blank or a comment: good rows of the part before it; not joint data
-  std::vector<uint64_t> row_end;  // sparse: ends into column and value
+  std::vector<uint64_t> row_end;   // sparse: ends into column and value
   std::vector<uint32_t> column;
   std::vector<float> value;
   uint32_t columns = 0;          // 1 + the largest column

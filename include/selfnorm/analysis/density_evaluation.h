@@ -29,7 +29,8 @@ struct DensityEvaluation {
 // the model, and when a score is NaN or +inf.
 DensityEvaluation evaluate_density(const DensityModel& model, const PointSource& data,
                                    const DensityEvaluationOptions& options);
-// log p(x_i) with b or with this log Z, in the units of the data: what `score` prints; -inf outside the support.
+// log p(x_i) with b or with this log Z, in the units of the data: what `score` prints; -inf outside the
+// support.
 std::vector<double> density_scores(const DensityModel& model, const Points& x,
                                    const std::optional<LogZEstimate>& log_z = std::nullopt);
 

@@ -22,7 +22,7 @@ struct SoftmaxMoments {
   uint64_t best = 0;   // the first i with x_i = max
 
   double log_z() const { return total.value(); }
-  double expected() const { return total.max + shifted / total.sum; }         // sum_i p_i x_i
+  double expected() const { return total.max + shifted / total.sum; }           // sum_i p_i x_i
   double entropy() const { return std::log(total.sum) - shifted / total.sum; }  // - sum_i p_i log p_i
 
   // The moments of this row followed by another whose first score has the index `first`.

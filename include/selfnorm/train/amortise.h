@@ -45,7 +45,7 @@ struct AmortisedFit {
   double rms_linear = 0;    // held out, of the linear fit alone
   double rms_constant = 0;  // held out, of the mean alone
   uint64_t epochs = 0;      // of the network
-  std::string reason;     // why training stopped, in words; empty when there was none
+  std::string reason;       // why training stopped, in words; empty when there was none
 };
 
 // log_z: A(x_i) - c for every example of the source. Throws Error when the numbers do not match or one is not

@@ -34,7 +34,7 @@ void check_density(const DensityModel& model, const std::string& file) {
           fmt::format("standardisation of {} and {} columns, expected {}", s.mean.size(), s.scale.size(), d));
   for (size_t j = 0; j < s.scale.size(); ++j) {
     require(
-        std::abs(s.mean[j]) <= FLT_MAX && s.scale[j] > 0 && s.scale[j] <= FLT_MAX,
+        std::abs(s.mean[j]) <= FLT_MAX && s.scale[j] >= FLT_TRUE_MIN && s.scale[j] <= FLT_MAX,
         fmt::format("standardisation of column {} by mean {} and scale {}; expected those of float32 data: "
                     "at most {} in size, and a scale > 0",
                     j, s.mean[j], s.scale[j], FLT_MAX));

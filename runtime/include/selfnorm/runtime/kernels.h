@@ -35,9 +35,9 @@ struct Kernels {
   void (*dot_f32)(const RowBlock<float>& block, float* out);
   void (*dot_bf16)(const RowBlock<uint16_t>& block, float* out);
   void (*dot_i8)(const RowBlock<int8_t>& block, float* out);
-  // sum_i exp(s_i - max) for finite s_i <= max; relative error below 5e-7 (differences in double, then Cephes
-  // expf, degree 5, in lanes), and at least 1 where some s_i is max.
-  double (*exp_sum)(const double* s, size_t n, double max);
+  // sum_i exp(s_i - max) and max = max_i s_i, for n >= 1 finite s_i; relative error below 5e-7 (differences in
+  // double, then Cephes expf, degree 5, in lanes), and at least 1.
+  double (*exp_sum)(const double* s, size_t n, double* max);
   // y_j += a x_j
   void (*add_scaled)(float a, const float* x, size_t n, float* y);
   // h, and w . h without writing h down: the same bits as dot_* of the h that `hidden` gives.

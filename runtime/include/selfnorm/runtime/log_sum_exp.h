@@ -28,8 +28,8 @@ struct LogSumExp {
 
   double value() const { return std::isinf(max) || std::isnan(max) ? max : max + std::log(sum); }
 
-  // log(exp(s) / sum_i exp(s_i)) without the rounding of value(), so that the shares of scores of any size sum
-  // to 1; at most 0 where s is one of the s_i. Domain: s and value() are finite.
+  // log(exp(s) / sum_i exp(s_i)) without the rounding of value(), so that the shares of scores of any size
+  // sum to 1; at most 0 where s is one of the s_i. Domain: s and value() are finite.
   double log_share(double s) const { return (s - max) - std::log(sum); }
 };
 

@@ -56,6 +56,7 @@ class Scorer {
   double finish(double product, uint64_t k) const;
   double row_score(const Query& query, uint64_t row) const;
   double wide_score(const Query& query, uint64_t row) const;
+  bool finish_block(const Query& query, uint64_t first, std::span<const float> products, double* out) const;
   double row_error_bound(const Query& query, uint64_t row) const;
   double stored_weight(uint64_t k, uint64_t j) const;  // of int8: before its scale
   double weight(uint64_t k, uint64_t j) const;

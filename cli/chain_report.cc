@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "evaluation_report.h"
 #include "output.h"
@@ -13,7 +14,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Cells = std::vector<std::vector<std::string>>;
 
-std::string decimal(double value) { return fmt::format("{:.4f}", value); }
+// NaN is the mean of nothing: all sentences have unseen labels.
+std::string decimal(double value) { return std::isnan(value) ? "-" : fmt::format("{:.4f}", value); }
 
 Json counts_json(const SpanCounts& counts) {
   return {{"precision", counts.precision()}, {"recall", counts.recall()},     {"f1", counts.f1()},
@@ -86,7 +88,7 @@ Json chain_json(const ChainEvaluation& e) {
     for (const auto& [type, counts] : e.spans->by_type) out["spans"]["types"][type] = counts_json(counts);
   }
   add_unseen(e.unseen, out);
-  out["unseen_sentences"] = e.unseen_sentences;
+  if (e.unseen > 0) out["unseen_sentences"] = e.unseen_sentences;
   out["nll_exact"] = e.nll_exact;
   out["nll_raw"] = e.nll_raw;
   out["nll_exact_per_token"] = e.nll_exact_per_token;

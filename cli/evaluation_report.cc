@@ -3,13 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "output.h"
 
 namespace selfnorm::cli {
 namespace {
 
-std::string decimal(double value) { return fmt::format("{:.4f}", value); }
+// NaN is the mean of nothing: all labels are unseen.
+std::string decimal(double value) { return std::isnan(value) ? "-" : fmt::format("{:.4f}", value); }
 
 }  // namespace
 
@@ -19,8 +21,9 @@ nlohmann::ordered_json log_z_json(const LogZStatistics& z) {
 }
 
 void add_unseen(uint64_t unseen, nlohmann::ordered_json& to) {
+  if (unseen == 0) return;
   to["unseen_labels"] = unseen;
-  if (unseen > 0) to["nll_exact_with_unseen"] = "inf";
+  to["nll_exact_with_unseen"] = "inf";
 }
 
 nlohmann::ordered_json evaluation_json(const Evaluation& e, double log_normalizer) {

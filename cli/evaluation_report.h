@@ -17,7 +17,7 @@ struct ScoreTiming {
 };
 
 nlohmann::ordered_json log_z_json(const LogZStatistics& statistics);
-// The number of unseen labels, and the likelihood with them, for which JSON has no number.
+// The number of unseen labels, and the likelihood with them, for which JSON has no number; nothing for 0.
 void add_unseen(uint64_t unseen, nlohmann::ordered_json& to);
 nlohmann::ordered_json evaluation_json(const Evaluation& evaluation, double log_normalizer);
 

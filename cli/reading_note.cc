@@ -10,6 +10,10 @@ namespace {
 
 constexpr size_t kShownRows = 5;
 
+std::string counted(uint64_t n, const char* unit) {
+  return fmt::format("{} {}{}", grouped(n), unit, n == 1 ? "" : "s");
+}
+
 void warn_unseen(const std::string& path, const std::string& found, const std::string& label,
                  const std::string& place) {
   warning(
@@ -46,18 +50,18 @@ void note_bad_rows(const std::string& path, const ReadReport& report) {
 
 void note_unseen(const std::string& path, const UnseenLabels& unseen) {
   if (unseen.examples > 0)
-    warn_unseen(path, fmt::format("{} rows", grouped(unseen.examples)), unseen.label,
+    warn_unseen(path, counted(unseen.examples, "row"), unseen.label,
                 fmt::format("row {}, counted from 0", unseen.first));
 }
 
 void note_unseen(const std::string& path, const Sequences& data) {
   if (data.unseen.tokens > 0)
-    warn_unseen(path, fmt::format("{} tokens", grouped(data.unseen.tokens)), data.unseen.labels[0],
+    warn_unseen(path, counted(data.unseen.tokens, "token"), data.unseen.labels[0],
                 fmt::format("line {}", data.unseen.line));
 }
 
 std::string unseen_words(uint64_t unseen) {
-  return unseen == 0 ? "" : fmt::format(" without {} unseen labels (with them inf)", grouped(unseen));
+  return unseen == 0 ? "" : fmt::format(" without {} (with them inf)", counted(unseen, "unseen label"));
 }
 
 }  // namespace selfnorm::cli

@@ -34,8 +34,8 @@ RuntimeModel::RuntimeModel(const ModelHeader& header) {
     check(selfnorm_open(header.path.c_str(), &model));
   }
   model_.reset(model);
-  const selfnorm_status status = selfnorm_verify(model);
-  if (status != SELFNORM_ERROR_NO_CHECKSUM) check(status);
+  if (selfnorm_verify(model) == SELFNORM_ERROR_CHECKSUM)
+    throw Error(selfnorm_error_message() + std::string("; take another copy of it"));
 }
 
 std::span<const float> RuntimeModel::dense_row(const Features& x, uint64_t row) const {

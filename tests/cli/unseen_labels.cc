@@ -31,8 +31,7 @@ void expect_counted(const Json& all, const Json& seen, uint64_t unseen) {
   EXPECT_EQ(all["n"], seen["n"].get<uint64_t>() + unseen);
   EXPECT_EQ(all["unseen_labels"], unseen);
   EXPECT_EQ(all["nll_exact_with_unseen"], "inf");
-  EXPECT_EQ(seen["unseen_labels"], 0);
-  EXPECT_FALSE(seen.contains("nll_exact_with_unseen"));
+  EXPECT_FALSE(seen.contains("unseen_labels") || seen.contains("nll_exact_with_unseen"));
   for (const char* key : {"nll_exact", "nll_raw"}) EXPECT_NEAR(all[key], seen[key], 1e-9) << key;
   EXPECT_NEAR(all["accuracy"], seen["accuracy"].get<double>() * n / (n + static_cast<double>(unseen)), 1e-12);
 }
@@ -100,7 +99,7 @@ TEST_P(UnseenLabels, CountAsWrong) {
   const Outcome audit = command("audit", "all");
   expect_one_warning(audit, "the first 'new' (row 100,");
   expect_counted(audit.json(), command("audit", "seen").json(), 3);
-  EXPECT_EQ(audit.json()["accuracy"], all.json()["accuracy"]);
+  EXPECT_DOUBLE_EQ(audit.json()["accuracy"].get<double>(), all.json()["accuracy"].get<double>());
 }
 
 TEST_P(UnseenLabels, OfValidationData) {
@@ -168,7 +167,7 @@ TEST(UnseenLabel, OfSentences) {
   EXPECT_EQ(all["unseen_labels"], 4);
   EXPECT_EQ(all["unseen_sentences"], 2);
   EXPECT_EQ(all["nll_exact_with_unseen"], "inf");
-  EXPECT_EQ(known["unseen_labels"], 0);
+  EXPECT_FALSE(known.contains("unseen_labels"));
   for (const char* key : {"nll_exact", "nll_raw", "nll_exact_per_token", "nll_raw_per_token"})
     EXPECT_EQ(all[key], known[key]) << key;
   const auto right = [](const Json& j) {

@@ -114,7 +114,8 @@ TEST(Normalize, RetrainsToADeltaAndAmortisesTheRest) {
   EXPECT_EQ(amortised["kind"], "amortised");
   EXPECT_LT(amortised["log_z"]["rms"].get<double>(), 0.2);
   const auto scored =
-      folder.run({"score", "out.safetensors", "h.safetensors", "--candidates", "3,7", "--json", "--amortised"})
+      folder
+          .run({"score", "out.safetensors", "h.safetensors", "--candidates", "3,7", "--json", "--amortised"})
           .json();
   EXPECT_EQ(scored["kind"], "amortised");
   EXPECT_EQ(folder.run({"audit", "out.safetensors", "h.safetensors", "--raw", "--json"}).json()["kind"],

@@ -115,8 +115,8 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& instance) { return std::string(instance.param.name); });
 
 TEST(CheckpointSize, IsWhatWasSaidBefore) {
-  const std::filesystem::path path = std::filesystem::temp_directory_path() /
-                                     ("selfnorm-size-" + std::to_string(getpid()) + ".safetensors");
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("selfnorm-size-" + std::to_string(getpid()) + ".safetensors");
   const auto parts = hold_out(random_dataset({.rows = 300, .features = 400, .classes = 50}, 1), 0.2, 3);
   for (const std::string optimiser : {"lbfgs", "adagrad", "adam"}) {
     TrainOptions options;

@@ -124,6 +124,7 @@ TEST(CheckpointSize, IsWhatWasSaidBefore) {
     options.optimiser = optimiser;
     options.batch = 32;
     options.history = 3;
+    options.patience = 100;
     Interrupter interrupter(30);
     ASSERT_TRUE(train_classifier(parts.first, parts.second, options, {.path = path.string(), .seconds = 1e9},
                                  interrupter)

@@ -35,7 +35,7 @@ double free_disk(const std::string& path) {
 }  // namespace
 
 std::string checked_needs(const Arguments& arguments, const RunDirectory& run, const RunNeeds& needs) {
-  const auto refuse = [&](const char* kind, double needed, double found) {
+  const auto refuse = [&](const std::string& kind, double needed, double found) {
     throw Error(fmt::format("not enough {}: {} need about {}, but there are {}; {}, or --force to try", kind,
                             needs.what, size_text(needed), size_text(found), needs.advice));
   };
@@ -44,7 +44,7 @@ std::string checked_needs(const Arguments& arguments, const RunDirectory& run, c
   if (!arguments.run().force) {
     const double memory = static_cast<double>(memory_limit()), space = free_disk(run.path());
     if (needs.memory > memory) refuse("memory", needs.memory, memory);
-    if (space >= 0 && disk > space) refuse("disk space", disk, space);
+    if (space >= 0 && disk > space) refuse("disk space for " + run.path(), disk, space);
   }
   const double seconds = needs.operations / (kOperationsPerSecond * static_cast<double>(allowed_threads()));
   return fmt::format(

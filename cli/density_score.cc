@@ -78,7 +78,8 @@ int score_points(const Arguments& arguments) {
   refuse_options(arguments, class_options(), given.model + " is a density, which scores rows");
   check_kind_options(given);
   if (given.amortised)
-    throw Error(fmt::format("--amortised: b of {}, a density, is one number; --raw subtracts it", given.model));
+    throw Error(
+        fmt::format("--amortised: b of {}, a density, is one number; --raw subtracts it", given.model));
   if (!given.exact)
     refuse_options(arguments, {"--method", "--samples", "--precision", "--seed"}, "needs --exact");
   arguments.log_z.validate();

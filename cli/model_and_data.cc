@@ -53,9 +53,10 @@ void check_model_and_data(const Arguments& arguments) {
             fmt::format("{} is no model; expected a file or run directory of 'selfnorm train', or a softmax "
                         "head in safetensors or npz",
                         model));
-      throw Error(fmt::format("the first file, {}, is data, not a model: MODEL comes first, as in 'selfnorm {} "
-                              "MODEL DATA'",
-                              model, arguments.command));
+      throw Error(
+          fmt::format("{}: the first file is data, not a model: MODEL comes first, as in 'selfnorm {} "
+                      "MODEL DATA'",
+                      model, arguments.command));
     }
   }
   if (data_is_model)

@@ -176,7 +176,8 @@ namespace {
 
 double stored_rms(const Regressor& model) {
   const auto audit = nlohmann::ordered_json::parse(model.audit_json);
-  return stored_number(audit, {model.members.size() > 1 ? "log_density_gap" : "b_minus_a", "rms"}).value_or(0);
+  return stored_number(audit, {model.members.size() > 1 ? "log_density_gap" : "b_minus_a", "rms"})
+      .value_or(0);
 }
 
 }  // namespace

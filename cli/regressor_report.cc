@@ -48,9 +48,10 @@ Json coordinate_json(const CoordinateEvaluation& c) {
 
 // What a certificate is about, where there is one.
 const char* of_normalizer(RowsPart part) {
-  return part == RowsPart::kTrained ? ""
-                                    : "             (the certificate is of b(x) in the place of log Z, not of "
-                                      "calibration: see coverage and PIT)\n";
+  return part == RowsPart::kTrained
+             ? ""
+             : "             (the certificate is of b(x) in the place of log Z, not of "
+               "calibration: see coverage and PIT)\n";
 }
 
 bool is_ensemble(const RegressionRow& row) { return row.evaluation.members > 1; }

@@ -13,7 +13,7 @@
 namespace selfnorm::cli {
 namespace {
 
-constexpr double kOperationsPerSecond = 1e9;  // of a thread, on the slow side
+constexpr double kOperationsPerSecond = 3e8;  // of a thread, on the slow side
 constexpr double kShort = 10;                 // seconds, below which time is not worth a word
 
 std::string size_text(double bytes) {
@@ -35,23 +35,22 @@ double free_disk(const std::string& path) {
 }  // namespace
 
 std::string checked_needs(const Arguments& arguments, const RunDirectory& run, const RunNeeds& needs) {
-  const auto refuse = [&](const char* kind, double needed, double found) {
-    throw Error(fmt::format("not enough {}: {} need about {}, but there are {}; {}, or --force to try",
-                            kind, needs.what, size_text(needed), size_text(found), needs.advice));
+  const auto refuse = [&](const std::string& kind, double needed, double found) {
+    throw Error(fmt::format("not enough {}: {} need about {}, but there are {}; {}, or --force to try", kind,
+                            needs.what, size_text(needed), size_text(found), needs.advice));
   };
   // A checkpoint is written beside the one it replaces, the model beside the last one.
   const double disk = needs.checkpoint + std::max(needs.checkpoint, needs.model);
   if (!arguments.run().force) {
     const double memory = static_cast<double>(memory_limit()), space = free_disk(run.path());
     if (needs.memory > memory) refuse("memory", needs.memory, memory);
-    if (space >= 0 && disk > space) refuse("disk space", disk, space);
+    if (space >= 0 && disk > space) refuse("disk space for " + run.path(), disk, space);
   }
-  const double seconds =
-      needs.operations / (kOperationsPerSecond * static_cast<double>(allowed_threads()));
-  return fmt::format("needs about {} of memory and, while it runs, {} of disk (a checkpoint is {}, the model {}){}",
-                     size_text(needs.memory), size_text(disk), size_text(needs.checkpoint),
-                     size_text(needs.model),
-                     seconds < kShort ? "" : fmt::format("; takes {} at the very most", clock_text(seconds)));
+  const double seconds = needs.operations / (kOperationsPerSecond * static_cast<double>(allowed_threads()));
+  return fmt::format(
+      "needs about {} of memory and, while it runs, {} of disk (a checkpoint is {}, the model {}){}",
+      size_text(needs.memory), size_text(disk), size_text(needs.checkpoint), size_text(needs.model),
+      seconds < kShort ? "" : fmt::format("; takes roughly {} or less", clock_text(seconds)));
 }
 
 void refuse_doubtful(const RunArguments& given, const std::string& doubt) {

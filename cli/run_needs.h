@@ -9,8 +9,8 @@
 namespace selfnorm::cli {
 
 struct RunNeeds {
-  std::string what;      // "3,039 classes x 205,112 features"
-  double memory = 0;     // bytes beside the data
+  std::string what;                  // "3,039 classes x 205,112 features"
+  double memory = 0;                 // bytes beside the data
   double checkpoint = 0, model = 0;  // bytes of the files
   double operations = 0;             // multiplications at most; 0: not known
   std::string advice;                // the options that make it less

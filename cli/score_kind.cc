@@ -47,8 +47,8 @@ void check_kind_options(const ScoreArguments& given) {
 selfnorm_kind kind_of(const ScoreArguments& given, uint64_t classes, bool has_normalizer) {
   check_kind_options(given);
   if (given.amortised && !has_normalizer)
-    throw Error(fmt::format("--amortised: {} has no b(x); 'selfnorm normalize --amortise' makes one",
-                            given.model));
+    throw Error(
+        fmt::format("--amortised: {} has no b(x); 'selfnorm normalize --amortise' makes one", given.model));
   if (given.raw) return SELFNORM_RAW;
   if (given.exact || (!given.amortised && classes < kManyClasses)) return SELFNORM_EXACT;
   return has_normalizer ? SELFNORM_AMORTISED : SELFNORM_RAW;
@@ -89,8 +89,7 @@ void warn_about_scores(selfnorm_kind kind, const ScoreRecords& records, const st
 }
 
 void warn_about_scores(selfnorm_kind kind, const ModelHeader& header) {
-  if (header.head == nullptr)
-    return warn_about_scores(kind, {header.objective, header.audit}, "--exact");
+  if (header.head == nullptr) return warn_about_scores(kind, {header.objective, header.audit}, "--exact");
   if (kind == SELFNORM_RAW)
     note(
         fmt::format("{}: raw scores of a softmax head are log-probabilities only when it was normalised; "

@@ -30,7 +30,8 @@ struct ScoreRecords {
 ScoreRecords records_of(const ChainModel& model);
 
 // The number at these keys of an audit, one inside the other; none where there is no such number.
-std::optional<double> stored_number(const nlohmann::ordered_json& audit, const std::vector<std::string>& keys);
+std::optional<double> stored_number(const nlohmann::ordered_json& audit,
+                                    const std::vector<std::string>& keys);
 
 // One line on stderr when scores of this kind are no log-probabilities as far as the records tell: the stored
 // rms of log Z is large, or nothing has made them so. `advice` is what to use instead.

@@ -142,7 +142,10 @@ RunNeeds needs_of(const TrainArguments& given, const TrainingData& data, const N
                               grouped(data.train.features.columns())),
           .memory = real * parameters * vectors.memory + sizeof(float) * parameters,
           .checkpoint = real * parameters * vectors.checkpoint,
-          .model = (options.weights == "int8" ? 1 : options.weights == "bfloat16" ? 2 : 4) * parameters,
+          .model = (options.weights == "int8"       ? 1
+                    : options.weights == "bfloat16" ? 2
+                                                    : 4) *
+                   parameters,
           .operations = passes * 2 * values * scored,
           .advice = kAdvice};
 }

@@ -119,8 +119,9 @@ RunNeeds needs_of(const ChainArguments& given, const TrainingSentences& data) {
           .checkpoint = bytes * vectors.checkpoint,
           .model = bytes,
           .operations = passes * 4 * (of_labels + of_pairs),
-          .advice = "use a larger --min-count, or fewer templates in --template, bigram ones first; if there "
-                    "should be fewer labels, see --target and --format"};
+          .advice =
+              "use a larger --min-count, or fewer templates in --template, bigram ones first; if there "
+              "should be fewer labels, see --target and --format"};
 }
 
 // Enough of them to see whether they are labels.

@@ -81,7 +81,11 @@ RunNeeds needs_of(const DensityOptions& options, const PointSource& points) {
   const double d = points.columns();
   double parameters = d * (d + 1), widths = 0;
   if (word.starts_with("mlp") || word.starts_with("rbm")) {
-    const auto energy = make_energy({.word = word, .dimension = points.columns(), .mlp = options.mlp});
+    EnergyPlan plan;
+    plan.word = word;
+    plan.dimension = points.columns();
+    plan.mlp = options.mlp;
+    const auto energy = make_energy(plan);
     parameters = static_cast<double>(std::as_const(*energy).parameters().size());
     widths = parameters / (d + 1);  // no layer is wider
   }

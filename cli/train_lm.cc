@@ -102,11 +102,11 @@ NetworkPlan network_plan(const Arguments& arguments, const RunDirectory& run, Co
   plan.positions = given.order - 1;
   plan.classes = vocabulary.size();
   plan.examples = corpora.learned.train.examples();
-  corpora.notes.push_back(checked_needs(
-      arguments, run,
-      network_needs(plan, given.run.options,
-                    "use a smaller --dimension, --hidden, --batch or vocabulary (--min-count, "
-                    "--max-vocabulary)")));
+  corpora.notes.push_back(
+      checked_needs(arguments, run,
+                    network_needs(plan, given.run.options,
+                                  "use a smaller --dimension, --hidden, --batch or vocabulary (--min-count, "
+                                  "--max-vocabulary)")));
   if (encoder.embeddings.empty()) return plan;
   WordVectors vectors =
       read_word_vectors(encoder.embeddings, StringIndex(vocabulary.words()), encoder.dimension);

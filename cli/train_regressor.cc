@@ -74,8 +74,8 @@ RunNeeds needs_of(const RegressorOptions& options, const TrainingTables& tables)
   }
   const double members = static_cast<double>(options.ensemble), kBatch = 512;  // the largest of auto
   const double batch = options.batch == 0 ? kBatch : static_cast<double>(options.batch);
-  const double scored = std::min(batch, static_cast<double>(tables.train.size())) *
-                        static_cast<double>(options.samples + 1);
+  const double scored =
+      std::min(batch, static_cast<double>(tables.train.size())) * static_cast<double>(options.samples + 1);
   return {.what = fmt::format("{} columns with --samples {} and networks of {} parameters",
                               tables.frame.columns.size(), grouped(options.samples),
                               grouped(static_cast<uint64_t>(parameters))),
@@ -89,15 +89,15 @@ RunNeeds needs_of(const RegressorOptions& options, const TrainingTables& tables)
 // A number that takes two values is a class.
 std::string target_doubt(const TrainingTables& tables) {
   for (const std::string& name : tables.targets) {
+    const FrameColumn& column = *tables.frame.find(name);
     std::set<double> values;
-    for (const uint64_t row : tables.train) {
-      values.insert(tables.frame.find(name)->number[row]);
-      if (values.size() > 2) break;
-    }
+    for (size_t i = 0; column.is_numeric && i < tables.train.size() && values.size() <= 2; ++i)
+      values.insert(column.number[tables.train[i]]);
     if (values.size() == 2 && tables.train.size() >= 20)
-      return fmt::format("the target {} takes two values only, {} and {}, which are classes; 'selfnorm train "
-                         "classifier' predicts them",
-                         name, *values.begin(), *values.rbegin());
+      return fmt::format(
+          "the target {} takes two values only, {} and {}, which are classes; 'selfnorm train "
+          "classifier' predicts them",
+          name, *values.begin(), *values.rbegin());
   }
   return "";
 }
@@ -223,9 +223,8 @@ int train_regressor_command(const Arguments& arguments) {
   audit.update(regression_json(evaluation, tables.targets, held_out.part));
   if (held_out.part != RowsPart::kTrained) {
     const RegressionRows train = regression_rows(result.model, tables.frame, tables.train);
-    const SimpleModel simple =
-        simple_regression(result.model, {train.inputs.view(), train.target},
-                          {held_out.rows.inputs.view(), held_out.rows.target});
+    const SimpleModel simple = simple_regression(result.model, {train.inputs.view(), train.target},
+                                                 {held_out.rows.inputs.view(), held_out.rows.target});
     audit["simple"] = simple_json(simple);
     warn_about_simple(arguments, evaluation.nll, simple);
   }

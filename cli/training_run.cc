@@ -115,11 +115,10 @@ void begin_run(const Arguments& arguments, const std::vector<std::string>& notes
 
 RunNeeds network_needs(const NetworkPlan& plan, const TrainOptions& options, const std::string& advice) {
   const double model = sizeof(float) * network_parameters(plan, options);
-  return {.what = fmt::format("{} classes and {} inputs with embeddings of {}{}", grouped(plan.classes),
-                              grouped(plan.inputs), options.encoder.dimension,
-                              options.encoder.hidden > 0
-                                  ? fmt::format(" and {} hidden units", options.encoder.hidden)
-                                  : ""),
+  return {.what = fmt::format(
+              "{} classes and {} inputs with embeddings of {}{}", grouped(plan.classes), grouped(plan.inputs),
+              options.encoder.dimension,
+              options.encoder.hidden > 0 ? fmt::format(" and {} hidden units", options.encoder.hidden) : ""),
           .memory = network_bytes(plan, options),
           .checkpoint = (options.patience > 0 ? 2 : 1) * model,
           .model = model,

@@ -136,8 +136,7 @@ std::string coverage_doubt(const RegressionEvaluation& e, const std::vector<std:
       if (miss(coverage) > (worst == nullptr ? kLargestMiss + 1e-12 : miss(*worst)))
         worst = &coverage, target = j;
   if (worst == nullptr) return "";
-  const double n = static_cast<double>(e.rows),
-               chance = std::sqrt(worst->level * (1 - worst->level) / n);
+  const double n = static_cast<double>(e.rows), chance = std::sqrt(worst->level * (1 - worst->level) / n);
   return fmt::format(
       "central {:.6g}% intervals of {} hold {:.1f}% of {} targets (chance alone: +- {:.1f} points), so "
       "predictions are too {}",

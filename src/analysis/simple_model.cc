@@ -25,7 +25,8 @@ SimpleModel frequency_model(const std::string& name, std::span<const uint64_t> t
     rows += static_cast<double>(held_out[k]);
     nll -= static_cast<double>(held_out[k]) * std::log((static_cast<double>(train[k]) + 1) / n);
   }
-  return {name, nll / rows, "see whether the data tell anything about it, or train with more steps or less --l2"};
+  return {name, nll / rows,
+          "see whether the data tell anything about it, or train with more steps or less --l2"};
 }
 
 std::vector<uint64_t> class_counts(std::span<const uint32_t> target, uint32_t classes) {

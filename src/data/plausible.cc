@@ -38,9 +38,9 @@ std::string classes_doubt(const Dataset& data, bool is_table) {
   if (data.is_joint() || k <= kFewRows) return "";
   const Numbers numbers = numbers_of(data.labels);
   const bool are_quantities =
-      numbers.are_all && ((numbers.have_fractions && k > kMostFractions) ||
-                          (is_table && k > kMostQuantities &&
-                           numbers.high - numbers.low > 2 * static_cast<double>(k)));
+      numbers.are_all &&
+      ((numbers.have_fractions && k > kMostFractions) ||
+       (is_table && k > kMostQuantities && numbers.high - numbers.low > 2 * static_cast<double>(k)));
   if (are_quantities || (numbers.are_all && 2 * k > n))
     return fmt::format(
         "the label is a number with {} different values in {} rows, which would be as many classes; to "
@@ -48,7 +48,8 @@ std::string classes_doubt(const Dataset& data, bool is_table) {
         k, n);
   if (n >= kFewRows && 2 * k > n)
     return fmt::format(
-        "found {} different labels in {} rows: these are names or texts of rows, not classes; name the column "
+        "found {} different labels in {} rows: these are names or texts of rows, not classes; name the "
+        "column "
         "of the label by --target (text: label<TAB>text)",
         k, n);
   return "";

@@ -54,7 +54,8 @@ class Parser {
       float value = 0;
       const char* end = fields[c].data() + fields[c].size();
       if (fields[c].empty() || parse_float(fields[c].data(), end, value) != end) [[unlikely]]
-        return fmt::format("in {}: {}{}", column_name(c), number_error(fields[c]), layout_.advice);
+        return fmt::format("in {}: {}{}", column_name(c), number_error(fields[c]),
+                           fields[c].empty() || is_number(fields[c]) ? "" : layout_.advice);
       if (role != TableLayout::kWeight) {
         part.value[begin + role] = value;
       } else if (value >= 0) {

@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kExactSource = "exact log Z of every input";
 constexpr int kCertificateDigits = 2, kFactorDigits = 3;
 constexpr double kLargestUsefulError = 0.5;  // of log-probabilities that are said to be certified
-constexpr double kSmallest = 1e-300;  // whose digits have units
+constexpr double kSmallest = 1e-300;         // whose digits have units
 
 constexpr int kCardDigits = 4;
 constexpr int kMostDigits = 17;  // tell any two doubles apart
@@ -74,8 +74,8 @@ void add_certificate(const Certificate& c, const AuditNames& names, ReportDocume
     document.notes.push_back(
         "The inputs shown chose the step of training and the constant c, so likelihood and certificate are a "
         "little optimistic; 'selfnorm audit' takes others.");
-  document.cards.push_back(certificate_card(
-      c, names.kind, factor_words(c) + certificate_source("exact log Z", names.part)));
+  document.cards.push_back(
+      certificate_card(c, names.kind, factor_words(c) + certificate_source("exact log Z", names.part)));
   if (c.certified || !names.is_requested) return;
   document.notes.push_back(
       fmt::format("Not certified: that at most {} of inputs have {} log-probabilities with an error above "
@@ -140,7 +140,8 @@ ReportCard certificate_card(const Certificate& c, const std::string& kind, const
   ReportCard card{"certificate", "Certificate", certificate_words(c, kind), c.smallest_eps, source};
   if (!is_far) return card;
   card.value = fmt::format(
-      "not normalised well enough: {} of inputs may have {} log-probabilities that are off by {}, a factor of "
+      "not normalised well enough: {} of inputs may have {} log-probabilities that are off by {}, a factor "
+      "of "
       "{} in probabilities; use exact ones, or normalise the model",
       percent(c.rho), kind, rounded_up(*c.smallest_eps, kCertificateDigits),
       rounded_up(std::exp(*c.smallest_eps), kCertificateDigits));

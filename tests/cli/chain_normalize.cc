@@ -72,10 +72,10 @@ TEST(ChainNormalize, IsLosslessAndNormalises) {
   EXPECT_EQ(info["objective"]["normalized"], true);
   EXPECT_EQ(info["audit"]["data"], "held-out sentences of selfnorm normalize");
   EXPECT_EQ(info["audit"]["sentences"], 200);
-  // It is normalised: nothing is to be warned of.
+  // It is normalised, though not perfectly: the objective is not to be warned of.
   const Outcome tagged = folder.run({"tag", "n.safetensors", "test.conll", "--score", "raw"});
   EXPECT_EQ(tagged.code, 0);
-  EXPECT_EQ(tagged.err, "");
+  EXPECT_EQ(tagged.err.find("leaves log Z free"), std::string::npos) << tagged.err;
   EXPECT_NE(tagged.out.find("kind=raw"), std::string::npos);
 }
 
@@ -247,7 +247,8 @@ TEST(ChainNormalize, WithoutTransitionsTheConstantIsSubtracted) {
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_LT(outcome.json()["log_z"]["rms"].get<double>(),
             0.1 * outcome.json()["log_z_before"]["rms"].get<double>());
-  EXPECT_EQ(folder.run({"score", "n.safetensors", "test.conll", "--json", "--amortised"}).json()["kind"], "amortised");
+  EXPECT_EQ(folder.run({"score", "n.safetensors", "test.conll", "--json", "--amortised"}).json()["kind"],
+            "amortised");
 }
 
 TEST(ChainNormalize, RefusesWhatItCannotDo) {

@@ -181,9 +181,12 @@ TEST(Errors, FullDisk) {
   }
   const Outcome outcome = folder.run({"train", "classifier", "data.svm", "--quiet", "--out", "small/run"});
   const bool is_empty = fs::is_empty(folder / "small");
+  const Outcome forced =
+      folder.run({"train", "classifier", "data.svm", "--quiet", "--out", "small/run", "--force"});
   umount((folder / "small").c_str());
-  expect_user_error(outcome, "small/run");
+  expect_user_error(outcome, "not enough disk space for small/run");
   EXPECT_TRUE(is_empty);
+  expect_user_error(forced, "small/run");
 }
 
 }  // namespace

@@ -18,12 +18,14 @@ TEST(FirstHour, TheModelComesFirst) {
   RandomHead().write(folder / "head.safetensors");
   for (const std::string command : {"score", "evaluate", "audit", "bounds", "tag", "predict"}) {
     expect_user_error(folder.run({command, "data.svm", kTruth}), "MODEL comes first");
-    expect_user_error(folder.run({command, "data.svm", "data.svm"}), "data.svm, is data, not a model");
+    expect_user_error(folder.run({command, "data.svm", "data.svm"}),
+                      "data.svm: the first file is data, not a model: MODEL comes first");
     expect_user_error(folder.run({command, "states.safetensors", kTruth}), "MODEL comes first");
     expect_user_error(folder.run({command, kTruth, kTruth}), "is a model, not data");
   }
-  expect_user_error(folder.run({"normalize", "states.safetensors", "--states", kTruth, "-o", "n.safetensors"}),
-                    "MODEL comes first");
+  expect_user_error(
+      folder.run({"normalize", "states.safetensors", "--states", kTruth, "-o", "n.safetensors"}),
+      "MODEL comes first");
   for (const std::string command : {"info", "sample"})
     expect_user_error(folder.run({command, "data.svm"}), "data.svm is no model");
 }

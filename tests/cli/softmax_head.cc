@@ -44,7 +44,8 @@ TEST(SoftmaxHead, ScoresAreThoseOfTheHead) {
   const Folder folder;
   write_head(folder);
   for (const char* data : {"states.safetensors", "states.csv"}) {
-    const auto raw = folder.run({"score", "head.safetensors", data, "--json", "--raw", "--candidates", "0,1,2"});
+    const auto raw =
+        folder.run({"score", "head.safetensors", data, "--json", "--raw", "--candidates", "0,1,2"});
     ASSERT_EQ(raw.code, 0) << raw.err;
     EXPECT_NE(raw.err.find("only when it was normalised"), std::string::npos) << raw.err;
     const auto exact = folder.run({"score", "head.safetensors", data, "--json", "--exact"});
@@ -98,7 +99,8 @@ TEST(SoftmaxHead, TensorsByName) {
   };
   EXPECT_EQ(folder.run(with_names({"info", "head.safetensors", "--json"})).json()["head"]["weight"], "proj");
   EXPECT_EQ(folder.run(with_names({"evaluate", "head.safetensors", "states.csv"})).code, 0);
-  const auto json = folder.run(with_names({"score", "head.safetensors", "states.csv", "--json"})).json();
+  const auto json =
+      folder.run(with_names({"score", "head.safetensors", "states.csv", "--json", "--raw"})).json();
   EXPECT_NEAR(json["rows"][0]["log_prob"].get<double>(), score(0, 2), 1e-6);
   expect_user_error(folder.run({"info", "head.safetensors"}), "--weight-name");
   expect_user_error(folder.run({"score", "head.safetensors", "states.csv", "--weight-name", "none"}),
@@ -115,7 +117,8 @@ TEST(SoftmaxHead, AmortisedNormalizerOfAHead) {
   head.model.normalizer = {
       .intercept = 0.5, .slope = {1, -1}, .hidden_weight = {}, .hidden_bias = {}, .output = {}};
   save_head(head, folder / "amortised.safetensors");
-  const Outcome outcome = folder.run({"score", "amortised.safetensors", "states.csv", "--json", "--amortised"});
+  const Outcome outcome =
+      folder.run({"score", "amortised.safetensors", "states.csv", "--json", "--amortised"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.err, "");
   EXPECT_EQ(outcome.json()["kind"], "amortised");

@@ -443,7 +443,8 @@ TEST(AuditSection, AnErrorThatNobodyCanUseIsNoCertificateButARedSentence) {
   EXPECT_EQ(card.tone, "bad");
   EXPECT_EQ(card.id, "certificate");
   EXPECT_EQ(card.number, 0.87);
-  EXPECT_EQ(card.value.rfind("not normalised well enough: 1% of inputs may have raw log-probabilities", 0), 0u)
+  EXPECT_EQ(card.value.rfind("not normalised well enough: 1% of inputs may have raw log-probabilities", 0),
+            0u)
       << card.value;
   EXPECT_EQ(card.value.find("confidence"), std::string::npos);
   c.smallest_eps.reset();

@@ -136,8 +136,8 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& instance) { return std::string(instance.param.name); });
 
 TEST(CheckpointSize, IsWhatWasSaidBefore) {
-  const std::filesystem::path path = std::filesystem::temp_directory_path() /
-                                     ("selfnorm-size-" + std::to_string(getpid()) + ".safetensors");
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("selfnorm-size-" + std::to_string(getpid()) + ".safetensors");
   const auto parts = hold_out(random_dataset({.rows = 300, .features = 400, .classes = 50}, 1), 0.2, 3);
   for (const std::string optimiser : {"lbfgs", "adagrad", "adam"}) {
     TrainOptions options;
@@ -145,6 +145,7 @@ TEST(CheckpointSize, IsWhatWasSaidBefore) {
     options.optimiser = optimiser;
     options.batch = 32;
     options.history = 3;
+    options.patience = 100;
     Interrupter interrupter(30);
     ASSERT_TRUE(train_classifier(parts.first, parts.second, options, {.path = path.string(), .seconds = 1e9},
                                  interrupter)

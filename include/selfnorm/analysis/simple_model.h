@@ -20,8 +20,8 @@ struct SimpleModel {
   std::string advice;  // how to get it, or what to try
 };
 
-// "... is not better than ...: ... 1.92 against 1.45 nats", when the trained NLL is more than kWorse above the
-// simple one, or is no number; otherwise empty.
+// "... is not better than ...: ... 1.92 against 1.45 nats", when the trained NLL is more than kWorse above
+// the simple one, or is no number; otherwise empty.
 inline constexpr double kWorse = 0.02;
 std::string not_better(double nll, const SimpleModel& simple);
 

@@ -34,7 +34,8 @@ class Fit {
   Fit(const Points& data, const std::vector<uint32_t>& levels, const LevelMixtureOptions& options)
       : data_(data), levels_(levels), begin_(begins(levels)), options_(options), pooled_(begin_.back()) {
     std::vector<double> count(begin_.back(), 0.5);
-    for (uint64_t i = 0; i < data.rows; ++i) add(data.row(i), 1, count);
+    const double one = 1;
+    for (uint64_t i = 0; i < data.rows; ++i) add(data.row(i), {&one, 1}, count);
     for (size_t j = 0; j < levels.size(); ++j)
       for (size_t l = begin_[j]; l < begin_[j + 1]; ++l)
         pooled_[l] = count[l] / (static_cast<double>(data.rows) + 0.5 * levels[j]);
@@ -54,14 +55,18 @@ class Fit {
   }
 
  private:
-  // Expected counts: of components, then of their levels.
+  // Expected counts of components, and of levels in each component.
   struct Counts {
     std::vector<double> component, level;
     double log_likelihood = 0;
   };
 
-  void add(std::span<const float> row, double weight, std::span<double> count) const {
-    for (size_t j = 0; j < row.size(); ++j) count[begin_[j] + static_cast<size_t>(row[j])] += weight;
+  // A row, a share of it in each component.
+  void add(std::span<const float> row, std::span<const double> share, std::span<double> count) const {
+    for (size_t j = 0; j < row.size(); ++j) {
+      double* to = count.data() + (begin_[j] + static_cast<size_t>(row[j])) * share.size();
+      for (size_t c = 0; c < share.size(); ++c) to[c] += share[c];
+    }
   }
 
   LevelMixture of(const Counts& counts) const {
@@ -69,12 +74,12 @@ class Fit {
     double rows = 0;
     for (const double n : counts.component) rows += n;
     std::vector<double> log_weight(k), log_share(k * width);
-    for (size_t c = 0; c < k; ++c) {
+    for (size_t c = 0; c < k; ++c)
       log_weight[c] = std::log((counts.component[c] + 1) / (rows + static_cast<double>(k)));
-      for (size_t l = 0; l < width; ++l)
-        log_share[c * width + l] = std::log((counts.level[c * width + l] + kPriorRows * pooled_[l]) /
-                                            (counts.component[c] + kPriorRows));
-    }
+    for (size_t l = 0; l < width; ++l)
+      for (size_t c = 0; c < k; ++c)
+        log_share[l * k + c] = std::log((counts.level[l * k + c] + kPriorRows * pooled_[l]) /
+                                        (counts.component[c] + kPriorRows));
     return {levels_, std::move(log_weight), std::move(log_share)};
   }
 
@@ -82,8 +87,12 @@ class Fit {
     const std::vector<uint64_t> order =
         random_permutation(data_.rows, RandomStream(options_.seed, kStream + start));
     Counts counts{std::vector<double>(components, 1), std::vector<double>(components * begin_.back())};
-    for (uint32_t c = 0; c < components; ++c)
-      add(data_.row(order[c]), 1, std::span(counts.level).subspan(c * begin_.back(), begin_.back()));
+    std::vector<double> share(components);
+    for (uint32_t c = 0; c < components; ++c) {
+      share[c] = 1;
+      add(data_.row(order[c]), share, counts.level);
+      share[c] = 0;
+    }
     return of(counts);
   }
 
@@ -101,10 +110,10 @@ class Fit {
         const double log_q = log_sum(term);
         own.log_likelihood += log_q;
         for (size_t c = 0; c < k; ++c) {
-          const double share = std::exp(term[c] - log_q);
-          own.component[c] += share;
-          add(data_.row(i), share, std::span(own.level).subspan(c * width, width));
+          term[c] = std::exp(term[c] - log_q);
+          own.component[c] += term[c];
         }
+        add(data_.row(i), term, own.level);
       }
     });
     for (size_t p = 1; p < part.size(); ++p) {
@@ -136,10 +145,11 @@ LevelMixture::LevelMixture(std::vector<uint32_t> levels, std::vector<double> log
 void LevelMixture::log_terms(std::span<const float> row, std::span<double> out) const {
   std::copy(log_weight_.begin(), log_weight_.end(), out.begin());
   for (size_t j = 0; j < row.size(); ++j) {
-    const bool is_level = row[j] >= 0 && row[j] < static_cast<float>(levels_[j]) && row[j] == std::floor(row[j]);
-    for (size_t c = 0; c < out.size(); ++c)
-      out[c] += is_level ? log_share_[c * begin_.back() + begin_[j] + static_cast<size_t>(row[j])]
-                         : -std::numeric_limits<double>::infinity();
+    const bool is_level =
+        row[j] >= 0 && row[j] < static_cast<float>(levels_[j]) && row[j] == std::floor(row[j]);
+    if (!is_level) return std::fill(out.begin(), out.end(), -std::numeric_limits<double>::infinity());
+    const double* share = log_share_.data() + (begin_[j] + static_cast<size_t>(row[j])) * out.size();
+    for (size_t c = 0; c < out.size(); ++c) out[c] += share[c];
   }
 }
 

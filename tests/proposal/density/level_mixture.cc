@@ -45,7 +45,8 @@ TEST(LevelMixture, FindsTwoLumpsForAnyNumberOfThreads) {
   mixture.log_prob(points, log_q);
   double nll = 0;
   for (const double l : log_q) nll -= l / n;
-  const double entropy = -(0.3 * std::log(0.3) + 0.7 * std::log(0.7)) - d * (0.1 * std::log(0.1) + 0.9 * std::log(0.9));
+  const double entropy =
+      -(0.3 * std::log(0.3) + 0.7 * std::log(0.7)) - d * (0.1 * std::log(0.1) + 0.9 * std::log(0.9));
   EXPECT_NEAR(nll, entropy, 0.1);
   EXPECT_NEAR(std::exp(std::min(mixture.log_weight()[0], mixture.log_weight()[1])), 0.3, 0.03);
   const ThreadLimit limit(1);

@@ -14,17 +14,17 @@
 namespace selfnorm {
 
 struct LevelMixtureOptions {
-  uint32_t components = 8;   // >= 1; at most one for 20 rows
-  uint32_t starts = 3;       // >= 1
-  uint64_t iterations = 60;  // of a start, at most
-  double tolerance = 1e-4;   // stops when an iteration gains less than this per row
-  uint64_t cells = 2'000'000;  // rows x columns; of more rows a random choice is used
+  uint32_t components = 16;    // >= 1; at most one for 20 rows
+  uint32_t starts = 3;         // >= 1
+  uint64_t iterations = 60;    // of a start, at most
+  double tolerance = 1e-4;     // stops when an iteration gains less than this per row
+  uint64_t cells = 1'000'000;  // rows x columns; of more rows a random choice is used
   uint64_t seed = 0;
 };
 
 class LevelMixture {
  public:
-  // log w_k; log theta_kj[l], component after component, column after column.
+  // log w_k; log theta_kj[l], column after column, level after level, one a component.
   LevelMixture(std::vector<uint32_t> levels, std::vector<double> log_weight, std::vector<double> log_share);
 
   size_t components() const { return log_weight_.size(); }

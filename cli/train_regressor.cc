@@ -235,9 +235,8 @@ int train_regressor_command(const Arguments& arguments) {
   if (!arguments.common.quiet) warn_about_coverage(row);
   const std::string page = write_run_report(
       arguments, run, [&] { return document(arguments, run, result, held_out, evaluation); });
-  print_report(
-      arguments, run, {result.reason, "adam", result.diverged, result.last, result.model.audit_json},
-      {held_out.name, regression_tables({row}), page});
+  print_report(arguments, run, {result.reason, "adam", result.diverged, result.last, result.model.audit_json},
+               {held_out.name, regression_tables({row}), page});
   return exit_code(result.diverged);
 }
 

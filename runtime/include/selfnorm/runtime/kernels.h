@@ -35,8 +35,8 @@ struct Kernels {
   void (*dot_f32)(const RowBlock<float>& block, float* out);
   void (*dot_bf16)(const RowBlock<uint16_t>& block, float* out);
   void (*dot_i8)(const RowBlock<int8_t>& block, float* out);
-  // sum_i exp(s_i - max) and max = max_i s_i, for n >= 1 finite s_i; relative error below 5e-7 (differences in
-  // double, then Cephes expf, degree 5, in lanes), and at least 1.
+  // sum_i exp(s_i - max) and max = max_i s_i, for n >= 1 finite s_i; relative error below 5e-7 (differences
+  // in double, then Cephes expf, degree 5, in lanes), and at least 1.
   double (*exp_sum)(const double* s, size_t n, double* max);
   // y_j += a x_j
   void (*add_scaled)(float a, const float* x, size_t n, float* y);

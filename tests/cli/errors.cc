@@ -114,7 +114,6 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"OneClass", train("one.svm"), "class"},
         Mistake{"Ragged", train("ragged.csv"), "ragged.csv:3:"},
         Mistake{"TruncatedGzip", train("broken.gz"), "broken.gz"},
-        Mistake{"UnseenValidationLabel", train("data.svm", {"--valid", "unseen.svm"}), "unseen.svm:2:"},
         Mistake{"OutIsAFile", {"train", "classifier", "data.svm", "--quiet", "--out", "a-file"}, "a-file"},
         Mistake{
             "OutBelowAFile", {"train", "classifier", "data.svm", "--quiet", "--out", "a-file/run"}, "a-file"},
@@ -126,7 +125,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"NotAModel", {"evaluate", "model.safetensors", "data.svm", "--json"}, "model.safetensors"},
         Mistake{"InfoNotAModel", {"info", "model.safetensors"}, "model.safetensors"},
         Mistake{"MissingData", {"evaluate", kTruth}, "required"},
-        Mistake{"UnseenLabel", {"evaluate", kTruth, "unseen.svm"}, "unseen.svm:2:"},
+        Mistake{"UnseenLabel", {"score", kTruth, "unseen.svm"}, "unseen.svm:2:"},
         Mistake{"FeatureBeyondModel", {"evaluate", kTruth, "wide.svm"}, "wide.svm:2:"},
         Mistake{"ScoreFeatureBeyondModel", {"score", kTruth, "wide.svm", "--top", "1"}, "wide.svm:2:"},
         Mistake{

@@ -133,7 +133,7 @@ TEST(SoftmaxHead, DataThatDoesNotFitIsAnError) {
   folder.write("wide.csv", "a,b,c,label\n1,2,3,0\n");
   folder.write("unknown.csv", "a,b,label\n1,2,7\n");
   expect_user_error(folder.run({"score", "head.safetensors", "wide.csv"}), "wide.csv");
-  expect_user_error(folder.run({"evaluate", "head.safetensors", "unknown.csv"}), "unknown.csv:2");
+  expect_user_error(folder.run({"score", "head.safetensors", "unknown.csv"}), "unknown.csv:2");
   expect_user_error(folder.run({"score", "absent.safetensors", "states.csv"}), "absent.safetensors");
 }
 

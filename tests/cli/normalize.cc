@@ -70,7 +70,6 @@ TEST(Normalize, OurOwnModelKeepsItsEvaluation) {
   // It is a maximum-likelihood model no more: no warning about raw scores.
   const Outcome raw = folder.run({"score", "n.safetensors", "data.svm", "--top", "1", "--raw"});
   EXPECT_EQ(raw.err.find("leaves log Z free"), std::string::npos) << raw.err;
-<<<<<<< ours
 }
 
 // Few sparse states: neither b is better than the constant on states held out, and it says so.
@@ -100,8 +99,6 @@ TEST(Normalize, NoAmortisedNormalizerThatIsWorseThanTheConstant) {
     EXPECT_EQ(outcome.err.find("b(h) is linear") != std::string::npos, is_linear) << outcome.err;
     EXPECT_LE(json["log_z"]["rms"], json["log_z_lossless"]["rms"]);
   }
-=======
->>>>>>> theirs
 }
 
 TEST(Normalize, AGroupModel) {

@@ -132,7 +132,7 @@ CheckpointOptions checkpoint_options(const RunArguments& given, const RunDirecto
 
 void warn_about_divergence(bool diverged) {
   if (diverged)
-    warning("the loss stopped being finite; the model is the last good one (try a smaller --learning-rate)");
+    warning("training diverged; the model is the last good one (try a smaller --learning-rate)");
 }
 
 void warn_about_simple(const Arguments& arguments, double nll, const SimpleModel& simple) {

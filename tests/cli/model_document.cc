@@ -93,7 +93,7 @@ TEST(ModelDocument, SaysThatTrainingDiverged) {
   const Folder folder;
   folder.generate();
   folder.generate_text("data.txt", 100);
-  const std::string note = "The loss stopped being finite";
+  const std::string note = "Training diverged";
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"train", "classifier", "data.svm", "--optimiser", "adagrad", "--epochs",
                                  "3"},

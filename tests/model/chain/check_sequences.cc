@@ -16,15 +16,15 @@ template <class Change>
 void refused(const Change& change) {
   Sequences data = random_sequences(kPlan);
   change(data);
-  EXPECT_THROW(check_sequences(data, kPlan.shape(), "the training data", true), Error);
+  EXPECT_THROW(check_sequences(data, kPlan.shape(), "the training data", NeededLabels::known), Error);
 }
 
 TEST(CheckSequences, AcceptsWhatFits) {
-  EXPECT_NO_THROW(check_sequences(random_sequences(kPlan), kPlan.shape(), "the data", true));
-  EXPECT_NO_THROW(check_sequences(random_sequences({}), kPlan.shape(), "the data", true));
+  EXPECT_NO_THROW(check_sequences(random_sequences(kPlan), kPlan.shape(), "the data", NeededLabels::known));
+  EXPECT_NO_THROW(check_sequences(random_sequences({}), kPlan.shape(), "the data", NeededLabels::known));
   Sequences unlabelled = random_sequences(kPlan);
   unlabelled.label[2] = kNoLabel;
-  EXPECT_NO_THROW(check_sequences(unlabelled, kPlan.shape(), "the data", false));
+  EXPECT_NO_THROW(check_sequences(unlabelled, kPlan.shape(), "the data", NeededLabels::none));
 }
 
 TEST(CheckSequences, RefusesWhatDoesNot) {

@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kUserError = 1;
 constexpr int kBug = 2;
-constexpr size_t kLongestMessage = 1200;  // where a path may have its place
+constexpr size_t kLongestMessage = 700;  // where a path may have its place
 constexpr const char* kNoMemory =
     "not enough memory; use fewer rows, features or classes (text: --hash-buckets, --min-count), or a "
     "smaller "

@@ -28,10 +28,10 @@ Json parse_record(const std::string& text, const std::string& path) {
     return !object.contains(key) || object[key].is_string();
   };
   require(is_text(record, "command"), path, "command", "a text");
-  for (const auto& [key, value] : record["options"].items())
-    require(value.is_primitive(), path, key, "a word, a number, true or false");
   for (const char* key : {"TRAIN", "CORPUS", "DATA"})
     require(is_text(record["options"], key), path, key, "a text");
+  for (const auto& [key, value] : record["options"].items())
+    require(value.is_primitive(), path, key, "a word, a number, true or false");
   for (const char* key : {"data", "valid"}) {
     if (!record.contains(key) || record[key].is_null()) continue;
     require(record[key].is_object(), path, key, "an object");

@@ -269,7 +269,7 @@ class FullPasses {
     earlier_steps_ = c.integer("dual.earlier_steps");
     c.get("dual.feasible", feasible_, problem_.start.size());
     c.get("dual.infeasible", infeasible_, problem_.start.size());
-    validation_.restore(c, problem_.start.size());
+    validation_.restore(c, problem_.parameters, {});
     use_multiplier();
     evaluate_here();
     measure();

@@ -188,9 +188,9 @@ class Minibatches {
     gradient_norm_ = c.number("gradient_norm");
     regulariser_ = c.number("regulariser");
     epoch_sum_ = restored_sum(c);
-    good_subtracted_.restore("good_subtracted", c);
+    good_subtracted_.restore("good_subtracted", c, good_subtracted_);
     batch_step_.restore(c);
-    validation_.restore(c, theta_.size());
+    validation_.restore(c, problem_.parameters, good_subtracted_);
   }
 
   const LoopProblem<Real>& problem_;

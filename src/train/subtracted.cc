@@ -11,13 +11,14 @@ void Subtracted::save(const std::string& name, Checkpoint& checkpoint) const {
   checkpoint.set(name + ".output", function.output);
 }
 
-void Subtracted::restore(const std::string& name, const Checkpoint& checkpoint) {
+void Subtracted::restore(const std::string& name, const Checkpoint& checkpoint, const Subtracted& like) {
+  const AmortisedNormalizer shape = like.function;
   constant = checkpoint.number(name + ".constant");
   function.intercept = checkpoint.number(name + ".intercept");
-  checkpoint.get(name + ".slope", function.slope);
-  checkpoint.get(name + ".hidden_weight", function.hidden_weight);
-  checkpoint.get(name + ".hidden_bias", function.hidden_bias);
-  checkpoint.get(name + ".output", function.output);
+  checkpoint.get(name + ".slope", function.slope, shape.slope.size());
+  checkpoint.get(name + ".hidden_weight", function.hidden_weight, shape.hidden_weight.size());
+  checkpoint.get(name + ".hidden_bias", function.hidden_bias, shape.hidden_bias.size());
+  checkpoint.get(name + ".output", function.output, shape.output.size());
 }
 
 }  // namespace selfnorm

@@ -89,9 +89,10 @@ void Validation<Real>::save(Checkpoint& checkpoint) const {
 }
 
 template <class Real>
-void Validation<Real>::restore(const Checkpoint& checkpoint, size_t parameters) {
+void Validation<Real>::restore(const Checkpoint& checkpoint, size_t parameters,
+                               const Subtracted& subtracted) {
   best_ = checkpoint.number("valid.best");
-  best_subtracted_.restore("valid.best_subtracted", checkpoint);
+  best_subtracted_.restore("valid.best_subtracted", checkpoint, subtracted);
   last_level_ = checkpoint.number("valid.last_mean");
   since_best_ = checkpoint.integer("valid.since_best");
   checkpoint.get("valid.best_theta", best_theta_, parameters);

@@ -95,8 +95,8 @@ TEST_F(EmbeddedCodeFile, IsNotLoadedByInfo) {
 
 TEST_F(EmbeddedCodeFile, AModuleOnTheCommandLineIsCodeToo) {
   folder.write("m.pt", kProgram);
-  expect_consent_needed(small_density("data.csv", "run", {"--energy", "m.pt"}));
-  expect_consent_needed({"train", "regressor", "table.csv", "--module", "m.pt", "--out", "run"});
+  expect_consent_needed(small_density("data.csv", "run", {"--energy", "m.pt", "--quiet"}));
+  expect_consent_needed({"train", "regressor", "table.csv", "--module", "m.pt", "--out", "run", "--quiet"});
 }
 
 // Files that come with a model cannot consent in the user's name.
@@ -106,7 +106,8 @@ TEST_F(EmbeddedCodeFile, ConsentIsNotTakenFromFiles) {
   folder.write(
       "run/config.json",
       R"({"command":"train density","options":{"DATA":"data.csv","energy":"m.pt","allow-code":true}})");
-  expect_user_error(folder.run({"train", "density", "--resume", "--out", "run"}), "a program of 20 bytes");
+  expect_user_error(folder.run({"train", "density", "--resume", "--out", "run", "--quiet"}),
+                    "a program of 20 bytes");
   folder.write("c.toml", "allow-code = true\n");
   expect_user_error(folder.run({"score", "density.safetensors", "data.csv", "--config", "c.toml"}),
                     "allow-code is given on the command line, not in a file");

@@ -132,10 +132,11 @@ TEST(Subtracted, SurvivesACheckpoint) {
   Checkpoint checkpoint;
   before.save("b", checkpoint);
   Subtracted after{7, {}};
-  after.restore("b", checkpoint);
+  after.restore("b", checkpoint, before);
   EXPECT_EQ(after.constant, 1.5);
   EXPECT_TRUE(after.function == before.function);
-  EXPECT_THROW(after.restore("c", checkpoint), Error);
+  EXPECT_THROW(after.restore("c", checkpoint, before), Error);
+  EXPECT_THROW(after.restore("b", checkpoint, {}), Error);
 }
 
 }  // namespace

@@ -14,7 +14,8 @@ struct Subtracted {
   AmortisedNormalizer function;  // none: 0
 
   void save(const std::string& name, Checkpoint& checkpoint) const;
-  void restore(const std::string& name, const Checkpoint& checkpoint);
+  // Its function is of the shape of `like`, or there is none.
+  void restore(const std::string& name, const Checkpoint& checkpoint, const Subtracted& like);
 };
 
 }  // namespace selfnorm

@@ -45,7 +45,8 @@ class Validation {
   void conclude(std::span<const Real> last, const Subtracted& trained, LoopOutput<Real>& out) const;
 
   void save(Checkpoint& checkpoint) const;
-  void restore(const Checkpoint& checkpoint, size_t parameters);
+  // Of so many parameters and of this shape.
+  void restore(const Checkpoint& checkpoint, size_t parameters, const Subtracted& subtracted);
 
  private:
   Measure measure_;

@@ -105,7 +105,7 @@ TEST(FeatureTemplate, Errors) {
 TEST(FeatureTemplate, RefusesExpressions) {
   EXPECT_NE(error_of("U:%m[0,0,\"(\"]").find("t:1: the regular expression '(' cannot be used: "),
             std::string::npos);
-  for (const char* refused : {"(a)\\1", "((?=a).)*", "(?<!a)b", "(a{100}){11}", "a{3,99999999999999999999}"})
+  for (const char* refused : {"(a)\\1", "((?=a).)*", "(?<!a)b", "(a{100}){11}"})
     EXPECT_NE(
         error_of(std::string("U:%m[0,0,\"") + refused + "\"]").find("; expected RE2 syntax, which has no"),
         std::string::npos)

@@ -156,7 +156,7 @@ class ModuleFeatures : public testing::Test {
 
   std::string error() const {
     try {
-      load_module_features(path_, 2);
+      load_module_features(path_, 2, EmbeddedCode::run);
     } catch (const Error& error) {
       return error.what();
     }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "module_file.h"
+#include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/math/random.h"
 #include "selfnorm/model/energy/density_file.h"

@@ -150,7 +150,7 @@ TEST_F(RegressorFile, RefusesDamagedMetadata) {
   check(R"("dimension":"1")", R"("dimension":"4")", "1 to 3");
   check(R"("dimension":"1")", R"("dimension":"2")", "target.mean");
   check(R"("components":"3")", R"("components":"2")", "mixture_head");
-  check(R"("ensemble":"1")", R"("ensemble":"2")", "member1.features");
+  check(R"("ensemble":"1")", R"("ensemble":"2")", "member1.mixture_head");
   check(R"("ensemble":"1")", R"("ensemble":"0")", "ensemble");
   check(R"("base":"proposal")", R"("base":"proposel")", "base");
   check(R"("broad_scale":"3")", R"("broad_scale":"0")", "");

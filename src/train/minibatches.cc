@@ -183,7 +183,7 @@ class Minibatches {
   void restore(const Checkpoint& c) {
     step_ = c.integer("step");
     c.get("theta", theta_);
-    c.get("good", good_);
+    c.get("good", good_, theta_.size());
     restore_adaptive(c, "optimiser", optimiser_);
     gradient_norm_ = c.number("gradient_norm");
     regulariser_ = c.number("regulariser");

@@ -32,11 +32,15 @@ Named named_by(const Arguments& arguments) {
   return {};
 }
 
-bool is_ours(const std::string& name) { return is_family_file(model_path(name), ""); }
-
+// What is no regular file (a pipe) is read once, by the command itself.
 bool has_content(const std::string& path) {
   std::error_code error;
   return std::filesystem::is_regular_file(path, error) && std::filesystem::file_size(path, error) > 0;
+}
+
+bool is_ours(const std::string& name) {
+  const std::string path = model_path(name);
+  return has_content(path) && is_family_file(path, "");
 }
 
 }  // namespace

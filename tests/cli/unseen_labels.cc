@@ -129,7 +129,7 @@ TEST(UnseenLabel, OfStates) {
   write_states(folder / "h.safetensors", 300, false);
   ASSERT_EQ(folder
                 .run({"normalize", "head.safetensors", "--states", "h.safetensors", "-o", "n.safetensors",
-                      "--amortise", "linear", "--quiet"})
+                      "--amortise", "mlp", "--quiet"})
                 .code,
             0);
   std::string seen, all;

@@ -47,7 +47,7 @@ class DensityFile : public testing::Test {
     }
     out.log_normalizer = 1.0 / 3;
     out.normalizer_kind = "learned";
-    out.standardisation = {{0.1, -1e300}, {1.0 / 7, 2}};
+    out.standardisation = {{0.1, -1e30}, {1.0 / 7, 2}};
     out.feature_names = {"höhe", ""};
     out.objective_json = R"({"name":"snl"})";
     out.training_json = R"({"steps":3})";

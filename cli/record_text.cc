@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 
 void require(bool good, const std::string& path, const std::string& key, const char* expected) {
   if (!good)
-    throw Error(fmt::format("{}: not the record of a run: \"{}\" is something else than {}", path,
+    throw Error(fmt::format("{}: not the record of a run: \"{}\" is not {}", path,
                             runtime::shortened(key), expected));
 }
 

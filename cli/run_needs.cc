@@ -14,7 +14,7 @@ namespace selfnorm::cli {
 namespace {
 
 constexpr double kOperationsPerSecond = 3e8;  // of a thread, on the slow side
-constexpr double kShort = 10;                 // seconds, below which time is not worth a word
+constexpr double kShort = 60;                 // seconds, below which time is not worth a word
 
 std::string size_text(double bytes) {
   return bytes < 1e6   ? fmt::format("{:.0f} kB", std::max(1.0, bytes / 1e3))
@@ -50,7 +50,7 @@ std::string checked_needs(const Arguments& arguments, const RunDirectory& run, c
   return fmt::format(
       "needs about {} of memory and, while it runs, {} of disk (a checkpoint is {}, the model {}){}",
       size_text(needs.memory), size_text(disk), size_text(needs.checkpoint), size_text(needs.model),
-      seconds < kShort ? "" : fmt::format("; takes roughly {} or less", clock_text(seconds)));
+      seconds < kShort ? "" : fmt::format("; takes at most about {}", clock_text(seconds)));
 }
 
 void refuse_doubtful(const RunArguments& given, const std::string& doubt) {

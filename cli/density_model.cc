@@ -36,9 +36,11 @@ void refuse_density(const std::string& model, const std::string& advice) {
 }
 
 std::string normalizer_doubt(const DensityModel& model) {
-  if (model.normalizer_kind != "untrusted") return "";
-  return "b is not to be trusted: log Z could not be estimated from the proposal when the model was "
-         "trained, so log-densities with b are right up to a constant only";
+  const auto audit = nlohmann::ordered_json::parse(model.audit_json);
+  const bool is_doubted = audit.is_object() && audit.contains("trusted") && audit["trusted"] == false;
+  if (model.normalizer_kind != "untrusted" && !is_doubted) return "";
+  return "b is not to be trusted: log Z could not be estimated when the model was trained, so log-densities "
+         "with b are right up to a constant only";
 }
 
 nlohmann::ordered_json module_info(const EnergyRecord& record) {

@@ -52,15 +52,14 @@ void check_model_and_data(const Arguments& arguments) {
     if (is_pickle_file(model)) refuse_pickle(model);
     const bool is_array = is_array_file(model);
     if (has_content(model) && (!is_array || (data_is_model && !is_ours(model)))) {
+      constexpr const char* kModel =
+          "a file or run directory of 'selfnorm train', or a softmax head in safetensors or npz";
       if (data.empty() && arguments.command != "score" && arguments.command != "tag")
-        throw Error(
-            fmt::format("{} is no model; expected a file or run directory of 'selfnorm train', or a softmax "
-                        "head in safetensors or npz",
-                        model));
+        throw Error(fmt::format("{} is no model; expected {}", model, kModel));
       throw Error(
           fmt::format("{}: the first file is data, not a model: MODEL comes first, as in 'selfnorm {} "
-                      "MODEL DATA'",
-                      model, arguments.command));
+                      "MODEL DATA', and is {}",
+                      model, arguments.command, kModel));
     }
   }
   if (data_is_model)

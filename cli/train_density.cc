@@ -91,13 +91,14 @@ RunNeeds needs_of(const DensityOptions& options, const PointSource& points) {
   }
   const double rows = static_cast<double>(options.samples) +
                       static_cast<double>(std::min<uint64_t>(options.batch, points.rows()));
+  constexpr double kProduct = 0.05;  // of a matrix product, in the operations of RunNeeds
   const bool has_steps = options.objective != "fit" && !is_exponential_family(word);
   return {.what = fmt::format("{} columns with --samples {} and --batch {}", grouped(points.columns()),
                               grouped(options.samples), grouped(options.batch)),
           .memory = sizeof(float) * (6 * parameters + rows * (2 * d + std::min(widths, 8192.0))),
           .checkpoint = sizeof(float) * 5 * parameters,
           .model = sizeof(float) * parameters,
-          .operations = has_steps ? 3 * static_cast<double>(options.steps) * rows * parameters : 0,
+          .operations = has_steps ? kProduct * 3 * static_cast<double>(options.steps) * rows * parameters : 0,
           .advice = "use a smaller --samples, --batch or --energy"};
 }
 

@@ -123,8 +123,17 @@ void check(const Regressor& model, const InputRows& x, std::span<const double> y
 }
 
 constexpr double kLargestMiss = 0.05;  // of a share of targets inside central intervals
+constexpr double kChance = 2.5;        // standard errors: several levels are looked at
 
-double miss(const Coverage& coverage) { return std::abs(coverage.central - coverage.level); }
+double standard_error(const Coverage& coverage, uint64_t rows) {
+  return std::sqrt(coverage.level * (1 - coverage.level) / static_cast<double>(rows));
+}
+
+// How far a share is off, where that is more than chance explains.
+double miss(const Coverage& coverage, uint64_t rows) {
+  const double off = std::abs(coverage.central - coverage.level);
+  return off > kChance * standard_error(coverage, rows) ? off : 0;
+}
 
 }  // namespace
 
@@ -133,14 +142,14 @@ std::string coverage_doubt(const RegressionEvaluation& e, const std::vector<std:
   size_t target = 0;
   for (size_t j = 0; j < e.coordinates.size(); ++j)
     for (const Coverage& coverage : e.coordinates[j].coverage)
-      if (miss(coverage) > (worst == nullptr ? kLargestMiss + 1e-12 : miss(*worst)))
+      if (miss(coverage, e.rows) > (worst == nullptr ? kLargestMiss + 1e-12 : miss(*worst, e.rows)))
         worst = &coverage, target = j;
   if (worst == nullptr) return "";
-  const double n = static_cast<double>(e.rows), chance = std::sqrt(worst->level * (1 - worst->level) / n);
   return fmt::format(
-      "central {:.6g}% intervals of {} hold {:.1f}% of {} targets (chance alone: +- {:.1f} points), so "
+      "central {:.6g}% intervals of {} hold {:.1f}% of {} targets (standard error {:.1f} points), so "
       "predictions are too {}",
-      100 * worst->level, targets.at(target), 100 * worst->central, e.rows, 100 * chance,
+      100 * worst->level, targets.at(target), 100 * worst->central, e.rows,
+      100 * standard_error(*worst, e.rows),
       worst->central > worst->level
           ? "wide; less noise in training may help (--input-noise 0, a smaller --weight-decay)"
           : "narrow; --ensemble 5, more rows or a larger --weight-decay may help");

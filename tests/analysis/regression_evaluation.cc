@@ -324,12 +324,14 @@ TEST(RegressionEvaluation, CoverageMoreThanFivePointsOffIsADoubt) {
   e.coordinates[1].coverage[1].central = 0.97;
   const std::string wide = coverage_doubt(e, {"y", "z"});
   EXPECT_EQ(
-      wide.rfind("central 90% intervals of z hold 97.0% of 400 targets (chance alone: +- 1.5 points)", 0), 0u)
+      wide.rfind("central 90% intervals of z hold 97.0% of 400 targets (standard error 1.5 points)", 0), 0u)
       << wide;
   EXPECT_NE(wide.find("too wide"), std::string::npos);
   e.coordinates[0].coverage[0].central = 0.3;
   EXPECT_NE(coverage_doubt(e, {"y", "z"}).find("of y hold 30.0%"), std::string::npos);
   EXPECT_NE(coverage_doubt(e, {"y", "z"}).find("too narrow"), std::string::npos);
+  e.rows = 30;  // too few to tell 30% from 50%, or 97% from 90%
+  EXPECT_EQ(coverage_doubt(e, {"y", "z"}), "");
 }
 
 }  // namespace

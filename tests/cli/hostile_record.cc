@@ -43,14 +43,14 @@ TEST_F(HostileRecord, OtherTypesNameTheKey) {
                    "\"command\" is not a text");
     expect_refused(R"({"options":{"TRAIN":)" + value + "}}", "\"TRAIN\" is not a text");
     expect_refused(R"({"options":{"DATA":)" + value + "}}", "\"DATA\" is not a text");
-    expect_refused(R"({"options":{},"data":{"path":)" + value + "}}", "\"data.path\" is something else");
-    expect_refused(R"({"options":{},"valid":{"hash":)" + value + "}}", "\"valid.hash\" is something else");
+    expect_refused(R"({"options":{},"data":{"path":)" + value + "}}", "\"data.path\" is not");
+    expect_refused(R"({"options":{},"valid":{"hash":)" + value + "}}", "\"valid.hash\" is not");
   }
   expect_refused(R"({"options":{"alpha":[1]}})", "\"alpha\" is not a word, a number");
-  expect_refused(R"({"options":{"alpha":{"a":1}}})", "\"alpha\" is something else");
+  expect_refused(R"({"options":{"alpha":{"a":1}}})", "\"alpha\" is not");
   expect_refused(R"({"options":{},"data":7})", "\"data\" is not an object");
   expect_refused(R"({"options":5})", "expected JSON with \"options\"");
-  expect_refused(R"({"options":{")" + std::string(100'000, 'a') + R"(":[]}})", "is something else");
+  expect_refused(R"({"options":{")" + std::string(100'000, 'a') + R"(":[]}})", "is not");
 }
 
 TEST_F(HostileRecord, MetricsOfAnotherKindAreDropped) {

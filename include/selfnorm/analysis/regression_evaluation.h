@@ -54,7 +54,8 @@ struct RegressionEvaluation : ErrorAudit {
 };
 
 // "90% intervals of y hold 98.1% of 500 targets, ...", of the level and target that are worst, when a share
-// of the targets is more than 5 points away from that of its central intervals; otherwise empty.
+// of the targets is more than 5 points, and than chance explains, away from that of its central intervals;
+// otherwise empty.
 std::string coverage_doubt(const RegressionEvaluation& evaluation, const std::vector<std::string>& targets);
 
 // y in the units of the data, row-major. In blocks of rows; `progress` is told how many are done. Throws

@@ -17,7 +17,7 @@ namespace {
 
 constexpr suseconds_t kPatience = 500'000;  // microseconds
 
-enum Stage : int { kAtOnce, kInOrder, kRequested, kOverdue };
+enum Stage : int { kAtOnce, kInOrder, kRequested, kOverdue, kTaken };
 std::atomic<int> stage{kAtOnce};
 // What a handler reads is never written to, and never destroyed.
 std::array<std::array<char, 10'000>, 2> rooms{};
@@ -44,8 +44,10 @@ void on_signal(int signal) {
 
 void on_clock(int) {
   if (stage == kOverdue) end_at_once();
-  stage = kOverdue;
+  int expected = kRequested;
+  if (!stage.compare_exchange_strong(expected, kOverdue)) return;
   request_interruption();
+  if (stage == kTaken) return withdraw_interruption();
   set_clock(kPatience);
 }
 
@@ -60,10 +62,11 @@ void catch_signal(int signal, void (*handler)(int)) {
 }  // namespace
 
 void catch_signals() {
-  struct sigaction before {};
-  sigaction(SIGHUP, nullptr, &before);
-  if (before.sa_handler != SIG_IGN) catch_signal(SIGHUP, on_signal);  // nohup(1)
-  catch_signal(SIGINT, on_signal);
+  for (const int number : {SIGHUP, SIGINT}) {  // ignored by nohup(1), and for what a script starts by &
+    struct sigaction before {};
+    sigaction(number, nullptr, &before);
+    if (before.sa_handler != SIG_IGN) catch_signal(number, on_signal);
+  }
   catch_signal(SIGTERM, on_signal);
   catch_signal(SIGALRM, on_clock);
   signal(SIGPIPE, SIG_IGN);
@@ -78,10 +81,11 @@ void stop_in_order(const std::string& words) {
   stage.compare_exchange_strong(expected, kInOrder);
 }
 
-bool is_interrupted() { return stage == kRequested || stage == kOverdue; }
+bool is_interrupted() { return stage >= kRequested; }
 
 bool takes_interruption() {
   if (!is_interrupted()) return false;
+  stage = kTaken;  // for a clock that runs already, on any thread
   set_clock(0);
   withdraw_interruption();
   return true;

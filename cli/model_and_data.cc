@@ -47,6 +47,8 @@ bool is_ours(const std::string& name) {
 
 void check_model_and_data(const Arguments& arguments) {
   const auto [models, data] = named_by(arguments);
+  const std::string usage =
+      arguments.command + (arguments.command == "normalize" ? " MODEL --states DATA" : " MODEL DATA");
   const bool data_is_model = !data.empty() && data != "-" && is_ours(data);
   for (const std::string& model : models) {
     if (is_pickle_file(model)) refuse_pickle(model);
@@ -57,14 +59,14 @@ void check_model_and_data(const Arguments& arguments) {
       if (data.empty() && arguments.command != "score" && arguments.command != "tag")
         throw Error(fmt::format("{} is no model; expected {}", model, kModel));
       throw Error(
-          fmt::format("{}: the first file is data, not a model: MODEL comes first, as in 'selfnorm {} "
-                      "MODEL DATA', and is {}",
-                      model, arguments.command, kModel));
+          fmt::format("{}: the first file is data, not a model: MODEL comes first, as in 'selfnorm {}', "
+                      "and is {}",
+                      model, usage, kModel));
     }
   }
   if (data_is_model)
-    throw Error(fmt::format("{} is a model, not data: DATA comes after MODEL, as in 'selfnorm {} MODEL DATA'",
-                            data, arguments.command));
+    throw Error(
+        fmt::format("{} is a model, not data: DATA comes after MODEL, as in 'selfnorm {}'", data, usage));
 }
 
 }  // namespace selfnorm::cli

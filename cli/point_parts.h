@@ -17,6 +17,7 @@ class PointSubset final : public PointSource {
   uint32_t columns() const override { return whole_.columns(); }
   const std::vector<std::string>& names() const override { return whole_.names(); }
   void read(std::span<const uint64_t> rows, std::span<float> out) const override;
+  uint64_t number(uint64_t row) const override { return whole_.number(rows_[row]); }
   std::string fingerprint() const override;
 
  private:
@@ -33,6 +34,9 @@ class JoinedPoints final : public PointSource {
   uint32_t columns() const override { return first_->columns(); }
   const std::vector<std::string>& names() const override { return first_->names(); }
   void read(std::span<const uint64_t> rows, std::span<float> out) const override;
+  uint64_t number(uint64_t row) const override {
+    return row < first_->rows() ? first_->number(row) : second_->number(row - first_->rows());
+  }
   std::string fingerprint() const override { return first_->fingerprint() + second_->fingerprint(); }
 
  private:

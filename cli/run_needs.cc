@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "progress_line.h"
+#include "run_record.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/memory.h"
 #include "selfnorm/math/parallel.h"
@@ -22,14 +23,16 @@ std::string size_text(double bytes) {
                        : fmt::format("{:.1f} GB", bytes / 1e9);
 }
 
-// Where the run is or will be.
-double free_disk(const std::string& path) {
+// Where the run is or will be, with what files of its own will be replaced.
+double free_disk(const RunDirectory& run) {
   std::error_code error;
-  std::filesystem::path folder = std::filesystem::absolute(path, error);
-  while (!folder.empty() && !std::filesystem::exists(folder, error) && folder != folder.parent_path())
-    folder = folder.parent_path();
-  const std::filesystem::space_info space = std::filesystem::space(folder, error);
-  return error ? -1 : static_cast<double>(space.available);
+  const std::filesystem::space_info space = std::filesystem::space(run.existing_folder(), error);
+  if (error) return -1;
+  double bytes = static_cast<double>(space.available);
+  for (const char* name : {kCheckpointName, kModelName})
+    if (const uintmax_t size = std::filesystem::file_size(run.file(name), error); !error)
+      bytes += static_cast<double>(size);
+  return bytes;
 }
 
 }  // namespace
@@ -42,7 +45,7 @@ std::string checked_needs(const Arguments& arguments, const RunDirectory& run, c
   // A checkpoint is written beside the one it replaces, the model beside the last one.
   const double disk = needs.checkpoint + std::max(needs.checkpoint, needs.model);
   if (!arguments.run().force) {
-    const double memory = static_cast<double>(memory_limit()), space = free_disk(run.path());
+    const double memory = static_cast<double>(memory_limit()), space = free_disk(run);
     if (needs.memory > memory) refuse("memory", needs.memory, memory);
     if (space >= 0 && disk > space) refuse("disk space for " + run.path(), disk, space);
   }

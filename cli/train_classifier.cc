@@ -16,6 +16,7 @@
 #include "run_record.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/data/plausible.h"
+#include "selfnorm/data/shown_label.h"
 #include "selfnorm/data/used_columns.h"
 #include "selfnorm/model/encoded_states.h"
 #include "selfnorm/model/text_model.h"
@@ -33,7 +34,7 @@ constexpr uint64_t kFewestToSplit = 20;
 struct TrainingData {
   Dataset train;
   std::optional<Dataset> valid;
-  std::vector<uint64_t> held_out;  // examples of TRAIN that `valid` is made of
+  std::vector<uint64_t> held_out;  // numbers in TRAIN of what `valid` is made of
   std::optional<TextEncoder> text;
   std::string target;              // column of a table
   std::vector<std::string> notes;  // held until all inputs are known to be good
@@ -77,11 +78,11 @@ Dataset read_valid(const Arguments& arguments, TrainingData& data) {
   options.labels_path = arguments.train.valid_labels;
   options.keep_unseen = true;
   ReadResult read = read_dataset(arguments.train.valid, options);
-  if (read.report.unseen.examples ==
-      read.data.examples()) {  // nothing to measure by: say it of the first row
-    options.keep_unseen = false;
-    read = read_dataset(arguments.train.valid, options);
-  }
+  if (read.report.unseen.examples == read.data.examples())
+    throw Error(
+        fmt::format("{}: found the label '{}', which {} does not have, and others in all rows; "
+                    "expected validation data with the labels of the training data",
+                    arguments.train.valid, shown_label(read.report.unseen.label), arguments.train.train));
   data.notes.push_back("validation: " + reading_text(arguments.train.valid, read));
   data.reports.emplace_back(arguments.train.valid, std::move(read.report));
   return std::move(read.data);
@@ -187,10 +188,10 @@ TrainingData read_data(const Arguments& arguments) {
     data.valid_record = data_record(given.valid, *data.valid);
   } else if (const double part = hold_out_fraction(given, data.train.examples());
              part > 0 && data.train.examples() > 1) {
-    HeldOut split = hold_out(data.train.examples(), part, given.options.seed);
+    const HeldOut split = hold_out(data.train.examples(), part, given.options.seed);
+    for (const uint64_t example : split.valid) data.held_out.push_back(data.train.numbers[example]);
     data.valid = subset(data.train, split.valid);
     data.train = subset(data.train, split.train);
-    data.held_out = std::move(split.valid);
     const bool has_words = data.text && !data.text->vocabulary().empty();
     if (has_words && given.options.encoder.is_network()) keep_taught_words(data);
   }

@@ -120,7 +120,7 @@ RunNeeds network_needs(const NetworkPlan& plan, const TrainOptions& options, con
               options.encoder.dimension,
               options.encoder.hidden > 0 ? fmt::format(" and {} hidden units", options.encoder.hidden) : ""),
           .memory = network_bytes(plan, options),
-          .checkpoint = (options.patience > 0 ? 2 : 1) * model,
+          .checkpoint = 2 * model,
           .model = model,
           .operations = 0,
           .advice = advice};
@@ -131,8 +131,7 @@ CheckpointOptions checkpoint_options(const RunArguments& given, const RunDirecto
 }
 
 void warn_about_divergence(bool diverged) {
-  if (diverged)
-    warning("training diverged; the model is the last good one (try a smaller --learning-rate)");
+  if (diverged) warning("training diverged; the model is the last good one (try a smaller --learning-rate)");
 }
 
 void warn_about_simple(const Arguments& arguments, double nll, const SimpleModel& simple) {

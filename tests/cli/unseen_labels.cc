@@ -122,6 +122,14 @@ INSTANTIATE_TEST_SUITE_P(
                           "5", "--dimension", "4"})),
     testing::PrintToStringParamName());
 
+TEST(UnseenLabel, OfAllValidationRows) {
+  const Folder folder;
+  folder.write("train.svm", "a 1:1\nb 2:1\na 1:2\nb 2:2\n");
+  folder.write("new.svm", "c 1:1\nd 2:1\n");
+  expect_user_error(folder.run({"train", "classifier", "train.svm", "--valid", "new.svm"}),
+                    "new.svm: found the label 'c', which train.svm does not have");
+}
+
 // Amortised scores, and arrays that stream by.
 TEST(UnseenLabel, OfStates) {
   const Folder folder;

@@ -21,7 +21,7 @@ struct NetworkPlan {
   std::vector<float> embedding;
 };
 
-// The bytes that training takes: parameters, the copy that is kept with patience > 0, the state of their
+// The bytes that training takes: parameters, the copy that is kept, the state of their
 // optimiser, tables of the noise, and what a minibatch and a validation hold.
 double network_bytes(const NetworkPlan& plan, const TrainOptions& options);
 double network_parameters(const NetworkPlan& plan, const TrainOptions& options);

@@ -19,6 +19,7 @@ class SealedFeatures : public FeatureNetwork {
   void parameters_changed() override {}
   void set_unseen(const std::vector<std::vector<uint64_t>>&) override {}
   EnergyRecord record() const override { return record_; }
+  bool is_sealed() const override { return true; }
 
   std::unique_ptr<FeaturePass> make_pass() const override { refuse(); }
   void evaluate(const InputRows&, std::span<float>) const override { refuse(); }

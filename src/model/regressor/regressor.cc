@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/model/network/dense_record.h"
 
@@ -20,8 +21,9 @@ std::unique_ptr<DenseNetwork> copy_of(const std::unique_ptr<DenseNetwork>& netwo
 }
 
 std::unique_ptr<FeatureNetwork> copy_of(const std::unique_ptr<FeatureNetwork>& features) {
-  // What is copied runs already.
-  return features ? make_features(features->record(), EmbeddedCode::run) : nullptr;
+  if (!features) return nullptr;
+  SELFNORM_CHECK(!features->is_sealed());  // so that what is copied runs already
+  return make_features(features->record(), EmbeddedCode::run);
 }
 
 // The bounds of coordinate j, in standardised units.

@@ -42,6 +42,7 @@ class FeatureNetwork {
   virtual void evaluate(const InputRows& x, std::span<float> h) const = 0;
   // Its kind is one of the three.
   virtual EnergyRecord record() const = 0;
+  virtual bool is_sealed() const { return false; }  // a module that was not loaded (EmbeddedCode::seal)
 };
 
 // The linear kind where there are no widths; the output is activated whatever the shape says.

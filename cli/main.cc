@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <new>
 #include <stdexcept>
@@ -72,7 +71,8 @@ int dispatch(const Arguments& arguments) {
 
 int fail(const char* kind, std::string text, int code) {
   text = runtime::shortened(text, kLongestMessage);
-  std::replace(text.begin(), text.end(), '\n', ' ');
+  for (char& c : text)  // a terminal obeys what is left of them
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = c == '\n' || c == '\t' ? ' ' : '?';
   note(fmt::format("selfnorm: {}: {}", kind, text));
   return code;
 }

@@ -63,7 +63,7 @@ ReportDocument run_heading(const Arguments& arguments, const RunDirectory& run, 
   ReportDocument out{.name = run.path(),
                      .command = arguments.command,
                      .title = fmt::format("{}: {}", arguments.command, run.path())};
-  if (diverged) out.notes.push_back("Training diverged; the model is the last good one.");
+  if (diverged) out.notes.push_back("Training diverged.");
   return out;
 }
 

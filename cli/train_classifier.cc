@@ -295,7 +295,7 @@ int train_classifier_command(const Arguments& arguments) {
   if (data.text) store_text(*data.text, result.model);
   result.model.target = data.target;
   const Evaluation evaluation = audit(result, audited, is_held_out, arguments.common.threads);
-  if (simple) warn_about_simple(arguments, evaluation.nll_exact, *simple);
+  if (simple && warn_about_simple(arguments, evaluation.nll_exact, *simple)) result.diverged = true;
   save_result(result, run);
   const std::string data_name = is_held_out ? "validation" : "training";
   const RowsPart part = is_held_out ? part_of_valid(given.train, given.valid) : RowsPart::kTrained;

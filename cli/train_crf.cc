@@ -220,9 +220,11 @@ int train_crf_command(const Arguments& arguments) {
   result.model.audit_json = audit.dump();
   if (data.valid) {
     const auto labels = static_cast<uint32_t>(data.encoder.labels.size());
-    warn_about_simple(arguments, evaluation.nll_exact_per_token,
-                      frequency_model("the frequencies of the labels", class_counts(data.train.label, labels),
-                                      class_counts(data.valid->label, labels)));
+    if (warn_about_simple(
+            arguments, evaluation.nll_exact_per_token,
+            frequency_model("the frequencies of the labels", class_counts(data.train.label, labels),
+                            class_counts(data.valid->label, labels))))
+      result.diverged = true;
   }
   save_chain(result.model, run.file(kModelName));
   end_run(run);

@@ -176,7 +176,7 @@ int train_density_command(const Arguments& arguments) {
       evaluated(result.model, audited, data, given.options.seed,
                 given.options.calibrate && given.options.normalizer == "learned", moved, simple);
   if (!moved.empty() && !arguments.common.quiet) note(moved);
-  if (simple) warn_about_simple(arguments, evaluation.nll, *simple);
+  if (simple && warn_about_simple(arguments, evaluation.nll, *simple)) result.diverged = true;
   save_density(result.model, run.file(kModelName));
   end_run(run);
   const RowsPart part = part_of_rows(given.run, has_valid, result);

@@ -171,9 +171,10 @@ int train_lm_command(const Arguments& arguments) {
   const LanguageEvaluation evaluation =
       audit(result, valid ? *corpora.valid() : corpora.learned.train, data, arguments.common.threads);
   if (valid)
-    warn_about_simple(arguments, evaluation.nll_exact,
-                      frequency_model("the frequencies of the words", corpora.learned.train.counts(),
-                                      corpora.valid()->counts()));
+    if (warn_about_simple(arguments, evaluation.nll_exact,
+                          frequency_model("the frequencies of the words", corpora.learned.train.counts(),
+                                          corpora.valid()->counts())))
+      result.diverged = true;
   save_result(result, run);
   const RowsPart part = valid ? part_of_valid(given.run.train, given.run.valid) : RowsPart::kTrained;
   const std::string page = write_run_report(arguments, run, [&] {

@@ -226,7 +226,7 @@ int train_regressor_command(const Arguments& arguments) {
     const SimpleModel simple = simple_regression(result.model, {train.inputs.view(), train.target},
                                                  {held_out.rows.inputs.view(), held_out.rows.target});
     audit["simple"] = simple_json(simple);
-    warn_about_simple(arguments, evaluation.nll, simple);
+    if (warn_about_simple(arguments, evaluation.nll, simple)) result.diverged = true;
   }
   result.model.audit_json = audit.dump();
   save_regressor(result.model, run.file(kModelName));

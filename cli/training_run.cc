@@ -134,9 +134,10 @@ void warn_about_divergence(bool diverged) {
   if (diverged) warning("training diverged; the model is the last good one (try a smaller --learning-rate)");
 }
 
-void warn_about_simple(const Arguments& arguments, double nll, const SimpleModel& simple) {
+bool warn_about_simple(const Arguments& arguments, double nll, const SimpleModel& simple) {
   if (const std::string text = not_better(nll, simple); !text.empty() && !arguments.common.quiet)
     warning(text);
+  return is_divergence(nll, simple);
 }
 
 nlohmann::ordered_json simple_json(const SimpleModel& simple) {

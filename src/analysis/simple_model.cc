@@ -10,10 +10,19 @@ namespace selfnorm {
 
 std::string not_better(double nll, const SimpleModel& simple) {
   if (nll <= simple.nll + kWorse || !std::isfinite(simple.nll)) return "";
+  if (is_divergence(nll, simple))
+    return fmt::format(
+        "training diverged: on held-out data the NLL is {:.6g}, that of {} is {:.4f}; try a "
+        "smaller --learning-rate",
+        nll, simple.name, simple.nll);
   return fmt::format(
       "the trained model is not better than a simple one: on held-out data its NLL is {:.4f}, that of {} is "
       "{:.4f}{}{}",
       nll, simple.name, simple.nll, simple.advice.empty() ? "" : "; ", simple.advice);
+}
+
+bool is_divergence(double nll, const SimpleModel& simple) {
+  return nll - simple.nll > 100 * (1 + std::abs(simple.nll));
 }
 
 SimpleModel frequency_model(const std::string& name, std::span<const uint64_t> train,

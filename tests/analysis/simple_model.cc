@@ -20,6 +20,10 @@ TEST(SimpleModel, WhatIsNotBetterIsSaidWithBothNumbers) {
   for (const char* word : {"not better", "282.5000", "a mixture", "105.2500", "take it"})
     EXPECT_NE(text.find(word), std::string::npos) << text;
   EXPECT_NE(not_better(INFINITY, simple), "");
+  EXPECT_FALSE(is_divergence(282.5, simple));
+  EXPECT_TRUE(is_divergence(1e5, simple));
+  EXPECT_NE(not_better(1e5, simple).find("training diverged"), std::string::npos);
+  EXPECT_FALSE(is_divergence(1e5, {"nothing held out", NAN, ""}));
   EXPECT_NE(not_better(NAN, simple), "");
   EXPECT_EQ(not_better(105.26, simple), "");
   EXPECT_EQ(not_better(3, {"nothing held out", NAN, ""}), "");

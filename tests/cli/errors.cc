@@ -138,6 +138,24 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"UnknownShell", {"completions", "csh"}, "csh"}),
     [](const auto& test) { return test.param.name; });
 
+TEST(Errors, NoControlBytesReachTheTerminal) {
+  const Folder folder;
+  folder.write("c.toml", "objective = \"\x1b[2J\"\n");
+  folder.write("data.svm", "a 1:1\nb 2:1\n");
+  const Outcome outcome = folder.run({"train", "classifier", "data.svm", "--config", "c.toml"});
+  expect_user_error(outcome, "?[2J");
+  EXPECT_EQ(outcome.err.find('\x1b'), std::string::npos);
+}
+
+TEST(Errors, DivergenceToFiniteNumbersIsDivergence) {
+  const Folder folder;
+  folder.generate("data.svm", 600);
+  const Outcome outcome = folder.run({"train", "classifier", "data.svm", "--optimiser", "adagrad",
+                                      "--learning-rate", "1e8", "--out", "run"});
+  EXPECT_EQ(outcome.code, 3) << outcome.err;
+  EXPECT_NE(outcome.err.find("training diverged: on held-out data"), std::string::npos) << outcome.err;
+}
+
 TEST(Errors, BadRowsAreSkippedOnRequest) {
   const Folder folder;
   folder.write("bad.svm", "a 1:1\nb 2:1\na 2:1 1:1\nb 2:2\na 1:2\n");

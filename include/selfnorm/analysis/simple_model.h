@@ -25,6 +25,10 @@ struct SimpleModel {
 inline constexpr double kWorse = 0.02;
 std::string not_better(double nll, const SimpleModel& simple);
 
+// Whether the NLL is so far above the simple one that training did not overfit but diverged, if to finite
+// numbers: by more than 100 (1 + |simple NLL|).
+bool is_divergence(double nll, const SimpleModel& simple);
+
 // p_k = (count_k + 1) / (n + K) of the training data; counts of both by class. NaN when none is held out.
 SimpleModel frequency_model(const std::string& name, std::span<const uint64_t> train,
                             std::span<const uint64_t> held_out);

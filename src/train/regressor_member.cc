@@ -164,7 +164,8 @@ void RegressorMember::move(double rate) {
   for (size_t i = 0; i < theta_.size(); ++i) average_[i] = decay * average_[i] + (1 - decay) * theta_[i];
 }
 
-// Without rows to check on, a few of the last step say whether the parameters can be used at all.
+// Without rows to check on, a few of the last step say whether the parameters can be used at all; their
+// densities also where A is taken as 0.
 void RegressorMember::check() {
   last_check_.reset();
   parameters_.scatter(average_);
@@ -173,7 +174,9 @@ void RegressorMember::check() {
   const auto few = std::span<const uint64_t>(chosen_).first(std::min(kFewRows, chosen_.size()));
   try {
     last_check_ = mean_nll(valid_rows_.empty() ? few : valid_rows_);
-    diverged_ = std::isnan(*last_check_);
+    // A held-out target may have no density: +inf.
+    diverged_ = !(std::isfinite(*last_check_) || (*last_check_ > 0 && !valid_rows_.empty()));
+    if (!is_tilted(at_)) require_usable(few);
   } catch (const Error&) {  // scores that are not finite
     diverged_ = true;
   }
@@ -213,6 +216,13 @@ double RegressorMember::mean_nll(std::span<const uint64_t> rows) const {
   return sum / static_cast<double>(rows.size()) + problem_.model().log_volume();
 }
 
+// Throws Error when p(y|x) of one of the rows cannot be integrated.
+void RegressorMember::require_usable(std::span<const uint64_t> rows) const {
+  const EncodedFrame x = problem_.inputs().take(rows);
+  conditional_quadrature(*prepare_scores(problem_.model(), networks_, x.view()),
+                         {.precision = kCheckPrecision[problem_.model().dimension() - 1]});
+}
+
 Progress RegressorMember::progress() {
   Progress out;
   out.step = at_;
@@ -236,8 +246,27 @@ Progress RegressorMember::progress() {
 }
 
 RegressorNetworks RegressorMember::finish() {
+  try {
+    settle();
+  } catch (const Error&) {  // scores that are not finite
+    diverged_ = true;
+    best_ = FlatParameters(problem_.make_networks(options_.seed, train_rows_).parameters()).gather();
+    best_step_ = 0;
+    best_check_.reset();
+    settle();
+  }
+  return networks_.copy();
+}
+
+void RegressorMember::settle() {
   parameters_.scatter(best_);
   networks_.parameters_changed();
+  problem_.set_unseen(train_rows_, networks_);
+  if (diverged_ || valid_rows_.empty()) {  // only a few rows may have been checked
+    const uint64_t most = kMostCheckRows[problem_.model().dimension() - 1];
+    require_usable(
+        std::span<const uint64_t>(train_rows_).first(std::min<uint64_t>(most, train_rows_.size())));
+  }
   const bool is_tilted = this->is_tilted(best_step_);
   if (networks_.normalizer && is_tilted && (options_.calibrate || !tilt_step_->uses_normalizer()))
     fit_normalizer(problem_, train_rows_, options_.seed, networks_);
@@ -245,8 +274,6 @@ RegressorNetworks RegressorMember::finish() {
     std::fill(networks_.normalizer->parameters().begin(), networks_.normalizer->parameters().end(), 0.0f);
     networks_.normalizer->parameters_changed();
   }
-  problem_.set_unseen(train_rows_, networks_);
-  return networks_.copy();
 }
 
 void RegressorMember::save(Checkpoint& c) const {
@@ -258,6 +285,7 @@ void RegressorMember::save(Checkpoint& c) const {
   c.set("best.check", best_check_.value_or(std::nan("")));
   c.set("stale", stale_);
   c.set("stopped", uint64_t{stopped_});
+  c.set("is_diverged", uint64_t{diverged_});
   c.set("loss", loss_sum_);
   c.set("loss.count", loss_count_);
   c.set("gradient_norm", gradient_norm_);
@@ -277,6 +305,7 @@ void RegressorMember::restore(const Checkpoint& c) {
   best_check_ = std::isnan(best) ? std::nullopt : std::optional(best);
   stale_ = c.integer("stale");
   stopped_ = c.integer("stopped") != 0;
+  diverged_ = c.has("is_diverged") && c.integer("is_diverged") != 0;  // not there before 0.3.0
   loss_sum_ = c.number("loss");
   loss_count_ = c.integer("loss.count");
   gradient_norm_ = c.number("gradient_norm");

@@ -9,7 +9,6 @@
 #include "selfnorm/math/vector.h"
 #include "selfnorm/normalizer/conditional_quadrature.h"
 #include "selfnorm/proposal/density/normal_draws.h"
-#include "selfnorm/train/adaptive_checkpoint.h"
 
 namespace selfnorm {
 namespace {
@@ -218,9 +217,13 @@ double RegressorMember::mean_nll(std::span<const uint64_t> rows) const {
 
 // Throws Error when p(y|x) of one of the rows cannot be integrated.
 void RegressorMember::require_usable(std::span<const uint64_t> rows) const {
-  const EncodedFrame x = problem_.inputs().take(rows);
-  conditional_quadrature(*prepare_scores(problem_.model(), networks_, x.view()),
-                         {.precision = kCheckPrecision[problem_.model().dimension() - 1]});
+  const uint32_t d = problem_.model().dimension();
+  for (uint64_t begin = 0; begin < rows.size(); begin += rows_at_once(d)) {
+    const EncodedFrame x =
+        problem_.inputs().take(rows.subspan(begin, std::min(rows_at_once(d), rows.size() - begin)));
+    conditional_quadrature(*prepare_scores(problem_.model(), networks_, x.view()),
+                           {.precision = kCheckPrecision[d - 1]});
+  }
 }
 
 Progress RegressorMember::progress() {
@@ -274,44 +277,6 @@ void RegressorMember::settle() {
     std::fill(networks_.normalizer->parameters().begin(), networks_.normalizer->parameters().end(), 0.0f);
     networks_.normalizer->parameters_changed();
   }
-}
-
-void RegressorMember::save(Checkpoint& c) const {
-  c.set("step", at_);
-  c.set("theta", theta_);
-  c.set("average", average_);
-  c.set("best", best_);
-  c.set("best.step", best_step_);
-  c.set("best.check", best_check_.value_or(std::nan("")));
-  c.set("stale", stale_);
-  c.set("stopped", uint64_t{stopped_});
-  c.set("is_diverged", uint64_t{diverged_});
-  c.set("loss", loss_sum_);
-  c.set("loss.count", loss_count_);
-  c.set("gradient_norm", gradient_norm_);
-  save_adaptive(optimiser_, "optimiser", c);
-}
-
-void RegressorMember::restore(const Checkpoint& c) {
-  at_ = c.integer("step");
-  c.get("theta", theta_);
-  c.get("average", average_);
-  c.get("best", best_);
-  if (theta_.size() != parameters_.size() || average_.size() != theta_.size() ||
-      best_.size() != theta_.size())
-    throw Error("the checkpoint has another number of parameters");
-  best_step_ = c.integer("best.step");
-  const double best = c.number("best.check");
-  best_check_ = std::isnan(best) ? std::nullopt : std::optional(best);
-  stale_ = c.integer("stale");
-  stopped_ = c.integer("stopped") != 0;
-  diverged_ = c.has("is_diverged") && c.integer("is_diverged") != 0;  // not there before 0.3.0
-  loss_sum_ = c.number("loss");
-  loss_count_ = c.integer("loss.count");
-  gradient_norm_ = c.number("gradient_norm");
-  restore_adaptive(c, "optimiser", optimiser_);
-  parameters_.scatter(theta_);
-  networks_.parameters_changed();
 }
 
 }  // namespace selfnorm

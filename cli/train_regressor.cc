@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include "commands.h"
@@ -141,15 +142,19 @@ HeldOut held_out_rows(const RegressorArguments& given, const Regressor& model, c
           tables.frame, tables.valid};
 }
 
-// The run holds the model already.
-RegressionEvaluation evaluated(const Regressor& model, const HeldOut& held_out, RunDirectory& run) {
+// The run holds the model already. None: it diverged, which is what the run has to say.
+std::optional<RegressionEvaluation> evaluated(const RegressorResult& result, const HeldOut& held_out,
+                                              RunDirectory& run) {
   try {
-    return evaluate_regressor(model, held_out.rows.inputs.view(), held_out.rows.target, {});
+    return evaluate_regressor(result.model, held_out.rows.inputs.view(), held_out.rows.target, {});
   } catch (const Error& error) {
     end_run(run);
-    throw Error(
+    const std::string text =
         fmt::format("the model is trained and saved in {}, but could not be evaluated on the {} data: {}",
-                    run.file(kModelName), held_out.name, error.what()));
+                    run.file(kModelName), held_out.name, error.what());
+    if (!result.diverged) throw Error(text);
+    warning(text);
+    return std::nullopt;
   }
 }
 
@@ -218,7 +223,13 @@ int train_regressor_command(const Arguments& arguments) {
   if (tables.test && !arguments.common.quiet)
     for (const std::string& text : encoding_notes(held_out.rows.report))
       note(fmt::format("{}: {}", given.test, text));
-  const RegressionEvaluation evaluation = evaluated(result.model, held_out, run);
+  const std::optional<RegressionEvaluation> evaluated_rows = evaluated(result, held_out, run);
+  if (!evaluated_rows) {
+    print_report(arguments, run, {result.reason, "adam", result.diverged, result.last, "null"},
+                 {held_out.name, "not evaluated\n"});
+    return exit_code(result.diverged);
+  }
+  const RegressionEvaluation& evaluation = *evaluated_rows;
   nlohmann::ordered_json audit = {{"data", held_out.name}};
   audit.update(regression_json(evaluation, tables.targets, held_out.part));
   if (held_out.part != RowsPart::kTrained) {

@@ -172,8 +172,8 @@ class NetworkRun {
           fmt::format("the model is worse than the frequencies of the classes, where training started; "
                       "try {} or more --epochs",
                       output_->remedy()));
-    validation_.conclude(model_);
-    if (!validation_.calibrates() && needs_constant(options_.objective) && ending != Ending::interrupted)
+    const bool is_calibrated = validation_.conclude(model_, ending == Ending::complete);
+    if (!is_calibrated && needs_constant(options_.objective) && ending != Ending::interrupted)
       model_.log_normalizer = settled_constant(model_, train_, options_.seed);
     model_.objective_json = objective_record(options_.objective, progress_.alpha);
     model_.training_json = training_record(options_, "adagrad", reason, train_.examples(), progress_);

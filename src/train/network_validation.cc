@@ -73,10 +73,12 @@ bool NetworkValidation::check(const ModelFile& model, ModelFile& spare, Progress
   return ++since_best_ >= patience_;
 }
 
-void NetworkValidation::conclude(ModelFile& model) const {
+bool NetworkValidation::conclude(ModelFile& model, bool is_last) const {
   if (has_kept_) model = kept_;
   const double centre = has_kept_ ? best_centre_ : last_centre_;
-  if (calibrates() && std::isfinite(centre)) model.log_normalizer = centre;
+  if (!calibrates() || !std::isfinite(centre) || !(has_kept_ || is_last)) return false;
+  model.log_normalizer = centre;
+  return true;
 }
 
 bool NetworkValidation::is_worse_than_frequencies(std::span<const uint64_t> counts) const {

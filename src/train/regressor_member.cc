@@ -9,7 +9,6 @@
 #include "selfnorm/math/vector.h"
 #include "selfnorm/normalizer/conditional_quadrature.h"
 #include "selfnorm/proposal/density/normal_draws.h"
-#include "selfnorm/train/adaptive_checkpoint.h"
 
 namespace selfnorm {
 namespace {
@@ -164,7 +163,8 @@ void RegressorMember::move(double rate) {
   for (size_t i = 0; i < theta_.size(); ++i) average_[i] = decay * average_[i] + (1 - decay) * theta_[i];
 }
 
-// Without rows to check on, a few of the last step say whether the parameters can be used at all.
+// Without rows to check on, a few of the last step say whether the parameters can be used at all; their
+// densities also where A is taken as 0.
 void RegressorMember::check() {
   last_check_.reset();
   parameters_.scatter(average_);
@@ -173,7 +173,9 @@ void RegressorMember::check() {
   const auto few = std::span<const uint64_t>(chosen_).first(std::min(kFewRows, chosen_.size()));
   try {
     last_check_ = mean_nll(valid_rows_.empty() ? few : valid_rows_);
-    diverged_ = std::isnan(*last_check_);
+    // A held-out target may have no density: +inf.
+    diverged_ = !(std::isfinite(*last_check_) || (*last_check_ > 0 && !valid_rows_.empty()));
+    if (!is_tilted(at_)) require_usable(few);
   } catch (const Error&) {  // scores that are not finite
     diverged_ = true;
   }
@@ -213,6 +215,17 @@ double RegressorMember::mean_nll(std::span<const uint64_t> rows) const {
   return sum / static_cast<double>(rows.size()) + problem_.model().log_volume();
 }
 
+// Throws Error when p(y|x) of one of the rows cannot be integrated.
+void RegressorMember::require_usable(std::span<const uint64_t> rows) const {
+  const uint32_t d = problem_.model().dimension();
+  for (uint64_t begin = 0; begin < rows.size(); begin += rows_at_once(d)) {
+    const EncodedFrame x =
+        problem_.inputs().take(rows.subspan(begin, std::min(rows_at_once(d), rows.size() - begin)));
+    conditional_quadrature(*prepare_scores(problem_.model(), networks_, x.view()),
+                           {.precision = kCheckPrecision[d - 1]});
+  }
+}
+
 Progress RegressorMember::progress() {
   Progress out;
   out.step = at_;
@@ -236,8 +249,27 @@ Progress RegressorMember::progress() {
 }
 
 RegressorNetworks RegressorMember::finish() {
+  try {
+    settle();
+  } catch (const Error&) {  // scores that are not finite
+    diverged_ = true;
+    best_ = FlatParameters(problem_.make_networks(options_.seed, train_rows_).parameters()).gather();
+    best_step_ = 0;
+    best_check_.reset();
+    settle();
+  }
+  return networks_.copy();
+}
+
+void RegressorMember::settle() {
   parameters_.scatter(best_);
   networks_.parameters_changed();
+  problem_.set_unseen(train_rows_, networks_);
+  if (diverged_ || valid_rows_.empty()) {  // only a few rows may have been checked
+    const uint64_t most = kMostCheckRows[problem_.model().dimension() - 1];
+    require_usable(
+        std::span<const uint64_t>(train_rows_).first(std::min<uint64_t>(most, train_rows_.size())));
+  }
   const bool is_tilted = this->is_tilted(best_step_);
   if (networks_.normalizer && is_tilted && (options_.calibrate || !tilt_step_->uses_normalizer()))
     fit_normalizer(problem_, train_rows_, options_.seed, networks_);
@@ -245,44 +277,6 @@ RegressorNetworks RegressorMember::finish() {
     std::fill(networks_.normalizer->parameters().begin(), networks_.normalizer->parameters().end(), 0.0f);
     networks_.normalizer->parameters_changed();
   }
-  problem_.set_unseen(train_rows_, networks_);
-  return networks_.copy();
-}
-
-void RegressorMember::save(Checkpoint& c) const {
-  c.set("step", at_);
-  c.set("theta", theta_);
-  c.set("average", average_);
-  c.set("best", best_);
-  c.set("best.step", best_step_);
-  c.set("best.check", best_check_.value_or(std::nan("")));
-  c.set("stale", stale_);
-  c.set("stopped", uint64_t{stopped_});
-  c.set("loss", loss_sum_);
-  c.set("loss.count", loss_count_);
-  c.set("gradient_norm", gradient_norm_);
-  save_adaptive(optimiser_, "optimiser", c);
-}
-
-void RegressorMember::restore(const Checkpoint& c) {
-  at_ = c.integer("step");
-  c.get("theta", theta_);
-  c.get("average", average_);
-  c.get("best", best_);
-  if (theta_.size() != parameters_.size() || average_.size() != theta_.size() ||
-      best_.size() != theta_.size())
-    throw Error("the checkpoint has another number of parameters");
-  best_step_ = c.integer("best.step");
-  const double best = c.number("best.check");
-  best_check_ = std::isnan(best) ? std::nullopt : std::optional(best);
-  stale_ = c.integer("stale");
-  stopped_ = c.integer("stopped") != 0;
-  loss_sum_ = c.number("loss");
-  loss_count_ = c.integer("loss.count");
-  gradient_norm_ = c.number("gradient_norm");
-  restore_adaptive(c, "optimiser", optimiser_);
-  parameters_.scatter(theta_);
-  networks_.parameters_changed();
 }
 
 }  // namespace selfnorm

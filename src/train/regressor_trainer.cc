@@ -94,6 +94,7 @@ class RegressorTrainer {
   }
 
   void finish_member() {
+    RegressorNetworks networks = member_->finish();
     if (member_->diverged()) {
       ++diverged_;
       observer_.on_warning(
@@ -101,17 +102,15 @@ class RegressorTrainer {
                       member_->at(), kRemedy));
     }
     if (member_->keeps_mixture_alone())
-      observer_.on_warning(
-          fmt::format("{}did best on held-out rows at step {}, before the score network was trained: it is "
-                      "the mixture alone, with "
-                      "b(x) = A(x) = 0",
-                      options_.ensemble == 1 ? "the model " : fmt::format("member {} ", done_.size()),
-                      member_->best_step()));
+      observer_.on_warning(fmt::format(
+          "{} {} step {}, before the score network was trained: it is the mixture alone, with "
+          "b(x) = A(x) = 0",
+          options_.ensemble == 1 ? "the model" : fmt::format("member {}", done_.size()),
+          member_->best_check() ? "did best on held-out rows at" : "is that of", member_->best_step()));
     if (const auto best = member_->best_check()) check_sum_ += *best, ++checked_;
     stopped_ += member_->stopped() ? 1 : 0;
     kept_ = member_->best_step();
     taken_ += member_->at();
-    RegressorNetworks networks = member_->finish();
     saved_.push_back(FlatParameters(networks.parameters()).gather());
     done_.push_back(std::move(networks));
     member_.reset();

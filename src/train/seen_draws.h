@@ -18,7 +18,7 @@ class SeenDraws {
   bool is_lost() const { return mean_ != 0 && mean_ < least_; }
 
   void save(Checkpoint& c) const { c.set("seen", mean_); }
-  void restore(const Checkpoint& c) { mean_ = c.number("seen"); }
+  void restore(const Checkpoint& c) { mean_ = c.has("seen") ? c.number("seen") : 0; }  // none in older ones
 
  private:
   static constexpr double kLeast = 2, kRate = 0.1;

@@ -159,6 +159,23 @@ TEST(TrainRegressor, DivergenceKeepsAGoodModel) {
   EXPECT_TRUE(folder.run({"evaluate", "run", "data.csv", "--json"}).json()["nll"].is_number());
 }
 
+// Whether the few rows that are looked at in training would do or not, the kept model is evaluated.
+TEST(TrainRegressor, DivergenceIsWhatTheExitCodeSays) {
+  const Folder folder;
+  write_table(folder, "data.csv", 400);
+  for (const std::vector<std::string>& how :
+       {std::vector<std::string>{"--epochs", "10", "--learning-rate", "1e6"},
+        {"--epochs", "10", "--learning-rate", "3e6"},
+        {"--epochs", "1", "--batch", "100", "--warm-up", "0", "--learning-rate", "1e4"}}) {
+    std::vector<std::string> words{"train", "regressor", "data.csv", "--hold-out",  "0",
+                                   "--out", "run",       "--quiet",  "--overwrite", "--no-calibrate"};
+    words.insert(words.end(), how.begin(), how.end());
+    const Outcome trained = folder.run(words);
+    EXPECT_EQ(trained.code, 3) << trained.err;
+    EXPECT_EQ(trained.err.find("could not be evaluated"), std::string::npos) << trained.err;
+  }
+}
+
 TEST(TrainRegressor, WhatIsSaidOfEnsembles) {
   const Folder folder;
   write_table(folder, "data.csv", 60);

@@ -9,9 +9,12 @@
 #include "interrupter.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/random.h"
+#include "selfnorm/model/safetensors_writer.h"
 #include "selfnorm/normalizer/importance_log_z.h"
 #include "selfnorm/normalizer/point_enumeration.h"
 #include "selfnorm/normalizer/quadrature.h"
+#include "selfnorm/runtime/mapped_file.h"
+#include "selfnorm/runtime/safetensors.h"
 #include "selfnorm/train/density_record.h"
 
 namespace selfnorm {
@@ -148,6 +151,35 @@ TEST(DensityTrainer, ResumesFromEveryStep) {
         train_density(*data, train, valid, options, {.path = path, .seconds = 1e9, .resume = true}, observer);
     expect_same(rest.model, whole.model);
   }
+}
+
+// The first release knew nothing of draws that are lost.
+TEST(DensityTrainer, ResumesACheckpointOfTheFirstRelease) {
+  const auto data = two_normals(200);
+  DensityOptions options = quick("is");
+  options.steps = 20;
+  const std::string path = testing::TempDir() + "density_resume_first";
+  std::filesystem::remove(path);
+  Interrupter interrupter(5);
+  ASSERT_TRUE(train_density(*data, numbers(0, 200), {}, options,
+                            {.path = path, .seconds = 1e9, .resume = false}, interrupter)
+                  .interrupted);
+  {
+    const runtime::MappedFile file(path);
+    const runtime::Safetensors parsed = runtime::parse_safetensors(file.bytes(), path);
+    Metadata metadata(parsed.metadata.begin(), parsed.metadata.end());
+    metadata.erase("selfnorm.checksum");
+    ASSERT_EQ(metadata.erase("seen"), 1u);
+    write_safetensors(path + ".first", parsed.tensors, metadata);
+  }
+  TrainObserver observer;
+  const auto resumed = [&](const std::string& from) {
+    return train_density(*data, numbers(0, 200), {}, options, {.path = from, .seconds = 1e9, .resume = true},
+                         observer);
+  };
+  const DensityResult whole = resumed(path), first = resumed(path + ".first");
+  EXPECT_EQ(first.model.log_normalizer, whole.model.log_normalizer);
+  EXPECT_EQ(first.reason, whole.reason);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EveryDensityObjective,
@@ -305,16 +337,18 @@ TEST(DensityTrainer, ImportanceSamplingThatLosesLogZEndsAtTheLastGoodModel) {
   options.samples = 16;
   options.steps = 400;
   TrainObserver observer;
-  const DensityResult result =
-      train_density(*data, numbers(0, 500), numbers(500, 600), options, {}, observer);
-  EXPECT_TRUE(result.diverged) << result.reason;
-  EXPECT_NE(result.reason.find("draws of a step were worth"), std::string::npos) << result.reason;
-  const LogZEstimate z = importance_log_z(*result.model.energy, *result.model.proposal, 20'000, 1);
-  EXPECT_GT(z.effective, 100);
-  std::vector<double> score(600);
-  result.model.energy->score({values.data(), 600, 40}, score);
-  const double mean = std::accumulate(score.begin(), score.end(), 0.0) / 600;
-  EXPECT_LT(z.value - mean, 40 * std::log(2.0) + 1);
+  for (const uint64_t valid : {100, 0}) {
+    const DensityResult result =
+        train_density(*data, numbers(0, 500), numbers(500, 500 + valid), options, {}, observer);
+    EXPECT_TRUE(result.diverged) << result.reason;
+    EXPECT_NE(result.reason.find("draws of a step were worth"), std::string::npos) << result.reason;
+    const LogZEstimate z = importance_log_z(*result.model.energy, *result.model.proposal, 20'000, 1);
+    EXPECT_GT(z.effective, 100);
+    std::vector<double> score(600);
+    result.model.energy->score({values.data(), 600, 40}, score);
+    const double mean = std::accumulate(score.begin(), score.end(), 0.0) / 600;
+    EXPECT_LT(z.value - mean, 40 * std::log(2.0) + 1);
+  }
 }
 
 TEST(DensityTrainer, RefusesWhatCannotWork) {

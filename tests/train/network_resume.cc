@@ -121,6 +121,24 @@ TEST_P(NetworkResume, DivergenceLeavesAFiniteModel) {
   }
 }
 
+// Nothing was kept, so it is the start; b is not the level that was measured of what diverged.
+TEST_P(NetworkResume, DivergenceLeavesTheLevelOfItsModel) {
+  TrainObserver quiet;
+  options_.patience = 0;
+  options_.batch = 500;
+  options_.epochs = 1;
+  bool diverged = false;
+  for (const double rate : {1e10, 1e16, 1e20, 1e30}) {
+    options_.learning_rate = rate;
+    const TrainResult result = run(quiet, false);
+    diverged = diverged || result.diverged;
+    if (result.diverged) {
+      EXPECT_LT(std::abs(result.model.log_normalizer), 10) << rate;
+    }
+  }
+  EXPECT_TRUE(diverged);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, NetworkResume,
     testing::Values(Case{.objective = "exact"}, Case{.objective = "exact", .hidden = 40},

@@ -123,7 +123,7 @@ TEST(NetworkValidation, KeepsTheBestAndStopsWhenPatienceRunsOut) {
   EXPECT_LT(*progress.valid_nll, first);
   EXPECT_FALSE(validation.check(bad, spare, progress));
   ModelFile model = bad;
-  validation.conclude(model);
+  validation.conclude(model, true);
   EXPECT_TRUE(model == good);
 
   Checkpoint checkpoint;
@@ -132,7 +132,7 @@ TEST(NetworkValidation, KeepsTheBestAndStopsWhenPatienceRunsOut) {
   again.restore(checkpoint, bad);
   EXPECT_TRUE(again.check(bad, spare, progress));
   model = bad;
-  again.conclude(model);
+  again.conclude(model, true);
   EXPECT_TRUE(model == good);
 }
 
@@ -148,7 +148,7 @@ TEST(NetworkValidation, CalibratesWhatHasALevel) {
       ModelFile spare;
       validation.check(start, spare, progress);
       ModelFile model = start;
-      validation.conclude(model);
+      validation.conclude(model, true);
       const NetworkQuality q = network_quality(start, examples_of(data));
       EXPECT_NEAR(model.log_normalizer, name == "exact" ? 0 : q.log_z, 1e-12);
       const double about = q.log_z_square - model.log_normalizer * (2 * q.log_z - model.log_normalizer);
@@ -191,7 +191,7 @@ TEST(NetworkValidation, LeavesTheLevelWhereItHasMeasuredNone) {
   NetworkValidation validation(&feed, options_of("snl", 3));
   ModelFile model = random_network("snl");
   model.log_normalizer = 0.75;
-  validation.conclude(model);
+  validation.conclude(model, true);
   EXPECT_EQ(model.log_normalizer, 0.75);
   ModelFile broken = model;
   broken.weight[0] = std::numeric_limits<float>::infinity();
@@ -203,7 +203,7 @@ TEST(NetworkValidation, LeavesTheLevelWhereItHasMeasuredNone) {
   validation.save(checkpoint);
   NetworkValidation again(&feed, options_of("snl", 3));
   again.restore(checkpoint, model);
-  again.conclude(model);
+  again.conclude(model, true);
   EXPECT_EQ(model.log_normalizer, 0.75);
 }
 

@@ -424,6 +424,47 @@ TEST(RegressorTrainer, SaysWhenTheMixtureAloneIsKept) {
   EXPECT_NE(listener.heard.find("the mixture alone"), std::string::npos) << listener.heard;
 }
 
+// Whatever the last good model is, p(y|x) of every row of the data has an integral; and a run that diverged
+// has diverged when its last checkpoint is resumed.
+TEST(RegressorTrainer, DivergenceKeepsAModelThatCanBeUsed) {
+  const Frame frame = two_branches(400);
+  const std::string path = testing::TempDir() + "regressor_diverged";
+  int diverged = 0;
+  for (const char* objective : {"snl", "mdn"})
+    for (const auto& [rate, batch, epochs, warm_up] :
+         {std::tuple{1e4, 100u, 1u, 0.0}, {1e6, 400u, 1u, 0.0}, {1e6, 256u, 10u, 0.3}, {1e20, 400u, 1u, 0.0}})
+      for (const uint64_t valid : {0, 50}) {
+        RegressorOptions options;
+        options.objective = objective;
+        options.calibrate = false;
+        options.epochs = epochs;
+        options.batch = batch;
+        options.warm_up = warm_up;
+        options.learning_rate = rate;
+        std::filesystem::remove(path);
+        Listener listener;
+        const auto run = [&](bool resume) {
+          return train_regressor(frame, {"y"}, numbers(0, 400 - valid), numbers(400 - valid, 400), options,
+                                 {.path = path, .seconds = 0, .resume = resume}, listener);
+        };
+        RegressorResult result = run(false);
+        SCOPED_TRACE(testing::Message() << objective << " " << rate << " " << batch << " " << epochs << " "
+                                        << valid << ": " << result.reason << listener.heard);
+        diverged += result.diverged ? 1 : 0;
+        if (valid == 0) {
+          EXPECT_EQ(listener.heard.find("held-out"), std::string::npos);
+        }
+        EncodingReport report;
+        const EncodedFrame inputs = result.model.encoder.encode(frame, report);
+        EXPECT_NO_THROW(conditional_quadrature(*prepare_scores(result.model, 0, inputs.view())));
+        RegressorResult again = run(true);
+        EXPECT_EQ(again.diverged, result.diverged);
+        EXPECT_EQ(parameters_of(again.model), parameters_of(result.model));
+        EXPECT_EQ(again.model.training_json, result.model.training_json);
+      }
+  EXPECT_GT(diverged, 5);
+}
+
 TEST(RegressorTrainer, DifferentValuesAreNotCalledRepeated) {
   const Frame frame = two_branches(12);
   RegressorOptions options = quick("mdn");

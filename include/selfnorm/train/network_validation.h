@@ -33,8 +33,9 @@ class NetworkValidation {
   // criterion is exact NLL + penalty about the calibrated centre; a model better than all before is kept.
   // Keeping takes the storage of `spare`, which is then empty.
   bool check(const ModelFile& model, ModelFile& spare, Progress& progress);
-  // The best model, if one was kept, instead of `model`; then the calibrated centre, if there is one.
-  void conclude(ModelFile& model) const;
+  // The best model, if one was kept, instead of `model`; then its calibrated centre, if there is one, and
+  // whether there is: of `model` only when that is what was checked last.
+  bool conclude(ModelFile& model, bool is_last) const;
 
   // Whether even the best model has a criterion above the NLL of where training starts, which is that of the
   // frequencies (n_k + 1) / sum_j (n_j + 1).

@@ -23,7 +23,7 @@ namespace selfnorm {
 
 class RegressorMember {
  public:
-  // Rows of problem.inputs(); valid_rows may be empty: then the last average is kept.
+  // Rows of problem.inputs(); valid_rows may be empty: then the last average that can be used is kept.
   RegressorMember(const RegressorProblem& problem, uint64_t seed, std::vector<uint64_t> train_rows,
                   std::vector<uint64_t> valid_rows);
 
@@ -40,7 +40,7 @@ class RegressorMember {
   std::optional<Progress> advance();
 
   // The best average, its b fitted to exact A of training inputs if that is asked for, and what it takes to
-  // tell levels that were not seen.
+  // tell levels that were not seen. One that cannot be used on training rows has diverged: then the start.
   RegressorNetworks finish();
 
   void save(Checkpoint& c) const;
@@ -53,6 +53,8 @@ class RegressorMember {
   void move(double rate);
   void check();
   double mean_nll(std::span<const uint64_t> rows) const;
+  void require_usable(std::span<const uint64_t> rows) const;
+  void settle();
   Progress progress();
 
   const RegressorProblem& problem_;

@@ -13,8 +13,8 @@ using Json = nlohmann::ordered_json;
 
 void require(bool good, const std::string& path, const std::string& key, const char* expected) {
   if (!good)
-    throw Error(fmt::format("{}: not the record of a run: \"{}\" is not {}", path,
-                            runtime::shortened(key), expected));
+    throw Error(fmt::format("{}: not the record of a run: \"{}\" is not {}", path, runtime::shortened(key),
+                            expected));
 }
 
 }  // namespace

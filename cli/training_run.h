@@ -67,8 +67,8 @@ CheckpointOptions checkpoint_options(const RunArguments& given, const RunDirecto
 // Warns when the loss was not finite.
 void warn_about_divergence(bool diverged);
 int exit_code(bool diverged);
-// Warns when the trained model's NLL on held-out data is not better than that of a simple one; whether it is so
-// much worse that training diverged.
+// Warns when the trained model's NLL on held-out data is not better than that of a simple one; whether it is
+// so much worse that training diverged.
 bool warn_about_simple(const Arguments& arguments, double nll, const SimpleModel& simple);
 nlohmann::ordered_json simple_json(const SimpleModel& simple);
 // Writes the model, whose audit is done, and ends the run.

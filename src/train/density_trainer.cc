@@ -179,7 +179,8 @@ class DensityTrainer {
     return std::all_of(score.begin(), score.end(), [](double s) { return std::isfinite(s); });
   }
 
-  // Without rows to check on: whether more draws than those of a step see log Z, which few may miss by chance.
+  // Without rows to check on: whether more draws than those of a step see log Z, which few may miss by
+  // chance.
   bool is_seen() const {
     return !needs_draws() || validation_.present() ||
            importance_log_z(problem_.energy(), problem_.proposal(), DensityValidation::kSamples,

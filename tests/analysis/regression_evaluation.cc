@@ -323,8 +323,8 @@ TEST(RegressionEvaluation, CoverageMoreThanFivePointsOffIsADoubt) {
   EXPECT_EQ(coverage_doubt(e, {"y", "z"}), "");
   e.coordinates[1].coverage[1].central = 0.97;
   const std::string wide = coverage_doubt(e, {"y", "z"});
-  EXPECT_EQ(
-      wide.rfind("central 90% intervals of z hold 97.0% of 400 targets (standard error 1.5 points)", 0), 0u)
+  EXPECT_EQ(wide.rfind("central 90% intervals of z hold 97.0% of 400 targets (standard error 1.5 points)", 0),
+            0u)
       << wide;
   EXPECT_NE(wide.find("too wide"), std::string::npos);
   e.coordinates[0].coverage[0].central = 0.3;

@@ -39,8 +39,7 @@ TEST_F(HostileRecord, DeepNestingIsRefused) {
 
 TEST_F(HostileRecord, OtherTypesNameTheKey) {
   for (const std::string value : {"5", "true", "[]", "[\"data.svm\"]", "{}", "null"}) {
-    expect_refused(R"({"command":)" + value + R"(,"options":{}})",
-                   "\"command\" is not a text");
+    expect_refused(R"({"command":)" + value + R"(,"options":{}})", "\"command\" is not a text");
     expect_refused(R"({"options":{"TRAIN":)" + value + "}}", "\"TRAIN\" is not a text");
     expect_refused(R"({"options":{"DATA":)" + value + "}}", "\"DATA\" is not a text");
     expect_refused(R"({"options":{},"data":{"path":)" + value + "}}", "\"data.path\" is not");

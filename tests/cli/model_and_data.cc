@@ -101,7 +101,7 @@ TEST(ModelAndData, AnErrorIsTheOnlyLine) {
     expect_user_error(folder.run(more), text);
   };
   error({"one.svm"}, "one class only");
-  error({"data.svm", "--valid", "unseen.svm"}, "unseen.svm:1:");
+  error({"data.svm", "--valid", "unseen.svm"}, "unseen.svm: found the label");
   error({"data.svm", "--weight-file", "weights.txt"}, "has 1 weights");
   error({"data.svm", "--class-weight", "1=2,1=3"}, "a second time");
   error({"data.svm", "--carrier", "carrier.txt"}, "carrier.txt:2: mixes");

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "conditional_cells.h"
 #include "selfnorm/base/error.h"
@@ -207,10 +209,12 @@ bool ConditionalCells::plan(double precision, uint64_t most) {
                       "tilt a base distribution",
                       region_.lower[0], region_.upper[0]));
     ++shells_;
+    std::vector<std::pair<uint32_t, bool>> sides;  // all of them first: a new shell has no scores yet
     for (uint32_t j = 0; j < d && !is_over; ++j)
       for (const bool is_upper : {false, true})
         if (is_open(j, is_upper) && (!has_mass || !(beyond(j, is_upper, now.peak) <= tail_target / open)))
-          widen(j, is_upper);
+          sides.emplace_back(j, is_upper);
+    for (const auto& [axis, is_upper] : sides) widen(axis, is_upper);
   }
   const double target = (1 - kTailShare) * least;
   if (now.error > target) split(target, now.peak, most);

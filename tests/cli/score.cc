@@ -74,7 +74,8 @@ TEST(Score, Int8WeightsOnTheLargestInputs) {
   ASSERT_EQ(trained.code, 0) << trained.err;
   const Outcome scored = folder.run({"score", "run", "large.svm", "--exact", "--json", "--quiet"});
   ASSERT_EQ(scored.code, 0) << scored.err;
-  for (const auto& row : scored.json()["rows"]) EXPECT_LE(row["log_prob"].get<double>(), 0);
+  const auto json = scored.json();
+  for (const auto& row : json["rows"]) EXPECT_LE(row["log_prob"].get<double>(), 0);
 }
 
 TEST(Score, TextFormSaysItsKindInEveryRow) {

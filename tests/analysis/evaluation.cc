@@ -29,14 +29,20 @@ TEST(Describe, MomentsAndQuantilesOfAKnownSample) {
   EXPECT_DOUBLE_EQ(s.q99, 99);
 }
 
-// Two classes, one feature, by hand: scores (x, -x) with constant c.
-TEST(Evaluate, AgreesWithAHandComputation) {
+// One feature: scores (x, -x).
+ModelFile two_classes() {
   ModelFile model;
   model.classes = 2;
   model.features = 1;
   model.weight = {1, -1};
   model.bias = {0, 0};
   model.labels = {"a", "b"};
+  return model;
+}
+
+// By hand, with a constant c.
+TEST(Evaluate, AgreesWithAHandComputation) {
+  ModelFile model = two_classes();
   model.log_normalizer = 0.25;
   Dataset data;
   data.labels = model.labels;
@@ -87,12 +93,7 @@ TEST(Evaluate, AmortisedByHand) {
 
 // The same numbers as without the rows whose label is unseen, but for accuracy; log Z is of all.
 TEST(Evaluate, UnseenLabelsAreWrongAndHaveNoLikelihood) {
-  ModelFile model;
-  model.classes = 2;
-  model.features = 1;
-  model.weight = {1, -1};
-  model.bias = {0, 0};
-  model.labels = {"a", "b"};
+  ModelFile model = two_classes();
   model.normalizer.intercept = 0.1;
   model.normalizer.slope = {0.3f};
   Dataset seen;

@@ -11,7 +11,7 @@ namespace selfnorm {
 namespace {
 
 constexpr uint64_t kFewRows = 20;  // of which all labels may well be different
-constexpr uint64_t kMostFractions = 20, kMostQuantities = 100;
+constexpr uint64_t kMostQuantities = 100;
 constexpr uint64_t kMostLabelsOfOne = 50, kTokensOfLabel = 20;
 
 struct Numbers {
@@ -39,14 +39,14 @@ std::string classes_doubt(const Dataset& data, bool is_table) {
   const Numbers numbers = numbers_of(data.labels);
   const bool are_quantities =
       numbers.are_all &&
-      ((numbers.have_fractions && k > kMostFractions) ||
+      (numbers.have_fractions ||
        (is_table && k > kMostQuantities && numbers.high - numbers.low > 2 * static_cast<double>(k)));
   if (are_quantities || (numbers.are_all && 2 * k > n))
     return fmt::format(
         "the label is a number with {} different values in {} rows, which would be as many classes; to "
         "predict a number use 'selfnorm train regressor', or name another column by --target",
         k, n);
-  if (n >= kFewRows && 2 * k > n)
+  if (2 * k > n)
     return fmt::format(
         "found {} different labels in {} rows: these are names or texts of rows, not classes; name the "
         "column "

@@ -77,7 +77,7 @@ lint: ## formatting and static checks
 	git ls-files '*.h' '*.cc' '*.c' | xargs clang-format --dry-run --Werror
 	cmake --preset release -DSELFNORM_BUILD_TESTS=ON
 	cmake --build --preset release -j $(JOBS)
-	git ls-files 'src/*.cc' 'cli/*.cc' 'runtime/*.cc' | xargs -P $(JOBS) -n 4 clang-tidy --quiet -p build/release --extra-arg=-Wno-unknown-warning-option
+	git ls-files 'src/*.cc' 'experiments/*.cc' 'cli/*.cc' 'runtime/*.cc' | xargs -P $(JOBS) -n 4 clang-tidy --quiet -p build/release --extra-arg=-Wno-unknown-warning-option
 
 format: ## rewrite the sources in the project's format
 	$(call packages,$(LINT_PACKAGES))

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "selfnorm/base/error.h"
-#include "selfnorm/data/sequence/read_sequences.h"
+#include "selfnorm/data/sentences/read_sequences.h"
 #include "selfnorm/math/random.h"
 
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/data/frame.h"
+#include "selfnorm/data/table/frame.h"
 #include "selfnorm/math/random.h"
 
 namespace bench {

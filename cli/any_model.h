@@ -7,8 +7,8 @@
 #include <string>
 
 #include "model_header.h"
+#include "selfnorm/data/corpus/token_corpus.h"
 #include "selfnorm/data/example_source.h"
-#include "selfnorm/data/token_corpus.h"
 
 namespace selfnorm::cli {
 

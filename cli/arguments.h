@@ -9,10 +9,9 @@
 #include "selfnorm/analysis/audit.h"
 #include "selfnorm/analysis/density_evaluation.h"
 #include "selfnorm/analysis/density_sample.h"
-#include "selfnorm/data/expansion.h"
-#include "selfnorm/data/generate.h"
+#include "selfnorm/data/corpus/word_vocabulary.h"
 #include "selfnorm/data/read.h"
-#include "selfnorm/data/word_vocabulary.h"
+#include "selfnorm/data/toy/generate.h"
 #include "selfnorm/model/embedded_code.h"
 #include "selfnorm/model/head_file.h"
 #include "selfnorm/train/chain_options.h"
@@ -221,9 +220,9 @@ struct GenerateArguments {
   GenerateOptions options;
   std::string out;
   std::string truth;
-  std::string toy;         // points instead of examples; a word of data/toys.h
+  std::string toy;         // points instead of examples; a word of data/toy/toys.h
   uint32_t dimension = 0;  // of the toy; 0: its own
-  std::string regression;  // a table with a target instead; a word of data/regression_tasks.h
+  std::string regression;  // a table with a target instead; a word of data/toy/generate.h
 };
 
 struct Arguments {

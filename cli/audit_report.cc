@@ -9,7 +9,7 @@
 #include "output.h"
 #include "reading_note.h"
 #include "rows_part.h"
-#include "selfnorm/data/shown_label.h"
+#include "selfnorm/data/string_index.h"
 #include "selfnorm/report/sparkline.h"
 
 namespace selfnorm::cli {

@@ -10,7 +10,7 @@
 #include "model_header.h"
 #include "output.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/data/sequence/encoder_for.h"
+#include "selfnorm/data/sentences/read_sequences.h"
 
 namespace selfnorm::cli {
 namespace {

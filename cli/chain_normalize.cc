@@ -13,7 +13,7 @@
 #include "progress_line.h"
 #include "reading_note.h"
 #include "selfnorm/analysis/chain_normalization.h"
-#include "selfnorm/data/example_subset.h"
+#include "selfnorm/data/example_source.h"
 #include "selfnorm/train/chain_batch.h"
 
 namespace selfnorm::cli {

@@ -8,8 +8,8 @@
 #include "commands.h"
 #include "output.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/data/regression_tasks.h"
-#include "selfnorm/data/toys.h"
+#include "selfnorm/data/toy/generate.h"
+#include "selfnorm/data/toy/toys.h"
 #include "selfnorm/data/write.h"
 #include "selfnorm/model/model_file.h"
 

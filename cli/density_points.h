@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "arguments.h"
-#include "selfnorm/data/point_source.h"
+#include "selfnorm/data/points/point_source.h"
 #include "selfnorm/model/energy/density_file.h"
 
 namespace selfnorm::cli {

@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "selfnorm/base/error.h"
-#include "selfnorm/data/known_labels.h"
+#include "selfnorm/data/string_index.h"
 
 namespace selfnorm::cli {
 namespace {

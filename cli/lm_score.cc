@@ -6,8 +6,8 @@
 #include "runtime_model.h"
 #include "score_kind.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/data/sentence_reader.h"
-#include "selfnorm/data/word_vocabulary.h"
+#include "selfnorm/data/corpus/sentence_reader.h"
+#include "selfnorm/data/corpus/word_vocabulary.h"
 
 namespace selfnorm::cli {
 namespace {

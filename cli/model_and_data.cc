@@ -6,8 +6,8 @@
 
 #include "model_header.h"
 #include "selfnorm/base/error.h"
+#include "selfnorm/data/array/array_file.h"
 #include "selfnorm/data/example_source.h"
-#include "selfnorm/data/pickle.h"
 #include "selfnorm/model/stored_record.h"
 
 namespace selfnorm::cli {

@@ -7,7 +7,7 @@
 
 #include "output.h"
 #include "report_output.h"
-#include "selfnorm/data/example_subset.h"
+#include "selfnorm/data/example_source.h"
 #include "selfnorm/report/picture.h"
 #include "selfnorm/report/trade_off_section.h"
 #include "selfnorm/report/unseen_note.h"

@@ -7,7 +7,7 @@
 
 #include "run_record.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/data/known_labels.h"
+#include "selfnorm/data/string_index.h"
 #include "selfnorm/model/text_model.h"
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/mapped_file.h"

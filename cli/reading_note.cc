@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "output.h"
-#include "selfnorm/data/shown_label.h"
+#include "selfnorm/data/string_index.h"
 
 namespace selfnorm::cli {
 namespace {

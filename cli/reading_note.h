@@ -3,9 +3,9 @@
 
 #include <string>
 
+#include "selfnorm/data/corpus/word_vocabulary.h"
 #include "selfnorm/data/read.h"
-#include "selfnorm/data/sequence/sequences.h"
-#include "selfnorm/data/word_vectors.h"
+#include "selfnorm/data/sentences/sequences.h"
 
 namespace selfnorm::cli {
 

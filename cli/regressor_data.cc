@@ -7,7 +7,7 @@
 
 #include "output.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/data/frame_targets.h"
+#include "selfnorm/data/table/frame.h"
 
 namespace selfnorm::cli {
 namespace {

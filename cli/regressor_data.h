@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/data/frame.h"
-#include "selfnorm/data/frame_encoder.h"
+#include "selfnorm/data/table/frame.h"
+#include "selfnorm/data/table/frame_encoder.h"
 #include "selfnorm/model/regressor/regressor.h"
 
 namespace selfnorm::cli {

@@ -10,9 +10,9 @@
 #include "option_list.h"
 #include "output.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/data/example_subset.h"
-#include "selfnorm/data/frame_targets.h"
+#include "selfnorm/data/example_source.h"
 #include "selfnorm/data/string_index.h"
+#include "selfnorm/data/table/frame.h"
 #include "training_run.h"
 
 namespace selfnorm::cli {

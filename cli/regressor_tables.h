@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "arguments.h"
-#include "selfnorm/data/frame.h"
+#include "selfnorm/data/table/frame.h"
 
 namespace selfnorm::cli {
 

@@ -18,7 +18,7 @@
 #include "runtime_model.h"
 #include "score_kind.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/data/known_labels.h"
+#include "selfnorm/data/string_index.h"
 
 namespace selfnorm::cli {
 namespace {

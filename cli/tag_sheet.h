@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/data/sequence/read_sequences.h"
+#include "selfnorm/data/sentences/read_sequences.h"
 #include "selfnorm/normalizer/chain/chain_scores.h"
 
 namespace selfnorm::cli {

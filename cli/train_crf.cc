@@ -19,7 +19,7 @@
 #include "selfnorm/analysis/chain_audit.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/data/plausible.h"
-#include "selfnorm/data/shown_label.h"
+#include "selfnorm/data/string_index.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/report/chain_section.h"
 #include "selfnorm/train/chain_batch.h"

@@ -17,7 +17,7 @@
 #include "selfnorm/analysis/density_evaluation.h"
 #include "selfnorm/analysis/simple_model.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/data/example_subset.h"
+#include "selfnorm/data/example_source.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/model/energy/make_energy.h"
 #include "selfnorm/report/density_section.h"

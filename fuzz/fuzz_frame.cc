@@ -8,8 +8,8 @@
 
 #include "memory_file.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/data/frame_encoder.h"
-#include "selfnorm/data/frame_targets.h"
+#include "selfnorm/data/table/frame.h"
+#include "selfnorm/data/table/frame_encoder.h"
 
 namespace {
 

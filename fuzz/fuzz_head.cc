@@ -4,7 +4,7 @@
 
 #include "memory_file.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/data/array_file.h"
+#include "selfnorm/data/array/array_file.h"
 #include "selfnorm/model/head_file.h"
 
 namespace {

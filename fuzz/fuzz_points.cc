@@ -5,7 +5,7 @@
 
 #include "memory_file.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/data/point_source.h"
+#include "selfnorm/data/points/point_source.h"
 
 namespace {
 

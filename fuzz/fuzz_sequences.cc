@@ -8,7 +8,7 @@
 
 #include "memory_file.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/data/sequence/encoder_for.h"
+#include "selfnorm/data/sentences/read_sequences.h"
 
 namespace {
 

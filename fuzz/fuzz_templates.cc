@@ -3,8 +3,8 @@
 
 #include "memory_file.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/data/sequence/feature_template.h"
-#include "selfnorm/data/sequence/read_sequences.h"
+#include "selfnorm/data/sentences/feature_template.h"
+#include "selfnorm/data/sentences/read_sequences.h"
 
 using namespace selfnorm;
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/data/sequence/sequences.h"
+#include "selfnorm/data/sentences/sequences.h"
 #include "selfnorm/math/random.h"
 #include "selfnorm/model/chain/chain_model.h"
 

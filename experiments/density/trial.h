@@ -2,7 +2,7 @@
 #pragma once
 
 #include "experiments/summary.h"
-#include "selfnorm/data/toys.h"
+#include "selfnorm/data/toy/toys.h"
 #include "selfnorm/train/density_options.h"
 
 namespace selfnorm {

@@ -11,7 +11,7 @@
 
 #include "experiments/papers/open_questions.h"
 #include "selfnorm/analysis/least_squares.h"
-#include "selfnorm/data/generate.h"
+#include "selfnorm/data/toy/generate.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/math/random.h"
 #include "selfnorm/normalizer/problem.h"

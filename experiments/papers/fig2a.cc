@@ -8,7 +8,7 @@
 
 #include "experiments/experiment.h"
 #include "experiments/papers/next_word.h"
-#include "selfnorm/data/generate.h"
+#include "selfnorm/data/toy/generate.h"
 #include "selfnorm/train/likelihood_gap.h"
 
 namespace selfnorm {

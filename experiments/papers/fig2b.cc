@@ -1,13 +1,13 @@
 // Figure 2b [ARJK 5], theory.md 2.4: the likelihood gap at delta = 1 (about log K) against the mean KL of the
 // maximum likelihood model from uniform, while the temperature of the labels sweeps. Random binary features,
-// the first constant (data/generate.h); medians over seeds.
+// the first constant (data/toy/generate.h); medians over seeds.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "experiments/experiment.h"
-#include "selfnorm/data/generate.h"
+#include "selfnorm/data/toy/generate.h"
 #include "selfnorm/train/likelihood_gap.h"
 
 namespace selfnorm {

@@ -8,7 +8,7 @@
 
 #include "experiments/papers/open_questions.h"
 #include "selfnorm/analysis/gap_bounds.h"
-#include "selfnorm/data/generate.h"
+#include "selfnorm/data/toy/generate.h"
 #include "selfnorm/math/random.h"
 #include "selfnorm/train/likelihood_gap.h"
 

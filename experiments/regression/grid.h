@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "selfnorm/data/regression_tasks.h"
+#include "selfnorm/data/toy/generate.h"
 #include "selfnorm/model/regressor/regressor.h"
 
 namespace selfnorm {

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "selfnorm/base/error.h"
-#include "selfnorm/data/frame_targets.h"
+#include "selfnorm/data/table/frame.h"
 
 namespace selfnorm {
 namespace {

@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "selfnorm/base/error.h"
-#include "selfnorm/data/frame_targets.h"
-#include "selfnorm/data/regression_tasks.h"
+#include "selfnorm/data/table/frame.h"
+#include "selfnorm/data/toy/generate.h"
 
 namespace selfnorm {
 namespace {

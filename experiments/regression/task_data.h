@@ -6,7 +6,7 @@
 
 #include "experiments/experiment.h"
 #include "experiments/regression/grid.h"
-#include "selfnorm/data/frame.h"
+#include "selfnorm/data/table/frame.h"
 
 namespace selfnorm {
 

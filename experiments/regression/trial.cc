@@ -8,7 +8,7 @@
 #include "experiments/regression/jobs.h"
 #include "selfnorm/analysis/regression_evaluation.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/data/frame_targets.h"
+#include "selfnorm/data/table/frame.h"
 #include "selfnorm/train/regressor_problem.h"
 #include "selfnorm/train/regressor_record.h"
 #include "selfnorm/train/regressor_trainer.h"

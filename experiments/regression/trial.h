@@ -2,7 +2,7 @@
 #pragma once
 
 #include "experiments/cells.h"
-#include "selfnorm/data/frame.h"
+#include "selfnorm/data/table/frame.h"
 #include "selfnorm/model/regressor/regressor.h"
 #include "selfnorm/train/regressor_options.h"
 

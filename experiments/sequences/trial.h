@@ -7,7 +7,7 @@
 
 #include "experiments/cells.h"
 #include "experiments/experiment.h"
-#include "selfnorm/data/sequence/sequences.h"
+#include "selfnorm/data/sentences/sequences.h"
 #include "selfnorm/train/chain_trainer.h"
 
 namespace selfnorm {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "selfnorm/base/error.h"
-#include "selfnorm/data/example_subset.h"
+#include "selfnorm/data/example_source.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/math/random.h"
 #include "selfnorm/model/encoded_states.h"

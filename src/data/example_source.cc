@@ -1,10 +1,12 @@
 #include "selfnorm/data/example_source.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <vector>
 
 #include "selfnorm/base/error.h"
+#include "selfnorm/math/random.h"
 
 namespace selfnorm {
 namespace {
@@ -39,10 +41,39 @@ class DatasetSource : public ExampleSource {
   bool has_targets_ = false;
 };
 
+constexpr uint64_t kSplitStream = 0x73706c6974;  // "split"
+
 }  // namespace
 
 std::unique_ptr<ExampleSource> make_example_source(Dataset data) {
   return std::make_unique<DatasetSource>(std::move(data));
+}
+
+ExampleSubset::ExampleSubset(const ExampleSource& whole, std::vector<uint64_t> examples)
+    : whole_(whole), examples_(std::move(examples)) {
+  for (const uint64_t i : examples_) SELFNORM_CHECK(i < whole_.examples());
+}
+
+Dataset ExampleSubset::block(uint64_t begin, uint64_t end) const {
+  SELFNORM_CHECK(begin <= end && end <= examples_.size());
+  return whole_.gather(std::span(examples_).subspan(begin, end - begin));
+}
+
+Dataset ExampleSubset::gather(std::span<const uint64_t> examples) const {
+  std::vector<uint64_t> places;
+  for (const uint64_t i : examples) places.push_back(examples_.at(i));
+  return whole_.gather(places);
+}
+
+std::pair<std::vector<uint64_t>, std::vector<uint64_t>> random_split(uint64_t examples, double fraction,
+                                                                     uint64_t seed) {
+  SELFNORM_CHECK(examples >= 2 && fraction > 0 && fraction < 1);
+  std::vector<uint64_t> order = random_permutation(examples, RandomStream(seed, kSplitStream));
+  const uint64_t wanted = static_cast<uint64_t>(std::llround(fraction * static_cast<double>(examples)));
+  const auto count = static_cast<std::ptrdiff_t>(std::clamp<uint64_t>(wanted, 1, examples / 2));
+  std::sort(order.begin(), order.begin() + count);
+  std::sort(order.begin() + count, order.end());
+  return {{order.begin() + count, order.end()}, {order.begin(), order.begin() + count}};
 }
 
 }  // namespace selfnorm

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "number.h"
+#include "data/input/characters.h"
 
 namespace selfnorm {
 namespace {

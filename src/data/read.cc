@@ -3,16 +3,15 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <atomic>
 #include <cmath>
 
-#include "matrix.h"
-#include "read_input.h"
+#include "data/array/matrix.h"
+#include "data/input/sniff.h"
+#include "data/input/source.h"
+#include "data/readers.h"
+#include "data/table/table.h"
 #include "selfnorm/base/error.h"
-#include "sniff.h"
-#include "source.h"
-#include "svmlight.h"
-#include "table.h"
-#include "text.h"
 
 namespace selfnorm {
 namespace {
@@ -39,6 +38,9 @@ void check_use(const Input& input, Format format, const ReadOptions& options) {
     throw DataError(input.name(), 0,
                     "the model scores groups of alternatives; expected svmlight data with qid:");
 }
+
+constexpr double kUnlimitedBytes = 1e8;  // which any machine bears
+std::atomic<double> largest_ratio = kLargestExpansion;
 
 }  // namespace
 
@@ -103,6 +105,18 @@ ReadResult read_dataset_from_memory(const std::string& name, std::string_view by
                                     const ReadOptions& options) {
   auto input = Input::memory(name, bytes);
   return read_input(*input, options);
+}
+
+void limit_expansion(double ratio) { largest_ratio = ratio; }
+
+void check_expansion(const std::string& name, uint64_t compressed, uint64_t size) {
+  const auto bytes = static_cast<double>(size), stored = static_cast<double>(compressed);
+  if (bytes <= kUnlimitedBytes || bytes <= stored * largest_ratio) return;
+  throw DataError(
+      name, 0,
+      fmt::format("{} compressed bytes expand to {} or more, over {:g} times as many, as files made "
+                  "to fill a memory do; if these data are meant to, give --max-expansion N",
+                  compressed, size, largest_ratio.load()));
 }
 
 }  // namespace selfnorm

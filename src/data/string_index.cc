@@ -1,8 +1,11 @@
 #include "selfnorm/data/string_index.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 
+#include "data/input/characters.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/runtime/label_index.h"
 
@@ -10,6 +13,13 @@ namespace selfnorm {
 namespace {
 
 constexpr uint32_t kEmpty = StringIndex::kAbsent;
+
+// Of one well-formed character: U+0000..U+001F, U+007F, U+0080..U+009F (C2 80..C2 9F).
+bool is_control(std::string_view character) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(character[i]); };
+  if (character.size() == 1) return byte(0) < 0x20 || byte(0) == 0x7F;
+  return character.size() == 2 && byte(0) == 0xC2 && byte(1) < 0xA0;
+}
 
 }  // namespace
 
@@ -113,6 +123,42 @@ std::vector<std::string> StringIndex::strings() const {
   list.reserve(size());
   for (uint32_t number = 0; number < size(); ++number) list.emplace_back((*this)[number]);
   return list;
+}
+
+std::string_view label_key(std::string_view label) {
+  bool plus = label.size() > 1 && label[0] == '+' && label[1] >= '0' && label[1] <= '9';
+  return plus ? label.substr(1) : label;
+}
+
+KnownLabels::KnownLabels(std::span<const std::string> labels) {
+  for (uint32_t k = 0; k < labels.size(); ++k)
+    if (keys_.add(label_key(labels[k])) != k)
+      throw Error(fmt::format("the model names the label {} twice", quoted_text(labels[k])));
+  if (!labels.empty()) example_ = labels[0];
+}
+
+std::string KnownLabels::unseen(std::string_view label) const {
+  return fmt::format(
+      "found label {}, which was not seen in training; expected one of the model's {} labels, such as {}",
+      quoted_text(label), keys_.size(), quoted_text(example_));
+}
+
+std::string shown_label(std::string_view label, std::string_view cut) {
+  std::string out;
+  size_t shown = 0, kept = 0;  // characters; bytes of all but the last that fits
+  while (!label.empty()) {
+    if (shown == kShownCharacters) return out.substr(0, kept).append(cut);
+    if (++shown == kShownCharacters) kept = out.size();
+    const size_t n = utf8_length(label);
+    if (n == 0)
+      out += "\xEF\xBF\xBD";
+    else if (is_control(label.substr(0, n)))
+      out += '?';
+    else
+      out += label.substr(0, n);
+    label.remove_prefix(n > 0 ? n : 1);
+  }
+  return out;
 }
 
 }  // namespace selfnorm

@@ -5,7 +5,7 @@
 
 #include "head_tensors.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/data/npz_writer.h"
+#include "selfnorm/data/write.h"
 #include "selfnorm/model/safetensors_writer.h"
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/mapped_file.h"

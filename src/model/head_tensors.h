@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "selfnorm/data/array_file.h"
+#include "selfnorm/data/array/array_file.h"
 #include "selfnorm/model/head_file.h"
 
 namespace selfnorm {

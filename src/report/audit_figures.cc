@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "selfnorm/data/shown_label.h"
+#include "selfnorm/data/string_index.h"
 #include "selfnorm/report/point_cloud.h"
 
 namespace selfnorm {

@@ -10,7 +10,7 @@
 #include "selfnorm/analysis/gauge.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/range.h"
-#include "selfnorm/data/example_subset.h"
+#include "selfnorm/data/example_source.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/model/normalizer_network.h"
 #include "selfnorm/optim/schedule.h"

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "selfnorm/base/error.h"
-#include "selfnorm/data/frame_targets.h"
+#include "selfnorm/data/table/frame.h"
 #include "selfnorm/math/random.h"
 
 namespace selfnorm {

@@ -1,11 +1,10 @@
-#include "selfnorm/data/example_subset.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 
 #include "random_data.h"
+#include "selfnorm/data/example_source.h"
 
 namespace selfnorm {
 namespace {

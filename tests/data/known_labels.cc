@@ -1,10 +1,9 @@
-#include "selfnorm/data/known_labels.h"
-
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "selfnorm/base/error.h"
+#include "selfnorm/data/string_index.h"
 
 namespace selfnorm {
 namespace {

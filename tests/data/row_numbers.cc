@@ -1,11 +1,10 @@
-#include "selfnorm/data/row_numbers.h"
-
 #include <gtest/gtest.h>
 
 #include "reader_checks.h"
-#include "selfnorm/data/frame.h"
-#include "selfnorm/data/point_source.h"
+#include "selfnorm/data/dataset.h"
+#include "selfnorm/data/points/point_source.h"
 #include "selfnorm/data/read.h"
+#include "selfnorm/data/table/frame.h"
 
 namespace selfnorm {
 namespace {

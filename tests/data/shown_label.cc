@@ -1,6 +1,6 @@
-#include "selfnorm/data/shown_label.h"
-
 #include <gtest/gtest.h>
+
+#include "selfnorm/data/string_index.h"
 
 namespace selfnorm {
 namespace {

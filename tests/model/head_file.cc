@@ -9,7 +9,7 @@
 #include <random>
 
 #include "data/array_bytes.h"
-#include "selfnorm/data/array_file.h"
+#include "selfnorm/data/array/array_file.h"
 #include "selfnorm/runtime/checksum.h"
 
 namespace selfnorm {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "selfnorm/data/point_source.h"
+#include "selfnorm/data/points/point_source.h"
 #include "selfnorm/math/random.h"
 #include "small_models.h"
 

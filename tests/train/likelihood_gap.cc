@@ -8,7 +8,7 @@
 
 #include "random_data.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/data/generate.h"
+#include "selfnorm/data/toy/generate.h"
 #include "selfnorm/normalizer/problem.h"
 #include "selfnorm/objective/exact.h"
 #include "selfnorm/objective/loss.h"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "selfnorm/data/toys.h"
+#include "selfnorm/data/toy/toys.h"
 
 namespace selfnorm {
 namespace {

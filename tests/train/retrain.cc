@@ -7,8 +7,8 @@
 #include "random_data.h"
 #include "selfnorm/analysis/gauge.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/data/example_subset.h"
-#include "selfnorm/data/generate.h"
+#include "selfnorm/data/example_source.h"
+#include "selfnorm/data/toy/generate.h"
 #include "selfnorm/normalizer/class_moments.h"
 #include "selfnorm/normalizer/output_stream.h"
 

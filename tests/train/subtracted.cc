@@ -8,7 +8,7 @@
 #include "random_data.h"
 #include "selfnorm/analysis/evaluation.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/data/generate.h"
+#include "selfnorm/data/toy/generate.h"
 #include "selfnorm/train/trainer.h"
 #include "train/saturated.h"
 

@@ -9,7 +9,7 @@
 #include "selfnorm/analysis/chain_evaluation.h"
 #include "selfnorm/analysis/error_audit.h"
 #include "selfnorm/analysis/gauge.h"
-#include "selfnorm/data/sequence/sequences.h"
+#include "selfnorm/data/sentences/sequences.h"
 #include "selfnorm/model/chain/chain_model.h"
 
 namespace selfnorm {

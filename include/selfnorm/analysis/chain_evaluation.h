@@ -10,7 +10,7 @@
 
 #include "selfnorm/analysis/chain_spans.h"
 #include "selfnorm/analysis/evaluation.h"
-#include "selfnorm/data/sequence/sequences.h"
+#include "selfnorm/data/sentences/sequences.h"
 #include "selfnorm/model/chain/chain_model.h"
 
 namespace selfnorm {

@@ -9,7 +9,7 @@
 
 #include "selfnorm/analysis/least_squares.h"
 #include "selfnorm/data/dataset.h"
-#include "selfnorm/data/sequence/sequences.h"
+#include "selfnorm/data/sentences/sequences.h"
 #include "selfnorm/model/chain/chain_model.h"
 
 namespace selfnorm {

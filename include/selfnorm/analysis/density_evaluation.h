@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "selfnorm/analysis/density_log_z.h"
-#include "selfnorm/data/point_source.h"
+#include "selfnorm/data/points/point_source.h"
 
 namespace selfnorm {
 

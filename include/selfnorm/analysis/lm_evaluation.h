@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "selfnorm/analysis/evaluation.h"
-#include "selfnorm/data/token_corpus.h"
+#include "selfnorm/data/corpus/token_corpus.h"
 #include "selfnorm/model/model_file.h"
 
 namespace selfnorm {

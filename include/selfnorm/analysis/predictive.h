@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "selfnorm/analysis/line_distribution.h"
-#include "selfnorm/data/frame_encoder.h"
+#include "selfnorm/data/table/frame_encoder.h"
 #include "selfnorm/model/regressor/regressor.h"
 
 namespace selfnorm {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/data/point_source.h"
+#include "selfnorm/data/points/point_source.h"
 #include "selfnorm/model/energy/density_file.h"
 #include "selfnorm/model/regressor/regressor.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "selfnorm/data/dataset.h"
-#include "selfnorm/data/sequence/sequences.h"
+#include "selfnorm/data/sentences/sequences.h"
 
 namespace selfnorm {
 

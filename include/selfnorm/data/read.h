@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "selfnorm/data/dataset.h"
-#include "selfnorm/data/text_encoder.h"
+#include "selfnorm/data/text/text_encoder.h"
 
 namespace selfnorm {
 
@@ -108,5 +108,16 @@ ReadResult read_dataset(const std::string& path, const ReadOptions& options = {}
 // The same from bytes; `name` stands for the path in messages and in the choice of format.
 ReadResult read_dataset_from_memory(const std::string& name, std::string_view bytes,
                                     const ReadOptions& options = {});
+
+// How far compressed data (gzip, members of zip archives) may expand: text that people have shrinks to a
+// 50th at most, deflate reaches a 1032nd.
+
+inline constexpr double kLargestExpansion = 200;
+
+// Of the whole process, from now on: more than 100 MB from a file are at most `ratio` times its size.
+void limit_expansion(double ratio);
+
+// Throws DataError when `compressed` bytes of `name` that became `size` exceed the limit.
+void check_expansion(const std::string& name, uint64_t compressed, uint64_t size);
 
 }  // namespace selfnorm

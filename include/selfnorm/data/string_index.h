@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -48,5 +49,29 @@ class StringIndex {
   std::vector<uint64_t> end_;  // number -> end in bytes_
   std::vector<Slot> slot_;     // open addressing with linear probing, a power of two, at most half full
 };
+
+// The classes of a model by label, as the readers find them: "+7" and "7" are the same.
+
+// What makes two labels the same class: a plus sign before a digit does not count.
+std::string_view label_key(std::string_view label);
+
+class KnownLabels {
+ public:
+  explicit KnownLabels(std::span<const std::string> labels);  // throws Error when two are the same
+  std::optional<uint32_t> find(std::string_view label) const { return keys_.find(label_key(label)); }
+  std::string unseen(std::string_view label) const;  // the error message
+
+ private:
+  StringIndex keys_;
+  std::string example_;
+};
+
+// A label as it is shown on one line of a terminal or in a table.
+
+inline constexpr size_t kShownCharacters = 80;
+
+// U+FFFD for every byte of no well-formed UTF-8; '?' for C0 and C1 controls and DEL, which command a
+// terminal. Of more than kShownCharacters code points the first ones, and `cut` for the last.
+std::string shown_label(std::string_view label, std::string_view cut = "\u2026");
 
 }  // namespace selfnorm

@@ -1,12 +1,15 @@
 // Datasets to files; a file appears whole or not at all.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "selfnorm/data/dataset.h"
-#include "selfnorm/data/points.h"
+#include "selfnorm/data/points/points.h"
 
 namespace selfnorm {
 
@@ -28,5 +31,25 @@ void csv_lines(const Points& points, const std::vector<std::string>& names,
                const std::function<void(const std::string&)>& write);
 // Throws Error for another ending: to be known before the points are made.
 void check_points_path(const std::string& path);
+
+// An npz file written anew from another one: some arrays put in place of those of the same name or added,
+// some left out, and every other member copied as it is packed.
+
+// C order. The bytes must outlive the call.
+struct NpyArray {
+  std::string name;   // without ".npy"
+  std::string descr;  // of the element type, "<f4"
+  std::vector<uint64_t> shape;
+  std::span<const std::byte> bytes;
+};
+
+struct NpzChange {
+  std::vector<NpyArray> put;
+  std::vector<std::string> leave_out;  // names without ".npy"; those that `put` holds are put all the same
+};
+
+// An array is packed (stored or deflated) as the one it replaces, a new one as the first replaced. `out` may
+// be `source`; it appears whole or not at all. Throws Error naming the file.
+void rewrite_npz(const std::string& source, const NpzChange& change, const std::string& out);
 
 }  // namespace selfnorm

@@ -4,8 +4,8 @@
 
 #include <memory>
 
+#include "selfnorm/data/corpus/token_corpus.h"
 #include "selfnorm/data/example_source.h"
-#include "selfnorm/data/token_corpus.h"
 #include "selfnorm/model/encoder.h"
 
 namespace selfnorm {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/data/text_encoder.h"
+#include "selfnorm/data/text/text_encoder.h"
 #include "selfnorm/model/model_file.h"
 
 namespace selfnorm {

@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "selfnorm/data/points.h"
+#include "selfnorm/data/points/points.h"
 
 namespace selfnorm {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "selfnorm/data/points.h"
+#include "selfnorm/data/points/points.h"
 
 namespace selfnorm {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/data/point_source.h"
+#include "selfnorm/data/points/point_source.h"
 #include "selfnorm/model/energy/density_file.h"
 
 namespace selfnorm {

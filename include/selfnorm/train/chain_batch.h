@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "selfnorm/data/sequence/sequences.h"
+#include "selfnorm/data/sentences/sequences.h"
 #include "selfnorm/model/chain/chain_model.h"
 
 namespace selfnorm {

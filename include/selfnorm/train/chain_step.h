@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "selfnorm/data/sequence/sequences.h"
+#include "selfnorm/data/sentences/sequences.h"
 #include "selfnorm/model/chain/chain_model.h"
 #include "selfnorm/train/minibatch_step.h"
 

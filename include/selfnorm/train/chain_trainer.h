@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "selfnorm/data/sequence/sequences.h"
+#include "selfnorm/data/sentences/sequences.h"
 #include "selfnorm/model/chain/chain_model.h"
 #include "selfnorm/train/chain_options.h"
 #include "selfnorm/train/trainer.h"

@@ -2,7 +2,7 @@
 // words before it.
 #pragma once
 
-#include "selfnorm/data/token_corpus.h"
+#include "selfnorm/data/corpus/token_corpus.h"
 #include "selfnorm/train/example_feed.h"
 
 namespace selfnorm {

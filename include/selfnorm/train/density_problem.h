@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "selfnorm/data/point_source.h"
+#include "selfnorm/data/points/point_source.h"
 #include "selfnorm/model/energy/density_file.h"
 #include "selfnorm/train/density_options.h"
 

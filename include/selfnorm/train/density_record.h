@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "selfnorm/data/point_source.h"
+#include "selfnorm/data/points/point_source.h"
 #include "selfnorm/train/density_options.h"
 #include "selfnorm/train/trainer.h"
 

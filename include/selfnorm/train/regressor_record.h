@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/data/frame.h"
+#include "selfnorm/data/table/frame.h"
 #include "selfnorm/train/regressor_options.h"
 
 namespace selfnorm {

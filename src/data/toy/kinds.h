@@ -5,7 +5,7 @@
 #include <functional>
 #include <numbers>
 
-#include "selfnorm/data/toys.h"
+#include "selfnorm/data/toy/toys.h"
 
 namespace selfnorm {
 

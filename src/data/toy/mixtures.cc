@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include "kinds.h"
+#include "data/toy/kinds.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {

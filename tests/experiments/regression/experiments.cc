@@ -13,7 +13,7 @@
 #include "experiments/reduced_run.h"
 #include "scratch.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/data/regression_tasks.h"
+#include "selfnorm/data/toy/generate.h"
 
 namespace selfnorm {
 namespace {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/data/sequence/read_sequences.h"
+#include "selfnorm/data/sentences/read_sequences.h"
 
 namespace selfnorm {
 

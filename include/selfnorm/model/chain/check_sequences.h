@@ -1,7 +1,7 @@
 // Whether sentences fit a chain model: data that did not come from a reader with the model's encoder.
 #pragma once
 
-#include "selfnorm/data/sequence/sequences.h"
+#include "selfnorm/data/sentences/sequences.h"
 #include "selfnorm/model/chain/chain_model.h"
 
 namespace selfnorm {

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/data/points.h"
+#include "selfnorm/data/points/points.h"
 #include "selfnorm/model/energy/statistic.h"
 
 namespace selfnorm {

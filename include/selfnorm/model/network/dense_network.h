@@ -16,7 +16,7 @@
 #include <span>
 #include <vector>
 
-#include "selfnorm/data/frame_encoder.h"
+#include "selfnorm/data/table/frame_encoder.h"
 #include "selfnorm/math/activation.h"
 #include "selfnorm/math/random.h"
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "selfnorm/data/points.h"
+#include "selfnorm/data/points/points.h"
 
 namespace selfnorm {
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/data/frame_encoder.h"
+#include "selfnorm/data/table/frame_encoder.h"
 #include "selfnorm/model/embedded_code.h"
 #include "selfnorm/model/energy/conditional_energy.h"
 #include "selfnorm/model/network/feature_network.h"

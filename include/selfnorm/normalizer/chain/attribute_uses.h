@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "selfnorm/data/sequence/sequences.h"
+#include "selfnorm/data/sentences/sequences.h"
 #include "selfnorm/model/multiclass.h"
 
 namespace selfnorm {

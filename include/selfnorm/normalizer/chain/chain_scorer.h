@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "selfnorm/data/sequence/sequences.h"
+#include "selfnorm/data/sentences/sequences.h"
 #include "selfnorm/model/chain/chain_model.h"
 #include "selfnorm/normalizer/chain/chain_scores.h"
 #include "selfnorm/normalizer/chain/lattice.h"

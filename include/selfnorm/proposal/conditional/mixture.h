@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "selfnorm/data/points.h"
+#include "selfnorm/data/points/points.h"
 #include "selfnorm/math/random.h"
 #include "selfnorm/proposal/conditional/truncated_normal.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/data/points.h"
+#include "selfnorm/data/points/points.h"
 #include "selfnorm/math/random.h"
 
 namespace selfnorm {

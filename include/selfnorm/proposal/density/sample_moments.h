@@ -1,7 +1,7 @@
 // Means, scales and covariances of points, from which Gaussian shapes are fitted.
 #pragma once
 
-#include "selfnorm/data/points.h"
+#include "selfnorm/data/points/points.h"
 #include "selfnorm/proposal/density/precision_root.h"
 
 namespace selfnorm {

@@ -1,0 +1,240 @@
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/array/matrix.h"
+#include "data/array/named_arrays.h"
+#include "data/input/characters.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/data/array/array_file.h"
+#include "selfnorm/data/example_source.h"
+#include "selfnorm/data/string_index.h"
+
+namespace selfnorm {
+namespace {
+
+// The classes of the rows of a table of states, from an array of labels or a list of them.
+
+class ClassColumn {
+ public:
+  // Array files are read in place, row by row; other files (text, idx, gzip) are read whole, here.
+  static ClassColumn from_file(const std::string& path, const StatesOptions& options);
+  static ClassColumn from_array(ArrayView labels, const StatesOptions& options);
+
+  uint64_t size() const { return size_; }
+  uint32_t operator[](uint64_t row) const;  // throws DataError naming the file and the row
+  // Rows begin .. end-1 are not needed for now.
+  void release(uint64_t begin, uint64_t end) const { array_.release(begin, end - begin); }
+
+ private:
+  explicit ClassColumn(std::string name, const StatesOptions& options);
+  uint32_t number(const std::string& label, uint64_t row) const;
+  std::string array_label(uint64_t row) const;
+
+  std::string name_;
+  std::optional<KnownLabels> known_;
+  bool keeps_unseen_ = false;
+  uint32_t classes_ = Dataset::kNoTarget;  // without known labels
+  ArrayView array_;
+  std::vector<uint32_t> numbers_;  // instead of the array
+  uint64_t size_ = 0;
+};
+
+void note_unseen(uint32_t target, const std::string& label, uint64_t row, UnseenLabels& unseen) {
+  if (target != Dataset::kUnseenTarget) return;
+  if (unseen.examples++ == 0) unseen = {1, row, label};
+}
+
+ClassColumn::ClassColumn(std::string name, const StatesOptions& options) : name_(std::move(name)) {
+  keeps_unseen_ = options.unseen != nullptr;
+  if (options.schema && !options.schema->labels.empty()) {
+    known_.emplace(options.schema->labels);
+  } else if (options.classes > 0) {
+    classes_ = options.classes;
+  }
+}
+
+ClassColumn ClassColumn::from_array(ArrayView labels, const StatesOptions& options) {
+  ClassColumn column(labels.place, options);
+  column.size_ = labels.bytes.size() / labels.type.size;
+  if (labels.fortran_order && labels.shape.size() > 1)
+    throw DataError(labels.place, 0, "found labels in Fortran order, expected C order");
+  column.array_ = std::move(labels);
+  for (uint64_t row = 0; options.unseen && row < column.size_; ++row)
+    note_unseen(column[row], column.array_label(row), row, *options.unseen);
+  column.release(0, options.unseen ? column.size_ : 0);
+  return column;
+}
+
+ClassColumn ClassColumn::from_file(const std::string& path, const StatesOptions& options) {
+  if (is_array_file(path)) {
+    const ArrayFile file(path);
+    if (file.format() != ArrayFormat::npy)
+      throw DataError(path, 0, "found an archive of arrays, expected labels in an npy file or a text file");
+    return from_array(file.view(file.entries().front()), options);
+  }
+  ClassColumn column(path, options);
+  uint64_t row = 0;
+  for (const std::string& label : read_label_file(path)) {
+    column.numbers_.push_back(column.number(label, row));
+    if (options.unseen) note_unseen(column.numbers_.back(), label, row, *options.unseen);
+    ++row;
+  }
+  column.size_ = column.numbers_.size();
+  return column;
+}
+
+uint32_t ClassColumn::operator[](uint64_t row) const {
+  SELFNORM_CHECK(row < size_);
+  if (!numbers_.empty()) return numbers_[row];
+  return number(array_label(row), row);
+}
+
+std::string ClassColumn::array_label(uint64_t row) const {
+  return label_text(array_.type, array_.bytes.data() + row * array_.type.size);
+}
+
+uint32_t ClassColumn::number(const std::string& label, uint64_t row) const {
+  const auto fail = [&](const std::string& what) -> uint32_t {
+    throw DataError(name_, row + 1, fmt::format("row {}: {}", row + 1, what));
+  };
+  if (label.empty()) return fail("found an empty label, or NaN");
+  if (known_) {
+    const auto found = known_->find(label);
+    return found ? *found : keeps_unseen_ ? Dataset::kUnseenTarget : fail(known_->unseen(label));
+  }
+  const std::string_view key = label_key(label);
+  uint32_t value = 0;
+  const auto [end, code] = std::from_chars(key.data(), key.data() + key.size(), value);
+  if (code != std::errc() || end != key.data() + key.size() || value >= classes_)
+    return fail(
+        fmt::format("found label {}, expected a class number, 0 to {}", quoted_text(label), classes_ - 1));
+  return value;
+}
+
+// Rows of an array in place. Memory does not grow with the rows that went by.
+class StatesSource : public ExampleSource {
+ public:
+  StatesSource(ArrayRows rows, std::optional<ClassColumn> classes)
+      : rows_(std::move(rows)), classes_(std::move(classes)) {}
+
+  uint64_t examples() const override { return rows_.rows(); }
+  uint32_t columns() const override { return rows_.columns(); }
+  bool has_targets() const override { return classes_.has_value(); }
+
+  Dataset block(uint64_t begin, uint64_t end) const override {
+    SELFNORM_CHECK(begin <= end);
+    Dataset out = sized(end - begin);
+    rows_.block(begin, end, out.features.dense.values);
+    for (uint64_t r = begin; classes_ && r < end; ++r) out.target[r - begin] = (*classes_)[r];
+    release(begin, end);
+    return out;
+  }
+
+  Dataset gather(std::span<const uint64_t> examples) const override {
+    Dataset out = sized(examples.size());
+    rows_.gather(examples, out.features.dense.values);
+    for (size_t r = 0; classes_ && r < examples.size(); ++r) out.target[r] = (*classes_)[examples[r]];
+    const auto [first, last] = std::minmax_element(examples.begin(), examples.end());
+    if (first != examples.end()) release(*first, *last + 1);
+    return out;
+  }
+
+ private:
+  Dataset sized(uint64_t rows) const {
+    Dataset out;
+    out.features.is_sparse = false;
+    out.features.dense.rows = rows;
+    out.features.dense.columns = columns();
+    out.features.dense.values.resize(rows * columns());
+    out.target.assign(rows, Dataset::kNoTarget);
+    return out;
+  }
+
+  void release(uint64_t begin, uint64_t end) const {
+    rows_.release(begin, end);
+    if (classes_) classes_->release(begin, end);
+  }
+
+  ArrayRows rows_;
+  std::optional<ClassColumn> classes_;
+};
+
+// Rows and columns of an array: the last dimension is the columns. The first dimension is the rows instead
+// when there are as many labels as that, or when the model has as many features as the others make together.
+struct Shape {
+  uint64_t rows = 0, columns = 0;
+};
+
+Shape row_shape(const ArrayEntry& entry, uint64_t features, std::optional<uint64_t> labels) {
+  const uint64_t first = entry.shape.front(), last = entry.shape.back();
+  const Shape by_last{last ? entry.elements / last : 0, last},
+      by_first{first, first ? entry.elements / first : 0};
+  const bool is_by_first = (labels && *labels == by_first.rows && *labels != by_last.rows) ||
+                           (features == by_first.columns && features != by_last.columns);
+  return is_by_first ? by_first : by_last;
+}
+
+Shape checked_shape(const ArrayEntry& entry, const StatesOptions& options, std::optional<uint64_t> labels) {
+  const auto fail = [&](const std::string& what) { throw DataError(entry.place, 0, what); };
+  if (!entry.problem.empty()) throw Error(entry.problem);
+  if (!entry.type.is_number()) fail("found elements that are not numbers");
+  if (entry.shape.size() < 2)
+    fail(fmt::format("found an array of {} dimensions, expected states: rows x columns", entry.shape.size()));
+  if (entry.fortran_order && entry.shape.size() > 2)
+    fail("found Fortran order in more than 2 dimensions, expected C order");
+  const uint64_t features = options.schema ? options.schema->feature_count : 0;
+  const Shape shape = row_shape(entry, features, labels);
+  if (shape.rows == 0) fail("found no rows of data");
+  if (shape.columns == 0) fail("found 0 columns, expected features");
+  if (shape.columns > 0xFFFFFFFEu) fail("the declared shape is too large");
+  if (features > 0 && shape.columns != features)
+    fail(fmt::format("found {} columns, but the model has {} features", shape.columns, features));
+  if (labels && *labels != shape.rows) fail(fmt::format("found {} labels for {} rows", *labels, shape.rows));
+  return shape;
+}
+
+std::optional<ClassColumn> class_column(const ArrayFile& file, const StatesOptions& options) {
+  if (!options.labels.empty()) return ClassColumn::from_file(options.labels, options);
+  const ArrayEntry* inside = file.format() == ArrayFormat::npy ? nullptr : choose_labels(file);
+  if (!inside) return std::nullopt;
+  return ClassColumn::from_array(file.view(*inside), options);
+}
+
+}  // namespace
+
+bool is_array_file(const std::string& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  char head[kArrayHead] = {};
+  std::ifstream file(path, std::ios::binary);
+  file.read(head, sizeof head);
+  if (!is_array_head({head, static_cast<size_t>(file.gcount())})) return path.ends_with(".safetensors");
+  if (head[0] != 'P') return true;
+  try {
+    return !is_csr(ArrayFile(path));
+  } catch (const Error&) {
+    return true;  // open_states says what is wrong
+  }
+}
+
+std::unique_ptr<ExampleSource> open_states(const std::string& path, const StatesOptions& options) {
+  if (options.schema && options.schema->is_joint)
+    throw DataError(path, 0, "the model scores groups of alternatives; expected svmlight data with qid:");
+  const ArrayFile file(path);
+  if (options.name.empty() && is_csr(file))
+    throw DataError(path, 0, "found a sparse matrix, expected an array of states: rows x columns");
+  const ArrayEntry& entry = choose_features(file, options.name);
+  std::optional<ClassColumn> classes = class_column(file, options);
+  const Shape shape = checked_shape(entry, options, classes ? std::optional(classes->size()) : std::nullopt);
+  return std::make_unique<StatesSource>(
+      ArrayRows(file.view(entry), shape.rows, static_cast<uint32_t>(shape.columns)), std::move(classes));
+}
+
+}  // namespace selfnorm

@@ -1,0 +1,86 @@
+#include "data/input/characters.h"
+
+#include <fast_float/fast_float.h>
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace selfnorm {
+namespace {
+
+std::string_view without_plus(std::string_view token) {
+  bool plus = token.size() > 1 && token[0] == '+' && token[1] != '-';
+  return plus ? token.substr(1) : token;
+}
+
+}  // namespace
+
+const char* parse_float_slowly(const char* begin, const char* end, float& value) {
+  std::string_view token = without_plus({begin, static_cast<size_t>(end - begin)});
+  auto [stop, code] = fast_float::from_chars(token.data(), token.data() + token.size(), value);
+  return code == std::errc() && std::isfinite(value) ? stop : nullptr;
+}
+
+bool parse_double(std::string_view token, double& value) {
+  token = without_plus(token);
+  auto [stop, code] = fast_float::from_chars(token.data(), token.data() + token.size(), value);
+  return code != std::errc::invalid_argument && stop == token.data() + token.size();
+}
+
+bool is_number(std::string_view token) {
+  double value = 0;
+  return parse_double(token, value);
+}
+
+std::string number_error(std::string_view token) {
+  if (token.empty()) return "found an empty value, expected a number";
+  if (is_number(token) && token.find_first_of("0123456789") != std::string_view::npos)
+    return fmt::format("found {}, too large for a 32-bit float (at most 3.4e38)", quoted_text(token));
+  return fmt::format("found {}, expected a finite number", quoted_text(token));
+}
+
+size_t utf8_length(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned lead = byte(0);
+  if (lead < 0x80) return 1;
+  const size_t n = lead >= 0xC2 && lead < 0xE0   ? 2
+                   : lead >= 0xE0 && lead < 0xF0 ? 3
+                   : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                 : 0;
+  if (n == 0 || n > text.size()) return 0;
+  for (size_t i = 1; i < n; ++i)
+    if ((byte(i) & 0xC0u) != 0x80u) return 0;
+  const bool is_overlong = (lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xF0 && byte(1) < 0x90);
+  const bool is_outside = (lead == 0xED && byte(1) > 0x9F) || (lead == 0xF4 && byte(1) > 0x8F);
+  return is_overlong || is_outside ? 0 : n;
+}
+
+std::string utf8_repaired(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const size_t n = utf8_length(text);
+    out += n > 0 ? text.substr(0, n) : std::string_view("\xEF\xBF\xBD");
+    text.remove_prefix(n > 0 ? n : 1);
+  }
+  return out;
+}
+
+std::string quoted_text(std::string_view text) {
+  constexpr size_t kLimit = 40;
+  std::string out = "'";
+  size_t i = 0;
+  while (i < text.size() && i < kLimit) {
+    unsigned char c = static_cast<unsigned char>(text[i]);
+    size_t n = utf8_length(text.substr(i));
+    if (n == 0 || c < 0x20 || c == 0x7F) {
+      out += c == '\t' ? "\\t" : c == '\n' ? "\\n" : c == '\r' ? "\\r" : fmt::format("\\x{:02x}", c);
+      n = 1;
+    } else {
+      out += text.substr(i, n);
+    }
+    i += n;
+  }
+  return out + (i < text.size() ? "'..." : "'");
+}
+
+}  // namespace selfnorm

@@ -1,0 +1,130 @@
+#include "data/input/sniff.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "data/input/characters.h"
+#include "data/input/records.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/data/array/array_file.h"
+#include "selfnorm/runtime/safetensors.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr size_t kHead = size_t{1} << 16;
+constexpr size_t kLines = 100;
+
+// Whole lines at the start of the file that have something in them; comments of svmlight files do not count.
+std::vector<std::string_view> first_lines(Input& input) {
+  std::string_view head = input.peek(kHead);
+  if (head.size() == kHead) head = head.substr(0, std::max<size_t>(whole_records(head, {}), 1));
+  std::vector<std::string_view> lines;
+  uint64_t count = 0;
+  while (!head.empty() && lines.size() < kLines) {
+    std::string_view line = take_record(head, {}, count);
+    if (line.find_first_not_of(" \t") != std::string_view::npos && !line.starts_with('#'))
+      lines.push_back(line);
+  }
+  return lines;
+}
+
+// label<TAB>text: most lines have one tab and no number after it. A number before a single word is a table's
+// row.
+bool looks_like_text(const std::vector<std::string_view>& lines) {
+  auto two_fields = [](std::string_view line) {
+    size_t tab = line.find('\t');
+    if (tab == std::string_view::npos || line.find('\t', tab + 1) != std::string_view::npos) return false;
+    std::string_view rest = line.substr(tab + 1);
+    const bool is_row = is_number(line.substr(0, tab)) && rest.find(' ') == std::string_view::npos;
+    return !is_number(rest) && !is_row;
+  };
+  auto matching = static_cast<size_t>(std::count_if(lines.begin(), lines.end(), two_fields));
+  return 2 * matching > lines.size();
+}
+
+// The second token, or a lone first one, is index:... or qid:...
+bool looks_like_svmlight(std::string_view line) {
+  size_t blank = line.find_first_of(" \t");
+  std::string_view rest = blank == std::string_view::npos ? line : line.substr(blank);
+  rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
+  size_t colon = rest.find(':');
+  if (colon == std::string_view::npos || colon == 0) return false;
+  return rest.substr(0, colon) == "qid" || rest.find_first_not_of("0123456789") == colon;
+}
+
+bool is_idx(std::string_view head) {
+  return head.size() >= 4 && head[0] == 0 && head[1] == 0 && head[2] >= 0x08 && head[2] <= 0x0E &&
+         head[3] > 0;
+}
+
+}  // namespace
+
+bool is_npy_head(std::string_view head) { return head.starts_with("\x93NUMPY"); }
+
+bool is_zip_head(std::string_view head) { return head.starts_with("PK\3\4") || head.starts_with("PK\5\6"); }
+
+bool is_pickle_head(std::string_view head) {
+  return head.size() > 2 && head[0] == '\x80' && head[1] >= 2 && head[1] <= 5;
+}
+
+bool is_safetensors_head(std::string_view head) {
+  uint64_t length = 0;
+  if (head.size() < 9 || head[8] != '{') return false;
+  std::memcpy(&length, head.data(), 8);
+  return length >= 2 && length <= runtime::kLargestHeader;
+}
+
+Format detect_format(Input& input, const ReadOptions& options) {
+  std::string_view head = input.peek(kArrayHead);
+  if (head.empty()) throw DataError(input.name(), 0, "the file is empty, expected rows of data");
+  if (is_npy_head(head)) return Format::npy;
+  if (is_zip_head(head)) return Format::npz;
+  if (is_safetensors_head(head)) return Format::safetensors;
+  if (is_idx(head)) return Format::idx;
+  if (is_pickle_head(head)) refuse_pickle(input.name());
+
+  std::string_view name = input.name();
+  if (name.ends_with(".gz")) name.remove_suffix(3);
+  auto extension = [&](std::initializer_list<std::string_view> endings) {
+    return std::any_of(endings.begin(), endings.end(), [&](std::string_view e) { return name.ends_with(e); });
+  };
+  if (extension({".npy"})) return Format::npy;
+  if (extension({".npz"})) return Format::npz;
+  if (extension({".safetensors"})) return Format::safetensors;
+  if (extension({"-ubyte", ".idx"})) return Format::idx;
+  if (options.schema && options.schema->text) return Format::text;
+  if (extension({".svm", ".libsvm", ".svmlight"})) return Format::svmlight;
+  if (extension({".csv"})) return Format::csv;
+
+  std::vector<std::string_view> lines = first_lines(input);
+  if (lines.empty()) throw DataError(input.name(), 0, "found no rows of data");
+  bool text = options.target.empty() && options.weight_column.empty() && looks_like_text(lines);
+  if (extension({".tsv"})) return text ? Format::text : Format::tsv;
+  if (looks_like_svmlight(lines[0])) return Format::svmlight;
+  if (text) return Format::text;
+  if (lines[0].find('\t') != std::string_view::npos) return Format::tsv;
+  if (lines[0].find_first_of(",;") != std::string_view::npos) return Format::csv;
+  throw DataError(
+      input.name(), 0,
+      "found " + quoted_text(lines[0]) +
+          ", which fits no format; expected svmlight, csv, tsv, npy, npz, safetensors, label<TAB>text or idx "
+          "(or name the format)");
+}
+
+uint64_t text_header(Input& input, Header header) {
+  if (header == Header::no) return 0;
+  std::string_view head = input.peek(kHead);
+  size_t size = std::min(record_end(head, {}), head.size() - 1) + 1;
+  if (header == Header::yes) return size;
+  std::string line(head.substr(0, std::min<size_t>(size, 32)));
+  std::transform(line.begin(), line.end(), line.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; });
+  while (line.ends_with('\n') || line.ends_with('\r')) line.pop_back();
+  for (std::string name : {"label", "target", "class", "y"})
+    if (line == name + "\ttext") return size;
+  return 0;
+}
+
+}  // namespace selfnorm

@@ -1,0 +1,23 @@
+// Which format a file has: by magic bytes, then extension, then content.
+#pragma once
+
+#include <string_view>
+
+#include "data/input/source.h"
+#include "selfnorm/data/read.h"
+
+namespace selfnorm {
+
+// By the first 9 bytes.
+bool is_npy_head(std::string_view head);
+bool is_zip_head(std::string_view head);
+bool is_pickle_head(std::string_view head);       // as torch.save wrote before version 1.6
+bool is_safetensors_head(std::string_view head);  // a length that a header may have, and a brace
+
+Format detect_format(Input& input, const ReadOptions& options);  // throws DataError when nothing fits
+
+// Bytes of the header line of a text file, or 0. Automatic: label<TAB>text (or target, class, y), in any
+// case.
+uint64_t text_header(Input& input, Header header);
+
+}  // namespace selfnorm

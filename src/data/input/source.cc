@@ -1,0 +1,312 @@
+#include "data/input/source.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+
+#include "selfnorm/base/error.h"
+#include "selfnorm/data/read.h"
+#include "selfnorm/runtime/file_error.h"
+#include "selfnorm/runtime/mapped_file.h"
+
+namespace selfnorm {
+namespace {
+
+[[noreturn]] void fail(const std::string& name) {
+  if (errno == EBADF) throw Error(name + " is closed; expected data there, or give the name of a file");
+  throw Error(fmt::format("cannot read {}: {}", name, std::strerror(errno)));
+}
+
+class Descriptor {
+ public:
+  Descriptor(std::string name, int number) : name_(std::move(name)), number_(number) {}
+  ~Descriptor() {
+    if (number_ > 0) close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  template <class Call>
+  size_t read(Call call) {
+    for (;;) {
+      ssize_t n = call(number_);
+      if (n >= 0) return static_cast<size_t>(n);
+      if (errno != EINTR) fail(name_);
+    }
+  }
+
+ private:
+  std::string name_;
+  int number_;
+};
+
+class FileStorage : public Storage {
+ public:
+  FileStorage(const std::string& name, int number, uint64_t size)
+      : name_(name), file_(name, number), size_(size) {}
+  uint64_t size() const override { return size_; }
+  size_t read_at(uint64_t offset, char* to, size_t n) override {
+    return file_.read([&](int number) { return pread(number, to, n, static_cast<off_t>(offset)); });
+  }
+  std::span<const std::byte> bytes() override {
+    if (!map_) {
+      try {
+        map_.emplace(name_);
+      } catch (const runtime::IoError& error) {
+        throw Error(error.what());
+      }
+      map_->expect_scan();
+    }
+    return map_->bytes();
+  }
+  void release(std::span<const std::byte> part) const override {
+    if (map_) map_->release(part);
+  }
+
+ private:
+  std::string name_;
+  Descriptor file_;
+  uint64_t size_;
+  std::optional<runtime::MappedFile> map_;
+};
+
+class MemoryStorage : public Storage {
+ public:
+  explicit MemoryStorage(std::string_view bytes) : bytes_(bytes) {}
+  uint64_t size() const override { return bytes_.size(); }
+  size_t read_at(uint64_t offset, char* to, size_t n) override {
+    return offset < bytes_.size() ? bytes_.copy(to, n, offset) : 0;
+  }
+  std::span<const std::byte> bytes() override { return std::as_bytes(std::span(bytes_)); }
+
+ private:
+  std::string_view bytes_;
+};
+
+class OwnedStorage : public MemoryStorage {
+ public:
+  explicit OwnedStorage(std::unique_ptr<const std::string> bytes)
+      : MemoryStorage(*bytes), owned_(std::move(bytes)) {}
+
+ private:
+  std::unique_ptr<const std::string> owned_;
+};
+
+class StorageSource : public ByteSource {
+ public:
+  StorageSource(std::shared_ptr<Storage> storage, uint64_t offset, uint64_t size)
+      : storage_(std::move(storage)), offset_(offset), left_(size) {}
+  size_t read(char* to, size_t n) override {
+    n = storage_->read_at(offset_, to, static_cast<size_t>(std::min<uint64_t>(n, left_)));
+    offset_ += n;
+    left_ -= n;
+    return n;
+  }
+  std::optional<uint64_t> remaining() const override { return left_; }
+
+ private:
+  std::shared_ptr<Storage> storage_;
+  uint64_t offset_;
+  uint64_t left_;
+};
+
+class PipeSource : public ByteSource {
+ public:
+  PipeSource(const std::string& name, int number) : file_(name, number) {}
+  size_t read(char* to, size_t n) override {
+    return file_.read([&](int number) { return ::read(number, to, n); });
+  }
+
+ private:
+  Descriptor file_;
+};
+
+constexpr size_t kInputBytes = 1u << 18;
+constexpr int kGzip = 15 + 16;  // windowBits of inflateInit2
+constexpr int kRaw = -15;
+
+class InflateSource : public ByteSource {
+ public:
+  InflateSource(std::string name, std::string head, std::unique_ptr<ByteSource> compressed, int window_bits)
+      : name_(std::move(name)),
+        input_(std::move(head)),
+        compressed_(std::move(compressed)),
+        gzip_(window_bits == kGzip) {
+    if (inflateInit2(&stream_, window_bits) != Z_OK) throw std::bad_alloc();
+    point_at_input();
+  }
+  ~InflateSource() override { inflateEnd(&stream_); }
+  InflateSource(const InflateSource&) = delete;
+  InflateSource& operator=(const InflateSource&) = delete;
+
+  size_t read(char* to, size_t n) override {
+    n = std::min<size_t>(n, std::numeric_limits<uInt>::max());
+    stream_.next_out = reinterpret_cast<Bytef*>(to);
+    stream_.avail_out = static_cast<uInt>(n);
+    while (n > 0 && stream_.avail_out == n && !finished_) {
+      bool ended = !refill();
+      const uInt input = stream_.avail_in, output = stream_.avail_out;
+      int code = inflate(&stream_, Z_NO_FLUSH);
+      taken_ += input - stream_.avail_in;
+      given_ += output - stream_.avail_out;
+      check_expansion(name_, taken_, given_);
+      if (code == Z_STREAM_END) {
+        end_member();
+      } else if (code == Z_MEM_ERROR) {
+        throw std::bad_alloc();
+      } else if (code != Z_OK && code != Z_BUF_ERROR) {
+        fail(fmt::format("the compressed data are damaged ({})", stream_.msg ? stream_.msg : "bad stream"));
+      } else if (ended && stream_.avail_out == n) {
+        fail("the compressed data end too early: the file is truncated");
+      }
+    }
+    return n - stream_.avail_out;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const { throw DataError(name_, 0, what); }
+
+  void point_at_input() {
+    stream_.next_in = reinterpret_cast<Bytef*>(input_.data());
+    stream_.avail_in = static_cast<uInt>(input_.size());
+  }
+
+  bool refill() {
+    if (stream_.avail_in > 0) return true;
+    input_.resize(kInputBytes);
+    input_.resize(compressed_->read(input_.data(), kInputBytes));
+    point_at_input();
+    return stream_.avail_in > 0;
+  }
+
+  void end_member() {
+    finished_ = !gzip_ || !refill();
+    if (finished_) return;
+    if (*stream_.next_in == 0x1f) {
+      inflateReset(&stream_);
+      return;
+    }
+    for (; refill(); stream_.avail_in = 0)
+      if (std::any_of(stream_.next_in, stream_.next_in + stream_.avail_in, [](Bytef b) { return b != 0; }))
+        fail("bytes that are not gzip follow the gzip data");
+    finished_ = true;
+  }
+
+  std::string name_;
+  std::string input_;
+  std::unique_ptr<ByteSource> compressed_;
+  z_stream stream_{};
+  uint64_t taken_ = 0, given_ = 0;  // compressed bytes and others
+  bool gzip_;
+  bool finished_ = false;
+};
+
+}  // namespace
+
+size_t read_fully(ByteSource& source, char* to, size_t n) {
+  size_t done = 0;
+  while (done < n) {
+    size_t got = source.read(to + done, n - done);
+    if (got == 0) break;
+    done += got;
+  }
+  return done;
+}
+
+std::unique_ptr<ByteSource> storage_source(std::shared_ptr<Storage> storage, uint64_t offset, uint64_t size) {
+  return std::make_unique<StorageSource>(std::move(storage), offset, size);
+}
+
+std::shared_ptr<Storage> file_storage(const std::string& path) {
+  auto storage = Input::open(path)->storage();
+  if (!storage) throw Error(fmt::format("cannot read {}: expected a regular file, not compressed", path));
+  return storage;
+}
+
+std::shared_ptr<Storage> memory_storage(std::span<const std::byte> bytes) {
+  return std::make_shared<MemoryStorage>(
+      std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+}
+
+std::shared_ptr<Storage> owned_storage(std::string bytes) {
+  return std::make_shared<OwnedStorage>(std::make_unique<const std::string>(std::move(bytes)));
+}
+
+std::unique_ptr<Input> Input::open(const std::string& path) {
+  bool standard = path == "-";
+  std::string name = standard ? "standard input" : path;
+  int number = standard ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (number < 0) fail(name);
+  struct stat status {};
+  if (fstat(number, &status) != 0) fail(name);
+  if (S_ISDIR(status.st_mode)) {
+    close(number);
+    throw Error(fmt::format("cannot read {}: it is a directory, expected a data file", name));
+  }
+  if (standard || !S_ISREG(status.st_mode))
+    return std::unique_ptr<Input>(new Input(name, std::make_unique<PipeSource>(name, number), nullptr));
+  auto storage = std::make_shared<FileStorage>(name, number, static_cast<uint64_t>(status.st_size));
+  return std::unique_ptr<Input>(new Input(name, storage_source(storage, 0, storage->size()), storage));
+}
+
+std::unique_ptr<Input> Input::memory(const std::string& name, std::string_view bytes) {
+  auto storage = std::make_shared<MemoryStorage>(bytes);
+  return std::unique_ptr<Input>(new Input(name, storage_source(storage, 0, bytes.size()), storage));
+}
+
+Input::Input(std::string name, std::unique_ptr<ByteSource> raw, std::shared_ptr<Storage> storage)
+    : name_(std::move(name)), source_(std::move(raw)), storage_(std::move(storage)) {
+  if (peek(2) != "\x1f\x8b") return;
+  storage_.reset();
+  source_ = gzip_source(name_, std::move(ahead_), std::move(source_));
+  ahead_.clear();
+}
+
+std::string_view Input::peek(size_t n) {
+  ahead_.erase(0, taken_);
+  taken_ = 0;
+  size_t have = ahead_.size();
+  if (have < n) {
+    ahead_.resize(n);
+    ahead_.resize(have + read_fully(*source_, ahead_.data() + have, n - have));
+  }
+  return std::string_view(ahead_).substr(0, n);
+}
+
+size_t Input::read(char* to, size_t n) {
+  size_t got = ahead_.copy(to, n, taken_);
+  taken_ += got;
+  if (got == 0 && n > 0) got = source_->read(to, n);
+  bytes_read_ += got;
+  return got;
+}
+
+std::string Input::read_rest() {
+  std::string text, chunk(size_t{1} << 16, '\0');
+  while (size_t n = read(chunk.data(), chunk.size())) text.append(chunk, 0, n);
+  return text;
+}
+
+std::optional<uint64_t> Input::remaining() const {
+  auto rest = source_->remaining();
+  if (rest) *rest += ahead_.size() - taken_;
+  return rest;
+}
+
+std::unique_ptr<ByteSource> gzip_source(std::string name, std::string head,
+                                        std::unique_ptr<ByteSource> compressed) {
+  return std::make_unique<InflateSource>(std::move(name), std::move(head), std::move(compressed), kGzip);
+}
+
+std::unique_ptr<ByteSource> deflate_source(std::string name, std::unique_ptr<ByteSource> compressed) {
+  return std::make_unique<InflateSource>(std::move(name), std::string(), std::move(compressed), kRaw);
+}
+
+}  // namespace selfnorm

@@ -1,0 +1,21 @@
+#include "selfnorm/data/points/points.h"
+
+#include <cmath>
+
+namespace selfnorm {
+
+bool contains(const Support& support, std::span<const float> x) {
+  for (size_t j = 0; j < x.size(); ++j) {
+    if (!std::isfinite(x[j])) return false;
+    if (support.space == Support::Space::real) {
+      if (!support.lower.empty() && (x[j] < support.lower[j] || x[j] > support.upper[j])) return false;
+      continue;
+    }
+    if (x[j] < 0 || x[j] != std::floor(x[j])) return false;
+    if (support.space == Support::Space::levels && x[j] >= static_cast<float>(support.levels[j]))
+      return false;
+  }
+  return true;
+}
+
+}  // namespace selfnorm

@@ -1,0 +1,289 @@
+#include "selfnorm/data/sentences/read_sequences.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <set>
+
+#include "data/input/characters.h"
+#include "data/sentences/sentence_encoding.h"
+#include "data/sentences/token_reader.h"
+#include "selfnorm/base/error.h"
+
+namespace selfnorm {
+namespace {
+
+using Words = SentenceEncoding::Words;
+using Labels = SentenceEncoding::Labels;
+
+[[noreturn]] void fail_without_sentences(const std::string& name) {
+  throw DataError(name, 0, "found no sentence, expected a token a line and a blank line between sentences");
+}
+
+// From 0.
+uint32_t target_column(const SequenceOptions& options, const TokenReader& reader, uint64_t first_line) {
+  const uint32_t columns = reader.columns();
+  if (options.target > columns)
+    throw DataError(reader.name(), first_line,
+                    fmt::format("found {} columns, but the target is column {}, counted from 1; expected 1 "
+                                "to {}, or 0 for the last",
+                                columns, options.target, columns));
+  if (columns < 2)
+    throw DataError(reader.name(), first_line, "found one column, expected a word and its label at least");
+  return options.target > 0 ? options.target - 1 : columns - 1;
+}
+
+void check_templates(const SequenceEncoder& encoder, const std::string& templates, const std::string& data) {
+  for (const FeatureTemplate& one : encoder.templates.list)
+    for (const TemplateItem& item : one.items) {
+      if (item.kind == TemplateItem::Kind::literal) continue;
+      if (item.column >= encoder.columns)
+        throw DataError(
+            templates, one.line,
+            fmt::format("the template names column {}, counted from 0, but {} has {} columns, 0 to "
+                        "{}; expected one of them that is not the target, {}",
+                        item.column, data, encoder.columns, encoder.columns - 1, encoder.target));
+      if (item.column == encoder.target)
+        throw DataError(templates, one.line,
+                        fmt::format("the template names column {}, counted from 0, which is the target; "
+                                    "expected another of the {} columns of {}",
+                                    item.column, encoder.columns, data));
+    }
+}
+
+std::string default_templates(const SequenceEncoder& encoder) {
+  if (encoder.format == SequenceFormat::conllu) return tagging_templates(kConlluForm);
+  std::vector<uint32_t> inputs;
+  for (uint32_t c = 0; c < encoder.columns; ++c)
+    if (c != encoder.target) inputs.push_back(c);
+  return inputs.size() == 1 ? tagging_templates(inputs[0]) : chunking_templates(inputs);
+}
+
+// All of an encoder but its lists, by the options and the first sentence.
+SequenceEncoder resolved(const SequenceOptions& options, const TokenReader& reader, SequenceFormat format,
+                         uint64_t first_line) {
+  SequenceEncoder encoder;
+  encoder.format = format;
+  if (format == SequenceFormat::attributes) {
+    if (options.target > 1)
+      throw DataError(reader.name(), first_line,
+                      fmt::format("found an attribute file, whose labels are column 1, but the target is "
+                                  "column {}; leave the target out, or say --format columns",
+                                  options.target));
+    if (!options.templates.empty())
+      throw DataError(reader.name(), first_line,
+                      "found an attribute file, to which templates do not apply; leave the templates out, or "
+                      "say --format columns");
+    return encoder;
+  }
+  encoder.columns = reader.columns();
+  const bool is_upos = format == SequenceFormat::conllu && options.target == 0;
+  encoder.target = is_upos ? kConlluUpos : target_column(options, reader, first_line);
+  const bool is_default = options.templates.empty();
+  if (is_default && format == SequenceFormat::conllu && encoder.target == kConlluForm)
+    throw DataError(reader.name(), first_line,
+                    fmt::format("the target is column {} of CoNLL-U, the word form, which is all that the "
+                                "default templates read; expected another target, or templates of your own",
+                                kConlluForm + 1));
+  const std::string name = is_default                       ? "default templates"
+                           : options.templates_name.empty() ? "templates"
+                                                            : options.templates_name;
+  encoder.templates = parse_templates(is_default ? default_templates(encoder) : options.templates, name);
+  check_templates(encoder, name, reader.name());
+  encoder.has_transitions = encoder.templates.has_transitions();
+  return encoder;
+}
+
+// The sentences of a file in the words of an encoder.
+class EncodedSentences {
+ public:
+  EncodedSentences(const std::string& path, const SequenceEncoder& encoder, Labels labels, bool keeps_unseen)
+      : encoder_(encoder),
+        labels_(labels),
+        keeps_unseen_(keeps_unseen),
+        reader_(Input::open(path),
+                {.format = encoder.format,
+                 .columns = encoder.columns,
+                 .may_lack_one = labels != Labels::required && encoder.format == SequenceFormat::columns,
+                 .keeps_others = labels == Labels::ignored}) {
+    check_templates(encoder, "templates of the model", "its data");
+  }
+
+  bool next() {
+    if (!reader_.next(lines_)) return false;
+    if (!encoding_) encoding_.emplace(encoder_, Words::known, reader_.columns());
+    return true;
+  }
+  void append(Sequences& to) { encoding_->append(lines_, {reader_.name(), labels_, keeps_unseen_}, to); }
+  const TokenLines& lines() const { return lines_; }
+  const std::string& name() const { return reader_.name(); }
+
+ private:
+  const SequenceEncoder& encoder_;
+  Labels labels_;
+  bool keeps_unseen_;
+  TokenReader reader_;
+  TokenLines lines_;
+  std::optional<SentenceEncoding> encoding_;  // once the columns are known
+};
+
+bool take(std::string_view& text, std::string_view word) {
+  if (!text.starts_with(word)) return false;
+  text.remove_prefix(word.size());
+  return true;
+}
+
+template <class Number>
+bool take_number(std::string_view& text, Number& number) {
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  text = std::string_view(rest, static_cast<size_t>(end - rest));
+  return error == std::errc();
+}
+
+bool is_kind(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+}
+
+bool is_macro(const TemplateItem& item) { return item.kind != TemplateItem::Kind::literal; }
+
+bool reads_one_column(const FeatureTemplates& templates) {
+  std::set<uint32_t> columns;
+  for (const FeatureTemplate& one : templates.list)
+    for (const TemplateItem& item : one.items)
+      if (is_macro(item)) columns.insert(item.column);
+  return columns.size() <= 1;
+}
+
+void read_column(uint32_t column, FeatureTemplates& templates) {
+  for (FeatureTemplate& one : templates.list)
+    for (TemplateItem& item : one.items)
+      if (is_macro(item)) item.column = column;
+}
+
+SequenceEncoder for_attributes(SequenceEncoder encoder) {
+  if (!encoder.bigrams.empty())
+    throw Error(
+        fmt::format("the model has {} attributes of pairs of labels, which its templates make and attribute "
+                    "files have not; give it data in the format it was trained on",
+                    encoder.bigrams.size()));
+  encoder.templates = {};
+  encoder.columns = encoder.target = 0;
+  return encoder;
+}
+
+}  // namespace
+
+SequenceRead learn_sequences(const std::string& path, const SequenceOptions& options) {
+  if (options.min_count == 0) throw Error("found a cut-off of attributes of 0, expected 1 or more");
+  std::unique_ptr<Input> input = Input::open(path);
+  const SequenceFormat format = options.format == SequenceFormat::automatic
+                                    ? sequence_format(input->peek(kFormatSample))
+                                    : options.format;
+  TokenReader reader(std::move(input), {.format = format, .columns = 0});
+  TokenLines sentence;
+  if (!reader.next(sentence)) fail_without_sentences(reader.name());
+  const uint64_t first_line = sentence.line(0);
+  SequenceRead out;
+  out.encoder = resolved(options, reader, format, first_line);
+  SentenceEncoding encoding(out.encoder, Words::learned, out.encoder.columns);
+  do {
+    encoding.append(sentence, {reader.name(), Labels::required}, out.data);
+  } while (reader.next(sentence));
+  encoding.finish(options.min_count, out.data, out.encoder);
+  if (out.encoder.labels.size() < 2)
+    throw DataError(
+        reader.name(), first_line,
+        fmt::format("found one label, {}, here and in all {} tokens, expected two at least: is column {} "
+                    "the target, and is the file {}? --target and --format say otherwise",
+                    quoted_text(out.encoder.labels[0]), out.data.positions(), out.encoder.target + 1,
+                    format == SequenceFormat::conllu       ? "CoNLL-U"
+                    : format == SequenceFormat::attributes ? "one of attributes"
+                                                           : "one of columns"));
+  return out;
+}
+
+struct SequenceStream::State : EncodedSentences {
+  using EncodedSentences::EncodedSentences;
+};
+
+SequenceStream::SequenceStream(const std::string& path, const SequenceEncoder& encoder, bool require_labels)
+    : state_(std::make_unique<State>(path, encoder, require_labels ? Labels::required : Labels::ignored,
+                                     false)) {}
+
+SequenceStream::~SequenceStream() = default;
+
+bool SequenceStream::next(Sequences& sentence, SentenceText& text) {
+  sentence = {};
+  const bool is_sentence = state_->next();
+  const TokenLines& lines = state_->lines();
+  text.others = lines.others();
+  text.mark = lines.mark();
+  text.tokens.resize(is_sentence ? lines.size() : 0);
+  if (!is_sentence) return false;
+  state_->append(sentence);
+  for (size_t t = 0; t < lines.size(); ++t) {
+    text.tokens[t].resize(lines.fields(t));
+    for (size_t c = 0; c < lines.fields(t); ++c) text.tokens[t][c] = lines.field_as_read(t, c);
+  }
+  return true;
+}
+
+Sequences read_sequences(const std::string& path, const SequenceEncoder& encoder, bool require_labels,
+                         UnseenLabel unseen) {
+  EncodedSentences sentences(path, encoder, require_labels ? Labels::required : Labels::optional,
+                             unseen == UnseenLabel::kept);
+  Sequences out;
+  while (sentences.next()) sentences.append(out);
+  if (out.sentences() == 0) fail_without_sentences(sentences.name());
+  return out;
+}
+
+std::string mark_line(const LabellingMark& mark) {
+  std::string line = fmt::format("# sentence={} rank={}", mark.sentence, mark.rank);
+  if (mark.score) line += fmt::format(" log_prob={} kind={}", mark.score->log_prob, mark.score->kind);
+  return line;
+}
+
+std::optional<LabellingMark> parse_mark(std::string_view line) {
+  LabellingMark mark;
+  if (!take(line, "# sentence=") || !take_number(line, mark.sentence)) return {};
+  if (!take(line, " rank=") || !take_number(line, mark.rank) || mark.rank == 0) return {};
+  if (line.empty()) return mark;
+  LabellingMark::Score score{0, {}};
+  if (!take(line, " log_prob=") || !take_number(line, score.log_prob) || !std::isfinite(score.log_prob))
+    return {};
+  if (!take(line, " kind=") || !is_kind(line)) return {};
+  score.kind = line;
+  mark.score = std::move(score);
+  return mark;
+}
+
+SequenceEncoder encoder_for(const SequenceEncoder& encoder, SequenceFormat format) {
+  SequenceEncoder out = encoder;
+  if (format == SequenceFormat::automatic || format == encoder.format) return out;
+  if (encoder.format == SequenceFormat::attributes)
+    throw Error(
+        "the model was trained on attributes and has no templates that make them of columns; give it "
+        "attributes");
+  out.format = format;
+  if (format == SequenceFormat::attributes) return for_attributes(std::move(out));
+  const bool is_conllu = format == SequenceFormat::conllu;
+  if (is_conllu && encoder.columns == kConlluColumns) return out;
+  if (reads_one_column(encoder.templates)) {
+    read_column(is_conllu ? kConlluForm : 0, out.templates);
+    out.columns = is_conllu ? kConlluColumns : 2;
+    out.target = is_conllu ? kConlluUpos : 1;
+    return out;
+  }
+  if (is_conllu)
+    throw Error(
+        fmt::format("the templates of the model read several of the {} columns it was trained on, which have "
+                    "no counterpart in CoNLL-U; give it such columns",
+                    encoder.columns));
+  return out;
+}
+
+}  // namespace selfnorm

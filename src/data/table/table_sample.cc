@@ -1,0 +1,242 @@
+#include "data/table/table_sample.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "data/input/characters.h"
+#include "selfnorm/base/error.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr size_t kRows = 100;  // sampled
+constexpr size_t kLookAhead = size_t{1} << 16;
+constexpr size_t kLongestLookAhead = size_t{1} << 28;
+
+constexpr std::string_view kTargetNames[] = {"label", "target", "class", "y"};
+
+bool is_target_name(std::string_view name) {
+  return std::find(std::begin(kTargetNames), std::end(kTargetNames), lowercase(name)) !=
+         std::end(kTargetNames);
+}
+
+// Could name a column: starts like an identifier and is no way of writing a missing value.
+bool is_word(std::string_view cell) {
+  if (cell.empty()) return false;
+  unsigned char c = static_cast<unsigned char>(cell[0]);
+  std::string lower = lowercase(cell);
+  for (std::string_view missing : {"na", "n/a", "nan", "null", "none", "inf", "infinity"})
+    if (lower == missing) return false;
+  return c == '_' || c >= 0x80 || (lower[0] >= 'a' && lower[0] <= 'z');
+}
+
+// Column numbers around a target's name: 0,1,label. A label may be "y" too, but then it comes again.
+bool is_numbered_header(const TableSample& s) {
+  StringIndex seen;
+  bool named = false;
+  for (uint32_t c = 0; c < s.first.size(); ++c) {
+    bool natural = s.first[c].find_first_not_of("0123456789") == std::string::npos;
+    bool target = is_target_name(s.first[c]) && !s.repeats_first[c];
+    if ((is_number(s.first[c]) && !natural) || seen.add(s.first[c]) != c) return false;
+    named = named || target;
+  }
+  return named;
+}
+
+bool first_is_header(const TableSample& s) {
+  if (!s.first_has_number) return true;
+  if (s.later == 0) return false;
+  for (size_t c = 0; c < s.first.size(); ++c)
+    if (s.second_has_number[c] && is_word(s.first[c])) return true;
+  return is_numbered_header(s);
+}
+
+// What may separate the fields of a record, outside quotes.
+struct Separators {
+  explicit Separators(std::string_view record) {
+    const auto is_digit = [&](size_t i) { return i < record.size() && record[i] >= '0' && record[i] <= '9'; };
+    bool is_quoted = false;
+    for (size_t i = 0; i < record.size(); ++i) {
+      if (record[i] == '"') is_quoted = !is_quoted;
+      if (is_quoted) continue;
+      semicolons += record[i] == ';' ? 1 : 0;
+      commas += record[i] == ',' ? 1 : 0;
+      decimal_commas += record[i] == ',' && i > 0 && is_digit(i - 1) && is_digit(i + 1) ? 1 : 0;
+    }
+  }
+  size_t semicolons = 0, commas = 0, decimal_commas = 0;
+};
+
+std::string list(const std::vector<std::string>& names) {
+  constexpr size_t kShown = 8;
+  std::string text;
+  for (size_t i = 0; i < names.size() && i < kShown; ++i) text += (i ? ", " : "") + quoted_text(names[i]);
+  return names.size() > kShown ? text + fmt::format(" and {} more", names.size() - kShown) : text;
+}
+
+std::string_view trim(std::string_view field) {
+  while (field.starts_with(' ')) field.remove_prefix(1);
+  while (field.ends_with(' ')) field.remove_suffix(1);
+  return field;
+}
+
+// "-1,25" and "1,5e-3", with the comma there.
+bool is_decimal(std::string_view field, size_t comma) {
+  const size_t sign = field.starts_with('-') || field.starts_with('+') ? 1 : 0;
+  const size_t end = std::min(field.find_first_not_of("0123456789", comma + 1), field.size());
+  return comma > sign && field.find_first_not_of("0123456789", sign) == comma && end > comma + 1 &&
+         (end == field.size() || field[end] == 'e' || field[end] == 'E');
+}
+
+}  // namespace
+
+std::string lowercase(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+  return out;
+}
+
+std::span<const std::string_view> target_names() { return kTargetNames; }
+
+char table_separator(Input& input, Format format) {
+  if (format != Format::csv) return '\t';
+  std::string_view rest = input.peek(kLookAhead);
+  const bool is_whole = rest.size() < kLookAhead;
+  std::optional<Separators> first;
+  bool has_same_commas = true, has_decimal_commas = true;
+  uint64_t lines = 0;
+  for (size_t records = 0; !rest.empty() && records < kRows; ++records) {
+    if (!is_whole && record_end(rest, {';'}) == std::string_view::npos) break;
+    const std::string_view record = take_record(rest, {';'}, lines);
+    if (record.empty()) continue;
+    const Separators found(record);
+    if (!first) first = found;
+    if (found.semicolons == 0 || found.semicolons != first->semicolons) return ',';
+    has_same_commas = has_same_commas && found.commas > 0 && found.commas == first->commas;
+    has_decimal_commas = has_decimal_commas && found.commas == found.decimal_commas;
+  }
+  return first && (!has_same_commas || has_decimal_commas) ? ';' : ',';
+}
+
+TableSample table_sample(Input& input, RecordRule rule) {
+  size_t size = kLookAhead;
+  std::string_view head = input.peek(size);
+  while (head.size() == size && size < kLongestLookAhead && whole_records(head, rule) == 0)
+    head = input.peek(size *= 2);
+  bool whole_file = head.size() < size;
+  TableSample s;
+  uint64_t lines = 0;
+  Fields fields;
+  std::string_view rest = head;
+  while (!rest.empty() && s.later < kRows) {
+    if (!whole_file && record_end(rest, rule) == std::string_view::npos) break;
+    uint64_t start = lines + 1;
+    std::string_view record = take_record(rest, rule, lines);
+    if (record.empty()) continue;
+    std::string message = fields.split(record, rule.separator);
+    if (s.first.empty()) {
+      if (!message.empty()) throw DataError(input.name(), start, message);
+      s.first = fields.strings();
+      s.first_bytes = head.size() - rest.size();
+      s.first_line = start;
+      s.next_line = lines + 1;
+      s.first_has_number = std::any_of(s.first.begin(), s.first.end(), is_number);
+      s.has_number.assign(s.first.size(), false);
+      s.repeats_first.assign(s.first.size(), false);
+    } else if (message.empty() && fields.size() == s.first.size()) {
+      if (++s.later == 1)
+        for (size_t c = 0; c < fields.size(); ++c) s.second_has_number.push_back(is_number(fields[c]));
+      for (size_t c = 0; c < fields.size(); ++c) {
+        s.has_number[c] = s.has_number[c] || is_number(fields[c]);
+        s.repeats_first[c] = s.repeats_first[c] || fields[c] == s.first[c];
+      }
+    }
+  }
+  if (s.first.empty()) throw DataError(input.name(), 0, "the file is empty, expected rows of data");
+  return s;
+}
+
+TableColumns::TableColumns(std::string file, const TableSample& sample, Header header)
+    : file_(std::move(file)), sample_(sample) {
+  has_header_ = header == Header::yes || (header == Header::automatic && first_is_header(sample));
+  for (uint32_t c = 0; has_header_ && c < sample.first.size(); ++c)
+    if (by_name_.add(sample.first[c]) != c)
+      fail(fmt::format("found the column name {} twice, expected every name once",
+                       quoted_text(sample.first[c])));
+}
+
+void TableColumns::fail(const std::string& what) const { throw DataError(file_, sample_.first_line, what); }
+
+std::string TableColumns::describe() const {
+  return has_header_ ? "the columns are " + list(sample_.first)
+                     : fmt::format("there are {} columns", sample_.first.size());
+}
+
+std::optional<uint32_t> TableColumns::indexed(const std::string& number) const {
+  uint64_t index = 0;
+  const char* end = number.c_str() + number.size();
+  bool whole = parse_natural(number.c_str(), end, index) == end && index < sample_.first.size();
+  return whole ? std::optional(static_cast<uint32_t>(index)) : std::nullopt;
+}
+
+std::optional<uint32_t> TableColumns::find(const std::string& name) const {
+  auto c = named(name);
+  return c ? c : indexed(name);
+}
+
+uint32_t TableColumns::column(const std::string& name, const char* role) const {
+  if (auto c = find(name)) return *c;
+  fail(fmt::format("found no {} column {}; {}", role, quoted_text(name), describe()));
+}
+
+std::string Fields::split(std::string_view record, char separator) {
+  views_.clear();
+  is_open_ = false;
+  unquoted_.clear();
+  unquoted_.reserve(2 * record.size() + 1);  // never moves while views point into it
+  for (;;) {
+    size_t end;
+    if (record.starts_with('"')) {
+      size_t close = record.find('"', 1);
+      while (close != std::string_view::npos && close + 1 < record.size() && record[close + 1] == '"')
+        close = record.find('"', close + 2);
+      is_open_ = close == std::string_view::npos;
+      if (is_open_) return fmt::format("found {}, a quoted field that is never closed", quoted_text(record));
+      end = close + 1 == record.size() ? std::string_view::npos : close + 1;
+      if (end != std::string_view::npos && record[end] != separator)
+        return fmt::format("found {} after a closing quote, expected {}", quoted_text(record.substr(end, 1)),
+                           quoted_text({&separator, 1}));
+      views_.push_back(trim(unquote(record.substr(1, close - 1))));
+    } else {
+      end = record.find(separator);
+      views_.push_back(trim(record.substr(0, end)));
+    }
+    if (separator == ';') views_.back() = with_point(views_.back());
+    if (end == std::string_view::npos) return {};
+    record.remove_prefix(end + 1);
+  }
+}
+
+std::string_view Fields::unquote(std::string_view field) {
+  if (field.find('"') == std::string_view::npos) return field;
+  size_t begin = unquoted_.size();
+  for (size_t i = 0; i < field.size(); ++i) {
+    unquoted_ += field[i];
+    if (field[i] == '"') ++i;
+  }
+  size_t size = unquoted_.size() - begin;
+  unquoted_ += '\0';
+  return std::string_view(unquoted_).substr(begin, size);
+}
+
+std::string_view Fields::with_point(std::string_view field) {
+  const size_t comma = field.find(',');
+  if (comma == std::string_view::npos || !is_decimal(field, comma)) return field;
+  const size_t begin = unquoted_.size();
+  unquoted_.append(field.substr(0, comma)).append(".").append(field.substr(comma + 1)).append(1, '\0');
+  return std::string_view(unquoted_).substr(begin, field.size());
+}
+
+}  // namespace selfnorm

@@ -1,0 +1,87 @@
+// The first rows of a table: what a layout is told by.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/input/records.h"
+#include "data/input/source.h"
+#include "selfnorm/data/read.h"
+#include "selfnorm/data/string_index.h"
+
+namespace selfnorm {
+
+struct TableSample {
+  std::vector<std::string> first;
+  uint64_t first_bytes = 0;  // up to and including the first record
+  uint64_t first_line = 1;   // where it starts
+  uint64_t next_line = 1;    // after it
+  bool first_has_number = false;
+  std::vector<bool> second_has_number;  // per column; empty when there is no second record
+  std::vector<bool> repeats_first;      // per column: a later record has the same there
+  std::vector<bool> has_number;         // per column, in the later records (of the same length)
+  size_t later = 0;
+};
+
+// Looks ahead in the input, takes nothing. Throws DataError when the first record is damaged or there is
+// none.
+TableSample table_sample(Input& input, RecordRule rule);
+
+// Its columns by name (with a header) and index.
+class TableColumns {
+ public:
+  TableColumns(std::string file, const TableSample& sample,
+               Header header);  // throws for a name that is there twice
+
+  bool has_header() const { return has_header_; }
+  uint32_t size() const { return static_cast<uint32_t>(sample_.first.size()); }
+  std::string describe() const;  // "the columns are 'a', 'b' and 3 more"
+  std::optional<uint32_t> named(std::string_view name) const { return by_name_.find(name); }
+  std::optional<uint32_t> indexed(const std::string& number) const;  // zero-based
+  std::optional<uint32_t> find(const std::string& name) const;       // by name or zero-based index
+  uint32_t column(const std::string& name, const char* role) const;  // throws when there is none
+  [[noreturn]] void fail(const std::string& what) const;             // DataError at the first row
+
+ private:
+  std::string file_;
+  const TableSample& sample_;
+  bool has_header_ = false;
+  StringIndex by_name_;
+};
+
+// The tab of tsv; of csv the comma, or the semicolon when the first records have as many of it each (outside
+// quotes) and none or differing numbers of commas, or only commas between digits: decimal ones.
+char table_separator(Input& input, Format format);
+
+std::string lowercase(std::string_view text);  // of ASCII
+// label, target, class and y, in the order of preference.
+std::span<const std::string_view> target_names();
+
+// The fields of one table record (RFC 4180).
+
+class Fields {
+ public:
+  // Spaces around a field do not count. Returns what is wrong with the record, or nothing. The byte after
+  // each field is readable and no part of a number; the views last until the next split. Between semicolons
+  // a comma between digits is a decimal point.
+  std::string split(std::string_view record, char separator);
+
+  bool is_open() const { return is_open_; }  // the last record ends within quotes
+
+  size_t size() const { return views_.size(); }
+  std::string_view operator[](size_t i) const { return views_[i]; }
+  std::vector<std::string> strings() const { return {views_.begin(), views_.end()}; }
+
+ private:
+  std::string_view unquote(std::string_view field);
+  std::string_view with_point(std::string_view field);
+
+  std::vector<std::string_view> views_;
+  bool is_open_ = false;
+  std::string unquoted_;  // fields that had "" or a decimal comma in them, each followed by a zero byte
+};
+
+}  // namespace selfnorm

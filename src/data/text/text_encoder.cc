@@ -1,0 +1,133 @@
+#include "selfnorm/data/text/text_encoder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "data/text/grams.h"
+#include "selfnorm/base/error.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr uint32_t kMostCharacters = 12;
+
+constexpr uint32_t kUnusedColumn = 0xFFFFFFFFu;
+
+}  // namespace
+
+void TextOptions::validate() const {
+  if (ngrams < 1 || ngrams > 8)
+    throw Error(fmt::format("n-grams of up to {} words: expected 1 to 8", ngrams));
+  const bool has_characters = char_ngrams_min > 0 || char_ngrams_max > 0;
+  if (has_characters &&
+      (char_ngrams_min < 1 || char_ngrams_min > char_ngrams_max || char_ngrams_max > kMostCharacters))
+    throw Error(
+        fmt::format("character n-grams of {} to {} characters: expected 1 <= shortest <= longest <= {}, or 0 "
+                    "and 0 for none",
+                    char_ngrams_min, char_ngrams_max, kMostCharacters));
+  if (min_count < 1) throw Error("a minimum count of 0: expected at least 1");
+  if (hash_buckets == 0xFFFFFFFFu) throw Error("too many hash buckets: expected at most 2^32 - 2");
+  if (hash_buckets > 0 && (max_vocabulary > 0 || min_count > 1))
+    throw Error("hash buckets and limits on the vocabulary exclude each other");
+}
+
+TextEncoder::TextEncoder(TextOptions options, std::vector<std::string> vocabulary, std::vector<float> idf)
+    : options_(options), vocabulary_(std::move(vocabulary)), idf_(std::move(idf)) {
+  options_.validate();
+  if (options_.hash_buckets > 0 && !vocabulary_.empty())
+    throw Error("a text encoder that hashes has no vocabulary");
+  for (uint32_t i = 0; i < vocabulary_.size(); ++i)
+    if (index_.add(vocabulary_[i]) != i)
+      throw Error(fmt::format("the vocabulary names '{}' twice", vocabulary_[i]));
+  if (idf_.size() != (options_.tf_idf ? features() : 0))
+    throw Error(fmt::format("a text encoder with {} idf values for {} features", idf_.size(), features()));
+  for (float value : idf_)
+    if (!std::isfinite(value) || value < 0)
+      throw Error("an idf value that is not a finite number of at least 0");
+}
+
+uint32_t TextEncoder::features() const {
+  return options_.hash_buckets > 0 ? options_.hash_buckets : static_cast<uint32_t>(vocabulary_.size());
+}
+
+SparseRow TextEncoder::encode(std::string_view text) const {
+  std::vector<uint32_t> columns;
+  for_each_gram(text, options_, [&](std::string_view gram) {
+    auto column = options_.hash_buckets > 0 ? std::optional(hash_bucket(gram, options_)) : index_.find(gram);
+    if (column) columns.push_back(*column);
+  });
+  SparseRow row = count_columns(columns);
+  if (options_.tf_idf) weigh(row.column, row.value, idf_);
+  return row;
+}
+
+SparseRow count_columns(std::vector<uint32_t>& columns) {
+  std::sort(columns.begin(), columns.end());
+  SparseRow row;
+  for (uint32_t column : columns) {
+    if (row.column.empty() || row.column.back() != column) {
+      row.column.push_back(column);
+      row.value.push_back(0);
+    }
+    row.value.back() += 1;
+  }
+  return row;
+}
+
+void weigh(std::span<const uint32_t> column, std::span<float> value, std::span<const float> idf) {
+  double square = 0;
+  for (size_t i = 0; i < column.size(); ++i) {
+    double x = double{value[i]} * double{idf[column[i]]};
+    square += x * x;
+  }
+  double scale = square > 0 ? 1 / std::sqrt(square) : 0;
+  for (size_t i = 0; i < column.size(); ++i)
+    value[i] = static_cast<float>(double{value[i]} * double{idf[column[i]]} * scale);
+}
+
+std::vector<uint32_t> used_columns(const SparseMatrix& x) {
+  std::vector<bool> is_used(x.columns);
+  for (const uint32_t column : x.column) is_used[column] = true;
+  std::vector<uint32_t> out;
+  for (uint32_t column = 0; column < x.columns; ++column)
+    if (is_used[column]) out.push_back(column);
+  return out;
+}
+
+void keep_columns(std::span<const uint32_t> columns, Dataset& data) {
+  SELFNORM_CHECK(data.features.is_sparse);
+  SparseMatrix& x = data.features.sparse;
+  std::vector<uint32_t> number(x.columns, kUnusedColumn);
+  for (uint32_t j = 0; j < columns.size(); ++j) number[columns[j]] = j;
+  uint64_t kept = 0;
+  for (uint64_t row = 0, entry = 0; row < x.rows(); ++row) {
+    for (const uint64_t end = x.begin[row + 1]; entry < end; ++entry) {
+      if (number[x.column[entry]] == kUnusedColumn) continue;
+      x.column[kept] = number[x.column[entry]];
+      x.value[kept++] = x.value[entry];
+    }
+    x.begin[row + 1] = kept;
+  }
+  x.column.resize(kept);
+  x.value.resize(kept);
+  x.columns = static_cast<uint32_t>(columns.size());
+  std::vector<std::string> names;
+  for (const uint32_t column : columns)
+    if (!data.feature_names.empty()) names.push_back(data.feature_names[column]);
+  data.feature_names = std::move(names);
+}
+
+TextEncoder with_words(const TextEncoder& encoder, std::span<const uint32_t> columns) {
+  std::vector<std::string> words;
+  std::vector<float> idf;
+  for (const uint32_t column : columns) {
+    words.push_back(encoder.vocabulary()[column]);
+    if (!encoder.idf().empty()) idf.push_back(encoder.idf()[column]);
+  }
+  return {encoder.options(), std::move(words), std::move(idf)};
+}
+
+}  // namespace selfnorm

@@ -17,11 +17,11 @@ namespace selfnorm {
 namespace {
 
 const std::vector<uint32_t> kSpins = {10, 16};
-const std::vector<std::string> kObjectives = {"snl", "nce", "pseudo-likelihood", "pcd"};
+const std::vector<std::string> kIsingObjectives = {"snl", "nce", "pseudo-likelihood", "pcd"};
 constexpr const char* kExact = "maximum likelihood by enumeration";
-constexpr size_t kSeeds = 4;
+constexpr size_t kIsingSeeds = 4;
 
-DensityOptions settings(const ExperimentOptions& options) {
+DensityOptions ising_settings(const ExperimentOptions& options) {
   DensityOptions out;
   out.energy = "ising";
   out.proposal = "bernoulli";
@@ -151,12 +151,12 @@ CellValues run_ising(const std::string& objective, uint32_t spins, uint64_t rows
 }  // namespace
 
 Record run_density_ising(const ExperimentOptions& options) {
-  const DensityOptions common = settings(options);
+  const DensityOptions common = ising_settings(options);
   const uint64_t rows = options.reduced() ? 1000 : 5000;
-  const size_t seeds = options.reduced() ? 1 : kSeeds;
+  const size_t seeds = options.reduced() ? 1 : kIsingSeeds;
   const std::vector<uint32_t> sizes = options.reduced() ? std::vector<uint32_t>{6} : kSpins;
   std::vector<std::string> methods = {kExact};
-  methods.insert(methods.end(), kObjectives.begin(), kObjectives.end());
+  methods.insert(methods.end(), kIsingObjectives.begin(), kIsingObjectives.end());
   Trials trials(options, static_cast<double>(sizes.size() * methods.size() * seeds));
   Record out;
   out.name = "density-ising";

@@ -15,7 +15,7 @@ const std::vector<uint64_t> kSamples = {16, 64, 256, 1024, 4096};
 const std::vector<double> kWidths = {0.5, 0.7, 1, 1.5, 2, 3, 4};
 const std::vector<std::string> kObjectives = {"snl", "nce", "is"};
 constexpr uint32_t kDimension = 4;  // of the sweeps of samples and width
-constexpr size_t kSeeds = 4;
+constexpr size_t kSensitivitySeeds = 4;
 constexpr uint64_t kPilotSteps = 100;    // of pcd, to learn what a step costs
 constexpr double kLeastEffective = 100;  // draws behind a log Z that is believed
 
@@ -124,7 +124,7 @@ Record run_density_sensitivity(const ExperimentOptions& options) {
   std::vector<uint32_t> dimensions = kDimensions;
   std::vector<uint64_t> samples = kSamples;
   std::vector<double> widths = kWidths;
-  size_t seeds = kSeeds;
+  size_t seeds = kSensitivitySeeds;
   if (options.reduced()) {
     dimensions = {2, 4};
     samples = {16, 256};

@@ -48,7 +48,7 @@ std::vector<float> rows_of(const PointSource& data, const std::vector<uint64_t>&
   return out;
 }
 
-DensityOptions settings(const ExperimentOptions& options) {
+DensityOptions table_settings(const ExperimentOptions& options) {
   DensityOptions out;
   out.energy = options.reduced() ? "mlp:16,16" : "mlp:128,128";
   out.steps = options.reduced() ? 60 : 3000;
@@ -144,7 +144,7 @@ void describe(Record& out, const DensityOptions& common) {
 }  // namespace
 
 Record run_density_tables(const ExperimentOptions& options) {
-  const DensityOptions common = settings(options);
+  const DensityOptions common = table_settings(options);
   const size_t seeds = options.reduced() ? 1 : kSeeds;
   Trials trials(options, static_cast<double>(kSources.size() * kMethods.size() * seeds));
   Record out;

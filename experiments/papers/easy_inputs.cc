@@ -19,9 +19,9 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kStream = 0x65617379;  // "easy"
-constexpr uint32_t kDimension = 40;
-constexpr uint32_t kClasses = 10;
+constexpr uint64_t kEasyStream = 0x65617379;  // "easy"
+constexpr uint32_t kEasyDimension = 40;
+constexpr uint32_t kEasyClasses = 10;
 constexpr double kScoreVariance = 4;
 
 Features gaussian_inputs(uint64_t n, const std::vector<double>& spectrum, RandomStream random) {
@@ -39,14 +39,14 @@ Features gaussian_inputs(uint64_t n, const std::vector<double>& spectrum, Random
 
 Features binary_inputs(uint64_t n, double density, uint64_t seed) {
   Features x = generate({.rows = n,
-                         .features = kDimension,
+                         .features = kEasyDimension,
                          .classes = 2,
                          .density = density,
                          .temperature = 0,
                          .seed = seed})
                    .data.features;
   // The generator's first feature is constant and says nothing of the inputs: it becomes 0.
-  const double scale = 1 / std::sqrt(density * (1 - density) * (kDimension - 1));
+  const double scale = 1 / std::sqrt(density * (1 - density) * (kEasyDimension - 1));
   for (size_t i = 0; i < x.sparse.value.size(); ++i)
     x.sparse.value[i] =
         x.sparse.column[i] == 0 ? 0 : static_cast<float>(static_cast<double>(x.sparse.value[i]) * scale);
@@ -58,13 +58,13 @@ double hardness(Features x, RandomStream random) {
   Dataset data;
   data.target.assign(x.rows(), 0);
   data.features = std::move(x);
-  std::vector<double> theta((size_t{kDimension} + 1) * kClasses);
-  for (size_t i = 0; i < size_t{kDimension} * kClasses; ++i)
+  std::vector<double> theta((size_t{kEasyDimension} + 1) * kEasyClasses);
+  for (size_t i = 0; i < size_t{kEasyDimension} * kEasyClasses; ++i)
     theta[i] = std::sqrt(kScoreVariance) * random.normal();
-  const auto pass = make_exact_pass<double>(data, kDimension, kClasses, {});
+  const auto pass = make_exact_pass<double>(data, kEasyDimension, kEasyClasses, {});
   std::vector<double> log_z(data.examples());
   pass->summarise(theta, [&](uint64_t i, const OutputSummary& row) { log_z[i] = row.log_z; });
-  LeastSquares regression(kDimension);
+  LeastSquares regression(kEasyDimension);
   regression.add(data.features, log_z);
   const LinearFit fit = regression.fit();
   return fit.residual_variance / fit.variance;
@@ -78,7 +78,7 @@ template <class Inputs>
 Spread over_models(uint64_t models, const ExperimentOptions& options, const Inputs& inputs) {
   std::vector<double> values;
   for (uint64_t m = 0; m < models; ++m) {
-    values.push_back(hardness(inputs(options.seed + m), RandomStream(options.seed + m, kStream)));
+    values.push_back(hardness(inputs(options.seed + m), RandomStream(options.seed + m, kEasyStream)));
   }
   Spread out;
   for (const double v : values) out.mean += v / static_cast<double>(models);
@@ -87,12 +87,12 @@ Spread over_models(uint64_t models, const ExperimentOptions& options, const Inpu
   return out;
 }
 
-using Sweep = std::vector<std::pair<double, Spread>>;  // by rising parameter
+using SpreadSweep = std::vector<std::pair<double, Spread>>;  // by rising parameter
 
 bool above(const Spread& a, const Spread& b) { return a.mean > b.mean + 3 * std::hypot(a.error, b.error); }
 
 // How V*/Var A moves over a sweep, in words; a difference counts from three standard errors on.
-std::string tendency(const std::string& what, const Sweep& sweep) {
+std::string tendency(const std::string& what, const SpreadSweep& sweep) {
   const auto top = std::max_element(
       sweep.begin(), sweep.end(), [](const auto& a, const auto& b) { return a.second.mean < b.second.mean; });
   const auto& [first_value, first] = sweep.front();
@@ -119,7 +119,7 @@ Answer easy_inputs(const ExperimentOptions& options, const std::function<void(do
   Answer out;
   out.question = "which inputs normalise easily";
   out.panel = {
-      .title = fmt::format("(c) share of Var A that costs, d = {}, K = {}", kDimension, kClasses),
+      .title = fmt::format("(c) share of Var A that costs, d = {}, K = {}", kEasyDimension, kEasyClasses),
       .x = {.label = "effective rank of Gaussian x / d, or density of binary x", .low = 0, .high = 1},
       .y = {.label = "V* / Var A (no unit)", .low = 0, .high = 1},
       .series = {}};
@@ -131,19 +131,19 @@ Answer easy_inputs(const ExperimentOptions& options, const std::function<void(do
   double done = 0;
   Series by_rank{.name = "Gaussian x, by effective rank / d", .x = {}, .y = {}, .colour = 0};
   Series by_density{.name = "binary x, by density", .x = {}, .y = {}, .colour = 1};
-  Sweep ranks, sparsities;
+  SpreadSweep ranks, sparsities;
   for (const double decay : decays) {
     std::vector<double> spectrum;
     double sum = 0, squares = 0;
-    for (uint32_t j = 1; j <= kDimension; ++j)
+    for (uint32_t j = 1; j <= kEasyDimension; ++j)
       spectrum.push_back(std::pow(j, -decay)), sum += spectrum.back();
     for (double& lambda : spectrum) lambda /= sum, squares += lambda * lambda;
     const double rank = 1 / squares;
     const Spread spread = over_models(models, options, [&](uint64_t seed) {
-      return gaussian_inputs(rows, spectrum, RandomStream(seed, kStream + 1));
+      return gaussian_inputs(rows, spectrum, RandomStream(seed, kEasyStream + 1));
     });
     ranks.emplace_back(rank, spread);
-    by_rank.x.push_back(rank / kDimension);
+    by_rank.x.push_back(rank / kEasyDimension);
     by_rank.y.push_back(spread.mean);
     by_rank.error.push_back(spread.error);
     out.rows.push_back({"gaussian, effective rank", rank, spread.mean, spread.mean - spread.error,

@@ -18,7 +18,7 @@ namespace {
 
 using Point = std::array<double, 2>;
 
-constexpr uint64_t kStream = 0x666967316100;  // "fig1a"
+constexpr uint64_t kFigureStream = 0x666967316100;  // "fig1a"
 constexpr size_t kAngles = 360;
 constexpr uint64_t kPairs = 20'000;
 
@@ -91,7 +91,7 @@ struct Midpoints {
 };
 
 Midpoints midpoints(const AffineModel& model, const std::vector<Point>& curve, uint64_t seed) {
-  RandomStream random(seed, kStream);
+  RandomStream random(seed, kFigureStream);
   Midpoints out;
   const auto member = [&](bool on_boundary) {
     const Point& p = curve[random.below(curve.size())];

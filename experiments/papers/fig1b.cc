@@ -94,7 +94,7 @@ WorstMidpoint worst_midpoint(const FeatureTable& table, const std::vector<Parame
   return worst;
 }
 
-std::string written(const Parameters& p) {
+std::string point_text(const Parameters& p) {
   const auto tidy = [](double v) { return std::abs(v) < 1e-9 ? 0.0 : v; };
   return fmt::format("({:.3f}, {:.3f})", tidy(p.eta1), tidy(p.eta2));
 }
@@ -147,8 +147,8 @@ Record run_fig1b(const ExperimentOptions& options) {
     panel.series.push_back(std::move(series));
     const WorstMidpoint worst = worst_midpoint(table, curve, delta);
     least_ratio = std::min(least_ratio, worst.rms / delta);
-    pairs.rows.insert(pairs.rows.begin(), {delta, written(worst.a), written(worst.b), written(worst.middle),
-                                           worst.rms, worst.rms / delta});
+    pairs.rows.insert(pairs.rows.begin(), {delta, point_text(worst.a), point_text(worst.b),
+                                           point_text(worst.middle), worst.rms, worst.rms / delta});
     if (d == deltas.size() - 1) {
       panel.series.push_back({.name = "two members of the largest set and their midpoint, outside it",
                               .x = {worst.a.eta1, worst.middle.eta1, worst.b.eta1},

@@ -14,13 +14,13 @@
 namespace selfnorm {
 namespace {
 
-struct Pair {
+struct RmsGap {
   double rms, gap;
 };
 
 struct Line {
   std::string name;
-  std::vector<Pair> points;
+  std::vector<RmsGap> points;
 };
 
 // As printed, theory.md 2.4; the axis of [D] is mean |log Z|.
@@ -34,7 +34,7 @@ Line line_of(const std::string& name, const std::vector<ConstrainedOptimum>& opt
   Line line{name, {}};
   for (const ConstrainedOptimum& c : optima) line.points.push_back({c.optimum.rms, c.gap});
   std::sort(line.points.begin(), line.points.end(),
-            [](const Pair& a, const Pair& b) { return a.rms < b.rms; });
+            [](const RmsGap& a, const RmsGap& b) { return a.rms < b.rms; });
   return line;
 }
 
@@ -49,16 +49,16 @@ bool falls(const Line& line) {
 // The gap at `rms` on the line through its points; at its ends beyond them.
 double gap_at(const Line& line, double rms) {
   const auto above =
-      std::find_if(line.points.begin(), line.points.end(), [&](const Pair& p) { return p.rms >= rms; });
+      std::find_if(line.points.begin(), line.points.end(), [&](const RmsGap& p) { return p.rms >= rms; });
   if (above == line.points.begin()) return above->gap;
   if (above == line.points.end()) return line.points.back().gap;
-  const Pair &a = *(above - 1), &b = *above;
+  const RmsGap &a = *(above - 1), &b = *above;
   return a.gap + (b.gap - a.gap) * (rms - a.rms) / (b.rms - a.rms);
 }
 
 Series series_of(const Line& line, Stroke stroke, uint32_t colour) {
   Series out{.name = line.name, .x = {}, .y = {}, .stroke = stroke, .colour = colour};
-  for (const Pair& p : line.points) {
+  for (const RmsGap& p : line.points) {
     out.x.push_back(p.rms);
     out.y.push_back(p.gap);
   }
@@ -124,7 +124,7 @@ Record run_fig2a(const ExperimentOptions& options) {
     const auto nearest = [&](double rms) {
       const auto place = std::min_element(
           line.points.begin(), line.points.end(),
-          [&](const Pair& a, const Pair& b) { return std::abs(a.rms - rms) < std::abs(b.rms - rms); });
+          [&](const RmsGap& a, const RmsGap& b) { return std::abs(a.rms - rms) < std::abs(b.rms - rms); });
       return fmt::format("{:.4f} ({:.2f})", place->gap, place->rms);
     };
     table.add({line.name, found.maximum.kl_uniform, line.points.front().rms, line.points.front().gap,
@@ -157,7 +157,7 @@ Record run_fig2a(const ExperimentOptions& options) {
   Table printed{.caption = "As printed (rms, gap).", .columns = {"line", "points"}, .rows = {}};
   for (const Line& line : kPrinted) {
     std::string points;
-    for (const Pair& p : line.points) points += fmt::format("({}, {}) ", p.rms, p.gap);
+    for (const RmsGap& p : line.points) points += fmt::format("({}, {}) ", p.rms, p.gap);
     points.pop_back();
     printed.add({line.name, points});
   }
@@ -166,7 +166,7 @@ Record run_fig2a(const ExperimentOptions& options) {
                {"lines_that_fall", static_cast<double>(falling)},
                {"gap_of_words_at_0.28", gap_at(words_line, 0.28)}};
   std::string beside, separator;
-  for (const Pair& p : kPrinted.back().points) {
+  for (const RmsGap& p : kPrinted.back().points) {
     beside +=
         fmt::format("{}{:.3f} where [D] pays {} (at {})", separator, gap_at(words_line, p.rms), p.gap, p.rms);
     separator = ", ";

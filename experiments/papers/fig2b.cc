@@ -13,7 +13,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr double kDelta = 1;
+constexpr double kRegimeDelta = 1;
 constexpr uint64_t kRows = 500;
 
 struct Pair {
@@ -52,7 +52,7 @@ struct Run {
 };
 
 // Medians over the seeds at one temperature: where the data turn separable the runs scatter.
-struct Point {
+struct RegimePoint {
   double tau = 0, kl = 0, gap = 0;
   std::vector<Run> runs = {};
 };
@@ -63,8 +63,8 @@ double median(std::vector<double> values) {
   return 0.5 * (values[(n - 1) / 2] + values[n / 2]);
 }
 
-Point measure(const Regime& regime, double tau, uint64_t seeds, const ExperimentOptions& options) {
-  Point out{.tau = tau};
+RegimePoint measure(const Regime& regime, double tau, uint64_t seeds, const ExperimentOptions& options) {
+  RegimePoint out{.tau = tau};
   std::vector<double> kls, gaps;
   for (uint64_t s = 0; s < seeds; ++s) {
     const GeneratedData generated = generate({.rows = kRows,
@@ -74,7 +74,7 @@ Point measure(const Regime& regime, double tau, uint64_t seeds, const Experiment
                                               .temperature = tau,
                                               .seed = options.seed + s});
     const LikelihoodGap found =
-        likelihood_gap(generated.data, {.deltas = {kDelta}, .gain = 1e-7, .threads = options.threads});
+        likelihood_gap(generated.data, {.deltas = {kRegimeDelta}, .gain = 1e-7, .threads = options.threads});
     out.runs.push_back({found.maximum.kl_uniform, found.constrained[0].gap, found.separated});
     kls.push_back(out.runs.back().kl);
     gaps.push_back(out.runs.back().gap);
@@ -84,17 +84,17 @@ Point measure(const Regime& regime, double tau, uint64_t seeds, const Experiment
   return out;
 }
 
-const Point& highest(const std::vector<Point>& points) {
+const RegimePoint& highest(const std::vector<RegimePoint>& points) {
   return *std::max_element(points.begin(), points.end(),
-                           [](const Point& a, const Point& b) { return a.gap < b.gap; });
+                           [](const RegimePoint& a, const RegimePoint& b) { return a.gap < b.gap; });
 }
 
 // "monotone": no median is below an earlier one by more than a sixth of the highest; "hump": the highest is
 // neither the first nor the last, and the last is below three quarters of it.
-std::string shape_of(const std::vector<Point>& points) {
-  const Point& top = highest(points);
+std::string shape_of(const std::vector<RegimePoint>& points) {
+  const RegimePoint& top = highest(points);
   double earlier = 0, fall = 0;
-  for (const Point& p : points) {
+  for (const RegimePoint& p : points) {
     earlier = std::max(earlier, p.gap);
     fall = std::max(fall, earlier - p.gap);
   }
@@ -158,13 +158,13 @@ Record run_fig2b(const ExperimentOptions& options) {
   for (uint32_t r = 0; r < kRegimes.size(); ++r) {
     const Regime& regime = kRegimes[r];
     const double log_k = std::log(static_cast<double>(regime.classes));
-    std::vector<Point> points;
+    std::vector<RegimePoint> points;
     Series dots{.name = "", .x = {}, .y = {}, .stroke = Stroke::points, .colour = r};
     Series by_share{.name = regime.name() + ", measured", .x = {}, .y = {}, .colour = r};
     Series by_nats = by_share, by_tau = by_share;
     for (size_t t = 0; t < temperatures.size(); ++t) {
       points.push_back(measure(regime, temperatures[t], seeds, options));
-      const Point& p = points.back();
+      const RegimePoint& p = points.back();
       for (size_t s = 0; s < p.runs.size(); ++s) {
         const Run& run = p.runs[s];
         out.data.add({regime.name(), static_cast<double>(regime.features),
@@ -197,7 +197,7 @@ Record run_fig2b(const ExperimentOptions& options) {
     share.series.push_back(std::move(reference));
     nats.series.push_back(std::move(by_nats));
     heat.series.push_back(std::move(by_tau));
-    const Point& top = highest(points);
+    const RegimePoint& top = highest(points);
     const std::string shape = shape_of(points);
     agreed += shape == regime.shape ? 1 : 0;
     table.add({regime.name(), regime.shape, shape, top.gap, top.kl / log_k, points.back().gap,

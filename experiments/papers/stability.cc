@@ -14,8 +14,8 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kStream = 0x737461626c65;  // "stable"
-constexpr uint32_t kDimension = 8;
+constexpr uint64_t kStabilityStream = 0x737461626c65;  // "stable"
+constexpr uint32_t kStabilityDimension = 8;
 constexpr double kNorm = 50;
 
 std::vector<double> random_direction(size_t size, RandomStream random) {
@@ -26,21 +26,22 @@ std::vector<double> random_direction(size_t size, RandomStream random) {
   return u;
 }
 
-struct Spread {
+struct SeedSpread {
   double mean = 0, low = 0, high = 0;  // tenth and ninetieth percentile
   double reached = 0;                  // share of the draws with at least V*(eta)
 };
 
 // Of V* at keep * eta + |eta| eps u, scaled to |eta|, over draws.
-Spread perturbed(const CubeModel& model, double keep, double eps, uint64_t draws, uint64_t seed) {
+SeedSpread perturbed(const CubeModel& model, double keep, double eps, uint64_t draws, uint64_t seed) {
   std::vector<double> values(draws);
   parallel_units(draws, [&](size_t i) {
     CubeModel moved = model;
-    const std::vector<double> u = random_direction(model.eta.size(), RandomStream(seed, kStream + i));
+    const std::vector<double> u =
+        random_direction(model.eta.size(), RandomStream(seed, kStabilityStream + i));
     for (size_t j = 0; j < u.size(); ++j) moved.eta[j] = keep * model.eta[j] + eps * model.norm() * u[j];
     values[i] = cube_variance(moved.scaled(model.norm() / moved.norm())).v_star;
   });
-  Spread out;
+  SeedSpread out;
   const double v_star = cube_variance(model).v_star;
   for (const double v : values) out.reached += (v >= v_star ? 1.0 : 0.0) / static_cast<double>(draws);
   for (const double v : values) out.mean += v / static_cast<double>(draws);
@@ -58,11 +59,11 @@ Answer stability_of_hardness(const ExperimentOptions& options, const std::functi
   const ThreadLimit limit(options.threads);
   Answer out;
   out.question = "stability of the hard distribution";
-  out.panel = {
-      .title = fmt::format("(b) V* after a random perturbation, d = {}, |eta| = {}", kDimension, kNorm),
-      .x = {.label = "size of the perturbation / |eta|", .logarithmic = true},
-      .y = {.label = "V* / V* of the construction", .low = 0},
-      .series = {}};
+  out.panel = {.title = fmt::format("(b) V* after a random perturbation, d = {}, |eta| = {}",
+                                    kStabilityDimension, kNorm),
+               .x = {.label = "size of the perturbation / |eta|", .logarithmic = true},
+               .y = {.label = "V* / V* of the construction", .low = 0},
+               .series = {}};
   out.table = {.caption = fmt::format(
                    "(b) Mean V* over {} random perturbations brought back to the norm of eta, as a share of "
                    "V*(eta); random: a random direction of that norm instead of eta.",
@@ -74,10 +75,10 @@ Answer stability_of_hardness(const ExperimentOptions& options, const std::functi
     std::string name;
     CubeModel model;
   };
-  const CubeModel paper = theorem4_model(kDimension, 2);
+  const CubeModel paper = theorem4_model(kStabilityDimension, 2);
   const std::vector<Construction> constructions = {
       {"the paper's eta0", paper.scaled(kNorm / paper.norm())},
-      {"the XOR construction", xor_model(kDimension, 0.5 * kNorm)}};
+      {"the XOR construction", xor_model(kStabilityDimension, 0.5 * kNorm)}};
   for (uint32_t c = 0; c < constructions.size(); ++c) {
     const auto& [name, model] = constructions[c];
     const double v_star = cube_variance(model).v_star;
@@ -87,7 +88,7 @@ Answer stability_of_hardness(const ExperimentOptions& options, const std::functi
     std::vector<double> upper;
     double at_tenth = 0, at_third = 0, at_one = 0;
     for (size_t i = 0; i < sizes.size(); ++i) {
-      const Spread spread = perturbed(model, 1, sizes[i], draws, options.seed);
+      const SeedSpread spread = perturbed(model, 1, sizes[i], draws, options.seed);
       series.x.push_back(sizes[i]);
       series.y.push_back(spread.mean / v_star);
       band.x.push_back(sizes[i]);
@@ -106,7 +107,7 @@ Answer stability_of_hardness(const ExperimentOptions& options, const std::functi
     }
     out.panel.series.push_back(std::move(band));
     out.panel.series.push_back(std::move(series));
-    const Spread random = perturbed(model, 0, 1, draws, options.seed);
+    const SeedSpread random = perturbed(model, 0, 1, draws, options.seed);
     const double share = random.mean / v_star;
     out.table.add({name, v_star, at_tenth, at_third, at_one, share, random.reached});
     out.rows.push_back({name + ", random direction", 1.0, share, random.low / v_star, random.high / v_star});

@@ -31,7 +31,7 @@ const std::vector<Setting> kAlphaSweep = {{0.01, 0.1, 20.1}, {0.1, 0.1, 9.7}, {1
 // The rate of the sweeps was chosen after looking at several; the others are shown beside it.
 const std::vector<double> kRates = {0.1, 0.2, 0.3, 0.5, 1};
 
-struct Outcome {
+struct AkOutcome {
   double mean_absolute = 0;  // |log Z|
   double early = 0;          // the same after a quarter of the epochs: a run that diverges goes on growing
   double mean_excess = 0;    // |log Z - c|
@@ -66,11 +66,11 @@ double normalizers_computed(const TrainOptions& options, uint64_t examples) {
   return count * static_cast<double>(options.epochs);
 }
 
-Outcome measure(const Dataset& train, const Dataset& test, const TrainOptions& options) {
+AkOutcome measure(const Dataset& train, const Dataset& test, const TrainOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   TrainObserver observer;
   const TrainResult result = train_classifier(train, std::nullopt, options, {}, observer);
-  Outcome out;
+  AkOutcome out;
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   out.normalizers = normalizers_computed(options, train.examples());
   const ThreadLimit limit(options.threads);
@@ -154,7 +154,7 @@ Record run_table_ak(const ExperimentOptions& options) {
   for (const Setting& s : kAlphaSweep) {
     if (s.alpha != 1) all.push_back(s);
   }
-  std::vector<Outcome> outcomes;
+  std::vector<AkOutcome> outcomes;
   for (size_t i = 0; i < all.size(); ++i) {
     TrainOptions shorter = train_options(all[i], options);
     shorter.epochs /= 4;
@@ -162,7 +162,7 @@ Record run_table_ak(const ExperimentOptions& options) {
     outcomes.back().early = measure(train, test, shorter).mean_absolute;
     options.progress(0.8 * static_cast<double>(i + 1) / static_cast<double>(all.size()));
   }
-  const auto outcome = [&](double alpha, double gamma) -> const Outcome& {
+  const auto outcome = [&](double alpha, double gamma) -> const AkOutcome& {
     const auto found = std::find_if(all.begin(), all.end(),
                                     [&](const Setting& s) { return s.alpha == alpha && s.gamma == gamma; });
     return outcomes[static_cast<size_t>(found - all.begin())];
@@ -170,7 +170,7 @@ Record run_table_ak(const ExperimentOptions& options) {
   const double whole = outcome(1, 1).normalizers;
   for (size_t i = 0; i < all.size(); ++i) {
     const Setting& s = all[i];
-    const Outcome& o = outcomes[i];
+    const AkOutcome& o = outcomes[i];
     out.data.add({s.alpha, s.gamma, o.mean_absolute, o.early, o.mean_excess, o.nll, o.normalizers, o.seconds,
                   s.printed});
     table.add({s.alpha, s.gamma, o.mean_absolute, s.printed, o.early, o.mean_excess, o.nll, o.normalizers,
@@ -179,7 +179,7 @@ Record run_table_ak(const ExperimentOptions& options) {
   // gamma = 0 has no place on a logarithmic axis: it is drawn at the left end.
   constexpr double kZero = 1e-4;
   for (const Setting& s : kGammaSweep) {
-    const Outcome& o = outcome(s.alpha, s.gamma);
+    const AkOutcome& o = outcome(s.alpha, s.gamma);
     const double x = s.gamma > 0 ? s.gamma : kZero;
     for (Series* series : {&by_gamma, &r_gamma, &ak_gamma}) series->x.push_back(x);
     by_gamma.y.push_back(o.nll);
@@ -220,7 +220,7 @@ Record run_table_ak(const ExperimentOptions& options) {
   uint64_t worse = 0;
   double nearest = INFINITY, farthest = 0;  // NLL of gamma = 0.001 less that of 0.1
   for (const double rate : kRates) {
-    std::vector<Outcome> at;
+    std::vector<AkOutcome> at;
     for (const double gamma : {0.0, 0.001, 0.1}) {
       TrainOptions changed = train_options({1, gamma, 0}, options);
       changed.learning_rate = rate;
@@ -234,8 +234,8 @@ Record run_table_ak(const ExperimentOptions& options) {
   }
   options.progress(1);
   out.tables.push_back(std::move(rates));
-  const Outcome &none = outcome(1, 0), &few = outcome(1, 0.001), &tenth = outcome(1, 0.1),
-                &every = outcome(1, 1);
+  const AkOutcome &none = outcome(1, 0), &few = outcome(1, 0.001), &tenth = outcome(1, 0.1),
+                  &every = outcome(1, 1);
   out.facts = {{"uniform_nll", uniform},
                {"nll_gamma_0", none.nll},
                {"nll_gamma_0.001", few.nll},

@@ -13,7 +13,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kTestSeed = 1'000'000;
+constexpr uint64_t kTaskTestSeed = 1'000'000;
 
 const FrameColumn& numeric_column(const Frame& frame, const char* name) {
   const FrameColumn* column = frame.find(name);
@@ -65,7 +65,7 @@ TaskData read_first_task(const ExperimentOptions& options) {
   if (!are_there(options, {"dataset1_train.csv"})) return out;
   out.train = append(read_frame(path_of(options, "dataset1_train.csv")), out.frame);
   out.test =
-      append(sample_regression(*make_regression_task("task1"), options.reduced() ? 200 : 2000, kTestSeed),
+      append(sample_regression(*make_regression_task("task1"), options.reduced() ? 200 : 2000, kTaskTestSeed),
              out.frame);
   out.deviation = deviation_of_target(out);
   return out;

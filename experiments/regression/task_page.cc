@@ -8,7 +8,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr double kDivergenceTarget = 0.025, kLikelihoodTarget = 1.45, kNormalizerTarget = 0.1;
+constexpr double kDivergenceTarget = 0.025, kLikelihoodTarget = 1.45, kTaskNormalizerTarget = 0.1;
 constexpr double kTrueLikelihood = 1.2387;  // NLL of the test rows of task 2 under their true density
 constexpr double kDivergenceNoise = 1e-3;   // of the quadratures of task 1
 
@@ -50,8 +50,8 @@ void judge(const RegressionTaskRun& task, Judgement& out, Record& record) {
   const double b_rms = largest(numbers_of(snl, "b_rms")),
                learned = largest(numbers_of(task.cells[task_place(kAsLearned)], "b_rms"));
   out.add(fmt::format("{}: largest rms(b - A) of snl", task.data.name),
-          fmt::format("at most {}", kNormalizerTarget), fmt::format("{:.4f}", b_rms),
-          b_rms <= kNormalizerTarget);
+          fmt::format("at most {}", kTaskNormalizerTarget), fmt::format("{:.4f}", b_rms),
+          b_rms <= kTaskNormalizerTarget);
   const std::string suffix = fmt::format("_task{}", task.number);
   record.facts.emplace_back("snl" + suffix, mean.mean);
   record.facts.emplace_back("snl_largest_b_rms" + suffix, b_rms);

@@ -7,9 +7,9 @@
 namespace selfnorm {
 namespace {
 
-constexpr size_t kSeeds = 5;
+constexpr size_t kTaskSeeds = 5;
 
-void describe(Record& out) {
+void describe_tasks(Record& out) {
   out.name = "regression-tasks";
   out.title = "two tasks with a known truth, every objective";
   out.looks = {
@@ -47,9 +47,9 @@ void describe(Record& out) {
 }  // namespace
 
 Record run_regression_tasks(const ExperimentOptions& options) {
-  const size_t seeds = options.reduced() ? 2 : kSeeds;
+  const size_t seeds = options.reduced() ? 2 : kTaskSeeds;
   Record out;
-  describe(out);
+  describe_tasks(out);
   std::vector<RegressionTaskRun> tasks;
   std::string missing;
   for (RegressionTaskRun task :

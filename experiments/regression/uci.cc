@@ -14,7 +14,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kHeldOutStream = 0x4E1E;
+constexpr uint64_t kUciHeldOutStream = 0x4E1E;
 
 RegressionTrial trial_of(const RegressionTable& table, size_t split, const std::string& model,
                          const ExperimentOptions& options) {
@@ -30,14 +30,14 @@ RegressionTrial trial_of(const RegressionTable& table, size_t split, const std::
   out.options.threads = 1;
   if (out.options.ensemble > 1) return out;
   const std::vector<uint64_t> order =
-      random_permutation(train.size(), RandomStream(out.options.seed, kHeldOutStream));
+      random_permutation(train.size(), RandomStream(out.options.seed, kUciHeldOutStream));
   const size_t held_out = static_cast<size_t>(settings.held_out * static_cast<double>(train.size()));
   out.train.clear();
   for (size_t i = 0; i < order.size(); ++i) (i < held_out ? out.valid : out.train).push_back(train[order[i]]);
   return out;
 }
 
-void describe(Record& out) {
+void describe_tables(Record& out) {
   out.name = "regression-uci";
   out.title = "real tables with the standard splits";
   out.looks = {
@@ -84,7 +84,7 @@ std::string tally(const Record& record, const std::string& name, const char* wor
 
 Record run_regression_uci(const ExperimentOptions& options) {
   Record out;
-  describe(out);
+  describe_tables(out);
   std::deque<RegressionTable> read;  // trials point into it
   std::vector<UciTable> tables;
   std::vector<Job> jobs;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kFolder = "ud-english-ewt";
 
-void describe(Record& out) {
+void describe_treebank(Record& out) {
   out.name = "sequences-ewt";
   out.title = "universal part-of-speech tags from the word form";
   out.looks = {
@@ -100,7 +100,7 @@ void add_facts(const std::vector<MeasuredChain>& chains, Record& out) {
 
 Record run_sequences_ewt(const ExperimentOptions& options) {
   Record out;
-  describe(out);
+  describe_treebank(out);
   const std::string folder = options.data + "/" + kFolder;
   if (const std::string missing = missing_treebank_files(folder); !missing.empty()) {
     out.measured =

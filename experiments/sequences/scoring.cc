@@ -21,7 +21,7 @@ double seconds_of(const Work& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-double median(std::vector<double> values) {
+double upper_median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
   std::ranges::nth_element(values, middle);
   return *middle;
@@ -73,9 +73,9 @@ ScoringTimes scoring_times(const RandomChain& chain, size_t repeats) {
       out.exact_sum += lattice.log_prob(all, labels);
     });
   }
-  out.raw = median(std::move(raw));
-  out.scores = median(std::move(scores));
-  out.exact = median(std::move(exact));
+  out.raw = upper_median(std::move(raw));
+  out.scores = upper_median(std::move(scores));
+  out.exact = upper_median(std::move(exact));
   return out;
 }
 

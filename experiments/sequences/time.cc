@@ -31,7 +31,7 @@ std::string processor_name() {
   return "not known";
 }
 
-void describe(Record& out) {
+void describe_timing(Record& out) {
   out.name = "sequences-time";
   out.title = "time of the log-probability of a labelling";
   out.looks = {
@@ -132,7 +132,7 @@ void add_facts(const TimeTable& measured, Record& out) {
 
 Record run_sequences_time(const ExperimentOptions& options) {
   Record out;
-  describe(out);
+  describe_timing(out);
   TimeTable measured{.grid = grid_of(options), .times = {}};
   const Grid& grid = measured.grid;
   const double all = static_cast<double>(grid.lengths.size() * grid.labels.size());

@@ -1,11 +1,11 @@
 #include "experiments/sequences/trial.h"
 
 #include <fmt/format.h>
-#include <time.h>
 
 #include <array>
 #include <filesystem>
 
+#include "density_trial.h"
 #include "selfnorm/analysis/chain_evaluation.h"
 #include "selfnorm/analysis/chain_gauge.h"
 #include "selfnorm/normalizer/chain/chain_scorer.h"
@@ -20,13 +20,6 @@ namespace {
 constexpr std::array kFiles = {"en_ewt-ud-train.conllu", "en_ewt-ud-dev.conllu", "en_ewt-ud-test.conllu"};
 constexpr uint32_t kUniversalTag = 4;  // column of CoNLL-U
 constexpr int kKeptDigits = 6;         // of the NLL of a sentence
-
-// Of all threads.
-double processor_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 const char* word(ChainChange change) {
   return change == ChainChange::lossless ? "lossless" : change == ChainChange::amortised ? "amortised" : "";

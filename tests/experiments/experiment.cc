@@ -5,12 +5,13 @@
 
 #include <set>
 
+#include "reduced_run.h"
 #include "selfnorm/base/error.h"
 
 namespace selfnorm {
 namespace {
 
-ExperimentOptions reduced(uint64_t seed = 1) { return {.seed = seed, .extent = Extent::reduced}; }
+using test::reduced;
 
 std::string text_fact(const Record& record, const std::string& name) {
   for (const auto& [key, value] : record.facts) {
@@ -47,7 +48,7 @@ void expect_complete(const Record& record) {
 
 TEST(Experiment, Fig1aSetsAreConvexWithTheNormalisedInputsOnTheirEdge) {
   for (const uint64_t seed : {1u, 2u, 3u}) {
-    const Record record = run_fig1a(reduced(seed));
+    const Record record = run_fig1a(reduced("", seed));
     expect_complete(record);
     EXPECT_EQ(record.number("midpoints_outside"), 0);
     EXPECT_EQ(record.number("right_turns"), 0);

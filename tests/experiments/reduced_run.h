@@ -1,4 +1,4 @@
-// What the tests of experiments on data files share.
+// What the tests of experiments share.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,8 +20,9 @@ inline size_t column(const Table& table, const std::string& name) {
   return static_cast<size_t>(found - table.columns.begin());
 }
 
-inline ExperimentOptions reduced(const std::string& data) {
+inline ExperimentOptions reduced(const std::string& data = {}, uint64_t seed = 1) {
   ExperimentOptions out;
+  out.seed = seed;
   out.extent = Extent::reduced;
   out.data = data;
   return out;

@@ -8,21 +8,16 @@
 
 #include "experiments/document.h"
 #include "experiments/experiment.h"
+#include "experiments/reduced_run.h"
 #include "scratch.h"
 #include "selfnorm/math/random.h"
 
 namespace selfnorm {
 namespace {
 
-ExperimentOptions reduced() { return {.extent = Extent::reduced}; }
-
-bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-size_t column(const Table& table, const std::string& name) {
-  const auto found = std::find(table.columns.begin(), table.columns.end(), name);
-  EXPECT_NE(found, table.columns.end()) << name;
-  return static_cast<size_t>(found - table.columns.begin());
-}
+using test::column;
+using test::holds;
+using test::reduced;
 
 TEST(DensityExperiments, ToysJudgeEveryTargetByItsNumbers) {
   double last = 0;

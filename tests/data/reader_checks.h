@@ -1,39 +1,17 @@
-// A directory for one test, and what tests of readers share.
+// What tests of readers share.
 #pragma once
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 #include <zlib.h>
 
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <string_view>
 
+#include "scratch.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/data/read.h"
 
 namespace selfnorm {
-
-class Scratch {
- public:
-  Scratch() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "selfnorm-XXXXXX").string();
-    path_ = mkdtemp(pattern.data());
-  }
-  ~Scratch() { std::filesystem::remove_all(path_); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-
-  std::string path(const std::string& name) const { return path_ + "/" + name; }
-  std::string file(const std::string& name, std::string_view bytes) const {
-    std::ofstream(path(name), std::ios::binary) << bytes;
-    return path(name);
-  }
-
- private:
-  std::string path_;
-};
 
 inline std::string gzip(std::string_view bytes) {
   z_stream stream{};

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "reader_checks.h"
+#include "data/reader_checks.h"
 #include "selfnorm/data/dataset.h"
 #include "selfnorm/data/points/point_source.h"
 #include "selfnorm/data/read.h"

@@ -5,7 +5,7 @@
 
 #include <sstream>
 
-#include "reader_checks.h"
+#include "data/reader_checks.h"
 
 namespace selfnorm {
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 #include <sstream>
 
-#include "reader_checks.h"
+#include "data/reader_checks.h"
 
 namespace selfnorm {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "reader_checks.h"
+#include "data/reader_checks.h"
 #include "selfnorm/data/corpus/word_vocabulary.h"
 
 namespace selfnorm {

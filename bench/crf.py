@@ -48,12 +48,12 @@ def attribute_files(options, work):
     texts = [f"{options.data}/ud-english-ewt/en_ewt-ud-{split}.conllu" for split in ("train", "test")]
     if all(map(os.path.exists, texts)):
         for text, name in zip(texts, names):
-            subprocess.run([options.programs + "/bench_chain_data", "conllu", text, name], check=True)
+            subprocess.run([options.programs + "/bench_crf_data", "conllu", text, name], check=True)
         return names, "UD English EWT"
     print(f"  no {options.data}/ud-english-ewt: random sentences in its place")
     names = [f"{work}/random-train.crf", f"{work}/random-test.crf"]
     for sentences, name in zip((5000, 1000), names):
-        subprocess.run([options.programs + "/bench_chain_data", "random", "17", "20000", str(sentences), name], check=True)
+        subprocess.run([options.programs + "/bench_crf_data", "random", "17", "20000", str(sentences), name], check=True)
     return names, "random sentences, 17 labels"
 
 
@@ -66,7 +66,7 @@ def train(options, driver, work, file, name):
     """Trains CRFsuite, then selfnorm to the same loss; the paths of CRFsuite's model in both formats."""
     model, same = f"{work}/peer.model", f"{work}/peer.safetensors"
     c2 = sentences_of(file) * options.l2 / 2
-    ours = [options.programs + "/bench_chain_train", file, repr(options.l2), MEMORY]
+    ours = [options.programs + "/bench_crf_train", file, repr(options.l2), MEMORY]
     lines = output([driver, "train", file, model, repr(c2), options.iterations, MEMORY]).split("\n")[:-1]
     steps = [tuple(map(float, line.split())) for line in lines]
     set_up, seconds, value = steps[0][1], steps[-1][1] - steps[0][1], steps[-1][2]
@@ -91,7 +91,7 @@ def tag(options, driver, models, file):
         for kind, extra in (("tag", []), ("stream", ["stream"])):
             mine, theirs = rows[kind]
             theirs.append(json.loads(output([driver, "tag-stream" if extra else "tag", model, file], "stderr")))
-            mine.append(json.loads(output([options.programs + "/bench_chain_tag", same, file] + extra, "stderr")))
+            mine.append(json.loads(output([options.programs + "/bench_crf_tag", same, file] + extra, "stderr")))
     for kind, text in (("stream", "from the attribute file to the labels"), ("tag", "from attributes already read")):
         mine, theirs = rows[kind]
         if abs(mine[0]["right"] - theirs[0]["right"]) > 1e-4 * mine[0]["tokens"]:  # ties of scores may be broken otherwise
@@ -106,8 +106,8 @@ def tag(options, driver, models, file):
 def gradients(options, driver, work):
     for labels in (17, 49, 300):
         file = f"{work}/random-{labels}.crf"
-        subprocess.run([options.programs + "/bench_chain_data", "random", str(labels), "2000", "500", file], check=True)
-        program = options.programs + "/bench_chain_gradient"
+        subprocess.run([options.programs + "/bench_crf_data", "random", str(labels), "2000", "500", file], check=True)
+        program = options.programs + "/bench_crf_gradient"
         mine, two, theirs = [], [], []
         for _ in range(options.rounds):
             lines = lambda command: [json.loads(line) for line in output(command).splitlines()]

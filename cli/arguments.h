@@ -104,7 +104,7 @@ struct RegressorArguments {
 };
 
 // train crf.
-struct ChainArguments {
+struct CrfArguments {
   RunArguments run;
   std::string format = "auto";
   uint32_t target = 0;  // column from 1; 0: the one of the format
@@ -237,7 +237,7 @@ struct Arguments {
   PointArguments points;           // data of densities
   DensityEvaluationOptions log_z;  // of densities
   RegressorArguments regressor;    // train regressor
-  ChainArguments chain;            // train crf
+  CrfArguments crf;                // train crf
   TagArguments tag;
   PredictArguments predict;
   SampleArguments sample;
@@ -260,13 +260,13 @@ struct Arguments {
   const RunArguments& run() const {
     return command == "train density"     ? density.run
            : command == "train regressor" ? regressor.run
-           : command == "train crf"       ? chain.run
+           : command == "train crf"       ? crf.run
                                           : training();
   }
   const std::string& objective() const {
     return command == "train density"     ? density.options.objective
            : command == "train regressor" ? regressor.options.objective
-           : command == "train crf"       ? chain.options.objective.name
+           : command == "train crf"       ? crf.options.objective.name
                                           : training().options.objective.name;
   }
 };

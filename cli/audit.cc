@@ -5,9 +5,9 @@
 
 #include "any_model.h"
 #include "audit_report.h"
-#include "chain_evaluate.h"
-#include "chain_model.h"
 #include "commands.h"
+#include "crf_evaluate.h"
+#include "crf_model.h"
 #include "density_model.h"
 #include "model_document.h"
 #include "output.h"
@@ -72,7 +72,7 @@ int audit_command(const Arguments& arguments) {
   if (!given.require.empty()) apply_requirement(given.require, options);
   options.validate();
   const ThreadLimit limit(arguments.common.threads);
-  if (is_chain(given.model)) return audit_chain_command(arguments, options);
+  if (is_crf(given.model)) return audit_crf_command(arguments, options);
   refuse_sentences(arguments, given.model);
   if (is_regressor(given.model)) return audit_regressor(arguments, options);
   refuse_density(given.model, "'selfnorm evaluate' gives it with its error, beside the stored b");

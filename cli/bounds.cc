@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "chain_model.h"
 #include "commands.h"
+#include "crf_model.h"
 #include "density_model.h"
 #include "model_header.h"
 #include "output.h"
@@ -157,7 +157,7 @@ int bounds_command(const Arguments& arguments) {
   refuse_density(given.model,
                  "the bounds are of classifiers; 'selfnorm evaluate' gives the SNL bound of its likelihood");
   refuse_regressor(given.model, "the bounds are of classifiers; 'selfnorm evaluate' gives rms(b - A)");
-  refuse_chain(given.model, "the bounds are of classifiers; 'selfnorm evaluate' gives rms log Z");
+  refuse_crf(given.model, "the bounds are of classifiers; 'selfnorm evaluate' gives rms log Z");
   const ModelHeader header = read_header(given.model, arguments.head);
   const ModelFile model = load_model(header);
   if (header.family == Family::Hierarchical)

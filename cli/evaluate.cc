@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
-#include "chain_evaluate.h"
-#include "chain_model.h"
 #include "changed_options.h"
 #include "commands.h"
+#include "crf_evaluate.h"
+#include "crf_model.h"
 #include "density_evaluate.h"
 #include "density_model.h"
 #include "evaluation_report.h"
@@ -67,7 +67,7 @@ int evaluate_command(const Arguments& arguments) {
   if (given.data == "-" && given.models.size() > 1) {
     throw Error("standard input can be read only once, so for one model; store the data in a file");
   }
-  if (are_all(given.models, is_chain, "chain")) return evaluate_chains(arguments);
+  if (are_all(given.models, is_crf, "chain")) return evaluate_crfs(arguments);
   refuse_sentences(arguments, given.models[0]);
   if (are_all(given.models, is_regressor, "regressor")) return evaluate_regressors(arguments);
   refuse_options(arguments, regressor_options(), given.models[0] + " is no regressor");

@@ -12,7 +12,7 @@ Grammar::Grammar() {
   declare_training_commands();
   declare_density_commands();
   declare_regressor_commands();
-  declare_chain_commands();
+  declare_crf_commands();
   declare_model_commands();
   declare_normalizing_commands();
   declare_other_commands();

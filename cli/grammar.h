@@ -15,7 +15,7 @@ void declare_output(Declaration& command, CommonArguments& common);
 void declare_expansion(Declaration& command, CommonArguments& common);
 void declare_code(Declaration& command, CommonArguments& common);
 void declare_reader(Declaration& command, ReaderArguments& reader);
-// Where MODEL may be a chain: with the formats of sentences.
+// Where MODEL may be a CRF: with the formats of sentences.
 void declare_any_reader(Declaration& command, ReaderArguments& reader);
 void declare_head(Declaration& command, HeadNames& head);
 void declare_points(Declaration& command, PointArguments& points);
@@ -53,7 +53,7 @@ class Grammar {
   void declare_training_commands();
   void declare_density_commands();
   void declare_regressor_commands();
-  void declare_chain_commands();
+  void declare_crf_commands();
   void declare_model_commands();
   void declare_normalizing_commands();
   void declare_other_commands();

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "chain_model.h"
 #include "commands.h"
+#include "crf_model.h"
 #include "density_model.h"
 #include "model_header.h"
 #include "output.h"
@@ -99,7 +99,7 @@ int info_command(const Arguments& arguments) {
   const std::string checksum = arguments.verify ? verified(path) : "";
   nlohmann::ordered_json info = is_regressor_file(path) ? regressor_info(path)
                                 : is_density(model)     ? density_info(model)
-                                : is_chain_file(path)   ? chain_info(path, kShownLabels)
+                                : is_crf_file(path)     ? crf_info(path, kShownLabels)
                                                         : info_json(read_header(model, arguments.head));
   if (!checksum.empty()) info["checksum"] = checksum;
   if (arguments.common.json) {

@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "any_model.h"
-#include "chain_model.h"
-#include "chain_normalize.h"
 #include "commands.h"
+#include "crf_model.h"
+#include "crf_normalize.h"
 #include "density_model.h"
 #include "normalize_document.h"
 #include "normalize_states.h"
@@ -201,7 +201,7 @@ int normalize_command(const Arguments& arguments) {
   refuse_regressor(
       given.head,
       "its b(x) is fitted by 'selfnorm train regressor', and 'selfnorm audit' compares it with A(x)");
-  if (is_chain(given.head)) return normalize_chain_command(arguments);
+  if (is_crf(given.head)) return normalize_crf_command(arguments);
   refuse_sentences(arguments, given.head);
   const AnyModel any(given.head, arguments.head);
   const bool retrains = given.delta > 0 || given.budget > 0, amortises = given.amortise != "none";

@@ -62,10 +62,10 @@ void check_normalized_path(const std::string& out, const AnyModel& any,
                  any.head() && any.head()->format == HeadFormat::Npz ? ".npz" : ".safetensors");
 }
 
-void check_normalized_path(const std::string& out, const std::string& chain, const std::string& sentences) {
-  refuse_overwriting(out, chain);
+void check_normalized_path(const std::string& out, const std::string& crf, const std::string& sentences) {
+  refuse_overwriting(out, crf);
   refuse_overwriting(out, sentences);
-  check_new_file(out, chain, ".safetensors");
+  check_new_file(out, crf, ".safetensors");
 }
 
 void round_as_stored(const AnyModel& any, ModelFile& model) {

@@ -15,8 +15,8 @@ std::string normalized_path(const std::string& out, const std::string& model);
 // model itself), has another format than the model or cannot be written.
 void check_normalized_path(const std::string& out, const AnyModel& any,
                            const std::vector<std::string>& inputs);
-// The same for a chain, which is not overwritten either.
-void check_normalized_path(const std::string& out, const std::string& chain, const std::string& sentences);
+// The same for a CRF, which is not overwritten either.
+void check_normalized_path(const std::string& out, const std::string& crf, const std::string& sentences);
 
 // The weights and biases as the file will hold them.
 void round_as_stored(const AnyModel& any, ModelFile& model);

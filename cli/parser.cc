@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "chain_model.h"
 #include "config_file.h"
+#include "crf_model.h"
 #include "grammar.h"
 #include "option_list.h"
 #include "run_record.h"
@@ -106,8 +106,8 @@ void resolve(Arguments& arguments) {
   density.options.standardise = !density.no_standardise;
   density.options.lower = listed_numbers("--lower", density.lower);
   density.options.upper = listed_numbers("--upper", density.upper);
-  arguments.chain.options.threads = common.threads;
-  arguments.chain.options.calibrate = !arguments.chain.no_calibrate;
+  arguments.crf.options.threads = common.threads;
+  arguments.crf.options.calibrate = !arguments.crf.no_calibrate;
   resolve_regressor(arguments.regressor, common.threads);
 }
 

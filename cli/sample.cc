@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "chain_model.h"
 #include "commands.h"
+#include "crf_model.h"
 #include "density_model.h"
 #include "output.h"
 #include "regressor_model.h"
@@ -59,7 +59,7 @@ int sample_command(const Arguments& arguments) {
   refuse_regressor(
       given.model,
       "what it draws depends on x: 'selfnorm predict MODEL DATA --samples N' gives N for each row");
-  refuse_chain(given.model, "'selfnorm tag --decode sample' draws labellings of sentences");
+  refuse_crf(given.model, "'selfnorm tag --decode sample' draws labellings of sentences");
   const auto [path, model] = open_density(given.model, arguments.common.code());
   const DensitySample sample = sample_density_model(model, options);
   const Points points{sample.rows.data(), options.count, model.dimension()};

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "chain_model.h"
-#include "chain_score.h"
 #include "changed_options.h"
 #include "commands.h"
+#include "crf_model.h"
+#include "crf_score.h"
 #include "density_model.h"
 #include "density_score.h"
 #include "label_list.h"
@@ -142,7 +142,7 @@ int score_command(const Arguments& arguments) {
   if (int(!given.candidates.empty()) + int(!given.candidates_file.empty()) + int(given.top > 0) > 1) {
     throw Error("give only one of --candidates, --candidates-file and --top");
   }
-  if (is_chain(given.model)) return score_labellings(arguments);
+  if (is_crf(given.model)) return score_labellings(arguments);
   refuse_sentences(arguments, given.model);
   if (is_density(given.model)) return score_points(arguments);
   if (is_regressor(given.model)) return score_regressor(arguments);

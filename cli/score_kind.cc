@@ -54,7 +54,7 @@ selfnorm_kind kind_of(const ScoreArguments& given, uint64_t classes, bool has_no
   return has_normalizer ? SELFNORM_AMORTISED : SELFNORM_RAW;
 }
 
-ScoreRecords records_of(const ChainModel& model) {
+ScoreRecords records_of(const CrfModel& model) {
   return {nlohmann::ordered_json::parse(model.objective_json),
           nlohmann::ordered_json::parse(model.audit_json)};
 }

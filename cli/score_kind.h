@@ -7,7 +7,7 @@
 #include "arguments.h"
 #include "model_header.h"
 #include "selfnorm.h"
-#include "selfnorm/model/chain/chain_model.h"
+#include "selfnorm/model/crf/crf_model.h"
 
 namespace selfnorm::cli {
 
@@ -27,7 +27,7 @@ inline constexpr double kLargeRms = 0.3;
 struct ScoreRecords {
   nlohmann::ordered_json objective, audit;
 };
-ScoreRecords records_of(const ChainModel& model);
+ScoreRecords records_of(const CrfModel& model);
 
 // The number at these keys of an audit, one inside the other; none where there is no such number.
 std::optional<double> stored_number(const nlohmann::ordered_json& audit,

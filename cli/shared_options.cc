@@ -1,6 +1,6 @@
 #include <cstdlib>
 
-#include "chain_model.h"
+#include "crf_model.h"
 #include "grammar.h"
 
 namespace selfnorm::cli {

@@ -3,16 +3,16 @@
 #include <filesystem>
 
 #include "applicability.h"
-#include "chain_model.h"
 #include "commands.h"
+#include "crf_model.h"
 #include "output.h"
 #include "score_kind.h"
-#include "selfnorm/analysis/chain_evaluation.h"
+#include "selfnorm/analysis/crf_evaluation.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/range.h"
 #include "selfnorm/math/parallel.h"
-#include "selfnorm/normalizer/chain/chain_scorer.h"
-#include "selfnorm/normalizer/chain/decode.h"
+#include "selfnorm/normalizer/crf/crf_scorer.h"
+#include "selfnorm/normalizer/crf/decode.h"
 #include "tag_sheet.h"
 
 namespace selfnorm::cli {
@@ -40,11 +40,11 @@ struct ReadSentence {
 // Decodes sentences with room that it keeps; one for each unit of work. `factors` are those of the model.
 class Tagger {
  public:
-  Tagger(const ChainModel& model, const PairFactors<float>& factors, const TagArguments& given)
+  Tagger(const CrfModel& model, const PairFactors<float>& factors, const TagArguments& given)
       : model_(model), factors_(factors), given_(given), scorer_(model.shape, model.theta) {}
 
   TaggedSentence operator()(ReadSentence&& read, uint64_t number) {
-    const ChainScores scores = scorer_(read.data, 0);
+    const CrfScores scores = scorer_(read.data, 0);
     const bool needs_marginals = given_.marginals || given_.all_marginals;
     const bool is_posterior = given_.decode == "posterior", is_sample = given_.decode == "sample";
     if (needs_marginals || is_posterior || is_sample || given_.score == "exact")
@@ -61,7 +61,7 @@ class Tagger {
       out.labellings.push_back(viterbi<float>(scores));
     if (given_.score != "none") {
       const bool is_exact = given_.score == "exact";
-      const double b = is_exact ? 0 : chain_normalizer(model_.normalizer, read.data, 0);
+      const double b = is_exact ? 0 : crf_normalizer(model_.normalizer, read.data, 0);
       for (const Labelling& y : out.labellings)
         out.log_prob.push_back(is_exact ? lattice_.log_prob(scores, y.labels) : y.score - b);
     }
@@ -70,15 +70,15 @@ class Tagger {
   }
 
  private:
-  void draw(const ChainScores& scores, uint64_t number, std::vector<Labelling>& out) const {
+  void draw(const CrfScores& scores, uint64_t number, std::vector<Labelling>& out) const {
     RandomStream random(given_.seed, number);
     while (out.size() < given_.n_best) out.push_back(sample_labelling<float>(scores, lattice_, random));
   }
 
-  const ChainModel& model_;
+  const CrfModel& model_;
   const PairFactors<float>& factors_;
   const TagArguments& given_;
-  ChainScorer scorer_;
+  CrfScorer scorer_;
   Lattice lattice_;
 };
 
@@ -88,7 +88,7 @@ int tag_command(const Arguments& arguments) {
   const TagArguments& given = arguments.tag;
   check_tag_options(arguments);
   const ThreadLimit limit(arguments.common.threads);
-  const ChainModel model = open_chain(given.model, given.format).model;
+  const CrfModel model = open_crf(given.model, given.format).model;
   const std::string data = given.data.empty() ? "-" : given.data;
   const bool is_piped = data == "-" || !std::filesystem::is_regular_file(data);
   SequenceStream stream(data, model.encoder, false);

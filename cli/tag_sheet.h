@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "selfnorm/data/sentences/read_sequences.h"
-#include "selfnorm/normalizer/chain/chain_scores.h"
+#include "selfnorm/normalizer/crf/crf_scores.h"
 
 namespace selfnorm::cli {
 

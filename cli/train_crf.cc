@@ -7,21 +7,21 @@
 #include <optional>
 
 #include "applicability.h"
-#include "chain_model.h"
-#include "chain_report.h"
 #include "commands.h"
+#include "crf_model.h"
+#include "crf_report.h"
 #include "interruption.h"
 #include "output.h"
 #include "reading_note.h"
 #include "report_output.h"
 #include "rows_part.h"
 #include "run_record.h"
-#include "selfnorm/analysis/chain_audit.h"
+#include "selfnorm/analysis/crf_audit.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/data/plausible.h"
 #include "selfnorm/data/string_index.h"
 #include "selfnorm/math/parallel.h"
-#include "selfnorm/report/chain_section.h"
+#include "selfnorm/report/crf_section.h"
 #include "selfnorm/train/chain_batch.h"
 #include "selfnorm/train/chain_trainer.h"
 #include "selfnorm/train/checkpoint.h"
@@ -46,7 +46,7 @@ struct TrainingSentences {
 };
 
 void check_crf_options(const Arguments& arguments) {
-  const ChainArguments& given = arguments.chain;
+  const CrfArguments& given = arguments.crf;
   if (given.run.train.empty()) throw Error("train crf needs TRAIN, a file of labelled sentences");
   check_run(given.run);
   check_rows(given.run);
@@ -61,7 +61,7 @@ void check_crf_options(const Arguments& arguments) {
 
 void check_optimiser(const Arguments& arguments, const std::string& optimiser) {
   const Applicability rules(arguments);
-  const std::string& given = arguments.chain.options.optimiser;
+  const std::string& given = arguments.crf.options.optimiser;
   const std::string found = fmt::format("{}{}", optimiser, given == "auto" ? ", which auto takes here" : "");
   rules.require({"--iterations", "--tolerance", "--history"}, optimiser == "lbfgs", "--optimiser lbfgs",
                 found);
@@ -98,13 +98,13 @@ nlohmann::ordered_json sentences_record(const std::string& path, const SequenceE
 }
 
 // Nothing is selected by validation under the constraint, so all of TRAIN can keep its promise.
-double held_out_fraction(const ChainArguments& given, uint64_t sentences) {
+double held_out_fraction(const CrfArguments& given, uint64_t sentences) {
   const bool all = given.run.hold_out == "auto" && given.options.objective.name == "constraint";
   return all ? 0 : hold_out_fraction(given.run, sentences);
 }
 
-RunNeeds needs_of(const ChainArguments& given, const TrainingSentences& data) {
-  const ChainShape shape = shape_of(data.encoder);
+RunNeeds needs_of(const CrfArguments& given, const TrainingSentences& data) {
+  const CrfShape shape = shape_of(data.encoder);
   const TrainOptions options = given.options.loop_options();
   const std::string optimiser = choose_optimiser(options, shape.size());
   const LoopVectors vectors = loop_vectors(options, optimiser, data.valid.has_value());
@@ -131,7 +131,7 @@ std::string label_words(const std::vector<std::string>& labels) {
                      shown < labels.size() ? ", ...; if these are none, see --target and --format" : "");
 }
 
-TrainingSentences read_data(const ChainArguments& given) {
+TrainingSentences read_data(const CrfArguments& given) {
   SequenceRead read = learn_sequences(given.run.train, {.format = sequence_format_of(given.format),
                                                         .target = given.target,
                                                         .templates = template_text(given.template_file),
@@ -168,24 +168,24 @@ TrainingSentences read_data(const ChainArguments& given) {
 }
 
 // The worst sentences by their place in the file.
-ChainAudit errors_of(const ChainModel& model, const TrainingSentences& data) {
-  ChainAudit out = audit_chain(model, data.audited(), {.with_v_star = false});
+CrfAudit errors_of(const CrfModel& model, const TrainingSentences& data) {
+  CrfAudit out = audit_crf(model, data.audited(), {.with_v_star = false});
   for (WorstInput& input : out.worst)
     if (!data.held_out.empty()) input.example = data.held_out[input.example];
   return out;
 }
 
 ReportDocument document(const Arguments& arguments, const RunDirectory& run, bool diverged,
-                        const ShownChain& shown) {
+                        const ShownCrf& shown) {
   ReportDocument out = run_heading(arguments, run, diverged);
-  add_chain(shown, out);
+  add_crf(shown, out);
   return out;
 }
 
 }  // namespace
 
 int train_crf_command(const Arguments& arguments) {
-  const ChainArguments& given = arguments.chain;
+  const CrfArguments& given = arguments.crf;
   check_crf_options(arguments);
   RunDirectory run = run_directory(arguments);
   if (has_nothing_to_resume(arguments, run)) return 0;
@@ -211,12 +211,12 @@ int train_crf_command(const Arguments& arguments) {
   observer.finish();
   if (result.interrupted) return interrupted();
   warn_about_divergence(result.diverged);
-  const ChainEvaluation evaluation = evaluate_chain(result.model, data.audited(), arguments.common.threads);
+  const CrfEvaluation evaluation = evaluate_crf(result.model, data.audited(), arguments.common.threads);
   const std::string data_name = data.valid ? "validation" : "training";
   // Nothing that depends on the clock or the machine may enter the model: a resumed run must give the same
   // bytes.
   nlohmann::ordered_json audit = {{"data", data_name}};
-  audit.update(chain_json(evaluation));
+  audit.update(crf_json(evaluation));
   result.model.audit_json = audit.dump();
   if (data.valid) {
     const auto labels = static_cast<uint32_t>(data.encoder.labels.size());
@@ -226,7 +226,7 @@ int train_crf_command(const Arguments& arguments) {
                             class_counts(data.valid->label, labels))))
       result.diverged = true;
   }
-  save_chain(result.model, run.file(kModelName));
+  save_crf(result.model, run.file(kModelName));
   end_run(run);
   const RowsPart part = data.valid ? part_of_valid(given.run.train, given.run.valid) : RowsPart::kTrained;
   const std::string page = write_run_report(arguments, run, [&] {
@@ -234,11 +234,10 @@ int train_crf_command(const Arguments& arguments) {
                     {result.model, errors_of(result.model, data), &evaluation, "raw",
                      data_words(given.run, part, "sentences"), part});
   });
-  print_report(
-      arguments, run,
-      {result.reason, result.optimiser, result.diverged, result.last, result.model.audit_json},
-      {data_name, chain_table({{given.options.objective.name, evaluation, {}}}) + chain_details(evaluation),
-       page});
+  print_report(arguments, run,
+               {result.reason, result.optimiser, result.diverged, result.last, result.model.audit_json},
+               {data_name,
+                crf_table({{given.options.objective.name, evaluation, {}}}) + crf_details(evaluation), page});
   return exit_code(result.diverged);
 }
 

@@ -45,26 +45,26 @@ void describe_treebank(Record& out) {
       "sentences alone.";
 }
 
-const MeasuredChain& find(const std::vector<MeasuredChain>& chains, const std::string& name) {
-  const auto found = std::ranges::find_if(chains, [&](const auto& c) { return c.trial.name == name; });
-  if (found == chains.end()) throw Bug("no model " + name);
+const MeasuredCrf& find(const std::vector<MeasuredCrf>& crfs, const std::string& name) {
+  const auto found = std::ranges::find_if(crfs, [&](const auto& c) { return c.trial.name == name; });
+  if (found == crfs.end()) throw Bug("no model " + name);
   return *found;
 }
 
 // The penalised model that is normalised best per token of those that lose no more than two standard errors
 // against the exact one; null: none.
-const MeasuredChain* best_free(const std::vector<MeasuredChain>& chains) {
-  const MeasuredChain* best = nullptr;
-  for (const MeasuredChain& chain : chains) {
-    if (chain.trial.family != "penalty" || chain.lost > 2 * chain.lost_error) continue;
-    if (best == nullptr || chain.cell.at("rms_per_token") < best->cell.at("rms_per_token")) best = &chain;
+const MeasuredCrf* best_free(const std::vector<MeasuredCrf>& crfs) {
+  const MeasuredCrf* best = nullptr;
+  for (const MeasuredCrf& crf : crfs) {
+    if (crf.trial.family != "penalty" || crf.lost > 2 * crf.lost_error) continue;
+    if (best == nullptr || crf.cell.at("rms_per_token") < best->cell.at("rms_per_token")) best = &crf;
   }
   return best;
 }
 
-void add_facts(const std::vector<MeasuredChain>& chains, Record& out) {
-  const MeasuredChain &exact = find(chains, "exact"), &lossless = find(chains, "exact, lossless"),
-                      &amortised = find(chains, "exact, b(x)");
+void add_facts(const std::vector<MeasuredCrf>& crfs, Record& out) {
+  const MeasuredCrf &exact = find(crfs, "exact"), &lossless = find(crfs, "exact, lossless"),
+                    &amortised = find(crfs, "exact, b(x)");
   out.facts = {{"accuracy_exact", exact.cell.at("accuracy")},
                {"nll_exact", exact.cell.at("nll")},
                {"rms_exact", exact.cell.at("rms")},
@@ -72,7 +72,7 @@ void add_facts(const std::vector<MeasuredChain>& chains, Record& out) {
                {"rms_lossless_train", lossless.cell.at("train_rms")},
                {"rms_amortised", amortised.cell.at("rms")}};
   const auto by_rms = [](const auto& a, const auto& b) { return a.cell.at("rms") < b.cell.at("rms"); };
-  const MeasuredChain& least = *std::ranges::min_element(chains, by_rms);
+  const MeasuredCrf& least = *std::ranges::min_element(crfs, by_rms);
   out.facts.emplace_back("least_rms", least.cell.at("rms"));
   out.facts.emplace_back("least_rms_model", least.trial.name);
   out.facts.emplace_back("least_rms_lost", least.lost);
@@ -84,7 +84,7 @@ void add_facts(const std::vector<MeasuredChain>& chains, Record& out) {
       100 * exact.cell.at("accuracy"), exact.cell.at("nll"), exact.cell.at("rms"), lossless.cell.at("rms"),
       lossless.cell.at("train_rms"), amortised.cell.at("rms"), least.trial.name, least.cell.at("rms"),
       least.lost, least.lost_error);
-  if (const MeasuredChain* free = best_free(chains)) {
+  if (const MeasuredCrf* free = best_free(crfs)) {
     out.facts.emplace_back("best_free_model", free->trial.name);
     out.facts.emplace_back("best_free_rms", free->cell.at("rms"));
     out.measured += fmt::format(
@@ -110,19 +110,19 @@ Record run_sequences_ewt(const ExperimentOptions& options) {
     return out;
   }
   const Treebank data = read_treebank(folder);
-  const std::vector<ChainTrial> list = chain_trials(options);
+  const std::vector<CrfTrial> list = crf_trials(options);
   Trials trials(options, static_cast<double>(list.size()));
-  ChainTrials runs(data, options.threads);
-  std::vector<MeasuredChain> chains;
-  for (const ChainTrial& trial : list)
-    chains.push_back({trial, trials.get(runs.key(trial), 1, [&] { return runs.run(trial); })});
-  compare_with_first(data.test, chains);
-  add_facts(chains, out);
-  out.data = chain_numbers(chains);
-  out.tables = chain_tables(chains);
-  out.figure = {.title = "Likelihood against normalisation", .panels = {trade_off_panel(chains)}};
-  out.more_figures = {{"length", {.title = "A against the length", .panels = length_panels(chains)}}};
-  out.settings = chain_settings(data, options);
+  CrfTrials runs(data, options.threads);
+  std::vector<MeasuredCrf> crfs;
+  for (const CrfTrial& trial : list)
+    crfs.push_back({trial, trials.get(runs.key(trial), 1, [&] { return runs.run(trial); })});
+  compare_with_first(data.test, crfs);
+  add_facts(crfs, out);
+  out.data = crf_numbers(crfs);
+  out.tables = crf_tables(crfs);
+  out.figure = {.title = "Likelihood against normalisation", .panels = {trade_off_panel(crfs)}};
+  out.more_figures = {{"length", {.title = "A against the length", .panels = length_panels(crfs)}}};
+  out.settings = crf_settings(data, options);
   options.progress(1);
   return out;
 }

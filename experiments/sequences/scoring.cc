@@ -5,8 +5,8 @@
 #include <span>
 
 #include "selfnorm/math/random.h"
-#include "selfnorm/normalizer/chain/chain_scorer.h"
-#include "selfnorm/normalizer/chain/lattice.h"
+#include "selfnorm/normalizer/crf/crf_scorer.h"
+#include "selfnorm/normalizer/crf/lattice.h"
 
 namespace selfnorm {
 namespace {
@@ -29,8 +29,8 @@ double upper_median(std::vector<double> values) {
 
 }  // namespace
 
-RandomChain random_chain(const RandomChainOptions& options) {
-  RandomChain out;
+RandomCrf random_crf(const RandomCrfOptions& options) {
+  RandomCrf out;
   out.shape = {options.labels, options.attributes, 0, true};
   out.theta.resize(out.shape.size());
   RandomStream weights(options.seed, kWeightStream), random(options.seed, kSentenceStream);
@@ -49,11 +49,11 @@ RandomChain random_chain(const RandomChainOptions& options) {
   return out;
 }
 
-ScoringTimes scoring_times(const RandomChain& chain, size_t repeats) {
-  const Sequences& data = chain.data;
-  ChainScorer scorer(chain.shape, chain.theta);
+ScoringTimes scoring_times(const RandomCrf& crf, size_t repeats) {
+  const Sequences& data = crf.data;
+  CrfScorer scorer(crf.shape, crf.theta);
   Lattice lattice;
-  const PairFactors<float> factors = transition_factors<float>(chain.shape, chain.theta);
+  const PairFactors<float> factors = transition_factors<float>(crf.shape, crf.theta);
   ScoringTimes out;
   std::vector<double> raw, scores, exact;
   const auto each = [&](std::vector<double>& seconds, const auto& score) {
@@ -67,7 +67,7 @@ ScoringTimes scoring_times(const RandomChain& chain, size_t repeats) {
     each(raw, [&](uint64_t i) { out.raw_sum += scorer.target_score(data, i); });
     each(scores, [&](uint64_t i) { scorer(data, i); });
     each(exact, [&](uint64_t i) {
-      const ChainScores all = scorer(data, i);
+      const CrfScores all = scorer(data, i);
       const auto labels = std::span(data.label).subspan(data.sentence_begin[i], all.length);
       lattice.forward(all, factors);
       out.exact_sum += lattice.log_prob(all, labels);

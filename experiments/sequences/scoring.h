@@ -5,17 +5,17 @@
 #include <vector>
 
 #include "selfnorm/data/sentences/sequences.h"
-#include "selfnorm/model/chain/chain_model.h"
+#include "selfnorm/model/crf/crf_model.h"
 
 namespace selfnorm {
 
-struct RandomChain {
-  ChainShape shape;
+struct RandomCrf {
+  CrfShape shape;
   std::vector<float> theta;
   Sequences data;
 };
 
-struct RandomChainOptions {
+struct RandomCrfOptions {
   uint32_t labels = 2;
   uint64_t length = 1;           // of every sentence
   uint64_t tokens = 1;           // of all sentences, at least
@@ -25,7 +25,7 @@ struct RandomChainOptions {
 };
 
 // Attributes, labels uniform; weights of attributes N(0, 0.1), of transitions N(0, 1).
-RandomChain random_chain(const RandomChainOptions& options);
+RandomCrf random_crf(const RandomCrfOptions& options);
 
 // Medians over repeats of the seconds of a sentence, on the calling thread; raw and exact take turns.
 struct ScoringTimes {
@@ -35,6 +35,6 @@ struct ScoringTimes {
   double raw_sum = 0;    // of s
   double exact_sum = 0;  // of s - A, both over all sentences
 };
-ScoringTimes scoring_times(const RandomChain& chain, size_t repeats);
+ScoringTimes scoring_times(const RandomCrf& crf, size_t repeats);
 
 }  // namespace selfnorm

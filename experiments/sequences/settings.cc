@@ -26,17 +26,16 @@ ChainOptions chain_options(const ExperimentOptions& options) {
 
 }  // namespace
 
-std::vector<ChainTrial> chain_trials(const ExperimentOptions& options) {
-  std::vector<ChainTrial> out;
-  const auto add = [&](std::string name, std::string family,
-                       const ObjectiveOptions& objective) -> ChainTrial& {
+std::vector<CrfTrial> crf_trials(const ExperimentOptions& options) {
+  std::vector<CrfTrial> out;
+  const auto add = [&](std::string name, std::string family, const ObjectiveOptions& objective) -> CrfTrial& {
     out.push_back({std::move(name), std::move(family), chain_options(options)});
     out.back().options.objective = objective;
     return out.back();
   };
   add("exact", "exact", {.name = "exact"});
-  add("exact, lossless", "lossless", {.name = "exact"}).change = ChainChange::lossless;
-  add("exact, b(x)", "b(x)", {.name = "exact"}).change = ChainChange::amortised;
+  add("exact, lossless", "lossless", {.name = "exact"}).change = CrfChange::lossless;
+  add("exact, b(x)", "b(x)", {.name = "exact"}).change = CrfChange::amortised;
   for (const double alpha : kAlphas)
     add(fmt::format("penalty {}", alpha), "penalty", {.name = "penalty", .alpha = alpha});
   add(fmt::format("constraint {}", kDelta), "constraint", {.name = "constraint", .delta = kDelta});
@@ -47,13 +46,13 @@ std::vector<ChainTrial> chain_trials(const ExperimentOptions& options) {
   add(fmt::format("sampled {}, AdaGrad", kGamma), "AdaGrad",
       {.name = "sampled", .alpha = kMinibatchAlpha, .gamma = kGamma})
       .options.optimiser = "adagrad";
-  for (ChainTrial& trial : out)
+  for (CrfTrial& trial : out)
     trial.has_length_line = std::ranges::find(kLengthLines, trial.name) != kLengthLines.end();
   return out;
 }
 
-std::vector<std::pair<std::string, std::string>> chain_settings(const Treebank& data,
-                                                                const ExperimentOptions& options) {
+std::vector<std::pair<std::string, std::string>> crf_settings(const Treebank& data,
+                                                              const ExperimentOptions& options) {
   const ChainOptions o = chain_options(options);
   const auto sentences = [](const Sequences& part) {
     return fmt::format("{} sentences, {} tokens", part.sentences(), part.positions());

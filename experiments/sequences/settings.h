@@ -11,9 +11,9 @@
 namespace selfnorm {
 
 // Those of docs/sequences.md, the exact one first, changed ones right after the training they share.
-std::vector<ChainTrial> chain_trials(const ExperimentOptions& options);
+std::vector<CrfTrial> crf_trials(const ExperimentOptions& options);
 // What they share, in words.
-std::vector<std::pair<std::string, std::string>> chain_settings(const Treebank& data,
-                                                                const ExperimentOptions& options);
+std::vector<std::pair<std::string, std::string>> crf_settings(const Treebank& data,
+                                                              const ExperimentOptions& options);
 
 }  // namespace selfnorm

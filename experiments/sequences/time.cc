@@ -139,9 +139,9 @@ Record run_sequences_time(const ExperimentOptions& options) {
   for (const uint64_t length : grid.lengths) {
     measured.times.emplace_back();
     for (const uint32_t labels : grid.labels) {
-      const RandomChain chain =
-          random_chain({.labels = labels, .length = length, .tokens = grid.tokens, .seed = options.seed});
-      const ScoringTimes times = scoring_times(chain, grid.repeats);
+      const RandomCrf crf =
+          random_crf({.labels = labels, .length = length, .tokens = grid.tokens, .seed = options.seed});
+      const ScoringTimes times = scoring_times(crf, grid.repeats);
       measured.times.back().push_back(times);
       out.data.add({static_cast<double>(length), static_cast<double>(labels), times.raw, times.scores,
                     times.exact, ratio(times)});

@@ -6,9 +6,9 @@
 #include <filesystem>
 
 #include "density_trial.h"
-#include "selfnorm/analysis/chain_evaluation.h"
-#include "selfnorm/analysis/chain_gauge.h"
-#include "selfnorm/normalizer/chain/chain_scorer.h"
+#include "selfnorm/analysis/crf_evaluation.h"
+#include "selfnorm/analysis/crf_gauge.h"
+#include "selfnorm/normalizer/crf/crf_scorer.h"
 #include "selfnorm/report/table.h"
 #include "selfnorm/train/checkpoint.h"
 #include "selfnorm/train/loop.h"
@@ -21,36 +21,36 @@ constexpr std::array kFiles = {"en_ewt-ud-train.conllu", "en_ewt-ud-dev.conllu",
 constexpr uint32_t kUniversalTag = 4;  // column of CoNLL-U
 constexpr int kKeptDigits = 6;         // of the NLL of a sentence
 
-const char* word(ChainChange change) {
-  return change == ChainChange::lossless ? "lossless" : change == ChainChange::amortised ? "amortised" : "";
+const char* word(CrfChange change) {
+  return change == CrfChange::lossless ? "lossless" : change == CrfChange::amortised ? "amortised" : "";
 }
 
-void apply(ChainChange change, const Sequences& data, int threads, ChainModel& model) {
-  if (change == ChainChange::none) return;
-  const std::vector<double> log_z = chain_log_z(model, data, threads);
-  const auto features = change == ChainChange::lossless ? ChainFeatures::all : ChainFeatures::unigrams;
-  const LinearFit fit = chain_gauge(data, model.shape, log_z, features, ChainFitPurpose::prediction);
-  if (change == ChainChange::lossless)
-    apply_chain_gauge(fit, model);
+void apply(CrfChange change, const Sequences& data, int threads, CrfModel& model) {
+  if (change == CrfChange::none) return;
+  const std::vector<double> log_z = crf_log_z(model, data, threads);
+  const auto features = change == CrfChange::lossless ? CrfFeatures::all : CrfFeatures::unigrams;
+  const LinearFit fit = crf_gauge(data, model.shape, log_z, features, CrfFitPurpose::prediction);
+  if (change == CrfChange::lossless)
+    apply_crf_gauge(fit, model);
   else
-    model.normalizer = amortised_chain(fit);
+    model.normalizer = amortised_crf(fit);
 }
 
 // Of A - b, where there is a b.
-const ChainLevels& levels_of(const ChainEvaluation& evaluation) {
+const CrfLevels& levels_of(const CrfEvaluation& evaluation) {
   if (evaluation.amortised) return *evaluation.amortised;
   return evaluation;
 }
 
-std::vector<double> sentence_nll(const ChainModel& model, const Sequences& data, int threads) {
-  std::vector<double> out = chain_log_z(model, data, threads);
-  const ChainScorer scorer(model.shape, model.theta);
+std::vector<double> sentence_nll(const CrfModel& model, const Sequences& data, int threads) {
+  std::vector<double> out = crf_log_z(model, data, threads);
+  const CrfScorer scorer(model.shape, model.theta);
   for (uint64_t i = 0; i < data.sentences(); ++i)
     out[i] = rounded(out[i] - scorer.target_score(data, i), kKeptDigits);
   return out;
 }
 
-std::string training_key(const ChainTrial& trial, const Treebank& data) {
+std::string training_key(const CrfTrial& trial, const Treebank& data) {
   const TrainOptions options = trial.options.loop_options();
   const std::string text = options_text(options, choose_optimiser(options, shape_of(data.encoder).size())) +
                            trial.options.optimiser;
@@ -77,12 +77,12 @@ Treebank read_treebank(const std::string& folder) {
   return out;
 }
 
-std::string ChainTrials::key(const ChainTrial& trial) const {
+std::string CrfTrials::key(const CrfTrial& trial) const {
   return fmt::format("{} {} data {} test {}", trial.name, word(trial.change), training_key(trial, data_),
                      fingerprint(data_.test, ""));
 }
 
-const ChainTrials::Training& ChainTrials::trained(const ChainTrial& trial) {
+const CrfTrials::Training& CrfTrials::trained(const CrfTrial& trial) {
   const std::string key = training_key(trial, data_);
   if (last_ && last_->key == key) return *last_;
   last_.reset();
@@ -95,9 +95,9 @@ const ChainTrials::Training& ChainTrials::trained(const ChainTrial& trial) {
   return last_.emplace(Training{key, std::move(result), processor_seconds() - start});
 }
 
-CellValues ChainTrials::run(const ChainTrial& trial) {
+CellValues CrfTrials::run(const CrfTrial& trial) {
   const Training& training = trained(trial);
-  ChainModel model = training.result.model;
+  CrfModel model = training.result.model;
   const double start = processor_seconds();
   apply(trial.change, data_.train, threads_, model);
   CellValues out;
@@ -105,14 +105,14 @@ CellValues ChainTrials::run(const ChainTrial& trial) {
   numbers["seconds"] = training.seconds + processor_seconds() - start;
   numbers["steps"] = static_cast<double>(training.result.last.step);
   numbers["diverged"] = training.result.diverged ? 1 : 0;
-  numbers["train_rms"] = levels_of(evaluate_chain(model, data_.train, threads_)).log_z.rms;
-  numbers["valid_rms"] = levels_of(evaluate_chain(model, data_.valid, threads_)).log_z.rms;
-  const ChainEvaluation test = evaluate_chain(model, data_.test, threads_);
+  numbers["train_rms"] = levels_of(evaluate_crf(model, data_.train, threads_)).log_z.rms;
+  numbers["valid_rms"] = levels_of(evaluate_crf(model, data_.valid, threads_)).log_z.rms;
+  const CrfEvaluation test = evaluate_crf(model, data_.test, threads_);
   numbers["accuracy"] = test.accuracy;
   numbers["sentence_accuracy"] = test.sentence_accuracy;
   numbers["nll"] = test.nll_exact_per_token;
   numbers["nll_raw"] = test.amortised ? test.amortised->nll_per_token : test.nll_raw_per_token;
-  const ChainLevels& levels = levels_of(test);
+  const CrfLevels& levels = levels_of(test);
   numbers["mean"] = levels.log_z.mean;
   numbers["rms"] = levels.log_z.rms;
   numbers["rms_per_token"] = levels.log_z_per_token.rms;

@@ -1,4 +1,4 @@
-// Trainings of a chain on a treebank, and what each is worth on sentences it has not seen.
+// Trainings of a CRF on a treebank, and what each is worth on sentences it has not seen.
 #pragma once
 
 #include <optional>
@@ -22,26 +22,26 @@ std::string missing_treebank_files(const std::string& folder);
 Treebank read_treebank(const std::string& folder);
 
 // What is done to a trained model: A(x) is regressed on attribute counts of the training sentences
-// (analysis/chain_gauge.h), and what the regression finds goes into the parameters (lossless) or into b(x).
-enum class ChainChange { none, lossless, amortised };
+// (analysis/crf_gauge.h), and what the regression finds goes into the parameters (lossless) or into b(x).
+enum class CrfChange { none, lossless, amortised };
 
-struct ChainTrial {
+struct CrfTrial {
   std::string name, family;  // family: what belongs together in figures
   ChainOptions options;
-  ChainChange change = ChainChange::none;
+  CrfChange change = CrfChange::none;
   bool has_length_line = false;  // drawn against the length of the sentence
 };
 
 // Numbers of the test sentences: accuracy, sentence_accuracy; nll, nll_raw of a token; rms and mean of A - b
 // of a sentence, rms_per_token; length_N_sentences, _rms and _rms_per_token of those of N .. 2N-1 tokens;
 // train_rms and valid_rms; seconds of the processor; steps; diverged. Grid: the exact NLL of every sentence.
-class ChainTrials {
+class CrfTrials {
  public:
-  ChainTrials(const Treebank& data, int threads) : data_(data), threads_(threads) {}
+  CrfTrials(const Treebank& data, int threads) : data_(data), threads_(threads) {}
 
   // Of everything the numbers depend on.
-  std::string key(const ChainTrial& trial) const;
-  CellValues run(const ChainTrial& trial);
+  std::string key(const CrfTrial& trial) const;
+  CellValues run(const CrfTrial& trial);
 
  private:
   struct Training {
@@ -49,7 +49,7 @@ class ChainTrials {
     ChainTrainResult result;
     double seconds = 0;
   };
-  const Training& trained(const ChainTrial& trial);
+  const Training& trained(const CrfTrial& trial);
 
   const Treebank& data_;
   int threads_;

@@ -3,7 +3,7 @@
 // no function compiled for one instruction set can be linked in place of another's.
 #pragma once
 
-#include "chain_lanes.h"
+#include "crf_lanes.h"
 #include "selfnorm/runtime/kernels.h"
 #include "widen.h"
 
@@ -144,7 +144,7 @@ constexpr Kernels kernels_of(const char* name) {
           hidden_dot<Lanes, float>,
           hidden_dot<Lanes, uint16_t>,
           hidden_dot<Lanes, int8_t>,
-          chain_kernels_of<Lanes>()};
+          crf_kernels_of<Lanes>()};
 }
 
 }  // namespace

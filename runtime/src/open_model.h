@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "selfnorm.h"
-#include "selfnorm/runtime/chain_scorer.h"
+#include "selfnorm/runtime/crf_scorer.h"
 #include "selfnorm/runtime/mapped_file.h"
 #include "selfnorm/runtime/scorer.h"
 #include "selfnorm/runtime/state_encoder.h"
@@ -14,16 +14,14 @@ struct selfnorm_model {
   std::span<const std::byte> bytes;  // of the file, mapped or the caller's
   std::string name;
   selfnorm::runtime::Safetensors file;
-  selfnorm::runtime::ModelLayout layout;  // of a chain: its classes and their labels, all else empty
+  selfnorm::runtime::ModelLayout layout;  // of a CRF: its classes and their labels, all else empty
   selfnorm::runtime::Scorer scorer;
   selfnorm::runtime::StateEncoder encoder;
-  selfnorm::runtime::ChainLayout chain;
-  selfnorm::runtime::ChainScorer chain_scorer;
+  selfnorm::runtime::CrfLayout crf;
+  selfnorm::runtime::CrfScorer crf_scorer;
   mutable std::atomic<bool> is_scanned = false;  // by the first call that reads every weight
 
-  bool has_normalizer() const {
-    return chain.exists() ? chain.normalizer.exists : layout.normalizer.exists();
-  }
+  bool has_normalizer() const { return crf.exists() ? crf.normalizer.exists : layout.normalizer.exists(); }
   void expect_scan() const {
     if (!is_scanned.load(std::memory_order_relaxed) && !is_scanned.exchange(true)) mapped.expect_scan();
   }
@@ -34,7 +32,7 @@ namespace selfnorm::runtime {
 // Sets the calling thread's message; returns `status`.
 __attribute__((format(printf, 2, 3))) selfnorm_status fail(selfnorm_status status, const char* format, ...);
 selfnorm_status fail_null();
-// The message is: what "text". Without a format: half of the attributes of a text may be unknown to a chain.
+// The message is: what "text". Without a format: half of the attributes of a text may be unknown to a CRF.
 selfnorm_status fail_quoted(selfnorm_status status, std::string_view what, std::string_view text);
 
 // The first class with the label, or kEmptySlot.

@@ -7,10 +7,10 @@ namespace {
 
 enum class Scored { Classes, Alternatives };
 
-// Not a chain.
+// Not a CRF.
 selfnorm_status check_classes(const selfnorm_model* model) {
   if (model == nullptr) return fail_null();
-  if (!model->chain.exists()) return SELFNORM_OK;
+  if (!model->crf.exists()) return SELFNORM_OK;
   return fail(SELFNORM_ERROR_FAMILY,
               "the model is a chain, which scores the labels of sentences: use selfnorm_score_labelling or "
               "selfnorm_tag");

@@ -38,11 +38,11 @@ selfnorm_status open_bytes(MappedFile mapped, std::span<const std::byte> bytes, 
                            selfnorm_model** out) {
   Safetensors file = parse_safetensors(bytes, name);
   ModelLayout layout;
-  ChainLayout chain;
-  if (is_chain(file)) {
-    chain = read_chain_layout(file, name);
-    layout.classes = chain.labels;
-    layout.labels = chain.label_names;
+  CrfLayout crf;
+  if (is_crf(file)) {
+    crf = read_crf_layout(file, name);
+    layout.classes = crf.labels;
+    layout.labels = crf.label_names;
   } else {
     layout = read_layout(file, name);
   }
@@ -53,8 +53,8 @@ selfnorm_status open_bytes(MappedFile mapped, std::span<const std::byte> bytes, 
                             layout,
                             Scorer(layout),
                             StateEncoder(layout.encoder),
-                            chain,
-                            ChainScorer(chain)};
+                            crf,
+                            CrfScorer(crf)};
   return SELFNORM_OK;
 }
 
@@ -141,7 +141,7 @@ selfnorm_status selfnorm_verify(const selfnorm_model* model) {
 void selfnorm_close(selfnorm_model* model) { delete model; }
 
 selfnorm_family selfnorm_model_family(const selfnorm_model* model) {
-  return model->chain.exists() ? SELFNORM_CHAIN : static_cast<selfnorm_family>(model->layout.family);
+  return model->crf.exists() ? SELFNORM_CHAIN : static_cast<selfnorm_family>(model->layout.family);
 }
 selfnorm_weights selfnorm_model_weights(const selfnorm_model* model) {
   return static_cast<selfnorm_weights>(model->layout.weights);

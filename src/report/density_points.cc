@@ -26,7 +26,7 @@ double numbers_of(const std::shared_ptr<const Density>& density) {
   return count;
 }
 
-double chain_evaluations(const Support& support) {
+double crf_evaluations(const Support& support) {
   return kChains * (support.is_real()
                         ? kTransitions
                         : kSweeps * std::accumulate(support.levels.begin(), support.levels.end(), 0.0));
@@ -50,7 +50,7 @@ void draw(const DensityModel& model, uint64_t seed, DensityPoints& out) {
   const double cost = evaluation_cost(model);
   DensitySampleOptions options{.count = kSamples, .seed = seed};
   options.pool = static_cast<uint64_t>(std::clamp(kPoolWork / cost, kLeastPool, kMostPool));
-  const bool has_chains = cost * chain_evaluations(model.energy->support()) <= kAffordableWork;
+  const bool has_chains = cost * crf_evaluations(model.energy->support()) <= kAffordableWork;
   if (!has_chains) options.method = "sir";
   try {
     DensitySample sample = sample_density_model(model, options);

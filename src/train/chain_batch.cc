@@ -35,7 +35,7 @@ Sequences subset(const Sequences& data, std::span<const uint64_t> sentences) {
   return out;
 }
 
-ChainBatchMaker::ChainBatchMaker(const Sequences& data, const ChainShape& shape)
+ChainBatchMaker::ChainBatchMaker(const Sequences& data, const CrfShape& shape)
     : data_(data),
       shape_(shape),
       local_unigram_(shape.unigrams, kUnusedAttribute),
@@ -65,7 +65,7 @@ ChainBatch ChainBatchMaker::make(std::span<const uint64_t> sentences) {
 }
 
 std::vector<ChainBlock> ChainBatchMaker::blocks(const ChainBatch& batch) const {
-  const ChainShape& local = batch.shape;
+  const CrfShape& local = batch.shape;
   const size_t row = shape_.labels, square = row * row;
   std::vector<ChainBlock> out;
   for (size_t j = 0; j < batch.unigrams.size(); ++j) out.push_back({j * row, batch.unigrams[j] * row, row});

@@ -5,7 +5,7 @@
 
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/math/vector.h"
-#include "selfnorm/normalizer/chain/chain_pass.h"
+#include "selfnorm/normalizer/crf/crf_pass.h"
 #include "selfnorm/objective/registry.h"
 #include "selfnorm/train/chain_batch.h"
 
@@ -18,7 +18,7 @@ constexpr double kPositionRate = 0.5;
 
 class ChainStep final : public MinibatchStep<float> {
  public:
-  ChainStep(const Sequences& train, const ChainShape& shape, const TrainOptions& options, uint64_t batch)
+  ChainStep(const Sequences& train, const CrfShape& shape, const TrainOptions& options, uint64_t batch)
       : options_(options),
         shape_(shape),
         objective_(make_objective(options.objective)),
@@ -36,7 +36,7 @@ class ChainStep final : public MinibatchStep<float> {
     gradient_.assign(local_.size(), 0);
     const auto count = static_cast<double>(sentences.size());
     return value_and_gradient<float>(
-        *make_chain_pass<float>(batch_.data, batch_.shape), *objective_,
+        *make_crf_pass<float>(batch_.data, batch_.shape), *objective_,
         {.normalised = normalised_head(*objective_, sentences.size()), .gradient_scale = 1 / count}, local_,
         gradient_);
   }
@@ -77,7 +77,7 @@ class ChainStep final : public MinibatchStep<float> {
   }
 
   const TrainOptions& options_;
-  ChainShape shape_;
+  CrfShape shape_;
   std::unique_ptr<Objective> objective_;
   ChainBatchMaker maker_;
   std::vector<double> unigram_touch_, bigram_touch_;
@@ -88,7 +88,7 @@ class ChainStep final : public MinibatchStep<float> {
 
 }  // namespace
 
-std::unique_ptr<MinibatchStep<float>> make_chain_step(const Sequences& train, const ChainShape& shape,
+std::unique_ptr<MinibatchStep<float>> make_chain_step(const Sequences& train, const CrfShape& shape,
                                                       const TrainOptions& options, uint64_t batch) {
   return std::make_unique<ChainStep>(train, shape, options, batch);
 }

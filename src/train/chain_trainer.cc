@@ -6,11 +6,11 @@
 #include <cmath>
 #include <memory>
 
-#include "selfnorm/analysis/chain_gauge.h"
+#include "selfnorm/analysis/crf_gauge.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
-#include "selfnorm/model/chain/check_sequences.h"
-#include "selfnorm/normalizer/chain/chain_pass.h"
+#include "selfnorm/model/crf/check_sequences.h"
+#include "selfnorm/normalizer/crf/crf_pass.h"
 #include "selfnorm/train/chain_batch.h"
 #include "selfnorm/train/chain_step.h"
 #include "selfnorm/train/loop.h"
@@ -50,7 +50,7 @@ struct ChainLevel {
 
 // Least squares of A on (1, T). A chain without transitions has no constant per sentence that is free, and a
 // handful of sentences, or lengths that are all the same, do not tell the two apart: mean A / mean T then.
-ChainLevel level_of(const std::vector<double>& log_z, const Sequences& data, const ChainShape& shape) {
+ChainLevel level_of(const std::vector<double>& log_z, const Sequences& data, const CrfShape& shape) {
   const auto n = static_cast<double>(log_z.size()), mean_length = static_cast<double>(data.positions()) / n;
   double mean = 0, square = 0, cross = 0;
   for (const double a : log_z) mean += a / n;
@@ -64,7 +64,7 @@ ChainLevel level_of(const std::vector<double>& log_z, const Sequences& data, con
   return {mean - slope * mean_length, slope};
 }
 
-ValidationMeasure measure_chain(const ExactPass<float>& pass, const Sequences& data, const ChainShape& shape,
+ValidationMeasure measure_chain(const ExactPass<float>& pass, const Sequences& data, const CrfShape& shape,
                                 std::span<const float> theta) {
   const ChainLosses found = losses(pass, theta);
   const ChainLevel level = level_of(found.log_z, data, shape);
@@ -83,35 +83,34 @@ ValidationMeasure measure_chain(const ExactPass<float>& pass, const Sequences& d
 }
 
 // The same chain with the level of its A on these sentences taken out.
-void calibrate(const Sequences& data, ChainModel& model) {
+void calibrate(const Sequences& data, CrfModel& model) {
   const ChainLevel level =
-      level_of(losses(*make_chain_pass<float>(data, model.shape), model.theta).log_z, data, model.shape);
+      level_of(losses(*make_crf_pass<float>(data, model.shape), model.theta).log_z, data, model.shape);
   LinearFit fit;
   fit.intercept = level.per_sentence;
   fit.slope.assign(model.shape.unigrams + model.shape.bigrams + 1, 0);
   fit.slope.back() = level.per_position;
-  apply_chain_gauge(fit, model);
+  apply_crf_gauge(fit, model);
 }
 
-Validation<float>::Measure chain_measure(const Sequences* valid, const ChainShape& shape) {
+Validation<float>::Measure chain_measure(const Sequences* valid, const CrfShape& shape) {
   if (valid == nullptr) return nullptr;
-  std::shared_ptr<ExactPass<float>> pass = make_chain_pass<float>(*valid, shape);
+  std::shared_ptr<ExactPass<float>> pass = make_crf_pass<float>(*valid, shape);
   return [valid, pass, shape](std::span<const float> theta, const Subtracted&) {
     return measure_chain(*pass, *valid, shape, theta);
   };
 }
 
-std::vector<float> start_of(const ChainShape& shape) {
+std::vector<float> start_of(const CrfShape& shape) {
   std::vector<float> theta(shape.size());
   std::fill(theta.begin() + static_cast<ptrdiff_t>(shape.bias()), theta.end(),
             static_cast<float>(-std::log(static_cast<double>(shape.labels))));
   return theta;
 }
 
-LoopOutput<float> trained(const LoopProblem<float>& problem, const Sequences& train,
-                          const ChainShape& shape) {
+LoopOutput<float> trained(const LoopProblem<float>& problem, const Sequences& train, const CrfShape& shape) {
   if (problem.optimiser == "lbfgs") {
-    const auto pass = make_chain_pass<float>(train, shape);
+    const auto pass = make_crf_pass<float>(train, shape);
     return train_in_full_passes<float>(problem, *pass, {});
   }
   const uint64_t batch = std::min(problem.options.batch, train.sentences());
@@ -121,7 +120,7 @@ LoopOutput<float> trained(const LoopProblem<float>& problem, const Sequences& tr
 
 }  // namespace
 
-ChainShape shape_of(const SequenceEncoder& encoder) {
+CrfShape shape_of(const SequenceEncoder& encoder) {
   return {static_cast<uint32_t>(encoder.labels.size()), encoder.unigrams.size(), encoder.bigrams.size(),
           encoder.has_transitions};
 }
@@ -129,7 +128,7 @@ ChainShape shape_of(const SequenceEncoder& encoder) {
 ChainTrainResult train_chain(const ChainTrainData& data, const ChainOptions& given,
                              const CheckpointOptions& checkpoint, TrainObserver& observer) {
   given.validate();
-  const ChainShape shape = shape_of(data.encoder);
+  const CrfShape shape = shape_of(data.encoder);
   if (shape.labels < 2)
     throw Error(fmt::format("found {} label(s), expected at least two to choose from", shape.labels));
   check_sequences(data.train, shape, "the training data", NeededLabels::known);

@@ -15,9 +15,9 @@ namespace {
 constexpr uint64_t kChainStream = 0xC4A1;
 constexpr double kFresh = 0.05;
 
-class DensityChainStep final : public DensityStep {
+class DensityCrfStep final : public DensityStep {
  public:
-  explicit DensityChainStep(DensityProblem& problem)
+  explicit DensityCrfStep(DensityProblem& problem)
       : problem_(problem),
         pass_(problem.energy().make_pass()),
         random_(RandomStream(problem.options().seed, kChainStream).next()),
@@ -90,7 +90,7 @@ class DensityChainStep final : public DensityStep {
 }  // namespace
 
 std::unique_ptr<DensityStep> make_chain_step(DensityProblem& problem) {
-  return std::make_unique<DensityChainStep>(problem);
+  return std::make_unique<DensityCrfStep>(problem);
 }
 
 }  // namespace selfnorm

@@ -1,4 +1,4 @@
-// Training, evaluation and description of chains.
+// Training, evaluation and description of CRFs.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Bad input of the commands of chains: what is refused, with file and line, and that nothing is left behind.
+// Bad input of the commands of CRFs: what is refused, with file and line, and that nothing is left behind.
 #include <gtest/gtest.h>
 
 #include "sentence_data.h"

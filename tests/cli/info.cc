@@ -9,7 +9,7 @@
 #include "damage.h"
 #include "head.h"
 #include "program.h"
-#include "trained_chain.h"
+#include "trained_crf.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -41,7 +41,7 @@ TEST(Verify, AClassifier) {
     expect_user_error(folder.run({command, "run", "data.svm", "--quiet"}), kDiffers);
 }
 
-TEST(Verify, AChain) {
+TEST(Verify, ACrf) {
   const Trained folder;
   expect_verified(folder, "run");
   damage(folder / "run/model.safetensors");

@@ -174,7 +174,7 @@ TEST_F(Tag, TimesOfScores) {
   EXPECT_NE(text.out.find("run exact"), std::string::npos) << text.out;
 }
 
-TEST_F(Tag, RawScoresOfAnExactChainAreWarnedOf) {
+TEST_F(Tag, RawScoresOfAnExactCrfAreWarnedOf) {
   ASSERT_EQ(folder_.run(train_crf("data.conll", "exact", {"--objective", "exact"})).code, 0);
   const Outcome tagged = folder_.run({"tag", "exact", "data.conll", "--score", "raw"});
   EXPECT_NE(tagged.err.find("use --score exact"), std::string::npos) << tagged.err;

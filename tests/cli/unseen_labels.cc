@@ -6,7 +6,7 @@
 
 #include "head.h"
 #include "program.h"
-#include "trained_chain.h"
+#include "trained_crf.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include "runtime/random_network.h"
 #include "selfnorm/model/head_file.h"
 #include "selfnorm/model/regressor/regressor.h"
-#include "small_chains.h"
+#include "small_crfs.h"
 #include "small_regressors.h"
 
 namespace selfnorm::test {
@@ -49,11 +49,11 @@ TEST(SafetensorsWriter, DamagedModelsOfClassesAreRefused) {
   for (const ModelFile& model : models) expect_damage_is_found(saved_bytes(model), refused_by(scratch, load));
 }
 
-TEST(SafetensorsWriter, DamagedChainsAndRegressorsAreRefused) {
+TEST(SafetensorsWriter, DamagedCrfsAndRegressorsAreRefused) {
   const ScratchDirectory scratch;
-  save_chain(random_chain({}), scratch.file("chain"));
-  const auto chain = [](const std::string& path) { load_chain(path); };
-  expect_damage_is_found(contents(scratch.file("chain")), refused_by(scratch, chain));
+  save_crf(random_crf({}), scratch.file("chain"));
+  const auto crf = [](const std::string& path) { load_crf(path); };
+  expect_damage_is_found(contents(scratch.file("chain")), refused_by(scratch, crf));
   save_regressor(random_regressor({}), scratch.file("regressor"));
   const auto regressor = [](const std::string& path) { load_regressor(path); };
   expect_damage_is_found(contents(scratch.file("regressor")), refused_by(scratch, regressor));

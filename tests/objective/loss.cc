@@ -12,8 +12,8 @@
 namespace selfnorm {
 namespace {
 
-// The whole chain objective x normalizer x model, for every objective and both families, by differences.
-TEST(Loss, GradientOfTheWholeChain) {
+// The whole CRF objective x normalizer x model, for every objective and both families, by differences.
+TEST(Loss, GradientOfTheWholeCrf) {
   for (const std::string& name : objective_names()) {
     const auto objective = make_objective({.name = name, .alpha = 0.5, .gamma = 0.5});
     for (const bool joint : {false, true}) {

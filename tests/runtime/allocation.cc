@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "runtime/random_chain.h"
+#include "runtime/random_crf.h"
 #include "runtime/random_network.h"
 
 static std::atomic<uint64_t> allocations = 0;
@@ -102,16 +102,16 @@ TEST(Runtime, NoCallOnANetworkAllocates) {
   }
 }
 
-TEST(Runtime, NoCallOnAChainAllocates) {
+TEST(Runtime, NoCallOnACrfAllocates) {
   for (const float size : {1.f, 1e6f}) {  // scaled, and in log space
-    ChainModel model = random_chain({.labels = 9, .unigrams = 1200, .bigrams = 2});
+    CrfModel model = random_crf({.labels = 9, .unigrams = 1200, .bigrams = 2});
     for (float& weight : model.theta) weight *= size;
     model.normalizer = {true, 1, 0, {}};
     const OpenModel open(saved_bytes(model));
     const size_t begin[] = {0, 1, 2, 3};
     const uint32_t number[] = {0, 1, 1};
     const selfnorm_sentence x = {3, {begin, number, nullptr}, {begin, number, nullptr}};
-    ChainMemory memory(open, 3);
+    CrfMemory memory(open, 3);
     uint32_t labels[3];
     double out[27];
     int failures = 0;

@@ -5,7 +5,7 @@
 #include <cfloat>
 #include <numeric>
 
-#include "runtime/random_chain.h"
+#include "runtime/random_crf.h"
 #include "runtime/random_network.h"
 
 namespace selfnorm::test {
@@ -133,20 +133,20 @@ TEST(ExactNormalisation, OfTreesBagsAndLanguageModels) {
   }
 }
 
-TEST(ExactNormalisation, OfChains) {
+TEST(ExactNormalisation, OfCrfs) {
   for (const float size : kMagnitudes) {
     for (uint64_t seed = 1; seed <= 8; ++seed) {
-      const ChainPlan plan{.sentences = 6,
-                           .labels = 3,
-                           .bigrams = seed % 3,
-                           .has_transitions = seed % 2 == 0,
-                           .has_values = seed % 4 < 2,
-                           .seed = seed};
-      ChainModel model = random_chain(plan);
+      const CrfPlan plan{.sentences = 6,
+                         .labels = 3,
+                         .bigrams = seed % 3,
+                         .has_transitions = seed % 2 == 0,
+                         .has_values = seed % 4 < 2,
+                         .seed = seed};
+      CrfModel model = random_crf(plan);
       for (float& weight : model.theta) weight *= size;
       const Sequences data = random_sequences(plan);
       const OpenModel open(saved_bytes(model));
-      ChainMemory memory(open, plan.longest);
+      CrfMemory memory(open, plan.longest);
       for (uint64_t i = 0; i < data.sentences(); ++i) {
         const selfnorm_sentence x = sentence_of(data, i);
         std::vector<double> all;

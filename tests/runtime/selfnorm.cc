@@ -165,7 +165,7 @@ TEST(Runtime, BadArgumentsGetCodesAndLeaveOutputsAlone) {
   EXPECT_TRUE(std::isfinite(out[0]));
 }
 
-// A density with a TorchScript module in it: the runtime reads classes and chains, and runs nothing.
+// A density with a TorchScript module in it: the runtime reads classes and CRFs, and runs nothing.
 TEST(Runtime, AFileWithAProgramIsNoModel) {
   const ScratchDirectory scratch;
   const float points[] = {0, 0, 1, 2, 3, 1, 2, 2};

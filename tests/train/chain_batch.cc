@@ -4,20 +4,20 @@
 
 #include <cmath>
 
-#include "small_chains.h"
+#include "small_crfs.h"
 
 namespace selfnorm::test {
 namespace {
 
-TEST(ChainBatch, IsTheSameChain) {
-  const ChainPlan plan{.unigrams = 30, .bigrams = 5, .has_values = true};
+TEST(ChainBatch, IsTheSameCrf) {
+  const CrfPlan plan{.unigrams = 30, .bigrams = 5, .has_values = true};
   const Sequences data = random_sequences(plan);
-  const ChainModel model = random_chain(plan);
+  const CrfModel model = random_crf(plan);
   ChainBatchMaker maker(data, plan.shape());
   for (const std::vector<uint64_t>& sentences : {std::vector<uint64_t>{3}, {7, 0, 12}}) {
     const ChainBatch batch = maker.make(sentences);
     EXPECT_LE(batch.shape.unigrams, plan.unigrams);
-    ChainModel small;
+    CrfModel small;
     small.shape = batch.shape;
     small.theta.assign(batch.shape.size(), NAN);
     for (const ChainBlock& block : maker.blocks(batch))
@@ -35,7 +35,7 @@ TEST(ChainBatch, IsTheSameChain) {
 }
 
 TEST(ChainBatch, TouchProbabilities) {
-  const ChainPlan plan{.sentences = 4, .unigrams = 3};
+  const CrfPlan plan{.sentences = 4, .unigrams = 3};
   Sequences data = random_sequences(plan);
   std::fill(data.unigram.attribute.begin(), data.unigram.attribute.end(), 0u);
   std::vector<double> has(4);

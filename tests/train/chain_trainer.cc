@@ -8,7 +8,7 @@
 #include "scratch.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/train/chain_batch.h"
-#include "small_chains.h"
+#include "small_crfs.h"
 #include "train/interrupter.h"
 
 namespace selfnorm::test {
@@ -21,7 +21,7 @@ struct Levels {
 };
 
 // By enumeration.
-Levels levels_of(const ChainModel& model, const Sequences& data) {
+Levels levels_of(const CrfModel& model, const Sequences& data) {
   Levels out;
   const auto n = static_cast<double>(data.sentences());
   for (uint64_t i = 0; i < data.sentences(); ++i) {
@@ -45,11 +45,11 @@ class ChainTrainer : public testing::Test {
   ChainTrainResult train(const ChainOptions& options) {
     return train_chain({train_, valid_ ? &*valid_ : nullptr, encoder_}, options, {}, recorder_);
   }
-  void use(const ChainPlan& plan) {
+  void use(const CrfPlan& plan) {
     train_ = random_sequences(plan);
     encoder_ = small_encoder(plan);
   }
-  void use_validation(ChainPlan plan) {
+  void use_validation(CrfPlan plan) {
     plan.seed += 10;
     valid_ = random_sequences(plan);
   }
@@ -92,12 +92,12 @@ TEST_F(ChainTrainer, FindsTheClosedForm) {
 
 // l2 theta + (1/N)(expected - observed counts) = 0 at the optimum, checked by differences of the loss.
 TEST_F(ChainTrainer, ReachesAStationaryPoint) {
-  const ChainPlan plan{.longest = 4, .bigrams = 2, .has_values = true};
+  const CrfPlan plan{.longest = 4, .bigrams = 2, .has_values = true};
   use(plan);
   for (const char* objective : {"exact", "penalty"}) {
     const ChainOptions options = options_of(objective, 0.05);
     const ChainTrainResult result = train(options);
-    const auto loss = [&](const ChainModel& model) {
+    const auto loss = [&](const CrfModel& model) {
       const Levels levels = levels_of(model, train_);
       double squares = 0;
       for (size_t i = 0; i < model.shape.bias(); ++i)
@@ -107,7 +107,7 @@ TEST_F(ChainTrainer, ReachesAStationaryPoint) {
     };
     EXPECT_NEAR(loss(result.model), result.last.loss, 1e-4);
     for (size_t i = 0; i < result.model.theta.size(); i += 5) {
-      ChainModel up = result.model, down = result.model;
+      CrfModel up = result.model, down = result.model;
       up.theta[i] += 0.05f;
       down.theta[i] -= 0.05f;
       EXPECT_NEAR((loss(up) - loss(down)) / 0.1, 0, 5e-3) << objective << " " << i;
@@ -143,17 +143,17 @@ TEST_F(ChainTrainer, ConstraintIsMet) {
 }
 
 TEST_F(ChainTrainer, CalibrationIsAGauge) {
-  const ChainPlan plan{.sentences = 40};
+  const CrfPlan plan{.sentences = 40};
   use(plan);
   use_validation(plan);
   ChainOptions options = options_of("penalty", 0.01);
-  const ChainModel calibrated = train(options).model;
+  const CrfModel calibrated = train(options).model;
   EXPECT_NEAR(levels_of(calibrated, *valid_).mean, 0, 1e-5);
   EXPECT_NEAR(levels_of(calibrated, *valid_).with_length, 0, 1e-4);
   options.patience = 0;
-  const ChainModel last = train(options).model;
+  const CrfModel last = train(options).model;
   options.calibrate = false;
-  const ChainModel plain = train(options).model;
+  const CrfModel plain = train(options).model;
   EXPECT_NEAR(levels_of(last, *valid_).nll, levels_of(plain, *valid_).nll, 1e-5);
   EXPECT_GT(std::abs(levels_of(plain, *valid_).per_position), 1e-4);
   const size_t pairs = plain.shape.transition();
@@ -164,10 +164,10 @@ TEST_F(ChainTrainer, CalibrationIsAGauge) {
 
 // A constant of a sentence is not free there, and a b(x) would be another kind of score.
 TEST_F(ChainTrainer, WithoutTransitionsCalibrationIsPerPosition) {
-  const ChainPlan plan{.sentences = 40, .has_transitions = false};
+  const CrfPlan plan{.sentences = 40, .has_transitions = false};
   use(plan);
   use_validation(plan);
-  const ChainModel model = train(options_of("penalty", 0.01)).model;
+  const CrfModel model = train(options_of("penalty", 0.01)).model;
   EXPECT_NEAR(levels_of(model, *valid_).per_position, 0, 1e-5);
   EXPECT_FALSE(model.normalizer.exists);
 }
@@ -179,7 +179,7 @@ TEST_F(ChainTrainer, AdaGradComesToTheSameLoss) {
   options.optimiser = "adagrad";
   options.batch = 4;
   options.epochs = 200;
-  const ChainModel model = train(options).model;
+  const CrfModel model = train(options).model;
   const Levels levels = levels_of(model, train_);
   double squares = 0;
   for (size_t i = 0; i < model.shape.bias(); ++i) squares += std::pow(static_cast<double>(model.theta[i]), 2);
@@ -244,20 +244,20 @@ TEST_F(ChainTrainer, RefusesWhatItCannotUse) {
   refused([](ChainOptions&) {});
 }
 
-struct ChainCase {
+struct CrfCase {
   const char* name;
   const char* objective;
   const char* optimiser;
   double l1 = 0;
   uint64_t bigrams = 0;
 
-  friend void PrintTo(const ChainCase& c, std::ostream* out) { *out << c.name; }
+  friend void PrintTo(const CrfCase& c, std::ostream* out) { *out << c.name; }
 };
 
-class ChainResume : public testing::TestWithParam<ChainCase> {
+class ChainResume : public testing::TestWithParam<CrfCase> {
  protected:
   ChainResume() {
-    const ChainPlan plan{.sentences = 150, .longest = 6, .unigrams = 20, .bigrams = GetParam().bigrams};
+    const CrfPlan plan{.sentences = 150, .longest = 6, .unigrams = 20, .bigrams = GetParam().bigrams};
     const Sequences data = random_sequences(plan);
     std::vector<uint64_t> first(120), rest(30);
     for (uint64_t i = 0; i < 150; ++i) (i < 120 ? first[i] : rest[i - 120]) = i;
@@ -314,12 +314,12 @@ TEST_P(ChainResume, RefusesACheckpointOfOtherOptions) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ChainResume,
-                         testing::Values(ChainCase{"lbfgs", "penalty", "lbfgs"},
-                                         ChainCase{"bigrams", "exact", "lbfgs", 0, 3},
-                                         ChainCase{"owlqn", "exact", "lbfgs", 1e-3},
-                                         ChainCase{"constraint", "constraint", "lbfgs"},
-                                         ChainCase{"adagrad", "penalty", "adagrad", 1e-4, 2},
-                                         ChainCase{"sampled", "sampled", "adagrad"}),
+                         testing::Values(CrfCase{"lbfgs", "penalty", "lbfgs"},
+                                         CrfCase{"bigrams", "exact", "lbfgs", 0, 3},
+                                         CrfCase{"owlqn", "exact", "lbfgs", 1e-3},
+                                         CrfCase{"constraint", "constraint", "lbfgs"},
+                                         CrfCase{"adagrad", "penalty", "adagrad", 1e-4, 2},
+                                         CrfCase{"sampled", "sampled", "adagrad"}),
                          [](const auto& instance) { return std::string(instance.param.name); });
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Rows of a matrix that are named by their numbers, and rows of scores: the sparse half of the inner loops of
-// chains, compiled for several instruction sets and chosen at run time (Highway) as those of kernels.h.
+// CRFs, compiled for several instruction sets and chosen at run time (Highway) as those of kernels.h.
 #pragma once
 
 #include <cstddef>

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "selfnorm/data/sentences/sequences.h"
-#include "selfnorm/model/chain/chain_model.h"
+#include "selfnorm/model/crf/crf_model.h"
 
 namespace selfnorm {
 
@@ -17,7 +17,7 @@ Sequences subset(const Sequences& data, std::span<const uint64_t> sentences);
 
 struct ChainBatch {
   Sequences data;
-  ChainShape shape;
+  CrfShape shape;
   std::vector<uint32_t> unigrams, bigrams;  // number in the batch -> number in the model; increasing
 };
 
@@ -29,7 +29,7 @@ struct ChainBlock {
 class ChainBatchMaker {
  public:
   // Keeps a reference.
-  ChainBatchMaker(const Sequences& data, const ChainShape& shape);
+  ChainBatchMaker(const Sequences& data, const CrfShape& shape);
 
   ChainBatch make(std::span<const uint64_t> sentences);
   // Blocks of the batch's theta in order: unigram rows, transitions, bigram rows, biases.
@@ -39,7 +39,7 @@ class ChainBatchMaker {
   std::vector<uint32_t> renumber(AttributeRows& rows, std::vector<uint32_t>& local) const;
 
   const Sequences& data_;
-  ChainShape shape_;
+  CrfShape shape_;
   std::vector<uint32_t> local_unigram_, local_bigram_;  // number in the model -> number in the batch
 };
 

@@ -1,4 +1,4 @@
-// Trains a linear chain (model/chain/chain_model.h) from sentences: full passes (L-BFGS, OWL-QN) or AdaGrad
+// Trains a linear chain (model/crf/crf_model.h) from sentences: full passes (L-BFGS, OWL-QN) or AdaGrad
 // by minibatches of sentences, with the loops, early stopping and checkpoints of every other model.
 #pragma once
 
@@ -6,14 +6,14 @@
 #include <string>
 
 #include "selfnorm/data/sentences/sequences.h"
-#include "selfnorm/model/chain/chain_model.h"
+#include "selfnorm/model/crf/crf_model.h"
 #include "selfnorm/train/chain_options.h"
 #include "selfnorm/train/trainer.h"
 
 namespace selfnorm {
 
 struct ChainTrainResult {
-  ChainModel model;          // complete except audit_json, which the caller fills after auditing
+  CrfModel model;            // complete except audit_json, which the caller fills after auditing
   std::string reason;        // why it stopped, in words
   bool interrupted = false;  // stop_requested: model is the best so far, the checkpoint is on disk
   bool diverged = false;     // the loss stopped being finite; model is the last good one
@@ -32,6 +32,6 @@ struct ChainTrainData {
 ChainTrainResult train_chain(const ChainTrainData& data, const ChainOptions& options,
                              const CheckpointOptions& checkpoint, TrainObserver& observer);
 
-ChainShape shape_of(const SequenceEncoder& encoder);
+CrfShape shape_of(const SequenceEncoder& encoder);
 
 }  // namespace selfnorm

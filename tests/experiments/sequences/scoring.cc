@@ -4,44 +4,44 @@
 
 #include <cmath>
 
-#include "selfnorm/normalizer/chain/chain_scorer.h"
+#include "selfnorm/normalizer/crf/crf_scorer.h"
 
 namespace selfnorm {
 namespace {
 
-const RandomChainOptions kSmall = {.labels = 3, .length = 4, .tokens = 10, .attributes = 40, .at_token = 5};
+const RandomCrfOptions kSmall = {.labels = 3, .length = 4, .tokens = 10, .attributes = 40, .at_token = 5};
 
-TEST(RandomChain, HasTheSizesAskedFor) {
-  const RandomChain chain = random_chain(kSmall);
-  EXPECT_EQ(chain.data.sentences(), 3u);  // the tokens asked for, or a part of a sentence more
-  for (uint64_t i = 0; i < 3; ++i) EXPECT_EQ(chain.data.length(i), 4u);
-  EXPECT_EQ(chain.theta.size(), chain.shape.size());
-  for (uint64_t t = 0; t < chain.data.positions(); ++t) {
-    const auto attributes = chain.data.unigram.attributes(t);
+TEST(RandomCrf, HasTheSizesAskedFor) {
+  const RandomCrf crf = random_crf(kSmall);
+  EXPECT_EQ(crf.data.sentences(), 3u);  // the tokens asked for, or a part of a sentence more
+  for (uint64_t i = 0; i < 3; ++i) EXPECT_EQ(crf.data.length(i), 4u);
+  EXPECT_EQ(crf.theta.size(), crf.shape.size());
+  for (uint64_t t = 0; t < crf.data.positions(); ++t) {
+    const auto attributes = crf.data.unigram.attributes(t);
     ASSERT_EQ(attributes.size(), 5u);
     for (size_t a = 1; a < 5; ++a) EXPECT_LT(attributes[a - 1], attributes[a]);
     EXPECT_LT(attributes[4], 40u);
-    EXPECT_LT(chain.data.label[t], 3u);
+    EXPECT_LT(crf.data.label[t], 3u);
   }
 }
 
-TEST(RandomChain, IsThatOfItsSeed) {
-  RandomChainOptions other = kSmall;
+TEST(RandomCrf, IsThatOfItsSeed) {
+  RandomCrfOptions other = kSmall;
   other.seed = 2;
-  EXPECT_EQ(random_chain(kSmall).theta, random_chain(kSmall).theta);
-  EXPECT_NE(random_chain(kSmall).theta, random_chain(other).theta);
-  EXPECT_NE(random_chain(kSmall).data.label, random_chain(other).data.label);
+  EXPECT_EQ(random_crf(kSmall).theta, random_crf(kSmall).theta);
+  EXPECT_NE(random_crf(kSmall).theta, random_crf(other).theta);
+  EXPECT_NE(random_crf(kSmall).data.label, random_crf(other).data.label);
 }
 
 // s - A with A summed over all 3^4 labellings of each sentence.
 TEST(ScoringTimes, AreOfTheRawAndTheExactLogProbability) {
-  RandomChain chain = random_chain(kSmall);
-  const ScoringTimes times = scoring_times(chain, 3);
+  RandomCrf crf = random_crf(kSmall);
+  const ScoringTimes times = scoring_times(crf, 3);
   double raw = 0, exact = 0;
-  for (uint64_t i = 0; i < chain.data.sentences(); ++i) {
-    const ChainScorer scorer(chain.shape, chain.theta);
-    const double score = scorer.target_score(chain.data, i);
-    Sequences other = chain.data;
+  for (uint64_t i = 0; i < crf.data.sentences(); ++i) {
+    const CrfScorer scorer(crf.shape, crf.theta);
+    const double score = scorer.target_score(crf.data, i);
+    Sequences other = crf.data;
     double z = 0;
     for (uint32_t code = 0; code < 81; ++code) {
       uint32_t rest = code;
@@ -58,9 +58,9 @@ TEST(ScoringTimes, AreOfTheRawAndTheExactLogProbability) {
 }
 
 TEST(ScoringTimes, DoNotDependOnTheRepeatsInWhatIsScored) {
-  const RandomChain chain = random_chain(kSmall);
-  EXPECT_EQ(scoring_times(chain, 1).exact_sum, scoring_times(chain, 4).exact_sum);
-  EXPECT_GT(scoring_times(chain, 1).raw, 0);
+  const RandomCrf crf = random_crf(kSmall);
+  EXPECT_EQ(scoring_times(crf, 1).exact_sum, scoring_times(crf, 4).exact_sum);
+  EXPECT_GT(scoring_times(crf, 1).raw, 0);
 }
 
 }  // namespace

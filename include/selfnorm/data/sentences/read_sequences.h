@@ -109,7 +109,7 @@ class SequenceStream {
   std::unique_ptr<State> state_;
 };
 
-// Data in another format than those that a chain was trained on.
+// Data in another format than those that a CRF was trained on.
 
 // The encoder of a model for data in `format`; automatic: the same one. Templates that read one column read a
 // word: of CoNLL-U it is the form (and the target UPOS), of columns the first of two, the label being the

@@ -1,4 +1,4 @@
-// Sentences as a chain model sees them: every position has attributes (numbers of strings such as "U00:the"),
+// Sentences as a CRF model sees them: every position has attributes (numbers of strings such as "U00:the"),
 // and a label. Attributes of the observation and its label are unigram ones; those that meet a pair of
 // neighbouring labels are bigram ones and are rare: the plain bigram attribute, the pair alone, is not
 // listed.

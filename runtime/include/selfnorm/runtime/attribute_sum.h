@@ -1,4 +1,4 @@
-// The share of a position's attributes in one cell of a chain's scores.
+// The share of a position's attributes in one cell of a CRF's scores.
 #pragma once
 
 #include <stddef.h>

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "selfnorm/runtime/chain_kernels.h"
+#include "selfnorm/runtime/crf_kernels.h"
 
 namespace selfnorm::runtime {
 
@@ -45,7 +45,7 @@ struct Kernels {
   float (*hidden_dot_f32)(const HiddenSum& sum, const float* w);
   float (*hidden_dot_bf16)(const HiddenSum& sum, const uint16_t* w);
   float (*hidden_dot_i8)(const HiddenSum& sum, const int8_t* w);
-  ChainKernels chain;
+  CrfKernels crf;
 };
 
 inline constexpr size_t kMostKernels = 3;

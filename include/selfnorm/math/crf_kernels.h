@@ -1,0 +1,37 @@
+// The inner loops of CRFs over labels, compiled for several instruction sets and chosen at run time
+// (Highway) as those of kernels.h. Matrices of labels have rows padded with zeros to whole vectors.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace selfnorm {
+
+// The smallest multiple of a vector's lanes that holds n.
+template <class Real>
+size_t padded_width(size_t n);
+
+// n labels in rows of `stride` = padded_width(n).
+struct LabelSpace {
+  size_t n, stride;
+};
+struct SumMin {
+  double sum, min;
+};
+// out_k <- f_k sum_j x_j M[j][k], and the sum and the least of out_1 .. out_n. f null: all 1. `out` is not x.
+template <class Real>
+SumMin scaled_product(LabelSpace space, const Real* x, const Real* matrix, const Real* factor, Real* out);
+
+// M[j][k] <- M[j][k] + sum_i X[i][j] Y[i][k], i = 0 .. count-1; X and Y have rows of `stride`.
+template <class Real>
+void add_outer(LabelSpace space, size_t count, const Real* x, const Real* y, Real* matrix);
+
+// out_k <- a x_k y_k over the whole stride; returns sum_k out_k.
+template <class Real>
+double multiply_rows(LabelSpace space, double a, const Real* x, const Real* y, Real* out);
+
+// best_k <- max_j x_j + V[j][k], from_k <- the first j that has it; V is n x n, not padded.
+template <class Real>
+void max_plus(const double* x, const Real* matrix, size_t n, double* best, uint64_t* from);
+
+}  // namespace selfnorm

@@ -1,0 +1,51 @@
+// What the file of a CRF holds, on top of safetensors, as model_layout.h says it of models of classes.
+//   metadata  format "selfnorm", format_version "1", family "chain", labels L, unigrams U, bigrams B (numbers
+//             of attributes), transitions (yes | no), normalizer (none | linear), normalizer_per_position,
+//             normalizer_per_sentence; sequence_format (columns | conllu | attributes), columns, target,
+//             templates; JSON strings: objective, training, audit
+//   tensors   bias L, weight U x L, transition L x L, pair B x L x L, normalizer.slope U (optional); all F32,
+//             and absent when they have no elements;
+//             string lists labels (L), unigrams (U), bigrams (B), each <name>.bytes U8 and <name>.offsets
+//             U64; <name>.index U32 of the last two (optional, label_index.h)
+// u_t(k) = bias_k + sum_{a at t} value_a weight[a,k],   v_t(j,k) = transition[j,k] + sum value_a pair[a,j,k],
+// s(x,y) = sum_t u_t(y_t) + sum_{t>=2} v_t(y_{t-1}, y_t), the raw log-probability of a labelling,
+// b(x) = per_sentence + per_position T + sum over t and its unigram attributes a of value_a slope_a.
+#pragma once
+
+#include "selfnorm/runtime/model_layout.h"
+
+namespace selfnorm::runtime {
+
+inline constexpr std::string_view kCrfFamily = "chain";
+
+struct CrfNormalizerLayout {
+  bool exists = false;
+  double per_position = 0, per_sentence = 0;
+  std::span<const float> slope;  // U, or empty: all 0
+};
+
+struct AttributeTable {
+  uint32_t size = 0;
+  StringTable names;
+  LabelIndex index;
+
+  uint32_t find(std::string_view name) const;  // kEmptySlot: there is none
+};
+
+struct CrfLayout {
+  uint32_t labels = 0;  // 0: the file is none of a CRF
+  AttributeTable unigrams, bigrams;
+  std::span<const float> bias, weight, transition, pair;  // empty: all 0
+  StringTable label_names;
+  CrfNormalizerLayout normalizer;
+
+  bool exists() const { return labels > 0; }
+};
+
+bool is_crf(const Safetensors& file);
+// Checks metadata, tensor names, dtypes, shapes and alignment; touches no tensor data. Throws FormatError.
+CrfLayout read_crf_layout(const Safetensors& file, const std::string& name);
+// Scans the string lists: offsets that tile the bytes, indices that find every string.
+void check_crf_strings(const CrfLayout& layout, const std::string& name);
+
+}  // namespace selfnorm::runtime

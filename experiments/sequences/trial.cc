@@ -5,7 +5,7 @@
 #include <array>
 #include <filesystem>
 
-#include "density_trial.h"
+#include "experiments/density/trial.h"
 #include "selfnorm/analysis/crf_evaluation.h"
 #include "selfnorm/analysis/crf_gauge.h"
 #include "selfnorm/normalizer/crf/crf_scorer.h"

@@ -12,11 +12,11 @@
 #include "selfnorm/model/energy/exponential_family.h"
 #include "selfnorm/model/energy/tilted.h"
 #include "selfnorm/normalizer/annealed_log_z.h"
-#include "selfnorm/normalizer/annealing_path.h"
-#include "selfnorm/normalizer/coordinate_scales.h"
 #include "selfnorm/normalizer/importance_log_z.h"
 #include "selfnorm/normalizer/point_enumeration.h"
 #include "selfnorm/normalizer/quadrature.h"
+#include "selfnorm/sampler/annealing_path.h"
+#include "selfnorm/sampler/hmc.h"
 
 namespace selfnorm {
 namespace {

@@ -5,16 +5,16 @@
 #include <algorithm>
 #include <cmath>
 
-#include "selfnorm/analysis/chain_diagnostics.h"
 #include "selfnorm/analysis/density_log_z.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/range.h"
 #include "selfnorm/math/random.h"
-#include "selfnorm/normalizer/gibbs.h"
-#include "selfnorm/normalizer/hmc.h"
-#include "selfnorm/normalizer/langevin.h"
 #include "selfnorm/normalizer/pareto_tail.h"
 #include "selfnorm/normalizer/resampling.h"
+#include "selfnorm/sampler/chain_draws.h"
+#include "selfnorm/sampler/gibbs.h"
+#include "selfnorm/sampler/hmc.h"
+#include "selfnorm/sampler/langevin.h"
 
 namespace selfnorm {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "selfnorm/normalizer/coordinate_scales.h"
+#include "selfnorm/sampler/hmc.h"
 
 namespace selfnorm {
 namespace {

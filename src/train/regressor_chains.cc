@@ -7,7 +7,7 @@
 
 #include "regressor_slope.h"
 #include "selfnorm/math/random.h"
-#include "selfnorm/normalizer/langevin.h"
+#include "selfnorm/sampler/langevin.h"
 #include "selfnorm/train/regressor_step.h"
 
 namespace selfnorm {

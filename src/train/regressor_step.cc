@@ -2,7 +2,7 @@
 
 #include "selfnorm/base/error.h"
 #include "selfnorm/model/regressor/regressor.h"
-#include "selfnorm/normalizer/box_walls.h"
+#include "selfnorm/sampler/box_walls.h"
 
 namespace selfnorm {
 

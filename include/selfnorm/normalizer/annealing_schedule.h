@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "selfnorm/normalizer/annealed_log_z.h"
-#include "selfnorm/normalizer/gibbs.h"
-#include "selfnorm/normalizer/hmc_chains.h"
+#include "selfnorm/sampler/gibbs.h"
+#include "selfnorm/sampler/hmc.h"
 
 namespace selfnorm {
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "selfnorm/normalizer/annealing_path.h"
+#include "selfnorm/sampler/annealing_path.h"
 
 namespace selfnorm {
 

@@ -1,4 +1,4 @@
-#include "selfnorm/normalizer/box_walls.h"
+#include "selfnorm/sampler/box_walls.h"
 
 #include <gtest/gtest.h>
 

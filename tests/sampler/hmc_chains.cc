@@ -1,7 +1,6 @@
-#include "selfnorm/normalizer/hmc_chains.h"
-
 #include <gtest/gtest.h>
 
+#include "selfnorm/sampler/hmc.h"
 #include "small_energies.h"
 
 namespace selfnorm {

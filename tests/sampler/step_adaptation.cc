@@ -1,8 +1,8 @@
-#include "selfnorm/normalizer/step_adaptation.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "selfnorm/sampler/hmc.h"
 
 namespace selfnorm {
 namespace {

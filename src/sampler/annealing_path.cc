@@ -1,4 +1,4 @@
-#include "selfnorm/normalizer/annealing_path.h"
+#include "selfnorm/sampler/annealing_path.h"
 
 #include <fmt/format.h>
 

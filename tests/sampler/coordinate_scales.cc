@@ -1,6 +1,6 @@
-#include "selfnorm/normalizer/coordinate_scales.h"
-
 #include <gtest/gtest.h>
+
+#include "selfnorm/sampler/hmc.h"
 
 namespace selfnorm {
 namespace {

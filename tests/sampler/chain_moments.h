@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "selfnorm/normalizer/chain_draws.h"
+#include "selfnorm/sampler/chain_draws.h"
 
 namespace selfnorm {
 

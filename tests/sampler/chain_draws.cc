@@ -1,4 +1,4 @@
-#include "selfnorm/analysis/chain_diagnostics.h"
+#include "selfnorm/sampler/chain_draws.h"
 
 #include <gtest/gtest.h>
 

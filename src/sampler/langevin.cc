@@ -1,4 +1,4 @@
-#include "selfnorm/normalizer/langevin.h"
+#include "selfnorm/sampler/langevin.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 #include "selfnorm/base/range.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/math/random.h"
-#include "selfnorm/normalizer/box_walls.h"
-#include "selfnorm/normalizer/hmc.h"
+#include "selfnorm/sampler/box_walls.h"
+#include "selfnorm/sampler/hmc.h"
 
 namespace selfnorm {
 namespace {

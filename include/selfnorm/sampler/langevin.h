@@ -8,7 +8,7 @@
 #include <span>
 
 #include "selfnorm/model/energy/energy.h"
-#include "selfnorm/normalizer/chain_draws.h"
+#include "selfnorm/sampler/chain_draws.h"
 
 namespace selfnorm {
 

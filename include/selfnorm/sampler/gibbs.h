@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "selfnorm/math/random.h"
-#include "selfnorm/normalizer/annealing_path.h"
-#include "selfnorm/normalizer/chain_draws.h"
+#include "selfnorm/sampler/annealing_path.h"
+#include "selfnorm/sampler/chain_draws.h"
 
 namespace selfnorm {
 

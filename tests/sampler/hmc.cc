@@ -1,10 +1,10 @@
-#include "selfnorm/normalizer/hmc.h"
+#include "selfnorm/sampler/hmc.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "chain_moments.h"
+#include "sampler/chain_moments.h"
 #include "selfnorm/math/parallel.h"
 #include "small_energies.h"
 

@@ -1,4 +1,4 @@
-#include "selfnorm/normalizer/gibbs.h"
+#include "selfnorm/sampler/gibbs.h"
 
 #include <fmt/format.h>
 

@@ -8,7 +8,6 @@
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/kernels.h"
 #include "selfnorm/model/entries.h"
-#include "selfnorm/model/joint.h"
 #include "selfnorm/model/multiclass.h"
 
 namespace selfnorm {

@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/json_text.h"
 #include "selfnorm/math/half.h"
-#include "selfnorm/model/string_column.h"
+#include "selfnorm/model/quantization.h"
+#include "selfnorm/model/safetensors_writer.h"
+#include "selfnorm/model/stored_record.h"
 #include "selfnorm/runtime/checksum.h"
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/mapped_file.h"
@@ -89,6 +92,204 @@ ModelFile read_model(std::span<const std::byte> bytes, const std::string& name) 
   return out;
 }
 
+using runtime::Dtype;
+
+void check_sizes(const ModelFile& model) {
+  const bool joint = model.family == Family::Joint;
+  const bool hierarchical = model.family == Family::Hierarchical;
+  SELFNORM_CHECK(!hierarchical || model.classes > 1);
+  const size_t rows = joint ? 1 : model.classes - (hierarchical ? 1 : 0), d = model.features;
+  const auto is_empty_or = [](size_t size, size_t expected) { return size == 0 || size == expected; };
+  SELFNORM_CHECK(rows > 0 && d > 0);
+  SELFNORM_CHECK(model.weight.size() == rows * d);
+  SELFNORM_CHECK(model.bias.size() == (joint ? 0 : rows));
+  SELFNORM_CHECK(is_empty_or(model.log_carrier.size(), joint || hierarchical ? 0 : rows));
+  SELFNORM_CHECK(is_empty_or(model.labels.size(), joint ? 0 : model.classes));
+  SELFNORM_CHECK(is_empty_or(model.feature_names.size(), model.inputs()));
+  SELFNORM_CHECK(is_empty_or(model.vocabulary.size(), model.inputs()));
+  SELFNORM_CHECK(is_empty_or(model.idf.size(), model.inputs()));
+  const bool text = model.input == ModelInput::Text;
+  SELFNORM_CHECK(text == !model.text_json.empty());
+  SELFNORM_CHECK(text || (model.vocabulary.empty() && model.idf.empty()));
+  const AmortisedNormalizer& b = model.normalizer;
+  SELFNORM_CHECK(is_empty_or(b.slope.size(), joint || hierarchical ? 0 : d));
+  SELFNORM_CHECK(b.exists() || b == AmortisedNormalizer());
+  SELFNORM_CHECK(b.hidden_bias.size() == b.hidden() && b.hidden_weight.size() == b.hidden() * d);
+}
+
+// model_layout.h says which encoders go with which inputs.
+void check_encoder(const ModelFile& model) {
+  const Encoder& encoder = model.encoder;
+  SELFNORM_CHECK((encoder.kind == EncoderKind::Context) == (model.input == ModelInput::Context));
+  SELFNORM_CHECK(model.unknown.empty() || model.input == ModelInput::Context);
+  if (!encoder.exists()) return SELFNORM_CHECK(encoder == Encoder());
+  SELFNORM_CHECK(model.family != Family::Joint && model.input != ModelInput::Dense);
+  SELFNORM_CHECK(encoder.inputs > 0 && model.features == encoder.states());
+  SELFNORM_CHECK(encoder.width > 0 && encoder.width <= runtime::kWidestLayer);
+  SELFNORM_CHECK(encoder.positions > 0 && encoder.positions <= runtime::kMostPositions);
+  SELFNORM_CHECK(encoder.hidden() <= runtime::kWidestLayer);
+  SELFNORM_CHECK(encoder.kind == EncoderKind::Context ? encoder.inputs == model.classes + 1
+                                                      : encoder.positions == 1);
+  SELFNORM_CHECK(encoder.embedding.size() == size_t{encoder.inputs} * encoder.width);
+  SELFNORM_CHECK(encoder.hidden_weight.size() == size_t{encoder.hidden()} * encoder.pooled());
+}
+
+void check_model_finite(const std::string& path, const char* what, std::span<const float> values) {
+  const auto bad = std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
+  if (bad == values.end()) return;
+  throw Error(
+      fmt::format("{}: cannot save a model whose {} {} is {}", path, what, bad - values.begin(), *bad));
+}
+
+void check_model_finite(const std::string& path, const AmortisedNormalizer& b) {
+  check_model_finite(path, "normalizer slope", b.slope);
+  check_model_finite(path, "normalizer hidden weight", b.hidden_weight);
+  check_model_finite(path, "normalizer hidden bias", b.hidden_bias);
+  check_model_finite(path, "normalizer output", b.output);
+  if (!std::isfinite(b.intercept)) throw Error(path + ": the intercept of the normalizer is not finite");
+}
+
+bool has_numbered_labels(const ModelFile& model) {
+  if (model.labels.size() < kIndexedLabels) return false;
+  for (size_t k = 0; k < model.labels.size(); ++k) {
+    if (model.labels[k] != std::to_string(k)) return false;
+  }
+  return true;
+}
+
+Metadata metadata_of(const ModelFile& model) {
+  Metadata out = {{"format", std::string(runtime::kFormat)},
+                  {"format_version", std::string(runtime::kFormatVersion)},
+                  {"family", std::string(runtime::name(model.family))},
+                  {"input", std::string(runtime::name(model.input))},
+                  {"weights", std::string(runtime::name(model.weights))},
+                  {"classes", std::to_string(model.family == Family::Joint ? 0 : model.classes)},
+                  {"features", std::to_string(model.features)},
+                  {"log_normalizer", fmt::format("{}", model.log_normalizer)},
+                  {"objective", model.objective_json},
+                  {"training", model.training_json},
+                  {"audit", model.audit_json}};
+  if (model.input == ModelInput::Text) out["text"] = model.text_json;
+  if (!model.target.empty()) out["target"] = model.target;
+  if (has_numbered_labels(model)) out["labels"] = "numbers";
+  if (!model.unknown.empty()) out["unknown"] = model.unknown;
+  if (model.encoder.exists()) {
+    out["encoder"] = std::string(runtime::name(model.encoder.kind));
+    out["inputs"] = std::to_string(model.encoder.inputs);
+  }
+  if (model.input == ModelInput::Context) out["positions"] = std::to_string(model.encoder.positions);
+  return out;
+}
+
+void check_values(const ModelFile& model, const std::string& path) {
+  check_model_finite(path, "weight", model.weight);
+  check_model_finite(path, "bias", model.bias);
+  check_model_finite(path, "log carrier", model.log_carrier);
+  check_model_finite(path, "idf", model.idf);
+  check_model_finite(path, model.normalizer);
+  check_model_finite(path, "embedding", model.encoder.embedding);
+  check_model_finite(path, "hidden weight", model.encoder.hidden_weight);
+  check_model_finite(path, "hidden bias", model.encoder.hidden_bias);
+  if (!std::isfinite(model.log_normalizer)) throw Error(path + ": the log-normalizer constant is not finite");
+  check_metadata_json(path, "objective", model.objective_json);
+  check_metadata_json(path, "training", model.training_json);
+  check_metadata_json(path, "audit", model.audit_json);
+  if (model.input == ModelInput::Text) check_metadata_json(path, "text", model.text_json);
+}
+
+void check_tree(std::span<const uint32_t> tree, const std::string& path) {
+  try {
+    runtime::check_tree({tree}, path + ": tree");
+  } catch (const runtime::FormatError& error) {
+    throw Error(error.what());
+  }
+}
+
+// The slots of runtime/label_index.h; empty when the file has none.
+std::vector<uint32_t> label_index(const ModelFile& model) {
+  if (model.labels.empty() || has_numbered_labels(model) ||
+      (model.input != ModelInput::Context && model.classes < kIndexedLabels))
+    return {};
+  return index_slots(model.labels);
+}
+
+// A checked model as the tensors of its file; keeps a reference to the model.
+class StoredModel {
+ public:
+  StoredModel(const ModelFile& model, const std::string& path)
+      : model_(model),
+        labels_(has_numbered_labels(model) ? std::vector<std::string>() : model.labels),
+        names_(model.feature_names),
+        words_(model.vocabulary),
+        intercept_{model.normalizer.intercept},
+        slots_(label_index(model)) {
+    check_sizes(model);
+    check_encoder(model);
+    SELFNORM_CHECK(model.tree.size() ==
+                   (model.family == Family::Hierarchical ? 2 * size_t{model.classes} - 1 : 0));
+    check_tree(model.tree, path);
+    check_values(model, path);
+    if (model.weights == WeightKind::Int8) {
+      bytes_ = to_int8(model.weight, model.features);
+      for (const float scale : bytes_.scale) scales_.push_back(to_bfloat16(scale));
+    }
+    if (model.weights != WeightKind::Bfloat16) return;
+    halves_.resize(model.weight.size());
+    std::transform(model.weight.begin(), model.weight.end(), halves_.begin(), to_bfloat16);
+    for (size_t i = 0; i < halves_.size(); ++i) {
+      if (std::isfinite(from_bfloat16(halves_[i]))) continue;
+      throw Error(
+          fmt::format("{}: weight {} does not fit in bfloat16; save as float32", path, model.weight[i]));
+    }
+  }
+
+  // They point into this and into the model.
+  std::vector<runtime::Tensor> tensors() const {
+    std::vector<runtime::Tensor> out;
+    const auto add = [&out]<class T>(const std::string& name, Dtype dtype, const std::vector<T>& values,
+                                     std::vector<uint64_t> shape = {}) {
+      if (values.empty()) return;
+      if (shape.empty()) shape = {values.size()};
+      out.push_back(make_tensor(name, dtype, std::move(shape), std::span<const T>(values)));
+    };
+    const uint64_t d = model_.features, rows = model_.weight.size() / d;
+    if (model_.weights == WeightKind::Float32) add("weight", Dtype::F32, model_.weight, {rows, d});
+    add("weight", Dtype::BF16, halves_, {rows, d});
+    add("weight", Dtype::I8, bytes_.values, {rows, d});
+    add("weight_scale", Dtype::BF16, scales_);
+    add("bias", Dtype::F32, model_.bias);
+    add("log_carrier", Dtype::F32, model_.log_carrier);
+    add("idf", Dtype::F32, model_.idf);
+
+    const AmortisedNormalizer& b = model_.normalizer;
+    add("normalizer.slope", Dtype::F32, b.slope);
+    if (b.exists()) add("normalizer.intercept", Dtype::F64, intercept_);
+    add("normalizer.hidden_weight", Dtype::F32, b.hidden_weight, {b.hidden(), d});
+    add("normalizer.hidden_bias", Dtype::F32, b.hidden_bias);
+    add("normalizer.output", Dtype::F32, b.output);
+
+    const Encoder& encoder = model_.encoder;
+    add("encoder.embedding", Dtype::F32, encoder.embedding, {encoder.inputs, encoder.width});
+    add("encoder.hidden_weight", Dtype::F32, encoder.hidden_weight, {encoder.hidden(), encoder.pooled()});
+    add("encoder.hidden_bias", Dtype::F32, encoder.hidden_bias);
+    add("tree.parent", Dtype::U32, model_.tree);
+    add("labels.index", Dtype::U32, slots_);
+
+    labels_.add_to(out, "labels");
+    names_.add_to(out, "feature_names");
+    words_.add_to(out, "vocabulary");
+    return out;
+  }
+
+ private:
+  const ModelFile& model_;
+  StringColumn labels_, names_, words_;
+  std::vector<double> intercept_;
+  std::vector<uint32_t> slots_;
+  std::vector<uint16_t> halves_, scales_;
+  Int8Rows bytes_;
+};
+
 }  // namespace
 
 std::vector<std::string> labels_of(const runtime::ModelLayout& layout) {
@@ -126,6 +327,26 @@ ModelFile load_model(const std::string& path) {
   } catch (const runtime::IoError& error) {
     throw Error(error.what());
   }
+}
+
+void save_model(const ModelFile& model, const std::string& path) {
+  const StoredModel stored(model, path);
+  write_safetensors(path, stored.tensors(), metadata_of(model));
+}
+
+std::string model_bytes(const ModelFile& model, const std::string& name) {
+  const StoredModel stored(model, name);
+  std::vector<runtime::Tensor> tensors = stored.tensors();
+  std::string out = safetensors_header(tensors, metadata_of(model));
+  for (const runtime::Tensor& tensor : tensors)
+    out.append(reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size());
+  return out;
+}
+
+void round_as_stored(ModelFile& model) {
+  if (model.weights == WeightKind::Bfloat16)
+    for (float& w : model.weight) w = from_bfloat16(to_bfloat16(w));
+  if (model.weights == WeightKind::Int8) round_to_int8(model.weight, model.features);
 }
 
 }  // namespace selfnorm

@@ -1,7 +1,7 @@
 #include "selfnorm/normalizer/model_difference.h"
 
 #include "selfnorm/base/error.h"
-#include "selfnorm/model/joint.h"
+#include "selfnorm/model/multiclass.h"
 
 namespace selfnorm {
 

@@ -8,7 +8,7 @@
 
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
-#include "selfnorm/model/joint.h"
+#include "selfnorm/model/multiclass.h"
 #include "selfnorm/normalizer/class_moments.h"
 
 namespace selfnorm {

@@ -12,10 +12,10 @@
 namespace selfnorm {
 namespace {
 
-using testing::log_mixture;
-using testing::NormalPart;
-using testing::places_of;
-using testing::TrueScores;
+using truths::log_mixture;
+using truths::NormalPart;
+using truths::places_of;
+using truths::TrueScores;
 
 PredictiveNodes nodes_of(const std::vector<NormalPart>& parts, double precision = 1e-4) {
   const TrueScores scores([&](uint32_t, std::span<const float> y) { return log_mixture(y[0], parts) + 2; },
@@ -71,7 +71,7 @@ TEST(LineDistribution, NormalIsItsClosedForm) {
     for (const double t : {-12.0, -3.0, -0.2, 0.0, 1.0, 2.5, 20.0})
       EXPECT_NEAR(line.crps(m + s * t), mixture_crps({{1, m, s}}, m + s * t), 2e-5 * s) << t;
     for (const double t : {-2.0, -0.5, 0.1, 1.7})
-      EXPECT_NEAR(line.log_density(m + s * t), testing::log_normal(m + s * t, m, s), 2e-3) << t;
+      EXPECT_NEAR(line.log_density(m + s * t), truths::log_normal(m + s * t, m, s), 2e-3) << t;
     EXPECT_EQ(line.log_density(m + 1e3 * s), -INFINITY);
   }
 }
@@ -136,7 +136,7 @@ TEST(LineDistribution, CellsThatAreWideForTheirDensity) {
   for (int i = 0; i < 300; ++i) {
     const double m = random.normal(), s = std::exp(random.normal() - 1);
     const TrueScores scores(
-        [&](uint32_t, std::span<const float> y) { return testing::log_normal(y[0], m, s); },
+        [&](uint32_t, std::span<const float> y) { return truths::log_normal(y[0], m, s); },
         {{1, {m + 0.3 * s * random.normal()}, {s * std::exp(0.4 * random.normal())}}, {0.01, {0}, {3}}});
     const PredictiveNodes nodes = conditional_quadrature(scores)[0];
     const LineDistribution line = one(nodes, -m / s, 1 / s);
@@ -189,7 +189,7 @@ TEST(LineDistribution, ModesAndPieces) {
 // 2 exp(-2y) on the half line: the highest-density interval and the mode are at the wall.
 TEST(LineDistribution, MassAtAWall) {
   const TrueScores scores([](uint32_t, std::span<const float> y) { return -2.0 * y[0]; },
-                          testing::kStandardPlace, Support::box({0}, {INFINITY}));
+                          truths::kStandardPlace, Support::box({0}, {INFINITY}));
   const PredictiveNodes nodes = conditional_quadrature(scores)[0];
   const LineDistribution line = one(nodes, 1, 3);
   EXPECT_NEAR(line.mean(), 1 + 3 * 0.5, 1e-3);
@@ -206,7 +206,7 @@ TEST(LineDistribution, MassAtAWall) {
 }
 
 TEST(LineDistribution, PlateausHaveOneModeAndIntervalsOfTheirLevel) {
-  const TrueScores scores([](uint32_t, std::span<const float>) { return 1.0; }, testing::kStandardPlace,
+  const TrueScores scores([](uint32_t, std::span<const float>) { return 1.0; }, truths::kStandardPlace,
                           Support::box({0}, {2}));
   const PredictiveNodes nodes = conditional_quadrature(scores)[0];
   const LineDistribution line = one(nodes);
@@ -236,8 +236,8 @@ TEST(LineDistribution, MarginalsOfMoreDimensions) {
   for (const uint32_t d : {2u, 3u}) {
     const TrueScores scores(
         [&](uint32_t, std::span<const float> y) {
-          double s = testing::log_normal(y[0], 1, 0.5) + testing::log_normal(y[1], r * y[0], 0.8);
-          if (d == 3) s += testing::log_normal(y[2], 0, 1);
+          double s = truths::log_normal(y[0], 1, 0.5) + truths::log_normal(y[1], r * y[0], 0.8);
+          if (d == 3) s += truths::log_normal(y[2], 0, 1);
           return s;
         },
         {{1, std::vector<double>(d, 0.5), std::vector<double>(d, 0.8)}});

@@ -1,9 +1,8 @@
-#include "selfnorm/model/joint.h"
-
 #include <gtest/gtest.h>
 
 #include "gradient_check.h"
 #include "random_data.h"
+#include "selfnorm/model/multiclass.h"
 
 namespace selfnorm {
 namespace {

@@ -14,12 +14,12 @@
 namespace selfnorm {
 namespace {
 
-using testing::kStandardPlace;
-using testing::log_mixture;
-using testing::log_normal;
-using testing::NormalPart;
-using testing::places_of;
-using testing::TrueScores;
+using truths::kStandardPlace;
+using truths::log_mixture;
+using truths::log_normal;
+using truths::NormalPart;
+using truths::places_of;
+using truths::TrueScores;
 
 struct QuadratureCase {
   std::string name;

@@ -9,8 +9,8 @@
 namespace selfnorm {
 namespace {
 
-using testing::log_normal;
-using testing::TrueScores;
+using truths::log_normal;
+using truths::TrueScores;
 
 // Two and three dimensions: correlated normals, a ring, a peak beside a broad one, walls.
 TEST(ConditionalQuadrature, Planes) {

@@ -12,8 +12,8 @@
 namespace selfnorm {
 namespace {
 
-using testing::kStandardPlace;
-using testing::TrueScores;
+using truths::kStandardPlace;
+using truths::TrueScores;
 
 // log of (1 - w) e^s + w times the broad density N(0, 3) cut to the support.
 double with_broad(double s, double w, double y, double lower, double upper) {
@@ -100,9 +100,9 @@ TEST(ConditionalQuadratureWalls, PlacesOfWrongWeight) {
   int wrong = 0;
   for (int i = 0; i < 500; ++i) {
     const double m = 4 * random.normal(), s = std::exp(-2 - 2 * random.uniform()), w = 0.5 * random.uniform();
-    const std::vector<testing::NormalPart> parts = {{w, m, s}, {1 - w, 0, 6}};
+    const std::vector<truths::NormalPart> parts = {{w, m, s}, {1 - w, 0, 6}};
     const TrueScores scores(
-        [&](uint32_t, std::span<const float> y) { return testing::log_mixture(y[0], parts); },
+        [&](uint32_t, std::span<const float> y) { return truths::log_mixture(y[0], parts); },
         {{std::exp(-8 * random.uniform()), {m}, {s}}, {1, {0}, {6}}});
     for (const double precision : {1e-2, 1e-3, 1e-4, 1e-5}) {
       const ConditionalLogZ out = conditional_log_z(scores, {.precision = precision})[0];

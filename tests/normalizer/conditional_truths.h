@@ -9,7 +9,7 @@
 #include "selfnorm/model/regressor/conditional_scores.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
-namespace selfnorm::testing {
+namespace selfnorm::truths {
 
 inline double log_normal(double y, double mean, double sd) {
   const double z = (y - mean) / sd;
@@ -55,4 +55,4 @@ inline std::vector<ConditionalScores::Place> places_of(const std::vector<NormalP
 }
 inline const std::vector<ConditionalScores::Place> kStandardPlace = {{1, {0}, {1}}};
 
-}  // namespace selfnorm::testing
+}  // namespace selfnorm::truths

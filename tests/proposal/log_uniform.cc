@@ -1,8 +1,8 @@
-#include "selfnorm/proposal/log_uniform.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "selfnorm/proposal/proposal.h"
 
 namespace selfnorm {
 namespace {

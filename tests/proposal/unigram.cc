@@ -1,10 +1,9 @@
-#include "selfnorm/proposal/unigram.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "selfnorm/base/error.h"
+#include "selfnorm/proposal/proposal.h"
 
 namespace selfnorm {
 namespace {

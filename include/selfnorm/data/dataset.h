@@ -12,7 +12,6 @@ namespace selfnorm {
 
 // The numbers that rows have in their input, from 0. What is no row (a blank line, a comment, a bad row that
 // was skipped) has a number too, so row i has number i only where there is nothing of the kind before it.
-
 class RowNumbers {
  public:
   // Something that is no row stands after the first `rows` rows; in the order of the input.

@@ -57,7 +57,6 @@ bool is_array_file(const std::string& path);
 std::unique_ptr<ExampleSource> open_states(const std::string& path, const StatesOptions& options);
 
 // Some of the examples of a source, in a given order.
-
 class ExampleSubset final : public ExampleSource {
  public:
   // Keeps a reference to `whole`.

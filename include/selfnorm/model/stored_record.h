@@ -12,6 +12,7 @@
 #include "selfnorm/model/safetensors_writer.h"
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/layout_reader.h"
+#include "selfnorm/runtime/string_table.h"
 
 namespace selfnorm {
 
@@ -27,7 +28,7 @@ std::vector<T> values_of(const runtime::LayoutReader& reader, const runtime::Ten
   const std::span<const T> values = reader.tensor<T>(tensor.name, dtype, tensor.shape);
   return {values.begin(), values.end()};
 }
-// A list of `n` strings (model/string_column.h); empty when it is not there.
+// A list of `n` strings (model/stored_record.h); empty when it is not there.
 std::vector<std::string> stored_strings(const runtime::LayoutReader& reader, const std::string& name,
                                         uint64_t n);
 
@@ -51,5 +52,22 @@ auto with_errors_of(const std::string& path, const Action& action) {
     throw Error(path + ": " + error.what());
   }
 }
+
+// A list of strings as model files store it (runtime/string_table.h), to write and to read back.
+struct StringColumn {
+  std::string bytes;
+  std::vector<uint64_t> offsets{0};
+
+  explicit StringColumn(const std::vector<std::string>& strings);
+
+  // <name>.bytes and <name>.offsets, pointing into this; nothing when there are no strings.
+  void add_to(std::vector<runtime::Tensor>& tensors, const std::string& name) const;
+};
+
+// The slots of runtime/label_index.h, that find the first of equal strings.
+std::vector<uint32_t> index_slots(const std::vector<std::string>& strings);
+
+// Of a table whose offsets were checked.
+std::vector<std::string> strings_of(const runtime::StringTable& table);
 
 }  // namespace selfnorm

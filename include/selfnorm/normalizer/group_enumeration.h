@@ -4,7 +4,7 @@
 // summed in order.
 #pragma once
 
-#include "selfnorm/model/joint.h"
+#include "selfnorm/model/multiclass.h"
 #include "selfnorm/normalizer/exact_pass.h"
 
 namespace selfnorm {

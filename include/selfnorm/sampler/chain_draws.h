@@ -27,7 +27,6 @@ struct ChainDraws {
 //     ESS = m n / (-1 + 2 sum_k P_k),   P_k = rho_{2k} + rho_{2k+1},
 // summed while P_k > 0 and made decreasing (Geyer 1992); at most m n log10(m n). A coordinate that is the
 // same everywhere has R-hat 1 and ESS m n; chains that never move from different places have R-hat inf.
-
 struct ChainDiagnostics {
   std::vector<double> r_hat, effective;  // of every coordinate
 

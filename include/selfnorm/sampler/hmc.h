@@ -18,7 +18,6 @@ namespace selfnorm {
 
 // Means and standard deviations of coordinates over points that pass by (Welford), for units in which a
 // sampler moves, and for where an integral looks.
-
 class CoordinateScales {
  public:
   explicit CoordinateScales(uint32_t dimension) : mean_(dimension), square_(dimension) {}
@@ -47,7 +46,6 @@ class CoordinateScales {
 //     log step_t = mu - sqrt(t) / gamma H_t,   H_t = (1 - 1/(t + t0)) H_{t-1} + (wanted - acceptance_t) / (t
 //     + t0), log average_t = t^-kappa log step_t + (1 - t^-kappa) log average_{t-1},
 // with gamma = 0.05, t0 = 10, kappa = 0.75, mu = log(10 first step).
-
 class StepAdaptation {
  public:
   StepAdaptation(double first_step, double wanted_acceptance);

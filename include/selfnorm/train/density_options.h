@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "selfnorm/model/embedded_code.h"
-#include "selfnorm/model/energy/mlp_options.h"
+#include "selfnorm/model/energy/mlp.h"
 #include "selfnorm/proposal/density/make_density.h"
 
 namespace selfnorm {

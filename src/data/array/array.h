@@ -41,7 +41,6 @@ void check_elements(const Array& array);                   // reads and forgets 
 void check_size(const Array& array);
 
 // Elements as numbers of the processor.
-
 struct Float16 {
   uint16_t bits = 0;
   explicit operator float() const { return from_float16(bits); }

@@ -28,7 +28,6 @@ auto with_array(const ArrayFile& file, const ArrayEntry& entry, Use use) {
 }
 
 // The rows of an array of numbers, looked at in place.
-
 class ArrayRows {
  public:
   ArrayRows(ArrayView view, uint64_t rows, uint32_t columns)

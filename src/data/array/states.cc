@@ -20,7 +20,6 @@ namespace selfnorm {
 namespace {
 
 // The classes of the rows of a table of states, from an array of labels or a list of them.
-
 class ClassColumn {
  public:
   // Array files are read in place, row by row; other files (text, idx, gzip) are read whole, here.

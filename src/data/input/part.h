@@ -18,7 +18,6 @@
 namespace selfnorm {
 
 // Rows that could not be read: tolerated up to a number, then an error.
-
 enum class Place { line, row };  // what the numbers count; a message says so when it is rows
 
 class BadRows {

@@ -12,7 +12,6 @@
 namespace selfnorm {
 
 // Attributes of a CRFsuite file: name, or name:value; in a name '\:' is a colon and '\\' a backslash.
-
 struct AttributeField {
   std::string name;
   float value = 1;

@@ -61,7 +61,6 @@ std::string lowercase(std::string_view text);  // of ASCII
 std::span<const std::string_view> target_names();
 
 // The fields of one table record (RFC 4180).
-
 class Fields {
  public:
   // Spaces around a field do not count. Returns what is wrong with the record, or nothing. The byte after

@@ -1,13 +1,29 @@
-// The part of the file of a CRF that reads.
+// The file of a CRF (runtime/crf_layout.h): reading, checking, writing.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "selfnorm/base/error.h"
+#include "selfnorm/data/string_index.h"
+#include "selfnorm/model/crf/crf_model.h"
+#include "selfnorm/model/model_file.h"
 #include "selfnorm/model/stored_record.h"
-#include "selfnorm/model/string_column.h"
 #include "selfnorm/runtime/checksum.h"
 #include "selfnorm/runtime/crf_layout.h"
 #include "selfnorm/runtime/mapped_file.h"
-#include "stored_crf.h"
 
 namespace selfnorm {
 namespace {
+
+// In the order of SequenceFormat without `automatic`, which no model has.
+constexpr std::array<std::string_view, 3> kSequenceFormats = {"columns", "conllu", "attributes"};
+
+// Throws Error naming the file when the parts of a model do not fit each other or a number is not finite.
+void check_crf(const CrfModel& model, const std::string& name);
 
 using runtime::CrfLayout;
 using runtime::LayoutReader;
@@ -50,6 +66,106 @@ CrfModel read_crf(std::span<const std::byte> bytes, const std::string& name) {
   return model;
 }
 
+class CrfCheck {
+ public:
+  CrfCheck(const CrfModel& model, const std::string& name) : model_(model), name_(name) {}
+
+  void run() const {
+    const SequenceEncoder& encoder = model_.encoder;
+    const CrfShape& shape = model_.shape;
+    names(encoder.labels, "labels", shape.labels);
+    names(encoder.unigrams, "unigram attributes", shape.unigrams);
+    names(encoder.bigrams, "bigram attributes", shape.bigrams);
+    if (shape.labels < 2) fail(fmt::format("{} label(s)", shape.labels), "at least two");
+    if (encoder.has_transitions != shape.has_transitions)
+      fail("an encoder and parameters that differ in transitions", "the same in both");
+    if (model_.theta.size() != shape.size())
+      fail(fmt::format("{} parameters", model_.theta.size()), fmt::format("{}", shape.size()));
+    finite(model_.theta, "parameters");
+    normalizer();
+    templates();
+    check_metadata_json(name_, "objective", model_.objective_json);
+    check_metadata_json(name_, "training", model_.training_json);
+    check_metadata_json(name_, "audit", model_.audit_json);
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& found, const std::string& expected) const {
+    throw Error(fmt::format("{}: found {}, expected {}", name_, found, expected));
+  }
+
+  void finite(const std::vector<float>& values, const char* what) const {
+    if (!std::all_of(values.begin(), values.end(), [](float v) { return std::isfinite(v); }))
+      fail(fmt::format("{} that are not finite", what), "finite numbers");
+  }
+
+  void names(const std::vector<std::string>& list, const char* what, uint64_t n) const {
+    if (list.size() != n) fail(fmt::format("{} {}", list.size(), what), fmt::format("{}", n));
+    StringIndex seen;
+    for (const std::string& text : list) {
+      const uint32_t before = seen.size();
+      seen.add(text);
+      if (seen.size() == before) fail(fmt::format("'{}' twice among the {}", text, what), "different ones");
+    }
+  }
+
+  void normalizer() const {
+    const CrfNormalizer& b = model_.normalizer;
+    if (!std::isfinite(b.per_position) || !std::isfinite(b.per_sentence))
+      fail("a normalizer that is not finite", "finite numbers");
+    if (!b.exists && (b.per_position != 0 || b.per_sentence != 0 || !b.slope.empty()))
+      fail("the numbers of a normalizer that does not exist", "none");
+    if (!b.slope.empty() && b.slope.size() != model_.shape.unigrams)
+      fail(fmt::format("{} slopes of the normalizer", b.slope.size()),
+           fmt::format("{}, or none", model_.shape.unigrams));
+    finite(b.slope, "slopes of the normalizer");
+  }
+
+  void templates() const {
+    const SequenceEncoder& encoder = model_.encoder;
+    if (encoder.format == SequenceFormat::automatic) fail("an open format of the data", "a known one");
+    if (encoder.format == SequenceFormat::attributes) {
+      if (!encoder.templates.list.empty()) fail("templates of attribute files", "none");
+      return;
+    }
+    if (encoder.target >= encoder.columns || encoder.templates.columns() > encoder.columns)
+      fail(fmt::format("target column {} and templates of {} columns", encoder.target + 1,
+                       encoder.templates.columns()),
+           fmt::format("columns among the {} of the data", encoder.columns));
+  }
+
+  const CrfModel& model_;
+  const std::string& name_;
+};
+
+using runtime::Dtype;
+
+// Rows of `width` numbers that are not all zero, with their names.
+struct UsedRows {
+  std::vector<std::string> names;
+  std::vector<float> values;
+  std::vector<size_t> row;
+
+  UsedRows(const std::vector<std::string>& all, std::span<const float> numbers, size_t width,
+           std::span<const float> also) {
+    for (size_t a = 0; a < all.size(); ++a) {
+      const std::span<const float> weights = numbers.subspan(a * width, width);
+      const bool is_zero = std::all_of(weights.begin(), weights.end(), [](float w) { return w == 0; });
+      if (is_zero && (also.empty() || also[a] == 0)) continue;
+      names.push_back(all[a]);
+      values.insert(values.end(), weights.begin(), weights.end());
+      row.push_back(a);
+    }
+  }
+};
+
+// Short lists are searched without an index.
+std::vector<uint32_t> slots_of(const std::vector<std::string>& names) {
+  return names.size() < kIndexedLabels ? std::vector<uint32_t>() : index_slots(names);
+}
+
+void check_crf(const CrfModel& model, const std::string& name) { CrfCheck(model, name).run(); }
+
 }  // namespace
 
 bool is_crf_file(const std::string& path) { return is_family_file(path, runtime::kCrfFamily); }
@@ -60,6 +176,61 @@ CrfModel load_crf(const std::string& path) {
     file.expect_scan();
     return read_crf(file.bytes(), path);
   });
+}
+
+// Attributes without any weight, which is what L1 makes of most,
+// are left out: a reader ignores them as it ignores unseen ones.
+void save_crf(const CrfModel& model, const std::string& path) {
+  with_errors_of(path, [&] { check_crf(model, path); });
+  const SequenceEncoder& encoder = model.encoder;
+  const CrfShape& shape = model.shape;
+  const uint64_t labels = shape.labels;
+  const std::span<const float> theta(model.theta);
+  const UsedRows unigrams(encoder.unigrams, theta, labels, model.normalizer.slope);
+  const UsedRows bigrams(encoder.bigrams, theta.subspan(shape.pair()), labels * labels, {});
+  std::vector<float> slope;
+  if (!model.normalizer.slope.empty())
+    for (const size_t a : unigrams.row) slope.push_back(model.normalizer.slope[a]);
+
+  const Metadata metadata = {
+      {"format", std::string(runtime::kFormat)},
+      {"format_version", std::string(runtime::kFormatVersion)},
+      {"family", std::string(runtime::kCrfFamily)},
+      {"sequence_format", std::string(kSequenceFormats[static_cast<size_t>(encoder.format) - 1])},
+      {"columns", std::to_string(encoder.columns)},
+      {"target", std::to_string(encoder.target)},
+      {"templates", encoder.templates.text},
+      {"labels", std::to_string(labels)},
+      {"unigrams", std::to_string(unigrams.names.size())},
+      {"bigrams", std::to_string(bigrams.names.size())},
+      {"transitions", shape.has_transitions ? "yes" : "no"},
+      {"normalizer", model.normalizer.exists ? "linear" : "none"},
+      {"normalizer_per_position", fmt::format("{}", model.normalizer.per_position)},
+      {"normalizer_per_sentence", fmt::format("{}", model.normalizer.per_sentence)},
+      {"objective", model.objective_json},
+      {"training", model.training_json},
+      {"audit", model.audit_json}};
+  std::vector<runtime::Tensor> tensors;
+  const auto add = [&tensors](const char* name, std::vector<uint64_t> sizes, std::span<const float> values) {
+    if (!values.empty()) tensors.push_back(make_tensor(name, Dtype::F32, std::move(sizes), values));
+  };
+  add("weight", {unigrams.names.size(), labels}, unigrams.values);
+  add("transition", {labels, labels}, theta.subspan(shape.transition(), shape.pair() - shape.transition()));
+  add("pair", {bigrams.names.size(), labels, labels}, bigrams.values);
+  add("bias", {labels}, theta.subspan(shape.bias(), labels));
+  add("normalizer.slope", {slope.size()}, slope);
+  const StringColumn label_names(encoder.labels), unigram_names(unigrams.names), bigram_names(bigrams.names);
+  label_names.add_to(tensors, "labels");
+  unigram_names.add_to(tensors, "unigrams");
+  bigram_names.add_to(tensors, "bigrams");
+  const std::vector<uint32_t> unigram_slots = slots_of(unigrams.names),
+                              bigram_slots = slots_of(bigrams.names);
+  const auto add_index = [&tensors](const char* name, std::span<const uint32_t> slots) {
+    if (!slots.empty()) tensors.push_back(make_tensor(name, Dtype::U32, {slots.size()}, slots));
+  };
+  add_index("unigrams.index", unigram_slots);
+  add_index("bigrams.index", bigram_slots);
+  write_safetensors(path, std::move(tensors), metadata);
 }
 
 }  // namespace selfnorm

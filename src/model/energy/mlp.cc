@@ -1,15 +1,20 @@
 #include "selfnorm/model/energy/mlp.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "mlp_energy.h"
 #include "mlp_jet.h"
 #include "mlp_tile.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/range.h"
+#include "selfnorm/math/activation.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/math/random.h"
+#include "selfnorm/model/energy/record_reader.h"
 
 namespace selfnorm {
 namespace {
@@ -26,6 +31,93 @@ const MlpOptions& valid(uint32_t dimension, const MlpOptions& options) {
   require_range(dimension >= 1, "dimension", dimension, "at least 1");
   options.validate();
   return options;
+}
+
+class MlpPass final : public EnergyPass {
+ public:
+  explicit MlpPass(const MlpEnergy& energy) : energy_(energy) {}
+
+  std::span<const double> forward(const Points& x) override {
+    SELFNORM_CHECK(x.columns == energy_.dimension());
+    const MlpWeights& weights = energy_.weights();
+    s_.resize(x.rows);
+    while (tiles_.size() * kTileRows < x.rows) tiles_.emplace_back(weights.shape);
+    parallel_ranges(x.rows, kTileRows, [&](size_t begin, size_t end) {
+      tiles_[begin / kTileRows].forward(weights, x.slice(begin, end), true, &s_[begin]);
+    });
+    return s_;
+  }
+
+  void backward(std::span<const double> d, std::span<float> gradient) override {
+    SELFNORM_CHECK(d.size() == s_.size());
+    const MlpWeights& weights = energy_.weights();
+    const size_t piece = gradient_piece(d.size(), weights.shape.parameters),
+                 pieces = (d.size() + piece - 1) / piece;
+    while (parts_.size() < pieces) {
+      parts_.emplace_back(weights.shape);
+      deltas_.emplace_back(weights.shape);
+    }
+    parallel_ranges(d.size(), piece, [&](size_t begin, size_t end) {
+      MlpGradient& part = parts_[begin / piece];
+      part.clear();
+      for (size_t i = begin; i < end; i += kTileRows) {
+        const size_t rows = std::min(kTileRows, end - i);
+        tiles_[i / kTileRows].backward(weights, d.subspan(i, rows), deltas_[begin / piece], part);
+      }
+    });
+    energy_.add_gradient(std::span<MlpGradient>(parts_).first(pieces), gradient);
+  }
+
+ private:
+  const MlpEnergy& energy_;
+  std::vector<double> s_;
+  std::vector<MlpTile> tiles_;
+  std::vector<MlpGradient> parts_;
+  std::vector<MlpTile::Deltas> deltas_;
+};
+
+using Json = nlohmann::json;
+
+constexpr uint32_t kMostDimensions = 0xFFFFFFFF;
+
+RecordReader reader_of(const EnergyRecord& record) { return {record, "network energy", "mlp"}; }
+
+MlpOptions options_of(const EnergyRecord& record) {
+  const RecordReader reader = reader_of(record);
+  MlpOptions options;
+  options.widths = reader.whole_numbers("widths", 1, 4096);
+  options.activation = reader.word("activation");
+  options.residual = reader.flag("residual");
+  options.spectral_norm = reader.flag("spectral_norm");
+  options.fourier = reader.whole_number("fourier", 0, 4096);
+  options.fourier_scale = reader.number("fourier_scale");
+  options.validate();
+  return options;
+}
+
+// take(name, shape, place in theta) for every parameter.
+template <class Take>
+void for_parameters(const MlpShape& shape, const Take& take) {
+  if (shape.fourier > 0) take("fourier.weight", std::vector<uint64_t>{shape.fourier, shape.dimension}, 0);
+  for (size_t l = 0; l < shape.layers.size(); ++l) {
+    const MlpLayer& layer = shape.layers[l];
+    take(fmt::format("layer{}.weight", l), std::vector<uint64_t>{layer.out, layer.in}, layer.weight);
+    take(fmt::format("layer{}.bias", l), std::vector<uint64_t>{layer.out}, layer.bias);
+  }
+  take("output.weight", std::vector<uint64_t>{shape.width()}, shape.output);
+}
+
+uint64_t elements(const std::vector<uint64_t>& shape) {
+  uint64_t n = 1;
+  for (const uint64_t s : shape) n *= s;
+  return n;
+}
+
+MlpShape checked_shape(const EnergyRecord& record) {
+  const RecordReader reader = reader_of(record);
+  MlpShape shape(reader.whole_number("dimension", 1, kMostDimensions), options_of(record));
+  reader.expect_values(shape.parameters);
+  return shape;
 }
 
 }  // namespace
@@ -135,5 +227,44 @@ std::unique_ptr<Energy> make_mlp(uint32_t dimension, const MlpOptions& options, 
 }
 
 std::unique_ptr<Energy> make_mlp(const EnergyRecord& record) { return std::make_unique<MlpEnergy>(record); }
+
+void MlpOptions::validate() const {
+  require_range(!widths.empty() && widths.size() <= 16, "number of hidden layers",
+                static_cast<double>(widths.size()), "1 to 16");
+  for (const uint32_t w : widths)
+    require_range(w >= 1 && w <= 4096, "width of a hidden layer", w, "1 to 4096");
+  require_one_of("activation", activation, activation_names());
+  require_range(fourier <= 4096, "number of Fourier features", fourier, "0 to 4096");
+  require_range(fourier_scale > 0, "fourier_scale", fourier_scale, "a number > 0");
+}
+
+std::unique_ptr<EnergyPass> MlpEnergy::make_pass() const { return std::make_unique<MlpPass>(*this); }
+
+MlpEnergy::MlpEnergy(const EnergyRecord& record)
+    : options_(options_of(record)),
+      shape_(checked_shape(record)),
+      theta_(shape_.parameters),
+      weights_(shape_) {
+  const RecordReader reader = reader_of(record);
+  for_parameters(shape_, [&](const std::string& name, const std::vector<uint64_t>& shape, size_t place) {
+    reader.read(name, shape, std::span<float>(theta_).subspan(place, elements(shape)));
+  });
+  parameters_changed();
+}
+
+EnergyRecord MlpEnergy::record() const {
+  EnergyRecord record;
+  record.kind = "mlp";
+  record.settings = Json{{"dimension", shape_.dimension},           {"widths", options_.widths},
+                         {"activation", options_.activation},       {"residual", options_.residual},
+                         {"spectral_norm", options_.spectral_norm}, {"fourier", options_.fourier},
+                         {"fourier_scale", options_.fourier_scale}}
+                        .dump();
+  for_parameters(shape_, [&](const std::string& name, const std::vector<uint64_t>& shape, size_t place) {
+    const auto begin = theta_.begin() + static_cast<ptrdiff_t>(place);
+    record.tensors.push_back({name, shape, {begin, begin + static_cast<ptrdiff_t>(elements(shape))}});
+  });
+  return record;
+}
 
 }  // namespace selfnorm

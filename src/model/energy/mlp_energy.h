@@ -5,8 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "mlp_gradient.h"
-#include "mlp_spectral.h"
+#include "mlp_tile.h"
 #include "mlp_weights.h"
 #include "selfnorm/model/energy/energy.h"
 

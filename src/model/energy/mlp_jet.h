@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "mlp_gradient.h"
 #include "mlp_rows.h"
+#include "mlp_tile.h"
 #include "mlp_weights.h"
 
 namespace selfnorm {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "selfnorm/math/activation.h"
-#include "selfnorm/model/energy/mlp_options.h"
+#include "selfnorm/model/energy/mlp.h"
 
 namespace selfnorm {
 

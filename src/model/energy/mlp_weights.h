@@ -1,6 +1,7 @@
 // The parameters of a network energy as its products read them: packed, and divided by sigma_l.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -29,6 +30,26 @@ struct MlpWeights {
   Panels from_phases;             // B (F x d)
   Panels from_inputs;             // the columns of x of W_1 (out x d)
   const float* output = nullptr;  // w
+};
+
+// sigma = u . W v, the largest singular value of W (out x in) by power iteration from a fixed start, so that
+// it is a function of W alone: v <- W'u / |W'u|, u <- Wv / |Wv| until u stands still or kMostIterations. With
+// G the gradient by W / sigma, u and v constants [Miyato et al. 2018]:
+//     dW = (G - <G, W / sigma> u v') / sigma.
+class SpectralNorm {
+ public:
+  SpectralNorm(size_t out, size_t in) : u_(out), v_(in) {}
+
+  double sigma() const { return sigma_; }
+  void measure(std::span<const float> w);
+  // total += dW.
+  void add_gradient(std::span<const float> w, std::span<const float> g, std::span<float> total) const;
+
+ private:
+  static constexpr int kMostIterations = 1000;
+
+  std::vector<float> u_, v_;
+  double sigma_ = 1;
 };
 
 }  // namespace selfnorm

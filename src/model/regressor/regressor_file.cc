@@ -1,19 +1,41 @@
-// The part of the file of a regressor that reads.
+// The file of a regressor (regressor.h):
+//   metadata  format, format_version and family "regressor"; dimension d, components, least_scale,
+//   broad_mean,
+//             broad_scale: the shape of the mixture; base (proposal | broad), tail_weight; normalizer (how b
+//             came about); ensemble M; encoder (JSON); member<m>.<network> and its settings
+//             (model/stored_record.h); JSON: objective, training, audit
+//   tensors   target.mean, target.scale F64 d; support.lower, support.upper F64 d (both or neither); targets;
+//             member<m>.<network>.<name> F32, member<m>.<network>.module U8 (torchscript)
+//   networks  features, mixture_head; with a tilt context, tilt and optionally normalizer, tilt_features
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <deque>
 #include <set>
+#include <string>
+#include <string_view>
+#include <utility>
 
+#include "selfnorm/base/error.h"
+#include "selfnorm/base/range.h"
 #include "selfnorm/model/model_file.h"
 #include "selfnorm/model/network/dense_record.h"
+#include "selfnorm/model/regressor/regressor.h"
 #include "selfnorm/model/stored_record.h"
 #include "selfnorm/runtime/checksum.h"
 #include "selfnorm/runtime/mapped_file.h"
-#include "stored_regressor.h"
 
 namespace selfnorm {
 namespace {
+
+constexpr std::string_view kRegressorFamily = "regressor";
+constexpr uint32_t kMostDimensions = 3, kMostComponents = 4096, kMostMembers = 1000;
+
+// Sizes that fit each other, finite numbers, scales > 0, JSON: of models to save and of models just read.
+// Throws Error.
+void check_regressor(const Regressor& model, const std::string& file);
 
 using runtime::Dtype;
 using runtime::LayoutReader;
@@ -129,6 +151,103 @@ Regressor read_regressor(std::span<const std::byte> bytes, const std::string& na
   return model;
 }
 
+class Check {
+ public:
+  Check(const Regressor& model, const std::string& file) : model_(model), file_(file) {}
+
+  void numbers() const {
+    const uint32_t d = model_.dimension();
+    require(d >= 1 && d <= kMostDimensions,
+            fmt::format("targets of {} dimensions, expected 1 to {}", d, kMostDimensions));
+    require(model_.mixture.components >= 1 && model_.mixture.components <= kMostComponents,
+            fmt::format("{} components, expected 1 to {}", model_.mixture.components, kMostComponents));
+    const ConditionalMixture mixture(model_.mixture);
+    require(model_.targets.size() == d && model_.target_mean.size() == d && model_.target_scale.size() == d,
+            fmt::format("{} names, {} means and {} scales of targets, expected {}", model_.targets.size(),
+                        model_.target_mean.size(), model_.target_scale.size(), d));
+    for (uint32_t j = 0; j < d; ++j) {
+      const double mean = model_.target_mean[j], scale = model_.target_scale[j];
+      require(std::isfinite(mean) && std::isfinite(scale) && scale > 0,
+              fmt::format("standardisation of target {} by mean {} and scale {}; expected finite numbers and "
+                          "a scale > 0",
+                          j, mean, scale));
+    }
+    require_range(model_.tail_weight >= 0 && model_.tail_weight < 1, "tail_weight", model_.tail_weight,
+                  "0 <= x < 1");
+    require_one_of("normalizer", model_.normalizer_kind, {"learned", "fitted", "zero", "estimated"});
+    check_metadata_json(file_, "objective", model_.objective_json);
+    check_metadata_json(file_, "training", model_.training_json);
+    check_metadata_json(file_, "audit", model_.audit_json);
+  }
+
+  void members() const {
+    const size_t n = model_.members.size();
+    require(n >= 1 && n <= kMostMembers, fmt::format("{} members, expected 1 to {}", n, kMostMembers));
+    for (const RegressorNetworks& member : model_.members) networks(member);
+  }
+
+ private:
+  void require(bool good, const std::string& what) const {
+    if (!good) throw Error(file_ + ": " + what);
+  }
+
+  void finite(const char* name, std::span<const float> theta) const {
+    require(std::all_of(theta.begin(), theta.end(), [](float v) { return std::isfinite(v); }),
+            fmt::format("a parameter of the network '{}' is not finite", name));
+  }
+
+  void features(const char* name, const FeatureNetwork& network) const {
+    require(
+        network.inputs() == model_.encoder.numeric_inputs() && network.levels() == model_.encoder.levels(),
+        fmt::format("the network '{}' takes {} numeric and {} categorical inputs, but the encoder gives "
+                    "{} and {}, or their levels differ",
+                    name, network.inputs(), network.levels().size(), model_.encoder.numeric_inputs(),
+                    model_.encoder.levels().size()));
+    finite(name, network.parameters());
+  }
+
+  void head(const char* name, const DenseNetwork& network, uint32_t inputs, uint32_t outputs) const {
+    const DenseShape& shape = network.shape();
+    require(shape.inputs == inputs && shape.levels.empty() && network.outputs() == outputs,
+            fmt::format("the network '{}' maps {} numeric and {} categorical inputs to {} outputs, expected "
+                        "{}, 0 and {}",
+                        name, shape.inputs, shape.levels.size(), network.outputs(), inputs, outputs));
+    finite(name, network.parameters());
+  }
+
+  void networks(const RegressorNetworks& m) const {
+    require(m.features != nullptr && m.mixture_head != nullptr,
+            "a member has no features or no mixture head, expected both");
+    features("features", std::as_const(*m.features));
+    head("mixture_head", std::as_const(*m.mixture_head), m.features->width(), model_.mixture.parameters());
+    require((m.tilt != nullptr) == (m.context != nullptr),
+            "a member has one of tilt and context, expected "
+            "both or neither");
+    if (m.tilt == nullptr) {
+      require(!m.tilt_features && !m.normalizer,
+              "a member without a tilt has features or a normalizer of it, expected none");
+      return;
+    }
+    if (m.tilt_features) features("tilt_features", std::as_const(*m.tilt_features));
+    const uint32_t width = m.tilt_features ? m.tilt_features->width() : m.features->width();
+    require(
+        m.tilt->dimension() == model_.dimension(),
+        fmt::format("the tilt takes {} dimensions, expected {}", m.tilt->dimension(), model_.dimension()));
+    head("context", std::as_const(*m.context), width, m.tilt->context_width());
+    finite("tilt", std::as_const(*m.tilt).parameters());
+    if (m.normalizer) head("normalizer", std::as_const(*m.normalizer), width, 1);
+  }
+
+  const Regressor& model_;
+  const std::string& file_;
+};
+
+void check_regressor(const Regressor& model, const std::string& file) {
+  const Check check(model, file);
+  check.numbers();
+  check.members();
+}
+
 }  // namespace
 
 bool is_regressor_file(const std::string& path) { return is_family_file(path, kRegressorFamily); }
@@ -139,6 +258,58 @@ Regressor load_regressor(const std::string& path, EmbeddedCode code) {
     file.expect_scan();
     return read_regressor(file.bytes(), path, code);
   });
+}
+
+void save_regressor(const Regressor& model, const std::string& path) {
+  with_errors_of(path, [&] { check_regressor(model, path); });
+  const MixtureShape& mixture = model.mixture;
+  const auto number = [](double value) { return fmt::format("{}", value); };
+  Metadata metadata = {{"format", std::string(runtime::kFormat)},
+                       {"format_version", std::string(runtime::kFormatVersion)},
+                       {"family", std::string(kRegressorFamily)},
+                       {"dimension", std::to_string(mixture.dimension)},
+                       {"components", std::to_string(mixture.components)},
+                       {"least_scale", number(mixture.least_scale)},
+                       {"broad_mean", number(mixture.broad_mean)},
+                       {"broad_scale", number(mixture.broad_scale)},
+                       {"base", model.has_base ? "proposal" : "broad"},
+                       {"tail_weight", number(model.tail_weight)},
+                       {"normalizer", model.normalizer_kind},
+                       {"ensemble", std::to_string(model.members.size())},
+                       {"encoder", model.encoder.json()},
+                       {"objective", model.objective_json},
+                       {"training", model.training_json},
+                       {"audit", model.audit_json}};
+  std::vector<runtime::Tensor> tensors;
+  const auto add = [&tensors](const char* name, const std::vector<double>& values) {
+    tensors.push_back(make_tensor(name, Dtype::F64, {values.size()}, std::span(values)));
+  };
+  add("target.mean", model.target_mean);
+  add("target.scale", model.target_scale);
+  if (!mixture.lower.empty()) {
+    add("support.lower", mixture.lower);
+    add("support.upper", mixture.upper);
+  }
+  const StringColumn names(model.targets);
+  names.add_to(tensors, "targets");
+
+  std::deque<EnergyRecord> records;  // the tensors point into them
+  const auto add_network = [&](size_t m, const char* network, EnergyRecord record) {
+    const std::string name = fmt::format("member{}.{}", m, network);
+    check_metadata_json(path, name.c_str(), record.settings);
+    records.push_back(std::move(record));
+    add_record(records.back(), name, name + ".module", metadata, tensors);
+  };
+  for (size_t m = 0; m < model.members.size(); ++m) {
+    const RegressorNetworks& member = model.members[m];
+    add_network(m, "features", member.features->record());
+    if (member.tilt_features) add_network(m, "tilt_features", member.tilt_features->record());
+    add_network(m, "mixture_head", record_of(*member.mixture_head));
+    if (member.context) add_network(m, "context", record_of(*member.context));
+    if (member.tilt) add_network(m, "tilt", member.tilt->record());
+    if (member.normalizer) add_network(m, "normalizer", record_of(*member.normalizer));
+  }
+  write_safetensors(path, std::move(tensors), metadata);
 }
 
 }  // namespace selfnorm

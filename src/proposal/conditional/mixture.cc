@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "mixture_row.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/range.h"
+#include "selfnorm/math/parallel.h"
+#include "selfnorm/proposal/density/normal_draws.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {
@@ -38,6 +41,54 @@ void require_bounds(const MixtureShape& shape) {
           fmt::format("the support of coordinate {} of y is [{}, {}]; expected a lower bound below the upper "
                       "one, as float32",
                       j, shape.lower[j], shape.upper[j]));
+}
+
+// log(e^s - 1), the inverse of softplus, s > 0.
+double inverse_softplus(double s) { return s + std::log(-std::expm1(-s)); }
+
+struct CellMoments {
+  std::vector<double> mean, deviation;
+};
+
+CellMoments moments_of(const Points& y, std::span<const uint64_t> cell) {
+  const size_t d = y.columns;
+  CellMoments out{std::vector<double>(d), std::vector<double>(d)};
+  const auto n = static_cast<double>(cell.size());
+  for (size_t j = 0; j < d; ++j) {
+    for (const uint64_t i : cell) out.mean[j] += static_cast<double>(y.row(i)[j]) / n;
+    for (const uint64_t i : cell) {
+      const double difference = static_cast<double>(y.row(i)[j]) - out.mean[j];
+      out.deviation[j] += difference * difference / n;
+    }
+    out.deviation[j] = std::sqrt(out.deviation[j]);
+  }
+  return out;
+}
+
+// The cell in `parts` of equal size, along the coordinate that varies most, then each half again.
+void cut(const Points& y, std::span<uint64_t> cell, size_t parts, std::vector<CellMoments>& out) {
+  CellMoments moments = moments_of(y, cell);
+  if (parts == 1) {
+    out.push_back(std::move(moments));
+    return;
+  }
+  const auto j = static_cast<size_t>(std::ranges::max_element(moments.deviation) - moments.deviation.begin());
+  const size_t left = parts / 2, place = std::min(cell.size() - 1, cell.size() * left / parts);
+  const auto key = [&](uint64_t i) { return std::pair(y.row(i)[j], i); };
+  std::ranges::nth_element(cell, cell.begin() + static_cast<ptrdiff_t>(place), {}, key);
+  cut(y, cell.first(std::max<size_t>(1, place)), left, out);
+  cut(y, cell.subspan(place), parts - left, out);
+}
+
+// The k with u in the k-th part of [0, 1) by the weights pi, or the last that has any.
+size_t chosen(const MixtureRow& row, size_t components, double u) {
+  size_t last = 0;
+  for (size_t k = 0; k < components; ++k) {
+    if (row.weight(k) > 0) last = k;
+    u -= row.weight(k);
+    if (u < 0) break;
+  }
+  return last;
 }
 
 }  // namespace
@@ -123,6 +174,67 @@ void broaden(std::span<double> log_q, std::span<const double> log_g, double w) {
   std::ranges::copy(log_g.subspan(whole), g);
   log_weighted_sums(kMixtureVector, weights, q, g);
   std::copy_n(q, log_q.size() - whole, log_q.begin() + static_cast<ptrdiff_t>(whole));
+}
+
+std::vector<float> ConditionalMixture::start(const Points& y) const {
+  SELFNORM_CHECK(y.columns == shape_.dimension && y.rows > 0);
+  const size_t d = shape_.dimension, components = shape_.components, cells = components * d;
+  std::vector<uint64_t> all(y.rows);
+  std::iota(all.begin(), all.end(), uint64_t{0});
+  const CellMoments whole = moments_of(y, all);
+  std::vector<CellMoments> parts;
+  cut(y, all, components, parts);
+  std::vector<float> out(shape_.parameters());
+  const double widening = components == 1 ? 1 : 1.5;
+  for (size_t k = 0; k < components; ++k)
+    for (size_t j = 0; j < d; ++j) {
+      // Repeated values leave cells without width: a tenth of the mean width at least.
+      const double narrowest = 0.1 * whole.deviation[j] / static_cast<double>(components);
+      const double scale = std::max(widening * parts[k].deviation[j], narrowest);
+      out[components + k * d + j] = static_cast<float>(parts[k].mean[j]);
+      out[components + cells + k * d + j] =
+          static_cast<float>(inverse_softplus(std::max(scale - shape_.least_scale, shape_.least_scale)));
+    }
+  return out;
+}
+
+// Stream i: which component for each of the draws of row i, then their coordinates.
+void ConditionalMixture::sample(const Points& parameters, uint64_t each, double w, uint64_t seed,
+                                std::span<float> y) const {
+  SELFNORM_CHECK(w >= 0 && w <= 1 && parameters.columns == shape_.parameters());
+  const size_t d = shape_.dimension, components = shape_.components, width = each * d;
+  SELFNORM_CHECK(y.size() == parameters.rows * width);
+  if (y.empty()) return;
+  const size_t grain = std::max<size_t>(1, 1024 / width);
+  parallel_ranges(parameters.rows, grain, [&](size_t begin, size_t end) {
+    MixtureRow row(*this, 0);
+    std::vector<size_t> component(each);
+    std::vector<double> draw(width);
+    for (size_t i = begin; i < end; ++i) {
+      const std::span<float> out = y.subspan(i * width, width);
+      if (!row.set(parameters.row(i))) {
+        std::ranges::fill(out, std::numeric_limits<float>::quiet_NaN());
+        continue;
+      }
+      RandomStream random(seed, i);
+      for (size_t& k : component)
+        k = w > 0 && random.uniform() < w ? components : chosen(row, components, random.uniform());
+      if (!is_bounded()) fill_normals(random, draw);
+      for (size_t n = 0, at = 0; n < each; ++n)
+        for (size_t j = 0; j < d; ++j, ++at) {
+          const size_t k = component[n], kj = k * d + j;
+          if (is_bounded())
+            draw[at] = (k == components ? broad_[j] : row.cells()[kj]).draw(random);
+          else if (k == components)
+            draw[at] = shape_.broad_mean + shape_.broad_scale * draw[at];
+          else
+            draw[at] = row.terms().anchor[kj] + row.scale(kj) * draw[at];
+          const double held =
+              std::clamp(draw[at], static_cast<double>(least_[j]), static_cast<double>(most_[j]));
+          out[at] = std::clamp(static_cast<float>(held), least_[j], most_[j]);
+        }
+    }
+  });
 }
 
 }  // namespace selfnorm

@@ -7,9 +7,9 @@
 #include <limits>
 
 #include "selfnorm/base/error.h"
-#include "selfnorm/proposal/density/log_shares.h"
-#include "selfnorm/proposal/density/record_values.h"
+#include "selfnorm/proposal/density/density.h"
 #include "selfnorm/proposal/density/sample_moments.h"
+#include "selfnorm/proposal/density/term_sum.h"
 
 namespace selfnorm {
 namespace {

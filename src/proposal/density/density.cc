@@ -1,5 +1,9 @@
 #include "selfnorm/proposal/density/density.h"
 
+#include <fmt/format.h>
+
+#include <cmath>
+
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
 
@@ -7,6 +11,9 @@ namespace selfnorm {
 namespace {
 
 constexpr size_t kBlock = 256;
+
+// Points are 32-bit floats; squares of products of two such numbers are still finite.
+constexpr double kLargestRecorded = 1e50;
 
 }  // namespace
 
@@ -27,6 +34,22 @@ void density_log_prob(const Density& q, const Points& x, std::span<double> out) 
   parallel_ranges(x.rows, kBlock, [&](size_t begin, size_t end) {
     q.log_prob(x.slice(begin, end), out.subspan(begin, end - begin));
   });
+}
+
+const std::vector<double>& record_values(const DensityRecord& record, const std::string& name, size_t size) {
+  const auto place = record.values.find(name);
+  if (place == record.values.end())
+    throw Error(fmt::format("the density '{}' has no {}; its file is damaged", record.kind, name));
+  const std::vector<double>& values = place->second;
+  if (values.empty() || (size > 0 && values.size() != size))
+    throw Error(fmt::format("the density '{}' has {} numbers in {}; expected {}; its file is damaged",
+                            record.kind, values.size(), name,
+                            size > 0 ? std::to_string(size) : "at least one"));
+  for (const double v : values)
+    if (!(std::abs(v) <= kLargestRecorded))
+      throw Error(fmt::format("the density '{}' has {} in {}; expected numbers up to {}; its file is damaged",
+                              record.kind, v, name, kLargestRecorded));
+  return values;
 }
 
 }  // namespace selfnorm

@@ -5,8 +5,8 @@
 
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/kernels.h"
+#include "selfnorm/proposal/density/density.h"
 #include "selfnorm/proposal/density/normal_draws.h"
-#include "selfnorm/proposal/density/record_values.h"
 #include "selfnorm/proposal/density/sample_moments.h"
 
 namespace selfnorm {

@@ -7,10 +7,9 @@
 
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/range.h"
-#include "selfnorm/proposal/density/log_shares.h"
+#include "selfnorm/proposal/density/density.h"
 #include "selfnorm/proposal/density/mixture_em.h"
 #include "selfnorm/proposal/density/normal_draws.h"
-#include "selfnorm/proposal/density/record_values.h"
 #include "selfnorm/proposal/density/sample_moments.h"
 #include "selfnorm/proposal/density/term_sum.h"
 

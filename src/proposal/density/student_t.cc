@@ -9,8 +9,8 @@
 #include "selfnorm/base/range.h"
 #include "selfnorm/math/kernels.h"
 #include "selfnorm/math/parallel.h"
+#include "selfnorm/proposal/density/density.h"
 #include "selfnorm/proposal/density/normal_draws.h"
-#include "selfnorm/proposal/density/record_values.h"
 #include "selfnorm/proposal/density/sample_moments.h"
 
 namespace selfnorm {

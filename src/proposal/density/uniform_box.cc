@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "selfnorm/base/error.h"
-#include "selfnorm/proposal/density/record_values.h"
+#include "selfnorm/proposal/density/density.h"
 #include "selfnorm/proposal/density/sample_moments.h"
 
 namespace selfnorm {

@@ -1,5 +1,3 @@
-#include "selfnorm/model/energy/mlp_options.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>

@@ -1,5 +1,3 @@
-#include "selfnorm/proposal/density/plus_plus.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 
 #include "random_data.h"
 #include "selfnorm/math/parallel.h"
+#include "selfnorm/proposal/density/mixture_em.h"
 
 namespace selfnorm {
 namespace {

@@ -47,7 +47,6 @@ std::vector<uint32_t> frequent_words(const StringIndex& words, std::span<const u
 // Pretrained embeddings as word2vec, fastText and GloVe write them in text: a line "rows dimension" (or
 // none), then a word and its numbers on each line, separated by spaces. A word may hold spaces: the numbers
 // are the last fields. The first line of a word counts.
-
 struct WordVectors {
   std::vector<float> values;  // one row for each of the words asked for; NaN where the file has none
   uint64_t found = 0;         // of the words asked for

@@ -23,7 +23,6 @@ namespace selfnorm {
 
 // The line before a labelling that says whose it is: "# sentence=I rank=R", and " log_prob=X kind=KIND" where
 // it has been scored. `tag` writes it, readers of sentences know it in every format.
-
 struct LabellingMark {
   struct Score {
     double log_prob;   // finite

@@ -41,7 +41,6 @@ GeneratedData generate(const GenerateOptions& options);
 //           probabilities .5, .3 and .2, missing in a twentieth. With m = x1 + (0, 1.5, -1 or, missing, .5),
 //           s = .1 + .2 x3 (missing: .5) and probability sigmoid(2 x2): y = m + s exp(z / 2); else
 //           y = m - 1 + s z / 2. Skewed, heteroscedastic and, around x2 = 0, bimodal.
-
 class RegressionTask {
  public:
   virtual ~RegressionTask() = default;

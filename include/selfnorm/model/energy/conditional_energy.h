@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "selfnorm/model/energy/energy.h"
-#include "selfnorm/model/energy/mlp_options.h"
+#include "selfnorm/model/energy/mlp.h"
 
 namespace selfnorm {
 

@@ -12,7 +12,7 @@
 
 #include "selfnorm/model/embedded_code.h"
 #include "selfnorm/model/energy/energy.h"
-#include "selfnorm/model/energy/mlp_options.h"
+#include "selfnorm/model/energy/mlp.h"
 
 namespace selfnorm {
 

@@ -11,10 +11,25 @@
 // gelu is the exact one (math/activation.h).
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "selfnorm/model/energy/energy.h"
-#include "selfnorm/model/energy/mlp_options.h"
 
 namespace selfnorm {
+
+// The shape of a network energy.
+struct MlpOptions {
+  std::vector<uint32_t> widths = {128, 128};  // of the hidden layers; 1..16 of them, each 1..4096
+  std::string activation = "silu";            // silu | relu | tanh | softplus | gelu
+  bool residual = false;                      // a + f(W a + c) between hidden layers of equal width
+  bool spectral_norm = false;  // every W_l is divided by its largest singular value; B and w are free
+  uint32_t fourier = 0;        // F learned Fourier features: the input becomes (x, cos Bx, sin Bx); 0..4096
+  double fourier_scale = 3.0;  // B starts with entries N(0, scale^2); > 0
+
+  void validate() const;  // throws Error naming the option, the value and the range
+};
 
 std::unique_ptr<Energy> make_mlp(uint32_t dimension, const MlpOptions& options, uint64_t seed);
 std::unique_ptr<Energy> make_mlp(const EnergyRecord& record);

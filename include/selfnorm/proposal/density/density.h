@@ -57,4 +57,10 @@ void sample_density(const Density& q, uint64_t seed, std::span<float> rows, std:
 // log_prob in parallel.
 void density_log_prob(const Density& q, const Points& x, std::span<double> out);
 
+// The numbers of a DensityRecord, checked.
+
+// Throws Error naming the density and the numbers when they are missing, not finite, or not `size` (0: at
+// least one).
+const std::vector<double>& record_values(const DensityRecord& record, const std::string& name, size_t size);
+
 }  // namespace selfnorm

@@ -6,6 +6,10 @@
 // where a component that is left with less than one row is dropped.
 #pragma once
 
+#include <cstdint>
+#include <span>
+#include <vector>
+
 #include "selfnorm/proposal/density/gaussian_mixture.h"
 
 namespace selfnorm {
@@ -24,5 +28,13 @@ struct EmResult {
 };
 
 EmResult fit_mixture(const Points& data, const EmOptions& options);
+
+// k-means++ (Arthur & Vassilvitskii 2007): each centre is a row drawn in proportion to its squared distance
+// from the centres there are, the best of 2 + log K draws (the one that leaves the smallest sum of squares).
+
+// Of each row of `rows` (n x d), the index of its nearest centre; every index below the largest occurs. Fewer
+// than `clusters` when there are fewer distinct rows.
+std::vector<uint32_t> plus_plus_clusters(std::span<const double> rows, uint32_t dimension, uint32_t clusters,
+                                         uint64_t seed);
 
 }  // namespace selfnorm

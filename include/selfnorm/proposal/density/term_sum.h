@@ -5,8 +5,11 @@
 #pragma once
 
 #include <algorithm>
+#include <span>
+#include <vector>
 
 #include "selfnorm/proposal/density/gaussian_terms.h"
+#include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {
 
@@ -45,5 +48,15 @@ class TermSum {
   double value_[GaussianTerms::kPoints] = {}, sum_[GaussianTerms::kPoints] = {};
   bool is_pulled_ = false;
 };
+
+// log softmax: a_k - log sum_j exp(a_j).
+
+inline std::vector<double> log_shares(std::span<const double> logit) {
+  LogSumExp total;
+  for (const double a : logit) total.add(a);
+  std::vector<double> out;
+  for (const double a : logit) out.push_back(a - total.value());
+  return out;
+}
 
 }  // namespace selfnorm

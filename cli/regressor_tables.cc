@@ -169,7 +169,7 @@ TrainingTables read_tables(const Arguments& arguments) {
   const RegressorArguments& given = arguments.regressor;
   const std::string& header = arguments.reader.header;
   TrainingTables out;
-  out.frame = read_frame(given.run.train, {.categorical = listed_words(given.categorical),
+  out.frame = read_frame(given.run.train, {.categorical = given.options.categorical,
                                            .ignored = listed_words(given.ignored),
                                            .header = header});
   out.targets = target_names(out.frame, listed_words(given.target));

@@ -6,7 +6,7 @@
 
 #include "output.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/objective/candidate_registry.h"
+#include "selfnorm/objective/registry.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -8,6 +8,7 @@
 #include "label_list.h"
 #include "model_document.h"
 #include "model_header.h"
+#include "option_list.h"
 #include "output.h"
 #include "reading_note.h"
 #include "report_output.h"
@@ -20,7 +21,7 @@
 #include "selfnorm/data/used_columns.h"
 #include "selfnorm/model/encoded_states.h"
 #include "selfnorm/model/text_model.h"
-#include "selfnorm/objective/candidate_registry.h"
+#include "selfnorm/objective/registry.h"
 #include "selfnorm/train/class_weight.h"
 #include "selfnorm/train/hold_out.h"
 #include "selfnorm/train/loop.h"
@@ -265,7 +266,7 @@ int train_classifier_command(const Arguments& arguments) {
   TrainingData data = read_data(arguments);
   const DataRecords records{{"data", data.record}, {"valid", data.valid_record}};
   check_resumed_data(arguments, run, records);
-  TrainOptions options = resolved_options(given);
+  TrainOptions options = given.options;
   if (!given.carrier.empty() && data.train.is_joint())
     throw Error(
         "--carrier is one number per class; the data are groups of alternatives (qid:) without classes");

@@ -52,11 +52,8 @@ void check_options(const Arguments& arguments) {
   check_rows(given.run);
   given.options.validate();
   if (given.min_count == 0) throw Error("--min-count is 0; expected 1 or more");
-  const std::string& objective = given.options.objective.name;
-  const Applicability rules(arguments);
-  rules.require_objective({"--alpha", "--no-calibrate"}, objective, {"penalty", "sampled"});
-  rules.require_objective({"--delta"}, objective, {"constraint"});
-  rules.require_objective({"--gamma"}, objective, {"sampled"});
+  ChainOptions options = given.options, initial;
+  train_option_table("crf", options).refuse_idle(train_option_table("crf", initial));
 }
 
 void check_optimiser(const Arguments& arguments, const std::string& optimiser) {
@@ -105,7 +102,7 @@ double held_out_fraction(const ChainArguments& given, uint64_t sentences) {
 
 RunNeeds needs_of(const ChainArguments& given, const TrainingSentences& data) {
   const ChainShape shape = shape_of(data.encoder);
-  const TrainOptions options = given.options.loop_options();
+  const TrainOptions options = given.options;
   const std::string optimiser = choose_optimiser(options, shape.size());
   const LoopVectors vectors = loop_vectors(options, optimiser, data.valid.has_value());
   const double bytes = sizeof(float) * static_cast<double>(shape.size()), labels = shape.labels;
@@ -191,7 +188,7 @@ int train_crf_command(const Arguments& arguments) {
   if (has_nothing_to_resume(arguments, run)) return 0;
   const ThreadLimit limit(arguments.common.threads);
   TrainingSentences data = read_data(given);
-  check_optimiser(arguments, choose_optimiser(given.options.loop_options(), shape_of(data.encoder).size()));
+  check_optimiser(arguments, choose_optimiser(given.options, shape_of(data.encoder).size()));
   const DataRecords records{{"data", data.record}, {"valid", data.valid_record}};
   check_resumed_data(arguments, run, records);
   data.notes.push_back(checked_needs(arguments, run, needs_of(given, data)));

@@ -159,9 +159,8 @@ int train_lm_command(const Arguments& arguments) {
   std::optional<CorpusFeed> valid;
   if (corpora.valid() != nullptr) valid.emplace(*corpora.valid(), plan.positions);
   RunObserver observer(run.file(kMetricsName), arguments.common.quiet);
-  TrainResult result =
-      train_network(train, valid ? &*valid : nullptr, std::move(plan), resolved_options(given.run),
-                    checkpoint_options(given.run, run), observer);
+  TrainResult result = train_network(train, valid ? &*valid : nullptr, std::move(plan), given.run.options,
+                                     checkpoint_options(given.run, run), observer);
   observer.finish();
   if (result.interrupted) return interrupted();
   warn_about_divergence(result.diverged);

@@ -58,7 +58,7 @@ std::vector<double> sentence_nll(const ChainModel& model, const Sequences& data,
 }
 
 std::string training_key(const ChainTrial& trial, const Treebank& data) {
-  const TrainOptions options = trial.options.loop_options();
+  const TrainOptions options = trial.options;
   const std::string text = options_text(options, choose_optimiser(options, shape_of(data.encoder).size())) +
                            trial.options.optimiser;
   return fingerprint(data.train, text) + fingerprint(data.valid, "");

@@ -8,7 +8,7 @@
 #include "selfnorm/math/gemm.h"
 #include "selfnorm/math/kernels.h"
 #include "selfnorm/math/parallel.h"
-#include "selfnorm/objective/candidate_registry.h"
+#include "selfnorm/objective/registry.h"
 #include "selfnorm/train/learned_normalizer.h"
 #include "selfnorm/train/noise_draw.h"
 #include "selfnorm/train/occurrences.h"

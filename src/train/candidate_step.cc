@@ -5,7 +5,7 @@
 
 #include "candidate_cells.h"
 #include "selfnorm/math/parallel.h"
-#include "selfnorm/objective/candidate_registry.h"
+#include "selfnorm/objective/registry.h"
 #include "selfnorm/train/learned_normalizer.h"
 #include "selfnorm/train/minibatch_step.h"
 

@@ -134,7 +134,7 @@ ChainTrainResult train_chain(const ChainTrainData& data, const ChainOptions& giv
     throw Error(fmt::format("found {} label(s), expected at least two to choose from", shape.labels));
   check_sequences(data.train, shape, "the training data", NeededLabels::known);
   if (data.valid != nullptr) check_sequences(*data.valid, shape, "the validation data", NeededLabels::known);
-  const TrainOptions options = given.loop_options();
+  const TrainOptions options = given;
   warn_about_gamma(options.objective, observer);
   const ThreadLimit limit(options.threads);
 

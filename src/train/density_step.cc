@@ -1,6 +1,6 @@
 #include "selfnorm/train/density_step.h"
 
-#include "selfnorm/objective/candidate_registry.h"
+#include "selfnorm/objective/registry.h"
 
 namespace selfnorm {
 

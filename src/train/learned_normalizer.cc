@@ -9,7 +9,7 @@
 #include "selfnorm/math/random.h"
 #include "selfnorm/model/entries.h"
 #include "selfnorm/model/normalizer_network.h"
-#include "selfnorm/objective/candidate_registry.h"
+#include "selfnorm/objective/registry.h"
 #include "selfnorm/optim/adaptive.h"
 #include "selfnorm/train/minibatch.h"
 

@@ -7,7 +7,7 @@
 
 #include "selfnorm/math/random.h"
 #include "selfnorm/math/vector.h"
-#include "selfnorm/objective/candidate_registry.h"
+#include "selfnorm/objective/registry.h"
 #include "selfnorm/optim/schedule.h"
 #include "selfnorm/train/adaptive_checkpoint.h"
 #include "selfnorm/train/epoch_sum.h"

@@ -7,7 +7,7 @@
 
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
-#include "selfnorm/objective/candidate_registry.h"
+#include "selfnorm/objective/registry.h"
 #include "selfnorm/optim/schedule.h"
 #include "selfnorm/train/encoder_step.h"
 #include "selfnorm/train/epoch_sum.h"

@@ -8,7 +8,7 @@
 
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/math/random.h"
-#include "selfnorm/objective/candidate_registry.h"
+#include "selfnorm/objective/registry.h"
 #include "selfnorm/proposal/density/normal_draws.h"
 #include "selfnorm/train/regressor_step.h"
 

@@ -10,7 +10,6 @@
 #include "selfnorm/math/random.h"
 #include "selfnorm/model/normalizer_network.h"
 #include "selfnorm/model/parameters.h"
-#include "selfnorm/objective/candidate_registry.h"
 #include "selfnorm/objective/loss.h"
 #include "selfnorm/objective/registry.h"
 #include "selfnorm/train/checkpoint.h"

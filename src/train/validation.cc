@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "selfnorm/model/normalizer_network.h"
-#include "selfnorm/objective/candidate_registry.h"
 #include "selfnorm/objective/exact.h"
 #include "selfnorm/objective/loss.h"
+#include "selfnorm/objective/registry.h"
 
 namespace selfnorm {
 

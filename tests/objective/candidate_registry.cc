@@ -1,6 +1,6 @@
 // Every registered candidate objective goes through one gradient check, and every one in the source tree is
 // registered.
-#include "selfnorm/objective/candidate_registry.h"
+#include "selfnorm/objective/registry.h"
 
 #include <gtest/gtest.h>
 

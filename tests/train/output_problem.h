@@ -8,7 +8,7 @@
 
 #include "random_data.h"
 #include "selfnorm/model/huffman.h"
-#include "selfnorm/objective/candidate_registry.h"
+#include "selfnorm/objective/registry.h"
 #include "selfnorm/train/noise_draw.h"
 #include "selfnorm/train/output_step.h"
 #include "selfnorm/train/run_description.h"

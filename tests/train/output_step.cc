@@ -10,7 +10,6 @@
 
 #include "selfnorm/model/parameters.h"
 #include "selfnorm/normalizer/problem.h"
-#include "selfnorm/objective/candidate_registry.h"
 #include "selfnorm/objective/registry.h"
 #include "selfnorm/train/learned_normalizer.h"
 #include "train/output_problem.h"

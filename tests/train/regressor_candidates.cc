@@ -2,7 +2,7 @@
 
 #include "regressor_step_problem.h"
 #include "selfnorm/model/regressor/regressor.h"
-#include "selfnorm/objective/candidate_registry.h"
+#include "selfnorm/objective/registry.h"
 
 namespace selfnorm {
 namespace {

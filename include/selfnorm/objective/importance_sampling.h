@@ -10,6 +10,8 @@
 
 namespace selfnorm {
 
+struct ObjectiveEntry;
+
 class ImportanceSampling final : public CandidateObjective {
  public:
   CandidateTerms operator()(const CandidateScores& x, std::span<double> d_sample) const override;
@@ -18,5 +20,9 @@ class ImportanceSampling final : public CandidateObjective {
   bool uses_normalizer() const override { return false; }
   bool uses_estimate() const override { return true; }
 };
+
+// In the registry; kld-is with a jittered target (train/regressor_step.h).
+ObjectiveEntry importance_sampling_entry();
+ObjectiveEntry kld_importance_sampling_entry();
 
 }  // namespace selfnorm

@@ -10,6 +10,8 @@
 
 namespace selfnorm {
 
+struct ObjectiveEntry;
+
 class RankingNce final : public CandidateObjective {
  public:
   CandidateTerms operator()(const CandidateScores& x, std::span<double> d_sample) const override;
@@ -17,5 +19,8 @@ class RankingNce final : public CandidateObjective {
                         std::span<double> d_sample) const override;
   bool uses_normalizer() const override { return false; }
 };
+
+// In the registry.
+ObjectiveEntry ranking_nce_entry();
 
 }  // namespace selfnorm

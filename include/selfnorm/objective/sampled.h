@@ -9,6 +9,8 @@
 
 namespace selfnorm {
 
+struct ObjectiveEntry;
+
 class Sampled final : public Objective {
  public:
   Sampled(double alpha, double gamma) : alpha_(alpha), gamma_(gamma) {}
@@ -20,5 +22,8 @@ class Sampled final : public Objective {
   double alpha_;
   double gamma_;
 };
+
+// In the registry.
+ObjectiveEntry sampled_entry();
 
 }  // namespace selfnorm

@@ -12,6 +12,8 @@
 
 namespace selfnorm {
 
+struct ObjectiveEntry;
+
 class Snl final : public CandidateObjective {
  public:
   CandidateTerms operator()(const CandidateScores& x, std::span<double> d_sample) const override;
@@ -20,5 +22,8 @@ class Snl final : public CandidateObjective {
   bool uses_normalizer() const override { return true; }
   bool uses_estimate() const override { return true; }
 };
+
+// In the registry.
+ObjectiveEntry snl_entry();
 
 }  // namespace selfnorm

@@ -11,32 +11,19 @@ namespace selfnorm {
 
 // Loss minimised, over N sentences: (1/N) sum_i (A_i - s_i + penalty_i) + l2/2 |theta|^2 + l1 |theta|_1; the
 // biases are not regularised. Wapiti's rho1 and rho2, of the sum over sentences, are l1 N and l2 N.
-struct ChainOptions {
-  // exact | penalty | constraint | sampled. The centre is 0: the biases, one constant per position among
-  // them, are free to bring A there. alpha and delta are of A of a sentence.
-  ObjectiveOptions objective;
-  double l2 = 1e-4;  // >= 0
-  double l1 = 0.0;   // >= 0; OWL-QN with lbfgs, soft threshold with adagrad
-
-  std::string optimiser = "auto";  // auto | lbfgs | adagrad
-  uint64_t iterations = 500;       // lbfgs: at most; >= 1
-  double tolerance = 1e-4;         // lbfgs: stop when |gradient| <= tolerance * the one at the start; > 0
-  uint64_t history = 10;           // lbfgs: correction pairs kept; 1..100
-  uint64_t epochs = 20;            // adagrad: passes over the data; >= 1
-  uint64_t batch = 16;             // adagrad: sentences per step; >= 1
-  double learning_rate = 0.0;      // adagrad: > 0, or 0 for 1 / rms |x_t|, x_t the attributes of a position
-  uint64_t patience = 5;  // validation checks without improvement before stopping; 0 never stops early
-  // penalty, sampled: at the end the least-squares fit of A on (1, T) over the validation data is taken out
-  // of the parameters, which leaves p as it is (without transitions: mean A / mean T); without validation
-  // data penalty: as trained, sampled: over the training data. false: as trained
-  bool calibrate = true;
-
-  uint64_t seed = 0;
-  int threads = 0;  // 0 = all cores; the result does not depend on it
+struct ChainOptions : TrainOptions {
+  ChainOptions() {
+    l2 = 1e-4;
+    batch = 16;  // sentences per step
+  }
+  // objective: exact | penalty | constraint | sampled. The centre is 0: the biases, one constant per position
+  // among them, are free to bring A there. alpha and delta are of A of a sentence.
+  // learning_rate: 0 is 1 / rms |x_t|, x_t the attributes of a position.
+  // calibrate: penalty, sampled: at the end the least-squares fit of A on (1, T) over the validation data is
+  // taken out of the parameters, which leaves p as it is (without transitions: mean A / mean T); without
+  // validation data penalty: as trained, sampled: over the training data. false: as trained.
 
   void validate() const;  // throws Error naming the option, the value and the range
-  // The same for the loops of every model (train/loop.h).
-  TrainOptions loop_options() const;
 };
 
 }  // namespace selfnorm

@@ -1,4 +1,4 @@
-// Trains an energy and its log Z from points to a DensityModel, with any of density_objective_names().
+// Trains an energy and its log Z from points to a DensityModel, with any of objective_names("density").
 #pragma once
 
 #include <optional>

@@ -1,7 +1,7 @@
 // One objective on one minibatch. The networks of x have run: a step sees a row of mixture parameters, a
 // context and b for every target, and gives the derivatives with respect to them and to the parameters of the
 // tilt. One file a kind of objective:
-//     regressor_candidates.cc   snl, is, nce, ranking-nce of objective/candidate_registry.h against draws of
+//     regressor_candidates.cc   snl, is, nce, ranking-nce of objective/registry.h against draws of
 //                               the proposal; nce+ and kld-is: nce and is with a jittered target,
 //                               y + noise e, e ~ N(0, I): NCE+ [Gustafsson et al. 2020], and the Monte Carlo
 //                               form of KL(N(y, noise^2) || p)

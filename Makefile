@@ -13,7 +13,7 @@ SEED ?= 0
 NODE_PACKAGES := $(if $(shell command -v npm 2>/dev/null),,nodejs npm)
 BROWSER_PACKAGES := $(if $(shell command -v chromium 2>/dev/null),,chromium)
 LIBRARY_PACKAGES := build-essential cmake ninja-build ccache pkg-config libtbb-dev libopenblas-dev libhwy-dev \
-  libcli11-dev libfmt-dev nlohmann-json3-dev libfast-float-dev zlib1g-dev libre2-dev libxxhash-dev libeigen3-dev libtorch-dev
+  libcli11-dev libfmt-dev nlohmann-json3-dev libfast-float-dev zlib1g-dev libre2-dev libxxhash-dev libeigen3-dev libboost-dev libtorch-dev
 BUILD_PACKAGES := $(LIBRARY_PACKAGES) $(NODE_PACKAGES)
 TEST_PACKAGES := $(BUILD_PACKAGES) libgtest-dev librapidcheck-dev liblbfgs-dev gnuplot-nox $(BROWSER_PACKAGES)
 FUZZ_PACKAGES := $(LIBRARY_PACKAGES) clang libclang-rt-14-dev
@@ -77,7 +77,7 @@ lint: ## formatting and static checks
 	git ls-files '*.h' '*.cc' '*.c' | xargs clang-format --dry-run --Werror
 	cmake --preset release -DSELFNORM_BUILD_TESTS=ON
 	cmake --build --preset release -j $(JOBS)
-	git ls-files 'src/*.cc' 'cli/*.cc' 'runtime/*.cc' | xargs -P $(JOBS) -n 4 clang-tidy --quiet -p build/release --extra-arg=-Wno-unknown-warning-option
+	git ls-files 'src/*.cc' 'experiments/*.cc' 'cli/*.cc' 'runtime/*.cc' | xargs -P $(JOBS) -n 4 clang-tidy --quiet -p build/release --extra-arg=-Wno-unknown-warning-option
 
 format: ## rewrite the sources in the project's format
 	$(call packages,$(LINT_PACKAGES))

@@ -5,14 +5,14 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kStream = 0x0DE5;
+constexpr uint64_t kBatchStream = 0x0DE5;
 
 }  // namespace
 
 DensityBatches::DensityBatches(const DensityProblem& problem, std::span<const uint64_t> train_rows)
     : problem_(problem),
       train_rows_(train_rows),
-      order_(train_rows.size(), RandomStream(problem.options().seed, kStream).next()),
+      order_(train_rows.size(), RandomStream(problem.options().seed, kBatchStream).next()),
       rows_(std::min<uint64_t>(problem.options().batch, train_rows.size())),
       per_epoch_(train_rows.size() / rows_) {}
 

@@ -22,8 +22,8 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kReportsPerEpoch = 20;
-constexpr uint64_t kRowsAtOnce = 64;  // examples of a unit of work
+constexpr uint64_t kNetworkReportsPerEpoch = 20;
+constexpr uint64_t kNetworkRowsAtOnce = 64;  // examples of a unit of work
 constexpr uint64_t kLastExamples = 8;
 constexpr double kLargestLoss = 1e30;  // of a minibatch: derivatives beyond are not finite as floats
 constexpr double kDefaultRate = 0.1;
@@ -92,17 +92,17 @@ class NetworkRun {
     train_.gather(chosen_, examples_);
     const size_t n = chosen_.size(), m = model_.features;
     encoder_.begin(examples_.rows, step_);
-    parallel_ranges(n, kRowsAtOnce, [&](size_t begin, size_t end) { encoder_.forward({begin, end}); });
+    parallel_ranges(n, kNetworkRowsAtOnce, [&](size_t begin, size_t end) { encoder_.forward({begin, end}); });
     const StateBatch batch{.state = encoder_.states(),
                            .target = examples_.target,
                            .weight = examples_.weight,
                            .scale = 1 / train_.mean_weight(),
                            .step = step_};
     output_->begin(batch);
-    std::vector<LossSum> parts((n + kRowsAtOnce - 1) / kRowsAtOnce);
-    parallel_ranges(n, kRowsAtOnce, [&](size_t begin, size_t end) {
+    std::vector<LossSum> parts((n + kNetworkRowsAtOnce - 1) / kNetworkRowsAtOnce);
+    parallel_ranges(n, kNetworkRowsAtOnce, [&](size_t begin, size_t end) {
       std::vector<float> d_state((end - begin) * m);
-      parts[begin / kRowsAtOnce] = output_->block({begin, end}, d_state.data());
+      parts[begin / kNetworkRowsAtOnce] = output_->block({begin, end}, d_state.data());
       encoder_.backward({begin, end}, d_state.data());
     });
     LossSum sum;
@@ -120,7 +120,7 @@ class NetworkRun {
   // True when validation says stop.
   bool report() {
     const bool epoch_end = step_ % batches_ == 0;
-    const uint64_t every = std::max<uint64_t>(1, batches_ / kReportsPerEpoch);
+    const uint64_t every = std::max<uint64_t>(1, batches_ / kNetworkReportsPerEpoch);
     if (!epoch_end && step_ % every != 0) return false;
     measure();
     bool stop = false;

@@ -14,7 +14,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kSampleStream = 0x76616c6964;  // "valid"
+constexpr uint64_t kValidationSampleStream = 0x76616c6964;  // "valid"
 
 }  // namespace
 
@@ -46,7 +46,7 @@ NetworkValidation::NetworkValidation(const ExampleFeed* valid, const TrainOption
       patience_(options.patience) {
   if (valid == nullptr) return;
   std::vector<uint64_t> chosen =
-      random_permutation(valid->examples(), RandomStream(options.seed, kSampleStream));
+      random_permutation(valid->examples(), RandomStream(options.seed, kValidationSampleStream));
   chosen.resize(std::min<size_t>(chosen.size(), kValidationExamples));
   std::sort(chosen.begin(), chosen.end());
   valid->gather(chosen, examples_);

@@ -13,9 +13,10 @@
 namespace selfnorm {
 namespace {
 
-constexpr size_t kFewRows = 8;
-constexpr uint64_t kOrderStream = 0x0D3A, kFloorStream = 0xF100, kInputStream = 0x1A0, kCheckStream = 0xC4EC;
-constexpr uint64_t kReports = 100;  // in a run
+constexpr size_t kFewMemberRows = 8;
+constexpr uint64_t kMemberOrderStream = 0x0D3A, kFloorStream = 0xF100, kInputStream = 0x1A0,
+                   kCheckStream = 0xC4EC;
+constexpr uint64_t kMemberReports = 100;  // in a run
 // Of a check, by the dimension of y, which is what quadrature costs.
 constexpr uint64_t kMostCheckRows[] = {1000, 200, 50};
 constexpr double kCheckPrecision[] = {1e-3, 1e-2, 3e-2};  // of A
@@ -46,7 +47,7 @@ RegressorMember::RegressorMember(const RegressorProblem& problem, uint64_t seed,
       networks_(problem.make_networks(seed, train_rows_)),
       parameters_(networks_.parameters()),
       pass_(networks_),
-      order_(train_rows_.size(), RandomStream(seed, kOrderStream).next()),
+      order_(train_rows_.size(), RandomStream(seed, kMemberOrderStream).next()),
       optimiser_("adam", parameters_.size(), 0),
       theta_(parameters_.gather()),
       average_(theta_),
@@ -77,7 +78,7 @@ std::optional<Progress> RegressorMember::advance() {
   ++at_;
   const bool is_check = at_ == steps_ || at_ % check_interval_ == 0;
   if (is_check) check();
-  if (!is_check && at_ % std::max<uint64_t>(1, steps_ / kReports) != 0) return std::nullopt;
+  if (!is_check && at_ % std::max<uint64_t>(1, steps_ / kMemberReports) != 0) return std::nullopt;
   return progress();
 }
 
@@ -170,7 +171,7 @@ void RegressorMember::check() {
   parameters_.scatter(average_);
   networks_.parameters_changed();
   problem_.set_unseen(train_rows_, networks_);
-  const auto few = std::span<const uint64_t>(chosen_).first(std::min(kFewRows, chosen_.size()));
+  const auto few = std::span<const uint64_t>(chosen_).first(std::min(kFewMemberRows, chosen_.size()));
   try {
     last_check_ = mean_nll(valid_rows_.empty() ? few : valid_rows_);
     // A held-out target may have no density: +inf.

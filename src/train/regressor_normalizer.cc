@@ -12,9 +12,9 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kStream = 0xB0F1;
+constexpr uint64_t kNormalizerStream = 0xB0F1;
 constexpr uint64_t kSteps = 1500, kBatch = 256, kCheckInterval = 50;
-constexpr double kRate = 3e-3;
+constexpr double kNormalizerRate = 3e-3;
 constexpr double kAround = 0.5;   // in standard deviations of the inputs
 constexpr uint64_t kMovedOf = 4;  // one of so many inputs is moved
 constexpr double kKnee = 0.1;
@@ -37,7 +37,7 @@ double mean_loss(const DenseNetwork& normalizer, const Points& h, std::span<cons
 
 void fit_normalizer(const RegressorProblem& problem, std::span<const uint64_t> rows, uint64_t seed,
                     RegressorNetworks& networks) {
-  RandomStream random(RandomStream(seed, kStream).next());
+  RandomStream random(RandomStream(seed, kNormalizerStream).next());
   std::vector<uint64_t> chosen(rows.begin(), rows.end());
   random.shuffle(chosen);
   const size_t kind = problem.model().dimension() - 1;
@@ -90,7 +90,7 @@ void fit_normalizer(const RegressorProblem& problem, std::span<const uint64_t> r
     std::fill(gradient.begin(), gradient.end(), 0.0f);
     pass.backward(d, gradient, {});
     optimiser.begin_step();
-    optimiser.update(theta, 0, gradient, kRate * schedule.factor(step), 0);
+    optimiser.update(theta, 0, gradient, kNormalizerRate * schedule.factor(step), 0);
     networks.normalizer->parameters_changed();
     if ((step + 1) % kCheckInterval != 0) continue;
     if (const double loss = held_loss(); loss < best_loss) {

@@ -32,8 +32,8 @@ constexpr uint64_t kHistory = 7;
 // Where each solve may start on the way from the last parameters to the uniform model (theory.md 2.2).
 constexpr std::array<double, 6> kPath = {0.9, 0.75, 0.6, 0.4, 0.2, 0.1};
 constexpr uint64_t kEpochs = 5;  // of minibatches, for each alpha
-constexpr uint64_t kBatch = 256;
-constexpr double kRate = 0.05;  // Adam moves scores by about this much a step
+constexpr uint64_t kRetrainBatch = 256;
+constexpr double kRetrainRate = 0.05;  // Adam moves scores by about this much a step
 
 class Retraining {
  public:
@@ -91,7 +91,8 @@ class Retraining {
   }
 
   void minibatches(double alpha, std::vector<float> theta) {
-    const uint64_t n = problem_.examples(), batch = std::min(kBatch, n), steps = (n + batch - 1) / batch;
+    const uint64_t n = problem_.examples(), batch = std::min(kRetrainBatch, n),
+                   steps = (n + batch - 1) / batch;
     const uint64_t epochs = std::min(options_.passes, kEpochs);
     Adaptive<float> adam("adam", theta.size(), 0);
     const Schedule schedule{"linear", epochs * steps, steps};
@@ -106,7 +107,7 @@ class Retraining {
         std::sort(examples.begin(), examples.end());
         problem_.batch(examples, theta, alpha, gradient);
         adam.begin_step();
-        const double rate = kRate / problem_.input_norm() * schedule.factor(epoch * steps + step);
+        const double rate = kRetrainRate / problem_.input_norm() * schedule.factor(epoch * steps + step);
         parallel_ranges(theta.size(), 1 << 16, [&](size_t begin, size_t end) {
           adam.update(theta, begin, std::span<const float>(gradient).subspan(begin, end - begin), rate, 0);
         });

@@ -14,10 +14,10 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint32_t kInputs = 6, kClasses = 7, kWidth = 3;
+constexpr uint32_t kValidationInputs = 6, kClasses = 7, kWidth = 3;
 
 Dataset some_data() {
-  return random_dataset({.rows = 100, .features = kInputs, .classes = kClasses, .sparse = true}, 1);
+  return random_dataset({.rows = 100, .features = kValidationInputs, .classes = kClasses, .sparse = true}, 1);
 }
 
 ModelFile random_network(const std::string& objective) {
@@ -25,7 +25,7 @@ ModelFile random_network(const std::string& objective) {
   options.objective.name = objective;
   options.encoder.dimension = kWidth;
   NetworkPlan plan;
-  plan.inputs = kInputs;
+  plan.inputs = kValidationInputs;
   plan.classes = kClasses;
   ModelFile model = starting_network(plan, options, std::vector<uint64_t>{5, 1, 0, 3, 8, 2, 2});
   model.weight = random_vector<float>(model.weight.size(), 2);
@@ -98,7 +98,7 @@ TEST(NetworkQuality, IsThatOfEnumeration) {
   expect_quality(random_network("hierarchical"), examples);
 }
 
-TrainOptions options_of(const std::string& objective, uint64_t patience) {
+TrainOptions patient_options(const std::string& objective, uint64_t patience) {
   TrainOptions options;
   options.objective.name = objective;
   options.patience = patience;
@@ -113,7 +113,7 @@ ModelFile worse(ModelFile model) {
 TEST(NetworkValidation, KeepsTheBestAndStopsWhenPatienceRunsOut) {
   const Dataset data = some_data();
   const BagFeed feed(data);
-  NetworkValidation validation(&feed, options_of("exact", 2));
+  NetworkValidation validation(&feed, patient_options("exact", 2));
   const ModelFile good = random_network("exact"), bad = worse(good);
   Progress progress;
   ModelFile spare;
@@ -128,7 +128,7 @@ TEST(NetworkValidation, KeepsTheBestAndStopsWhenPatienceRunsOut) {
 
   Checkpoint checkpoint;
   validation.save(checkpoint);
-  NetworkValidation again(&feed, options_of("exact", 2));
+  NetworkValidation again(&feed, patient_options("exact", 2));
   again.restore(checkpoint, bad);
   EXPECT_TRUE(again.check(bad, spare, progress));
   model = bad;
@@ -142,7 +142,7 @@ TEST(NetworkValidation, CalibratesWhatHasALevel) {
   const ModelFile start = random_network("exact");
   for (const uint64_t patience : {0, 1}) {
     for (const std::string name : {"penalty", "snl", "nce", "is", "ranking-nce", "sampled", "exact"}) {
-      NetworkValidation validation(&feed, options_of(name, patience));
+      NetworkValidation validation(&feed, patient_options(name, patience));
       EXPECT_EQ(validation.calibrates(), name != "exact");
       Progress progress;
       ModelFile spare;
@@ -155,10 +155,10 @@ TEST(NetworkValidation, CalibratesWhatHasALevel) {
       EXPECT_NEAR(*progress.valid_log_z_rms, std::sqrt(about), 1e-6);
     }
   }
-  TrainOptions options = options_of("penalty", 1);
+  TrainOptions options = patient_options("penalty", 1);
   options.objective.centre = 2;
   EXPECT_FALSE(NetworkValidation(&feed, options).calibrates());
-  options = options_of("snl", 1);
+  options = patient_options("snl", 1);
   options.calibrate = false;
   EXPECT_FALSE(NetworkValidation(&feed, options).calibrates());
 }
@@ -188,7 +188,7 @@ TEST(NetworkValidation, ParametersSurviveACheckpoint) {
 TEST(NetworkValidation, LeavesTheLevelWhereItHasMeasuredNone) {
   const Dataset data = some_data();
   const BagFeed feed(data);
-  NetworkValidation validation(&feed, options_of("snl", 3));
+  NetworkValidation validation(&feed, patient_options("snl", 3));
   ModelFile model = random_network("snl");
   model.log_normalizer = 0.75;
   validation.conclude(model, true);
@@ -201,7 +201,7 @@ TEST(NetworkValidation, LeavesTheLevelWhereItHasMeasuredNone) {
   EXPECT_FALSE(validation.has_kept());
   Checkpoint checkpoint;
   validation.save(checkpoint);
-  NetworkValidation again(&feed, options_of("snl", 3));
+  NetworkValidation again(&feed, patient_options("snl", 3));
   again.restore(checkpoint, model);
   again.conclude(model, true);
   EXPECT_EQ(model.log_normalizer, 0.75);
@@ -225,17 +225,17 @@ struct CountingFeed : ExampleFeed {
 TEST(NetworkValidation, LooksAtASample) {
   CountingFeed feed;
   feed.size = 50;
-  EXPECT_TRUE(NetworkValidation(&feed, options_of("exact", 1)).present());
+  EXPECT_TRUE(NetworkValidation(&feed, patient_options("exact", 1)).present());
   EXPECT_EQ(feed.asked.size(), 50u);
   feed.size = kValidationExamples * 3;
-  NetworkValidation(&feed, options_of("exact", 1));
+  NetworkValidation(&feed, patient_options("exact", 1));
   EXPECT_EQ(feed.asked.size(), kValidationExamples);
   EXPECT_TRUE(std::adjacent_find(feed.asked.begin(), feed.asked.end(), std::greater_equal<>()) ==
               feed.asked.end());
   EXPECT_GT(feed.asked.back(), kValidationExamples * 2);
   feed.size = 0;
-  EXPECT_FALSE(NetworkValidation(&feed, options_of("exact", 1)).present());
-  EXPECT_FALSE(NetworkValidation(nullptr, options_of("snl", 1)).calibrates());
+  EXPECT_FALSE(NetworkValidation(&feed, patient_options("exact", 1)).present());
+  EXPECT_FALSE(NetworkValidation(nullptr, patient_options("snl", 1)).calibrates());
 }
 
 // The start is the frequencies, so it is not worse than they are; scores that favour what is rare are.
@@ -246,7 +246,7 @@ TEST(NetworkValidation, KnowsWhenTheFrequenciesAreBetter) {
   options.objective.name = "exact";
   options.encoder.dimension = kWidth;
   NetworkPlan plan;
-  plan.inputs = kInputs;
+  plan.inputs = kValidationInputs;
   plan.classes = kClasses;
   const std::vector<uint64_t> counts = feed.class_counts();
   Progress progress;

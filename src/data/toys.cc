@@ -31,7 +31,7 @@ std::unique_ptr<Toy> sized(uint32_t dimension, uint64_t) {
   return make(dimension);
 }
 
-constexpr uint32_t kMost = 65536;
+constexpr uint32_t kMostDimensions = 65536;
 constexpr ToyKind kKinds[] = {
     {"checkerboard", 2, 2, 2, plane<make_checkerboard>},
     {"four-circles", 2, 2, 2, plane<make_four_circles>},
@@ -41,8 +41,8 @@ constexpr ToyKind kKinds[] = {
     {"eight-gaussians", 2, 2, 2, plane<make_eight_gaussians>},
     {"ring", 2, 2, 2, plane<make_ring>},
     {"spirals", 2, 2, 2, plane<make_spirals>},
-    {"mixture", 1, 2, kMost, sized<make_mixture>},
-    {"gaussian", 1, 2, kMost, sized<make_gaussian>},
+    {"mixture", 1, 2, kMostDimensions, sized<make_mixture>},
+    {"gaussian", 1, 2, kMostDimensions, sized<make_gaussian>},
     {"ising", 1, 10, 20, make_ising},
 };
 

@@ -14,19 +14,20 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint32_t kValidationInputs = 6, kClasses = 7, kWidth = 3;
+constexpr uint32_t kValidationInputs = 6, kValidationClasses = 7, kValidationWidth = 3;
 
 Dataset some_data() {
-  return random_dataset({.rows = 100, .features = kValidationInputs, .classes = kClasses, .sparse = true}, 1);
+  return random_dataset(
+      {.rows = 100, .features = kValidationInputs, .classes = kValidationClasses, .sparse = true}, 1);
 }
 
 ModelFile random_network(const std::string& objective) {
   TrainOptions options;
   options.objective.name = objective;
-  options.encoder.dimension = kWidth;
+  options.encoder.dimension = kValidationWidth;
   NetworkPlan plan;
   plan.inputs = kValidationInputs;
-  plan.classes = kClasses;
+  plan.classes = kValidationClasses;
   ModelFile model = starting_network(plan, options, std::vector<uint64_t>{5, 1, 0, 3, 8, 2, 2});
   model.weight = random_vector<float>(model.weight.size(), 2);
   model.encoder.embedding = random_vector<float>(model.encoder.embedding.size(), 3);
@@ -42,7 +43,7 @@ double score(const ModelFile& model, size_t row, std::span<const float> h) {
 // log p(k|h) up to log Z for a softmax, exactly for a tree.
 std::vector<double> log_scores(const ModelFile& model, std::span<const float> h) {
   std::vector<double> out;
-  for (uint32_t k = 0; k < kClasses; ++k) {
+  for (uint32_t k = 0; k < kValidationClasses; ++k) {
     if (model.tree.empty()) {
       out.push_back(score(model, k, h));
       continue;
@@ -91,7 +92,7 @@ TEST(NetworkQuality, IsThatOfEnumeration) {
   expect_quality(model, examples);
   expect_quality(random_network("hierarchical"), examples);
   for (size_t i = 0; i < examples.target.size(); ++i) examples.weight.push_back(i % 3 == 0 ? 0 : 0.5f);
-  model.log_carrier = random_vector<float>(kClasses, 4);
+  model.log_carrier = random_vector<float>(kValidationClasses, 4);
   model.normalizer.intercept = 0.3;
   model.normalizer.slope = {0.5f, -1, 0.25f};
   expect_quality(model, examples);
@@ -244,16 +245,17 @@ TEST(NetworkValidation, KnowsWhenTheFrequenciesAreBetter) {
   const BagFeed feed(data);
   TrainOptions options;
   options.objective.name = "exact";
-  options.encoder.dimension = kWidth;
+  options.encoder.dimension = kValidationWidth;
   NetworkPlan plan;
   plan.inputs = kValidationInputs;
-  plan.classes = kClasses;
+  plan.classes = kValidationClasses;
   const std::vector<uint64_t> counts = feed.class_counts();
   Progress progress;
   ModelFile spare, model = starting_network(plan, options, counts);
   NetworkValidation start(&feed, options), worse(&feed, options);
   EXPECT_FALSE(start.is_worse_than_frequencies(counts));
-  for (uint32_t k = 0; k < kClasses; ++k)  // the maximum likelihood, which the added 1 keeps the start from
+  for (uint32_t k = 0; k < kValidationClasses;
+       ++k)  // the maximum likelihood, which the added 1 keeps the start from
     model.bias[k] = static_cast<float>(std::log(static_cast<double>(counts[k])));
   start.check(model, spare, progress);
   EXPECT_FALSE(start.is_worse_than_frequencies(counts));

@@ -17,14 +17,14 @@ namespace selfnorm {
 namespace {
 
 // y is x + one of two places, which a single Gaussian cannot say.
-constexpr double kRegressorShare = 0.3, kFirst = -0.6, kSecond = 0.6, kWidth = 0.2;
+constexpr double kRegressorShare = 0.3, kFirstMode = -0.6, kSecondMode = 0.6, kModeWidth = 0.2;
 
 double truth(double x, double y) {
   const auto normal = [&](double mean) {
-    const double z = (y - x - mean) / kWidth;
-    return std::exp(-0.5 * z * z) / (kWidth * std::sqrt(2 * M_PI));
+    const double z = (y - x - mean) / kModeWidth;
+    return std::exp(-0.5 * z * z) / (kModeWidth * std::sqrt(2 * M_PI));
   };
-  return kRegressorShare * normal(kFirst) + (1 - kRegressorShare) * normal(kSecond);
+  return kRegressorShare * normal(kFirstMode) + (1 - kRegressorShare) * normal(kSecondMode);
 }
 
 Frame two_branches(uint64_t rows, uint64_t seed = 1) {
@@ -38,8 +38,8 @@ Frame two_branches(uint64_t rows, uint64_t seed = 1) {
   for (uint64_t i = 0; i < rows; ++i) {
     const double x = 2 * random.uniform() - 1;
     frame.columns[0].number.push_back(x);
-    frame.columns[1].number.push_back(x + (random.uniform() < kRegressorShare ? kFirst : kSecond) +
-                                      kWidth * random.normal());
+    frame.columns[1].number.push_back(x + (random.uniform() < kRegressorShare ? kFirstMode : kSecondMode) +
+                                      kModeWidth * random.normal());
     frame.line.push_back(i + 2);
   }
   return frame;

@@ -5,7 +5,7 @@
 #include <array>
 #include <filesystem>
 
-#include "density_trial.h"
+#include "experiments/density/trial.h"
 #include "selfnorm/analysis/chain_evaluation.h"
 #include "selfnorm/analysis/chain_gauge.h"
 #include "selfnorm/normalizer/chain/chain_scorer.h"

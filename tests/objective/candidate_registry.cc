@@ -1,7 +1,5 @@
 // Every registered candidate objective goes through one gradient check, and every one in the source tree is
 // registered.
-#include "selfnorm/objective/registry.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,6 +11,7 @@
 #include "gradient_check.h"
 #include "random_data.h"
 #include "selfnorm/base/error.h"
+#include "selfnorm/objective/registry.h"
 
 namespace selfnorm {
 namespace {

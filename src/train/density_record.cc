@@ -1,11 +1,9 @@
 #include "selfnorm/train/density_record.h"
 
-#include <fmt/format.h>
-
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "selfnorm/data/string_index.h"
+#include "selfnorm/engine/checkpoint.h"
 
 namespace selfnorm {
 namespace {
@@ -62,7 +60,8 @@ std::string density_training_json(const DensityOptions& options, const std::stri
   return out.dump();
 }
 
-std::string density_fingerprint(const PointSource& data, const DensityOptions& options) {
+std::string density_fingerprint(const PointSource& data, std::span<const uint64_t> train_rows,
+                                std::span<const uint64_t> valid_rows, const DensityOptions& options) {
   nlohmann::ordered_json all = options_json(options);
   all.update({{"objective", options.objective},
               {"samples", options.samples},
@@ -72,7 +71,10 @@ std::string density_fingerprint(const PointSource& data, const DensityOptions& o
               {"langevin_step", options.langevin_step},
               {"noise", options.noise},
               {"slices", options.slices}});
-  return fmt::format("{:016x}", hash_bytes(data.fingerprint() + all.dump()));
+  Fingerprint hash;
+  hash.add(all.dump()).add(train_rows).add(valid_rows).add(data.fingerprint());
+  if (options.energy.ends_with(".pt")) hash.add_file(options.energy);
+  return hash.text();
 }
 
 }  // namespace selfnorm

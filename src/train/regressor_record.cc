@@ -1,13 +1,9 @@
 #include "selfnorm/train/regressor_record.h"
 
-#include <fmt/format.h>
-
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "selfnorm/data/string_index.h"
+#include "selfnorm/engine/checkpoint.h"
 
 namespace selfnorm {
 namespace {
@@ -48,12 +44,6 @@ nlohmann::ordered_json options_json(const RegressorOptions& o) {
           {"seed", o.seed}};
 }
 
-// Bytes of the numbers as they are.
-template <class T>
-void add_bytes(const std::vector<T>& values, std::string& bytes) {
-  bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
-}
-
 }  // namespace
 
 std::string regressor_objective_json(const RegressorOptions& o) {
@@ -82,21 +72,15 @@ std::string regressor_fingerprint(const Frame& frame, const std::vector<std::str
               {"langevin_steps", options.langevin_steps},
               {"langevin_step", options.langevin_step},
               {"noise", options.noise},
-              {"targets", targets},
-              {"train_rows", std::vector<uint64_t>(train_rows.begin(), train_rows.end())},
-              {"valid_rows", std::vector<uint64_t>(valid_rows.begin(), valid_rows.end())}});
-  std::string bytes = all.dump();
-  if (!options.module.empty()) {
-    std::ifstream file(options.module, std::ios::binary);
-    bytes.append(std::istreambuf_iterator<char>(file), {});
-  }
+              {"targets", targets}});
+  Fingerprint hash;
+  hash.add(all.dump()).add(train_rows).add(valid_rows);
+  if (!options.module.empty()) hash.add_file(options.module);
   for (const FrameColumn& column : frame.columns) {
-    bytes += column.name + '\n';
-    add_bytes(column.number, bytes);
-    add_bytes(column.level, bytes);
-    for (const std::string& level : column.levels) bytes += level + '\n';
+    hash.add(column.name).add(column.number).add(column.level);
+    for (const std::string& level : column.levels) hash.add(level);
   }
-  return fmt::format("{:016x}", hash_bytes(bytes));
+  return hash.text();
 }
 
 }  // namespace selfnorm

@@ -119,7 +119,7 @@ class Run {
         schedule_{plan_.schedule, plan_.steps - plan_.warm_steps, plan_.epoch} {}
 
   // Continues from what was resumed, if there is something, and frees it.
-  Outcome operator()(std::optional<Checkpoint>& resumed) {
+  RunOutcome operator()(std::optional<Checkpoint>& resumed) {
     if (resumed) {
       restore(*resumed);
       resumed.reset();
@@ -208,13 +208,13 @@ class Run {
     stale_ = 0;
   }
 
-  Outcome end_at_start(Step start) {
+  RunOutcome end_at_start(Step start) {
     out_.reason = std::move(start.reason);
     out_.ending = start.kind == Step::Kind::diverged ? Ending::diverged : Ending::complete;
     return std::move(out_);
   }
 
-  Outcome end(Step step) {
+  RunOutcome end(Step step) {
     // What finished by itself may have gone elsewhere at last.
     const bool is_unseen = step.kind == Step::Kind::finished && at_ < plan_.steps && !is_impatient();
     problem_.settle();
@@ -280,7 +280,7 @@ class Run {
   uint64_t kept_step_ = 0;  // of the best, or of the good ones
   uint64_t stale_ = 0;      // checks since the best
   bool is_lost_ = false;
-  Outcome out_;
+  RunOutcome out_;
 };
 
 class OneMember final : public Members {
@@ -288,7 +288,7 @@ class OneMember final : public Members {
   explicit OneMember(Problem& problem) : problem_(problem) {}
   uint64_t count() const override { return 1; }
   Problem& make(uint64_t /*i*/) override { return problem_; }
-  void finish(uint64_t /*i*/, const Outcome& /*outcome*/) override {}
+  void finish(uint64_t /*i*/, const RunOutcome& /*outcome*/) override {}
 
  private:
   Problem& problem_;
@@ -304,8 +304,8 @@ Due Problem::due(uint64_t steps_taken) const {
   return {.report = is_check || steps_taken % p.report_every == 0, .check = is_check && p.checks};
 }
 
-Outcome run(Members& members, const CheckpointOptions& checkpoint, const std::string& fingerprint,
-            TrainObserver& observer) {
+RunOutcome run(Members& members, const CheckpointOptions& checkpoint, const std::string& fingerprint,
+               TrainObserver& observer) {
   Pace pace(checkpoint, fingerprint, observer);
   std::optional<Checkpoint> resumed = pace.resumed();
   uint64_t first = 0;
@@ -315,7 +315,7 @@ Outcome run(Members& members, const CheckpointOptions& checkpoint, const std::st
   } else {
     members.begin();
   }
-  Outcome out;
+  RunOutcome out;
   for (uint64_t i = first; i < members.count(); ++i) {
     Run member(members.make(i), {i, members.count()}, pace, observer, [&members, i](Checkpoint& c) {
       c.set("member", i);
@@ -328,13 +328,13 @@ Outcome run(Members& members, const CheckpointOptions& checkpoint, const std::st
   return out;
 }
 
-Outcome run(Problem& problem, const CheckpointOptions& checkpoint, const std::string& fingerprint,
-            TrainObserver& observer) {
+RunOutcome run(Problem& problem, const CheckpointOptions& checkpoint, const std::string& fingerprint,
+               TrainObserver& observer) {
   OneMember one(problem);
   return run(one, checkpoint, fingerprint, observer);
 }
 
-Outcome run(Problem& problem) {
+RunOutcome run(Problem& problem) {
   TrainObserver nobody;
   return run(problem, {}, "", nobody);
 }

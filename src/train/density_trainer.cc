@@ -188,7 +188,7 @@ class DensityTraining final : public Problem {
     if (taken_ > 0) read(taken_ - 1);  // of the last step, which may have been the last of all
   }
 
-  DensityResult result(Outcome outcome) {
+  DensityResult result(RunOutcome outcome) {
     DensityResult out;
     if (outcome.ending != Ending::interrupted) {
       if (outcome.best && *outcome.kept < outcome.steps)

@@ -106,7 +106,7 @@ class FullPasses final : public LbfgsProblem<Real> {
     accepted_ = sum_;
   }
 
-  LoopOutput<Real> output(Outcome outcome) const {
+  LoopOutput<Real> output(RunOutcome outcome) const {
     const auto level = validation_.level();
     const std::span<const Real> found = theta();
     return {{found.begin(), found.end()},
@@ -271,7 +271,7 @@ template <class Real>
 LoopOutput<Real> train_in_full_passes(const LoopProblem<Real>& problem, const ExactPass<Real>& pass,
                                       std::span<const float> weight) {
   FullPasses<Real> passes(problem, pass, weight);
-  Outcome outcome = run(passes, problem.checkpoint, problem.fingerprint, problem.observer);
+  RunOutcome outcome = run(passes, problem.checkpoint, problem.fingerprint, problem.observer);
   return passes.output(std::move(outcome));
 }
 

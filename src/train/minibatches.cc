@@ -130,7 +130,7 @@ class MinibatchProblem final : public Problem {
     validation_.restore(c);
   }
 
-  LoopOutput<Real> output(Outcome outcome) const {
+  LoopOutput<Real> output(RunOutcome outcome) const {
     std::vector<Real> buffer;
     const std::span<const Real> parameters = feature_major(buffer);
     const auto level = validation_.level();
@@ -177,7 +177,7 @@ template <class Real>
 LoopOutput<Real> train_in_minibatches(const LoopProblem<Real>& problem, MinibatchStep<Real>& step,
                                       uint64_t batch, double row_norm) {
   MinibatchProblem<Real> minibatches(problem, step, batch, row_norm);
-  Outcome outcome = run(minibatches, problem.checkpoint, problem.fingerprint, problem.observer);
+  RunOutcome outcome = run(minibatches, problem.checkpoint, problem.fingerprint, problem.observer);
   return minibatches.output(std::move(outcome));
 }
 

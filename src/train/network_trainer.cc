@@ -178,7 +178,7 @@ class NetworkProblem final : public Problem {
     validation_.restore(c);
   }
 
-  TrainResult result(Outcome outcome, TrainObserver& observer) {
+  TrainResult result(RunOutcome outcome, TrainObserver& observer) {
     if (outcome.ending == Ending::complete && outcome.best &&
         *outcome.best > frequency_nll(held_out_, counts_))
       observer.on_warning(

@@ -132,7 +132,7 @@ class NormalizerProblem final : public Problem {
   void take(Snapshot& out) const override { out.floats = theta_; }
   void put(const Snapshot& snapshot) override { theta_ = snapshot.floats; }
 
-  TrainedNormalizer result(const Outcome& outcome) const {
+  TrainedNormalizer result(const RunOutcome& outcome) const {
     TrainedNormalizer out;
     out.epochs = outcome.steps / plan_.epoch;
     out.reason = outcome.ending == Ending::diverged

@@ -222,7 +222,7 @@ void RegressorMember::restore(const Checkpoint& c) {
   if (taken_ > 0) read_batch(taken_ - 1);  // of the last step, which may have been the last of all
 }
 
-RegressorMember::Result RegressorMember::finish(const Outcome& outcome) {
+RegressorMember::Result RegressorMember::finish(const RunOutcome& outcome) {
   Result out{.diverged = outcome.ending == Ending::diverged,
              .check = outcome.best,
              .kept = outcome.kept.value_or(outcome.steps)};

@@ -41,7 +41,7 @@ class Ensemble final : public Members {
     return *member_;
   }
 
-  void finish(uint64_t i, const Outcome& outcome) override {
+  void finish(uint64_t i, const RunOutcome& outcome) override {
     RegressorMember::Result result = member_->finish(outcome);
     if (result.diverged) {
       ++diverged_;
@@ -93,7 +93,7 @@ class Ensemble final : public Members {
     stopped_ = c.integer("members.stopped");
   }
 
-  RegressorResult result(Outcome outcome) {
+  RegressorResult result(RunOutcome outcome) {
     RegressorResult out;
     const bool is_interrupted = outcome.ending == Ending::interrupted;
     out.take(std::move(outcome));

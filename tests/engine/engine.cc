@@ -101,7 +101,7 @@ double x_after(uint64_t steps) {
 TEST(Engine, TakesEveryStepOnceWithItsSchedule) {
   Toy toy;
   Watcher watcher;
-  const Outcome out = run(toy, {}, "", watcher);
+  const RunOutcome out = run(toy, {}, "", watcher);
   EXPECT_EQ(out.ending, Ending::complete);
   EXPECT_EQ(out.reason, "completed all steps");
   EXPECT_EQ(out.steps, 12u);
@@ -155,7 +155,7 @@ TEST(Engine, KeepsTheBestAndEndsWhenPatienceRunsOut) {
   for (uint64_t i = 0; i < 6; ++i) toy.checks[i + 1] = {criterion[i]};
   Toy two = toy;
   two.own.patience = 0;
-  const Outcome out = run(toy);
+  const RunOutcome out = run(toy);
   EXPECT_EQ(out.ending, Ending::complete);
   EXPECT_TRUE(out.ran_out_of_patience);
   EXPECT_EQ(out.reason, "validation did not improve in 3 epochs");
@@ -171,7 +171,7 @@ TEST(Engine, KeepsTheBestAndEndsWhenPatienceRunsOut) {
     until.move(at, schedule.factor(at));
   }
   EXPECT_EQ(toy.x, until.x);
-  const Outcome patient = run(two);
+  const RunOutcome patient = run(two);
   EXPECT_EQ(patient.steps, 100u);
   EXPECT_EQ(patient.kept, 6u);
 }
@@ -184,7 +184,7 @@ TEST(Engine, AMissingCriterionIsNotAStepTowardsTheEnd) {
   toy.own.patience = 2;
   toy.checks[1] = {1.0};
   toy.checks[5] = {2.0};
-  const Outcome out = run(toy);
+  const RunOutcome out = run(toy);
   EXPECT_EQ(out.steps, 12u);
   EXPECT_EQ(out.kept, 1u);
   EXPECT_EQ(toy.x, x_after(1));
@@ -196,7 +196,7 @@ TEST(Engine, TheStartMayStayTheBest) {
   } toy;
   toy.own.checks = toy.own.keeps_best = true;
   toy.checks = {{0, {1.0}}, {4, {2.0}}, {8, {3.0}}, {12, {4.0}}};
-  const Outcome out = run(toy);
+  const RunOutcome out = run(toy);
   EXPECT_EQ(out.kept, 0u);
   EXPECT_EQ(toy.x, 0);
 }
@@ -213,7 +213,7 @@ TEST(Engine, DivergenceGoesBackToTheLastGoodParameters) {
   for (const auto& [at, back] : {std::pair<uint64_t, uint64_t>{0, 0}, {3, 0}, {4, 0}, {5, 4}, {11, 8}}) {
     Toy toy;
     toy.diverges_at = at;
-    const Outcome out = run(toy);
+    const RunOutcome out = run(toy);
     EXPECT_EQ(out.ending, Ending::diverged);
     EXPECT_EQ(out.reason, "the loss became infinite or NaN at step " + std::to_string(at) + "; try patience");
     EXPECT_EQ(out.steps, at);
@@ -231,7 +231,7 @@ TEST(Engine, DivergenceGoesBackToTheBestOnceThereIsOne) {
   toy.own.checks = toy.own.keeps_best = true;
   toy.checks = {{4, {1.0}}, {8, {2.0}}};
   toy.diverges_at = 10;
-  const Outcome out = run(toy);
+  const RunOutcome out = run(toy);
   EXPECT_EQ(out.ending, Ending::diverged);
   EXPECT_EQ(out.kept, 4u);
   EXPECT_EQ(toy.x, x_after(4));
@@ -241,7 +241,7 @@ TEST(Engine, DivergenceGoesBackToTheBestOnceThereIsOne) {
 TEST(Engine, WhatCannotBeUsedAtTheEndHasDiverged) {
   Toy toy;
   toy.is_spoilt_at_end = true;
-  const Outcome out = run(toy);
+  const RunOutcome out = run(toy);
   EXPECT_EQ(out.ending, Ending::diverged);
   EXPECT_EQ(out.steps, 12u);
   EXPECT_EQ(toy.x, x_after(8));
@@ -256,7 +256,7 @@ TEST(Engine, ARunThatCannotBeginSaysSoAsItIs) {
   struct Lost : Toy {
     Step begin() override { return Step::diverged("nothing there"); }
   } toy;
-  const Outcome out = run(toy);
+  const RunOutcome out = run(toy);
   EXPECT_EQ(out.ending, Ending::diverged);
   EXPECT_EQ(out.reason, "nothing there");
 }
@@ -282,10 +282,10 @@ TEST_F(EngineFiles, AResumedRunHasTheSameBits) {
     Toy whole = rich();
     whole.diverges_at = diverges_at;
     Watcher watcher;
-    const Outcome once = run(whole, {}, "", watcher);
+    const RunOutcome once = run(whole, {}, "", watcher);
     for (uint64_t every = 1; every <= 12; ++every) {
       std::vector<Progress> seen;
-      Outcome out;
+      RunOutcome out;
       double x = 0;
       for (bool resume = false;; resume = true) {
         Toy part = rich();
@@ -331,7 +331,7 @@ TEST_F(EngineFiles, AStepInterruptedInTheMiddleIsTakenAgain) {
     toy.interrupts_at = at;
     Watcher stopper;
     stopper.stop_every = at + 1;  // the poll inside the step
-    const Outcome out = run(toy, files(false), "", stopper);
+    const RunOutcome out = run(toy, files(false), "", stopper);
     EXPECT_EQ(out.ending, Ending::interrupted);
     EXPECT_EQ(out.steps, at);
     Toy rest;
@@ -368,7 +368,7 @@ TEST_F(EngineFiles, ACheckpointThatCannotBeWrittenIsOneWarningAndTriedAgain) {
   } watcher;
   watcher.folder = folder;
   Toy toy;
-  const Outcome out = run(toy, {path, 0, false}, "", watcher);
+  const RunOutcome out = run(toy, {path, 0, false}, "", watcher);
   EXPECT_EQ(out.ending, Ending::complete);
   ASSERT_EQ(watcher.warnings.size(), 2u);
   EXPECT_NE(watcher.warnings[0].find(path), std::string::npos) << watcher.warnings[0];
@@ -399,7 +399,7 @@ struct Three : Members {
     if (i == 1) toy->diverges_at = 7;
     return *toy;
   }
-  void finish(uint64_t i, const Outcome& outcome) override {
+  void finish(uint64_t i, const RunOutcome& outcome) override {
     EXPECT_EQ(i, done.size());
     done.push_back(toy->x);
     reasons.push_back(outcome.reason);
@@ -429,7 +429,7 @@ TEST_F(EngineFiles, MembersAreOneRun) {
       Three part;
       Watcher stopper;
       stopper.stop_every = every;
-      const Outcome out = run(part, files(resume), "", stopper);
+      const RunOutcome out = run(part, files(resume), "", stopper);
       done = part.done;
       if (out.ending != Ending::interrupted) break;
     }
@@ -462,7 +462,7 @@ struct Parabola final : LbfgsProblem<double> {
 
 TEST_F(EngineFiles, FullPassesFinishByThemselvesAndResume) {
   Parabola whole(1000), part(1000), few(2);
-  const Outcome out = run(whole);
+  const RunOutcome out = run(whole);
   EXPECT_EQ(out.ending, Ending::complete);
   EXPECT_NE(out.reason.find("converged"), std::string::npos) << out.reason;
   EXPECT_NEAR(whole.point()[0], 3, 1e-3);

@@ -20,7 +20,7 @@ namespace selfnorm {
 
 enum class Ending { complete, interrupted, diverged };
 
-struct Outcome {
+struct RunOutcome {
   Ending ending = Ending::complete;
   std::string reason;  // in words
   bool ran_out_of_patience = false;
@@ -37,7 +37,7 @@ struct RunResult {
   bool diverged = false;     // the loss stopped being finite; the model is the last good one
   Progress last;
 
-  void take(Outcome outcome) {
+  void take(RunOutcome outcome) {
     reason = std::move(outcome.reason);
     interrupted = outcome.ending == Ending::interrupted;
     diverged = outcome.ending == Ending::diverged;
@@ -47,11 +47,11 @@ struct RunResult {
 
 // Throws Error for a checkpoint of another fingerprint. Interrupted passes through where the problem cannot
 // take its step again.
-Outcome run(Problem& problem, const CheckpointOptions& checkpoint, const std::string& fingerprint,
-            TrainObserver& observer);
+RunOutcome run(Problem& problem, const CheckpointOptions& checkpoint, const std::string& fingerprint,
+               TrainObserver& observer);
 
 // Without checkpoints and watchers: a fit inside other work.
-Outcome run(Problem& problem);
+RunOutcome run(Problem& problem);
 
 // Problems that are run one after the other with one checkpoint, as one run: an ensemble.
 class Members {
@@ -61,7 +61,7 @@ class Members {
   virtual uint64_t count() const = 0;
   virtual void begin() {}                 // a run that is not resumed
   virtual Problem& make(uint64_t i) = 0;  // the i-th, at its start
-  virtual void finish(uint64_t i, const Outcome& outcome) = 0;
+  virtual void finish(uint64_t i, const RunOutcome& outcome) = 0;
 
   // Of those that are finished.
   virtual void save(Checkpoint&) const {}
@@ -69,7 +69,7 @@ class Members {
 };
 
 // The outcome of the last; interrupted, of the one that was.
-Outcome run(Members& members, const CheckpointOptions& checkpoint, const std::string& fingerprint,
-            TrainObserver& observer);
+RunOutcome run(Members& members, const CheckpointOptions& checkpoint, const std::string& fingerprint,
+               TrainObserver& observer);
 
 }  // namespace selfnorm

@@ -42,7 +42,7 @@ struct LoopOutput {
   std::vector<Real> theta;  // without the centre
   Subtracted subtracted;    // c (nce, snl: b) at the end
   bool calibrated = false;  // its constant is the mean of A (less b(x)) on the validation data
-  Outcome outcome;
+  RunOutcome outcome;
 };
 
 template <class Real>

@@ -43,7 +43,7 @@ class RegressorMember final : public Problem {
     uint64_t kept = 0;              // its step
     bool is_mixture_alone = false;  // although a tilt was trained
   };
-  Result finish(const Outcome& outcome);
+  Result finish(const RunOutcome& outcome);
 
  private:
   bool is_tilted(uint64_t step) const { return tilt_step_ != nullptr && step >= warm_steps_; }

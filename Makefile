@@ -6,6 +6,7 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 5
 SANITIZERS ?= asan-ubsan tsan
 SHARD ?= 1/1
+TORCH ?=
 MUTANTS ?= 10
 SEED ?= 0
 
@@ -13,13 +14,14 @@ SEED ?= 0
 NODE_PACKAGES := $(if $(shell command -v npm 2>/dev/null),,nodejs npm)
 BROWSER_PACKAGES := $(if $(shell command -v chromium 2>/dev/null),,chromium)
 LIBRARY_PACKAGES := build-essential cmake ninja-build ccache pkg-config libtbb-dev libopenblas-dev libhwy-dev \
-  libcli11-dev libfmt-dev nlohmann-json3-dev libfast-float-dev zlib1g-dev libre2-dev libxxhash-dev libeigen3-dev libtorch-dev
+  libcli11-dev libfmt-dev nlohmann-json3-dev libfast-float-dev zlib1g-dev libre2-dev libxxhash-dev libeigen3-dev libboost-dev \
+  $(if $(TORCH),libtorch-dev)
 BUILD_PACKAGES := $(LIBRARY_PACKAGES) $(NODE_PACKAGES)
 TEST_PACKAGES := $(BUILD_PACKAGES) libgtest-dev librapidcheck-dev liblbfgs-dev gnuplot-nox $(BROWSER_PACKAGES)
 FUZZ_PACKAGES := $(LIBRARY_PACKAGES) clang libclang-rt-14-dev
 DEMO_PACKAGES := $(BUILD_PACKAGES) dict-gcide
 BENCH_PACKAGES := $(BUILD_PACKAGES) dataset-fashion-mnist python3-sklearn fasttext python3-torch openssl
-LINT_PACKAGES := $(TEST_PACKAGES) clang-format clang-tidy
+LINT_PACKAGES := $(LIBRARY_PACKAGES) clang-format clang-tidy
 
 # $(call packages,LIST): installs those of LIST that are missing; says nothing and asks nothing when there are none.
 define packages
@@ -37,6 +39,7 @@ endef
 help: ## this list
 	@echo "selfnorm: probability models whose raw scores are already log-probabilities"; echo
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1 /' | while read -r name text; do printf '  make %-9s %s\n' "$$name" "$$text"; done
+	@echo; echo "TORCH=1 with build, install, test or sanitize installs libtorch too (some 150 packages), for TorchScript energies; without it they say so"
 
 build: ## the program, build/release/selfnorm
 	$(call packages,$(BUILD_PACKAGES))
@@ -75,9 +78,9 @@ install: build ## into PREFIX (default /usr/local)
 lint: ## formatting and static checks
 	$(call packages,$(LINT_PACKAGES))
 	git ls-files '*.h' '*.cc' '*.c' | xargs clang-format --dry-run --Werror
-	cmake --preset release -DSELFNORM_BUILD_TESTS=ON
-	cmake --build --preset release -j $(JOBS)
-	git ls-files 'src/*.cc' 'cli/*.cc' 'runtime/*.cc' | xargs -P $(JOBS) -n 4 clang-tidy --quiet -p build/release --extra-arg=-Wno-unknown-warning-option
+	cmake --preset dev -B build/lint -DSELFNORM_BUILD_TESTS=OFF
+	sed -n 's/^ *"file": "\(.*\.cc\)".*/\1/p' build/lint/compile_commands.json | sort -u | \
+	  xargs -P $(JOBS) -n 4 clang-tidy --quiet -p build/lint --extra-arg=-Wno-unknown-warning-option
 
 format: ## rewrite the sources in the project's format
 	$(call packages,$(LINT_PACKAGES))

@@ -21,7 +21,7 @@ namespace {
 
 constexpr uint64_t kComparedSentences = 1000;
 
-void check_options(const Arguments& arguments) {
+void check_normalize_options(const Arguments& arguments) {
   const NormalizeArguments& given = arguments.normalize;
   refuse_options(arguments, {"--delta", "--budget"},
                  given.head +
@@ -122,7 +122,7 @@ class ChainWork {
 
 int normalize_chain_command(const Arguments& arguments) {
   const NormalizeArguments& given = arguments.normalize;
-  check_options(arguments);
+  check_normalize_options(arguments);
   const NamedChain chain = open_chain(given.head);
   // Of the sentences; the model that is written keeps its own.
   const SequenceEncoder encoder = reading_encoder(chain.model.encoder, arguments.reader.format, given.head);

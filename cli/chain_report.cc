@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "evaluation_report.h"
 #include "output.h"
@@ -13,9 +12,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using Cells = std::vector<std::vector<std::string>>;
-
-// NaN is the mean of nothing: all sentences have unseen labels.
-std::string decimal(double value) { return std::isnan(value) ? "-" : fmt::format("{:.4f}", value); }
 
 Json counts_json(const SpanCounts& counts) {
   return {{"precision", counts.precision()}, {"recall", counts.recall()},     {"f1", counts.f1()},

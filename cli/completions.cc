@@ -16,7 +16,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text;
 }
 
-std::string quoted(const std::string& text) { return "'" + replaced(text, "'", "'\\''") + "'"; }
+std::string shell_quoted(const std::string& text) { return "'" + replaced(text, "'", "'\\''") + "'"; }
 
 std::string spaced(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, " ")); }
 
@@ -63,27 +63,28 @@ std::string bash(const CommandTable& table) {
   std::vector<std::string> patterns;
   std::string commands, values;
   for (const std::string& beginning : beginnings(table)) {
-    patterns.push_back(quoted(beginning));
-    commands += fmt::format("    {}) commands={} ;;\n", quoted(beginning),
-                            quoted(spaced(next_words(table, beginning))));
+    patterns.push_back(shell_quoted(beginning));
+    commands += fmt::format("    {}) commands={} ;;\n", shell_quoted(beginning),
+                            shell_quoted(spaced(next_words(table, beginning))));
   }
   for (const CommandRow& command : table) {
     std::vector<std::string> names{"--help"};
     for (const OptionRow& option : command.options) {
       if (!option.is_positional) names.push_back(option.name);
       const std::string key =
-          quoted(command.path + " " + (option.is_positional ? command.path : option.name));
+          shell_quoted(command.path + " " + (option.is_positional ? command.path : option.name));
       const bool takes_file = option.kind == ValueKind::kFile || option.kind == ValueKind::kDirectory;
       if (option.kind == ValueKind::kChoice && option.is_positional) {
-        commands +=
-            fmt::format("    {}) choices={} ;;\n", quoted(command.path), quoted(spaced(option.choices)));
+        commands += fmt::format("    {}) choices={} ;;\n", shell_quoted(command.path),
+                                shell_quoted(spaced(option.choices)));
       } else if (option.kind == ValueKind::kChoice) {
-        values += fmt::format("    {}) choices={} ;;\n", key, quoted(spaced(option.choices)));
+        values += fmt::format("    {}) choices={} ;;\n", key, shell_quoted(spaced(option.choices)));
       } else if (!takes_file && option.kind != ValueKind::kFlag && !option.is_positional) {
         values += fmt::format("    {}) return ;;\n", key);
       }
     }
-    commands += fmt::format("    {}) options={} ;;\n", quoted(command.path), quoted(spaced(names)));
+    commands +=
+        fmt::format("    {}) options={} ;;\n", shell_quoted(command.path), shell_quoted(spaced(names)));
   }
   std::string script = replaced(kBash, "@BEGINNINGS@", fmt::format("{}", fmt::join(patterns, "|")));
   return replaced(replaced(script, "@COMMANDS@", commands), "@VALUES@", values);
@@ -96,20 +97,20 @@ std::string zsh_option(const OptionRow& option) {
                        : takes_file                      ? "_files"
                                                          : "";
   if (option.is_positional)
-    return quoted(fmt::format("{}:{}:{}", option.is_repeated ? "*" : "", option.name, action));
-  if (option.kind == ValueKind::kFlag) return quoted(fmt::format("{}[{}]", option.name, text));
-  return quoted(fmt::format("{}=[{}]:{}:{}", option.name, text, "value", action));
+    return shell_quoted(fmt::format("{}:{}:{}", option.is_repeated ? "*" : "", option.name, action));
+  if (option.kind == ValueKind::kFlag) return shell_quoted(fmt::format("{}[{}]", option.name, text));
+  return shell_quoted(fmt::format("{}=[{}]:{}:{}", option.name, text, "value", action));
 }
 
 std::string zsh(const CommandTable& table) {
   std::string cases, patterns;
   for (const std::string& beginning : beginnings(table)) {
-    patterns += (patterns.empty() ? "" : "|") + quoted(beginning);
-    cases +=
-        fmt::format("    {}) compadd -- {} ;;\n", quoted(beginning), spaced(next_words(table, beginning)));
+    patterns += (patterns.empty() ? "" : "|") + shell_quoted(beginning);
+    cases += fmt::format("    {}) compadd -- {} ;;\n", shell_quoted(beginning),
+                         spaced(next_words(table, beginning)));
   }
   for (const CommandRow& command : table) {
-    cases += fmt::format("    {}) _arguments", quoted(command.path));
+    cases += fmt::format("    {}) _arguments", shell_quoted(command.path));
     for (const OptionRow& option : command.options) cases += " \\\n      " + zsh_option(option);
     cases += command.options.empty() ? " ;;\n" : " \\\n      '--help[show the options]' ;;\n";
   }
@@ -148,23 +149,24 @@ std::string fish(const CommandTable& table) {
       "    test (math (count $words) - 1) -eq (count $argv); and __selfnorm_at $argv\n"
       "end\n";
   for (const std::string& beginning : beginnings(table)) {
-    script += fmt::format("complete -c selfnorm -f -n {} -a {}\n", quoted("__selfnorm_exactly " + beginning),
-                          quoted(spaced(next_words(table, beginning))));
+    script +=
+        fmt::format("complete -c selfnorm -f -n {} -a {}\n", shell_quoted("__selfnorm_exactly " + beginning),
+                    shell_quoted(spaced(next_words(table, beginning))));
   }
   for (const CommandRow& command : table) {
-    const std::string condition = quoted("__selfnorm_at " + command.path);
+    const std::string condition = shell_quoted("__selfnorm_at " + command.path);
     for (const OptionRow& option : command.options) {
       if (option.is_positional) {
         if (option.kind == ValueKind::kChoice) {
-          script +=
-              fmt::format("complete -c selfnorm -f -n {} -a {}\n", condition, quoted(spaced(option.choices)));
+          script += fmt::format("complete -c selfnorm -f -n {} -a {}\n", condition,
+                                shell_quoted(spaced(option.choices)));
         }
         continue;
       }
       script += fmt::format("complete -c selfnorm -n {} -l {} -d {}", condition, option.name.substr(2),
-                            quoted(option.text));
+                            shell_quoted(option.text));
       if (option.kind == ValueKind::kChoice)
-        script += " -x -a " + quoted(spaced(option.choices));
+        script += " -x -a " + shell_quoted(spaced(option.choices));
       else if (option.kind != ValueKind::kFlag)
         script += " -r";
       script += "\n";

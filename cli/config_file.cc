@@ -24,7 +24,7 @@ std::vector<std::string> all_option_names(const CommandTable& table) {
   return names;
 }
 
-std::string suggestion(const std::string& name, const std::vector<std::string>& names) {
+std::string name_suggestion(const std::string& name, const std::vector<std::string>& names) {
   const std::string best = nearest(name, names);
   return best.empty() ? ""
                       : fmt::format("; did you mean '{}'?", best.substr(best.rfind("--", 0) == 0 ? 2 : 0));
@@ -97,7 +97,7 @@ std::vector<std::string> config_words(const CommandTable& table, const CommandRo
     if (option == nullptr) {
       if (section.empty() && std::find(known.begin(), known.end(), name) != known.end()) continue;
       throw Error(fmt::format("{}: unknown option '{}'{}", path, runtime::shortened(item.fullname()),
-                              suggestion(name, known)));
+                              name_suggestion(name, known)));
     }
     if (item.name == "allow-code")
       throw Error(fmt::format("{}: allow-code is given on the command line, not in a file", path));

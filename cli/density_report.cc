@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kLargestWritten = 1e9;  // in full
 
-std::string decimal(double value) {
+std::string decimal_or_power(double value) {
   return std::abs(value) < kLargestWritten ? fmt::format("{:.4f}", value) : fmt::format("{:.3g}", value);
 }
 
@@ -59,14 +59,14 @@ std::string density_table(const std::vector<DensityRow>& rows) {
   for (const DensityRow& row : rows) {
     const auto& [name, evaluation, normalizer_doubt] = row;
     const DensityEvaluation& e = evaluation;  // what lambdas can capture
-    const auto trusted = [&e](double value) { return e.is_trusted ? decimal(value) : "-"; };
+    const auto trusted = [&e](double value) { return e.is_trusted ? decimal_or_power(value) : "-"; };
     const auto interval = [&e](bool is_shown, double low, double high) {
       return is_shown && has_interval(e.log_z) ? fmt::format("[{:.4f}, {:.4f}]", low, high) : "-";
     };
-    cells.push_back({name, grouped(e.rows), trusted(e.nll), decimal(e.nll_error),
-                     interval(e.is_trusted, e.nll_low, e.nll_high), trusted(e.snl_bound), decimal(e.nll_b),
-                     decimal(e.b), trusted(e.b - e.log_z.value), trusted(e.log_z.value),
-                     interval(true, e.log_z.low, e.log_z.high), e.log_z.method,
+    cells.push_back({name, grouped(e.rows), trusted(e.nll), decimal_or_power(e.nll_error),
+                     interval(e.is_trusted, e.nll_low, e.nll_high), trusted(e.snl_bound),
+                     decimal_or_power(e.nll_b), decimal_or_power(e.b), trusted(e.b - e.log_z.value),
+                     trusted(e.log_z.value), interval(true, e.log_z.low, e.log_z.high), e.log_z.method,
                      is_sampled(e.log_z) ? fmt::format("{:.1f}", e.log_z.effective) : "-"});
     if (!e.is_trusted) reasons += fmt::format("{}: no likelihood: {}\n", name, e.distrust);
     if (!normalizer_doubt.empty()) reasons += fmt::format("{}: {}\n", name, normalizer_doubt);

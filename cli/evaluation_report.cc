@@ -3,18 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "output.h"
 
 namespace selfnorm::cli {
-namespace {
-
-// NaN is the mean of nothing: all labels are unseen.
-std::string decimal(double value) { return std::isnan(value) ? "-" : fmt::format("{:.4f}", value); }
-
-}  // namespace
-
 nlohmann::ordered_json log_z_json(const LogZStatistics& z) {
   return {{"mean", z.mean}, {"std", z.std}, {"rms", z.rms}, {"min", z.min},
           {"max", z.max},   {"q01", z.q01}, {"q50", z.q50}, {"q99", z.q99}};

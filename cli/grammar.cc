@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "experiments/experiment.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/reproduce/experiment.h"
 
 namespace selfnorm::cli {
 

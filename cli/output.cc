@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 
@@ -78,5 +79,7 @@ std::string grouped(uint64_t number) {
   for (size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, 1, ',');
   return digits;
 }
+
+std::string decimal(double value) { return std::isnan(value) ? "-" : fmt::format("{:.4f}", value); }
 
 }  // namespace selfnorm::cli

@@ -30,4 +30,7 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows);
 // 1234567 -> "1,234,567"
 std::string grouped(uint64_t number);
 
+// Four digits behind the point; "-" for NaN, the mean of nothing.
+std::string decimal(double value);
+
 }  // namespace selfnorm::cli

@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string decimal(double value) { return fmt::format("{:.4f}", value); }
+std::string fixed_decimal(double value) { return fmt::format("{:.4f}", value); }
 // Units of the data may be of any size.
 std::string significant(double value) { return fmt::format("{:.5g}", value); }
 
@@ -64,9 +64,10 @@ std::string likelihood_table(const std::vector<RegressionRow>& rows) {
                                                fmt::format("max|{}|", gap), "quadrature error", "tail"}};
   for (const RegressionRow& row : rows) {
     const RegressionEvaluation& e = row.evaluation;
-    cells.push_back({row.name, grouped(e.rows), decimal(e.nll), decimal(e.nll_error), decimal(e.nll_b),
-                     decimal(-e.log_z.mean), decimal(e.log_z.rms), decimal(largest_size(e.log_z)),
-                     fmt::format("{:.1e}", e.quadrature_error), fmt::format("{:.1e}", e.tail)});
+    cells.push_back({row.name, grouped(e.rows), fixed_decimal(e.nll), fixed_decimal(e.nll_error),
+                     fixed_decimal(e.nll_b), fixed_decimal(-e.log_z.mean), fixed_decimal(e.log_z.rms),
+                     fixed_decimal(largest_size(e.log_z)), fmt::format("{:.1e}", e.quadrature_error),
+                     fmt::format("{:.1e}", e.tail)});
   }
   return aligned(cells) + (has_ensemble ? "(gap: log p exact minus log p with b, of an ensemble those of "
                                           "the mean density at the target, otherwise b - A)\n"
@@ -86,7 +87,7 @@ std::string prediction_table(const std::vector<RegressionRow>& rows) {
                                     significant(c.crps_error),
                                     significant(c.rmse),
                                     significant(c.mae),
-                                    decimal(c.pit_deviation)};
+                                    fixed_decimal(c.pit_deviation)};
       for (const Coverage& level : c.coverage)
         line.push_back(fmt::format("{:.1f}/{:.1f}%", 100 * level.central, 100 * level.highest_density));
       cells.push_back(std::move(line));

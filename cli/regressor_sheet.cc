@@ -60,7 +60,7 @@ void add_optional(const std::optional<double>& value, std::string& out) {
   if (value) add_number(*value, out);
 }
 
-std::string quoted(const std::string& text) {
+std::string quoted_cell(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -168,7 +168,7 @@ void PredictionSheet::append_json(uint64_t row, const Prediction& p, std::string
   } else {
     out += "\"targets\": {";
     for (size_t j = 0; j < p.coordinates.size(); ++j) {
-      out += (j > 0 ? ", " : "") + quoted(options_.targets[j]) + ": {";
+      out += (j > 0 ? ", " : "") + quoted_cell(options_.targets[j]) + ": {";
       add_json_coordinate(p.coordinates[j], options_, out);
       out += '}';
     }

@@ -6,13 +6,13 @@
 #include <filesystem>
 
 #include "commands.h"
+#include "experiments/document.h"
+#include "experiments/experiment.h"
+#include "experiments/papers/next_word.h"
 #include "output.h"
 #include "progress_line.h"
 #include "selfnorm/base/atomic_file.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/reproduce/document.h"
-#include "selfnorm/reproduce/experiment.h"
-#include "selfnorm/reproduce/next_word.h"
 
 namespace selfnorm::cli {
 namespace {

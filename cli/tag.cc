@@ -21,7 +21,7 @@ namespace {
 constexpr size_t kSentencesAtOnce = 256, kSentencesOfUnit = 8;
 constexpr uint64_t kMostLabellings = 1000;
 
-void check_options(const Arguments& arguments) {
+void check_tag_options(const Arguments& arguments) {
   const TagArguments& given = arguments.tag;
   require_range(given.n_best >= 1 && given.n_best <= kMostLabellings, "--n-best",
                 static_cast<double>(given.n_best), "1 to 1000 labellings of a sentence");
@@ -86,7 +86,7 @@ class Tagger {
 
 int tag_command(const Arguments& arguments) {
   const TagArguments& given = arguments.tag;
-  check_options(arguments);
+  check_tag_options(arguments);
   const ThreadLimit limit(arguments.common.threads);
   const ChainModel model = open_chain(given.model, given.format).model;
   const std::string data = given.data.empty() ? "-" : given.data;

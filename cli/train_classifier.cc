@@ -29,7 +29,7 @@
 namespace selfnorm::cli {
 namespace {
 
-constexpr uint64_t kFewestToSplit = 20;
+constexpr uint64_t kFewestExamplesToSplit = 20;
 
 struct TrainingData {
   Dataset train;
@@ -48,11 +48,11 @@ struct TrainingData {
 // Nothing is selected by validation under the constraint, so all of TRAIN can keep its promise; a handful of
 // rows cannot spare any.
 double hold_out_fraction(const TrainArguments& given, uint64_t examples) {
-  const bool all = given.options.objective.name == "constraint" || examples < kFewestToSplit;
+  const bool all = given.options.objective.name == "constraint" || examples < kFewestExamplesToSplit;
   return number_or_auto("--hold-out", given.hold_out, 0, 0.5).value_or(all ? 0 : 0.1);
 }
 
-void check_options(const Arguments& arguments) {
+void check_classifier_options(const Arguments& arguments) {
   const TrainArguments& given = arguments.train;
   if (given.train.empty()) throw Error("train classifier needs TRAIN, a file of labelled data");
   check_training(given);
@@ -259,7 +259,7 @@ ReportDocument document(const FinishedRun& run, const Evaluation& evaluation, Da
 
 int train_classifier_command(const Arguments& arguments) {
   const TrainArguments& given = arguments.train;
-  check_options(arguments);
+  check_classifier_options(arguments);
   RunDirectory run = run_directory(arguments);
   if (has_nothing_to_resume(arguments, run)) return 0;
   TrainingData data = read_data(arguments);

@@ -32,7 +32,7 @@
 namespace selfnorm::cli {
 namespace {
 
-constexpr size_t kShownLabels = 20;
+constexpr size_t kListedLabels = 20;
 
 struct TrainingSentences {
   Sequences train;
@@ -45,7 +45,7 @@ struct TrainingSentences {
   const Sequences& audited() const { return valid ? *valid : train; }
 };
 
-void check_options(const Arguments& arguments) {
+void check_crf_options(const Arguments& arguments) {
   const ChainArguments& given = arguments.chain;
   if (given.run.train.empty()) throw Error("train crf needs TRAIN, a file of labelled sentences");
   check_run(given.run);
@@ -126,7 +126,7 @@ RunNeeds needs_of(const ChainArguments& given, const TrainingSentences& data) {
 
 // Enough of them to see whether they are labels.
 std::string label_words(const std::vector<std::string>& labels) {
-  const size_t shown = std::min(labels.size(), kShownLabels);
+  const size_t shown = std::min(labels.size(), kListedLabels);
   return fmt::format("{}{}", fmt::join(labels.begin(), labels.begin() + static_cast<ptrdiff_t>(shown), ", "),
                      shown < labels.size() ? ", ...; if these are none, see --target and --format" : "");
 }
@@ -186,7 +186,7 @@ ReportDocument document(const Arguments& arguments, const RunDirectory& run, boo
 
 int train_crf_command(const Arguments& arguments) {
   const ChainArguments& given = arguments.chain;
-  check_options(arguments);
+  check_crf_options(arguments);
   RunDirectory run = run_directory(arguments);
   if (has_nothing_to_resume(arguments, run)) return 0;
   const ThreadLimit limit(arguments.common.threads);

@@ -29,7 +29,7 @@ namespace {
 
 constexpr double kFarNormalizer = 0.02;  // of |b - log Z|
 
-void check_options(const Arguments& arguments) {
+void check_density_options(const Arguments& arguments) {
   const DensityArguments& given = arguments.density;
   if (given.run.train.empty()) throw Error("train density needs DATA, rows of numbers (csv, tsv, npy, ...)");
   check_run(given.run);
@@ -146,7 +146,7 @@ ReportDocument document(const Arguments& arguments, const RunDirectory& run, con
 
 int train_density_command(const Arguments& arguments) {
   const DensityArguments& given = arguments.density;
-  check_options(arguments);
+  check_density_options(arguments);
   RunDirectory run = run_directory(arguments);
   if (has_nothing_to_resume(arguments, run)) return 0;
   const ThreadLimit limit(arguments.common.threads);

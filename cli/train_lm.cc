@@ -19,7 +19,7 @@
 namespace selfnorm::cli {
 namespace {
 
-constexpr double kHoldOut = 0.05;
+constexpr double kWordHoldOut = 0.05;
 constexpr uint32_t kLargestOrder = runtime::kMostPositions + 1;
 // Scores an audit computes for all positions; more than this take a sample of the positions.
 constexpr double kAuditedScores = 2e9;
@@ -66,7 +66,7 @@ nlohmann::ordered_json corpus_record(const std::string& path, const TokenCorpus&
 Corpora read_corpora(const LanguageArguments& given, const std::string& folder) {
   const bool has_valid = !given.run.valid.empty();
   const double hold_out =
-      has_valid ? 0 : number_or_auto("--hold-out", given.run.hold_out, 0, 0.5).value_or(kHoldOut);
+      has_valid ? 0 : number_or_auto("--hold-out", given.run.hold_out, 0, 0.5).value_or(kWordHoldOut);
   Corpora out{
       .learned = learn_corpus(
           given.run.train,

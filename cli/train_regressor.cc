@@ -22,7 +22,7 @@
 namespace selfnorm::cli {
 namespace {
 
-void check_options(const Arguments& arguments) {
+void check_regressor_options(const Arguments& arguments) {
   const RegressorArguments& given = arguments.regressor;
   if (given.run.train.empty())
     throw Error("train regressor needs DATA, a table with a target (csv, tsv, npz, safetensors)");
@@ -188,7 +188,7 @@ ReportDocument document(const Arguments& arguments, const RunDirectory& run, con
 
 int train_regressor_command(const Arguments& arguments) {
   const RegressorArguments& given = arguments.regressor;
-  check_options(arguments);
+  check_regressor_options(arguments);
   RunDirectory run = run_directory(arguments);
   if (has_nothing_to_resume(arguments, run)) return 0;
   const ThreadLimit limit(arguments.common.threads);

@@ -1,16 +1,21 @@
 #!/usr/bin/env bash
-# Draws docs/idea.svg from the models of `make demo`: raw against exact log-probability of about 600 (image, class) pairs
-# of the test set.
+# Draws docs/idea.svg: raw against exact log-probability of about 600 (image, class) pairs of the test set of Fashion-MNIST
+# (Debian package dataset-fashion-mnist), for a model trained by maximum likelihood and a self-normalised one.
+# Usage: idea.sh [PROGRAM] [FOLDER of the data]
 set -euo pipefail
+program="$(realpath "${1:-build/release/selfnorm}")"
+data="$(realpath "${2:-/usr/share/datasets/fashion-mnist}")"
 cd "$(dirname "$0")/.."
-program=build/release/selfnorm
 classes=0,1,2,3,4,5,6,7,8,9
-test=/usr/share/datasets/fashion-mnist/t10k-images-idx3-ubyte.gz
+test=$data/t10k-images-idx3-ubyte.gz
+for objective in exact penalty; do
+  "$program" train classifier "$data/train-images-idx3-ubyte.gz" --objective "$objective" --out "out/idea/$objective" --overwrite --quiet
+done
 
 # points MODEL X0: SVG circles of the panel whose left edge is X0; x is -25 .. 0 and y -25 .. 15.
 points() {
-  paste <("$program" score "out/demo/$1" "$test" --candidates "$classes") \
-    <("$program" score "out/demo/$1" "$test" --candidates "$classes" --exact) |
+  paste <("$program" score "out/idea/$1" "$test" --candidates "$classes" --raw --quiet) \
+    <("$program" score "out/idea/$1" "$test" --candidates "$classes" --exact) |
     awk -v x0="$2" '!/^#/ && n++ % 157 == 0 && $7 >= -25 && $3 >= -25 && $3 <= 15 {
       printf "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"2\"/>\n", x0 + ($7 + 25) * 11.2, 340 - ($3 + 25) * 7 }'
 }

@@ -3,13 +3,13 @@
 # `--self-test` plants violations in a copy and checks that each is caught.
 set -euo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
-ladder=(base math data proposal model normalizer objective analysis optim engine train report reproduce cli)
+ladder=(base math data proposal model normalizer objective analysis optim engine train report experiments cli)
 
 check() {
   local root="$1"
   cd "$root"
   local folders=(); local folder
-  for folder in include src cli runtime; do [[ -d $folder ]] && folders+=("$folder"); done
+  for folder in include src experiments cli runtime; do [[ -d $folder ]] && folders+=("$folder"); done
   find "${folders[@]}" -type f \( -name '*.h' -o -name '*.cc' -o -name '*.inc' -o -name '*.c' \) | sort |
     xargs grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]' /dev/null |
     awk -v order="${ladder[*]}" '
@@ -20,6 +20,7 @@ check() {
         m = split(file, part, "/")
         if (part[1] == "include") own = part[3]; else if (part[1] == "src") own = part[2]; else own = part[1]
         if (target == "selfnorm.h") target = "selfnorm/runtime/selfnorm.h"
+        if (target ~ /^experiments\//) target = "selfnorm/" target
         if (target !~ /^selfnorm\//) {
           if (target ~ /\.\.\//) { print file ":" line ": relative include \"" target "\" hides a rung"; bad = 1 }
           next
@@ -52,6 +53,8 @@ self_test() {
     [runtime/src/planted.cc]='#include "selfnorm/base/error.h"'
     [src/math/planted.cc]='#include "../train/secret.h"'
     [src/base/runtime_planted.cc]='#include "selfnorm/runtime/safetensors.h"'
+    [src/report/planted.cc]='#include "experiments/record.h"'
+    [experiments/density/planted.cc]='#include "selfnorm/cli/output.h"'
     [src/model/planted.cc]='#include "selfnorm/utils/strings.h"')
   local file status=0 report
   for file in "${!plant[@]}"; do
@@ -63,7 +66,7 @@ self_test() {
     fi
     rm "$copy/$file"
   done
-  printf '#include "selfnorm/train/trainer.h"\n#include <vector>\n' > "$copy/cli/allowed.cc"
+  printf '#include "selfnorm/train/trainer.h"\n#include "experiments/record.h"\n#include <vector>\n' > "$copy/cli/allowed.cc"
   (check "$copy") || { echo "an allowed include was refused"; status=1; }
   return $status
 }

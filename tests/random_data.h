@@ -1,12 +1,20 @@
 // Small random data sets for tests.
 #pragma once
 
+#include <numeric>
 #include <vector>
 
 #include "selfnorm/data/dataset.h"
 #include "selfnorm/math/random.h"
 
 namespace selfnorm {
+
+// begin .. end - 1
+inline std::vector<uint64_t> numbers(uint64_t begin, uint64_t end) {
+  std::vector<uint64_t> out(end - begin);
+  std::iota(out.begin(), out.end(), begin);
+  return out;
+}
 
 struct RandomShape {
   uint64_t rows = 20;

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <filesystem>
+#include <fstream>
 #include <string>
+#include <string_view>
 
 namespace selfnorm {
 
@@ -20,6 +22,11 @@ class Scratch {
   Scratch& operator=(const Scratch&) = delete;
 
   std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+  std::string path(const std::string& name) const { return *this / name; }
+  std::string file(const std::string& name, std::string_view bytes) const {
+    std::ofstream(path(name), std::ios::binary) << bytes;
+    return path(name);
+  }
 
  private:
   std::string path_;

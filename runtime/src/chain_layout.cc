@@ -8,11 +8,12 @@
 namespace selfnorm::runtime {
 namespace {
 
-constexpr std::array<std::string_view, 13> kTensors = {"labels.bytes",     "labels.offsets", "unigrams.bytes",
-                                                       "unigrams.offsets", "unigrams.index", "bigrams.bytes",
-                                                       "bigrams.offsets",  "bigrams.index",  "weight",
-                                                       "transition",       "pair",           "bias",
-                                                       "normalizer.slope"};
+constexpr std::array<std::string_view, 13> kChainTensors = {
+    "labels.bytes",     "labels.offsets", "unigrams.bytes",
+    "unigrams.offsets", "unigrams.index", "bigrams.bytes",
+    "bigrams.offsets",  "bigrams.index",  "weight",
+    "transition",       "pair",           "bias",
+    "normalizer.slope"};
 
 void check_format(const LayoutReader& reader) {
   if (reader.metadata("format_version") != kFormatVersion) {
@@ -22,7 +23,7 @@ void check_format(const LayoutReader& reader) {
   }
   for (const Tensor& tensor : reader.file.tensors) {
     bool known = false;
-    for (const std::string_view key : kTensors) known = known || tensor.name == key;
+    for (const std::string_view key : kChainTensors) known = known || tensor.name == key;
     if (!known) reader.fail("unexpected tensor \"" + tensor.name + "\"");
   }
   for (const char* key : {"objective", "training", "audit"}) reader.metadata(key);

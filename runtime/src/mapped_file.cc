@@ -22,7 +22,7 @@ struct Descriptor {
   }
 };
 
-[[noreturn]] void fail(const std::string& path, const char* action) {
+[[noreturn]] void throw_failure(const std::string& path, const char* action) {
   const int code = errno;
   throw IoError(path + ": cannot " + action + ": " + std::system_category().message(code));
 }
@@ -32,14 +32,14 @@ struct Descriptor {
 MappedFile::MappedFile(const std::string& path) {
   // O_NONBLOCK: a FIFO is refused below instead of waiting for a writer.
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-  if (file.fd < 0) fail(path, "open");
+  if (file.fd < 0) throw_failure(path, "open");
   struct stat status {};
-  if (::fstat(file.fd, &status) != 0) fail(path, "read its size");
+  if (::fstat(file.fd, &status) != 0) throw_failure(path, "read its size");
   if (!S_ISREG(status.st_mode)) throw IoError(path + ": expected a regular file");
   if (status.st_size == 0) return;
   size_ = static_cast<size_t>(status.st_size);
   void* address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.fd, 0);
-  if (address == MAP_FAILED) fail(path, "map");
+  if (address == MAP_FAILED) throw_failure(path, "map");
   ::madvise(address, size_, MADV_RANDOM);
   data_ = static_cast<const std::byte*>(address);
 }

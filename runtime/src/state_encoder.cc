@@ -9,7 +9,7 @@
 namespace selfnorm::runtime {
 namespace {
 
-bool all_finite(const float* values, size_t n) {
+bool all_bounded(const float* values, size_t n) {
   unsigned good = 1;
   for (size_t i = 0; i < n; ++i) good &= std::fabs(values[i]) <= FLT_MAX ? 1u : 0u;
   return good != 0;
@@ -25,7 +25,7 @@ bool StateEncoder::hidden(const float* v, float* h) const {
   const size_t m = layout_.hidden();
   kernels_->dot_f32({layout_.hidden_weight.data(), m, layout_.pooled(), v}, h);
   for (size_t i = 0; i < m; ++i) h[i] += layout_.hidden_bias[i];
-  if (!all_finite(h, m)) return false;
+  if (!all_bounded(h, m)) return false;
   for (size_t i = 0; i < m; ++i) h[i] = std::max(0.0f, h[i]);
   return true;
 }
@@ -41,7 +41,7 @@ bool StateEncoder::bag(const Query& x, float* h) const {
       const auto a = static_cast<float>(x.value[i] / total);
       kernels_->add_scaled(a, layout_.embedding.data() + x.index[i] * e, e, v);
     }
-    return all_finite(v, e);
+    return all_bounded(v, e);
   };
   if (layout_.hidden() == 0) return pool(h);
   return with_floats(e, [&](float* v) { return pool(v) && hidden(v, h); });
@@ -57,7 +57,7 @@ bool StateEncoder::context(const uint32_t* words, float* h) const {
   const auto concatenate = [&](float* v) {
     for (size_t i = 0; i < layout_.positions; ++i)
       std::copy_n(layout_.embedding.data() + words[i] * e, e, v + i * e);
-    return all_finite(v, layout_.pooled());
+    return all_bounded(v, layout_.pooled());
   };
   if (layout_.hidden() == 0) return concatenate(h);
   return with_floats(layout_.pooled(), [&](float* v) { return concatenate(v) && hidden(v, h); });

@@ -13,7 +13,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr size_t kSentencesAtOnce = 16;
+constexpr size_t kSentencesPerPass = 16;
 
 // One model on a sentence after the other.
 class ExactChain {
@@ -79,14 +79,14 @@ double amortise_chain(const Sequences& data, ChainModel& model, const ChainProgr
 ChainDifference chain_difference(const ChainModel& p, const ChainModel& q, const Sequences& data) {
   SELFNORM_CHECK(p.shape.size() == q.shape.size() && p.shape.labels == q.shape.labels);
   check_sequences(data, p.shape, "the data", NeededLabels::none);
-  std::vector<ChainDifference> parts((data.sentences() + kSentencesAtOnce - 1) / kSentencesAtOnce);
-  parallel_ranges(data.sentences(), kSentencesAtOnce, [&](size_t begin, size_t end) {
+  std::vector<ChainDifference> parts((data.sentences() + kSentencesPerPass - 1) / kSentencesPerPass);
+  parallel_ranges(data.sentences(), kSentencesPerPass, [&](size_t begin, size_t end) {
     ExactChain one(p), other(q);
     for (size_t i = begin; i < end; ++i) {
       one.read(data, i);
       other.read(data, i);
       add_difference(one, other, std::span(data.label).subspan(data.sentence_begin[i], data.length(i)),
-                     parts[begin / kSentencesAtOnce]);
+                     parts[begin / kSentencesPerPass]);
     }
   });
   ChainDifference out;

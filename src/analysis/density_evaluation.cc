@@ -4,16 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "selfnorm/base/error.h"
+#include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {
 namespace {
 
 constexpr uint64_t kRows = 8192;  // of a block
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // s(u) of rows in the units of the data; -inf outside the support.
 void raw_scores(const DensityModel& model, const Points& x, uint64_t first_row, std::span<double> s) {

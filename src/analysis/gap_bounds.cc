@@ -4,17 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/range.h"
 #include "selfnorm/math/kernels.h"
 #include "selfnorm/math/parallel.h"
+#include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr size_t kScan = 32;          // points of the first scan of the path, and of each refinement
 constexpr double kResolution = 1e-9;  // of t
 constexpr double kOneSize = 1e-9;     // how far log sum h may differ between examples
@@ -36,12 +35,12 @@ Sums sum_over(const ScoredExamples& examples, const Sums& zero, const Add& add) 
 }
 
 // Weighted sums over examples of what the bounds are made of.
-struct Sums {
+struct GapSums {
   double weight = 0, nll = 0, base = 0, kl = 0, slope = 0, square = 0, curvature = 0;
   double smallest_g = kInfinity, largest_ratio = 0;
   uint64_t ties = 0;
 
-  Sums& operator+=(const Sums& o) {
+  GapSums& operator+=(const GapSums& o) {
     weight += o.weight;
     nll += o.nll;
     base += o.base;
@@ -64,7 +63,7 @@ size_t best_output(const ScoredExample& e) {
   return best;
 }
 
-void add_example(Sums& sums, const ScoredExample& e, double m, double alpha) {
+void add_example(GapSums& sums, const ScoredExample& e, double m, double alpha) {
   const double a = log_normalizer(e, 1), score = e.scores[e.target];
   const size_t best = best_output(e);
   double expected = 0, curvature = 0, ratio = 0, smallest_g = kInfinity;
@@ -189,7 +188,7 @@ GapBounds gap_bounds_at_alpha(const ScoredExamples& examples, double delta) {
   out.alpha = reach > delta ? delta / reach : 1;
   out.m = m_of(examples);
 
-  const Sums sums = sum_over(examples, Sums{}, [&](Sums& part, uint64_t i, const ScoredExample& e) {
+  const GapSums sums = sum_over(examples, GapSums{}, [&](GapSums& part, uint64_t i, const ScoredExample& e) {
     check_example(i, e, out);
     add_example(part, e, out.m, out.alpha);
   });

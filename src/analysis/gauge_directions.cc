@@ -14,9 +14,9 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr double kFree = 1e-9;       // singular value of a free direction, relative to the largest
-constexpr double kRounding = 1e-13;  // differences of a feature, relative to the feature
-constexpr double kRank = 1e-10;      // of the free features
+constexpr double kFreeSingularValue = 1e-9;   // singular value of a free direction, relative to the largest
+constexpr double kDirectionRounding = 1e-13;  // differences of a feature, relative to the feature
+constexpr double kRank = 1e-10;               // of the free features
 
 Eigen::Map<const VectorXd> features_of(const FeatureTable& table, uint64_t x, uint32_t y) {
   const auto values = table(x, y);
@@ -49,7 +49,8 @@ VectorXd inverse_scales(const FeatureTable& table) {
   }
   VectorXd out = VectorXd::Zero(table.features);
   for (Index j = 0; j < out.size(); ++j) {
-    if (difference[j] > kRounding * kRounding * size[j]) out[j] = 1 / std::sqrt(difference[j]);
+    if (difference[j] > kDirectionRounding * kDirectionRounding * size[j])
+      out[j] = 1 / std::sqrt(difference[j]);
   }
   return out;
 }
@@ -80,7 +81,7 @@ MatrixXd free_basis(const FeatureTable& table) {
   const VectorXd& sigma = svd.singularValues();
   const Index d = sigma.size();
   Index bound = 0;  // directions that are not free come first
-  while (bound < d && sigma[bound] > kFree * sigma[0]) ++bound;
+  while (bound < d && sigma[bound] > kFreeSingularValue * sigma[0]) ++bound;
   // Back to the units of the features: scaled differences D S vanish at u, so D vanishes at S u. A feature
   // without differences is free by itself; its unit was 1.
   const VectorXd unit = inverse_scale.unaryExpr([](double s) { return s > 0 ? s : 1.0; });
@@ -130,7 +131,7 @@ GaugeOptimum smallest_variance(const FeatureTable& table, std::span<const double
   out.v_star = (a - f * step).squaredNorm() / static_cast<double>(n);
   // Directions along which the free features are constant move the mean of A and nothing else.
   const VectorXd constant = mean - least_squares.solve(VectorXd(f * mean));
-  if (constant.norm() > kFree * mean.norm()) {
+  if (constant.norm() > kFreeSingularValue * mean.norm()) {
     step += constant * ((moments.mean - mean.dot(step)) / constant.squaredNorm());
   }
   const VectorXd moved = Eigen::Map<const VectorXd>(eta.data(), basis.rows()) - basis * step;

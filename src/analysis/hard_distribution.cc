@@ -12,7 +12,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr size_t kGrain = 4096;  // corners per unit of work
+constexpr size_t kHardGrain = 4096;  // corners per unit of work
 constexpr uint32_t kLargestDimension = 24;
 
 // Corner i of the cube has x_j = bit j of i.
@@ -25,7 +25,7 @@ void require_shape(uint32_t dimension, uint32_t classes) {
 
 std::vector<double> cube_normalizers(const CubeModel& model) {
   std::vector<double> a(size_t{1} << model.dimension);
-  parallel_ranges(a.size(), kGrain, [&](size_t begin, size_t end) {
+  parallel_ranges(a.size(), kHardGrain, [&](size_t begin, size_t end) {
     for (size_t corner = begin; corner < end; ++corner) {
       LogSumExp sum;
       for (uint32_t k = 0; k < model.classes; ++k) {
@@ -59,7 +59,7 @@ CubeVariance cube_variance(const CubeModel& model) {
   std::vector<double> a = cube_normalizers(model);
   const double corners = static_cast<double>(a.size());
   const auto mean_of = [&](const auto& term) {
-    return ordered_sum(a.size(), kGrain,
+    return ordered_sum(a.size(), kHardGrain,
                        [&](size_t begin, size_t end) {
                          double sum = 0;
                          for (size_t i = begin; i < end; ++i) sum += term(i);

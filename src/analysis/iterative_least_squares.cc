@@ -15,7 +15,7 @@ constexpr int kMostIterations = 500;
 constexpr double kTolerance = 1e-8;  // of the gradient, relative to that of the start
 constexpr int kPatience = 5;         // iterations without a better fit of the held-out rows
 constexpr uint64_t kHeldOutEvery = 10;
-constexpr uint64_t kRowsAtOnce = 4096;
+constexpr uint64_t kProductRowsAtOnce = 4096;
 
 double square_norm(const std::vector<double>& v) { return dot(v.data(), v.data(), v.size()); }
 
@@ -91,8 +91,8 @@ class CentredRows {
  private:
   template <class Visit>
   void for_each_row(const Visit& visit) const {
-    for (uint64_t first = 0; first < source_.examples(); first += kRowsAtOnce) {
-      const Dataset block = source_.block(first, std::min(source_.examples(), first + kRowsAtOnce));
+    for (uint64_t first = 0; first < source_.examples(); first += kProductRowsAtOnce) {
+      const Dataset block = source_.block(first, std::min(source_.examples(), first + kProductRowsAtOnce));
       for (uint64_t row = 0; row < block.features.rows(); ++row) visit(first + row, block.features, row);
     }
   }

@@ -14,9 +14,9 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kRowsAtOnce = 512;
+constexpr uint64_t kSquareRowsAtOnce = 512;
 constexpr size_t kStripe = 128;              // columns of the scatter that one unit of work owns
-constexpr double kRounding = 1e-14;          // of a constant column of float32, relative to its square
+constexpr double kSolveRounding = 1e-14;     // of a constant column of float32, relative to its square
 constexpr double kSmallestVariance = 1e-12;  // of a direction, relative to the largest, columns on one scale
 // Rows per column beyond which a ridge changes nothing that matters; few, where the spectrum takes long.
 constexpr double kPlentyOfRows = 100, kEnoughRows = 10;
@@ -62,8 +62,8 @@ LeastSquares::LeastSquares(uint32_t columns)
 //     S = S_a + S_b + n_a n_b / (n_a + n_b) d d'.
 void LeastSquares::add(const Features& x, std::span<const double> y) {
   SELFNORM_CHECK(x.rows() == y.size() && x.columns() <= columns_);
-  for (uint64_t begin = 0; begin < y.size(); begin += kRowsAtOnce) {
-    const uint64_t end = std::min<uint64_t>(y.size(), begin + kRowsAtOnce);
+  for (uint64_t begin = 0; begin < y.size(); begin += kSquareRowsAtOnce) {
+    const uint64_t end = std::min<uint64_t>(y.size(), begin + kSquareRowsAtOnce);
     const double added = static_cast<double>(end - begin);
     std::vector<double> shift(columns_);
     const std::vector<double> rows = centred_rows(x, begin, end, shift);
@@ -122,7 +122,7 @@ struct LeastSquares::Solver {
   Eigen::VectorXd inverse_scales() const {
     Eigen::VectorXd out = Eigen::VectorXd::Zero(d);
     for (Index j = 0; j < d; ++j)
-      if (scatter(j, j) > kRounding * n * mean[j] * mean[j]) out[j] = 1 / std::sqrt(scatter(j, j));
+      if (scatter(j, j) > kSolveRounding * n * mean[j] * mean[j]) out[j] = 1 / std::sqrt(scatter(j, j));
     return out;
   }
 

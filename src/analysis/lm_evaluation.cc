@@ -18,9 +18,9 @@ namespace selfnorm {
 namespace {
 
 constexpr uint64_t kSampleStream = 0x746f6b656e73;  // "tokens"
-constexpr size_t kRowsAtOnce = 64;
+constexpr size_t kStatesAtOnce = 64;
 
-struct Sums {
+struct WordSums {
   double exact = 0, raw = 0, known = 0;
   std::vector<double> log_z, log_z_amortised;  // of A - c, A - c - b
 };
@@ -41,13 +41,13 @@ std::vector<uint64_t> chosen_tokens(uint64_t tokens, const LanguageEvaluationOpt
   return chosen;
 }
 
-void add(uint32_t word, double exact, double raw, Sums& sums) {
+void add(uint32_t word, double exact, double raw, WordSums& sums) {
   sums.exact += exact;
   sums.raw += raw;
   if (word != WordVocabulary::kUnknown) sums.known += exact;
 }
 
-void add_multiclass(const ModelFile& model, const ExampleSource& states, Sums& sums,
+void add_multiclass(const ModelFile& model, const ExampleSource& states, WordSums& sums,
                     const std::function<void(uint64_t)>& progress) {
   OutputStream(model, states)
       .run(
@@ -66,13 +66,13 @@ void add_multiclass(const ModelFile& model, const ExampleSource& states, Sums& s
 }
 
 // Probabilities that sum to 1 as they are: raw and exact are the same, log Z is 0.
-void add_hierarchical(const ModelFile& model, const ExampleSource& states, Sums& sums,
+void add_hierarchical(const ModelFile& model, const ExampleSource& states, WordSums& sums,
                       const std::function<void(uint64_t)>& progress) {
   const uint64_t size = block_size(states);
   for (uint64_t first = 0; first < states.examples(); first += size) {
     const Dataset block = states.block(first, std::min(states.examples(), first + size));
     std::vector<double> nll(block.target.size());
-    parallel_ranges(nll.size(), kRowsAtOnce, [&](size_t begin, size_t end) {
+    parallel_ranges(nll.size(), kStatesAtOnce, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i)
         nll[i] = path_nll(model, block.features.dense.row(i), block.target[i]);
     });
@@ -103,7 +103,7 @@ LanguageEvaluation evaluate_language(const ModelFile& model, const TokenCorpus& 
     }));
     some = std::make_unique<ExampleSubset>(*all, std::move(chosen));
   }
-  Sums sums;
+  WordSums sums;
   const auto add_all = model.family == Family::Hierarchical ? add_hierarchical : add_multiclass;
   add_all(model, some ? *some : *all, sums, progress);
   if (!std::isfinite(sums.exact) || !std::isfinite(sums.raw))

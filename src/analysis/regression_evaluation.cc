@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "coordinate_evaluator.h"
@@ -17,8 +16,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr size_t kRows = 16;  // a unit of parallel work
+constexpr size_t kTargetRows = 16;  // a unit of parallel work
 
 class Evaluator {
  public:
@@ -89,7 +87,7 @@ class Evaluator {
   void add_places(const std::vector<MemberBlock>& members, std::span<const double> y) {
     const uint32_t d = model_.dimension();
     std::vector<TargetPlace> places(y.size());
-    parallel_ranges(y.size() / d, kRows, [&](size_t begin, size_t end) {
+    parallel_ranges(y.size() / d, kTargetRows, [&](size_t begin, size_t end) {
       std::vector<const PredictiveNodes*> nodes(members.size());
       for (size_t i = begin; i < end; ++i) {
         for (size_t m = 0; m < members.size(); ++m) nodes[m] = &members[m].nodes[i];

@@ -13,7 +13,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kFitRows = 20'000, kRows = 8192;
+constexpr uint64_t kFitRows = 20'000, kMostRows = 8192;
 constexpr uint32_t kMostColumns = 50;  // of a mixture with full covariances
 constexpr uint64_t kMostComponents = 32, kRowsOfComponent = 100;
 constexpr uint64_t kStream = 0x73696d70;  // "simp"
@@ -35,8 +35,8 @@ double nll_of(const LogProb& log_prob, const DensityModel& model, const PointSou
               std::span<const uint64_t> rows) {
   double sum = 0;
   std::vector<double> log_q;
-  for (size_t begin = 0; begin < rows.size(); begin += kRows) {
-    const auto block = rows.subspan(begin, std::min<size_t>(kRows, rows.size() - begin));
+  for (size_t begin = 0; begin < rows.size(); begin += kMostRows) {
+    const auto block = rows.subspan(begin, std::min<size_t>(kMostRows, rows.size() - begin));
     const std::vector<float> u = rows_of(model, data, block);
     log_q.resize(block.size());
     log_prob({u.data(), block.size(), data.columns()}, log_q);

@@ -11,7 +11,7 @@ namespace selfnorm {
 namespace {
 
 constexpr uint32_t kMostLevels = 50;  // of a categorical input, each a column
-constexpr uint32_t kMostColumns = 1000;
+constexpr uint32_t kMostRegressionColumns = 1000;
 
 // Numeric inputs, then a 0/1 column for every level but those beyond kMostLevels.
 Features design(const InputRows& x, std::span<const uint32_t> levels) {
@@ -19,17 +19,17 @@ Features design(const InputRows& x, std::span<const uint32_t> levels) {
   out.is_sparse = false;
   DenseMatrix& matrix = out.dense;
   matrix.rows = x.rows();
-  matrix.columns = std::min(x.number.columns, kMostColumns);
+  matrix.columns = std::min(x.number.columns, kMostRegressionColumns);
   std::vector<uint32_t> begin;
   for (const uint32_t count : levels) {
     begin.push_back(matrix.columns);
-    matrix.columns = std::min(matrix.columns + std::min(count, kMostLevels), kMostColumns);
+    matrix.columns = std::min(matrix.columns + std::min(count, kMostLevels), kMostRegressionColumns);
   }
   begin.push_back(matrix.columns);
   matrix.values.resize(matrix.rows * matrix.columns);
   for (uint64_t i = 0; i < matrix.rows; ++i) {
     float* row = matrix.values.data() + i * matrix.columns;
-    std::copy_n(x.number.row(i).data(), std::min(x.number.columns, kMostColumns), row);
+    std::copy_n(x.number.row(i).data(), std::min(x.number.columns, kMostRegressionColumns), row);
     for (uint32_t c = 0; c < x.categorical; ++c) {
       const uint32_t level = x.level[i * x.categorical + c];
       if (level < begin[c + 1] - begin[c]) row[begin[c] + level] = 1;

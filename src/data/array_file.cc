@@ -92,7 +92,7 @@ struct ArrayFile::Contents {
     for (const runtime::Tensor& tensor : tensors.tensors) {
       ArrayEntry entry;
       entry.name = tensor.name;
-      entry.place = fmt::format("{} {}", name, quoted(tensor.name));
+      entry.place = fmt::format("{} {}", name, quoted_text(tensor.name));
       if (const auto type = element_type(tensor.dtype)) {
         entry.type = *type;
       } else {
@@ -119,7 +119,7 @@ struct ArrayFile::Contents {
       const ZipMember& m = zip->members()[i];
       if (!m.name.ends_with(".npy")) continue;
       ArrayEntry entry;
-      const std::string place = fmt::format("{} {}", name, quoted(m.name));
+      const std::string place = fmt::format("{} {}", name, quoted_text(m.name));
       try {
         auto source = zip->open(m);
         entry = checked_entry(open_npy(place, *source));
@@ -129,7 +129,7 @@ struct ArrayFile::Contents {
       entry.name = m.name.substr(0, m.name.size() - 4);
       entry.place = place;
       if (!names.insert(entry.name).second)
-        throw DataError(name, 0, fmt::format("found the array {} twice", quoted(entry.name)));
+        throw DataError(name, 0, fmt::format("found the array {} twice", quoted_text(entry.name)));
       entries.push_back(std::move(entry));
       member.push_back(i);
     }
@@ -240,7 +240,7 @@ std::string list_of_names(const std::vector<ArrayEntry>& entries) {
   constexpr size_t kMost = 12;
   std::string list;
   for (size_t i = 0; i < std::min(entries.size(), kMost); ++i)
-    list += (i > 0 ? ", " : "") + quoted(entries[i].name);
+    list += (i > 0 ? ", " : "") + quoted_text(entries[i].name);
   if (entries.size() > kMost) list += fmt::format(" and {} others", entries.size() - kMost);
   return list.empty() ? "nothing" : list;
 }

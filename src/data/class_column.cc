@@ -80,7 +80,8 @@ uint32_t ClassColumn::number(const std::string& label, uint64_t row) const {
   uint32_t value = 0;
   const auto [end, code] = std::from_chars(key.data(), key.data() + key.size(), value);
   if (code != std::errc() || end != key.data() + key.size() || value >= classes_)
-    return fail(fmt::format("found label {}, expected a class number, 0 to {}", quoted(label), classes_ - 1));
+    return fail(
+        fmt::format("found label {}, expected a class number, 0 to {}", quoted_text(label), classes_ - 1));
   return value;
 }
 

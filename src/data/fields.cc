@@ -37,11 +37,11 @@ std::string Fields::split(std::string_view record, char separator) {
       while (close != std::string_view::npos && close + 1 < record.size() && record[close + 1] == '"')
         close = record.find('"', close + 2);
       is_open_ = close == std::string_view::npos;
-      if (is_open_) return fmt::format("found {}, a quoted field that is never closed", quoted(record));
+      if (is_open_) return fmt::format("found {}, a quoted field that is never closed", quoted_text(record));
       end = close + 1 == record.size() ? std::string_view::npos : close + 1;
       if (end != std::string_view::npos && record[end] != separator)
-        return fmt::format("found {} after a closing quote, expected {}", quoted(record.substr(end, 1)),
-                           quoted({&separator, 1}));
+        return fmt::format("found {} after a closing quote, expected {}", quoted_text(record.substr(end, 1)),
+                           quoted_text({&separator, 1}));
       views_.push_back(trim(unquote(record.substr(1, close - 1))));
     } else {
       end = record.find(separator);

@@ -80,7 +80,7 @@ Frame read_array_frame(const ArrayFile& file, const FrameOptions& options) {
   const auto place = [&](const std::string& name) {
     if (const auto c = names.find(name)) return *c;
     throw DataError(file.name(), 0,
-                    fmt::format("found no column {}; the columns are '{}' to '{}'", quoted(name),
+                    fmt::format("found no column {}; the columns are '{}' to '{}'", quoted_text(name),
                                 frame.columns.front().name, frame.columns.back().name));
   };
   std::vector<bool> is_ignored(frame.columns.size());

@@ -85,7 +85,7 @@ FrameEncoder::FrameEncoder(const Frame& frame, std::span<const uint64_t> trainin
   });
   for (LearnedColumn& column : learned) {
     if (!column.reason.empty())
-      notes.push_back(fmt::format("column {}{}: {}", quoted(column.column.name),
+      notes.push_back(fmt::format("column {}{}: {}", quoted_text(column.column.name),
                                   column.is_used ? "" : " is left out", column.reason));
     if (column.is_used) used_.push_back(std::move(column.column));
   }
@@ -131,13 +131,13 @@ EncodedFrame FrameEncoder::encode(const Frame& frame, EncodingReport& report) co
       throw DataError(frame.file, 0,
                       fmt::format("found no column {}, which the model needs; expected the columns of its "
                                   "training data",
-                                  quoted(as.name)));
+                                  quoted_text(as.name)));
     from.push_back(&frame.columns[*c]);
     if (as.is_numeric && !from.back()->is_numeric) fail_text(frame, *from.back(), "column");
     if (!as.is_numeric && from.back()->is_numeric)
       throw DataError(frame.file, 0,
                       fmt::format("column {} was read as numbers, expected a categorical one as in training",
-                                  quoted(as.name)));
+                                  quoted_text(as.name)));
     place.push_back(as.is_numeric ? out.numeric : out.categorical);
     out.numeric += inputs_of(as);
     out.categorical += as.is_numeric ? 0 : 1;

@@ -26,7 +26,7 @@ InputColumn column_from(const nlohmann::json& json) {
   const auto kind = json.at("kind").get<std::string>();
   column.is_numeric = kind == "numeric";
   column.has_missing = json.at("missing").get<bool>();
-  const std::string of = " of column " + selfnorm::quoted(column.name);
+  const std::string of = " of column " + selfnorm::quoted_text(column.name);
   if (column.is_numeric) {
     require(json.at("mean").is_number() && json.at("scale").is_number(), "numbers as mean and scale" + of);
     column.mean = json.at("mean").get<double>();

@@ -19,11 +19,11 @@
 namespace selfnorm {
 namespace {
 
-constexpr size_t kBlockBytes = size_t{1} << 20;
-constexpr size_t kLookAhead = size_t{1} << 16;
+constexpr size_t kFrameBlockBytes = size_t{1} << 20;
+constexpr size_t kFrameLookAhead = size_t{1} << 16;
 
 // open: numbers as long as no text is found.
-enum class Kind { open, numeric, categorical, left_out };
+enum class ColumnKind { open, numeric, categorical, left_out };
 
 struct Problem {
   uint64_t line = 0;  // within the block, from 0
@@ -48,14 +48,14 @@ struct FramePart {
 struct FrameLayout {
   RecordRule rule;
   std::vector<std::string> names;
-  std::vector<Kind> kind;
+  std::vector<ColumnKind> kind;
   uint64_t header_bytes = 0;
   uint64_t first_line = 1;
 };
 
-class Parser {
+class FrameParser {
  public:
-  explicit Parser(const FrameLayout& layout) : layout_(layout) {}
+  explicit FrameParser(const FrameLayout& layout) : layout_(layout) {}
 
   FramePart operator()(std::string_view text) const {
     FramePart part;
@@ -83,19 +83,19 @@ class Parser {
  private:
   // Returns what is wrong, or nothing.
   std::string take(size_t c, std::string_view field, uint64_t line, FramePart::Column& column) const {
-    const Kind kind = layout_.kind[c];
-    if (kind == Kind::left_out || column.has_text) return {};
-    if (kind == Kind::categorical) {
+    const ColumnKind kind = layout_.kind[c];
+    if (kind == ColumnKind::left_out || column.has_text) return {};
+    if (kind == ColumnKind::categorical) {
       column.level.push_back(is_missing(field) ? kMissingLevel : column.levels.add(field));
       return {};
     }
     double value = NAN;
     if (!parse_double(field, value) && !is_missing(field)) {
-      column.has_text = kind == Kind::open;
+      column.has_text = kind == ColumnKind::open;
       return column.has_text ? std::string() : expected("a number", c, field);
     }
     if (std::isinf(value)) {
-      if (kind == Kind::numeric) return expected("a finite number", c, field);
+      if (kind == ColumnKind::numeric) return expected("a finite number", c, field);
       if (!column.infinite) column.infinite = {line, expected("a finite number", c, field)};
     }
     column.number.push_back(value);
@@ -103,7 +103,8 @@ class Parser {
   }
 
   std::string expected(const char* what, size_t c, std::string_view field) const {
-    return fmt::format("in column {}: found {}, expected {}", quoted(layout_.names[c]), quoted(field), what);
+    return fmt::format("in column {}: found {}, expected {}", quoted_text(layout_.names[c]),
+                       quoted_text(field), what);
   }
 
   const FrameLayout& layout_;
@@ -120,20 +121,22 @@ class Pass {
     std::string header(layout_.header_bytes, '\0');
     read_fully(input, header.data(), header.size());
     line_ = layout_.first_line;
-    BlockReader reader(input, layout_.rule, kBlockBytes);
+    BlockReader reader(input, layout_.rule, kFrameBlockBytes);
     try {
-      parse_blocks<FramePart>(reader, 0, Parser(layout_), [this](FramePart&& part) { append(part); });
+      parse_blocks<FramePart>(reader, 0, FrameParser(layout_), [this](FramePart&& part) { append(part); });
     } catch (const LongRecord& problem) {
       throw DataError(frame_.file, line_, problem.what());
     }
     for (size_t c = 0; c < levels_.size(); ++c) {
       if (infinite_[c] && !has_text(c))
         throw DataError(frame_.file, infinite_[c]->line, infinite_[c]->message);
-      if (layout_.kind[c] == Kind::categorical) frame_.columns[c].levels = levels_[c].strings();
+      if (layout_.kind[c] == ColumnKind::categorical) frame_.columns[c].levels = levels_[c].strings();
     }
   }
 
-  bool has_text(size_t c) const { return layout_.kind[c] == Kind::open && !frame_.columns[c].is_numeric; }
+  bool has_text(size_t c) const {
+    return layout_.kind[c] == ColumnKind::open && !frame_.columns[c].is_numeric;
+  }
   std::vector<uint64_t>& lines() { return lines_; }
   RowNumbers& numbers() { return numbers_; }
 
@@ -186,23 +189,23 @@ FrameLayout frame_layout(Input& input, char separator, const FrameOptions& optio
     layout.names.push_back(columns.has_header() ? utf8_repaired(sample.first[c]) : std::to_string(c));
     if (names.add(layout.names.back()) != c)
       columns.fail(fmt::format("found the column name {} twice, expected every name once",
-                               quoted(layout.names.back())));
+                               quoted_text(layout.names.back())));
   }
-  layout.kind.assign(columns.size(), Kind::open);
-  const auto declare = [&](const std::vector<std::string>& list, Kind kind) {
+  layout.kind.assign(columns.size(), ColumnKind::open);
+  const auto declare = [&](const std::vector<std::string>& list, ColumnKind kind) {
     for (const std::string& name : list) {
       const auto c = columns.find(name);
-      if (!c) columns.fail(fmt::format("found no column {}; {}", quoted(name), columns.describe()));
-      if (layout.kind[*c] != Kind::open && layout.kind[*c] != kind)
+      if (!c) columns.fail(fmt::format("found no column {}; {}", quoted_text(name), columns.describe()));
+      if (layout.kind[*c] != ColumnKind::open && layout.kind[*c] != kind)
         columns.fail(
             fmt::format("the column {} is declared twice; expected it to be categorical, numeric or left out",
-                        quoted(name)));
+                        quoted_text(name)));
       layout.kind[*c] = kind;
     }
   };
-  declare(options.categorical, Kind::categorical);
-  declare(options.numeric, Kind::numeric);
-  declare(options.ignored, Kind::left_out);
+  declare(options.categorical, ColumnKind::categorical);
+  declare(options.numeric, ColumnKind::numeric);
+  declare(options.ignored, ColumnKind::left_out);
   if (columns.has_header()) {
     layout.header_bytes = sample.first_bytes;
     layout.first_line = sample.next_line;
@@ -212,11 +215,11 @@ FrameLayout frame_layout(Input& input, char separator, const FrameOptions& optio
 
 // Columns that have a text in their first rows are not tried as numbers.
 void look_ahead(Input& input, FrameLayout& layout) {
-  std::string_view head = input.peek(layout.header_bytes + kLookAhead);
+  std::string_view head = input.peek(layout.header_bytes + kFrameLookAhead);
   head.remove_prefix(std::min<size_t>(head.size(), layout.header_bytes));
-  const FramePart part = Parser(layout)(head.substr(0, whole_records(head, layout.rule)));
+  const FramePart part = FrameParser(layout)(head.substr(0, whole_records(head, layout.rule)));
   for (size_t c = 0; c < layout.kind.size(); ++c)
-    if (part.column[c].has_text) layout.kind[c] = Kind::categorical;
+    if (part.column[c].has_text) layout.kind[c] = ColumnKind::categorical;
 }
 
 }  // namespace
@@ -237,7 +240,7 @@ Frame read_table_frame(const Reopening& file, char separator, const FrameOptions
   look_ahead(*input, layout);
   for (size_t c = 0; c < layout.kind.size(); ++c) {
     frame.columns.push_back({.name = layout.names[c]});
-    frame.columns[c].is_numeric = layout.kind[c] != Kind::categorical;
+    frame.columns[c].is_numeric = layout.kind[c] != ColumnKind::categorical;
   }
   Pass first(layout, frame);
   first.run(*input);
@@ -249,7 +252,7 @@ Frame read_table_frame(const Reopening& file, char separator, const FrameOptions
   FrameLayout again = layout;
   bool has_text = false;
   for (size_t c = 0; c < layout.kind.size(); ++c) {
-    again.kind[c] = first.has_text(c) ? Kind::categorical : Kind::left_out;
+    again.kind[c] = first.has_text(c) ? ColumnKind::categorical : ColumnKind::left_out;
     has_text = has_text || first.has_text(c);
   }
   if (has_text) {
@@ -260,7 +263,7 @@ Frame read_table_frame(const Reopening& file, char separator, const FrameOptions
   }
   std::vector<FrameColumn> kept;
   for (size_t c = 0; c < layout.kind.size(); ++c)
-    if (layout.kind[c] != Kind::left_out) kept.push_back(std::move(frame.columns[c]));
+    if (layout.kind[c] != ColumnKind::left_out) kept.push_back(std::move(frame.columns[c]));
   if (kept.empty()) throw DataError(frame.file, 0, "found no column that is not left out");
   frame.columns = std::move(kept);
   return frame;

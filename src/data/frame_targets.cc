@@ -19,13 +19,13 @@ std::vector<const FrameColumn*> target_columns(const Frame& frame, const std::ve
     if (column == nullptr) {
       std::string list;
       for (size_t c = 0; c < frame.columns.size() && c < 8; ++c)
-        list += (c > 0 ? ", " : "") + quoted(frame.columns[c].name);
+        list += (c > 0 ? ", " : "") + quoted_text(frame.columns[c].name);
       throw DataError(frame.file, 0,
-                      fmt::format("found no target column {}; the columns are {}{}", quoted(name), list,
+                      fmt::format("found no target column {}; the columns are {}{}", quoted_text(name), list,
                                   frame.columns.size() > 8 ? ", ..." : ""));
     }
     if (std::find(columns.begin(), columns.end(), column) != columns.end())
-      throw DataError(frame.file, 0, fmt::format("the target column {} is named twice", quoted(name)));
+      throw DataError(frame.file, 0, fmt::format("the target column {} is named twice", quoted_text(name)));
     columns.push_back(column);
   }
   return columns;
@@ -69,7 +69,7 @@ std::vector<double> numeric_targets(const Frame& frame, const std::vector<std::s
         throw DataError(frame.file, frame.line[row],
                         fmt::format("in the target column {}: found a missing value, expected a number; "
                                     "leave such rows out",
-                                    quoted(column->name)));
+                                    quoted_text(column->name)));
       values.push_back(column->number[row]);
     }
   }

@@ -15,14 +15,14 @@ std::string_view label_key(std::string_view label) {
 KnownLabels::KnownLabels(std::span<const std::string> labels) {
   for (uint32_t k = 0; k < labels.size(); ++k)
     if (keys_.add(label_key(labels[k])) != k)
-      throw Error(fmt::format("the model names the label {} twice", quoted(labels[k])));
+      throw Error(fmt::format("the model names the label {} twice", quoted_text(labels[k])));
   if (!labels.empty()) example_ = labels[0];
 }
 
 std::string KnownLabels::unseen(std::string_view label) const {
   return fmt::format(
       "found label {}, which was not seen in training; expected one of the model's {} labels, such as {}",
-      quoted(label), keys_.size(), quoted(example_));
+      quoted_text(label), keys_.size(), quoted_text(example_));
 }
 
 }  // namespace selfnorm

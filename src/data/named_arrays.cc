@@ -34,7 +34,7 @@ const ArrayEntry& choose_features(const ArrayFile& file, const std::string& name
     if (named) return *named;
     throw DataError(
         file.name(), 0,
-        fmt::format("found no array {}; found {}", quoted(name),
+        fmt::format("found no array {}; found {}", quoted_text(name),
                     file.format() == ArrayFormat::npy ? "an npy file, which holds one array and no name"
                                                       : list_of_names(file.entries())));
   }

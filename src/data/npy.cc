@@ -51,9 +51,9 @@ class HeaderParser {
 
  private:
   [[noreturn]] void fail() const {
-    throw DataError(
-        name_, 0,
-        fmt::format("found the NPY header {}, expected 'descr', 'fortran_order' and 'shape'", quoted(text_)));
+    throw DataError(name_, 0,
+                    fmt::format("found the NPY header {}, expected 'descr', 'fortran_order' and 'shape'",
+                                quoted_text(text_)));
   }
 
   void skip_blanks() {
@@ -114,7 +114,7 @@ class HeaderParser {
       throw DataError(
           name_, 0,
           fmt::format("found elements of type {}, expected f2, f4, f8, V2 (bfloat16), an integer, b1, S or U",
-                      quoted(code)));
+                      quoted_text(code)));
     };
     if (code.size() < 3 || std::string_view("<>|=").find(code[0]) == std::string_view::npos) unsupported();
     ElementType type;

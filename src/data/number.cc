@@ -37,8 +37,8 @@ bool is_number(std::string_view token) {
 std::string number_error(std::string_view token) {
   if (token.empty()) return "found an empty value, expected a number";
   if (is_number(token) && token.find_first_of("0123456789") != std::string_view::npos)
-    return fmt::format("found {}, too large for a 32-bit float (at most 3.4e38)", quoted(token));
-  return fmt::format("found {}, expected a finite number", quoted(token));
+    return fmt::format("found {}, too large for a 32-bit float (at most 3.4e38)", quoted_text(token));
+  return fmt::format("found {}, expected a finite number", quoted_text(token));
 }
 
 }  // namespace selfnorm

@@ -22,14 +22,14 @@ void match_names(const TableColumns& columns, const TableSample& sample, const P
     const auto number = known.find(sample.first[c]);
     if (!number)
       columns.fail(fmt::format("found a column {}, which the model does not have; leave it out (--drop)",
-                               quoted(sample.first[c])));
+                               quoted_text(sample.first[c])));
     layout.role[c] = *number;
   }
   for (const std::string& name : options.names) {
     const auto c = columns.named(name);
     if (!c || layout.role[*c] == TableLayout::kDropped)
       columns.fail(
-          fmt::format("found no column {}, which the model has; {}", quoted(name), columns.describe()));
+          fmt::format("found no column {}, which the model has; {}", quoted_text(name), columns.describe()));
   }
   layout.names = options.names;
 }
@@ -45,7 +45,7 @@ TableLayout point_layout(Input& input, char separator, const PointOptions& optio
   for (const std::string& name : options.drop) {
     const auto c = columns.find(name);
     if (!c)
-      columns.fail(fmt::format("found no column {} to leave out; {}", quoted(name), columns.describe()));
+      columns.fail(fmt::format("found no column {} to leave out; {}", quoted_text(name), columns.describe()));
     layout.role[*c] = TableLayout::kDropped;
   }
   for (uint32_t c = 0; c < columns.size(); ++c) {
@@ -74,7 +74,7 @@ std::vector<uint32_t> kept_columns(const std::string& file, uint64_t columns,
       throw DataError(
           file, 0,
           fmt::format("found no column {} to leave out; the columns have no names, expected 0 to {}",
-                      quoted(name), columns - 1));
+                      quoted_text(name), columns - 1));
     is_dropped[index] = true;
   }
   std::vector<uint32_t> kept;

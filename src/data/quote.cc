@@ -6,7 +6,7 @@
 
 namespace selfnorm {
 
-std::string quoted(std::string_view text) {
+std::string quoted_text(std::string_view text) {
   constexpr size_t kLimit = 40;
   std::string out = "'";
   size_t i = 0;

@@ -7,6 +7,6 @@
 namespace selfnorm {
 
 // 'text', cut at 40 bytes (then '...'), with control characters and bytes that are not UTF-8 written as \xNN.
-std::string quoted(std::string_view text);
+std::string quoted_text(std::string_view text);
 
 }  // namespace selfnorm

@@ -101,7 +101,7 @@ std::vector<double> task_values(const Frame& frame, const FrameColumn& as) {
   if (column == nullptr || column->is_numeric != as.is_numeric)
     throw DataError(frame.file, 0,
                     fmt::format("found no {} column {}, which the regression has",
-                                as.is_numeric ? "numeric" : "categorical", quoted(as.name)));
+                                as.is_numeric ? "numeric" : "categorical", quoted_text(as.name)));
   if (as.is_numeric) return column->number;
   const StringIndex known(as.levels);
   std::vector<double> values(frame.rows, NAN);
@@ -112,7 +112,7 @@ std::vector<double> task_values(const Frame& frame, const FrameColumn& as) {
     if (!found)
       throw DataError(frame.file, frame.line[row],
                       fmt::format("in column {}: found the level {}, which the regression does not have",
-                                  quoted(as.name), quoted(text)));
+                                  quoted_text(as.name), quoted_text(text)));
     values[row] = *found;
   }
   return values;

@@ -12,7 +12,7 @@ namespace selfnorm {
 namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 18;
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+constexpr std::string_view kUtf8Mark = "\xEF\xBB\xBF";
 
 constexpr auto kIsSpace = [] {
   std::array<bool, 256> is{};
@@ -35,8 +35,7 @@ bool is_space(char c) { return kIsSpace[static_cast<unsigned char>(c)]; }
 
 SentenceReader::SentenceReader(const std::string& path)
     : input_(Input::open(path)), name_(input_->name()), buffer_(kBufferBytes, '\0') {
-  if (input_->peek(kByteOrderMark.size()) == kByteOrderMark)
-    read_fully(*input_, buffer_.data(), kByteOrderMark.size());
+  if (input_->peek(kUtf8Mark.size()) == kUtf8Mark) read_fully(*input_, buffer_.data(), kUtf8Mark.size());
 }
 
 SentenceReader::~SentenceReader() = default;

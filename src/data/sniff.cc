@@ -110,7 +110,7 @@ Format detect_format(Input& input, const ReadOptions& options) {
   if (lines[0].find_first_of(",;") != std::string_view::npos) return Format::csv;
   throw DataError(
       input.name(), 0,
-      "found " + quoted(lines[0]) +
+      "found " + quoted_text(lines[0]) +
           ", which fits no format; expected svmlight, csv, tsv, npy, npz, safetensors, label<TAB>text or idx "
           "(or name the format)");
 }

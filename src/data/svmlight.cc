@@ -46,9 +46,10 @@ bool has_groups(Input& input) {
   return false;
 }
 
-class Parser {
+class SvmlightParser {
  public:
-  Parser(const ReadOptions& options, bool joint) : options_(options), joint_(joint), labels_(options) {
+  SvmlightParser(const ReadOptions& options, bool joint)
+      : options_(options), joint_(joint), labels_(options) {
     if (options.schema) largest_ = options.schema->feature_count;
   }
 
@@ -83,7 +84,7 @@ class Parser {
     bool labelled = !is_pair(label);
     if (labelled) p = skip_blanks(label.data() + label.size(), end);
     if (!labelled && options_.require_labels)
-      return fmt::format("found {}, expected a label before the first index:value", quoted(label));
+      return fmt::format("found {}, expected a label before the first index:value", quoted_text(label));
     uint32_t target = joint_ ? 0 : Dataset::kNoTarget;
     std::string message = parse_group(p, end, group);
     if (message.empty()) message = parse_pairs(p, end, part);
@@ -106,13 +107,13 @@ class Parser {
     if (!token.starts_with("qid:")) {
       if (!joint_) return {};
       return fmt::format("found {}, expected qid:N after the target as in the first row",
-                         token.empty() ? "nothing" : quoted(token));
+                         token.empty() ? "nothing" : quoted_text(token));
     }
-    if (!joint_) return fmt::format("found {}, but the first row has no qid", quoted(token));
+    if (!joint_) return fmt::format("found {}, but the first row has no qid", quoted_text(token));
     uint64_t qid = 0;
     const char* stop = parse_natural(p + 4, end, qid);
     if (stop != token.data() + token.size())
-      return fmt::format("found {}, expected qid: and a whole number", quoted(token));
+      return fmt::format("found {}, expected qid: and a whole number", quoted_text(token));
     group = qid;
     p = skip_blanks(stop, end);
     return {};
@@ -151,14 +152,14 @@ class Parser {
     const char* colon = parse_natural(token.data(), end, index);
     bool digits = token.find_first_not_of("0123456789") == token.find(':') && !token.starts_with(':');
     if (!digits || token.find(':') == std::string_view::npos)
-      return fmt::format("found {}, expected index:value", quoted(token));
+      return fmt::format("found {}, expected index:value", quoted_text(token));
     if (colon && index == 0)
-      return fmt::format("found {}, but indices start at 1 in this format", quoted(token));
+      return fmt::format("found {}, but indices start at 1 in this format", quoted_text(token));
     if (!colon || index > kLargestIndex)
-      return fmt::format("found {}, expected an index of at most {}", quoted(token), kLargestIndex);
+      return fmt::format("found {}, expected an index of at most {}", quoted_text(token), kLargestIndex);
     if (index > largest_)
-      return fmt::format("found {}, but the model has {} features", quoted(token), largest_);
-    return fmt::format("found {} after index {}, expected indices to increase", quoted(token), last);
+      return fmt::format("found {}, but the model has {} features", quoted_text(token), largest_);
+    return fmt::format("found {} after index {}, expected indices to increase", quoted_text(token), last);
   }
 
   const ReadOptions& options_;
@@ -178,7 +179,8 @@ ReadResult read_svmlight(Input& input, const ReadOptions& options) {
   Assembly assembly(input, options, 1);
   if (joint) assembly.expect_groups();
   BlockReader reader(input, {}, options.block_bytes);
-  assembly.take<Part>(reader, Parser(options, joint), [&](Part&& part) { assembly.append(std::move(part)); });
+  assembly.take<Part>(reader, SvmlightParser(options, joint),
+                      [&](Part&& part) { assembly.append(std::move(part)); });
   return assembly.finish(Format::svmlight);
 }
 

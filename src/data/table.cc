@@ -12,9 +12,9 @@
 namespace selfnorm {
 namespace {
 
-class Parser {
+class TableParser {
  public:
-  Parser(const TableLayout& layout, const ReadOptions& options) : layout_(layout), labels_(options) {}
+  TableParser(const TableLayout& layout, const ReadOptions& options) : layout_(layout), labels_(options) {}
 
   Part operator()(std::string_view text) const {
     Part part;
@@ -62,7 +62,7 @@ class Parser {
         weight = value;
       } else {
         return fmt::format("in {}: found {}, expected a weight of at least 0", column_name(c),
-                           quoted(fields[c]));
+                           quoted_text(fields[c]));
       }
     }
     uint32_t target = Dataset::kNoTarget;
@@ -75,7 +75,7 @@ class Parser {
 
   std::string column_name(size_t c) const {
     bool named = layout_.role[c] < layout_.names.size();
-    return named ? "column " + quoted(layout_.names[layout_.role[c]]) : fmt::format("column {}", c);
+    return named ? "column " + quoted_text(layout_.names[layout_.role[c]]) : fmt::format("column {}", c);
   }
 
   const TableLayout& layout_;
@@ -94,7 +94,7 @@ ReadResult read_table(Input& input, const TableLayout& layout, const ReadOptions
   Assembly assembly(input, options, layout.first_line);
   assembly.expect_dense(layout.features, layout.names);
   BlockReader reader(input, layout.rule, options.block_bytes);
-  assembly.take<Part>(reader, Parser(layout, options),
+  assembly.take<Part>(reader, TableParser(layout, options),
                       [&](Part&& part) { assembly.append(std::move(part)); });
   ReadResult result = assembly.finish(layout.rule.separator == '\t' ? Format::tsv : Format::csv);
   result.report.target = layout.target;

@@ -117,7 +117,7 @@ class Layout {
     auto feature = known_->find(sample_.first[c]);
     if (!feature)
       columns_.fail(
-          fmt::format("found a column {}, which is no feature of the model", quoted(sample_.first[c])));
+          fmt::format("found a column {}, which is no feature of the model", quoted_text(sample_.first[c])));
     return *feature;
   }
 
@@ -127,7 +127,7 @@ class Layout {
     if (known_) {
       for (const std::string& name : options_.schema->feature_names)
         if (!columns_.named(name))
-          columns_.fail(fmt::format("found no column {}, a feature of the model", quoted(name)));
+          columns_.fail(fmt::format("found no column {}, a feature of the model", quoted_text(name)));
       layout.names = options_.schema->feature_names;
     }
     if (layout.features != options_.schema->feature_count)

@@ -74,7 +74,7 @@ struct Separators {
 std::string list(const std::vector<std::string>& names) {
   constexpr size_t kShown = 8;
   std::string text;
-  for (size_t i = 0; i < names.size() && i < kShown; ++i) text += (i ? ", " : "") + quoted(names[i]);
+  for (size_t i = 0; i < names.size() && i < kShown; ++i) text += (i ? ", " : "") + quoted_text(names[i]);
   return names.size() > kShown ? text + fmt::format(" and {} more", names.size() - kShown) : text;
 }
 
@@ -151,7 +151,8 @@ TableColumns::TableColumns(std::string file, const TableSample& sample, Header h
   has_header_ = header == Header::yes || (header == Header::automatic && first_is_header(sample));
   for (uint32_t c = 0; has_header_ && c < sample.first.size(); ++c)
     if (by_name_.add(sample.first[c]) != c)
-      fail(fmt::format("found the column name {} twice, expected every name once", quoted(sample.first[c])));
+      fail(fmt::format("found the column name {} twice, expected every name once",
+                       quoted_text(sample.first[c])));
 }
 
 void TableColumns::fail(const std::string& what) const { throw DataError(file_, sample_.first_line, what); }
@@ -175,7 +176,7 @@ std::optional<uint32_t> TableColumns::find(const std::string& name) const {
 
 uint32_t TableColumns::column(const std::string& name, const char* role) const {
   if (auto c = find(name)) return *c;
-  fail(fmt::format("found no {} column {}; {}", role, quoted(name), describe()));
+  fail(fmt::format("found no {} column {}; {}", role, quoted_text(name), describe()));
 }
 
 }  // namespace selfnorm

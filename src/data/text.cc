@@ -17,9 +17,9 @@ struct TextPart : Part {
   StringIndex grams;  // what `column` numbers while the vocabulary is not known
 };
 
-class Parser {
+class TextParser {
  public:
-  explicit Parser(const ReadOptions& options) : options_(options), labels_(options) {
+  explicit TextParser(const ReadOptions& options) : options_(options), labels_(options) {
     if (options.schema) encoder_ = &*options.schema->text;
   }
 
@@ -41,7 +41,7 @@ class Parser {
     size_t tab = line.find('\t');
     bool labelled = tab != std::string_view::npos && tab > 0;
     if (!labelled && options_.require_labels)
-      return fmt::format("found {}, expected label<TAB>text", quoted(line));
+      return fmt::format("found {}, expected label<TAB>text", quoted_text(line));
     uint32_t target = Dataset::kNoTarget;
     std::string message = labels_.number(labelled ? line.substr(0, tab) : "", part.labels, target);
     if (!message.empty()) return message;
@@ -83,7 +83,7 @@ ReadResult read_text(Input& input, const ReadOptions& options) {
   Assembly assembly(input, options, header > 0 ? 2 : 1);
   BlockReader reader(input, {}, options.block_bytes);
   StringIndex grams;
-  assembly.take<TextPart>(reader, Parser(options), [&](TextPart&& part) {
+  assembly.take<TextPart>(reader, TextParser(options), [&](TextPart&& part) {
     std::vector<uint32_t> number;
     for (uint32_t g = 0; g < part.grams.size(); ++g) number.push_back(grams.add(part.grams[g]));
     if (!number.empty())

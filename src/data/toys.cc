@@ -13,9 +13,9 @@
 namespace selfnorm {
 namespace {
 
-constexpr size_t kRowsPerBlock = 256;
+constexpr size_t kToyRowsPerBlock = 256;
 
-struct Kind {
+struct ToyKind {
   const char* name;
   uint32_t least, usual, most;  // dimensions
   std::unique_ptr<Toy> (*make)(uint32_t dimension, uint64_t seed);
@@ -31,8 +31,8 @@ std::unique_ptr<Toy> sized(uint32_t dimension, uint64_t) {
   return make(dimension);
 }
 
-constexpr uint32_t kMost = 65536;
-constexpr Kind kKinds[] = {
+constexpr uint32_t kMostDimensions = 65536;
+constexpr ToyKind kKinds[] = {
     {"checkerboard", 2, 2, 2, plane<make_checkerboard>},
     {"four-circles", 2, 2, 2, plane<make_four_circles>},
     {"funnel", 2, 2, 2, plane<make_funnel>},
@@ -41,8 +41,8 @@ constexpr Kind kKinds[] = {
     {"eight-gaussians", 2, 2, 2, plane<make_eight_gaussians>},
     {"ring", 2, 2, 2, plane<make_ring>},
     {"spirals", 2, 2, 2, plane<make_spirals>},
-    {"mixture", 1, 2, kMost, sized<make_mixture>},
-    {"gaussian", 1, 2, kMost, sized<make_gaussian>},
+    {"mixture", 1, 2, kMostDimensions, sized<make_mixture>},
+    {"gaussian", 1, 2, kMostDimensions, sized<make_gaussian>},
     {"ising", 1, 10, 20, make_ising},
 };
 
@@ -59,7 +59,7 @@ uint64_t parse_seed(const std::string& word, const std::string& argument) {
 
 std::vector<std::string> toy_names() {
   std::vector<std::string> names;
-  for (const Kind& kind : kKinds) names.emplace_back(kind.name);
+  for (const ToyKind& kind : kKinds) names.emplace_back(kind.name);
   return names;
 }
 
@@ -67,7 +67,7 @@ std::unique_ptr<Toy> make_toy(const std::string& word, uint32_t dimension) {
   const size_t colon = word.find(':');
   const std::string name = word.substr(0, colon);
   const auto kind =
-      std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Kind& k) { return k.name == name; });
+      std::find_if(std::begin(kKinds), std::end(kKinds), [&](const ToyKind& k) { return k.name == name; });
   const bool has_argument = colon != std::string::npos;
   if (kind == std::end(kKinds) || (has_argument && name != "ising"))
     throw Error(fmt::format("toy '{}' is not known; expected one of {}", word, fmt::join(toy_names(), ", ")));
@@ -85,8 +85,8 @@ std::vector<float> sample_toy(const Toy& toy, uint64_t rows, uint64_t seed) {
   require_memory(4.0 * static_cast<double>(rows) * static_cast<double>(d),
                  fmt::format("{} rows of {} numbers", rows, d), "ask for fewer");
   std::vector<float> out(rows * d);
-  parallel_ranges(rows, kRowsPerBlock, [&](size_t begin, size_t end) {
-    RandomStream random(seed, begin / kRowsPerBlock);
+  parallel_ranges(rows, kToyRowsPerBlock, [&](size_t begin, size_t end) {
+    RandomStream random(seed, begin / kToyRowsPerBlock);
     for (size_t i = begin; i < end; ++i) toy.draw(random, std::span(out).subspan(i * d, d));
   });
   return out;
@@ -94,7 +94,7 @@ std::vector<float> sample_toy(const Toy& toy, uint64_t rows, uint64_t seed) {
 
 void toy_log_density(const Toy& toy, const Points& x, std::span<double> out) {
   SELFNORM_CHECK(x.columns == toy.dimension() && out.size() == x.rows);
-  parallel_ranges(x.rows, kRowsPerBlock, [&](size_t begin, size_t end) {
+  parallel_ranges(x.rows, kToyRowsPerBlock, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) out[i] = toy.log_density(x.row(i));
   });
 }

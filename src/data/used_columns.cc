@@ -5,7 +5,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint32_t kDropped = 0xFFFFFFFFu;
+constexpr uint32_t kUnusedColumn = 0xFFFFFFFFu;
 
 }  // namespace
 
@@ -21,12 +21,12 @@ std::vector<uint32_t> used_columns(const SparseMatrix& x) {
 void keep_columns(std::span<const uint32_t> columns, Dataset& data) {
   SELFNORM_CHECK(data.features.is_sparse);
   SparseMatrix& x = data.features.sparse;
-  std::vector<uint32_t> number(x.columns, kDropped);
+  std::vector<uint32_t> number(x.columns, kUnusedColumn);
   for (uint32_t j = 0; j < columns.size(); ++j) number[columns[j]] = j;
   uint64_t kept = 0;
   for (uint64_t row = 0, entry = 0; row < x.rows(); ++row) {
     for (const uint64_t end = x.begin[row + 1]; entry < end; ++entry) {
-      if (number[x.column[entry]] == kDropped) continue;
+      if (number[x.column[entry]] == kUnusedColumn) continue;
       x.column[kept] = number[x.column[entry]];
       x.value[kept++] = x.value[entry];
     }

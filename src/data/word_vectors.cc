@@ -14,7 +14,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr size_t kBlockBytes = size_t{1} << 20;
+constexpr size_t kVectorBlockBytes = size_t{1} << 20;
 
 class Reader {
  public:
@@ -78,7 +78,7 @@ class Reader {
     for (const std::string_view field : std::span(fields_).last(dimension_)) {
       const char* end = field.data() + field.size();
       if (parse_float(field.data(), end, *row++) != end)
-        fail(fmt::format("in the vector of {}: {}", quoted(word), number_error(field)));
+        fail(fmt::format("in the vector of {}: {}", quoted_text(word), number_error(field)));
     }
     ++out_.found;
   }
@@ -97,7 +97,7 @@ class Reader {
 WordVectors read_word_vectors(const std::string& path, const StringIndex& words, uint32_t dimension) {
   const auto input = Input::open(path);
   Reader reader(input->name(), words, dimension);
-  BlockReader blocks(*input, {}, kBlockBytes);
+  BlockReader blocks(*input, {}, kVectorBlockBytes);
   uint64_t line = 0;
   try {
     for (Block block; blocks.next(block);) {

@@ -23,7 +23,7 @@ WordVocabulary::WordVocabulary(const std::vector<std::string>& words) {
                             kUnknownWord, kEndWord));
   for (uint32_t i = 0; i < words.size(); ++i)
     if (index_.add(words[i]) != i)
-      throw Error(fmt::format("the vocabulary names {} twice", quoted(words[i])));
+      throw Error(fmt::format("the vocabulary names {} twice", quoted_text(words[i])));
 }
 
 std::vector<uint32_t> frequent_words(const StringIndex& words, std::span<const uint64_t> counts,

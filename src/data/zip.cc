@@ -134,7 +134,7 @@ void ZipArchive::read_directory(std::string_view directory, uint64_t count) {
                      .attributes = static_cast<uint32_t>(little(directory, 38, 4))};
     if (!read_zip64(directory.substr(kDirectorySize + name, extra), member))
       fail("a zip64 field of the archive is damaged");
-    if (member.flags & 1) fail(fmt::format("the member {} is encrypted", quoted(member.name)));
+    if (member.flags & 1) fail(fmt::format("the member {} is encrypted", quoted_text(member.name)));
     members_.push_back(std::move(member));
     directory.remove_prefix(kDirectorySize + name + extra + comment);
   }
@@ -148,22 +148,22 @@ bool ZipArchive::holds(std::string_view ending) const {
 uint64_t ZipArchive::data_offset(const ZipMember& member) const {
   std::string local = bytes_at(member.offset, kLocalSize);
   if (!local.starts_with(kLocal))
-    fail(fmt::format("the header of the member {} is damaged", quoted(member.name)));
+    fail(fmt::format("the header of the member {} is damaged", quoted_text(member.name)));
   uint64_t begin = member.offset + kLocalSize + little(local, 26, 2) + little(local, 28, 2);
   if (begin > storage_->size() || member.compressed_size > storage_->size() - begin)
-    fail(fmt::format("the member {} reaches beyond the end of the file", quoted(member.name)));
+    fail(fmt::format("the member {} reaches beyond the end of the file", quoted_text(member.name)));
   return begin;
 }
 
 std::unique_ptr<ByteSource> ZipArchive::open(const ZipMember& member) const {
-  std::string name = fmt::format("{} {}", name_, quoted(member.name));
+  std::string name = fmt::format("{} {}", name_, quoted_text(member.name));
   auto raw = storage_source(storage_, data_offset(member), member.compressed_size);
   if (member.method != 0 && member.method != 8)
     fail(fmt::format("the member {} uses compression method {}, expected stored or deflated",
-                     quoted(member.name), member.method));
+                     quoted_text(member.name), member.method));
   if (member.method == 8 && member.size / kLargestRatio > member.compressed_size)
     fail(fmt::format("the member {} declares {} bytes, more than its {} bytes can unpack to",
-                     quoted(member.name), member.size, member.compressed_size));
+                     quoted_text(member.name), member.size, member.compressed_size));
   if (member.method == 8) check_expansion(name, member.compressed_size, member.size);
   if (member.method == 8) raw = deflate_source(name, std::move(raw));
   return std::make_unique<CheckedSource>(name, std::move(raw), member);

@@ -17,7 +17,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr size_t kGrain = size_t{1} << 18;
+constexpr size_t kConversionGrain = size_t{1} << 18;
 constexpr size_t kNone = std::numeric_limits<size_t>::max();
 
 bool is_ours(const ArrayFile& file) {
@@ -97,7 +97,7 @@ std::vector<float> values_of(const ArrayFile& file, const ArrayEntry& entry) {
   require_memory(4.0 * static_cast<double>(entry.elements), "the values of " + entry.place,
                  "take a smaller head");
   std::vector<float> out(entry.elements);
-  parallel_ranges(out.size(), kGrain, [&](size_t begin, size_t end) {
+  parallel_ranges(out.size(), kConversionGrain, [&](size_t begin, size_t end) {
     view.widen(begin, std::span(out).subspan(begin, end - begin));
   });
   if (entry.fortran_order && entry.shape.size() == 2) {
@@ -139,7 +139,7 @@ void check_bias_shape(const ArrayEntry& weight, const ArrayEntry& bias) {
 void round_values(HeadKind kind, std::vector<float>& values, const char* what) {
   const ElementType type = element_type(kind);
   const std::vector<std::byte> stored = narrowed(type, values, what);
-  parallel_ranges(values.size(), kGrain, [&](size_t begin, size_t end) {
+  parallel_ranges(values.size(), kConversionGrain, [&](size_t begin, size_t end) {
     widen(type, std::span(stored).subspan(begin * type.size, (end - begin) * type.size),
           std::span(values).subspan(begin, end - begin));
   });
@@ -155,13 +155,13 @@ ElementType element_type(HeadKind kind) {
 std::optional<size_t> first_not_finite(std::span<const float> values) {
   constexpr uint32_t kExponent = 0x7F800000u;
   const auto is_bad = [](float v) { return (std::bit_cast<uint32_t>(v) & kExponent) == kExponent; };
-  std::vector<size_t> first((values.size() + kGrain - 1) / kGrain, kNone);
-  parallel_ranges(values.size(), kGrain, [&](size_t begin, size_t end) {
+  std::vector<size_t> first((values.size() + kConversionGrain - 1) / kConversionGrain, kNone);
+  parallel_ranges(values.size(), kConversionGrain, [&](size_t begin, size_t end) {
     uint32_t any = 0;
     for (size_t i = begin; i < end; ++i) any |= is_bad(values[i]) ? 1u : 0u;
     if (any == 0) return;
     const auto part = values.subspan(begin, end - begin);
-    first[begin / kGrain] =
+    first[begin / kConversionGrain] =
         begin + static_cast<size_t>(std::find_if(part.begin(), part.end(), is_bad) - part.begin());
   });
   const auto found = std::find_if(first.begin(), first.end(), [](size_t i) { return i != kNone; });
@@ -171,13 +171,13 @@ std::optional<size_t> first_not_finite(std::span<const float> values) {
 std::vector<std::byte> narrowed(const ElementType& type, std::span<const float> values,
                                 const std::string& what) {
   std::vector<std::byte> out(values.size() * type.size);
-  std::vector<size_t> bad((values.size() + kGrain - 1) / kGrain, kNone);
-  parallel_ranges(values.size(), kGrain, [&](size_t begin, size_t end) {
+  std::vector<size_t> bad((values.size() + kConversionGrain - 1) / kConversionGrain, kNone);
+  parallel_ranges(values.size(), kConversionGrain, [&](size_t begin, size_t end) {
     const auto part = std::span(out).subspan(begin * type.size, (end - begin) * type.size);
     narrow(type, values.subspan(begin, end - begin), part);
     std::vector<float> back(end - begin);
     widen(type, part, back);
-    if (const auto place = first_not_finite(back)) bad[begin / kGrain] = begin + *place;
+    if (const auto place = first_not_finite(back)) bad[begin / kConversionGrain] = begin + *place;
   });
   for (const size_t i : bad)
     if (i != kNone)

@@ -58,16 +58,16 @@ void save_npz(const std::string& path, std::span<const HeadTensor> tensors, cons
   rewrite_npz(path, change, out);
 }
 
-void check_finite(const std::string& out, const char* what, std::span<const float> values) {
+void check_head_finite(const std::string& out, const char* what, std::span<const float> values) {
   if (const auto bad = first_not_finite(values))
     throw Error(fmt::format("{}: cannot save a head whose {} {} is {}", out, what, *bad, values[*bad]));
 }
 
-void check_finite(const std::string& out, const AmortisedNormalizer& normalizer) {
-  check_finite(out, "slope of the normalizer", normalizer.slope);
-  check_finite(out, "hidden weight of the normalizer", normalizer.hidden_weight);
-  check_finite(out, "hidden bias of the normalizer", normalizer.hidden_bias);
-  check_finite(out, "output weight of the normalizer", normalizer.output);
+void check_head_finite(const std::string& out, const AmortisedNormalizer& normalizer) {
+  check_head_finite(out, "slope of the normalizer", normalizer.slope);
+  check_head_finite(out, "hidden weight of the normalizer", normalizer.hidden_weight);
+  check_head_finite(out, "hidden bias of the normalizer", normalizer.hidden_bias);
+  check_head_finite(out, "output weight of the normalizer", normalizer.output);
   if (!std::isfinite(normalizer.intercept))
     throw Error(fmt::format("{}: cannot save a head whose intercept of the normalizer is {}", out,
                             normalizer.intercept));
@@ -80,9 +80,9 @@ void save_head(const Head& head, const std::string& out) {
   const uint64_t classes = model.classes, features = model.features;
   SELFNORM_CHECK(model.weight.size() == classes * features && model.bias.size() == classes);
   SELFNORM_CHECK(model.log_normalizer == 0 && model.log_carrier.empty());
-  check_finite(out, "weight", model.weight);
-  check_finite(out, "bias", model.bias);
-  check_finite(out, model.normalizer);
+  check_head_finite(out, "weight", model.weight);
+  check_head_finite(out, "bias", model.bias);
+  check_head_finite(out, model.normalizer);
 
   const ArrayFile file(head.path);
   const ArrayEntry* weight = file.find(head.names.weight);

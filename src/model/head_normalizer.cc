@@ -9,7 +9,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr std::string_view kSlope = kNormalizerTensors[0], kIntercept = kNormalizerTensors[1],
+constexpr std::string_view kSlopeTensor = kNormalizerTensors[0], kIntercept = kNormalizerTensors[1],
                            kHiddenWeight = kNormalizerTensors[2], kHiddenBias = kNormalizerTensors[3],
                            kOutput = kNormalizerTensors[4];
 
@@ -66,7 +66,7 @@ AmortisedNormalizer read_normalizer(const ArrayFile& file, uint32_t features) {
   if (std::none_of(file.entries().begin(), file.entries().end(),
                    [](const ArrayEntry& entry) { return is_normalizer_tensor(entry.name); }))
     return out;
-  out.slope = floats(file, kSlope, {features});
+  out.slope = floats(file, kSlopeTensor, {features});
   out.intercept = intercept(file);
   if (!file.find(kHiddenWeight) && !file.find(kHiddenBias) && !file.find(kOutput)) return out;
   const uint64_t hidden = need(file, kOutput).elements;
@@ -83,7 +83,7 @@ void add_normalizer(const AmortisedNormalizer& b, uint32_t features, std::vector
   if (!b.exists()) return;
   SELFNORM_CHECK(b.slope.size() == features && b.hidden_bias.size() == b.output.size());
   SELFNORM_CHECK(b.hidden_weight.size() == size_t{b.hidden()} * features);
-  out.push_back(tensor<float>(kSlope, {features}, b.slope));
+  out.push_back(tensor<float>(kSlopeTensor, {features}, b.slope));
   out.push_back(tensor<double>(kIntercept, {1}, std::span(&b.intercept, 1)));
   if (b.hidden() == 0) return;
   out.push_back(tensor<float>(kHiddenWeight, {b.hidden(), features}, b.hidden_weight));

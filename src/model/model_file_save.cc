@@ -57,18 +57,18 @@ void check_encoder(const ModelFile& model) {
   SELFNORM_CHECK(encoder.hidden_weight.size() == size_t{encoder.hidden()} * encoder.pooled());
 }
 
-void check_finite(const std::string& path, const char* what, std::span<const float> values) {
+void check_model_finite(const std::string& path, const char* what, std::span<const float> values) {
   const auto bad = std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
   if (bad == values.end()) return;
   throw Error(
       fmt::format("{}: cannot save a model whose {} {} is {}", path, what, bad - values.begin(), *bad));
 }
 
-void check_finite(const std::string& path, const AmortisedNormalizer& b) {
-  check_finite(path, "normalizer slope", b.slope);
-  check_finite(path, "normalizer hidden weight", b.hidden_weight);
-  check_finite(path, "normalizer hidden bias", b.hidden_bias);
-  check_finite(path, "normalizer output", b.output);
+void check_model_finite(const std::string& path, const AmortisedNormalizer& b) {
+  check_model_finite(path, "normalizer slope", b.slope);
+  check_model_finite(path, "normalizer hidden weight", b.hidden_weight);
+  check_model_finite(path, "normalizer hidden bias", b.hidden_bias);
+  check_model_finite(path, "normalizer output", b.output);
   if (!std::isfinite(b.intercept)) throw Error(path + ": the intercept of the normalizer is not finite");
 }
 
@@ -105,14 +105,14 @@ Metadata metadata_of(const ModelFile& model) {
 }
 
 void check_values(const ModelFile& model, const std::string& path) {
-  check_finite(path, "weight", model.weight);
-  check_finite(path, "bias", model.bias);
-  check_finite(path, "log carrier", model.log_carrier);
-  check_finite(path, "idf", model.idf);
-  check_finite(path, model.normalizer);
-  check_finite(path, "embedding", model.encoder.embedding);
-  check_finite(path, "hidden weight", model.encoder.hidden_weight);
-  check_finite(path, "hidden bias", model.encoder.hidden_bias);
+  check_model_finite(path, "weight", model.weight);
+  check_model_finite(path, "bias", model.bias);
+  check_model_finite(path, "log carrier", model.log_carrier);
+  check_model_finite(path, "idf", model.idf);
+  check_model_finite(path, model.normalizer);
+  check_model_finite(path, "embedding", model.encoder.embedding);
+  check_model_finite(path, "hidden weight", model.encoder.hidden_weight);
+  check_model_finite(path, "hidden bias", model.encoder.hidden_bias);
   if (!std::isfinite(model.log_normalizer)) throw Error(path + ": the log-normalizer constant is not finite");
   check_metadata_json(path, "objective", model.objective_json);
   check_metadata_json(path, "training", model.training_json);

@@ -11,7 +11,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kRowsAtOnce = 64;
+constexpr uint64_t kNormalizerRowsAtOnce = 64;
 constexpr uint64_t kTile = 32;
 
 // sum over the classes of the tile of u_j max(0, s_j), or s_m; s is a row of the tile.
@@ -37,7 +37,7 @@ std::vector<double> NormalizerNetwork<Real>::values(const NormalizerInput& input
   const Multiclass<Real> model(input.x, width(), features_, {}, input.map);
   const Range all{0, width()};
   std::vector<double> out(input.x.rows());
-  parallel_ranges(input.x.rows(), kRowsAtOnce, [&](size_t begin, size_t end) {
+  parallel_ranges(input.x.rows(), kNormalizerRowsAtOnce, [&](size_t begin, size_t end) {
     std::vector<Real> scores((end - begin) * width());
     model.scores(theta.first(output()), {begin, end}, all, scores.data());
     for (size_t i = begin; i < end; ++i)

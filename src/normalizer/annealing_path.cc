@@ -3,17 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/model/energy/tilted.h"
+#include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {
 namespace {
 
 constexpr size_t kRows = 256;  // a unit of parallel work
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double bound(const std::vector<double>& bounds, size_t j, double none) {
   return bounds.empty() ? none : bounds[j];

@@ -9,19 +9,19 @@ namespace selfnorm {
 namespace {
 
 constexpr uint64_t kRowBlock = 1024;
-constexpr uint64_t kTile = 512;
+constexpr uint64_t kMomentTile = 512;
 constexpr uint64_t kUnits =
     64;  // of parallel work, where there are tiles enough: many, so that none is waited for at the end
 
 // Row blocks x class segments; a segment is a run of whole tiles.
-struct Cut {
+struct ClassCut {
   uint64_t blocks, segments, segment, rows, classes;
 
-  Cut(uint64_t row_count, uint64_t class_count) : rows(row_count), classes(class_count) {
+  ClassCut(uint64_t row_count, uint64_t class_count) : rows(row_count), classes(class_count) {
     blocks = (rows + kRowBlock - 1) / kRowBlock;
-    const uint64_t tiles = (classes + kTile - 1) / kTile;
+    const uint64_t tiles = (classes + kMomentTile - 1) / kMomentTile;
     const uint64_t wanted = std::clamp<uint64_t>(kUnits / std::max<uint64_t>(1, blocks), 1, tiles);
-    segment = (tiles + wanted - 1) / wanted * kTile;
+    segment = (tiles + wanted - 1) / wanted * kMomentTile;
     segments = (classes + segment - 1) / segment;
   }
   uint64_t units() const { return blocks * segments; }
@@ -35,20 +35,20 @@ struct Cut {
 
 template <class Visit>
 void for_each_tile(Range classes, const Visit& visit) {
-  for (uint64_t first = classes.begin; first < classes.end; first += kTile)
-    visit(Range{first, std::min(classes.end, first + kTile)});
+  for (uint64_t first = classes.begin; first < classes.end; first += kMomentTile)
+    visit(Range{first, std::min(classes.end, first + kMomentTile)});
 }
 
 }  // namespace
 
 ClassMoments class_moments(const ClassScores& scores, const Features& x, std::span<const uint32_t> target) {
   SELFNORM_CHECK(target.empty() || target.size() == x.rows());
-  const Cut cut(x.rows(), scores.classes());
+  const ClassCut cut(x.rows(), scores.classes());
   std::vector<SoftmaxMoments> parts(x.rows() * cut.segments);
   ClassMoments out{std::vector<SoftmaxMoments>(x.rows()), std::vector<double>(target.size())};
   parallel_units(cut.units(), [&](size_t unit) {
     const Range rows = cut.block(unit);
-    std::vector<float> values(rows.size() * std::min<uint64_t>(kTile, scores.classes()));
+    std::vector<float> values(rows.size() * std::min<uint64_t>(kMomentTile, scores.classes()));
     for_each_tile(cut.classes_of(unit), [&](Range tile) {
       scores.tile(x, rows, tile, values.data());
       for (uint64_t i = rows.begin; i < rows.end; ++i) {
@@ -67,11 +67,11 @@ ClassMoments class_moments(const ClassScores& scores, const Features& x, std::sp
 HeadDifference head_difference(const ClassScores& p, const ClassScores& q, const Features& x) {
   SELFNORM_CHECK(p.classes() == q.classes());
   const ClassMoments of_p = class_moments(p, x), of_q = class_moments(q, x);
-  const Cut cut(x.rows(), p.classes());
+  const ClassCut cut(x.rows(), p.classes());
   std::vector<HeadDifference> parts(cut.units());
   parallel_units(cut.units(), [&](size_t unit) {
     const Range rows = cut.block(unit);
-    std::vector<float> a(rows.size() * kTile), b(rows.size() * kTile);
+    std::vector<float> a(rows.size() * kMomentTile), b(rows.size() * kMomentTile);
     HeadDifference& part = parts[unit];
     for_each_tile(cut.classes_of(unit), [&](Range tile) {
       p.tile(x, rows, tile, a.data());

@@ -11,9 +11,9 @@
 namespace selfnorm {
 namespace {
 
-constexpr double kFastestDecay = 100;      // of errors, from a cell to its halves
+constexpr double kFastestCellDecay = 100;  // of errors, from a cell to its halves
 constexpr double kCoefficientShare = 0.1;  // of |c_k| that counts as error
-constexpr double kRounding = 1e-7;         // of scores, relative
+constexpr double kCellRounding = 1e-7;     // of scores, relative
 constexpr double kFloatStep = std::numeric_limits<float>::epsilon();
 
 void check_score(double s, double y) {
@@ -146,7 +146,7 @@ void ConditionalCells::measure(Cell& cell) {
   std::array<double, 16> moved{};
   if (d == 1) unround(cell.box, s, moved);
   cell.peak = *std::max_element(s.begin(), s.end());
-  cell.error = {cell.parent_error.mantissa / kFastestDecay, cell.parent_error.exponent};
+  cell.error = {cell.parent_error.mantissa / kFastestCellDecay, cell.parent_error.exponent};
   if (std::isinf(cell.peak)) return;
   double depth = 0, doubt = 0, error = 0;
   std::array<std::array<double, 16>, 3> slice{};
@@ -173,7 +173,7 @@ void ConditionalCells::measure(Cell& cell) {
   cell.value *= volume;
   // More dimensions: nodes are rounded to float32, by half of `step` of the width; along it s changes by a
   // few of its mean depth, and the signs are as good as random.
-  cell.rounding = kRounding * cell.value + (d == 1 ? doubt : depth * step) * volume;
+  cell.rounding = kCellRounding * cell.value + (d == 1 ? doubt : depth * step) * volume;
 }
 
 ConditionalCells::Totals ConditionalCells::totals() const {

@@ -15,11 +15,11 @@ namespace selfnorm {
 namespace {
 
 constexpr uint32_t kMostEvaluations[] = {0, 4096, 65536, 262144};
-constexpr uint64_t kRowsAtOnce[] = {0, 512, 64, 16};
+constexpr uint64_t kInputsAtOnce[] = {0, 512, 64, 16};
 constexpr size_t kNodesAtOnce = size_t{1} << 19;
-constexpr size_t kGrain = 8;  // rows
+constexpr size_t kRowGrain = 8;  // rows
 
-struct Block {
+struct RowBlock {
   const ConditionalScores& scores;
   const ConditionalQuadratureOptions& options;
   uint64_t begin;
@@ -29,7 +29,7 @@ struct Block {
   // body(row of the block), in parallel; the first row that fails is reported.
   template <class Body>
   void each(const Body& body) {
-    parallel_ranges(rows.size(), kGrain, [&](size_t from, size_t to) {
+    parallel_ranges(rows.size(), kRowGrain, [&](size_t from, size_t to) {
       for (size_t i = from; i < to; ++i) {
         try {
           body(i);
@@ -45,7 +45,7 @@ struct Block {
 };
 
 // Scores of all nodes that the rows wait for, whole rows at a time.
-void answer(Block& block) {
+void answer(RowBlock& block) {
   const uint32_t d = block.scores.dimension();
   std::vector<size_t> offset;
   std::vector<float> y;
@@ -60,7 +60,7 @@ void answer(Block& block) {
     y.resize(n * d);
     row.resize(n);
     s.resize(n);
-    parallel_ranges(end - begin, kGrain, [&](size_t from, size_t to) {
+    parallel_ranges(end - begin, kRowGrain, [&](size_t from, size_t to) {
       for (size_t i = from; i < to; ++i) {
         const size_t first = offset[i], count = offset[i + 1] - first;
         block.rows[begin + i]->nodes(std::span(y).subspan(first * d, count * d));
@@ -94,9 +94,9 @@ void integrate(const ConditionalScores& scores, const ConditionalQuadratureOptio
   const ConditionalRule rule(d);
   const uint64_t most = options.most_evaluations == 0 ? kMostEvaluations[d] : options.most_evaluations;
   const ConditionalStartOptions start{d, options.precision, static_cast<size_t>(most / 4 / rule.nodes)};
-  for (uint64_t begin = 0; begin < scores.rows(); begin += kRowsAtOnce[d]) {
-    const uint64_t end = std::min(scores.rows(), begin + kRowsAtOnce[d]);
-    Block block{scores, options, begin};
+  for (uint64_t begin = 0; begin < scores.rows(); begin += kInputsAtOnce[d]) {
+    const uint64_t end = std::min(scores.rows(), begin + kInputsAtOnce[d]);
+    RowBlock block{scores, options, begin};
     block.rows.resize(end - begin);
     block.failure.resize(end - begin);
     block.each([&](size_t i) {
@@ -118,7 +118,7 @@ const KronrodRule& cell_rule(uint32_t dimension) {
   return dimension == 1 ? line : dimension == 2 ? plane : space;
 }
 
-uint64_t rows_at_once(uint32_t dimension) { return kRowsAtOnce[std::clamp(dimension, 1u, 3u)]; }
+uint64_t rows_at_once(uint32_t dimension) { return kInputsAtOnce[std::clamp(dimension, 1u, 3u)]; }
 
 void ConditionalQuadratureOptions::validate() const {
   require_range(precision >= 1e-8 && precision <= 0.1, "quadrature of p(y|x): precision", precision,

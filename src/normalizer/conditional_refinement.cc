@@ -20,7 +20,7 @@ constexpr double kLargestDrop = 0.3;  // of s between neighbouring nodes of two 
 constexpr double kLeastDrop = 0.001;  // and the least one that counts
 constexpr double kMostFolds = 20;     // of a drop at a bound that count
 constexpr double kLeakScales = 10;
-constexpr uint32_t kMostShells = 120;
+constexpr uint32_t kMostCellShells = 120;
 constexpr double kTailShare = 0.3;                                          // of the precision
 constexpr double kLeastWidth = 16 * std::numeric_limits<float>::epsilon();  // of a cell, relative
 
@@ -199,7 +199,7 @@ bool ConditionalCells::plan(double precision, uint64_t most) {
   if (!(now.tail <= tail_target) || !has_mass) {
     uint32_t open = 0;
     for (uint32_t j = 0; j < d; ++j) open += is_open(j, false) + is_open(j, true);
-    const bool is_over = shells_ >= kMostShells || evaluations_ + open * rule_->nodes > most;
+    const bool is_over = shells_ >= kMostCellShells || evaluations_ + open * rule_->nodes > most;
     if (!has_mass && (open == 0 || is_over))
       throw Error(fmt::format("no mass was found in y = {} .. {}; the score is -inf there", region_.lower[0],
                               region_.upper[0]));

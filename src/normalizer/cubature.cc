@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <numeric>
 
 #include "selfnorm/base/error.h"
+#include "selfnorm/math/gauss_rule.h"
 #include "selfnorm/math/kernels.h"
 #include "selfnorm/math/parallel.h"
 
@@ -20,31 +20,6 @@ constexpr size_t kRowsAtOnce = size_t{1} << 16;
 constexpr double kLargestShrinkage = 0.8;
 constexpr double kFastestDecay = 2;  // of errors, from level to level
 
-struct Node {
-  double x, weight;
-};
-
-// On [0, 1]: the roots of the Legendre polynomial by Newton's method (Numerical Recipes 4.5), the weights
-// sum to 1.
-std::vector<Node> gauss_legendre(uint32_t order) {
-  std::vector<Node> out;
-  for (uint32_t k = 0; k < order; ++k) {
-    double z = std::cos(std::numbers::pi * (k + 0.75) / (order + 0.5)), slope = 1;
-    for (int iteration = 0; iteration < 20; ++iteration) {
-      double p = 1, before = 0;
-      for (uint32_t n = 1; n <= order; ++n) {
-        const double older = before;
-        before = p;
-        p = ((2.0 * n - 1) * z * before - (n - 1.0) * older) / n;
-      }
-      slope = order * (z * p - before) / (z * z - 1);
-      z -= p / slope;
-    }
-    out.push_back({(1 - z) / 2, 1 / ((1 - z * z) * slope * slope)});
-  }
-  return out;
-}
-
 // log |exp a - exp b|
 double log_difference(double a, double b) {
   if (a == b) return -INFINITY;
@@ -54,15 +29,15 @@ double log_difference(double a, double b) {
 }  // namespace
 
 CubatureRule::CubatureRule(uint32_t d, uint32_t order) : dimension(d) {
-  const std::vector<Node> line = gauss_legendre(order);
+  const GaussRule line(order);
   size_t nodes = 1;
   for (uint32_t j = 0; j < d; ++j) nodes *= order;
   for (size_t i = 0; i < nodes; ++i) {
     double weight = 1;
     size_t rest = i;
     for (uint32_t j = 0; j < d; ++j, rest /= order) {
-      node.push_back(line[rest % order].x);
-      weight *= line[rest % order].weight;
+      node.push_back(line.node[rest % order]);
+      weight *= line.weight[rest % order];
     }
     log_weight.push_back(std::log(weight));
   }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kChunkBudget = 32u << 20;  // bytes of private gradients
 constexpr size_t kTileBudget = 48u << 20;   // bytes of kept score tiles
-constexpr uint64_t kMaxChunks = 64;
+constexpr uint64_t kMostClassChunks = 64;
 
 uint64_t round_up(uint64_t value, uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
@@ -31,7 +31,7 @@ EnumerationPlan plan_enumeration(uint64_t rows, uint32_t classes, size_t gradien
   if (affordable >= 16 && 64 * row_bytes <= (1u << 20)) {
     plan.tile = classes;
     plan.chunks =
-        std::clamp<uint64_t>((rows + plan.block - 1) / plan.block, 1, std::min(affordable, kMaxChunks));
+        std::clamp<uint64_t>((rows + plan.block - 1) / plan.block, 1, std::min(affordable, kMostClassChunks));
     return plan;
   }
   plan.tile = std::min<uint64_t>(classes, std::clamp<uint64_t>(round_up((classes + 15) / 16, 16), 64, 1024));

@@ -13,7 +13,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr size_t kChains = 256;  // a unit of parallel work
+constexpr size_t kGibbsChains = 256;  // a unit of parallel work
 
 // An index with probability weight_i / total; `total` is the sum of the weights.
 size_t draw_index(std::span<const double> weight, double total, RandomStream& random) {
@@ -57,7 +57,7 @@ uint64_t GibbsChains::resample(double beta, uint32_t j) {
   if (others == 0) return 0;
   const size_t d = dimension_;
   others_.resize(chains_ * others * d);
-  parallel_ranges(chains_, kChains, [&](size_t begin, size_t end) {
+  parallel_ranges(chains_, kGibbsChains, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       const auto own = static_cast<uint64_t>(x_[i * d + j]);
       for (uint64_t k = 0; k < others; ++k) {
@@ -69,7 +69,7 @@ uint64_t GibbsChains::resample(double beta, uint32_t j) {
   });
   path_.evaluate({others_.data(), chains_ * others, dimension_}, other_values_);
   evaluations_ += chains_ * others;
-  const double changed = ordered_sum(chains_, kChains, [&](size_t begin, size_t end) {
+  const double changed = ordered_sum(chains_, kGibbsChains, [&](size_t begin, size_t end) {
     std::vector<double> share(others + 1);
     double moved = 0;
     for (size_t i = begin; i < end; ++i) {

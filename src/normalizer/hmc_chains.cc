@@ -8,11 +8,11 @@
 namespace selfnorm {
 namespace {
 
-constexpr size_t kChains = 32;  // a unit of parallel work
+constexpr size_t kHmcChains = 32;  // a unit of parallel work
 
 template <class Body>
 void each_chain(size_t chains, const Body& body) {
-  parallel_ranges(chains, kChains, [&](size_t begin, size_t end) {
+  parallel_ranges(chains, kHmcChains, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) body(i);
   });
 }

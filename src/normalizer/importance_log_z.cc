@@ -7,6 +7,7 @@
 
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/range.h"
+#include "selfnorm/math/special_functions.h"
 #include "selfnorm/normalizer/pareto_tail.h"
 #include "selfnorm/normalizer/weighted_draws.h"
 
@@ -29,13 +30,8 @@ double WeightSum::error() const {
   return std::sqrt(std::max(0.0, n / effective() - 1) / (n - 1));
 }
 
-double WeightSum::reach() const { return student_t_975(std::max(1.0, effective() - 1)) * error(); }
-
-double student_t_975(double nu) {
-  constexpr double z = 1.959963984540054, z2 = z * z;
-  constexpr double g1 = z * (z2 + 1) / 4, g2 = z * ((5 * z2 + 16) * z2 + 3) / 96,
-                   g3 = z * (((3 * z2 + 19) * z2 + 17) * z2 - 15) / 384;
-  return z + (g1 + (g2 + g3 / nu) / nu) / nu;
+double WeightSum::reach() const {
+  return student_t_quantile(0.975, std::max(1.0, effective() - 1)) * error();
 }
 
 namespace {

@@ -13,7 +13,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr size_t kChains = 32;  // a unit of parallel work
+constexpr size_t kLangevinChains = 32;  // a unit of parallel work
 
 // One move of one chain; false and unmoved where it would leave the finite numbers.
 bool move_chain(const BoxWalls& walls, double step, std::span<const float> slope, RandomStream& random,
@@ -57,7 +57,7 @@ LangevinResult langevin(const ScoreSlope& score, const LangevinOptions& options,
   double moves = 0;
   for (uint64_t t = 0; t < options.steps; ++t) {
     score.slope({chains.data(), n, d}, slope);
-    moves += ordered_sum(n, kChains, [&](size_t begin, size_t end) {
+    moves += ordered_sum(n, kLangevinChains, [&](size_t begin, size_t end) {
       double made = 0;
       for (size_t i = begin; i < end; ++i)
         made += move_chain(walls, options.step, std::span(slope).subspan(i * d, d), random[i],

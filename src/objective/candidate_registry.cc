@@ -16,10 +16,10 @@
 namespace selfnorm {
 namespace {
 
-using Maker = std::function<std::unique_ptr<CandidateObjective>()>;
+using CandidateMaker = std::function<std::unique_ptr<CandidateObjective>()>;
 
-const std::vector<std::pair<std::string, Maker>>& registry() {
-  static const std::vector<std::pair<std::string, Maker>> entries = {
+const std::vector<std::pair<std::string, CandidateMaker>>& candidate_registry() {
+  static const std::vector<std::pair<std::string, CandidateMaker>> entries = {
       {"nce", [] { return std::make_unique<Nce>(); }},
       {"ranking-nce", [] { return std::make_unique<RankingNce>(); }},
       {"is", [] { return std::make_unique<ImportanceSampling>(); }},
@@ -32,12 +32,13 @@ const std::vector<std::pair<std::string, Maker>>& registry() {
 
 std::vector<std::string> candidate_objective_names() {
   std::vector<std::string> names;
-  for (const auto& [name, maker] : registry()) names.push_back(name);
+  for (const auto& [name, maker] : candidate_registry()) names.push_back(name);
   return names;
 }
 
 bool is_candidate_objective(const std::string& name) {
-  return std::any_of(registry().begin(), registry().end(), [&](const auto& e) { return e.first == name; });
+  return std::any_of(candidate_registry().begin(), candidate_registry().end(),
+                     [&](const auto& e) { return e.first == name; });
 }
 
 bool leaves_level_free(const std::string& name) {
@@ -45,7 +46,7 @@ bool leaves_level_free(const std::string& name) {
 }
 
 std::unique_ptr<CandidateObjective> make_candidate_objective(const std::string& name) {
-  for (const auto& [known, maker] : registry()) {
+  for (const auto& [known, maker] : candidate_registry()) {
     if (known == name) return maker();
   }
   throw Error(fmt::format("candidate objective '{}' is not known; expected one of {}", name,

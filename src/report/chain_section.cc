@@ -10,7 +10,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr const char* kExactSource = "exact log Z of every sentence";
+constexpr const char* kExactChainSource = "exact log Z of every sentence";
 
 std::string model_text(const ChainModel& model) {
   const auto objective = nlohmann::json::parse(model.objective_json);
@@ -20,32 +20,34 @@ std::string model_text(const ChainModel& model) {
   return text;
 }
 
-ReportCard number_card(const char* id, std::string label, double number, std::string source) {
+ReportCard sentence_card(const char* id, std::string label, double number, std::string source) {
   return {id, std::move(label), fmt::format("{:.4f}", number), number, std::move(source)};
 }
 
-ReportCard share_card(const char* id, const char* label, double share, std::string source) {
+ReportCard sentence_share_card(const char* id, const char* label, double share, std::string source) {
   return {id, label, percent(share, 4), share, std::move(source)};
 }
 
 void add_labelled_cards(const ChainEvaluation& e, std::vector<ReportCard>& cards) {
   constexpr const char* kRaw = "raw scores alone";
   constexpr const char* kAmortised = "scores less b(x), which stands for log Z of a sentence";
-  cards.push_back(
-      share_card("accuracy", "Accuracy", e.accuracy, "tokens whose label is that of the best labelling"));
-  cards.push_back(share_card("sentence_accuracy", "Sentences right", e.sentence_accuracy,
-                             "all labels of the best labelling"));
+  cards.push_back(sentence_share_card("accuracy", "Accuracy", e.accuracy,
+                                      "tokens whose label is that of the best labelling"));
+  cards.push_back(sentence_share_card("sentence_accuracy", "Sentences right", e.sentence_accuracy,
+                                      "all labels of the best labelling"));
   if (e.spans)
-    cards.push_back(share_card("span_f1", "F1 of spans", e.spans->all.f1(), "both ends and the type"));
-  cards.push_back(number_card("nll_exact", "NLL of a sentence, exact", e.nll_exact, kExactSource));
-  cards.push_back(number_card("nll_raw", "NLL of a sentence, raw", e.nll_raw, kRaw));
+    cards.push_back(
+        sentence_share_card("span_f1", "F1 of spans", e.spans->all.f1(), "both ends and the type"));
+  cards.push_back(sentence_card("nll_exact", "NLL of a sentence, exact", e.nll_exact, kExactChainSource));
+  cards.push_back(sentence_card("nll_raw", "NLL of a sentence, raw", e.nll_raw, kRaw));
   cards.push_back(
-      number_card("nll_exact_per_token", "NLL a token, exact", e.nll_exact_per_token, kExactSource));
-  cards.push_back(number_card("nll_raw_per_token", "NLL a token, raw", e.nll_raw_per_token, kRaw));
+      sentence_card("nll_exact_per_token", "NLL a token, exact", e.nll_exact_per_token, kExactChainSource));
+  cards.push_back(sentence_card("nll_raw_per_token", "NLL a token, raw", e.nll_raw_per_token, kRaw));
   if (!e.amortised) return;
-  cards.push_back(number_card("nll_amortised", "NLL of a sentence, amortised", e.amortised->nll, kAmortised));
-  cards.push_back(number_card("nll_amortised_per_token", "NLL a token, amortised", e.amortised->nll_per_token,
-                              kAmortised));
+  cards.push_back(
+      sentence_card("nll_amortised", "NLL of a sentence, amortised", e.amortised->nll, kAmortised));
+  cards.push_back(sentence_card("nll_amortised_per_token", "NLL a token, amortised",
+                                e.amortised->nll_per_token, kAmortised));
 }
 
 // Of the errors.
@@ -59,10 +61,10 @@ void add_cards(const ShownChain& shown, ReportDocument& document) {
   cards.push_back(
       {"inputs", "Sentences", fmt::format("{}", fmt::group_digits(c.n)), static_cast<double>(c.n), ""});
   const std::string level = level_name(shown);
-  cards.push_back(
-      number_card("rms_log_z", "rms " + level + " of a sentence", shown.errors.log_z.rms, kExactSource));
-  cards.push_back(number_card("rms_log_z_per_token", "rms " + level + " a token",
-                              shown.errors.log_z_per_token.rms, kExactSource));
+  cards.push_back(sentence_card("rms_log_z", "rms " + level + " of a sentence", shown.errors.log_z.rms,
+                                kExactChainSource));
+  cards.push_back(sentence_card("rms_log_z_per_token", "rms " + level + " a token",
+                                shown.errors.log_z_per_token.rms, kExactChainSource));
   add_variance(shown.errors, document);
   if (shown.evaluation != nullptr) {
     note_unseen(shown.evaluation->unseen, "tokens", document);
@@ -75,7 +77,7 @@ void add_cards(const ShownChain& shown, ReportDocument& document) {
     cards.push_back(certificate_card(c, shown.kind, certificate_source("exact log Z", shown.part)));
 }
 
-void add_part(RowsPart part, ReportDocument& document) {
+void add_sentences_part(RowsPart part, ReportDocument& document) {
   if (part == RowsPart::kTrained)
     document.notes.push_back(
         "The model was trained on the sentences shown, so they tell nothing about other sentences; 'selfnorm "
@@ -132,7 +134,7 @@ ReportTable span_table(const SpanEvaluation& spans) {
 
 void add_chain(const ShownChain& shown, ReportDocument& document) {
   add_cards(shown, document);
-  add_part(shown.part, document);
+  add_sentences_part(shown.part, document);
   ErrorAudit errors = shown.errors;  // without what is a chain's own
   if (shown.part == RowsPart::kTrained) errors.certificate.smallest_eps.reset();
   add_errors(errors, shown.kind, document);

@@ -9,12 +9,12 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint32_t kColours = 9, kReference = 7;  // of the page; the grey one is that of what all share
+constexpr uint32_t kColours = 9, kReferenceColour = 7;  // of the page; the grey one is that of what all share
 
 // The n-th of the colours of documents.
 uint32_t own_colour(size_t n) {
   const auto colour = static_cast<uint32_t>(n % (kColours - 1));
-  return colour < kReference ? colour : colour + 1;
+  return colour < kReferenceColour ? colour : colour + 1;
 }
 
 // A figure of one id and the document it comes from.
@@ -143,7 +143,7 @@ Panel overlaid(const std::vector<Part>& parts, size_t index) {
       out.series.push_back(std::move(series));
     }
   }
-  for (size_t s = 0; own > 0 && s < shared; ++s) out.series[s].colour = kReference;
+  for (size_t s = 0; own > 0 && s < shared; ++s) out.series[s].colour = kReferenceColour;
   return out;
 }
 

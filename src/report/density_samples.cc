@@ -11,7 +11,7 @@ namespace selfnorm {
 namespace {
 
 constexpr uint64_t kPanels = 6;
-constexpr size_t kBars = 30, kWholeBars = 60;
+constexpr size_t kSampleBars = 30, kWholeSampleBars = 60;
 constexpr uint64_t kMeans = 500, kPairColumns = 32;
 
 Figure histograms(const DensityPoints& points, bool is_real) {
@@ -22,7 +22,7 @@ Figure histograms(const DensityPoints& points, bool is_real) {
     const std::vector<double> data = points.data_column(j), samples = points.sample_column(j);
     std::vector<double> both = data;
     both.insert(both.end(), samples.begin(), samples.end());
-    const Bins bins = is_real ? real_bins(both, kBars) : whole_bins(both, kWholeBars);
+    const Bins bins = is_real ? real_bins(both, kSampleBars) : whole_bins(both, kWholeSampleBars);
     Panel panel{.title = "",
                 .x = {.label = points.names[j]},
                 .y = {.label = is_real ? "density" : "share", .low = 0},

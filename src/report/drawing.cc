@@ -31,7 +31,7 @@ std::string drained(int descriptor) {
   }
 }
 
-std::string one_line(std::string text) {
+std::string short_line(std::string text) {
   for (char& c : text) c = c == '\n' || c == '\r' || c == '\t' ? ' ' : c;
   text.erase(0, text.find_first_not_of(' '));
   text.erase(text.find_last_not_of(' ') + 1);
@@ -61,7 +61,7 @@ std::string run_gnuplot(const std::string& folder, const std::string& script) {
     return fmt::format("gnuplot was not found ({}); install it with: apt-get install gnuplot-nox; {}",
                        std::strerror(failure), later);
   }
-  const std::string complaint = one_line(drained(ends[0]));
+  const std::string complaint = short_line(drained(ends[0]));
   close(ends[0]);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {

@@ -28,7 +28,7 @@ std::string one_line(std::string text) {
   return text;
 }
 
-std::string quoted(const std::string& text) {
+std::string quoted_string(const std::string& text) {
   std::string out = "'";
   for (const char c : one_line(text)) {
     out += c;
@@ -154,14 +154,14 @@ std::string name_ticks(const Axis& axis) {
   if (axis.ticks.empty()) return "set xtics auto norotate\n";
   std::string names;
   for (size_t i = 0; i < axis.ticks.size(); ++i)
-    names += fmt::format("{}{} {}", i > 0 ? ", " : "", quoted(axis.ticks[i]), i + 1);
+    names += fmt::format("{}{} {}", i > 0 ? ", " : "", quoted_string(axis.ticks[i]), i + 1);
   return fmt::format("unset xlabel\nset xrange [0.5:{}.5]\nset xtics ({}) rotate by -20\n", axis.ticks.size(),
                      names);
 }
 
 std::string axis(const char* name, const Axis& axis) {
   const auto bound = [](const std::optional<double>& v) { return v ? fmt::format("{:.8g}", *v) : "*"; };
-  std::string out = fmt::format("set {}label {}\n", name, quoted(axis.label));
+  std::string out = fmt::format("set {}label {}\n", name, quoted_string(axis.label));
   out += fmt::format("{} logscale {}\n", axis.logarithmic ? "set" : "unset", name);
   out += fmt::format("set {}range [{}:{}]\n", name, bound(axis.low), bound(axis.high));
   return out + fmt::format("set format {} '%g'\n", name);
@@ -243,7 +243,7 @@ std::string gnuplot_script(const Figure& figure, const std::string& svg) {
       "set terminal svg size {},{} noenhanced font 'Arial,15' background '#ffffff' linewidth 1\n"
       "set output {}\n"
       "set border 3 lw 1 lc rgb '#444444'\nset tics nomirror out\nset grid lc rgb '#dddddd' lt 1 lw 0.7\n",
-      one_line(figure.title), whole, height, quoted(svg));
+      one_line(figure.title), whole, height, quoted_string(svg));
   if (has_heat)
     out +=
         "set palette defined (0 '#ffffff', 1 '#0072B2', 2 '#002040')\nset cbrange [0:255]\nunset colorbox\n";
@@ -255,13 +255,13 @@ std::string gnuplot_script(const Figure& figure, const std::string& svg) {
     if (!figure.panels[p].heat.value.empty())
       out += heat_block(figure.panels[p].heat, fmt::format("$p{}h", p));
   }
-  out += fmt::format("set multiplot title {} font ',19'\n", quoted(figure.title));
+  out += fmt::format("set multiplot title {} font ',19'\n", quoted_string(figure.title));
   for (size_t p = 0; p < panels; ++p) {
     Panel panel = figure.panels[p];
     if (panel.equal_units) equalise(panel, width - kLeft - kRight);
     const double left = static_cast<double>(p % columns) * width;
     const double bottom = row_height * static_cast<double>(rows - 1 - p / columns);
-    out += fmt::format("set title {} font ',15'\n", quoted(panel.title));
+    out += fmt::format("set title {} font ',15'\n", quoted_string(panel.title));
     out += axis("x", panel.x) + axis("y", panel.y);
     if (has_ticks) out += name_ticks(panel.x);
     if (has_behind(figure)) out += behind(panel);
@@ -282,7 +282,7 @@ std::string gnuplot_script(const Figure& figure, const std::string& svg) {
       const Series& series = panel.series[s];
       if (is_behind(series.stroke)) continue;
       out += fmt::format("{}$p{}s{} using {} {} {}", separator, p, s, columns_used(series), style(series),
-                         series.name.empty() ? "notitle" : "title " + quoted(series.name));
+                         series.name.empty() ? "notitle" : "title " + quoted_string(series.name));
       separator = ", \\\n     ";
     }
     out += "\n";

@@ -9,7 +9,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr double kOuter = 0.005, kMargin = 0.1;
+constexpr double kOuter = 0.005, kBarMargin = 0.1;
 
 }  // namespace
 
@@ -18,7 +18,7 @@ Bins real_bins(const std::vector<double>& values, size_t count) {
   SELFNORM_CHECK(!sorted.empty() && count > 0);
   double low = at_share(sorted, kOuter), high = at_share(sorted, 1 - kOuter);
   if (low == high) low = sorted.front(), high = sorted.back();
-  const double margin = low == high ? std::max(1.0, kMargin * std::abs(low)) : kMargin * (high - low);
+  const double margin = low == high ? std::max(1.0, kBarMargin * std::abs(low)) : kBarMargin * (high - low);
   return {low - margin, (high - low + 2 * margin) / static_cast<double>(count), count};
 }
 

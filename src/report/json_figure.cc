@@ -20,19 +20,19 @@ constexpr std::array<const char*, 10> kStrokes = {"line",          "dashed", "po
 constexpr std::array<const char*, 3> kScales = {"linear", "root", "logarithm"};
 
 // Seven significant digits: more cannot be seen, and files are half as long.
-ordered_json shortened(double value) { return json_value(rounded(value, 7)); }
+ordered_json shortened_value(double value) { return json_value(rounded(value, 7)); }
 
 ordered_json numbers_json(const std::vector<double>& values) {
   ordered_json out = ordered_json::array();
-  for (const double value : values) out.push_back(shortened(value));
+  for (const double value : values) out.push_back(shortened_value(value));
   return out;
 }
 
 ordered_json axis_json(const Axis& axis) {
   ordered_json out = {{"label", axis.label}};
   if (axis.logarithmic) out["logarithmic"] = true;
-  if (axis.low) out["low"] = shortened(*axis.low);
-  if (axis.high) out["high"] = shortened(*axis.high);
+  if (axis.low) out["low"] = shortened_value(*axis.low);
+  if (axis.high) out["high"] = shortened_value(*axis.high);
   if (!axis.ticks.empty()) out["ticks"] = axis.ticks;
   return out;
 }
@@ -51,7 +51,7 @@ ordered_json series_json(const Series& series) {
 
 ordered_json heat_json(const Heat& heat) {
   ordered_json out = {{"columns", heat.columns}, {"rows", heat.rows}, {"label", heat.label}};
-  out["most"] = shortened(heat.most);
+  out["most"] = shortened_value(heat.most);
   if (heat.scale != HeatScale::linear) out["scale"] = kScales.at(static_cast<size_t>(heat.scale));
   // Counts of a few hundred can be told from four digits, and no eye tells more.
   ordered_json values = ordered_json::array();

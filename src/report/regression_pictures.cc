@@ -13,14 +13,15 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kShown = 250;                             // rows of a picture: each is an element of it
-constexpr std::array<uint64_t, 3> kFanRows{kShown, 60, 20};  // by the dimension of y, whose integrals cost
-constexpr double kPicturePrecision = 1e-3;                   // of A(x), where y has more than one dimension
-constexpr double kUniformDeviations = 2.576;                 // 99% of a normal distribution
+constexpr uint64_t kShownPictures = 250;  // rows of a picture: each is an element of it
+constexpr std::array<uint64_t, 3> kFanRows{kShownPictures, 60,
+                                           20};  // by the dimension of y, whose integrals cost
+constexpr double kPicturePrecision = 1e-3;       // of A(x), where y has more than one dimension
+constexpr double kUniformDeviations = 2.576;     // 99% of a normal distribution
 
 // Some rows, evenly spread, and the worst.
 std::vector<uint64_t> shown_inputs(uint64_t rows, const ErrorAudit& audit) {
-  std::vector<uint64_t> out = spread_rows(rows, kShown);
+  std::vector<uint64_t> out = spread_rows(rows, kShownPictures);
   for (const WorstInput& worst : audit.worst) out.push_back(worst.example);
   std::ranges::sort(out);
   out.erase(std::unique(out.begin(), out.end()), out.end());

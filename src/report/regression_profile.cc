@@ -11,15 +11,15 @@
 namespace selfnorm {
 namespace {
 
-constexpr size_t kRows = 80;
+constexpr size_t kProfileRows = 80;
 // By the dimension of y, whose integrals cost: columns of a picture, and columns of the data that are tried.
-constexpr std::array<size_t, 3> kColumns{100, 40, 20};
+constexpr std::array<size_t, 3> kProfileColumns{100, 40, 20};
 constexpr std::array<uint64_t, 3> kMostTried{64, 8, 2};
-constexpr uint64_t kShown = 250;  // points of data: each is an element of the picture
-constexpr uint64_t kGrid = 400;   // of a column's density, between whose points it is interpolated
-constexpr double kOuter = 0.005;  // share of the data beyond either end of an axis
-constexpr double kDarkest = 0.9;  // share of the columns whose largest density is not cut
-constexpr double kMargin = 0.05;
+constexpr uint64_t kShownProfiles = 250;  // points of data: each is an element of the picture
+constexpr uint64_t kGrid = 400;           // of a column's density, between whose points it is interpolated
+constexpr double kBeyondShare = 0.005;    // share of the data beyond either end of an axis
+constexpr double kDarkestProfile = 0.9;   // share of the columns whose largest density is not cut
+constexpr double kProfileMargin = 0.05;
 constexpr std::array kTried{0.05, 0.275, 0.5, 0.725, 0.95};  // shares of a column's values below them
 constexpr const char* kHeld = "other columns at their median or most frequent level";
 
@@ -90,16 +90,16 @@ Profile profile_of(const ShownRows& rows, const std::string& feature) {
   Profile out;
   const FrameColumn& along = *rows.frame.find(feature);
   const std::vector<double> sorted = sorted_numbers(along.number);
-  out.left = at_share(sorted, kOuter);
-  out.right = at_share(sorted, 1 - kOuter);
+  out.left = at_share(sorted, kBeyondShare);
+  out.right = at_share(sorted, 1 - kBeyondShare);
   if (out.left == out.right) out.left = sorted.front(), out.right = sorted.back();
-  const size_t columns = kColumns[rows.model.dimension() - 1];
+  const size_t columns = kProfileColumns[rows.model.dimension() - 1];
   for (size_t i = 0; i < columns; ++i) out.x.push_back(middle(out.left, out.right, i, columns));
   Frame frame = held_rows(rows, columns);
   column_of(frame, feature).number = out.x;
   PredictionOptions options = picture_options(rows.model);
   options.quantiles = Fan::levels();
-  options.intervals = {1 - 2 * kOuter};
+  options.intervals = {1 - 2 * kBeyondShare};
   options.grid = kGrid;
   out.columns = predicted(rows, frame, options);
 
@@ -108,17 +108,17 @@ Profile profile_of(const ShownRows& rows, const std::string& feature) {
   out.low = HUGE_VAL;
   out.high = -HUGE_VAL;
   if (const std::vector<double> sorted_y = sorted_numbers(y); !sorted_y.empty()) {
-    out.low = at_share(sorted_y, kOuter);
-    out.high = at_share(sorted_y, 1 - kOuter);
+    out.low = at_share(sorted_y, kBeyondShare);
+    out.high = at_share(sorted_y, 1 - kBeyondShare);
   }
   for (const CoordinatePrediction& column : out.columns) {
     out.low = std::min(out.low, column.central[0].from);
     out.high = std::max(out.high, column.central[0].to);
   }
-  const double margin = kMargin * (out.high - out.low);
+  const double margin = kProfileMargin * (out.high - out.low);
   out.low -= margin;
   out.high += margin;
-  for (const uint64_t row : spread_rows(y.size(), kShown)) {
+  for (const uint64_t row : spread_rows(y.size(), kShownProfiles)) {
     const double x = along.number[row];
     if (!(x >= out.left && x <= out.right && y[row] >= out.low && y[row] <= out.high)) continue;
     out.data_x.push_back(x);
@@ -131,7 +131,7 @@ Picture heat_picture(const Profile& profile, const std::string& feature, const s
   std::vector<double> largest;
   for (const CoordinatePrediction& column : profile.columns)
     largest.push_back(*std::max_element(column.grid_density.begin(), column.grid_density.end()));
-  const double darkest = at_share(sorted_numbers(largest), kDarkest);
+  const double darkest = at_share(sorted_numbers(largest), kDarkestProfile);
   Picture out{
       .name = "heat",
       .look = fmt::format("Strong colour where the model expects {}: the points should lie there and fill "
@@ -143,12 +143,12 @@ Picture heat_picture(const Profile& profile, const std::string& feature, const s
               .y = {.label = target, .low = profile.low, .high = profile.high},
               .series = {},
               .heat = {.columns = profile.x.size(),
-                       .rows = kRows,
+                       .rows = kProfileRows,
                        .label = "density",
                        .most = shortened(darkest),
                        .scale = HeatScale::root}};
-  for (size_t j = 0; j < kRows; ++j) {
-    const double height = middle(profile.low, profile.high, j, kRows);
+  for (size_t j = 0; j < kProfileRows; ++j) {
+    const double height = middle(profile.low, profile.high, j, kProfileRows);
     for (size_t i = 0; i < profile.x.size(); ++i) {
       const double density = interpolated(profile.columns[i], height);
       panel.heat.value.push_back(panel.heat.shade(density));

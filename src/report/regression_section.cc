@@ -15,7 +15,7 @@ namespace {
 constexpr double kCardLevel = 0.9;  // of the intervals whose coverage has a card
 constexpr const char* kQuadrature = "predictive distributions by quadrature";
 
-ReportCard number_card(const std::string& id, const std::string& label, double number,
+ReportCard target_card(const std::string& id, const std::string& label, double number,
                        const std::string& source) {
   if (!std::isfinite(number)) return {id, label, "infinite", std::nullopt, source};
   return {id, label, fmt::format("{:.4f}", number), number, source};
@@ -45,7 +45,7 @@ std::string likelihood_source(const RegressionEvaluation& e) {
 }
 
 void add_rms(const ErrorAudit& audit, uint64_t members, ReportDocument& document) {
-  document.cards.push_back(number_card("rms_log_z", members > 1 ? "rms error with b(x)" : "rms(b - A)",
+  document.cards.push_back(target_card("rms_log_z", members > 1 ? "rms error with b(x)" : "rms(b - A)",
                                        audit.log_z.rms, "b(x) against A(x) by quadrature"));
 }
 
@@ -78,8 +78,8 @@ ErrorAudit shown_errors(const ErrorAudit& audit, RowsPart part) {
 
 void add_cards(const std::vector<std::string>& targets, const RegressionEvaluation& e, RowsPart part,
                ReportDocument& document) {
-  document.cards.push_back(number_card("nll_exact", "NLL, exact", e.nll, likelihood_source(e)));
-  document.cards.push_back(number_card("nll_amortised", "NLL with b(x)", e.nll_b, "b(x)"));
+  document.cards.push_back(target_card("nll_exact", "NLL, exact", e.nll, likelihood_source(e)));
+  document.cards.push_back(target_card("nll_amortised", "NLL with b(x)", e.nll_b, "b(x)"));
   add_rms(e, e.members, document);
   const CoordinateEvaluation& first = e.coordinates[0];
   document.cards.push_back(unit_card("crps", fmt::format("CRPS of {}", targets[0]), first.crps));

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::array<const char*, 9> kUnicode = {"·", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 constexpr std::array<const char*, 8> kAscii = {" ", ".", ":", "-", "=", "+", "*", "#"};
-constexpr size_t kColumns = 40, kMostColumns = 80;
+constexpr size_t kSparklineColumns = 40, kMostColumns = 80;
 
 bool is_utf8(std::string codeset) {
   std::erase(codeset, '-');
@@ -115,7 +115,7 @@ std::string histogram_lines(const std::vector<HistogramBin>& bins, std::optional
   const double low = bins.front().from, high = bins.back().to;
   if (!(low < high)) return fmt::format("  nearly all are {}\n", end_text(low));
   const std::vector<uint64_t> counts = fitting_counts(bins);
-  const size_t wide = std::max<size_t>(1, kColumns / counts.size());
+  const size_t wide = std::max<size_t>(1, kSparklineColumns / counts.size());
   std::vector<uint64_t> columns;
   for (const uint64_t count : counts) columns.insert(columns.end(), wide, count);
 

@@ -18,8 +18,8 @@
 namespace selfnorm {
 namespace {
 
-constexpr size_t kTile = 32;  // noise classes, or rows, of a unit of work
-constexpr double kEstimateRate = 0.7;
+constexpr size_t kCandidateTile = 32;  // noise classes, or rows, of a unit of work
+constexpr double kOutputEstimateRate = 0.7;
 // The most that the derivatives of one example may push scores down in sum where Z_hat is part of them; near
 // the optimum it is about 1. Where the scores of a few samples run away (snl) one example must not undo what
 // the others taught.
@@ -47,7 +47,7 @@ class CandidateOutput final : public OutputStep {
     if (!noise_.is_shared()) return;
     rows_.resize(draws * m);
     offsets_.resize(draws);
-    parallel_ranges(draws, kTile, [&](size_t begin, size_t end) {
+    parallel_ranges(draws, kCandidateTile, [&](size_t begin, size_t end) {
       for (size_t j = begin; j < end; ++j) {
         std::copy_n(layer_.weight(noise_.classes()[j]), m, rows_.data() + j * m);
         offsets_[j] = layer_.offset(noise_.classes()[j]);
@@ -106,7 +106,7 @@ class CandidateOutput final : public OutputStep {
     used_.group(list_);
     if (noise_.is_shared()) sum_over_examples();
     const size_t own = noise_.is_shared() ? 0 : noise_.view(0).size();
-    parallel_ranges(used_.size(), kTile, [&](size_t begin, size_t end) {
+    parallel_ranges(used_.size(), kCandidateTile, [&](size_t begin, size_t end) {
       std::vector<float> gradient(m);
       for (size_t slot = begin; slot < end; ++slot) {
         std::fill(gradient.begin(), gradient.end(), 0.0f);
@@ -132,7 +132,7 @@ class CandidateOutput final : public OutputStep {
   }
 
   double centre() const override { return normalizer_.constant(); }
-  double rate_factor() const override { return objective_->uses_estimate() ? kEstimateRate : 1; }
+  double rate_factor() const override { return objective_->uses_estimate() ? kOutputEstimateRate : 1; }
   const char* remedy() const override { return "a smaller --learning-rate or more --samples"; }
   void finish(ModelFile& model) override {
     layer_.settle();
@@ -205,7 +205,7 @@ class CandidateOutput final : public OutputStep {
   // The rows of the shared draws become their gradients, the offsets those of the biases.
   void sum_over_examples() {
     const size_t m = layer_.states(), n = batch_->target.size(), draws = noise_.classes().size();
-    parallel_ranges(draws, kTile, [&](size_t begin, size_t end) {
+    parallel_ranges(draws, kCandidateTile, [&](size_t begin, size_t end) {
       const size_t width = end - begin;
       std::fill_n(rows_.data() + begin * m, width * m, 0.0f);
       gemm_transposed(width, m, n, d_noise_.data() + begin, draws, batch_->state.dense.values.data(), m,

@@ -7,7 +7,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint32_t kUnused = std::numeric_limits<uint32_t>::max();
+constexpr uint32_t kUnusedAttribute = std::numeric_limits<uint32_t>::max();
 
 void append_rows(const AttributeRows& from, uint64_t begin, uint64_t end, AttributeRows& to) {
   const auto first = static_cast<ptrdiff_t>(from.begin[begin]),
@@ -38,20 +38,20 @@ Sequences subset(const Sequences& data, std::span<const uint64_t> sentences) {
 ChainBatchMaker::ChainBatchMaker(const Sequences& data, const ChainShape& shape)
     : data_(data),
       shape_(shape),
-      local_unigram_(shape.unigrams, kUnused),
-      local_bigram_(shape.bigrams, kUnused) {}
+      local_unigram_(shape.unigrams, kUnusedAttribute),
+      local_bigram_(shape.bigrams, kUnusedAttribute) {}
 
 std::vector<uint32_t> ChainBatchMaker::renumber(AttributeRows& rows, std::vector<uint32_t>& local) const {
   std::vector<uint32_t> used;
   for (const uint32_t a : rows.attribute) {
-    if (local[a] != kUnused) continue;
+    if (local[a] != kUnusedAttribute) continue;
     local[a] = 0;
     used.push_back(a);
   }
   std::sort(used.begin(), used.end());
   for (uint32_t j = 0; j < used.size(); ++j) local[used[j]] = j;
   for (uint32_t& a : rows.attribute) a = local[a];
-  for (const uint32_t a : used) local[a] = kUnused;
+  for (const uint32_t a : used) local[a] = kUnusedAttribute;
   return used;
 }
 

@@ -15,9 +15,9 @@ namespace {
 constexpr uint64_t kChainStream = 0xC4A1;
 constexpr double kFresh = 0.05;
 
-class ChainStep final : public DensityStep {
+class DensityChainStep final : public DensityStep {
  public:
-  explicit ChainStep(DensityProblem& problem)
+  explicit DensityChainStep(DensityProblem& problem)
       : problem_(problem),
         pass_(problem.energy().make_pass()),
         random_(RandomStream(problem.options().seed, kChainStream).next()),
@@ -91,7 +91,7 @@ class ChainStep final : public DensityStep {
 }  // namespace
 
 std::unique_ptr<DensityStep> make_chain_step(DensityProblem& problem) {
-  return std::make_unique<ChainStep>(problem);
+  return std::make_unique<DensityChainStep>(problem);
 }
 
 }  // namespace selfnorm

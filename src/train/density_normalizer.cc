@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t kSamples = 20'000;
 constexpr double kMemory = 0.98;  // of the running mean
-constexpr uint64_t kStream = 0xE571;
+constexpr uint64_t kDensityNormalizerStream = 0xE571;
 
 }  // namespace
 
@@ -20,7 +20,7 @@ DensityNormalizer::DensityNormalizer(const DensityProblem& problem, bool is_used
 void DensityNormalizer::estimate(uint64_t step) {
   if (!is_learned_) return;
   value_ = importance_log_z(problem_.energy(), problem_.proposal(), kSamples,
-                            RandomStream(problem_.options().seed, kStream + step).next())
+                            RandomStream(problem_.options().seed, kDensityNormalizerStream + step).next())
                .value;
   optimiser_ = Adaptive<double>("adam", 1, 0);
   mean_ratio_ = 0;

@@ -29,7 +29,7 @@ namespace {
 constexpr uint64_t kDriftsShown = 3, kMostDrifts = 20;
 constexpr uint64_t kReports = 100, kChecks = 20;  // in a run
 constexpr uint64_t kFinalSamples = 200'000;       // for b at the end
-constexpr uint64_t kFinalStream = 0xE570, kSeenStream = 0x5EE4, kOrderStream = 0x0DE5;
+constexpr uint64_t kFinalStream = 0xE570, kSeenStream = 0x5EE4, kDensityOrderStream = 0x0DE5;
 constexpr const char* kRemedy =
     "a smaller --learning-rate, more --samples, a proposal that covers the data (--proposal mixture:32), or "
     "--base "
@@ -46,8 +46,8 @@ class DensityTraining final : public Problem {
         observer_(observer),
         step_(make_density_step(problem_)),
         validation_(problem_, valid_rows),
-        minibatches_(train_rows.size(), options_.batch, RandomStream(options_.seed, kOrderStream).next(),
-                     Minibatches::Rest::is_left_out),
+        minibatches_(train_rows.size(), options_.batch,
+                     RandomStream(options_.seed, kDensityOrderStream).next(), Minibatches::Rest::is_left_out),
         adam_(problem_.energy().parameters().size(), options_.clip, options_.weight_decay),
         b_(problem_, step_->uses_normalizer()) {
     // b alone moves first.

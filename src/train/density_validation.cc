@@ -7,7 +7,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kRowStream = 0x7A11, kSampleStream = 0x7A12;
+constexpr uint64_t kRowStream = 0x7A11, kDensityValidationStream = 0x7A12;
 
 }  // namespace
 
@@ -32,8 +32,8 @@ DensityValidation::DensityValidation(DensityProblem& problem, std::span<const ui
   }
   samples_.resize(kSamples * problem.energy().dimension());
   log_q_.resize(kSamples);
-  sample_density(problem.proposal(), RandomStream(problem.options().seed, kSampleStream).next(), samples_,
-                 log_q_);
+  sample_density(problem.proposal(), RandomStream(problem.options().seed, kDensityValidationStream).next(),
+                 samples_, log_q_);
 }
 
 std::optional<double> DensityValidation::check() const {

@@ -10,8 +10,8 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kDropoutStream = 0x64726f7000000000;  // "drop"
-constexpr size_t kRowsAtOnce = 64;
+constexpr uint64_t kLayerDropoutStream = 0x64726f7000000000;  // "drop"
+constexpr size_t kEncoderRowsAtOnce = 64;
 constexpr size_t kUnitsAtOnce = 32;
 
 }  // namespace
@@ -44,7 +44,7 @@ void EncoderStep::begin(const TokenRows& rows, uint64_t step) {
 // Layer 0 is v, layer 1 the hidden units.
 void EncoderStep::drop(uint64_t example, uint64_t layer, std::span<float> values) const {
   if (!(dropout_ > 0)) return;
-  RandomStream random(seed_, kDropoutStream + (step_ * batch_ + example) * 2 + layer);
+  RandomStream random(seed_, kLayerDropoutStream + (step_ * batch_ + example) * 2 + layer);
   const auto kept = static_cast<float>(1 / (1 - dropout_));
   for (float& v : values) v = random.uniform() < dropout_ ? 0.0f : v * kept;
 }
@@ -97,7 +97,7 @@ void EncoderStep::update(double rate) {
     std::fill(example_.begin() + static_cast<std::ptrdiff_t>(rows_->begin[i]),
               example_.begin() + static_cast<std::ptrdiff_t>(rows_->begin[i + 1]), i);
   const bool is_bag = encoder_.kind == EncoderKind::Bag;
-  parallel_ranges(used_.size(), kRowsAtOnce, [&](size_t begin, size_t end) {
+  parallel_ranges(used_.size(), kEncoderRowsAtOnce, [&](size_t begin, size_t end) {
     std::vector<float> gradient(e);
     for (size_t slot = begin; slot < end; ++slot) {
       std::fill(gradient.begin(), gradient.end(), 0.0f);

@@ -17,7 +17,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr size_t kTile = 128;  // classes of a unit of work
+constexpr size_t kClassTile = 128;  // classes of a unit of work
 constexpr double kCentreRate = 10;
 constexpr double kLargestCentreRate = 1;
 
@@ -72,7 +72,7 @@ class EnumeratedOutput final : public OutputStep {
       }
     };
     if (normalised_ == 0) {
-      parallel_ranges(alone_.size(), kTile, [&](size_t begin, size_t end) {
+      parallel_ranges(alone_.size(), kClassTile, [&](size_t begin, size_t end) {
         for (size_t slot = begin; slot < end; ++slot) {
           std::vector<float> gradient(m);
           float d_bias = 0;
@@ -82,7 +82,7 @@ class EnumeratedOutput final : public OutputStep {
       });
       return;
     }
-    parallel_ranges(classes_, kTile, [&](size_t begin, size_t end) {
+    parallel_ranges(classes_, kClassTile, [&](size_t begin, size_t end) {
       const size_t width = end - begin;
       std::vector<float> gradient(width * m), d_bias(width);
       gemm_transposed(width, m, normalised_, d_score_.data() + begin, classes_, state, m, gradient.data(), m);

@@ -13,8 +13,8 @@ namespace selfnorm {
 namespace {
 
 constexpr uint64_t kMostEnumerated = uint64_t{1} << 18;
-constexpr double kAgreement = 1e-6;  // of log Z by the nodes and by another method, nats
-constexpr double kPrecision = 3e-7;  // of the other method, where it is a quadrature
+constexpr double kAgreement = 1e-6;          // of log Z by the nodes and by another method, nats
+constexpr double kEstimatePrecision = 3e-7;  // of the other method, where it is a quadrature
 constexpr double kWidth = 12, kWidening = 1.5;
 constexpr double kDepth = 36;
 constexpr uint32_t kCells[] = {0, 128, 32}, kRefining[] = {0, 4, 2};  // by dimension
@@ -88,7 +88,7 @@ LogZEstimate other_log_z(const ExponentialFamily& family, const FamilyData& data
     options.centre.push_back(axis.mean());
     options.scale.push_back(axis.scale());
   }
-  options.precision = kPrecision;
+  options.precision = kEstimatePrecision;
   return quadrature_log_z(family, options);
 }
 

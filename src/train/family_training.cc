@@ -17,14 +17,14 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kBlock = 4096;  // rows looked at together
+constexpr uint64_t kFamilyBlock = 4096;  // rows looked at together
 
 // f(points, numbers of the rows) for blocks of rows, standardised.
 template <class Function>
 void for_blocks(const DensityProblem& problem, std::span<const uint64_t> rows, const Function& f) {
   std::vector<float> block;
-  for (uint64_t first = 0; first < rows.size(); first += kBlock) {
-    const auto part = rows.subspan(first, std::min(kBlock, rows.size() - first));
+  for (uint64_t first = 0; first < rows.size(); first += kFamilyBlock) {
+    const auto part = rows.subspan(first, std::min(kFamilyBlock, rows.size() - first));
     problem.read(part, block);
     f(Points{block.data(), part.size(), problem.energy().dimension()}, part);
   }

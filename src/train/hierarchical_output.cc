@@ -13,7 +13,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr size_t kRowsAtOnce = 32;
+constexpr size_t kTreeRowsAtOnce = 32;
 
 class HierarchicalOutput final : public OutputStep {
  public:
@@ -63,7 +63,7 @@ class HierarchicalOutput final : public OutputStep {
     const size_t m = layer_.states();
     layer_.begin_step(rate);
     used_.group(node_);
-    parallel_ranges(used_.size(), kRowsAtOnce, [&](size_t begin, size_t end) {
+    parallel_ranges(used_.size(), kTreeRowsAtOnce, [&](size_t begin, size_t end) {
       std::vector<float> gradient(m);
       for (size_t slot = begin; slot < end; ++slot) {
         std::fill(gradient.begin(), gradient.end(), 0.0f);

@@ -25,14 +25,14 @@ namespace {
 
 using Vector = std::vector<double>;
 
-constexpr uint64_t kWindow = 10;     // iterations that must gain `gain`
-constexpr uint64_t kHistory = 20;    // L-BFGS pairs
-constexpr double kGradient = 1e-10;  // relative gradient norm that ends a solve
-constexpr double kRoughGain = 100;   // times `gain`, while the multiplier is only roughly known
-constexpr double kRoughSlack = 0.1;
-constexpr uint64_t kRoughUpdates = 30;
-constexpr double kSlack = 1e-3;
-constexpr uint64_t kFineUpdates = 40;
+constexpr uint64_t kWindow = 10;      // iterations that must gain `gain`
+constexpr uint64_t kGapHistory = 20;  // L-BFGS pairs
+constexpr double kGradient = 1e-10;   // relative gradient norm that ends a solve
+constexpr double kRoughGain = 100;    // times `gain`, while the multiplier is only roughly known
+constexpr double kGapRoughSlack = 0.1;
+constexpr uint64_t kGapRoughUpdates = 30;
+constexpr double kGapSlack = 1e-3;
+constexpr uint64_t kGapFineUpdates = 40;
 constexpr double kSeparated = 1e-4;
 constexpr int kBisections = 60;
 
@@ -103,7 +103,7 @@ class Minimisation final : public LbfgsProblem<double> {
     double gain;
   };
   Minimisation(const Limits& limits, Vector start, Lbfgs<double>::Function f)
-      : LbfgsProblem({.history = kHistory, .tolerance = kGradient}),
+      : LbfgsProblem({.history = kGapHistory, .tolerance = kGradient}),
         limits_(limits),
         start_(std::move(start)),
         f_(std::move(f)) {}
@@ -287,7 +287,7 @@ class GapSearch {
     consider(previous, 0);
     consider(tight_point(Vector(previous.size()), maximum.theta, delta), 0);
 
-    DualSearch dual(delta, kRoughSlack, kRoughUpdates);
+    DualSearch dual(delta, kGapRoughSlack, kGapRoughUpdates);
     Vector inside = best.theta, outside = maximum.theta;
     double inside_multiplier = 0;
     bool fine = false;
@@ -305,13 +305,14 @@ class GapSearch {
       if (fine) break;
       fine = true;
       if (dual.alpha() == 0) break;
-      dual.refine(kSlack, kFineUpdates);
+      dual.refine(kGapSlack, kGapFineUpdates);
     }
     // Both ends solve neighbouring problems, and the likelihood is concave between them.
     if (last.multiplier > 0 || last.sum.rms_log_z() > delta) {
       consider(tight_point(inside, outside, delta), inside_multiplier);
     }
-    best.converged = last.converged && (best.multiplier == 0 || best.sum.rms_log_z() >= delta * (1 - kSlack));
+    best.converged =
+        last.converged && (best.multiplier == 0 || best.sum.rms_log_z() >= delta * (1 - kGapSlack));
     best.reason = last.reason;
     return describe(std::move(best));
   }

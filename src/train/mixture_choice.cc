@@ -10,12 +10,12 @@ namespace {
 
 constexpr uint64_t kRows = 5000;           // at most
 constexpr uint64_t kRowsOfComponent = 20;  // at least
-constexpr uint64_t kStream = 0x31C7;
+constexpr uint64_t kChoiceStream = 0x31C7;
 
 }  // namespace
 
 uint32_t choose_components(const Points& data, const FitOptions& options) {
-  std::vector<uint64_t> order = random_permutation(data.rows, RandomStream(options.seed, kStream));
+  std::vector<uint64_t> order = random_permutation(data.rows, RandomStream(options.seed, kChoiceStream));
   order.resize(std::min(data.rows, kRows));
   std::vector<float> rows;
   for (const uint64_t i : order) rows.insert(rows.end(), data.row(i).begin(), data.row(i).end());

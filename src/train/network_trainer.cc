@@ -21,8 +21,8 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kReportsPerEpoch = 20;
-constexpr uint64_t kRowsAtOnce = 64;  // examples of a unit of work
+constexpr uint64_t kNetworkReportsPerEpoch = 20;
+constexpr uint64_t kNetworkRowsAtOnce = 64;  // examples of a unit of work
 constexpr uint64_t kLastExamples = 8;
 constexpr double kLargestLoss = 1e30;  // of a minibatch: derivatives beyond are not finite as floats
 constexpr double kDefaultRate = 0.1;
@@ -73,7 +73,7 @@ class NetworkProblem final : public Problem {
     plan_ = {.steps = options.epochs * epoch,
              .epoch = epoch,
              .schedule = options.schedule,
-             .report_every = std::max<uint64_t>(1, epoch / kReportsPerEpoch),
+             .report_every = std::max<uint64_t>(1, epoch / kNetworkReportsPerEpoch),
              .check_every = epoch,
              .good_every = epoch,
              .unit = "epochs",
@@ -89,17 +89,17 @@ class NetworkProblem final : public Problem {
     train_.gather(chosen, examples_);
     const size_t n = chosen.size(), m = model_.features;
     encoder_.begin(examples_.rows, at);
-    parallel_ranges(n, kRowsAtOnce, [&](size_t begin, size_t end) { encoder_.forward({begin, end}); });
+    parallel_ranges(n, kNetworkRowsAtOnce, [&](size_t begin, size_t end) { encoder_.forward({begin, end}); });
     batch_.emplace(StateBatch{.state = encoder_.states(),
                               .target = examples_.target,
                               .weight = examples_.weight,
                               .scale = 1 / train_.mean_weight(),
                               .step = at});
     output_->begin(*batch_);
-    std::vector<LossSum> parts((n + kRowsAtOnce - 1) / kRowsAtOnce);
-    parallel_ranges(n, kRowsAtOnce, [&](size_t begin, size_t end) {
+    std::vector<LossSum> parts((n + kNetworkRowsAtOnce - 1) / kNetworkRowsAtOnce);
+    parallel_ranges(n, kNetworkRowsAtOnce, [&](size_t begin, size_t end) {
       std::vector<float> d_state((end - begin) * m);
-      parts[begin / kRowsAtOnce] = output_->block({begin, end}, d_state.data());
+      parts[begin / kNetworkRowsAtOnce] = output_->block({begin, end}, d_state.data());
       encoder_.backward({begin, end}, d_state.data());
     });
     sum_ = {};

@@ -18,9 +18,9 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kHeldOutRows = 1024;    // measured at once
-constexpr uint64_t kScalingSample = 4096;  // examples that say how inputs are scaled
-constexpr size_t kUpdateGrain = 4096;      // parameters
+constexpr uint64_t kHeldOutRows = 1024;        // measured at once
+constexpr uint64_t kScalingSample = 4096;      // examples that say how inputs are scaled
+constexpr size_t kTrainingUpdateGrain = 4096;  // parameters
 constexpr uint64_t kHiddenStartStream = 1, kScalingStream = 2;
 
 class InputScaling {
@@ -169,12 +169,12 @@ class NormalizerProblem final : public Problem {
     const std::span<float> theta(theta_);
     optimiser_.begin_step();
     if (map.feature.empty()) {
-      parallel_ranges(weights.size(), kUpdateGrain, [&](size_t begin, size_t end) {
+      parallel_ranges(weights.size(), kTrainingUpdateGrain, [&](size_t begin, size_t end) {
         optimiser_.update(theta, begin, weights.subspan(begin, end - begin), rate / scaling_.norm(), 0);
       });
     } else {
       const size_t rows = map.feature.size();
-      parallel_ranges(rows + 1, kUpdateGrain / width + 1, [&](size_t begin, size_t end) {
+      parallel_ranges(rows + 1, kTrainingUpdateGrain / width + 1, [&](size_t begin, size_t end) {
         for (size_t r = begin; r < end; ++r) {
           const size_t row = r < rows ? map.feature[r] : examples_.source.columns();
           optimiser_.update(theta, row * width, weights.subspan(r * width, width), rate / scaling_.norm(), 0);

@@ -15,7 +15,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kSampleStream = 0x5A3B, kJitterStream = 0x71E7;
+constexpr uint64_t kRegressorSampleStream = 0x5A3B, kJitterStream = 0x71E7;
 constexpr size_t kUnitRows = 64;
 
 std::string shared_objective(const std::string& name) {
@@ -144,7 +144,7 @@ class CandidateRegressorStep final : public RegressorStep {
 }  // namespace
 
 uint64_t candidate_sample_seed(uint64_t seed, uint64_t step) {
-  return RandomStream(RandomStream(seed, kSampleStream).next(), step).next();
+  return RandomStream(RandomStream(seed, kRegressorSampleStream).next(), step).next();
 }
 
 bool learns_normalizer(const std::string& objective) {

@@ -13,7 +13,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kChainStream = 0xC4A2;
+constexpr uint64_t kRegressorChainStream = 0xC4A2;
 
 class ChainRegressorStep final : public RegressorStep {
  public:
@@ -51,7 +51,7 @@ class ChainRegressorStep final : public RegressorStep {
     RegressorSlope slope(parts_, in);
     langevin({[&](const Points& y, std::span<float> dy) { slope(y, dy); }, support_, in.y.columns},
              {.steps = options.langevin_steps, .step = options.langevin_step},
-             RandomStream(RandomStream(options.seed, kChainStream).next(), in.step).next(), chains_);
+             RandomStream(RandomStream(options.seed, kRegressorChainStream).next(), in.step).next(), chains_);
   }
 
   // y_i, then its chain, row after row.

@@ -15,7 +15,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kNoiseStream = 0xD14;
+constexpr uint64_t kMatchingNoiseStream = 0xD14;
 
 class MatchingRegressorStep final : public RegressorStep {
  public:
@@ -67,7 +67,7 @@ class MatchingRegressorStep final : public RegressorStep {
   double denoise(const RegressorStepInput& in, const RegressorStepGradient& out) {
     const double sigma = parts_.options.noise;
     const uint64_t n = in.y.rows, d = in.y.columns;
-    RandomStream random(RandomStream(parts_.options.seed, kNoiseStream).next(), in.step);
+    RandomStream random(RandomStream(parts_.options.seed, kMatchingNoiseStream).next(), in.step);
     noise_.resize(in.y.size());
     noisy_.resize(in.y.size());
     for (size_t i = 0; i < noise_.size(); ++i) {

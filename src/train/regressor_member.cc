@@ -12,9 +12,10 @@
 namespace selfnorm {
 namespace {
 
-constexpr size_t kFewRows = 8;
-constexpr uint64_t kOrderStream = 0x0D3A, kFloorStream = 0xF100, kInputStream = 0x1A0, kCheckStream = 0xC4EC;
-constexpr uint64_t kReports = 100;  // in a run
+constexpr size_t kFewMemberRows = 8;
+constexpr uint64_t kMemberOrderStream = 0x0D3A, kFloorStream = 0xF100, kInputStream = 0x1A0,
+                   kCheckStream = 0xC4EC;
+constexpr uint64_t kMemberReports = 100;  // in a run
 // Of a check, by the dimension of y, which is what quadrature costs.
 constexpr uint64_t kMostCheckRows[] = {1000, 200, 50};
 constexpr double kCheckPrecision[] = {1e-3, 1e-2, 3e-2};  // of A
@@ -45,7 +46,7 @@ RegressorMember::RegressorMember(const RegressorProblem& problem, uint64_t seed,
       networks_(problem.make_networks(seed, train_rows_)),
       parameters_(networks_.parameters()),
       pass_(networks_),
-      minibatches_(train_rows_.size(), options_.batch, RandomStream(seed, kOrderStream).next()),
+      minibatches_(train_rows_.size(), options_.batch, RandomStream(seed, kMemberOrderStream).next()),
       adam_(parameters_.size(), options_.clip, options_.weight_decay),
       theta_(parameters_.gather()),
       average_(theta_),
@@ -61,7 +62,7 @@ RegressorMember::RegressorMember(const RegressorProblem& problem, uint64_t seed,
   plan_.epoch = minibatches_.per_epoch();
   plan_.steps = std::max<uint64_t>(1, options_.epochs * plan_.epoch);
   plan_.schedule = options_.schedule;
-  plan_.report_every = std::max<uint64_t>(1, plan_.steps / kReports);
+  plan_.report_every = std::max<uint64_t>(1, plan_.steps / kMemberReports);
   plan_.check_every = plan_.good_every = std::max<uint64_t>(1, plan_.steps / options_.checks);
   plan_.checks = true;
   plan_.keeps_best = !valid_rows_.empty();
@@ -148,7 +149,7 @@ void RegressorMember::use(std::span<const float> parameters) {
 Check RegressorMember::check(Progress& progress) {
   use(average_);
   problem_.set_unseen(train_rows_, networks_);
-  const auto few = std::span<const uint64_t>(chosen_).first(std::min(kFewRows, chosen_.size()));
+  const auto few = std::span<const uint64_t>(chosen_).first(std::min(kFewMemberRows, chosen_.size()));
   Check out;
   try {
     const double nll = mean_nll(valid_rows_.empty() ? few : valid_rows_);

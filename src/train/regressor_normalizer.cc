@@ -14,9 +14,9 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kStream = 0xB0F1;
+constexpr uint64_t kNormalizerStream = 0xB0F1;
 constexpr uint64_t kSteps = 1500, kBatch = 256, kCheckInterval = 50;
-constexpr double kRate = 3e-3;
+constexpr double kNormalizerRate = 3e-3;
 constexpr double kAround = 0.5;   // in standard deviations of the inputs
 constexpr uint64_t kMovedOf = 4;  // one of so many inputs is moved
 constexpr double kKnee = 0.1;
@@ -61,8 +61,8 @@ class NormalizerFit final : public Problem {
   }
   Step move(uint64_t /*at*/, double factor) override {
     const std::span<float> theta = normalizer_.parameters();
-    adam_.begin(theta, kRate * factor);
-    adam_.move(theta, 0, theta.size(), kRate * factor);
+    adam_.begin(theta, kNormalizerRate * factor);
+    adam_.move(theta, 0, theta.size(), kNormalizerRate * factor);
     normalizer_.parameters_changed();
     return {};
   }
@@ -110,7 +110,7 @@ class NormalizerFit final : public Problem {
 
 void fit_normalizer(const RegressorProblem& problem, std::span<const uint64_t> rows, uint64_t seed,
                     RegressorNetworks& networks) {
-  RandomStream random(RandomStream(seed, kStream).next());
+  RandomStream random(RandomStream(seed, kNormalizerStream).next());
   std::vector<uint64_t> chosen(rows.begin(), rows.end());
   random.shuffle(chosen);
   const size_t kind = problem.model().dimension() - 1;

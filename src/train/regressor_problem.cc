@@ -15,7 +15,7 @@ namespace selfnorm {
 namespace {
 
 constexpr uint64_t kFeatureStream = 1, kTiltFeatureStream = 2, kMixtureStream = 3, kContextStream = 4,
-                   kTiltStream = 5, kNormalizerStream = 6;
+                   kTiltStream = 5, kProblemNormalizerStream = 6;
 constexpr double kUsualSteps = 3000, kLeastEpochs = 20;
 constexpr uint64_t kFewDistinct = 20;
 constexpr double kLargeShare = 0.05;
@@ -222,7 +222,7 @@ RegressorNetworks RegressorProblem::make_networks(uint64_t seed, std::span<const
                                   /*starts_at_zero=*/true);
   std::vector<uint32_t> widths = o.normalizer;
   widths.push_back(1);
-  out.normalizer = make_head(width, std::move(widths), 0, stream(kNormalizerStream));
+  out.normalizer = make_head(width, std::move(widths), 0, stream(kProblemNormalizerStream));
   return out;
 }
 

@@ -16,7 +16,8 @@ namespace {
 
 constexpr uint64_t kMemberStream = 0x3E3B, kFoldStream = 0xF01D;
 constexpr uint64_t kFolds = 10;  // a member of an ensemble checks itself on one of as many parts, at least
-constexpr const char* kRemedy = "try a smaller --learning-rate, more --samples or a larger --least-scale";
+constexpr const char* kRegressorRemedy =
+    "try a smaller --learning-rate, more --samples or a larger --least-scale";
 
 class Ensemble final : public Members {
  public:
@@ -47,7 +48,7 @@ class Ensemble final : public Members {
       ++diverged_;
       observer_.on_warning(
           fmt::format("the loss became infinite or NaN at step {}: the best before it is kept; {}",
-                      outcome.steps, kRemedy));
+                      outcome.steps, kRegressorRemedy));
     }
     if (result.is_mixture_alone)
       observer_.on_warning(
@@ -99,7 +100,7 @@ class Ensemble final : public Members {
     out.take(std::move(outcome));
     if (is_interrupted) return out;
     out.diverged = diverged_ > 0;
-    out.reason = diverged_ > 0  ? fmt::format("the loss became infinite or NaN; {}", kRemedy)
+    out.reason = diverged_ > 0  ? fmt::format("the loss became infinite or NaN; {}", kRegressorRemedy)
                  : stopped_ > 0 ? fmt::format("stopped: {} checks without improvement", options_.patience)
                                 : std::string("completed");
     if (options_.ensemble == 1 && checked_ > 0)

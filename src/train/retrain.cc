@@ -32,8 +32,8 @@ constexpr uint64_t kHistory = 7;
 // Where each solve may start on the way from the last parameters to the uniform model (theory.md 2.2).
 constexpr std::array<double, 6> kPath = {0.9, 0.75, 0.6, 0.4, 0.2, 0.1};
 constexpr uint64_t kEpochs = 5;  // of minibatches, for each alpha
-constexpr uint64_t kBatch = 256;
-constexpr double kRate = 0.05;  // Adam moves scores by about this much a step
+constexpr uint64_t kRetrainBatch = 256;
+constexpr double kRetrainRate = 0.05;  // Adam moves scores by about this much a step
 
 // One solve for alpha, from `start`: minimises the penalised loss of the training examples, and keeps the
 // best parameters by that of the held-out ones. Two ways to do it; one is the problem of each.
@@ -94,7 +94,8 @@ class MinibatchSolve final : public Problem {
  public:
   explicit MinibatchSolve(const Solve& solve)
       : solve_(solve),
-        minibatches_(solve.problem.examples(), kBatch, RandomStream(solve.options.seed, solve.number).next()),
+        minibatches_(solve.problem.examples(), kRetrainBatch,
+                     RandomStream(solve.options.seed, solve.number).next()),
         adam_("adam", solve.start.size(), 0),
         theta_(solve.start),
         gradient_(theta_.size()) {
@@ -112,7 +113,7 @@ class MinibatchSolve final : public Problem {
     std::sort(examples.begin(), examples.end());
     solve_.problem.batch(examples, theta_, solve_.alpha, gradient_);
     adam_.begin_step();
-    const double rate = kRate / solve_.problem.input_norm() * factor;
+    const double rate = kRetrainRate / solve_.problem.input_norm() * factor;
     parallel_ranges(theta_.size(), 1 << 16, [&](size_t begin, size_t end) {
       adam_.update(theta_, begin, std::span<const float>(gradient_).subspan(begin, end - begin), rate, 0);
     });

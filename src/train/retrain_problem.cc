@@ -16,7 +16,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kScalingSample = 20'000;
+constexpr uint64_t kRetrainScalingSample = 20'000;
 
 // Up to that many examples, evenly spread.
 Dataset spread_sample(const ExampleSource& source, uint64_t most) {
@@ -34,7 +34,7 @@ RetrainProblem::RetrainProblem(const ModelFile& original, const ExampleSource& t
       training_(training),
       uses_labels_(allow_labels && training.has_targets() && held_out.has_targets()),
       sides_{{training, {}}, {held_out, {}}} {
-  Dataset sample = spread_sample(training, kScalingSample);
+  Dataset sample = spread_sample(training, kRetrainScalingSample);
   if (!sample.features.is_sparse) {
     scaling_ = fit_scaling(sample.features.dense);
     scaling_.apply(sample.features.dense);

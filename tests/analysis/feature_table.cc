@@ -3,17 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
 #include "analysis/random_table.h"
 #include "random_data.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/model/multiclass.h"
+#include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 TEST(FeatureTable, ProbabilitiesByHand) {
   const FeatureTable table{1, 3, 1, {0, 1, 5}, {0, std::log(2.0), -kInfinity}};

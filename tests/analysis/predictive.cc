@@ -13,8 +13,8 @@
 namespace selfnorm::test {
 namespace {
 
-constexpr double kLogRoot = 0.91893853320467274;  // log sqrt(2 pi)
-const std::vector<float> kX = {-1, 0, 0.25, 3};   // y_j ~ N(10 + 4 (2 x + j), 2)
+constexpr double kLogRootTwoPi = 0.91893853320467274;  // log sqrt(2 pi)
+const std::vector<float> kX = {-1, 0, 0.25, 3};        // y_j ~ N(10 + 4 (2 x + j), 2)
 
 InputRows line_inputs(const std::vector<float>& x) { return {{x.data(), x.size(), 1}, nullptr, 0}; }
 
@@ -54,14 +54,14 @@ TEST(Predict, LinearGaussianIsItsClosedForm) {
     ASSERT_EQ(p.grid_y.size(), 101u);
     for (size_t g = 0; g < 101; ++g) {
       const double z = (p.grid_y[g] - mean) / 2;
-      EXPECT_NEAR(p.grid_density[g], std::exp(-z * z / 2 - kLogRoot) / 2, 1e-4);
+      EXPECT_NEAR(p.grid_density[g], std::exp(-z * z / 2 - kLogRootTwoPi) / 2, 1e-4);
     }
     EXPECT_LE(out[i].error, 1e-4);
     EXPECT_EQ(out[i].log_normalizer, 0);
     EXPECT_EQ(out[i].log_density.has_value(), i != 2);
     if (i == 2) continue;
     const double z = (y[i] - mean) / 2;
-    EXPECT_NEAR(*out[i].log_density, -z * z / 2 - kLogRoot - std::log(2), 1e-4);
+    EXPECT_NEAR(*out[i].log_density, -z * z / 2 - kLogRootTwoPi - std::log(2), 1e-4);
     EXPECT_EQ(*out[i].log_density_raw, *out[i].log_density);
   }
 }

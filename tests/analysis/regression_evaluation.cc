@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
@@ -15,7 +14,6 @@
 namespace selfnorm::test {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLogRoot = 0.91893853320467274;  // log sqrt(2 pi)
 
 double phi(double z) { return std::exp(-z * z / 2 - kLogRoot); }

@@ -17,12 +17,6 @@ void train_to_the_maximum(const Folder& folder, const std::string& data) {
   ASSERT_EQ(trained.code, 0) << trained.err;
 }
 
-std::set<std::string> keys(const nlohmann::json& object) {
-  std::set<std::string> all;
-  for (const auto& [key, value] : object.items()) all.insert(key);
-  return all;
-}
-
 void expect_no_violation(const nlohmann::json& side) {
   const double gap = side["gap"].get<double>();
   for (const auto& [name, bound] : side["bounds"].items()) {

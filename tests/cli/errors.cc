@@ -48,8 +48,6 @@ TEST_P(Mistakes, OneLineAndNothingLeftBehind) {
   EXPECT_EQ(folder.names(), before);
 }
 
-const std::string kTruth = "data.svm.truth.safetensors";
-
 std::vector<std::string> train(const std::string& data, std::vector<std::string> more = {}) {
   more.insert(more.begin(), {"train", "classifier", data, "--quiet", "--out", "run/deep"});
   return more;

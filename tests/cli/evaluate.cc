@@ -8,12 +8,6 @@
 namespace selfnorm::cli {
 namespace {
 
-std::set<std::string> keys(const nlohmann::json& object) {
-  std::set<std::string> all;
-  for (const auto& [key, value] : object.items()) all.insert(key);
-  return all;
-}
-
 TEST(Evaluate, JsonHasThePromisedKeys) {
   const Folder folder;
   folder.generate();

@@ -9,8 +9,6 @@
 namespace selfnorm::cli {
 namespace {
 
-const std::string kTruth = "data.svm.truth.safetensors";
-
 TEST(FirstHour, TheModelComesFirst) {
   const Folder folder;
   folder.generate();

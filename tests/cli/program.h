@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,14 @@ struct Outcome {
 
   nlohmann::json json() const { return nlohmann::json::parse(out); }
 };
+
+inline std::set<std::string> keys(const nlohmann::json& object) {
+  std::set<std::string> all;
+  for (const auto& [key, value] : object.items()) all.insert(key);
+  return all;
+}
+
+inline const std::string kTruth = "data.svm.truth.safetensors";  // of Folder::generate("data.svm")
 
 // A new empty folder, removed at the end with all it holds.
 class Folder {

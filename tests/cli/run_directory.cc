@@ -22,7 +22,7 @@ pid_t dead_process() {
   return child;
 }
 
-std::vector<std::string> train(const std::string& data, const std::vector<std::string>& more = {}) {
+std::vector<std::string> train_words(const std::string& data, const std::vector<std::string>& more = {}) {
   std::vector<std::string> words{"train", "classifier", data, "--out", "run", "--quiet", "--no-report"};
   words.insert(words.end(), more.begin(), more.end());
   return words;
@@ -34,9 +34,9 @@ TEST(RunDirectory, ARunThatWasFasterIsNotReplaced) {
   folder.generate("data.svm");
   ASSERT_EQ(mkfifo((folder / "slow.svm").c_str(), 0600), 0);
   std::string model;
-  const Outcome slower = folder.run(train("slow.svm", {"--seed", "7"}), [&](pid_t) {
+  const Outcome slower = folder.run(train_words("slow.svm", {"--seed", "7"}), [&](pid_t) {
     const int writer = open((folder / "slow.svm").c_str(), O_WRONLY);  // waits for the reader
-    ASSERT_EQ(folder.run(train("data.svm")).code, 0);
+    ASSERT_EQ(folder.run(train_words("data.svm")).code, 0);
     model = content(folder / "run/model.safetensors");
     const std::string data = content(folder / "data.svm");
     EXPECT_EQ(write(writer, data.data(), data.size()), static_cast<ssize_t>(data.size()));
@@ -62,7 +62,7 @@ TEST(RunDirectory, UnfinishedFilesOfDeadProcessesGo) {
   for (const std::vector<std::string>& mode :
        std::vector<std::vector<std::string>>{{}, {"--overwrite"}, {"--resume"}}) {
     leave();
-    ASSERT_EQ(folder.run(train("data.svm", mode)).code, 0);
+    ASSERT_EQ(folder.run(train_words("data.svm", mode)).code, 0);
     for (const std::string& name : files_of(folder / "run"))
       EXPECT_EQ(name.find(dead), std::string::npos) << name;
     EXPECT_TRUE(fs::exists(folder / ("run/audit.json" + living)));

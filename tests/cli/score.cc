@@ -11,8 +11,6 @@
 namespace selfnorm::cli {
 namespace {
 
-const std::string kTruth = "data.svm.truth.safetensors";
-
 TEST(Score, WithoutOptionsTheLabelOfTheData) {
   const Folder folder;
   folder.generate();

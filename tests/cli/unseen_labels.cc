@@ -36,11 +36,11 @@ void expect_counted(const Json& all, const Json& seen, uint64_t unseen) {
   EXPECT_NEAR(all["accuracy"], seen["accuracy"].get<double>() * n / (n + static_cast<double>(unseen)), 1e-12);
 }
 
-struct Form {
+struct LabelForm {
   std::string name, train, seen, unseen;  // `unseen` is three rows of two labels
   std::vector<std::string> options;
 
-  friend void PrintTo(const Form& form, std::ostream* out) { *out << form.name; }
+  friend void PrintTo(const LabelForm& form, std::ostream* out) { *out << form.name; }
 };
 
 // Rows of two numbers that tell three classes apart, more or less.
@@ -58,13 +58,13 @@ std::string rows(int n, unsigned seed, const std::string& form) {
   return out;
 }
 
-Form form(const std::string& name, const std::string& header, const std::string& unseen,
-          std::vector<std::string> options) {
+LabelForm form(const std::string& name, const std::string& header, const std::string& unseen,
+               std::vector<std::string> options) {
   const std::string kind = name == "bag" || name == "tree" ? "text" : name;
   return {name, header + rows(200, 1, kind), header + rows(100, 2, kind), unseen, std::move(options)};
 }
 
-class UnseenLabels : public testing::TestWithParam<Form> {
+class UnseenLabels : public testing::TestWithParam<LabelForm> {
  protected:
   void SetUp() override {
     folder_.write("train." + extension(), GetParam().train);

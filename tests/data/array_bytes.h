@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "data/scratch.h"
+#include "data/reader_checks.h"
 
 namespace selfnorm {
 

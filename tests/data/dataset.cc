@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "data/scratch.h"
+#include "data/reader_checks.h"
 
 namespace selfnorm {
 namespace {

@@ -15,7 +15,7 @@ using Floats = std::vector<float>;
 using Targets = std::vector<uint32_t>;
 constexpr uint32_t kNone = Dataset::kNoTarget;
 
-std::string error_of(const std::string& path, const StatesOptions& options = {}) {
+std::string states_error(const std::string& path, const StatesOptions& options = {}) {
   try {
     const auto source = open_states(path, options);
     source->block(0, source->examples());
@@ -116,7 +116,7 @@ TEST(States, FortranOrderInTwoDimensions) {
   const std::string path = scratch.file("h.npy", npy("<f4", "(2, 3)", raw<float>({1, 4, 2, 5, 3, 6}), true));
   expect_whole(*open_states(path, {}), {1, 2, 3, 4, 5, 6}, 3, {kNone, kNone});
   const std::string cube = scratch.file("c.npy", npy("<f4", "(1, 1, 2)", raw<float>({1, 2}), true));
-  EXPECT_EQ(error_of(cube), cube + ": found Fortran order in more than 2 dimensions, expected C order");
+  EXPECT_EQ(states_error(cube), cube + ": found Fortran order in more than 2 dimensions, expected C order");
 }
 
 TEST(States, AllDimensionsButTheLastAreRows) {
@@ -145,7 +145,7 @@ TEST(States, LabelsBecomeClasses) {
     return open_states(path, options)->block(0, 2).target;
   };
   const auto error = [&](const std::string& labels, const Schema* schema, uint32_t classes) {
-    return error_of(path, {{}, scratch.file("y", labels), schema, classes});
+    return states_error(path, {{}, scratch.file("y", labels), schema, classes});
   };
   const std::string y = scratch.path("y");
   EXPECT_EQ(targets("+7\ncat\n", &named, 0), (Targets{1, 0}));
@@ -180,42 +180,42 @@ TEST(States, Errors) {
   const Scratch scratch;
   const auto file = [&](const std::string& bytes) { return scratch.file("h", bytes); };
   const std::string h = scratch.path("h");
-  EXPECT_EQ(error_of(file(npy("<f4", "(2, 2)", raw<float>({1, 2, 3, INFINITY})))),
+  EXPECT_EQ(states_error(file(npy("<f4", "(2, 2)", raw<float>({1, 2, 3, INFINITY})))),
             h + ":2: row 2: found inf at position 1, expected finite numbers in the range of a 32-bit float");
-  EXPECT_EQ(error_of(file(npy("<f2", "(1, 1)", raw<uint16_t>({0x7E00})))),
+  EXPECT_EQ(states_error(file(npy("<f2", "(1, 1)", raw<uint16_t>({0x7E00})))),
             h + ":1: row 1: found nan at position 0, expected finite numbers in the range of a 32-bit float");
-  EXPECT_EQ(error_of(file(npy("<f8", "(1, 1)", raw<double>({1e39})))),
+  EXPECT_EQ(states_error(file(npy("<f8", "(1, 1)", raw<double>({1e39})))),
             h + ":1: row 1: found inf at position 0, expected finite numbers in the range of a 32-bit float");
-  EXPECT_EQ(error_of(file(npy("<f4", "(2,)", raw<float>({1, 2})))),
+  EXPECT_EQ(states_error(file(npy("<f4", "(2,)", raw<float>({1, 2})))),
             h + ": found an array of 1 dimensions, expected states: rows x columns");
-  EXPECT_EQ(error_of(file(npy("<f4", "(0, 2)", ""))), h + ": found no rows of data");
-  EXPECT_EQ(error_of(file(npy("<f4", "(2, 0)", ""))), h + ": found no rows of data");
-  EXPECT_EQ(error_of(file(npy("|S1", "(1, 1)", "a"))), h + ": found elements that are not numbers");
-  EXPECT_EQ(error_of(file(npy("<f4", "(1, 2)", raw<float>({1})))),
+  EXPECT_EQ(states_error(file(npy("<f4", "(0, 2)", ""))), h + ": found no rows of data");
+  EXPECT_EQ(states_error(file(npy("<f4", "(2, 0)", ""))), h + ": found no rows of data");
+  EXPECT_EQ(states_error(file(npy("|S1", "(1, 1)", "a"))), h + ": found elements that are not numbers");
+  EXPECT_EQ(states_error(file(npy("<f4", "(1, 2)", raw<float>({1})))),
             h + ": the header declares 8 bytes of elements, but 4 follow");
-  EXPECT_EQ(error_of(file(npy("<f4", "(99999999999, 99999999999)", ""))),
+  EXPECT_EQ(states_error(file(npy("<f4", "(99999999999, 99999999999)", ""))),
             h + ": the declared shape is too large");
-  EXPECT_EQ(error_of(file("text\n")), h + ": found no array file; expected npy, npz or safetensors");
+  EXPECT_EQ(states_error(file("text\n")), h + ": found no array file; expected npy, npz or safetensors");
   const Schema schema{{}, 3, {}, {}};
   StatesOptions options;
   options.schema = &schema;
-  EXPECT_EQ(error_of(file(npy("<f4", "(1, 2)", raw<float>({1, 2}))), options),
+  EXPECT_EQ(states_error(file(npy("<f4", "(1, 2)", raw<float>({1, 2}))), options),
             h + ": found 2 columns, but the model has 3 features");
   Schema joint = schema;
   joint.is_joint = true;
   options.schema = &joint;
-  EXPECT_EQ(error_of(h, options),
+  EXPECT_EQ(states_error(h, options),
             h + ": the model scores groups of alternatives; expected svmlight data with qid:");
   options = {};
   options.name = "q";
-  EXPECT_EQ(error_of(h, options),
+  EXPECT_EQ(states_error(h, options),
             h + ": found no array 'q'; found an npy file, which holds one array and no name");
   const std::string two = file(safetensors({{"p", "F32", "[1, 1]", "1234"}, {"q", "F32", "[1, 1]", "1234"}}));
-  EXPECT_EQ(error_of(two, options), "accepted");
+  EXPECT_EQ(states_error(two, options), "accepted");
   EXPECT_TRUE(
-      error_of(two).starts_with(h + ": found 'p', 'q'; expected an array X, x, features, data, states,"));
+      states_error(two).starts_with(h + ": found 'p', 'q'; expected an array X, x, features, data, states,"));
   options.name = "r";
-  EXPECT_EQ(error_of(two, options), h + ": found no array 'r'; found 'p', 'q'");
+  EXPECT_EQ(states_error(two, options), h + ": found no array 'r'; found 'p', 'q'");
 }
 
 TEST(States, WhichFilesCanBeStreamed) {
@@ -232,7 +232,7 @@ TEST(States, WhichFilesCanBeStreamed) {
   EXPECT_FALSE(is_array_file("-"));
   const std::string csr = scratch.file("g.npz", zip({{"indptr.npy", array}, {"data.npy", array}}));
   EXPECT_FALSE(is_array_file(csr));
-  EXPECT_EQ(error_of(csr), csr + ": found a sparse matrix, expected an array of states: rows x columns");
+  EXPECT_EQ(states_error(csr), csr + ": found a sparse matrix, expected an array of states: rows x columns");
 }
 
 RC_GTEST_PROP(States, BlocksOfAnySizeAreTheWholeArray,

@@ -15,15 +15,15 @@ namespace {
 
 using Texts = std::vector<std::string>;
 using Levels = std::vector<uint32_t>;
-using Numbers = std::vector<double>;
-constexpr uint32_t kNone = kMissingLevel;
+using Doubles = std::vector<double>;
+constexpr uint32_t kNoLevel = kMissingLevel;
 
 Frame frame_of(const std::string& name, const std::string& bytes, const FrameOptions& options = {}) {
   const Scratch scratch;
   return read_frame(scratch.file(name, bytes), options);
 }
 
-std::string error_of(const std::string& name, const std::string& bytes, const FrameOptions& options = {}) {
+std::string frame_error(const std::string& name, const std::string& bytes, const FrameOptions& options = {}) {
   const Scratch scratch;
   const std::string path = scratch.file(name, bytes);
   try {
@@ -52,7 +52,7 @@ TEST(Frame, KindsOfColumns) {
   EXPECT_TRUE(std::isnan(frame.columns[0].number[2]));
   EXPECT_FALSE(frame.columns[1].is_numeric);
   EXPECT_TRUE(frame.columns[1].number.empty());
-  EXPECT_EQ(frame.columns[1].level, (Levels{0, kNone, 1, 0}));
+  EXPECT_EQ(frame.columns[1].level, (Levels{0, kNoLevel, 1, 0}));
   EXPECT_EQ(frame.columns[1].levels, (Texts{"red", "r\"ed"}));
   EXPECT_EQ(frame.columns[2].levels, (Texts{"7", "x7", "+1"}));
   EXPECT_EQ(frame.find("code"), &frame.columns[2]);
@@ -63,7 +63,7 @@ TEST(Frame, MissingValues) {
   const Frame frame =
       frame_of("a.tsv", "a\tb\n1\tu\nNA\tn/a\nnan\tNULL\n NaN \tNone\n\t?\nnone\tnothing\n-nan\tu\n");
   for (size_t r = 0; r < 7; ++r) EXPECT_EQ(std::isnan(frame.columns[0].number[r]), r > 0) << r;
-  EXPECT_EQ(frame.columns[1].level, (Levels{0, kNone, kNone, kNone, kNone, 1, 0}));
+  EXPECT_EQ(frame.columns[1].level, (Levels{0, kNoLevel, kNoLevel, kNoLevel, kNoLevel, 1, 0}));
   const Frame nothing = frame_of("a.csv", "a,b\n1,\n2,NA\n");
   EXPECT_TRUE(nothing.columns[1].is_numeric);
   EXPECT_TRUE(std::isnan(nothing.columns[1].number[0]));
@@ -71,7 +71,7 @@ TEST(Frame, MissingValues) {
 
 TEST(Frame, Doubles) {
   const Frame frame = frame_of("a.csv", "a\n0.1\n1e300\n-1e-310\n123456789.123456789\n1e-999\n");
-  EXPECT_EQ(frame.columns[0].number, (Numbers{0.1, 1e300, -1e-310, 123456789.123456789, 0}));
+  EXPECT_EQ(frame.columns[0].number, (Doubles{0.1, 1e300, -1e-310, 123456789.123456789, 0}));
 }
 
 TEST(Frame, Headers) {
@@ -84,7 +84,7 @@ TEST(Frame, Headers) {
   EXPECT_EQ(frame.columns[0].levels, (Texts{"a", "c"}));
   EXPECT_EQ(frame.columns[1].level, (Levels{0, 0}));
   options.header = "maybe";
-  EXPECT_NE(error_of("a.csv", "1\n", options).find("header 'maybe' is not known"), std::string::npos);
+  EXPECT_NE(frame_error("a.csv", "1\n", options).find("header 'maybe' is not known"), std::string::npos);
   EXPECT_EQ(names_of(frame_of("a.csv.gz", gzip("\xEF\xBB\xBFx,y\n1,2\n"))), (Texts{"x", "y"}));
 }
 
@@ -98,34 +98,35 @@ TEST(Frame, DeclaredColumns) {
   EXPECT_EQ(names_of(frame), (Texts{"a", "b"}));
   EXPECT_EQ(frame.columns[0].levels, (Texts{"01", "1"}));
   options.ignored = {"c", "d"};
-  EXPECT_EQ(error_of("a.csv", text, options), ":1: found no column 'd'; the columns are 'a', 'b', 'c'");
+  EXPECT_EQ(frame_error("a.csv", text, options), ":1: found no column 'd'; the columns are 'a', 'b', 'c'");
   options.ignored = {"b"};
-  EXPECT_NE(error_of("a.csv", text, options).find("the column 'b' is declared twice"), std::string::npos);
+  EXPECT_NE(frame_error("a.csv", text, options).find("the column 'b' is declared twice"), std::string::npos);
   options = {.ignored = {"a", "b", "c"}};
-  EXPECT_NE(error_of("a.csv", text, options).find("no column that is not left out"), std::string::npos);
+  EXPECT_NE(frame_error("a.csv", text, options).find("no column that is not left out"), std::string::npos);
 }
 
 TEST(Frame, BadFiles) {
   FrameOptions numeric;
   numeric.numeric = {"b"};
-  EXPECT_EQ(error_of("a.csv", "a,b\n1,2\n\n3,many\n", numeric),
+  EXPECT_EQ(frame_error("a.csv", "a,b\n1,2\n\n3,many\n", numeric),
             ":4: in column 'b': found 'many', expected a number");
-  EXPECT_EQ(error_of("a.csv", "a,b\n1,2\n3,-inf\n"),
+  EXPECT_EQ(frame_error("a.csv", "a,b\n1,2\n3,-inf\n"),
             ":3: in column 'b': found '-inf', expected a finite number");
-  EXPECT_EQ(error_of("a.csv", "a,b\n1,2\n3,1e400\n", numeric),
+  EXPECT_EQ(frame_error("a.csv", "a,b\n1,2\n3,1e400\n", numeric),
             ":3: in column 'b': found '1e400', expected a finite number");
-  EXPECT_EQ(error_of("a.csv", "a,b\n1,2\n3,4,5\n"), ":3: found 3 fields, expected 2 as in the first row");
-  EXPECT_EQ(error_of("a.csv", "a,b\n1,\"2\n3,4\n"),
+  EXPECT_EQ(frame_error("a.csv", "a,b\n1,2\n3,4,5\n"), ":3: found 3 fields, expected 2 as in the first row");
+  EXPECT_EQ(frame_error("a.csv", "a,b\n1,\"2\n3,4\n"),
             ":2: found '\"2\\n3,4\\n', a quoted field that is never closed");
-  EXPECT_EQ(error_of("a.csv", "a,a\n1,2\n"), ":1: found the column name 'a' twice, expected every name once");
-  EXPECT_EQ(error_of("a.csv", "a,b\n"), ": found no rows of data");
-  EXPECT_EQ(error_of("a.csv", ""), ": the file is empty, expected rows of data");
-  EXPECT_EQ(error_of("a.svm", "1 2:3\n"), ": found svmlight data, expected csv, tsv, npz or safetensors");
-  EXPECT_NE(error_of("a.csv", "\xFF,\xFE\n1,2\n").find("twice"), std::string::npos);
+  EXPECT_EQ(frame_error("a.csv", "a,a\n1,2\n"),
+            ":1: found the column name 'a' twice, expected every name once");
+  EXPECT_EQ(frame_error("a.csv", "a,b\n"), ": found no rows of data");
+  EXPECT_EQ(frame_error("a.csv", ""), ": the file is empty, expected rows of data");
+  EXPECT_EQ(frame_error("a.svm", "1 2:3\n"), ": found svmlight data, expected csv, tsv, npz or safetensors");
+  EXPECT_NE(frame_error("a.csv", "\xFF,\xFE\n1,2\n").find("twice"), std::string::npos);
   EXPECT_THROW(read_frame("/nonexistent/a.csv"), Error);
 }
 
-// Numbers up to the last row, beyond the first block, then a text: the spellings of all are kept.
+// Doubles up to the last row, beyond the first block, then a text: the spellings of all are kept.
 TEST(Frame, TextThatComesLate) {
   std::string text = "a,b,c\n";
   uint64_t rows = 0;
@@ -138,8 +139,9 @@ TEST(Frame, TextThatComesLate) {
   EXPECT_EQ(frame.columns[1].number[rows - 1], static_cast<double>(rows) - 0.5);
   EXPECT_EQ(frame.columns[2].levels, (Texts{"inf", "y"}));
   EXPECT_EQ(frame.line.back(), rows + 2);
-  EXPECT_EQ(error_of("a.csv", text + "x,0,3\n"), ":2: in column 'c': found 'inf', expected a finite number");
-  EXPECT_EQ(error_of("a.csv", text + "x,0\n"),
+  EXPECT_EQ(frame_error("a.csv", text + "x,0,3\n"),
+            ":2: in column 'c': found 'inf', expected a finite number");
+  EXPECT_EQ(frame_error("a.csv", text + "x,0\n"),
             fmt::format(":{}: found 2 fields, expected 3 as in the first row", rows + 2));
   const ThreadLimit one(1);
   const Frame same = frame_of("a.csv", text + "x,0,y\n");
@@ -161,26 +163,26 @@ TEST(Frame, Arrays) {
   const std::string y = npy("<i4", "(2,)", raw<int32_t>({7, -8}));
   const Frame frame = frame_of("a.npz", zip({{"x.npy", x, true}, {"y.npy", y}}));
   EXPECT_EQ(names_of(frame), (Texts{"x0", "x1", "x2", "y"}));
-  EXPECT_EQ(frame.columns[1].number, (Numbers{2e300, 5}));
+  EXPECT_EQ(frame.columns[1].number, (Doubles{2e300, 5}));
   EXPECT_TRUE(std::isnan(frame.columns[2].number[0]));
-  EXPECT_EQ(frame.columns[3].number, (Numbers{7, -8}));
+  EXPECT_EQ(frame.columns[3].number, (Doubles{7, -8}));
   EXPECT_EQ(frame.line, (std::vector<uint64_t>{1, 2}));
 
   const std::string columns = npy("<f4", "(2, 2)", raw<float>({1, 2, 3, 4}), true);
   const Frame two =
       frame_of("a.npz", zip({{"x.npy", x}, {"y.npy", columns}}), {.categorical = {"x2"}, .ignored = {"x0"}});
   EXPECT_EQ(names_of(two), (Texts{"x1", "x2", "y0", "y1"}));
-  EXPECT_EQ(two.columns[1].level, (Levels{kNone, 0}));
+  EXPECT_EQ(two.columns[1].level, (Levels{kNoLevel, 0}));
   EXPECT_EQ(two.columns[1].levels, (Texts{"6"}));
-  EXPECT_EQ(two.columns[2].number, (Numbers{1, 2}));
-  EXPECT_EQ(two.columns[3].number, (Numbers{3, 4}));
+  EXPECT_EQ(two.columns[2].number, (Doubles{1, 2}));
+  EXPECT_EQ(two.columns[3].number, (Doubles{3, 4}));
   EXPECT_EQ(names_of(frame_of("a.npz", zip({{"x.npy", y}}))), (Texts{"x0"}));
 }
 
 TEST(Frame, BadArrays) {
   const std::string x = npy("<f8", "(2, 1)", raw<double>({1, 2}));
   const auto with_y = [&](const std::string& y) {
-    return error_of("a.npz", zip({{"x.npy", x}, {"y.npy", y}}));
+    return frame_error("a.npz", zip({{"x.npy", x}, {"y.npy", y}}));
   };
   EXPECT_NE(with_y(npy("<f4", "(3,)", raw<float>({1, 2, 3}))).find("found 3 rows, expected 2"),
             std::string::npos);
@@ -189,11 +191,12 @@ TEST(Frame, BadArrays) {
   EXPECT_NE(with_y(npy("|S1", "(2,)", "ab")).find("not numbers"), std::string::npos);
   EXPECT_NE(with_y(npy("<f4", "(2, 1, 1)", raw<float>({1, 2}))).find("expected rows or rows x columns"),
             std::string::npos);
-  EXPECT_NE(error_of("a.npz", zip({{"x.npy", npy("<f4", "(0, 2)", "")}})).find("no rows"), std::string::npos);
+  EXPECT_NE(frame_error("a.npz", zip({{"x.npy", npy("<f4", "(0, 2)", "")}})).find("no rows"),
+            std::string::npos);
   const std::string good = zip({{"x.npy", x}});
-  EXPECT_NE(error_of("a.npz", good, {.numeric = {"y"}}).find("found no column 'y'"), std::string::npos);
-  EXPECT_NE(error_of("a.npz", good, {.ignored = {"x0"}}).find("left out"), std::string::npos);
-  EXPECT_NE(error_of("a.npz", good, {.header = "no"}).find("header"), std::string::npos);
+  EXPECT_NE(frame_error("a.npz", good, {.numeric = {"y"}}).find("found no column 'y'"), std::string::npos);
+  EXPECT_NE(frame_error("a.npz", good, {.ignored = {"x0"}}).find("left out"), std::string::npos);
+  EXPECT_NE(frame_error("a.npz", good, {.header = "no"}).find("header"), std::string::npos);
 }
 
 RC_GTEST_PROP(Frame, WritingAndReadingGiveTheSame, ()) {

@@ -18,7 +18,7 @@ using Rows = std::vector<uint64_t>;
 using Floats = std::vector<float>;
 using Levels = std::vector<uint32_t>;
 using Texts = std::vector<std::string>;
-constexpr uint32_t kNone = kMissingLevel;
+constexpr uint32_t kNoEncodedLevel = kMissingLevel;
 
 FrameColumn numeric(const std::string& name, std::vector<double> number) {
   return {.name = name, .number = std::move(number)};
@@ -86,12 +86,13 @@ TEST(FrameEncoder, MissingInTrainingIsAnInput) {
 }
 
 TEST(FrameEncoder, LevelsByCount) {
-  const Frame train = frame_of({categorical("g", {1, 0, 2, 2, kNone, 1}, {"x", "w", "z", "unused"})});
+  const Frame train =
+      frame_of({categorical("g", {1, 0, 2, 2, kNoEncodedLevel, 1}, {"x", "w", "z", "unused"})});
   const auto [encoder, notes] = learned(train);
   EXPECT_EQ(encoder.levels(), Levels{5});
   EXPECT_EQ(encoded(encoder, train).level, (Levels{1, 3, 2, 2, 4, 1}));
   EncodingReport report;
-  const Frame other = frame_of({categorical("g", {0, 1, 2, kNone}, {"new", "z", "unused"})});
+  const Frame other = frame_of({categorical("g", {0, 1, 2, kNoEncodedLevel}, {"new", "z", "unused"})});
   EXPECT_EQ(encoder.encode(other, report).level, (Levels{0, 2, 0, 4}));
   EXPECT_EQ(report.columns[0].unseen, 2u);
   EXPECT_EQ(report.columns[0].missing, 1u);
@@ -111,7 +112,7 @@ TEST(FrameEncoder, WhatIsLeftOut) {
   std::iota(rising.begin(), rising.end(), 0.0);
   const Frame frame = frame_of(
       {numeric("constant", std::vector<double>(n, 7)), numeric("nothing", std::vector<double>(n, NAN)),
-       categorical("one", Levels(n, 0), {"u"}), categorical("none", Levels(n, kNone), {}),
+       categorical("one", Levels(n, 0), {"u"}), categorical("none", Levels(n, kNoEncodedLevel), {}),
        categorical("id", own, names), numeric("kept", rising)});
   const auto [encoder, notes] = learned(frame);
   EXPECT_EQ(encoder.columns(), Texts{"kept"});
@@ -229,7 +230,7 @@ RC_GTEST_PROP(FrameEncoder, JsonKeepsEverything, ()) {
       frame.columns[c].number.push_back(std::isfinite(value) ? value : (missing ? NAN : 1));
     }
     const uint32_t level = *rc::gen::inRange(0u, missing ? 4u : 3u);
-    frame.columns[2].level.push_back(level == 3 ? kNone : level);
+    frame.columns[2].level.push_back(level == 3 ? kNoEncodedLevel : level);
     frame.line.push_back(r + 2);
   }
   for (const bool standardise : {true, false}) {

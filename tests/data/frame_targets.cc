@@ -10,7 +10,7 @@ namespace selfnorm {
 namespace {
 
 using Rows = std::vector<uint64_t>;
-using Numbers = std::vector<double>;
+using Doubles = std::vector<double>;
 
 Frame example() {
   Frame frame{.file = "a.csv", .rows = 4, .columns = {}, .line = {2, 3, 5, 6}};
@@ -35,7 +35,7 @@ TEST(FrameTargets, RowsAndValues) {
   EXPECT_EQ(rows_without_targets(frame, {"y", "z"}), (Rows{1, 3}));
   EXPECT_EQ(rows_with_targets(frame, {"y", "z"}), (Rows{0, 2}));
   EXPECT_EQ(rows_without_targets(frame, {"g"}), (Rows{1}));
-  EXPECT_EQ(numeric_targets(frame, {"z", "y"}, Rows{2, 0}), (Numbers{30, 3, 10, 1}));
+  EXPECT_EQ(numeric_targets(frame, {"z", "y"}, Rows{2, 0}), (Doubles{30, 3, 10, 1}));
 }
 
 TEST(FrameTargets, Mistakes) {
@@ -52,7 +52,7 @@ TEST(FrameTargets, Mistakes) {
 }
 
 TEST(FrameTargets, Distinct) {
-  const Numbers values = {1, 0, 2, 0, 2, 0, 1, 5, 3, 0};
+  const Doubles values = {1, 0, 2, 0, 2, 0, 1, 5, 3, 0};
   const TargetDistinct first = target_distinct(values, 2, 0);
   EXPECT_EQ(first.distinct, 3u);
   EXPECT_EQ(first.most_frequent, 1);
@@ -60,7 +60,7 @@ TEST(FrameTargets, Distinct) {
   const TargetDistinct second = target_distinct(values, 2, 1);
   EXPECT_EQ(second.distinct, 2u);
   EXPECT_DOUBLE_EQ(second.share, 0.8);
-  EXPECT_EQ(target_distinct(Numbers{7}, 1, 0).distinct, 1u);
+  EXPECT_EQ(target_distinct(Doubles{7}, 1, 0).distinct, 1u);
   EXPECT_THROW(target_distinct({}, 1, 0), Bug);
 }
 

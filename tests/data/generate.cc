@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "data/scratch.h"
+#include "data/reader_checks.h"
 #include "selfnorm/math/parallel.h"
 
 namespace selfnorm {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "data/array_bytes.h"
-#include "data/scratch.h"
+#include "data/reader_checks.h"
 
 namespace selfnorm {
 namespace {
@@ -53,7 +53,7 @@ TEST(Npy, LabelsInAnotherFile) {
   EXPECT_THROW(labels("x\ny\n"), DataError);
 }
 
-struct Case {
+struct MatrixCase {
   std::string bytes;
   const char* message;
 };
@@ -61,7 +61,7 @@ struct Case {
 TEST(Npy, Errors) {
   std::string good = npy("<f4", "(2, 3)", raw<float>({1, 2, 3, 4, 5, 6}));
   for (
-      const Case& c : std::initializer_list<Case>{
+      const MatrixCase& c : std::initializer_list<MatrixCase>{
           {good, "a.npy: found features but no labels; name the file that has them (--labels)"},
           {good.substr(0, good.size() - 1), "a.npy: the header declares 24 bytes of elements, but 23 follow"},
           {good + "x", "a.npy: the header declares 24 bytes of elements, but 25 follow"},

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include "data/scratch.h"
+#include "data/reader_checks.h"
 
 namespace selfnorm {
 namespace {

@@ -23,7 +23,7 @@ Floats all_rows(const PointSource& source) {
   return out;
 }
 
-std::string error_of(const std::string& path, const PointOptions& options = {}) {
+std::string points_error(const std::string& path, const PointOptions& options = {}) {
   try {
     all_rows(*open_points(path, options));
   } catch (const Error& error) {
@@ -68,13 +68,13 @@ TEST(PointSource, DroppedColumns) {
   EXPECT_EQ(all_rows(*open_points(scratch.file("a.svm", "0 1:1 2:2\n1 3:3\n"), options)),
             (Floats{1, 0, 0, 3}));
   options.drop = {"q"};
-  EXPECT_EQ(error_of(table, options),
+  EXPECT_EQ(points_error(table, options),
             table + ":1: found no column 'q' to leave out; the columns are 'id', 'x', 'species'");
-  EXPECT_EQ(error_of(array, options),
+  EXPECT_EQ(points_error(array, options),
             array + ": found no column 'q' to leave out; the columns have no names, expected 0 to 2");
   options.drop = {"0", "1", "2"};
-  EXPECT_EQ(error_of(array, options), array + ": all 3 columns are left out");
-  EXPECT_EQ(error_of(table, options),
+  EXPECT_EQ(points_error(array, options), array + ": all 3 columns are left out");
+  EXPECT_EQ(points_error(table, options),
             table + ":1: found no column that is not left out; the columns are 'id', 'x', 'species'");
 }
 
@@ -107,25 +107,25 @@ TEST(PointSource, ModelsColumns) {
   EXPECT_EQ(all_rows(*open_points(scratch.file("b.csv", "1,2\n3,4\n"), options)), (Floats{1, 2, 3, 4}));
   EXPECT_EQ(all_rows(*open_points(scratch.file("c.svm", "1 1:5\n"), options)), (Floats{5, 0}));
   const std::string other = scratch.file("d.csv", "a,b,c\n1,2,3\n");
-  EXPECT_EQ(error_of(other, options),
+  EXPECT_EQ(points_error(other, options),
             other + ":1: found a column 'c', which the model does not have; leave it out (--drop)");
   options.drop = {"c"};
-  EXPECT_EQ(error_of(other, options), "accepted");
+  EXPECT_EQ(points_error(other, options), "accepted");
   options.drop = {"c", "b"};
-  EXPECT_EQ(error_of(other, options),
+  EXPECT_EQ(points_error(other, options),
             other + ":1: found no column 'b', which the model has; the columns are 'a', 'b', 'c'");
   options.drop = {};
   const std::string three = scratch.file("e.csv", "1,2,3\n");
-  EXPECT_EQ(error_of(three, options), three + ": found 3 columns, but the model has 2");
+  EXPECT_EQ(points_error(three, options), three + ": found 3 columns, but the model has 2");
   const std::string wide = scratch.file("f.svm", "1 3:1\n");
-  EXPECT_EQ(error_of(wide, options), wide + ": found 3 columns, but the model has 2");
+  EXPECT_EQ(points_error(wide, options), wide + ": found 3 columns, but the model has 2");
   const std::string one = scratch.file("g.npy", npy("<f4", "(1, 1)", raw<float>({1})));
-  EXPECT_EQ(error_of(one, options), one + ": found 1 columns, but the model has 2");
+  EXPECT_EQ(points_error(one, options), one + ": found 1 columns, but the model has 2");
 }
 
 TEST(PointSource, Errors) {
   const Scratch scratch;
-  const auto table = [&](const std::string& text) { return error_of(scratch.file("t.csv", text)); };
+  const auto table = [&](const std::string& text) { return points_error(scratch.file("t.csv", text)); };
   const std::string t = scratch.path("t.csv");
   const std::string advice = " (a column that is no number is left out with --drop)";
   EXPECT_EQ(table("a,b\n1,2\n3,cat\n"),
@@ -139,7 +139,7 @@ TEST(PointSource, Errors) {
   EXPECT_EQ(table(""), t + ": the file is empty, expected rows of data");
   EXPECT_EQ(table("\n\n"), t + ": the file is empty, expected rows of data");
   EXPECT_EQ(table("a,b\n"), t + ": found no rows of data");
-  const auto array = [&](const std::string& bytes) { return error_of(scratch.file("h", bytes)); };
+  const auto array = [&](const std::string& bytes) { return points_error(scratch.file("h", bytes)); };
   const std::string h = scratch.path("h");
   EXPECT_EQ(array(npy("<f4", "(2, 2)", raw<float>({1, 2, 3, INFINITY}))),
             h + ":2: row 2: found inf at position 1, expected finite numbers in the range of a 32-bit float");
@@ -149,15 +149,16 @@ TEST(PointSource, Errors) {
             h + ": found a single number, expected points: rows x columns");
   EXPECT_EQ(array(npy("<f4", "(1, 2)", raw<float>({1}))),
             h + ": the header declares 8 bytes of elements, but 4 follow");
-  EXPECT_TRUE(error_of(scratch.path("none")).starts_with("cannot read " + scratch.path("none")));
+  EXPECT_TRUE(points_error(scratch.path("none")).starts_with("cannot read " + scratch.path("none")));
   const std::string words = scratch.file("w.tsv", "cat\tmeow meow\ndog\twoof\n");
-  EXPECT_TRUE(error_of(words).starts_with(words + ":2: in column 'cat': found 'dog'")) << error_of(words);
+  EXPECT_TRUE(points_error(words).starts_with(words + ":2: in column 'cat': found 'dog'"))
+      << points_error(words);
   PointOptions options;
   options.array = "X";
-  EXPECT_EQ(error_of(t, options), t + ": found no array file, but an array is named (X)");
+  EXPECT_EQ(points_error(t, options), t + ": found no array file, but an array is named (X)");
   options = {};
   options.header = Header::no;
-  EXPECT_EQ(error_of(scratch.file("h", npy("<f4", "(1, 1)", raw<float>({1}))), options),
+  EXPECT_EQ(points_error(scratch.file("h", npy("<f4", "(1, 1)", raw<float>({1}))), options),
             h + ": found an array file, but a header (--header) is for csv and tsv");
 }
 

@@ -4,7 +4,7 @@
 #include <rapidcheck/gtest.h>
 #include <sys/stat.h>
 
-#include "data/scratch.h"
+#include "data/reader_checks.h"
 
 namespace selfnorm {
 namespace {

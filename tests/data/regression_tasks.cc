@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "data/scratch.h"
+#include "data/reader_checks.h"
 #include "selfnorm/math/parallel.h"
 
 namespace selfnorm {

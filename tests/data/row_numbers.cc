@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "scratch.h"
+#include "reader_checks.h"
 #include "selfnorm/data/frame.h"
 #include "selfnorm/data/point_source.h"
 #include "selfnorm/data/read.h"

@@ -5,7 +5,7 @@
 
 #include <sstream>
 
-#include "scratch.h"
+#include "reader_checks.h"
 
 namespace selfnorm {
 namespace {
@@ -25,7 +25,7 @@ std::string tokens_of(const Scratch& scratch, std::string_view text) {
   return tokens_of(scratch.file("text", text));
 }
 
-std::string error_of(const Scratch& scratch, std::string_view text) {
+std::string sentence_error(const Scratch& scratch, std::string_view text) {
   try {
     tokens_of(scratch, text);
   } catch (const Error& e) {
@@ -86,12 +86,12 @@ TEST(SentenceReader, LongLinesAndWords) {
 TEST(SentenceReader, RefusesWhatIsNoSentence) {
   const Scratch scratch;
   using std::string_literals::operator""s;
-  EXPECT_EQ(error_of(scratch, "a\nb\0c\n"s),
+  EXPECT_EQ(sentence_error(scratch, "a\nb\0c\n"s),
             scratch.path("text") + ":2: found a NUL byte, expected text in UTF-8, a sentence a line");
-  EXPECT_NE(error_of(scratch, std::string(1 << 20, 'x') + "\0"s).find(":1: found a NUL byte"),
+  EXPECT_NE(sentence_error(scratch, std::string(1 << 20, 'x') + "\0"s).find(":1: found a NUL byte"),
             std::string::npos);
-  EXPECT_NE(error_of(scratch, "a\n\na </s> b\n").find(":3: found the word </s>"), std::string::npos);
-  EXPECT_NE(error_of(scratch, "<s> a\n").find(":1: found the word <s>"), std::string::npos);
+  EXPECT_NE(sentence_error(scratch, "a\n\na </s> b\n").find(":3: found the word </s>"), std::string::npos);
+  EXPECT_NE(sentence_error(scratch, "<s> a\n").find(":1: found the word <s>"), std::string::npos);
   EXPECT_THROW(SentenceReader(scratch.path("missing")), Error);
   EXPECT_THROW(SentenceReader(scratch.path(".")), Error);
 }

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "data/scratch.h"
+#include "data/reader_checks.h"
 
 namespace selfnorm {
 namespace {
@@ -26,13 +26,13 @@ TEST(Svmlight, LastLineWithoutLineFeed) {
   EXPECT_EQ(read_bytes("a.svm", "1 1:2").data.features.sparse.value[0], 2);
 }
 
-struct Case {
+struct SvmlightCase {
   const char* bytes;
   const char* message;
 };
 
 TEST(Svmlight, ErrorsSayWhereAndWhat) {
-  for (Case c : std::initializer_list<Case>{
+  for (SvmlightCase c : std::initializer_list<SvmlightCase>{
            {"1 1:1\n1 2:abc\n", "a.svm:2: in the value of index 2: found 'abc', expected a finite number"},
            {"1 2:\n", "a.svm:1: in the value of index 2: found an empty value, expected a number"},
            {"1 1:nan\n", "a.svm:1: in the value of index 1: found 'nan', expected a finite number"},
@@ -138,7 +138,7 @@ TEST(Svmlight, Groups) {
 }
 
 TEST(Svmlight, GroupErrors) {
-  for (Case c : std::initializer_list<Case>{
+  for (SvmlightCase c : std::initializer_list<SvmlightCase>{
            {"0 qid:1 1:1\n0 qid:1 1:2\n",
             "a.svm:1: found 0 chosen alternatives (target > 0) in the group qid:1, expected exactly one"},
            {"1 qid:1 1:1\n1 qid:2 1:1\n1 qid:2 1:2\n",

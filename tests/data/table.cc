@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "data/scratch.h"
+#include "data/reader_checks.h"
 
 namespace selfnorm {
 namespace {
@@ -63,13 +63,13 @@ TEST(Table, Tsv) {
   EXPECT_EQ(read_bytes("a.tsv", "1\t2\tx\n3\t4\ty\n").data.features.dense.values, (Floats{1, 2, 3, 4}));
 }
 
-struct Case {
+struct TableCase {
   const char* bytes;
   const char* message;
 };
 
 TEST(Table, ErrorsSayWhereAndWhat) {
-  for (Case c : std::initializer_list<Case>{
+  for (TableCase c : std::initializer_list<TableCase>{
            {"a,b,a\n1,2,3\n", "a.csv:1: found the column name 'a' twice, expected every name once"},
            {"label,f\nx,1\ny,1,2\n", "a.csv:3: found 3 fields, expected 2 as in the first row"},
            {"label,f\nx\n", "a.csv:2: found 1 fields, expected 2 as in the first row"},

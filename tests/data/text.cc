@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "data/scratch.h"
+#include "data/reader_checks.h"
 
 namespace selfnorm {
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 #include <sstream>
 
-#include "scratch.h"
+#include "reader_checks.h"
 
 namespace selfnorm {
 namespace {

@@ -122,15 +122,15 @@ TEST(Toys, FrequenciesFollowTheDensity) {
   }
 }
 
-struct Case {
+struct ToyCase {
   std::string word;
   uint32_t dimension = 0;
 };
 
 // Within 5 standard errors, and the draws have a density.
 TEST(Toys, EntropyIsTheMeanOfMinusLogDensity) {
-  std::vector<Case> cases = {{"mixture", 1},  {"mixture", 2},  {"mixture", 5}, {"mixture", 32},
-                             {"gaussian", 1}, {"gaussian", 7}, {"ising", 1},   {"ising:4", 12}};
+  std::vector<ToyCase> cases = {{"mixture", 1},  {"mixture", 2},  {"mixture", 5}, {"mixture", 32},
+                                {"gaussian", 1}, {"gaussian", 7}, {"ising", 1},   {"ising:4", 12}};
   for (const std::string& name : kPlane) cases.push_back({name});
   for (const auto& [word, dimension] : cases) {
     const auto toy = make_toy(word, dimension);

@@ -4,14 +4,14 @@
 
 #include <cmath>
 
-#include "scratch.h"
+#include "reader_checks.h"
 
 namespace selfnorm {
 namespace {
 
 const StringIndex kWords({"<unk>", "the", "new york", "absent"});
 
-std::string error_of(const Scratch& scratch, std::string_view text, uint32_t dimension = 2) {
+std::string vectors_error(const Scratch& scratch, std::string_view text, uint32_t dimension = 2) {
   try {
     read_word_vectors(scratch.file("a.vec", text), kWords, dimension);
   } catch (const Error& e) {
@@ -41,18 +41,18 @@ TEST(WordVectors, ReadsEveryDialect) {
 TEST(WordVectors, SaysWhatIsWrong) {
   const Scratch scratch;
   const std::string file = scratch.path("a.vec");
-  EXPECT_EQ(error_of(scratch, "3 300\nthe 1\n"),
+  EXPECT_EQ(vectors_error(scratch, "3 300\nthe 1\n"),
             file + ":1: found vectors of 300 numbers, expected 2; give --dimension 300");
-  EXPECT_EQ(error_of(scratch, "the 1 2 3\n"),
+  EXPECT_EQ(vectors_error(scratch, "the 1 2 3\n"),
             file + ":1: found vectors of 3 numbers, expected 2; give --dimension 3");
-  EXPECT_EQ(error_of(scratch, "2 2\nother 1 2\nthe 1\n"),
+  EXPECT_EQ(vectors_error(scratch, "2 2\nother 1 2\nthe 1\n"),
             file + ":3: found 2 fields, expected a word and 2 numbers");
-  EXPECT_EQ(error_of(scratch, "the 1 x\n"),
+  EXPECT_EQ(vectors_error(scratch, "the 1 x\n"),
             file + ":1: in the vector of 'the': found 'x', expected a finite number");
-  EXPECT_NE(error_of(scratch, "the nan 1\n").find(":1: in the vector of 'the': found 'nan'"),
+  EXPECT_NE(vectors_error(scratch, "the nan 1\n").find(":1: in the vector of 'the': found 'nan'"),
             std::string::npos);
-  EXPECT_NE(error_of(scratch, "").find("found no vectors"), std::string::npos);
-  EXPECT_NE(error_of(scratch, "0 2\n\n").find("found no vectors"), std::string::npos);
+  EXPECT_NE(vectors_error(scratch, "").find("found no vectors"), std::string::npos);
+  EXPECT_NE(vectors_error(scratch, "0 2\n\n").find("found no vectors"), std::string::npos);
   EXPECT_THROW(read_word_vectors(scratch.path("missing"), kWords, 2), Error);
 }
 

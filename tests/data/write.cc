@@ -6,7 +6,7 @@
 #include <bit>
 #include <cmath>
 
-#include "data/scratch.h"
+#include "data/reader_checks.h"
 
 namespace selfnorm {
 namespace {

@@ -10,7 +10,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kFloatInfinity = std::numeric_limits<float>::infinity();
 
 // The definition, in real numbers.
 double float16_value(uint16_t half) {
@@ -67,12 +67,12 @@ void check_rounding(uint16_t infinity, To to, From from) {
     ASSERT_EQ((low + above) / 2, static_cast<double>(middle));
     ASSERT_EQ(to(middle), a % 2 == 0 ? a : b) << a;
     ASSERT_EQ(to(std::nextafter(middle, 0.0f)), a) << a;
-    ASSERT_EQ(to(std::nextafter(middle, kInfinity)), b) << a;
+    ASSERT_EQ(to(std::nextafter(middle, kFloatInfinity)), b) << a;
     ASSERT_EQ(to(-middle), (a % 2 == 0 ? a : b) | 0x8000) << a;
   }
   ASSERT_EQ(to(std::numeric_limits<float>::max()), infinity);
-  ASSERT_EQ(to(kInfinity), infinity);
-  ASSERT_EQ(to(-kInfinity), infinity | 0x8000);
+  ASSERT_EQ(to(kFloatInfinity), infinity);
+  ASSERT_EQ(to(-kFloatInfinity), infinity | 0x8000);
   ASSERT_EQ(to(-0.0f), 0x8000);
   ASSERT_EQ(to(std::numeric_limits<float>::denorm_min()), 0);
 }

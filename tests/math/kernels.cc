@@ -7,11 +7,10 @@
 #include <limits>
 
 #include "random_data.h"
+#include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 template <class Real>
 class Kernels : public testing::Test {

@@ -3,12 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
+
+#include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // mpmath, 60 digits.
 TEST(NormalDistribution, MillsRatioKnown) {

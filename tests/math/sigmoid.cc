@@ -2,15 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <limits>
-
 #include "gradient_check.h"
 #include "random_data.h"
+#include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 TEST(Sigmoid, KnownValues) {
   EXPECT_EQ(sigmoid(0), 0.5);

@@ -14,7 +14,7 @@
 namespace selfnorm::test {
 namespace {
 
-std::string replaced(std::string bytes, const std::string& from, const std::string& to) {
+std::string replaced_bytes(std::string bytes, const std::string& from, const std::string& to) {
   EXPECT_EQ(from.size(), to.size());
   const size_t at = bytes.find(from);
   EXPECT_NE(at, std::string::npos) << from;
@@ -76,7 +76,7 @@ TEST(ModelFile, RefusesADamagedNormalizer) {
   model.normalizer = random_normalizer(random, 3, 2);
   const std::string good = saved_bytes(model);
   const auto check = [&good](const char* from, const char* to, const char* message) {
-    const std::string bad = replaced(good, from, to), error = error_of(bad);
+    const std::string bad = replaced_bytes(good, from, to), error = error_of(bad);
     EXPECT_NE(error.find(message), std::string::npos) << to << ": " << error;
     EXPECT_EQ(OpenModel(bad).status(), SELFNORM_ERROR_FORMAT);
     EXPECT_NE(std::string(selfnorm_error_message()).find(message), std::string::npos);
@@ -142,7 +142,7 @@ TEST(ModelFile, RefusesANormalizerThatIsNotFinite) {
   const double nan = NAN;
   std::memcpy(from.data(), &good.normalizer.intercept, 8);
   std::memcpy(to.data(), &nan, 8);
-  EXPECT_NE(error_of(replaced(saved_bytes(good), from, to)).find("normalizer.intercept: not finite"),
+  EXPECT_NE(error_of(replaced_bytes(saved_bytes(good), from, to)).find("normalizer.intercept: not finite"),
             std::string::npos);
 }
 
@@ -202,7 +202,7 @@ TEST(ModelFile, TensorsAreAligned) {
 TEST(ModelFile, RefusesWhatDoesNotFit) {
   const std::string good = saved_bytes(text_model());
   const auto check = [&good](const char* from, const char* to, const char* message) {
-    const std::string error = error_of(replaced(good, from, to));
+    const std::string error = error_of(replaced_bytes(good, from, to));
     EXPECT_NE(error.find(message), std::string::npos) << to << ": " << error;
   };
   check(R"("format_version":"1")", R"("format_version":"2")",
@@ -240,7 +240,7 @@ TEST(ModelFile, RefusesBadContents) {
   std::string from(4, '\0'), to(4, '\0');
   std::memcpy(from.data(), &marked, 4);
   std::memcpy(to.data(), &nan, 4);
-  EXPECT_NE(error_of(replaced(good, from, to)).find("not finite (element 5)"), std::string::npos);
+  EXPECT_NE(error_of(replaced_bytes(good, from, to)).find("not finite (element 5)"), std::string::npos);
 }
 
 // Each truncation is refused, and no single wrong byte crashes the reader or the runtime.

@@ -21,7 +21,7 @@ using testing::NormalPart;
 using testing::places_of;
 using testing::TrueScores;
 
-struct Case {
+struct QuadratureCase {
   std::string name;
   std::function<double(double)> s;
   double log_z;
@@ -29,7 +29,7 @@ struct Case {
   Support support = {};
 };
 
-std::vector<Case> cases() {
+std::vector<QuadratureCase> cases() {
   const std::vector<NormalPart> narrow = {{0.6, 0.3, 1}, {0.4, 0.71, 0.005}};
   const std::vector<NormalPart> hidden = {{0.5, 0, 1}, {0.5, 0.62, 0.1}};
   const std::vector<NormalPart> far = {{0.5, -40, 0.02}, {0.5, 40, 0.02}};
@@ -67,7 +67,7 @@ std::vector<Case> cases() {
 }
 
 TEST(ConditionalQuadrature, TheTruthIsWithinTheErrorAndTheErrorIsSmall) {
-  for (const Case& c : cases())
+  for (const QuadratureCase& c : cases())
     for (const double precision : {1e-2, 1e-4, 1e-6}) {
       const TrueScores scores([&](uint32_t, std::span<const float> y) { return c.s(y[0]); }, c.places,
                               c.support);

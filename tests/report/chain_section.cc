@@ -18,11 +18,11 @@ ReportDocument document_of(const ChainModel& model, const Sequences& data, RowsP
   return out;
 }
 
-const ReportCard& card(const ReportDocument& document, const std::string& id) {
+const ReportCard& sentence_card(const ReportDocument& document, const std::string& id) {
   return *std::ranges::find(document.cards, id, &ReportCard::id);
 }
 
-bool has_card(const ReportDocument& document, const std::string& id) {
+bool has_sentence_card(const ReportDocument& document, const std::string& id) {
   return std::ranges::find(document.cards, id, &ReportCard::id) != document.cards.end();
 }
 
@@ -31,12 +31,13 @@ TEST(ChainSection, HasCardsAndFigures) {
   const ChainModel model = test::random_chain(plan);
   const Sequences data = test::random_sequences(plan);
   const ReportDocument document = document_of(model, data);
-  EXPECT_EQ(card(document, "inputs").number, 20);
+  EXPECT_EQ(sentence_card(document, "inputs").number, 20);
   double log_z = 0;
   for (uint64_t i = 0; i < data.sentences(); ++i) log_z += test::enumerated_log_z(model, data, i);
-  EXPECT_NEAR(card(document, "nll_exact").number.value() - card(document, "nll_raw").number.value(),
-              log_z / 20, 1e-5);
-  EXPECT_FALSE(has_card(document, "span_f1"));
+  EXPECT_NEAR(
+      sentence_card(document, "nll_exact").number.value() - sentence_card(document, "nll_raw").number.value(),
+      log_z / 20, 1e-5);
+  EXPECT_FALSE(has_sentence_card(document, "span_f1"));
   ASSERT_EQ(document.sections.size(), 1u);
   const ReportSection& section = document.sections[0];
   EXPECT_EQ(section.figures[0].id, "log_z_histogram");
@@ -53,9 +54,9 @@ TEST(ChainSection, LengthsWithoutLabelsAndStepByStep) {
   const ChainAudit errors = audit_chain(model, test::random_sequences(plan), {});
   ReportDocument document{.name = "n", .command = "normalize", .title = "t"};
   add_chain({model, errors, nullptr, "raw", "sentences", RowsPart::kNone}, document);
-  EXPECT_TRUE(has_card(document, "rms_log_z_per_token"));
-  EXPECT_TRUE(has_card(document, "variance"));
-  EXPECT_FALSE(has_card(document, "accuracy"));
+  EXPECT_TRUE(has_sentence_card(document, "rms_log_z_per_token"));
+  EXPECT_TRUE(has_sentence_card(document, "variance"));
+  EXPECT_FALSE(has_sentence_card(document, "accuracy"));
   EXPECT_EQ(document.sections.at(0).figures.at(1).id, "log_z_by_length");
   add_length_states({{"before", errors.by_length}, {"lossless", errors.by_length}}, document);
   const ReportFigure& figure = document.sections[0].figures.at(2);
@@ -71,18 +72,19 @@ TEST(ChainSection, AmortisedBesideRaw) {
   ChainModel model = test::random_chain(plan);
   const Sequences data = test::random_sequences(plan);
   const ReportDocument raw = document_of(model, data);
-  EXPECT_FALSE(has_card(raw, "nll_amortised"));
+  EXPECT_FALSE(has_sentence_card(raw, "nll_amortised"));
   model.normalizer = {.exists = true, .per_position = 0.5, .per_sentence = 0.25, .slope = {}};
   const ReportDocument both = document_of(model, data);
-  EXPECT_EQ(card(both, "nll_raw").number, card(raw, "nll_raw").number);
+  EXPECT_EQ(sentence_card(both, "nll_raw").number, sentence_card(raw, "nll_raw").number);
   const double b = 0.25 + 0.5 * static_cast<double>(data.positions()) / 20;
-  EXPECT_NEAR(card(both, "nll_amortised").number.value(), card(raw, "nll_raw").number.value() + b, 1e-9);
-  EXPECT_EQ(card(both, "rms_log_z").label, "rms log Z of a sentence");
+  EXPECT_NEAR(sentence_card(both, "nll_amortised").number.value(),
+              sentence_card(raw, "nll_raw").number.value() + b, 1e-9);
+  EXPECT_EQ(sentence_card(both, "rms_log_z").label, "rms log Z of a sentence");
   ReportDocument less_b{.name = "n", .command = "audit", .title = "t"};
   add_chain({model, audit_chain(model, data, {.amortised = true}), nullptr, "amortised", "sentences",
              RowsPart::kNone},
             less_b);
-  EXPECT_EQ(card(less_b, "rms_log_z").label, "rms log Z - b of a sentence");
+  EXPECT_EQ(sentence_card(less_b, "rms_log_z").label, "rms log Z - b of a sentence");
   EXPECT_EQ(less_b.sections.at(0).figures.at(1).figure.panels[0].y.label, "log Z - b, in nats");
 }
 
@@ -91,7 +93,7 @@ TEST(ChainSection, SpansByType) {
   ChainModel model = test::random_chain(plan);
   model.encoder.labels = {"O", "B-X", "I-X"};
   ReportDocument document = document_of(model, test::random_sequences(plan));
-  EXPECT_TRUE(has_card(document, "span_f1"));
+  EXPECT_TRUE(has_sentence_card(document, "span_f1"));
   const Table& table = document.section("Spans").tables.at(0).table;
   ASSERT_EQ(table.rows.size(), 2u);
   EXPECT_EQ(std::get<std::string>(table.rows[0][0]), "X");

@@ -10,7 +10,7 @@
 namespace selfnorm::test {
 namespace {
 
-const ReportCard* card(const ReportDocument& document, const std::string& id) {
+const ReportCard* target_card(const ReportDocument& document, const std::string& id) {
   const auto found = std::ranges::find(document.cards, id, &ReportCard::id);
   return found == document.cards.end() ? nullptr : &*found;
 }
@@ -32,13 +32,13 @@ TEST(RegressionSection, HasCardsAndFigures) {
   EXPECT_EQ(figure_ids(document), (std::vector<std::string>{"fan", "heat", "profile", "pit", "coverage",
                                                             "log_z_histogram", "normalizer"}));
   // Entropy of a normal distribution of deviation 2; its CRPS is 2 / sqrt(pi).
-  EXPECT_NEAR(card(document, "nll_exact")->number.value(), std::log(2) + 0.918938533 + 0.5, 0.16);
-  EXPECT_NEAR(card(document, "crps")->number.value(), 2 / std::sqrt(M_PI), 0.2);
-  EXPECT_NEAR(card(document, "rmse")->number.value(), 2, 0.35);
-  EXPECT_NEAR(card(document, "coverage_90")->number.value(), 0.9, 0.07);
-  EXPECT_EQ(card(document, "rms_log_z")->number, 0);
-  EXPECT_EQ(card(document, "nll_amortised")->number, card(document, "nll_exact")->number);
-  EXPECT_NE(card(document, "certificate")->value.find("99% confidence"), std::string::npos);
+  EXPECT_NEAR(target_card(document, "nll_exact")->number.value(), std::log(2) + 0.918938533 + 0.5, 0.16);
+  EXPECT_NEAR(target_card(document, "crps")->number.value(), 2 / std::sqrt(M_PI), 0.2);
+  EXPECT_NEAR(target_card(document, "rmse")->number.value(), 2, 0.35);
+  EXPECT_NEAR(target_card(document, "coverage_90")->number.value(), 0.9, 0.07);
+  EXPECT_EQ(target_card(document, "rms_log_z")->number, 0);
+  EXPECT_EQ(target_card(document, "nll_amortised")->number, target_card(document, "nll_exact")->number);
+  EXPECT_NE(target_card(document, "certificate")->value.find("99% confidence"), std::string::npos);
   EXPECT_TRUE(document.notes.empty());
 }
 
@@ -46,11 +46,11 @@ TEST(RegressionSection, RowsOfTrainingCertifyNothing) {
   const LineRows line(500);
   ReportDocument trained, chosen;
   add_regression(line.shown(), line.evaluation(), {"training rows", RowsPart::kTrained}, trained);
-  EXPECT_EQ(card(trained, "certificate")->value, "none: the model was trained on these rows");
-  EXPECT_FALSE(card(trained, "certificate")->number.has_value());
+  EXPECT_EQ(target_card(trained, "certificate")->value, "none: the model was trained on these rows");
+  EXPECT_FALSE(target_card(trained, "certificate")->number.has_value());
   ASSERT_EQ(trained.notes.size(), 1u);
   add_regression(line.shown(), line.evaluation(), {"validation rows", RowsPart::kChoseStep}, chosen);
-  EXPECT_NE(card(chosen, "certificate"), nullptr);
+  EXPECT_NE(target_card(chosen, "certificate"), nullptr);
   ASSERT_EQ(chosen.notes.size(), 1u);
 }
 
@@ -64,15 +64,15 @@ TEST(RegressionSection, InputsWithoutTargetsHaveNoLikelihood) {
                         document);
   EXPECT_EQ(figure_ids(document),
             (std::vector<std::string>{"fan", "heat", "profile", "log_z_histogram", "normalizer"}));
-  EXPECT_EQ(card(document, "nll_exact"), nullptr);
-  EXPECT_GT(card(document, "rms_log_z")->number.value(), 0);
-  EXPECT_NE(card(document, "certificate")->value.find("too few"), std::string::npos);
-  EXPECT_NE(card(document, "certificate")->source.find("holds if the inputs are independent"),
+  EXPECT_EQ(target_card(document, "nll_exact"), nullptr);
+  EXPECT_GT(target_card(document, "rms_log_z")->number.value(), 0);
+  EXPECT_NE(target_card(document, "certificate")->value.find("too few"), std::string::npos);
+  EXPECT_NE(target_card(document, "certificate")->source.find("holds if the inputs are independent"),
             std::string::npos);
   ReportDocument trained;
   add_regression_inputs({model, frame, inputs, {}}, audit_normalizer(model, inputs.view(), {}),
                         {"small.csv", RowsPart::kTrained}, trained);
-  EXPECT_EQ(card(trained, "certificate")->value, "none: the model was trained on these rows");
+  EXPECT_EQ(target_card(trained, "certificate")->value, "none: the model was trained on these rows");
   EXPECT_EQ(trained.notes.size(), 1u);
 }
 
@@ -87,9 +87,9 @@ TEST(RegressionSection, EnsemblesOfSeveralTargets) {
   ReportDocument document;
   add_regression({model, frame, inputs, target}, evaluate_regressor(model, inputs.view(), target, {}),
                  {.data = "small.csv"}, document);
-  EXPECT_EQ(card(document, "nll_exact")->value, "infinite");
-  EXPECT_FALSE(card(document, "nll_exact")->number.has_value());
-  EXPECT_NE(card(document, "model")->value.find("2 members"), std::string::npos);
+  EXPECT_EQ(target_card(document, "nll_exact")->value, "infinite");
+  EXPECT_FALSE(target_card(document, "nll_exact")->number.has_value());
+  EXPECT_NE(target_card(document, "model")->value.find("2 members"), std::string::npos);
   EXPECT_EQ(document.section("Predictions").tables[0].table.rows.size(), 2u);
 }
 

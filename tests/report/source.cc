@@ -30,7 +30,7 @@ constexpr const char* kMetrics = R"({"step":1,"epoch":0,"loss":2.5,"penalty":0,"
 {"step":2,"epoch":0,"loss":2.25,"penalty":0,"regulariser":0,"seconds":2}
 )";
 
-std::string complaint(const std::string& path) {
+std::string source_complaint(const std::string& path) {
   try {
     read_report(path);
   } catch (const Error& error) {
@@ -104,13 +104,13 @@ TEST(Source, ErrorsSayWhatWasExpected) {
   write(folder / "other.json", R"({"nll": 1, "run": "nowhere"})");
   write(folder / "empty/x.txt", "");
   write(folder / "run/config.json", "no");
-  EXPECT_NE(complaint(folder / "missing.json").find("cannot be read"), std::string::npos);
-  EXPECT_NE(complaint(folder / "bad.json").find("not JSON"), std::string::npos);
-  EXPECT_NE(complaint(folder / "other.json").find("no report in it"), std::string::npos);
-  EXPECT_NE(complaint(folder / "empty").find("neither a run"), std::string::npos);
-  EXPECT_NE(complaint(folder / "run").find("not JSON"), std::string::npos);
+  EXPECT_NE(source_complaint(folder / "missing.json").find("cannot be read"), std::string::npos);
+  EXPECT_NE(source_complaint(folder / "bad.json").find("not JSON"), std::string::npos);
+  EXPECT_NE(source_complaint(folder / "other.json").find("no report in it"), std::string::npos);
+  EXPECT_NE(source_complaint(folder / "empty").find("neither a run"), std::string::npos);
+  EXPECT_NE(source_complaint(folder / "run").find("not JSON"), std::string::npos);
   write(folder / "run/config.json", "[]");
-  EXPECT_NE(complaint(folder / "run").find("expected a JSON object"), std::string::npos);
+  EXPECT_NE(source_complaint(folder / "run").find("expected a JSON object"), std::string::npos);
   write(folder / "run/config.json", R"({"command": 3, "data": {"path": 5}, "options": []})");
   EXPECT_EQ(read_report(folder / "run").cards.at(0).value, "unknown");
 }

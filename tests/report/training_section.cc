@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "data/scratch.h"
+#include "data/reader_checks.h"
 
 namespace selfnorm {
 namespace {

@@ -11,13 +11,6 @@
 namespace selfnorm::test {
 namespace {
 
-constexpr WeightKind kKinds[] = {WeightKind::Float32, WeightKind::Bfloat16, WeightKind::Int8};
-
-struct Sparse {
-  std::vector<uint32_t> index;
-  std::vector<float> value;
-};
-
 std::vector<float> sparse_input(std::mt19937& random, size_t d, Sparse& sparse) {
   std::vector<float> x = normals(random, d);
   for (uint32_t j = 0; j < d; ++j) {

@@ -15,11 +15,11 @@ std::vector<const Kernels*> all_kernels() {
   return {found, found + n};
 }
 
-constexpr size_t kSizes[] = {1, 2, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 127, 256, 300};
+constexpr size_t kLengths[] = {1, 2, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 127, 256, 300};
 
 TEST(Kernels, DotsMatchDoubleForEveryInstructionSet) {
   std::mt19937 random(7);
-  for (const size_t d : kSizes) {
+  for (const size_t d : kLengths) {
     const auto w = test::normals(random, 3 * d), x = test::normals(random, d);
     std::vector<uint16_t> halves;
     for (const float v : w) halves.push_back(to_bfloat16(v));
@@ -47,7 +47,7 @@ TEST(Kernels, DotsMatchDoubleForEveryInstructionSet) {
 
 TEST(Kernels, HiddenUnitsMatchDoubleForEveryInstructionSet) {
   std::mt19937 random(9);
-  for (const size_t m : kSizes) {
+  for (const size_t m : kLengths) {
     for (const size_t inputs : {size_t{1}, size_t{4}, size_t{15}}) {
       const auto w = test::normals(random, m), scale = test::normals(random, m, 1e-4f),
                  bias = test::normals(random, m);
@@ -89,7 +89,7 @@ TEST(Kernels, HiddenUnitsMatchDoubleForEveryInstructionSet) {
 }
 
 TEST(Kernels, NonFiniteInputNeverHides) {
-  for (const size_t d : kSizes) {
+  for (const size_t d : kLengths) {
     const std::vector<float> w(d, 0.0f);
     for (const float bad : {INFINITY, -INFINITY, NAN}) {
       for (size_t j = 0; j < d; ++j) {
@@ -107,7 +107,7 @@ TEST(Kernels, NonFiniteInputNeverHides) {
 
 TEST(Kernels, ExpSumMatchesDouble) {
   std::mt19937 random(8);
-  for (const size_t n : kSizes) {
+  for (const size_t n : kLengths) {
     for (const double level : {0.0, 1e9, 1e15}) {
       std::vector<double> s;
       for (const float v : test::normals(random, n, 20)) s.push_back(level + v);

@@ -8,8 +8,6 @@
 namespace selfnorm {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 double log_sum(const std::vector<double>& scores) {
   LogSumExp out;
   for (const double s : scores) out.add(s);

@@ -10,8 +10,6 @@
 namespace selfnorm::test {
 namespace {
 
-constexpr Family kFamilies[] = {Family::Multiclass, Family::Hierarchical};
-
 RC_GTEST_PROP(NetworkFile, SaveAndLoadAreIdentity, (uint32_t seed)) {
   std::mt19937 random(seed);
   const Family family = kFamilies[random() % 2];

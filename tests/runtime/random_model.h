@@ -18,6 +18,13 @@
 
 namespace selfnorm::test {
 
+inline constexpr WeightKind kKinds[] = {WeightKind::Float32, WeightKind::Bfloat16, WeightKind::Int8};
+
+struct Sparse {
+  std::vector<uint32_t> index;
+  std::vector<float> value;
+};
+
 inline std::vector<float> normals(std::mt19937& random, size_t n, float scale = 1) {
   std::normal_distribution<float> normal(0, scale);
   std::vector<float> out(n);

@@ -6,6 +6,8 @@
 
 namespace selfnorm::test {
 
+inline constexpr Family kFamilies[] = {Family::Multiclass, Family::Hierarchical};
+
 // A weight row for each class, or for each inner node of a tree over random counts.
 inline void fill_output_layer(std::mt19937& random, ModelFile& model) {
   const bool hierarchical = model.family == Family::Hierarchical;

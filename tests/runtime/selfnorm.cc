@@ -15,13 +15,6 @@
 namespace selfnorm::test {
 namespace {
 
-constexpr WeightKind kKinds[] = {WeightKind::Float32, WeightKind::Bfloat16, WeightKind::Int8};
-
-struct Sparse {
-  std::vector<uint32_t> index;
-  std::vector<float> value;
-};
-
 Sparse sparse_of(const std::vector<float>& x) {
   Sparse out;
   for (uint32_t j = 0; j < x.size(); ++j) {

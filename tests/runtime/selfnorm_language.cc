@@ -10,9 +10,6 @@
 namespace selfnorm::test {
 namespace {
 
-constexpr WeightKind kKinds[] = {WeightKind::Float32, WeightKind::Bfloat16, WeightKind::Int8};
-constexpr Family kFamilies[] = {Family::Multiclass, Family::Hierarchical};
-
 std::vector<uint32_t> random_context(std::mt19937& random, const ModelFile& model) {
   std::vector<uint32_t> out(model.encoder.positions);
   for (uint32_t& w : out) w = static_cast<uint32_t>(random() % model.encoder.inputs);

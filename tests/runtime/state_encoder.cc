@@ -12,9 +12,6 @@
 namespace selfnorm::test {
 namespace {
 
-constexpr WeightKind kKinds[] = {WeightKind::Float32, WeightKind::Bfloat16, WeightKind::Int8};
-constexpr Family kFamilies[] = {Family::Multiclass, Family::Hierarchical};
-
 // Saved, and read back so that quantised weights are the stored ones.
 struct Stored {
   std::string bytes;

@@ -8,8 +8,6 @@
 namespace selfnorm::test {
 namespace {
 
-constexpr WeightKind kKinds[] = {WeightKind::Float32, WeightKind::Bfloat16, WeightKind::Int8};
-
 // theta is (d+1) x K with the biases last; the file is K x d.
 std::vector<float> parameters_of(const ModelFile& model) {
   const size_t d = model.features, classes = model.classes;

@@ -14,7 +14,7 @@
 namespace selfnorm {
 namespace {
 
-struct Problem {
+struct AmortisedProblem {
   std::unique_ptr<ExampleSource> source;
   std::vector<double> log_z;
 
@@ -22,8 +22,8 @@ struct Problem {
 };
 
 template <class LogZ>
-Problem problem(Dataset data, const LogZ& log_z) {
-  Problem out;
+AmortisedProblem problem(Dataset data, const LogZ& log_z) {
+  AmortisedProblem out;
   for (uint64_t i = 0; i < data.features.rows(); ++i) out.log_z.push_back(log_z(data.features, i));
   out.source = make_example_source(std::move(data));
   return out;
@@ -36,7 +36,7 @@ double linear_score(const Features& x, uint64_t row, std::span<const double> w) 
 }
 
 // log sum_k exp(w_k . x) of a random head.
-Problem softmax_problem(const RandomShape& shape, double scale) {
+AmortisedProblem softmax_problem(const RandomShape& shape, double scale) {
   const std::vector<double> w = random_vector<double>(size_t{shape.classes} * shape.features, 5, scale);
   return problem(random_dataset(shape, 6), [&](const Features& x, uint64_t i) {
     LogSumExp sum;
@@ -46,7 +46,7 @@ Problem softmax_problem(const RandomShape& shape, double scale) {
   });
 }
 
-Problem linear_problem(const RandomShape& shape) {
+AmortisedProblem linear_problem(const RandomShape& shape) {
   const std::vector<double> w = random_vector<double>(shape.features, 3);
   return problem(random_dataset(shape, 4),
                  [&](const Features& x, uint64_t i) { return 7.25 + linear_score(x, i, w); });
@@ -80,7 +80,7 @@ TEST(Amortise, HiddenUnitsDoNotSpoilALinearFit) {
   options.network.epochs = 5;
   const AmortisedFit fit = linear_problem({.rows = 300, .features = 8}).fit(options);
   EXPECT_LT(fit.rms_held_out, 1e-6);
-  const Problem constant =
+  const AmortisedProblem constant =
       problem(random_dataset({.rows = 20}, 1), [](const Features&, uint64_t) { return 0.0; });
   const AmortisedFit zero = constant.fit(options);
   EXPECT_TRUE(zero.normalizer.exists());
@@ -90,7 +90,7 @@ TEST(Amortise, HiddenUnitsDoNotSpoilALinearFit) {
 
 TEST(Amortise, TheNetworkFindsAHinge) {
   const std::vector<double> w = {1, -2, 0.5, 0}, v = {-0.5, 1, 0, 2};
-  const Problem hinge =
+  const AmortisedProblem hinge =
       problem(random_dataset({.rows = 2000, .features = 4}, 2), [&](const Features& x, uint64_t i) {
         return 5 + std::max(0.0, linear_score(x, i, w)) + 0.5 * std::max(0.0, 0.3 + linear_score(x, i, v));
       });
@@ -101,7 +101,7 @@ TEST(Amortise, TheNetworkFindsAHinge) {
 
 TEST(Amortise, TheNetworkFindsLogSumExp) {
   for (const bool sparse : {false, true}) {
-    const Problem softmax =
+    const AmortisedProblem softmax =
         softmax_problem({.rows = 3000, .features = 10, .classes = 50, .sparse = sparse}, 1.0);
     const AmortisedFit fit = softmax.fit(mlp());
     EXPECT_LT(fit.rms_held_out, 0.4 * fit.rms_linear) << fit.rms_linear << " " << fit.reason;
@@ -128,7 +128,7 @@ TEST(Amortise, FeaturesOfAnyScale) {
     x = x * factor[i % 3] + shift[i % 3];
   }
   const double centre = 3e4 * 0.5 + 200 + 6;
-  const Problem hinge = problem(std::move(data), [&](const Features& x, uint64_t i) {
+  const AmortisedProblem hinge = problem(std::move(data), [&](const Features& x, uint64_t i) {
     return std::max(0.0, linear_score(x, i, w) - centre);
   });
   const AmortisedFit fit = hinge.fit(mlp(16));
@@ -136,7 +136,7 @@ TEST(Amortise, FeaturesOfAnyScale) {
 }
 
 TEST(Amortise, ReportsTheErrorOfWhatItReturns) {
-  const Problem softmax = softmax_problem({.rows = 400, .features = 6, .classes = 9}, 1);
+  const AmortisedProblem softmax = softmax_problem({.rows = 400, .features = 6, .classes = 9}, 1);
   AmortiseOptions options = mlp(8);
   options.network.epochs = 10;
   const AmortisedFit fit = softmax.fit(options);
@@ -150,7 +150,8 @@ TEST(Amortise, ReportsTheErrorOfWhatItReturns) {
 
 TEST(Amortise, TheSameBitsForAnyNumberOfThreads) {
   for (const bool sparse : {false, true}) {
-    const Problem softmax = softmax_problem({.rows = 500, .features = 30, .classes = 9, .sparse = sparse}, 1);
+    const AmortisedProblem softmax =
+        softmax_problem({.rows = 500, .features = 30, .classes = 9, .sparse = sparse}, 1);
     const auto run = [&](int threads, uint64_t seed) {
       AmortiseOptions options = mlp(100);
       options.network.epochs = 3;
@@ -164,7 +165,7 @@ TEST(Amortise, TheSameBitsForAnyNumberOfThreads) {
 }
 
 TEST(Amortise, ProgressRisesToItsTotal) {
-  const Problem softmax = softmax_problem({.rows = 300, .features = 4, .classes = 3}, 1);
+  const AmortisedProblem softmax = softmax_problem({.rows = 300, .features = 4, .classes = 3}, 1);
   AmortiseOptions options = mlp(4);
   options.network.epochs = 3;
   options.network.patience = 0;
@@ -186,7 +187,7 @@ TEST(Amortise, ProgressRisesToItsTotal) {
 TEST(Amortise, StopsWhenNothingImproves) {
   const Dataset data = random_dataset({.rows = 60, .features = 3}, 1);
   const std::vector<double> noise = random_vector<double>(60, 2);
-  const Problem random = problem(data, [&](const Features&, uint64_t i) { return noise[i]; });
+  const AmortisedProblem random = problem(data, [&](const Features&, uint64_t i) { return noise[i]; });
   AmortiseOptions options = mlp();
   options.network.patience = 2;
   const AmortisedFit fit = random.fit(options);
@@ -195,7 +196,7 @@ TEST(Amortise, StopsWhenNothingImproves) {
 }
 
 TEST(Amortise, ADivergedNetworkIsNotTheResult) {
-  const Problem softmax = softmax_problem({.rows = 100, .features = 4, .classes = 3}, 1);
+  const AmortisedProblem softmax = softmax_problem({.rows = 100, .features = 4, .classes = 3}, 1);
   AmortiseOptions options = mlp(4);
   options.network.learning_rate = 1e30;
   const AmortisedFit fit = softmax.fit(options);
@@ -205,7 +206,7 @@ TEST(Amortise, ADivergedNetworkIsNotTheResult) {
 }
 
 TEST(Amortise, RefusesWhatItCannotUse) {
-  const Problem good = linear_problem({.rows = 10, .features = 2});
+  const AmortisedProblem good = linear_problem({.rows = 10, .features = 2});
   const auto refused = [&good](auto change) {
     AmortiseOptions options = mlp();
     change(options);
@@ -235,8 +236,8 @@ TEST(Amortise, RefusesWhatItCannotUse) {
 TEST(Amortise, NeverWorseThanTheConstantOnTheExamplesHeldOut) {
   RandomStream random(9);
   for (const bool sparse : {false, true}) {
-    const Problem noise = problem(random_dataset({.rows = 60, .features = 50, .sparse = sparse}, 8),
-                                  [&](const Features&, uint64_t) { return random.normal(); });
+    const AmortisedProblem noise = problem(random_dataset({.rows = 60, .features = 50, .sparse = sparse}, 8),
+                                           [&](const Features&, uint64_t) { return random.normal(); });
     for (const char* kind : {"linear", "mlp"}) {
       AmortiseOptions options;
       options.kind = kind;

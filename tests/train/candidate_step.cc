@@ -13,12 +13,12 @@
 namespace selfnorm {
 namespace {
 
-struct Listener : TrainObserver {
+struct ProgressListener : TrainObserver {
   std::vector<Progress> seen;
   void on_progress(const Progress& p) override { seen.push_back(p); }
 };
 
-TrainResult train(const Dataset& data, const TrainOptions& options) {
+TrainResult train_candidates(const Dataset& data, const TrainOptions& options) {
   TrainObserver observer;
   return train_classifier(data, std::nullopt, options, {}, observer);
 }
@@ -58,7 +58,7 @@ TEST(CandidateTraining, ReachesTheMaximumLikelihoodAndLogZ) {
         options.optimiser = optimiser;
         options.l2 = 0;
         options.epochs = 300;
-        const ModelFile model = train(truth.data, options).model;
+        const ModelFile model = train_candidates(truth.data, options).model;
         const Evaluation e = evaluate(model, truth.data);
         const std::string name = objective + " " + normalizer + " " + optimiser;
         EXPECT_NEAR(e.nll_exact, truth.entropy(), 1e-4) << name;
@@ -76,14 +76,14 @@ TEST(CandidateTraining, OwnAndInBatchNoiseComeNearTheMaximumLikelihood) {
   data.labels.pop_back();
   TrainOptions best_options = candidate("exact");
   best_options.tolerance = 1e-8;
-  const double best = evaluate(train(data, best_options).model, data).nll_exact;
+  const double best = evaluate(train_candidates(data, best_options).model, data).nll_exact;
   for (const std::string objective : {"snl", "nce", "ranking-nce", "is"}) {
     for (const std::string noise : {"unigram", "in-batch"}) {
       TrainOptions options = candidate(objective);
       options.objective.noise = noise;
       options.objective.noise_sharing = "example";
       options.objective.samples = 20;
-      const Evaluation e = evaluate(train(data, options).model, data);
+      const Evaluation e = evaluate(train_candidates(data, options).model, data);
       const bool is_free = objective == "ranking-nce" || objective == "is";
       EXPECT_LT(e.nll_exact, best + (is_free ? 0.001 : 0.01)) << objective << " " << noise;
       EXPECT_NEAR(e.log_z.mean, 0, 0.03) << objective << " " << noise;
@@ -97,12 +97,12 @@ TEST(CandidateTraining, EveryObjectiveAndNoiseComesNearTheMaximumLikelihood) {
   const Dataset data = small_problem();
   TrainOptions best_options = candidate("exact");
   best_options.tolerance = 1e-8;
-  const double best = evaluate(train(data, best_options).model, data).nll_exact;
+  const double best = evaluate(train_candidates(data, best_options).model, data).nll_exact;
   for (const std::string objective : {"snl", "nce", "ranking-nce", "is"}) {
     for (const std::string noise : {"uniform", "unigram", "log-uniform"}) {
       TrainOptions options = candidate(objective);
       options.objective.noise = noise;
-      const Evaluation e = evaluate(train(data, options).model, data);
+      const Evaluation e = evaluate(train_candidates(data, options).model, data);
       const bool is_free = objective == "ranking-nce" || objective == "is";
       EXPECT_LT(e.nll_exact, best + (is_free ? 0.001 : 0.01)) << objective << " " << noise;
       EXPECT_NEAR(e.log_z.mean, 0, 0.03) << objective << " " << noise;
@@ -130,10 +130,10 @@ TEST(CandidateTraining, DenseInputsCarrierAndWeights) {
   for (uint64_t i = 0; i < 1000; i += 3) data.weight[i] = 0;
   TrainOptions options = candidate("exact");
   options.log_carrier = {0.0f, 2.0f, -1.0f, 0.5f};
-  const double best = evaluate(train(data, options).model, data).nll_exact;
+  const double best = evaluate(train_candidates(data, options).model, data).nll_exact;
   for (const std::string objective : {"snl", "nce"}) {
     options.objective.name = objective;
-    const Evaluation e = evaluate(train(data, options).model, data);
+    const Evaluation e = evaluate(train_candidates(data, options).model, data);
     EXPECT_LT(e.nll_exact, best + 0.01) << objective;
     EXPECT_NEAR(e.log_z.mean, 0, 0.03) << objective;
   }
@@ -151,7 +151,7 @@ TEST(CandidateTraining, AStepTouchesOnlyWhatItUsed) {
     options.batch = 4;
     options.epochs = 1;
     options.l1 = 1e-6;
-    const ModelFile model = train(data, options).model;
+    const ModelFile model = train_candidates(data, options).model;
     std::vector<bool> used(50);
     for (const uint32_t j : data.features.sparse.column) used[j] = true;
     size_t moved = 0;
@@ -175,7 +175,7 @@ TEST(CandidateTraining, ReportsEstimatesAsSuch) {
   for (const std::string objective : {"snl", "nce", "ranking-nce", "is"}) {
     TrainOptions options = candidate(objective);
     options.epochs = 2;
-    Listener listener;
+    ProgressListener listener;
     const TrainResult result = train_classifier(data, std::nullopt, options, {}, listener);
     ASSERT_FALSE(listener.seen.empty());
     const bool has_b = objective == "snl" || objective == "nce";
@@ -194,13 +194,13 @@ TEST(CandidateTraining, ReportsEstimatesAsSuch) {
 }
 
 TEST(CandidateTraining, GroupsOfAlternativesAndFullPassesAreUserErrors) {
-  EXPECT_THROW(train(random_groups(30, 3, 1), candidate("nce")), Error);
+  EXPECT_THROW(train_candidates(random_groups(30, 3, 1), candidate("nce")), Error);
   TrainOptions options = candidate("snl");
   options.optimiser = "lbfgs";
-  EXPECT_THROW(train(small_problem(), options), Error);
+  EXPECT_THROW(train_candidates(small_problem(), options), Error);
   options = candidate("snl");
   options.objective.samples = 0;
-  EXPECT_THROW(train(small_problem(), options), Error);
+  EXPECT_THROW(train_candidates(small_problem(), options), Error);
 }
 
 }  // namespace

@@ -244,17 +244,17 @@ TEST_F(ChainTrainer, RefusesWhatItCannotUse) {
   refused([](ChainOptions&) {});
 }
 
-struct Case {
+struct ChainCase {
   const char* name;
   const char* objective;
   const char* optimiser;
   double l1 = 0;
   uint64_t bigrams = 0;
 
-  friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+  friend void PrintTo(const ChainCase& c, std::ostream* out) { *out << c.name; }
 };
 
-class ChainResume : public testing::TestWithParam<Case> {
+class ChainResume : public testing::TestWithParam<ChainCase> {
  protected:
   ChainResume() {
     const ChainPlan plan{.sentences = 150, .longest = 6, .unigrams = 20, .bigrams = GetParam().bigrams};
@@ -313,12 +313,14 @@ TEST_P(ChainResume, RefusesACheckpointOfOtherOptions) {
   EXPECT_THROW(run(quiet, true), Error);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, ChainResume,
-    testing::Values(Case{"lbfgs", "penalty", "lbfgs"}, Case{"bigrams", "exact", "lbfgs", 0, 3},
-                    Case{"owlqn", "exact", "lbfgs", 1e-3}, Case{"constraint", "constraint", "lbfgs"},
-                    Case{"adagrad", "penalty", "adagrad", 1e-4, 2}, Case{"sampled", "sampled", "adagrad"}),
-    [](const auto& instance) { return std::string(instance.param.name); });
+INSTANTIATE_TEST_SUITE_P(All, ChainResume,
+                         testing::Values(ChainCase{"lbfgs", "penalty", "lbfgs"},
+                                         ChainCase{"bigrams", "exact", "lbfgs", 0, 3},
+                                         ChainCase{"owlqn", "exact", "lbfgs", 1e-3},
+                                         ChainCase{"constraint", "constraint", "lbfgs"},
+                                         ChainCase{"adagrad", "penalty", "adagrad", 1e-4, 2},
+                                         ChainCase{"sampled", "sampled", "adagrad"}),
+                         [](const auto& instance) { return std::string(instance.param.name); });
 
 }  // namespace
 }  // namespace selfnorm::test

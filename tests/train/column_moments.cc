@@ -14,7 +14,7 @@ ColumnMoments moments_of(const std::vector<float>& column) {
   return out;
 }
 
-std::vector<float> normals(double mean, double deviation, int count = 500) {
+std::vector<float> normal_column(double mean, double deviation, int count = 500) {
   RandomStream random(1);
   std::vector<float> out;
   for (int i = 0; i < count; ++i) out.push_back(static_cast<float>(mean + deviation * random.normal()));
@@ -45,15 +45,15 @@ TEST(ColumnMoments, ConstantAndUnresolvedColumnsAreRefused) {
   EXPECT_EQ(refusal({7, 7, 7}, {"b"}),
             "column 'b' is 7 in all 3 training rows, as 32-bit floats: a constant has no density; leave it "
             "out with --drop b");
-  EXPECT_EQ(refusal(normals(1000, 0.1)), "");
-  EXPECT_NE(refusal(normals(1e6, 0.1)).find("32-bit floats are 0.119 apart there; subtract"),
+  EXPECT_EQ(refusal(normal_column(1000, 0.1)), "");
+  EXPECT_NE(refusal(normal_column(1e6, 0.1)).find("32-bit floats are 0.119 apart there; subtract"),
             std::string::npos);
-  EXPECT_NE(refusal(normals(1.7e9, 1)).find("as 32-bit floats"), std::string::npos);
+  EXPECT_NE(refusal(normal_column(1.7e9, 1)).find("as 32-bit floats"), std::string::npos);
 }
 
 TEST(ColumnMoments, OneValueThatIsTheVarianceAndWholeNumbersAreNamed) {
-  EXPECT_TRUE(column_warnings(moments_of(normals(0, 1)), {}).empty());
-  std::vector<float> outlier = normals(0, 1);
+  EXPECT_TRUE(column_warnings(moments_of(normal_column(0, 1)), {}).empty());
+  std::vector<float> outlier = normal_column(0, 1);
   outlier[4] = -1e9f;
   const auto found = column_warnings(moments_of(outlier), {"a"});
   ASSERT_EQ(found.size(), 1u);

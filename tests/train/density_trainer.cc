@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "interrupter.h"
+#include "random_data.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/random.h"
 #include "selfnorm/model/safetensors_writer.h"
@@ -37,12 +38,6 @@ std::unique_ptr<PointSource> two_normals(uint64_t rows, uint64_t seed = 1) {
   for (float& x : values)
     x = static_cast<float>((random.uniform() < kShare ? kFirst : kSecond) + kWidth * random.normal());
   return make_point_source(1, std::move(values));
-}
-
-std::vector<uint64_t> numbers(uint64_t begin, uint64_t end) {
-  std::vector<uint64_t> out(end - begin);
-  std::iota(out.begin(), out.end(), begin);
-  return out;
 }
 
 DensityOptions quick(const std::string& objective) {

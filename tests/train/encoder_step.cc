@@ -13,8 +13,8 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint32_t kInputs = 9, kWidth = 3, kExamples = 8;
-constexpr double kScale = 0.01;  // of c: gradients of the size of AdaGrad's G0
+constexpr uint32_t kInputs = 9, kEncoderWidth = 3, kEncoderExamples = 8;
+constexpr double kEncoderScale = 0.01;  // of c: gradients of the size of AdaGrad's G0
 
 struct Shape {
   EncoderKind kind = EncoderKind::Bag;
@@ -31,21 +31,22 @@ class Encoding {
     options_.seed = 5;
     encoder_.kind = shape.kind;
     encoder_.inputs = kInputs;
-    encoder_.width = kWidth;
+    encoder_.width = kEncoderWidth;
     encoder_.positions = shape.kind == EncoderKind::Context ? 2 : 1;
-    encoder_.embedding = random_vector<float>(kInputs * kWidth, 1);
+    encoder_.embedding = random_vector<float>(kInputs * kEncoderWidth, 1);
     encoder_.hidden_weight = random_vector<float>(size_t{shape.hidden} * encoder_.pooled(), 2);
     encoder_.hidden_bias = random_vector<float>(shape.hidden, 3);
     // Ids below kInputs - 1, in several examples and twice in one; the last of them an empty bag.
-    for (uint32_t i = 0; i < kExamples; ++i) {
+    for (uint32_t i = 0; i < kEncoderExamples; ++i) {
       const bool is_bag = shape.kind == EncoderKind::Bag;
-      for (uint32_t j = 0; j < (is_bag ? (i + 1 == kExamples ? 0 : i % 3 + 1) : encoder_.positions); ++j) {
+      for (uint32_t j = 0; j < (is_bag ? (i + 1 == kEncoderExamples ? 0 : i % 3 + 1) : encoder_.positions);
+           ++j) {
         rows_.id.push_back((i * 3 + j * (i % 2)) % (kInputs - 1));
         if (is_bag) rows_.value.push_back(j % 2 == 0 ? 0.5f : -0.25f);
       }
       rows_.begin.push_back(rows_.id.size());
     }
-    c_ = random_vector<float>(size_t{kExamples} * encoder_.states(), 4, kScale);
+    c_ = random_vector<float>(size_t{kEncoderExamples} * encoder_.states(), 4, kEncoderScale);
     step_ = std::make_unique<EncoderStep>(options_, encoder_);
   }
   Encoding(const Encoding&) = delete;
@@ -53,7 +54,7 @@ class Encoding {
 
   double loss(uint64_t step = 0) {
     step_->begin(rows_, step);
-    step_->forward({3, kExamples});  // in any order
+    step_->forward({3, kEncoderExamples});  // in any order
     step_->forward({0, 3});
     double sum = 0;
     for (size_t j = 0; j < c_.size(); ++j) sum += double{c_[j]} * double{step_->states().dense.values[j]};
@@ -62,7 +63,7 @@ class Encoding {
   void update(double rate, uint64_t step = 0) {
     loss(step);
     std::vector<float> d_state = c_;
-    step_->backward({3, kExamples}, d_state.data() + 3 * encoder_.states());
+    step_->backward({3, kEncoderExamples}, d_state.data() + 3 * encoder_.states());
     step_->backward({0, 3}, d_state.data());
     step_->update(rate);
   }
@@ -117,9 +118,9 @@ TEST(EncoderStep, GradientsOfAllParameters) {
     const Encoder before = encoder;
     x.update(1);
     for (uint32_t r = 0; r < kInputs; ++r) {
-      expect_step(std::span(before.embedding).subspan(r * kWidth, kWidth),
-                  std::span(encoder.embedding).subspan(r * kWidth, kWidth),
-                  std::span(d_embedding).subspan(r * kWidth, kWidth));
+      expect_step(std::span(before.embedding).subspan(r * kEncoderWidth, kEncoderWidth),
+                  std::span(encoder.embedding).subspan(r * kEncoderWidth, kEncoderWidth),
+                  std::span(d_embedding).subspan(r * kEncoderWidth, kEncoderWidth));
     }
     const size_t p = encoder.pooled();
     for (uint32_t k = 0; k < encoder.hidden(); ++k) {
@@ -147,13 +148,13 @@ TEST(EncoderStep, MovesTheRowsItUsedAlone) {
     x.update(0.1);
     const std::set<uint32_t> used(x.rows_.id.begin(), x.rows_.id.end());
     for (uint32_t r = 0; r < kInputs; ++r) {
-      const bool stayed =
-          std::equal(before.embedding.begin() + r * kWidth, before.embedding.begin() + (r + 1) * kWidth,
-                     x.encoder_.embedding.begin() + r * kWidth);
+      const bool stayed = std::equal(before.embedding.begin() + r * kEncoderWidth,
+                                     before.embedding.begin() + (r + 1) * kEncoderWidth,
+                                     x.encoder_.embedding.begin() + r * kEncoderWidth);
       EXPECT_EQ(stayed, !used.contains(r)) << r;
     }
     x.step_->settle();  // decay reaches the others, by 1 - rate * l2
-    const size_t last = (kInputs - 1) * kWidth;
+    const size_t last = (kInputs - 1) * kEncoderWidth;
     EXPECT_NEAR(double{x.encoder_.embedding[last]}, 0.99 * double{before.embedding[last]}, 1e-6);
   }
 }

@@ -19,9 +19,9 @@ namespace {
 
 using std::numbers::pi;
 
-constexpr double kDigits = 1e-4;
+constexpr double kFitDigits = 1e-4;
 
-struct Problem {
+struct FitProblem {
   FamilyPlan plan;
   std::vector<float> data;
   QuadratureNodes nodes;
@@ -57,7 +57,7 @@ QuadratureNodes points_of(const Support& support) {
   return out;
 }
 
-std::vector<float> bits(uint32_t dimension, size_t rows) {
+std::vector<float> alternating_bits(uint32_t dimension, size_t rows) {
   RandomStream random(3);
   std::vector<float> out;
   for (size_t i = 0; i < rows; ++i) {
@@ -76,7 +76,7 @@ QuadratureNodes counts(uint32_t most) {
   return out;
 }
 
-std::vector<Problem> problems() {
+std::vector<FitProblem> problems() {
   auto angles = normals(200, 0.5, 0.8);
   for (float& a : angles) a = std::clamp(a, -3.0f, 3.0f);
   auto inside = normals(300, 0.3, 1);
@@ -92,15 +92,15 @@ std::vector<Problem> problems() {
       {{"gamma", 1}, absolute(normals(100, 2, 1)), line(0, 60, 3000)},
       {{"von-mises", 1}, angles, line(-pi, pi)},
       {{"poisson", 1}, {0, 1, 4, 2, 2, 3, 7, 1}, counts(60)},
-      {{"bernoulli", 4}, bits(4, 100), points_of(Support::binary(4))},
-      {{"ising", 8}, bits(8, 1000), points_of(Support::binary(8))},
+      {{"bernoulli", 4}, alternating_bits(4, 100), points_of(Support::binary(4))},
+      {{"ising", 8}, alternating_bits(8, 1000), points_of(Support::binary(8))},
       {{"family:x,x2,x4", 1}, normals(200, 0.5, 1), line(-9, 9)},
       {{"family:abs,x", 1}, normals(200, 0.5, 1), line(-40, 40, 2000)},
   };
 }
 
 TEST(FamilyLikelihood, DerivativesAreThoseOfItsValue) {
-  for (const Problem& p : problems()) {
+  for (const FitProblem& p : problems()) {
     SCOPED_TRACE(p.plan.word);
     const ExponentialFamily family(p.plan);
     const FamilyLikelihood likelihood(family, p.points(), p.fit_nodes());
@@ -123,7 +123,7 @@ TEST(FamilyLikelihood, DerivativesAreThoseOfItsValue) {
 // Jointly concave in (eta, b): second differences along random lines, far from the optimum too, and the
 // quadratic form of the Hessian.
 TEST(FamilyLikelihood, IsJointlyConcave) {
-  for (const Problem& p : problems()) {
+  for (const FitProblem& p : problems()) {
     SCOPED_TRACE(p.plan.word);
     const ExponentialFamily family(p.plan);
     const FamilyLikelihood likelihood(family, p.points(), p.fit_nodes());
@@ -150,7 +150,7 @@ TEST(FamilyLikelihood, IsJointlyConcave) {
 // The optimum is the maximum-likelihood estimate, E T = mean T, and b its log Z, by closed form, enumeration
 // or quadrature.
 TEST(ExponentialFit, OptimumIsTheMaximumOfLikelihoodAndLogZ) {
-  for (const Problem& p : problems()) {
+  for (const FitProblem& p : problems()) {
     SCOPED_TRACE(p.plan.word + " " + std::to_string(p.plan.dimension));
     ExponentialFamily family(p.plan);
     const ExponentialFit fit = fit_exponential(family, p.points(), p.fit_nodes());
@@ -158,16 +158,16 @@ TEST(ExponentialFit, OptimumIsTheMaximumOfLikelihoodAndLogZ) {
     family.set_eta(fit.eta);
     const FamilyLikelihood likelihood(family, p.points(), p.fit_nodes());
     if (const auto mean = family.mean(fit.eta)) {
-      EXPECT_NEAR(fit.b, *family.log_z(fit.eta), kDigits);
+      EXPECT_NEAR(fit.b, *family.log_z(fit.eta), kFitDigits);
       for (size_t k = 0; k < family.count(); ++k)
-        EXPECT_NEAR((*mean)[k], likelihood.mean()[k], kDigits * std::max(1.0, std::abs((*mean)[k])));
+        EXPECT_NEAR((*mean)[k], likelihood.mean()[k], kFitDigits * std::max(1.0, std::abs((*mean)[k])));
     } else if (p.plan.word == "ising") {
-      EXPECT_NEAR(fit.b, enumerate_log_z(family).value, kDigits);
+      EXPECT_NEAR(fit.b, enumerate_log_z(family).value, kFitDigits);
       const auto expected =
           enumerate_mean(family, family.count(), [&](auto x, auto t) { family.statistics(x, t); });
-      for (size_t k = 0; k < family.count(); ++k) EXPECT_NEAR(expected[k], likelihood.mean()[k], kDigits);
+      for (size_t k = 0; k < family.count(); ++k) EXPECT_NEAR(expected[k], likelihood.mean()[k], kFitDigits);
     } else {
-      EXPECT_NEAR(fit.b, quadrature_log_z(family, {.precision = 1e-6}).value, kDigits);
+      EXPECT_NEAR(fit.b, quadrature_log_z(family, {.precision = 1e-6}).value, kFitDigits);
       // d log Z / d eta_k = mean T_k, by differences of quadratures.
       for (size_t k = 0; k < family.count(); ++k) {
         const auto log_z = [&](double by) {
@@ -187,28 +187,28 @@ TEST(ExponentialFit, OptimumIsTheMaximumOfLikelihoodAndLogZ) {
 TEST(ExponentialFit, ClosedFormsOfTheEstimate) {
   const auto all = problems();
   const auto find = [&](const std::string& word) {
-    return *std::find_if(all.begin(), all.end(), [&](const Problem& p) { return p.plan.word == word; });
+    return *std::find_if(all.begin(), all.end(), [&](const FitProblem& p) { return p.plan.word == word; });
   };
-  const auto eta = [](const Problem& p) {
+  const auto eta = [](const FitProblem& p) {
     return fit_exponential(ExponentialFamily(p.plan), p.points(), p.fit_nodes()).eta;
   };
   const auto mean_of = [](const std::vector<float>& x) {
     return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
   };
-  const Problem gaussian = find("gaussian");
+  const FitProblem gaussian = find("gaussian");
   double mean = mean_of(gaussian.data), variance = 0;
   for (const float v : gaussian.data)
     variance += (v - mean) * (v - mean) / static_cast<double>(gaussian.data.size());
-  EXPECT_NEAR(eta(gaussian)[0], mean / variance, kDigits);
-  EXPECT_NEAR(eta(gaussian)[1], -0.5 / variance, kDigits);
-  EXPECT_NEAR(eta(find("exponential"))[0], -1 / mean_of(find("exponential").data), kDigits);
-  EXPECT_NEAR(eta(find("poisson"))[0], std::log(2.5), kDigits);
+  EXPECT_NEAR(eta(gaussian)[0], mean / variance, kFitDigits);
+  EXPECT_NEAR(eta(gaussian)[1], -0.5 / variance, kFitDigits);
+  EXPECT_NEAR(eta(find("exponential"))[0], -1 / mean_of(find("exponential").data), kFitDigits);
+  EXPECT_NEAR(eta(find("poisson"))[0], std::log(2.5), kFitDigits);
 }
 
 // Samples as nodes: b is the importance estimate of log Z at the estimate of eta.
 TEST(ExponentialFit, SamplesServeAsNodes) {
   const size_t samples = 20000;
-  Problem p{{"gaussian", 1}, normals(200, 0.5, 0.7), {}};
+  FitProblem p{{"gaussian", 1}, normals(200, 0.5, 0.7), {}};
   p.nodes.x.resize(samples);
   RandomStream random(5);
   for (float& x : p.nodes.x) {
@@ -223,7 +223,7 @@ TEST(ExponentialFit, SamplesServeAsNodes) {
 }
 
 TEST(ExponentialFit, SaysWhenThereIsNoEstimate) {
-  Problem p{{"bernoulli", 1}, {1, 1, 1}, points_of(Support::binary(1))};
+  FitProblem p{{"bernoulli", 1}, {1, 1, 1}, points_of(Support::binary(1))};
   const ExponentialFit fit =
       fit_exponential(ExponentialFamily(p.plan), p.points(), p.fit_nodes(), {.most_iterations = 10});
   EXPECT_FALSE(fit.is_converged);
@@ -232,7 +232,7 @@ TEST(ExponentialFit, SaysWhenThereIsNoEstimate) {
 }
 
 TEST(ExponentialFit, BitsDoNotDependOnThreads) {
-  const Problem p = problems()[8];
+  const FitProblem p = problems()[8];
   const ExponentialFamily family(p.plan);
   const auto run = [&](int threads) {
     const ThreadLimit limit(threads);
@@ -242,7 +242,7 @@ TEST(ExponentialFit, BitsDoNotDependOnThreads) {
 }
 
 TEST(ExponentialFit, BadInputs) {
-  Problem p{{"exponential", 1}, {1, 2}, line(0, 20)};
+  FitProblem p{{"exponential", 1}, {1, 2}, line(0, 20)};
   const ExponentialFamily family(p.plan);
   const auto fit = [&](const ExponentialFitOptions& options = {}) {
     return fit_exponential(family, p.points(), p.fit_nodes(), options);

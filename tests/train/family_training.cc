@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kDigits = 1e-4;
 
-class Listener : public TrainObserver {
+class EpochListener : public TrainObserver {
  public:
   void on_progress(const Progress& p) override { progress.push_back(p); }
   void on_warning(const std::string& text) override { warnings += text + "\n"; }
@@ -29,13 +29,7 @@ class Listener : public TrainObserver {
   std::string warnings;
 };
 
-std::vector<uint64_t> numbers(uint64_t begin, uint64_t end) {
-  std::vector<uint64_t> out(end - begin);
-  std::iota(out.begin(), out.end(), begin);
-  return out;
-}
-
-DensityOptions options_of(const std::string& energy) {
+DensityOptions family_options(const std::string& energy) {
   DensityOptions out;
   out.energy = energy;
   out.proposal = "auto";
@@ -139,8 +133,8 @@ TEST(FamilyTraining, ClosedFormsAreTheMaximumOfTheLikelihood) {
                                 {"bernoulli", 4, bits(4, 200)}};
   for (const Case& c : cases) {
     SCOPED_TRACE(std::string(c.word) + " " + std::to_string(c.columns));
-    Listener observer;
-    const DensityResult result = trained(options_of(c.word), c.columns, c.x, observer);
+    EpochListener observer;
+    const DensityResult result = trained(family_options(c.word), c.columns, c.x, observer);
     expect_maximum(result, c.x);
     EXPECT_EQ(observer.warnings, "");
     EXPECT_EQ(observer.progress.size(), 1u);
@@ -150,12 +144,12 @@ TEST(FamilyTraining, ClosedFormsAreTheMaximumOfTheLikelihood) {
 }
 
 TEST(FamilyTraining, ParametersInClosedForm) {
-  Listener observer;
+  EpochListener observer;
   const std::vector<float> x = gammas(300, 1, 2);
   const double mean = std::accumulate(x.begin(), x.end(), 0.0) / 300;
-  EXPECT_NEAR(family_of(trained(options_of("exponential"), 1, x, observer)).eta()[0], -1 / mean, kDigits);
+  EXPECT_NEAR(family_of(trained(family_options("exponential"), 1, x, observer)).eta()[0], -1 / mean, kDigits);
   const std::vector<float> counts{0, 1, 4, 2, 2, 3, 7, 1};
-  const DensityResult poisson = trained(options_of("poisson"), 1, counts, observer);
+  const DensityResult poisson = trained(family_options("poisson"), 1, counts, observer);
   EXPECT_NEAR(family_of(poisson).eta()[0], std::log(2.5), kDigits);
   EXPECT_NEAR(poisson.model.log_normalizer, 2.5, kDigits);
   EXPECT_EQ(poisson.model.proposal->record().kind, "counts");
@@ -167,8 +161,8 @@ TEST(FamilyTraining, ParametersInClosedForm) {
 
 TEST(FamilyTraining, IsingByAllPoints) {
   const std::vector<float> x = bits(8, 1000);
-  Listener observer;
-  const DensityResult result = trained(options_of("ising"), 8, x, observer);
+  EpochListener observer;
+  const DensityResult result = trained(family_options("ising"), 8, x, observer);
   const ExponentialFamily& family = family_of(result);
   const std::vector<double> mean = means_of(result, x);
   const auto expected =
@@ -207,10 +201,10 @@ TEST(FamilyTraining, BoxesAndAnyStatisticsByQuadrature) {
                                 {"family:log,x2", {0}, {INFINITY}, gammas(300, 2, 1), 1}};
   for (const Case& c : cases) {
     SCOPED_TRACE(c.word);
-    DensityOptions options = options_of(c.word);
+    DensityOptions options = family_options(c.word);
     options.lower = c.lower;
     options.upper = c.upper;
-    Listener observer;
+    EpochListener observer;
     const uint32_t d = c.lower.size() == 2 ? 2 : 1;
     const DensityResult result = trained(options, d, c.x, observer);
     EXPECT_EQ(observer.warnings, "");
@@ -236,7 +230,7 @@ TEST(FamilyTraining, BoxesAndAnyStatisticsByQuadrature) {
 
 TEST(FamilyTraining, SameBitsForAnyThreadsAndHeldOutRows) {
   const auto data = make_point_source(8, bits(8, 500));
-  DensityOptions options = options_of("ising");
+  DensityOptions options = family_options("ising");
   const auto run = [&](int threads) {
     options.threads = threads;
     TrainObserver observer;
@@ -265,53 +259,53 @@ TEST(FamilyTraining, DataOutsideTheSupportAreErrors) {
     const std::string found = complaint(options, 1, x);
     EXPECT_NE(found.find(text), std::string::npos) << found;
   };
-  says("row 2 is (-1), outside the support of exponential", options_of("exponential"), {1, 2, -1, 3});
-  says("row 1 is (0), where gamma has no likelihood", options_of("gamma"), {1, 0, 2});
-  says("row 1 is (4), outside the support of von-mises", options_of("von-mises"), {1, 4});
-  says("--energy poisson needs whole numbers", options_of("poisson"), {1, 2.5f});
-  says("--energy poisson needs whole numbers", options_of("poisson"), {1, -2});
-  says("--energy bernoulli needs the values 0 and 1", options_of("bernoulli"), {1, 2});
-  DensityOptions box = options_of("truncated-gaussian");
+  says("row 2 is (-1), outside the support of exponential", family_options("exponential"), {1, 2, -1, 3});
+  says("row 1 is (0), where gamma has no likelihood", family_options("gamma"), {1, 0, 2});
+  says("row 1 is (4), outside the support of von-mises", family_options("von-mises"), {1, 4});
+  says("--energy poisson needs whole numbers", family_options("poisson"), {1, 2.5f});
+  says("--energy poisson needs whole numbers", family_options("poisson"), {1, -2});
+  says("--energy bernoulli needs the values 0 and 1", family_options("bernoulli"), {1, 2});
+  DensityOptions box = family_options("truncated-gaussian");
   box.lower = {0};
   box.upper = {1};
   says("row 0 is (2), outside the support of truncated-gaussian: expected values in [0, 1]", box, {2, 0.5f});
-  DensityOptions real = options_of("poisson");
+  DensityOptions real = family_options("poisson");
   real.space = "real";
   says("expected --space counts", real, {1, 2});
 }
 
 TEST(FamilyTraining, ColumnsThatDoNotVaryAreSaid) {
-  Listener observer;
-  const DensityResult counts = trained(options_of("poisson"), 2, {0, 3, 0, 4, 0, 1}, observer);
+  EpochListener observer;
+  const DensityResult counts = trained(family_options("poisson"), 2, {0, 3, 0, 4, 0, 1}, observer);
   EXPECT_NE(observer.warnings.find("no maximum"), std::string::npos);
   EXPECT_TRUE(std::isfinite(counts.model.log_normalizer));
-  const DensityResult normal = trained(options_of("gaussian"), 2, {1, 5, 2, 5, 4, 5}, observer);
+  const DensityResult normal = trained(family_options("gaussian"), 2, {1, 5, 2, 5, 4, 5}, observer);
   EXPECT_TRUE(std::isfinite(normal.model.log_normalizer));
   EXPECT_TRUE(std::isfinite(*normal.last.nll_estimate));
 }
 
 TEST(FamilyTraining, WholeNumbersCanBeRealNumbers) {
-  Listener observer;
+  EpochListener observer;
   const std::vector<float> x{0, 1, 1, 0, 1};  // binary unless the energy says otherwise
-  const DensityResult result = trained(options_of("gaussian"), 1, x, observer);
+  const DensityResult result = trained(family_options("gaussian"), 1, x, observer);
   expect_maximum(result, x);
   EXPECT_EQ(result.model.proposal->record().kind, "mixture");
 }
 
 TEST(FamilyTraining, OthersAreTrainedByMinibatches) {
-  EXPECT_TRUE(fits_family(options_of("gaussian"), 30));
-  EXPECT_TRUE(fits_family(options_of("gamma"), 30));
-  EXPECT_TRUE(fits_family(options_of("ising"), 18));
-  EXPECT_FALSE(fits_family(options_of("ising"), 19));
-  EXPECT_FALSE(fits_family(options_of("mlp:8"), 1));
-  EXPECT_FALSE(fits_family(options_of("rbm:8"), 4));
-  EXPECT_FALSE(fits_family(options_of("auto"), 1));
-  DensityOptions box = options_of("truncated-gaussian");
+  EXPECT_TRUE(fits_family(family_options("gaussian"), 30));
+  EXPECT_TRUE(fits_family(family_options("gamma"), 30));
+  EXPECT_TRUE(fits_family(family_options("ising"), 18));
+  EXPECT_FALSE(fits_family(family_options("ising"), 19));
+  EXPECT_FALSE(fits_family(family_options("mlp:8"), 1));
+  EXPECT_FALSE(fits_family(family_options("rbm:8"), 4));
+  EXPECT_FALSE(fits_family(family_options("auto"), 1));
+  DensityOptions box = family_options("truncated-gaussian");
   box.lower.assign(5, 0);
   box.upper.assign(5, 1);
   EXPECT_FALSE(fits_family(box, 5));
   const auto other = [](auto change) {
-    DensityOptions options = options_of("gaussian");
+    DensityOptions options = family_options("gaussian");
     change(options);
     return fits_family(options, 1);
   };
@@ -325,10 +319,10 @@ TEST(FamilyTraining, OthersAreTrainedByMinibatches) {
 
 // Where no nodes are good enough: equal values have no gamma distribution.
 TEST(FamilyTraining, WhatNoNodesSettleGoesToMinibatches) {
-  DensityOptions options = options_of("gamma");
+  DensityOptions options = family_options("gamma");
   options.steps = 5;
   options.normalizer_steps = 5;
-  Listener observer;
+  EpochListener observer;
   const DensityResult result = trained(options, 1, std::vector<float>(50, 2.0f), observer);
   EXPECT_NE(observer.warnings.find("minibatches instead"), std::string::npos) << observer.warnings;
   EXPECT_EQ(result.optimiser, "adam");
@@ -336,11 +330,11 @@ TEST(FamilyTraining, WhatNoNodesSettleGoesToMinibatches) {
 
 // Counts whose proposal reaches beyond the largest one seen.
 TEST(FamilyTraining, CountsByMinibatchesAgree) {
-  DensityOptions options = options_of("poisson");
+  DensityOptions options = family_options("poisson");
   options.optimiser = "adam";
   options.steps = 400;
   options.learning_rate = 0.02;
-  Listener observer;
+  EpochListener observer;
   const std::vector<float> counts{0, 1, 4, 2, 2, 3, 7, 1};
   const DensityResult result = trained(options, 1, counts, observer);
   EXPECT_NEAR(family_of(result).eta()[0], std::log(2.5), 0.05);

@@ -14,19 +14,20 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint32_t kInputs = 6, kClasses = 7, kWidth = 3;
+constexpr uint32_t kValidationInputs = 6, kValidationClasses = 7, kValidationWidth = 3;
 
 Dataset some_data() {
-  return random_dataset({.rows = 100, .features = kInputs, .classes = kClasses, .sparse = true}, 1);
+  return random_dataset(
+      {.rows = 100, .features = kValidationInputs, .classes = kValidationClasses, .sparse = true}, 1);
 }
 
 ModelFile random_network(const std::string& objective) {
   TrainOptions options;
   options.objective.name = objective;
-  options.encoder.dimension = kWidth;
+  options.encoder.dimension = kValidationWidth;
   NetworkPlan plan;
-  plan.inputs = kInputs;
-  plan.classes = kClasses;
+  plan.inputs = kValidationInputs;
+  plan.classes = kValidationClasses;
   ModelFile model = starting_network(plan, options, std::vector<uint64_t>{5, 1, 0, 3, 8, 2, 2});
   model.weight = random_vector<float>(model.weight.size(), 2);
   model.encoder.embedding = random_vector<float>(model.encoder.embedding.size(), 3);
@@ -42,7 +43,7 @@ double score(const ModelFile& model, size_t row, std::span<const float> h) {
 // log p(k|h) up to log Z for a softmax, exactly for a tree.
 std::vector<double> log_scores(const ModelFile& model, std::span<const float> h) {
   std::vector<double> out;
-  for (uint32_t k = 0; k < kClasses; ++k) {
+  for (uint32_t k = 0; k < kValidationClasses; ++k) {
     if (model.tree.empty()) {
       out.push_back(score(model, k, h));
       continue;
@@ -91,14 +92,14 @@ TEST(NetworkQuality, IsThatOfEnumeration) {
   expect_quality(model, examples);
   expect_quality(random_network("hierarchical"), examples);
   for (size_t i = 0; i < examples.target.size(); ++i) examples.weight.push_back(i % 3 == 0 ? 0 : 0.5f);
-  model.log_carrier = random_vector<float>(kClasses, 4);
+  model.log_carrier = random_vector<float>(kValidationClasses, 4);
   model.normalizer.intercept = 0.3;
   model.normalizer.slope = {0.5f, -1, 0.25f};
   expect_quality(model, examples);
   expect_quality(random_network("hierarchical"), examples);
 }
 
-TrainOptions options_of(const std::string& objective, uint64_t patience) {
+TrainOptions patient_options(const std::string& objective, uint64_t patience) {
   TrainOptions options;
   options.objective.name = objective;
   options.patience = patience;
@@ -112,7 +113,7 @@ TEST(Validation, CalibratesWhatHasALevel) {
     for (const std::string name :
          {"penalty", "snl", "nce", "is", "ranking-nce", "sampled", "exact", "hierarchical", "constraint"}) {
       const bool has_level = name != "exact" && name != "hierarchical" && name != "constraint";
-      Validation validation(options_of(name, 1), true);
+      Validation validation(patient_options(name, 1), true);
       EXPECT_EQ(validation.calibrates(), has_level) << name;
       EXPECT_FALSE(validation.level());
       Progress progress;
@@ -123,25 +124,25 @@ TEST(Validation, CalibratesWhatHasALevel) {
       EXPECT_NEAR(validation.level().value_or(c), constant, 1e-12);
       EXPECT_EQ(*progress.valid_nll, q.nll);
       EXPECT_NEAR(*progress.valid_log_z_rms, std::sqrt(about), 1e-6);
-      const double alpha = name == "penalty" ? options_of(name, 1).objective.alpha : 0;
+      const double alpha = name == "penalty" ? patient_options(name, 1).objective.alpha : 0;
       EXPECT_NEAR(*found.criterion, q.nll + alpha * about, 1e-9);
       validation.forget_level();
       EXPECT_FALSE(validation.level());
     }
   }
-  TrainOptions options = options_of("penalty", 1);
+  TrainOptions options = patient_options("penalty", 1);
   options.objective.centre = 2;
   EXPECT_FALSE(Validation(options, true).calibrates());
-  options = options_of("snl", 1);
+  options = patient_options("snl", 1);
   options.calibrate = false;
   EXPECT_FALSE(Validation(options, true).calibrates());
-  EXPECT_FALSE(Validation(options_of("snl", 1), false).calibrates());
+  EXPECT_FALSE(Validation(patient_options("snl", 1), false).calibrates());
 }
 
 TEST(Validation, TheBestIsKeptWhereThereIsPatienceAndNoConstraint) {
   const auto plan_of = [](const std::string& objective, uint64_t patience, bool has_data) {
     Plan plan;
-    Validation(options_of(objective, patience), has_data).plan(plan);
+    Validation(patient_options(objective, patience), has_data).plan(plan);
     return plan;
   };
   EXPECT_TRUE(plan_of("snl", 3, true).keeps_best);
@@ -158,7 +159,7 @@ TEST(Validation, TheBestIsKeptWhereThereIsPatienceAndNoConstraint) {
 TEST(Validation, LeavesTheLevelWhereItHasMeasuredNone) {
   ModelFile broken = random_network("snl");
   broken.weight[0] = std::numeric_limits<float>::infinity();
-  Validation validation(options_of("snl", 3), true);
+  Validation validation(patient_options("snl", 3), true);
   Progress progress;
   const Check found =
       validation.judge(network_quality(broken, examples_of(some_data())).about(0.75), progress);
@@ -166,14 +167,14 @@ TEST(Validation, LeavesTheLevelWhereItHasMeasuredNone) {
   EXPECT_FALSE(validation.level());
   Checkpoint checkpoint;
   validation.save(checkpoint);
-  Validation again(options_of("snl", 3), true);
+  Validation again(patient_options("snl", 3), true);
   again.restore(checkpoint);
   EXPECT_FALSE(again.level());
 }
 
 TEST(Validation, TheLevelSurvivesCopiesAndCheckpoints) {
-  Validation validation(options_of("snl", 3), true), copy(options_of("snl", 3), true),
-      restored(options_of("snl", 3), true);
+  Validation validation(patient_options("snl", 3), true), copy(patient_options("snl", 3), true),
+      restored(patient_options("snl", 3), true);
   Progress progress;
   validation.judge({.nll = 1, .level = 0.3, .square = 2, .calibrated_square = 1}, progress);
   Snapshot snapshot;
@@ -224,16 +225,16 @@ TEST(FrequencyNll, IsThatOfTheStart) {
   const BagFeed feed(data);
   TrainOptions options;
   options.objective.name = "exact";
-  options.encoder.dimension = kWidth;
+  options.encoder.dimension = kValidationWidth;
   NetworkPlan plan;
-  plan.inputs = kInputs;
-  plan.classes = kClasses;
+  plan.inputs = kValidationInputs;
+  plan.classes = kValidationClasses;
   const std::vector<uint64_t> counts = feed.class_counts();
   const ExampleBatch examples = examples_of(data);
   ModelFile model = starting_network(plan, options, counts);
   const double frequencies = frequency_nll(examples, counts);
   EXPECT_NEAR(network_quality(model, examples).nll, frequencies, 1e-5);
-  for (uint32_t k = 0; k < kClasses; ++k)
+  for (uint32_t k = 0; k < kValidationClasses; ++k)
     model.bias[k] = static_cast<float>(std::log(static_cast<double>(counts[k])));
   EXPECT_LT(network_quality(model, examples).nll, frequencies);
   for (float& c : model.bias) c = -c;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "data/scratch.h"
+#include "data/reader_checks.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/train/network_trainer.h"
 #include "train/bag_problem.h"
@@ -14,7 +14,7 @@
 namespace selfnorm {
 namespace {
 
-struct Case {
+struct NetworkCase {
   const char* objective;
   const char* noise = "unigram";
   const char* sharing = "batch";
@@ -22,16 +22,16 @@ struct Case {
   uint32_t hidden = 0;
   bool learn_centre = false;
 
-  friend void PrintTo(const Case& c, std::ostream* out) {
+  friend void PrintTo(const NetworkCase& c, std::ostream* out) {
     *out << c.objective << ' ' << c.noise << ' ' << c.sharing << ' ' << c.normalizer << " hidden " << c.hidden
          << (c.learn_centre ? " centre learned" : "");
   }
 };
 
-class NetworkResume : public testing::TestWithParam<Case> {
+class NetworkResume : public testing::TestWithParam<NetworkCase> {
  protected:
   NetworkResume() {
-    const Case& c = GetParam();
+    const NetworkCase& c = GetParam();
     options_.objective.name = c.objective;
     options_.objective.noise = c.noise;
     options_.objective.noise_sharing = c.sharing;
@@ -141,14 +141,15 @@ TEST_P(NetworkResume, DivergenceLeavesTheLevelOfItsModel) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, NetworkResume,
-    testing::Values(Case{.objective = "exact"}, Case{.objective = "exact", .hidden = 40},
-                    Case{.objective = "penalty", .learn_centre = true}, Case{.objective = "sampled"},
-                    Case{.objective = "hierarchical", .hidden = 6}, Case{.objective = "nce"},
-                    Case{.objective = "nce", .noise = "in-batch", .normalizer = "linear"},
-                    Case{.objective = "ranking-nce", .sharing = "example"},
-                    Case{.objective = "is", .noise = "uniform"},
-                    Case{.objective = "snl", .normalizer = "mlp", .hidden = 6},
-                    Case{.objective = "snl", .sharing = "example", .normalizer = "zero"}),
+    testing::Values(NetworkCase{.objective = "exact"}, NetworkCase{.objective = "exact", .hidden = 40},
+                    NetworkCase{.objective = "penalty", .learn_centre = true},
+                    NetworkCase{.objective = "sampled"},
+                    NetworkCase{.objective = "hierarchical", .hidden = 6}, NetworkCase{.objective = "nce"},
+                    NetworkCase{.objective = "nce", .noise = "in-batch", .normalizer = "linear"},
+                    NetworkCase{.objective = "ranking-nce", .sharing = "example"},
+                    NetworkCase{.objective = "is", .noise = "uniform"},
+                    NetworkCase{.objective = "snl", .normalizer = "mlp", .hidden = 6},
+                    NetworkCase{.objective = "snl", .sharing = "example", .normalizer = "zero"}),
     [](const auto& instance) {
       std::string name = instance.param.objective + std::to_string(instance.index);
       std::replace(name.begin(), name.end(), '-', '_');

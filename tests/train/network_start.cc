@@ -13,7 +13,7 @@
 namespace selfnorm {
 namespace {
 
-const std::vector<uint64_t> kCounts{4, 0, 11, 1, 0};  // (n_k + 1) / 21
+const std::vector<uint64_t> kStartCounts{4, 0, 11, 1, 0};  // (n_k + 1) / 21
 
 NetworkPlan plan_of(EncoderKind kind) {
   NetworkPlan plan;
@@ -24,7 +24,7 @@ NetworkPlan plan_of(EncoderKind kind) {
   return plan;
 }
 
-TrainOptions options_of(const std::string& objective, uint32_t hidden) {
+TrainOptions start_options(const std::string& objective, uint32_t hidden) {
   TrainOptions options;
   options.objective.name = objective;
   options.encoder.dimension = 8;
@@ -33,16 +33,16 @@ TrainOptions options_of(const std::string& objective, uint32_t hidden) {
 }
 
 TEST(NetworkStart, FirstScoresAreTheLogFrequencies) {
-  TrainOptions options = options_of("snl", 0);
+  TrainOptions options = start_options("snl", 0);
   for (const bool has_carrier : {false, true}) {
     if (has_carrier) options.log_carrier = random_vector<float>(5, 3);
-    const ModelFile model = starting_network(plan_of(EncoderKind::Bag), options, kCounts);
+    const ModelFile model = starting_network(plan_of(EncoderKind::Bag), options, kStartCounts);
     EXPECT_EQ(model.log_carrier, options.log_carrier);
     EXPECT_EQ(model.weight, std::vector<float>(5 * 8, 0.0f));
     ASSERT_EQ(model.bias.size(), 5u);
     for (uint32_t k = 0; k < 5; ++k) {
       const double carrier = has_carrier ? double{model.log_carrier[k]} : 0;
-      EXPECT_NEAR(double{model.bias[k]} + carrier, std::log((static_cast<double>(kCounts[k]) + 1) / 21),
+      EXPECT_NEAR(double{model.bias[k]} + carrier, std::log((static_cast<double>(kStartCounts[k]) + 1) / 21),
                   1e-6);
     }
     EXPECT_EQ(model.log_normalizer, 0);
@@ -50,7 +50,8 @@ TEST(NetworkStart, FirstScoresAreTheLogFrequencies) {
 }
 
 TEST(NetworkStart, APathHasTheFrequencyOfItsClass) {
-  const ModelFile model = starting_network(plan_of(EncoderKind::Bag), options_of("hierarchical", 0), kCounts);
+  const ModelFile model =
+      starting_network(plan_of(EncoderKind::Bag), start_options("hierarchical", 0), kStartCounts);
   EXPECT_EQ(model.family, Family::Hierarchical);
   EXPECT_EQ(model.tree.size(), 9u);
   EXPECT_EQ(model.bias.size(), 4u);
@@ -61,7 +62,7 @@ TEST(NetworkStart, APathHasTheFrequencyOfItsClass) {
       const double s = double{model.bias[row]};
       p *= sigmoid(side == 1 ? s : -s);
     });
-    EXPECT_NEAR(p, (static_cast<double>(kCounts[k]) + 1) / 21, 1e-6);
+    EXPECT_NEAR(p, (static_cast<double>(kStartCounts[k]) + 1) / 21, 1e-6);
   }
 }
 
@@ -76,7 +77,7 @@ void expect_uniform(const std::vector<float>& values, double half_width) {
 TEST(NetworkStart, ShapesAndSpreads) {
   for (const EncoderKind kind : {EncoderKind::Bag, EncoderKind::Context}) {
     for (const uint32_t hidden : {0u, 16u}) {
-      const ModelFile model = starting_network(plan_of(kind), options_of("exact", hidden), kCounts);
+      const ModelFile model = starting_network(plan_of(kind), start_options("exact", hidden), kStartCounts);
       const Encoder& encoder = model.encoder;
       const uint32_t pooled = kind == EncoderKind::Context ? 24 : 8;
       EXPECT_EQ(model.input, kind == EncoderKind::Context ? ModelInput::Context : ModelInput::Sparse);
@@ -93,26 +94,26 @@ TEST(NetworkStart, ShapesAndSpreads) {
 }
 
 TEST(NetworkStart, DependsOnTheSeed) {
-  TrainOptions options = options_of("exact", 4);
-  const ModelFile first = starting_network(plan_of(EncoderKind::Bag), options, kCounts);
-  EXPECT_TRUE(starting_network(plan_of(EncoderKind::Bag), options, kCounts) == first);
+  TrainOptions options = start_options("exact", 4);
+  const ModelFile first = starting_network(plan_of(EncoderKind::Bag), options, kStartCounts);
+  EXPECT_TRUE(starting_network(plan_of(EncoderKind::Bag), options, kStartCounts) == first);
   options.seed = 1;
-  EXPECT_NE(starting_network(plan_of(EncoderKind::Bag), options, kCounts).encoder.embedding,
+  EXPECT_NE(starting_network(plan_of(EncoderKind::Bag), options, kStartCounts).encoder.embedding,
             first.encoder.embedding);
 }
 
 TEST(NetworkStart, PretrainedEmbeddingsReplaceRandomOnes) {
-  const TrainOptions options = options_of("exact", 0);
-  const ModelFile random = starting_network(plan_of(EncoderKind::Bag), options, kCounts);
+  const TrainOptions options = start_options("exact", 0);
+  const ModelFile random = starting_network(plan_of(EncoderKind::Bag), options, kStartCounts);
   NetworkPlan plan = plan_of(EncoderKind::Bag);
   plan.embedding = random_vector<float>(40 * 8, 9);
   std::fill_n(plan.embedding.begin() + 3 * 8, 8, std::numeric_limits<float>::quiet_NaN());
   const std::vector<float> given = plan.embedding;
-  const ModelFile model = starting_network(plan, options, kCounts);
+  const ModelFile model = starting_network(plan, options, kStartCounts);
   for (size_t i = 0; i < given.size(); ++i)
     EXPECT_EQ(model.encoder.embedding[i], i / 8 == 3 ? random.encoder.embedding[i] : given[i]);
   plan.embedding.pop_back();
-  EXPECT_ANY_THROW(starting_network(plan, options, kCounts));
+  EXPECT_ANY_THROW(starting_network(plan, options, kStartCounts));
 }
 
 }  // namespace

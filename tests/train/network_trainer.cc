@@ -10,7 +10,7 @@
 namespace selfnorm {
 namespace {
 
-TrainOptions options_of(const std::string& objective) {
+TrainOptions network_options(const std::string& objective) {
   TrainOptions options;
   options.objective.name = objective;
   options.encoder.kind = "bag";
@@ -58,7 +58,7 @@ TEST(NetworkTrainer, ReachesTheLinearModelsLikelihood) {
        {Expected{"exact", 0.002}, Expected{"ranking-nce", 0.003}, Expected{"is", 0.003},
         Expected{"penalty", 0.004}, Expected{"nce", 0.006}, Expected{"snl", 0.006}, Expected{"sampled", 0.03},
         Expected{"hierarchical", 0.03}}) {
-    const TrainResult result = train(data, nullptr, options_of(expected.objective));
+    const TrainResult result = train(data, nullptr, network_options(expected.objective));
     const NetworkQuality q = quality(result.model, data);
     EXPECT_LT(q.nll, best + expected.excess) << expected.objective;
     const bool is_linear = expected.objective != std::string("hierarchical");
@@ -74,7 +74,7 @@ TEST(NetworkTrainer, EveryNoiseAndNormalizerComesNear) {
   for (const std::string name : {"nce", "snl"}) {
     for (const char* noise : {"uniform", "in-batch", "log-uniform"}) {
       for (const char* normalizer : {"zero", "mlp"}) {
-        TrainOptions options = options_of(name);
+        TrainOptions options = network_options(name);
         options.epochs = 100;
         options.objective.noise = noise;
         options.objective.normalizer = normalizer;
@@ -94,7 +94,7 @@ TEST(NetworkTrainer, EveryNoiseAndNormalizerComesNear) {
 TEST(NetworkTrainer, CalibratesTheLevel) {
   const Dataset data = bag_data(300, 2), valid = bag_data(100, 3);
   for (const std::string name : {"penalty", "sampled", "nce", "ranking-nce", "is", "snl"}) {
-    TrainOptions options = options_of(name);
+    TrainOptions options = network_options(name);
     options.epochs = 5;
     options.objective.normalizer = "mlp";
     const ModelFile model = train(data, &valid, options).model;
@@ -110,7 +110,7 @@ TEST(NetworkTrainer, CalibratesTheLevel) {
 
 TEST(NetworkTrainer, ATreesProbabilitiesSumToOne) {
   const Dataset data = bag_data(300, 2);
-  TrainOptions options = options_of("hierarchical");
+  TrainOptions options = network_options("hierarchical");
   options.epochs = 5;
   const ModelFile model = train(data, nullptr, options).model;
   EXPECT_EQ(model.log_normalizer, 0);
@@ -147,7 +147,7 @@ class SumFeed final : public ExampleFeed {
 TEST(NetworkTrainer, AHiddenLayerLearnsWhatNoSumDoes) {
   const SumFeed feed;
   for (const std::string name : {"exact", "hierarchical", "snl"}) {
-    TrainOptions options = options_of(name);
+    TrainOptions options = network_options(name);
     options.encoder.kind = "context";
     options.encoder.hidden = 64;
     options.batch = 25;
@@ -168,7 +168,7 @@ TEST(NetworkTrainer, PatienceStops) {
   const Dataset data = bag_data(300, 2);
   Dataset valid = bag_data(100, 3);
   for (uint32_t& y : valid.target) y = (y + 7) % kBagClasses;
-  TrainOptions options = options_of("exact");
+  TrainOptions options = network_options("exact");
   options.patience = 2;
   const TrainResult result = train(data, &valid, options);
   EXPECT_EQ(result.reason, "validation did not improve in 2 epochs");
@@ -182,7 +182,7 @@ TEST(NetworkTrainer, BytesAreAtLeastTheParameters) {
   plan.inputs = 1000;
   plan.classes = 50'000;
   for (const uint32_t hidden : {0u, 30u}) {
-    TrainOptions options = options_of("snl");
+    TrainOptions options = network_options("snl");
     options.encoder.hidden = hidden;
     const double states = hidden > 0 ? 30 : 10;
     const double parameters = 1000 * 10 + 50'000 * (states + 1) + hidden * (10 + 1);
@@ -207,7 +207,7 @@ std::string error_of(const Dataset& data, const TrainOptions& options) {
 
 TEST(NetworkTrainer, SaysWhatItCannotDo) {
   const Dataset data = bag_data(30, 2);
-  TrainOptions options = options_of("exact");
+  TrainOptions options = network_options("exact");
   options.epochs = 1;
   EXPECT_EQ(error_of(data, options), "");
   const auto with = [&](auto change) {
@@ -231,7 +231,7 @@ TEST(NetworkTrainer, SaysWhatItCannotDo) {
 }
 
 TEST(NetworkTrainer, SaysWhatTheDataLack) {
-  TrainOptions options = options_of("exact");
+  TrainOptions options = network_options("exact");
   options.epochs = 1;
   EXPECT_NE(error_of(bag_data(0, 2), options).find("no examples"), std::string::npos);
   Dataset one = bag_data(10, 2);

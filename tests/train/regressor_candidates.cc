@@ -9,16 +9,16 @@ namespace {
 
 constexpr uint64_t kSamples = 9;
 
-struct Case {
+struct CandidateCase {
   const char *objective, *base;
   bool is_bounded;
 
-  friend void PrintTo(const Case& c, std::ostream* out) {
+  friend void PrintTo(const CandidateCase& c, std::ostream* out) {
     *out << c.objective << ' ' << c.base << (c.is_bounded ? " bounded" : " free");
   }
 };
 
-class EveryCandidateStep : public testing::TestWithParam<Case> {
+class EveryCandidateStep : public testing::TestWithParam<CandidateCase> {
  protected:
   EveryCandidateStep() : problem_(7, shape(), false) {
     problem_.options.objective = GetParam().objective;
@@ -117,19 +117,20 @@ TEST_P(EveryCandidateStep, TheMixtureLearnsThroughTheBase) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryCandidateStep,
-                         testing::Values(Case{"snl", "proposal", false}, Case{"snl", "broad", false},
-                                         Case{"snl", "proposal", true}, Case{"is", "proposal", false},
-                                         Case{"nce", "proposal", true}, Case{"nce", "broad", true},
-                                         Case{"ranking-nce", "proposal", false},
-                                         Case{"nce+", "proposal", true}, Case{"kld-is", "proposal", false}),
-                         [](const auto& p) {
-                           std::string name = std::string(p.param.objective) + p.param.base +
-                                              (p.param.is_bounded ? "Bounded" : "Free");
-                           for (char& c : name)
-                             if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, EveryCandidateStep,
+    testing::Values(CandidateCase{"snl", "proposal", false}, CandidateCase{"snl", "broad", false},
+                    CandidateCase{"snl", "proposal", true}, CandidateCase{"is", "proposal", false},
+                    CandidateCase{"nce", "proposal", true}, CandidateCase{"nce", "broad", true},
+                    CandidateCase{"ranking-nce", "proposal", false}, CandidateCase{"nce+", "proposal", true},
+                    CandidateCase{"kld-is", "proposal", false}),
+    [](const auto& p) {
+      std::string name =
+          std::string(p.param.objective) + p.param.base + (p.param.is_bounded ? "Bounded" : "Free");
+      for (char& c : name)
+        if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+      return name;
+    });
 
 TEST(RegressorStep, SaysWhichObjectivesLearnB) {
   for (const char* name : {"snl", "nce", "nce+"}) EXPECT_TRUE(learns_normalizer(name)) << name;

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "interrupter.h"
+#include "random_data.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/random.h"
 #include "selfnorm/normalizer/conditional_quadrature.h"
@@ -16,14 +17,14 @@ namespace selfnorm {
 namespace {
 
 // y is x + one of two places, which a single Gaussian cannot say.
-constexpr double kShare = 0.3, kFirst = -0.6, kSecond = 0.6, kWidth = 0.2;
+constexpr double kRegressorShare = 0.3, kFirstMode = -0.6, kSecondMode = 0.6, kModeWidth = 0.2;
 
 double truth(double x, double y) {
   const auto normal = [&](double mean) {
-    const double z = (y - x - mean) / kWidth;
-    return std::exp(-0.5 * z * z) / (kWidth * std::sqrt(2 * M_PI));
+    const double z = (y - x - mean) / kModeWidth;
+    return std::exp(-0.5 * z * z) / (kModeWidth * std::sqrt(2 * M_PI));
   };
-  return kShare * normal(kFirst) + (1 - kShare) * normal(kSecond);
+  return kRegressorShare * normal(kFirstMode) + (1 - kRegressorShare) * normal(kSecondMode);
 }
 
 Frame two_branches(uint64_t rows, uint64_t seed = 1) {
@@ -37,20 +38,14 @@ Frame two_branches(uint64_t rows, uint64_t seed = 1) {
   for (uint64_t i = 0; i < rows; ++i) {
     const double x = 2 * random.uniform() - 1;
     frame.columns[0].number.push_back(x);
-    frame.columns[1].number.push_back(x + (random.uniform() < kShare ? kFirst : kSecond) +
-                                      kWidth * random.normal());
+    frame.columns[1].number.push_back(x + (random.uniform() < kRegressorShare ? kFirstMode : kSecondMode) +
+                                      kModeWidth * random.normal());
     frame.line.push_back(i + 2);
   }
   return frame;
 }
 
-std::vector<uint64_t> numbers(uint64_t begin, uint64_t end) {
-  std::vector<uint64_t> out(end - begin);
-  std::iota(out.begin(), out.end(), begin);
-  return out;
-}
-
-RegressorOptions quick(const std::string& objective) {
+RegressorOptions quick_regressor(const std::string& objective) {
   RegressorOptions o;
   o.objective = objective;
   o.features = {16};
@@ -118,8 +113,8 @@ class EveryRegressorObjective : public testing::TestWithParam<std::string> {};
 TEST_P(EveryRegressorObjective, FindsTwoBranchesAndTheirNormalizer) {
   const Frame frame = two_branches(2000);
   TrainObserver observer;
-  const RegressorResult result =
-      train_regressor(frame, {"y"}, numbers(0, 1800), numbers(1800, 2000), quick(GetParam()), {}, observer);
+  const RegressorResult result = train_regressor(frame, {"y"}, numbers(0, 1800), numbers(1800, 2000),
+                                                 quick_regressor(GetParam()), {}, observer);
   EXPECT_FALSE(result.diverged);
   const Fit fit = fit_of(result.model);
   // Langevin without correction, smoothed targets, and derivatives that do not see how branches are shared.
@@ -131,7 +126,7 @@ TEST_P(EveryRegressorObjective, FindsTwoBranchesAndTheirNormalizer) {
 
 TEST_P(EveryRegressorObjective, InterruptedAndResumedIsUninterrupted) {
   const Frame frame = two_branches(300);
-  RegressorOptions options = quick(GetParam());
+  RegressorOptions options = quick_regressor(GetParam());
   options.epochs = 3;
   options.ensemble = GetParam() == "snl" ? 2 : 1;
   TrainObserver observer;
@@ -162,7 +157,7 @@ INSTANTIATE_TEST_SUITE_P(All, EveryRegressorObjective,
 
 TEST(RegressorTrainer, ResumesFromEveryStepOfEveryMember) {
   const Frame frame = two_branches(120);
-  RegressorOptions options = quick("snl");
+  RegressorOptions options = quick_regressor("snl");
   options.epochs = 3;
   options.ensemble = 2;
   TrainObserver observer;
@@ -183,7 +178,7 @@ TEST(RegressorTrainer, ResumesFromEveryStepOfEveryMember) {
 
 TEST(RegressorTrainer, AMixtureAloneIsNormalised) {
   const Frame frame = two_branches(2000);
-  RegressorOptions options = quick("mdn");
+  RegressorOptions options = quick_regressor("mdn");
   options.components = 2;
   TrainObserver observer;
   const RegressorResult result =
@@ -196,7 +191,7 @@ TEST(RegressorTrainer, AMixtureAloneIsNormalised) {
 // b as trained, before it is fitted to exact values.
 TEST(RegressorTrainer, TheLearnedNormalizerIsLogZ) {
   const Frame frame = two_branches(2000);
-  RegressorOptions options = quick("snl");
+  RegressorOptions options = quick_regressor("snl");
   options.calibrate = false;
   TrainObserver observer;
   const RegressorResult result =
@@ -207,7 +202,7 @@ TEST(RegressorTrainer, TheLearnedNormalizerIsLogZ) {
 TEST(RegressorTrainer, LearnsWithoutABaseAndWithAProposalThatFollowsTheModel) {
   const Frame frame = two_branches(2000);
   for (const char* how : {"kl", "both"}) {
-    RegressorOptions options = quick("snl");
+    RegressorOptions options = quick_regressor("snl");
     options.base = "broad";
     options.learn_proposal = how;
     TrainObserver observer;
@@ -231,7 +226,7 @@ TEST(RegressorTrainer, LinearFeaturesAndASharedScaleAreLeastSquares) {
     const double x = frame.columns[0].number[i] - x_mean;
     xx += x * x, xy += x * (frame.columns[1].number[i] - y_mean);
   }
-  RegressorOptions options = quick("mdn");
+  RegressorOptions options = quick_regressor("mdn");
   options.features = {};
   options.shared_scale = true;
   options.tail_weight = 0;
@@ -256,7 +251,7 @@ TEST(RegressorTrainer, LinearFeaturesAndASharedScaleAreLeastSquares) {
 TEST(RegressorTrainer, StaysInItsSupport) {
   Frame frame = two_branches(500);
   for (double& y : frame.columns[1].number) y = std::abs(y);
-  RegressorOptions options = quick("snl");
+  RegressorOptions options = quick_regressor("snl");
   options.lower = {0};
   options.epochs = 5;
   TrainObserver observer;
@@ -274,7 +269,7 @@ TEST(RegressorTrainer, TargetsOnTheBoundAreTrainedOn) {
     Frame frame = two_branches(200, seed);
     for (double& y : frame.columns[1].number) y = std::clamp(y, -0.3, 0.7);
     for (const char* objective : {"snl", "nce+", "mcmc"}) {
-      RegressorOptions options = quick(objective);
+      RegressorOptions options = quick_regressor(objective);
       options.lower = {-0.3};
       options.upper = {0.7};
       options.epochs = 1;
@@ -297,7 +292,7 @@ TEST(RegressorTrainer, ResumesEnsemblesOfLinearModelsWithLevels) {
   group.levels = {"a", "b", "c"};
   for (uint32_t i = 0; i < 120; ++i) group.level.push_back(i % 3);
   frame.columns.push_back(group);
-  RegressorOptions options = quick("mdn");
+  RegressorOptions options = quick_regressor("mdn");
   options.features = {};
   options.epochs = 3;
   options.ensemble = 2;
@@ -326,7 +321,7 @@ TEST(RegressorTrainer, TwoTargets) {
   frame.columns.push_back(frame.columns[1]);
   frame.columns[2].name = "z";
   for (double& z : frame.columns[2].number) z *= z;
-  RegressorOptions options = quick("snl");
+  RegressorOptions options = quick_regressor("snl");
   options.epochs = 10;
   TrainObserver observer;
   const RegressorResult result =
@@ -346,22 +341,22 @@ TEST(RegressorTrainer, UnusableTargetsAndOptionsAreNamed) {
     }
     return std::string("no error");
   };
-  EXPECT_NE(message({"y"}, 1, quick("snl")).find("1 rows"), std::string::npos);
-  EXPECT_NE(message({"w"}, 100, quick("snl")).find("w"), std::string::npos);
-  EXPECT_NE(message({}, 100, quick("snl")).find("0 targets"), std::string::npos);
-  RegressorOptions options = quick("snl");
+  EXPECT_NE(message({"y"}, 1, quick_regressor("snl")).find("1 rows"), std::string::npos);
+  EXPECT_NE(message({"w"}, 100, quick_regressor("snl")).find("w"), std::string::npos);
+  EXPECT_NE(message({}, 100, quick_regressor("snl")).find("0 targets"), std::string::npos);
+  RegressorOptions options = quick_regressor("snl");
   options.objective = "magic";
   EXPECT_NE(message({"y"}, 100, options).find("objective"), std::string::npos);
   frame.columns[1].number.assign(100, 3.0);
-  EXPECT_NE(message({"y"}, 100, quick("snl")).find("nothing to predict"), std::string::npos);
+  EXPECT_NE(message({"y"}, 100, quick_regressor("snl")).find("nothing to predict"), std::string::npos);
   frame.columns[1].number[5] = std::nan("");
-  EXPECT_NE(message({"y"}, 100, quick("snl")).find("missing"), std::string::npos);
+  EXPECT_NE(message({"y"}, 100, quick_regressor("snl")).find("missing"), std::string::npos);
   frame = two_branches(100);
   frame.columns[0].number.assign(100, 1.0);
-  EXPECT_NE(message({"y"}, 100, quick("snl")).find("no column"), std::string::npos);
+  EXPECT_NE(message({"y"}, 100, quick_regressor("snl")).find("no column"), std::string::npos);
 }
 
-struct Listener : TrainObserver {
+struct RegressorListener : TrainObserver {
   void on_warning(const std::string& text) override { heard += text; }
   std::string heard;
 };
@@ -369,13 +364,13 @@ struct Listener : TrainObserver {
 TEST(RegressorTrainer, FewDistinctValuesAreWarnedOfAndANoiseFloorBoundsTheLikelihood) {
   Frame frame = two_branches(400);
   for (double& y : frame.columns[1].number) y = std::round(y);
-  RegressorOptions options = quick("mdn");
+  RegressorOptions options = quick_regressor("mdn");
   options.components = 4;
-  Listener listener;
+  RegressorListener listener;
   const RegressorResult free =
       train_regressor(frame, {"y"}, numbers(0, 350), numbers(350, 400), options, {}, listener);
   EXPECT_NE(listener.heard.find("--noise-floor"), std::string::npos);
-  Listener second;
+  RegressorListener second;
   options.noise_floor = 0.3;
   const RegressorResult bounded =
       train_regressor(frame, {"y"}, numbers(0, 350), numbers(350, 400), options, {}, second);
@@ -391,7 +386,7 @@ TEST(RegressorTrainer, TextsAmongNumbersAreNamed) {
   column.levels = {"1", "2", "oops"};
   for (uint32_t i = 0; i < 50; ++i) column.level.push_back(i == 7 ? 2 : i % 2);
   frame.columns.push_back(column);
-  RegressorOptions options = quick("mdn");
+  RegressorOptions options = quick_regressor("mdn");
   options.epochs = 1;
   TrainObserver observer;
   try {
@@ -405,7 +400,7 @@ TEST(RegressorTrainer, TextsAmongNumbersAreNamed) {
   train_regressor(frame, {"y"}, numbers(0, 50), {}, options, {}, observer);
   options.categorical = {};
   for (const uint32_t row : {10, 11, 12, 13, 14, 15}) frame.columns[2].level[row] = 2;
-  Listener listener;
+  RegressorListener listener;
   train_regressor(frame, {"y"}, numbers(0, 50), {}, options, {}, listener);
   EXPECT_NE(listener.heard.find("line 9: found 'oops'"), std::string::npos) << listener.heard;
 }
@@ -413,13 +408,13 @@ TEST(RegressorTrainer, TextsAmongNumbersAreNamed) {
 // A mixture that learns 30 rows by heart is best long before the tilt begins.
 TEST(RegressorTrainer, SaysWhenTheMixtureAloneIsKept) {
   const Frame frame = two_branches(130);
-  RegressorOptions options = quick("snl");
+  RegressorOptions options = quick_regressor("snl");
   options.components = 8;
   options.features = {64, 64};
   options.warm_up = 0.95;
   options.epochs = 300;
   options.checks = 20;
-  Listener listener;
+  RegressorListener listener;
   train_regressor(frame, {"y"}, numbers(0, 30), numbers(30, 130), options, {}, listener);
   EXPECT_NE(listener.heard.find("the mixture alone"), std::string::npos) << listener.heard;
 }
@@ -442,7 +437,7 @@ TEST(RegressorTrainer, DivergenceKeepsAModelThatCanBeUsed) {
         options.warm_up = warm_up;
         options.learning_rate = rate;
         std::filesystem::remove(path);
-        Listener listener;
+        RegressorListener listener;
         const auto run = [&](bool resume) {
           return train_regressor(frame, {"y"}, numbers(0, 400 - valid), numbers(400 - valid, 400), options,
                                  {.path = path, .seconds = 0, .resume = resume}, listener);
@@ -467,9 +462,9 @@ TEST(RegressorTrainer, DivergenceKeepsAModelThatCanBeUsed) {
 
 TEST(RegressorTrainer, DifferentValuesAreNotCalledRepeated) {
   const Frame frame = two_branches(12);
-  RegressorOptions options = quick("mdn");
+  RegressorOptions options = quick_regressor("mdn");
   options.epochs = 1;
-  Listener listener;
+  RegressorListener listener;
   train_regressor(frame, {"y"}, numbers(0, 12), {}, options, {}, listener);
   EXPECT_EQ(listener.heard, "");
 }

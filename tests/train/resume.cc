@@ -13,7 +13,7 @@
 namespace selfnorm {
 namespace {
 
-struct Case {
+struct ResumedCase {
   const char* name;
   const char* objective;
   const char* optimiser;
@@ -26,16 +26,16 @@ struct Case {
   const char* sharing = "batch";
   double dropout = 0;
 
-  friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+  friend void PrintTo(const ResumedCase& c, std::ostream* out) { *out << c.name; }
 };
 
-class Resume : public testing::TestWithParam<Case> {
+class Resume : public testing::TestWithParam<ResumedCase> {
  protected:
   void SetUp() override {
     path_ = std::filesystem::temp_directory_path() /
             ("selfnorm-resume-" + std::to_string(getpid()) + "-" + GetParam().name + ".safetensors");
     std::filesystem::remove(path_);
-    const Case& c = GetParam();
+    const ResumedCase& c = GetParam();
     options_.objective.name = c.objective;
     options_.optimiser = c.optimiser;
     options_.l1 = c.l1;
@@ -114,25 +114,25 @@ TEST_P(Resume, RefusesACheckpointOfOtherOptions) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, Resume,
-    testing::Values(Case{"lbfgs", "penalty", "lbfgs", 0, false, false, "float"},
-                    Case{"lbfgs_double", "exact", "lbfgs", 0, true, false, "double"},
-                    Case{"owlqn", "penalty", "lbfgs", 1e-3, true, false, "float"},
-                    Case{"constraint", "constraint", "lbfgs", 0, false, false, "float"},
-                    Case{"adagrad", "sampled", "adagrad", 0, true, false, "float"},
-                    Case{"adam", "penalty", "adam", 1e-4, false, false, "float"},
-                    Case{"nce", "nce", "adam", 0, true, false, "float"},
-                    Case{"ranking_nce", "ranking-nce", "adagrad", 0, true, false, "float"},
-                    Case{"is", "is", "adam", 0, false, false, "double"},
-                    Case{"snl", "snl", "adagrad", 1e-4, false, false, "float"},
-                    Case{"linear", "snl", "adagrad", 0, false, false, "float", "linear", "in-batch"},
-                    Case{"mlp", "nce", "adam", 0, true, false, "double", "mlp", "uniform", "example"},
-                    Case{"zero", "snl", "adagrad", 1e-4, true, false, "float", "zero", "unigram", "example"},
-                    Case{"dropout", "snl", "adagrad", 0, true, false, "float", "linear", "unigram", "batch",
-                         0.3},
-                    Case{"exact_dropout", "penalty", "adagrad", 0, false, false, "float", "constant",
-                         "unigram", "batch", 0.5},
-                    Case{"joint", "penalty", "lbfgs", 0, false, true, "float"},
-                    Case{"joint_adagrad", "penalty", "adagrad", 0, false, true, "float"}),
+    testing::Values(
+        ResumedCase{"lbfgs", "penalty", "lbfgs", 0, false, false, "float"},
+        ResumedCase{"lbfgs_double", "exact", "lbfgs", 0, true, false, "double"},
+        ResumedCase{"owlqn", "penalty", "lbfgs", 1e-3, true, false, "float"},
+        ResumedCase{"constraint", "constraint", "lbfgs", 0, false, false, "float"},
+        ResumedCase{"adagrad", "sampled", "adagrad", 0, true, false, "float"},
+        ResumedCase{"adam", "penalty", "adam", 1e-4, false, false, "float"},
+        ResumedCase{"nce", "nce", "adam", 0, true, false, "float"},
+        ResumedCase{"ranking_nce", "ranking-nce", "adagrad", 0, true, false, "float"},
+        ResumedCase{"is", "is", "adam", 0, false, false, "double"},
+        ResumedCase{"snl", "snl", "adagrad", 1e-4, false, false, "float"},
+        ResumedCase{"linear", "snl", "adagrad", 0, false, false, "float", "linear", "in-batch"},
+        ResumedCase{"mlp", "nce", "adam", 0, true, false, "double", "mlp", "uniform", "example"},
+        ResumedCase{"zero", "snl", "adagrad", 1e-4, true, false, "float", "zero", "unigram", "example"},
+        ResumedCase{"dropout", "snl", "adagrad", 0, true, false, "float", "linear", "unigram", "batch", 0.3},
+        ResumedCase{"exact_dropout", "penalty", "adagrad", 0, false, false, "float", "constant", "unigram",
+                    "batch", 0.5},
+        ResumedCase{"joint", "penalty", "lbfgs", 0, false, true, "float"},
+        ResumedCase{"joint_adagrad", "penalty", "adagrad", 0, false, true, "float"}),
     [](const auto& instance) { return std::string(instance.param.name); });
 
 TEST(CheckpointSize, IsWhatWasSaidBefore) {

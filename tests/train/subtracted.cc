@@ -27,8 +27,8 @@ TrainOptions candidate(const std::string& objective, const std::string& normaliz
   return options;
 }
 
-TrainResult train(const Dataset& data, const TrainOptions& options,
-                  const std::optional<Dataset>& valid = std::nullopt) {
+TrainResult train_subtracted(const Dataset& data, const TrainOptions& options,
+                             const std::optional<Dataset>& valid = std::nullopt) {
   TrainObserver observer;
   return train_classifier(data, valid, options, {}, observer);
 }
@@ -38,7 +38,7 @@ TrainResult train(const Dataset& data, const TrainOptions& options,
 void expect_log_z(const std::string& objective) {
   const Saturated truth;
   for (const std::string normalizer : {"constant", "linear", "mlp"}) {
-    const ModelFile model = train(truth.data, candidate(objective, normalizer)).model;
+    const ModelFile model = train_subtracted(truth.data, candidate(objective, normalizer)).model;
     const Evaluation e = evaluate(model, truth.data);
     EXPECT_NEAR(e.nll_exact, truth.entropy(), 1e-5) << normalizer;
     ASSERT_EQ(e.amortised.has_value(), normalizer != "constant") << normalizer;
@@ -83,7 +83,7 @@ TEST(Subtracted, ScalingOfDenseFeaturesIsFolded) {
     TrainOptions options = candidate("snl", normalizer);
     options.objective.noise_sharing = "batch";
     options.epochs = 30;
-    const Evaluation e = evaluate(train(data, options).model, data);
+    const Evaluation e = evaluate(train_subtracted(data, options).model, data);
     ASSERT_TRUE(e.amortised);
     EXPECT_NEAR(e.amortised->log_z.mean, 0, 0.02) << normalizer;
     EXPECT_LT(e.amortised->log_z.rms, 0.1) << normalizer;
@@ -101,10 +101,10 @@ TEST(Subtracted, CalibrationCentresWhatTheFunctionLeaves) {
       options.objective.samples = 20;
       options.epochs = 6;
       options.patience = patience;
-      const Evaluation e = evaluate(train(data, options, valid).model, valid);
+      const Evaluation e = evaluate(train_subtracted(data, options, valid).model, valid);
       EXPECT_NEAR(e.amortised->log_z.mean, 0, 1e-5) << normalizer << " " << patience;
       options.calibrate = false;
-      const Evaluation as_trained = evaluate(train(data, options, valid).model, valid);
+      const Evaluation as_trained = evaluate(train_subtracted(data, options, valid).model, valid);
       EXPECT_GT(std::abs(as_trained.amortised->log_z.mean), 1e-4) << normalizer << " " << patience;
     }
   }
@@ -119,7 +119,7 @@ TEST(Subtracted, DivergenceReturnsTheNormalizerOfTheLastGoodEpoch) {
   options.epochs = 2;
   options.learning_rate = 1e6;
   options.patience = 0;
-  const TrainResult result = train(data, options);
+  const TrainResult result = train_subtracted(data, options);
   EXPECT_TRUE(result.diverged);
   EXPECT_TRUE(std::isfinite(result.model.log_normalizer));
   EXPECT_TRUE(std::isfinite(result.model.normalizer.intercept));

@@ -15,7 +15,7 @@
 namespace selfnorm {
 namespace {
 
-TrainResult train(const Dataset& data, const TrainOptions& options) {
+TrainResult train_alone(const Dataset& data, const TrainOptions& options) {
   TrainObserver observer;
   return train_classifier(data, std::nullopt, options, {}, observer);
 }
@@ -62,14 +62,14 @@ TrainOptions tight(const std::string& objective) {
 
 TEST(Trainer, ExactFindsTheConditionalFrequencies) {
   const Saturated truth;
-  const TrainResult result = train(truth.data, tight("exact"));
+  const TrainResult result = train_alone(truth.data, tight("exact"));
   EXPECT_EQ(result.optimiser, "lbfgs");
   expect_frequencies(truth, result.model, 1e-4);
 }
 
 TEST(Trainer, PenaltyCostsNothingWhereTheModelIsSaturated) {
   const Saturated truth;
-  const TrainResult result = train(truth.data, tight("penalty"));
+  const TrainResult result = train_alone(truth.data, tight("penalty"));
   expect_frequencies(truth, result.model, 1e-4);
   for (const double a : Table(result.model).log_z) EXPECT_NEAR(a, 0, 1e-3);
 }
@@ -78,7 +78,7 @@ TEST(Trainer, LearnedCentreIsStoredAndSubtracted) {
   const Saturated truth;
   TrainOptions options = tight("penalty");
   options.objective.learn_centre = true;
-  const TrainResult result = train(truth.data, options);
+  const TrainResult result = train_alone(truth.data, options);
   for (const double a : Table(result.model).log_z) EXPECT_NEAR(a, result.model.log_normalizer, 1e-3);
   EXPECT_NEAR(evaluate(result.model, truth.data).log_z.rms, 0, 1e-3);
 }
@@ -106,7 +106,7 @@ TEST(Trainer, FixedCentreMovesLogZ) {
   const Saturated truth;
   TrainOptions options = tight("penalty");
   options.objective.centre = 1.5;
-  const TrainResult result = train(truth.data, options);
+  const TrainResult result = train_alone(truth.data, options);
   EXPECT_EQ(result.model.log_normalizer, 1.5);
   for (const double a : Table(result.model).log_z) EXPECT_NEAR(a, 1.5, 1e-3);
 }
@@ -115,7 +115,7 @@ TEST(Trainer, CarrierIsPartOfTheModel) {
   const Saturated truth;
   TrainOptions options = tight("penalty");
   options.log_carrier = {0.0f, 1.0f, -1.0f, 2.0f};
-  const TrainResult result = train(truth.data, options);
+  const TrainResult result = train_alone(truth.data, options);
   expect_frequencies(truth, result.model, 1e-4);
   EXPECT_NEAR(evaluate(result.model, truth.data).log_z.rms, 0, 1e-3);
 }
@@ -128,7 +128,7 @@ TEST(Trainer, SampledSettlesAtOneOverTwoAlpha) {
     TrainOptions options = tight("sampled");
     options.objective.alpha = alpha;
     options.objective.gamma = 1;
-    const TrainResult result = train(truth.data, options);
+    const TrainResult result = train_alone(truth.data, options);
     EXPECT_EQ(result.optimiser, "lbfgs");
     expect_frequencies(truth, result.model, 1e-3);
     for (const double a : Table(result.model).log_z) EXPECT_NEAR(a, 1 / (2 * alpha), 1e-3);
@@ -144,7 +144,7 @@ TEST(Trainer, SampledConstantDoesNotDependOnTheBatchSize) {
     options.objective.alpha = 1;
     options.batch = batch;
     options.epochs = 200;
-    EXPECT_NEAR(train(truth.data, options).model.log_normalizer, 0.5, 0.06) << batch;
+    EXPECT_NEAR(train_alone(truth.data, options).model.log_normalizer, 0.5, 0.06) << batch;
   }
 }
 
@@ -155,7 +155,7 @@ TEST(Trainer, BatchesOfZeroWeightAreNoDivergence) {
   TrainOptions options;
   options.optimiser = "adagrad";
   options.batch = 4;
-  EXPECT_FALSE(train(data, options).diverged);
+  EXPECT_FALSE(train_alone(data, options).diverged);
 }
 
 TEST(Trainer, BatchLargerThanTheDataIsOneBatch) {
@@ -163,7 +163,7 @@ TEST(Trainer, BatchLargerThanTheDataIsOneBatch) {
   TrainOptions options;
   options.optimiser = "adam";
   options.batch = UINT64_MAX;
-  EXPECT_EQ(train(data, options).last.step, options.epochs);
+  EXPECT_EQ(train_alone(data, options).last.step, options.epochs);
 }
 
 TEST(Trainer, SampledFractionInMinibatchesFindsTheSameConstant) {
@@ -173,7 +173,7 @@ TEST(Trainer, SampledFractionInMinibatchesFindsTheSameConstant) {
   options.objective.gamma = 0.3;
   options.batch = 50;
   options.epochs = 400;
-  const TrainResult result = train(truth.data, options);
+  const TrainResult result = train_alone(truth.data, options);
   EXPECT_EQ(result.optimiser, "adagrad");
   expect_frequencies(truth, result.model, 0.05);
   EXPECT_NEAR(result.model.log_normalizer, 0.5, 0.05);
@@ -183,7 +183,7 @@ TEST(Trainer, SampledFractionInMinibatchesFindsTheSameConstant) {
 // constraint: rms log Z in [0.99, 1.01] delta on the training data, unless the optimum satisfies it anyway.
 TEST(Trainer, ConstraintIsMetAndTight) {
   const Dataset data = random_dataset({.rows = 150, .features = 6, .classes = 3}, 4);
-  const TrainResult exact = train(data, tight("exact"));
+  const TrainResult exact = train_alone(data, tight("exact"));
   ASSERT_GT(evaluate(exact.model, data).log_z.rms, 0.03);
   for (const char* precision : {"float", "double"}) {
     double previous = evaluate(exact.model, data).nll_exact;
@@ -192,7 +192,7 @@ TEST(Trainer, ConstraintIsMetAndTight) {
       options.precision = precision;
       options.tolerance = 1e-6;
       options.objective.delta = delta;
-      const Evaluation e = evaluate(train(data, options).model, data);
+      const Evaluation e = evaluate(train_alone(data, options).model, data);
       EXPECT_LE(e.log_z.rms, 1.01 * delta);
       EXPECT_GE(e.log_z.rms, 0.98 * delta);
       EXPECT_GE(e.nll_exact, previous - 1e-5) << "a tighter constraint cannot fit better";
@@ -214,7 +214,7 @@ TEST(Trainer, ConstraintIsMetAndTightOnSeparableData) {
     TrainOptions options;
     options.objective.name = "constraint";
     options.objective.delta = delta;
-    const Evaluation e = evaluate(train(data, options).model, data);
+    const Evaluation e = evaluate(train_alone(data, options).model, data);
     EXPECT_LE(e.log_z.rms, 1.01 * delta);
     EXPECT_GE(e.log_z.rms, 0.97 * delta);
     EXPECT_LT(e.nll_exact, std::log(6.0)) << "worse than the uniform model, which is feasible";
@@ -244,7 +244,7 @@ TEST(Trainer, LikelihoodGapRespectsTheoremTwo) {
     const Dataset data = random_dataset({.rows = 120, .features = 4, .classes = 3}, seed);
     TrainOptions options = tight("exact");
     options.scale = "none";
-    const ModelFile best = train(data, options).model;
+    const ModelFile best = train_alone(data, options).model;
     const double gap_free = evaluate(best, data).nll_exact, kl = evaluate(best, data).kl_uniform;
     // Around log K the zero vector is the normalised model: drop the starting bias -log K.
     double norm = 0, radius = 0;
@@ -261,7 +261,7 @@ TEST(Trainer, LikelihoodGapRespectsTheoremTwo) {
       constrained.objective.name = "constraint";
       constrained.objective.delta = delta;
       constrained.tolerance = 1e-6;
-      const double gap = evaluate(train(data, constrained).model, data).nll_exact - gap_free;
+      const double gap = evaluate(train_alone(data, constrained).model, data).nll_exact - gap_free;
       const double a = std::min(1.0, delta / (radius * std::sqrt(norm)));
       EXPECT_LE(gap, (1 - a) * kl + 1e-6) << delta;
     }
@@ -277,17 +277,17 @@ TEST(Trainer, RegularisationShrinksAndL1MakesZeros) {
   };
   const auto zeros = [](const ModelFile& m) { return std::count(m.weight.begin(), m.weight.end(), 0.0f); };
   TrainOptions options = tight("exact");
-  const ModelFile plain = train(data, options).model;
+  const ModelFile plain = train_alone(data, options).model;
   options.l2 = 1;
-  EXPECT_LT(size(train(data, options).model), 0.5 * size(plain));
+  EXPECT_LT(size(train_alone(data, options).model), 0.5 * size(plain));
   options.l2 = 0;
   options.l1 = 0.05;
   options.tolerance = 1e-5;
-  EXPECT_GT(zeros(train(data, options).model), 5);
+  EXPECT_GT(zeros(train_alone(data, options).model), 5);
   EXPECT_EQ(zeros(plain), 0);
   options.optimiser = "adagrad";
   options.epochs = 100;
-  EXPECT_GT(zeros(train(data, options).model), 5);
+  EXPECT_GT(zeros(train_alone(data, options).model), 5);
 }
 
 TEST(Trainer, WeightsAreRepetitions) {
@@ -305,7 +305,8 @@ TEST(Trainer, WeightsAreRepetitions) {
   TrainOptions options = tight("penalty");
   options.scale = "none";
   options.l2 = 1e-3;
-  const ModelFile a = train(subset(repeated, rows), options).model, b = train(weighted, options).model;
+  const ModelFile a = train_alone(subset(repeated, rows), options).model,
+                  b = train_alone(weighted, options).model;
   for (size_t i = 0; i < a.weight.size(); ++i) EXPECT_NEAR(a.weight[i], b.weight[i], 1e-4);
 }
 
@@ -313,15 +314,15 @@ TEST(Trainer, ClassWeightsMoveTheMarginals) {
   const Saturated truth;
   TrainOptions options = tight("exact");
   options.class_weight = "a=4";
-  const Table table(train(truth.data, options).model);
+  const Table table(train_alone(truth.data, options).model);
   const double p = std::exp(table.score[0][0] - table.log_z[0]);
   EXPECT_NEAR(p, 4 * 0.5 / (4 * 0.5 + 0.5), 1e-3);
   options.class_weight = "z=1";
-  EXPECT_THROW(train(truth.data, options), Error);
+  EXPECT_THROW(train_alone(truth.data, options), Error);
   options.class_weight = "a=2x";
-  EXPECT_THROW(train(truth.data, options), Error);
+  EXPECT_THROW(train_alone(truth.data, options), Error);
   options.class_weight = "a=x";
-  EXPECT_THROW(train(truth.data, options), Error);
+  EXPECT_THROW(train_alone(truth.data, options), Error);
 }
 
 // Choices drawn from a known eta: the estimate is within 5 standard errors (fixed seed).
@@ -343,10 +344,10 @@ TEST(Trainer, JointModelRecoversTheTruth) {
     while (y + 1 < p.size() && u >= p[y]) u -= p[y++];
     data.target[g] = y;
   }
-  const TrainResult exact = train(data, tight("exact"));
+  const TrainResult exact = train_alone(data, tight("exact"));
   for (uint32_t j = 0; j < 3; ++j) EXPECT_NEAR(exact.model.weight[j], eta[j], 5 * 0.03);
   // The penalty learns the level of log Z, which alternatives have no bias for.
-  const Evaluation e = evaluate(train(data, tight("penalty")).model, data);
+  const Evaluation e = evaluate(train_alone(data, tight("penalty")).model, data);
   EXPECT_LT(std::abs(e.log_z.mean), 0.02);
 }
 
@@ -354,23 +355,23 @@ TEST(Trainer, UnusableDataAreUserErrors) {
   Dataset one_class = random_dataset({.rows = 5, .features = 2, .classes = 3}, 1);
   one_class.target.assign(5, 1);
   TrainOptions options;
-  EXPECT_THROW(train(one_class, options), Error);
+  EXPECT_THROW(train_alone(one_class, options), Error);
   Dataset empty;
   empty.labels = {"a", "b"};
-  EXPECT_THROW(train(empty, options), Error);
+  EXPECT_THROW(train_alone(empty, options), Error);
   options.objective.name = "sampled";
   options.optimiser = "lbfgs";
-  EXPECT_THROW(train(random_dataset({}, 1), options), Error);
+  EXPECT_THROW(train_alone(random_dataset({}, 1), options), Error);
   options.objective.name = "constraint";
   options.optimiser = "adam";
-  EXPECT_THROW(train(random_dataset({}, 1), options), Error);
+  EXPECT_THROW(train_alone(random_dataset({}, 1), options), Error);
 }
 
 TEST(Trainer, EncodersMustFitTheData) {
   TrainOptions options;
   const auto error = [&](const Dataset& data) -> std::string {
     try {
-      train(data, options);
+      train_alone(data, options);
     } catch (const Error& e) {
       return e.what();
     }
@@ -405,7 +406,7 @@ TEST(Trainer, DropoutShrinksWeightsAndNeedsMinibatches) {
   const auto square = [&](double dropout) {
     options.encoder.dropout = dropout;
     double sum = 0;
-    for (const float w : train(data, options).model.weight)
+    for (const float w : train_alone(data, options).model.weight)
       sum += static_cast<double>(w) * static_cast<double>(w);
     return sum;
   };
@@ -417,15 +418,15 @@ TEST(Trainer, DropoutShrinksWeightsAndNeedsMinibatches) {
   EXPECT_GT(most, 0.1 * some);
   const TrainResult chosen = [&] {
     options.optimiser = "auto";
-    return train(data, options);
+    return train_alone(data, options);
   }();
   EXPECT_EQ(chosen.optimiser, "adagrad");
   EXPECT_NE(chosen.model.training_json.find("\"dropout\":0.5"), std::string::npos);
   options.optimiser = "lbfgs";
-  EXPECT_THROW(train(data, options), Error);
+  EXPECT_THROW(train_alone(data, options), Error);
   options.optimiser = "auto";
   options.objective.name = "constraint";
-  EXPECT_THROW(train(data, options), Error);
+  EXPECT_THROW(train_alone(data, options), Error);
 }
 
 TEST(Trainer, DivergenceKeepsTheLastGoodModel) {
@@ -438,7 +439,7 @@ TEST(Trainer, DivergenceKeepsTheLastGoodModel) {
       options.epochs = epochs;
       options.batch = batch;
       const TrainResult result =
-          train(random_dataset({.rows = 600, .features = 3, .classes = 3}, 2), options);
+          train_alone(random_dataset({.rows = 600, .features = 3, .classes = 3}, 2), options);
       EXPECT_TRUE(result.diverged);
       EXPECT_NE(result.reason.find("learning-rate"), std::string::npos);
       for (const float w : result.model.weight) EXPECT_TRUE(std::isfinite(w));

@@ -1,6 +1,7 @@
 // A distribution-free statement about log Z (theory.md 4): from n independent held-out inputs of which
 // `exceed` have |A - c| > eps, with confidence 1 - beta at most a fraction rho of all inputs exceed eps. rho
-// is the one-sided Clopper-Pearson bound: the largest p with P(Binomial(n, p) <= exceed) >= beta.
+// is the one-sided Clopper-Pearson bound: the largest p with P(Binomial(n, p) <= exceed) >= beta,
+// the upper beta quantile of Beta(exceed + 1, n - exceed).
 #pragma once
 
 #include <cstdint>

@@ -29,13 +29,14 @@ inline float from_float16(uint16_t half) {
 // Adding half a unit (less one when the last bit kept is even) carries into the exponent as rounding must.
 // Below 2^-14 the unit is 2^-24, which is the unit of 0.5 in float32: |x| + 0.5 rounds to it by itself.
 inline uint16_t to_float16(float value) {
-  constexpr uint32_t kInfinity = 0x7F800000u, kTooLarge = (127u + 16u) << 23, kNormal = (127u - 14u) << 23;
+  constexpr uint32_t kInfiniteBits = 0x7F800000u, kTooLarge = (127u + 16u) << 23,
+                     kNormal = (127u - 14u) << 23;
   constexpr uint32_t kRebias = (127u - 15u) << 23, kHalf = 0x3F000000u;  // 0.5
   const auto bits = std::bit_cast<uint32_t>(value);
   const uint32_t magnitude = bits & 0x7FFFFFFFu;
   const uint32_t normal = (magnitude - kRebias + 0xFFFu + (magnitude >> 13 & 1u)) >> 13;
   const uint32_t subnormal = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - kHalf;
-  const uint32_t special = magnitude > kInfinity ? 0x7E00u | (magnitude >> 13 & 0x3FFu) : 0x7C00u;
+  const uint32_t special = magnitude > kInfiniteBits ? 0x7E00u | (magnitude >> 13 & 0x3FFu) : 0x7C00u;
   const uint32_t half = magnitude >= kTooLarge ? special : magnitude < kNormal ? subnormal : normal;
   return static_cast<uint16_t>(half | (bits >> 16 & 0x8000u));
 }

@@ -32,10 +32,6 @@ struct WeightSum {
   double reach() const;      // half of the 95% interval of log_mean
 };
 
-// The upper 2.5% point of Student's t with nu >= 1 degrees of freedom, by Abramowitz & Stegun 26.7.5 (24% too
-// small at nu = 1, 3% at 2, 1% at 3).
-double student_t_975(double nu);
-
 // Draws in blocks that are not kept. Throws Error when samples < 2, when dimensions or supports do not fit,
 // when every weight is 0 and when a score is NaN or +inf.
 LogZEstimate importance_log_z(const Energy& energy, const Density& proposal, uint64_t samples, uint64_t seed);

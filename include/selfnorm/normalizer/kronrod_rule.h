@@ -1,7 +1,5 @@
-// A Gauss-Legendre rule of n points inside a Kronrod rule of 2n + 1 on [0, 1]: the n + 1 further nodes are
-// the roots of the Stieltjes polynomial, E = P_{n+1} + sum_i a_i P_i with
-//     integral P_n E P_k = 0,  k = 0 .. n                                            [Kronrod 1965]
-// exact for polynomials of degree 3n + 1; the difference of the two rules estimates the error.
+// A Gauss-Legendre rule of n points inside a Kronrod rule of 2n + 1 on [0, 1] (math/gauss_rule.h), exact for
+// polynomials of degree 3n + 1; the difference of the two rules estimates the error.
 #pragma once
 
 #include <cstdint>

@@ -17,13 +17,13 @@ std::string parse_attribute(std::string_view field, AttributeField& attribute) {
     attribute.name += field[is_escape ? ++i : i];
   }
   if (attribute.name.empty())
-    return fmt::format("found the attribute {}, expected a name before its value", quoted(field));
+    return fmt::format("found the attribute {}, expected a name before its value", quoted_text(field));
   if (i == field.size()) return {};
   const std::string number(field.substr(i + 1));
   const char* const end = number.data() + number.size();
   if (parse_float(number.data(), end, attribute.value) != end)
     return fmt::format("{} as the value of {}; a colon within a name is written \\:", number_error(number),
-                       quoted(attribute.name));
+                       quoted_text(attribute.name));
   return {};
 }
 

@@ -15,7 +15,7 @@
 namespace selfnorm {
 namespace {
 
-using Kind = TemplateItem::Kind;
+using ItemKind = TemplateItem::Kind;
 
 constexpr uint64_t kFarthestRow = 1000, kLastColumn = 9999, kLongestAffix = 100;
 constexpr std::string_view kMacros =
@@ -43,7 +43,7 @@ class LineParser {
       fail(
           fmt::format("found {}, expected a template that begins with U (unigram), B (bigram) or * (both), "
                       "such as U00:%x[0,0], or a comment that begins with #",
-                      quoted(text_)));
+                      quoted_text(text_)));
     out.is_bigram = text_[0] == 'B' || text_[0] == 'b';
     do {
       out.items.push_back(rest_[0] == '%' ? macro() : literal());
@@ -54,12 +54,12 @@ class LineParser {
  private:
   [[noreturn]] void fail(const std::string& what) const { throw DataError(name_, line_, what); }
   [[noreturn]] void fail_at(std::string_view place) const {
-    fail(fmt::format("found {}, expected a macro: {}", quoted(place), kMacros));
+    fail(fmt::format("found {}, expected a macro: {}", quoted_text(place), kMacros));
   }
 
   TemplateItem literal() {
     const size_t end = std::min(rest_.find('%'), rest_.size());
-    TemplateItem item{Kind::literal, std::string(rest_.substr(0, end))};
+    TemplateItem item{ItemKind::literal, std::string(rest_.substr(0, end))};
     rest_.remove_prefix(end);
     return item;
   }
@@ -75,11 +75,12 @@ class LineParser {
     item.row = is_negative ? -row : row;
     expect(',');
     item.column = static_cast<uint32_t>(number("column", kLastColumn));
-    if (item.kind == Kind::prefix || item.kind == Kind::suffix) {
+    if (item.kind == ItemKind::prefix || item.kind == ItemKind::suffix) {
       expect(',');
       item.count = static_cast<uint32_t>(number("number of characters", kLongestAffix));
-      if (item.count == 0) fail(fmt::format("found no characters in {}, expected 1 or more", quoted(place_)));
-    } else if (item.kind == Kind::match || item.kind == Kind::test) {
+      if (item.count == 0)
+        fail(fmt::format("found no characters in {}, expected 1 or more", quoted_text(place_)));
+    } else if (item.kind == ItemKind::match || item.kind == ItemKind::test) {
       expect(',');
       item.text = pattern();
     }
@@ -87,29 +88,29 @@ class LineParser {
     return item;
   }
 
-  Kind kind() {
+  ItemKind kind() {
     switch (rest_.size() > 1 ? rest_[1] : '\0') {
       case 'x':
-        return advance(Kind::cell);
+        return advance(ItemKind::cell);
       case 'l':
       case 'X':
-        return advance(Kind::lower);
+        return advance(ItemKind::lower);
       case 'h':
-        return advance(Kind::shape);
+        return advance(ItemKind::shape);
       case 'p':
-        return advance(Kind::prefix);
+        return advance(ItemKind::prefix);
       case 's':
-        return advance(Kind::suffix);
+        return advance(ItemKind::suffix);
       case 'm':
-        return advance(Kind::match);
+        return advance(ItemKind::match);
       case 't':
-        return advance(Kind::test);
+        return advance(ItemKind::test);
       default:
         fail_at(place_);
     }
   }
 
-  Kind advance(Kind kind) {
+  ItemKind advance(ItemKind kind) {
     rest_.remove_prefix(2);
     return kind;
   }
@@ -133,7 +134,8 @@ class LineParser {
     const char* const end = parse_natural(rest_.data(), rest_.data() + rest_.size(), value);
     if (rest_.empty() || end == nullptr) fail_at(place_);
     if (value > limit)
-      fail(fmt::format("found a {} of {} in {}, expected at most {}", what, value, quoted(place_), limit));
+      fail(fmt::format("found a {} of {} in {}, expected at most {}", what, value, quoted_text(place_),
+                       limit));
     rest_.remove_prefix(static_cast<size_t>(end - rest_.data()));
     return value;
   }
@@ -155,7 +157,7 @@ class LineParser {
       if (const auto [place, is_new] = programs_.known.insert(out); is_new)
         programs_.size += static_cast<uint64_t>(token_pattern(out)->ProgramSize());
     } catch (const Error& error) {
-      fail(fmt::format("the regular expression {} cannot be used: {}", quoted(out), error.what()));
+      fail(fmt::format("the regular expression {} cannot be used: {}", quoted_text(out), error.what()));
     }
     if (programs_.size > kLargestPrograms)
       fail(fmt::format("the regular expressions up to here take {} steps a character, expected at most {}",
@@ -182,7 +184,7 @@ uint32_t FeatureTemplates::columns() const {
   uint32_t columns = 0;
   for (const FeatureTemplate& one : list)
     for (const TemplateItem& item : one.items)
-      if (item.kind != Kind::literal) columns = std::max(columns, item.column + 1);
+      if (item.kind != ItemKind::literal) columns = std::max(columns, item.column + 1);
   return columns;
 }
 

@@ -149,7 +149,7 @@ SequenceRead learn_sequences(const std::string& path, const SequenceOptions& opt
         reader.name(), first_line,
         fmt::format("found one label, {}, here and in all {} tokens, expected two at least: is column {} "
                     "the target, and is the file {}? --target and --format say otherwise",
-                    quoted(out.encoder.labels[0]), out.data.positions(), out.encoder.target + 1,
+                    quoted_text(out.encoder.labels[0]), out.data.positions(), out.encoder.target + 1,
                     format == SequenceFormat::conllu       ? "CoNLL-U"
                     : format == SequenceFormat::attributes ? "one of attributes"
                                                            : "one of columns"));

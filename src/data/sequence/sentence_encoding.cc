@@ -47,7 +47,8 @@ std::vector<std::string> frequent(const StringIndex& index, uint32_t min_count, 
 std::string some_labels(const StringIndex& labels) {
   constexpr uint32_t kShown = 20;
   std::string text;
-  for (uint32_t k = 0; k < labels.size() && k < kShown; ++k) text += (k == 0 ? "" : ", ") + quoted(labels[k]);
+  for (uint32_t k = 0; k < labels.size() && k < kShown; ++k)
+    text += (k == 0 ? "" : ", ") + quoted_text(labels[k]);
   return text + (labels.size() > kShown ? ", ..." : "");
 }
 
@@ -99,7 +100,7 @@ void SentenceEncoding::check_first_field(const TokenLines& sentence, size_t toke
     throw DataError(source.name, sentence.line(token),
                     fmt::format("found {} where the label stands, which is {}; expected label TAB attribute "
                                 "TAB ...; a line without a label begins with a tab",
-                                quoted(text),
+                                quoted_text(text),
                                 sentence.fields(token) == 1 ? "no label of the model and all of the line"
                                                             : "an attribute of the model"));
 }
@@ -136,7 +137,7 @@ uint32_t SentenceEncoding::label(const TokenLines& sentence, size_t token, const
       source.name, sentence.line(token),
       fmt::format("found the label {} in column {}, which the model has not learned; expected one "
                   "of its {} labels: {}; correct it, or train on data that have it",
-                  quoted(text), encoder_.target + 1, labels_.size(), some_labels(labels_)));
+                  quoted_text(text), encoder_.target + 1, labels_.size(), some_labels(labels_)));
 }
 
 void SentenceEncoding::append_expanded(TemplateExpansion& expansion, size_t token, AttributeNumbers& numbers,
@@ -176,7 +177,7 @@ void SentenceEncoding::append_fields(const TokenLines& sentence, size_t token, c
           source.name, sentence.line(token),
           fmt::format("found the value {:.6g} of the attribute {}, repeated ones added, expected at "
                       "most {:.6g} in size; scale it down",
-                      sum, quoted(unigrams_.index()[number]), kLargestValue));
+                      sum, quoted_text(unigrams_.index()[number]), kLargestValue));
     rows.attribute.push_back(number);
     add_value(rows, sum);
   }

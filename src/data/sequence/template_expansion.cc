@@ -7,7 +7,7 @@
 namespace selfnorm {
 namespace {
 
-using Kind = TemplateItem::Kind;
+using ItemKind = TemplateItem::Kind;
 
 constexpr uint32_t kUnknown = UINT32_MAX - 1, kAbsent = UINT32_MAX;
 constexpr uint32_t kRemembered = 1u << 20;  // strings, before a stream begins anew
@@ -25,7 +25,7 @@ TemplateExpansion::TemplateExpansion(const FeatureTemplates& templates, bool is_
     Template out;
     out.name = one.items[0].text;
     for (const TemplateItem& item : std::span(one.items).subspan(1)) {
-      if (item.kind == Kind::literal) {
+      if (item.kind == ItemKind::literal) {
         out.values.back().literal = item.text;
         continue;
       }
@@ -80,7 +80,7 @@ uint32_t TemplateExpansion::value(const Value& place, size_t position) {
   if (t >= length) return boundary(t - length + 1);
   Macro& macro = macro_[place.macro];
   const uint32_t token = cells[static_cast<size_t>(t)];
-  if (macro.item.kind == Kind::cell) return token;
+  if (macro.item.kind == ItemKind::cell) return token;
   uint32_t& known = at(macro.value, token);
   if (known == kUnknown) {
     const auto made = macro.of(strings_[token]);

@@ -11,7 +11,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr size_t kBufferBytes = size_t{1} << 18;
+constexpr size_t kTokenBufferBytes = size_t{1} << 18;
 constexpr std::string_view kBlank = " \t\r\v\f";
 
 std::string_view without_blanks(std::string_view text) {
@@ -110,7 +110,7 @@ void TokenLines::remove_last() {
 }
 
 TokenReader::TokenReader(std::unique_ptr<Input> input, const Shape& shape)
-    : input_(std::move(input)), shape_(shape), buffer_(kBufferBytes, '\0') {
+    : input_(std::move(input)), shape_(shape), buffer_(kTokenBufferBytes, '\0') {
   if (shape.format == SequenceFormat::conllu) shape_.columns = kConlluColumns;
 }
 
@@ -185,7 +185,7 @@ void TokenReader::add_token(std::string_view line, TokenLines& sentence) {
     if (sentence.fields(last) == 1 && sentence.field(last, 0).find_first_of(kBlank) != std::string_view::npos)
       throw DataError(name(), line_,
                       fmt::format("found {} and no tab, expected label TAB attribute TAB attribute ...",
-                                  quoted(sentence.field(last, 0))));
+                                  quoted_text(sentence.field(last, 0))));
     return;
   }
   check_columns(sentence.fields(last), line.starts_with('#'));
@@ -208,7 +208,7 @@ bool TokenReader::is_token(std::string_view id) const {
         name(), line_,
         fmt::format("found {} in the first column, expected the id of a CoNLL-U token: 1, 2, ..., a "
                     "range 1-2 or an empty node 1.1; for other columns say --format columns",
-                    quoted(id)));
+                    quoted_text(id)));
   return false;
 }
 

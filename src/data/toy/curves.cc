@@ -10,13 +10,13 @@
 namespace selfnorm {
 namespace {
 
-using Place = std::array<double, 2>;
+using PlanePoint = std::array<double, 2>;
 
 // c(t) of curve k. t = u^(1/power), hence w(t) = power t^(power - 1).
 struct CurveFamily {
   uint32_t curves = 1;
   int power = 1;
-  std::function<Place(uint32_t k, double t)> place;
+  std::function<PlanePoint(uint32_t k, double t)> place;
   double speed = 1;       // largest |c'(t)|
   double half_width = 1;  // of the square that holds the curves
 };
@@ -52,7 +52,7 @@ class CurveToy final : public Toy {
   uint32_t dimension() const override { return 2; }
   void draw(RandomStream& random, std::span<float> x) const override {
     const auto k = static_cast<uint32_t>(random.below(family_.curves));
-    const Place c = family_.place(k, std::pow(random.uniform(), 1.0 / family_.power));
+    const PlanePoint c = family_.place(k, std::pow(random.uniform(), 1.0 / family_.power));
     for (size_t j = 0; j < 2; ++j) x[j] = static_cast<float>(c[j] + kNoise * random.normal());
   }
   double log_density(std::span<const float> x) const override { return at(double{x[0]}, double{x[1]}); }
@@ -66,22 +66,22 @@ class CurveToy final : public Toy {
   static constexpr size_t kPieces = 4;
   static constexpr double kReach = 2;
   struct Node {
-    Place place;
+    PlanePoint place;
     double log_weight;
   };
   struct Arc {
-    Place middle;
+    PlanePoint middle;
     std::array<Node, 4 * kPieces> nodes;
   };
 
-  static Place scaled(Place p) { return {p[0] / kNoise, p[1] / kNoise}; }
-  static double squared(Place a, Place b) {
+  static PlanePoint scaled(PlanePoint p) { return {p[0] / kNoise, p[1] / kNoise}; }
+  static double squared(PlanePoint a, PlanePoint b) {
     return (a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1]);
   }
 
   // Arcs whose every term is exp(-kNegligible) of one of the nearest arc's or less are left out.
   double at(double a, double b) const {
-    const Place x = scaled({a, b});
+    const PlanePoint x = scaled({a, b});
     double nearest = INFINITY;
     for (const Arc& arc : arcs_) nearest = std::min(nearest, squared(x, arc.middle));
     const double far = std::sqrt(std::pow(std::sqrt(nearest) + kReach, 2) + 2 * kNegligible) + kReach;
@@ -100,14 +100,17 @@ class CurveToy final : public Toy {
   std::vector<Arc> arcs_;
 };
 
-Place circle(double radius, double t) { return {radius * std::cos(kTurn * t), radius * std::sin(kTurn * t)}; }
-
-Place moon(uint32_t k, double t) {
-  const double angle = std::numbers::pi * t;
-  return k == 0 ? Place{std::cos(angle), std::sin(angle)} : Place{1 - std::cos(angle), 0.5 - std::sin(angle)};
+PlanePoint circle(double radius, double t) {
+  return {radius * std::cos(kTurn * t), radius * std::sin(kTurn * t)};
 }
 
-Place spiral(uint32_t k, double t) {
+PlanePoint moon(uint32_t k, double t) {
+  const double angle = std::numbers::pi * t;
+  return k == 0 ? PlanePoint{std::cos(angle), std::sin(angle)}
+                : PlanePoint{1 - std::cos(angle), 0.5 - std::sin(angle)};
+}
+
+PlanePoint spiral(uint32_t k, double t) {
   const double angle = 1.5 * kTurn * t, radius = (k == 0 ? angle : -angle) / 3;
   return {-radius * std::cos(angle), radius * std::sin(angle)};
 }
@@ -121,8 +124,8 @@ std::unique_ptr<Toy> make_ring() {
 
 std::unique_ptr<Toy> make_four_circles() {
   const auto place = [](uint32_t k, double t) {
-    const Place c = circle(2, t);
-    return Place{c[0] + (k % 2 == 0 ? 1 : -1), c[1] + (k < 2 ? 1 : -1)};
+    const PlanePoint c = circle(2, t);
+    return PlanePoint{c[0] + (k % 2 == 0 ? 1 : -1), c[1] + (k < 2 ? 1 : -1)};
   };
   return std::make_unique<CurveToy>(
       CurveFamily{.curves = 4, .place = place, .speed = 2 * kTurn, .half_width = 3});

@@ -7,8 +7,8 @@
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/normal_distribution.h"
 #include "selfnorm/math/sigmoid.h"
+#include "selfnorm/math/special_functions.h"
 #include "selfnorm/model/energy/natural_domain.h"
-#include "special_functions.h"
 
 namespace selfnorm {
 namespace {

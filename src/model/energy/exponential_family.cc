@@ -12,16 +12,16 @@
 namespace selfnorm {
 namespace {
 
-constexpr size_t kRowsAtOnce = 256;
+constexpr size_t kFamilyRowsAtOnce = 256;
 constexpr double kNothing = -std::numeric_limits<double>::infinity();
 
 // gradient_k += sum over rows of what add(row, sums) adds to sums_k; rows in fixed blocks, added in order.
 template <class Add>
 void add_over_rows(uint64_t rows, std::span<float> gradient, const Add& add) {
-  const size_t count = gradient.size(), blocks = (rows + kRowsAtOnce - 1) / kRowsAtOnce;
+  const size_t count = gradient.size(), blocks = (rows + kFamilyRowsAtOnce - 1) / kFamilyRowsAtOnce;
   std::vector<double> parts(blocks * count);
-  parallel_ranges(rows, kRowsAtOnce, [&](size_t begin, size_t end) {
-    double* part = parts.data() + begin / kRowsAtOnce * count;
+  parallel_ranges(rows, kFamilyRowsAtOnce, [&](size_t begin, size_t end) {
+    double* part = parts.data() + begin / kFamilyRowsAtOnce * count;
     for (size_t i = begin; i < end; ++i) add(i, part);
   });
   for (size_t k = 0; k < count; ++k) {
@@ -41,7 +41,7 @@ class FamilyPass final : public EnergyPass {
     const size_t count = family_.count();
     t_.resize(x.rows * count);
     s_.resize(x.rows);
-    parallel_ranges(x.rows, kRowsAtOnce, [&](size_t begin, size_t end) {
+    parallel_ranges(x.rows, kFamilyRowsAtOnce, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i)
         s_[i] = family_.row(x.row(i), std::span(t_).subspan(i * count, count));
     });
@@ -120,7 +120,7 @@ std::unique_ptr<EnergyPass> ExponentialFamily::make_pass() const {
 
 void ExponentialFamily::score(const Points& x, std::span<double> s) const {
   SELFNORM_CHECK(s.size() == x.rows);
-  parallel_ranges(x.rows, kRowsAtOnce, [&](size_t begin, size_t end) {
+  parallel_ranges(x.rows, kFamilyRowsAtOnce, [&](size_t begin, size_t end) {
     std::vector<double> t(count());
     for (size_t i = begin; i < end; ++i) s[i] = row(x.row(i), t);
   });
@@ -128,7 +128,7 @@ void ExponentialFamily::score(const Points& x, std::span<double> s) const {
 
 void ExponentialFamily::score_gradient(const Points& x, std::span<double> s, std::span<float> dx) const {
   SELFNORM_CHECK(support_.is_real() && s.size() == x.rows && dx.size() == x.size());
-  parallel_ranges(x.rows, kRowsAtOnce, [&](size_t begin, size_t end) {
+  parallel_ranges(x.rows, kFamilyRowsAtOnce, [&](size_t begin, size_t end) {
     std::vector<double> t(count()), sums(dimension());
     for (size_t i = begin; i < end; ++i) {
       s[i] = row(x.row(i), t);
@@ -142,7 +142,7 @@ void ExponentialFamily::score_gradient(const Points& x, std::span<double> s, std
 void ExponentialFamily::directional(const Points& x, const Points& v, std::span<double> first,
                                     std::span<double> second) const {
   SELFNORM_CHECK(support_.is_real() && first.size() == x.rows && v.rows == x.rows);
-  parallel_ranges(x.rows, kRowsAtOnce, [&](size_t begin, size_t end) {
+  parallel_ranges(x.rows, kFamilyRowsAtOnce, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       StatisticJet sum;
       for (size_t k = 0; k < count(); ++k) {

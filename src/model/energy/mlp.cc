@@ -14,7 +14,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kUnitRows = 4 * kTileRows;
+constexpr uint64_t kMlpUnitRows = 4 * kTileRows;
 
 // Pieces of rows for work that keeps nothing of them.
 template <class Body>
@@ -81,7 +81,7 @@ void MlpEnergy::add_gradient(std::span<MlpGradient> parts, std::span<float> grad
 
 void MlpEnergy::score(const Points& x, std::span<double> s) const {
   SELFNORM_CHECK(x.columns == dimension() && s.size() == x.rows);
-  parallel_ranges(x.rows, kUnitRows, [&](size_t begin, size_t end) {
+  parallel_ranges(x.rows, kMlpUnitRows, [&](size_t begin, size_t end) {
     MlpTile tile(shape_);
     for_tiles(begin, end, kTileRows,
               [&](size_t i, size_t j) { tile.forward(weights_, x.slice(i, j), false, &s[i]); });
@@ -90,7 +90,7 @@ void MlpEnergy::score(const Points& x, std::span<double> s) const {
 
 void MlpEnergy::score_gradient(const Points& x, std::span<double> s, std::span<float> dx) const {
   SELFNORM_CHECK(x.columns == dimension() && s.size() == x.rows && dx.size() == x.size());
-  parallel_ranges(x.rows, kUnitRows, [&](size_t begin, size_t end) {
+  parallel_ranges(x.rows, kMlpUnitRows, [&](size_t begin, size_t end) {
     MlpTile tile(shape_);
     MlpTile::Deltas deltas(shape_);
     for_tiles(begin, end, kTileRows, [&](size_t i, size_t j) {
@@ -104,7 +104,7 @@ void MlpEnergy::directional(const Points& x, const Points& v, std::span<double> 
                             std::span<double> second) const {
   SELFNORM_CHECK(x.columns == dimension() && v.columns == dimension() && v.rows == x.rows);
   SELFNORM_CHECK(first.size() == x.rows && (second.empty() || second.size() == x.rows));
-  parallel_ranges(x.rows, kUnitRows, [&](size_t begin, size_t end) {
+  parallel_ranges(x.rows, kMlpUnitRows, [&](size_t begin, size_t end) {
     MlpJet jet(shape_, second.empty() ? 2 : 3);
     for_tiles(begin, end, kJetRows, [&](size_t i, size_t j) {
       jet.forward(weights_, x.slice(i, j), v.slice(i, j), &first[i], second.empty() ? nullptr : &second[i]);

@@ -15,7 +15,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr size_t kRowsAtOnce = 64;
+constexpr size_t kRbmRowsAtOnce = 64;
 constexpr size_t kUnitsAtOnce = 8;
 constexpr double kStart = 0.01;  // standard deviation of W
 
@@ -49,7 +49,7 @@ class Rbm final : public Energy {
 
   void score(const Points& x, std::span<double> s) const override {
     SELFNORM_CHECK(s.size() == x.rows);
-    parallel_ranges(x.rows, kRowsAtOnce, [&](size_t begin, size_t end) {
+    parallel_ranges(x.rows, kRbmRowsAtOnce, [&](size_t begin, size_t end) {
       std::vector<double> active(hidden_);
       for (size_t i = begin; i < end; ++i) s[i] = row(x.row(i), active);
     });
@@ -100,7 +100,7 @@ class RbmPass final : public EnergyPass {
     x_ = x;
     active_.resize(x.rows * model_.hidden());
     s_.resize(x.rows);
-    parallel_ranges(x.rows, kRowsAtOnce, [&](size_t begin, size_t end) {
+    parallel_ranges(x.rows, kRbmRowsAtOnce, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i)
         s_[i] = model_.row(x.row(i), std::span(active_).subspan(i * model_.hidden(), model_.hidden()));
     });

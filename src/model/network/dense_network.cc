@@ -10,8 +10,8 @@
 namespace selfnorm {
 namespace {
 
-constexpr size_t kUnitRows = 4 * kDenseRows;  // of work that keeps nothing
-constexpr size_t kMostParts = 16;             // of a gradient
+constexpr size_t kDenseUnitRows = 4 * kDenseRows;  // of work that keeps nothing
+constexpr size_t kMostParts = 16;                  // of a gradient
 
 void check_inputs(const DenseWeights& weights, const InputRows& x) {
   SELFNORM_CHECK(x.number.columns == weights.shape.inputs);
@@ -135,7 +135,7 @@ void DenseNetwork::evaluate(const InputRows& x, std::span<float> out) const {
   const DenseWeights& weights = *weights_;
   check_inputs(weights, x);
   SELFNORM_CHECK(out.size() == x.rows() * outputs());
-  parallel_ranges(x.rows(), kUnitRows, [&](size_t begin, size_t end) {
+  parallel_ranges(x.rows(), kDenseUnitRows, [&](size_t begin, size_t end) {
     const size_t size = std::min(kDenseRows, end - begin) * weights.largest_stride;
     AlignedFloats memory(2 * size);
     std::vector<DenseLayerRows> layers(weights.layers.size());

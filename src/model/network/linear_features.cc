@@ -10,7 +10,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint32_t kMostInputs = 1 << 20, kMostWidth = 1 << 24;
+constexpr uint32_t kMostLinearInputs = 1 << 20, kMostWidth = 1 << 24;
 constexpr const char* kUnseen = "unseen{}";
 
 // h = (x, u_1, u_2, ...): u_k is the unit vector of level_k - 1, or share_k for level 0.
@@ -109,7 +109,7 @@ std::unique_ptr<FeatureNetwork> make_linear_features(uint32_t inputs, std::vecto
 
 std::unique_ptr<FeatureNetwork> make_linear_features(const EnergyRecord& record) {
   const RecordReader reader(record, "linear features", "linear");
-  const uint32_t inputs = reader.whole_number("inputs", 0, kMostInputs);
+  const uint32_t inputs = reader.whole_number("inputs", 0, kMostLinearInputs);
   const std::vector<uint32_t> levels = reader.whole_numbers("levels", 1, kMostWidth);
   size_t shares = 0;
   for (const uint32_t n : levels) shares += n - 1;

@@ -10,7 +10,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint32_t kMostInputs = 1 << 20;
+constexpr uint32_t kMostModuleInputs = 1 << 20;
 
 std::unique_ptr<FeatureNetwork> features_of(std::string_view bytes, uint32_t inputs, const std::string& name,
                                             EmbeddedCode code) {
@@ -20,7 +20,8 @@ std::unique_ptr<FeatureNetwork> features_of(std::string_view bytes, uint32_t inp
 }
 
 uint32_t inputs_of(const EnergyRecord& record) {
-  return RecordReader(record, "TorchScript features", "torchscript").whole_number("inputs", 0, kMostInputs);
+  return RecordReader(record, "TorchScript features", "torchscript")
+      .whole_number("inputs", 0, kMostModuleInputs);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr size_t kValues = 4096;  // a unit of parallel work
+constexpr size_t kPreparedValues = 4096;  // a unit of parallel work
 // Of the mixture among the places when it is no base, only what the tilt was trained against.
 constexpr double kProposalWeight = 0.5;
 
@@ -65,7 +65,7 @@ class RegressorScores final : public ConditionalScores {
     if (tilt_ == nullptr) return;
     std::vector<double> f(s.size());
     tilt_->score({context_.view(), y, row}, f);
-    parallel_ranges(s.size(), kValues, [&](size_t begin, size_t end) {
+    parallel_ranges(s.size(), kPreparedValues, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) s[i] += f[i];
     });
   }

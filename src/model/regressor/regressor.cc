@@ -8,11 +8,12 @@
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/model/network/dense_record.h"
+#include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {
 namespace {
 
-constexpr size_t kValues = 4096;  // a unit of parallel work
+constexpr size_t kScoredValues = 4096;  // a unit of parallel work
 constexpr double kRounding = 4 * std::numeric_limits<double>::epsilon();
 
 std::unique_ptr<DenseNetwork> copy_of(const std::unique_ptr<DenseNetwork>& network) {
@@ -28,7 +29,6 @@ std::unique_ptr<FeatureNetwork> copy_of(const std::unique_ptr<FeatureNetwork>& f
 
 // The bounds of coordinate j, in standardised units.
 std::array<double, 2> bounds(const MixtureShape& shape, size_t j) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   return {shape.lower.empty() ? -kInfinity : shape.lower[j],
           shape.upper.empty() ? kInfinity : shape.upper[j]};
 }
@@ -111,7 +111,7 @@ void base_log_prob(const ConditionalMixture& mixture, double w, const MixturePoi
   if (w == 0) return mixture.log_prob(at, log_prob, {});
   std::vector<double> log_g(log_prob.size());
   mixture.log_prob(at, log_prob, log_g);
-  parallel_ranges(log_prob.size(), kValues, [&](size_t begin, size_t end) {
+  parallel_ranges(log_prob.size(), kScoredValues, [&](size_t begin, size_t end) {
     broaden(log_prob.subspan(begin, end - begin), std::span(log_g).subspan(begin, end - begin), w);
   });
 }

@@ -20,13 +20,13 @@ struct Step {
   }
 };
 
-struct Node {
+struct PathNode {
   std::vector<Step> ways;           // in decreasing order
   std::priority_queue<Step> queue;  // candidates for the next
   bool is_open = false;             // the queue has the best way through every label before
 };
 
-// Node (t, k) is label k of position t; node (T, 0) is the end, whose ways are the labellings.
+// PathNode (t, k) is label k of position t; node (T, 0) is the end, whose ways are the labellings.
 template <class Real>
 class BestWays {
  public:
@@ -50,8 +50,8 @@ class BestWays {
   }
 
  private:
-  Node& node(uint64_t t, uint32_t k) { return nodes_[t * scores_.labels + k]; }
-  Node& end() { return nodes_.back(); }
+  PathNode& node(uint64_t t, uint32_t k) { return nodes_[t * scores_.labels + k]; }
+  PathNode& end() { return nodes_.back(); }
 
   // Ways of rank 0 are those of the Viterbi table until a node is opened.
   Step way(uint64_t t, uint32_t k, uint64_t rank) {
@@ -71,12 +71,12 @@ class BestWays {
   }
 
   void open(uint64_t t, uint32_t k) {
-    Node& n = node(t, k);
+    PathNode& n = node(t, k);
     n.is_open = true;
     for (uint32_t j = 0; j < scores_.labels; ++j) n.queue.push(candidate(t, k, j, 0));
     take(n);
   }
-  static void take(Node& n) {
+  static void take(PathNode& n) {
     n.ways.push_back(n.queue.top());
     n.queue.pop();
   }
@@ -101,7 +101,7 @@ class BestWays {
     }
     bool is_longer = false;
     for (; !path.empty(); path.pop_back(), ++t) {
-      Node& n = node(t, path.back());
+      PathNode& n = node(t, path.back());
       const Step last = n.ways.back();
       if (t > 1 && last.rank + 1 < node(t - 1, last.label).ways.size())
         n.queue.push(candidate(t, path.back(), last.label, last.rank + 1));
@@ -113,7 +113,7 @@ class BestWays {
 
   const BasicChainScores<Real>& scores_;
   ViterbiTable table_;
-  std::vector<Node> nodes_;
+  std::vector<PathNode> nodes_;
 };
 
 }  // namespace

@@ -9,20 +9,20 @@
 #include "mixture_row.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/range.h"
+#include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr float kLargest = std::numeric_limits<float>::max();
+constexpr float kLargestParameter = std::numeric_limits<float>::max();
 constexpr uint32_t kMostDimensions = 64, kMostComponents = 4096;
 
 // The float32 next to a bound, inside.
 float inner(double bound, float toward) {
-  if (std::abs(bound) > kLargest) return std::copysign(kLargest, static_cast<float>(bound));
+  if (std::abs(bound) > kLargestParameter) return std::copysign(kLargestParameter, static_cast<float>(bound));
   const auto near = static_cast<float>(bound);
   const bool is_outside = toward > 0 ? near < bound : near > bound;
-  return is_outside ? std::nextafter(near, toward * kLargest) : near;
+  return is_outside ? std::nextafter(near, toward * kLargestParameter) : near;
 }
 
 void require_bounds(const MixtureShape& shape) {

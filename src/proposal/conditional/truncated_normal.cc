@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "selfnorm/math/gauss_rule.h"
 #include "selfnorm/math/normal_distribution.h"
 
 namespace selfnorm {
@@ -16,20 +17,15 @@ struct Moments {
 
 // Where the exponent varies by 1 at most: Gauss and Legendre's rule of ten nodes.
 Moments narrow(double tilt, double from, double to) {
-  constexpr double kNode[] = {0.14887433898163122, 0.43339539412924719, 0.67940956829902441,
-                              0.86506336668898451, 0.97390652851717172};
-  constexpr double kWeight[] = {0.29552422471475287, 0.26926671930999636, 0.21908636251598204,
-                                0.14945134915058059, 0.06667134430868814};
-  const double middle = from + (to - from) / 2, half = (to - from) / 2;
+  static const GaussRule rule(10);
   Moments out;
-  for (int i = 0; i < 5; ++i)
-    for (const double side : {-1.0, 1.0}) {
-      const double tau = middle + side * half * kNode[i];
-      const double f = half * kWeight[i] * std::exp(-tau * (tau / 2 + tilt));
-      out.volume += f;
-      out.first += f * tau;
-      out.second += f * tau * tau;
-    }
+  for (size_t i = 0; i < rule.size(); ++i) {
+    const double tau = from + (to - from) * rule.node[i];
+    const double f = (to - from) * rule.weight[i] * std::exp(-tau * (tau / 2 + tilt));
+    out.volume += f;
+    out.first += f * tau;
+    out.second += f * tau * tau;
+  }
   out.first /= out.volume;
   out.second /= out.volume;
   return out;

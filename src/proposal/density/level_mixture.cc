@@ -29,9 +29,9 @@ double log_sum(std::span<const double> terms) {
   return sum.value();
 }
 
-class Fit {
+class LevelFit {
  public:
-  Fit(const Points& data, const std::vector<uint32_t>& levels, const LevelMixtureOptions& options)
+  LevelFit(const Points& data, const std::vector<uint32_t>& levels, const LevelMixtureOptions& options)
       : data_(data), levels_(levels), begin_(begins(levels)), options_(options), pooled_(begin_.back()) {
     std::vector<double> count(begin_.back(), 0.5);
     const double one = 1;
@@ -170,7 +170,7 @@ LevelMixture fit_level_mixture(const Points& data, const std::vector<uint32_t>& 
   std::vector<float> rows;
   for (const uint64_t i : chosen) rows.insert(rows.end(), data.row(i).begin(), data.row(i).end());
   const Points used{rows.data(), chosen.size(), data.columns};
-  const Fit fit(used, levels, options);
+  const LevelFit fit(used, levels, options);
   const auto components =
       static_cast<uint32_t>(std::clamp<uint64_t>(used.rows / kRowsOfComponent, 1, options.components));
   auto best = fit.run(components, 1);

@@ -19,7 +19,8 @@
 namespace selfnorm {
 namespace {
 
-using Fit = std::unique_ptr<Density> (*)(const std::string& argument, const Points&, const FitOptions&);
+using FitFunction = std::unique_ptr<Density> (*)(const std::string& argument, const Points&,
+                                                 const FitOptions&);
 using Restore = std::unique_ptr<Density> (*)(const DensityRecord&, uint32_t dimension);
 
 // The argument of a word as a number; throws Error unless it is one in [low, high].
@@ -62,7 +63,7 @@ double bandwidth_of(const std::string& argument) {
 struct Kind {
   const char* name;
   void (*check)(const std::string& argument);
-  Fit fit;
+  FitFunction fit;
 };
 
 const Kind kKinds[] = {

@@ -15,7 +15,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr size_t kTile = 128, kPieces = 8;
+constexpr size_t kEmTile = 128, kEmPieces = 8;
 
 // sum_i p_ik (1, x_j, x_i x_j) over the rows, (1 + d + d (d + 1) / 2) x stride, and sum_i log q(x_i).
 struct Statistics {
@@ -36,16 +36,17 @@ class Expectation {
   // returns the sum of their log q.
   template <class MakeWorker>
   Statistics sums(size_t stride, const MakeWorker& make_worker) const {
-    const size_t width = 1 + d_ + d_ * (d_ + 1) / 2, grain = std::max(kTile, (n_ + kPieces - 1) / kPieces);
+    const size_t width = 1 + d_ + d_ * (d_ + 1) / 2,
+                 grain = std::max(kEmTile, (n_ + kEmPieces - 1) / kEmPieces);
     const size_t pieces = (n_ + grain - 1) / grain;
     std::vector<Statistics> part(pieces);
     parallel_ranges(n_, grain, [&](size_t begin, size_t end) {
       Statistics& own = part[begin / grain];
       own.sum.assign(width * stride, 0);
-      std::vector<double> share(kTile * stride), feature(kTile * width);
+      std::vector<double> share(kEmTile * stride), feature(kEmTile * width);
       auto worker = make_worker();
-      for (size_t first = begin; first < end; first += kTile) {
-        const size_t last = std::min(end, first + kTile);
+      for (size_t first = begin; first < end; first += kEmTile) {
+        const size_t last = std::min(end, first + kEmTile);
         own.log_likelihood += worker(first, last, share.data());
         for (size_t i = first; i < last; ++i) fill_features(i, feature.data() + (i - first) * width);
         gemm_transposed(width, stride, last - first, feature.data(), width, share.data(), stride,
@@ -157,7 +158,7 @@ EmResult fit_mixture(const Points& data, const EmOptions& options) {
   const Points used = chosen_rows(data, options, store);
   const uint32_t d = data.columns;
   const size_t wanted = std::min<uint64_t>(options.components, std::max<uint64_t>(1, used.rows / (d + 1)));
-  require_memory(static_cast<double>(wanted) * d * d * 8 * (kPieces + 3), "the covariances of a mixture",
+  require_memory(static_cast<double>(wanted) * d * d * 8 * (kEmPieces + 3), "the covariances of a mixture",
                  "use fewer components or gaussian:diagonal");
   const ColumnMoments moments = column_moments(used);
   std::vector<double> rows(used.size());

@@ -10,7 +10,7 @@ namespace selfnorm {
 namespace {
 
 // Points are 32-bit floats; squares of products of two such numbers are still finite.
-constexpr double kLargest = 1e50;
+constexpr double kLargestRecorded = 1e50;
 
 }  // namespace
 
@@ -24,9 +24,9 @@ const std::vector<double>& record_values(const DensityRecord& record, const std:
                             record.kind, values.size(), name,
                             size > 0 ? std::to_string(size) : "at least one"));
   for (const double v : values)
-    if (!(std::abs(v) <= kLargest))
+    if (!(std::abs(v) <= kLargestRecorded))
       throw Error(fmt::format("the density '{}' has {} in {}; expected numbers up to {}; its file is damaged",
-                              record.kind, v, name, kLargest));
+                              record.kind, v, name, kLargestRecorded));
   return values;
 }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "data/scratch.h"
+#include "data/reader_checks.h"
 #include "selfnorm/data/sequence/read_sequences.h"
 
 namespace selfnorm {
@@ -14,7 +14,7 @@ namespace {
 using Kind = TemplateItem::Kind;
 using Strings = std::vector<std::string>;
 
-std::string error_of(const std::string& text) {
+std::string template_error(const std::string& text) {
   try {
     parse_templates(text, "t");
   } catch (const DataError& e) {
@@ -84,40 +84,41 @@ TEST(FeatureTemplate, Errors) {
   const std::string macros =
       ", expected a macro: %x[row,column], %l[row,column], %h[row,column], %p[row,column,n], "
       "%s[row,column,n], %m[row,column,\"regex\"] or %t[row,column,\"regex\"]";
-  EXPECT_EQ(error_of("\n#c\n"), "t: found no template, expected lines such as U00:%x[0,0] and B");
+  EXPECT_EQ(template_error("\n#c\n"), "t: found no template, expected lines such as U00:%x[0,0] and B");
   EXPECT_EQ(
-      error_of("U0\n\nX01:%x[0,0]"),
+      template_error("U0\n\nX01:%x[0,0]"),
       "t:3: found 'X01:%x[0,0]', expected a template that begins with U (unigram), B (bigram) or * (both), "
       "such as U00:%x[0,0], or a comment that begins with #");
   for (const char* bad :
        {"%q[0,0]", "%", "%x", "%x[", "%x[0", "%x[0,", "%x[0,0", "%x[0;0]", "%x[a,0]", "%x[0,-1]", "%x[0,0,1]",
         "%p[0,0]", "%m[0,0]", "%m[0,0,x]", "%m[0,0,\"x]", "%x0,0]"})
-    EXPECT_EQ(error_of(std::string("U0:") + bad), std::string("t:1: found '") + bad + "'" + macros);
-  EXPECT_EQ(error_of("U:%x[2000,0]"), "t:1: found a row of 2000 in '%x[2000,0]', expected at most 1000");
-  EXPECT_EQ(error_of("U:%x[0,10000]"),
+    EXPECT_EQ(template_error(std::string("U0:") + bad), std::string("t:1: found '") + bad + "'" + macros);
+  EXPECT_EQ(template_error("U:%x[2000,0]"),
+            "t:1: found a row of 2000 in '%x[2000,0]', expected at most 1000");
+  EXPECT_EQ(template_error("U:%x[0,10000]"),
             "t:1: found a column of 10000 in '%x[0,10000]', expected at most 9999");
-  EXPECT_EQ(error_of("U:%p[0,0,0]"), "t:1: found no characters in '%p[0,0,0]', expected 1 or more");
-  EXPECT_NE(error_of("U:%s[0,0,101]").find("found a number of characters of 101"), std::string::npos);
-  EXPECT_EQ(error_of(std::string("U:\0", 3)),
+  EXPECT_EQ(template_error("U:%p[0,0,0]"), "t:1: found no characters in '%p[0,0,0]', expected 1 or more");
+  EXPECT_NE(template_error("U:%s[0,0,101]").find("found a number of characters of 101"), std::string::npos);
+  EXPECT_EQ(template_error(std::string("U:\0", 3)),
             "t:1: found a NUL byte, expected a template such as U00:%x[0,0]");
 }
 
 TEST(FeatureTemplate, RefusesExpressions) {
-  EXPECT_NE(error_of("U:%m[0,0,\"(\"]").find("t:1: the regular expression '(' cannot be used: "),
+  EXPECT_NE(template_error("U:%m[0,0,\"(\"]").find("t:1: the regular expression '(' cannot be used: "),
             std::string::npos);
   for (const char* refused : {"(a)\\1", "((?=a).)*", "(?<!a)b", "(a{100}){11}"})
-    EXPECT_NE(
-        error_of(std::string("U:%m[0,0,\"") + refused + "\"]").find("; expected RE2 syntax, which has no"),
-        std::string::npos)
+    EXPECT_NE(template_error(std::string("U:%m[0,0,\"") + refused + "\"]")
+                  .find("; expected RE2 syntax, which has no"),
+              std::string::npos)
         << refused;
-  EXPECT_NE(
-      error_of("U:%t[0,0,\"" + std::string(1001, 'a') + "\"]").find("1001 bytes, expected at most 1000"),
-      std::string::npos);
-  EXPECT_EQ(error_of("U:%t[0,0,\"(a{100}){10}\"]"), "");
+  EXPECT_NE(template_error("U:%t[0,0,\"" + std::string(1001, 'a') + "\"]")
+                .find("1001 bytes, expected at most 1000"),
+            std::string::npos);
+  EXPECT_EQ(template_error("U:%t[0,0,\"(a{100}){10}\"]"), "");
   std::string many;
   for (int i = 0; i < 100; ++i)
     many += "U" + std::to_string(i) + ":%t[0,0,\"a{900}" + std::to_string(i) + "\"]\n";
-  EXPECT_NE(error_of(many).find("steps a character, expected at most 65536"), std::string::npos);
+  EXPECT_NE(template_error(many).find("steps a character, expected at most 65536"), std::string::npos);
 }
 
 TEST(FeatureTemplate, CellsAndSentenceEnds) {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "data/scratch.h"
+#include "data/reader_checks.h"
 #include "selfnorm/data/sequence/read_sequences.h"
 
 namespace selfnorm {

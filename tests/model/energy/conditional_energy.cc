@@ -66,8 +66,8 @@ std::vector<double> oracle_gradient(const MlpOptions& options, const Conditional
   });
 }
 
-void expect_gradient(const std::vector<float>& gradient, const std::vector<float>& d_context,
-                     const std::vector<double>& expected, double tolerance) {
+void expect_energy_gradient(const std::vector<float>& gradient, const std::vector<float>& d_context,
+                            const std::vector<double>& expected, double tolerance) {
   for (size_t p = 0; p < expected.size(); ++p) {
     const double found = p < gradient.size() ? static_cast<double>(gradient[p]) - 0.5
                                              : static_cast<double>(d_context[p - gradient.size()]);
@@ -115,23 +115,24 @@ TEST(ConditionalEnergy, GradientsOfParametersAndContexts) {
     const auto pass = energy->make_pass();
     pass->forward(data.at());
     pass->backward(batch.weight, gradient, d_context);
-    expect_gradient(gradient, d_context,
-                    oracle_gradient(options, *energy, data,
-                                    [&](uint64_t i, const Along& f) { return batch.weight[i] * f.value; }),
-                    3e-5);
+    expect_energy_gradient(
+        gradient, d_context,
+        oracle_gradient(options, *energy, data,
+                        [&](uint64_t i, const Along& f) { return batch.weight[i] * f.value; }),
+        3e-5);
     for (const bool has_second : {false, true}) {
       gradient.assign(gradient.size(), 0.5f);
       energy->directional_backward(
           data.at(), batch.v(), batch.weight,
           has_second ? std::span<const double>(batch.second_weight) : std::span<const double>(), gradient,
           d_context);
-      expect_gradient(gradient, d_context,
-                      oracle_gradient(options, *energy, data,
-                                      [&](uint64_t i, const Along& f) {
-                                        return batch.weight[i] * f.first +
-                                               (has_second ? batch.second_weight[i] * f.second : 0);
-                                      }),
-                      2e-4);
+      expect_energy_gradient(gradient, d_context,
+                             oracle_gradient(options, *energy, data,
+                                             [&](uint64_t i, const Along& f) {
+                                               return batch.weight[i] * f.first +
+                                                      (has_second ? batch.second_weight[i] * f.second : 0);
+                                             }),
+                             2e-4);
     }
   }
 }

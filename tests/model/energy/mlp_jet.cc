@@ -11,7 +11,7 @@ namespace {
 struct Directional {
   double first, second;
 };
-Directional along(const MlpReference& reference, const Batch& batch, uint64_t i) {
+Directional jet_along(const MlpReference& reference, const Batch& batch, uint64_t i) {
   constexpr double h = 1e-3;
   double s[5];
   for (int k = 0; k < 5; ++k) s[k] = reference.score(batch.point(i, (k - 2) * h));
@@ -29,7 +29,7 @@ TEST(MlpJet, DerivativesAlongDirections) {
     energy->directional(batch.x(), batch.v(), alone, {});
     EXPECT_EQ(first, alone);
     for (uint64_t i = 0; i < kRows; ++i) {
-      const Directional expected = along(reference, batch, i);
+      const Directional expected = jet_along(reference, batch, i);
       EXPECT_NEAR(first[i], expected.first, 2e-5 * std::max(1.0, std::abs(expected.first)))
           << name_of(options);
       EXPECT_NEAR(second[i], expected.second, 1e-4 * std::max(1.0, std::abs(expected.second)))
@@ -52,7 +52,7 @@ TEST(MlpJet, GradientsOfDerivativesAlongDirections) {
         const MlpReference moved(options, kDimension, t);
         double sum = 0;
         for (uint64_t i = 0; i < kRows; ++i) {
-          const Directional d = along(moved, batch, i);
+          const Directional d = jet_along(moved, batch, i);
           sum += batch.weight[i] * d.first + (has_second ? batch.second_weight[i] * d.second : 0);
         }
         return sum;

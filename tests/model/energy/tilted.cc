@@ -3,22 +3,21 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/model/energy/mlp.h"
 #include "selfnorm/proposal/density/make_density.h"
+#include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm::test {
 namespace {
 
-constexpr uint32_t kColumns = 2;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr uint32_t kTiltedColumns = 2;
 
 std::vector<float> normal_rows(uint64_t rows, uint64_t seed) {
   RandomStream random(seed);
-  std::vector<float> out(rows * kColumns);
+  std::vector<float> out(rows * kTiltedColumns);
   for (float& x : out) x = static_cast<float>(random.normal());
   return out;
 }
@@ -28,8 +27,8 @@ struct Tilted {
   TiltedEnergy energy;
 
   explicit Tilted(const std::string& base)
-      : alone(make_mlp(kColumns, {.widths = {8, 8}}, 3)),
-        energy(make_mlp(kColumns, {.widths = {8, 8}}, 3), fitted(base)) {
+      : alone(make_mlp(kTiltedColumns, {.widths = {8, 8}}, 3)),
+        energy(make_mlp(kTiltedColumns, {.widths = {8, 8}}, 3), fitted(base)) {
     // Away from the starting point, where a network may be 0.
     RandomStream random(5);
     for (size_t i = 0; i < alone->parameters().size(); ++i) {
@@ -41,14 +40,14 @@ struct Tilted {
 
   static std::shared_ptr<const Density> fitted(const std::string& word) {
     const std::vector<float> rows = normal_rows(200, 1);
-    return fit_density(word, {rows.data(), 200, kColumns});
+    return fit_density(word, {rows.data(), 200, kTiltedColumns});
   }
 };
 
 TEST(Tilted, ScoresAreTheSumOfTiltAndLogBase) {
   const Tilted tilted("gaussian");
   const std::vector<float> rows = normal_rows(600, 2);
-  const Points x{rows.data(), 600, kColumns};
+  const Points x{rows.data(), 600, kTiltedColumns};
   std::vector<double> f(x.rows), base(x.rows), s(x.rows), also(x.rows);
   std::vector<float> dx(x.size());
   tilted.alone->score(x, f);
@@ -67,7 +66,7 @@ TEST(Tilted, ScoresAreTheSumOfTiltAndLogBase) {
 TEST(Tilted, DerivativesAlongADirectionAreThoseOfTheScore) {
   const Tilted tilted("gaussian");
   const std::vector<float> rows = normal_rows(40, 3), directions = normal_rows(40, 4);
-  const Points x{rows.data(), 40, kColumns}, v{directions.data(), 40, kColumns};
+  const Points x{rows.data(), 40, kTiltedColumns}, v{directions.data(), 40, kTiltedColumns};
   std::vector<double> s(x.rows), first(x.rows), second(x.rows), only(x.rows);
   std::vector<float> dx(x.size());
   tilted.energy.score_gradient(x, s, dx);
@@ -81,7 +80,7 @@ TEST(Tilted, DerivativesAlongADirectionAreThoseOfTheScore) {
     std::vector<float> moved = rows;
     for (size_t i = 0; i < moved.size(); ++i) moved[i] += step * directions[i];
     std::vector<double> out(x.rows);
-    tilted.energy.directional({moved.data(), x.rows, kColumns}, v, out, {});
+    tilted.energy.directional({moved.data(), x.rows, kTiltedColumns}, v, out, {});
     return out;
   };
   const std::vector<double> above = shifted(kStep), below = shifted(-kStep);
@@ -95,7 +94,7 @@ TEST(Tilted, DerivativesAlongADirectionAreThoseOfTheScore) {
 TEST(Tilted, TheBaseIsConstantInTheParameters) {
   const Tilted tilted("gaussian");
   const std::vector<float> rows = normal_rows(50, 6), directions = normal_rows(50, 7);
-  const Points x{rows.data(), 50, kColumns}, v{directions.data(), 50, kColumns};
+  const Points x{rows.data(), 50, kTiltedColumns}, v{directions.data(), 50, kTiltedColumns};
   std::vector<double> d(x.rows);
   for (size_t i = 0; i < d.size(); ++i) d[i] = std::sin(static_cast<double>(i));
   const auto gradients = [&](const Energy& energy) {
@@ -113,7 +112,7 @@ TEST(Tilted, TheBaseIsConstantInTheParameters) {
 TEST(Tilted, OutsideTheBaseScoresAreMinusInfinityAndDerivativesZero) {
   const Tilted tilted("uniform");
   const std::vector<float> rows = {0.1f, -0.2f, 1e6f, 0, 0, -3e38f}, directions = {1, 0, 1, 0, 1, 0};
-  const Points x{rows.data(), 3, kColumns}, v{directions.data(), 3, kColumns};
+  const Points x{rows.data(), 3, kTiltedColumns}, v{directions.data(), 3, kTiltedColumns};
   std::vector<double> s(3), also(3), first(3), second(3);
   std::vector<float> dx(x.size());
   tilted.energy.score(x, s);
@@ -151,7 +150,7 @@ TEST(Tilted, OutsideTheBaseScoresAreMinusInfinityAndDerivativesZero) {
 TEST(Tilted, BitsDoNotDependOnTheNumberOfThreads) {
   const Tilted tilted("mixture:4");
   const std::vector<float> rows = normal_rows(3000, 8);
-  const Points x{rows.data(), 3000, kColumns};
+  const Points x{rows.data(), 3000, kTiltedColumns};
   const auto scores = [&](int threads) {
     const ThreadLimit limit(threads);
     std::vector<double> s(x.rows);

@@ -16,7 +16,7 @@ namespace selfnorm::test {
 namespace {
 
 constexpr uint32_t kInputs = 3, kHidden = 6, kWidth = 4;
-constexpr uint64_t kRows = 700;
+constexpr uint64_t kFeatureRows = 700;
 
 std::vector<float> normals(size_t n, uint64_t seed) {
   RandomStream random(seed);
@@ -87,7 +87,7 @@ TEST_F(TorchFeatures, AgreeWithTheNativeNetwork) {
   torch->parameters_changed();
   torch->set_unseen({});
 
-  const std::vector<float> x = normals(kRows * kInputs, 4), d = normals(kRows * kWidth, 5);
+  const std::vector<float> x = normals(kFeatureRows * kInputs, 4), d = normals(kFeatureRows * kWidth, 5);
   expect_close(evaluated(*torch, x, kInputs), evaluated(*native, x, kInputs));
   std::vector<float> found(native->parameters().size(), 1.0f), expected = found;
   for (const auto& [features, gradient] : {std::pair{&torch, &found}, std::pair{&native, &expected}}) {
@@ -102,7 +102,7 @@ TEST_F(TorchFeatures, AgreeWithTheNativeNetwork) {
 
 TEST_F(TorchFeatures, BitsDoNotDependOnTheNumberOfThreads) {
   const auto features = load_module_features(saved(network()), kInputs, EmbeddedCode::run);
-  const std::vector<float> x = normals(kRows * kInputs, 6), d = normals(kRows * kWidth, 7);
+  const std::vector<float> x = normals(kFeatureRows * kInputs, 6), d = normals(kFeatureRows * kWidth, 7);
   const auto run = [&](int threads) {
     const ThreadLimit limit(threads);
     const auto pass = features->make_pass();

@@ -4,16 +4,14 @@
 
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
+#include "selfnorm/runtime/log_sum_exp.h"
 #include "small_regressors.h"
 
 namespace selfnorm::test {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 EncodedFrame encoded(const Regressor& model, uint64_t rows) {
   EncodingReport report;

@@ -2,17 +2,15 @@
 #pragma once
 
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <vector>
 
 #include "random_data.h"
 #include "selfnorm/math/sigmoid.h"
 #include "selfnorm/proposal/conditional/mixture.h"
+#include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {
-
-inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 inline MixtureShape mixture_shape(uint32_t dimension, uint32_t components, std::vector<double> lower = {},
                                   std::vector<double> upper = {}) {

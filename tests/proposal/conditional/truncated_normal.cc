@@ -4,15 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "gradient_check.h"
+#include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Quadrature with mpmath, 40 digits and more.
 struct Known {

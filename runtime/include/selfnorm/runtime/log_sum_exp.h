@@ -8,8 +8,10 @@
 
 namespace selfnorm {
 
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
 struct LogSumExp {
-  double max = -std::numeric_limits<double>::infinity();
+  double max = -kInfinity;
   double sum = 0;
 
   void add(double s) { merge({s, 1}); }

@@ -1,0 +1,21 @@
+// Functions that the standard library lacks, by Boost.Math.
+#pragma once
+
+namespace selfnorm {
+
+// psi(x) = d log Gamma / dx for x > 0.
+double digamma(double x);
+
+// Modified Bessel functions I_0, I_1 at x >= 0, as log I_0 and I_1 / I_0; of any size.
+struct BesselI {
+  double log_zero = 0, ratio = 0;
+};
+BesselI bessel_i(double x);
+
+// The point t with P(T <= t) = p, 0 < p < 1, for Student's T with `dof` > 0 degrees of freedom.
+double student_t_quantile(double p, double dof);
+
+// The point x with P(X > x) = q, 0 < q < 1, for X of the distribution Beta(a, b); a, b > 0.
+double beta_upper_quantile(double q, double a, double b);
+
+}  // namespace selfnorm

@@ -24,7 +24,7 @@
 #include "selfnorm/report/chain_section.h"
 #include "selfnorm/train/chain_batch.h"
 #include "selfnorm/train/chain_trainer.h"
-#include "selfnorm/train/checkpoint.h"
+#include "selfnorm/engine/checkpoint.h"
 #include "selfnorm/train/hold_out.h"
 #include "selfnorm/train/loop.h"
 #include "training_run.h"

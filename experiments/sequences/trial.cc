@@ -10,7 +10,7 @@
 #include "selfnorm/analysis/chain_gauge.h"
 #include "selfnorm/normalizer/chain/chain_scorer.h"
 #include "selfnorm/report/table.h"
-#include "selfnorm/train/checkpoint.h"
+#include "selfnorm/engine/checkpoint.h"
 #include "selfnorm/train/loop.h"
 #include "selfnorm/train/run_description.h"
 

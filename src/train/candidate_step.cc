@@ -78,6 +78,10 @@ class CandidateStep final : public MinibatchStep<Real> {
   bool is_lazy() const override { return true; }
   const char* remedy() const override { return "a smaller --learning-rate or more --samples"; }
 
+  std::span<Real> more_parameters() override { return normalizer_.parameters(); }
+  std::vector<double> numbers() const override { return normalizer_.numbers(); }
+  void set_numbers(std::span<const double> numbers) override { normalizer_.set_numbers(numbers); }
+
   void save(Checkpoint& c) const override { normalizer_.save(c); }
   void restore(const Checkpoint& c) override { normalizer_.restore(c); }
 

@@ -37,7 +37,7 @@ class ChainStep final : public MinibatchStep<float> {
     const auto count = static_cast<double>(sentences.size());
     return value_and_gradient<float>(
         *make_chain_pass<float>(batch_.data, batch_.shape), *objective_,
-        {.normalised = normalised_head(*objective_, sentences.size()), .gradient_scale = 1 / count}, local_,
+        {.normalised = objective_->normalised(sentences.size()), .gradient_scale = 1 / count}, local_,
         gradient_);
   }
 

@@ -15,7 +15,6 @@
 #include "selfnorm/train/chain_step.h"
 #include "selfnorm/train/loop.h"
 #include "selfnorm/train/run_description.h"
-#include "selfnorm/train/validation.h"
 
 namespace selfnorm {
 namespace {
@@ -93,7 +92,7 @@ void calibrate(const Sequences& data, ChainModel& model) {
   apply_chain_gauge(fit, model);
 }
 
-Validation<float>::Measure chain_measure(const Sequences* valid, const ChainShape& shape) {
+HeldOutMeasure<float> chain_measure(const Sequences* valid, const ChainShape& shape) {
   if (valid == nullptr) return nullptr;
   std::shared_ptr<ExactPass<float>> pass = make_chain_pass<float>(*valid, shape);
   return [valid, pass, shape](std::span<const float> theta, const Subtracted&) {
@@ -142,7 +141,6 @@ ChainTrainResult train_chain(const ChainTrainData& data, const ChainOptions& giv
   const std::string mark =
       fingerprint(data.train, options_text(options, optimiser) + fmt::format(" chain {}", shape.size())) +
       (data.valid != nullptr ? fingerprint(*data.valid, "") : "");
-  Validation<float> validation(options, chain_measure(data.valid, shape));
   LoopOutput<float> loop = trained({.options = options,
                                     .checkpoint = checkpoint,
                                     .observer = observer,
@@ -152,7 +150,7 @@ ChainTrainResult train_chain(const ChainTrainData& data, const ChainOptions& giv
                                     .parameters = shape.size(),
                                     .penalised = shape.bias(),
                                     .start = start_of(shape),
-                                    .validation = validation},
+                                    .held_out = chain_measure(data.valid, shape)},
                                    data.train, shape);
 
   ChainTrainResult result;
@@ -163,13 +161,10 @@ ChainTrainResult train_chain(const ChainTrainData& data, const ChainOptions& giv
     calibrate(*data.valid, result.model);
   else if (options.calibrate && needs_constant(options.objective))
     calibrate(data.train, result.model);
-  result.model.objective_json = objective_record(options.objective, loop.last.alpha);
+  result.model.objective_json = objective_record(options.objective, loop.outcome.last.alpha);
   result.model.training_json =
-      training_record(options, optimiser, loop.reason, data.train.sentences(), loop.last);
-  result.reason = loop.reason;
-  result.interrupted = loop.ending == Ending::interrupted;
-  result.diverged = loop.ending == Ending::diverged;
-  result.last = loop.last;
+      training_record(options, optimiser, loop.outcome.reason, data.train.sentences(), loop.outcome.last);
+  result.take(std::move(loop.outcome));
   result.optimiser = optimiser;
   return result;
 }

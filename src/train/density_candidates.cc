@@ -6,8 +6,8 @@
 // weighted by their shares (minus the gradient of KL(p||q), estimated), or both in equal parts.
 #include <algorithm>
 
+#include "selfnorm/engine/checkpoint.h"
 #include "selfnorm/objective/registry.h"
-#include "selfnorm/train/adaptive_checkpoint.h"
 #include "selfnorm/train/density_step.h"
 
 namespace selfnorm {

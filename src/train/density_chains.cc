@@ -47,6 +47,7 @@ class DensityChainStep final : public DensityStep {
     return {.loss = loss, .d_log_normalizer = 0, .estimate = {}};
   }
 
+  bool has_memory() const override { return is_persistent_; }
   void save(Checkpoint& c) const override {
     if (is_persistent_) c.set("chains", chains_);
   }

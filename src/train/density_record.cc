@@ -1,11 +1,9 @@
 #include "selfnorm/train/density_record.h"
 
-#include <fmt/format.h>
-
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "selfnorm/data/string_index.h"
+#include "selfnorm/engine/checkpoint.h"
 #include "selfnorm/train/run_description.h"
 
 namespace selfnorm {
@@ -31,8 +29,12 @@ std::string density_training_json(const DensityOptions& options, const std::stri
   return out.dump();
 }
 
-std::string density_fingerprint(const PointSource& data, const DensityOptions& options) {
-  return fmt::format("{:016x}", hash_bytes(data.fingerprint() + options_json(options).dump()));
+std::string density_fingerprint(const PointSource& data, std::span<const uint64_t> train_rows,
+                                std::span<const uint64_t> valid_rows, const DensityOptions& options) {
+  Fingerprint hash;
+  hash.add(options_json(options).dump()).add(train_rows).add(valid_rows).add(data.fingerprint());
+  if (options.energy.ends_with(".pt")) hash.add_file(options.energy);
+  return hash.text();
 }
 
 }  // namespace selfnorm

@@ -1,6 +1,6 @@
 #include "selfnorm/train/example_feed.h"
 
-#include "selfnorm/train/checkpoint.h"
+#include "selfnorm/engine/checkpoint.h"
 #include "selfnorm/train/minibatch.h"
 
 namespace selfnorm {

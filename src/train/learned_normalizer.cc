@@ -196,6 +196,22 @@ void LearnedNormalizer<Real>::store(ModelFile& model) const {
 }
 
 template <class Real>
+std::span<Real> LearnedNormalizer<Real>::parameters() {
+  return state_->theta;
+}
+
+template <class Real>
+std::vector<double> LearnedNormalizer<Real>::numbers() const {
+  return {state_->mean_sum, state_->mean_weight};
+}
+
+template <class Real>
+void LearnedNormalizer<Real>::set_numbers(std::span<const double> numbers) {
+  state_->mean_sum = numbers[0];
+  state_->mean_weight = numbers[1];
+}
+
+template <class Real>
 void LearnedNormalizer<Real>::save(Checkpoint& checkpoint) const {
   checkpoint.set("normalizer.theta", state_->theta);
   checkpoint.set("normalizer.square", state_->optimiser.state().square);

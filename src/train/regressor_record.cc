@@ -1,13 +1,9 @@
 #include "selfnorm/train/regressor_record.h"
 
-#include <fmt/format.h>
-
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "selfnorm/data/string_index.h"
+#include "selfnorm/engine/checkpoint.h"
 #include "selfnorm/train/run_description.h"
 
 namespace selfnorm {
@@ -17,12 +13,6 @@ namespace {
 nlohmann::ordered_json options_json(RegressorOptions o) {
   o.module = std::filesystem::path(o.module).filename().string();
   return option_record(regressor_option_table(o));
-}
-
-// Bytes of the numbers as they are.
-template <class T>
-void add_bytes(const std::vector<T>& values, std::string& bytes) {
-  bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
 }
 
 }  // namespace
@@ -43,21 +33,15 @@ std::string regressor_fingerprint(const Frame& frame, const std::vector<std::str
                                   std::span<const uint64_t> train_rows, std::span<const uint64_t> valid_rows,
                                   const RegressorOptions& options) {
   nlohmann::ordered_json all = options_json(options);
-  all.update({{"targets", targets},
-              {"train_rows", std::vector<uint64_t>(train_rows.begin(), train_rows.end())},
-              {"valid_rows", std::vector<uint64_t>(valid_rows.begin(), valid_rows.end())}});
-  std::string bytes = all.dump();
-  if (!options.module.empty()) {
-    std::ifstream file(options.module, std::ios::binary);
-    bytes.append(std::istreambuf_iterator<char>(file), {});
-  }
+  all["targets"] = targets;
+  Fingerprint hash;
+  hash.add(all.dump()).add(train_rows).add(valid_rows);
+  if (!options.module.empty()) hash.add_file(options.module);
   for (const FrameColumn& column : frame.columns) {
-    bytes += column.name + '\n';
-    add_bytes(column.number, bytes);
-    add_bytes(column.level, bytes);
-    for (const std::string& level : column.levels) bytes += level + '\n';
+    hash.add(column.name).add(column.number).add(column.level);
+    for (const std::string& level : column.levels) hash.add(level);
   }
-  return fmt::format("{:016x}", hash_bytes(bytes));
+  return hash.text();
 }
 
 }  // namespace selfnorm

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "selfnorm/train/checkpoint.h"
+#include "selfnorm/engine/checkpoint.h"
 
 namespace selfnorm {
 

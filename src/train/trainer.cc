@@ -6,13 +6,14 @@
 #include <cmath>
 
 #include "selfnorm/base/error.h"
+#include "selfnorm/engine/checkpoint.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/math/random.h"
 #include "selfnorm/model/normalizer_network.h"
 #include "selfnorm/model/parameters.h"
-#include "selfnorm/objective/loss.h"
 #include "selfnorm/objective/registry.h"
-#include "selfnorm/train/checkpoint.h"
+#include "selfnorm/objective/exact.h"
+#include "selfnorm/objective/loss.h"
 #include "selfnorm/train/class_weight.h"
 #include "selfnorm/train/hold_out.h"
 #include "selfnorm/train/learned_normalizer.h"
@@ -109,13 +110,10 @@ TrainResult train_as(const LoopInput& input, const Scaling& scaling) {
   model.log_normalizer = estimate ? mean_log_normalizer<Real>(input, loop.theta) : loop.subtracted.constant;
   if (loop.subtracted.function.exists()) model.normalizer = folded(loop.subtracted.function, scaling);
   store_parameters<Real>(loop.theta, scaling, model);
-  model.objective_json = objective_record(input.options.objective, loop.last.alpha);
-  model.training_json =
-      training_record(input.options, input.optimiser, loop.reason, input.train.examples(), loop.last);
-  result.reason = loop.reason;
-  result.interrupted = loop.ending == Ending::interrupted;
-  result.diverged = loop.ending == Ending::diverged;
-  result.last = loop.last;
+  model.objective_json = objective_record(input.options.objective, loop.outcome.last.alpha);
+  model.training_json = training_record(input.options, input.optimiser, loop.outcome.reason,
+                                        input.train.examples(), loop.outcome.last);
+  result.take(std::move(loop.outcome));
   result.optimiser = input.optimiser;
   return result;
 }
@@ -170,6 +168,46 @@ std::vector<Real> starting_point(const LoopInput& input) {
   return theta;
 }
 
+// The mean of A (less b(x)) of input.valid is its level.
+template <class Real>
+HeldOutMeasure<Real> held_out_measure(const LoopInput& input) {
+  if (input.valid == nullptr) return nullptr;
+  const Dataset& data = *input.valid;
+  std::shared_ptr<ExactPass<Real>> pass =
+      make_exact_pass<Real>(data, input.features, input.classes, input.options.log_carrier);
+  return [&data, pass](std::span<const Real> theta, const Subtracted& subtracted) {
+    std::vector<double> normalizer;
+    if (subtracted.function.exists()) normalizer = values_of(subtracted.function, data.features);
+    const LossSum sum = value_and_gradient<Real>(
+        *pass, Exact(), {.weight = data.weight, .centre = subtracted.constant, .normalizer = normalizer},
+        theta, std::span<Real>());
+    ValidationMeasure out;
+    out.nll = sum.mean_nll();
+    out.level = sum.mean_log_z();
+    out.square = sum.log_z_square / sum.normalised_weight;
+    // E (A - c)^2 = E (A - centre)^2 - (E A - centre)^2 for c = E A.
+    const double offset = out.level - subtracted.constant;
+    out.calibrated_square = out.square - offset * offset;
+    return out;
+  };
+}
+
+template <class Real>
+LoopProblem<Real> loop_problem(const LoopInput& input) {
+  return {.options = input.options,
+          .checkpoint = input.checkpoint,
+          .observer = input.observer,
+          .optimiser = input.optimiser,
+          .fingerprint = input.fingerprint,
+          .examples = input.train.examples(),
+          .parameters = input.shape().size(),
+          .penalised = input.shape().penalised(),
+          .start = starting_point<Real>(input),
+          .held_out = held_out_measure<Real>(input)};
+}
+
+template LoopProblem<float> loop_problem(const LoopInput&);
+template LoopProblem<double> loop_problem(const LoopInput&);
 template std::vector<float> starting_point(const LoopInput&);
 template std::vector<double> starting_point(const LoopInput&);
 

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "selfnorm/math/random.h"
-#include "selfnorm/train/checkpoint.h"
+#include "selfnorm/engine/checkpoint.h"
 
 namespace selfnorm {
 namespace {

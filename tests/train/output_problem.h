@@ -54,7 +54,7 @@ inline std::vector<ObjectiveOptions> all_objectives() {
   return out;
 }
 
-struct Problem {
+struct OutputProblem {
   uint32_t classes = 6;
   bool is_decorated = false;  // weights of examples, one of them 0, and a carrier
 };
@@ -62,7 +62,7 @@ struct Problem {
 // An output layer with one minibatch.
 class Layer {
  public:
-  Layer(const ObjectiveOptions& objective, const Problem& problem) {
+  Layer(const ObjectiveOptions& objective, const OutputProblem& problem) {
     options_.objective = objective;
     options_.l2 = 0;
     options_.seed = 11;

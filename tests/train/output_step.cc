@@ -46,7 +46,7 @@ bool moves_b(const ObjectiveOptions& o) {
 
 class OutputStepOf : public testing::TestWithParam<ObjectiveOptions> {
  protected:
-  static constexpr Problem kProblems[] = {{}, {.classes = 6, .is_decorated = true}, {.classes = 2}};
+  static constexpr OutputProblem kProblems[] = {{}, {.classes = 6, .is_decorated = true}, {.classes = 2}};
 
   static void warm(Layer& layer) {
     for (int i = 0; i < 2 && !moves_b(GetParam()); ++i) layer.update(0.05);
@@ -57,7 +57,7 @@ class OutputStepOf : public testing::TestWithParam<ObjectiveOptions> {
 };
 
 TEST_P(OutputStepOf, DerivativesOfTheStates) {
-  for (const Problem& problem : kProblems) {
+  for (const OutputProblem& problem : kProblems) {
     Layer layer(GetParam(), problem);
     warm(layer);
     std::vector<float> d_state;
@@ -68,7 +68,7 @@ TEST_P(OutputStepOf, DerivativesOfTheStates) {
 }
 
 TEST_P(OutputStepOf, DerivativesOfTheParametersAndOfNoOthers) {
-  for (const Problem& problem : kProblems) {
+  for (const OutputProblem& problem : kProblems) {
     Layer layer(GetParam(), problem);
     warm(layer);
     ModelFile& model = layer.model_;

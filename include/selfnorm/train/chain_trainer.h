@@ -6,19 +6,15 @@
 #include <string>
 
 #include "selfnorm/data/sequence/sequences.h"
+#include "selfnorm/engine/engine.h"
 #include "selfnorm/model/chain/chain_model.h"
 #include "selfnorm/train/chain_options.h"
-#include "selfnorm/train/trainer.h"
 
 namespace selfnorm {
 
-struct ChainTrainResult {
-  ChainModel model;          // complete except audit_json, which the caller fills after auditing
-  std::string reason;        // why it stopped, in words
-  bool interrupted = false;  // stop_requested: model is the best so far, the checkpoint is on disk
-  bool diverged = false;     // the loss stopped being finite; model is the last good one
-  Progress last;             // means are over sentences
-  std::string optimiser;     // the one used (auto resolved)
+struct ChainTrainResult : RunResult {  // means are over sentences
+  ChainModel model;       // complete except audit_json, which the caller fills; interrupted: the best so far
+  std::string optimiser;  // the one used (auto resolved)
 };
 
 struct ChainTrainData {

@@ -1,8 +1,8 @@
 // The loss of an epoch so far, into reports and checkpoints.
 #pragma once
 
+#include "selfnorm/engine/checkpoint.h"
 #include "selfnorm/objective/loss.h"
-#include "selfnorm/train/checkpoint.h"
 #include "selfnorm/train/trainer.h"
 
 namespace selfnorm {

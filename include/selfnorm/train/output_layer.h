@@ -3,9 +3,9 @@
 
 #include <string>
 
+#include "selfnorm/engine/checkpoint.h"
 #include "selfnorm/model/model_file.h"
 #include "selfnorm/optim/row_adagrad.h"
-#include "selfnorm/train/checkpoint.h"
 
 namespace selfnorm {
 

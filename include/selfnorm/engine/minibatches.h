@@ -28,4 +28,22 @@ class ShuffledOrder {
   std::vector<uint64_t> pool_begin_;  // place of the first example of a pool
 };
 
+// The examples of every step: minibatches of `size` of them in that order, one epoch after the other.
+class Minibatches {
+ public:
+  // Of the last minibatch of an epoch, when fewer are left.
+  enum class Rest { is_used, is_left_out };
+
+  Minibatches(uint64_t examples, uint64_t size, uint64_t seed, Rest rest = Rest::is_used);
+
+  uint64_t size() const { return size_; }            // at most the number of examples
+  uint64_t per_epoch() const { return per_epoch_; }  // minibatches
+  std::span<const uint64_t> of(uint64_t step);       // until the next call
+
+ private:
+  uint64_t examples_, size_, per_epoch_;
+  ShuffledOrder order_;
+  std::vector<uint64_t> chosen_;
+};
+
 }  // namespace selfnorm

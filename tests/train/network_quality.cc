@@ -1,4 +1,4 @@
-#include "selfnorm/train/network_validation.h"
+#include "selfnorm/train/network_quality.h"
 
 #include <gtest/gtest.h>
 
@@ -106,106 +106,85 @@ TrainOptions patient_options(const std::string& objective, uint64_t patience) {
   return options;
 }
 
-ModelFile worse(ModelFile model) {
-  for (float& w : model.weight) w *= 3;
-  return model;
-}
-
-TEST(NetworkValidation, KeepsTheBestAndStopsWhenPatienceRunsOut) {
-  const Dataset data = some_data();
-  const BagFeed feed(data);
-  NetworkValidation validation(&feed, patient_options("exact", 2));
-  const ModelFile good = random_network("exact"), bad = worse(good);
-  Progress progress;
-  ModelFile spare;
-  EXPECT_FALSE(validation.check(bad, spare, progress));
-  const double first = *progress.valid_nll;
-  EXPECT_FALSE(validation.check(good, spare, progress));
-  EXPECT_LT(*progress.valid_nll, first);
-  EXPECT_FALSE(validation.check(bad, spare, progress));
-  ModelFile model = bad;
-  validation.conclude(model, true);
-  EXPECT_TRUE(model == good);
-
-  Checkpoint checkpoint;
-  validation.save(checkpoint);
-  NetworkValidation again(&feed, patient_options("exact", 2));
-  again.restore(checkpoint, bad);
-  EXPECT_TRUE(again.check(bad, spare, progress));
-  model = bad;
-  again.conclude(model, true);
-  EXPECT_TRUE(model == good);
-}
-
-TEST(NetworkValidation, CalibratesWhatHasALevel) {
-  const Dataset data = some_data();
-  const BagFeed feed(data);
-  const ModelFile start = random_network("exact");
-  for (const uint64_t patience : {0, 1}) {
-    for (const std::string name : {"penalty", "snl", "nce", "is", "ranking-nce", "sampled", "exact"}) {
-      NetworkValidation validation(&feed, patient_options(name, patience));
-      EXPECT_EQ(validation.calibrates(), name != "exact");
+// To calibrate: the constant is the level that was measured, until the parameters move.
+TEST(Validation, CalibratesWhatHasALevel) {
+  const NetworkQuality q = network_quality(random_network("exact"), examples_of(some_data()));
+  for (const double c : {0.0, 0.75}) {
+    for (const std::string name :
+         {"penalty", "snl", "nce", "is", "ranking-nce", "sampled", "exact", "hierarchical", "constraint"}) {
+      const bool has_level = name != "exact" && name != "hierarchical" && name != "constraint";
+      Validation validation(patient_options(name, 1), true);
+      EXPECT_EQ(validation.calibrates(), has_level) << name;
+      EXPECT_FALSE(validation.level());
       Progress progress;
-      ModelFile spare;
-      validation.check(start, spare, progress);
-      ModelFile model = start;
-      validation.conclude(model, true);
-      const NetworkQuality q = network_quality(start, examples_of(data));
-      EXPECT_NEAR(model.log_normalizer, name == "exact" ? 0 : q.log_z, 1e-12);
-      const double about = q.log_z_square - model.log_normalizer * (2 * q.log_z - model.log_normalizer);
+      const Check found = validation.judge(q.about(c), progress);
+      const double constant = has_level ? q.log_z : c;
+      const double about = q.log_z_square - constant * (2 * q.log_z - constant);
+      EXPECT_EQ(validation.level().has_value(), has_level);
+      EXPECT_NEAR(validation.level().value_or(c), constant, 1e-12);
+      EXPECT_EQ(*progress.valid_nll, q.nll);
       EXPECT_NEAR(*progress.valid_log_z_rms, std::sqrt(about), 1e-6);
+      const double alpha = name == "penalty" ? patient_options(name, 1).objective.alpha : 0;
+      EXPECT_NEAR(*found.criterion, q.nll + alpha * about, 1e-9);
+      validation.forget_level();
+      EXPECT_FALSE(validation.level());
     }
   }
   TrainOptions options = patient_options("penalty", 1);
   options.objective.centre = 2;
-  EXPECT_FALSE(NetworkValidation(&feed, options).calibrates());
+  EXPECT_FALSE(Validation(options, true).calibrates());
   options = patient_options("snl", 1);
   options.calibrate = false;
-  EXPECT_FALSE(NetworkValidation(&feed, options).calibrates());
+  EXPECT_FALSE(Validation(options, true).calibrates());
+  EXPECT_FALSE(Validation(patient_options("snl", 1), false).calibrates());
 }
 
-TEST(NetworkValidation, ParametersSurviveACheckpoint) {
-  ModelFile model = random_network("snl");
-  model.encoder.hidden_weight = random_vector<float>(6, 5);
-  model.encoder.hidden_bias = random_vector<float>(2, 6);
-  model.log_normalizer = 0.1;
-  model.normalizer = {.intercept = 0.2,
-                      .slope = random_vector<float>(2, 7),
-                      .hidden_weight = random_vector<float>(4, 8),
-                      .hidden_bias = random_vector<float>(2, 9),
-                      .output = random_vector<float>(2, 10)};
-  Checkpoint checkpoint;
-  save_parameters("p.", model, checkpoint);
-  ModelFile back = random_network("snl");
-  for (float& v : back.weight) v = 0;
-  for (float& v : back.bias) v = 0;
-  for (float& v : back.encoder.embedding) v = 0;
-  restore_parameters("p.", checkpoint, back);
-  EXPECT_TRUE(back == model);
+TEST(Validation, TheBestIsKeptWhereThereIsPatienceAndNoConstraint) {
+  const auto plan_of = [](const std::string& objective, uint64_t patience, bool has_data) {
+    Plan plan;
+    Validation(patient_options(objective, patience), has_data).plan(plan);
+    return plan;
+  };
+  EXPECT_TRUE(plan_of("snl", 3, true).keeps_best);
+  EXPECT_EQ(plan_of("snl", 3, true).patience, 3u);
+  EXPECT_FALSE(plan_of("snl", 0, true).keeps_best);
+  EXPECT_TRUE(plan_of("snl", 0, true).checks);
+  EXPECT_FALSE(plan_of("snl", 3, false).checks || plan_of("snl", 3, false).keeps_best);
+  EXPECT_TRUE(plan_of("constraint", 3, true).checks);
+  EXPECT_FALSE(plan_of("constraint", 3, true).keeps_best);
+  EXPECT_EQ(plan_of("constraint", 3, true).patience, 0u);
 }
 
-// A run that was interrupted before the first check has a b of its own; one whose scores have become infinite
-// must not replace it by something that is no number.
-TEST(NetworkValidation, LeavesTheLevelWhereItHasMeasuredNone) {
-  const Dataset data = some_data();
-  const BagFeed feed(data);
-  NetworkValidation validation(&feed, patient_options("snl", 3));
-  ModelFile model = random_network("snl");
-  model.log_normalizer = 0.75;
-  validation.conclude(model, true);
-  EXPECT_EQ(model.log_normalizer, 0.75);
-  ModelFile broken = model;
+// A model whose scores have become infinite must not replace b by something that is no number.
+TEST(Validation, LeavesTheLevelWhereItHasMeasuredNone) {
+  ModelFile broken = random_network("snl");
   broken.weight[0] = std::numeric_limits<float>::infinity();
+  Validation validation(patient_options("snl", 3), true);
   Progress progress;
-  ModelFile spare;
-  EXPECT_FALSE(validation.check(broken, spare, progress));
-  EXPECT_FALSE(validation.has_kept());
+  const Check found =
+      validation.judge(network_quality(broken, examples_of(some_data())).about(0.75), progress);
+  EXPECT_FALSE(std::isfinite(*found.criterion));
+  EXPECT_FALSE(validation.level());
   Checkpoint checkpoint;
   validation.save(checkpoint);
-  NetworkValidation again(&feed, patient_options("snl", 3));
-  again.restore(checkpoint, model);
-  again.conclude(model, true);
-  EXPECT_EQ(model.log_normalizer, 0.75);
+  Validation again(patient_options("snl", 3), true);
+  again.restore(checkpoint);
+  EXPECT_FALSE(again.level());
+}
+
+TEST(Validation, TheLevelSurvivesCopiesAndCheckpoints) {
+  Validation validation(patient_options("snl", 3), true), copy(patient_options("snl", 3), true),
+      restored(patient_options("snl", 3), true);
+  Progress progress;
+  validation.judge({.nll = 1, .level = 0.3, .square = 2, .calibrated_square = 1}, progress);
+  Snapshot snapshot;
+  validation.take(snapshot);
+  copy.put(snapshot);
+  EXPECT_EQ(copy.level(), 0.3);
+  Checkpoint checkpoint;
+  validation.save(checkpoint);
+  restored.restore(checkpoint);
+  EXPECT_EQ(restored.level(), 0.3);
 }
 
 // Numbers its examples and remembers which were asked for.
@@ -223,24 +202,25 @@ struct CountingFeed : ExampleFeed {
   std::string fingerprint() const override { return ""; }
 };
 
-TEST(NetworkValidation, LooksAtASample) {
+TEST(ValidationExamples, AreASample) {
   CountingFeed feed;
   feed.size = 50;
-  EXPECT_TRUE(NetworkValidation(&feed, patient_options("exact", 1)).present());
+  EXPECT_EQ(validation_examples(&feed, 1).target.size(), 50u);
   EXPECT_EQ(feed.asked.size(), 50u);
   feed.size = kValidationExamples * 3;
-  NetworkValidation(&feed, patient_options("exact", 1));
+  validation_examples(&feed, 1);
   EXPECT_EQ(feed.asked.size(), kValidationExamples);
   EXPECT_TRUE(std::adjacent_find(feed.asked.begin(), feed.asked.end(), std::greater_equal<>()) ==
               feed.asked.end());
   EXPECT_GT(feed.asked.back(), kValidationExamples * 2);
   feed.size = 0;
-  EXPECT_FALSE(NetworkValidation(&feed, patient_options("exact", 1)).present());
-  EXPECT_FALSE(NetworkValidation(nullptr, patient_options("snl", 1)).calibrates());
+  EXPECT_EQ(validation_examples(&feed, 1).rows.rows(), 0u);
+  EXPECT_EQ(validation_examples(nullptr, 1).rows.rows(), 0u);
 }
 
-// The start is the frequencies, so it is not worse than they are; scores that favour what is rare are.
-TEST(NetworkValidation, KnowsWhenTheFrequenciesAreBetter) {
+// The start is the frequencies, so it is as good as they are; the maximum likelihood is better, and scores
+// that favour what is rare are worse.
+TEST(FrequencyNll, IsThatOfTheStart) {
   const Dataset data = some_data();
   const BagFeed feed(data);
   TrainOptions options;
@@ -250,18 +230,15 @@ TEST(NetworkValidation, KnowsWhenTheFrequenciesAreBetter) {
   plan.inputs = kValidationInputs;
   plan.classes = kValidationClasses;
   const std::vector<uint64_t> counts = feed.class_counts();
-  Progress progress;
-  ModelFile spare, model = starting_network(plan, options, counts);
-  NetworkValidation start(&feed, options), worse(&feed, options);
-  EXPECT_FALSE(start.is_worse_than_frequencies(counts));
-  for (uint32_t k = 0; k < kValidationClasses;
-       ++k)  // the maximum likelihood, which the added 1 keeps the start from
+  const ExampleBatch examples = examples_of(data);
+  ModelFile model = starting_network(plan, options, counts);
+  const double frequencies = frequency_nll(examples, counts);
+  EXPECT_NEAR(network_quality(model, examples).nll, frequencies, 1e-5);
+  for (uint32_t k = 0; k < kValidationClasses; ++k)
     model.bias[k] = static_cast<float>(std::log(static_cast<double>(counts[k])));
-  start.check(model, spare, progress);
-  EXPECT_FALSE(start.is_worse_than_frequencies(counts));
+  EXPECT_LT(network_quality(model, examples).nll, frequencies);
   for (float& c : model.bias) c = -c;
-  worse.check(model, spare, progress);
-  EXPECT_TRUE(worse.is_worse_than_frequencies(counts));
+  EXPECT_GT(network_quality(model, examples).nll, frequencies);
 }
 
 }  // namespace

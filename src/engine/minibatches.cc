@@ -1,4 +1,4 @@
-#include "selfnorm/train/shuffled_order.h"
+#include "selfnorm/engine/minibatches.h"
 
 #include <algorithm>
 
@@ -50,6 +50,18 @@ void ShuffledOrder::slice(uint64_t epoch, uint64_t first, uint64_t count, std::v
     first += taken;
     count -= taken;
   }
+}
+
+Minibatches::Minibatches(uint64_t examples, uint64_t size, uint64_t seed, Rest rest)
+    : examples_(examples),
+      size_(std::min(size, examples)),
+      per_epoch_((examples + (rest == Rest::is_used ? size_ - 1 : 0)) / size_),
+      order_(examples, seed) {}
+
+std::span<const uint64_t> Minibatches::of(uint64_t step) {
+  const uint64_t first = step % per_epoch_ * size_;
+  order_.slice(step / per_epoch_, first, std::min(size_, examples_ - first), chosen_);
+  return chosen_;
 }
 
 }  // namespace selfnorm

@@ -1,4 +1,4 @@
-#include "selfnorm/train/checkpoint.h"
+#include "selfnorm/engine/checkpoint.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

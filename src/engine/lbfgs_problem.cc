@@ -1,12 +1,13 @@
-#include "selfnorm/train/lbfgs_checkpoint.h"
+#include "selfnorm/engine/lbfgs_problem.h"
 
 #include <fmt/format.h>
 
 namespace selfnorm {
 
 template <class Real>
-void save_state(const LbfgsState<Real>& state, Checkpoint& checkpoint) {
-  checkpoint.set("step", state.iteration);
+void LbfgsProblem<Real>::save(Checkpoint& checkpoint) const {
+  const LbfgsState<Real>& state = lbfgs_.state();
+  checkpoint.set("lbfgs.iteration", state.iteration);
   checkpoint.set("lbfgs.evaluations", state.evaluations);
   checkpoint.set("lbfgs.first_norm", state.first_norm);
   checkpoint.set("lbfgs.value", state.value);
@@ -22,11 +23,11 @@ void save_state(const LbfgsState<Real>& state, Checkpoint& checkpoint) {
 }
 
 template <class Real>
-LbfgsState<Real> restored_state(const Checkpoint& checkpoint, size_t parameters) {
+void LbfgsProblem<Real>::restore(const Checkpoint& checkpoint) {
   LbfgsState<Real> state;
-  const std::vector<Real> sized(parameters);
+  const std::vector<Real> sized(parameters());
   state.x = state.gradient = sized;
-  state.iteration = checkpoint.integer("step");
+  state.iteration = checkpoint.integer("lbfgs.iteration");
   state.evaluations = checkpoint.integer("lbfgs.evaluations");
   state.first_norm = checkpoint.number("lbfgs.first_norm");
   state.value = checkpoint.number("lbfgs.value");
@@ -40,12 +41,10 @@ LbfgsState<Real> restored_state(const Checkpoint& checkpoint, size_t parameters)
   state.rho.resize(pairs);
   checkpoint.get("lbfgs.rho", state.rho);
   checkpoint.get("lbfgs.recent_values", state.recent_values);
-  return state;
+  lbfgs_.restore(std::move(state));
 }
 
-template void save_state(const LbfgsState<float>&, Checkpoint&);
-template void save_state(const LbfgsState<double>&, Checkpoint&);
-template LbfgsState<float> restored_state(const Checkpoint&, size_t);
-template LbfgsState<double> restored_state(const Checkpoint&, size_t);
+template class LbfgsProblem<float>;
+template class LbfgsProblem<double>;
 
 }  // namespace selfnorm

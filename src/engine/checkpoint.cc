@@ -1,10 +1,12 @@
-#include "selfnorm/train/checkpoint.h"
+#include "selfnorm/engine/checkpoint.h"
 
 #include <fmt/format.h>
 
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <span>
 
 #include "selfnorm/base/error.h"
@@ -43,39 +45,8 @@ std::vector<T> values_of(const runtime::Tensor& tensor) {
   return values;
 }
 
-// FNV-1a over 8-byte words: fast enough to hash the data at memory speed.
-class Hash {
- public:
-  template <class T>
-  void add(const std::vector<T>& values) {
-    add_bytes(values.data(), values.size() * sizeof(T));
-  }
-  void add_bytes(const void* data, size_t size) {
-    const char* bytes = static_cast<const char*>(data);
-    mix(size);
-    for (; size >= 8; bytes += 8, size -= 8) {
-      uint64_t word;
-      std::memcpy(&word, bytes, 8);
-      mix(word);
-    }
-    uint64_t rest = 0;
-    if (size > 0) std::memcpy(&rest, bytes, size);
-    mix(rest);
-  }
-  uint64_t value() const { return state_; }
-
- private:
-  void mix(uint64_t word) {
-    state_ = (state_ ^ word) * 0x100000001B3u;
-    state_ ^= state_ >> 29;
-  }
-  uint64_t state_ = 0xCBF29CE484222325u;
-};
-
-void add_rows(const AttributeRows& rows, Hash& hash) {
-  hash.add(rows.begin);
-  hash.add(rows.attribute);
-  hash.add(rows.value);
+void add_rows(const AttributeRows& rows, Fingerprint& hash) {
+  hash.add(rows.begin).add(rows.attribute).add(rows.value);
 }
 
 }  // namespace
@@ -153,28 +124,42 @@ Checkpoint Checkpoint::load(const std::string& path) {
   return out;
 }
 
+Fingerprint& Fingerprint::add_bytes(const void* data, size_t size) {
+  const char* bytes = static_cast<const char*>(data);
+  mix(size);
+  for (; size >= 8; bytes += 8, size -= 8) {
+    uint64_t word;
+    std::memcpy(&word, bytes, 8);
+    mix(word);
+  }
+  uint64_t rest = 0;
+  if (size > 0) std::memcpy(&rest, bytes, size);
+  mix(rest);
+  return *this;
+}
+
+Fingerprint& Fingerprint::add_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return add(std::string(std::istreambuf_iterator<char>(file), {}));
+}
+
+std::string Fingerprint::text() const { return fmt::format("{:016x}", state_); }
+
 std::string fingerprint(const Dataset& data, const std::string& options) {
-  Hash hash;
-  hash.add_bytes(options.data(), options.size());
-  hash.add(data.features.dense.values);
-  hash.add(data.features.sparse.begin);
-  hash.add(data.features.sparse.column);
-  hash.add(data.features.sparse.value);
-  hash.add(data.target);
-  hash.add(data.weight);
-  hash.add(data.group_begin);
-  for (const std::string& label : data.labels) hash.add_bytes(label.data(), label.size());
-  return fmt::format("{:016x}", hash.value());
+  Fingerprint hash;
+  hash.add(options).add(data.features.dense.values);
+  hash.add(data.features.sparse.begin).add(data.features.sparse.column).add(data.features.sparse.value);
+  hash.add(data.target).add(data.weight).add(data.group_begin);
+  for (const std::string& label : data.labels) hash.add(label);
+  return hash.text();
 }
 
 std::string fingerprint(const Sequences& data, const std::string& options) {
-  Hash hash;
-  hash.add_bytes(options.data(), options.size());
-  hash.add(data.sentence_begin);
+  Fingerprint hash;
+  hash.add(options).add(data.sentence_begin);
   add_rows(data.unigram, hash);
   add_rows(data.bigram, hash);
-  hash.add(data.label);
-  return fmt::format("{:016x}", hash.value());
+  return hash.add(data.label).text();
 }
 
 }  // namespace selfnorm

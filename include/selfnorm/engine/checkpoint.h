@@ -10,6 +10,7 @@
 
 #include "selfnorm/data/dataset.h"
 #include "selfnorm/data/sequence/sequences.h"
+#include "selfnorm/optim/adaptive.h"
 
 namespace selfnorm {
 
@@ -52,8 +53,49 @@ class Checkpoint {
   std::map<std::string, std::vector<double>> doubles_;
 };
 
-// A hash of everything the result depends on: a checkpoint of other data or other options must not be
-// continued.
+// The state of an adaptive optimiser, under NAME.step, NAME.square and NAME.mean.
+template <class Real>
+void save_adaptive(const Adaptive<Real>& optimiser, const std::string& name, Checkpoint& c) {
+  c.set(name + ".step", optimiser.state().step);
+  c.set(name + ".square", optimiser.state().square);
+  c.set(name + ".mean", optimiser.state().mean);
+}
+
+template <class Real>
+void restore_adaptive(const Checkpoint& c, const std::string& name, Adaptive<Real>& optimiser) {
+  AdaptiveState<Real> state = optimiser.state();
+  state.step = c.integer(name + ".step");
+  c.get(name + ".square", state.square);
+  c.get(name + ".mean", state.mean);
+  optimiser.restore(std::move(state));
+}
+
+// A hash of everything the result depends on, whatever is trained: the rows that are trained on, those that
+// are held out, and every option that shapes the result. A checkpoint of others must not be continued.
+// FNV-1a over 8-byte words: fast enough to hash the data at memory speed.
+class Fingerprint {
+ public:
+  template <class T>
+  Fingerprint& add(std::span<const T> values) {
+    return add_bytes(values.data(), values.size_bytes());
+  }
+  template <class T>
+  Fingerprint& add(const std::vector<T>& values) {
+    return add(std::span<const T>(values));
+  }
+  Fingerprint& add(const std::string& text) { return add_bytes(text.data(), text.size()); }
+  Fingerprint& add_bytes(const void* data, size_t size);
+  Fingerprint& add_file(const std::string& path);  // what is in it; nothing when it cannot be read
+  std::string text() const;
+
+ private:
+  void mix(uint64_t word) {
+    state_ = (state_ ^ word) * 0x100000001B3u;
+    state_ ^= state_ >> 29;
+  }
+  uint64_t state_ = 0xCBF29CE484222325u;
+};
+
 std::string fingerprint(const Dataset& data, const std::string& options);
 std::string fingerprint(const Sequences& data, const std::string& options);
 

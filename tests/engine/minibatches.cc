@@ -1,4 +1,4 @@
-#include "selfnorm/train/shuffled_order.h"
+#include "selfnorm/engine/minibatches.h"
 
 #include <gtest/gtest.h>
 
@@ -70,6 +70,29 @@ TEST(ShuffledOrder, ChunksAreMixed) {
     sum += std::abs(static_cast<double>(order[i]) - static_cast<double>(order[i + 1]));
   const double n = static_cast<double>(order.size());
   EXPECT_NEAR(sum / (n - 1) / n, 1.0 / 3, 0.03);
+}
+
+TEST(Minibatches, AnEpochHasEveryExampleOnceAndAStepIsFoundAgain) {
+  Minibatches batches(100, 32, 5), other(100, 32, 5);
+  EXPECT_EQ(batches.per_epoch(), 4u);
+  std::vector<uint64_t> seen;
+  for (uint64_t step = 4; step < 8; ++step) {
+    const auto chosen = batches.of(step);
+    EXPECT_EQ(chosen.size(), step == 7 ? 4u : 32u);
+    seen.insert(seen.end(), chosen.begin(), chosen.end());
+  }
+  const std::vector<uint64_t> last(seen.end() - 4, seen.end());
+  const auto again = other.of(7);  // without those before
+  EXPECT_EQ(std::vector<uint64_t>(again.begin(), again.end()), last);
+  std::sort(seen.begin(), seen.end());
+  EXPECT_EQ(seen, identity(100));
+}
+
+TEST(Minibatches, WhatIsLeftOverMayBeLeftOut) {
+  Minibatches batches(100, 32, 5, Minibatches::Rest::is_left_out);
+  EXPECT_EQ(batches.per_epoch(), 3u);
+  for (uint64_t step = 0; step < 7; ++step) EXPECT_EQ(batches.of(step).size(), 32u);
+  EXPECT_EQ(Minibatches(10, 32, 5).size(), 10u);
 }
 
 }  // namespace

@@ -49,7 +49,8 @@ struct TrainingData {
 // Nothing is selected by validation under the constraint, so all of TRAIN can keep its promise; a handful of
 // rows cannot spare any.
 double hold_out_fraction(const TrainArguments& given, uint64_t examples) {
-  const bool all = given.options.objective.name == "constraint" || examples < kFewestExamplesToSplit;
+  const bool all =
+      objective_entry(given.options.objective.name).is_constraint || examples < kFewestExamplesToSplit;
   return number_or_auto("--hold-out", given.hold_out, 0, 0.5).value_or(all ? 0 : 0.1);
 }
 
@@ -58,7 +59,8 @@ void check_classifier_options(const Arguments& arguments) {
   if (given.train.empty()) throw Error("train classifier needs TRAIN, a file of labelled data");
   check_training(given);
   if (!given.valid_labels.empty() && given.valid.empty()) throw Error("--valid-labels needs --valid");
-  if (given.options.objective.name == "hierarchical" && !given.options.encoder.is_network())
+  if (objective_entry(given.options.objective.name).seam == ObjectiveSeam::tree &&
+      !given.options.encoder.is_network())
     throw Error("--objective hierarchical needs --encoder bag");
   if (!given.options.encoder.embeddings.empty() && !given.options.encoder.is_network())
     throw Error("--embeddings needs --encoder bag");

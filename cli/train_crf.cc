@@ -20,11 +20,12 @@
 #include "selfnorm/base/error.h"
 #include "selfnorm/data/plausible.h"
 #include "selfnorm/data/shown_label.h"
+#include "selfnorm/engine/checkpoint.h"
 #include "selfnorm/math/parallel.h"
+#include "selfnorm/objective/registry.h"
 #include "selfnorm/report/chain_section.h"
 #include "selfnorm/train/chain_batch.h"
 #include "selfnorm/train/chain_trainer.h"
-#include "selfnorm/engine/checkpoint.h"
 #include "selfnorm/train/hold_out.h"
 #include "selfnorm/train/loop.h"
 #include "training_run.h"
@@ -96,7 +97,8 @@ nlohmann::ordered_json sentences_record(const std::string& path, const SequenceE
 
 // Nothing is selected by validation under the constraint, so all of TRAIN can keep its promise.
 double held_out_fraction(const ChainArguments& given, uint64_t sentences) {
-  const bool all = given.run.hold_out == "auto" && given.options.objective.name == "constraint";
+  const bool all =
+      given.run.hold_out == "auto" && objective_entry(given.options.objective.name).is_constraint;
   return all ? 0 : hold_out_fraction(given.run, sentences);
 }
 

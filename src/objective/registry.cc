@@ -170,8 +170,10 @@ bool is_candidate_objective(const std::string& name) {
   return entry != nullptr && entry->seam == ObjectiveSeam::candidates;
 }
 
-bool leaves_level_free(const std::string& name) {
-  return is_candidate_objective(name) && objective_entry(name).leaves_level;
+bool ignores_log_z(const std::string& name) {
+  const ObjectiveEntry* e = find_entry(name);
+  if (e == nullptr || (e->seam != ObjectiveSeam::log_z && e->seam != ObjectiveSeam::candidates)) return false;
+  return !(e->is_penalised || e->is_constraint || e->is_subsampled || e->uses_normalizer);
 }
 
 }  // namespace selfnorm

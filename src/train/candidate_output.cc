@@ -29,6 +29,7 @@ class CandidateOutput final : public OutputStep {
  public:
   CandidateOutput(const TrainOptions& options, ModelFile& model, std::span<const uint64_t> counts)
       : objective_(make_candidate_objective(options.objective.name)),
+        uses_estimate_(objective_entry(options.objective.name).uses_estimate),
         layer_(model, options.l2),
         noise_(options.objective, options.seed, counts),
         normalizer_(options.objective, model.features, 0, options.seed),
@@ -132,7 +133,7 @@ class CandidateOutput final : public OutputStep {
   }
 
   double centre() const override { return normalizer_.constant(); }
-  double rate_factor() const override { return objective_->uses_estimate() ? kOutputEstimateRate : 1; }
+  double rate_factor() const override { return uses_estimate_ ? kOutputEstimateRate : 1; }
   const char* remedy() const override { return "a smaller --learning-rate or more --samples"; }
   void finish(ModelFile& model) override {
     layer_.settle();
@@ -172,11 +173,11 @@ class CandidateOutput final : public OutputStep {
 
   std::span<const uint8_t> hits(const NoiseDraw::View& view, uint32_t target,
                                 std::vector<uint8_t>& buffer) const {
-    return objective_->uses_estimate() ? noise_.hits_of(view, target, buffer) : std::span<const uint8_t>();
+    return uses_estimate_ ? noise_.hits_of(view, target, buffer) : std::span<const uint8_t>();
   }
 
   double limit(double d_score, std::span<const double> d_sample) const {
-    if (!objective_->uses_estimate()) return 1;
+    if (!uses_estimate_) return 1;
     double sum = std::max(0.0, d_score);
     for (const double d : d_sample) sum += d;
     return sum > kLargestPush ? kLargestPush / sum : 1;
@@ -217,6 +218,7 @@ class CandidateOutput final : public OutputStep {
   }
 
   std::unique_ptr<CandidateObjective> objective_;
+  bool uses_estimate_;
   OutputLayer layer_;
   NoiseDraw noise_;
   LearnedNormalizer<float> normalizer_;

@@ -7,6 +7,7 @@
 
 #include "selfnorm/normalizer/gibbs.h"
 #include "selfnorm/normalizer/langevin.h"
+#include "selfnorm/objective/registry.h"
 #include "selfnorm/train/density_step.h"
 
 namespace selfnorm {
@@ -21,7 +22,7 @@ class DensityChainStep final : public DensityStep {
       : problem_(problem),
         pass_(problem.energy().make_pass()),
         random_(RandomStream(problem.options().seed, kChainStream).next()),
-        is_persistent_(problem.options().objective == "pcd") {
+        is_persistent_(objective_entry(problem.options().objective).is_persistent) {
     if (!is_persistent_) return;
     chains_.resize(problem.options().samples * problem.energy().dimension());
     sample_density(problem.proposal(), random_, chains_, {});

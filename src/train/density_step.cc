@@ -1,15 +1,25 @@
 #include "selfnorm/train/density_step.h"
 
+#include <fmt/format.h>
+
+#include "selfnorm/base/error.h"
 #include "selfnorm/objective/registry.h"
 
 namespace selfnorm {
 
 std::unique_ptr<DensityStep> make_density_step(DensityProblem& problem) {
-  const std::string& name = problem.options().objective;
-  if (is_candidate_objective(name)) return make_candidate_density_step(problem);
-  if (name == "cd" || name == "pcd") return make_chain_step(problem);
-  if (name == "pseudo-likelihood") return make_pseudo_likelihood_step(problem);
-  return make_matching_step(problem);
+  switch (objective_entry(problem.options().objective).seam) {
+    case ObjectiveSeam::candidates:
+      return make_candidate_density_step(problem);
+    case ObjectiveSeam::chains:
+      return make_chain_step(problem);
+    case ObjectiveSeam::conditionals:
+      return make_pseudo_likelihood_step(problem);
+    case ObjectiveSeam::matching:
+      return make_matching_step(problem);
+    default:
+      throw Error(fmt::format("objective {} trains no energy", problem.options().objective));
+  }
 }
 
 }  // namespace selfnorm

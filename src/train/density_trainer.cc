@@ -17,6 +17,7 @@
 #include "selfnorm/engine/engine.h"
 #include "selfnorm/engine/minibatches.h"
 #include "selfnorm/math/parallel.h"
+#include "selfnorm/objective/registry.h"
 #include "selfnorm/train/density_normalizer.h"
 #include "selfnorm/train/density_record.h"
 #include "selfnorm/train/density_step.h"
@@ -210,7 +211,9 @@ class DensityTraining final : public Problem {
   }
 
  private:
-  bool needs_draws() const { return options_.objective == "is"; }
+  bool needs_draws() const {
+    return objective_entry(options_.objective).uses_estimate && !step_->uses_normalizer();
+  }
 
   void read(uint64_t step) {
     const std::span<const uint64_t> chosen = minibatches_.of(step);
@@ -275,7 +278,8 @@ DensityResult train_density(const PointSource& data, std::span<const uint64_t> t
                             const CheckpointOptions& checkpoint, TrainObserver& observer) {
   options.validate();
   const ThreadLimit limit(options.threads);
-  if (options.objective == "fit") return fit_proposal_alone(data, train_rows, options, observer);
+  if (objective_entry(options.objective).seam == ObjectiveSeam::proposal)
+    return fit_proposal_alone(data, train_rows, options, observer);
   if (fits_family(options, data.columns()))
     if (auto fitted = train_family(data, train_rows, valid_rows, options, observer))
       return *std::move(fitted);

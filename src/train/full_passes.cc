@@ -141,7 +141,7 @@ class FullPasses final : public LbfgsProblem<Real> {
     validation_.forget_level();
   }
 
-  bool constrained() const { return objective_options_.name == "constraint"; }
+  bool constrained() const { return objective_entry(objective_options_.name).is_constraint; }
 
   // The multiplier is first found roughly, with short solves, and then once more with full ones.
   uint64_t iteration_limit() const {

@@ -140,8 +140,7 @@ struct LearnedNormalizer<Real>::State {
 };
 
 bool learns_normalizer(const ObjectiveOptions& options) {
-  return is_candidate_objective(options.name) && !leaves_level_free(options.name) &&
-         options.normalizer != "zero";
+  return objective_entry(options.name).uses_normalizer && options.normalizer != "zero";
 }
 
 template <class Real>

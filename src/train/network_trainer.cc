@@ -29,10 +29,10 @@ constexpr double kDefaultRate = 0.1;
 
 std::unique_ptr<OutputStep> make_output(const TrainOptions& options, ModelFile& model,
                                         std::span<const uint64_t> counts) {
-  const std::string& name = options.objective.name;
-  if (name == "hierarchical") return make_hierarchical_output(options, model);
-  return is_candidate_objective(name) ? make_candidate_output(options, model, counts)
-                                      : make_enumerated_output(options, model);
+  const ObjectiveSeam seam = objective_entry(options.objective.name).seam;
+  if (seam == ObjectiveSeam::tree) return make_hierarchical_output(options, model);
+  return seam == ObjectiveSeam::candidates ? make_candidate_output(options, model, counts)
+                                           : make_enumerated_output(options, model);
 }
 
 // What the model needs of the training data besides its loss: log Z of `sampled`, ranking-nce and is settles
@@ -225,7 +225,7 @@ double noise_floats(const ObjectiveOptions& o, double batch) {
 }
 
 void check_options(const TrainOptions& options) {
-  if (options.objective.name == "constraint")
+  if (objective_entry(options.objective.name).is_constraint)
     throw Error(
         "the constraint objective needs full passes over a linear model; use penalty with an encoder");
   if (options.optimiser != "auto" && options.optimiser != "adagrad")
@@ -238,7 +238,7 @@ void check_options(const TrainOptions& options) {
     throw Error(
         "--scale standard needs dense features; a model with an encoder takes sparse ones as they are");
   if (options.l1 > 0) throw Error("--l1: a model with an encoder has no L1 term; use --l2");
-  if (options.objective.name == "hierarchical" && !options.log_carrier.empty())
+  if (objective_entry(options.objective.name).seam == ObjectiveSeam::tree && !options.log_carrier.empty())
     throw Error(
         "a carrier belongs to classes, and the hierarchical objective scores nodes of a tree; use exact");
 }
@@ -257,12 +257,13 @@ double network_bytes(const NetworkPlan& plan, const TrainOptions& options) {
                m = options.encoder.hidden;
   const double states = m > 0 ? m : p;
   const double parameters = network_parameters(plan, options);
-  const bool draws = is_candidate_objective(options.objective.name);
+  const ObjectiveEntry& objective = objective_entry(options.objective.name);
+  const bool draws = objective.seam == ObjectiveSeam::candidates;
   // By row: AdaGrad's accumulators, decays, lists of uses; by class also its counts, and tables of the noise.
   const double decays = options.l2 > 0 ? 2 : 0;
   const double rows = (2 + decays) * plan.inputs + (7 + decays + (draws ? 10 : 0)) * plan.classes;
-  const bool enumerates = !draws && options.objective.name != "hierarchical";
-  const double fraction = options.objective.name == "sampled" ? options.objective.gamma : 1;
+  const bool enumerates = objective.seam == ObjectiveSeam::log_z;
+  const double fraction = objective.is_subsampled ? options.objective.gamma : 1;
   const double batch =
       static_cast<double>(plan.examples > 0 ? std::min(options.batch, plan.examples) : options.batch);
   const double noise = noise_floats(options.objective, batch);

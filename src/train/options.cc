@@ -103,17 +103,17 @@ void TrainOptions::validate() const {
   TrainOptions copy = *this;
   train_option_table(encoder.kind == "context" ? "lm" : "classifier", copy).validate();
   require_range(threads >= 0, "threads", threads, "0 (all cores) or more");
-  if (objective.name == "constraint" && optimiser != "auto" && optimiser != "lbfgs") {
+  if (objective_entry(objective.name).is_constraint && optimiser != "auto" && optimiser != "lbfgs") {
     throw Error(fmt::format("the constraint objective needs full passes, found --optimiser {}; use lbfgs",
                             optimiser));
   }
-  if (objective.name == "sampled" && objective.gamma < 1 && optimiser == "lbfgs") {
+  if (objective_entry(objective.name).is_subsampled && objective.gamma < 1 && optimiser == "lbfgs") {
     throw Error(fmt::format(
         "the sampled objective draws a new sample in every minibatch, which lbfgs cannot use with "
         "gamma = {}; use --optimiser adagrad, or --gamma 1",
         objective.gamma));
   }
-  const bool full_passes = optimiser == "lbfgs" || objective.name == "constraint";
+  const bool full_passes = optimiser == "lbfgs" || objective_entry(objective.name).is_constraint;
   if (encoder.dropout > 0 && full_passes) {
     throw Error(fmt::format(
         "--dropout {} leaves out other inputs in every minibatch, which {} cannot use; use --dropout 0, or "

@@ -3,6 +3,7 @@
 #include "selfnorm/base/error.h"
 #include "selfnorm/model/regressor/regressor.h"
 #include "selfnorm/normalizer/box_walls.h"
+#include "selfnorm/objective/registry.h"
 
 namespace selfnorm {
 
@@ -19,11 +20,16 @@ float reflected(const ConditionalMixture& mixture, double y, uint32_t j) {
 }
 
 std::unique_ptr<RegressorStep> make_regressor_step(const RegressorParts& parts) {
-  const std::string& name = parts.options.objective;
-  if (name == "mcmc") return make_chain_regressor_step(parts);
-  if (name == "sm" || name == "dsm") return make_matching_regressor_step(parts);
-  if (name == "mdn") throw Error("objective mdn is the likelihood of the mixture: it has no tilt to train");
-  return make_candidate_regressor_step(parts);
+  switch (objective_entry(parts.options.objective).seam) {
+    case ObjectiveSeam::candidates:
+      return make_candidate_regressor_step(parts);
+    case ObjectiveSeam::chains:
+      return make_chain_regressor_step(parts);
+    case ObjectiveSeam::matching:
+      return make_matching_regressor_step(parts);
+    default:
+      throw Error("objective mdn is the likelihood of the mixture: it has no tilt to train");
+  }
 }
 
 }  // namespace selfnorm

@@ -8,6 +8,7 @@
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/math/random.h"
+#include "selfnorm/objective/registry.h"
 #include "selfnorm/train/regressor_member.h"
 #include "selfnorm/train/regressor_record.h"
 
@@ -137,8 +138,9 @@ class Ensemble final : public Members {
   }
 
   std::string normalizer_kind() const {
-    if (options_.objective == "mdn") return "zero";
-    return learns_normalizer(options_.objective) && !options_.calibrate ? "learned" : "fitted";
+    const ObjectiveEntry& objective = objective_entry(options_.objective);
+    if (objective.seam == ObjectiveSeam::proposal) return "zero";
+    return objective.uses_normalizer && !options_.calibrate ? "learned" : "fitted";
   }
 
   std::span<const uint64_t> train_rows_, valid_rows_;

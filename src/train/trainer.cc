@@ -11,9 +11,9 @@
 #include "selfnorm/math/random.h"
 #include "selfnorm/model/normalizer_network.h"
 #include "selfnorm/model/parameters.h"
-#include "selfnorm/objective/registry.h"
 #include "selfnorm/objective/exact.h"
 #include "selfnorm/objective/loss.h"
+#include "selfnorm/objective/registry.h"
 #include "selfnorm/train/class_weight.h"
 #include "selfnorm/train/hold_out.h"
 #include "selfnorm/train/learned_normalizer.h"
@@ -124,7 +124,7 @@ LoopVectors loop_vectors(const TrainOptions& options, const std::string& optimis
   const double best = has_valid && options.patience > 0 ? 1 : 0;
   if (optimiser == "lbfgs") {
     // Pairs, x and its gradient; direction, trial point and its gradient, start; the multiplier's two.
-    const double ends = options.objective.name == "constraint" ? 2 : 0;
+    const double ends = objective_entry(options.objective.name).is_constraint ? 2 : 0;
     const double state = 2 * static_cast<double>(options.history) + 2 + best + ends;
     return {state + 4 + (options.l1 > 0 ? 1 : 0), state};
   }
@@ -135,9 +135,10 @@ LoopVectors loop_vectors(const TrainOptions& options, const std::string& optimis
 
 std::string choose_optimiser(const TrainOptions& options, size_t parameters) {
   if (options.optimiser != "auto") return options.optimiser;
-  if (options.objective.name == "constraint") return "lbfgs";
-  if (options.objective.name == "sampled" && options.objective.gamma < 1) return "adagrad";
-  if (is_candidate_objective(options.objective.name) || options.encoder.dropout > 0) return "adagrad";
+  const ObjectiveEntry& objective = objective_entry(options.objective.name);
+  if (objective.is_constraint) return "lbfgs";
+  if (objective.is_subsampled && options.objective.gamma < 1) return "adagrad";
+  if (objective.seam == ObjectiveSeam::candidates || options.encoder.dropout > 0) return "adagrad";
   return parameters <= kLargestFullPassProblem ? "lbfgs" : "adagrad";
 }
 

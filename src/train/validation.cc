@@ -8,19 +8,18 @@
 namespace selfnorm {
 namespace {
 
-bool has_level(const std::string& objective) {
-  return objective == "penalty" || objective == "sampled" || is_candidate_objective(objective);
-}
+// Whether log Z is drawn to a constant, or left at one, which validation data may tell better.
+bool has_level(const ObjectiveEntry& o) { return o.is_penalised || o.uses_normalizer || o.leaves_level; }
 
 }  // namespace
 
 // The constraint is met on the training data, so its last iterate is the answer.
 Validation::Validation(const TrainOptions& options, bool has_data)
     : has_data_(has_data),
-      calibrates_(has_data && options.calibrate && has_level(options.objective.name) &&
+      calibrates_(has_data && options.calibrate && has_level(objective_entry(options.objective.name)) &&
                   !options.objective.centre),
-      alpha_(options.objective.name == "penalty" ? options.objective.alpha : 0),
-      patience_(options.objective.name == "constraint" ? 0 : options.patience) {}
+      alpha_(objective_entry(options.objective.name).is_penalised ? options.objective.alpha : 0),
+      patience_(objective_entry(options.objective.name).is_constraint ? 0 : options.patience) {}
 
 void Validation::plan(Plan& plan) const {
   plan.checks = has_data_;

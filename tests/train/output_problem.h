@@ -46,7 +46,7 @@ inline std::vector<ObjectiveOptions> all_objectives() {
           o.noise_sharing = sharing;
           o.normalizer = normalizer;
           const bool repeats = o.noise == "in-batch" && o.noise_sharing == "example";
-          if (!repeats && (!leaves_level_free(name) || o.normalizer == "zero")) out.push_back(o);
+          if (!repeats && (objective_entry(name).uses_normalizer || o.normalizer == "zero")) out.push_back(o);
         }
       }
     }

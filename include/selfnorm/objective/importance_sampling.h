@@ -17,8 +17,6 @@ class ImportanceSampling final : public CandidateObjective {
   CandidateTerms operator()(const CandidateScores& x, std::span<double> d_sample) const override;
   CandidateTerms pooled(const PooledScores& x, std::span<double> d_score,
                         std::span<double> d_sample) const override;
-  bool uses_normalizer() const override { return false; }
-  bool uses_estimate() const override { return true; }
 };
 
 // In the registry; kld-is with a jittered target (train/regressor_step.h).

@@ -41,8 +41,6 @@ class Objective {
     const double wanted = normalised_fraction() * static_cast<double>(examples);
     return wanted > 0 ? std::max<uint64_t>(1, static_cast<uint64_t>(std::llround(wanted))) : 0;
   }
-  // Whether the constant that log Z settles at has to be estimated after training (theory.md 3, `sampled`).
-  virtual bool needs_constant() const { return false; }
 };
 
 }  // namespace selfnorm

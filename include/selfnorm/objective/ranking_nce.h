@@ -17,7 +17,6 @@ class RankingNce final : public CandidateObjective {
   CandidateTerms operator()(const CandidateScores& x, std::span<double> d_sample) const override;
   CandidateTerms pooled(const PooledScores& x, std::span<double> d_score,
                         std::span<double> d_sample) const override;
-  bool uses_normalizer() const override { return false; }
 };
 
 // In the registry.

@@ -86,6 +86,7 @@ std::unique_ptr<CandidateObjective> make_candidate_objective(const std::string& 
 std::vector<std::string> objective_names();            // of the seam log_z
 std::vector<std::string> candidate_objective_names();  // of the seam candidates
 bool is_candidate_objective(const std::string& name);
-bool leaves_level_free(const std::string& name);
+// Whether it is one that does not draw log Z to any constant; of names that are not known, no.
+bool ignores_log_z(const std::string& name);
 
 }  // namespace selfnorm

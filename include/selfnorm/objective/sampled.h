@@ -16,7 +16,6 @@ class Sampled final : public Objective {
   Sampled(double alpha, double gamma) : alpha_(alpha), gamma_(gamma) {}
   LossTerms operator()(const ExampleScores& x) const override;
   double normalised_fraction() const override { return gamma_; }
-  bool needs_constant() const override { return true; }
 
  private:
   double alpha_;

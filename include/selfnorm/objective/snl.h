@@ -19,8 +19,6 @@ class Snl final : public CandidateObjective {
   CandidateTerms operator()(const CandidateScores& x, std::span<double> d_sample) const override;
   CandidateTerms pooled(const PooledScores& x, std::span<double> d_score,
                         std::span<double> d_sample) const override;
-  bool uses_normalizer() const override { return true; }
-  bool uses_estimate() const override { return true; }
 };
 
 // In the registry.

@@ -41,6 +41,7 @@ class DensityProblem {
   void fit_proposal(std::span<const uint64_t> rows);
   void build_energy();
   void check_support(std::span<const uint64_t> rows) const;
+  bool is_fit() const;  // the proposal is the model
   bool wants_standardisation() const;
 
   const PointSource& data_;

@@ -68,9 +68,6 @@ class RegressorStep {
   virtual RegressorStepTerms operator()(const RegressorStepInput& in, const RegressorStepGradient& out) = 0;
 };
 
-// Whether b is part of the objective, so that it is learned and not only fitted at the end.
-bool learns_normalizer(const std::string& objective);
-
 // Throws Error for an unknown objective, and for mdn, which has no step but the likelihood.
 std::unique_ptr<RegressorStep> make_regressor_step(const RegressorParts& parts);
 std::unique_ptr<RegressorStep> make_candidate_regressor_step(const RegressorParts& parts);

@@ -26,7 +26,7 @@ inline ObjectiveOptions objective_of(const std::string& name) {
   return out;
 }
 
-inline std::vector<ObjectiveOptions> all_objectives() {
+inline std::vector<ObjectiveOptions> output_objectives() {
   std::vector<ObjectiveOptions> out;
   for (const char* name : {"exact", "penalty", "hierarchical"}) out.push_back(objective_of(name));
   out.push_back(objective_of("penalty"));

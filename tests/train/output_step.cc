@@ -137,7 +137,7 @@ TEST_P(OutputStepOf, WeightsOfZeroAreExamplesThatAreNotThere) {
   EXPECT_TRUE(layer.model_ == before);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, OutputStepOf, testing::ValuesIn(all_objectives()), [](const auto& instance) {
+INSTANTIATE_TEST_SUITE_P(All, OutputStepOf, testing::ValuesIn(output_objectives()), [](const auto& instance) {
   std::string name = testing::PrintToString(instance.param) + " " + std::to_string(instance.index);
   std::replace_if(
       name.begin(), name.end(), [](char c) { return c == '-' || c == ' '; }, '_');
@@ -146,7 +146,7 @@ INSTANTIATE_TEST_SUITE_P(All, OutputStepOf, testing::ValuesIn(all_objectives()),
 
 // The same numbers as the one value_and_gradient that linear models use, in double.
 TEST(OutputStep, EnumerationAgreesWithTheLinearModel) {
-  for (const ObjectiveOptions& objective : all_objectives()) {
+  for (const ObjectiveOptions& objective : output_objectives()) {
     if (objective.name != "exact" && objective.name != "penalty") continue;
     Layer layer(objective, {.classes = 6, .is_decorated = true});
     Dataset data;

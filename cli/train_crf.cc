@@ -20,13 +20,13 @@
 #include "selfnorm/base/error.h"
 #include "selfnorm/data/plausible.h"
 #include "selfnorm/data/shown_label.h"
+#include "selfnorm/engine/checkpoint.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/report/chain_section.h"
 #include "selfnorm/train/chain_batch.h"
 #include "selfnorm/train/chain_trainer.h"
-#include "selfnorm/engine/checkpoint.h"
-#include "selfnorm/train/hold_out.h"
 #include "selfnorm/train/loop.h"
+#include "selfnorm/train/trainer.h"
 #include "training_run.h"
 
 namespace selfnorm::cli {

@@ -8,11 +8,11 @@
 
 #include "selfnorm/analysis/chain_gauge.h"
 #include "selfnorm/base/error.h"
+#include "selfnorm/base/range.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/model/chain/check_sequences.h"
 #include "selfnorm/normalizer/chain/chain_pass.h"
 #include "selfnorm/train/chain_batch.h"
-#include "selfnorm/train/chain_step.h"
 #include "selfnorm/train/loop.h"
 #include "selfnorm/train/run_description.h"
 
@@ -167,6 +167,35 @@ ChainTrainResult train_chain(const ChainTrainData& data, const ChainOptions& giv
   result.take(std::move(loop.outcome));
   result.optimiser = optimiser;
   return result;
+}
+
+void ChainOptions::validate() const {
+  require_one_of("objective", objective.name, {"exact", "penalty", "constraint", "sampled"});
+  require_one_of("optimiser", optimiser, {"auto", "lbfgs", "adagrad"});
+  if (objective.centre || objective.learn_centre)
+    throw Error(
+        "--centre is not an option of chains, whose biases bring log Z to 0 for sentences of every length; "
+        "leave it out");
+  loop_options().validate();
+}
+
+TrainOptions ChainOptions::loop_options() const {
+  TrainOptions out;
+  out.objective = objective;
+  out.l2 = l2;
+  out.l1 = l1;
+  out.optimiser = optimiser;
+  out.iterations = iterations;
+  out.tolerance = tolerance;
+  out.history = history;
+  out.epochs = epochs;
+  out.batch = batch;
+  out.learning_rate = learning_rate;
+  out.patience = patience;
+  out.calibrate = calibrate;
+  out.seed = seed;
+  out.threads = threads;
+  return out;
 }
 
 }  // namespace selfnorm

@@ -13,7 +13,6 @@
 #include "selfnorm/model/energy/zero.h"
 #include "selfnorm/proposal/density/make_density.h"
 #include "selfnorm/train/column_moments.h"
-#include "selfnorm/train/mixture_choice.h"
 
 namespace selfnorm {
 namespace {

@@ -15,7 +15,7 @@
 #include "selfnorm/data/word_vocabulary.h"
 #include "selfnorm/model/embedded_code.h"
 #include "selfnorm/model/head_file.h"
-#include "selfnorm/train/chain_options.h"
+#include "selfnorm/train/chain_trainer.h"
 #include "selfnorm/train/density_options.h"
 #include "selfnorm/train/options.h"
 #include "selfnorm/train/regressor_options.h"

@@ -22,9 +22,8 @@
 #include "selfnorm/model/encoded_states.h"
 #include "selfnorm/model/text_model.h"
 #include "selfnorm/objective/registry.h"
-#include "selfnorm/train/class_weight.h"
-#include "selfnorm/train/hold_out.h"
 #include "selfnorm/train/loop.h"
+#include "selfnorm/train/trainer.h"
 #include "training_run.h"
 
 namespace selfnorm::cli {

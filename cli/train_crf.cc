@@ -26,8 +26,8 @@
 #include "selfnorm/report/chain_section.h"
 #include "selfnorm/train/chain_batch.h"
 #include "selfnorm/train/chain_trainer.h"
-#include "selfnorm/train/hold_out.h"
 #include "selfnorm/train/loop.h"
+#include "selfnorm/train/trainer.h"
 #include "training_run.h"
 
 namespace selfnorm::cli {

@@ -13,7 +13,7 @@
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/range.h"
 #include "selfnorm/model/encoded_states.h"
-#include "selfnorm/train/corpus_feed.h"
+#include "selfnorm/train/example_feed.h"
 #include "training_run.h"
 
 namespace selfnorm::cli {

@@ -11,7 +11,6 @@
 #include "selfnorm/objective/registry.h"
 #include "selfnorm/train/learned_normalizer.h"
 #include "selfnorm/train/noise_draw.h"
-#include "selfnorm/train/occurrences.h"
 #include "selfnorm/train/output_layer.h"
 #include "selfnorm/train/output_step.h"
 

@@ -8,11 +8,11 @@
 
 #include "selfnorm/analysis/chain_gauge.h"
 #include "selfnorm/base/error.h"
+#include "selfnorm/base/range.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/model/chain/check_sequences.h"
 #include "selfnorm/normalizer/chain/chain_pass.h"
 #include "selfnorm/train/chain_batch.h"
-#include "selfnorm/train/chain_step.h"
 #include "selfnorm/train/loop.h"
 #include "selfnorm/train/run_description.h"
 
@@ -167,6 +167,16 @@ ChainTrainResult train_chain(const ChainTrainData& data, const ChainOptions& giv
   result.take(std::move(loop.outcome));
   result.optimiser = optimiser;
   return result;
+}
+
+void ChainOptions::validate() const {
+  ChainOptions copy = *this;
+  train_option_table("crf", copy).validate();
+  if (objective.centre || objective.learn_centre)
+    throw Error(
+        "--centre is not an option of chains, whose biases bring log Z to 0 for sentences of every length; "
+        "leave it out");
+  TrainOptions::validate();
 }
 
 }  // namespace selfnorm

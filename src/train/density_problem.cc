@@ -14,7 +14,6 @@
 #include "selfnorm/objective/registry.h"
 #include "selfnorm/proposal/density/make_density.h"
 #include "selfnorm/train/column_moments.h"
-#include "selfnorm/train/mixture_choice.h"
 
 namespace selfnorm {
 namespace {

@@ -10,15 +10,15 @@
 #include <cmath>
 #include <utility>
 
-#include "density_fit.h"
-#include "seen_draws.h"
 #include "selfnorm/base/error.h"
+#include "selfnorm/engine/checkpoint.h"
 #include "selfnorm/engine/clipped_adam.h"
 #include "selfnorm/engine/engine.h"
 #include "selfnorm/engine/minibatches.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/objective/registry.h"
 #include "selfnorm/train/density_normalizer.h"
+#include "selfnorm/train/density_problem.h"
 #include "selfnorm/train/density_record.h"
 #include "selfnorm/train/density_step.h"
 #include "selfnorm/train/density_validation.h"
@@ -26,6 +26,41 @@
 
 namespace selfnorm {
 namespace {
+
+DensityResult fit_proposal_alone(const PointSource& data, std::span<const uint64_t> train_rows,
+                                 const DensityOptions& options, TrainObserver& observer) {
+  DensityProblem problem(data, train_rows, options);
+  for (const std::string& text : problem.warnings()) observer.on_warning(text);
+  DensityResult out;
+  out.reason = fmt::format("fitted {}", problem.options().proposal);
+  out.optimiser.clear();
+  const std::string objective = density_objective_json(problem.options());
+  const std::string training = density_training_json(problem.options(), out.reason, train_rows.size(), {});
+  out.model = problem.release();
+  out.model.normalizer_kind = "exact";
+  out.model.objective_json = objective;
+  out.model.training_json = training;
+  return out;
+}
+
+// Whether the draws of "is" still see where the energy is high. Where they do not, its estimate of log Z says
+// nothing: the loss falls without end while the energy grows out of their sight.
+class SeenDraws {
+ public:
+  explicit SeenDraws(uint64_t samples) : least_(std::min(kLeast, static_cast<double>(samples) / 8)) {}
+
+  // The effective samples of a step.
+  void add(double effective) { mean_ += (mean_ == 0 ? 1 : kRate) * (effective - mean_); }
+  double mean() const { return mean_; }  // running; 0: no step yet
+  bool is_lost() const { return mean_ != 0 && mean_ < least_; }
+
+  void save(Checkpoint& c) const { c.set("seen", mean_); }
+  void restore(const Checkpoint& c) { mean_ = c.has("seen") ? c.number("seen") : 0; }  // none in older ones
+
+ private:
+  static constexpr double kLeast = 2, kRate = 0.1;
+  double least_, mean_ = 0;
+};
 
 constexpr uint64_t kDriftsShown = 3, kMostDrifts = 20;
 constexpr uint64_t kReports = 100, kChecks = 20;  // in a run
@@ -286,6 +321,21 @@ DensityResult train_density(const PointSource& data, std::span<const uint64_t> t
   const std::string mark = density_fingerprint(data, train_rows, valid_rows, options);
   DensityTraining training(data, train_rows, valid_rows, options, observer);
   return training.result(run(training, checkpoint, mark, observer));
+}
+
+std::unique_ptr<DensityStep> make_density_step(DensityProblem& problem) {
+  switch (objective_entry(problem.options().objective).seam) {
+    case ObjectiveSeam::candidates:
+      return make_candidate_density_step(problem);
+    case ObjectiveSeam::chains:
+      return make_chain_step(problem);
+    case ObjectiveSeam::conditionals:
+      return make_pseudo_likelihood_step(problem);
+    case ObjectiveSeam::matching:
+      return make_matching_step(problem);
+    default:
+      throw Error(fmt::format("objective {} trains no energy", problem.options().objective));
+  }
 }
 
 }  // namespace selfnorm

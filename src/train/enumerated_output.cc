@@ -10,7 +10,6 @@
 #include "selfnorm/math/kernels.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/objective/registry.h"
-#include "selfnorm/train/occurrences.h"
 #include "selfnorm/train/output_layer.h"
 #include "selfnorm/train/output_step.h"
 

@@ -8,7 +8,6 @@
 
 #include "selfnorm/math/vector.h"
 #include "selfnorm/objective/registry.h"
-#include "selfnorm/train/epoch_sum.h"
 #include "selfnorm/train/learned_normalizer.h"
 #include "selfnorm/train/loop.h"
 #include "selfnorm/train/minibatch.h"
@@ -17,7 +16,6 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kReportsPerEpoch = 20;
 // AdaGrad's G0 = (kInitialScale / batch)^2: a label's gradient is about x / batch, those of unlikely classes
 // far below.
 constexpr double kInitialScale = 0.3;
@@ -42,18 +40,7 @@ class MinibatchProblem final : public Problem {
         rate_(options_.learning_rate > 0
                   ? options_.learning_rate
                   : batch_step_.rate_factor() * Adaptive<Real>::default_rate(problem.optimiser) / row_norm),
-        validation_(options_, problem.held_out != nullptr) {
-    const uint64_t epoch = minibatches_.per_epoch();
-    plan_ = {.steps = options_.epochs * epoch,
-             .epoch = epoch,
-             .schedule = options_.schedule,
-             .report_every = std::max<uint64_t>(1, epoch / kReportsPerEpoch),
-             .check_every = epoch,
-             .good_every = epoch,
-             .unit = "epochs",
-             .completed = fmt::format("completed {} epochs", options_.epochs)};
-    validation_.plan(plan_);
-  }
+        validation_(options_, problem.held_out != nullptr) {}
 
   const Plan& plan() const override { return plan_; }
 
@@ -164,7 +151,7 @@ class MinibatchProblem final : public Problem {
   Adaptive<Real> optimiser_;
   double rate_;
   Validation validation_;
-  Plan plan_;
+  Plan plan_ = validation_.plan_of_epochs(options_, minibatches_.per_epoch());
   uint64_t taken_ = 0;  // steps
   LossSum sum_, epoch_sum_;
   double gradient_norm_ = 0;

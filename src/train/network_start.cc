@@ -1,11 +1,10 @@
-#include "selfnorm/train/network_start.h"
-
 #include <cmath>
 
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/random.h"
 #include "selfnorm/model/huffman.h"
 #include "selfnorm/objective/registry.h"
+#include "selfnorm/train/network_trainer.h"
 #include "selfnorm/train/run_description.h"
 
 namespace selfnorm {

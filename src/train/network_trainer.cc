@@ -11,17 +11,15 @@
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/objective/registry.h"
 #include "selfnorm/train/encoder_step.h"
-#include "selfnorm/train/epoch_sum.h"
 #include "selfnorm/train/learned_normalizer.h"
+#include "selfnorm/train/minibatch.h"
 #include "selfnorm/train/network_quality.h"
-#include "selfnorm/train/network_start.h"
 #include "selfnorm/train/output_step.h"
 #include "selfnorm/train/run_description.h"
 
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kNetworkReportsPerEpoch = 20;
 constexpr uint64_t kNetworkRowsAtOnce = 64;  // examples of a unit of work
 constexpr uint64_t kLastExamples = 8;
 constexpr double kLargestLoss = 1e30;  // of a minibatch: derivatives beyond are not finite as floats
@@ -69,16 +67,6 @@ class NetworkProblem final : public Problem {
         rate_(options.learning_rate > 0 ? options.learning_rate : output_->rate_factor() * kDefaultRate),
         held_out_(validation_examples(valid, options.seed)),
         validation_(options, held_out_.rows.rows() > 0) {
-    const uint64_t epoch = minibatches_.per_epoch();
-    plan_ = {.steps = options.epochs * epoch,
-             .epoch = epoch,
-             .schedule = options.schedule,
-             .report_every = std::max<uint64_t>(1, epoch / kNetworkReportsPerEpoch),
-             .check_every = epoch,
-             .good_every = epoch,
-             .unit = "epochs",
-             .completed = fmt::format("completed {} epochs", options.epochs)};
-    validation_.plan(plan_);
     output_->finish(model_);
   }
 
@@ -210,7 +198,7 @@ class NetworkProblem final : public Problem {
   double rate_;
   ExampleBatch held_out_;
   Validation validation_;
-  Plan plan_;
+  Plan plan_ = validation_.plan_of_epochs(options_, minibatches_.per_epoch());
   uint64_t taken_ = 0;  // steps
   ExampleBatch examples_;
   std::optional<StateBatch> batch_;

@@ -14,8 +14,6 @@
 #include "selfnorm/objective/exact.h"
 #include "selfnorm/objective/loss.h"
 #include "selfnorm/objective/registry.h"
-#include "selfnorm/train/class_weight.h"
-#include "selfnorm/train/hold_out.h"
 #include "selfnorm/train/learned_normalizer.h"
 #include "selfnorm/train/loop.h"
 #include "selfnorm/train/run_description.h"
@@ -142,8 +140,10 @@ std::string choose_optimiser(const TrainOptions& options, size_t parameters) {
   return parameters <= kLargestFullPassProblem ? "lbfgs" : "adagrad";
 }
 
+// theta at the start: zero weights, normalised biases, then the centre when it is learned. A learned b (nce,
+// snl) starts at log sum_k h(k) instead, with zero biases, and is not part of theta.
 template <class Real>
-std::vector<Real> starting_point(const LoopInput& input) {
+static std::vector<Real> starting_point(const LoopInput& input) {
   std::vector<Real> theta;
   if (input.train.is_joint()) {
     theta.resize(input.features);
@@ -171,7 +171,7 @@ std::vector<Real> starting_point(const LoopInput& input) {
 
 // The mean of A (less b(x)) of input.valid is its level.
 template <class Real>
-HeldOutMeasure<Real> held_out_measure(const LoopInput& input) {
+static HeldOutMeasure<Real> held_out_measure(const LoopInput& input) {
   if (input.valid == nullptr) return nullptr;
   const Dataset& data = *input.valid;
   std::shared_ptr<ExactPass<Real>> pass =
@@ -209,8 +209,6 @@ LoopProblem<Real> loop_problem(const LoopInput& input) {
 
 template LoopProblem<float> loop_problem(const LoopInput&);
 template LoopProblem<double> loop_problem(const LoopInput&);
-template std::vector<float> starting_point(const LoopInput&);
-template std::vector<double> starting_point(const LoopInput&);
 
 TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const TrainOptions& given,
                              const CheckpointOptions& checkpoint, TrainObserver& observer) {

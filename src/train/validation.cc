@@ -1,5 +1,7 @@
 #include "selfnorm/train/validation.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -7,6 +9,8 @@
 
 namespace selfnorm {
 namespace {
+
+constexpr uint64_t kReportsPerEpoch = 20;
 
 // Whether log Z is drawn to a constant, or left at one, which validation data may tell better.
 bool has_level(const ObjectiveEntry& o) { return o.is_penalised || o.uses_normalizer || o.leaves_level; }
@@ -25,6 +29,19 @@ void Validation::plan(Plan& plan) const {
   plan.checks = has_data_;
   plan.keeps_best = has_data_ && patience_ > 0;
   plan.patience = patience_;
+}
+
+Plan Validation::plan_of_epochs(const TrainOptions& options, uint64_t per_epoch) const {
+  Plan out{.steps = options.epochs * per_epoch,
+           .epoch = per_epoch,
+           .schedule = options.schedule,
+           .report_every = std::max<uint64_t>(1, per_epoch / kReportsPerEpoch),
+           .check_every = per_epoch,
+           .good_every = per_epoch,
+           .unit = "epochs",
+           .completed = fmt::format("completed {} epochs", options.epochs)};
+  plan(out);
+  return out;
 }
 
 Check Validation::judge(const ValidationMeasure& measured, Progress& progress) {

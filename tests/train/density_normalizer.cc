@@ -5,8 +5,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "selfnorm/math/random.h"
 #include "selfnorm/engine/checkpoint.h"
+#include "selfnorm/math/random.h"
 
 namespace selfnorm {
 namespace {

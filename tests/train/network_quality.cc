@@ -9,7 +9,7 @@
 
 #include "random_data.h"
 #include "selfnorm/model/huffman.h"
-#include "selfnorm/train/network_start.h"
+#include "selfnorm/train/network_trainer.h"
 
 namespace selfnorm {
 namespace {

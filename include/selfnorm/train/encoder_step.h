@@ -8,7 +8,6 @@
 
 #include "selfnorm/engine/checkpoint.h"
 #include "selfnorm/model/encoder.h"
-#include "selfnorm/train/occurrences.h"
 #include "selfnorm/train/options.h"
 #include "selfnorm/train/output_layer.h"
 

@@ -97,9 +97,4 @@ std::string choose_optimiser(const TrainOptions& options, size_t parameters);
 template <class Real>
 LoopProblem<Real> loop_problem(const LoopInput& input);
 
-// theta at the start: zero weights, normalised biases, then the centre when it is learned. A learned b (nce,
-// snl) starts at log sum_k h(k) instead, with zero biases, and is not part of theta.
-template <class Real>
-std::vector<Real> starting_point(const LoopInput& input);
-
 }  // namespace selfnorm

@@ -27,6 +27,8 @@ class Validation {
   bool calibrates() const { return calibrates_; }
   // Fills what the plan says of checks.
   void plan(Plan& plan) const;
+  // The plan of minibatches, so many of them an epoch.
+  Plan plan_of_epochs(const TrainOptions& options, uint64_t per_epoch) const;
   // Fills the validation fields.
   Check judge(const ValidationMeasure& measured, Progress& progress);
 

@@ -38,6 +38,18 @@ RegressorOptions options_of(uint64_t steps) {
   return out;
 }
 
+// Of the reports of the last kLast steps.
+struct LastLosses : TrainObserver {
+  explicit LastLosses(uint64_t all) : steps(all) {}
+  void on_progress(const Progress& progress) override {
+    if (progress.step + kLast <= steps) return;
+    sum += progress.loss;
+    ++reports;
+  }
+  uint64_t steps;
+  double sum = 0, reports = 0;
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -52,14 +64,7 @@ int main(int argc, char** argv) {
   const std::vector<uint64_t> rows = bench::all_rows(frame);
   const RegressorProblem problem(frame, {"y"}, rows, {}, options_of(steps));
   RegressorMember member(problem, 1, rows, {});
-  double loss = 0, reports = 0;
-  const double seconds = bench::seconds([&] {
-    while (!member.is_done()) {
-      const std::optional<Progress> progress = member.advance();
-      if (!progress || progress->step + kLast <= steps) continue;
-      loss += progress->loss;
-      ++reports;
-    }
-  });
-  fmt::print("{:.1f} {:.4f}\n", static_cast<double>(steps) / seconds, loss / reports);
+  LastLosses last(steps);
+  const double seconds = bench::seconds([&] { run(member, {}, "", last); });
+  fmt::print("{:.1f} {:.4f}\n", static_cast<double>(steps) / seconds, last.sum / last.reports);
 }

@@ -24,10 +24,4 @@ void Applicability::require(const Words& options, bool applies, const std::strin
           fmt::format("{} belongs to {}, found {}; leave it out or change that", option, owner, found));
 }
 
-void Applicability::require_objective(const Words& options, const std::string& given,
-                                      const Words& objectives) const {
-  require(options, is_one_of(given, objectives), fmt::format("--objective {}", fmt::join(objectives, ", ")),
-          "--objective " + given);
-}
-
 }  // namespace selfnorm::cli

@@ -21,7 +21,6 @@ class Applicability {
   // Unless `applies`, throws Error for the first of `options` that was given: it belongs to `owner`
   // ("--objective dsm"), and `found` is what was given instead.
   void require(const Words& options, bool applies, const std::string& owner, const std::string& found) const;
-  void require_objective(const Words& options, const std::string& given, const Words& objectives) const;
 
  private:
   std::set<std::string> changed_;

@@ -14,7 +14,7 @@
 #include "selfnorm/data/toy/generate.h"
 #include "selfnorm/model/embedded_code.h"
 #include "selfnorm/model/head_file.h"
-#include "selfnorm/train/chain_options.h"
+#include "selfnorm/train/chain_trainer.h"
 #include "selfnorm/train/density_options.h"
 #include "selfnorm/train/options.h"
 #include "selfnorm/train/regressor_options.h"
@@ -57,8 +57,6 @@ struct RunArguments {
 
 struct TrainArguments : RunArguments {
   std::string valid_labels;
-  std::string centre = "auto";
-  bool no_calibrate = false;
   std::string weight_file;
   std::string carrier;
   TrainOptions options;
@@ -84,9 +82,6 @@ struct PointArguments {
 // train density.
 struct DensityArguments {
   RunArguments run;
-  std::string lower, upper;  // numbers separated by commas
-  bool no_calibrate = false;
-  bool no_standardise = false;
   DensityOptions options;
 };
 
@@ -95,11 +90,8 @@ struct RegressorArguments {
   RunArguments run;
   std::string test;
   std::string target;  // words separated by commas, as all lists
-  std::string features = "64,64", joint = "48,48", normalizer = "32";  // widths, or "none"
-  std::string lower, upper;
-  std::string categorical, ignored;
+  std::string ignored;
   bool skip_missing_targets = false;
-  bool no_calibrate = false;
   RegressorOptions options;
 };
 
@@ -110,7 +102,6 @@ struct CrfArguments {
   uint32_t target = 0;  // column from 1; 0: the one of the format
   std::string template_file;
   uint32_t min_count = 1;
-  bool no_calibrate = false;
   ChainOptions options;
 };
 

@@ -19,38 +19,6 @@ void declare_sentences(Declaration& command, CrfArguments& crf) {
       .integer("--min-count", crf.min_count, "Keep attributes seen at least N times in TRAIN; >= 1");
 }
 
-void declare_crf_objective(Declaration& command, CrfArguments& crf) {
-  ObjectiveOptions& o = crf.options.objective;
-  command
-      .choice("--objective", o.name, {"exact", "penalty", "constraint", "sampled"},
-              "exact: -log p; penalty: -log p + alpha (log Z)^2 of a sentence; constraint: rms log Z <= "
-              "delta; sampled: the penalty on a fraction gamma of each minibatch, the likelihood from raw "
-              "scores")
-      .real("--alpha", o.alpha, "penalty, sampled: weight of (log Z)^2; >= 0")
-      .real("--delta", o.delta, "constraint: bound of rms log Z of a sentence on the training data; > 0")
-      .real("--gamma", o.gamma, "sampled: fraction of each minibatch that is normalised; 0..1")
-      .flag("--no-calibrate", crf.no_calibrate,
-            "penalty, sampled: keep the parameters as trained; otherwise the level of log Z, a constant a "
-            "sentence and one a token, on the validation data is taken out of them, which leaves "
-            "probabilities as they are");
-}
-
-void declare_crf_steps(Declaration& command, ChainOptions& o) {
-  command.real("--l2", o.l2, "Adds l2/2 |theta|^2 to the mean loss of a sentence; biases are free; >= 0")
-      .real("--l1", o.l1, "Adds l1 |theta|_1 to the mean loss of a sentence; biases are free; >= 0")
-      .choice("--optimiser", o.optimiser, {"auto", "lbfgs", "adagrad"}, "auto: lbfgs when the data allow it")
-      .integer("--iterations", o.iterations, "lbfgs: iterations at most; >= 1")
-      .real("--tolerance", o.tolerance,
-            "lbfgs: stop when |gradient| <= tolerance times that of the start; > 0")
-      .integer("--history", o.history, "lbfgs: correction pairs; 1..100")
-      .integer("--epochs", o.epochs, "adagrad: passes over the data; >= 1")
-      .integer("--batch", o.batch, "adagrad: sentences per step; >= 1")
-      .real("--learning-rate", o.learning_rate,
-            "adagrad: step size; 0: 1 over the rms norm of the attributes of a token")
-      .integer("--patience", o.patience,
-               "Validation checks without improvement before stopping; 0 never stops early");
-}
-
 }  // namespace
 
 void Grammar::declare_crf_commands() {
@@ -64,15 +32,12 @@ void Grammar::declare_crf_commands() {
                       "Labelled sentences: columns, CoNLL-U or attributes, plain or gzipped; - is standard "
                       "input",
                       false);
-  declare_run(training, crf.run, crf.options.seed,
-              {.data = "TRAIN",
-               .hold_out = "Fraction of the sentences of TRAIN held out for validation when there is no "
-                           "--valid, 0..0.5; auto: 0.1, or 0 for the constraint, whose bound is about all "
-                           "of TRAIN",
-               .objectives = {}});
+  declare_run(training, crf.run, "TRAIN",
+              "Fraction of the sentences of TRAIN held out for validation when there is no --valid, 0..0.5; "
+              "auto: 0.1, "
+              "or 0 for the constraint, whose bound is about all of TRAIN");
   declare_sentences(training, crf);
-  declare_crf_objective(training, crf);
-  declare_crf_steps(training, crf.options);
+  training.options(train_option_table("crf", crf.options));
   declare_expansion(training, arguments_.common);
   declare_threads(training, arguments_.common);
   declare_output(training, arguments_.common);

@@ -8,12 +8,15 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <list>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "command_table.h"
+#include "option_list.h"
+#include "selfnorm/base/option_table.h"
 
 namespace selfnorm::cli {
 
@@ -115,6 +118,16 @@ class Declaration {
     return *this;
   }
 
+  // The rows of a table, with their fields. What is written otherwise than it is stored (a flag that turns
+  // off, lists, a number or auto) is stored by store().
+  Declaration& options(const OptionTable& table) {
+    for (const Option& row : table.rows()) std::visit([&](auto* field) { declare(row, *field); }, row.field);
+    return *this;
+  }
+  void store() const {
+    for (const auto& step : stores_) step();
+  }
+
   const CommandRow& row() const { return row_; }
   CLI::App& app() { return app_; }
   // Every option by name (without dashes) with the value it has now.
@@ -125,6 +138,55 @@ class Declaration {
   }
 
  private:
+  void declare(const Option& row, bool& field) {
+    if (!field) {
+      flag("--" + row.name, field, row.help());
+      return;
+    }
+    bool& is_off = flags_.emplace_back(false);
+    flag("--no-" + row.name, is_off, row.help());
+    stores_.emplace_back([&field, &is_off] { field = !is_off; });
+  }
+  template <typename T>
+  requires std::is_arithmetic_v<T>
+  void declare(const Option& row, T& field) {
+    option("--" + row.name, field, row.help(),
+           std::is_integral_v<T> ? ValueKind::kInteger : ValueKind::kReal);
+  }
+  void declare(const Option& row, std::string& field) {
+    if (!row.choices.empty())
+      choice("--" + row.name, field, row.choices, row.help());
+    else
+      option("--" + row.name, field, row.help(),
+             row.kind == OptionKind::file        ? ValueKind::kFile
+             : row.kind == OptionKind::directory ? ValueKind::kDirectory
+                                                 : ValueKind::kText);
+  }
+  void declare(const Option& row, std::vector<std::string>& field) {
+    std::string& word = words_.emplace_back(row.value());
+    list("--" + row.name, word, row.help());
+    stores_.emplace_back([&field, &word] { field = listed_words(word); });
+  }
+  void declare(const Option& row, std::vector<double>& field) {
+    std::string& word = words_.emplace_back(row.value());
+    text("--" + row.name, word, row.help());
+    stores_.emplace_back(
+        [&field, &word, name = "--" + row.name] { field = listed_numbers(name.c_str(), word); });
+  }
+  void declare(const Option& row, std::vector<uint32_t>& field) {
+    std::string& word = words_.emplace_back(field.empty() ? "none" : row.value());
+    text("--" + row.name, word, row.help());
+    stores_.emplace_back(
+        [&field, &word, name = "--" + row.name] { field = listed_widths(name.c_str(), word); });
+  }
+  void declare(const Option& row, std::optional<double>& field) {
+    std::string& word = words_.emplace_back(row.value());
+    text("--" + row.name, word, row.help());
+    stores_.emplace_back([&field, &word, name = "--" + row.name, low = row.low, high = row.high] {
+      field = number_or_auto(name.c_str(), word, low, high);
+    });
+  }
+
   // A shell variable that turned out empty, most likely.
   static std::string empty_error(const std::string& given) {
     return given.empty() ? "expected a value, received an empty one" : "";
@@ -178,6 +240,9 @@ class Declaration {
   CLI::App& app_;
   CommandRow row_;
   std::vector<std::pair<std::string, std::function<nlohmann::ordered_json()>>> readers_;
+  std::list<bool> flags_;
+  std::list<std::string> words_;
+  std::vector<std::function<void()>> stores_;
 };
 
 }  // namespace selfnorm::cli

@@ -37,25 +37,21 @@ Declaration& Grammar::command(const std::string& path, const std::string& text) 
 
 void Grammar::declare_training_commands() {
   TrainArguments& train = arguments_.train;
-  const TrainingWords examples{
-      .data = "TRAIN",
-      .hold_out =
-          "Fraction of TRAIN held out for validation when there is no --valid, 0..0.5; auto: 0.1, or "
-          "0 for the constraint, whose bound is about all of TRAIN",
-      .objectives = {"exact", "penalty", "constraint", "sampled", "nce", "ranking-nce", "is", "snl",
-                     "hierarchical"}};
   Declaration& classifier = command(
       "train classifier",
       "Train a classifier, log-linear or (--encoder bag) on embeddings, or, on svmlight data with qid: "
       "groups, a conditional logit, whose raw scores are log-probabilities; audit it and write a run "
       "directory.");
   classifier.positional("TRAIN", train.train, "Training data", false);
-  declare_run(classifier, train, train.options.seed, examples);
-  classifier.file("--valid-labels", train.valid_labels, "npy, idx: file with the labels of --valid");
-  declare_objective(classifier, train, examples);
-  declare_steps(classifier, train);
-  declare_linear(classifier, train);
-  declare_network(classifier, train);
+  declare_run(
+      classifier, train, "TRAIN",
+      "Fraction of TRAIN held out for validation when there is no --valid, 0..0.5; auto: 0.1, or 0 for the "
+      "constraint, whose bound is about all of TRAIN");
+  classifier.options(train_option_table("classifier", train.options))
+      .file("--valid-labels", train.valid_labels, "npy, idx: file with the labels of --valid")
+      .file("--carrier", train.carrier,
+            "Fixed log h(k): lines 'label<TAB>number', or one number per class in the order of the labels")
+      .file("--weight-file", train.weight_file, "One weight per example, a number a line");
   declare_text(classifier, arguments_.reader);
   declare_reader(classifier, arguments_.reader);
   declare_expansion(classifier, arguments_.common);
@@ -63,12 +59,6 @@ void Grammar::declare_training_commands() {
   declare_output(classifier, arguments_.common);
 
   LanguageArguments& language = arguments_.language;
-  const TrainingWords corpus{
-      .data = "CORPUS",
-      .hold_out =
-          "Fraction of the sentences of CORPUS held out for validation when there is no --valid, "
-          "0..0.5; auto: 0.05",
-      .objectives = {"exact", "penalty", "sampled", "nce", "ranking-nce", "is", "snl", "hierarchical"}};
   Declaration& model = command(
       "train lm",
       "Train a neural n-gram language model whose raw scores are log-probabilities, audit it and write a run "
@@ -79,10 +69,11 @@ void Grammar::declare_training_commands() {
                "Words seen less than N times become <unk>; >= 1")
       .integer("--max-vocabulary", language.vocabulary.max_words,
                "Keep at most the N most frequent words; 0 keeps all");
-  declare_run(model, language.run, language.run.options.seed, corpus);
-  declare_network(model, language.run);
-  declare_objective(model, language.run, corpus);
-  declare_steps(model, language.run);
+  declare_run(
+      model, language.run, "CORPUS",
+      "Fraction of the sentences of CORPUS held out for validation when there is no --valid, 0..0.5; auto: "
+      "0.05");
+  model.options(train_option_table("lm", language.run.options));
   declare_expansion(model, arguments_.common);
   declare_threads(model, arguments_.common);
   declare_output(model, arguments_.common);
@@ -261,7 +252,9 @@ void Grammar::parse(const std::string& path, const std::vector<std::string>& wor
   root_.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   arguments_.command = path;
   for (const auto& declaration : commands_) {
-    if (declaration->row().path == path) arguments_.options = declaration->values();
+    if (declaration->row().path != path) continue;
+    declaration->store();
+    arguments_.options = declaration->values();
   }
 }
 

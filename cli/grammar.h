@@ -21,17 +21,10 @@ void declare_head(Declaration& command, HeadNames& head);
 void declare_points(Declaration& command, PointArguments& points);
 void declare_log_z(Declaration& command, DensityEvaluationOptions& log_z);
 
-// What the training commands say differently.
-struct TrainingWords {
-  std::string data;      // the positional
-  std::string hold_out;  // the text of --hold-out
-  std::vector<std::string> objectives;
-};
-void declare_run(Declaration& command, RunArguments& run, uint64_t& seed, const TrainingWords& words);
-void declare_objective(Declaration& command, TrainArguments& train, const TrainingWords& words);
-void declare_network(Declaration& command, TrainArguments& train);
-void declare_steps(Declaration& command, TrainArguments& train);
-void declare_linear(Declaration& command, TrainArguments& train);
+// What every training command is told of its run; `data` is the positional, `hold_out` the text of
+// --hold-out.
+void declare_run(Declaration& command, RunArguments& run, const std::string& data,
+                 const std::string& hold_out);
 void declare_text(Declaration& command, ReaderArguments& reader);
 
 // All commands bound to one Arguments; it does not move, because CLI11 keeps references into it.

@@ -14,6 +14,7 @@
 #include "parser.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/interruption.h"
+#include "selfnorm/base/option_table.h"
 #include "selfnorm/runtime/shortened.h"
 #include "version.h"
 
@@ -106,6 +107,7 @@ int run(const std::vector<std::string>& words) {
 }  // namespace selfnorm::cli
 
 int main(int count, char** words) {
+  selfnorm::name_options_as(selfnorm::OptionStyle::flag);
   selfnorm::cli::occupy_standard_descriptors();
   selfnorm::cli::catch_signals();
   return selfnorm::cli::run({words + 1, words + count});

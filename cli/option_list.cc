@@ -49,4 +49,12 @@ std::vector<uint32_t> listed_widths(const char* option, const std::string& list)
   return widths;
 }
 
+std::optional<double> number_or_auto(const char* option, const std::string& word, double low, double high) {
+  if (word == "auto") return std::nullopt;
+  double value = 0;
+  if (!is_parsed(word, value) || !(value >= low && value <= high))
+    throw Error(fmt::format("{} is '{}'; expected auto or a number from {} to {}", option, word, low, high));
+  return value;
+}
+
 }  // namespace selfnorm::cli

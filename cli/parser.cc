@@ -7,7 +7,6 @@
 #include "config_file.h"
 #include "crf_model.h"
 #include "grammar.h"
-#include "option_list.h"
 #include "run_record.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/runtime/shortened.h"
@@ -57,18 +56,6 @@ std::vector<std::string> joined_lists(const CommandRow& command, const std::vect
   return joined(lists, others);
 }
 
-void resolve_regressor(RegressorArguments& regressor, int threads) {
-  RegressorOptions& options = regressor.options;
-  options.threads = threads;
-  options.calibrate = !regressor.no_calibrate;
-  options.features = listed_widths("--features", regressor.features);
-  options.joint = listed_widths("--joint", regressor.joint);
-  options.normalizer = listed_widths("--normalizer", regressor.normalizer);
-  options.categorical = listed_words(regressor.categorical);
-  options.lower = listed_numbers("--lower", regressor.lower);
-  options.upper = listed_numbers("--upper", regressor.upper);
-}
-
 void resolve(Arguments& arguments) {
   CommonArguments& common = arguments.common;
   if (common.threads < 0 || common.threads > 1024) {
@@ -96,19 +83,11 @@ void resolve(Arguments& arguments) {
   read.text.tf_idf = !arguments.reader.no_tf_idf;
   read.text.lowercase = !arguments.reader.keep_case;
   read.threads = common.threads;
-  TrainArguments& training = arguments.training();
-  training.options.threads = common.threads;
-  training.options.calibrate = !training.no_calibrate;
-  DensityArguments& density = arguments.density;
-  density.options.threads = common.threads;
-  density.options.code = arguments.regressor.options.code = common.code();
-  density.options.calibrate = !density.no_calibrate;
-  density.options.standardise = !density.no_standardise;
-  density.options.lower = listed_numbers("--lower", density.lower);
-  density.options.upper = listed_numbers("--upper", density.upper);
+  arguments.training().options.threads = common.threads;
+  arguments.density.options.threads = common.threads;
+  arguments.regressor.options.threads = common.threads;
   arguments.crf.options.threads = common.threads;
-  arguments.crf.options.calibrate = !arguments.crf.no_calibrate;
-  resolve_regressor(arguments.regressor, common.threads);
+  arguments.density.options.code = arguments.regressor.options.code = common.code();
 }
 
 bool asks_help(const std::vector<std::string>& words) {

@@ -169,9 +169,9 @@ TrainingTables read_tables(const Arguments& arguments) {
   const RegressorArguments& given = arguments.regressor;
   const std::string& header = arguments.reader.header;
   TrainingTables out;
-  out.frame = read_frame(given.run.train, {.categorical = listed_words(given.categorical),
-                                           .ignored = listed_words(given.ignored),
-                                           .header = header});
+  out.frame = read_frame(
+      given.run.train,
+      {.categorical = given.options.categorical, .ignored = listed_words(given.ignored), .header = header});
   out.targets = target_names(out.frame, listed_words(given.target));
   out.record = frame_record(given.run.train, out.frame);
   out.notes.push_back(fmt::format("read {}, target {}", frame_text(given.run.train, out.frame),

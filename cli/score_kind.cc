@@ -6,7 +6,7 @@
 
 #include "output.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/objective/candidate_registry.h"
+#include "selfnorm/objective/registry.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -17,7 +17,7 @@ std::string unnormalised_objective(const nlohmann::ordered_json& objective) {
   if (!objective.is_object() || !objective.contains("name") || !objective["name"].is_string()) return "";
   if (objective.contains("normalized") && objective["normalized"] == true) return "";
   const std::string name = objective["name"];
-  return name == "exact" || leaves_level_free(name) ? name : "";
+  return ignores_log_z(name) ? name : "";
 }
 
 // Of log Z - c, less b where that is served. `normalize --amortise` stores the latter alone.

@@ -8,6 +8,7 @@
 #include "label_list.h"
 #include "model_document.h"
 #include "model_header.h"
+#include "option_list.h"
 #include "output.h"
 #include "reading_note.h"
 #include "report_output.h"
@@ -20,10 +21,9 @@
 #include "selfnorm/data/text/text_encoder.h"
 #include "selfnorm/model/encoded_states.h"
 #include "selfnorm/model/text_model.h"
-#include "selfnorm/objective/candidate_registry.h"
-#include "selfnorm/train/class_weight.h"
-#include "selfnorm/train/hold_out.h"
+#include "selfnorm/objective/registry.h"
 #include "selfnorm/train/loop.h"
+#include "selfnorm/train/trainer.h"
 #include "training_run.h"
 
 namespace selfnorm::cli {
@@ -48,7 +48,8 @@ struct TrainingData {
 // Nothing is selected by validation under the constraint, so all of TRAIN can keep its promise; a handful of
 // rows cannot spare any.
 double hold_out_fraction(const TrainArguments& given, uint64_t examples) {
-  const bool all = given.options.objective.name == "constraint" || examples < kFewestExamplesToSplit;
+  const bool all =
+      objective_entry(given.options.objective.name).is_constraint || examples < kFewestExamplesToSplit;
   return number_or_auto("--hold-out", given.hold_out, 0, 0.5).value_or(all ? 0 : 0.1);
 }
 
@@ -57,7 +58,8 @@ void check_classifier_options(const Arguments& arguments) {
   if (given.train.empty()) throw Error("train classifier needs TRAIN, a file of labelled data");
   check_training(given);
   if (!given.valid_labels.empty() && given.valid.empty()) throw Error("--valid-labels needs --valid");
-  if (given.options.objective.name == "hierarchical" && !given.options.encoder.is_network())
+  if (objective_entry(given.options.objective.name).seam == ObjectiveSeam::tree &&
+      !given.options.encoder.is_network())
     throw Error("--objective hierarchical needs --encoder bag");
   if (!given.options.encoder.embeddings.empty() && !given.options.encoder.is_network())
     throw Error("--embeddings needs --encoder bag");
@@ -265,7 +267,7 @@ int train_classifier_command(const Arguments& arguments) {
   TrainingData data = read_data(arguments);
   const DataRecords records{{"data", data.record}, {"valid", data.valid_record}};
   check_resumed_data(arguments, run, records);
-  TrainOptions options = resolved_options(given);
+  TrainOptions options = given.options;
   if (!given.carrier.empty() && data.train.is_joint())
     throw Error(
         "--carrier is one number per class; the data are groups of alternatives (qid:) without classes");

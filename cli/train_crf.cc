@@ -19,14 +19,15 @@
 #include "selfnorm/analysis/crf_audit.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/data/plausible.h"
-#include "selfnorm/data/string_index.h"
+#include "selfnorm/data/shown_label.h"
+#include "selfnorm/engine/checkpoint.h"
 #include "selfnorm/math/parallel.h"
-#include "selfnorm/report/crf_section.h"
+#include "selfnorm/objective/registry.h"
+#include "selfnorm/report/chain_section.h"
 #include "selfnorm/train/chain_batch.h"
 #include "selfnorm/train/chain_trainer.h"
-#include "selfnorm/train/checkpoint.h"
-#include "selfnorm/train/hold_out.h"
 #include "selfnorm/train/loop.h"
+#include "selfnorm/train/trainer.h"
 #include "training_run.h"
 
 namespace selfnorm::cli {
@@ -52,11 +53,8 @@ void check_crf_options(const Arguments& arguments) {
   check_rows(given.run);
   given.options.validate();
   if (given.min_count == 0) throw Error("--min-count is 0; expected 1 or more");
-  const std::string& objective = given.options.objective.name;
-  const Applicability rules(arguments);
-  rules.require_objective({"--alpha", "--no-calibrate"}, objective, {"penalty", "sampled"});
-  rules.require_objective({"--delta"}, objective, {"constraint"});
-  rules.require_objective({"--gamma"}, objective, {"sampled"});
+  ChainOptions options = given.options, initial;
+  train_option_table("crf", options).refuse_idle(train_option_table("crf", initial));
 }
 
 void check_optimiser(const Arguments& arguments, const std::string& optimiser) {
@@ -99,13 +97,14 @@ nlohmann::ordered_json sentences_record(const std::string& path, const SequenceE
 
 // Nothing is selected by validation under the constraint, so all of TRAIN can keep its promise.
 double held_out_fraction(const CrfArguments& given, uint64_t sentences) {
-  const bool all = given.run.hold_out == "auto" && given.options.objective.name == "constraint";
+  const bool all =
+      given.run.hold_out == "auto" && objective_entry(given.options.objective.name).is_constraint;
   return all ? 0 : hold_out_fraction(given.run, sentences);
 }
 
 RunNeeds needs_of(const CrfArguments& given, const TrainingSentences& data) {
-  const CrfShape shape = shape_of(data.encoder);
-  const TrainOptions options = given.options.loop_options();
+  const ChainShape shape = shape_of(data.encoder);
+  const TrainOptions options = given.options;
   const std::string optimiser = choose_optimiser(options, shape.size());
   const LoopVectors vectors = loop_vectors(options, optimiser, data.valid.has_value());
   const double bytes = sizeof(float) * static_cast<double>(shape.size()), labels = shape.labels;
@@ -191,7 +190,7 @@ int train_crf_command(const Arguments& arguments) {
   if (has_nothing_to_resume(arguments, run)) return 0;
   const ThreadLimit limit(arguments.common.threads);
   TrainingSentences data = read_data(given);
-  check_optimiser(arguments, choose_optimiser(given.options.loop_options(), shape_of(data.encoder).size()));
+  check_optimiser(arguments, choose_optimiser(given.options, shape_of(data.encoder).size()));
   const DataRecords records{{"data", data.record}, {"valid", data.valid_record}};
   check_resumed_data(arguments, run, records);
   data.notes.push_back(checked_needs(arguments, run, needs_of(given, data)));

@@ -20,6 +20,7 @@
 #include "selfnorm/data/example_source.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/model/energy/make_energy.h"
+#include "selfnorm/objective/registry.h"
 #include "selfnorm/report/density_section.h"
 #include "selfnorm/train/density_trainer.h"
 #include "training_run.h"
@@ -92,7 +93,8 @@ RunNeeds needs_of(const DensityOptions& options, const PointSource& points) {
   const double rows = static_cast<double>(options.samples) +
                       static_cast<double>(std::min<uint64_t>(options.batch, points.rows()));
   constexpr double kProduct = 0.05;  // of a matrix product, in the operations of RunNeeds
-  const bool has_steps = options.objective != "fit" && !is_exponential_family(word);
+  const bool has_steps =
+      objective_entry(options.objective).seam != ObjectiveSeam::proposal && !is_exponential_family(word);
   return {.what = fmt::format("{} columns with --samples {} and --batch {}", grouped(points.columns()),
                               grouped(options.samples), grouped(options.batch)),
           .memory = sizeof(float) * (6 * parameters + rows * (2 * d + std::min(widths, 8192.0))),

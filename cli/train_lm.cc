@@ -13,7 +13,7 @@
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/range.h"
 #include "selfnorm/model/encoded_states.h"
-#include "selfnorm/train/corpus_feed.h"
+#include "selfnorm/train/example_feed.h"
 #include "training_run.h"
 
 namespace selfnorm::cli {
@@ -159,9 +159,8 @@ int train_lm_command(const Arguments& arguments) {
   std::optional<CorpusFeed> valid;
   if (corpora.valid() != nullptr) valid.emplace(*corpora.valid(), plan.positions);
   RunObserver observer(run.file(kMetricsName), arguments.common.quiet);
-  TrainResult result =
-      train_network(train, valid ? &*valid : nullptr, std::move(plan), resolved_options(given.run),
-                    checkpoint_options(given.run, run), observer);
+  TrainResult result = train_network(train, valid ? &*valid : nullptr, std::move(plan), given.run.options,
+                                     checkpoint_options(given.run, run), observer);
   observer.finish();
   if (result.interrupted) return interrupted();
   warn_about_divergence(result.diverged);

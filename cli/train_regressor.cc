@@ -7,7 +7,6 @@
 #include "commands.h"
 #include "interruption.h"
 #include "output.h"
-#include "regressor_applicability.h"
 #include "regressor_data.h"
 #include "regressor_report.h"
 #include "regressor_tables.h"
@@ -31,7 +30,8 @@ void check_regressor_options(const Arguments& arguments) {
   if (given.test == "-" && (given.run.train == "-" || given.run.valid == "-"))
     throw Error("standard input can be read only once; store the data of --test in a file");
   given.options.validate();
-  check_regressor_applicability(arguments);
+  RegressorOptions options = given.options, initial;
+  regressor_option_table(options).refuse_idle(regressor_option_table(initial));
 }
 
 // One bound is that of every target.

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <filesystem>
 #include <utility>
 
 #include "interruption.h"
+#include "option_list.h"
 #include "output.h"
 #include "run_record.h"
 #include "selfnorm/base/error.h"
@@ -15,7 +15,6 @@
 namespace selfnorm::cli {
 namespace {
 
-constexpr double kLargestCentre = 1e6;
 constexpr int kDivergedExit = 3;
 constexpr double kHoldOut = 0.1;
 constexpr uint64_t kFewestToSplit = 20;
@@ -39,26 +38,9 @@ void RunObserver::on_warning(const std::string& text) {
 
 bool RunObserver::stop_requested() { return takes_interruption(); }
 
-std::optional<double> number_or_auto(const char* option, const std::string& word, double low, double high) {
-  if (word == "auto") return std::nullopt;
-  const char* end = word.data() + word.size();
-  double value = 0;
-  const auto parsed = std::from_chars(word.data(), end, value);
-  if (parsed.ec != std::errc() || parsed.ptr != end || !(value >= low && value <= high)) {
-    throw Error(fmt::format("{} is '{}'; expected auto or a number from {} to {}", option, word, low, high));
-  }
-  return value;
-}
-
-TrainOptions resolved_options(const TrainArguments& given) {
-  TrainOptions options = given.options;
-  options.objective.centre = number_or_auto("--centre", given.centre, -kLargestCentre, kLargestCentre);
-  return options;
-}
-
 void check_training(const TrainArguments& given) {
   check_run(given);
-  resolved_options(given).validate();
+  given.options.validate();
 }
 
 void check_run(const RunArguments& given) {

@@ -32,9 +32,6 @@ class RunObserver : public TrainObserver {
   bool misses_lines_ = false;
 };
 
-// A word that is "auto" (nothing) or a number from `low` to `high`.
-std::optional<double> number_or_auto(const char* option, const std::string& word, double low, double high);
-
 // Throw Error for what can be wrong without looking at any data.
 void check_run(const RunArguments& given);
 void check_training(const TrainArguments& given);
@@ -42,8 +39,6 @@ void check_training(const TrainArguments& given);
 void check_rows(const RunArguments& given);
 // --hold-out; auto: 0.1, and none where there is a handful of rows, which cannot spare any.
 double hold_out_fraction(const RunArguments& given, uint64_t rows);
-// The options with --centre in them.
-TrainOptions resolved_options(const TrainArguments& given);
 
 // The run directory that is asked for: new, overwritten or resumed.
 RunDirectory run_directory(const Arguments& arguments);

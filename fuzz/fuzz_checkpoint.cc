@@ -4,7 +4,7 @@
 
 #include "memory_file.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/train/checkpoint.h"
+#include "selfnorm/engine/checkpoint.h"
 
 using namespace selfnorm;
 

@@ -3,7 +3,7 @@
 # `--self-test` plants violations in a copy and checks that each is caught.
 set -euo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
-ladder=(base math data proposal model sampler normalizer objective analysis optim train report experiments cli)
+ladder=(base math data proposal model sampler normalizer objective analysis optim engine train report experiments cli)
 
 check() {
   local root="$1"

@@ -10,6 +10,7 @@
 #include "experiments/regression/trial.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/random.h"
+#include "selfnorm/objective/registry.h"
 
 namespace selfnorm {
 namespace {
@@ -62,7 +63,7 @@ CellValues measured(const TaskData& data, int task, const RegressionTrial& trial
 }  // namespace
 
 std::vector<std::string> task_entries() {
-  std::vector<std::string> out = regressor_objective_names();
+  std::vector<std::string> out = objective_names("regressor");
   out.insert(out.begin() + 1, kAsLearned);
   return out;
 }

@@ -6,11 +6,11 @@
 #include <filesystem>
 
 #include "experiments/density/trial.h"
-#include "selfnorm/analysis/crf_evaluation.h"
-#include "selfnorm/analysis/crf_gauge.h"
-#include "selfnorm/normalizer/crf/crf_scorer.h"
+#include "selfnorm/analysis/chain_evaluation.h"
+#include "selfnorm/analysis/chain_gauge.h"
+#include "selfnorm/normalizer/chain/chain_scorer.h"
 #include "selfnorm/report/table.h"
-#include "selfnorm/train/checkpoint.h"
+#include "selfnorm/engine/checkpoint.h"
 #include "selfnorm/train/loop.h"
 #include "selfnorm/train/run_description.h"
 
@@ -50,8 +50,8 @@ std::vector<double> sentence_nll(const CrfModel& model, const Sequences& data, i
   return out;
 }
 
-std::string training_key(const CrfTrial& trial, const Treebank& data) {
-  const TrainOptions options = trial.options.loop_options();
+std::string training_key(const ChainTrial& trial, const Treebank& data) {
+  const TrainOptions options = trial.options;
   const std::string text = options_text(options, choose_optimiser(options, shape_of(data.encoder).size())) +
                            trial.options.optimiser;
   return fingerprint(data.train, text) + fingerprint(data.valid, "");

@@ -1,11 +1,19 @@
 #include "selfnorm/objective/hierarchical.h"
 
 #include "selfnorm/math/sigmoid.h"
+#include "selfnorm/objective/registry.h"
 
 namespace selfnorm {
 
 DecisionTerms decision(double score, uint32_t side) {
   return {.likelihood = softplus(side == 1 ? -score : score), .d_score = sigmoid(score) - side};
+}
+
+ObjectiveEntry hierarchical_entry() {
+  return {.name = "hierarchical",
+          .text = "a tree of decisions, with an encoder",
+          .seam = ObjectiveSeam::tree,
+          .offers = {{"classifier", {}}, {"lm", {}}}};
 }
 
 }  // namespace selfnorm

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "selfnorm/objective/registry.h"
+
 namespace selfnorm {
 
 CandidateTerms ImportanceSampling::operator()(const CandidateScores& x, std::span<double> d_sample) const {
@@ -19,6 +21,26 @@ CandidateTerms ImportanceSampling::pooled(const PooledScores& x, std::span<doubl
   for (const double s : x.score) loss += z.log_z - s;
   std::fill(d_score.begin(), d_score.end(), -1 / n);
   return {.likelihood = loss / n, .d_score = 0, .d_log_normalizer = 0, .estimate = z};
+}
+
+ObjectiveEntry importance_sampling_entry() {
+  return {.name = "is",
+          .text = "the likelihood, its Z estimated from draws of a proposal",
+          .seam = ObjectiveSeam::candidates,
+          .offers = noise_offers({}, {}, {}),
+          .leaves_level = true,
+          .uses_estimate = true,
+          .make_candidate = [] { return std::make_unique<ImportanceSampling>(); }};
+}
+
+ObjectiveEntry kld_importance_sampling_entry() {
+  ObjectiveEntry entry = importance_sampling_entry();
+  entry.name = "kld-is";
+  entry.text = "is with a jittered target";
+  entry.offers = {entry.offers.back()};
+  entry.offers[0].options.emplace_back("noise");
+  entry.jitters_target = true;
+  return entry;
 }
 
 }  // namespace selfnorm

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "selfnorm/math/sigmoid.h"
+#include "selfnorm/objective/registry.h"
 
 namespace selfnorm {
 
@@ -45,6 +46,27 @@ CandidateTerms Nce::pooled(const PooledScores& x, std::span<double> d_score,
           .d_score = 0,
           .d_log_normalizer = wrong_sum / n - noise.sigmoid,
           .estimate = std::nullopt};
+}
+
+ObjectiveEntry nce_entry() {
+  return {.name = "nce",
+          .text = "tells the data from draws of a proposal",
+          .seam = ObjectiveSeam::candidates,
+          .offers = noise_offers({"normalizer", "normalizer-hidden"},
+                                 {"normalizer", "normalizer-rate", "normalizer-steps", "calibrate"},
+                                 {"normalizer-rate", "calibrate"}),
+          .uses_normalizer = true,
+          .make_candidate = [] { return std::make_unique<Nce>(); }};
+}
+
+ObjectiveEntry nce_plus_entry() {
+  ObjectiveEntry entry = nce_entry();
+  entry.name = "nce+";
+  entry.text = "nce with a jittered target";
+  entry.offers = {entry.offers.back()};
+  entry.offers[0].options.emplace_back("noise");
+  entry.jitters_target = true;
+  return entry;
 }
 
 }  // namespace selfnorm

@@ -1,31 +1,65 @@
 #include "selfnorm/objective/options.h"
 
+#include <algorithm>
+
 #include "selfnorm/base/range.h"
+#include "selfnorm/objective/registry.h"
 #include "selfnorm/proposal/proposal.h"
 
 namespace selfnorm {
-
 namespace {
 
-constexpr uint64_t kMostSamples = 1'000'000;
-constexpr uint32_t kMostHidden = 4096;
+constexpr double kMostSamples = 1e6, kMostHidden = 4096, kLargestCentre = 1e6;
+
+OptionTable all_options(ObjectiveOptions& o) {
+  OptionTable table;
+  table.add("alpha", &o.alpha, "Weight of (log Z - c)^2").at_least(0);
+  table.add("delta", &o.delta, "Bound of rms(log Z - c) on the training data").above(0);
+  table.add("gamma", &o.gamma, "Fraction of each minibatch that is normalised").in(0, 1);
+  table.add("centre", &o.centre, "c, the value log Z is drawn to; auto: 0, calibrated or learned")
+      .in(-kLargestCentre, kLargestCentre);
+  table.add("learn-centre", &o.learn_centre, "c is learned, stored and subtracted");
+  table.add("samples", &o.samples, "Noise classes of a draw").in(1, kMostSamples);
+  table
+      .add("noise", &o.noise,
+           "What noise classes are drawn from; unigram: (count + 1)^beta; log-uniform: by the rank of the "
+           "count; "
+           "in-batch: the other targets of the minibatch")
+      .one_of(noise_names());
+  table.add("noise-power", &o.noise_power, "beta of the noise unigram").in(0, 1);
+  table.add("noise-sharing", &o.noise_sharing, "One draw for all examples of a minibatch, or one for each")
+      .one_of({"batch", "example"});
+  table
+      .add("normalizer", &o.normalizer,
+           "b, which log Z is drawn to: zero, or learned and stored: a constant, or a linear function or a "
+           "small "
+           "network of the state")
+      .one_of({"zero", "constant", "linear", "mlp"});
+  table.add("normalizer-hidden", &o.normalizer_hidden, "Hidden units of the normalizer mlp")
+      .in(1, kMostHidden);
+  return table;
+}
 
 }  // namespace
 
+OptionTable objective_option_table(const std::string& family, ObjectiveOptions& o) {
+  OptionTable table;
+  table.add("objective", &o.name, objective_help(family)).one_of(objective_names(family));
+  OptionTable all_rows = all_options(o);
+  for (Option& option : all_rows.rows()) {
+    const auto& all = all_objectives();
+    const bool is_read = std::any_of(all.begin(), all.end(),
+                                     [&](const ObjectiveEntry& e) { return e.reads(family, option.name); });
+    if (is_read) table.rows().push_back(std::move(option));
+  }
+  return table;
+}
+
 void ObjectiveOptions::validate() const {
-  require_range(name == "sampled" ? alpha > 0 : alpha >= 0, "alpha", alpha,
-                name == "sampled" ? "a finite number > 0 for the sampled objective" : "a finite number >= 0");
-  require_range(delta > 0, "delta", delta, "a finite number > 0");
-  require_range(gamma >= 0 && gamma <= 1, "gamma", gamma, "a number in [0, 1]");
-  require_range(true, "centre", centre.value_or(0), "a finite number");
-  require_range(samples >= 1 && samples <= kMostSamples, "samples", static_cast<double>(samples),
-                "1 to 1000000 noise classes");
-  require_one_of("noise", noise, noise_names());
-  require_range(noise_power >= 0 && noise_power <= 1, "noise-power", noise_power, "a number in [0, 1]");
-  require_one_of("noise-sharing", noise_sharing, {"batch", "example"});
-  require_one_of("normalizer", normalizer, {"zero", "constant", "linear", "mlp"});
-  require_range(normalizer_hidden >= 1 && normalizer_hidden <= kMostHidden, "normalizer-hidden",
-                normalizer_hidden, "1 to 4096 units");
+  ObjectiveOptions copy = *this;
+  all_options(copy).validate();
+  const bool is_subsampled = objective_entry(name).is_subsampled;
+  require_range(!is_subsampled || alpha > 0, "alpha", alpha, "a finite number > 0 for the sampled objective");
 }
 
 }  // namespace selfnorm

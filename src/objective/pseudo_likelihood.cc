@@ -2,6 +2,7 @@
 
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/sigmoid.h"
+#include "selfnorm/objective/registry.h"
 
 namespace selfnorm {
 
@@ -11,6 +12,14 @@ PseudoLikelihoodTerms pseudo_likelihood(double score, std::span<const double> fl
   for (size_t j = 0; j < flipped.size(); ++j) d_flipped[j] = flipped[j] - score;
   const SigmoidSums sums = sigmoid_in_place(d_flipped.data(), d_flipped.size());
   return {sums.softplus, -sums.sigmoid};
+}
+
+ObjectiveEntry pseudo_likelihood_entry() {
+  return {.name = "pseudo-likelihood",
+          .text = "the conditionals of binary data",
+          .seam = ObjectiveSeam::conditionals,
+          .offers = {{"density", {}}},
+          .leaves_level = true};
 }
 
 }  // namespace selfnorm

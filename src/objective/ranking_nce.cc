@@ -4,6 +4,7 @@
 
 #include "selfnorm/math/kernels.h"
 #include "selfnorm/math/sigmoid.h"
+#include "selfnorm/objective/registry.h"
 
 namespace selfnorm {
 
@@ -38,6 +39,15 @@ CandidateTerms RankingNce::pooled(const PooledScores& x, std::span<double> d_sco
   }
   scale(wrong_sum / n / noise.sum, d_sample.data(), d_sample.size());
   return {.likelihood = loss / n, .d_score = 0, .d_log_normalizer = 0, .estimate = std::nullopt};
+}
+
+ObjectiveEntry ranking_nce_entry() {
+  return {.name = "ranking-nce",
+          .text = "finds the data among draws of a proposal",
+          .seam = ObjectiveSeam::candidates,
+          .offers = noise_offers({}, {}, {}),
+          .leaves_level = true,
+          .make_candidate = [] { return std::make_unique<RankingNce>(); }};
 }
 
 }  // namespace selfnorm

@@ -3,44 +3,177 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <functional>
-#include <utility>
+#include <algorithm>
 
 #include "selfnorm/base/error.h"
 #include "selfnorm/objective/exact.h"
+#include "selfnorm/objective/hierarchical.h"
+#include "selfnorm/objective/importance_sampling.h"
+#include "selfnorm/objective/nce.h"
 #include "selfnorm/objective/penalty.h"
+#include "selfnorm/objective/pseudo_likelihood.h"
+#include "selfnorm/objective/ranking_nce.h"
 #include "selfnorm/objective/sampled.h"
+#include "selfnorm/objective/score_matching.h"
+#include "selfnorm/objective/snl.h"
 
 namespace selfnorm {
 namespace {
 
-using Maker = std::function<std::unique_ptr<Objective>(const ObjectiveOptions&)>;
+// cd, pcd, mcmc: the scores of the data against those of Markov chains of the model, started at the data; the
+// chains of pcd go on from step to step. The gradient is that of s(x) - s(x'), which has no formula of its
+// own.
+ObjectiveEntry chain_entry(const std::string& name, const std::string& text, ObjectiveOffer offer) {
+  return {.name = name,
+          .text = text,
+          .seam = ObjectiveSeam::chains,
+          .offers = {std::move(offer)},
+          .leaves_level = true,
+          .is_persistent = name == "pcd"};
+}
 
-const std::vector<std::pair<std::string, Maker>>& registry() {
-  static const std::vector<std::pair<std::string, Maker>> entries = {
-      {"exact", [](const ObjectiveOptions&) { return std::make_unique<Exact>(); }},
-      {"penalty", [](const ObjectiveOptions& o) { return std::make_unique<Penalty>(o.alpha); }},
-      {"constraint", [](const ObjectiveOptions& o) { return std::make_unique<Penalty>(o.alpha); }},
-      {"sampled", [](const ObjectiveOptions& o) { return std::make_unique<Sampled>(o.alpha, o.gamma); }},
+// fit, mdn: the proposal itself is the model, and what it has is its likelihood.
+ObjectiveEntry proposal_entry(const std::string& name, const std::string& family) {
+  return {.name = name,
+          .text = "the proposal itself is the model",
+          .seam = ObjectiveSeam::proposal,
+          .offers = {{family, {}}}};
+}
+
+std::vector<ObjectiveEntry>& registry() {
+  static std::vector<ObjectiveEntry> entries = {
+      exact_entry(),
+      penalty_entry(),
+      constraint_entry(),
+      sampled_entry(),
+      snl_entry(),
+      importance_sampling_entry(),
+      nce_entry(),
+      ranking_nce_entry(),
+      nce_plus_entry(),
+      kld_importance_sampling_entry(),
+      chain_entry("cd", "chains from the data", {"density", {"langevin-steps", "langevin-step"}}),
+      chain_entry("pcd", "chains that go on", {"density", {"samples", "langevin-steps", "langevin-step"}}),
+      chain_entry("mcmc", "Langevin chains from the target",
+                  {"regressor", {"langevin-steps", "langevin-step"}}),
+      denoising_entry(),
+      sliced_entry(),
+      matching_entry(),
+      pseudo_likelihood_entry(),
+      hierarchical_entry(),
+      proposal_entry("fit", "density"),
+      proposal_entry("mdn", "regressor"),
   };
   return entries;
 }
 
+std::vector<std::string> names_where(const std::function<bool(const ObjectiveEntry&)>& is_meant) {
+  std::vector<std::string> names;
+  for (const ObjectiveEntry& entry : registry())
+    if (is_meant(entry)) names.push_back(entry.name);
+  return names;
+}
+
+const ObjectiveEntry* find_entry(const std::string& name) {
+  const auto found = std::find_if(registry().begin(), registry().end(),
+                                  [&](const ObjectiveEntry& e) { return e.name == name; });
+  return found == registry().end() ? nullptr : &*found;
+}
+
 }  // namespace
 
-std::vector<std::string> objective_names() {
-  std::vector<std::string> names;
-  for (const auto& [name, maker] : registry()) names.push_back(name);
-  return names;
+bool ObjectiveEntry::is_offered_by(const std::string& family) const {
+  return std::any_of(offers.begin(), offers.end(),
+                     [&](const ObjectiveOffer& o) { return o.family == family; });
+}
+
+bool ObjectiveEntry::reads(const std::string& family, const std::string& option) const {
+  return std::any_of(offers.begin(), offers.end(), [&](const ObjectiveOffer& o) {
+    return o.family == family && std::find(o.options.begin(), o.options.end(), option) != o.options.end();
+  });
+}
+
+const std::vector<ObjectiveEntry>& all_objectives() { return registry(); }
+
+const ObjectiveEntry& objective_entry(const std::string& name) {
+  if (const ObjectiveEntry* entry = find_entry(name)) return *entry;
+  throw Error(fmt::format("objective '{}' is not known; expected one of {}", name,
+                          fmt::join(names_where([](const auto&) { return true; }), ", ")));
+}
+
+void register_objective(ObjectiveEntry entry) {
+  std::erase_if(registry(), [&](const ObjectiveEntry& e) { return e.name == entry.name; });
+  registry().push_back(std::move(entry));
+}
+
+std::vector<std::string> objective_names(const std::string& family) {
+  return names_where([&](const ObjectiveEntry& e) { return e.is_offered_by(family); });
+}
+
+std::string objective_help(const std::string& family) {
+  std::vector<std::string> words;
+  for (const ObjectiveEntry& entry : registry())
+    if (entry.is_offered_by(family)) words.push_back(fmt::format("{}: {}", entry.name, entry.text));
+  return fmt::format("{}", fmt::join(words, "; "));
+}
+
+void limit_to_objective(const std::string& family, const std::string& given, OptionTable& table) {
+  const ObjectiveEntry* entry = find_entry(given);
+  for (Option& option : table.rows()) {
+    const std::vector<std::string> readers =
+        names_where([&](const ObjectiveEntry& e) { return e.reads(family, option.name); });
+    if (readers.empty()) continue;
+    const std::string words = fmt::format("{}", fmt::join(readers, ", "));
+    if (readers.size() < objective_names(family).size()) option.readers = words;
+    option.only(entry != nullptr && entry->reads(family, option.name), option_text("objective", words),
+                option_text("objective", given));
+  }
 }
 
 std::unique_ptr<Objective> make_objective(const ObjectiveOptions& options) {
   options.validate();
-  for (const auto& [name, maker] : registry()) {
-    if (name == options.name) return maker(options);
-  }
-  throw Error(fmt::format("objective '{}' is not known; expected one of {}", options.name,
-                          fmt::join(objective_names(), ", ")));
+  const ObjectiveEntry& entry = objective_entry(options.name);
+  if (!entry.make)
+    throw Error(fmt::format("objective '{}' has no use for log Z; expected one of {}", options.name,
+                            fmt::join(objective_names(), ", ")));
+  return entry.make(options);
+}
+
+std::unique_ptr<CandidateObjective> make_candidate_objective(const std::string& name) {
+  const ObjectiveEntry& entry = objective_entry(name);
+  if (!entry.make_candidate)
+    throw Error(fmt::format("objective '{}' draws nothing; expected one of {}", name,
+                            fmt::join(candidate_objective_names(), ", ")));
+  return entry.make_candidate();
+}
+
+std::vector<ObjectiveOffer> noise_offers(std::vector<std::string> of_classes,
+                                         std::vector<std::string> of_points,
+                                         std::vector<std::string> of_targets) {
+  of_classes.insert(of_classes.end(), {"samples", "noise", "noise-power", "noise-sharing", "calibrate"});
+  of_points.insert(of_points.end(), {"samples", "learn-proposal"});
+  of_targets.insert(of_targets.end(), {"samples", "defence", "learn-proposal"});
+  return {{"classifier", of_classes}, {"lm", of_classes}, {"density", of_points}, {"regressor", of_targets}};
+}
+
+std::vector<std::string> objective_names() {
+  return names_where([](const ObjectiveEntry& e) { return e.seam == ObjectiveSeam::log_z; });
+}
+
+std::vector<std::string> candidate_objective_names() {
+  return names_where(
+      [](const ObjectiveEntry& e) { return e.seam == ObjectiveSeam::candidates && !e.jitters_target; });
+}
+
+bool is_candidate_objective(const std::string& name) {
+  const ObjectiveEntry* entry = find_entry(name);
+  return entry != nullptr && entry->seam == ObjectiveSeam::candidates;
+}
+
+bool ignores_log_z(const std::string& name) {
+  const ObjectiveEntry* e = find_entry(name);
+  if (e == nullptr || (e->seam != ObjectiveSeam::log_z && e->seam != ObjectiveSeam::candidates)) return false;
+  return !(e->is_penalised || e->is_constraint || e->is_subsampled || e->uses_normalizer);
 }
 
 }  // namespace selfnorm

@@ -1,5 +1,7 @@
 #include "selfnorm/objective/sampled.h"
 
+#include "selfnorm/objective/registry.h"
+
 namespace selfnorm {
 
 LossTerms Sampled::operator()(const ExampleScores& x) const {
@@ -9,6 +11,18 @@ LossTerms Sampled::operator()(const ExampleScores& x) const {
     terms.d_log_z = 2 * alpha_ / x.fraction * x.log_z;
   }
   return terms;
+}
+
+ObjectiveEntry sampled_entry() {
+  return {.name = "sampled",
+          .text = "the penalty on a fraction gamma of each minibatch, the likelihood from raw scores",
+          .seam = ObjectiveSeam::log_z,
+          .offers = {{"classifier", {"alpha", "gamma", "calibrate"}},
+                     {"lm", {"alpha", "gamma", "calibrate"}},
+                     {"crf", {"alpha", "gamma", "calibrate"}}},
+          .leaves_level = true,
+          .is_subsampled = true,
+          .make = [](const ObjectiveOptions& o) { return std::make_unique<Sampled>(o.alpha, o.gamma); }};
 }
 
 }  // namespace selfnorm

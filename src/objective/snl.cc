@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "selfnorm/math/kernels.h"
+#include "selfnorm/objective/registry.h"
 
 namespace selfnorm {
 
@@ -41,6 +42,18 @@ CandidateTerms Snl::pooled(const PooledScores& x, std::span<double> d_score,
   for (const double s : x.score) loss += x.log_normalizer - s;
   std::fill(d_score.begin(), d_score.end(), -1 / n);
   return {.likelihood = loss / n + r - 1, .d_score = 0, .d_log_normalizer = 1 - r, .estimate = z};
+}
+
+ObjectiveEntry snl_entry() {
+  return {.name = "snl",
+          .text = "a lower bound of the likelihood, equal to it where b = log Z",
+          .seam = ObjectiveSeam::candidates,
+          .offers = noise_offers({"normalizer", "normalizer-hidden"},
+                                 {"normalizer", "normalizer-rate", "normalizer-steps", "calibrate", "drift"},
+                                 {"normalizer-rate", "calibrate"}),
+          .uses_normalizer = true,
+          .uses_estimate = true,
+          .make_candidate = [] { return std::make_unique<Snl>(); }};
 }
 
 }  // namespace selfnorm

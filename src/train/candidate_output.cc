@@ -8,10 +8,9 @@
 #include "selfnorm/math/gemm.h"
 #include "selfnorm/math/kernels.h"
 #include "selfnorm/math/parallel.h"
-#include "selfnorm/objective/candidate_registry.h"
+#include "selfnorm/objective/registry.h"
 #include "selfnorm/train/learned_normalizer.h"
 #include "selfnorm/train/noise_draw.h"
-#include "selfnorm/train/occurrences.h"
 #include "selfnorm/train/output_layer.h"
 #include "selfnorm/train/output_step.h"
 
@@ -29,6 +28,7 @@ class CandidateOutput final : public OutputStep {
  public:
   CandidateOutput(const TrainOptions& options, ModelFile& model, std::span<const uint64_t> counts)
       : objective_(make_candidate_objective(options.objective.name)),
+        uses_estimate_(objective_entry(options.objective.name).uses_estimate),
         layer_(model, options.l2),
         noise_(options.objective, options.seed, counts),
         normalizer_(options.objective, model.features, 0, options.seed),
@@ -132,7 +132,7 @@ class CandidateOutput final : public OutputStep {
   }
 
   double centre() const override { return normalizer_.constant(); }
-  double rate_factor() const override { return objective_->uses_estimate() ? kOutputEstimateRate : 1; }
+  double rate_factor() const override { return uses_estimate_ ? kOutputEstimateRate : 1; }
   const char* remedy() const override { return "a smaller --learning-rate or more --samples"; }
   void finish(ModelFile& model) override {
     layer_.settle();
@@ -172,11 +172,11 @@ class CandidateOutput final : public OutputStep {
 
   std::span<const uint8_t> hits(const NoiseDraw::View& view, uint32_t target,
                                 std::vector<uint8_t>& buffer) const {
-    return objective_->uses_estimate() ? noise_.hits_of(view, target, buffer) : std::span<const uint8_t>();
+    return uses_estimate_ ? noise_.hits_of(view, target, buffer) : std::span<const uint8_t>();
   }
 
   double limit(double d_score, std::span<const double> d_sample) const {
-    if (!objective_->uses_estimate()) return 1;
+    if (!uses_estimate_) return 1;
     double sum = std::max(0.0, d_score);
     for (const double d : d_sample) sum += d;
     return sum > kLargestPush ? kLargestPush / sum : 1;
@@ -217,6 +217,7 @@ class CandidateOutput final : public OutputStep {
   }
 
   std::unique_ptr<CandidateObjective> objective_;
+  bool uses_estimate_;
   OutputLayer layer_;
   NoiseDraw noise_;
   LearnedNormalizer<float> normalizer_;

@@ -5,7 +5,7 @@
 
 #include "candidate_cells.h"
 #include "selfnorm/math/parallel.h"
-#include "selfnorm/objective/candidate_registry.h"
+#include "selfnorm/objective/registry.h"
 #include "selfnorm/train/learned_normalizer.h"
 #include "selfnorm/train/minibatch_step.h"
 
@@ -34,6 +34,7 @@ class CandidateStep final : public MinibatchStep<Real> {
       : input_(input),
         options_(input.options),
         objective_(make_candidate_objective(options_.objective.name)),
+        uses_estimate_(objective_entry(options_.objective.name).uses_estimate),
         noise_(options_.objective, options_.seed, class_counts(input.train)),
         normalizer_(options_.objective, input.features, starting_log_z<Real>(input), options_.seed),
         cells_(noise_.is_shared() ? make_shared_cells<Real>(input, batch)
@@ -74,9 +75,13 @@ class CandidateStep final : public MinibatchStep<Real> {
     return {normalizer_.constant(), normalizer_.function()};
   }
   double centre(std::span<const Real> /*theta*/) const override { return normalizer_.constant(); }
-  double rate_factor() const override { return objective_->uses_estimate() ? kEstimateRate : 1; }
+  double rate_factor() const override { return uses_estimate_ ? kEstimateRate : 1; }
   bool is_lazy() const override { return true; }
   const char* remedy() const override { return "a smaller --learning-rate or more --samples"; }
+
+  std::span<Real> more_parameters() override { return normalizer_.parameters(); }
+  std::vector<double> numbers() const override { return normalizer_.numbers(); }
+  void set_numbers(std::span<const double> numbers) override { normalizer_.set_numbers(numbers); }
 
   void save(Checkpoint& c) const override { normalizer_.save(c); }
   void restore(const Checkpoint& c) override { normalizer_.restore(c); }
@@ -128,19 +133,20 @@ class CandidateStep final : public MinibatchStep<Real> {
     if (view.size() == 0) return {};
     cells_->samples(i, samples.score);
     const uint32_t y = batch_.data.target[i];
-    return (*objective_)({.score = cells_->target(i),
-                          .log_q = noise_.log_prob(y),
-                          .sample_score = samples.score,
-                          .sample_log_q = noise_.log_q_of(view, samples.log_q),
-                          .sample_hit = objective_->uses_estimate() ? noise_.hits_of(view, y, samples.hit)
-                                                                    : std::span<const uint8_t>(),
-                          .log_normalizer = b},
-                         samples.derivative);
+    return (*objective_)(
+        {.score = cells_->target(i),
+         .log_q = noise_.log_prob(y),
+         .sample_score = samples.score,
+         .sample_log_q = noise_.log_q_of(view, samples.log_q),
+         .sample_hit = uses_estimate_ ? noise_.hits_of(view, y, samples.hit) : std::span<const uint8_t>(),
+         .log_normalizer = b},
+        samples.derivative);
   }
 
   const LoopInput& input_;
   const TrainOptions& options_;
   std::unique_ptr<CandidateObjective> objective_;
+  bool uses_estimate_;
   NoiseDraw noise_;
   LearnedNormalizer<Real> normalizer_;
   std::unique_ptr<CandidateCells<Real>> cells_;

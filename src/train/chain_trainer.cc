@@ -8,14 +8,13 @@
 
 #include "selfnorm/analysis/crf_gauge.h"
 #include "selfnorm/base/error.h"
+#include "selfnorm/base/range.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/model/crf/check_sequences.h"
 #include "selfnorm/normalizer/crf/crf_pass.h"
 #include "selfnorm/train/chain_batch.h"
-#include "selfnorm/train/chain_step.h"
 #include "selfnorm/train/loop.h"
 #include "selfnorm/train/run_description.h"
-#include "selfnorm/train/validation.h"
 
 namespace selfnorm {
 namespace {
@@ -93,7 +92,7 @@ void calibrate(const Sequences& data, CrfModel& model) {
   apply_crf_gauge(fit, model);
 }
 
-Validation<float>::Measure chain_measure(const Sequences* valid, const CrfShape& shape) {
+HeldOutMeasure<float> chain_measure(const Sequences* valid, const ChainShape& shape) {
   if (valid == nullptr) return nullptr;
   std::shared_ptr<ExactPass<float>> pass = make_crf_pass<float>(*valid, shape);
   return [valid, pass, shape](std::span<const float> theta, const Subtracted&) {
@@ -133,7 +132,7 @@ ChainTrainResult train_chain(const ChainTrainData& data, const ChainOptions& giv
     throw Error(fmt::format("found {} label(s), expected at least two to choose from", shape.labels));
   check_sequences(data.train, shape, "the training data", NeededLabels::known);
   if (data.valid != nullptr) check_sequences(*data.valid, shape, "the validation data", NeededLabels::known);
-  const TrainOptions options = given.loop_options();
+  const TrainOptions options = given;
   warn_about_gamma(options.objective, observer);
   const ThreadLimit limit(options.threads);
 
@@ -141,7 +140,6 @@ ChainTrainResult train_chain(const ChainTrainData& data, const ChainOptions& giv
   const std::string mark =
       fingerprint(data.train, options_text(options, optimiser) + fmt::format(" chain {}", shape.size())) +
       (data.valid != nullptr ? fingerprint(*data.valid, "") : "");
-  Validation<float> validation(options, chain_measure(data.valid, shape));
   LoopOutput<float> loop = trained({.options = options,
                                     .checkpoint = checkpoint,
                                     .observer = observer,
@@ -151,7 +149,7 @@ ChainTrainResult train_chain(const ChainTrainData& data, const ChainOptions& giv
                                     .parameters = shape.size(),
                                     .penalised = shape.bias(),
                                     .start = start_of(shape),
-                                    .validation = validation},
+                                    .held_out = chain_measure(data.valid, shape)},
                                    data.train, shape);
 
   ChainTrainResult result;
@@ -162,15 +160,22 @@ ChainTrainResult train_chain(const ChainTrainData& data, const ChainOptions& giv
     calibrate(*data.valid, result.model);
   else if (options.calibrate && needs_constant(options.objective))
     calibrate(data.train, result.model);
-  result.model.objective_json = objective_record(options.objective, loop.last.alpha);
+  result.model.objective_json = objective_record(options.objective, loop.outcome.last.alpha);
   result.model.training_json =
-      training_record(options, optimiser, loop.reason, data.train.sentences(), loop.last);
-  result.reason = loop.reason;
-  result.interrupted = loop.ending == Ending::interrupted;
-  result.diverged = loop.ending == Ending::diverged;
-  result.last = loop.last;
+      training_record(options, optimiser, loop.outcome.reason, data.train.sentences(), loop.outcome.last);
+  result.take(std::move(loop.outcome));
   result.optimiser = optimiser;
   return result;
+}
+
+void ChainOptions::validate() const {
+  ChainOptions copy = *this;
+  train_option_table("crf", copy).validate();
+  if (objective.centre || objective.learn_centre)
+    throw Error(
+        "--centre is not an option of chains, whose biases bring log Z to 0 for sentences of every length; "
+        "leave it out");
+  TrainOptions::validate();
 }
 
 }  // namespace selfnorm

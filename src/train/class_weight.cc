@@ -1,5 +1,3 @@
-#include "selfnorm/train/class_weight.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "selfnorm/base/error.h"
+#include "selfnorm/train/trainer.h"
 
 namespace selfnorm {
 namespace {

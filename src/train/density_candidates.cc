@@ -6,8 +6,8 @@
 // weighted by their shares (minus the gradient of KL(p||q), estimated), or both in equal parts.
 #include <algorithm>
 
-#include "selfnorm/objective/candidate_registry.h"
-#include "selfnorm/train/adaptive_checkpoint.h"
+#include "selfnorm/engine/checkpoint.h"
+#include "selfnorm/objective/registry.h"
 #include "selfnorm/train/density_step.h"
 
 namespace selfnorm {
@@ -21,6 +21,8 @@ class CandidateDensityStep final : public DensityStep {
       : problem_(problem),
         cancels_(problem.cancelled_tilt() != nullptr),
         objective_(make_candidate_objective(problem.options().objective)),
+        uses_estimate_(objective_entry(problem.options().objective).uses_estimate),
+        uses_normalizer_(objective_entry(problem.options().objective).uses_normalizer),
         pass_((cancels_ ? *problem.cancelled_tilt() : problem.energy()).make_pass()),
         random_(RandomStream(problem.options().seed, kSampleStream).next()) {
     if (LearnableDensity* q = problem.learnable_proposal()) {
@@ -32,7 +34,7 @@ class CandidateDensityStep final : public DensityStep {
     }
   }
 
-  bool uses_normalizer() const override { return objective_->uses_normalizer(); }
+  bool uses_normalizer() const override { return uses_normalizer_; }
 
   DensityStepTerms operator()(const Points& batch, uint64_t step, double log_normalizer,
                               std::span<float> gradient) override {
@@ -43,7 +45,7 @@ class CandidateDensityStep final : public DensityStep {
     const std::span<double> sample_log_q = std::span(log_q_).subspan(n);
     sample_density(problem_.proposal(), RandomStream(random_, step).next(), std::span(rows_).subspan(n * d),
                    cancels_ ? std::span<double>() : sample_log_q);
-    if (!cancels_ && !objective_->uses_estimate())
+    if (!cancels_ && !uses_estimate_)
       density_log_prob(problem_.proposal(), batch, std::span(log_q_).first(n));
 
     const std::span<const double> score = pass_->forward({rows_.data(), n + k, batch.columns});
@@ -102,6 +104,7 @@ class CandidateDensityStep final : public DensityStep {
   DensityProblem& problem_;
   bool cancels_;
   std::unique_ptr<CandidateObjective> objective_;
+  bool uses_estimate_, uses_normalizer_;
   std::unique_ptr<EnergyPass> pass_;
   uint64_t random_;
   std::vector<float> rows_;

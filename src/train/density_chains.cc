@@ -5,8 +5,9 @@
 // loss shown is the difference of the mean scores; it is no likelihood.
 #include <algorithm>
 
-#include "selfnorm/sampler/gibbs.h"
-#include "selfnorm/sampler/langevin.h"
+#include "selfnorm/normalizer/gibbs.h"
+#include "selfnorm/normalizer/langevin.h"
+#include "selfnorm/objective/registry.h"
 #include "selfnorm/train/density_step.h"
 
 namespace selfnorm {
@@ -21,7 +22,7 @@ class DensityCrfStep final : public DensityStep {
       : problem_(problem),
         pass_(problem.energy().make_pass()),
         random_(RandomStream(problem.options().seed, kChainStream).next()),
-        is_persistent_(problem.options().objective == "pcd") {
+        is_persistent_(objective_entry(problem.options().objective).is_persistent) {
     if (!is_persistent_) return;
     chains_.resize(problem.options().samples * problem.energy().dimension());
     sample_density(problem.proposal(), random_, chains_, {});
@@ -47,6 +48,7 @@ class DensityCrfStep final : public DensityStep {
     return {.loss = loss, .d_log_normalizer = 0, .estimate = {}};
   }
 
+  bool has_memory() const override { return is_persistent_; }
   void save(Checkpoint& c) const override {
     if (is_persistent_) c.set("chains", chains_);
   }

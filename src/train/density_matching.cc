@@ -1,6 +1,7 @@
 // sm, ssm, dsm: derivatives of the score (objective/score_matching.h).
 #include <algorithm>
 
+#include "selfnorm/objective/registry.h"
 #include "selfnorm/objective/score_matching.h"
 #include "selfnorm/train/density_step.h"
 
@@ -18,15 +19,15 @@ class MatchingStep final : public DensityStep {
                               std::span<float> gradient) override {
     if (gradient.empty()) return {};
     RandomStream random(random_, step);
-    const std::string& name = problem_.options().objective;
-    if (name == "dsm")
+    const ScoreMatching kind = objective_entry(problem_.options().objective).matching;
+    if (kind == ScoreMatching::denoising)
       return {.loss = denoise(batch, random, gradient), .d_log_normalizer = 0, .estimate = {}};
     double loss = 0;
-    const uint64_t directions = name == "sm" ? batch.columns : problem_.options().slices;
-    const double share = name == "sm" ? 1 : 1 / static_cast<double>(directions);
+    const uint64_t directions = kind == ScoreMatching::exact ? batch.columns : problem_.options().slices;
+    const double share = kind == ScoreMatching::exact ? 1 : 1 / static_cast<double>(directions);
     for (uint64_t i = 0; i < directions; ++i) {
       direction_.assign(batch.size(), 0);
-      if (name == "sm") {
+      if (kind == ScoreMatching::exact) {
         for (uint64_t row = 0; row < batch.rows; ++row) direction_[row * batch.columns + i] = 1;
       } else {
         for (float& v : direction_) v = static_cast<float>(random.normal());

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "selfnorm/engine/checkpoint.h"
 #include "selfnorm/normalizer/importance_log_z.h"
-#include "selfnorm/train/adaptive_checkpoint.h"
 
 namespace selfnorm {
 namespace {

@@ -11,9 +11,9 @@
 #include "selfnorm/model/energy/make_energy.h"
 #include "selfnorm/model/energy/tilted.h"
 #include "selfnorm/model/energy/zero.h"
+#include "selfnorm/objective/registry.h"
 #include "selfnorm/proposal/density/make_density.h"
 #include "selfnorm/train/column_moments.h"
-#include "selfnorm/train/mixture_choice.h"
 
 namespace selfnorm {
 namespace {
@@ -23,10 +23,6 @@ constexpr uint64_t kFewRows = 100;
 constexpr uint64_t kFitRows = 20'000;  // a proposal is fitted to at most so many
 constexpr double kMostLevels = 1 << 16;
 constexpr uint64_t kFitStream = 0xF17;
-
-bool is_matching(const std::string& objective) {
-  return objective == "sm" || objective == "ssm" || objective == "dsm";
-}
 
 bool is_network(const std::string& energy) { return energy.starts_with("mlp") || energy.ends_with(".pt"); }
 
@@ -38,7 +34,7 @@ std::string space_of_energy(const std::string& energy) {
 }
 
 // `asker` is the option that names the word.
-Support space_of(const std::string& word, const std::string& asker, const ColumnMoments& moments) {
+Support space_of(const std::string& word, const std::string& asker, const ColumnReading& moments) {
   const double most = *std::max_element(moments.upper.begin(), moments.upper.end());
   const bool is_binary = moments.is_whole && most <= 1;
   if (word == "real" || (word == "auto" && !is_binary)) return Support::reals();
@@ -80,7 +76,7 @@ DensityProblem::DensityProblem(const PointSource& data, std::span<const uint64_t
   look_at(train_rows);
   resolve_words();
   if (!wants_standardisation()) standardisation_ = {};
-  if (train_rows.size() < kFewRows && is_network(options_.energy) && options_.objective != "fit")
+  if (train_rows.size() < kFewRows && is_network(options_.energy) && !is_fit())
     warnings_.push_back(fmt::format(
         "{} training rows are few for a network; compare with --objective fit --proposal gaussian",
         train_rows.size()));
@@ -91,7 +87,7 @@ DensityProblem::DensityProblem(const PointSource& data, std::span<const uint64_t
 
 void DensityProblem::look_at(std::span<const uint64_t> rows) {
   const uint32_t d = data_.columns();
-  ColumnMoments moments(d);
+  ColumnReading moments(d);
   std::vector<float> block;
   for (uint64_t first = 0; first < rows.size(); first += kBlock) {
     const auto part = rows.subspan(first, std::min(kBlock, rows.size() - first));
@@ -99,7 +95,7 @@ void DensityProblem::look_at(std::span<const uint64_t> rows) {
     data_.read(part, block);
     for (uint64_t i = 0; i < part.size(); ++i) moments.add({block.data() + i * d, d});
   }
-  const std::string own = options_.objective == "fit" ? "auto" : space_of_energy(options_.energy);
+  const std::string own = is_fit() ? "auto" : space_of_energy(options_.energy);
   const bool is_implied = options_.space == "auto" && own != "auto";
   const std::string asker = is_implied ? "--energy " + options_.energy : "--space " + options_.space;
   if (is_implied) options_.space = own;
@@ -107,7 +103,7 @@ void DensityProblem::look_at(std::span<const uint64_t> rows) {
     throw Error(fmt::format("--energy {} is over {} numbers; expected --space {} or auto, found --space {}",
                             options_.energy, own == "real" ? "real" : "whole", own, options_.space));
   space_ = space_of(options_.space, asker, moments);
-  if (space_.is_real() && (options_.objective == "fit" || !is_exponential_family(options_.energy))) {
+  if (space_.is_real() && (is_fit() || !is_exponential_family(options_.energy))) {
     require_spread(moments, data_.names());
     warnings_ = column_warnings(moments, data_.names());
   }
@@ -129,24 +125,29 @@ void DensityProblem::resolve_words() {
                         : is_binary                            ? "bernoulli"
                                                                : "categorical";
   if (options_.base == "auto") options_.base = is_network(options_.energy) ? "proposal" : "none";
-  if (options_.objective == "fit") options_.base = "proposal";
+  if (is_fit()) options_.base = "proposal";
   const std::string& name = options_.objective;
-  if ((name == "cd" || name == "pcd") && space_.space == Support::Space::counts)
+  const ObjectiveSeam seam = objective_entry(name).seam;
+  if (seam == ObjectiveSeam::chains && space_.space == Support::Space::counts)
     throw Error(fmt::format("objective {} has no chains over counts; use snl, nce or is", name));
-  if (is_matching(name) && !space_.is_real())
+  if (seam == ObjectiveSeam::matching && !space_.is_real())
     throw Error(fmt::format(
         "objective {} needs derivatives in x; the data are whole numbers. Use snl, nce or pseudo-likelihood, "
         "or --space real",
         name));
-  if (name == "pseudo-likelihood" && !is_binary)
+  if (seam == ObjectiveSeam::conditionals && !is_binary)
     throw Error("objective pseudo-likelihood needs binary data, values 0 and 1");
   if (is_network(options_.energy) && options_.base == "none" && !space_.is_real())
     throw Error("a network over whole numbers needs --base proposal, which says which numbers there are");
 }
 
+bool DensityProblem::is_fit() const {
+  return objective_entry(options_.objective).seam == ObjectiveSeam::proposal;
+}
+
 bool DensityProblem::wants_standardisation() const {
   return options_.standardise && space_.is_real() &&
-         (is_network(options_.energy) || options_.energy == "gaussian" || options_.objective == "fit");
+         (is_network(options_.energy) || options_.energy == "gaussian" || is_fit());
 }
 
 void DensityProblem::read(std::span<const uint64_t> rows, std::vector<float>& out) const {
@@ -186,7 +187,7 @@ void DensityProblem::fit_proposal(std::span<const uint64_t> rows) {
 
 void DensityProblem::build_energy() {
   std::unique_ptr<Energy> energy;
-  if (options_.objective == "fit") {
+  if (is_fit()) {
     energy = make_zero_energy(data_.columns());
   } else {
     EnergyPlan plan{.word = options_.energy,
@@ -224,11 +225,12 @@ void DensityProblem::check_support(std::span<const uint64_t> rows) const {
   }
   // Score matching integrates by parts, which leaves a term at walls; a circle has none, but noise leaves it.
   const std::string& name = options_.objective;
-  const bool is_circle = options_.energy == "von-mises" && name != "dsm";
+  const ObjectiveEntry& objective = objective_entry(name);
+  const bool is_circle = options_.energy == "von-mises" && objective.matching != ScoreMatching::denoising;
   const auto is_wall = [](double side) { return std::isfinite(side); };
   const bool has_walls = std::any_of(support.lower.begin(), support.lower.end(), is_wall) ||
                          std::any_of(support.upper.begin(), support.upper.end(), is_wall);
-  if (is_matching(name) && has_walls && !is_circle)
+  if (objective.seam == ObjectiveSeam::matching && has_walls && !is_circle)
     throw Error(
         fmt::format("objective {} is wrong where the support ends, and that of {} does; use snl, nce or is",
                     name, options_.energy));

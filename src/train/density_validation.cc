@@ -36,7 +36,7 @@ DensityValidation::DensityValidation(DensityProblem& problem, std::span<const ui
                  samples_, log_q_);
 }
 
-std::optional<double> DensityValidation::check(double log_normalizer, uint64_t step) {
+std::optional<double> DensityValidation::check() const {
   if (!present()) return std::nullopt;
   const uint32_t d = problem_.energy().dimension();
   std::vector<double> score(std::max<uint64_t>(kSamples, rows_.size() / d));
@@ -50,45 +50,7 @@ std::optional<double> DensityValidation::check(double log_normalizer, uint64_t s
   for (uint64_t i = 0; i < n; ++i) sum += score[i];
   const double nll =
       weights.log_mean() - sum / static_cast<double>(n) + problem_.standardisation().log_volume();
-  if (!std::isfinite(nll)) return std::nullopt;
-  if (best_.empty() || nll < best_nll_) {
-    const std::span<const float> theta = std::as_const(problem_.energy()).parameters();
-    best_.assign(theta.begin(), theta.end());
-    best_nll_ = nll;
-    best_normalizer_ = log_normalizer;
-    best_step_ = step;
-    stale_ = 0;
-  } else {
-    ++stale_;
-  }
-  return nll;
-}
-
-std::optional<uint64_t> DensityValidation::best_step() const {
-  return best_.empty() ? std::nullopt : std::optional(best_step_);
-}
-
-double DensityValidation::restore_best(double log_normalizer) {
-  if (best_.empty()) return log_normalizer;
-  std::copy(best_.begin(), best_.end(), problem_.energy().parameters().begin());
-  problem_.energy().parameters_changed();
-  return best_normalizer_;
-}
-
-void DensityValidation::save(Checkpoint& c) const {
-  c.set("best", best_);
-  c.set("best.nll", best_nll_);
-  c.set("best.normalizer", best_normalizer_);
-  c.set("best.step", best_step_);
-  c.set("best.stale", stale_);
-}
-
-void DensityValidation::restore(const Checkpoint& c) {
-  c.get("best", best_, std::as_const(problem_.energy()).parameters().size());
-  best_nll_ = c.number("best.nll");
-  best_normalizer_ = c.number("best.normalizer");
-  best_step_ = c.integer("best.step");
-  stale_ = c.integer("best.stale");
+  return std::isfinite(nll) ? std::optional(nll) : std::nullopt;
 }
 
 }  // namespace selfnorm

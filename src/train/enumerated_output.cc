@@ -10,7 +10,6 @@
 #include "selfnorm/math/kernels.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/objective/registry.h"
-#include "selfnorm/train/occurrences.h"
 #include "selfnorm/train/output_layer.h"
 #include "selfnorm/train/output_step.h"
 
@@ -34,8 +33,7 @@ class EnumeratedOutput final : public OutputStep {
 
   void begin(const StateBatch& batch) override {
     batch_ = &batch;
-    const double n = static_cast<double>(batch.target.size());
-    normalised_ = static_cast<size_t>(std::ceil(objective_->normalised_fraction() * n));
+    normalised_ = objective_->normalised(batch.target.size());
     d_score_.resize(normalised_ * classes_);
     d_target_.resize(batch.target.size());
     d_centre_.assign(batch.target.size(), 0.0);

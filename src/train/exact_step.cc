@@ -38,7 +38,7 @@ class ExactStep final : public MinibatchStep<Real> {
     const LossSum sum = value_and_gradient<Real>(*pass, *objective_,
                                                  {.weight = batch_.data.weight,
                                                   .centre = this->centre(theta),
-                                                  .normalised = normalised_head(*objective_, examples.size()),
+                                                  .normalised = objective_->normalised(examples.size()),
                                                   .gradient_scale = scale},
                                                  theta.first(shape_.size()), gradient_);
     d_centre_ = sum.d_centre * scale;
@@ -97,11 +97,6 @@ class ExactStep final : public MinibatchStep<Real> {
 };
 
 }  // namespace
-
-uint64_t normalised_head(const Objective& objective, uint64_t examples) {
-  const double wanted = objective.normalised_fraction() * static_cast<double>(examples);
-  return wanted > 0 ? std::max<uint64_t>(1, static_cast<uint64_t>(std::llround(wanted))) : 0;
-}
 
 double rate_of_objective(const Objective& objective) {
   return objective.normalised_fraction() < 1 ? kUnnormalisedRate : 1;

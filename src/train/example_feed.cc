@@ -1,6 +1,9 @@
 #include "selfnorm/train/example_feed.h"
 
-#include "selfnorm/train/checkpoint.h"
+#include <fmt/format.h>
+
+#include "selfnorm/engine/checkpoint.h"
+#include "selfnorm/model/encoded_states.h"
 #include "selfnorm/train/minibatch.h"
 
 namespace selfnorm {
@@ -25,5 +28,16 @@ void BagFeed::gather(std::span<const uint64_t> examples, ExampleBatch& out) cons
 }
 
 std::string BagFeed::fingerprint() const { return selfnorm::fingerprint(data_, ""); }
+
+void CorpusFeed::gather(std::span<const uint64_t> examples, ExampleBatch& out) const {
+  gather_contexts(corpus_, examples, positions_, out.rows);
+  out.target.resize(examples.size());
+  for (size_t i = 0; i < examples.size(); ++i) out.target[i] = corpus_.target(examples[i]);
+  out.weight.clear();
+}
+
+std::string CorpusFeed::fingerprint() const {
+  return fmt::format("{} order {}", corpus_.fingerprint(), positions_ + 1);
+}
 
 }  // namespace selfnorm

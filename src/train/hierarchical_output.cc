@@ -6,7 +6,6 @@
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/model/huffman.h"
 #include "selfnorm/objective/hierarchical.h"
-#include "selfnorm/train/occurrences.h"
 #include "selfnorm/train/output_layer.h"
 #include "selfnorm/train/output_step.h"
 

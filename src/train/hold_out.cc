@@ -1,5 +1,3 @@
-#include "selfnorm/train/hold_out.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/random.h"
+#include "selfnorm/train/trainer.h"
 
 namespace selfnorm {
 namespace {

@@ -9,7 +9,7 @@
 #include "selfnorm/math/random.h"
 #include "selfnorm/model/entries.h"
 #include "selfnorm/model/normalizer_network.h"
-#include "selfnorm/objective/candidate_registry.h"
+#include "selfnorm/objective/registry.h"
 #include "selfnorm/optim/adaptive.h"
 #include "selfnorm/train/minibatch.h"
 
@@ -140,8 +140,7 @@ struct LearnedNormalizer<Real>::State {
 };
 
 bool learns_normalizer(const ObjectiveOptions& options) {
-  return is_candidate_objective(options.name) && !leaves_level_free(options.name) &&
-         options.normalizer != "zero";
+  return objective_entry(options.name).uses_normalizer && options.normalizer != "zero";
 }
 
 template <class Real>
@@ -193,6 +192,22 @@ template <class Real>
 void LearnedNormalizer<Real>::store(ModelFile& model) const {
   model.log_normalizer = constant();
   model.normalizer = function();
+}
+
+template <class Real>
+std::span<Real> LearnedNormalizer<Real>::parameters() {
+  return state_->theta;
+}
+
+template <class Real>
+std::vector<double> LearnedNormalizer<Real>::numbers() const {
+  return {state_->mean_sum, state_->mean_weight};
+}
+
+template <class Real>
+void LearnedNormalizer<Real>::set_numbers(std::span<const double> numbers) {
+  state_->mean_sum = numbers[0];
+  state_->mean_weight = numbers[1];
 }
 
 template <class Real>

@@ -6,16 +6,18 @@
 #include <cmath>
 #include <numeric>
 #include <span>
+#include <utility>
 
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/range.h"
+#include "selfnorm/engine/engine.h"
+#include "selfnorm/engine/lbfgs_problem.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/math/vector.h"
 #include "selfnorm/normalizer/problem.h"
 #include "selfnorm/objective/loss.h"
 #include "selfnorm/objective/registry.h"
 #include "selfnorm/optim/dual.h"
-#include "selfnorm/optim/lbfgs.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {
@@ -93,6 +95,54 @@ std::vector<size_t> ascending(const Vector& values) {
   return order;
 }
 
+// L-BFGS until kWindow iterations gain less than `gain`.
+class Minimisation final : public LbfgsProblem<double> {
+ public:
+  struct Limits {
+    uint64_t iterations;
+    double gain;
+  };
+  Minimisation(const Limits& limits, Vector start, Lbfgs<double>::Function f)
+      : LbfgsProblem({.history = kGapHistory, .tolerance = kGradient}),
+        limits_(limits),
+        start_(std::move(start)),
+        f_(std::move(f)) {}
+
+  bool is_converged() const { return is_converged_; }
+  using LbfgsProblem::point;
+
+  Step begin() override {
+    lbfgs_.start(start_);
+    before_ = lbfgs_.state().value;
+    return {};
+  }
+
+ private:
+  size_t parameters() const override { return start_.size(); }
+  double evaluate(std::span<const double> x, std::span<double> gradient) override { return f_(x, gradient); }
+
+  std::string limit() override {
+    const uint64_t iteration = lbfgs_.state().iteration;
+    if (iteration > 0 && iteration % kWindow == 0 &&
+        std::exchange(before_, lbfgs_.state().value) - lbfgs_.state().value < limits_.gain) {
+      is_converged_ = true;
+      return fmt::format("converged: {} iterations gained less than {:.1g} nats", kWindow, limits_.gain);
+    }
+    return iteration >= limits_.iterations ? fmt::format("reached {} iterations", limits_.iterations) : "";
+  }
+
+  Step stop(std::string reason) override {
+    if (reason == lbfgs_.reason()) is_converged_ = std::isfinite(lbfgs_.state().value);
+    return Step::finished(std::move(reason));
+  }
+
+  Limits limits_;
+  Vector start_;
+  Lbfgs<double>::Function f_;
+  double before_ = 0;
+  bool is_converged_ = false;
+};
+
 class GapSearch {
  public:
   GapSearch(const Dataset& data, const LikelihoodGapOptions& options)
@@ -157,34 +207,19 @@ class GapSearch {
   // Minimises mean loss + l2/2 |theta|^2 for the penalty alpha (V_m)  (0: the likelihood alone).
   Solve minimise(double alpha, const Vector& start, double gain) const {
     const auto objective = make_objective({.name = alpha > 0 ? "penalty" : "exact", .alpha = alpha});
-    Lbfgs<double> lbfgs({.history = kGapHistory, .tolerance = kGradient},
-                        [&](std::span<const double> theta, std::span<double> gradient) {
-                          std::fill(gradient.begin(), gradient.end(), 0.0);
-                          const double loss = measure(*objective, theta, gradient).mean_loss();
-                          if (options_.l2 == 0) return loss;
-                          add_multiple(options_.l2, theta, gradient);
-                          return loss + 0.5 * options_.l2 * inner_product(theta, theta);
-                        });
-    lbfgs.start(start);
+    Minimisation problem({options_.iterations, gain}, start,
+                         [&](std::span<const double> theta, std::span<double> gradient) {
+                           std::fill(gradient.begin(), gradient.end(), 0.0);
+                           const double loss = measure(*objective, theta, gradient).mean_loss();
+                           if (options_.l2 == 0) return loss;
+                           add_multiple(options_.l2, theta, gradient);
+                           return loss + 0.5 * options_.l2 * inner_product(theta, theta);
+                         });
     Solve out;
     out.multiplier = alpha;
-    double before = lbfgs.state().value;
-    for (uint64_t i = 1; i <= options_.iterations; ++i) {
-      if (!lbfgs.step()) {
-        out.converged = std::isfinite(lbfgs.state().value);
-        out.reason = lbfgs.reason();
-        break;
-      }
-      if (i % kWindow != 0) continue;
-      if (before - lbfgs.state().value < gain) {
-        out.converged = true;
-        out.reason = fmt::format("converged: {} iterations gained less than {:.1g} nats", kWindow, gain);
-        break;
-      }
-      before = lbfgs.state().value;
-    }
-    if (out.reason.empty()) out.reason = fmt::format("reached {} iterations", options_.iterations);
-    out.theta = lbfgs.state().x;
+    out.reason = selfnorm::run(problem).reason;
+    out.converged = problem.is_converged();
+    out.theta = problem.point();
     out.sum = measure(out.theta);
     return out;
   }

@@ -1,9 +1,9 @@
-#include "selfnorm/train/mixture_choice.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+
+#include "selfnorm/train/density_problem.h"
 
 namespace selfnorm {
 namespace {

@@ -1,10 +1,10 @@
-#include "selfnorm/train/network_start.h"
-
 #include <cmath>
 
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/random.h"
 #include "selfnorm/model/huffman.h"
+#include "selfnorm/objective/registry.h"
+#include "selfnorm/train/network_trainer.h"
 #include "selfnorm/train/run_description.h"
 
 namespace selfnorm {
@@ -66,7 +66,7 @@ ModelFile starting_network(NetworkPlan plan, const TrainOptions& options, std::s
   for (size_t i = 0; i < plan.embedding.size(); ++i)
     if (!std::isnan(plan.embedding[i])) encoder.embedding[i] = plan.embedding[i];
 
-  const bool has_tree = options.objective.name == "hierarchical";
+  const bool has_tree = objective_entry(options.objective.name).seam == ObjectiveSeam::tree;
   model.family = has_tree ? Family::Hierarchical : Family::Multiclass;
   model.input = plan.kind == EncoderKind::Context ? ModelInput::Context : ModelInput::Sparse;
   model.weights = weight_kind(options.weights);

@@ -3,26 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "selfnorm/base/error.h"
+#include "selfnorm/engine/minibatches.h"
 #include "selfnorm/math/parallel.h"
-#include "selfnorm/objective/candidate_registry.h"
-#include "selfnorm/optim/schedule.h"
+#include "selfnorm/objective/registry.h"
 #include "selfnorm/train/encoder_step.h"
-#include "selfnorm/train/epoch_sum.h"
 #include "selfnorm/train/learned_normalizer.h"
-#include "selfnorm/train/network_start.h"
-#include "selfnorm/train/network_validation.h"
+#include "selfnorm/train/minibatch.h"
+#include "selfnorm/train/network_quality.h"
 #include "selfnorm/train/output_step.h"
-#include "selfnorm/train/pace.h"
 #include "selfnorm/train/run_description.h"
-#include "selfnorm/train/shuffled_order.h"
 
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kNetworkReportsPerEpoch = 20;
 constexpr uint64_t kNetworkRowsAtOnce = 64;  // examples of a unit of work
 constexpr uint64_t kLastExamples = 8;
 constexpr double kLargestLoss = 1e30;  // of a minibatch: derivatives beyond are not finite as floats
@@ -30,10 +27,10 @@ constexpr double kDefaultRate = 0.1;
 
 std::unique_ptr<OutputStep> make_output(const TrainOptions& options, ModelFile& model,
                                         std::span<const uint64_t> counts) {
-  const std::string& name = options.objective.name;
-  if (name == "hierarchical") return make_hierarchical_output(options, model);
-  return is_candidate_objective(name) ? make_candidate_output(options, model, counts)
-                                      : make_enumerated_output(options, model);
+  const ObjectiveSeam seam = objective_entry(options.objective.name).seam;
+  if (seam == ObjectiveSeam::tree) return make_hierarchical_output(options, model);
+  return seam == ObjectiveSeam::candidates ? make_candidate_output(options, model, counts)
+                                           : make_enumerated_output(options, model);
 }
 
 // What the model needs of the training data besides its loss: log Z of `sampled`, ranking-nce and is settles
@@ -47,187 +44,165 @@ double settled_constant(const ModelFile& model, const ExampleFeed& train, uint64
   return network_quality(model, batch).log_z;
 }
 
-class NetworkRun {
+// The parameters of a network as a snapshot: one vector, then the numbers.
+template <class Model>
+auto parameter_blocks(Model& model) {
+  auto& e = model.encoder;
+  auto& b = model.normalizer;
+  return std::array{&e.embedding, &e.hidden_weight, &e.hidden_bias, &model.weight, &model.bias,
+                    &b.slope,     &b.hidden_weight, &b.hidden_bias, &b.output};
+}
+
+class NetworkProblem final : public Problem {
  public:
-  NetworkRun(const ExampleFeed& train, const ExampleFeed* valid, ModelFile start, const TrainOptions& options,
-             const CheckpointOptions& checkpoint, TrainObserver& observer, const std::string& mark)
+  NetworkProblem(const ExampleFeed& train, const ExampleFeed* valid, ModelFile start,
+                 const TrainOptions& options)
       : train_(train),
         options_(options),
-        observer_(observer),
         model_(std::move(start)),
         counts_(train.class_counts()),
         encoder_(options, model_.encoder),
         output_(make_output(options, model_, counts_)),
-        batch_(std::min(options.batch, train.examples())),
-        batches_((train.examples() + batch_ - 1) / batch_),
+        minibatches_(train.examples(), options.batch, options.seed),
         rate_(options.learning_rate > 0 ? options.learning_rate : output_->rate_factor() * kDefaultRate),
-        schedule_{options.schedule, options.epochs * batches_, batches_},
-        order_(train.examples(), options.seed),
-        validation_(valid, options),
-        pace_(checkpoint, mark, observer) {}
-
-  TrainResult run() {
-    if (Checkpoint checkpoint; pace_.resumes(checkpoint)) restore(checkpoint);
-    while (step_ < options_.epochs * batches_) {
-      if (step_ % batches_ == 0) epoch_sum_ = {};
-      if (!take_step()) return finish("", Ending::diverged);
-      ++step_;
-      if (report())
-        return finish(fmt::format("validation did not improve in {} epochs", options_.patience),
-                      Ending::complete);
-      const bool interrupt = observer_.stop_requested();
-      pace_.checkpoint(interrupt, [this](Checkpoint& c) { save(c); });
-      if (interrupt) return finish("interrupted", Ending::interrupted);
-    }
-    return finish(fmt::format("completed {} epochs", options_.epochs), Ending::complete);
+        held_out_(validation_examples(valid, options.seed)),
+        validation_(options, held_out_.rows.rows() > 0) {
+    output_->finish(model_);
   }
 
- private:
-  enum class Ending { complete, interrupted, diverged };
+  const Plan& plan() const override { return plan_; }
 
-  // False when the loss is not finite; then the parameters are as they were.
-  bool take_step() {
-    const uint64_t epoch = step_ / batches_, first = step_ % batches_ * batch_;
-    order_.slice(epoch, first, std::min(batch_, train_.examples() - first), chosen_);
-    train_.gather(chosen_, examples_);
-    const size_t n = chosen_.size(), m = model_.features;
-    encoder_.begin(examples_.rows, step_);
+  Step gradient(uint64_t at) override {
+    const std::span<const uint64_t> chosen = minibatches_.of(at);
+    train_.gather(chosen, examples_);
+    const size_t n = chosen.size(), m = model_.features;
+    encoder_.begin(examples_.rows, at);
     parallel_ranges(n, kNetworkRowsAtOnce, [&](size_t begin, size_t end) { encoder_.forward({begin, end}); });
-    const StateBatch batch{.state = encoder_.states(),
-                           .target = examples_.target,
-                           .weight = examples_.weight,
-                           .scale = 1 / train_.mean_weight(),
-                           .step = step_};
-    output_->begin(batch);
+    batch_.emplace(StateBatch{.state = encoder_.states(),
+                              .target = examples_.target,
+                              .weight = examples_.weight,
+                              .scale = 1 / train_.mean_weight(),
+                              .step = at});
+    output_->begin(*batch_);
     std::vector<LossSum> parts((n + kNetworkRowsAtOnce - 1) / kNetworkRowsAtOnce);
     parallel_ranges(n, kNetworkRowsAtOnce, [&](size_t begin, size_t end) {
       std::vector<float> d_state((end - begin) * m);
       parts[begin / kNetworkRowsAtOnce] = output_->block({begin, end}, d_state.data());
       encoder_.backward({begin, end}, d_state.data());
     });
-    LossSum sum;
-    for (const LossSum& part : parts) sum += part;
-    if (!(std::abs(sum.likelihood + sum.penalty) < kLargestLoss)) return false;
-    // Settled at the end of the last epoch, and the loss is finite with them.
-    if (step_ % batches_ == 0) good_ = validation_.has_kept() ? ModelFile{} : model_;
-    epoch_sum_ += sum;
-    const double rate = rate_ * schedule_.factor(step_);
-    encoder_.update(rate);
-    output_->update(rate);
-    return true;
+    sum_ = {};
+    for (const LossSum& part : parts) sum_ += part;
+    return std::abs(sum_.likelihood + sum_.penalty) < kLargestLoss ? Step{} : Step::diverged();
   }
 
-  // True when validation says stop.
-  bool report() {
-    const bool epoch_end = step_ % batches_ == 0;
-    const uint64_t every = std::max<uint64_t>(1, batches_ / kNetworkReportsPerEpoch);
-    if (!epoch_end && step_ % every != 0) return false;
-    measure();
-    bool stop = false;
-    if (epoch_end) {
-      settle();
-      if (validation_.present()) stop = validation_.check(model_, good_, progress_);
-    }
-    observer_.on_progress(progress_);
-    return stop;
+  Step move(uint64_t at, double factor) override {
+    if (at % plan_.epoch == 0) epoch_sum_ = {};
+    epoch_sum_ += sum_;
+    encoder_.update(rate_ * factor);
+    output_->update(rate_ * factor);
+    validation_.forget_level();
+    taken_ = at + 1;
+    if (taken_ % plan_.epoch == 0) settle();
+    return {};
   }
 
-  void settle() {
+  void settle() override {
     encoder_.settle();
     output_->finish(model_);
   }
 
-  void measure() {
-    progress_ = {};
-    progress_.step = step_;
-    progress_.steps = options_.epochs * batches_;
-    progress_.epoch = (step_ - 1) / batches_;
-    report_sum(epoch_sum_, progress_);
+  void measure(Progress& progress) override {
+    report_sum(epoch_sum_, progress);
     if (options_.objective.learn_centre || learns_normalizer(options_.objective))
-      progress_.log_normalizer = output_->centre();
-    progress_.alpha = options_.objective.alpha;
-    progress_.seconds = pace_.seconds();
+      progress.log_normalizer = output_->centre();
+    progress.alpha = options_.objective.alpha;
   }
 
-  // The last step has no loss after it: that of a few of its examples.
-  bool is_finite() {
-    const uint64_t epoch = (step_ - 1) / batches_, first = (step_ - 1) % batches_ * batch_;
-    order_.slice(epoch, first, std::min({kLastExamples, batch_, train_.examples() - first}), chosen_);
-    train_.gather(chosen_, examples_);
+  Check check(Progress& progress) override {
+    return validation_.judge(network_quality(model_, held_out_).about(model_.log_normalizer), progress);
+  }
+
+  // By a few examples of the last step.
+  bool is_usable() override {
+    std::span<const uint64_t> last = minibatches_.of(taken_ - 1);
+    train_.gather(last.first(std::min<size_t>(kLastExamples, last.size())), examples_);
     examples_.weight.clear();
-    return network_quality(model_, examples_).nll * static_cast<double>(batch_) < kLargestLoss;
+    return network_quality(model_, examples_).nll * static_cast<double>(minibatches_.size()) < kLargestLoss;
   }
+  std::string remedy() const override { return output_->remedy(); }
 
-  TrainResult finish(std::string reason, Ending ending) {
-    if (step_ > 0 && progress_.step != step_) measure();
-    TrainResult result;
-    settle();
-    if (ending == Ending::complete && !is_finite()) ending = Ending::diverged;
-    if (ending == Ending::diverged) {
-      reason = fmt::format("the loss became infinite or NaN at step {}; try {}", step_, output_->remedy());
-      if (good_.classes > 0) model_ = good_;
+  // Settled at the end of the last epoch.
+  void take(Snapshot& out) const override {
+    size_t size = 0;
+    for (const auto* block : parameter_blocks(model_)) size += block->size();
+    out.floats.resize(size);
+    auto place = out.floats.begin();
+    for (const auto* block : parameter_blocks(model_)) place = std::copy(block->begin(), block->end(), place);
+    out.numbers = {model_.log_normalizer, model_.normalizer.intercept};
+    validation_.take(out);
+  }
+  void put(const Snapshot& snapshot) override {
+    auto place = snapshot.floats.begin();
+    for (auto* block : parameter_blocks(model_)) {
+      std::copy_n(place, block->size(), block->begin());
+      place += static_cast<std::ptrdiff_t>(block->size());
     }
-    if (ending == Ending::complete && validation_.is_worse_than_frequencies(counts_))
-      observer_.on_warning(
-          fmt::format("the model is worse than the frequencies of the classes, where training started; "
-                      "try {} or more --epochs",
-                      output_->remedy()));
-    const bool is_calibrated = validation_.conclude(model_, ending == Ending::complete);
-    if (!is_calibrated && needs_constant(options_.objective) && ending != Ending::interrupted)
-      model_.log_normalizer = settled_constant(model_, train_, options_.seed);
-    model_.objective_json = objective_record(options_.objective, progress_.alpha);
-    model_.training_json = training_record(options_, "adagrad", reason, train_.examples(), progress_);
-    result.model = std::move(model_);
-    result.reason = reason;
-    result.interrupted = ending == Ending::interrupted;
-    result.diverged = ending == Ending::diverged;
-    result.last = progress_;
-    result.optimiser = "adagrad";
-    return result;
+    model_.log_normalizer = snapshot.numbers[0];
+    model_.normalizer.intercept = snapshot.numbers[1];
+    validation_.put(snapshot);
   }
 
-  void save(Checkpoint& c) const {
-    c.set("step", step_);
+  void save(Checkpoint& c) const override {
     encoder_.save(c);
     output_->save(c);
     save_sum(epoch_sum_, c);
     validation_.save(c);
-    c.set("good", uint64_t{good_.classes > 0});
-    if (good_.classes > 0) save_parameters("good.", good_, c);
   }
-
-  void restore(const Checkpoint& c) {
-    step_ = c.integer("step");
+  void restore(const Checkpoint& c) override {
+    taken_ = c.integer("step");
     encoder_.restore(c);
     output_->restore(c);
     epoch_sum_ = restored_sum(c);
-    validation_.restore(c, model_);
-    if (c.integer("good") == 0) return;
-    good_ = model_;
-    restore_parameters("good.", c, good_);
+    validation_.restore(c);
   }
 
+  TrainResult result(RunOutcome outcome, TrainObserver& observer) {
+    if (outcome.ending == Ending::complete && outcome.best &&
+        *outcome.best > frequency_nll(held_out_, counts_))
+      observer.on_warning(
+          fmt::format("the model is worse than the frequencies of the classes, where training started; "
+                      "try {} or more --epochs",
+                      output_->remedy()));
+    if (const auto level = validation_.level())
+      model_.log_normalizer = *level;
+    else if (needs_constant(options_.objective) && outcome.ending != Ending::interrupted)
+      model_.log_normalizer = settled_constant(model_, train_, options_.seed);
+    model_.objective_json = objective_record(options_.objective, options_.objective.alpha);
+    model_.training_json =
+        training_record(options_, "adagrad", outcome.reason, train_.examples(), outcome.last);
+    TrainResult result;
+    result.model = std::move(model_);
+    result.optimiser = "adagrad";
+    result.take(std::move(outcome));
+    return result;
+  }
+
+ private:
   const ExampleFeed& train_;
   const TrainOptions& options_;
-  TrainObserver& observer_;
   ModelFile model_;
   std::vector<uint64_t> counts_;
   EncoderStep encoder_;
   std::unique_ptr<OutputStep> output_;
-  uint64_t batch_;    // examples per step
-  uint64_t batches_;  // per epoch
+  Minibatches minibatches_;
   double rate_;
-  Schedule schedule_;
-  ShuffledOrder order_;
-  NetworkValidation validation_;
-  Pace pace_;
-  ModelFile good_;  // until validation keeps one: from before this epoch, where to return when it diverges
-
-  uint64_t step_ = 0;
-  std::vector<uint64_t> chosen_;
+  ExampleBatch held_out_;
+  Validation validation_;
+  Plan plan_ = validation_.plan_of_epochs(options_, minibatches_.per_epoch());
+  uint64_t taken_ = 0;  // steps
   ExampleBatch examples_;
-  LossSum epoch_sum_;
-  Progress progress_;
+  std::optional<StateBatch> batch_;
+  LossSum sum_, epoch_sum_;
 };
 
 // What the draws of a minibatch take, in numbers of 4 bytes.
@@ -238,7 +213,7 @@ double noise_floats(const ObjectiveOptions& o, double batch) {
 }
 
 void check_options(const TrainOptions& options) {
-  if (options.objective.name == "constraint")
+  if (objective_entry(options.objective.name).is_constraint)
     throw Error(
         "the constraint objective needs full passes over a linear model; use penalty with an encoder");
   if (options.optimiser != "auto" && options.optimiser != "adagrad")
@@ -251,7 +226,7 @@ void check_options(const TrainOptions& options) {
     throw Error(
         "--scale standard needs dense features; a model with an encoder takes sparse ones as they are");
   if (options.l1 > 0) throw Error("--l1: a model with an encoder has no L1 term; use --l2");
-  if (options.objective.name == "hierarchical" && !options.log_carrier.empty())
+  if (objective_entry(options.objective.name).seam == ObjectiveSeam::tree && !options.log_carrier.empty())
     throw Error(
         "a carrier belongs to classes, and the hierarchical objective scores nodes of a tree; use exact");
 }
@@ -270,12 +245,13 @@ double network_bytes(const NetworkPlan& plan, const TrainOptions& options) {
                m = options.encoder.hidden;
   const double states = m > 0 ? m : p;
   const double parameters = network_parameters(plan, options);
-  const bool draws = is_candidate_objective(options.objective.name);
+  const ObjectiveEntry& objective = objective_entry(options.objective.name);
+  const bool draws = objective.seam == ObjectiveSeam::candidates;
   // By row: AdaGrad's accumulators, decays, lists of uses; by class also its counts, and tables of the noise.
   const double decays = options.l2 > 0 ? 2 : 0;
   const double rows = (2 + decays) * plan.inputs + (7 + decays + (draws ? 10 : 0)) * plan.classes;
-  const bool enumerates = !draws && options.objective.name != "hierarchical";
-  const double fraction = options.objective.name == "sampled" ? options.objective.gamma : 1;
+  const bool enumerates = objective.seam == ObjectiveSeam::log_z;
+  const double fraction = objective.is_subsampled ? options.objective.gamma : 1;
   const double batch =
       static_cast<double>(plan.examples > 0 ? std::min(options.batch, plan.examples) : options.batch);
   const double noise = noise_floats(options.objective, batch);
@@ -309,7 +285,8 @@ TrainResult train_network(const ExampleFeed& train, const ExampleFeed* valid, Ne
       train.fingerprint() + options_text(options, "network") + (valid ? valid->fingerprint() : "");
   const std::vector<uint64_t> counts = train.class_counts();
   ModelFile start = starting_network(std::move(plan), options, counts);
-  return NetworkRun(train, valid, std::move(start), options, checkpoint, observer, mark).run();
+  NetworkProblem problem(train, valid, std::move(start), options);
+  return problem.result(run(problem, checkpoint, mark, observer), observer);
 }
 
 }  // namespace selfnorm

@@ -7,12 +7,12 @@
 #include <numeric>
 
 #include "selfnorm/base/memory.h"
+#include "selfnorm/engine/engine.h"
+#include "selfnorm/engine/minibatches.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/math/random.h"
 #include "selfnorm/model/normalizer_network.h"
 #include "selfnorm/model/scaling.h"
-#include "selfnorm/optim/adaptive.h"
-#include "selfnorm/optim/schedule.h"
 #include "selfnorm/train/minibatch.h"
 
 namespace selfnorm {
@@ -21,7 +21,7 @@ namespace {
 constexpr uint64_t kHeldOutRows = 1024;        // measured at once
 constexpr uint64_t kScalingSample = 4096;      // examples that say how inputs are scaled
 constexpr size_t kTrainingUpdateGrain = 4096;  // parameters
-enum Stream : uint64_t { kStart = 1, kSample, kFirstEpoch };
+constexpr uint64_t kHiddenStartStream = 1, kScalingStream = 2;
 
 class InputScaling {
  public:
@@ -59,7 +59,7 @@ class InputScaling {
 InputScaling scaling_of(const NormalizerExamples& examples, uint64_t seed) {
   std::vector<uint64_t> sample(examples.training.begin(), examples.training.end());
   if (sample.size() > kScalingSample) {
-    RandomStream(seed, kSample).shuffle(sample);
+    RandomStream(seed, kScalingStream).shuffle(sample);
     sample.resize(kScalingSample);
     std::sort(sample.begin(), sample.end());
   }
@@ -72,52 +72,75 @@ double unit_of(const NormalizerExamples& examples) {
   return std::sqrt(squares / static_cast<double>(examples.training.size()));
 }
 
-class Run {
+class NormalizerProblem final : public Problem {
  public:
-  Run(const NormalizerExamples& examples, const NormalizerTraining& training, const EpochObserver& observer)
+  NormalizerProblem(const NormalizerExamples& examples, const NormalizerTraining& training,
+                    const EpochObserver& observer)
       : examples_(examples),
         training_(training),
         observer_(observer),
-        batch_(std::min<uint64_t>(training.batch, examples.training.size())),
-        batches_((examples.training.size() + batch_ - 1) / batch_),
-        schedule_{training.schedule, training.epochs * batches_, batches_},
+        minibatches_(examples.training.size(), training.batch, training.seed),
         unit_(unit_of(examples)),
         scaling_(scaling_of(examples, training.seed)),
         network_(examples.source.columns(), training.hidden),
         optimiser_("adam", network_.parameters(), 0),
         theta_(network_.parameters()) {
-    RandomStream random(training.seed, kStart);
+    RandomStream random(training.seed, kHiddenStartStream);
     const size_t columns = examples.source.columns();
     for (size_t j = 0; j <= columns; ++j) {
       const double size = j < columns ? 1 / scaling_.norm() : 1;
       for (size_t k = 0; k < training.hidden; ++k)
         theta_[j * network_.width() + k] = static_cast<float>(size * random.normal());
     }
+    plan_.epoch = plan_.check_every = minibatches_.per_epoch();
+    plan_.steps = training.epochs * plan_.epoch;
+    plan_.schedule = training.schedule;
+    plan_.checks = plan_.keeps_best = true;
+    plan_.patience = training.patience;
   }
 
-  TrainedNormalizer operator()() {
+  const Plan& plan() const override { return plan_; }
+
+  Step gradient(uint64_t at) override {
+    const std::span<const uint64_t> places = minibatches_.of(at);
+    std::vector<uint64_t> chosen(places.size());
+    for (size_t i = 0; i < places.size(); ++i) chosen[i] = examples_.training[places[i]];
+    batch_ = gathered(chosen);
+    const Features& x = batch_.examples.data.features;
+    gradient_.assign(network_.gradient_size(x), 0);
+    const double error = network_.squared_error({x, batch_.value, &batch_.examples.map}, theta_,
+                                                1 / static_cast<double>(chosen.size()), gradient_);
+    return std::isfinite(error) ? Step{} : Step::diverged();
+  }
+
+  Step move(uint64_t at, double factor) override {
+    update(batch_.examples.map, gradient_, factor);
+    observer_(batch_.value.size(), std::nullopt);
+    taken_ = at + 1;
+    return {};
+  }
+
+  // b = 0, where it starts, may stay the best.
+  Due due(uint64_t steps_taken) const override { return {.check = steps_taken % plan_.epoch == 0}; }
+
+  Check check(Progress&) override {
+    const double error = held_out_error();
+    if (taken_ > 0) observer_(0, unit_ * error);
+    return {error};
+  }
+
+  void take(Snapshot& out) const override { out.floats = theta_; }
+  void put(const Snapshot& snapshot) override { theta_ = snapshot.floats; }
+
+  TrainedNormalizer result(const RunOutcome& outcome) const {
     TrainedNormalizer out;
-    std::vector<float> best_theta;
-    double best = held_out_error();
-    uint64_t since_best = 0;
-    for (out.reason = "completed all epochs"; out.epochs < training_.epochs;) {
-      if (!run_epoch(out.epochs)) {
-        out.reason = fmt::format("epoch {} diverged; a smaller learning rate may help", out.epochs + 1);
-        break;
-      }
-      ++out.epochs;
-      const double error = held_out_error();
-      observer_(0, unit_ * error);
-      if (error < best) {
-        best = error;
-        best_theta = theta_;
-        since_best = 0;
-      } else if (++since_best == training_.patience) {
-        out.reason = fmt::format("no improvement in {} epochs", training_.patience);
-        break;
-      }
-    }
-    if (!best_theta.empty()) out.normalizer = folded(best_theta);
+    out.epochs = outcome.steps / plan_.epoch;
+    out.reason = outcome.ending == Ending::diverged
+                     ? fmt::format("epoch {} diverged; a smaller learning rate may help", out.epochs + 1)
+                 : outcome.ran_out_of_patience
+                     ? fmt::format("no improvement in {} epochs", training_.patience)
+                     : "completed all epochs";
+    if (outcome.best && *outcome.kept > 0) out.normalizer = folded(theta_);
     return out;
   }
 
@@ -136,24 +159,6 @@ class Run {
                 {}};
     for (const uint64_t i : listed) batch.value.push_back(examples_.value[i] / unit_);
     return batch;
-  }
-
-  // False when the error is not finite.
-  bool run_epoch(uint64_t epoch) {
-    std::vector<uint64_t> order(examples_.training.begin(), examples_.training.end());
-    RandomStream(training_.seed, kFirstEpoch + epoch).shuffle(order);
-    for (uint64_t b = 0; b < batches_; ++b) {
-      const uint64_t first = b * batch_, count = std::min<uint64_t>(batch_, order.size() - first);
-      const Batch batch = gathered(std::span<const uint64_t>(order).subspan(first, count));
-      const Features& x = batch.examples.data.features;
-      std::vector<float> gradient(network_.gradient_size(x));
-      const double error = network_.squared_error({x, batch.value, &batch.examples.map}, theta_,
-                                                  1.0 / double(count), gradient);
-      if (!std::isfinite(error)) return false;
-      update(batch.examples.map, gradient, schedule_.factor(epoch * batches_ + b));
-      observer_(count, std::nullopt);
-    }
-    return true;
   }
 
   // The gradient has a row for every column of the minibatch, then the biases, then u.
@@ -206,14 +211,16 @@ class Run {
   const NormalizerExamples& examples_;
   const NormalizerTraining& training_;
   const EpochObserver& observer_;
-  uint64_t batch_;    // examples a step
-  uint64_t batches_;  // an epoch
-  Schedule schedule_;
+  Minibatches minibatches_;
   double unit_;
   InputScaling scaling_;
   NormalizerNetwork<float> network_;
   Adaptive<float> optimiser_;
   std::vector<float> theta_;
+  Plan plan_;
+  Batch batch_;  // of the last step
+  std::vector<float> gradient_;
+  uint64_t taken_ = 0;  // steps
 };
 
 }  // namespace
@@ -224,7 +231,8 @@ TrainedNormalizer train_normalizer(const NormalizerExamples& examples, const Nor
   const double parameters = (double(examples.source.columns()) + 1) * (training.hidden + 1.0);
   require_memory(5 * sizeof(float) * parameters, "the amortised normalizer and its training",
                  "use fewer hidden units");
-  return Run(examples, training, observer)();
+  NormalizerProblem problem(examples, training, observer);
+  return problem.result(run(problem));
 }
 
 }  // namespace selfnorm

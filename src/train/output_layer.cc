@@ -52,4 +52,37 @@ void OutputLayer::restore(const Checkpoint& c) {
   bias_.restore("bias", c);
 }
 
+Occurrences::Occurrences(size_t rows) : slot_(rows, kNone) {}
+
+void Occurrences::group(std::span<const uint32_t> list) {
+  for (const uint32_t row : row_) slot_[row] = kNone;
+  row_.clear();
+  end_.clear();
+  for (const uint32_t row : list) {
+    if (slot_[row] == kNone) {
+      slot_[row] = static_cast<uint32_t>(row_.size());
+      row_.push_back(row);
+      end_.push_back(0);
+    }
+    ++end_[slot_[row]];
+  }
+  uint32_t before = 0;
+  for (uint32_t& end : end_) {
+    const uint32_t count = end;
+    end = before;  // the begin for now; filling moves it to the end
+    before += count;
+  }
+  position_.resize(list.size());
+  for (uint32_t i = 0; i < list.size(); ++i) position_[end_[slot_[list[i]]]++] = i;
+}
+
+std::span<const uint32_t> Occurrences::positions(size_t slot) const {
+  const uint32_t begin = slot == 0 ? 0 : end_[slot - 1];
+  return std::span(position_).subspan(begin, end_[slot] - begin);
+}
+
+std::span<const uint32_t> Occurrences::positions_of(uint32_t row) const {
+  return slot_[row] == kNone ? std::span<const uint32_t>() : positions(slot_[row]);
+}
+
 }  // namespace selfnorm

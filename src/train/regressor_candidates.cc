@@ -8,7 +8,7 @@
 
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/math/random.h"
-#include "selfnorm/objective/candidate_registry.h"
+#include "selfnorm/objective/registry.h"
 #include "selfnorm/proposal/density/normal_draws.h"
 #include "selfnorm/train/regressor_step.h"
 
@@ -18,23 +18,17 @@ namespace {
 constexpr uint64_t kRegressorSampleStream = 0x5A3B, kJitterStream = 0x71E7;
 constexpr size_t kUnitRows = 64;
 
-std::string shared_objective(const std::string& name) {
-  if (name == "nce+") return "nce";
-  if (name == "kld-is") return "is";
-  return name;
-}
-
 class CandidateRegressorStep final : public RegressorStep {
  public:
   explicit CandidateRegressorStep(const RegressorParts& parts)
       : parts_(parts),
-        objective_(make_candidate_objective(shared_objective(parts.options.objective))),
-        is_jittered_(shared_objective(parts.options.objective) != parts.options.objective),
+        objective_(make_candidate_objective(parts.options.objective)),
+        is_jittered_(objective_entry(parts.options.objective).jitters_target),
         has_base_(parts.options.base == "proposal"),
         learns_by_kl_(parts.options.learn_proposal != "data"),
         pass_(parts.tilt.make_pass()) {}
 
-  bool uses_normalizer() const override { return objective_->uses_normalizer(); }
+  bool uses_normalizer() const override { return objective_entry(parts_.options.objective).uses_normalizer; }
 
   RegressorStepTerms operator()(const RegressorStepInput& in, const RegressorStepGradient& out) override {
     draw(in);
@@ -145,11 +139,6 @@ class CandidateRegressorStep final : public RegressorStep {
 
 uint64_t candidate_sample_seed(uint64_t seed, uint64_t step) {
   return RandomStream(RandomStream(seed, kRegressorSampleStream).next(), step).next();
-}
-
-bool learns_normalizer(const std::string& objective) {
-  const std::string shared = shared_objective(objective);
-  return is_candidate_objective(shared) && make_candidate_objective(shared)->uses_normalizer();
 }
 
 std::unique_ptr<RegressorStep> make_candidate_regressor_step(const RegressorParts& parts) {

@@ -9,6 +9,7 @@
 #include "regressor_slope.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/random.h"
+#include "selfnorm/objective/registry.h"
 #include "selfnorm/objective/score_matching.h"
 #include "selfnorm/train/regressor_step.h"
 
@@ -33,7 +34,8 @@ class MatchingRegressorStep final : public RegressorStep {
   bool uses_normalizer() const override { return false; }
 
   RegressorStepTerms operator()(const RegressorStepInput& in, const RegressorStepGradient& out) override {
-    if (parts_.options.objective == "dsm") return {.loss = denoise(in, out)};
+    if (objective_entry(parts_.options.objective).matching == ScoreMatching::denoising)
+      return {.loss = denoise(in, out)};
     double loss = 0;
     for (uint32_t j = 0; j < in.y.columns; ++j) {
       direction_.assign(in.y.size(), 0);

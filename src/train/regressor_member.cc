@@ -6,7 +6,6 @@
 #include "regressor_normalizer.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/random.h"
-#include "selfnorm/math/vector.h"
 #include "selfnorm/normalizer/conditional_quadrature.h"
 #include "selfnorm/proposal/density/normal_draws.h"
 
@@ -47,13 +46,11 @@ RegressorMember::RegressorMember(const RegressorProblem& problem, uint64_t seed,
       networks_(problem.make_networks(seed, train_rows_)),
       parameters_(networks_.parameters()),
       pass_(networks_),
-      order_(train_rows_.size(), RandomStream(seed, kMemberOrderStream).next()),
-      optimiser_("adam", parameters_.size(), 0),
+      minibatches_(train_rows_.size(), options_.batch, RandomStream(seed, kMemberOrderStream).next()),
+      adam_(parameters_.size(), options_.clip, options_.weight_decay),
       theta_(parameters_.gather()),
       average_(theta_),
-      best_(theta_),
-      gradient_(theta_.size()),
-      gradient_parts_(parts_of(parameters_, gradient_)),
+      gradient_parts_(parts_of(parameters_, adam_.gradient)),
       rate_factor_(parameters_.blocks(), 1.0) {
   options_.seed = seed;
   if (const uint64_t most = kMostCheckRows[problem.model().dimension() - 1]; valid_rows_.size() > most) {
@@ -62,43 +59,33 @@ RegressorMember::RegressorMember(const RegressorProblem& problem, uint64_t seed,
   }
   if (networks_.normalizer) rate_factor_.back() = options_.normalizer_rate;
   if (networks_.tilt) tilt_step_ = make_regressor_step({*networks_.tilt, problem_.mixture(), options_});
-  per_epoch_ = (train_rows_.size() + options_.batch - 1) / options_.batch;
-  steps_ = std::max<uint64_t>(1, options_.epochs * per_epoch_);
-  warm_steps_ = tilt_step_ ? static_cast<uint64_t>(options_.warm_up * static_cast<double>(steps_)) : 0;
-  check_interval_ = std::max<uint64_t>(1, steps_ / options_.checks);
-  schedule_ = {options_.schedule, steps_, per_epoch_};
+  plan_.epoch = minibatches_.per_epoch();
+  plan_.steps = std::max<uint64_t>(1, options_.epochs * plan_.epoch);
+  plan_.schedule = options_.schedule;
+  plan_.report_every = std::max<uint64_t>(1, plan_.steps / kMemberReports);
+  plan_.check_every = plan_.good_every = std::max<uint64_t>(1, plan_.steps / options_.checks);
+  plan_.checks = true;
+  plan_.keeps_best = !valid_rows_.empty();
+  plan_.patience = options_.patience;
+  warm_steps_ = tilt_step_ ? static_cast<uint64_t>(options_.warm_up * static_cast<double>(plan_.steps)) : 0;
 }
 
-std::optional<Progress> RegressorMember::advance() {
-  SELFNORM_CHECK(!is_done());
-  if (!take_step()) {
-    diverged_ = true;
-    return progress();
-  }
-  ++at_;
-  const bool is_check = at_ == steps_ || at_ % check_interval_ == 0;
-  if (is_check) check();
-  if (!is_check && at_ % std::max<uint64_t>(1, steps_ / kMemberReports) != 0) return std::nullopt;
-  return progress();
-}
-
-void RegressorMember::read_batch() {
-  const uint64_t in_epoch = at_ % per_epoch_, first = in_epoch * options_.batch;
-  const uint64_t count = std::min<uint64_t>(options_.batch, train_rows_.size() - first);
-  order_.slice(at_ / per_epoch_, first, count, chosen_);
-  for (uint64_t& i : chosen_) i = train_rows_[i];
+void RegressorMember::read_batch(uint64_t at) {
+  const std::span<const uint64_t> places = minibatches_.of(at);
+  chosen_.resize(places.size());
+  for (size_t i = 0; i < places.size(); ++i) chosen_[i] = train_rows_[places[i]];
   batch_ = problem_.inputs().take(chosen_);
   if (options_.input_noise > 0) {
-    RandomStream random(RandomStream(options_.seed, kInputStream).next(), at_);
+    RandomStream random(RandomStream(options_.seed, kInputStream).next(), at);
     noise_.resize(batch_.number.size());
     fill_normals(random, noise_);
     for (size_t i = 0; i < noise_.size(); ++i)
       batch_.number[i] += static_cast<float>(options_.input_noise * noise_[i]);
   }
   const Points all = problem_.targets();
-  target_.resize(count * all.columns);
-  RandomStream random(RandomStream(options_.seed, kFloorStream).next(), at_);
-  for (uint64_t i = 0; i < count; ++i)
+  target_.resize(chosen_.size() * all.columns);
+  RandomStream random(RandomStream(options_.seed, kFloorStream).next(), at);
+  for (uint64_t i = 0; i < chosen_.size(); ++i)
     for (uint32_t j = 0; j < all.columns; ++j) {
       const double floor = problem_.noise_floor()[j], y = static_cast<double>(all.row(chosen_[i])[j]);
       target_[i * all.columns + j] =
@@ -106,11 +93,10 @@ void RegressorMember::read_batch() {
     }
 }
 
-// False when the loss is not finite.
-bool RegressorMember::take_step() {
-  read_batch();
-  const bool is_tilted = this->is_tilted(at_);
-  std::fill(gradient_.begin(), gradient_.end(), 0.0f);
+Step RegressorMember::gradient(uint64_t at) {
+  read_batch(at);
+  const bool is_tilted = this->is_tilted(at);
+  std::fill(adam_.gradient.begin(), adam_.gradient.end(), 0.0f);
   pass_.forward(batch_.view(), is_tilted);
   const uint64_t n = batch_.rows;
   const Points y{target_.data(), n, problem_.targets().columns};
@@ -118,85 +104,64 @@ bool RegressorMember::take_step() {
   terms_ = {};
   if (is_tilted) {
     const size_t tilt = gradient_parts_.size() - (networks_.normalizer ? 2 : 1);
-    terms_ = (*tilt_step_)({.y = y,
-                            .mixture = pass_.mixture(),
-                            .context = pass_.context(),
-                            .b = pass_.normalizer(),
-                            .step = at_},
-                           {.mixture = pass_.d_mixture(),
-                            .context = pass_.d_context(),
-                            .b = pass_.d_normalizer(),
-                            .tilt = gradient_parts_[tilt]});
+    terms_ = (*tilt_step_)(
+        {.y = y, .mixture = pass_.mixture(), .context = pass_.context(), .b = pass_.normalizer(), .step = at},
+        {.mixture = pass_.d_mixture(),
+         .context = pass_.d_context(),
+         .b = pass_.d_normalizer(),
+         .tilt = gradient_parts_[tilt]});
   }
   if (!is_tilted || options_.learn_proposal != "kl") {
     own_row_.resize(n);
     for (uint32_t i = 0; i < n; ++i) own_row_[i] = i;
-    const MixturePoints at{pass_.mixture(), y, own_row_};
+    const MixturePoints points{pass_.mixture(), y, own_row_};
     const std::vector<double> weight(n, -1 / static_cast<double>(n));
-    problem_.mixture().add_gradient(at, options_.tail_weight, weight, pass_.d_mixture());
-    if (!is_tilted) terms_.loss = mixture_nll(problem_.mixture(), at, options_.tail_weight);
+    problem_.mixture().add_gradient(points, options_.tail_weight, weight, pass_.d_mixture());
+    if (!is_tilted) terms_.loss = mixture_nll(problem_.mixture(), points, options_.tail_weight);
   }
   pass_.backward(gradient_parts_);
-
-  const double square = inner_product<float>(gradient_, gradient_);
-  if (!std::isfinite(terms_.loss) || !std::isfinite(square)) return false;
-  gradient_norm_ = std::sqrt(square);
-  const double ramp = std::min(1.0, static_cast<double>(at_ + 1) / static_cast<double>(options_.ramp + 1));
-  move(options_.learning_rate * ramp * schedule_.factor(at_));
-  loss_sum_ += terms_.loss;
-  ++loss_count_;
-  return true;
+  return adam_.is_finite(terms_.loss) ? Step{} : Step::diverged();
 }
 
-void RegressorMember::move(double rate) {
-  if (gradient_norm_ > options_.clip) multiply<float>(options_.clip / gradient_norm_, gradient_);
-  if (options_.weight_decay > 0) multiply<float>(1 - rate * options_.weight_decay, theta_);
-  optimiser_.begin_step();
+Step RegressorMember::move(uint64_t at, double factor) {
+  const double ramp = std::min(1.0, static_cast<double>(at + 1) / static_cast<double>(options_.ramp + 1));
+  const double rate = options_.learning_rate * ramp * factor;
+  adam_.begin(theta_, rate);
   for (size_t i = 0; i < gradient_parts_.size(); ++i)
-    optimiser_.update(theta_, parameters_.offset(i), gradient_parts_[i], rate * rate_factor_[i], 0);
+    adam_.move(theta_, parameters_.offset(i), gradient_parts_[i].size(), rate * rate_factor_[i]);
   if (options_.shared_scale)
     share_scales(problem_.mixture().shape(),
                  parameters_.part(std::span(theta_), networks_.tilt_features ? 2 : 1));
-  parameters_.scatter(theta_);
+  use(theta_);
+  move_average(theta_, at, options_.average, average_);
+  loss_.add(terms_.loss);
+  taken_ = at + 1;
+  return {};
+}
+
+void RegressorMember::use(std::span<const float> parameters) {
+  parameters_.scatter(parameters);
   networks_.parameters_changed();
-  const double t = static_cast<double>(at_);
-  const auto decay = static_cast<float>(std::min(options_.average, (1 + t) / (10 + t)));
-  for (size_t i = 0; i < theta_.size(); ++i) average_[i] = decay * average_[i] + (1 - decay) * theta_[i];
 }
 
 // Without rows to check on, a few of the last step say whether the parameters can be used at all; their
 // densities also where A is taken as 0.
-void RegressorMember::check() {
-  last_check_.reset();
-  parameters_.scatter(average_);
-  networks_.parameters_changed();
+Check RegressorMember::check(Progress& progress) {
+  use(average_);
   problem_.set_unseen(train_rows_, networks_);
   const auto few = std::span<const uint64_t>(chosen_).first(std::min(kFewMemberRows, chosen_.size()));
+  Check out;
   try {
-    last_check_ = mean_nll(valid_rows_.empty() ? few : valid_rows_);
+    const double nll = mean_nll(valid_rows_.empty() ? few : valid_rows_);
     // A held-out target may have no density: +inf.
-    diverged_ = !(std::isfinite(*last_check_) || (*last_check_ > 0 && !valid_rows_.empty()));
-    if (!is_tilted(at_)) require_usable(few);
+    out.is_usable = std::isfinite(nll) || (nll > 0 && !valid_rows_.empty());
+    if (!is_tilted(taken_)) require_usable(few);
+    if (!valid_rows_.empty()) progress.valid_nll = out.criterion = nll;
   } catch (const Error&) {  // scores that are not finite
-    diverged_ = true;
+    out.is_usable = false;
   }
-  parameters_.scatter(theta_);
-  networks_.parameters_changed();
-  if (diverged_) return;
-  if (valid_rows_.empty()) {
-    last_check_.reset();
-    best_ = average_;
-    best_step_ = at_;
-    return;
-  }
-  ++stale_;
-  if (std::isfinite(*last_check_) && (!best_check_ || *last_check_ < *best_check_)) {
-    best_check_ = last_check_;
-    best_ = average_;
-    best_step_ = at_;
-    stale_ = 0;
-  }
-  stopped_ = options_.patience > 0 && stale_ >= options_.patience;
+  use(theta_);
+  return out;
 }
 
 double RegressorMember::mean_nll(std::span<const uint64_t> rows) const {
@@ -209,7 +174,7 @@ double RegressorMember::mean_nll(std::span<const uint64_t> rows) const {
   scores->score({y.data(), rows.size(), problem_.targets().columns}, row, s);
   double sum = 0;
   for (const double value : s) sum -= value;
-  if (is_tilted(at_))
+  if (is_tilted(taken_))
     for (const ConditionalLogZ& z :
          conditional_log_z(*scores, {.precision = kCheckPrecision[problem_.model().dimension() - 1]}))
       sum += z.value;
@@ -227,51 +192,63 @@ void RegressorMember::require_usable(std::span<const uint64_t> rows) const {
   }
 }
 
-Progress RegressorMember::progress() {
-  Progress out;
-  out.step = at_;
-  out.steps = steps_;
-  out.epoch = at_ == 0 ? 0 : (at_ - 1) / per_epoch_;
-  out.loss = loss_sum_ / static_cast<double>(std::max<uint64_t>(1, loss_count_));
-  loss_sum_ = 0;
-  loss_count_ = 0;
-  out.gradient_norm = gradient_norm_;
-  if (is_tilted(at_ == 0 ? 0 : at_ - 1) && tilt_step_->uses_normalizer()) {
+void RegressorMember::measure(Progress& progress) {
+  progress.loss = loss_.report();
+  progress.gradient_norm = adam_.norm();
+  if (taken_ > 0 && is_tilted(taken_ - 1) && tilt_step_->uses_normalizer() && !pass_.normalizer().empty()) {
     double sum = 0;
     for (const double b : pass_.normalizer()) sum += b;
-    out.log_normalizer = sum / static_cast<double>(pass_.normalizer().size());
+    progress.log_normalizer = sum / static_cast<double>(pass_.normalizer().size());
   }
   if (terms_.has_estimate) {
-    out.log_ratio = terms_.log_ratio;
-    out.effective_samples = terms_.effective_samples;
+    progress.log_ratio = terms_.log_ratio;
+    progress.effective_samples = terms_.effective_samples;
   }
-  out.valid_nll = std::exchange(last_check_, std::nullopt);
+}
+
+void RegressorMember::save(Checkpoint& c) const {
+  c.set("theta", theta_);
+  c.set("average", average_);
+  loss_.save(c);
+  adam_.save(c);
+}
+
+void RegressorMember::restore(const Checkpoint& c) {
+  taken_ = c.integer("step");
+  c.get("theta", theta_);
+  c.get("average", average_);
+  loss_.restore(c);
+  adam_.restore(c);
+  use(theta_);
+  if (taken_ > 0) read_batch(taken_ - 1);  // of the last step, which may have been the last of all
+}
+
+RegressorMember::Result RegressorMember::finish(const RunOutcome& outcome) {
+  Result out{.diverged = outcome.ending == Ending::diverged,
+             .check = outcome.best,
+             .kept = outcome.kept.value_or(outcome.steps)};
+  try {
+    settle_result(!out.diverged && outcome.best, is_tilted(out.kept));
+  } catch (const Error&) {  // scores that are not finite
+    average_ = FlatParameters(problem_.make_networks(options_.seed, train_rows_).parameters()).gather();
+    out.diverged = true;
+    out.check.reset();
+    out.kept = 0;
+    settle_result(false, is_tilted(0));
+  }
+  out.is_mixture_alone = tilt_step_ != nullptr && !is_tilted(out.kept);
+  out.networks = networks_.copy();
   return out;
 }
 
-RegressorNetworks RegressorMember::finish() {
-  try {
-    settle();
-  } catch (const Error&) {  // scores that are not finite
-    diverged_ = true;
-    best_ = FlatParameters(problem_.make_networks(options_.seed, train_rows_).parameters()).gather();
-    best_step_ = 0;
-    best_check_.reset();
-    settle();
-  }
-  return networks_.copy();
-}
-
-void RegressorMember::settle() {
-  parameters_.scatter(best_);
-  networks_.parameters_changed();
+void RegressorMember::settle_result(bool is_checked, bool is_tilted) {
+  use(average_);
   problem_.set_unseen(train_rows_, networks_);
-  if (diverged_ || valid_rows_.empty()) {  // only a few rows may have been checked
+  if (!is_checked) {  // only a few rows may have been checked
     const uint64_t most = kMostCheckRows[problem_.model().dimension() - 1];
     require_usable(
         std::span<const uint64_t>(train_rows_).first(std::min<uint64_t>(most, train_rows_.size())));
   }
-  const bool is_tilted = this->is_tilted(best_step_);
   if (networks_.normalizer && is_tilted && (options_.calibrate || !tilt_step_->uses_normalizer()))
     fit_normalizer(problem_, train_rows_, options_.seed, networks_);
   if (networks_.normalizer && !is_tilted) {  // f = 0, so A = 0

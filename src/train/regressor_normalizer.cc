@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "selfnorm/engine/clipped_adam.h"
+#include "selfnorm/engine/engine.h"
+#include "selfnorm/engine/minibatches.h"
 #include "selfnorm/math/random.h"
 #include "selfnorm/normalizer/conditional_quadrature.h"
-#include "selfnorm/optim/adaptive.h"
-#include "selfnorm/optim/schedule.h"
 #include "selfnorm/proposal/density/normal_draws.h"
 
 namespace selfnorm {
@@ -22,16 +24,87 @@ constexpr double kKnee = 0.1;
 constexpr uint64_t kFittedInputs[] = {4000, 2000, 400};
 constexpr double kPrecision[] = {1e-4, 1e-3, 1e-2};
 
-double mean_loss(const DenseNetwork& normalizer, const Points& h, std::span<const double> value) {
-  std::vector<float> b(h.rows);
-  normalizer.evaluate({h, nullptr, 0}, b);
-  double sum = 0;
-  for (size_t i = 0; i < b.size(); ++i) {
-    const double away = std::abs(b[i] - value[i]);
-    sum += away < kKnee ? 0.5 * away * away : kKnee * (away - 0.5 * kKnee);
+// Minimises the mean of Huber's loss of b - A over features h(x) and exact A of inputs, the last fifth of
+// which are held out and choose the step; by all of them where there are too few.
+class NormalizerFit final : public Problem {
+ public:
+  NormalizerFit(const Points& h, std::span<const double> value, uint64_t seed, DenseNetwork& normalizer)
+      : normalizer_(normalizer),
+        h_(h),
+        value_(value),
+        fitted_(h.rows - h.rows / 5),
+        minibatches_(fitted_, kBatch, seed),
+        adam_(normalizer.parameters().size(), INFINITY, 0),
+        pass_(normalizer) {
+    plan_.steps = kSteps;
+    plan_.epoch = minibatches_.per_epoch();
+    plan_.schedule = "cosine";
+    plan_.check_every = kCheckInterval;
+    plan_.checks = plan_.keeps_best = true;
   }
-  return sum / static_cast<double>(b.size());
-}
+
+  const Plan& plan() const override { return plan_; }
+
+  Step gradient(uint64_t at) override {
+    const std::span<const uint64_t> picked = minibatches_.of(at);
+    const uint64_t n = picked.size(), width = h_.columns;
+    batch_.resize(n * width);
+    d_.resize(n);
+    for (uint64_t i = 0; i < n; ++i) std::copy_n(h_.row(picked[i]).data(), width, batch_.data() + i * width);
+    const Points b = pass_.forward({{batch_.data(), n, h_.columns}, nullptr, 0});
+    for (uint64_t i = 0; i < n; ++i)
+      d_[i] = static_cast<float>(std::clamp(b.data[i] - value_[picked[i]], -kKnee, kKnee) /
+                                 static_cast<double>(n));
+    std::fill(adam_.gradient.begin(), adam_.gradient.end(), 0.0f);
+    pass_.backward(d_, adam_.gradient, {});
+    return adam_.is_finite(0) ? Step{} : Step::diverged();
+  }
+  Step move(uint64_t /*at*/, double factor) override {
+    const std::span<float> theta = normalizer_.parameters();
+    adam_.begin(theta, kNormalizerRate * factor);
+    adam_.move(theta, 0, theta.size(), kNormalizerRate * factor);
+    normalizer_.parameters_changed();
+    return {};
+  }
+
+  // What was learned may stay the best.
+  Due due(uint64_t steps_taken) const override { return {.check = steps_taken % kCheckInterval == 0}; }
+  Check check(Progress&) override {
+    return {fitted_ == h_.rows ? mean_loss(h_, value_)
+                               : mean_loss(h_.slice(fitted_, h_.rows), value_.subspan(fitted_))};
+  }
+
+  void take(Snapshot& out) const override {
+    const std::span<const float> theta = std::as_const(normalizer_).parameters();
+    out.floats.assign(theta.begin(), theta.end());
+  }
+  void put(const Snapshot& snapshot) override {
+    std::copy(snapshot.floats.begin(), snapshot.floats.end(), normalizer_.parameters().begin());
+    normalizer_.parameters_changed();
+  }
+
+ private:
+  double mean_loss(const Points& h, std::span<const double> value) const {
+    std::vector<float> b(h.rows);
+    normalizer_.evaluate({h, nullptr, 0}, b);
+    double sum = 0;
+    for (size_t i = 0; i < b.size(); ++i) {
+      const double away = std::abs(b[i] - value[i]);
+      sum += away < kKnee ? 0.5 * away * away : kKnee * (away - 0.5 * kKnee);
+    }
+    return sum / static_cast<double>(b.size());
+  }
+
+  DenseNetwork& normalizer_;
+  Points h_;
+  std::span<const double> value_;
+  uint64_t fitted_;
+  Minibatches minibatches_;
+  ClippedAdam adam_;
+  DensePass pass_;
+  Plan plan_;
+  std::vector<float> batch_, d_;
+};
 
 }  // namespace
 
@@ -60,46 +133,8 @@ void fit_normalizer(const RegressorProblem& problem, std::span<const uint64_t> r
   const uint32_t width = features.width();
   std::vector<float> h(x.rows * width);
   features.evaluate(x.view(), h);
-  const uint64_t held = x.rows / 5, fitted = x.rows - held;
-  const Points all{h.data(), x.rows, width};
-  const auto held_loss = [&] {
-    return held == 0 ? mean_loss(*networks.normalizer, all, value)
-                     : mean_loss(*networks.normalizer, all.slice(fitted, x.rows),
-                                 std::span<const double>(value).subspan(fitted));
-  };
-
-  const std::span<float> theta = networks.normalizer->parameters();
-  std::vector<float> best(theta.begin(), theta.end()), gradient(theta.size()), batch, d;
-  double best_loss = held_loss();
-  Adaptive<float> optimiser("adam", theta.size(), 0);
-  const Schedule schedule{"cosine", kSteps, 1};
-  DensePass pass(*networks.normalizer);
-  for (uint64_t step = 0; step < kSteps; ++step) {
-    const uint64_t n = std::min(kBatch, fitted);
-    batch.resize(n * width);
-    d.resize(n);
-    std::vector<uint64_t> picked(n);
-    for (uint64_t i = 0; i < n; ++i) {
-      picked[i] = n == fitted ? i : random.below(fitted);
-      std::copy_n(h.data() + picked[i] * width, width, batch.data() + i * width);
-    }
-    const Points b = pass.forward({{batch.data(), n, width}, nullptr, 0});
-    for (uint64_t i = 0; i < n; ++i)
-      d[i] = static_cast<float>(std::clamp(b.data[i] - value[picked[i]], -kKnee, kKnee) /
-                                static_cast<double>(n));
-    std::fill(gradient.begin(), gradient.end(), 0.0f);
-    pass.backward(d, gradient, {});
-    optimiser.begin_step();
-    optimiser.update(theta, 0, gradient, kNormalizerRate * schedule.factor(step), 0);
-    networks.normalizer->parameters_changed();
-    if ((step + 1) % kCheckInterval != 0) continue;
-    if (const double loss = held_loss(); loss < best_loss) {
-      best_loss = loss;
-      best.assign(theta.begin(), theta.end());
-    }
-  }
-  std::copy(best.begin(), best.end(), theta.begin());
-  networks.normalizer->parameters_changed();
+  NormalizerFit fit({h.data(), x.rows, width}, value, random.next(), *networks.normalizer);
+  run(fit);
 }
 
 }  // namespace selfnorm

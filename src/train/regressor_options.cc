@@ -5,59 +5,128 @@
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/range.h"
 #include "selfnorm/math/activation.h"
+#include "selfnorm/objective/registry.h"
 #include "selfnorm/optim/schedule.h"
 
 namespace selfnorm {
 namespace {
 
-void require_widths(const char* name, const std::vector<uint32_t>& widths, size_t least) {
+constexpr double kWidest = 4096, kMost = 1e5, kMostRows = 1e6;
+
+void require_layers(const char* name, const std::vector<uint32_t>& widths, size_t least) {
   require_range(widths.size() >= least && widths.size() <= 16, name, static_cast<double>(widths.size()),
                 least == 0 ? "0 to 16 layers" : "1 to 16 layers");
-  for (const uint32_t width : widths) require_range(width >= 1 && width <= 4096, name, width, "1 to 4096");
+}
+
+void add_target(RegressorOptions& o, OptionTable& table) {
+  table.add("categorical", &o.categorical, "Columns of levels that look like numbers");
+  table.add("lower", &o.lower,
+            "Lower end of the support of the target: a number, or one a target, X,X,...; -inf: no end");
+  table.add("upper", &o.upper, "Upper end of the support; inf: no end");
+  table
+      .add("noise-floor", &o.noise_floor,
+           "Standard deviation, in the units of the target, of noise added to it in training; bounds the "
+           "likelihood "
+           "where values repeat")
+      .at_least(0);
+}
+
+void add_objective(RegressorOptions& o, OptionTable& table) {
+  table.add("objective", &o.objective, objective_help("regressor")).one_of(objective_names("regressor"));
+  table.add("samples", &o.samples, "Draws of the proposal for every row").in(1, kMost);
+  table.add("defence", &o.defence, "Weight of the broad component in the proposal").above(0).below(1);
+  table
+      .add("learn-proposal", &o.learn_proposal,
+           "The proposal is learned by the likelihood of the data, the divergence from the model, or both")
+      .one_of({"data", "kl", "both"});
+  table.add("langevin-steps", &o.langevin_steps, "Steps of a chain").in(1, kMost);
+  table.add("langevin-step", &o.langevin_step, "Standard deviation of a step's noise, in those of the target")
+      .above(0);
+  table.add("noise", &o.noise, "Standard deviation of the jitter, in those of the target").above(0);
+  table.add("calibrate", &o.calibrate, "b(x) is fitted at the end to exact A(x) of training rows").off_text =
+      "Keep b(x) as trained; otherwise it is fitted at the end to exact A(x) of training rows";
+}
+
+void add_networks(RegressorOptions& o, OptionTable& table) {
+  table.add("features", &o.features, "Widths of the feature network of x, N,N,...; none: linear in x")
+      .in(1, kWidest);
+  table.add("joint", &o.joint, "Widths of the score network of x and y").in(1, kWidest);
+  table.add("normalizer", &o.normalizer, "Hidden widths of b(x); none: linear in the features")
+      .in(1, kWidest);
+  table.add("activation", &o.activation, "The function of the layers").one_of(activation_names());
+  table.add("own-features", &o.own_features, "The score network has features of its own");
+  table.add("module", &o.module, "TorchScript module FILE.pt, from numeric columns to features")
+      .of_kind(OptionKind::file);
+  table.add("components", &o.components, "Components of the mixture q(y|x)").in(1, 256);
+  table.add("shared-scale", &o.shared_scale, "The scales of the mixture do not depend on x");
+  table.add("base", &o.base, "What the score network tilts: q(y|x), or a broad density alone")
+      .one_of({"proposal", "broad"});
+  table
+      .add("tail-weight", &o.tail_weight,
+           "Weight of a broad density, as wide as the data, in the base, of mdn too: costs little where a "
+           "target is "
+           "far from all predictions, and widens sd and the outermost percent of the quantiles")
+      .at_least(0)
+      .below(1);
+  table
+      .add("least-scale", &o.least_scale,
+           "Smallest standard deviation of a component, in those of the target")
+      .above(0)
+      .below(10);
+  table.add("ensemble", &o.ensemble, "Members, whose densities are averaged").in(1, 100);
+}
+
+void add_steps(RegressorOptions& o, OptionTable& table) {
+  table.add("epochs", &o.epochs, "Passes over the rows; 0: by the number of rows").in(0, kMostRows);
+  table.add("batch", &o.batch, "Rows per step; 0: by the number of rows").in(0, kMostRows);
+  table.add("warm-up", &o.warm_up, "Share of the epochs in which the mixture is trained alone")
+      .at_least(0)
+      .below(1);
+  table.add("learning-rate", &o.learning_rate, "Step size of Adam").above(0);
+  table.add("ramp", &o.ramp, "Steps in which the step size rises to that");
+  table
+      .add("input-noise", &o.input_noise,
+           "Standard deviation of noise added to the standardised numbers of x in training")
+      .at_least(0);
+  table.add("normalizer-rate", &o.normalizer_rate, "Learning rate of b(x) over that").above(0);
+  table.add("schedule", &o.schedule, "How the step size falls").one_of(schedule_names());
+  table.add("weight-decay", &o.weight_decay, "Every step multiplies the parameters by 1 - rate times this")
+      .at_least(0);
+  table.add("average", &o.average, "Decay of the moving average of the parameters, which is what is kept")
+      .at_least(0)
+      .below(1);
+  table.add("clip", &o.clip, "Largest norm of the gradient").above(0);
+  table.add("checks", &o.checks, "Validations in a run").in(1, kMost);
+  table.add("patience", &o.patience, "Checks without improvement before stopping; 0 never stops early");
+  table.add("seed", &o.seed, "Seed of everything random");
 }
 
 }  // namespace
 
-std::vector<std::string> regressor_objective_names() {
-  return {"snl", "is", "nce", "ranking-nce", "nce+", "kld-is", "mcmc", "sm", "dsm", "mdn"};
+OptionTable regressor_option_table(RegressorOptions& o) {
+  OptionTable table;
+  add_target(o, table);
+  add_objective(o, table);
+  add_networks(o, table);
+  add_steps(o, table);
+  const std::vector<std::string> known = objective_names("regressor");
+  if (std::find(known.begin(), known.end(), o.objective) == known.end())
+    return table;  // which validate() says
+  const bool is_mixture = objective_entry(o.objective).seam == ObjectiveSeam::proposal;
+  for (const char* name : {"joint", "normalizer", "own-features", "base", "warm-up"})
+    table.find(name)->only(!is_mixture, "score networks",
+                           option_text("objective", o.objective) + ", which is the mixture alone");
+  limit_to_objective("regressor", o.objective, table);
+  table.find("features")->only(o.module.empty(), "feature networks of ours", option_text("module", o.module));
+  return table;
 }
 
 void RegressorOptions::validate() const {
-  require_one_of("objective", objective, regressor_objective_names());
-  require_widths("features", features, 0);
-  require_widths("joint", joint, 1);
-  require_widths("normalizer", normalizer, 0);
-  require_one_of("activation", activation, activation_names());
-  require_one_of("base", base, {"proposal", "broad"});
-  require_one_of("learn-proposal", learn_proposal, {"data", "kl", "both"});
-  require_one_of("schedule", schedule, schedule_names());
-  require_range(components >= 1 && components <= 256, "components", components, "1 to 256");
-  require_range(tail_weight >= 0 && tail_weight < 1, "tail-weight", tail_weight, "0 or more, below 1");
-  require_range(least_scale > 0 && least_scale < 10, "least-scale", least_scale, "a number > 0, below 10");
-  require_range(noise_floor >= 0, "noise-floor", noise_floor, "0 or more");
-  require_range(input_noise >= 0, "input-noise", input_noise, "0 or more");
-  require_range(samples >= 1 && samples <= 100'000, "samples", static_cast<double>(samples), "1 to 1e5");
-  require_range(defence > 0 && defence < 1, "defence", defence, "above 0, below 1");
-  require_range(epochs <= 1'000'000, "epochs", static_cast<double>(epochs), "0 (by the rows) to 1e6");
-  require_range(batch <= 1'000'000, "batch", static_cast<double>(batch), "0 (by the rows) to 1e6");
-  require_range(warm_up >= 0 && warm_up < 1, "warm-up", warm_up, "0 or more, below 1");
-  require_range(learning_rate > 0, "learning-rate", learning_rate, "a number > 0");
-  require_range(normalizer_rate > 0, "normalizer-rate", normalizer_rate, "a number > 0");
-  require_range(weight_decay >= 0, "weight-decay", weight_decay, "0 or more");
-  require_range(average >= 0 && average < 1, "average", average, "0 or more, below 1");
-  require_range(clip > 0, "clip", clip, "a number > 0");
-  require_range(checks >= 1 && checks <= 100'000, "checks", static_cast<double>(checks), "1 to 1e5");
-  require_range(langevin_steps >= 1 && langevin_steps <= 100'000, "langevin-steps",
-                static_cast<double>(langevin_steps), "1 to 1e5");
-  require_range(langevin_step > 0, "langevin-step", langevin_step, "a number > 0");
-  require_range(noise > 0, "noise", noise, "a number > 0");
-  require_range(ensemble >= 1 && ensemble <= 100, "ensemble", static_cast<double>(ensemble), "1 to 100");
-  const auto require_bounds = [](const char* name, const std::vector<double>& bound) {
-    if (std::any_of(bound.begin(), bound.end(), [](double b) { return b != b; }))
-      throw Error(std::string(name) + " has to be numbers");
-  };
-  require_bounds("lower", lower);
-  require_bounds("upper", upper);
+  RegressorOptions copy = *this;
+  regressor_option_table(copy).validate();
+  require_layers("features", features, 0);
+  require_layers("joint", joint, 1);
+  require_layers("normalizer", normalizer, 0);
   for (size_t j = 0; j < std::min(lower.size(), upper.size()); ++j)
     if (!(lower[j] < upper[j])) throw Error("lower has to be below upper for every target");
 }

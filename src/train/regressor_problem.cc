@@ -10,6 +10,7 @@
 #include "selfnorm/base/error.h"
 #include "selfnorm/data/table/frame.h"
 #include "selfnorm/math/random.h"
+#include "selfnorm/objective/registry.h"
 
 namespace selfnorm {
 namespace {
@@ -49,7 +50,8 @@ RegressorProblem::RegressorProblem(const Frame& frame, const std::vector<std::st
   model_.mixture.dimension = static_cast<uint32_t>(targets.size());
   model_.mixture.components = options.components;
   model_.mixture.least_scale = options.least_scale;
-  model_.has_base = options.base == "proposal" || options.objective == "mdn";
+  model_.has_base =
+      options.base == "proposal" || objective_entry(options.objective).seam == ObjectiveSeam::proposal;
   resolve(train_rows.size());
   model_.tail_weight = options_.tail_weight;
 
@@ -212,7 +214,7 @@ RegressorNetworks RegressorProblem::make_networks(uint64_t seed, std::span<const
   std::copy(start.begin(), start.end(), out.mixture_head->output_bias().begin());
   if (o.shared_scale) share_scales(model_.mixture, out.mixture_head->parameters());
   out.mixture_head->parameters_changed();
-  if (o.objective == "mdn") return out;
+  if (objective_entry(o.objective).seam == ObjectiveSeam::proposal) return out;
 
   if (o.own_features) out.tilt_features = make_features(stream(kTiltFeatureStream));
   const uint32_t width = (out.tilt_features ? out.tilt_features : out.features)->width();

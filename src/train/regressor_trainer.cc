@@ -8,7 +8,7 @@
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/math/random.h"
-#include "selfnorm/train/pace.h"
+#include "selfnorm/objective/registry.h"
 #include "selfnorm/train/regressor_member.h"
 #include "selfnorm/train/regressor_record.h"
 
@@ -20,41 +20,99 @@ constexpr uint64_t kFolds = 10;  // a member of an ensemble checks itself on one
 constexpr const char* kRegressorRemedy =
     "try a smaller --learning-rate, more --samples or a larger --least-scale";
 
-class RegressorTrainer {
+class Ensemble final : public Members {
  public:
-  RegressorTrainer(const Frame& frame, const std::vector<std::string>& targets,
-                   std::span<const uint64_t> train_rows, std::span<const uint64_t> valid_rows,
-                   const RegressorOptions& options, const CheckpointOptions& checkpoint,
-                   TrainObserver& observer)
+  Ensemble(const Frame& frame, const std::vector<std::string>& targets, std::span<const uint64_t> train_rows,
+           std::span<const uint64_t> valid_rows, const RegressorOptions& options, TrainObserver& observer)
       : train_rows_(train_rows),
         valid_rows_(valid_rows),
         problem_(frame, targets, train_rows, valid_rows, options),
         options_(problem_.options()),
-        observer_(observer),
-        pace_(checkpoint, regressor_fingerprint(frame, targets, train_rows, valid_rows, options), observer) {}
+        observer_(observer) {}
 
-  RegressorResult run() {
-    Checkpoint checkpoint;
-    const bool resumes = pace_.resumes(checkpoint);
-    if (resumes)
-      restore(checkpoint);
-    else
-      for (const std::string& text : problem_.warnings()) observer_.on_warning(text);
-    for (; done_.size() < options_.ensemble; finish_member()) {
-      if (!member_) member_ = make_member();
-      while (!member_->is_done()) {
-        if (const auto progress = member_->advance()) report(*progress);
-        const bool interrupt = observer_.stop_requested();
-        pace_.checkpoint(interrupt, [this](Checkpoint& c) { save(c); });
-        if (!interrupt) continue;
-        RegressorResult out;
-        out.interrupted = true;
-        out.reason = "interrupted";
-        out.last = last_;
-        return out;
-      }
+  uint64_t count() const override { return options_.ensemble; }
+
+  void begin() override {
+    for (const std::string& text : problem_.warnings()) observer_.on_warning(text);
+  }
+
+  Problem& make(uint64_t i) override {
+    Rows rows = rows_of(i);
+    member_ = std::make_unique<RegressorMember>(problem_, member_seed(i), std::move(rows.train),
+                                                std::move(rows.valid));
+    return *member_;
+  }
+
+  void finish(uint64_t i, const RunOutcome& outcome) override {
+    RegressorMember::Result result = member_->finish(outcome);
+    if (result.diverged) {
+      ++diverged_;
+      observer_.on_warning(
+          fmt::format("the loss became infinite or NaN at step {}: the best before it is kept; {}",
+                      outcome.steps, kRegressorRemedy));
     }
-    return finish();
+    if (result.is_mixture_alone)
+      observer_.on_warning(
+          fmt::format("{} {} step {}, before the score network was trained: it is the mixture alone, with "
+                      "b(x) = A(x) = 0",
+                      options_.ensemble == 1 ? "the model" : fmt::format("member {}", i),
+                      result.check ? "did best on held-out rows at" : "is that of", result.kept));
+    if (result.check) check_sum_ += *result.check, ++checked_;
+    stopped_ += outcome.ran_out_of_patience ? 1 : 0;
+    kept_ = result.kept;
+    taken_ += outcome.steps;
+    saved_.push_back(FlatParameters(result.networks.parameters()).gather());
+    done_.push_back(std::move(result.networks));
+    member_.reset();
+  }
+
+  void save(Checkpoint& c) const override {
+    for (size_t i = 0; i < saved_.size(); ++i) c.set(fmt::format("member.{}", i), saved_[i]);
+    c.set("check.sum", check_sum_);
+    c.set("members.checked", checked_);
+    c.set("members.kept", kept_);
+    c.set("members.taken", taken_);
+    c.set("members.diverged", diverged_);
+    c.set("members.stopped", stopped_);
+  }
+
+  void restore(const Checkpoint& c, uint64_t finished) override {
+    for (uint64_t i = 0; i < finished; ++i) {
+      std::vector<float> theta;
+      c.get(fmt::format("member.{}", i), theta);
+      RegressorNetworks networks = problem_.make_networks(member_seed(i), train_rows_);
+      FlatParameters(networks.parameters()).scatter(theta);
+      networks.parameters_changed();
+      problem_.set_unseen(rows_of(i).train, networks);
+      saved_.push_back(std::move(theta));
+      done_.push_back(std::move(networks));
+    }
+    check_sum_ = c.number("check.sum");
+    checked_ = c.integer("members.checked");
+    kept_ = c.integer("members.kept");
+    taken_ = c.integer("members.taken");
+    diverged_ = c.integer("members.diverged");
+    stopped_ = c.integer("members.stopped");
+  }
+
+  RegressorResult result(RunOutcome outcome) {
+    RegressorResult out;
+    const bool is_interrupted = outcome.ending == Ending::interrupted;
+    out.take(std::move(outcome));
+    if (is_interrupted) return out;
+    out.diverged = diverged_ > 0;
+    out.reason = diverged_ > 0  ? fmt::format("the loss became infinite or NaN; {}", kRegressorRemedy)
+                 : stopped_ > 0 ? fmt::format("stopped: {} checks without improvement", options_.patience)
+                                : std::string("completed");
+    if (options_.ensemble == 1 && checked_ > 0)
+      out.reason += fmt::format(" (kept: step {} of {}, the best on held-out rows)", kept_, taken_);
+    if (checked_ > 0) out.valid_nll = check_sum_ / static_cast<double>(checked_);
+    out.model = problem_.release();
+    out.model.members = std::move(done_);
+    out.model.normalizer_kind = normalizer_kind();
+    out.model.objective_json = regressor_objective_json(options_);
+    out.model.training_json = regressor_training_json(options_, out.reason, train_rows_.size(), taken_);
+    return out;
   }
 
  private:
@@ -79,114 +137,21 @@ class RegressorTrainer {
     return out;
   }
 
-  std::unique_ptr<RegressorMember> make_member() const {
-    const uint64_t i = done_.size();
-    Rows rows = rows_of(i);
-    return std::make_unique<RegressorMember>(problem_, member_seed(i), std::move(rows.train),
-                                             std::move(rows.valid));
-  }
-
-  void report(Progress progress) {
-    progress.step += done_.size() * progress.steps;
-    progress.steps *= options_.ensemble;
-    progress.seconds = pace_.seconds();
-    last_ = progress;
-    observer_.on_progress(progress);
-  }
-
-  void finish_member() {
-    RegressorNetworks networks = member_->finish();
-    if (member_->diverged()) {
-      ++diverged_;
-      observer_.on_warning(
-          fmt::format("the loss became infinite or NaN at step {}: the best before it is kept; {}",
-                      member_->at(), kRegressorRemedy));
-    }
-    if (member_->keeps_mixture_alone())
-      observer_.on_warning(fmt::format(
-          "{} {} step {}, before the score network was trained: it is the mixture alone, with "
-          "b(x) = A(x) = 0",
-          options_.ensemble == 1 ? "the model" : fmt::format("member {}", done_.size()),
-          member_->best_check() ? "did best on held-out rows at" : "is that of", member_->best_step()));
-    if (const auto best = member_->best_check()) check_sum_ += *best, ++checked_;
-    stopped_ += member_->stopped() ? 1 : 0;
-    kept_ = member_->best_step();
-    taken_ += member_->at();
-    saved_.push_back(FlatParameters(networks.parameters()).gather());
-    done_.push_back(std::move(networks));
-    member_.reset();
-  }
-
-  RegressorResult finish() {
-    RegressorResult out;
-    out.diverged = diverged_ > 0;
-    out.reason = diverged_ > 0  ? fmt::format("the loss became infinite or NaN; {}", kRegressorRemedy)
-                 : stopped_ > 0 ? fmt::format("stopped: {} checks without improvement", options_.patience)
-                                : std::string("completed");
-    if (options_.ensemble == 1 && checked_ > 0)
-      out.reason += fmt::format(" (kept: step {} of {}, the best on held-out rows)", kept_, taken_);
-    if (checked_ > 0) out.valid_nll = check_sum_ / static_cast<double>(checked_);
-    out.last = last_;
-    out.model = problem_.release();
-    out.model.members = std::move(done_);
-    out.model.normalizer_kind = normalizer_kind();
-    out.model.objective_json = regressor_objective_json(options_);
-    out.model.training_json = regressor_training_json(options_, out.reason, train_rows_.size(), taken_);
-    return out;
-  }
-
   std::string normalizer_kind() const {
-    if (options_.objective == "mdn") return "zero";
-    return learns_normalizer(options_.objective) && !options_.calibrate ? "learned" : "fitted";
-  }
-
-  void save(Checkpoint& c) const {
-    c.set("members", uint64_t{saved_.size()});
-    for (size_t i = 0; i < saved_.size(); ++i) c.set(fmt::format("member.{}", i), saved_[i]);
-    c.set("check.sum", check_sum_);
-    c.set("checked", checked_);
-    c.set("kept", kept_);
-    c.set("taken", taken_);
-    c.set("diverged", diverged_);
-    c.set("members.stopped", stopped_);
-    c.set("is_training", uint64_t{member_ != nullptr});
-    if (member_) member_->save(c);
-  }
-
-  void restore(const Checkpoint& c) {
-    const uint64_t members = c.integer("members");
-    for (uint64_t i = 0; i < members; ++i) {
-      std::vector<float> theta;
-      c.get(fmt::format("member.{}", i), theta);
-      RegressorNetworks networks = problem_.make_networks(member_seed(i), train_rows_);
-      FlatParameters(networks.parameters()).scatter(theta);
-      networks.parameters_changed();
-      problem_.set_unseen(rows_of(i).train, networks);
-      saved_.push_back(std::move(theta));
-      done_.push_back(std::move(networks));
-    }
-    check_sum_ = c.number("check.sum");
-    checked_ = c.integer("checked");
-    kept_ = c.integer("kept");
-    taken_ = c.integer("taken");
-    diverged_ = c.integer("diverged");
-    stopped_ = c.integer("members.stopped");
-    if (c.integer("is_training") == 0) return;
-    member_ = make_member();
-    member_->restore(c);
+    const ObjectiveEntry& objective = objective_entry(options_.objective);
+    if (objective.seam == ObjectiveSeam::proposal) return "zero";
+    return objective.uses_normalizer && !options_.calibrate ? "learned" : "fitted";
   }
 
   std::span<const uint64_t> train_rows_, valid_rows_;
   RegressorProblem problem_;
   const RegressorOptions& options_;
   TrainObserver& observer_;
-  Pace pace_;
   std::unique_ptr<RegressorMember> member_;  // the one in training
   std::vector<RegressorNetworks> done_;
   std::vector<std::vector<float>> saved_;  // the parameters of those
   double check_sum_ = 0;
   uint64_t checked_ = 0, kept_ = 0, taken_ = 0, diverged_ = 0, stopped_ = 0;
-  Progress last_;
 };
 
 }  // namespace
@@ -197,7 +162,9 @@ RegressorResult train_regressor(const Frame& frame, const std::vector<std::strin
                                 TrainObserver& observer) {
   options.validate();
   const ThreadLimit limit(options.threads);
-  return RegressorTrainer(frame, targets, train_rows, valid_rows, options, checkpoint, observer).run();
+  const std::string mark = regressor_fingerprint(frame, targets, train_rows, valid_rows, options);
+  Ensemble ensemble(frame, targets, train_rows, valid_rows, options, observer);
+  return ensemble.result(run(ensemble, checkpoint, mark, observer));
 }
 
 }  // namespace selfnorm

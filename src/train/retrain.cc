@@ -10,11 +10,11 @@
 #include "retrain_problem.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/range.h"
+#include "selfnorm/engine/engine.h"
+#include "selfnorm/engine/lbfgs_problem.h"
+#include "selfnorm/engine/minibatches.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/math/random.h"
-#include "selfnorm/optim/adaptive.h"
-#include "selfnorm/optim/lbfgs.h"
-#include "selfnorm/optim/schedule.h"
 
 namespace selfnorm {
 namespace {
@@ -35,98 +35,139 @@ constexpr uint64_t kEpochs = 5;  // of minibatches, for each alpha
 constexpr uint64_t kRetrainBatch = 256;
 constexpr double kRetrainRate = 0.05;  // Adam moves scores by about this much a step
 
+// One solve for alpha, from `start`: minimises the penalised loss of the training examples, and keeps the
+// best parameters by that of the held-out ones. Two ways to do it; one is the problem of each.
+struct Solve {
+  const RetrainProblem& problem;
+  const RetrainOptions& options;
+  uint64_t number;
+  double alpha;
+  std::vector<float> start;
+  double start_loss;  // of the held-out examples
+
+  double held_out(std::span<const float> theta) const { return problem.held_out(theta, alpha).mean_loss(); }
+  void report(uint64_t pass, uint64_t passes, uint64_t done) const {
+    if (options.on_progress) options.on_progress({number, alpha, pass, passes, done, problem.examples()});
+  }
+};
+
+class FullPassSolve final : public LbfgsProblem<float> {
+ public:
+  explicit FullPassSolve(const Solve& solve)
+      : LbfgsProblem({.history = kHistory, .tolerance = 1e-4}),
+        solve_(solve),
+        passes_(std::min(
+            solve.options.passes,
+            std::max<uint64_t>(kFewestPasses, static_cast<uint64_t>(kSolveFlops / solve.problem.flops())))) {
+    plan_.checks = plan_.keeps_best = true;
+    plan_.patience = kPatience;
+  }
+
+  Step begin() override {
+    lbfgs_.start(solve_.start);
+    return {};
+  }
+  Due due(uint64_t /*steps_taken*/) const override {
+    return {.check = lbfgs_.state().iteration % kCheckEvery == 0};
+  }
+  Check check(Progress&) override {
+    return {lbfgs_.state().iteration == 0 ? solve_.start_loss : solve_.held_out(point())};
+  }
+  using LbfgsProblem::point;
+
+ private:
+  size_t parameters() const override { return solve_.start.size(); }
+  double evaluate(std::span<const float> x, std::span<float> gradient) override {
+    ++pass_;
+    return solve_.problem
+        .full(x, solve_.alpha, gradient,
+              [&](uint64_t done) { solve_.report(std::min(pass_, passes_), passes_, done); })
+        .mean_loss();
+  }
+  std::string limit() override { return pass_ >= passes_ ? "all passes" : ""; }
+
+  const Solve& solve_;
+  uint64_t pass_ = 0, passes_;
+};
+
+class MinibatchSolve final : public Problem {
+ public:
+  explicit MinibatchSolve(const Solve& solve)
+      : solve_(solve),
+        minibatches_(solve.problem.examples(), kRetrainBatch,
+                     RandomStream(solve.options.seed, solve.number).next()),
+        adam_("adam", solve.start.size(), 0),
+        theta_(solve.start),
+        gradient_(theta_.size()) {
+    plan_.epoch = plan_.check_every = minibatches_.per_epoch();
+    plan_.steps = std::min(solve.options.passes, kEpochs) * plan_.epoch;
+    plan_.schedule = "linear";
+    plan_.checks = plan_.keeps_best = true;
+  }
+
+  const std::vector<float>& point() const { return theta_; }
+  const Plan& plan() const override { return plan_; }
+  Step move(uint64_t at, double factor) override {
+    const std::span<const uint64_t> chosen = minibatches_.of(at);
+    std::vector<uint64_t> examples(chosen.begin(), chosen.end());
+    std::sort(examples.begin(), examples.end());
+    solve_.problem.batch(examples, theta_, solve_.alpha, gradient_);
+    adam_.begin_step();
+    const double rate = kRetrainRate / solve_.problem.input_norm() * factor;
+    parallel_ranges(theta_.size(), 1 << 16, [&](size_t begin, size_t end) {
+      adam_.update(theta_, begin, std::span<const float>(gradient_).subspan(begin, end - begin), rate, 0);
+    });
+    solve_.report(at / plan_.epoch + 1, plan_.steps / plan_.epoch,
+                  std::min(solve_.problem.examples(), (at % plan_.epoch + 1) * minibatches_.size()));
+    taken_ = at + 1;
+    return {};
+  }
+  Due due(uint64_t steps_taken) const override { return {.check = steps_taken % plan_.check_every == 0}; }
+  Check check(Progress&) override { return {taken_ == 0 ? solve_.start_loss : solve_.held_out(theta_)}; }
+  void take(Snapshot& out) const override { out.floats = theta_; }
+  void put(const Snapshot& snapshot) override { theta_ = snapshot.floats; }
+
+ private:
+  const Solve& solve_;
+  Minibatches minibatches_;
+  Adaptive<float> adam_;
+  std::vector<float> theta_, gradient_;
+  Plan plan_;
+  uint64_t taken_ = 0;
+};
+
 class Retraining {
  public:
   Retraining(const RetrainProblem& problem, const RetrainOptions& options)
-      : problem_(problem),
-        options_(options),
-        in_full_passes_(problem.parameters() <= kFullPassParameters && problem.flops() <= kFullPassFlops) {}
+      : problem_(problem), options_(options) {}
 
   // From theta to the best parameters for alpha by the held-out penalised loss.
   void solve(double alpha, std::vector<float>& theta) {
-    ++solves_;
-    best_ = theta;
-    best_loss_ = problem_.held_out(theta, alpha).mean_loss();
-    for (const double t : kPath) keep_if_better(problem_.towards_uniform(theta, t), alpha);
-    theta = best_;
-    if (in_full_passes_)
-      full_passes(alpha, theta);
-    else
-      minibatches(alpha, theta);
-    theta = best_;
+    Solve solve{problem_, options_, ++solves_, alpha, theta, 0};
+    solve.start_loss = solve.held_out(theta);
+    for (const double t : kPath) {
+      std::vector<float> nearer = problem_.towards_uniform(theta, t);
+      const double loss = solve.held_out(nearer);
+      if (!(loss < solve.start_loss)) continue;
+      solve.start = std::move(nearer);
+      solve.start_loss = loss;
+    }
+    const bool in_full_passes =
+        problem_.parameters() <= kFullPassParameters && problem_.flops() <= kFullPassFlops;
+    theta = in_full_passes ? solved<FullPassSolve>(solve) : solved<MinibatchSolve>(solve);
   }
 
  private:
-  // False when the held-out examples did not get better.
-  bool keep_if_better(const std::vector<float>& theta, double alpha) {
-    const double loss = problem_.held_out(theta, alpha).mean_loss();
-    if (!(loss < best_loss_)) return false;
-    best_loss_ = loss;
-    best_ = theta;
-    return true;
-  }
-
-  void full_passes(double alpha, const std::vector<float>& start) {
-    const uint64_t passes =
-        std::min(options_.passes,
-                 std::max<uint64_t>(kFewestPasses, static_cast<uint64_t>(kSolveFlops / problem_.flops())));
-    uint64_t pass = 0, misses = 0;
-    Lbfgs<float> lbfgs(
-        {.history = kHistory, .tolerance = 1e-4}, [&](std::span<const float> x, std::span<float> gradient) {
-          ++pass;
-          return problem_
-              .full(x, alpha, gradient,
-                    [&](uint64_t done) { report(alpha, std::min(pass, passes), passes, done); })
-              .mean_loss();
-        });
-    lbfgs.start(start);
-    while (pass < passes) {
-      const bool more = lbfgs.step();
-      const uint64_t iteration = lbfgs.state().iteration;
-      const bool last = !more || pass >= passes;
-      if (!last && iteration % kCheckEvery != 0) continue;
-      misses = keep_if_better(lbfgs.state().x, alpha) ? 0 : misses + 1;
-      if (last || misses == kPatience) return;
-    }
-  }
-
-  void minibatches(double alpha, std::vector<float> theta) {
-    const uint64_t n = problem_.examples(), batch = std::min(kRetrainBatch, n),
-                   steps = (n + batch - 1) / batch;
-    const uint64_t epochs = std::min(options_.passes, kEpochs);
-    Adaptive<float> adam("adam", theta.size(), 0);
-    const Schedule schedule{"linear", epochs * steps, steps};
-    std::vector<float> gradient(theta.size());
-    for (uint64_t epoch = 0; epoch < epochs; ++epoch) {
-      const std::vector<uint64_t> order =
-          random_permutation(n, RandomStream(options_.seed, (solves_ << 32) + epoch));
-      for (uint64_t step = 0; step < steps; ++step) {
-        std::vector<uint64_t> examples(
-            order.begin() + static_cast<std::ptrdiff_t>(step * batch),
-            order.begin() + static_cast<std::ptrdiff_t>(std::min(n, (step + 1) * batch)));
-        std::sort(examples.begin(), examples.end());
-        problem_.batch(examples, theta, alpha, gradient);
-        adam.begin_step();
-        const double rate = kRetrainRate / problem_.input_norm() * schedule.factor(epoch * steps + step);
-        parallel_ranges(theta.size(), 1 << 16, [&](size_t begin, size_t end) {
-          adam.update(theta, begin, std::span<const float>(gradient).subspan(begin, end - begin), rate, 0);
-        });
-        report(alpha, epoch + 1, epochs, std::min(n, (step + 1) * batch));
-      }
-      keep_if_better(theta, alpha);
-    }
-  }
-
-  void report(double alpha, uint64_t pass, uint64_t passes, uint64_t done) const {
-    if (options_.on_progress) options_.on_progress({solves_, alpha, pass, passes, done, problem_.examples()});
+  template <class Way>
+  static std::vector<float> solved(const Solve& solve) {
+    Way way(solve);
+    run(way);
+    return way.point();
   }
 
   const RetrainProblem& problem_;
   const RetrainOptions& options_;
-  bool in_full_passes_;
   uint64_t solves_ = 0;
-  std::vector<float> best_;
-  double best_loss_ = 0;
 };
 
 // The search for alpha.

@@ -1,13 +1,11 @@
 #include "selfnorm/train/run_description.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <tuple>
 
 #include "selfnorm/base/error.h"
-#include "selfnorm/objective/candidate_registry.h"
 #include "selfnorm/objective/registry.h"
 
 namespace selfnorm {
@@ -18,19 +16,49 @@ WeightKind weight_kind(const std::string& name) {
   return name == "int8" ? WeightKind::Int8 : name == "bfloat16" ? WeightKind::Bfloat16 : WeightKind::Float32;
 }
 
-std::string objective_record(const ObjectiveOptions& o, double alpha) {
-  json record = {{"name", o.name}};
-  if (o.name == "penalty" || o.name == "sampled") record["alpha"] = o.alpha;
-  if (o.name == "sampled") record["gamma"] = o.gamma;
-  if (o.name == "constraint") record.update({{"delta", o.delta}, {"alpha", alpha}});
-  if (o.name == "penalty" || o.name == "constraint") record["learn_centre"] = o.learn_centre;
-  if (o.centre) record["centre"] = *o.centre;
-  if (is_candidate_objective(o.name)) {
-    record["noise"] = o.noise;
-    if (o.noise != "in-batch") record.update({{"samples", o.samples}, {"noise_sharing", o.noise_sharing}});
-    if (o.noise == "unigram") record["noise_power"] = o.noise_power;
-    if (!leaves_level_free(o.name)) record["normalizer"] = o.normalizer;
+nlohmann::ordered_json option_record(const OptionTable& table) {
+  nlohmann::ordered_json record = nlohmann::ordered_json::object();
+  for (const Option& option : table.rows()) {
+    if (!option.is_recorded) continue;
+    std::string key = option.name;
+    std::replace(key.begin(), key.end(), '-', '_');
+    std::visit(
+        [&](const auto* field) {
+          if constexpr (std::is_same_v<decltype(field), const std::optional<double>*>) {
+            if (*field) record[key] = **field;
+          } else {
+            record[key] = *field;
+          }
+        },
+        option.field);
   }
+  return record;
+}
+
+nlohmann::ordered_json objective_options(const std::string& family, const std::string& objective,
+                                         const OptionTable& table) {
+  const ObjectiveEntry& entry = objective_entry(objective);
+  OptionTable read;
+  for (const Option& option : table.rows())
+    if (entry.reads(family, option.name)) read.rows().push_back(option);
+  nlohmann::ordered_json record = {{"name", objective}};
+  record.update(option_record(read));
+  record.erase("calibrate");
+  return record;
+}
+
+std::string objective_record(const ObjectiveOptions& given, double alpha) {
+  ObjectiveOptions o = given;
+  nlohmann::ordered_json record =
+      objective_options("classifier", o.name, objective_option_table("classifier", o));
+  if (objective_entry(o.name).is_constraint) record["alpha"] = alpha;
+  const auto drop = [&record](const char* key, bool is_idle) {
+    if (is_idle) record.erase(key);
+  };
+  drop("samples", o.noise == "in-batch");
+  drop("noise_sharing", o.noise == "in-batch");
+  drop("noise_power", o.noise != "unigram");
+  drop("normalizer_hidden", o.normalizer != "mlp");
   return record.dump();
 }
 
@@ -45,30 +73,17 @@ std::string training_record(const TrainOptions& o, const std::string& optimiser,
   return training.dump();
 }
 
-std::string options_text(const TrainOptions& o, const std::string& optimiser) {
+std::string options_text(const TrainOptions& given, const std::string& optimiser) {
+  TrainOptions o = given;
   std::string carrier;
   for (const float v : o.log_carrier) carrier += fmt::format("{} ", v);
-  // Shortest round-trip decimals: equal text means equal values.
-  return fmt::format(
-      "{}",
-      fmt::join(std::tuple(o.objective.name, o.objective.alpha, o.objective.delta, o.objective.gamma,
-                           o.objective.centre.value_or(0), o.objective.centre.has_value(),
-                           o.objective.learn_centre, o.objective.samples, o.objective.noise,
-                           o.objective.noise_power, o.objective.noise_sharing, o.objective.normalizer,
-                           o.objective.normalizer_hidden, o.encoder.kind, o.encoder.dimension,
-                           o.encoder.hidden, o.encoder.dropout, o.l2, o.l1, optimiser, o.iterations,
-                           o.tolerance, o.history, o.epochs, o.batch, o.learning_rate, o.schedule, o.patience,
-                           o.calibrate, o.scale, o.precision, o.class_weight, carrier, o.seed),
-                " "));
+  return train_option_table("classifier", o).fingerprint() + optimiser + " " + carrier;
 }
 
-bool needs_constant(const ObjectiveOptions& o) {
-  if (o.name == "hierarchical") return false;
-  return is_candidate_objective(o.name) ? leaves_level_free(o.name) : make_objective(o)->needs_constant();
-}
+bool needs_constant(const ObjectiveOptions& o) { return objective_entry(o.name).leaves_level; }
 
 void warn_about_gamma(const ObjectiveOptions& o, TrainObserver& observer) {
-  if (o.name != "sampled" || o.gamma > 0) return;
+  if (!objective_entry(o.name).is_subsampled || o.gamma > 0) return;
   observer.on_warning("with gamma = 0 nothing is ever normalised, and training diverges; use gamma > 0");
 }
 
@@ -86,7 +101,7 @@ void check_noise(const ObjectiveOptions& o, uint64_t batch) {
 }
 
 void resolve_centre(bool is_joint, ObjectiveOptions& o) {
-  if (o.name == "penalty" || o.name == "constraint") {
+  if (objective_entry(o.name).has_centre) {
     // Alternatives have no bias to absorb the level of log Z, so its centre is learned unless one is given.
     if (is_joint && !o.centre) o.learn_centre = true;
     return;
@@ -94,7 +109,7 @@ void resolve_centre(bool is_joint, ObjectiveOptions& o) {
   if (o.centre)
     throw Error(
         fmt::format("--centre is an option of penalty and constraint, and found --objective {}", o.name));
-  o.learn_centre = is_candidate_objective(o.name) && !leaves_level_free(o.name) && o.normalizer == "constant";
+  o.learn_centre = objective_entry(o.name).uses_normalizer && o.normalizer == "constant";
 }
 
 }  // namespace selfnorm

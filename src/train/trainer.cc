@@ -6,16 +6,14 @@
 #include <cmath>
 
 #include "selfnorm/base/error.h"
+#include "selfnorm/engine/checkpoint.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/math/random.h"
 #include "selfnorm/model/normalizer_network.h"
 #include "selfnorm/model/parameters.h"
-#include "selfnorm/objective/candidate_registry.h"
+#include "selfnorm/objective/exact.h"
 #include "selfnorm/objective/loss.h"
 #include "selfnorm/objective/registry.h"
-#include "selfnorm/train/checkpoint.h"
-#include "selfnorm/train/class_weight.h"
-#include "selfnorm/train/hold_out.h"
 #include "selfnorm/train/learned_normalizer.h"
 #include "selfnorm/train/loop.h"
 #include "selfnorm/train/run_description.h"
@@ -110,13 +108,10 @@ TrainResult train_as(const LoopInput& input, const Scaling& scaling) {
   model.log_normalizer = estimate ? mean_log_normalizer<Real>(input, loop.theta) : loop.subtracted.constant;
   if (loop.subtracted.function.exists()) model.normalizer = folded(loop.subtracted.function, scaling);
   store_parameters<Real>(loop.theta, scaling, model);
-  model.objective_json = objective_record(input.options.objective, loop.last.alpha);
-  model.training_json =
-      training_record(input.options, input.optimiser, loop.reason, input.train.examples(), loop.last);
-  result.reason = loop.reason;
-  result.interrupted = loop.ending == Ending::interrupted;
-  result.diverged = loop.ending == Ending::diverged;
-  result.last = loop.last;
+  model.objective_json = objective_record(input.options.objective, loop.outcome.last.alpha);
+  model.training_json = training_record(input.options, input.optimiser, loop.outcome.reason,
+                                        input.train.examples(), loop.outcome.last);
+  result.take(std::move(loop.outcome));
   result.optimiser = input.optimiser;
   return result;
 }
@@ -127,7 +122,7 @@ LoopVectors loop_vectors(const TrainOptions& options, const std::string& optimis
   const double best = has_valid && options.patience > 0 ? 1 : 0;
   if (optimiser == "lbfgs") {
     // Pairs, x and its gradient; direction, trial point and its gradient, start; the multiplier's two.
-    const double ends = options.objective.name == "constraint" ? 2 : 0;
+    const double ends = objective_entry(options.objective.name).is_constraint ? 2 : 0;
     const double state = 2 * static_cast<double>(options.history) + 2 + best + ends;
     return {state + 4 + (options.l1 > 0 ? 1 : 0), state};
   }
@@ -138,14 +133,17 @@ LoopVectors loop_vectors(const TrainOptions& options, const std::string& optimis
 
 std::string choose_optimiser(const TrainOptions& options, size_t parameters) {
   if (options.optimiser != "auto") return options.optimiser;
-  if (options.objective.name == "constraint") return "lbfgs";
-  if (options.objective.name == "sampled" && options.objective.gamma < 1) return "adagrad";
-  if (is_candidate_objective(options.objective.name) || options.encoder.dropout > 0) return "adagrad";
+  const ObjectiveEntry& objective = objective_entry(options.objective.name);
+  if (objective.is_constraint) return "lbfgs";
+  if (objective.is_subsampled && options.objective.gamma < 1) return "adagrad";
+  if (objective.seam == ObjectiveSeam::candidates || options.encoder.dropout > 0) return "adagrad";
   return parameters <= kLargestFullPassProblem ? "lbfgs" : "adagrad";
 }
 
+// theta at the start: zero weights, normalised biases, then the centre when it is learned. A learned b (nce,
+// snl) starts at log sum_k h(k) instead, with zero biases, and is not part of theta.
 template <class Real>
-std::vector<Real> starting_point(const LoopInput& input) {
+static std::vector<Real> starting_point(const LoopInput& input) {
   std::vector<Real> theta;
   if (input.train.is_joint()) {
     theta.resize(input.features);
@@ -171,8 +169,46 @@ std::vector<Real> starting_point(const LoopInput& input) {
   return theta;
 }
 
-template std::vector<float> starting_point(const LoopInput&);
-template std::vector<double> starting_point(const LoopInput&);
+// The mean of A (less b(x)) of input.valid is its level.
+template <class Real>
+static HeldOutMeasure<Real> held_out_measure(const LoopInput& input) {
+  if (input.valid == nullptr) return nullptr;
+  const Dataset& data = *input.valid;
+  std::shared_ptr<ExactPass<Real>> pass =
+      make_exact_pass<Real>(data, input.features, input.classes, input.options.log_carrier);
+  return [&data, pass](std::span<const Real> theta, const Subtracted& subtracted) {
+    std::vector<double> normalizer;
+    if (subtracted.function.exists()) normalizer = values_of(subtracted.function, data.features);
+    const LossSum sum = value_and_gradient<Real>(
+        *pass, Exact(), {.weight = data.weight, .centre = subtracted.constant, .normalizer = normalizer},
+        theta, std::span<Real>());
+    ValidationMeasure out;
+    out.nll = sum.mean_nll();
+    out.level = sum.mean_log_z();
+    out.square = sum.log_z_square / sum.normalised_weight;
+    // E (A - c)^2 = E (A - centre)^2 - (E A - centre)^2 for c = E A.
+    const double offset = out.level - subtracted.constant;
+    out.calibrated_square = out.square - offset * offset;
+    return out;
+  };
+}
+
+template <class Real>
+LoopProblem<Real> loop_problem(const LoopInput& input) {
+  return {.options = input.options,
+          .checkpoint = input.checkpoint,
+          .observer = input.observer,
+          .optimiser = input.optimiser,
+          .fingerprint = input.fingerprint,
+          .examples = input.train.examples(),
+          .parameters = input.shape().size(),
+          .penalised = input.shape().penalised(),
+          .start = starting_point<Real>(input),
+          .held_out = held_out_measure<Real>(input)};
+}
+
+template LoopProblem<float> loop_problem(const LoopInput&);
+template LoopProblem<double> loop_problem(const LoopInput&);
 
 TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const TrainOptions& given,
                              const CheckpointOptions& checkpoint, TrainObserver& observer) {

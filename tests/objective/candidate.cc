@@ -8,7 +8,7 @@
 #include <functional>
 #include <limits>
 
-#include "selfnorm/objective/candidate_registry.h"
+#include "selfnorm/objective/registry.h"
 #include "selfnorm/objective/snl.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 

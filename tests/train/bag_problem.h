@@ -9,7 +9,7 @@
 
 #include "random_data.h"
 #include "selfnorm/train/network_trainer.h"
-#include "selfnorm/train/network_validation.h"
+#include "selfnorm/train/network_quality.h"
 
 namespace selfnorm {
 

@@ -1,7 +1,6 @@
-#include "selfnorm/train/corpus_feed.h"
-
 #include <gtest/gtest.h>
 
+#include "selfnorm/train/example_feed.h"
 #include "small_corpus.h"
 
 namespace selfnorm {

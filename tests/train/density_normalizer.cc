@@ -5,8 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "selfnorm/engine/checkpoint.h"
 #include "selfnorm/math/random.h"
-#include "selfnorm/train/checkpoint.h"
 
 namespace selfnorm {
 namespace {

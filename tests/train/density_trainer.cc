@@ -121,8 +121,21 @@ TEST(DensityTrainer, AnEnergyInAFileIsTheSameFromAnyFolder) {
   here.energy = "net.pt";
   there.energy = "/data/net.pt";
   other.energy = "/data/nets.pt";
-  EXPECT_EQ(density_fingerprint(*data, here), density_fingerprint(*data, there));
-  EXPECT_NE(density_fingerprint(*data, here), density_fingerprint(*data, other));
+  const auto mark = [&](const DensityOptions& options) {
+    return density_fingerprint(*data, numbers(0, 8), numbers(8, 10), options);
+  };
+  EXPECT_EQ(mark(here), mark(there));
+  EXPECT_NE(mark(here), mark(other));
+}
+
+TEST(DensityTrainer, OtherRowsAreAnotherRun) {
+  const auto data = two_normals(10);
+  const DensityOptions options = quick("snl");
+  const std::string mark = density_fingerprint(*data, numbers(0, 8), numbers(8, 10), options);
+  EXPECT_EQ(mark, density_fingerprint(*data, numbers(0, 8), numbers(8, 10), options));
+  EXPECT_NE(mark, density_fingerprint(*data, numbers(1, 8), numbers(8, 10), options));
+  EXPECT_NE(mark, density_fingerprint(*data, numbers(0, 8), numbers(8, 9), options));
+  EXPECT_NE(mark, density_fingerprint(*data, numbers(0, 9), numbers(9, 10), options));
 }
 
 // At any step, also before the first and after the last; with a proposal that is learned.

@@ -1,8 +1,7 @@
-#include "selfnorm/train/epoch_sum.h"
-
 #include <gtest/gtest.h>
 
 #include "selfnorm/base/error.h"
+#include "selfnorm/train/minibatch.h"
 
 namespace selfnorm {
 namespace {

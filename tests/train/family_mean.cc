@@ -1,10 +1,9 @@
-#include "selfnorm/train/family_mean.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "selfnorm/base/error.h"
+#include "selfnorm/train/exponential_fit.h"
 
 namespace selfnorm {
 namespace {

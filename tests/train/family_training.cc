@@ -13,7 +13,7 @@
 #include "selfnorm/model/energy/exponential_family.h"
 #include "selfnorm/normalizer/point_enumeration.h"
 #include "selfnorm/normalizer/quadrature.h"
-#include "selfnorm/train/family_mean.h"
+#include "selfnorm/train/exponential_fit.h"
 
 namespace selfnorm {
 namespace {

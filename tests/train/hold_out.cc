@@ -1,10 +1,9 @@
-#include "selfnorm/train/hold_out.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "selfnorm/base/error.h"
+#include "selfnorm/train/trainer.h"
 
 namespace selfnorm {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "random_data.h"
-#include "selfnorm/train/family_mean.h"
+#include "selfnorm/train/exponential_fit.h"
 
 namespace selfnorm {
 namespace {

@@ -1,8 +1,7 @@
-#include "selfnorm/train/mixture_choice.h"
-
 #include <gtest/gtest.h>
 
-#include "selfnorm/data/toy/toys.h"
+#include "selfnorm/data/toys.h"
+#include "selfnorm/train/density_problem.h"
 
 namespace selfnorm {
 namespace {

@@ -1,5 +1,3 @@
-#include "selfnorm/train/network_start.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "random_data.h"
 #include "selfnorm/math/sigmoid.h"
 #include "selfnorm/model/huffman.h"
+#include "selfnorm/train/network_trainer.h"
 
 namespace selfnorm {
 namespace {

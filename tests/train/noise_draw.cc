@@ -7,7 +7,7 @@
 #include <set>
 
 #include "selfnorm/math/random.h"
-#include "selfnorm/objective/candidate_registry.h"
+#include "selfnorm/objective/registry.h"
 
 namespace selfnorm {
 namespace {

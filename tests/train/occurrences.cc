@@ -1,9 +1,9 @@
-#include "selfnorm/train/occurrences.h"
-
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
 #include <map>
+
+#include "selfnorm/train/output_layer.h"
 
 namespace selfnorm {
 namespace {

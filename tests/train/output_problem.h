@@ -8,7 +8,7 @@
 
 #include "random_data.h"
 #include "selfnorm/model/huffman.h"
-#include "selfnorm/objective/candidate_registry.h"
+#include "selfnorm/objective/registry.h"
 #include "selfnorm/train/noise_draw.h"
 #include "selfnorm/train/output_step.h"
 #include "selfnorm/train/run_description.h"
@@ -26,7 +26,7 @@ inline ObjectiveOptions objective_of(const std::string& name) {
   return out;
 }
 
-inline std::vector<ObjectiveOptions> all_objectives() {
+inline std::vector<ObjectiveOptions> output_objectives() {
   std::vector<ObjectiveOptions> out;
   for (const char* name : {"exact", "penalty", "hierarchical"}) out.push_back(objective_of(name));
   out.push_back(objective_of("penalty"));
@@ -46,7 +46,7 @@ inline std::vector<ObjectiveOptions> all_objectives() {
           o.noise_sharing = sharing;
           o.normalizer = normalizer;
           const bool repeats = o.noise == "in-batch" && o.noise_sharing == "example";
-          if (!repeats && (!leaves_level_free(name) || o.normalizer == "zero")) out.push_back(o);
+          if (!repeats && (objective_entry(name).uses_normalizer || o.normalizer == "zero")) out.push_back(o);
         }
       }
     }
@@ -54,7 +54,7 @@ inline std::vector<ObjectiveOptions> all_objectives() {
   return out;
 }
 
-struct Problem {
+struct OutputProblem {
   uint32_t classes = 6;
   bool is_decorated = false;  // weights of examples, one of them 0, and a carrier
 };
@@ -62,7 +62,7 @@ struct Problem {
 // An output layer with one minibatch.
 class Layer {
  public:
-  Layer(const ObjectiveOptions& objective, const Problem& problem) {
+  Layer(const ObjectiveOptions& objective, const OutputProblem& problem) {
     options_.objective = objective;
     options_.l2 = 0;
     options_.seed = 11;

@@ -10,7 +10,6 @@
 
 #include "selfnorm/model/parameters.h"
 #include "selfnorm/normalizer/problem.h"
-#include "selfnorm/objective/candidate_registry.h"
 #include "selfnorm/objective/registry.h"
 #include "selfnorm/train/learned_normalizer.h"
 #include "train/output_problem.h"
@@ -47,7 +46,7 @@ bool moves_b(const ObjectiveOptions& o) {
 
 class OutputStepOf : public testing::TestWithParam<ObjectiveOptions> {
  protected:
-  static constexpr Problem kProblems[] = {{}, {.classes = 6, .is_decorated = true}, {.classes = 2}};
+  static constexpr OutputProblem kProblems[] = {{}, {.classes = 6, .is_decorated = true}, {.classes = 2}};
 
   static void warm(Layer& layer) {
     for (int i = 0; i < 2 && !moves_b(GetParam()); ++i) layer.update(0.05);
@@ -58,7 +57,7 @@ class OutputStepOf : public testing::TestWithParam<ObjectiveOptions> {
 };
 
 TEST_P(OutputStepOf, DerivativesOfTheStates) {
-  for (const Problem& problem : kProblems) {
+  for (const OutputProblem& problem : kProblems) {
     Layer layer(GetParam(), problem);
     warm(layer);
     std::vector<float> d_state;
@@ -69,7 +68,7 @@ TEST_P(OutputStepOf, DerivativesOfTheStates) {
 }
 
 TEST_P(OutputStepOf, DerivativesOfTheParametersAndOfNoOthers) {
-  for (const Problem& problem : kProblems) {
+  for (const OutputProblem& problem : kProblems) {
     Layer layer(GetParam(), problem);
     warm(layer);
     ModelFile& model = layer.model_;
@@ -138,7 +137,7 @@ TEST_P(OutputStepOf, WeightsOfZeroAreExamplesThatAreNotThere) {
   EXPECT_TRUE(layer.model_ == before);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, OutputStepOf, testing::ValuesIn(all_objectives()), [](const auto& instance) {
+INSTANTIATE_TEST_SUITE_P(All, OutputStepOf, testing::ValuesIn(output_objectives()), [](const auto& instance) {
   std::string name = testing::PrintToString(instance.param) + " " + std::to_string(instance.index);
   std::replace_if(
       name.begin(), name.end(), [](char c) { return c == '-' || c == ' '; }, '_');
@@ -147,7 +146,7 @@ INSTANTIATE_TEST_SUITE_P(All, OutputStepOf, testing::ValuesIn(all_objectives()),
 
 // The same numbers as the one value_and_gradient that linear models use, in double.
 TEST(OutputStep, EnumerationAgreesWithTheLinearModel) {
-  for (const ObjectiveOptions& objective : all_objectives()) {
+  for (const ObjectiveOptions& objective : output_objectives()) {
     if (objective.name != "exact" && objective.name != "penalty") continue;
     Layer layer(objective, {.classes = 6, .is_decorated = true});
     Dataset data;

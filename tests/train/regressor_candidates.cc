@@ -2,7 +2,7 @@
 
 #include "regressor_step_problem.h"
 #include "selfnorm/model/regressor/regressor.h"
-#include "selfnorm/objective/candidate_registry.h"
+#include "selfnorm/objective/registry.h"
 
 namespace selfnorm {
 namespace {
@@ -133,9 +133,9 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 TEST(RegressorStep, SaysWhichObjectivesLearnB) {
-  for (const char* name : {"snl", "nce", "nce+"}) EXPECT_TRUE(learns_normalizer(name)) << name;
+  for (const char* name : {"snl", "nce", "nce+"}) EXPECT_TRUE(objective_entry(name).uses_normalizer) << name;
   for (const char* name : {"is", "ranking-nce", "kld-is", "mcmc", "sm", "dsm", "mdn"})
-    EXPECT_FALSE(learns_normalizer(name)) << name;
+    EXPECT_FALSE(objective_entry(name).uses_normalizer) << name;
 }
 
 }  // namespace

@@ -1,6 +1,4 @@
 // What linear models subtract from their scores when b is a function of the features.
-#include "selfnorm/train/subtracted.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -125,18 +123,6 @@ TEST(Subtracted, DivergenceReturnsTheNormalizerOfTheLastGoodEpoch) {
   EXPECT_TRUE(result.diverged);
   EXPECT_TRUE(std::isfinite(result.model.log_normalizer));
   EXPECT_TRUE(std::isfinite(result.model.normalizer.intercept));
-}
-
-TEST(Subtracted, SurvivesACheckpoint) {
-  const Subtracted before{1.5, {-0.25, {1, 2}, {3, 4}, {5}, {6}}};
-  Checkpoint checkpoint;
-  before.save("b", checkpoint);
-  Subtracted after{7, {}};
-  after.restore("b", checkpoint, before);
-  EXPECT_EQ(after.constant, 1.5);
-  EXPECT_TRUE(after.function == before.function);
-  EXPECT_THROW(after.restore("c", checkpoint, before), Error);
-  EXPECT_THROW(after.restore("b", checkpoint, {}), Error);
 }
 
 }  // namespace

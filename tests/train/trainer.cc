@@ -393,10 +393,16 @@ TEST(Trainer, EncodersMustFitTheData) {
 // Dropout is adaptive L2 (Wager et al. 2013): smaller weights. Full passes have no minibatches to leave
 // inputs out of.
 TEST(Trainer, DropoutShrinksWeightsAndNeedsMinibatches) {
-  const Dataset data = random_dataset({.rows = 200, .features = 10, .classes = 3}, 5);
+  // The class is the largest of the first three features: without dropout the weights grow on and on.
+  Dataset data = random_dataset({.rows = 500, .features = 10, .classes = 3}, 5);
+  for (uint64_t i = 0; i < data.examples(); ++i) {
+    const auto x = data.features.dense.row(i);
+    data.target[i] = static_cast<uint32_t>(std::max_element(x.begin(), x.begin() + 3) - x.begin());
+  }
   TrainOptions options = tight("exact");
   options.optimiser = "adagrad";
-  options.epochs = 100;
+  options.epochs = 50;
+  options.batch = 100;
   const auto square = [&](double dropout) {
     options.encoder.dropout = dropout;
     double sum = 0;
@@ -405,9 +411,11 @@ TEST(Trainer, DropoutShrinksWeightsAndNeedsMinibatches) {
     return sum;
   };
   const double whole = square(0);
-  EXPECT_GT(square(0.2), 0.4 * whole);
-  EXPECT_LT(square(0.2), 0.9 * whole);
-  EXPECT_LT(square(0.5), 0.6 * whole);
+  const double some = square(0.2), most = square(0.5);
+  EXPECT_LT(some, 0.4 * whole);
+  EXPECT_GT(some, 0.1 * whole);
+  EXPECT_LT(most, 0.4 * some);
+  EXPECT_GT(most, 0.1 * some);
   const TrainResult chosen = [&] {
     options.optimiser = "auto";
     return train_alone(data, options);

@@ -60,13 +60,6 @@ class CandidateObjective {
   // d_score of the result is not used.
   virtual CandidateTerms pooled(const PooledScores& x, std::span<double> d_score,
                                 std::span<double> d_sample) const = 0;
-
-  // Whether b is part of the objective, which then draws log Z to b. Otherwise the level of the scores is
-  // free, and the mean of log Z has to be estimated after training.
-  virtual bool uses_normalizer() const = 0;
-  // Whether Z_hat is part of it: then one sample's weight can rule, and gradients are noisier than those of
-  // nce and ranking-nce, whose samples count at most 1 each.
-  virtual bool uses_estimate() const { return false; }
 };
 
 }  // namespace selfnorm

@@ -6,9 +6,14 @@
 
 namespace selfnorm {
 
+struct ObjectiveEntry;
+
 class Exact final : public Objective {
  public:
   LossTerms operator()(const ExampleScores& x) const override;
 };
+
+// In the registry.
+ObjectiveEntry exact_entry();
 
 }  // namespace selfnorm

@@ -8,6 +8,8 @@
 
 namespace selfnorm {
 
+struct ObjectiveEntry;
+
 struct DecisionTerms {
   double likelihood = 0;  // minus the log-probability
   double d_score = 0;
@@ -15,5 +17,8 @@ struct DecisionTerms {
 
 // One node of the path.
 DecisionTerms decision(double score, uint32_t side);
+
+// In the registry.
+ObjectiveEntry hierarchical_entry();
 
 }  // namespace selfnorm

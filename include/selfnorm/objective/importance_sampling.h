@@ -10,13 +10,17 @@
 
 namespace selfnorm {
 
+struct ObjectiveEntry;
+
 class ImportanceSampling final : public CandidateObjective {
  public:
   CandidateTerms operator()(const CandidateScores& x, std::span<double> d_sample) const override;
   CandidateTerms pooled(const PooledScores& x, std::span<double> d_score,
                         std::span<double> d_sample) const override;
-  bool uses_normalizer() const override { return false; }
-  bool uses_estimate() const override { return true; }
 };
+
+// In the registry; kld-is with a jittered target (train/regressor_step.h).
+ObjectiveEntry importance_sampling_entry();
+ObjectiveEntry kld_importance_sampling_entry();
 
 }  // namespace selfnorm

@@ -10,12 +10,17 @@
 
 namespace selfnorm {
 
+struct ObjectiveEntry;
+
 class Nce final : public CandidateObjective {
  public:
   CandidateTerms operator()(const CandidateScores& x, std::span<double> d_sample) const override;
   CandidateTerms pooled(const PooledScores& x, std::span<double> d_score,
                         std::span<double> d_sample) const override;
-  bool uses_normalizer() const override { return true; }
 };
+
+// In the registry; nce+ with a jittered target (train/regressor_step.h).
+ObjectiveEntry nce_entry();
+ObjectiveEntry nce_plus_entry();
 
 }  // namespace selfnorm

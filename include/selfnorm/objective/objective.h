@@ -3,6 +3,9 @@
 // rate, no data.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -32,8 +35,12 @@ class Objective {
 
   // The share of every batch whose log-normalizers are needed.
   virtual double normalised_fraction() const { return 1; }
-  // Whether the constant that log Z settles at has to be estimated after training (theory.md 3, `sampled`).
-  virtual bool needs_constant() const { return false; }
+  // How many of the first examples of a batch that is: the share of them, rounded, and at least one unless it
+  // is 0.
+  uint64_t normalised(uint64_t examples) const {
+    const double wanted = normalised_fraction() * static_cast<double>(examples);
+    return wanted > 0 ? std::max<uint64_t>(1, static_cast<uint64_t>(std::llround(wanted))) : 0;
+  }
 };
 
 }  // namespace selfnorm

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "selfnorm/base/option_table.h"
+
 namespace selfnorm {
 
 struct ObjectiveOptions {
@@ -31,5 +33,8 @@ struct ObjectiveOptions {
 
   void validate() const;  // throws Error naming the option, the value and the range
 };
+
+// The options of `o` that objectives of the family ("classifier", "lm", "crf") read, and its name.
+OptionTable objective_option_table(const std::string& family, ObjectiveOptions& o);
 
 }  // namespace selfnorm

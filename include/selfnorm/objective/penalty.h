@@ -9,6 +9,8 @@
 
 namespace selfnorm {
 
+struct ObjectiveEntry;
+
 class Penalty final : public Objective {
  public:
   explicit Penalty(double alpha) : alpha_(alpha) {}
@@ -17,5 +19,9 @@ class Penalty final : public Objective {
  private:
   double alpha_;
 };
+
+// In the registry.
+ObjectiveEntry penalty_entry();
+ObjectiveEntry constraint_entry();
 
 }  // namespace selfnorm

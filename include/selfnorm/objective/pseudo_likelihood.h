@@ -8,6 +8,8 @@
 
 namespace selfnorm {
 
+struct ObjectiveEntry;
+
 struct PseudoLikelihoodTerms {
   double likelihood = 0;  // minus the log pseudo-likelihood
   double d_score = 0;
@@ -16,5 +18,8 @@ struct PseudoLikelihoodTerms {
 // `flipped` holds s(x^(j)) for j = 1 .. d; d_flipped, as long, is overwritten.
 PseudoLikelihoodTerms pseudo_likelihood(double score, std::span<const double> flipped,
                                         std::span<double> d_flipped);
+
+// In the registry.
+ObjectiveEntry pseudo_likelihood_entry();
 
 }  // namespace selfnorm

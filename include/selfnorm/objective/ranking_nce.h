@@ -10,12 +10,16 @@
 
 namespace selfnorm {
 
+struct ObjectiveEntry;
+
 class RankingNce final : public CandidateObjective {
  public:
   CandidateTerms operator()(const CandidateScores& x, std::span<double> d_sample) const override;
   CandidateTerms pooled(const PooledScores& x, std::span<double> d_score,
                         std::span<double> d_sample) const override;
-  bool uses_normalizer() const override { return false; }
 };
+
+// In the registry.
+ObjectiveEntry ranking_nce_entry();
 
 }  // namespace selfnorm

@@ -9,16 +9,20 @@
 
 namespace selfnorm {
 
+struct ObjectiveEntry;
+
 class Sampled final : public Objective {
  public:
   Sampled(double alpha, double gamma) : alpha_(alpha), gamma_(gamma) {}
   LossTerms operator()(const ExampleScores& x) const override;
   double normalised_fraction() const override { return gamma_; }
-  bool needs_constant() const override { return true; }
 
  private:
   double alpha_;
   double gamma_;
 };
+
+// In the registry.
+ObjectiveEntry sampled_entry();
 
 }  // namespace selfnorm

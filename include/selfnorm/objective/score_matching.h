@@ -15,6 +15,8 @@
 
 namespace selfnorm {
 
+struct ObjectiveEntry;
+
 struct DirectionTerms {
   double loss = 0;
   double d_first = 0, d_second = 0;
@@ -24,5 +26,10 @@ DirectionTerms match_along_direction(double first, double second);
 // Returns the loss; `d` receives the derivative with respect to the gradient ds/dx.
 double match_denoised(std::span<const float> gradient, std::span<const float> noise, double sigma,
                       std::span<float> d);
+
+// In the registry: dsm, ssm and sm.
+ObjectiveEntry denoising_entry();
+ObjectiveEntry sliced_entry();
+ObjectiveEntry matching_entry();
 
 }  // namespace selfnorm

@@ -12,13 +12,16 @@
 
 namespace selfnorm {
 
+struct ObjectiveEntry;
+
 class Snl final : public CandidateObjective {
  public:
   CandidateTerms operator()(const CandidateScores& x, std::span<double> d_sample) const override;
   CandidateTerms pooled(const PooledScores& x, std::span<double> d_score,
                         std::span<double> d_sample) const override;
-  bool uses_normalizer() const override { return true; }
-  bool uses_estimate() const override { return true; }
 };
+
+// In the registry.
+ObjectiveEntry snl_entry();
 
 }  // namespace selfnorm

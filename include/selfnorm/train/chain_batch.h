@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
-#include "selfnorm/data/sentences/sequences.h"
-#include "selfnorm/model/crf/crf_model.h"
+#include "selfnorm/data/sequence/sequences.h"
+#include "selfnorm/model/chain/chain_model.h"
+#include "selfnorm/train/minibatch_step.h"
 
 namespace selfnorm {
 
@@ -50,5 +52,12 @@ std::vector<double> touch_probability(const Sequences& data, const AttributeRows
 
 // The root mean square of |x_t| over the positions, x_t the unigram attributes; 1 when there are none.
 double position_norm(const AttributeRows& unigram);
+
+// One minibatch of sentences: the part of chain training that the loop of minibatches (train/loop.h) leaves
+// to the model. The normalised fraction of `sampled` is the head of the batch.
+
+// Keeps references. `batch` is the number of sentences of a step.
+std::unique_ptr<MinibatchStep<float>> make_chain_step(const Sequences& train, const ChainShape& shape,
+                                                      const TrainOptions& options, uint64_t batch);
 
 }  // namespace selfnorm

@@ -2,23 +2,40 @@
 // by minibatches of sentences, with the loops, early stopping and checkpoints of every other model.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
-#include "selfnorm/data/sentences/sequences.h"
-#include "selfnorm/model/crf/crf_model.h"
-#include "selfnorm/train/chain_options.h"
-#include "selfnorm/train/trainer.h"
+#include "selfnorm/data/sequence/sequences.h"
+#include "selfnorm/engine/engine.h"
+#include "selfnorm/model/chain/chain_model.h"
+#include "selfnorm/objective/options.h"
+#include "selfnorm/train/options.h"
 
 namespace selfnorm {
 
-struct ChainTrainResult {
-  CrfModel model;            // complete except audit_json, which the caller fills after auditing
-  std::string reason;        // why it stopped, in words
-  bool interrupted = false;  // stop_requested: model is the best so far, the checkpoint is on disk
-  bool diverged = false;     // the loss stopped being finite; model is the last good one
-  Progress last;             // means are over sentences
-  std::string optimiser;     // the one used (auto resolved)
+// Everything the training of a chain can be told, with the formula, the default and the range of each value.
+
+// Loss minimised, over N sentences: (1/N) sum_i (A_i - s_i + penalty_i) + l2/2 |theta|^2 + l1 |theta|_1; the
+// biases are not regularised. Wapiti's rho1 and rho2, of the sum over sentences, are l1 N and l2 N.
+struct ChainOptions : TrainOptions {
+  ChainOptions() {
+    l2 = 1e-4;
+    batch = 16;  // sentences per step
+  }
+  // objective: exact | penalty | constraint | sampled. The centre is 0: the biases, one constant per position
+  // among them, are free to bring A there. alpha and delta are of A of a sentence.
+  // learning_rate: 0 is 1 / rms |x_t|, x_t the attributes of a position.
+  // calibrate: penalty, sampled: at the end the least-squares fit of A on (1, T) over the validation data is
+  // taken out of the parameters, which leaves p as it is (without transitions: mean A / mean T); without
+  // validation data penalty: as trained, sampled: over the training data. false: as trained.
+
+  void validate() const;  // throws Error naming the option, the value and the range
+};
+
+struct ChainTrainResult : RunResult {  // means are over sentences
+  ChainModel model;       // complete except audit_json, which the caller fills; interrupted: the best so far
+  std::string optimiser;  // the one used (auto resolved)
 };
 
 struct ChainTrainData {

@@ -5,13 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "selfnorm/base/option_table.h"
 #include "selfnorm/model/embedded_code.h"
 #include "selfnorm/model/energy/mlp.h"
 #include "selfnorm/proposal/density/make_density.h"
 
 namespace selfnorm {
-
-std::vector<std::string> density_objective_names();
 
 struct DensityOptions {
   std::string energy = "auto";               // a word of model/energy/make_energy.h; auto: mlp:128,128
@@ -62,5 +61,7 @@ struct DensityOptions {
 
   void validate() const;  // throws Error naming the option, the value and the range
 };
+
+OptionTable density_option_table(DensityOptions& o);
 
 }  // namespace selfnorm

@@ -7,6 +7,7 @@
 
 #include "selfnorm/data/points/point_source.h"
 #include "selfnorm/model/energy/density_file.h"
+#include "selfnorm/proposal/density/make_density.h"
 #include "selfnorm/train/density_options.h"
 
 namespace selfnorm {
@@ -41,6 +42,7 @@ class DensityProblem {
   void fit_proposal(std::span<const uint64_t> rows);
   void build_energy();
   void check_support(std::span<const uint64_t> rows) const;
+  bool is_fit() const;  // the proposal is the model
   bool wants_standardisation() const;
 
   const PointSource& data_;
@@ -54,5 +56,12 @@ class DensityProblem {
   std::unique_ptr<Energy> energy_;
   Energy* tilt_ = nullptr;
 };
+
+// How many components a Gaussian mixture deserves: 1, 2, 4, ... are fitted to four fifths of (a sample of)
+// the rows and judged by the likelihood of the rest; twice without a gain ends it.
+
+inline constexpr uint32_t kMostComponents = 32;
+
+uint32_t choose_components(const Points& data, const FitOptions& options);
 
 }  // namespace selfnorm

@@ -2,11 +2,12 @@
 // Nothing that depends on the clock or the machine enters.
 #pragma once
 
+#include <span>
 #include <string>
 
-#include "selfnorm/data/points/point_source.h"
+#include "selfnorm/data/point_source.h"
+#include "selfnorm/engine/progress.h"
 #include "selfnorm/train/density_options.h"
-#include "selfnorm/train/trainer.h"
 
 namespace selfnorm {
 
@@ -14,7 +15,8 @@ namespace selfnorm {
 std::string density_objective_json(const DensityOptions& options);
 std::string density_training_json(const DensityOptions& options, const std::string& reason, uint64_t rows,
                                   const Progress& last);
-// A hash of everything the bits of the result depend on.
-std::string density_fingerprint(const PointSource& data, const DensityOptions& options);
+// Of everything the bits of the result depend on (engine/checkpoint.h).
+std::string density_fingerprint(const PointSource& data, std::span<const uint64_t> train_rows,
+                                std::span<const uint64_t> valid_rows, const DensityOptions& options);
 
 }  // namespace selfnorm

@@ -6,8 +6,8 @@
 #include <memory>
 #include <optional>
 
+#include "selfnorm/engine/checkpoint.h"
 #include "selfnorm/objective/importance_weights.h"
-#include "selfnorm/train/checkpoint.h"
 #include "selfnorm/train/density_problem.h"
 
 namespace selfnorm {
@@ -28,6 +28,7 @@ class DensityStep {
   // After the energy has moved: what else the step learns (a proposal) with this rate.
   virtual void update(double rate) { static_cast<void>(rate); }
   virtual bool uses_normalizer() const { return false; }  // b is part of the loss
+  virtual bool has_memory() const { return false; }       // a step changes what the next one starts from
 
   virtual void save(Checkpoint&) const {}
   virtual void restore(const Checkpoint&) {}

@@ -1,23 +1,19 @@
-// Trains an energy and its log Z from points to a DensityModel, with any of density_objective_names().
+// Trains an energy and its log Z from points to a DensityModel, with any of objective_names("density").
 #pragma once
 
 #include <optional>
 
-#include "selfnorm/data/points/point_source.h"
+#include "selfnorm/data/point_source.h"
+#include "selfnorm/engine/engine.h"
 #include "selfnorm/model/energy/density_file.h"
 #include "selfnorm/train/density_options.h"
-#include "selfnorm/train/trainer.h"
 
 namespace selfnorm {
 
-struct DensityResult {
-  DensityModel model;  // complete except audit_json
-  std::string reason;
-  bool interrupted = false;        // the checkpoint is on disk
-  bool diverged = false;           // the loss stopped being finite; model is the last good one
+struct DensityResult : RunResult {
+  DensityModel model;              // complete except audit_json; interrupted: none
   double learned_normalizer = 0;   // b as trained, before calibration
   std::string optimiser = "adam";  // or newton (train/family_training.h); empty: a closed form, no steps
-  Progress last;
 };
 
 // Rows of `data` by number; `valid_rows` may be empty. Statistics (standardisation, proposal) come from

@@ -6,9 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "selfnorm/engine/checkpoint.h"
 #include "selfnorm/model/encoder.h"
-#include "selfnorm/train/checkpoint.h"
-#include "selfnorm/train/occurrences.h"
 #include "selfnorm/train/options.h"
 #include "selfnorm/train/output_layer.h"
 

@@ -19,10 +19,10 @@
 #include <span>
 #include <vector>
 
+#include "selfnorm/engine/checkpoint.h"
 #include "selfnorm/model/model_file.h"
 #include "selfnorm/model/multiclass.h"
 #include "selfnorm/objective/options.h"
-#include "selfnorm/train/checkpoint.h"
 
 namespace selfnorm {
 
@@ -53,6 +53,11 @@ class LearnedNormalizer {
   AmortisedNormalizer function() const;
   // log_normalizer and, when b is a function, the amortised normalizer.
   void store(ModelFile& model) const;
+
+  // All that b, constant() and function() depend on, for a copy of them to go back to.
+  std::span<Real> parameters();
+  std::vector<double> numbers() const;
+  void set_numbers(std::span<const double> numbers);
 
   void save(Checkpoint& checkpoint) const;
   void restore(const Checkpoint& checkpoint);

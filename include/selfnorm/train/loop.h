@@ -1,16 +1,18 @@
-// The two training loops: full passes (L-BFGS) and minibatches (AdaGrad, Adam), over the same inputs and
-// outputs.
+// The two ways to train log-linear models and chains: full passes (L-BFGS) and minibatches (AdaGrad, Adam),
+// over the same inputs and outputs. The loop is that of engine/engine.h.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "selfnorm/data/dataset.h"
+#include "selfnorm/engine/engine.h"
+#include "selfnorm/model/amortised_normalizer.h"
 #include "selfnorm/normalizer/problem.h"
 #include "selfnorm/train/options.h"
-#include "selfnorm/train/subtracted.h"
-#include "selfnorm/train/trainer.h"
+#include "selfnorm/train/validation.h"
 
 namespace selfnorm {
 
@@ -28,22 +30,28 @@ struct LoopInput {
   ParameterShape shape() const { return parameter_shape(train.is_joint(), features, classes); }
 };
 
-enum class Ending { complete, interrupted, diverged };
+// What a model subtracts from its scores to make them log-probabilities: a constant c (b of nce and snl) and,
+// where b was learned as a function, b(x) - c of the features as they are in training.
+struct Subtracted {
+  double constant = 0;
+  AmortisedNormalizer function;  // none: 0
+};
 
 template <class Real>
 struct LoopOutput {
   std::vector<Real> theta;  // without the centre
   Subtracted subtracted;    // c (nce, snl: b) at the end
   bool calibrated = false;  // its constant is the mean of A (less b(x)) on the validation data
-  std::string reason;
-  Ending ending = Ending::complete;
-  Progress last;
+  RunOutcome outcome;
 };
 
 template <class Real>
-class Validation;
-template <class Real>
 class MinibatchStep;
+
+// What held-out data say of theta with something subtracted; nothing: there are no such data.
+template <class Real>
+using HeldOutMeasure =
+    std::function<ValidationMeasure(std::span<const Real> theta, const Subtracted& subtracted)>;
 
 // What the loops see of a problem, whatever its outputs are.
 template <class Real>
@@ -56,7 +64,7 @@ struct LoopProblem {
   size_t parameters = 0;    // of theta, without the centre
   size_t penalised = 0;     // the first so many are regularised
   std::vector<Real> start;  // theta, then the centre when it is learned
-  Validation<Real>& validation;
+  HeldOutMeasure<Real> held_out;
 };
 
 // L-BFGS over the examples of `pass` with their weights (none: all 1).
@@ -86,23 +94,7 @@ LoopVectors loop_vectors(const TrainOptions& options, const std::string& optimis
 // `auto` resolved for so many parameters.
 std::string choose_optimiser(const TrainOptions& options, size_t parameters);
 
-// theta at the start: zero weights, normalised biases, then the centre when it is learned. A learned b (nce,
-// snl) starts at log sum_k h(k) instead, with zero biases, and is not part of theta.
 template <class Real>
-std::vector<Real> starting_point(const LoopInput& input);
-
-template <class Real>
-LoopProblem<Real> loop_problem(const LoopInput& input, Validation<Real>& validation) {
-  return {.options = input.options,
-          .checkpoint = input.checkpoint,
-          .observer = input.observer,
-          .optimiser = input.optimiser,
-          .fingerprint = input.fingerprint,
-          .examples = input.train.examples(),
-          .parameters = input.shape().size(),
-          .penalised = input.shape().penalised(),
-          .start = starting_point<Real>(input),
-          .validation = validation};
-}
+LoopProblem<Real> loop_problem(const LoopInput& input);
 
 }  // namespace selfnorm

@@ -6,8 +6,11 @@
 #include <vector>
 
 #include "selfnorm/data/dataset.h"
+#include "selfnorm/engine/checkpoint.h"
+#include "selfnorm/engine/progress.h"
 #include "selfnorm/math/random.h"
 #include "selfnorm/model/multiclass.h"
+#include "selfnorm/objective/loss.h"
 
 namespace selfnorm {
 
@@ -43,5 +46,14 @@ double mean_weight(const Dataset& data);
 
 // The root mean square of |x| over the rows; 1 when all of them are 0.
 double row_norm(const Features& x);
+
+// The loss of an epoch so far, into reports and checkpoints.
+
+// Adds the mean loss to progress.loss and fills penalty, nll, log_z_rms, log_ratio and effective_samples as
+// far as the sum has them.
+void report_sum(const LossSum& sum, Progress& progress);
+
+void save_sum(const LossSum& sum, Checkpoint& checkpoint);
+LossSum restored_sum(const Checkpoint& checkpoint);
 
 }  // namespace selfnorm

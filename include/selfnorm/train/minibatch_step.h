@@ -5,11 +5,10 @@
 #include <memory>
 #include <span>
 
+#include "selfnorm/engine/checkpoint.h"
 #include "selfnorm/objective/loss.h"
 #include "selfnorm/optim/adaptive.h"
-#include "selfnorm/train/checkpoint.h"
 #include "selfnorm/train/loop.h"
-#include "selfnorm/train/subtracted.h"
 
 namespace selfnorm {
 
@@ -42,6 +41,11 @@ class MinibatchStep {
   // What to do when the loss is not finite.
   virtual const char* remedy() const = 0;
 
+  // Of a snapshot, besides theta: what else subtracted() depends on.
+  virtual std::span<Real> more_parameters() { return {}; }
+  virtual std::vector<double> numbers() const { return {}; }
+  virtual void set_numbers(std::span<const double> /*numbers*/) {}
+
   // What there is besides the parameters and their optimiser.
   virtual void save(Checkpoint&) const {}
   virtual void restore(const Checkpoint&) {}
@@ -52,10 +56,6 @@ std::span<const Real> MinibatchStep<Real>::feature_major(std::span<const Real> t
                                                          std::vector<Real>& /*buffer*/) const {
   return theta;
 }
-
-// How many of the first examples of a minibatch are normalised: the fraction the objective wants, rounded,
-// and at least one unless it wants none.
-uint64_t normalised_head(const Objective& objective, uint64_t examples);
 
 // Of the optimiser's default rate: a likelihood that is not normalised has far noisier gradients.
 double rate_of_objective(const Objective& objective);

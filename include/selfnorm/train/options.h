@@ -59,4 +59,7 @@ struct TrainOptions {
   void validate() const;  // throws Error naming the option, the value and the range
 };
 
+// What the training of a "classifier", "lm" or "crf" can be told.
+OptionTable train_option_table(const std::string& family, TrainOptions& o);
+
 }  // namespace selfnorm

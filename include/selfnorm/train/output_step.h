@@ -8,10 +8,10 @@
 #include <span>
 #include <vector>
 
+#include "selfnorm/engine/checkpoint.h"
 #include "selfnorm/model/model_file.h"
 #include "selfnorm/model/multiclass.h"
 #include "selfnorm/objective/loss.h"
-#include "selfnorm/train/checkpoint.h"
 #include "selfnorm/train/options.h"
 
 namespace selfnorm {

@@ -5,14 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "selfnorm/base/option_table.h"
 #include "selfnorm/model/embedded_code.h"
 
 namespace selfnorm {
 
-// snl | is | nce | ranking-nce | nce+ | kld-is | mcmc | sm | dsm | mdn (theory.md 3, experiments.md)
-std::vector<std::string> regressor_objective_names();
-
 struct RegressorOptions {
+  // snl | is | nce | ranking-nce | nce+ | kld-is | mcmc | sm | dsm | mdn (theory.md 3, experiments.md)
   std::string objective = "snl";
 
   std::vector<uint32_t> features = {64, 64};  // widths of h(x); none: linear in x
@@ -61,5 +60,7 @@ struct RegressorOptions {
 
   void validate() const;  // throws Error naming the option, the value and the range
 };
+
+OptionTable regressor_option_table(RegressorOptions& o);
 
 }  // namespace selfnorm

@@ -1,7 +1,7 @@
 // One objective on one minibatch. The networks of x have run: a step sees a row of mixture parameters, a
 // context and b for every target, and gives the derivatives with respect to them and to the parameters of the
 // tilt. One file a kind of objective:
-//     regressor_candidates.cc   snl, is, nce, ranking-nce of objective/candidate_registry.h against draws of
+//     regressor_candidates.cc   snl, is, nce, ranking-nce of objective/registry.h against draws of
 //                               the proposal; nce+ and kld-is: nce and is with a jittered target,
 //                               y + noise e, e ~ N(0, I): NCE+ [Gustafsson et al. 2020], and the Monte Carlo
 //                               form of KL(N(y, noise^2) || p)
@@ -67,9 +67,6 @@ class RegressorStep {
   virtual bool uses_normalizer() const = 0;
   virtual RegressorStepTerms operator()(const RegressorStepInput& in, const RegressorStepGradient& out) = 0;
 };
-
-// Whether b is part of the objective, so that it is learned and not only fitted at the end.
-bool learns_normalizer(const std::string& objective);
 
 // Throws Error for an unknown objective, and for mdn, which has no step but the likelihood.
 std::unique_ptr<RegressorStep> make_regressor_step(const RegressorParts& parts);

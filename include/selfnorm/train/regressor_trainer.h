@@ -5,20 +5,16 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/data/table/frame.h"
+#include "selfnorm/data/frame.h"
+#include "selfnorm/engine/engine.h"
 #include "selfnorm/model/regressor/regressor.h"
 #include "selfnorm/train/regressor_options.h"
-#include "selfnorm/train/trainer.h"
 
 namespace selfnorm {
 
-struct RegressorResult {
-  Regressor model;  // complete except audit_json
-  std::string reason;
-  bool interrupted = false;         // the checkpoint is on disk
-  bool diverged = false;            // the loss stopped being finite; model is the last good one
+struct RegressorResult : RunResult {
+  Regressor model;                  // complete except audit_json; interrupted: none
   std::optional<double> valid_nll;  // the best check, in the units of the data, mean of the members
-  Progress last;
 };
 
 // Rows of `frame` by number. Statistics come from train_rows alone. One member is checked on valid_rows;

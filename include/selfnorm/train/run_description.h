@@ -2,6 +2,7 @@
 // the clock or the machine enters, so that the same command gives the same bytes.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "selfnorm/model/model_file.h"
@@ -11,6 +12,12 @@
 namespace selfnorm {
 
 WeightKind weight_kind(const std::string& name);  // float32 | bfloat16 | int8
+
+// The options of a table that shape the result, by name with underscores.
+nlohmann::ordered_json option_record(const OptionTable& table);
+// {"name": objective, and the options of the table that it reads in this family}
+nlohmann::ordered_json objective_options(const std::string& family, const std::string& objective,
+                                         const OptionTable& table);
 
 // JSON of the objective with the constants it used; `alpha` is the multiplier that constraint ended with.
 std::string objective_record(const ObjectiveOptions& objective, double alpha);

@@ -5,61 +5,17 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "selfnorm/data/dataset.h"
+#include "selfnorm/engine/engine.h"
 #include "selfnorm/model/model_file.h"
 #include "selfnorm/train/options.h"
 
 namespace selfnorm {
 
-// One line of metrics.jsonl. Penalty and likelihood are apart; all are means over the training examples of
-// the step (lbfgs: all of them; adagrad/adam: the epoch so far). nll and log_z_rms are from exact
-// log-normalizers and absent where none was computed (nce, ranking-nce, is, snl, and sampled with gamma = 0).
-struct Progress {
-  uint64_t step = 0;          // lbfgs: iteration; adagrad, adam: minibatch
-  uint64_t steps = 0;         // upper bound of step (for the ETA)
-  uint64_t epoch = 0;         // adagrad, adam: pass over the data; constraint: solve in the search for alpha
-  double loss = 0;            // the objective's terms + regulariser
-  std::optional<double> nll;  // exact; for `sampled` the mean over the normalised fraction
-  double penalty = 0;
-  double regulariser = 0;
-  std::optional<double> log_z_rms;  // of A - c
-  double gradient_norm = 0;
-  double alpha = 0;                 // constraint: the current multiplier; otherwise the option
-  double seconds = 0;               // since the (first) start of the run
-  std::optional<double> valid_nll;  // exact, when this step was validated
-  std::optional<double> valid_log_z_rms;
-  std::optional<double> log_normalizer;     // nce, snl: b
-  std::optional<double> log_ratio;          // snl: log r = log Z_hat - b; is: log Z_hat, estimates both
-  std::optional<double> effective_samples;  // snl, is: of the noise samples, (sum w)^2 / sum w^2
-  // densities: with log Z estimated from the proposal; nats per row in the units of the data
-  std::optional<double> nll_estimate;        // of the rows since the last report
-  std::optional<double> valid_nll_estimate;  // when this step was validated
-};
-
-class TrainObserver {
- public:
-  virtual ~TrainObserver() = default;
-  virtual void on_progress(const Progress&) {}
-  // Something the user should know that is not an error, e.g. "the constraint is not active".
-  virtual void on_warning(const std::string&) {}
-  // Polled between steps; true makes the trainer write a checkpoint and return with interrupted = true.
-  virtual bool stop_requested() { return false; }
-};
-
-struct CheckpointOptions {
-  std::string path;     // "" = none
-  double seconds = 30;  // between checkpoints; 0 = after every step
-  bool resume =
-      false;  // continue from `path` if it exists; the result equals an uninterrupted run bit for bit
-};
-
-struct TrainResult {
-  ModelFile model;           // complete except audit_json, which the caller fills after auditing
-  std::string reason;        // why it stopped, in words
-  bool interrupted = false;  // stop_requested: model is the best so far, the checkpoint is on disk
-  bool diverged = false;     // the loss stopped being finite; model is the last good one
-  Progress last;
+struct TrainResult : RunResult {
+  ModelFile model;        // complete except audit_json, which the caller fills; interrupted: the best so far
   std::string optimiser;  // the one used (auto resolved)
 };
 
@@ -71,5 +27,21 @@ TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const 
 
 // Splits off a random `fraction` of the examples (at least 1, at most half) for validation: (train, valid).
 std::pair<Dataset, Dataset> hold_out(const Dataset& data, double fraction, uint64_t seed);
+
+// Which examples are held out for validation.
+struct HeldOut {
+  std::vector<uint64_t> train, valid;  // in increasing order
+};
+
+// A random `fraction` of n examples (at least 1, at most half) for validation. Throws Error for fewer than
+// two examples and fractions outside (0, 1).
+HeldOut hold_out(uint64_t n, double fraction, uint64_t seed);
+
+// Class weights multiply the weights of the examples.
+//     "balanced": n / (K n_k) for class k;     "a=2,b=0.5": as given, 1 for the others.
+
+// The weights come from `train` and apply to both. Throws Error for an unknown label, a bad number, or joint
+// data.
+void apply_class_weight(const std::string& spec, Dataset& train, Dataset* valid);
 
 }  // namespace selfnorm

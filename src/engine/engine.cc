@@ -1,0 +1,342 @@
+#include "selfnorm/engine/engine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <functional>
+#include <utility>
+
+#include "selfnorm/base/error.h"
+#include "selfnorm/base/interruption.h"
+
+namespace selfnorm {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_between(Clock::time_point a, Clock::time_point b) {
+  return std::chrono::duration<double>(b - a).count();
+}
+
+// When to write checkpoints, and how long the run has taken, resumed parts included.
+class Pace {
+ public:
+  Pace(const CheckpointOptions& options, std::string fingerprint, TrainObserver& observer)
+      : options_(options), fingerprint_(std::move(fingerprint)), observer_(observer) {}
+
+  double seconds() const { return earlier_seconds_ + seconds_between(start_, Clock::now()); }
+
+  // The checkpoint to continue from, or nothing. Throws Error when it belongs to other data or options.
+  std::optional<Checkpoint> resumed() {
+    if (!options_.resume || options_.path.empty() || !std::filesystem::exists(options_.path))
+      return std::nullopt;
+    Checkpoint checkpoint = Checkpoint::load(options_.path);
+    if (checkpoint.text("fingerprint") != fingerprint_) {
+      throw Error(fmt::format(
+          "{}: the checkpoint was made with other data or options; repeat the command that made it, or "
+          "start again without --resume",
+          options_.path));
+    }
+    earlier_seconds_ = checkpoint.number("seconds");
+    return checkpoint;
+  }
+
+  // Writes what `fill` puts into a checkpoint when one is due or `now` asks for it. Writing takes at most
+  // about a tenth of the run's time. One that cannot be written is a warning: the one before stays, and the
+  // next is tried when it is due.
+  void checkpoint(bool now, const std::function<void(Checkpoint&)>& fill) {
+    if (options_.path.empty()) return;
+    const Clock::time_point begin = Clock::now();
+    const double wait = options_.seconds == 0 ? 0 : std::max(options_.seconds, 10 * write_seconds_);
+    if (!now && seconds_between(written_, begin) < wait) return;
+    Checkpoint checkpoint;
+    fill(checkpoint);
+    checkpoint.set("fingerprint", fingerprint_);
+    checkpoint.set("seconds", seconds());
+    try {
+      checkpoint.save(options_.path);
+      is_failing_ = false;
+    } catch (const Error& error) {
+      if (!std::exchange(is_failing_, true))
+        observer_.on_warning(
+            fmt::format("no checkpoint: {}; training goes on, and it will be tried again", error.what()));
+    }
+    written_ = Clock::now();
+    write_seconds_ = seconds_between(begin, written_);
+  }
+
+ private:
+  CheckpointOptions options_;
+  std::string fingerprint_;
+  TrainObserver& observer_;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point written_ = start_;
+  double earlier_seconds_ = 0;
+  double write_seconds_ = 0;
+  bool is_failing_ = false;
+};
+
+struct Kept {
+  Snapshot parameters;
+  bool exists = false;
+
+  void save(const std::string& name, Checkpoint& c) const {
+    c.set(name, uint64_t{exists});
+    if (!exists) return;
+    c.set(name + ".floats", parameters.floats);
+    c.set(name + ".doubles", parameters.doubles);
+    c.set(name + ".numbers", parameters.numbers);
+  }
+  // The problem says how much there is of everything.
+  void restore(const std::string& name, const Checkpoint& c, const Problem& problem) {
+    exists = c.integer(name) != 0;
+    if (!exists) return;
+    problem.take(parameters);
+    c.get(name + ".floats", parameters.floats);
+    c.get(name + ".doubles", parameters.doubles);
+    c.get(name + ".numbers", parameters.numbers);
+  }
+};
+
+// Which of how many members a run is.
+struct Place {
+  uint64_t member = 0, of = 1;
+};
+
+class Run {
+ public:
+  Run(Problem& problem, const Place& place, Pace& pace, TrainObserver& observer,
+      std::function<void(Checkpoint&)> save_others)
+      : problem_(problem),
+        plan_(problem.plan()),
+        place_(place),
+        pace_(pace),
+        observer_(observer),
+        save_others_(std::move(save_others)),
+        schedule_{plan_.schedule, plan_.steps - plan_.warm_steps, plan_.epoch} {}
+
+  // Continues from what was resumed, if there is something, and frees it.
+  RunOutcome operator()(std::optional<Checkpoint>& resumed) {
+    if (resumed) {
+      restore(*resumed);
+      resumed.reset();
+    } else {
+      if (Step start = problem_.begin(); start.kind != Step::Kind::moved)
+        return end_at_start(std::move(start));
+      look();
+    }
+    while (!is_lost_ && !is_impatient() && at_ < plan_.steps) {
+      Step step = take_step();
+      const bool is_interrupted = step.kind == Step::Kind::interrupted;
+      if (!is_interrupted && step.kind != Step::Kind::moved) return end(std::move(step));
+      if (!is_interrupted) {
+        ++at_;
+        look();
+        if (is_lost_ || is_impatient()) break;
+      }
+      const bool stops = is_interrupted || observer_.stop_requested();
+      pace_.checkpoint(stops, [this](Checkpoint& c) { save(c); });
+      if (stops) return end({Step::Kind::interrupted, "interrupted"});
+    }
+    if (is_lost_) return end(Step::diverged());
+    if (!is_impatient()) return end(Step::finished(plan_.completed));
+    out_.ran_out_of_patience = true;
+    return end(
+        Step::finished(fmt::format("validation did not improve in {} {}", plan_.patience, plan_.unit)));
+  }
+
+ private:
+  bool is_impatient() const { return plan_.patience > 0 && stale_ >= plan_.patience; }
+
+  Step take_step() {
+    bool in_move = false;
+    try {
+      if (Step step = problem_.gradient(at_); step.kind != Step::Kind::moved) return step;
+      if (plan_.good_every > 0 && at_ % plan_.good_every == 0 && !best_.exists && problem_.is_good()) {
+        problem_.take(good_.parameters);
+        good_.exists = true;
+        kept_step_ = at_;
+      }
+      in_move = true;
+      return problem_.move(at_, schedule_.factor(at_ - std::min(at_, plan_.warm_steps)));
+    } catch (const Interrupted&) {
+      if (!problem_.is_unmoved(in_move) || !observer_.stop_requested()) throw;
+      return {Step::Kind::interrupted};
+    }
+  }
+
+  // Reports and checks what is due.
+  void look() {
+    const Due due = problem_.due(at_);
+    if (!due.report && !due.check) return;
+    measure();
+    if (due.check) check();
+    if (due.report) observer_.on_progress(out_.last);
+  }
+
+  void measure() {
+    Progress& p = out_.last;
+    p = {};
+    p.step = at_;
+    p.steps = plan_.steps;
+    p.epoch = at_ == 0 ? 0 : (at_ - 1) / plan_.epoch;
+    p.seconds = pace_.seconds();
+    problem_.measure(p);
+    if (place_.of > 1) {
+      p.step += place_.member * p.steps;
+      p.steps *= place_.of;
+    }
+    measured_ = at_;
+  }
+
+  void check() {
+    problem_.settle();
+    const Check found = problem_.check(out_.last);
+    checked_ = at_;
+    is_lost_ = !found.is_usable;
+    if (is_lost_ || !found.criterion || !plan_.keeps_best) return;
+    ++stale_;
+    if (!std::isfinite(*found.criterion) || (best_.exists && !(*found.criterion < criterion_))) return;
+    if (!best_.exists) best_ = std::exchange(good_, {});
+    problem_.take(best_.parameters);
+    best_.exists = true;
+    criterion_ = *found.criterion;
+    kept_step_ = at_;
+    stale_ = 0;
+  }
+
+  RunOutcome end_at_start(Step start) {
+    out_.reason = std::move(start.reason);
+    out_.ending = start.kind == Step::Kind::diverged ? Ending::diverged : Ending::complete;
+    return std::move(out_);
+  }
+
+  RunOutcome end(Step step) {
+    // What finished by itself may have gone elsewhere at last.
+    const bool is_unseen = step.kind == Step::Kind::finished && at_ < plan_.steps && !is_impatient();
+    problem_.settle();
+    if (step.kind == Step::Kind::finished) {
+      if (is_unseen || measured_ != at_) measure();
+      if (plan_.checks && (is_unseen || checked_ != at_)) check();
+      if (is_lost_ || !problem_.is_usable()) step = Step::diverged();
+    }
+    out_.steps = at_;
+    out_.ending = step.kind == Step::Kind::diverged      ? Ending::diverged
+                  : step.kind == Step::Kind::interrupted ? Ending::interrupted
+                                                         : Ending::complete;
+    out_.reason = std::move(step.reason);
+    if (out_.ending == Ending::diverged && !problem_.remedy().empty())
+      out_.reason = fmt::format("{} at step {}; try {}", out_.reason, at_, problem_.remedy());
+    if (best_.exists) {
+      problem_.put(best_.parameters);
+      out_.kept = kept_step_;
+      out_.best = criterion_;
+    } else if (out_.ending == Ending::diverged && good_.exists) {
+      problem_.put(good_.parameters);
+      out_.kept = kept_step_;
+    }
+    // Of what it went back to.
+    if (at_ > 0 && (measured_ != at_ || out_.ending == Ending::diverged)) measure();
+    return std::move(out_);
+  }
+
+  void save(Checkpoint& c) const {
+    c.set("step", at_);
+    c.set("stale", stale_);
+    c.set("best.criterion", criterion_);
+    c.set("kept.step", kept_step_);
+    best_.save("best", c);
+    good_.save("good", c);
+    problem_.save(c);
+    save_others_(c);
+  }
+
+  void restore(const Checkpoint& c) {
+    at_ = c.integer("step");
+    stale_ = c.integer("stale");
+    criterion_ = c.number("best.criterion");
+    kept_step_ = c.integer("kept.step");
+    problem_.restore(c);
+    best_.restore("best", c, problem_);
+    good_.restore("good", c, problem_);
+  }
+
+  static constexpr uint64_t kNever = UINT64_MAX;
+
+  Problem& problem_;
+  const Plan& plan_;
+  Place place_;
+  Pace& pace_;
+  TrainObserver& observer_;
+  std::function<void(Checkpoint&)> save_others_;
+  Schedule schedule_;
+  uint64_t at_ = 0;                                // steps taken
+  uint64_t measured_ = kNever, checked_ = kNever;  // after so many of them
+  Kept good_, best_;
+  double criterion_ = 0;    // of the best
+  uint64_t kept_step_ = 0;  // of the best, or of the good ones
+  uint64_t stale_ = 0;      // checks since the best
+  bool is_lost_ = false;
+  RunOutcome out_;
+};
+
+class OneMember final : public Members {
+ public:
+  explicit OneMember(Problem& problem) : problem_(problem) {}
+  uint64_t count() const override { return 1; }
+  Problem& make(uint64_t /*i*/) override { return problem_; }
+  void finish(uint64_t /*i*/, const RunOutcome& /*outcome*/) override {}
+
+ private:
+  Problem& problem_;
+};
+
+}  // namespace
+
+Due Problem::due(uint64_t steps_taken) const {
+  const Plan& p = plan();
+  if (steps_taken == 0) return {};
+  const bool is_last = steps_taken == p.steps;
+  const bool is_check = is_last || steps_taken % p.check_every == 0;
+  return {.report = is_check || steps_taken % p.report_every == 0, .check = is_check && p.checks};
+}
+
+RunOutcome run(Members& members, const CheckpointOptions& checkpoint, const std::string& fingerprint,
+               TrainObserver& observer) {
+  Pace pace(checkpoint, fingerprint, observer);
+  std::optional<Checkpoint> resumed = pace.resumed();
+  uint64_t first = 0;
+  if (resumed) {
+    first = resumed->integer("member");
+    members.restore(*resumed, first);
+  } else {
+    members.begin();
+  }
+  RunOutcome out;
+  for (uint64_t i = first; i < members.count(); ++i) {
+    Run member(members.make(i), {i, members.count()}, pace, observer, [&members, i](Checkpoint& c) {
+      c.set("member", i);
+      members.save(c);
+    });
+    out = member(resumed);
+    if (out.ending == Ending::interrupted) return out;
+    members.finish(i, out);
+  }
+  return out;
+}
+
+RunOutcome run(Problem& problem, const CheckpointOptions& checkpoint, const std::string& fingerprint,
+               TrainObserver& observer) {
+  OneMember one(problem);
+  return run(one, checkpoint, fingerprint, observer);
+}
+
+RunOutcome run(Problem& problem) {
+  TrainObserver nobody;
+  return run(problem, {}, "", nobody);
+}
+
+}  // namespace selfnorm

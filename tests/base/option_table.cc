@@ -1,0 +1,93 @@
+#include "selfnorm/base/option_table.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "selfnorm/base/error.h"
+
+namespace selfnorm {
+namespace {
+
+struct Options {
+  double rate = 0.5;
+  uint64_t steps = 10;
+  bool calibrate = true, residual = false;
+  std::string space = "auto";
+  std::optional<double> centre;
+  std::vector<uint32_t> widths = {64, 64};
+  std::vector<double> lower;
+  int threads = 0;
+};
+
+OptionTable table_of(Options& o) {
+  OptionTable table;
+  table.add("learning-rate", &o.rate, "Step size").above(0).below(2);
+  table.add("steps", &o.steps, "Minibatches").at_least(1);
+  table.add("calibrate", &o.calibrate, "On").off_text = "Off";
+  table.add("residual", &o.residual, "Adds")
+      .only(o.space != "none", option_text("space", "real"), option_text("space", o.space));
+  table.add("space", &o.space, "Numbers").one_of({"auto", "real", "none"});
+  table.add("centre", &o.centre, "c").in(-1, 1);
+  table.add("widths", &o.widths, "Layers").in(1, 4096);
+  table.add("lower", &o.lower, "Ends");
+  table.add("threads", &o.threads, "Threads").unrecorded();
+  return table;
+}
+
+std::string error_of(const auto& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(OptionTable, RangesAreWrittenAndChecked) {
+  Options o;
+  EXPECT_NO_THROW(table_of(o).validate());
+  EXPECT_EQ(table_of(o).find("learning-rate")->help(), "Step size; > 0, < 2");
+  EXPECT_EQ(table_of(o).find("steps")->range(), ">= 1");
+  EXPECT_EQ(table_of(o).find("widths")->range(), "1..4096");
+  const auto error = [](auto change) {
+    Options bad;
+    change(bad);
+    return error_of([&] { table_of(bad).validate(); });
+  };
+  EXPECT_EQ(error([](Options& b) { b.rate = 2; }), "learning-rate = 2 is out of range; expected > 0, < 2");
+  EXPECT_EQ(error([](Options& b) { b.steps = 0; }), "steps = 0 is out of range; expected >= 1");
+  EXPECT_EQ(error([](Options& b) { b.space = "x"; }),
+            "space 'x' is not known; expected one of auto, real, none");
+  EXPECT_EQ(error([](Options& b) { b.centre = 3; }), "centre = 3 is out of range; expected -1..1");
+  EXPECT_EQ(error([](Options& b) { b.widths = {0}; }), "widths = 0 is out of range; expected 1..4096");
+  EXPECT_EQ(error([](Options& b) { b.lower = {std::nan("")}; }), "lower has to be numbers");
+  EXPECT_NE(error([](Options& b) { b.rate = std::nan(""); }), "");
+}
+
+TEST(OptionTable, OptionsThatDoNothingAreRefused) {
+  Options initial, given;
+  given.space = "none";
+  EXPECT_NO_THROW(table_of(given).refuse_idle(table_of(initial)));  // not given
+  given.residual = true;
+  const auto error = [&] { return error_of([&] { table_of(given).refuse_idle(table_of(initial)); }); };
+  EXPECT_EQ(error(), "residual belongs to space real, found space none; leave it out or change that");
+  name_options_as(OptionStyle::flag);
+  EXPECT_EQ(error(), "--residual belongs to --space real, found --space none; leave it out or change that");
+  name_options_as(OptionStyle::keyword);
+  EXPECT_EQ(error(), "residual belongs to space=real, found space=none; leave it out or change that");
+  EXPECT_EQ(option_name("learning-rate"), "learning_rate");
+  name_options_as(OptionStyle::plain);
+}
+
+TEST(OptionTable, FingerprintsHaveWhatShapesTheResult) {
+  Options a, b;
+  b.threads = 8;
+  EXPECT_EQ(table_of(a).fingerprint(), table_of(b).fingerprint());
+  b.rate = std::nextafter(a.rate, 1);
+  EXPECT_NE(table_of(a).fingerprint(), table_of(b).fingerprint());
+  EXPECT_NE(table_of(a).fingerprint().find("centre=auto\nwidths=64,64\n"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace selfnorm

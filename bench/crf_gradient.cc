@@ -15,7 +15,7 @@
 #include "selfnorm/normalizer/crf/crf_pass.h"
 #include "selfnorm/objective/loss.h"
 #include "selfnorm/objective/registry.h"
-#include "selfnorm/train/chain_trainer.h"
+#include "selfnorm/train/crf_trainer.h"
 
 namespace {
 

@@ -21,7 +21,7 @@
 #include "selfnorm/normalizer/crf/crf_pass.h"
 #include "selfnorm/objective/loss.h"
 #include "selfnorm/objective/registry.h"
-#include "selfnorm/train/chain_trainer.h"
+#include "selfnorm/train/crf_trainer.h"
 
 namespace {
 
@@ -87,7 +87,7 @@ int main(int count, char** argument) {
     const SequenceRead read = selfnorm::learn_sequences(argument[1], sequence_options);
     const double reading = bench::processor_now() - before;
     const CrfShape shape = selfnorm::shape_of(read.encoder);
-    selfnorm::ChainOptions options;
+    selfnorm::CrfOptions options;
     options.objective.name = "exact";
     options.optimiser = "lbfgs";
     options.l2 = std::strtod(argument[2], nullptr);
@@ -101,7 +101,7 @@ int main(int count, char** argument) {
     const Values target = values_of(read, shape, peer, options.l2);
     bench::LossTarget observer(target.loss);
     const selfnorm::CrfModel model =
-        selfnorm::train_chain({read.data, nullptr, read.encoder}, options, {}, observer).model;
+        selfnorm::train_crf({read.data, nullptr, read.encoder}, options, {}, observer).model;
     const Values reached = values_of(read, shape, {model.theta.begin(), model.theta.end()}, options.l2);
     if (count > 6) {
       selfnorm::CrfModel same = model;

@@ -14,7 +14,7 @@
 #include "selfnorm/data/toy/generate.h"
 #include "selfnorm/model/embedded_code.h"
 #include "selfnorm/model/head_file.h"
-#include "selfnorm/train/chain_trainer.h"
+#include "selfnorm/train/crf_trainer.h"
 #include "selfnorm/train/density_options.h"
 #include "selfnorm/train/options.h"
 #include "selfnorm/train/regressor_options.h"
@@ -102,7 +102,7 @@ struct CrfArguments {
   uint32_t target = 0;  // column from 1; 0: the one of the format
   std::string template_file;
   uint32_t min_count = 1;
-  ChainOptions options;
+  CrfOptions options;
 };
 
 struct TagArguments {

@@ -14,7 +14,7 @@
 #include "reading_note.h"
 #include "selfnorm/analysis/crf_normalization.h"
 #include "selfnorm/data/example_source.h"
-#include "selfnorm/train/chain_batch.h"
+#include "selfnorm/train/crf_batch.h"
 
 namespace selfnorm::cli {
 namespace {

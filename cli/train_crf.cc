@@ -19,13 +19,13 @@
 #include "selfnorm/analysis/crf_audit.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/data/plausible.h"
-#include "selfnorm/data/shown_label.h"
+#include "selfnorm/data/string_index.h"
 #include "selfnorm/engine/checkpoint.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/objective/registry.h"
-#include "selfnorm/report/chain_section.h"
-#include "selfnorm/train/chain_batch.h"
-#include "selfnorm/train/chain_trainer.h"
+#include "selfnorm/report/crf_section.h"
+#include "selfnorm/train/crf_batch.h"
+#include "selfnorm/train/crf_trainer.h"
 #include "selfnorm/train/loop.h"
 #include "selfnorm/train/trainer.h"
 #include "training_run.h"
@@ -53,7 +53,7 @@ void check_crf_options(const Arguments& arguments) {
   check_rows(given.run);
   given.options.validate();
   if (given.min_count == 0) throw Error("--min-count is 0; expected 1 or more");
-  ChainOptions options = given.options, initial;
+  CrfOptions options = given.options, initial;
   train_option_table("crf", options).refuse_idle(train_option_table("crf", initial));
 }
 
@@ -103,7 +103,7 @@ double held_out_fraction(const CrfArguments& given, uint64_t sentences) {
 }
 
 RunNeeds needs_of(const CrfArguments& given, const TrainingSentences& data) {
-  const ChainShape shape = shape_of(data.encoder);
+  const CrfShape shape = shape_of(data.encoder);
   const TrainOptions options = given.options;
   const std::string optimiser = choose_optimiser(options, shape.size());
   const LoopVectors vectors = loop_vectors(options, optimiser, data.valid.has_value());
@@ -205,8 +205,8 @@ int train_crf_command(const Arguments& arguments) {
     seen = subset(*measured, seen_sentences(*measured, shape_of(data.encoder).labels));
     measured = &seen;
   }
-  ChainTrainResult result = train_chain({data.train, measured, data.encoder}, given.options,
-                                        checkpoint_options(given.run, run), observer);
+  CrfTrainResult result = train_crf({data.train, measured, data.encoder}, given.options,
+                                    checkpoint_options(given.run, run), observer);
   observer.finish();
   if (result.interrupted) return interrupted();
   warn_about_divergence(result.diverged);

@@ -15,8 +15,8 @@ constexpr std::array<std::string_view, 6> kLengthLines = {"exact",       "exact,
 constexpr double kDelta = 1;  // of a sentence
 constexpr double kMinibatchAlpha = 0.1, kGamma = 0.1;
 
-ChainOptions chain_options(const ExperimentOptions& options) {
-  ChainOptions out;
+CrfOptions crf_options(const ExperimentOptions& options) {
+  CrfOptions out;
   out.seed = options.seed;
   if (!options.reduced()) return out;
   out.iterations = 12;
@@ -29,7 +29,7 @@ ChainOptions chain_options(const ExperimentOptions& options) {
 std::vector<CrfTrial> crf_trials(const ExperimentOptions& options) {
   std::vector<CrfTrial> out;
   const auto add = [&](std::string name, std::string family, const ObjectiveOptions& objective) -> CrfTrial& {
-    out.push_back({std::move(name), std::move(family), chain_options(options)});
+    out.push_back({std::move(name), std::move(family), crf_options(options)});
     out.back().options.objective = objective;
     return out.back();
   };
@@ -53,7 +53,7 @@ std::vector<CrfTrial> crf_trials(const ExperimentOptions& options) {
 
 std::vector<std::pair<std::string, std::string>> crf_settings(const Treebank& data,
                                                               const ExperimentOptions& options) {
-  const ChainOptions o = chain_options(options);
+  const CrfOptions o = crf_options(options);
   const auto sentences = [](const Sequences& part) {
     return fmt::format("{} sentences, {} tokens", part.sentences(), part.positions());
   };

@@ -6,11 +6,11 @@
 #include <filesystem>
 
 #include "experiments/density/trial.h"
-#include "selfnorm/analysis/chain_evaluation.h"
-#include "selfnorm/analysis/chain_gauge.h"
-#include "selfnorm/normalizer/chain/chain_scorer.h"
-#include "selfnorm/report/table.h"
+#include "selfnorm/analysis/crf_evaluation.h"
+#include "selfnorm/analysis/crf_gauge.h"
 #include "selfnorm/engine/checkpoint.h"
+#include "selfnorm/normalizer/crf/crf_scorer.h"
+#include "selfnorm/report/table.h"
 #include "selfnorm/train/loop.h"
 #include "selfnorm/train/run_description.h"
 
@@ -50,7 +50,7 @@ std::vector<double> sentence_nll(const CrfModel& model, const Sequences& data, i
   return out;
 }
 
-std::string training_key(const ChainTrial& trial, const Treebank& data) {
+std::string training_key(const CrfTrial& trial, const Treebank& data) {
   const TrainOptions options = trial.options;
   const std::string text = options_text(options, choose_optimiser(options, shape_of(data.encoder).size())) +
                            trial.options.optimiser;
@@ -86,12 +86,12 @@ const CrfTrials::Training& CrfTrials::trained(const CrfTrial& trial) {
   const std::string key = training_key(trial, data_);
   if (last_ && last_->key == key) return *last_;
   last_.reset();
-  ChainOptions options = trial.options;
+  CrfOptions options = trial.options;
   options.threads = threads_;
   TrainObserver observer;
   const double start = processor_seconds();
-  ChainTrainResult result =
-      train_chain({data_.train, &data_.valid, data_.encoder}, options, CheckpointOptions{}, observer);
+  CrfTrainResult result =
+      train_crf({data_.train, &data_.valid, data_.encoder}, options, CheckpointOptions{}, observer);
   return last_.emplace(Training{key, std::move(result), processor_seconds() - start});
 }
 

@@ -8,7 +8,7 @@
 #include "experiments/cells.h"
 #include "experiments/experiment.h"
 #include "selfnorm/data/sentences/sequences.h"
-#include "selfnorm/train/chain_trainer.h"
+#include "selfnorm/train/crf_trainer.h"
 
 namespace selfnorm {
 
@@ -27,7 +27,7 @@ enum class CrfChange { none, lossless, amortised };
 
 struct CrfTrial {
   std::string name, family;  // family: what belongs together in figures
-  ChainOptions options;
+  CrfOptions options;
   CrfChange change = CrfChange::none;
   bool has_length_line = false;  // drawn against the length of the sentence
 };
@@ -46,7 +46,7 @@ class CrfTrials {
  private:
   struct Training {
     std::string key;
-    ChainTrainResult result;
+    CrfTrainResult result;
     double seconds = 0;
   };
   const Training& trained(const CrfTrial& trial);

@@ -5,9 +5,9 @@
 // loss shown is the difference of the mean scores; it is no likelihood.
 #include <algorithm>
 
-#include "selfnorm/normalizer/gibbs.h"
-#include "selfnorm/normalizer/langevin.h"
 #include "selfnorm/objective/registry.h"
+#include "selfnorm/sampler/gibbs.h"
+#include "selfnorm/sampler/langevin.h"
 #include "selfnorm/train/density_step.h"
 
 namespace selfnorm {

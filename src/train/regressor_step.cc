@@ -5,8 +5,8 @@
 #include "regressor_slope.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/model/regressor/regressor.h"
-#include "selfnorm/normalizer/box_walls.h"
 #include "selfnorm/objective/registry.h"
+#include "selfnorm/sampler/box_walls.h"
 
 namespace selfnorm {
 

@@ -11,9 +11,9 @@
 namespace selfnorm {
 namespace {
 
-class EveryChainObjective : public testing::TestWithParam<std::string> {};
+class EveryCrfObjective : public testing::TestWithParam<std::string> {};
 
-TEST_P(EveryChainObjective, GradientAgreesWithDifferences) {
+TEST_P(EveryCrfObjective, GradientAgreesWithDifferences) {
   ObjectiveOptions options;
   options.name = GetParam();
   options.alpha = 0.7;
@@ -39,7 +39,7 @@ TEST_P(EveryChainObjective, GradientAgreesWithDifferences) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryChainObjective, testing::ValuesIn(objective_names()));
+INSTANTIATE_TEST_SUITE_P(All, EveryCrfObjective, testing::ValuesIn(objective_names()));
 
 }  // namespace
 }  // namespace selfnorm

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "selfnorm/data/toys.h"
+#include "selfnorm/data/toy/toys.h"
 #include "selfnorm/train/density_problem.h"
 
 namespace selfnorm {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "selfnorm/data/dataset.h"
-#include "selfnorm/data/sequence/sequences.h"
+#include "selfnorm/data/sentences/sequences.h"
 #include "selfnorm/optim/adaptive.h"
 
 namespace selfnorm {

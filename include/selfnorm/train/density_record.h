@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "selfnorm/data/point_source.h"
+#include "selfnorm/data/points/point_source.h"
 #include "selfnorm/engine/progress.h"
 #include "selfnorm/train/density_options.h"
 

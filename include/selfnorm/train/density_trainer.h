@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "selfnorm/data/point_source.h"
+#include "selfnorm/data/points/point_source.h"
 #include "selfnorm/engine/engine.h"
 #include "selfnorm/model/energy/density_file.h"
 #include "selfnorm/train/density_options.h"

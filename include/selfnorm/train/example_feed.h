@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/data/token_corpus.h"
+#include "selfnorm/data/corpus/token_corpus.h"
 #include "selfnorm/model/encoder.h"
 
 namespace selfnorm {

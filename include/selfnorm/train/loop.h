@@ -1,4 +1,4 @@
-// The two ways to train log-linear models and chains: full passes (L-BFGS) and minibatches (AdaGrad, Adam),
+// The two ways to train log-linear models and CRFs: full passes (L-BFGS) and minibatches (AdaGrad, Adam),
 // over the same inputs and outputs. The loop is that of engine/engine.h.
 #pragma once
 

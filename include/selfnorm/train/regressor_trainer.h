@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/data/frame.h"
+#include "selfnorm/data/table/frame.h"
 #include "selfnorm/engine/engine.h"
 #include "selfnorm/model/regressor/regressor.h"
 #include "selfnorm/train/regressor_options.h"

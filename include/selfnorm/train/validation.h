@@ -1,4 +1,4 @@
-// What held-out data say of a model of classes or chains while it is trained. The criterion is exact NLL +
+// What held-out data say of a model of classes or CRFs while it is trained. The criterion is exact NLL +
 // penalty, about the calibrated centre if there is one; for `exact` and `sampled` the NLL alone. To calibrate
 // means: the constant of the result is the level of A (less b(x)) that the held-out data gave for these very
 // parameters.

@@ -1,4 +1,4 @@
-#include "selfnorm/train/chain_trainer.h"
+#include "selfnorm/train/crf_trainer.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/model/crf/check_sequences.h"
 #include "selfnorm/normalizer/crf/crf_pass.h"
-#include "selfnorm/train/chain_batch.h"
+#include "selfnorm/train/crf_batch.h"
 #include "selfnorm/train/loop.h"
 #include "selfnorm/train/run_description.h"
 
@@ -22,12 +22,12 @@ namespace {
 constexpr uint64_t kFewestForTwo = 10;  // sentences
 
 // A of every sentence, and A - s.
-struct ChainLosses {
+struct CrfLosses {
   std::vector<double> log_z, nll;
 };
 
-ChainLosses losses(const ExactPass<float>& pass, std::span<const float> theta) {
-  ChainLosses out{std::vector<double>(pass.examples()), std::vector<double>(pass.examples())};
+CrfLosses losses(const ExactPass<float>& pass, std::span<const float> theta) {
+  CrfLosses out{std::vector<double>(pass.examples()), std::vector<double>(pass.examples())};
   pass.run(theta, pass.examples(),
            [&](uint64_t i, double score, double a) {
              out.log_z[i] = a;
@@ -40,16 +40,16 @@ ChainLosses losses(const ExactPass<float>& pass, std::span<const float> theta) {
 
 // What calibration takes from A: per_sentence + per_position T. The optimum of `sampled` has A = 1/(2 alpha)
 // in a sentence of any length (theory.md 3), so one number per position is not enough.
-struct ChainLevel {
+struct CrfLevel {
   double per_sentence = 0, per_position = 0;
   double operator()(uint64_t length) const {
     return per_sentence + per_position * static_cast<double>(length);
   }
 };
 
-// Least squares of A on (1, T). A chain without transitions has no constant per sentence that is free, and a
+// Least squares of A on (1, T). A CRF without transitions has no constant per sentence that is free, and a
 // handful of sentences, or lengths that are all the same, do not tell the two apart: mean A / mean T then.
-ChainLevel level_of(const std::vector<double>& log_z, const Sequences& data, const CrfShape& shape) {
+CrfLevel level_of(const std::vector<double>& log_z, const Sequences& data, const CrfShape& shape) {
   const auto n = static_cast<double>(log_z.size()), mean_length = static_cast<double>(data.positions()) / n;
   double mean = 0, square = 0, cross = 0;
   for (const double a : log_z) mean += a / n;
@@ -63,10 +63,10 @@ ChainLevel level_of(const std::vector<double>& log_z, const Sequences& data, con
   return {mean - slope * mean_length, slope};
 }
 
-ValidationMeasure measure_chain(const ExactPass<float>& pass, const Sequences& data, const CrfShape& shape,
-                                std::span<const float> theta) {
-  const ChainLosses found = losses(pass, theta);
-  const ChainLevel level = level_of(found.log_z, data, shape);
+ValidationMeasure measure_crf(const ExactPass<float>& pass, const Sequences& data, const CrfShape& shape,
+                              std::span<const float> theta) {
+  const CrfLosses found = losses(pass, theta);
+  const CrfLevel level = level_of(found.log_z, data, shape);
   ValidationMeasure out;
   for (uint64_t i = 0; i < found.log_z.size(); ++i) {
     const double calibrated = found.log_z[i] - level(data.length(i));
@@ -81,9 +81,9 @@ ValidationMeasure measure_chain(const ExactPass<float>& pass, const Sequences& d
   return out;
 }
 
-// The same chain with the level of its A on these sentences taken out.
+// The same CRF with the level of its A on these sentences taken out.
 void calibrate(const Sequences& data, CrfModel& model) {
-  const ChainLevel level =
+  const CrfLevel level =
       level_of(losses(*make_crf_pass<float>(data, model.shape), model.theta).log_z, data, model.shape);
   LinearFit fit;
   fit.intercept = level.per_sentence;
@@ -92,11 +92,11 @@ void calibrate(const Sequences& data, CrfModel& model) {
   apply_crf_gauge(fit, model);
 }
 
-HeldOutMeasure<float> chain_measure(const Sequences* valid, const ChainShape& shape) {
+HeldOutMeasure<float> crf_measure(const Sequences* valid, const CrfShape& shape) {
   if (valid == nullptr) return nullptr;
   std::shared_ptr<ExactPass<float>> pass = make_crf_pass<float>(*valid, shape);
   return [valid, pass, shape](std::span<const float> theta, const Subtracted&) {
-    return measure_chain(*pass, *valid, shape, theta);
+    return measure_crf(*pass, *valid, shape, theta);
   };
 }
 
@@ -113,7 +113,7 @@ LoopOutput<float> trained(const LoopProblem<float>& problem, const Sequences& tr
     return train_in_full_passes<float>(problem, *pass, {});
   }
   const uint64_t batch = std::min(problem.options.batch, train.sentences());
-  const auto step = make_chain_step(train, shape, problem.options, batch);
+  const auto step = make_crf_step(train, shape, problem.options, batch);
   return train_in_minibatches<float>(problem, *step, batch, position_norm(train.unigram));
 }
 
@@ -124,8 +124,8 @@ CrfShape shape_of(const SequenceEncoder& encoder) {
           encoder.has_transitions};
 }
 
-ChainTrainResult train_chain(const ChainTrainData& data, const ChainOptions& given,
-                             const CheckpointOptions& checkpoint, TrainObserver& observer) {
+CrfTrainResult train_crf(const CrfTrainData& data, const CrfOptions& given,
+                         const CheckpointOptions& checkpoint, TrainObserver& observer) {
   given.validate();
   const CrfShape shape = shape_of(data.encoder);
   if (shape.labels < 2)
@@ -149,10 +149,10 @@ ChainTrainResult train_chain(const ChainTrainData& data, const ChainOptions& giv
                                     .parameters = shape.size(),
                                     .penalised = shape.bias(),
                                     .start = start_of(shape),
-                                    .held_out = chain_measure(data.valid, shape)},
+                                    .held_out = crf_measure(data.valid, shape)},
                                    data.train, shape);
 
-  ChainTrainResult result;
+  CrfTrainResult result;
   result.model.encoder = data.encoder;
   result.model.shape = shape;
   result.model.theta = std::move(loop.theta);
@@ -168,8 +168,8 @@ ChainTrainResult train_chain(const ChainTrainData& data, const ChainOptions& giv
   return result;
 }
 
-void ChainOptions::validate() const {
-  ChainOptions copy = *this;
+void CrfOptions::validate() const {
+  CrfOptions copy = *this;
   train_option_table("crf", copy).validate();
   if (objective.centre || objective.learn_centre)
     throw Error(

@@ -1,4 +1,4 @@
-#include "selfnorm/train/chain_batch.h"
+#include "selfnorm/train/crf_batch.h"
 
 #include <gtest/gtest.h>
 
@@ -9,18 +9,18 @@
 namespace selfnorm::test {
 namespace {
 
-TEST(ChainBatch, IsTheSameCrf) {
+TEST(CrfBatch, IsTheSameCrf) {
   const CrfPlan plan{.unigrams = 30, .bigrams = 5, .has_values = true};
   const Sequences data = random_sequences(plan);
   const CrfModel model = random_crf(plan);
-  ChainBatchMaker maker(data, plan.shape());
+  CrfBatchMaker maker(data, plan.shape());
   for (const std::vector<uint64_t>& sentences : {std::vector<uint64_t>{3}, {7, 0, 12}}) {
-    const ChainBatch batch = maker.make(sentences);
+    const CrfBatch batch = maker.make(sentences);
     EXPECT_LE(batch.shape.unigrams, plan.unigrams);
     CrfModel small;
     small.shape = batch.shape;
     small.theta.assign(batch.shape.size(), NAN);
-    for (const ChainBlock& block : maker.blocks(batch))
+    for (const CrfBlock& block : maker.blocks(batch))
       for (size_t i = 0; i < block.size; ++i) {
         EXPECT_TRUE(std::isnan(small.theta.at(block.local + i)));
         small.theta[block.local + i] = model.theta.at(block.global + i);
@@ -34,7 +34,7 @@ TEST(ChainBatch, IsTheSameCrf) {
   }
 }
 
-TEST(ChainBatch, TouchProbabilities) {
+TEST(CrfBatch, TouchProbabilities) {
   const CrfPlan plan{.sentences = 4, .unigrams = 3};
   Sequences data = random_sequences(plan);
   std::fill(data.unigram.attribute.begin(), data.unigram.attribute.end(), 0u);
@@ -48,7 +48,7 @@ TEST(ChainBatch, TouchProbabilities) {
   EXPECT_EQ(touch_probability(data, data.bigram, 1, 2), std::vector<double>{0});
 }
 
-TEST(ChainBatch, PositionNorm) {
+TEST(CrfBatch, PositionNorm) {
   AttributeRows rows;
   EXPECT_EQ(position_norm(rows), 1);
   rows.begin = {0, 3, 8};

@@ -1,4 +1,4 @@
-#include "selfnorm/train/chain_trainer.h"
+#include "selfnorm/train/crf_trainer.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "scratch.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/train/chain_batch.h"
+#include "selfnorm/train/crf_batch.h"
 #include "small_crfs.h"
 #include "train/interrupter.h"
 
@@ -40,10 +40,10 @@ struct Recorder : TrainObserver {
   std::vector<Progress> lines;
 };
 
-class ChainTrainer : public testing::Test {
+class CrfTrainer : public testing::Test {
  protected:
-  ChainTrainResult train(const ChainOptions& options) {
-    return train_chain({train_, valid_ ? &*valid_ : nullptr, encoder_}, options, {}, recorder_);
+  CrfTrainResult train(const CrfOptions& options) {
+    return train_crf({train_, valid_ ? &*valid_ : nullptr, encoder_}, options, {}, recorder_);
   }
   void use(const CrfPlan& plan) {
     train_ = random_sequences(plan);
@@ -60,15 +60,15 @@ class ChainTrainer : public testing::Test {
   Recorder recorder_;
 };
 
-ChainOptions options_of(const std::string& objective, double l2) {
-  ChainOptions options;
+CrfOptions options_of(const std::string& objective, double l2) {
+  CrfOptions options;
   options.objective.name = objective;
   options.l2 = l2;
   options.tolerance = 1e-7;
   return options;
 }
 
-TEST_F(ChainTrainer, StartsNormalised) {
+TEST_F(CrfTrainer, StartsNormalised) {
   use({.bigrams = 2});
   train(options_of("exact", 0.01));
   ASSERT_FALSE(recorder_.lines.empty());
@@ -78,9 +78,9 @@ TEST_F(ChainTrainer, StartsNormalised) {
 }
 
 // Without attributes and transitions p(y_t = k) is the share of label k.
-TEST_F(ChainTrainer, FindsTheClosedForm) {
+TEST_F(CrfTrainer, FindsTheClosedForm) {
   use({.unigrams = 0, .has_transitions = false});
-  const ChainTrainResult result = train(options_of("exact", 0));
+  const CrfTrainResult result = train(options_of("exact", 0));
   EXPECT_EQ(result.optimiser, "lbfgs");
   std::vector<double> count(3);
   for (const uint32_t y : train_.label) count[y] += 1 / static_cast<double>(train_.positions());
@@ -91,12 +91,12 @@ TEST_F(ChainTrainer, FindsTheClosedForm) {
 }
 
 // l2 theta + (1/N)(expected - observed counts) = 0 at the optimum, checked by differences of the loss.
-TEST_F(ChainTrainer, ReachesAStationaryPoint) {
+TEST_F(CrfTrainer, ReachesAStationaryPoint) {
   const CrfPlan plan{.longest = 4, .bigrams = 2, .has_values = true};
   use(plan);
   for (const char* objective : {"exact", "penalty"}) {
-    const ChainOptions options = options_of(objective, 0.05);
-    const ChainTrainResult result = train(options);
+    const CrfOptions options = options_of(objective, 0.05);
+    const CrfTrainResult result = train(options);
     const auto loss = [&](const CrfModel& model) {
       const Levels levels = levels_of(model, train_);
       double squares = 0;
@@ -115,9 +115,9 @@ TEST_F(ChainTrainer, ReachesAStationaryPoint) {
   }
 }
 
-TEST_F(ChainTrainer, PenaltyTradesLikelihoodForNormalisation) {
+TEST_F(CrfTrainer, PenaltyTradesLikelihoodForNormalisation) {
   use({.sentences = 40});
-  ChainOptions options = options_of("exact", 0.001);
+  CrfOptions options = options_of("exact", 0.001);
   const Levels exact = levels_of(train(options).model, train_);
   options.objective.name = "penalty";
   options.objective.alpha = 0.1;
@@ -130,9 +130,9 @@ TEST_F(ChainTrainer, PenaltyTradesLikelihoodForNormalisation) {
   EXPECT_LT(some.nll, much.nll);
 }
 
-TEST_F(ChainTrainer, ConstraintIsMet) {
+TEST_F(CrfTrainer, ConstraintIsMet) {
   use({.sentences = 40});
-  ChainOptions options = options_of("constraint", 0.001);
+  CrfOptions options = options_of("constraint", 0.001);
   options.tolerance = 1e-5;
   for (const double delta : {0.02, 0.1}) {
     options.objective.delta = delta;
@@ -142,11 +142,11 @@ TEST_F(ChainTrainer, ConstraintIsMet) {
   }
 }
 
-TEST_F(ChainTrainer, CalibrationIsAGauge) {
+TEST_F(CrfTrainer, CalibrationIsAGauge) {
   const CrfPlan plan{.sentences = 40};
   use(plan);
   use_validation(plan);
-  ChainOptions options = options_of("penalty", 0.01);
+  CrfOptions options = options_of("penalty", 0.01);
   const CrfModel calibrated = train(options).model;
   EXPECT_NEAR(levels_of(calibrated, *valid_).mean, 0, 1e-5);
   EXPECT_NEAR(levels_of(calibrated, *valid_).with_length, 0, 1e-4);
@@ -163,7 +163,7 @@ TEST_F(ChainTrainer, CalibrationIsAGauge) {
 }
 
 // A constant of a sentence is not free there, and a b(x) would be another kind of score.
-TEST_F(ChainTrainer, WithoutTransitionsCalibrationIsPerPosition) {
+TEST_F(CrfTrainer, WithoutTransitionsCalibrationIsPerPosition) {
   const CrfPlan plan{.sentences = 40, .has_transitions = false};
   use(plan);
   use_validation(plan);
@@ -172,9 +172,9 @@ TEST_F(ChainTrainer, WithoutTransitionsCalibrationIsPerPosition) {
   EXPECT_FALSE(model.normalizer.exists);
 }
 
-TEST_F(ChainTrainer, AdaGradComesToTheSameLoss) {
+TEST_F(CrfTrainer, AdaGradComesToTheSameLoss) {
   use({.sentences = 60});
-  ChainOptions options = options_of("penalty", 0.02);
+  CrfOptions options = options_of("penalty", 0.02);
   const double best = train(options).last.loss;
   options.optimiser = "adagrad";
   options.batch = 4;
@@ -186,11 +186,11 @@ TEST_F(ChainTrainer, AdaGradComesToTheSameLoss) {
   EXPECT_NEAR(levels.nll + 0.1 * levels.square + 0.01 * squares, best, 0.01 * best);
 }
 
-TEST_F(ChainTrainer, SampledIsCentredWithoutValidationData) {
+TEST_F(CrfTrainer, SampledIsCentredWithoutValidationData) {
   use({.sentences = 60});
-  ChainOptions options = options_of("sampled", 0.01);
+  CrfOptions options = options_of("sampled", 0.01);
   options.objective.gamma = 0.5;
-  const ChainTrainResult result = train(options);
+  const CrfTrainResult result = train(options);
   EXPECT_EQ(result.optimiser, "adagrad");
   const Levels levels = levels_of(result.model, train_);
   EXPECT_NEAR(levels.mean, 0, 1e-5);
@@ -201,9 +201,9 @@ TEST_F(ChainTrainer, SampledIsCentredWithoutValidationData) {
 }
 
 // The optimum of sampled has A = 1/(2 alpha) in every sentence (theory.md 3): nothing of that may be left.
-TEST_F(ChainTrainer, SampledLeavesNoTrendWithLength) {
+TEST_F(CrfTrainer, SampledLeavesNoTrendWithLength) {
   use({.sentences = 200, .longest = 6});
-  ChainOptions options = options_of("sampled", 0);
+  CrfOptions options = options_of("sampled", 0);
   options.objective.alpha = 0.1;
   options.objective.gamma = 1;
   options.epochs = 60;
@@ -215,33 +215,33 @@ TEST_F(ChainTrainer, SampledLeavesNoTrendWithLength) {
   EXPECT_LT(std::sqrt(levels.square), 1);
 }
 
-TEST_F(ChainTrainer, L1LeavesFewAttributes) {
+TEST_F(CrfTrainer, L1LeavesFewAttributes) {
   use({.unigrams = 30});
-  ChainOptions options = options_of("exact", 0);
+  CrfOptions options = options_of("exact", 0);
   options.l1 = 0.05;
   const std::vector<float> theta = train(options).model.theta;
   EXPECT_GT(std::count(theta.begin(), theta.end() - 3, 0.f), 50);
   EXPECT_EQ(std::count(theta.end() - 3, theta.end(), 0.f), 0);
 }
 
-TEST_F(ChainTrainer, RefusesWhatItCannotUse) {
+TEST_F(CrfTrainer, RefusesWhatItCannotUse) {
   use({});
   const auto refused = [&](const auto& change) {
-    ChainOptions options;
+    CrfOptions options;
     change(options);
     EXPECT_THROW(train(options), Error);
   };
-  refused([](ChainOptions& o) { o.objective.name = "nce"; });
-  refused([](ChainOptions& o) { o.objective.centre = 1; });
-  refused([](ChainOptions& o) { o.objective.learn_centre = true; });
-  refused([](ChainOptions& o) { o.optimiser = "adam"; });
-  refused([](ChainOptions& o) { o.l2 = -1; });
-  refused([](ChainOptions& o) { o.batch = 0; });
-  refused([&](ChainOptions&) { valid_ = Sequences{}; });
+  refused([](CrfOptions& o) { o.objective.name = "nce"; });
+  refused([](CrfOptions& o) { o.objective.centre = 1; });
+  refused([](CrfOptions& o) { o.objective.learn_centre = true; });
+  refused([](CrfOptions& o) { o.optimiser = "adam"; });
+  refused([](CrfOptions& o) { o.l2 = -1; });
+  refused([](CrfOptions& o) { o.batch = 0; });
+  refused([&](CrfOptions&) { valid_ = Sequences{}; });
   valid_.reset();
-  refused([&](ChainOptions&) { train_.label[0] = kNoLabel; });
+  refused([&](CrfOptions&) { train_.label[0] = kNoLabel; });
   use({.labels = 1});
-  refused([](ChainOptions&) {});
+  refused([](CrfOptions&) {});
 }
 
 struct CrfCase {
@@ -254,9 +254,9 @@ struct CrfCase {
   friend void PrintTo(const CrfCase& c, std::ostream* out) { *out << c.name; }
 };
 
-class ChainResume : public testing::TestWithParam<CrfCase> {
+class CrfResume : public testing::TestWithParam<CrfCase> {
  protected:
-  ChainResume() {
+  CrfResume() {
     const CrfPlan plan{.sentences = 150, .longest = 6, .unigrams = 20, .bigrams = GetParam().bigrams};
     const Sequences data = random_sequences(plan);
     std::vector<uint64_t> first(120), rest(30);
@@ -270,24 +270,24 @@ class ChainResume : public testing::TestWithParam<CrfCase> {
     options_.epochs = 3;
     options_.iterations = 40;
   }
-  ChainTrainResult run(TrainObserver& observer, bool resume) const {
-    return train_chain({train_, &valid_, encoder_}, options_,
-                       {.path = scratch_ / "checkpoint.safetensors", .seconds = 1e9, .resume = resume},
-                       observer);
+  CrfTrainResult run(TrainObserver& observer, bool resume) const {
+    return train_crf({train_, &valid_, encoder_}, options_,
+                     {.path = scratch_ / "checkpoint.safetensors", .seconds = 1e9, .resume = resume},
+                     observer);
   }
 
   Scratch scratch_;
   Sequences train_, valid_;
   SequenceEncoder encoder_;
-  ChainOptions options_;
+  CrfOptions options_;
 };
 
-TEST_P(ChainResume, GivesTheSameModel) {
+TEST_P(CrfResume, GivesTheSameModel) {
   TrainObserver quiet;
-  const ChainTrainResult whole = run(quiet, false);
+  const CrfTrainResult whole = run(quiet, false);
   EXPECT_FALSE(whole.diverged);
   int sessions = 0;
-  const ChainTrainResult part = finished_in_sessions(
+  const CrfTrainResult part = finished_in_sessions(
       [this](TrainObserver& observer, bool resume) { return run(observer, resume); }, 3, sessions);
   EXPECT_GT(sessions, 1);
   EXPECT_EQ(part.model.theta, whole.model.theta);
@@ -295,17 +295,17 @@ TEST_P(ChainResume, GivesTheSameModel) {
   EXPECT_EQ(part.reason, whole.reason);
 }
 
-TEST_P(ChainResume, ThreadsDoNotChangeTheModel) {
+TEST_P(CrfResume, ThreadsDoNotChangeTheModel) {
   TrainObserver quiet;
   options_.threads = 1;
-  const ChainTrainResult one = run(quiet, false);
+  const CrfTrainResult one = run(quiet, false);
   for (const int threads : {2, 3}) {
     options_.threads = threads;
     EXPECT_EQ(run(quiet, false).model.theta, one.model.theta);
   }
 }
 
-TEST_P(ChainResume, RefusesACheckpointOfOtherOptions) {
+TEST_P(CrfResume, RefusesACheckpointOfOtherOptions) {
   Interrupter interrupter(2);
   ASSERT_TRUE(run(interrupter, false).interrupted);
   options_.l2 = 0.125;
@@ -313,7 +313,7 @@ TEST_P(ChainResume, RefusesACheckpointOfOtherOptions) {
   EXPECT_THROW(run(quiet, true), Error);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ChainResume,
+INSTANTIATE_TEST_SUITE_P(All, CrfResume,
                          testing::Values(CrfCase{"lbfgs", "penalty", "lbfgs"},
                                          CrfCase{"bigrams", "exact", "lbfgs", 0, 3},
                                          CrfCase{"owlqn", "exact", "lbfgs", 1e-3},

@@ -1,4 +1,4 @@
-#include "selfnorm/train/chain_batch.h"
+#include "selfnorm/train/crf_batch.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/math/vector.h"
-#include "selfnorm/normalizer/chain/chain_pass.h"
+#include "selfnorm/normalizer/crf/crf_pass.h"
 #include "selfnorm/objective/registry.h"
 
 namespace selfnorm {
@@ -40,13 +40,13 @@ Sequences subset(const Sequences& data, std::span<const uint64_t> sentences) {
   return out;
 }
 
-ChainBatchMaker::ChainBatchMaker(const Sequences& data, const CrfShape& shape)
+CrfBatchMaker::CrfBatchMaker(const Sequences& data, const CrfShape& shape)
     : data_(data),
       shape_(shape),
       local_unigram_(shape.unigrams, kUnusedAttribute),
       local_bigram_(shape.bigrams, kUnusedAttribute) {}
 
-std::vector<uint32_t> ChainBatchMaker::renumber(AttributeRows& rows, std::vector<uint32_t>& local) const {
+std::vector<uint32_t> CrfBatchMaker::renumber(AttributeRows& rows, std::vector<uint32_t>& local) const {
   std::vector<uint32_t> used;
   for (const uint32_t a : rows.attribute) {
     if (local[a] != kUnusedAttribute) continue;
@@ -60,8 +60,8 @@ std::vector<uint32_t> ChainBatchMaker::renumber(AttributeRows& rows, std::vector
   return used;
 }
 
-ChainBatch ChainBatchMaker::make(std::span<const uint64_t> sentences) {
-  ChainBatch batch;
+CrfBatch CrfBatchMaker::make(std::span<const uint64_t> sentences) {
+  CrfBatch batch;
   batch.data = subset(data_, sentences);
   batch.unigrams = renumber(batch.data.unigram, local_unigram_);
   batch.bigrams = renumber(batch.data.bigram, local_bigram_);
@@ -69,10 +69,10 @@ ChainBatch ChainBatchMaker::make(std::span<const uint64_t> sentences) {
   return batch;
 }
 
-std::vector<ChainBlock> ChainBatchMaker::blocks(const ChainBatch& batch) const {
+std::vector<CrfBlock> CrfBatchMaker::blocks(const CrfBatch& batch) const {
   const CrfShape& local = batch.shape;
   const size_t row = shape_.labels, square = row * row;
-  std::vector<ChainBlock> out;
+  std::vector<CrfBlock> out;
   for (size_t j = 0; j < batch.unigrams.size(); ++j) out.push_back({j * row, batch.unigrams[j] * row, row});
   if (shape_.has_transitions) out.push_back({local.transition(), shape_.transition(), square});
   for (size_t j = 0; j < batch.bigrams.size(); ++j)
@@ -111,9 +111,9 @@ constexpr size_t kBlocksAtOnce = 64;
 // Of AdaGrad's default for rows: a position shares its steps with the others of its sentence.
 constexpr double kPositionRate = 0.5;
 
-class ChainStep final : public MinibatchStep<float> {
+class CrfStep final : public MinibatchStep<float> {
  public:
-  ChainStep(const Sequences& train, const ChainShape& shape, const TrainOptions& options, uint64_t batch)
+  CrfStep(const Sequences& train, const CrfShape& shape, const TrainOptions& options, uint64_t batch)
       : options_(options),
         shape_(shape),
         objective_(make_objective(options.objective)),
@@ -126,12 +126,12 @@ class ChainStep final : public MinibatchStep<float> {
     batch_ = maker_.make(sentences);
     blocks_ = maker_.blocks(batch_);
     local_.resize(batch_.shape.size());
-    for (const ChainBlock& block : blocks_)
+    for (const CrfBlock& block : blocks_)
       std::copy_n(theta.data() + block.global, block.size, local_.data() + block.local);
     gradient_.assign(local_.size(), 0);
     const auto count = static_cast<double>(sentences.size());
     return value_and_gradient<float>(
-        *make_chain_pass<float>(batch_.data, batch_.shape), *objective_,
+        *make_crf_pass<float>(batch_.data, batch_.shape), *objective_,
         {.normalised = objective_->normalised(sentences.size()), .gradient_scale = 1 / count}, local_,
         gradient_);
   }
@@ -146,7 +146,7 @@ class ChainStep final : public MinibatchStep<float> {
   void update(std::span<float> theta, Adaptive<float>& optimiser, double rate) override {
     parallel_ranges(blocks_.size(), kBlocksAtOnce, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) {
-        const ChainBlock& block = blocks_[i];
+        const CrfBlock& block = blocks_[i];
         const std::span<float> gradient = std::span(gradient_).subspan(block.local, block.size);
         const bool penalised = block.global < shape_.bias();
         const double often = penalised ? touch(block.global) : 1;
@@ -172,20 +172,20 @@ class ChainStep final : public MinibatchStep<float> {
   }
 
   const TrainOptions& options_;
-  ChainShape shape_;
+  CrfShape shape_;
   std::unique_ptr<Objective> objective_;
-  ChainBatchMaker maker_;
+  CrfBatchMaker maker_;
   std::vector<double> unigram_touch_, bigram_touch_;
-  ChainBatch batch_;
-  std::vector<ChainBlock> blocks_;
+  CrfBatch batch_;
+  std::vector<CrfBlock> blocks_;
   std::vector<float> local_, gradient_;
 };
 
 }  // namespace
 
-std::unique_ptr<MinibatchStep<float>> make_chain_step(const Sequences& train, const ChainShape& shape,
-                                                      const TrainOptions& options, uint64_t batch) {
-  return std::make_unique<ChainStep>(train, shape, options, batch);
+std::unique_ptr<MinibatchStep<float>> make_crf_step(const Sequences& train, const CrfShape& shape,
+                                                    const TrainOptions& options, uint64_t batch) {
+  return std::make_unique<CrfStep>(train, shape, options, batch);
 }
 
 }  // namespace selfnorm

@@ -6,20 +6,20 @@
 #include <optional>
 #include <string>
 
-#include "selfnorm/data/sequence/sequences.h"
+#include "selfnorm/data/sentences/sequences.h"
 #include "selfnorm/engine/engine.h"
-#include "selfnorm/model/chain/chain_model.h"
+#include "selfnorm/model/crf/crf_model.h"
 #include "selfnorm/objective/options.h"
 #include "selfnorm/train/options.h"
 
 namespace selfnorm {
 
-// Everything the training of a chain can be told, with the formula, the default and the range of each value.
+// Everything the training of a CRF can be told, with the formula, the default and the range of each value.
 
 // Loss minimised, over N sentences: (1/N) sum_i (A_i - s_i + penalty_i) + l2/2 |theta|^2 + l1 |theta|_1; the
 // biases are not regularised. Wapiti's rho1 and rho2, of the sum over sentences, are l1 N and l2 N.
-struct ChainOptions : TrainOptions {
-  ChainOptions() {
+struct CrfOptions : TrainOptions {
+  CrfOptions() {
     l2 = 1e-4;
     batch = 16;  // sentences per step
   }
@@ -33,12 +33,12 @@ struct ChainOptions : TrainOptions {
   void validate() const;  // throws Error naming the option, the value and the range
 };
 
-struct ChainTrainResult : RunResult {  // means are over sentences
-  ChainModel model;       // complete except audit_json, which the caller fills; interrupted: the best so far
+struct CrfTrainResult : RunResult {  // means are over sentences
+  CrfModel model;         // complete except audit_json, which the caller fills; interrupted: the best so far
   std::string optimiser;  // the one used (auto resolved)
 };
 
-struct ChainTrainData {
+struct CrfTrainData {
   const Sequences& train;
   const Sequences* valid = nullptr;  // null: no early stopping
   const SequenceEncoder& encoder;
@@ -46,8 +46,8 @@ struct ChainTrainData {
 
 // Starts at theta = 0 with biases -log L, where A = 0 for every sentence. Throws Error for data that do not
 // fit the encoder, one label, and options out of range.
-ChainTrainResult train_chain(const ChainTrainData& data, const ChainOptions& options,
-                             const CheckpointOptions& checkpoint, TrainObserver& observer);
+CrfTrainResult train_crf(const CrfTrainData& data, const CrfOptions& options,
+                         const CheckpointOptions& checkpoint, TrainObserver& observer);
 
 CrfShape shape_of(const SequenceEncoder& encoder);
 

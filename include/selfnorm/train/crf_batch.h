@@ -1,4 +1,4 @@
-// A minibatch of sentences as a chain of its own: their attributes are renumbered 0 .. u-1, and the rows of
+// A minibatch of sentences as a CRF of its own: their attributes are renumbered 0 .. u-1, and the rows of
 // theta they use, with all transitions and biases, are copied into a small theta. What a step costs does not
 // depend on how many attributes there are.
 #pragma once
@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "selfnorm/data/sequence/sequences.h"
-#include "selfnorm/model/chain/chain_model.h"
+#include "selfnorm/data/sentences/sequences.h"
+#include "selfnorm/model/crf/crf_model.h"
 #include "selfnorm/train/minibatch_step.h"
 
 namespace selfnorm {
@@ -17,25 +17,25 @@ namespace selfnorm {
 // The sentences listed, in that order; unseen labels are those of all.
 Sequences subset(const Sequences& data, std::span<const uint64_t> sentences);
 
-struct ChainBatch {
+struct CrfBatch {
   Sequences data;
   CrfShape shape;
   std::vector<uint32_t> unigrams, bigrams;  // number in the batch -> number in the model; increasing
 };
 
 // A run of parameters that the batch and the model both have.
-struct ChainBlock {
+struct CrfBlock {
   size_t local = 0, global = 0, size = 0;
 };
 
-class ChainBatchMaker {
+class CrfBatchMaker {
  public:
   // Keeps a reference.
-  ChainBatchMaker(const Sequences& data, const CrfShape& shape);
+  CrfBatchMaker(const Sequences& data, const CrfShape& shape);
 
-  ChainBatch make(std::span<const uint64_t> sentences);
+  CrfBatch make(std::span<const uint64_t> sentences);
   // Blocks of the batch's theta in order: unigram rows, transitions, bigram rows, biases.
-  std::vector<ChainBlock> blocks(const ChainBatch& batch) const;
+  std::vector<CrfBlock> blocks(const CrfBatch& batch) const;
 
  private:
   std::vector<uint32_t> renumber(AttributeRows& rows, std::vector<uint32_t>& local) const;
@@ -53,11 +53,11 @@ std::vector<double> touch_probability(const Sequences& data, const AttributeRows
 // The root mean square of |x_t| over the positions, x_t the unigram attributes; 1 when there are none.
 double position_norm(const AttributeRows& unigram);
 
-// One minibatch of sentences: the part of chain training that the loop of minibatches (train/loop.h) leaves
+// One minibatch of sentences: the part of CRF training that the loop of minibatches (train/loop.h) leaves
 // to the model. The normalised fraction of `sampled` is the head of the batch.
 
 // Keeps references. `batch` is the number of sentences of a step.
-std::unique_ptr<MinibatchStep<float>> make_chain_step(const Sequences& train, const ChainShape& shape,
-                                                      const TrainOptions& options, uint64_t batch);
+std::unique_ptr<MinibatchStep<float>> make_crf_step(const Sequences& train, const CrfShape& shape,
+                                                    const TrainOptions& options, uint64_t batch);
 
 }  // namespace selfnorm

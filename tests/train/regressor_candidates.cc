@@ -70,7 +70,7 @@ TEST_P(EveryCandidateStep, TheMixtureLearnsThroughTheBase) {
   const auto step = make_regressor_step(problem_.parts());
   const auto result = problem_(*step);
   EXPECT_EQ(is_zero(result.mixture), is_broad);
-  if (is_broad || !is_candidate_objective(objective)) return;  // the others jitter their target
+  if (is_broad || objective_entry(objective).jitters_target) return;
   const uint64_t n = problem_.n, each = kSamples + 1, d = 2;
   std::vector<float> draws(n * kSamples * d), y;
   std::vector<uint32_t> row;

@@ -5,12 +5,12 @@
 #include <array>
 #include <filesystem>
 
-#include "density_trial.h"
+#include "experiments/density/trial.h"
 #include "selfnorm/analysis/chain_evaluation.h"
 #include "selfnorm/analysis/chain_gauge.h"
+#include "selfnorm/engine/checkpoint.h"
 #include "selfnorm/normalizer/chain/chain_scorer.h"
 #include "selfnorm/report/table.h"
-#include "selfnorm/engine/checkpoint.h"
 #include "selfnorm/train/loop.h"
 #include "selfnorm/train/run_description.h"
 

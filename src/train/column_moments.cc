@@ -25,11 +25,11 @@ std::string drop_word(const std::vector<std::string>& names, size_t j) {
 
 }  // namespace
 
-ColumnMoments::ColumnMoments(uint32_t columns)
+ColumnReading::ColumnReading(uint32_t columns)
     : mean(columns), square(columns), lower(columns, INFINITY), upper(columns, -INFINITY) {}
 
 // Welford's update, so that a large mean does not hide a small variance.
-void ColumnMoments::add(std::span<const float> row) {
+void ColumnReading::add(std::span<const float> row) {
   const double count = static_cast<double>(++rows);
   for (size_t j = 0; j < row.size(); ++j) {
     const double x = row[j], delta = x - mean[j];
@@ -41,9 +41,9 @@ void ColumnMoments::add(std::span<const float> row) {
   }
 }
 
-double ColumnMoments::deviation(size_t j) const { return std::sqrt(square[j] / static_cast<double>(rows)); }
+double ColumnReading::deviation(size_t j) const { return std::sqrt(square[j] / static_cast<double>(rows)); }
 
-void require_spread(const ColumnMoments& moments, const std::vector<std::string>& names) {
+void require_spread(const ColumnReading& moments, const std::vector<std::string>& names) {
   for (size_t j = 0; j < moments.mean.size(); ++j) {
     const double deviation = moments.deviation(j);
     if (moments.lower[j] == moments.upper[j])
@@ -62,7 +62,7 @@ void require_spread(const ColumnMoments& moments, const std::vector<std::string>
   }
 }
 
-std::vector<std::string> column_warnings(const ColumnMoments& moments,
+std::vector<std::string> column_warnings(const ColumnReading& moments,
                                          const std::vector<std::string>& names) {
   std::vector<std::string> out;
   for (size_t j = 0; j < moments.mean.size() && moments.rows >= kRowsForOutliers; ++j) {

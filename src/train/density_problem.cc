@@ -37,7 +37,7 @@ std::string space_of_energy(const std::string& energy) {
 }
 
 // `asker` is the option that names the word.
-Support space_of(const std::string& word, const std::string& asker, const ColumnMoments& moments) {
+Support space_of(const std::string& word, const std::string& asker, const ColumnReading& moments) {
   const double most = *std::max_element(moments.upper.begin(), moments.upper.end());
   const bool is_binary = moments.is_whole && most <= 1;
   if (word == "real" || (word == "auto" && !is_binary)) return Support::reals();
@@ -90,7 +90,7 @@ DensityProblem::DensityProblem(const PointSource& data, std::span<const uint64_t
 
 void DensityProblem::look_at(std::span<const uint64_t> rows) {
   const uint32_t d = data_.columns();
-  ColumnMoments moments(d);
+  ColumnReading moments(d);
   std::vector<float> block;
   for (uint64_t first = 0; first < rows.size(); first += kBlock) {
     const auto part = rows.subspan(first, std::min(kBlock, rows.size() - first));

@@ -8,8 +8,8 @@
 namespace selfnorm {
 namespace {
 
-ColumnMoments moments_of(const std::vector<float>& column) {
-  ColumnMoments out(1);
+ColumnReading moments_of(const std::vector<float>& column) {
+  ColumnReading out(1);
   for (const float x : column) out.add({&x, 1});
   return out;
 }
@@ -30,8 +30,8 @@ std::string refusal(const std::vector<float>& column, const std::vector<std::str
   return "";
 }
 
-TEST(ColumnMoments, AreThoseOfTheColumn) {
-  const ColumnMoments m = moments_of({1, 2, 6});
+TEST(ColumnReading, AreThoseOfTheColumn) {
+  const ColumnReading m = moments_of({1, 2, 6});
   EXPECT_DOUBLE_EQ(m.mean[0], 3);
   EXPECT_DOUBLE_EQ(m.square[0], 14);
   EXPECT_EQ(m.lower[0], 1);
@@ -41,7 +41,7 @@ TEST(ColumnMoments, AreThoseOfTheColumn) {
   EXPECT_FALSE(moments_of({1, 0.5f}).is_whole);
 }
 
-TEST(ColumnMoments, ConstantAndUnresolvedColumnsAreRefused) {
+TEST(ColumnReading, ConstantAndUnresolvedColumnsAreRefused) {
   EXPECT_EQ(refusal({7, 7, 7}, {"b"}),
             "column 'b' is 7 in all 3 training rows, as 32-bit floats: a constant has no density; leave it "
             "out with --drop b");
@@ -51,7 +51,7 @@ TEST(ColumnMoments, ConstantAndUnresolvedColumnsAreRefused) {
   EXPECT_NE(refusal(normal_column(1.7e9, 1)).find("as 32-bit floats"), std::string::npos);
 }
 
-TEST(ColumnMoments, OneValueThatIsTheVarianceAndWholeNumbersAreNamed) {
+TEST(ColumnReading, OneValueThatIsTheVarianceAndWholeNumbersAreNamed) {
   EXPECT_TRUE(column_warnings(moments_of(normal_column(0, 1)), {}).empty());
   std::vector<float> outlier = normal_column(0, 1);
   outlier[4] = -1e9f;

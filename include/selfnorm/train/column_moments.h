@@ -8,8 +8,8 @@
 
 namespace selfnorm {
 
-struct ColumnMoments {
-  explicit ColumnMoments(uint32_t columns);
+struct ColumnReading {
+  explicit ColumnReading(uint32_t columns);
 
   std::vector<double> mean, square;  // square: the sum of squared distances from the mean
   std::vector<double> lower, upper;
@@ -22,9 +22,9 @@ struct ColumnMoments {
 
 // A column without spread has no density: any narrower one is better. Nor has one whose spread 32-bit floats,
 // which points are, do not resolve. Throws Error naming the column, by its name or number from 0.
-void require_spread(const ColumnMoments& moments, const std::vector<std::string>& names);
+void require_spread(const ColumnReading& moments, const std::vector<std::string>& names);
 
 // One value that is most of a column's variance; whole numbers taken for real ones.
-std::vector<std::string> column_warnings(const ColumnMoments& moments, const std::vector<std::string>& names);
+std::vector<std::string> column_warnings(const ColumnReading& moments, const std::vector<std::string>& names);
 
 }  // namespace selfnorm

@@ -27,7 +27,7 @@ TEST(RegressorErrors, OptionsThatDoNothingAreRefused) {
     words.insert(words.end(), more.begin(), more.end());
     expect_user_error(folder.run(words), text);
   };
-  error({"--noise", "0.2"}, "--noise belongs to --objective nce+, kld-is, dsm");
+  error({"--noise", "0.2"}, "--noise belongs to --objective dsm");
   error({"--langevin-steps", "3"}, "--langevin-steps belongs to --objective mcmc");
   error({"--objective", "sm", "--samples", "7"}, "--samples belongs to");
   error({"--objective", "mdn", "--joint", "7"}, "--joint belongs to score networks");

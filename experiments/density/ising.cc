@@ -6,10 +6,11 @@
 
 #include "experiments/density/trial.h"
 #include "experiments/summary.h"
+#include "selfnorm/engine/engine.h"
+#include "selfnorm/engine/lbfgs_problem.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/model/energy/exponential_family.h"
 #include "selfnorm/normalizer/point_enumeration.h"
-#include "selfnorm/optim/lbfgs.h"
 #include "selfnorm/train/density_record.h"
 #include "selfnorm/train/density_trainer.h"
 
@@ -102,20 +103,19 @@ std::vector<double> maximum_likelihood(const std::vector<float>& data, uint32_t 
     family.statistics({data.data() + i * spins, spins}, t);
     for (size_t k = 0; k < t.size(); ++k) observed[k] += t[k] / static_cast<double>(rows);
   }
-  Lbfgs<double> search({.tolerance = 1e-5}, [&](std::span<const double> eta, std::span<double> gradient) {
-    family.set_eta(eta);
-    double value = enumerate_log_z(family).value;
-    const std::vector<double> mean = mean_statistics(family);
-    for (size_t k = 0; k < eta.size(); ++k) {
-      value -= eta[k] * observed[k];
-      gradient[k] = mean[k] - observed[k];
-    }
-    return value;
-  });
-  search.start(std::vector<double>(family.count(), 0.0));
-  while (search.step()) {
-  }
-  return search.state().x;
+  Minimisation<double> search({.tolerance = 1e-5}, std::vector<double>(family.count(), 0.0),
+                              [&](std::span<const double> eta, std::span<double> gradient) {
+                                family.set_eta(eta);
+                                double value = enumerate_log_z(family).value;
+                                const std::vector<double> mean = mean_statistics(family);
+                                for (size_t k = 0; k < eta.size(); ++k) {
+                                  value -= eta[k] * observed[k];
+                                  gradient[k] = mean[k] - observed[k];
+                                }
+                                return value;
+                              });
+  run(search);
+  return search.point();
 }
 
 CellValues run_ising(const std::string& objective, uint32_t spins, uint64_t rows, DensityOptions options) {

@@ -95,36 +95,24 @@ std::vector<size_t> ascending(const Vector& values) {
   return order;
 }
 
-// L-BFGS until kWindow iterations gain less than `gain`.
-class Minimisation final : public LbfgsProblem<double> {
+// Until kWindow iterations gain less than `gain`.
+class WindowedMinimisation final : public Minimisation<double> {
  public:
   struct Limits {
     uint64_t iterations;
     double gain;
   };
-  Minimisation(const Limits& limits, Vector start, Lbfgs<double>::Function f)
-      : LbfgsProblem({.history = kGapHistory, .tolerance = kGradient}),
-        limits_(limits),
-        start_(std::move(start)),
-        f_(std::move(f)) {}
+  WindowedMinimisation(const Limits& limits, Vector start, Lbfgs<double>::Function f)
+      : Minimisation({.history = kGapHistory, .tolerance = kGradient}, std::move(start), std::move(f)),
+        limits_(limits) {}
 
   bool is_converged() const { return is_converged_; }
-  using LbfgsProblem::point;
-
-  Step begin() override {
-    lbfgs_.start(start_);
-    before_ = lbfgs_.state().value;
-    return {};
-  }
 
  private:
-  size_t parameters() const override { return start_.size(); }
-  double evaluate(std::span<const double> x, std::span<double> gradient) override { return f_(x, gradient); }
-
   std::string limit() override {
     const uint64_t iteration = lbfgs_.state().iteration;
-    if (iteration > 0 && iteration % kWindow == 0 &&
-        std::exchange(before_, lbfgs_.state().value) - lbfgs_.state().value < limits_.gain) {
+    const double value = lbfgs_.state().value;
+    if (iteration % kWindow == 0 && std::exchange(before_, value) - value < limits_.gain) {
       is_converged_ = true;
       return fmt::format("converged: {} iterations gained less than {:.1g} nats", kWindow, limits_.gain);
     }
@@ -137,9 +125,7 @@ class Minimisation final : public LbfgsProblem<double> {
   }
 
   Limits limits_;
-  Vector start_;
-  Lbfgs<double>::Function f_;
-  double before_ = 0;
+  double before_ = INFINITY;  // the value a window ago
   bool is_converged_ = false;
 };
 
@@ -207,14 +193,14 @@ class GapSearch {
   // Minimises mean loss + l2/2 |theta|^2 for the penalty alpha (V_m)  (0: the likelihood alone).
   Solve minimise(double alpha, const Vector& start, double gain) const {
     const auto objective = make_objective({.name = alpha > 0 ? "penalty" : "exact", .alpha = alpha});
-    Minimisation problem({options_.iterations, gain}, start,
-                         [&](std::span<const double> theta, std::span<double> gradient) {
-                           std::fill(gradient.begin(), gradient.end(), 0.0);
-                           const double loss = measure(*objective, theta, gradient).mean_loss();
-                           if (options_.l2 == 0) return loss;
-                           add_multiple(options_.l2, theta, gradient);
-                           return loss + 0.5 * options_.l2 * inner_product(theta, theta);
-                         });
+    WindowedMinimisation problem({options_.iterations, gain}, start,
+                                 [&](std::span<const double> theta, std::span<double> gradient) {
+                                   std::fill(gradient.begin(), gradient.end(), 0.0);
+                                   const double loss = measure(*objective, theta, gradient).mean_loss();
+                                   if (options_.l2 == 0) return loss;
+                                   add_multiple(options_.l2, theta, gradient);
+                                   return loss + 0.5 * options_.l2 * inner_product(theta, theta);
+                                 });
     Solve out;
     out.multiplier = alpha;
     out.reason = selfnorm::run(problem).reason;

@@ -128,5 +128,19 @@ TEST(Registry, UnknownNamesAndBadValuesAreUserErrors) {
   EXPECT_THROW(make_objective({.name = "sampled", .gamma = 1.5}), Error);
 }
 
+// The share of `sampled`, rounded, and at least one unless there is none: the same for every model.
+TEST(Objective, TheNormalisedShareOfABatchIsRounded) {
+  const auto normalised = [](double gamma, uint64_t examples) {
+    return make_objective({.name = "sampled", .gamma = gamma})->normalised(examples);
+  };
+  EXPECT_EQ(normalised(0.1, 14), 1u);
+  EXPECT_EQ(normalised(0.1, 16), 2u);
+  EXPECT_EQ(normalised(0.1, 15), 2u);
+  EXPECT_EQ(normalised(0.01, 3), 1u);
+  EXPECT_EQ(normalised(0, 1000), 0u);
+  EXPECT_EQ(normalised(1, 7), 7u);
+  EXPECT_EQ(make_objective({.name = "penalty"})->normalised(9), 9u);
+}
+
 }  // namespace
 }  // namespace selfnorm

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "random_data.h"
-#include "selfnorm/train/network_trainer.h"
 #include "selfnorm/train/network_quality.h"
+#include "selfnorm/train/network_trainer.h"
 
 namespace selfnorm {
 

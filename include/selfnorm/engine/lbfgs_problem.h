@@ -67,4 +67,27 @@ class LbfgsProblem : public Problem {
   bool is_stepping_ = false, is_evaluating_ = false;
 };
 
+// Of a function as it is, from a start to where it converges.
+template <class Real>
+class Minimisation : public LbfgsProblem<Real> {
+ public:
+  Minimisation(const LbfgsOptions& options, std::vector<Real> start, typename Lbfgs<Real>::Function f)
+      : LbfgsProblem<Real>(options), start_(std::move(start)), f_(std::move(f)) {}
+
+  Step begin() override {
+    this->lbfgs_.start(start_);
+    return {};
+  }
+  using LbfgsProblem<Real>::point;
+
+ protected:
+  size_t parameters() const override { return start_.size(); }
+  double evaluate(std::span<const Real> x, std::span<Real> gradient) override { return f_(x, gradient); }
+  std::string limit() override { return {}; }
+
+ private:
+  std::vector<Real> start_;
+  typename Lbfgs<Real>::Function f_;
+};
+
 }  // namespace selfnorm

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Language models on WikiText-2, order 5, full vocabulary, one row per objective: the table of docs/large-output.md.
+"""Language models on WikiText-2, order 5, full vocabulary, one row per objective: the table of docs/measured/large-output.md.
 
     bench/wikitext2.py DATA_FOLDER OUT_FOLDER --program build/release/selfnorm [--rows exact,snl] [--jobs 2]
 DATA_FOLDER has train.txt, valid.txt and test.txt. Every row is trained by one thread, and its training time is processor

@@ -243,6 +243,7 @@ struct Arguments {
   std::string info_model;
   bool verify = false;  // of info
   std::string shell;
+  bool markdown = false;  // of man
   std::vector<std::string> help_words;
 
   // Of the training command that was given: of classes and words, and of every one.

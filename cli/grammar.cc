@@ -243,7 +243,8 @@ void Grammar::declare_other_commands() {
 
   Declaration& completion = command("completions", "Print a completion script for a shell.");
   completion.positional_choice("SHELL", arguments_.shell, {"bash", "zsh", "fish"}, "The shell");
-  command("man", "Print the manual page.");
+  command("man", "Print the manual page.")
+      .flag("--markdown", arguments_.markdown, "Print the reference page, docs/reference.md, instead");
   command("help", "Show the options of a command.")
       .positional("COMMAND", arguments_.help_words, "A command", false, ValueKind::kText);
 }

@@ -64,7 +64,7 @@ int dispatch(const Arguments& arguments) {
     return 0;
   }
   if (command == "man") {
-    print(manual(command_table(), kVersion));
+    print(arguments.markdown ? reference(command_table()) : manual(command_table(), kVersion));
     return 0;
   }
   throw Bug("no function for command " + command);

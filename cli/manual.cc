@@ -1,6 +1,11 @@
 #include "manual.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "selfnorm/objective/registry.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -29,6 +34,44 @@ std::string entry(const OptionRow& option) {
   std::string text = roff(option.text);
   if (!option.initial.empty()) text += fmt::format(" (default: {})", roff(option.initial));
   return fmt::format(".TP\n{}\n{}\n", head, text);
+}
+
+std::string anchor(std::string path) {
+  std::replace(path.begin(), path.end(), ' ', '-');
+  return path;
+}
+
+// A cell of a Markdown table.
+std::string cell(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '|' || c == '<' || c == '*' || c == '_') escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
+std::string reference_row(const OptionRow& option) {
+  const bool has_value = !option.is_positional && option.kind != ValueKind::kFlag;
+  const std::string letter = option.short_name.empty() ? "" : fmt::format("`{}`, ", option.short_name);
+  return fmt::format("| {}`{}`{} | {} | {} |\n", letter, option.name,
+                     has_value ? " " + cell(option.placeholder()) : "",
+                     option.initial.empty() ? "" : fmt::format("`{}`", option.initial), cell(option.text));
+}
+
+std::string objective_table() {
+  std::string table =
+      "## Objectives\n\nWhich family of models offers an objective, and the options it reads there.\n\n"
+      "| objective | what it is | offered by |\n|---|---|---|\n";
+  for (const ObjectiveEntry& entry : all_objectives()) {
+    std::vector<std::string> offers;
+    for (const ObjectiveOffer& offer : entry.offers)
+      offers.push_back(offer.options.empty()
+                           ? offer.family
+                           : fmt::format("{} ({})", offer.family, fmt::join(offer.options, ", ")));
+    table += fmt::format("| `{}` | {} | {} |\n", entry.name, cell(entry.text), fmt::join(offers, "; "));
+  }
+  return table;
 }
 
 constexpr const char* kEnd = R"(.SH CONFIGURATION FILE
@@ -105,6 +148,24 @@ std::string manual(const CommandTable& table, const std::string& version) {
     for (const OptionRow& option : command.options) page += entry(option);
   }
   return page + kEnd;
+}
+
+std::string reference(const CommandTable& table) {
+  std::string page =
+      "# Reference\n\nEvery command with its options, and every objective. This page is written by `selfnorm "
+      "man "
+      "--markdown`, from the tables that the program itself reads; a test compares them.\n\n";
+  for (const CommandRow& command : table)
+    page +=
+        fmt::format("- [{0}](#selfnorm-{1}): {2}\n", command.path, anchor(command.path), cell(command.text));
+  for (const CommandRow& command : table) {
+    page +=
+        fmt::format("\n## selfnorm {}\n\n{}\n\n    {}\n", command.path, cell(command.text), command.usage());
+    if (command.options.empty()) continue;
+    page += "\n| option | default | meaning |\n|---|---|---|\n";
+    for (const OptionRow& option : command.options) page += reference_row(option);
+  }
+  return page + "\n" + objective_table();
 }
 
 }  // namespace selfnorm::cli

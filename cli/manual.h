@@ -1,4 +1,5 @@
-// The manual page selfnorm(1) generated from the command table.
+// The manual page selfnorm(1) and the reference page docs/reference.md, generated from the command table and the
+// registry of objectives.
 #pragma once
 
 #include <string>
@@ -8,5 +9,6 @@
 namespace selfnorm::cli {
 
 std::string manual(const CommandTable& table, const std::string& version);
+std::string reference(const CommandTable& table);  // Markdown
 
 }  // namespace selfnorm::cli

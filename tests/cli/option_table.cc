@@ -37,6 +37,17 @@ TEST(OptionTable, CompletionsAndManualKnowEveryOption) {
   }
 }
 
+// `selfnorm man --markdown > docs/reference.md` writes it anew.
+TEST(OptionTable, TheReferencePageIsThatOfTheProgram) {
+  const Folder folder;
+  const std::string page = folder.run({"man", "--markdown"}).out;
+  std::ifstream file(std::string(SELFNORM_SOURCE_DIR) + "/docs/reference.md");
+  const std::string stored{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_TRUE(stored == page) << "docs/reference.md is not what the program prints";
+  EXPECT_NE(page.find("| `--learn-centre` |"), std::string::npos);
+  EXPECT_NE(page.find("| `pseudo-likelihood` |"), std::string::npos);
+}
+
 TEST(OptionTable, BashCompletes) {
   const Folder folder;
   folder.write("complete.bash", folder.run({"completions", "bash"}).out);

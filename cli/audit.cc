@@ -6,14 +6,10 @@
 #include "any_model.h"
 #include "audit_report.h"
 #include "commands.h"
-#include "crf_evaluate.h"
-#include "crf_model.h"
-#include "density_model.h"
+#include "family.h"
 #include "model_document.h"
 #include "output.h"
 #include "progress_line.h"
-#include "regressor_evaluate.h"
-#include "regressor_model.h"
 #include "report_output.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
@@ -66,16 +62,22 @@ ReportDocument audit_document(const AnyModel& any, const ExampleSource& source, 
 
 }  // namespace
 
-int audit_command(const Arguments& arguments) {
-  const AuditArguments& given = arguments.audit;
+AuditOptions audit_options(const AuditArguments& given) {
   AuditOptions options = given.options;
   if (!given.require.empty()) apply_requirement(given.require, options);
   options.validate();
+  return options;
+}
+
+int audit_command(const Arguments& arguments) {
+  audit_options(arguments.audit);
   const ThreadLimit limit(arguments.common.threads);
-  if (is_crf(given.model)) return audit_crf_command(arguments, options);
-  refuse_sentences(arguments, given.model);
-  if (is_regressor(given.model)) return audit_regressor(arguments, options);
-  refuse_density(given.model, "'selfnorm evaluate' gives it with its error, beside the stored b");
+  return run_for_family(arguments, {arguments.audit.model});
+}
+
+int audit_classifier(const Arguments& arguments) {
+  const AuditArguments& given = arguments.audit;
+  AuditOptions options = audit_options(given);
   const AuditPlace place = audit_place(given);
   const AnyModel any(given.model, arguments.head);
   ReadOptions reading = arguments.reader.options;

@@ -10,6 +10,9 @@
 
 namespace selfnorm::cli {
 
+// With --require in them; throws Error for values out of range.
+AuditOptions audit_options(const AuditArguments& given);
+
 inline constexpr int kNotCertified = 3;  // exit code: what --require asks for does not hold
 
 // Of the errors of any model's log-probabilities: {"log_z", "histogram"}, and {"certificate", "rho_bound",

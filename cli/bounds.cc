@@ -5,12 +5,10 @@
 #include <cmath>
 
 #include "commands.h"
-#include "crf_model.h"
-#include "density_model.h"
+#include "family.h"
 #include "model_header.h"
 #include "output.h"
 #include "reading_note.h"
-#include "regressor_model.h"
 #include "selfnorm/analysis/gap_bounds.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/range.h"
@@ -154,10 +152,11 @@ int bounds_command(const Arguments& arguments) {
   require_range(given.delta > 0, "--delta", given.delta,
                 "a number > 0, the rms of log Z - m that is allowed");
   const ThreadLimit limit(arguments.common.threads);
-  refuse_density(given.model,
-                 "the bounds are of classifiers; 'selfnorm evaluate' gives the SNL bound of its likelihood");
-  refuse_regressor(given.model, "the bounds are of classifiers; 'selfnorm evaluate' gives rms(b - A)");
-  refuse_crf(given.model, "the bounds are of classifiers; 'selfnorm evaluate' gives rms log Z");
+  return run_for_family(arguments, {given.model});
+}
+
+int bound_classifier(const Arguments& arguments) {
+  const BoundsArguments& given = arguments.bounds;
   const ModelHeader header = read_header(given.model, arguments.head);
   const ModelFile model = load_model(header);
   if (header.family == Family::Hierarchical)

@@ -16,8 +16,8 @@ std::set<std::string> changed_options(const Arguments& arguments);
 void refuse_options(const Arguments& arguments, const std::vector<std::string>& options,
                     const std::string& why);
 
-// The options of `evaluate` and `score` that densities alone have, and those that they lack; and those that
-// regressors alone have.
+// The options of `evaluate` and `score` that densities alone have, and those that they lack; and those of
+// `evaluate` that regressors alone have.
 std::vector<std::string> density_options();
 std::vector<std::string> class_options();
 std::vector<std::string> regressor_options();

@@ -1,4 +1,5 @@
-// One function per command; the result is the exit code. Each is in the file of its name.
+// One function per command; the result is the exit code. Each is in the file of its name, beside what the
+// command does for classifiers, heads and language models, or for the one family that has it.
 #pragma once
 
 #include "arguments.h"
@@ -22,5 +23,15 @@ int bounds_command(const Arguments& arguments);
 int reproduce_command(const Arguments& arguments);
 int report_command(const Arguments& arguments);
 int data_generate_command(const Arguments& arguments);
+
+int evaluate_classifiers(const Arguments& arguments);
+int score_candidates(const Arguments& arguments);
+int audit_classifier(const Arguments& arguments);
+int normalize_head(const Arguments& arguments);
+int bound_classifier(const Arguments& arguments);
+int sample_points(const Arguments& arguments);
+int predict_targets(const Arguments& arguments);
+int tag_sentences(const Arguments& arguments);
+nlohmann::ordered_json classifier_info(const Arguments& arguments);
 
 }  // namespace selfnorm::cli

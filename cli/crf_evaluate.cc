@@ -69,8 +69,9 @@ int evaluate_crfs(const Arguments& arguments) {
   return 0;
 }
 
-int audit_crf_command(const Arguments& arguments, AuditOptions options) {
+int audit_crf_command(const Arguments& arguments) {
   const AuditArguments& given = arguments.audit;
+  AuditOptions options = audit_options(given);
   refuse_others(arguments, given.model);
   refuse_options(arguments, {"--states-name"}, given.model + " is a chain, which has no states");
   const AuditPlace place = audit_place(given);

@@ -7,6 +7,6 @@ namespace selfnorm::cli {
 
 int evaluate_crfs(const Arguments& arguments);
 // `options` with what --require says; the exit code is that of `audit`.
-int audit_crf_command(const Arguments& arguments, AuditOptions options);
+int audit_crf_command(const Arguments& arguments);
 
 }  // namespace selfnorm::cli

@@ -34,12 +34,8 @@ SequenceFormat sequence_format_of(const std::string& name) {
   return static_cast<SequenceFormat>(found - names.begin());
 }
 
-bool is_crf(const std::string& model) { return is_crf_file(finished_model_path(model)); }
-
 NamedCrf open_crf(const std::string& model) {
   const std::string path = finished_model_path(model);
-  if (std::filesystem::is_regular_file(path) && !is_crf_file(path))
-    throw Error(fmt::format("{} is not a chain; expected a model of 'selfnorm train crf'", path));
   return {path, load_crf(path)};
 }
 
@@ -67,10 +63,6 @@ void refuse_sentences(const Arguments& arguments, const std::string& model) {
   const std::vector<std::string> names = sequence_format_names();
   if (format != "auto" && std::find(names.begin(), names.end(), format) != names.end())
     throw Error(fmt::format("--format {} is of sentences; {} is no chain", format, model));
-}
-
-void refuse_crf(const std::string& model, const std::string& advice) {
-  if (is_crf(model)) throw Error(fmt::format("{} is a chain; {}", model, advice));
 }
 
 std::string sentences_text(const std::string& path, const SequenceEncoder& encoder, const Sequences& data) {

@@ -15,14 +15,11 @@ std::vector<std::string> sequence_format_names();
 // Of a word of sequence_format_names().
 SequenceFormat sequence_format_of(const std::string& name);
 
-// Whether MODEL, a file or run directory, is a CRF. Throws Error for a run that is not finished.
-bool is_crf(const std::string& model);
-
 struct NamedCrf {
   std::string path;  // of the file itself
   CrfModel model;
 };
-// Throws Error for any other model.
+// Of a model of this family; throws Error for what is none.
 NamedCrf open_crf(const std::string& model);
 // Its encoder reads DATA in `format`, a word of --format; auto: as the data it was trained on. Throws Error
 // for formats that are none of sentences, or that the model cannot be given.
@@ -32,9 +29,6 @@ SequenceEncoder reading_encoder(const SequenceEncoder& own, const std::string& f
                                 const std::string& model);
 // Throws Error for a --format of sentences, where MODEL is no CRF.
 void refuse_sentences(const Arguments& arguments, const std::string& model);
-
-// Throws Error with the advice when MODEL is a CRF, for the commands that take none.
-void refuse_crf(const std::string& model, const std::string& advice);
 
 // "data.conll: columns, 1,000 sentences, 20,000 tokens"
 std::string sentences_text(const std::string& path, const SequenceEncoder& encoder, const Sequences& data);

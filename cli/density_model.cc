@@ -21,18 +21,9 @@ nlohmann::ordered_json kind_of(const std::shared_ptr<const Density>& density) {
 
 }  // namespace
 
-bool is_density(const std::string& model) { return is_density_file(finished_model_path(model)); }
-
 NamedDensity open_density(const std::string& model, EmbeddedCode code) {
   const std::string path = finished_model_path(model);
-  if (std::filesystem::is_regular_file(path) && !is_density_file(path))
-    throw Error(fmt::format("{} is not a density; expected a model of 'selfnorm train density'", path));
   return {path, load_density(path, code)};
-}
-
-void refuse_density(const std::string& model, const std::string& advice) {
-  if (is_density(model))
-    throw Error(fmt::format("{} is a density, whose log Z is one number for all x; {}", model, advice));
 }
 
 std::string normalizer_doubt(const DensityModel& model) {

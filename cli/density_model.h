@@ -8,18 +8,12 @@
 
 namespace selfnorm::cli {
 
-// Whether MODEL, a file or run directory, is a density. Throws Error for a run that is not finished.
-bool is_density(const std::string& model);
-
 struct NamedDensity {
   std::string path;  // of the file itself
   DensityModel model;
 };
-// Throws Error for any other model.
+// Of a model of this family; throws Error for what is none.
 NamedDensity open_density(const std::string& model, EmbeddedCode code);
-
-// Throws Error with the advice when MODEL is a density, for the commands that take none.
-void refuse_density(const std::string& model, const std::string& advice);
 
 // Why log-densities with b are not to be used, where training could not estimate log Z; otherwise empty.
 std::string normalizer_doubt(const DensityModel& model);

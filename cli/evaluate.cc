@@ -1,18 +1,11 @@
 #include <fmt/format.h>
 
-#include "changed_options.h"
 #include "commands.h"
-#include "crf_evaluate.h"
-#include "crf_model.h"
-#include "density_evaluate.h"
-#include "density_model.h"
 #include "evaluation_report.h"
-#include "lm_evaluate.h"
+#include "family.h"
 #include "model_header.h"
 #include "output.h"
 #include "reading_note.h"
-#include "regressor_evaluate.h"
-#include "regressor_model.h"
 #include "runtime_model.h"
 #include "selfnorm/base/error.h"
 #include "timed_calls.h"
@@ -41,40 +34,20 @@ ScoreTiming timing_of(const RuntimeModel& model, const Dataset& data) {
           .amortised_ns = model.has_normalizer() ? std::optional(time(SELFNORM_AMORTISED)) : std::nullopt};
 }
 
-// The headers of all models when they are language models; none when none is. A head, which is read whole,
-// is none.
-std::vector<ModelHeader> language_models(const Arguments& arguments) {
-  std::vector<ModelHeader> headers;
-  const std::vector<std::string>& names = arguments.evaluate.models;
-  for (const std::string& name : names) {
-    if (is_head_file(model_path(name))) continue;
-    ModelHeader header = read_header(name, arguments.head);
-    if (header.is_language()) headers.push_back(std::move(header));
-  }
-  if (!headers.empty() && headers.size() < names.size())
-    throw Error(fmt::format("{} is a language model and others are classifiers; evaluate them apart",
-                            headers[0].path));
-  return headers;
-}
-
 }  // namespace
 
 int evaluate_command(const Arguments& arguments) {
   const EvaluateArguments& given = arguments.evaluate;
+  if (given.data == "-" && given.models.size() > 1)
+    throw Error("standard input can be read only once, so for one model; store the data in a file");
+  return run_for_family(arguments, given.models);
+}
+
+int evaluate_classifiers(const Arguments& arguments) {
+  const EvaluateArguments& given = arguments.evaluate;
   std::vector<EvaluationRow> rows;
   nlohmann::ordered_json reports = nlohmann::ordered_json::array();
   ReadReport reading;
-  if (given.data == "-" && given.models.size() > 1) {
-    throw Error("standard input can be read only once, so for one model; store the data in a file");
-  }
-  if (are_all(given.models, is_crf, "chain")) return evaluate_crfs(arguments);
-  refuse_sentences(arguments, given.models[0]);
-  if (are_all(given.models, is_regressor, "regressor")) return evaluate_regressors(arguments);
-  refuse_options(arguments, regressor_options(), given.models[0] + " is no regressor");
-  if (are_all(given.models, is_density, "density")) return evaluate_densities(arguments);
-  refuse_options(arguments, density_options(), given.models[0] + " is no density");
-  if (const std::vector<ModelHeader> language = language_models(arguments); !language.empty())
-    return evaluate_language_models(arguments, language);
   if (given.limit > 0)
     throw Error("--limit is for language models; a classifier is evaluated on all of DATA");
   ReadOptions options = arguments.reader.options;

@@ -3,13 +3,10 @@
 #include <algorithm>
 
 #include "commands.h"
-#include "crf_model.h"
-#include "density_model.h"
+#include "family.h"
 #include "model_header.h"
 #include "output.h"
-#include "regressor_info.h"
 #include "selfnorm/base/error.h"
-#include "selfnorm/model/regressor/regressor.h"
 #include "selfnorm/runtime/checksum.h"
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/mapped_file.h"
@@ -93,14 +90,14 @@ std::string verified(const std::string& path) {
 
 }  // namespace
 
+nlohmann::ordered_json classifier_info(const Arguments& arguments) {
+  return info_json(read_header(arguments.info_model, arguments.head));
+}
+
 int info_command(const Arguments& arguments) {
-  const std::string& model = arguments.info_model;
-  const std::string path = finished_model_path(model);
+  const std::string path = finished_model_path(arguments.info_model);
   const std::string checksum = arguments.verify ? verified(path) : "";
-  nlohmann::ordered_json info = is_regressor_file(path) ? regressor_info(path)
-                                : is_density(model)     ? density_info(model)
-                                : is_crf_file(path)     ? crf_info(path, kShownLabels)
-                                                        : info_json(read_header(model, arguments.head));
+  nlohmann::ordered_json info = model_info(arguments);
   if (!checksum.empty()) info["checksum"] = checksum;
   if (arguments.common.json) {
     print_json(info);

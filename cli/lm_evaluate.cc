@@ -63,8 +63,10 @@ WordRate rate_of(const ModelHeader& header, const TokenCorpus& corpus, int threa
 
 }  // namespace
 
-int evaluate_language_models(const Arguments& arguments, const std::vector<ModelHeader>& headers) {
+int evaluate_language_models(const Arguments& arguments) {
   const EvaluateArguments& given = arguments.evaluate;
+  std::vector<ModelHeader> headers;
+  for (const std::string& name : given.models) headers.push_back(read_header(name, arguments.head));
   std::vector<LanguageRow> rows;
   nlohmann::ordered_json reports = nlohmann::ordered_json::array();
   for (size_t i = 0; i < headers.size(); ++i) {

@@ -8,6 +8,6 @@
 
 namespace selfnorm::cli {
 
-int evaluate_language_models(const Arguments& arguments, const std::vector<ModelHeader>& headers);
+int evaluate_language_models(const Arguments& arguments);
 
 }  // namespace selfnorm::cli

@@ -113,8 +113,9 @@ class SentenceScorer {
 
 }  // namespace
 
-int score_sentences(const Arguments& arguments, const ModelHeader& header) {
+int score_sentences(const Arguments& arguments) {
   const ScoreArguments& given = arguments.score;
+  const ModelHeader header = read_header(given.model, arguments.head);
   if (!given.candidates.empty() || !given.candidates_file.empty() || given.top > 0)
     throw Error(fmt::format(
         "{} is a language model: it scores the words of sentences; leave out --candidates and --top",

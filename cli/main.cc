@@ -7,6 +7,7 @@
 
 #include "commands.h"
 #include "completions.h"
+#include "family.h"
 #include "interruption.h"
 #include "manual.h"
 #include "model_and_data.h"
@@ -23,6 +24,7 @@ namespace {
 
 constexpr int kUserError = 1;
 constexpr int kBug = 2;
+constexpr std::string_view kTrain = "train ";
 constexpr size_t kLongestMessage = 700;  // where a path may have its place
 constexpr const char* kNoMemory =
     "not enough memory; use fewer rows, features or classes (text: --hash-buckets, --min-count), or a "
@@ -41,11 +43,7 @@ int help_command(const Arguments& arguments) {
 int dispatch(const Arguments& arguments) {
   check_model_and_data(arguments);
   const std::string& command = arguments.command;
-  if (command == "train classifier") return train_classifier_command(arguments);
-  if (command == "train lm") return train_lm_command(arguments);
-  if (command == "train density") return train_density_command(arguments);
-  if (command == "train regressor") return train_regressor_command(arguments);
-  if (command == "train crf") return train_crf_command(arguments);
+  if (command.starts_with(kTrain)) return family_named(command.substr(kTrain.size())).train(arguments);
   if (command == "tag") return tag_command(arguments);
   if (command == "predict") return predict_command(arguments);
   if (command == "evaluate") return evaluate_command(arguments);

@@ -1,5 +1,5 @@
-// The manual page selfnorm(1) and the reference page docs/reference.md, generated from the command table and the
-// registry of objectives.
+// The manual page selfnorm(1) and the reference page docs/reference.md, generated from the command table and
+// the registry of objectives.
 #pragma once
 
 #include <string>

@@ -111,17 +111,6 @@ std::string finished_model_path(const std::string& model) {
   return path;
 }
 
-bool are_all(const std::vector<std::string>& models, bool (*is_kind)(const std::string&),
-             const std::string& kind) {
-  const auto count = std::count_if(models.begin(), models.end(), is_kind);
-  if (count == 0 || size_t(count) == models.size()) return count > 0;
-  for (const std::string& name : models)
-    if (const std::string path = finished_model_path(name); !std::filesystem::exists(path))
-      throw Error(fmt::format("{}: no such file; expected a model or the directory of a run", path));
-  throw Error(fmt::format("{} is a {} and others are not; evaluate them apart",
-                          *std::find_if(models.begin(), models.end(), is_kind), kind));
-}
-
 ModelHeader read_header(const std::string& model, const HeadNames& names) {
   const std::string path = finished_model_path(model);
   if (is_head_file(path)) return header_of_head(path, names);

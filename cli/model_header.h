@@ -40,9 +40,6 @@ struct ModelHeader {
 std::string model_path(const std::string& model);
 // The same; throws Error when the run in the directory is not finished.
 std::string finished_model_path(const std::string& model);
-// Whether the models are of a kind ("density") that is evaluated apart; throws Error when only some are.
-bool are_all(const std::vector<std::string>& models, bool (*is_kind)(const std::string&),
-             const std::string& kind);
 // `names` are for heads; given for one of our models they are an error.
 ModelHeader read_header(const std::string& model, const HeadNames& names = {});
 using selfnorm::load_model;

@@ -4,15 +4,12 @@
 
 #include "any_model.h"
 #include "commands.h"
-#include "crf_model.h"
-#include "crf_normalize.h"
-#include "density_model.h"
+#include "family.h"
 #include "normalize_document.h"
 #include "normalize_states.h"
 #include "normalized_file.h"
 #include "output.h"
 #include "progress_line.h"
-#include "regressor_model.h"
 #include "selfnorm/analysis/gauge.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/range.h"
@@ -194,15 +191,11 @@ int normalize_command(const Arguments& arguments) {
   const NormalizeArguments& given = arguments.normalize;
   check_options(given);
   const ThreadLimit limit(arguments.common.threads);
-  refuse_density(
-      given.head,
-      "it is normalised by its b, which 'selfnorm train density' calibrates and 'selfnorm evaluate' "
-      "compares with log Z");
-  refuse_regressor(
-      given.head,
-      "its b(x) is fitted by 'selfnorm train regressor', and 'selfnorm audit' compares it with A(x)");
-  if (is_crf(given.head)) return normalize_crf_command(arguments);
-  refuse_sentences(arguments, given.head);
+  return run_for_family(arguments, {given.head});
+}
+
+int normalize_head(const Arguments& arguments) {
+  const NormalizeArguments& given = arguments.normalize;
   const AnyModel any(given.head, arguments.head);
   const bool retrains = given.delta > 0 || given.budget > 0, amortises = given.amortise != "none";
   if (any.file().family == Family::Joint && (retrains || amortises))

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "commands.h"
+#include "family.h"
 #include "option_list.h"
 #include "output.h"
 #include "progress_line.h"
@@ -79,10 +80,15 @@ SheetOptions sheet_options(const Regressor& model, const PredictArguments& given
 }  // namespace
 
 int predict_command(const Arguments& arguments) {
+  prediction_options(arguments.predict);
+  const ThreadLimit limit(arguments.common.threads);
+  return run_for_family(arguments, {arguments.predict.model});
+}
+
+int predict_targets(const Arguments& arguments) {
   const PredictArguments& given = arguments.predict;
   const bool json = arguments.common.json, quiet = arguments.common.quiet;
   const PredictionOptions options = prediction_options(given);
-  const ThreadLimit limit(arguments.common.threads);
   const auto [path, model] = open_regressor(given.model, arguments.common.code());
   const Frame frame = read_frame_for(
       model, given.data, {.ignored = listed_words(given.ignored), .header = arguments.reader.header},

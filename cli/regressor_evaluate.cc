@@ -151,7 +151,8 @@ int audit_predictions(const Arguments& arguments, const RegressionEvaluation& re
 
 }  // namespace
 
-int audit_regressor(const Arguments& arguments, const AuditOptions& options) {
+int audit_regressor(const Arguments& arguments) {
+  const AuditOptions options = audit_options(arguments.audit);
   const AuditArguments& given = arguments.audit;
   refuse_options(arguments,
                  {"--raw", "--states-name", "--format", "--target", "--weight-column", "--labels",

@@ -3,10 +3,9 @@
 #include <algorithm>
 
 #include "commands.h"
-#include "crf_model.h"
 #include "density_model.h"
+#include "family.h"
 #include "output.h"
-#include "regressor_model.h"
 #include "selfnorm/analysis/density_sample.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/data/write.h"
@@ -56,10 +55,12 @@ int sample_command(const Arguments& arguments) {
   options.validate();
   if (!given.out.empty()) check_points_path(given.out);
   const ThreadLimit limit(arguments.common.threads);
-  refuse_regressor(
-      given.model,
-      "what it draws depends on x: 'selfnorm predict MODEL DATA --samples N' gives N for each row");
-  refuse_crf(given.model, "'selfnorm tag --decode sample' draws labellings of sentences");
+  return run_for_family(arguments, {given.model});
+}
+
+int sample_points(const Arguments& arguments) {
+  const SampleArguments& given = arguments.sample;
+  const DensitySampleOptions& options = given.options;
   const auto [path, model] = open_density(given.model, arguments.common.code());
   const DensitySample sample = sample_density_model(model, options);
   const Points points{sample.rows.data(), options.count, model.dimension()};

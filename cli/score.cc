@@ -2,19 +2,12 @@
 
 #include <algorithm>
 
-#include "changed_options.h"
 #include "commands.h"
-#include "crf_model.h"
-#include "crf_score.h"
-#include "density_model.h"
-#include "density_score.h"
+#include "family.h"
 #include "label_list.h"
-#include "lm_score.h"
 #include "model_header.h"
 #include "output.h"
 #include "reading_note.h"
-#include "regressor_evaluate.h"
-#include "regressor_model.h"
 #include "runtime_model.h"
 #include "score_kind.h"
 #include "selfnorm/base/error.h"
@@ -142,13 +135,12 @@ int score_command(const Arguments& arguments) {
   if (int(!given.candidates.empty()) + int(!given.candidates_file.empty()) + int(given.top > 0) > 1) {
     throw Error("give only one of --candidates, --candidates-file and --top");
   }
-  if (is_crf(given.model)) return score_labellings(arguments);
-  refuse_sentences(arguments, given.model);
-  if (is_density(given.model)) return score_points(arguments);
-  if (is_regressor(given.model)) return score_regressor(arguments);
-  refuse_options(arguments, density_options(), given.model + " is no density");
+  return run_for_family(arguments, {given.model});
+}
+
+int score_candidates(const Arguments& arguments) {
+  const ScoreArguments& given = arguments.score;
   const ModelHeader header = read_header(given.model, arguments.head);
-  if (header.is_language()) return score_sentences(arguments, header);
   if (given.totals) throw Error(fmt::format("--totals: {} is no language model", header.path));
   const selfnorm_kind kind = kind_of(given, header.is_joint() ? 0 : header.classes, header.has_normalizer);
   const RuntimeModel model(header);

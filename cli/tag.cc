@@ -5,6 +5,7 @@
 #include "applicability.h"
 #include "commands.h"
 #include "crf_model.h"
+#include "family.h"
 #include "output.h"
 #include "score_kind.h"
 #include "selfnorm/analysis/crf_evaluation.h"
@@ -85,9 +86,13 @@ class Tagger {
 }  // namespace
 
 int tag_command(const Arguments& arguments) {
-  const TagArguments& given = arguments.tag;
   check_tag_options(arguments);
   const ThreadLimit limit(arguments.common.threads);
+  return run_for_family(arguments, {arguments.tag.model});
+}
+
+int tag_sentences(const Arguments& arguments) {
+  const TagArguments& given = arguments.tag;
   const CrfModel model = open_crf(given.model, given.format).model;
   const std::string data = given.data.empty() ? "-" : given.data;
   const bool is_piped = data == "-" || !std::filesystem::is_regular_file(data);

@@ -16,20 +16,26 @@ using runtime::Dtype;
 using runtime::LayoutReader;
 using runtime::Tensor;
 
-bool is_family_file(const std::string& path, std::string_view family) {
+FileIdentity identity_of(const std::string& path) {
   try {
     const runtime::MappedFile file(path);
     const runtime::Safetensors content = runtime::parse_safetensors(file.bytes(), path);
-    const auto is = [&content](const char* key, std::string_view value) {
+    const auto text = [&content](const char* key) {
       const auto found = content.metadata.find(key);
-      return found != content.metadata.end() && found->second == value;
+      return found == content.metadata.end() ? std::string() : found->second;
     };
-    return is("format", runtime::kFormat) && (family.empty() || is("family", family));
+    if (text("format") != runtime::kFormat) return {};
+    return {text("family"), text("input")};
   } catch (const runtime::FormatError&) {
-    return false;
+    return {};
   } catch (const runtime::IoError&) {
-    return false;
+    return {};
   }
+}
+
+bool is_family_file(const std::string& path, std::string_view family) {
+  const std::string found = identity_of(path).family;
+  return family.empty() ? !found.empty() : found == family;
 }
 
 void check_family(const LayoutReader& reader, std::string_view family, const std::string& expected) {

@@ -16,6 +16,12 @@
 
 namespace selfnorm {
 
+// What the metadata of a safetensors file of ours say that it is; all empty for anything else.
+struct FileIdentity {
+  std::string family, input;
+};
+FileIdentity identity_of(const std::string& path);
+
 // Whether the safetensors file at `path` is of this family (by its metadata). False for anything else.
 bool is_family_file(const std::string& path, std::string_view family);  // empty: of any
 // Throws FormatError unless format, version and family are those; `expected` names the model in words.

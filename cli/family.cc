@@ -1,0 +1,196 @@
+#include "family.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "changed_options.h"
+#include "commands.h"
+#include "crf_evaluate.h"
+#include "crf_model.h"
+#include "crf_normalize.h"
+#include "crf_score.h"
+#include "density_evaluate.h"
+#include "density_model.h"
+#include "density_score.h"
+#include "lm_evaluate.h"
+#include "lm_score.h"
+#include "model_header.h"
+#include "regressor_evaluate.h"
+#include "regressor_info.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/model/stored_record.h"
+
+namespace selfnorm::cli {
+namespace {
+
+constexpr size_t kShownCrfLabels = 20;
+
+CommandFamily crf_family() {
+  return {
+      .name = "crf",
+      .noun = "a chain",
+      .others = "are not",
+      .owns = [](const FileIdentity& file) { return file.family == "chain"; },
+      .train = train_crf_command,
+      .info = [](const Arguments& a) { return crf_info(finished_model_path(a.info_model), kShownCrfLabels); },
+      .commands = {{"evaluate", evaluate_crfs},
+                   {"score", score_labellings},
+                   {"audit", audit_crf_command},
+                   {"normalize", normalize_crf_command},
+                   {"tag", tag_sentences}},
+      .refused = {{"bounds", "the bounds are of classifiers; 'selfnorm evaluate' gives rms log Z"},
+                  {"sample", "'selfnorm tag --decode sample' draws labellings of sentences"}},
+      .refuse_own = refuse_sentences};
+}
+
+CommandFamily regressor_family() {
+  return {
+      .name = "regressor",
+      .noun = "a regressor",
+      .others = "are not",
+      .owns = [](const FileIdentity& file) { return file.family == "regressor"; },
+      .train = train_regressor_command,
+      .info = [](const Arguments& a) { return regressor_info(finished_model_path(a.info_model)); },
+      .commands = {{"evaluate", evaluate_regressors},
+                   {"score", score_regressor},
+                   {"audit", audit_regressor},
+                   {"predict", predict_targets}},
+      .refused =
+          {{"normalize",
+            "its b(x) is fitted by 'selfnorm train regressor', and 'selfnorm audit' compares it with A(x)"},
+           {"bounds", "the bounds are of classifiers; 'selfnorm evaluate' gives rms(b - A)"},
+           {"sample",
+            "what it draws depends on x: 'selfnorm predict MODEL DATA --samples N' gives N for each row"}},
+      .refuse_own =
+          [](const Arguments& a, const std::string& model) {
+            if (a.command == "evaluate") refuse_options(a, regressor_options(), model + " is no regressor");
+          }};
+}
+
+CommandFamily density_family() {
+  return {
+      .name = "density",
+      .noun = "a density, whose log Z is one number for all x",
+      .others = "are not",
+      .owns = [](const FileIdentity& file) { return file.family == "density"; },
+      .train = train_density_command,
+      .info = [](const Arguments& a) { return density_info(a.info_model); },
+      .commands = {{"evaluate", evaluate_densities}, {"score", score_points}, {"sample", sample_points}},
+      .refused =
+          {{"audit", "'selfnorm evaluate' gives it with its error, beside the stored b"},
+           {"normalize",
+            "it is normalised by its b, which 'selfnorm train density' calibrates and 'selfnorm evaluate' "
+            "compares with log Z"},
+           {"bounds",
+            "the bounds are of classifiers; 'selfnorm evaluate' gives the SNL bound of its likelihood"}},
+      .refuse_own =
+          [](const Arguments& a, const std::string& model) {
+            if (a.command == "evaluate" || a.command == "score")
+              refuse_options(a, density_options(), model + " is no density");
+          }};
+}
+
+CommandFamily language_family() {
+  return {.name = "lm",
+          .noun = "a language model",
+          .others = "are classifiers",
+          .owns = [](const FileIdentity& file) { return file.input == "context"; },
+          .train = train_lm_command,
+          .info = classifier_info,
+          .commands = {{"evaluate", evaluate_language_models},
+                       {"score", score_sentences},
+                       {"audit", audit_classifier},
+                       {"normalize", normalize_head},
+                       {"bounds", bound_classifier}},
+          .refused = {},
+          .refuse_own = [](const Arguments&, const std::string&) {}};
+}
+
+// And the heads of other programs; what is no model at all is told by its reader.
+CommandFamily classifier_family() {
+  return {.name = "classifier",
+          .noun = "a classifier",
+          .others = "are not",
+          .owns = [](const FileIdentity&) { return true; },
+          .train = train_classifier_command,
+          .info = classifier_info,
+          .commands = {{"evaluate", evaluate_classifiers},
+                       {"score", score_candidates},
+                       {"audit", audit_classifier},
+                       {"normalize", normalize_head},
+                       {"bounds", bound_classifier}},
+          .refused = {},
+          .refuse_own = [](const Arguments&, const std::string&) {}};
+}
+
+// The last one owns what none before it does.
+const std::vector<CommandFamily>& families() {
+  static const std::vector<CommandFamily> all = {crf_family(), regressor_family(), density_family(),
+                                                 language_family(), classifier_family()};
+  return all;
+}
+
+size_t family_place(const std::string& model) {
+  const FileIdentity identity = identity_of(finished_model_path(model));
+  const auto& all = families();
+  return static_cast<size_t>(
+      std::find_if(all.begin(), all.end(), [&](const CommandFamily& f) { return f.owns(identity); }) -
+      all.begin());
+}
+
+// "a density" of "a density, whose log Z ..."
+std::string short_noun(const CommandFamily& family) { return family.noun.substr(0, family.noun.find(',')); }
+
+const CommandFamily& family_of(const std::vector<std::string>& models) {
+  std::vector<size_t> places;
+  for (const std::string& model : models) places.push_back(family_place(model));
+  const auto first = std::min_element(places.begin(), places.end());
+  const CommandFamily& family = families()[*first];
+  if (std::all_of(places.begin(), places.end(), [&](size_t p) { return p == *first; })) return family;
+  for (const std::string& model : models)
+    if (const std::string path = finished_model_path(model); !std::filesystem::exists(path))
+      throw Error(fmt::format("{}: no such file; expected a model or the directory of a run", path));
+  throw Error(fmt::format("{} is {} and others {}; evaluate them apart",
+                          models[static_cast<size_t>(first - places.begin())], short_noun(family),
+                          family.others));
+}
+
+}  // namespace
+
+const CommandFamily& family_named(const std::string& name) {
+  for (const CommandFamily& family : families())
+    if (family.name == name) return family;
+  throw Bug("no family " + name);
+}
+
+int run_for_family(const Arguments& arguments, const std::vector<std::string>& models) {
+  const std::string& command = arguments.command;
+  const CommandFamily& family = family_of(models);
+  if (const auto why = family.refused.find(command); why != family.refused.end())
+    throw Error(fmt::format("{} is {}; {}", models[0], family.noun, why->second));
+  if (const auto own = family.commands.find(command); own != family.commands.end()) {
+    for (const CommandFamily& before : families()) {
+      if (&before == &family) break;
+      before.refuse_own(arguments, models[0]);
+    }
+    return own->second(arguments);
+  }
+  // A command of one other family, which knows best what is wrong with a file that is none of ours.
+  for (const CommandFamily& owner : families()) {
+    const auto own = owner.commands.find(command);
+    if (own == owner.commands.end()) continue;
+    const std::string path = finished_model_path(models[0]);
+    if (!std::filesystem::is_regular_file(path)) return own->second(arguments);
+    throw Error(fmt::format("{} is not {}; expected a model of 'selfnorm train {}'", path, short_noun(owner),
+                            owner.name));
+  }
+  throw Bug("no family has the command " + command);
+}
+
+nlohmann::ordered_json model_info(const Arguments& arguments) {
+  return families()[family_place(arguments.info_model)].info(arguments);
+}
+
+}  // namespace selfnorm::cli

@@ -3,14 +3,14 @@
 #include <charconv>
 #include <set>
 
-#include "any_model.h"
-#include "audit_report.h"
+#include "classifier/any_model.h"
+#include "classifier/audit_report.h"
 #include "commands.h"
 #include "family.h"
-#include "model_document.h"
 #include "output.h"
-#include "progress_line.h"
-#include "report_output.h"
+#include "run/model_document.h"
+#include "run/progress_line.h"
+#include "run/report_output.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/parallel.h"
 #include "selfnorm/report/audit_section.h"

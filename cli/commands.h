@@ -2,7 +2,7 @@
 // command does for classifiers, heads and language models, or for the one family that has it.
 #pragma once
 
-#include "arguments.h"
+#include "grammar/arguments.h"
 
 namespace selfnorm::cli {
 

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <numeric>
 
-#include "changed_options.h"
 #include "commands.h"
+#include "grammar/changed_options.h"
 #include "output.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/data/toy/generate.h"

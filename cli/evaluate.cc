@@ -1,14 +1,14 @@
 #include <fmt/format.h>
 
+#include "classifier/evaluation_report.h"
+#include "classifier/model_header.h"
+#include "classifier/runtime_model.h"
+#include "classifier/timed_calls.h"
 #include "commands.h"
-#include "evaluation_report.h"
 #include "family.h"
-#include "model_header.h"
 #include "output.h"
-#include "reading_note.h"
-#include "runtime_model.h"
+#include "run/reading_note.h"
 #include "selfnorm/base/error.h"
-#include "timed_calls.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "arguments.h"
+#include "grammar/arguments.h"
 
 namespace selfnorm {
 struct FileIdentity;

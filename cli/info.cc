@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "classifier/model_header.h"
 #include "commands.h"
 #include "family.h"
-#include "model_header.h"
 #include "output.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/runtime/checksum.h"

@@ -6,13 +6,13 @@
 #include <system_error>
 
 #include "commands.h"
-#include "completions.h"
 #include "family.h"
+#include "grammar/completions.h"
+#include "grammar/manual.h"
+#include "grammar/parser.h"
 #include "interruption.h"
-#include "manual.h"
 #include "model_and_data.h"
 #include "output.h"
-#include "parser.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/base/interruption.h"
 #include "selfnorm/base/option_table.h"

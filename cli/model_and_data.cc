@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "model_header.h"
+#include "classifier/model_header.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/data/array/array_file.h"
 #include "selfnorm/data/example_source.h"

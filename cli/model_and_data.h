@@ -1,7 +1,7 @@
 // The files that a command line names, told apart before any of them is read.
 #pragma once
 
-#include "arguments.h"
+#include "grammar/arguments.h"
 
 namespace selfnorm::cli {
 

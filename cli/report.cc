@@ -2,7 +2,7 @@
 
 #include "commands.h"
 #include "output.h"
-#include "report_page.h"
+#include "run/report_page.h"
 #include "selfnorm/report/comparison.h"
 #include "selfnorm/report/source.h"
 

@@ -10,7 +10,7 @@
 #include "experiments/experiment.h"
 #include "experiments/papers/next_word.h"
 #include "output.h"
-#include "progress_line.h"
+#include "run/progress_line.h"
 #include "selfnorm/base/atomic_file.h"
 #include "selfnorm/base/error.h"
 

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
+#include "classifier/model_header.h"
+#include "classifier/runtime_model.h"
+#include "classifier/score_kind.h"
 #include "commands.h"
 #include "family.h"
-#include "label_list.h"
-#include "model_header.h"
+#include "grammar/label_list.h"
 #include "output.h"
-#include "reading_note.h"
-#include "runtime_model.h"
-#include "score_kind.h"
+#include "run/reading_note.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/data/string_index.h"
 

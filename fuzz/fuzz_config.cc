@@ -1,7 +1,7 @@
 // Any text as a config file (TOML): refused with an Error, or words of a command line.
 #include <string>
 
-#include "config_file.h"
+#include "grammar/config_file.h"
 #include "selfnorm/base/error.h"
 
 using namespace selfnorm;

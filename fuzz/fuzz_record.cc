@@ -1,8 +1,8 @@
 // Any text as config.json of a run: refused with an Error, or its options become words of a command line.
 #include <string>
 
-#include "config_file.h"
-#include "record_text.h"
+#include "grammar/config_file.h"
+#include "run/record_text.h"
 #include "selfnorm/base/error.h"
 
 using namespace selfnorm;

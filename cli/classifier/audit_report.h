@@ -1,0 +1,42 @@
+// An Audit as JSON and as text.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "grammar/arguments.h"
+#include "selfnorm/analysis/audit.h"
+#include "selfnorm/report/audit_section.h"
+
+namespace selfnorm::cli {
+
+// With --require in them; throws Error for values out of range.
+AuditOptions audit_options(const AuditArguments& given);
+
+inline constexpr int kNotCertified = 3;  // exit code: what --require asks for does not hold
+
+// Of the errors of any model's log-probabilities: {"log_z", "histogram"}, and {"certificate", "rho_bound",
+// "smallest_eps", "worst"}.
+nlohmann::ordered_json errors_json(const ErrorAudit& audit);
+nlohmann::ordered_json certified_json(const ErrorAudit& audit);
+// Statistics, quantiles and, in one line, the histogram with the certified band, indented. Inputs that were
+// trained on have no band.
+std::string errors_text(const ErrorAudit& audit, RowsPart part);
+std::string certificate_text(const Certificate& certificate);
+// The certificate, also in words, or why inputs of this part have none, and the worst inputs; `kind` as in
+// AuditNames.
+std::string certified_text(const ErrorAudit& audit, const std::string& kind, RowsPart part);
+
+// {"variance", "v_star", "v_star_adjusted"}, and the same in a line.
+nlohmann::ordered_json variance_json(const GaugeVariance& variance);
+std::string variance_text(const GaugeVariance& variance);
+
+// Of DATA in MODEL (rows_part.h). Warns when --require asks about data that the model was trained on.
+RowsPart audited_part(const AuditArguments& given);
+// Into what --json prints of an audit: "trained" or "chose_step", true, when so.
+void add_part(RowsPart part, nlohmann::ordered_json& json);
+
+nlohmann::ordered_json audit_json(const Audit& audit);
+std::string audit_text(const Audit& audit, const AuditNames& names);
+
+}  // namespace selfnorm::cli

@@ -1,0 +1,147 @@
+#include "classifier/model_header.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "run/run_record.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/data/string_index.h"
+#include "selfnorm/model/text_model.h"
+#include "selfnorm/runtime/file_error.h"
+#include "selfnorm/runtime/mapped_file.h"
+#include "selfnorm/runtime/shortened.h"
+
+namespace selfnorm::cli {
+namespace {
+
+std::vector<std::string> strings(const runtime::StringTable& table) {
+  std::vector<std::string> all(table.size());
+  std::string_view text;
+  for (size_t i = 0; i < all.size(); ++i) {
+    SELFNORM_CHECK(table.get(i, text));
+    all[i] = text;
+  }
+  return all;
+}
+
+nlohmann::ordered_json metadata(const runtime::Safetensors& file, const char* key, const std::string& path) {
+  const std::string& json = file.metadata.find(key)->second;
+  check_metadata_json(path, key, json);
+  return nlohmann::ordered_json::parse(json);
+}
+
+void check_labels(const std::vector<std::string>& labels, const std::string& path) {
+  try {
+    const KnownLabels known(labels);
+  } catch (const Error& error) {
+    throw Error(fmt::format("{}: {}", path, error.what()));
+  }
+}
+
+ModelHeader header_of(std::span<const std::byte> bytes, const std::string& path) {
+  const runtime::Safetensors file = runtime::parse_safetensors(bytes, path);
+  const runtime::ModelLayout layout = runtime::read_layout(file, path);
+  runtime::check_string_tables(layout, path);
+  ModelHeader header;
+  header.path = path;
+  header.bytes = bytes.size();
+  header.family = layout.family;
+  header.input = layout.input;
+  header.weights = layout.weights;
+  header.classes = layout.classes;
+  header.log_normalizer = layout.log_normalizer;
+  header.has_carrier = !layout.log_carrier.empty();
+  header.has_normalizer = layout.normalizer.exists();
+  header.hidden_units = layout.normalizer.output.size();
+  header.schema.labels = labels_of(layout);
+  header.features = layout.features;
+  header.encoder = {layout.encoder.kind, layout.encoder.width, layout.encoder.positions,
+                    layout.encoder.hidden()};
+  header.schema.feature_count = layout.inputs();
+  header.schema.feature_names = strings(layout.feature_names);
+  header.schema.is_joint = header.is_joint();
+  if (!header.is_language()) check_labels(header.schema.labels, path);  // "+7" and "7" are two words
+  if (layout.input == ModelInput::Text) {
+    header.schema.text = restored_text({.options_json = file.metadata.find("text")->second,
+                                        .vocabulary = strings(layout.vocabulary),
+                                        .idf = {layout.idf.begin(), layout.idf.end()},
+                                        .features = layout.inputs()},
+                                       path);
+  }
+  if (const auto target = file.metadata.find("target"); target != file.metadata.end())
+    header.schema.target = target->second;
+  header.objective = metadata(file, "objective", path);
+  header.training = metadata(file, "training", path);
+  header.audit = metadata(file, "audit", path);
+  return header;
+}
+
+ModelHeader header_of_head(const std::string& path, const HeadNames& names) {
+  ModelHeader header;
+  header.head = std::make_shared<const Head>(load_head(path, names));
+  const ModelFile& model = header.head->model;
+  header.path = path;
+  header.bytes = std::filesystem::file_size(path);
+  header.input = model.input;
+  header.classes = model.classes;
+  header.log_normalizer = model.log_normalizer;
+  header.has_normalizer = model.normalizer.exists();
+  header.hidden_units = model.normalizer.hidden();
+  for (uint32_t k = 0; k < model.classes; ++k) header.schema.labels.push_back(std::to_string(k));
+  header.features = model.features;
+  header.schema.feature_count = model.features;
+  return header;
+}
+
+}  // namespace
+
+std::string model_path(const std::string& model) {
+  return std::filesystem::is_directory(model) ? model + "/" + kModelName : model;
+}
+
+std::string finished_model_path(const std::string& model) {
+  const std::string path = model_path(model);
+  if (path != model && !std::filesystem::exists(path) &&
+      std::filesystem::exists(model + "/" + kCheckpointName)) {
+    throw Error(fmt::format("{}: the run is not finished; 'selfnorm {} --resume --out {}' continues it",
+                            model, runtime::shortened(recorded_command(model)), model));
+  }
+  return path;
+}
+
+ModelHeader read_header(const std::string& model, const HeadNames& names) {
+  const std::string path = finished_model_path(model);
+  if (is_head_file(path)) return header_of_head(path, names);
+  if (!names.weight.empty() || !names.bias.empty()) {
+    throw Error(fmt::format(
+        "{}: --weight-name and --bias-name are for softmax heads, this is a selfnorm model", path));
+  }
+  try {
+    const runtime::MappedFile file(path);
+    return header_of(file.bytes(), path);
+  } catch (const runtime::FormatError& error) {
+    throw Error(error.what());
+  } catch (const runtime::IoError& error) {
+    throw Error(error.what());
+  }
+}
+
+ModelFile load_model(const ModelHeader& header) {
+  return header.head == nullptr ? load_model(header.path) : header.head->model;
+}
+
+ReadResult read_for(const ModelHeader& header, const std::string& path, ReadOptions options) {
+  if (header.is_language())
+    throw Error(fmt::format("{} is a language model; expected a classifier", header.path));
+  options.schema = &header.schema;
+  if (header.schema.text && options.format == Format::automatic) options.format = Format::text;
+  ReadResult read = read_dataset(path, options);
+  if (header.encoder.kind == EncoderKind::Bag && !read.data.features.is_sparse)
+    throw Error(
+        fmt::format("{}: found dense rows, but the bag encoder of {} reads sparse ones", path, header.path));
+  return read;
+}
+
+}  // namespace selfnorm::cli

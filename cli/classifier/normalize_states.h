@@ -1,0 +1,21 @@
+// Where the inputs come from that `normalize` is fitted to and verified on.
+#pragma once
+
+#include <string>
+
+#include "grammar/arguments.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/report/rows_part.h"
+
+namespace selfnorm::cli {
+
+struct StatesPlace {
+  std::string path, name;
+  RowsPart part = RowsPart::kNone;  // in the model itself
+};
+
+// Of one of our models: --states, or the training data of a run directory. Throws Error when there are none.
+StatesPlace states_of_model(const NormalizeArguments& given);
+Error no_states(const NormalizeArguments& given);
+
+}  // namespace selfnorm::cli

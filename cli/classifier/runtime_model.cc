@@ -1,0 +1,109 @@
+#include "classifier/runtime_model.h"
+
+#include <algorithm>
+
+#include "selfnorm/base/error.h"
+#include "selfnorm/runtime/log_sum_exp.h"
+
+namespace selfnorm::cli {
+namespace {
+
+void check(selfnorm_status status) {
+  if (status != SELFNORM_OK) throw Error(selfnorm_error_message());
+}
+
+struct SparseRowView {
+  const uint32_t* index;
+  const float* value;
+  size_t count;
+};
+
+SparseRowView sparse_row(const Features& x, uint64_t row) {
+  const uint64_t begin = x.sparse.begin[row], end = x.sparse.begin[row + 1];
+  return {x.sparse.column.data() + begin, x.sparse.value.data() + begin, end - begin};
+}
+
+}  // namespace
+
+RuntimeModel::RuntimeModel(const ModelHeader& header) {
+  selfnorm_model* model = nullptr;
+  if (header.head != nullptr) {
+    bytes_ = model_bytes(header.head->model, header.path);
+    check(selfnorm_open_memory(bytes_.data(), bytes_.size(), &model));
+  } else {
+    check(selfnorm_open(header.path.c_str(), &model));
+  }
+  model_.reset(model);
+  if (selfnorm_verify(model) == SELFNORM_ERROR_CHECKSUM)
+    throw Error(selfnorm_error_message() + std::string("; take another copy of it"));
+}
+
+std::span<const float> RuntimeModel::dense_row(const Features& x, uint64_t row) const {
+  const std::span<const float> values = x.dense.row(row);
+  const size_t d = selfnorm_features(model_.get());
+  if (values.size() >= d) return values;
+  padded_.assign(d, 0.0f);
+  std::copy(values.begin(), values.end(), padded_.begin());
+  return padded_;
+}
+
+void RuntimeModel::score(const Features& x, uint64_t row, std::span<const uint32_t> classes,
+                         selfnorm_kind kind, std::span<double> out) const {
+  if (x.is_sparse) {
+    const SparseRowView v = sparse_row(x, row);
+    check(selfnorm_score_sparse(model_.get(), v.index, v.value, v.count, classes.data(), classes.size(), kind,
+                                out.data()));
+  } else {
+    const auto v = dense_row(x, row);
+    check(selfnorm_score_dense(model_.get(), v.data(), v.size(), classes.data(), classes.size(), kind,
+                               out.data()));
+  }
+}
+
+std::vector<Candidate> RuntimeModel::top(const Features& x, uint64_t row, size_t n,
+                                         selfnorm_kind kind) const {
+  n = std::min<size_t>(n, classes());
+  std::vector<uint32_t> best(n);
+  std::vector<double> log_probs(n);
+  if (x.is_sparse) {
+    const SparseRowView v = sparse_row(x, row);
+    check(
+        selfnorm_top_sparse(model_.get(), v.index, v.value, v.count, n, kind, best.data(), log_probs.data()));
+  } else {
+    const auto v = dense_row(x, row);
+    check(selfnorm_top_dense(model_.get(), v.data(), v.size(), n, kind, best.data(), log_probs.data()));
+  }
+  std::vector<Candidate> candidates(n);
+  for (size_t i = 0; i < n; ++i) candidates[i] = {best[i], log_probs[i]};
+  return candidates;
+}
+
+std::vector<Candidate> RuntimeModel::alternatives(const Features& x, uint64_t begin, uint64_t end,
+                                                  selfnorm_kind kind) const {
+  std::vector<Candidate> all(end - begin);
+  std::vector<double> raw(end - begin);
+  for (uint64_t row = begin; row < end; ++row) {
+    double& out = raw[row - begin];
+    if (x.is_sparse) {
+      const SparseRowView v = sparse_row(x, row);
+      check(selfnorm_score_alternative_sparse(model_.get(), v.index, v.value, v.count, &out));
+    } else {
+      const auto v = dense_row(x, row);
+      check(selfnorm_score_alternative_dense(model_.get(), v.data(), v.size(), &out));
+    }
+  }
+  LogSumExp total;
+  for (const double s : raw) total.add(s);
+  for (size_t i = 0; i < all.size(); ++i)
+    all[i] = {static_cast<uint32_t>(i), kind == SELFNORM_EXACT ? total.log_share(raw[i]) : raw[i]};
+  return all;
+}
+
+void RuntimeModel::score_contexts(std::span<const uint32_t> contexts, std::span<const uint32_t> words,
+                                  selfnorm_kind kind, std::span<double> out) const {
+  check(selfnorm_score_contexts(model_.get(), contexts.data(), words.data(), words.size(), kind, out.data()));
+}
+
+void RuntimeModel::precompute(unsigned threads) { check(selfnorm_precompute(model_.get(), threads)); }
+
+}  // namespace selfnorm::cli

@@ -1,0 +1,52 @@
+// The C runtime behind a C++ face: rows of a Dataset in, log-probabilities out, error codes as Error.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "classifier/model_header.h"
+#include "selfnorm.h"
+#include "selfnorm/data/dataset.h"
+
+namespace selfnorm::cli {
+
+struct Candidate {
+  uint32_t index = 0;  // class, or position in the group
+  double log_prob = 0;
+};
+
+class RuntimeModel {
+ public:
+  explicit RuntimeModel(const ModelHeader& header);
+
+  uint32_t classes() const { return selfnorm_classes(model_.get()); }
+  uint32_t positions() const { return selfnorm_order(model_.get()) - 1; }  // of a language model
+  bool has_normalizer() const { return selfnorm_has_amortised_normalizer(model_.get()) != 0; }
+  // out[i] = log-probability of classes[i] for the row.
+  void score(const Features& x, uint64_t row, std::span<const uint32_t> classes, selfnorm_kind kind,
+             std::span<double> out) const;
+  std::vector<Candidate> top(const Features& x, uint64_t row, size_t n, selfnorm_kind kind) const;
+  // Joint family: every alternative of rows begin .. end-1, normalised over them when exact.
+  std::vector<Candidate> alternatives(const Features& x, uint64_t begin, uint64_t end,
+                                      selfnorm_kind kind) const;
+
+  // Language models: out[i] = log p(words[i] | the i-th context of positions() words).
+  void score_contexts(std::span<const uint32_t> contexts, std::span<const uint32_t> words, selfnorm_kind kind,
+                      std::span<double> out) const;
+  void precompute(unsigned threads);
+
+ private:
+  struct Close {
+    void operator()(selfnorm_model* model) const { selfnorm_close(model); }
+  };
+  // A row narrower than the model is padded with zeros.
+  std::span<const float> dense_row(const Features& x, uint64_t row) const;
+
+  std::string bytes_;  // of a head as a model file
+  std::unique_ptr<selfnorm_model, Close> model_;
+  mutable std::vector<float> padded_;
+};
+
+}  // namespace selfnorm::cli

@@ -1,0 +1,46 @@
+// Which log-probabilities `score` gives, and what it says about them.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "classifier/model_header.h"
+#include "grammar/arguments.h"
+#include "selfnorm.h"
+#include "selfnorm/model/crf/crf_model.h"
+
+namespace selfnorm::cli {
+
+// "raw", "exact" or "amortised".
+const char* kind_name(selfnorm_kind kind);
+
+// That of --raw, --amortised or --exact; without them exact below 10,000 classes, where it is cheap, then
+// amortised where the model has b, otherwise raw.
+selfnorm_kind kind_of(const ScoreArguments& given, uint64_t classes, bool has_normalizer);
+// Throws Error when more than one of those options is given.
+void check_kind_options(const ScoreArguments& given);
+
+// rms of log Z above which scores are served with a warning.
+inline constexpr double kLargeRms = 0.3;
+
+// What a model file holds of its training: its objective, and the audit on held-out data.
+struct ScoreRecords {
+  nlohmann::ordered_json objective, audit;
+};
+ScoreRecords records_of(const CrfModel& model);
+
+// The number at these keys of an audit, one inside the other; none where there is no such number.
+std::optional<double> stored_number(const nlohmann::ordered_json& audit,
+                                    const std::vector<std::string>& keys);
+
+// One line on stderr when scores of this kind are no log-probabilities as far as the records tell: the stored
+// rms of log Z is large, or nothing has made them so. `advice` is what to use instead.
+void warn_about_scores(selfnorm_kind kind, const ScoreRecords& records, const std::string& advice);
+void warn_about_scores(selfnorm_kind kind, const ModelHeader& header);
+// Of this rms; nothing below kLargeRms.
+void warn_about_rms(double rms, const std::string& kind, const std::string& advice);
+
+// A field of a TSV line: tab, line feed and backslash as \t, \n and \\.
+std::string escaped(std::string_view text);
+
+}  // namespace selfnorm::cli

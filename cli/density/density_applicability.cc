@@ -1,0 +1,68 @@
+#include "density/density_applicability.h"
+
+#include <fmt/format.h>
+
+#include "grammar/applicability.h"
+#include "selfnorm/train/family_training.h"
+
+namespace selfnorm::cli {
+namespace {
+
+// An option of one method of log Z.
+struct MethodOption {
+  const char* name;
+  const char* method;
+};
+constexpr MethodOption kMethodOptions[] = {{"--samples", "importance"}, {"--precision", "quadrature"}};
+
+}  // namespace
+
+void check_applicability(const Arguments& arguments) {
+  DensityOptions given = arguments.density.options, initial;
+  density_option_table(given).refuse_idle(density_option_table(initial));
+}
+
+void check_step_applicability(const Arguments& arguments, uint32_t columns) {
+  const DensityOptions& o = arguments.density.options;
+  Applicability(arguments).require(
+      {"--steps", "--batch", "--learning-rate", "--schedule", "--clip", "--patience", "--samples",
+       "--normalizer-rate", "--normalizer-steps", "--drift", "--no-calibrate", "--checkpoint-seconds"},
+      !fits_family(o, columns), "--optimiser adam",
+      fmt::format("--optimiser {}, by which --energy {} is fitted at once", o.optimiser, o.energy));
+}
+
+std::vector<std::string> idle_options(const Arguments& arguments, const DensityModel& model) {
+  const Applicability rules(arguments);
+  std::vector<std::string> idle;
+  if (!model.energy->support().is_real())
+    for (const char* option : {"--langevin-step", "--no-standardise"})
+      if (rules.has(option))
+        idle.push_back(fmt::format("{} did nothing: the data are whole numbers", option));
+  if (rules.has("--fourier-scale")) {
+    const auto settings = nlohmann::json::parse(model.energy->record().settings);
+    if (settings.value("fourier", 0) == 0)
+      idle.push_back(
+          "--fourier-scale did nothing: --fourier auto gives data like these no Fourier features; say how "
+          "many");
+  }
+  return idle;
+}
+
+void check_log_z_applicability(const Arguments& arguments) {
+  const std::string& method = arguments.log_z.method;
+  const Applicability rules(arguments);
+  for (const auto& [option, owner] : kMethodOptions)
+    rules.require({option}, method == "auto" || method == owner, fmt::format("--method {}", owner),
+                  "--method " + method);
+}
+
+std::vector<std::string> idle_log_z_options(const Arguments& arguments, const std::string& method) {
+  const Applicability rules(arguments);
+  std::vector<std::string> idle;
+  for (const auto& [option, owner] : kMethodOptions)
+    if (rules.has(option) && method != owner)
+      idle.push_back(fmt::format("{} belongs to --method {}; log Z came by {}", option, owner, method));
+  return idle;
+}
+
+}  // namespace selfnorm::cli

@@ -1,0 +1,69 @@
+#include "density/density_model.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "classifier/model_header.h"
+#include "selfnorm/base/error.h"
+
+namespace selfnorm::cli {
+namespace {
+
+const char* space_name(Support::Space space) {
+  constexpr const char* names[] = {"real", "levels", "counts"};
+  return names[static_cast<size_t>(space)];
+}
+
+nlohmann::ordered_json kind_of(const std::shared_ptr<const Density>& density) {
+  return density == nullptr ? nlohmann::ordered_json() : nlohmann::ordered_json(density->record().kind);
+}
+
+}  // namespace
+
+NamedDensity open_density(const std::string& model, EmbeddedCode code) {
+  const std::string path = finished_model_path(model);
+  return {path, load_density(path, code)};
+}
+
+std::string normalizer_doubt(const DensityModel& model) {
+  const auto audit = nlohmann::ordered_json::parse(model.audit_json);
+  const bool is_doubted = audit.is_object() && audit.contains("trusted") && audit["trusted"] == false;
+  if (model.normalizer_kind != "untrusted" && !is_doubted) return "";
+  return "b is not to be trusted: log Z could not be estimated when the model was trained, so log-densities "
+         "with b are right up to a constant only";
+}
+
+nlohmann::ordered_json module_info(const EnergyRecord& record) {
+  return {{"kind", "TorchScript program"}, {"bytes", record.module.size()}, {"loaded", false}};
+}
+
+nlohmann::ordered_json density_info(const std::string& name) {
+  const auto [path, model] = open_density(name, EmbeddedCode::seal);
+  using Json = nlohmann::ordered_json;
+  const EnergyRecord record = model.energy->record();
+  Json info = {{"path", path},
+               {"bytes", std::filesystem::file_size(path)},
+               {"family", "density"},
+               {"dimension", model.dimension()},
+               {"space", space_name(model.energy->support().space)},
+               {"energy", {{"kind", record.kind}, {"settings", Json::parse(record.settings)}}},
+               {"parameters", std::as_const(*model.energy).parameters().size()},
+               {"proposal", kind_of(model.proposal)},
+               {"base", kind_of(model.base)},
+               {"log_normalizer", model.log_normalizer},
+               {"normalizer", model.normalizer_kind},
+               {"standardised", !model.standardisation.mean.empty()}};
+  if (!record.module.empty()) {
+    info["parameters"] = nullptr;  // in the module
+    info["module"] = module_info(record);
+  }
+  if (const std::string doubt = normalizer_doubt(model); !doubt.empty()) info["normalizer_doubt"] = doubt;
+  if (!model.feature_names.empty()) info["columns"] = model.feature_names;
+  info["objective"] = Json::parse(model.objective_json);
+  info["training"] = Json::parse(model.training_json);
+  info["audit"] = Json::parse(model.audit_json);
+  return info;
+}
+
+}  // namespace selfnorm::cli

@@ -1,0 +1,86 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "commands.h"
+#include "density/density_model.h"
+#include "family.h"
+#include "output.h"
+#include "selfnorm/analysis/density_sample.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/data/write.h"
+#include "selfnorm/math/parallel.h"
+
+namespace selfnorm::cli {
+namespace {
+
+double smallest(const std::vector<double>& values) { return *std::min_element(values.begin(), values.end()); }
+double largest(const std::vector<double>& values) { return *std::max_element(values.begin(), values.end()); }
+
+bool has_chains(const DensitySample& sample) { return !sample.r_hat.empty(); }
+
+nlohmann::ordered_json sample_json(const DensitySample& sample) {
+  nlohmann::ordered_json out = {
+      {"method", sample.method}, {"pool", sample.pool}, {"pool_ess", sample.pool_effective}};
+  if (!has_chains(sample)) return out;
+  out.update({{"acceptance", sample.acceptance}, {"ess", sample.effective}, {"r_hat", sample.r_hat}});
+  return out;
+}
+
+std::string sample_text(const DensitySample& sample, uint64_t count) {
+  std::string text = fmt::format("{}: {} points", sample.method, grouped(count));
+  if (sample.pool > 0)
+    text +=
+        fmt::format(", {}{} draws of the proposal worth {:.1f}", has_chains(sample) ? "started from " : "",
+                    grouped(sample.pool), sample.pool_effective);
+  if (has_chains(sample))
+    text += fmt::format("; acceptance {:.3f}, ESS {:.1f} or more, R-hat {:.3f} or less", sample.acceptance,
+                        smallest(sample.effective), largest(sample.r_hat));
+  return text;
+}
+
+nlohmann::ordered_json points_json(const Points& points) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (uint64_t i = 0; i < points.rows; ++i)
+    rows.push_back(std::vector<float>(points.row(i).begin(), points.row(i).end()));
+  return rows;
+}
+
+}  // namespace
+
+int sample_command(const Arguments& arguments) {
+  const SampleArguments& given = arguments.sample;
+  const DensitySampleOptions& options = given.options;
+  if (options.count == 0) throw Error("sample needs -n N, the number of points; N >= 1");
+  options.validate();
+  if (!given.out.empty()) check_points_path(given.out);
+  const ThreadLimit limit(arguments.common.threads);
+  return run_for_family(arguments, {given.model});
+}
+
+int sample_points(const Arguments& arguments) {
+  const SampleArguments& given = arguments.sample;
+  const DensitySampleOptions& options = given.options;
+  const auto [path, model] = open_density(given.model, arguments.common.code());
+  const DensitySample sample = sample_density_model(model, options);
+  const Points points{sample.rows.data(), options.count, model.dimension()};
+  if (!given.out.empty()) write_points(points, model.feature_names, given.out);
+  if (!arguments.common.quiet) {
+    if (!arguments.common.json) note(sample_text(sample, options.count));
+    if (const std::string text = sample_doubt(sample, options.count); !text.empty()) warning(text);
+  }
+  if (arguments.common.json) {
+    nlohmann::ordered_json report = {{"model", path}, {"n", options.count}, {"seed", options.seed}};
+    report.update(sample_json(sample));
+    if (given.out.empty())
+      report["points"] = points_json(points);
+    else
+      report["out"] = given.out;
+    print_json(report);
+  } else if (given.out.empty()) {
+    csv_lines(points, model.feature_names, print);
+  }
+  return 0;
+}
+
+}  // namespace selfnorm::cli

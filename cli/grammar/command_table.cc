@@ -1,0 +1,151 @@
+#include "grammar/command_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "selfnorm/base/error.h"
+#include "selfnorm/runtime/shortened.h"
+
+namespace selfnorm::cli {
+namespace {
+
+size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({substituted, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+std::string suggestion(const std::string& word, const std::vector<std::string>& candidates) {
+  const std::string best = nearest(word, candidates);
+  return best.empty() ? "" : fmt::format("did you mean '{}'? ", best);
+}
+
+bool is_option(const std::string& argument) { return argument.size() > 1 && argument[0] == '-'; }
+
+}  // namespace
+
+std::string OptionRow::placeholder() const {
+  switch (kind) {
+    case ValueKind::kFlag:
+      return "";
+    case ValueKind::kText:
+      return "TEXT";
+    case ValueKind::kFile:
+      return "FILE";
+    case ValueKind::kDirectory:
+      return "DIR";
+    case ValueKind::kInteger:
+      return "N";
+    case ValueKind::kReal:
+      return "X";
+    case ValueKind::kChoice:
+      return fmt::format("{}", fmt::join(choices, "|"));
+  }
+  return "";
+}
+
+const OptionRow* CommandRow::find(const std::string& option) const {
+  const auto row =
+      std::find_if(options.begin(), options.end(), [&](const auto& o) { return o.name == option; });
+  return row == options.end() ? nullptr : &*row;
+}
+
+std::string CommandRow::usage() const {
+  std::string line = "selfnorm " + path;
+  bool has_options = false;
+  for (const OptionRow& option : options) {
+    has_options |= !option.is_positional;
+    if (!option.is_positional) continue;
+    const std::string word = option.name + (option.is_repeated ? "..." : "");
+    line += option.is_required ? " " + word : " [" + word + "]";
+  }
+  return line + (has_options ? " [options]" : "");
+}
+
+const CommandRow* find(const CommandTable& table, const std::string& path) {
+  const auto row = std::find_if(table.begin(), table.end(), [&](const auto& c) { return c.path == path; });
+  return row == table.end() ? nullptr : &*row;
+}
+
+std::vector<std::string> next_words(const CommandTable& table, const std::string& prefix) {
+  std::vector<std::string> words;
+  for (const CommandRow& command : table) {
+    std::string rest = command.path;
+    if (!prefix.empty()) {
+      if (rest.rfind(prefix + " ", 0) != 0) continue;
+      rest = rest.substr(prefix.size() + 1);
+    }
+    const std::string word = rest.substr(0, rest.find(' '));
+    if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
+  }
+  return words;
+}
+
+std::string command_path(const CommandTable& table, const std::vector<std::string>& arguments) {
+  std::string path;
+  for (const std::string& argument : arguments) {
+    if (find(table, path) != nullptr || is_option(argument)) break;
+    const std::vector<std::string> words = next_words(table, path);
+    if (std::find(words.begin(), words.end(), argument) == words.end()) {
+      throw Error(
+          fmt::format("unknown command '{}'; {}commands here: {}",
+                      runtime::shortened(path.empty() ? argument : fmt::format("{} {}", path, argument)),
+                      suggestion(argument, words), fmt::join(words, ", ")));
+    }
+    if (!path.empty()) path += ' ';
+    path += argument;
+  }
+  if (find(table, path) != nullptr) return path;
+  throw Error(fmt::format("{}; expected one of: {} (see 'selfnorm help')",
+                          path.empty() ? "no command given" : fmt::format("'{}' needs a word more", path),
+                          fmt::join(next_words(table, path), ", ")));
+}
+
+void check_option_names(const CommandRow& command, const std::vector<std::string>& arguments) {
+  std::vector<std::string> names;
+  for (const OptionRow& option : command.options) {
+    if (!option.is_positional) names.push_back(option.name);
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& argument = arguments[i];
+    if (argument == "--") return;
+    if (argument.rfind("--", 0) != 0) continue;
+    const std::string name = argument.substr(0, argument.find('='));
+    if (name == "--help") continue;
+    const OptionRow* option = command.find(name);
+    if (option == nullptr) {
+      throw Error(fmt::format("unknown option '{}' of '{}'; {}see 'selfnorm {} --help'",
+                              runtime::shortened(name), command.path, suggestion(name, names), command.path));
+    }
+    if (option->kind != ValueKind::kFlag && name == argument) ++i;
+  }
+}
+
+std::string nearest(const std::string& word, const std::vector<std::string>& candidates) {
+  std::string best;
+  size_t best_distance = word.size() / 3 + 2;
+  for (const std::string& candidate : candidates) {
+    // The distance is at least the difference in length.
+    if (std::max(word.size(), candidate.size()) - std::min(word.size(), candidate.size()) >= best_distance)
+      continue;
+    const size_t distance = edit_distance(word, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+}  // namespace selfnorm::cli

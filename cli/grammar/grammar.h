@@ -1,0 +1,59 @@
+// The option groups that commands share, and the grammar made of them. Included only by the parser's own
+// files.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "grammar/arguments.h"
+#include "grammar/declaration.h"
+
+namespace selfnorm::cli {
+
+void declare_threads(Declaration& command, CommonArguments& common);
+void declare_output(Declaration& command, CommonArguments& common);
+void declare_expansion(Declaration& command, CommonArguments& common);
+void declare_code(Declaration& command, CommonArguments& common);
+void declare_reader(Declaration& command, ReaderArguments& reader);
+// Where MODEL may be a CRF: with the formats of sentences.
+void declare_any_reader(Declaration& command, ReaderArguments& reader);
+void declare_head(Declaration& command, HeadNames& head);
+void declare_points(Declaration& command, PointArguments& points);
+void declare_log_z(Declaration& command, DensityEvaluationOptions& log_z);
+
+// What every training command is told of its run; `data` is the positional, `hold_out` the text of
+// --hold-out.
+void declare_run(Declaration& command, RunArguments& run, const std::string& data,
+                 const std::string& hold_out);
+void declare_text(Declaration& command, ReaderArguments& reader);
+
+// All commands bound to one Arguments; it does not move, because CLI11 keeps references into it.
+class Grammar {
+ public:
+  Grammar();
+  Grammar(const Grammar&) = delete;
+  Grammar& operator=(const Grammar&) = delete;
+
+  // `words` start with the words of `path`. Throws CLI::ParseError.
+  void parse(const std::string& path, const std::vector<std::string>& words);
+  CommandTable table() const;
+  CLI::App& app_of(const std::string& path);
+  CLI::App& root() { return root_; }
+  Arguments& arguments() { return arguments_; }
+
+ private:
+  Declaration& command(const std::string& path, const std::string& text);
+  void declare_training_commands();
+  void declare_density_commands();
+  void declare_regressor_commands();
+  void declare_crf_commands();
+  void declare_model_commands();
+  void declare_normalizing_commands();
+  void declare_other_commands();
+
+  Arguments arguments_;
+  CLI::App root_{"Probability models whose raw scores are already log-probabilities.", "selfnorm"};
+  std::vector<std::unique_ptr<Declaration>> commands_;
+};
+
+}  // namespace selfnorm::cli

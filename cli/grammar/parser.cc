@@ -1,0 +1,149 @@
+#include "grammar/parser.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "crf/crf_model.h"
+#include "grammar/config_file.h"
+#include "grammar/grammar.h"
+#include "run/run_record.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/runtime/shortened.h"
+#include "version.h"
+
+namespace selfnorm::cli {
+namespace {
+
+void parse_or_explain(Grammar& grammar, const std::string& path, const std::vector<std::string>& words) {
+  try {
+    grammar.parse(path, words);
+  } catch (const CLI::ParseError& error) {
+    std::string text = runtime::shortened(error.what(), 400);  // with the words that were expected
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    throw Error(fmt::format("{}; see 'selfnorm {} --help'", text, path));
+  }
+}
+
+std::vector<std::string> joined(std::vector<std::string> a, const std::vector<std::string>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+std::ptrdiff_t word_count(const std::string& path) { return 1 + std::count(path.begin(), path.end(), ' '); }
+
+// "--target a --target b" -> "--target=a,b", so that lists of the command line, a config file and a record
+// replace one another whole.
+std::vector<std::string> joined_lists(const CommandRow& command, const std::vector<std::string>& words) {
+  std::vector<std::string> lists, others;
+  const auto end = std::find(words.begin(), words.end(), "--");
+  for (auto word = words.begin(); word != words.end(); ++word) {
+    const std::string name = word->substr(0, word->find('='));
+    const OptionRow* option = word < end ? command.find(name) : nullptr;
+    const bool has_value = *word != name;
+    if (option == nullptr || !option->is_list || (!has_value && word + 1 >= end)) {
+      others.push_back(*word);
+      continue;
+    }
+    const std::string value = has_value ? word->substr(name.size() + 1) : *++word;
+    const auto same = std::find_if(lists.begin(), lists.end(),
+                                   [&name](const auto& list) { return list.starts_with(name + "="); });
+    if (same == lists.end())
+      lists.push_back(name + "=" + value);
+    else
+      *same += "," + value;
+  }
+  return joined(lists, others);
+}
+
+void resolve(Arguments& arguments) {
+  CommonArguments& common = arguments.common;
+  if (common.threads < 0 || common.threads > 1024) {
+    throw Error(fmt::format("--threads is {}; expected 0 (all cores) to 1024", common.threads));
+  }
+  if (common.max_expansion < 1)
+    throw Error(fmt::format("--max-expansion is {}; expected 1 or more", common.max_expansion));
+  limit_expansion(common.max_expansion);
+  if (arguments.command == "evaluate") {
+    std::vector<std::string>& models = arguments.evaluate.models;
+    if (models.size() < 2)
+      throw Error("evaluate: DATA is required after MODEL; see 'selfnorm evaluate --help'");
+    arguments.evaluate.data = models.back();
+    models.pop_back();
+  }
+  if (arguments.command == "score" && arguments.score.data.empty()) arguments.score.data = "-";
+  ReadOptions& read = arguments.reader.options;
+  const std::vector<std::string> of_sentences = sequence_format_names();  // and auto
+  const std::string& format = arguments.reader.format;
+  const bool is_of_rows = std::find(of_sentences.begin(), of_sentences.end(), format) == of_sentences.end();
+  read.format = is_of_rows ? format_from_name(format) : Format::automatic;
+  read.header = arguments.reader.header == "auto"  ? Header::automatic
+                : arguments.reader.header == "yes" ? Header::yes
+                                                   : Header::no;
+  read.text.tf_idf = !arguments.reader.no_tf_idf;
+  read.text.lowercase = !arguments.reader.keep_case;
+  read.threads = common.threads;
+  arguments.training().options.threads = common.threads;
+  arguments.density.options.threads = common.threads;
+  arguments.regressor.options.threads = common.threads;
+  arguments.crf.options.threads = common.threads;
+  arguments.density.options.code = arguments.regressor.options.code = common.code();
+}
+
+bool asks_help(const std::vector<std::string>& words) {
+  const auto end = std::find(words.begin(), words.end(), "--");
+  return std::any_of(words.begin(), end, [](const auto& word) { return word == "--help" || word == "-h"; });
+}
+
+}  // namespace
+
+Arguments parse(const std::vector<std::string>& words) {
+  const CommandTable table = command_table();
+  if (!words.empty() && words[0] == "--version") throw Reply{fmt::format("selfnorm {}\n", kVersion)};
+  if (!words.empty() && (words[0] == "--help" || words[0] == "-h")) throw Reply{help_text("")};
+  const std::string path = command_path(table, words);
+  const auto split = words.begin() + word_count(path);
+  const std::vector<std::string> start(words.begin(), split);
+  if (asks_help({split, words.end()})) throw Reply{help_text(path)};
+  const CommandRow& command = *find(table, path);
+  const std::vector<std::string> rest = joined_lists(command, {split, words.end()});
+  check_option_names(command, rest);
+
+  Grammar given;
+  parse_or_explain(given, path, joined(start, rest));
+  std::vector<std::string> below;
+  nlohmann::ordered_json record;
+  const RunArguments& run = given.arguments().run();
+  if (path.starts_with("train ") && run.resume) {
+    record = recorded_options(command, given.arguments());
+    below = option_words(command, record);
+    const std::string& data = command.options[0].name;
+    if (run.train.empty() && record.contains(data)) below.push_back(record[data]);
+  }
+  if (!given.arguments().common.config.empty()) {
+    below = joined(below, config_words(table, command, given.arguments().common.config));
+  }
+  Grammar merged;
+  parse_or_explain(merged, path, joined(joined(start, below), rest));
+  if (!record.is_null()) check_same_run(record, merged.arguments().options);
+  resolve(merged.arguments());
+  return merged.arguments();
+}
+
+CommandTable command_table() { return Grammar().table(); }
+
+std::string help_text(const std::string& path) {
+  Grammar grammar;
+  if (path.empty()) {
+    std::string text =
+        "selfnorm: probability models whose raw scores are already log-probabilities.\n\nCommands:\n";
+    for (const CommandRow& command : grammar.table())
+      text += fmt::format("  {}\n      {}\n", command.usage(), command.text);
+    return text + "\n'selfnorm COMMAND --help' shows the options; 'selfnorm --version' the version.\n";
+  }
+  const size_t last = path.find_last_of(' ');
+  return grammar.app_of(path).help(last == std::string::npos ? "selfnorm"
+                                                             : "selfnorm " + path.substr(0, last));
+}
+
+}  // namespace selfnorm::cli

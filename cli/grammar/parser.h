@@ -1,0 +1,23 @@
+// From the words of a command line (and a config file, and the record of a run being resumed) to Arguments.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "grammar/arguments.h"
+#include "grammar/command_table.h"
+
+namespace selfnorm::cli {
+
+// Thrown for --help and --version: `text` goes to stdout and the program ends with success.
+struct Reply {
+  std::string text;
+};
+
+// Throws Error for anything that is not a valid command line.
+Arguments parse(const std::vector<std::string>& words);
+
+CommandTable command_table();
+std::string help_text(const std::string& path);
+
+}  // namespace selfnorm::cli

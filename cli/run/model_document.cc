@@ -1,0 +1,141 @@
+#include "run/model_document.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "output.h"
+#include "run/report_output.h"
+#include "selfnorm/data/example_source.h"
+#include "selfnorm/report/picture.h"
+#include "selfnorm/report/trade_off_section.h"
+#include "selfnorm/report/unseen_note.h"
+
+namespace selfnorm::cli {
+namespace {
+
+// Multiplications that the audit of a run may take: a few seconds.
+constexpr double kAuditWork = 2e10;
+constexpr uint64_t kFewestAudited = 1000;
+
+// Inputs that the trade-off is computed for.
+constexpr uint64_t kTradeInputs = 2000;
+
+constexpr const char* kNormalised = "probabilities of the model, which sum to 1";
+
+std::vector<uint64_t> audited_inputs(const ModelFile& model, const ExampleSource& source) {
+  const double work = std::max(1.0, static_cast<double>(model.classes) * model.features);
+  return spread_rows(source.examples(), std::max(kFewestAudited, static_cast<uint64_t>(kAuditWork / work)));
+}
+
+// "held out of data.csv, 1,000 of 25,000 inputs"
+std::string data_words(const FinishedRun& run, uint64_t shown, uint64_t inputs) {
+  const RunArguments& given = run.arguments.run();
+  std::string text = run.part == RowsPart::kTrained ? given.train + ", the training data"
+                     : given.valid.empty()          ? "held out of " + given.train
+                                                    : given.valid;
+  if (shown < inputs) text += fmt::format(", {} of {} inputs", grouped(shown), grouped(inputs));
+  return text;
+}
+
+ReportCard perplexity_card(double nll, const std::string& source) {
+  return {"perplexity", "Perplexity, exact", fmt::format("{:.5g}", std::exp(nll)), std::exp(nll), source};
+}
+
+std::string objective_of(const ModelFile& model) {
+  const auto json = nlohmann::json::parse(model.objective_json, nullptr, false);
+  return json.is_object() ? json.value("name", "") : "";
+}
+
+ReportDocument named_document(const FinishedRun& run) {
+  ReportDocument out = run_heading(run.arguments, run.directory, run.result.diverged);
+  out.cards.push_back({"model", "Model", model_words(run.result.model), {}, run.directory.file(kModelName)});
+  return out;
+}
+
+ReportDocument normalised_document(const FinishedRun& run, uint64_t shown, uint64_t inputs, double nll) {
+  ReportDocument out = named_document(run);
+  out.notes.push_back("The probabilities of this model sum to 1 as they are: there is no log Z to show.");
+  if (run.part == RowsPart::kTrained)
+    out.notes.push_back(
+        "The model was trained on the inputs shown, so they tell nothing about other inputs; 'selfnorm "
+        "evaluate' takes others.");
+  if (run.part == RowsPart::kChoseStep)
+    out.notes.push_back(
+        "The inputs shown chose the step of training, so the likelihood is a little optimistic; 'selfnorm "
+        "evaluate' takes others.");
+  out.cards.push_back({"data", "Data", data_words(run, shown, inputs), std::nullopt, "evaluated"});
+  out.cards.push_back({"inputs", "Inputs", grouped(shown), static_cast<double>(shown),
+                       "probabilities by the tree of classes"});
+  out.cards.push_back({"nll_exact", "NLL, exact", fmt::format("{:.4f}", nll), nll, kNormalised});
+  return out;
+}
+
+}  // namespace
+
+std::string norm_words(const ModelFile& model) {
+  return model.encoder.exists() ? "norm of the state" : "norm of the input";
+}
+
+std::string model_words(const ModelFile& model) {
+  const std::string objective = objective_of(model);
+  return fmt::format("{}{}{}, {} features{}", objective, objective.empty() ? "" : ", ",
+                     model.family == Family::Joint ? "alternatives" : grouped(model.classes) + " classes",
+                     grouped(model.features), model.encoder.exists() ? " of an encoder" : "");
+}
+
+void add_model_audit(const Audit& audit, const AuditNames& names, const ModelFile& model,
+                     const ExampleSource& source, ReportDocument& document) {
+  add_audit(audit, names, document);
+  if (model.input == ModelInput::Context && audit.labelled)
+    document.cards.push_back(perplexity_card(audit.labelled->nll_exact, "exact log Z of every position"));
+  if (model.encoder.exists() || !source.has_targets()) return;
+  Dataset data = source.gather(spread_rows(source.examples(), kTradeInputs));
+  data = subset(data, seen_examples(data));
+  data.labels.resize(model.classes);  // which blocks of a source do not have
+  const TradeOffResult found = trade_off(model, data);
+  if (found.curve)
+    add_trade_off(*found.curve, document);
+  else
+    document.notes.push_back(fmt::format("No trade-off curve: {}.", found.reason));
+}
+
+ReportDocument run_document(const FinishedRun& run, const ExampleSource& source) {
+  const ModelFile& model = run.result.model;
+  ReportDocument out = named_document(run);
+  const std::vector<uint64_t> inputs = audited_inputs(model, source);
+  const ExampleSubset audited(source, inputs);
+  const bool amortised = model.normalizer.exists();
+  Audit result = audit(model, audited, {.amortised = amortised, .with_v_star = false});
+  for (std::vector<AuditedInput>* list : {&result.sample, &result.worst_inputs})
+    for (AuditedInput& input : *list)
+      if (!run.places.empty()) input.example = run.places[input.example];
+  add_model_audit(result,
+                  {.kind = amortised ? "amortised" : "raw",
+                   .data = data_words(run, audited.examples(), source.examples()),
+                   .labels = model.labels,
+                   .norm = norm_words(model),
+                   .part = run.part,
+                   .numbering = run.numbering,
+                   .is_requested = false},
+                  model, source, out);
+  return out;
+}
+
+ReportDocument normalised_run_document(const FinishedRun& run, const Evaluation& evaluation) {
+  ReportDocument out = normalised_document(run, evaluation.n, evaluation.n, evaluation.nll_exact);
+  note_unseen(evaluation.unseen, "inputs", out);
+  out.cards.push_back(
+      {"accuracy", "Accuracy", percent(evaluation.accuracy), evaluation.accuracy, kNormalised});
+  return out;
+}
+
+ReportDocument normalised_run_document(const FinishedRun& run, const LanguageEvaluation& evaluation) {
+  ReportDocument out =
+      normalised_document(run, evaluation.tokens, evaluation.of_tokens, evaluation.nll_exact);
+  out.cards.push_back(perplexity_card(evaluation.nll_exact, kNormalised));
+  return out;
+}
+
+}  // namespace selfnorm::cli

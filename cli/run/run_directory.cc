@@ -1,0 +1,182 @@
+#include "run/run_directory.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "interruption.h"
+#include "selfnorm/base/atomic_file.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/report/source.h"
+
+namespace selfnorm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kFiles[] = {kModelName, kRecordName, kMetricsName, kCheckpointName};
+constexpr const char* kSetAside[] = {kRecordName, kMetricsName, kCheckpointName,
+                                     kReportData, kAuditData,   kReportPage};
+
+// access(2) says yes to root everywhere; only making a file tells.
+void try_writing(const std::string& path) {
+  const std::string probe = fmt::format("{}/.probe-{}", path, getpid());
+  const int descriptor = open(probe.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+  if (descriptor < 0) {
+    throw Error(fmt::format("cannot write in the output directory {}: {}", path, std::strerror(errno)));
+  }
+  close(descriptor);
+  unlink(probe.c_str());
+}
+
+// Where the missing folders of `path` would be made.
+std::string nearest_folder(const std::string& path) {
+  fs::path folder = path;
+  std::error_code ignored;
+  while (!folder.empty() && !fs::exists(folder, ignored) && folder != folder.parent_path())
+    folder = folder.parent_path();
+  if (folder.empty()) return ".";
+  if (!fs::is_directory(folder, ignored)) {
+    throw Error(
+        fmt::format("cannot create the output directory {}: {} is not a directory", path, folder.string()));
+  }
+  return folder.string();
+}
+
+void make_folders(const std::string& path, std::vector<std::string>& made) {
+  fs::path folder;
+  for (const fs::path& part : fs::path(path)) {
+    folder /= part;
+    if (part.empty() || fs::is_directory(folder)) continue;
+    std::error_code error;
+    if (!fs::create_directory(folder, error) && !fs::is_directory(folder)) {
+      throw Error(fmt::format("cannot create the output directory {}: {}", folder.string(),
+                              error ? error.message() : "a file of that name exists"));
+    }
+    made.push_back(folder.string());
+  }
+}
+
+void remove_folders(const std::vector<std::string>& made) {
+  for (auto folder = made.rbegin(); folder != made.rend(); ++folder) rmdir(folder->c_str());
+}
+
+std::string replaced(const std::string& file) { return file + ".replaced"; }
+
+// This process has written nothing yet: a file with its number is of another that had it.
+bool is_dead(const std::string& process) {
+  const long number = std::strtol(process.c_str(), nullptr, 10);
+  return number == getpid() || (number > 0 && kill(static_cast<pid_t>(number), 0) != 0 && errno == ESRCH);
+}
+
+// What a killed process was writing: NAME.tmp-PID-N.
+void remove_unfinished(const std::string& path) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(path, ignored)) {
+    const std::string file = entry.path().filename().string();
+    for (const std::string name :
+         {kModelName, kRecordName, kMetricsName, kCheckpointName, kReportData, kAuditData, kReportPage}) {
+      const std::string start = name + ".tmp-";
+      if (file.starts_with(start) && is_dead(file.substr(start.size()))) fs::remove(entry.path(), ignored);
+    }
+  }
+}
+
+}  // namespace
+
+RunDirectory::RunDirectory(std::string path, Mode mode) : path_(std::move(path)), mode_(mode) {
+  lock();
+  if (!has(kRecordName)) restore_replaced();
+  check_new();
+  try_writing(nearest_folder(path_));
+  remove_unfinished(path_);
+}
+
+void RunDirectory::check_new() const {
+  for (const char* name : kFiles) {
+    if (mode_ != Mode::kNew || !has(name)) continue;
+    throw Error(fmt::format(
+        "{} already holds a run ({}); continue it with --resume, replace it with --overwrite, or give "
+        "another --out",
+        path_, name));
+  }
+}
+
+// Nothing where there is no directory yet. File systems without locks go without.
+void RunDirectory::lock() {
+  if (lock_ >= 0) return;
+  lock_ = open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (lock_ < 0 || flock(lock_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  close(std::exchange(lock_, -1));
+  throw Error(
+      fmt::format("{} is in use: another selfnorm trains there; wait for it, or give another --out", path_));
+}
+
+// Unlocked last: what is removed is ours.
+RunDirectory::~RunDirectory() {
+  if (is_interrupted()) suspend();
+  if (!is_kept_ && !has(kCheckpointName)) {
+    if (has_begun_ && mode_ != Mode::kResume) {
+      for (const char* name : {kRecordName, kMetricsName, kCheckpointName}) unlink(file(name).c_str());
+      restore_replaced();
+    }
+    remove_folders(made_);
+  }
+  if (lock_ >= 0) close(lock_);
+}
+
+void RunDirectory::restore_replaced() {
+  for (const char* name : kSetAside) std::rename(replaced(file(name)).c_str(), file(name).c_str());
+}
+
+void RunDirectory::keep() {
+  is_kept_ = true;
+  for (const char* name : kSetAside) unlink(replaced(file(name)).c_str());
+}
+
+void RunDirectory::suspend() {
+  if (has(kCheckpointName)) keep();
+  is_kept_ = true;
+}
+
+bool RunDirectory::is_complete() const {
+  return has(kModelName) && !has(kCheckpointName) && !has(replaced(kRecordName));
+}
+
+bool RunDirectory::has(const std::string& name) const {
+  std::error_code ignored;
+  return fs::exists(file(name), ignored);
+}
+
+std::string RunDirectory::existing_folder() const { return nearest_folder(path_); }
+
+void RunDirectory::begin(const nlohmann::ordered_json& record) {
+  make_folders(path_, made_);
+  lock();
+  check_new();  // another run may have come and gone while the data were read
+  if (mode_ == Mode::kResume && has(kRecordName)) return;
+  // After a kill what is set aside is the run before, and what stands in its place is worth nothing.
+  const bool is_set_aside = has(replaced(kRecordName));
+  has_begun_ = true;
+  const bool replaces_run = is_set_aside || has(kRecordName);
+  for (const char* name : kSetAside) {
+    if (!has(name) || !replaces_run) continue;  // without a run they are somebody's own
+    const int failed = is_set_aside ? unlink(file(name).c_str())
+                                    : std::rename(file(name).c_str(), replaced(file(name)).c_str());
+    if (failed != 0) throw Error(fmt::format("cannot replace {}: {}", file(name), std::strerror(errno)));
+  }
+  AtomicFile output(file(kRecordName));
+  output.write(record.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  output.commit();
+}
+
+}  // namespace selfnorm::cli

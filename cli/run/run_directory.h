@@ -1,0 +1,59 @@
+// The directory of a training run. Whether it can be made is tried before any work starts; it is made when
+// the data are good, and when the run comes to nothing, what was made is taken away again. A run that
+// replaces another sets its record, metrics and checkpoint aside as NAME.replaced and leaves its model in
+// place until the new one is written over it. While this object lives the directory is locked (flock(2),
+// which ends with the process): two trainings cannot write the same run.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "run/run_record.h"
+
+namespace selfnorm::cli {
+
+class RunDirectory {
+ public:
+  enum class Mode { kNew, kOverwrite, kResume };
+
+  // Throws Error when it cannot be made or written, (kNew) already holds a run, or is in use. Makes nothing;
+  // what a run killed while setting files aside left behind is put back, unfinished files of dead processes
+  // go.
+  RunDirectory(std::string path, Mode mode);
+  // Without keep(), and unless a checkpoint is there or the run was interrupted, removes the files and
+  // folders that this object made.
+  ~RunDirectory();
+  RunDirectory(const RunDirectory&) = delete;
+  RunDirectory& operator=(const RunDirectory&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::string file(const std::string& name) const { return path_ + "/" + name; }
+  bool has(const std::string& name) const;
+  // The nearest folder on its path that exists already.
+  std::string existing_folder() const;
+
+  bool is_complete() const;  // holds a model that is not older than what else is there
+
+  // The data are good: the folders are made, an overwritten run is set aside until keep(), config.json
+  // appears (a resumed run keeps its own). Throws Error when another process was faster.
+  void begin(const nlohmann::ordered_json& record);
+  void keep();
+  // The run is interrupted and can be resumed. What it replaces stays aside while it has no checkpoint, so
+  // that the old model is not taken for its own.
+  void suspend();
+
+ private:
+  void check_new() const;
+  void restore_replaced();
+  void lock();
+
+  std::string path_;
+  Mode mode_;
+  bool is_kept_ = false;
+  bool has_begun_ = false;
+  int lock_ = -1;                  // descriptor of the directory
+  std::vector<std::string> made_;  // folders, outermost first
+};
+
+}  // namespace selfnorm::cli

@@ -1,0 +1,181 @@
+#include "run/run_record.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "run/record_text.h"
+#include "selfnorm/base/error.h"
+#include "selfnorm/runtime/shortened.h"
+
+namespace selfnorm::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// How a run is carried out, as opposed to what it computes.
+const std::set<std::string> kFree{
+    "TRAIN", "CORPUS",     "DATA",         "out",  "resume", "overwrite", "checkpoint-seconds",
+    "valid", "test",       "threads",      "json", "quiet",  "config",    "no-report",
+    "force", "allow-code", "max-expansion"};
+
+std::string numbered(const std::string& base, int number) {
+  return number == 1 ? base : fmt::format("{}-{}", base, number);
+}
+
+std::string base_run_path(const RunArguments& run, const std::string& objective) {
+  std::string stem = run.train == "-" ? "stdin" : fs::path(run.train).filename().string();
+  if (fs::path(stem).extension() == ".gz") stem = fs::path(stem).stem().string();
+  stem = fs::path(stem).stem().string();
+  return fmt::format("out/{}-{}", stem.empty() ? "run" : stem, objective);
+}
+
+nlohmann::ordered_json read_record(const std::string& run) {
+  std::string path = run + "/" + kRecordName;
+  std::ifstream file(path);
+  if (!file) file.open(path += ".replaced");  // RunDirectory puts it back
+  if (!file) return nullptr;
+  return parse_record({std::istreambuf_iterator<char>(file), {}}, path);
+}
+
+// From where the run was started, unless it has moved with its data since.
+std::string found_path(const nlohmann::ordered_json& record, const std::string& path) {
+  if (!record.contains("directory") || !record["directory"].is_string() || path == "-") return path;
+  const fs::path start = record["directory"].get<std::string>();
+  std::error_code error;
+  if (fs::equivalent(start, fs::current_path(), error) || !fs::exists(start / path, error)) return path;
+  return (start / path).string();
+}
+
+bool is_same_file(const nlohmann::ordered_json& a, const nlohmann::ordered_json& b) {
+  std::error_code error;
+  return a.is_string() && b.is_string() && fs::equivalent(a.get<std::string>(), b.get<std::string>(), error);
+}
+
+uint64_t mixed(uint64_t hash, uint64_t word) {
+  hash = (hash ^ word) * 0x9E3779B97F4A7C15ull;
+  return hash ^ (hash >> 32);
+}
+
+uint64_t mixed_bytes(uint64_t hash, const void* bytes, size_t size) {
+  const char* p = static_cast<const char*>(bytes);
+  hash = mixed(hash, size);
+  for (; size >= 8; p += 8, size -= 8) {
+    uint64_t word;
+    std::memcpy(&word, p, 8);
+    hash = mixed(hash, word);
+  }
+  uint64_t tail = 0;
+  if (size > 0) std::memcpy(&tail, p, size);
+  return mixed(hash, tail);
+}
+
+template <typename T>
+uint64_t mixed_array(uint64_t hash, const std::vector<T>& values) {
+  return mixed_bytes(hash, values.data(), values.size() * sizeof(T));
+}
+
+}  // namespace
+
+std::string new_run_path(const RunArguments& run, const std::string& objective) {
+  const std::string base = base_run_path(run, objective);
+  int number = 1;
+  while (fs::exists(numbered(base, number))) ++number;
+  return numbered(base, number);
+}
+
+std::string resumed_run_path(const RunArguments& run, const std::string& objective) {
+  if (!run.out.empty()) {
+    if (!fs::is_directory(run.out)) throw Error(fmt::format("--resume: {} is not a directory", run.out));
+    return run.out;
+  }
+  if (run.train.empty()) throw Error("--resume needs --out DIR (or the data it was started with)");
+  const std::string base = base_run_path(run, objective);
+  int number = 1;
+  while (fs::exists(numbered(base, number + 1))) ++number;
+  if (!fs::exists(numbered(base, number)))
+    throw Error(fmt::format("--resume: there is no run {}; name it by --out", base));
+  return numbered(base, number);
+}
+
+std::string recorded_command(const std::string& run) {
+  const nlohmann::ordered_json record = read_record(run);
+  return record.is_null() ? "train classifier" : record.value("command", "train classifier");
+}
+
+nlohmann::ordered_json recorded_options(const CommandRow& command, const Arguments& given) {
+  const std::string run = resumed_run_path(given.run(), given.objective());
+  nlohmann::ordered_json record = read_record(run);
+  if (record.is_null() && given.run().train.empty())
+    throw Error(fmt::format(
+        "--resume: the run in {} was never begun (it has no {}); start it with 'selfnorm {} {} --out {}'",
+        run, kRecordName, given.command, command.options[0].name, run));
+  if (record.is_null()) return record;
+  if (recorded_command(run) != given.command) {
+    throw Error(fmt::format("--resume: {} is a run of 'selfnorm {}', not of 'selfnorm {}'", run,
+                            runtime::shortened(recorded_command(run)), given.command));
+  }
+  nlohmann::ordered_json options = record["options"];
+  for (const char* name : {"resume", "out", "config", "quiet", "json", "overwrite", "allow-code"})
+    options.erase(name);
+  for (auto& [name, value] : options.items()) {
+    const OptionRow* option = command.find(command.find(name) != nullptr ? name : "--" + name);
+    if (!value.is_string() || value == "" || option == nullptr) continue;
+    const std::string word = value;
+    if (option->kind == ValueKind::kFile || word.ends_with(".pt")) value = found_path(record, word);
+  }
+  return options;
+}
+
+std::string recorded_data(const std::string& run, const std::string& key) {
+  const nlohmann::ordered_json record = read_record(run);
+  if (record.is_null() || !record.contains(key) || !record[key].is_object()) return "";
+  return found_path(record, record[key].value("path", ""));
+}
+
+void check_same_run(const nlohmann::ordered_json& recorded, const nlohmann::ordered_json& given) {
+  for (const auto& [name, value] : recorded.items()) {
+    if (kFree.contains(name) || !given.contains(name) || given[name] == value) continue;
+    if (is_same_file(given[name], value)) continue;
+    throw Error(fmt::format("--resume: --{} is {} here but {} in the run; leave it out, or start a new run",
+                            name, runtime::shortened(given[name].dump()), runtime::shortened(value.dump())));
+  }
+}
+
+uint64_t fingerprint(const Dataset& data) {
+  uint64_t hash = mixed(data.features.columns(), data.features.rows());
+  if (data.features.is_sparse) {
+    hash = mixed_array(hash, data.features.sparse.begin);
+    hash = mixed_array(hash, data.features.sparse.column);
+    hash = mixed_array(hash, data.features.sparse.value);
+  } else {
+    hash = mixed_array(hash, data.features.dense.values);
+  }
+  hash = mixed_array(hash, data.target);
+  hash = mixed_array(hash, data.weight);
+  hash = mixed_array(hash, data.group_begin);
+  for (const std::string& label : data.labels) hash = mixed_bytes(hash, label.data(), label.size());
+  return hash;
+}
+
+nlohmann::ordered_json data_record(const std::string& path, const Dataset& data) {
+  return {{"path", path},
+          {"rows", data.examples()},
+          {"features", data.features.columns()},
+          {"classes", data.classes()},
+          {"hash", fmt::format("{:016x}", fingerprint(data))}};
+}
+
+void check_same_data(const std::string& run, const std::string& key, const nlohmann::ordered_json& now) {
+  const nlohmann::ordered_json record = read_record(run);
+  if (record.is_null() || !record.contains(key) || record[key].is_null()) return;
+  if (record[key].value("hash", "") == now["hash"]) return;
+  throw Error(fmt::format("--resume: {} is not the data the run in {} was started with (hash {}, found {})",
+                          now["path"].get<std::string>(), run,
+                          runtime::shortened(record[key].value("hash", "")), now["hash"].get<std::string>()));
+}
+
+}  // namespace selfnorm::cli

@@ -1,0 +1,173 @@
+#include "run/training_run.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "grammar/option_list.h"
+#include "interruption.h"
+#include "output.h"
+#include "run/run_record.h"
+#include "selfnorm/base/error.h"
+
+namespace selfnorm::cli {
+namespace {
+
+constexpr int kDivergedExit = 3;
+constexpr double kHoldOut = 0.1;
+constexpr uint64_t kFewestToSplit = 20;
+
+}  // namespace
+
+void RunObserver::on_progress(const Progress& progress) {
+  try {
+    log_.append(progress);
+  } catch (const Error& error) {  // tried again at the next line
+    if (!std::exchange(misses_lines_, true))
+      on_warning(fmt::format("{}; training goes on without all of its lines", error.what()));
+  }
+  line_.show(progress);
+}
+
+void RunObserver::on_warning(const std::string& text) {
+  line_.finish();
+  if (!quiet_) warning(text);
+}
+
+bool RunObserver::stop_requested() { return takes_interruption(); }
+
+void check_training(const TrainArguments& given) {
+  check_run(given);
+  given.options.validate();
+}
+
+void check_run(const RunArguments& given) {
+  number_or_auto("--hold-out", given.hold_out, 0, 0.5);
+  if (given.checkpoint_seconds < 0) {
+    throw Error(fmt::format("--checkpoint-seconds is {}; expected 0 or more", given.checkpoint_seconds));
+  }
+}
+
+void check_rows(const RunArguments& given) {
+  if (!given.valid.empty() && given.hold_out != "auto")
+    throw Error("--hold-out: rows are held out when there is no --valid; give only one of them");
+  if (given.train == "-" && given.valid == "-")
+    throw Error("standard input can be read only once; store the data or those of --valid in a file");
+}
+
+double hold_out_fraction(const RunArguments& given, uint64_t rows) {
+  return number_or_auto("--hold-out", given.hold_out, 0, 0.5).value_or(rows < kFewestToSplit ? 0 : kHoldOut);
+}
+
+RunDirectory run_directory(const Arguments& arguments) {
+  using Mode = RunDirectory::Mode;
+  const RunArguments& given = arguments.run();
+  const std::string path = given.resume        ? resumed_run_path(given, arguments.objective())
+                           : given.out.empty() ? new_run_path(given, arguments.objective())
+                                               : given.out;
+  return {path, given.resume ? Mode::kResume : given.overwrite ? Mode::kOverwrite : Mode::kNew};
+}
+
+bool has_nothing_to_resume(const Arguments& arguments, const RunDirectory& run) {
+  const bool is_complete = arguments.run().resume && run.is_complete();
+  if (is_complete) note(fmt::format("the run in {} is complete; nothing to resume", run.path()));
+  return is_complete;
+}
+
+void check_resumed_data(const Arguments& arguments, const RunDirectory& run, const DataRecords& records) {
+  if (!arguments.run().resume) return;
+  for (const auto& [key, record] : records)
+    if (!record.is_null()) check_same_data(run.path(), key, record);
+}
+
+void begin_run(const Arguments& arguments, const std::vector<std::string>& notes, const DataRecords& records,
+               RunDirectory& run) {
+  if (!arguments.common.quiet)
+    for (const std::string& text : notes) note(text);
+  stop_in_order(fmt::format("interrupted; 'selfnorm {} --resume --out {}' continues to the same model",
+                            arguments.command, run.path()));
+  nlohmann::ordered_json record = {{"command", arguments.command},
+                                   {"directory", std::filesystem::current_path().string()},
+                                   {"options", arguments.options}};
+  for (const auto& [key, value] : records) record[key] = value;
+  run.begin(record);
+}
+
+RunNeeds network_needs(const NetworkPlan& plan, const TrainOptions& options, const std::string& advice) {
+  const double model = sizeof(float) * network_parameters(plan, options);
+  return {.what = fmt::format(
+              "{} classes and {} inputs with embeddings of {}{}", grouped(plan.classes), grouped(plan.inputs),
+              options.encoder.dimension,
+              options.encoder.hidden > 0 ? fmt::format(" and {} hidden units", options.encoder.hidden) : ""),
+          .memory = network_bytes(plan, options),
+          .checkpoint = 2 * model,
+          .model = model,
+          .operations = 0,
+          .advice = advice};
+}
+
+CheckpointOptions checkpoint_options(const RunArguments& given, const RunDirectory& run) {
+  return {.path = run.file(kCheckpointName), .seconds = given.checkpoint_seconds, .resume = given.resume};
+}
+
+void warn_about_divergence(bool diverged) {
+  if (diverged) warning("training diverged; the model is the last good one (try a smaller --learning-rate)");
+}
+
+bool warn_about_simple(const Arguments& arguments, double nll, const SimpleModel& simple) {
+  if (const std::string text = not_better(nll, simple); !text.empty() && !arguments.common.quiet)
+    warning(text);
+  return is_divergence(nll, simple);
+}
+
+nlohmann::ordered_json simple_json(const SimpleModel& simple) {
+  return {{"model", simple.name}, {"nll", simple.nll}};
+}
+
+void save_result(const TrainResult& result, RunDirectory& run) {
+  save_model(result.model, run.file(kModelName));
+  end_run(run);
+}
+
+void end_run(RunDirectory& run) {
+  run.keep();
+  unlink(run.file(kCheckpointName).c_str());
+  stop_in_order(fmt::format("interrupted; the model is in {}, its report is not", run.file(kModelName)));
+}
+
+int exit_code(bool diverged) { return diverged ? kDivergedExit : 0; }
+
+RunEnd end_of(const TrainResult& result) {
+  return {result.reason, result.optimiser, result.diverged, result.last, result.model.audit_json};
+}
+
+void print_report(const Arguments& arguments, const RunDirectory& run, const RunEnd& end,
+                  const RunReport& report) {
+  if (arguments.common.json) {
+    print_json(
+        {{"run", run.path()},
+         {"model", run.file(kModelName)},
+         {"objective", arguments.objective()},
+         {"optimiser", end.optimiser},
+         {"reason", end.reason},
+         {"diverged", end.diverged},
+         {"train", progress_json(end.last)},
+         {"audit", nlohmann::ordered_json::parse(end.audit_json)},
+         {"page", report.page.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(report.page)}});
+    return;
+  }
+  if (arguments.common.quiet) return;
+  const std::string steps = end.optimiser.empty()
+                                ? ""
+                                : fmt::format("{} {} steps of {}", end.diverged ? ";" : " after",
+                                              grouped(end.last.step), end.optimiser);
+  print(fmt::format("{}{}, {:.1f} s\n\n", end.reason, steps, end.last.seconds));
+  print(fmt::format("on the {} data:\n{}", report.audited_data, report.table));
+  print(fmt::format("\nmodel    {}\nmetrics  {}\noptions  {}\n", run.file(kModelName), run.file(kMetricsName),
+                    run.file(kRecordName)));
+  if (!report.page.empty()) print(fmt::format("report   {}\n", report.page));
+}
+
+}  // namespace selfnorm::cli

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "commands.h"
+#include "grammar/option_list.h"
 #include "interruption.h"
 #include "lm/lm_report.h"
 #include "output.h"

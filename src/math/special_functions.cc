@@ -15,6 +15,11 @@ constexpr int kAsymptoticTerms = 6;      // leave less than 1e-16
 
 }  // namespace
 
+double log_gamma(double x) {
+  int sign = 0;
+  return ::lgamma_r(x, &sign);
+}
+
 double digamma(double x) { return boost::math::digamma(x); }
 
 // x > 500: I_n(x) ~ e^x / sqrt(2 pi x) sum_k (-1)^k a_k(n) / x^k, a_k the product over l = 1..k of

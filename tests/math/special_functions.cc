@@ -29,6 +29,11 @@ TEST(StudentT, QuantilesOfTables) {
   EXPECT_NEAR(student_t_quantile(0.975, 1e300), 1.959964, 5e-7);
 }
 
+TEST(LogGamma, Factorials) {
+  EXPECT_NEAR(log_gamma(0.5), std::log(std::numbers::pi) / 2, 1e-15);
+  for (double n = 1, sum = 0; n < 20; sum += std::log(n), ++n) EXPECT_NEAR(log_gamma(n), sum, 1e-13);
+}
+
 TEST(Digamma, ValuesAndRecurrence) {
   EXPECT_NEAR(digamma(1), -std::numbers::egamma, 1e-15);
   EXPECT_NEAR(digamma(0.5), -std::numbers::egamma - 2 * std::numbers::ln2, 1e-14);

@@ -1,7 +1,10 @@
-// Functions that the standard library lacks, by Boost.Math.
+// Functions that the standard library lacks, by Boost.Math; and one that it has.
 #pragma once
 
 namespace selfnorm {
+
+// log |Gamma(x)|. std::lgamma writes the sign to a variable of the whole program, which threads race for.
+double log_gamma(double x);
 
 // psi(x) = d log Gamma / dx for x > 0.
 double digamma(double x);

@@ -40,7 +40,7 @@ std::optional<OneCoordinate> truncated_normal(double h, double p, double lower, 
 OneCoordinate one_coordinate(const std::string& family, double e, double f) {
   if (family == "exponential") return {-std::log(-e), -1 / e, 0};
   if (family == "gamma")
-    return {std::lgamma(e + 1) - (e + 1) * std::log(-f), digamma(e + 1) - std::log(-f), -(e + 1) / f};
+    return {log_gamma(e + 1) - (e + 1) * std::log(-f), digamma(e + 1) - std::log(-f), -(e + 1) / f};
   if (family == "von-mises") {
     const double kappa = std::hypot(e, f);
     const BesselI bessel = bessel_i(kappa);

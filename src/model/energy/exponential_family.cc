@@ -8,6 +8,7 @@
 #include "selfnorm/base/error.h"
 #include "selfnorm/math/kernels.h"
 #include "selfnorm/math/parallel.h"
+#include "selfnorm/math/special_functions.h"
 
 namespace selfnorm {
 namespace {
@@ -77,7 +78,7 @@ void ExponentialFamily::statistics(std::span<const float> x, std::span<double> t
 double ExponentialFamily::log_carrier(std::span<const float> x) const {
   double sum = 0;
   if (support_.space == Support::Space::counts)
-    for (const float v : x) sum -= std::lgamma(static_cast<double>(v) + 1);
+    for (const float v : x) sum -= log_gamma(static_cast<double>(v) + 1);
   return sum;
 }
 

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "selfnorm/base/error.h"
+#include "selfnorm/math/special_functions.h"
 #include "selfnorm/proposal/density/density.h"
 #include "selfnorm/proposal/density/sample_moments.h"
 
@@ -52,7 +53,7 @@ double poisson_draw(RandomStream& random, double rate) {
     const double k = std::floor((2 * a / us + b) * u + rate + 0.43);
     if (us >= 0.07 && v <= limit) return k;
     if (!(k >= 0) || !std::isfinite(k) || (us < 0.013 && v > us)) continue;
-    if (std::log(v * inverse_alpha / (a / (us * us) + b)) <= k * std::log(rate) - rate - std::lgamma(k + 1))
+    if (std::log(v * inverse_alpha / (a / (us * us) + b)) <= k * std::log(rate) - rate - log_gamma(k + 1))
       return k;
   }
 }
@@ -70,7 +71,7 @@ CountProduct::CountProduct(std::vector<double> mean, std::vector<double> size)
       throw Error(fmt::format("counts of mean {} and size {}; expected positive numbers", m, r));
     log_size_share_.push_back(-std::log1p(m / r));
     log_mean_share_.push_back(-std::log1p(r / m));
-    constant_ += r * log_size_share_[j] - std::lgamma(r);
+    constant_ += r * log_size_share_[j] - log_gamma(r);
   }
 }
 
@@ -96,7 +97,7 @@ void CountProduct::log_prob(const Points& x, std::span<double> out) const {
     out[i] = contains(counts, row) ? constant_ : -std::numeric_limits<double>::infinity();
     for (size_t j = 0; std::isfinite(out[i]) && j < row.size(); ++j) {
       const double k = row[j];
-      out[i] += std::lgamma(k + size_[j]) - std::lgamma(k + 1) + k * log_mean_share_[j];
+      out[i] += log_gamma(k + size_[j]) - log_gamma(k + 1) + k * log_mean_share_[j];
     }
   }
 }

@@ -9,6 +9,7 @@
 #include "selfnorm/base/range.h"
 #include "selfnorm/math/kernels.h"
 #include "selfnorm/math/parallel.h"
+#include "selfnorm/math/special_functions.h"
 #include "selfnorm/proposal/density/density.h"
 #include "selfnorm/proposal/density/normal_draws.h"
 #include "selfnorm/proposal/density/sample_moments.h"
@@ -33,7 +34,7 @@ StudentT::StudentT(double dof, std::vector<double> location, PrecisionRoot root)
   require_range(dof > 0, "the degrees of freedom of student-t", dof, "a number > 0");
   SELFNORM_CHECK(location_.size() == root_.dimension());
   const auto d = static_cast<double>(location_.size());
-  constant_ = std::lgamma((dof + d) / 2) - std::lgamma(dof / 2) - 0.5 * d * std::log(dof * std::numbers::pi) +
+  constant_ = log_gamma((dof + d) / 2) - log_gamma(dof / 2) - 0.5 * d * std::log(dof * std::numbers::pi) +
               root_.log_determinant();
 }
 

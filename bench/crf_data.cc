@@ -77,8 +77,7 @@ int main(int count, char** argument) {
       fmt::ostream out = fmt::output_file(argument[5]);
       write_random({number(2), number(3), number(4)}, out);
     } else {
-      fmt::print(stderr,
-                 "usage: bench_crf_data conllu FILE OUT | random LABELS ATTRIBUTES SENTENCES OUT\n");
+      fmt::print(stderr, "usage: bench_crf_data conllu FILE OUT | random LABELS ATTRIBUTES SENTENCES OUT\n");
       return 1;
     }
     return 0;

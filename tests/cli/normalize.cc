@@ -194,8 +194,9 @@ TEST(Normalize, LeavesWhatItHasToShowBesideTheHead) {
   const Folder folder;
   RandomHead().write(folder / "head.safetensors");
   write_states(folder / "h.safetensors", 6000, false);
-  const Outcome outcome = folder.run({"normalize", "head.safetensors", "--states", "h.safetensors", "-o",
-                                      "out.safetensors", "--delta", "0.3", "--amortise", "mlp", "--seed", "1", "--json"});
+  const Outcome outcome =
+      folder.run({"normalize", "head.safetensors", "--states", "h.safetensors", "-o", "out.safetensors",
+                  "--delta", "0.3", "--amortise", "mlp", "--seed", "1", "--json"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const auto json = outcome.json(), document = json["report"];
   EXPECT_EQ(nlohmann::json::parse(content(folder / "out.report.json")), document);

@@ -40,7 +40,7 @@ bool has_content(const std::string& path) {
 
 bool is_ours(const std::string& name) {
   const std::string path = model_path(name);
-  return has_content(path) && is_family_file(path, "");
+  return has_content(path) && !identity_of(path).family.empty();
 }
 
 }  // namespace

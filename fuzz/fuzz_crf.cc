@@ -13,6 +13,7 @@
 #include "selfnorm.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/model/crf/crf_model.h"
+#include "selfnorm/model/stored_record.h"
 
 namespace {
 
@@ -95,7 +96,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   } catch (const Error&) {
     return 0;
   }
-  expect(is_open && is_crf_file(file.path()));
+  expect(is_open && identity_of(file.path()).family == "chain");
   const std::string once = saved(read);
   const MemoryFile written(reinterpret_cast<const uint8_t*>(once.data()), once.size());
   expect(saved(load_crf(written.path())) == once);

@@ -10,6 +10,7 @@
 #include "memory_file.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/model/energy/density_file.h"
+#include "selfnorm/model/stored_record.h"
 
 namespace {
 
@@ -54,7 +55,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   } catch (const selfnorm::Error&) {
     return 0;
   }
-  SELFNORM_CHECK(is_density_file(file.path()));
+  SELFNORM_CHECK(identity_of(file.path()).family == "density");
   score(model);
   const std::string once = saved(model);
   const MemoryFile written(reinterpret_cast<const uint8_t*>(once.data()), once.size());

@@ -11,6 +11,7 @@
 #include "memory_file.h"
 #include "selfnorm/base/error.h"
 #include "selfnorm/model/regressor/regressor.h"
+#include "selfnorm/model/stored_record.h"
 
 namespace {
 
@@ -58,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   } catch (const selfnorm::Error&) {
     return 0;
   }
-  SELFNORM_CHECK(is_regressor_file(file.path()));
+  SELFNORM_CHECK(identity_of(file.path()).family == "regressor");
   try {
     for (size_t m = 0; m < model.members.size(); ++m) score(model, m);
   } catch (const selfnorm::Error&) {

@@ -38,9 +38,7 @@ void Grammar::declare_crf_commands() {
               "or 0 for the constraint, whose bound is about all of TRAIN");
   declare_sentences(training, crf);
   training.options(train_option_table("crf", crf.options));
-  declare_expansion(training, arguments_.common);
-  declare_threads(training, arguments_.common);
-  declare_output(training, arguments_.common);
+  declare_common(training, arguments_.common, kExpansion | kThreads);
 
   TagArguments& tag = arguments_.tag;
   Declaration& tagging = command(
@@ -75,9 +73,7 @@ void Grammar::declare_crf_commands() {
       .flag("--all-marginals", tag.all_marginals,
             "Further columns: LABEL:PROBABILITY of every label of the model; of CoNLL-U "
             "p[LABEL]=PROBABILITY in MISC");
-  declare_expansion(tagging, arguments_.common);
-  declare_threads(tagging, arguments_.common);
-  declare_output(tagging, arguments_.common);
+  declare_common(tagging, arguments_.common, kExpansion | kThreads);
 }
 
 }  // namespace selfnorm::cli

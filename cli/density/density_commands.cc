@@ -43,10 +43,7 @@ void Grammar::declare_density_commands() {
       .choice("--header", arguments_.reader.header, {"auto", "yes", "no"},
               "csv, tsv: whether the first row names the columns");
   declare_points(training, arguments_.points);
-  declare_expansion(training, arguments_.common);
-  declare_threads(training, arguments_.common);
-  declare_code(training, arguments_.common);
-  declare_output(training, arguments_.common);
+  declare_common(training, arguments_.common, kExpansion | kThreads | kCode);
 
   SampleArguments& sample = arguments_.sample;
   Declaration& sampling =
@@ -63,9 +60,7 @@ void Grammar::declare_density_commands() {
                "sir: draws of the proposal; 0: 20 for every point, at least 20,000")
       .integer("--seed", sample.options.seed, "Seed of everything random")
       .file("-o", "--out", sample.out, "FILE.csv or FILE.npy; default: csv on standard output");
-  declare_threads(sampling, arguments_.common);
-  declare_code(sampling, arguments_.common);
-  declare_output(sampling, arguments_.common);
+  declare_common(sampling, arguments_.common, kThreads | kCode);
 }
 
 }  // namespace selfnorm::cli

@@ -54,9 +54,7 @@ void Grammar::declare_training_commands() {
       .file("--weight-file", train.weight_file, "One weight per example, a number a line");
   declare_text(classifier, arguments_.reader);
   declare_reader(classifier, arguments_.reader);
-  declare_expansion(classifier, arguments_.common);
-  declare_threads(classifier, arguments_.common);
-  declare_output(classifier, arguments_.common);
+  declare_common(classifier, arguments_.common, kExpansion | kThreads);
 
   LanguageArguments& language = arguments_.language;
   Declaration& model = command(
@@ -74,9 +72,7 @@ void Grammar::declare_training_commands() {
       "Fraction of the sentences of CORPUS held out for validation when there is no --valid, 0..0.5; auto: "
       "0.05");
   model.options(train_option_table("lm", language.run.options));
-  declare_expansion(model, arguments_.common);
-  declare_threads(model, arguments_.common);
-  declare_output(model, arguments_.common);
+  declare_common(model, arguments_.common, kExpansion | kThreads);
 }
 
 void Grammar::declare_model_commands() {
@@ -103,14 +99,8 @@ void Grammar::declare_model_commands() {
           ValueKind::kDirectory)
       .text("--feature", evaluate.feature,
             "Regressors: numeric column along which quantiles and a heat map of the density are drawn too");
-  declare_log_z(evaluation, arguments_.log_z);
-  declare_points(evaluation, arguments_.points);
-  declare_head(evaluation, arguments_.head);
-  declare_any_reader(evaluation, arguments_.reader);
-  declare_expansion(evaluation, arguments_.common);
-  declare_threads(evaluation, arguments_.common);
-  declare_code(evaluation, arguments_.common);
-  declare_output(evaluation, arguments_.common);
+  declare_any_data(evaluation, arguments_);
+  declare_common(evaluation, arguments_.common, kExpansion | kThreads | kCode);
 
   ScoreArguments& score = arguments_.score;
   Declaration& scoring = command(
@@ -135,14 +125,8 @@ void Grammar::declare_model_commands() {
       .flag("--amortised", score.amortised, "Scores less b(x), of a model that has one")
       .flag("--exact", score.exact, "Normalise exactly, with any number of classes")
       .flag("--totals", score.totals, "Language models: only the total of each sentence");
-  declare_log_z(scoring, arguments_.log_z);
-  declare_points(scoring, arguments_.points);
-  declare_head(scoring, arguments_.head);
-  declare_any_reader(scoring, arguments_.reader);
-  declare_expansion(scoring, arguments_.common);
-  declare_threads(scoring, arguments_.common);
-  declare_code(scoring, arguments_.common);
-  declare_output(scoring, arguments_.common);
+  declare_any_data(scoring, arguments_);
+  declare_common(scoring, arguments_.common, kExpansion | kThreads | kCode);
 
   BoundsArguments& bounds = arguments_.bounds;
   Declaration& bounding = command(
@@ -154,9 +138,7 @@ void Grammar::declare_model_commands() {
       .real("--delta", bounds.delta, "Bound of rms(log Z - m); > 0");
   declare_head(bounding, arguments_.head);
   declare_reader(bounding, arguments_.reader);
-  declare_expansion(bounding, arguments_.common);
-  declare_threads(bounding, arguments_.common);
-  declare_output(bounding, arguments_.common);
+  declare_common(bounding, arguments_.common, kExpansion | kThreads);
 
   Declaration& info =
       command("info", "What a model file holds: family, sizes, objective, training record, audit.");
@@ -166,9 +148,7 @@ void Grammar::declare_model_commands() {
       "Read the whole file and compare it with the checksum that selfnorm wrote into it; exit 1 when it "
       "differs");
   declare_head(info, arguments_.head);
-  declare_expansion(info, arguments_.common);
-  declare_code(info, arguments_.common);
-  declare_output(info, arguments_.common);
+  declare_common(info, arguments_.common, kExpansion | kCode);
 }
 
 void Grammar::declare_other_commands() {
@@ -196,7 +176,7 @@ void Grammar::declare_other_commands() {
       .file("--out", arguments_.generate.out, "Data file to write (required)")
       .file("--truth", arguments_.generate.truth,
             "True parameters as a model file; default OUT.truth.safetensors");
-  declare_output(generation, arguments_.common);
+  declare_common(generation, arguments_.common, 0);
 
   ReproduceArguments& r = arguments_.reproduce;
   std::vector<std::string> names;
@@ -226,9 +206,7 @@ void Grammar::declare_other_commands() {
             "knows a training by its options and data, not by the program: needed after a change of code")
       .integer("--seed", r.seed,
                "Seed of everything random; density: the seeds from 4 (N - 1), regression: from 5 (N - 1)");
-  declare_expansion(reproduction, arguments_.common);
-  declare_threads(reproduction, arguments_.common);
-  declare_output(reproduction, arguments_.common);
+  declare_common(reproduction, arguments_.common, kExpansion | kThreads);
 
   ReportArguments& report = arguments_.report;
   Declaration& reporting = command("report",
@@ -239,7 +217,7 @@ void Grammar::declare_other_commands() {
                   "Run directories, JSON files that train, audit, normalize or reproduce wrote, folders of "
                   "experiments")
       .file("-o", "--out", report.out, "Page to write; default report.html");
-  declare_output(reporting, arguments_.common);
+  declare_common(reporting, arguments_.common, 0);
 
   Declaration& completion = command("completions", "Print a completion script for a shell.");
   completion.positional_choice("SHELL", arguments_.shell, {"bash", "zsh", "fish"}, "The shell");

@@ -10,16 +10,17 @@
 
 namespace selfnorm::cli {
 
-void declare_threads(Declaration& command, CommonArguments& common);
-void declare_output(Declaration& command, CommonArguments& common);
-void declare_expansion(Declaration& command, CommonArguments& common);
-void declare_code(Declaration& command, CommonArguments& common);
+// What every command is told, after what is its own, and the groups that it needs of the rest.
+enum CommonGroup : unsigned { kExpansion = 1, kThreads = 2, kCode = 4 };
+void declare_common(Declaration& command, CommonArguments& common, unsigned groups);
 void declare_reader(Declaration& command, ReaderArguments& reader);
 // Where MODEL may be a CRF: with the formats of sentences.
 void declare_any_reader(Declaration& command, ReaderArguments& reader);
 void declare_head(Declaration& command, HeadNames& head);
 void declare_points(Declaration& command, PointArguments& points);
 void declare_log_z(Declaration& command, DensityEvaluationOptions& log_z);
+// Where MODEL may be of any family: all of these.
+void declare_any_data(Declaration& command, Arguments& arguments);
 
 // What every training command is told of its run; `data` is the positional, `hold_out` the text of
 // --hold-out.

@@ -28,9 +28,7 @@ void Grammar::declare_normalizing_commands() {
       .integer("--seed", n.seed, "Seed of everything random");
   declare_head(normalization, arguments_.head);
   declare_any_reader(normalization, arguments_.reader);
-  declare_expansion(normalization, arguments_.common);
-  declare_threads(normalization, arguments_.common);
-  declare_output(normalization, arguments_.common);
+  declare_common(normalization, arguments_.common, kExpansion | kThreads);
 
   AuditArguments& a = arguments_.audit;
   Declaration& auditing = command("audit",
@@ -54,10 +52,7 @@ void Grammar::declare_normalizing_commands() {
       .flag("--no-report", a.no_report, "Do not write the page");
   declare_head(auditing, arguments_.head);
   declare_any_reader(auditing, arguments_.reader);
-  declare_expansion(auditing, arguments_.common);
-  declare_threads(auditing, arguments_.common);
-  declare_code(auditing, arguments_.common);
-  declare_output(auditing, arguments_.common);
+  declare_common(auditing, arguments_.common, kExpansion | kThreads | kCode);
 }
 
 }  // namespace selfnorm::cli

@@ -5,30 +5,32 @@
 
 namespace selfnorm::cli {
 
-void declare_threads(Declaration& command, CommonArguments& common) {
-  command.integer("--threads", common.threads,
-                  "Threads to use; 0 takes all cores. Results do not depend on it");
-}
-
-void declare_output(Declaration& command, CommonArguments& common) {
+// --allow-code: consent is the user's own. A record of a run or a config file, which may come with a model,
+// cannot give it (run_record.cc, config_file.cc).
+void declare_common(Declaration& command, CommonArguments& common, unsigned groups) {
+  if (groups & kExpansion)
+    command.real("--max-expansion", common.max_expansion,
+                 "Compressed data of more than 100 MB may expand to so many times their size; >= 1");
+  if (groups & kThreads)
+    command.integer("--threads", common.threads,
+                    "Threads to use; 0 takes all cores. Results do not depend on it");
+  if (groups & kCode) {
+    const char* set = std::getenv("SELFNORM_ALLOW_CODE");
+    common.allow_code = set != nullptr && std::string_view(set) == "1";
+    command.flag("--allow-code", common.allow_code,
+                 "Load TorchScript modules: programs, which run with your rights; or SELFNORM_ALLOW_CODE=1. "
+                 "info never does");
+  }
   command.flag("--json", common.json, "Print one JSON object on standard output and nothing else there")
       .flag("--quiet", common.quiet, "No progress and no notes on standard error")
       .file("--config", common.config, "TOML file with option values; the command line wins over it");
 }
 
-void declare_expansion(Declaration& command, CommonArguments& common) {
-  command.real("--max-expansion", common.max_expansion,
-               "Compressed data of more than 100 MB may expand to so many times their size; >= 1");
-}
-
-// Consent is the user's own: a record of a run or a config file, which may come with a model, cannot give it
-// (run_record.cc, config_file.cc).
-void declare_code(Declaration& command, CommonArguments& common) {
-  const char* set = std::getenv("SELFNORM_ALLOW_CODE");
-  common.allow_code = set != nullptr && std::string_view(set) == "1";
-  command.flag("--allow-code", common.allow_code,
-               "Load TorchScript modules: programs, which run with your rights; or SELFNORM_ALLOW_CODE=1. "
-               "info never does");
+void declare_any_data(Declaration& command, Arguments& arguments) {
+  declare_log_z(command, arguments.log_z);
+  declare_points(command, arguments.points);
+  declare_head(command, arguments.head);
+  declare_any_reader(command, arguments.reader);
 }
 
 namespace {

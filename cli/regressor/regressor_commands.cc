@@ -36,10 +36,7 @@ void Grammar::declare_regressor_commands() {
               "for an ensemble with --test, whose members hold out rows of their own");
   declare_columns(training, regressor, arguments_.reader);
   training.options(regressor_option_table(regressor.options));
-  declare_expansion(training, arguments_.common);
-  declare_threads(training, arguments_.common);
-  declare_code(training, arguments_.common);
-  declare_output(training, arguments_.common);
+  declare_common(training, arguments_.common, kExpansion | kThreads | kCode);
 
   PredictArguments& predict = arguments_.predict;
   Declaration& prediction = command(
@@ -67,10 +64,7 @@ void Grammar::declare_regressor_commands() {
               "csv, tsv: whether the first row names the columns")
       .real("--precision", predict.precision, "Error of A(x) by quadrature; 1e-8..0.1")
       .integer("--seed", predict.seed, "Seed of the samples");
-  declare_expansion(prediction, arguments_.common);
-  declare_threads(prediction, arguments_.common);
-  declare_code(prediction, arguments_.common);
-  declare_output(prediction, arguments_.common);
+  declare_common(prediction, arguments_.common, kExpansion | kThreads | kCode);
 }
 
 }  // namespace selfnorm::cli

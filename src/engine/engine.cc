@@ -311,6 +311,9 @@ RunOutcome run(Members& members, const CheckpointOptions& checkpoint, const std:
   uint64_t first = 0;
   if (resumed) {
     first = resumed->integer("member");
+    if (first >= members.count())
+      throw Error(fmt::format("{}: found member {} of {}; start again without --resume", checkpoint.path,
+                              first, members.count()));
     members.restore(*resumed, first);
   } else {
     members.begin();

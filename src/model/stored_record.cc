@@ -33,11 +33,6 @@ FileIdentity identity_of(const std::string& path) {
   }
 }
 
-bool is_family_file(const std::string& path, std::string_view family) {
-  const std::string found = identity_of(path).family;
-  return family.empty() ? !found.empty() : found == family;
-}
-
 void check_family(const LayoutReader& reader, std::string_view family, const std::string& expected) {
   for (const auto& [key, value] :
        {std::pair{"format", runtime::kFormat}, std::pair{"format_version", runtime::kFormatVersion},

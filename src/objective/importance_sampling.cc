@@ -33,14 +33,4 @@ ObjectiveEntry importance_sampling_entry() {
           .make_candidate = [] { return std::make_unique<ImportanceSampling>(); }};
 }
 
-ObjectiveEntry kld_importance_sampling_entry() {
-  ObjectiveEntry entry = importance_sampling_entry();
-  entry.name = "kld-is";
-  entry.text = "is with a jittered target";
-  entry.offers = {entry.offers.back()};
-  entry.offers[0].options.emplace_back("noise");
-  entry.jitters_target = true;
-  return entry;
-}
-
 }  // namespace selfnorm

@@ -59,14 +59,4 @@ ObjectiveEntry nce_entry() {
           .make_candidate = [] { return std::make_unique<Nce>(); }};
 }
 
-ObjectiveEntry nce_plus_entry() {
-  ObjectiveEntry entry = nce_entry();
-  entry.name = "nce+";
-  entry.text = "nce with a jittered target";
-  entry.offers = {entry.offers.back()};
-  entry.offers[0].options.emplace_back("noise");
-  entry.jitters_target = true;
-  return entry;
-}
-
 }  // namespace selfnorm

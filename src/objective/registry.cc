@@ -32,6 +32,17 @@ ObjectiveEntry chain_entry(const std::string& name, const std::string& text, Obj
           .is_persistent = name == "pcd"};
 }
 
+// nce+, kld-is: the same with a jittered target (train/regressor_step.h), for regressors, the last to be
+// offered it.
+ObjectiveEntry jittered(ObjectiveEntry entry, const std::string& name) {
+  entry.text = entry.name + " with a jittered target";
+  entry.name = name;
+  entry.offers = {entry.offers.back()};
+  entry.offers[0].options.emplace_back("noise");
+  entry.jitters_target = true;
+  return entry;
+}
+
 // fit, mdn: the proposal itself is the model, and what it has is its likelihood.
 ObjectiveEntry proposal_entry(const std::string& name, const std::string& family) {
   return {.name = name,
@@ -50,8 +61,8 @@ std::vector<ObjectiveEntry>& registry() {
       importance_sampling_entry(),
       nce_entry(),
       ranking_nce_entry(),
-      nce_plus_entry(),
-      kld_importance_sampling_entry(),
+      jittered(nce_entry(), "nce+"),
+      jittered(importance_sampling_entry(), "kld-is"),
       chain_entry("cd", "chains from the data", {"density", {"langevin-steps", "langevin-step"}}),
       chain_entry("pcd", "chains that go on", {"density", {"samples", "langevin-steps", "langevin-step"}}),
       chain_entry("mcmc", "Langevin chains from the target",

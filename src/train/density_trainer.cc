@@ -55,7 +55,7 @@ class SeenDraws {
   bool is_lost() const { return mean_ != 0 && mean_ < least_; }
 
   void save(Checkpoint& c) const { c.set("seen", mean_); }
-  void restore(const Checkpoint& c) { mean_ = c.has("seen") ? c.number("seen") : 0; }  // none in older ones
+  void restore(const Checkpoint& c) { mean_ = c.number("seen"); }
 
  private:
   static constexpr double kLeast = 2, kRate = 0.1;

@@ -19,8 +19,8 @@ TEST(StoredRecord, TwoOfThemInOneFileComeBackWithTheirModules) {
   add_record(first, "net", "net.module", metadata, tensors);
   add_record(second, "net_2", "net_2.module", metadata, tensors);
   write_safetensors(path, std::move(tensors), metadata);
-  EXPECT_TRUE(is_family_file(path, "some"));
-  EXPECT_FALSE(is_family_file(path, "other"));
+  EXPECT_EQ(identity_of(path).family, "some");
+  EXPECT_EQ(identity_of(path + ".absent").family, "");
   {
     const runtime::MappedFile file(path);
     const runtime::Safetensors content = runtime::parse_safetensors(file.bytes(), path);

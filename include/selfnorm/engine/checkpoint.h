@@ -24,8 +24,6 @@ class Checkpoint {
   void set(const std::string& name, std::vector<float>&& values) = delete;
   void set(const std::string& name, const std::vector<double>& values);
 
-  // Whether there is such a text or number: older versions may have written none.
-  bool has(const std::string& name) const { return text_.contains(name); }
   // Each throws Error when the checkpoint lacks the name or holds something else there. Vectors are as long
   // as `values`, unless that is empty; or, where `size` is given, as that, or empty.
   const std::string& text(const std::string& name) const;

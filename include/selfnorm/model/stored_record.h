@@ -22,8 +22,6 @@ struct FileIdentity {
 };
 FileIdentity identity_of(const std::string& path);
 
-// Whether the safetensors file at `path` is of this family (by its metadata). False for anything else.
-bool is_family_file(const std::string& path, std::string_view family);  // empty: of any
 // Throws FormatError unless format, version and family are those; `expected` names the model in words.
 void check_family(const runtime::LayoutReader& reader, std::string_view family, const std::string& expected);
 

@@ -19,8 +19,7 @@ class ImportanceSampling final : public CandidateObjective {
                         std::span<double> d_sample) const override;
 };
 
-// In the registry; kld-is with a jittered target (train/regressor_step.h).
+// In the registry.
 ObjectiveEntry importance_sampling_entry();
-ObjectiveEntry kld_importance_sampling_entry();
 
 }  // namespace selfnorm

@@ -19,8 +19,7 @@ class Nce final : public CandidateObjective {
                         std::span<double> d_sample) const override;
 };
 
-// In the registry; nce+ with a jittered target (train/regressor_step.h).
+// In the registry.
 ObjectiveEntry nce_entry();
-ObjectiveEntry nce_plus_entry();
 
 }  // namespace selfnorm

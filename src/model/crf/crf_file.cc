@@ -168,8 +168,6 @@ void check_crf(const CrfModel& model, const std::string& name) { CrfCheck(model,
 
 }  // namespace
 
-bool is_crf_file(const std::string& path) { return is_family_file(path, runtime::kCrfFamily); }
-
 CrfModel load_crf(const std::string& path) {
   return with_errors_of(path, [&path] {
     const runtime::MappedFile file(path);

@@ -164,8 +164,6 @@ double Standardisation::log_volume() const {
   return sum;
 }
 
-bool is_density_file(const std::string& path) { return is_family_file(path, kDensityFamily); }
-
 DensityModel load_density(const std::string& path, EmbeddedCode code) {
   return with_errors_of(path, [&] {
     const runtime::MappedFile file(path);

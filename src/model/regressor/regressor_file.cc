@@ -250,8 +250,6 @@ void check_regressor(const Regressor& model, const std::string& file) {
 
 }  // namespace
 
-bool is_regressor_file(const std::string& path) { return is_family_file(path, kRegressorFamily); }
-
 Regressor load_regressor(const std::string& path, EmbeddedCode code) {
   return with_errors_of(path, [&] {
     const runtime::MappedFile file(path);

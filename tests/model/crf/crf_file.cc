@@ -9,6 +9,7 @@
 #include "selfnorm/base/error.h"
 #include "selfnorm/model/crf/crf_model.h"
 #include "selfnorm/model/regressor/regressor.h"
+#include "selfnorm/model/stored_record.h"
 #include "small_crfs.h"
 
 namespace selfnorm::test {
@@ -57,8 +58,8 @@ TEST(CrfFile, SaveAndLoadAreIdentity) {
     before.encoder.labels[1] = "a \"label\"\n";
     before.objective_json = R"({"name":"penalty"})";
     save_crf(before, path);
-    EXPECT_TRUE(is_crf_file(path));
-    EXPECT_FALSE(is_regressor_file(path));
+    EXPECT_EQ(identity_of(path).family, "chain");
+    EXPECT_NE(identity_of(path).family, "regressor");
     const CrfModel after = load_crf(path);
     EXPECT_EQ(after.theta, before.theta);
     EXPECT_EQ(after.shape.has_transitions, before.shape.has_transitions);
@@ -166,7 +167,7 @@ TEST(CrfFile, RefusesDamagedFiles) {
         std::pair{"\"normalizer\":\"none\"", "\"normalizer\":\"some\""},
         std::pair{"\"weight\"", "\"wieght\""}})
     EXPECT_NE(error_of(replaced(good, from, to)), "accepted") << from;
-  EXPECT_FALSE(is_crf_file("/nonexistent"));
+  EXPECT_NE(identity_of("/nonexistent").family, "chain");
 }
 
 }  // namespace

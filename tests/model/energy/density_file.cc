@@ -13,6 +13,7 @@
 #include "selfnorm/model/energy/make_energy.h"
 #include "selfnorm/model/energy/tilted.h"
 #include "selfnorm/model/model_file.h"
+#include "selfnorm/model/stored_record.h"
 #include "selfnorm/proposal/density/make_density.h"
 
 namespace selfnorm::test {
@@ -92,7 +93,7 @@ TEST_F(DensityFile, SaveAndLoadAreIdentity) {
   for (const char* energy : {"mlp:5,5", "gaussian"}) {
     const DensityModel before = model(energy);
     const std::string bytes = saved(before);
-    EXPECT_TRUE(is_density_file(path_));
+    EXPECT_EQ(identity_of(path_).family, "density");
     const DensityModel after = load_density(path_);
     EXPECT_EQ(after.log_normalizer, before.log_normalizer);
     EXPECT_EQ(after.normalizer_kind, before.normalizer_kind);
@@ -208,7 +209,7 @@ TEST_F(DensityFile, EveryTruncationIsRefused) {
   const std::string good = saved(model("mlp:2", "gaussian"));
   for (size_t n = 0; n < good.size(); n += 13) {
     EXPECT_TRUE(error_of(good.substr(0, n)).starts_with(path_)) << n;
-    EXPECT_FALSE(is_density_file(path_)) << n;
+    EXPECT_NE(identity_of(path_).family, "density") << n;
   }
 }
 
@@ -223,16 +224,16 @@ TEST_F(DensityFile, OneDamagedByteIsAcceptedOrNamesTheFile) {
 }
 
 TEST_F(DensityFile, OtherFilesAreNone) {
-  EXPECT_FALSE(is_density_file(folder_ + "/absent"));
-  EXPECT_FALSE(is_density_file(folder_));
+  EXPECT_NE(identity_of(folder_ + "/absent").family, "density");
+  EXPECT_NE(identity_of(folder_).family, "density");
   EXPECT_THROW(load_density(folder_ + "/absent"), Error);
   write("x,y\n1,2\n");
-  EXPECT_FALSE(is_density_file(path_));
+  EXPECT_NE(identity_of(path_).family, "density");
   ModelFile classes;
   classes.classes = classes.features = 1;
   classes.weight = classes.bias = {1};
   save_model(classes, path_);
-  EXPECT_FALSE(is_density_file(path_));
+  EXPECT_NE(identity_of(path_).family, "density");
   EXPECT_THROW(load_density(path_), Error);
 }
 

@@ -11,6 +11,7 @@
 #include "selfnorm/model/energy/density_file.h"
 #include "selfnorm/model/model_file.h"
 #include "selfnorm/model/regressor/regressor.h"
+#include "selfnorm/model/stored_record.h"
 #include "small_regressors.h"
 
 namespace selfnorm::test {
@@ -72,8 +73,8 @@ TEST_F(RegressorFile, SaveAndLoadAreIdentity) {
       before.mixture.upper = {std::numeric_limits<double>::infinity()};
     }
     const std::string bytes = saved(before);
-    EXPECT_TRUE(is_regressor_file(path_));
-    EXPECT_FALSE(is_density_file(path_));
+    EXPECT_EQ(identity_of(path_).family, "regressor");
+    EXPECT_NE(identity_of(path_).family, "density");
     const Regressor after = load_regressor(path_);
     EXPECT_EQ(after.targets, before.targets);
     EXPECT_EQ(after.target_mean, before.target_mean);
@@ -163,7 +164,7 @@ TEST_F(RegressorFile, EveryTruncationIsRefused) {
   const std::string good = saved(random_regressor({}));
   for (size_t n = 0; n < good.size(); n += 41) {
     EXPECT_TRUE(error_of(good.substr(0, n)).starts_with(path_)) << n;
-    EXPECT_FALSE(is_regressor_file(path_)) << n;
+    EXPECT_NE(identity_of(path_).family, "regressor") << n;
   }
 }
 
@@ -178,13 +179,13 @@ TEST_F(RegressorFile, OneDamagedByteIsAcceptedOrNamesTheFile) {
 }
 
 TEST_F(RegressorFile, OtherFilesAreNone) {
-  EXPECT_FALSE(is_regressor_file(folder_ + "/absent"));
+  EXPECT_NE(identity_of(folder_ + "/absent").family, "regressor");
   EXPECT_THROW(load_regressor(folder_ + "/absent"), Error);
   ModelFile classes;
   classes.classes = classes.features = 1;
   classes.weight = classes.bias = {1};
   save_model(classes, path_);
-  EXPECT_FALSE(is_regressor_file(path_));
+  EXPECT_NE(identity_of(path_).family, "regressor");
   try {
     load_regressor(path_);
     FAIL();

@@ -47,6 +47,5 @@ struct CrfModel {
 // One .safetensors file, family "chain"; whole or not at all. Throw Error.
 void save_crf(const CrfModel& model, const std::string& path);
 CrfModel load_crf(const std::string& path);
-bool is_crf_file(const std::string& path);
 
 }  // namespace selfnorm

@@ -35,9 +35,6 @@ struct DensityModel {
   uint32_t dimension() const { return energy->dimension(); }
 };
 
-// Whether the safetensors file at `path` holds a density (by its metadata). False for anything else.
-bool is_density_file(const std::string& path);
-
 void save_density(const DensityModel& model, const std::string& path);  // whole or not at all
 // Throws Error naming the file. `code`: what becomes of a module in it.
 DensityModel load_density(const std::string& path, EmbeddedCode code = EmbeddedCode::refuse);

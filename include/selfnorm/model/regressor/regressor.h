@@ -78,7 +78,6 @@ inline std::unique_ptr<ConditionalScores> prepare_scores(const Regressor& model,
 }
 
 // One safetensors file with family "regressor" in its metadata.
-bool is_regressor_file(const std::string& path);
 void save_regressor(const Regressor& model, const std::string& path);  // whole or not at all
 // Throws Error naming the file. `code`: what becomes of a module in it.
 Regressor load_regressor(const std::string& path, EmbeddedCode code = EmbeddedCode::refuse);

@@ -9,9 +9,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/sentences/read_sequences.h"
-#include "selfnorm/math/random.h"
+#include "data/sentences/read_sequences.h"
+#include "math/random.h"
+#include "selfnorm/error.h"
 
 namespace {
 

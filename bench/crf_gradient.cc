@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "family/crf/crf_trainer.h"
+#include "math/parallel.h"
 #include "measure.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/normalizer/crf/crf_pass.h"
-#include "selfnorm/objective/loss.h"
-#include "selfnorm/objective/registry.h"
-#include "selfnorm/train/crf_trainer.h"
+#include "normalizer/crf/crf_pass.h"
+#include "objective/loss.h"
+#include "objective/registry.h"
+#include "selfnorm/error.h"
 
 namespace {
 

@@ -9,10 +9,10 @@
 #include <string>
 
 #include "measure.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/model/crf/crf_model.h"
-#include "selfnorm/normalizer/crf/crf_scorer.h"
-#include "selfnorm/normalizer/crf/decode.h"
+#include "model/crf/crf_model.h"
+#include "normalizer/crf/crf_scorer.h"
+#include "normalizer/crf/decode.h"
+#include "selfnorm/error.h"
 
 namespace {
 

@@ -15,13 +15,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "family/crf/crf_trainer.h"
 #include "loss_target.h"
 #include "measure.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/normalizer/crf/crf_pass.h"
-#include "selfnorm/objective/loss.h"
-#include "selfnorm/objective/registry.h"
-#include "selfnorm/train/crf_trainer.h"
+#include "normalizer/crf/crf_pass.h"
+#include "objective/loss.h"
+#include "objective/registry.h"
+#include "selfnorm/error.h"
 
 namespace {
 

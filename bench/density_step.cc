@@ -9,11 +9,11 @@
 #include <sstream>
 #include <vector>
 
+#include "math/parallel.h"
 #include "measure.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/model/energy/mlp.h"
-#include "selfnorm/optim/adaptive.h"
-#include "selfnorm/proposal/density/make_density.h"
+#include "model/energy/mlp.h"
+#include "optim/adaptive.h"
+#include "proposal/density/make_density.h"
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <vector>
 
+#include "family/classifier/network/network_trainer.h"
 #include "measure.h"
-#include "selfnorm/train/network_trainer.h"
 
 namespace {
 

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "measure.h"
+#include "model/model_file.h"
 #include "selfnorm.h"
-#include "selfnorm/model/model_file.h"
 #include "selfnorm/runtime/kernels.h"
 
 namespace {

@@ -9,9 +9,9 @@
 #include <cstdlib>
 #include <vector>
 
+#include "math/random.h"
 #include "measure.h"
-#include "selfnorm/math/random.h"
-#include "selfnorm/normalizer/class_moments.h"
+#include "normalizer/class_moments.h"
 
 namespace {
 

@@ -12,11 +12,11 @@
 #include <cstdlib>
 #include <vector>
 
+#include "math/random.h"
 #include "measure.h"
-#include "selfnorm/math/random.h"
-#include "selfnorm/normalizer/problem.h"
-#include "selfnorm/objective/loss.h"
-#include "selfnorm/objective/penalty.h"
+#include "normalizer/problem.h"
+#include "objective/loss.h"
+#include "objective/penalty.h"
 
 namespace {
 

@@ -3,8 +3,8 @@
 
 #include <chrono>
 
+#include "family/classifier/trainer.h"
 #include "measure.h"
-#include "selfnorm/train/trainer.h"
 
 namespace bench {
 

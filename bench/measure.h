@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/math/random.h"
+#include "math/random.h"
 
 namespace bench {
 

@@ -9,8 +9,8 @@
 #include <iterator>
 #include <string>
 
-#include "selfnorm/data/read.h"
-#include "selfnorm/math/random.h"
+#include "data/read.h"
+#include "math/random.h"
 
 namespace {
 

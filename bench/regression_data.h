@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/data/table/frame.h"
-#include "selfnorm/math/random.h"
+#include "data/table/frame.h"
+#include "math/random.h"
 
 namespace bench {
 

@@ -9,11 +9,11 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "family/regressor/predictive.h"
+#include "family/regressor/train/regressor_trainer.h"
 #include "measure.h"
+#include "normalizer/quadrature/conditional_quadrature.h"
 #include "regression_data.h"
-#include "selfnorm/analysis/predictive.h"
-#include "selfnorm/normalizer/conditional_quadrature.h"
-#include "selfnorm/train/regressor_trainer.h"
 
 namespace {
 

@@ -7,10 +7,10 @@
 
 #include <cstdlib>
 
+#include "family/regressor/train/regressor_member.h"
+#include "math/parallel.h"
 #include "measure.h"
 #include "regression_data.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/train/regressor_member.h"
 
 namespace {
 

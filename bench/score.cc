@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
+#include "model/model_file.h"
 #include "selfnorm.h"
-#include "selfnorm/model/model_file.h"
 #include "selfnorm/runtime/kernels.h"
 #include "selfnorm/runtime/mapped_file.h"
 

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "data/read.h"
+#include "family/classifier/trainer.h"
 #include "loss_target.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/read.h"
-#include "selfnorm/train/trainer.h"
+#include "selfnorm/error.h"
 
 int main(int count, char** argument) {
   if (count < 5) {

@@ -6,14 +6,14 @@
 #include "classifier/any_model.h"
 #include "classifier/audit_report.h"
 #include "commands.h"
+#include "document/section/audit_section.h"
 #include "family.h"
+#include "math/parallel.h"
 #include "output.h"
 #include "run/model_document.h"
 #include "run/progress_line.h"
 #include "run/report_output.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/report/audit_section.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -2,15 +2,14 @@
 // command does for classifiers, heads and language models, or for the one family that has it.
 #pragma once
 
+#include <memory>
+
 #include "grammar/arguments.h"
+#include "run/training.h"
 
 namespace selfnorm::cli {
 
-int train_classifier_command(const Arguments& arguments);
-int train_lm_command(const Arguments& arguments);
-int train_density_command(const Arguments& arguments);
-int train_regressor_command(const Arguments& arguments);
-int train_crf_command(const Arguments& arguments);
+int train_command(const Arguments& arguments);
 int tag_command(const Arguments& arguments);
 int predict_command(const Arguments& arguments);
 int sample_command(const Arguments& arguments);
@@ -23,6 +22,12 @@ int bounds_command(const Arguments& arguments);
 int reproduce_command(const Arguments& arguments);
 int report_command(const Arguments& arguments);
 int data_generate_command(const Arguments& arguments);
+
+std::unique_ptr<Training> classifier_training(const Arguments& arguments);
+std::unique_ptr<Training> language_training(const Arguments& arguments);
+std::unique_ptr<Training> density_training(const Arguments& arguments);
+std::unique_ptr<Training> regressor_training(const Arguments& arguments);
+std::unique_ptr<Training> crf_training(const Arguments& arguments);
 
 int evaluate_classifiers(const Arguments& arguments);
 int score_candidates(const Arguments& arguments);

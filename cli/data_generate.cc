@@ -5,13 +5,13 @@
 #include <numeric>
 
 #include "commands.h"
+#include "data/toy/generate.h"
+#include "data/toy/toys.h"
+#include "data/write.h"
 #include "grammar/changed_options.h"
+#include "model/model_file.h"
 #include "output.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/toy/generate.h"
-#include "selfnorm/data/toy/toys.h"
-#include "selfnorm/data/write.h"
-#include "selfnorm/model/model_file.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include "family.h"
 #include "output.h"
 #include "run/reading_note.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -17,10 +17,10 @@
 #include "grammar/changed_options.h"
 #include "lm/lm_evaluate.h"
 #include "lm/lm_score.h"
+#include "model/stored_record.h"
 #include "regressor/regressor_evaluate.h"
 #include "regressor/regressor_info.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/model/stored_record.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -31,9 +31,8 @@ CommandFamily crf_family() {
   return {
       .name = "crf",
       .noun = "a chain",
-      .others = "are not",
       .owns = [](const FileIdentity& file) { return file.family == "chain"; },
-      .train = train_crf_command,
+      .training = crf_training,
       .info = [](const Arguments& a) { return crf_info(finished_model_path(a.info_model), kShownCrfLabels); },
       .commands = {{"evaluate", evaluate_crfs},
                    {"score", score_labellings},
@@ -49,9 +48,7 @@ CommandFamily regressor_family() {
   return {
       .name = "regressor",
       .noun = "a regressor",
-      .others = "are not",
-      .owns = [](const FileIdentity& file) { return file.family == "regressor"; },
-      .train = train_regressor_command,
+      .training = regressor_training,
       .info = [](const Arguments& a) { return regressor_info(finished_model_path(a.info_model)); },
       .commands = {{"evaluate", evaluate_regressors},
                    {"score", score_regressor},
@@ -73,9 +70,7 @@ CommandFamily density_family() {
   return {
       .name = "density",
       .noun = "a density, whose log Z is one number for all x",
-      .others = "are not",
-      .owns = [](const FileIdentity& file) { return file.family == "density"; },
-      .train = train_density_command,
+      .training = density_training,
       .info = [](const Arguments& a) { return density_info(a.info_model); },
       .commands = {{"evaluate", evaluate_densities}, {"score", score_points}, {"sample", sample_points}},
       .refused =
@@ -97,47 +92,44 @@ CommandFamily language_family() {
           .noun = "a language model",
           .others = "are classifiers",
           .owns = [](const FileIdentity& file) { return file.input == "context"; },
-          .train = train_lm_command,
+          .training = language_training,
           .info = classifier_info,
           .commands = {{"evaluate", evaluate_language_models},
                        {"score", score_sentences},
                        {"audit", audit_classifier},
                        {"normalize", normalize_head},
-                       {"bounds", bound_classifier}},
-          .refused = {},
-          .refuse_own = [](const Arguments&, const std::string&) {}};
+                       {"bounds", bound_classifier}}};
 }
 
 // And the heads of other programs; what is no model at all is told by its reader.
 CommandFamily classifier_family() {
   return {.name = "classifier",
           .noun = "a classifier",
-          .others = "are not",
           .owns = [](const FileIdentity&) { return true; },
-          .train = train_classifier_command,
+          .training = classifier_training,
           .info = classifier_info,
           .commands = {{"evaluate", evaluate_classifiers},
                        {"score", score_candidates},
                        {"audit", audit_classifier},
                        {"normalize", normalize_head},
-                       {"bounds", bound_classifier}},
-          .refused = {},
-          .refuse_own = [](const Arguments&, const std::string&) {}};
+                       {"bounds", bound_classifier}}};
 }
 
 // The last one owns what none before it does.
-const std::vector<CommandFamily>& families() {
-  static const std::vector<CommandFamily> all = {crf_family(), regressor_family(), density_family(),
-                                                 language_family(), classifier_family()};
+std::vector<CommandFamily>& registry() {
+  static std::vector<CommandFamily> all = {crf_family(), regressor_family(), density_family(),
+                                           language_family(), classifier_family()};
   return all;
 }
 
 size_t family_place(const std::string& model) {
   const FileIdentity identity = identity_of(finished_model_path(model));
   const auto& all = families();
-  return static_cast<size_t>(
-      std::find_if(all.begin(), all.end(), [&](const CommandFamily& f) { return f.owns(identity); }) -
-      all.begin());
+  return static_cast<size_t>(std::find_if(all.begin(), all.end(),
+                                          [&](const CommandFamily& f) {
+                                            return f.owns ? f.owns(identity) : f.name == identity.family;
+                                          }) -
+                             all.begin());
 }
 
 // "a density" of "a density, whose log Z ..."
@@ -159,6 +151,10 @@ const CommandFamily& family_of(const std::vector<std::string>& models) {
 
 }  // namespace
 
+void register_family(CommandFamily family) { registry().insert(registry().begin(), std::move(family)); }
+
+const std::vector<CommandFamily>& families() { return registry(); }
+
 const CommandFamily& family_named(const std::string& name) {
   for (const CommandFamily& family : families())
     if (family.name == name) return family;
@@ -173,7 +169,7 @@ int run_for_family(const Arguments& arguments, const std::vector<std::string>& m
   if (const auto own = family.commands.find(command); own != family.commands.end()) {
     for (const CommandFamily& before : families()) {
       if (&before == &family) break;
-      before.refuse_own(arguments, models[0]);
+      if (before.refuse_own) before.refuse_own(arguments, models[0]);
     }
     return own->second(arguments);
   }
@@ -190,7 +186,10 @@ int run_for_family(const Arguments& arguments, const std::vector<std::string>& m
 }
 
 nlohmann::ordered_json model_info(const Arguments& arguments) {
-  return families()[family_place(arguments.info_model)].info(arguments);
+  const CommandFamily& family = families()[family_place(arguments.info_model)];
+  if (family.info) return family.info(arguments);
+  const std::string path = finished_model_path(arguments.info_model);
+  return {{"path", path}, {"bytes", std::filesystem::file_size(path)}, {"family", family.name}};
 }
 
 }  // namespace selfnorm::cli

@@ -1,14 +1,17 @@
 // The families of models as the program sees them: what each does for every command that takes a model. A
-// family is one line in family.cc; no command asks which family it has.
+// family is one line in family.cc, or is registered by a program of one's own (tests/toy/die.cc); no command
+// asks which family it has.
 #pragma once
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "grammar/arguments.h"
+#include "run/training.h"
 
 namespace selfnorm {
 struct FileIdentity;
@@ -16,21 +19,31 @@ struct FileIdentity;
 
 namespace selfnorm::cli {
 
+class Declaration;
+
 struct CommandFamily {
   using Command = std::function<int(const Arguments&)>;
 
-  std::string name;    // after `train`
-  std::string noun;    // "a chain": its models, in messages
-  std::string others;  // "are not": what models of other families are beside one of it
-  std::function<bool(const FileIdentity&)> owns;
-  Command train;
-  std::function<nlohmann::ordered_json(const Arguments&)> info;
-  std::map<std::string, Command> commands;     // by name, those it has
-  std::map<std::string, std::string> refused;  // by name, others: why, and what to do instead
+  std::string name;                                    // after `train`
+  std::string text = {};                               // what `train NAME` does
+  std::string data = "DATA";                           // what it is given
+  std::string noun;                                    // "a chain": its models, in messages
+  std::string others = "are not";                      // what models of other families are beside one of it
+  std::function<bool(const FileIdentity&)> owns = {};  // empty: files whose family is `name`
+  // The options of `train NAME` that are its own; those of the program's families are in its grammar.
+  std::function<void(Declaration&, Arguments&)> declare = {};
+  std::function<std::unique_ptr<Training>(const Arguments&)> training = {};
+  std::function<nlohmann::ordered_json(const Arguments&)> info =
+      {};                                           // empty: where the file is, its size and family
+  std::map<std::string, Command> commands = {};     // by name, those it has
+  std::map<std::string, std::string> refused = {};  // by name, others: why, and what to do instead
   // Options of shared commands that are its alone: thrown out when another family meets them.
-  std::function<void(const Arguments&, const std::string& model)> refuse_own;
+  std::function<void(const Arguments&, const std::string& model)> refuse_own = {};
 };
 
+// Before those that are there, which it may take files from.
+void register_family(CommandFamily family);
+const std::vector<CommandFamily>& families();
 // Throws Bug for a name that is none of them.
 const CommandFamily& family_named(const std::string& name);
 

@@ -6,7 +6,7 @@
 #include "commands.h"
 #include "family.h"
 #include "output.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/checksum.h"
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/mapped_file.h"

@@ -8,9 +8,9 @@
 #include <atomic>
 #include <cstring>
 
+#include "base/atomic_file.h"
+#include "base/interruption.h"
 #include "output.h"
-#include "selfnorm/base/atomic_file.h"
-#include "selfnorm/base/interruption.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -5,17 +5,16 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "base/interruption.h"
+#include "base/option_table.h"
 #include "commands.h"
-#include "family.h"
 #include "grammar/completions.h"
 #include "grammar/manual.h"
 #include "grammar/parser.h"
 #include "interruption.h"
 #include "model_and_data.h"
 #include "output.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/interruption.h"
-#include "selfnorm/base/option_table.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/shortened.h"
 #include "version.h"
 
@@ -24,7 +23,6 @@ namespace {
 
 constexpr int kUserError = 1;
 constexpr int kBug = 2;
-constexpr std::string_view kTrain = "train ";
 constexpr size_t kLongestMessage = 700;  // where a path may have its place
 constexpr const char* kNoMemory =
     "not enough memory; use fewer rows, features or classes (text: --hash-buckets, --min-count), or a "
@@ -43,7 +41,7 @@ int help_command(const Arguments& arguments) {
 int dispatch(const Arguments& arguments) {
   check_model_and_data(arguments);
   const std::string& command = arguments.command;
-  if (command.starts_with(kTrain)) return family_named(command.substr(kTrain.size())).train(arguments);
+  if (command.starts_with("train ")) return train_command(arguments);
   if (command == "tag") return tag_command(arguments);
   if (command == "predict") return predict_command(arguments);
   if (command == "evaluate") return evaluate_command(arguments);

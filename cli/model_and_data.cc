@@ -5,10 +5,10 @@
 #include <filesystem>
 
 #include "classifier/model_header.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/array/array_file.h"
-#include "selfnorm/data/example_source.h"
-#include "selfnorm/model/stored_record.h"
+#include "data/array/array_file.h"
+#include "data/example_source.h"
+#include "model/stored_record.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {

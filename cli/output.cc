@@ -12,7 +12,7 @@
 #include <cstring>
 
 #include "interruption.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
 #include "commands.h"
+#include "document/comparison.h"
+#include "document/source.h"
 #include "output.h"
 #include "run/report_page.h"
-#include "selfnorm/report/comparison.h"
-#include "selfnorm/report/source.h"
 
 namespace selfnorm::cli {
 

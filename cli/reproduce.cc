@@ -5,14 +5,14 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/atomic_file.h"
 #include "commands.h"
 #include "experiments/document.h"
 #include "experiments/experiment.h"
 #include "experiments/papers/next_word.h"
 #include "output.h"
 #include "run/progress_line.h"
-#include "selfnorm/base/atomic_file.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {

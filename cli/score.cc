@@ -6,12 +6,12 @@
 #include "classifier/runtime_model.h"
 #include "classifier/score_kind.h"
 #include "commands.h"
+#include "data/string_index.h"
 #include "family.h"
 #include "grammar/label_list.h"
 #include "output.h"
 #include "run/reading_note.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/string_index.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -29,7 +29,7 @@ if(TARGET selfnorm_program)
 endif()
 
 install(DIRECTORY include/selfnorm runtime/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h"
-  PATTERN report EXCLUDE PATTERN reproduce EXCLUDE)
+  PATTERN "*.hpp")
 if(SELFNORM_HAS_TORCH)
   install(TARGETS selfnorm_torch LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()

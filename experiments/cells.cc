@@ -7,8 +7,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/json_text.h"
+#include "base/json_text.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 

@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/atomic_file.h"
+#include "document/drawing.h"
 #include "experiments/record_document.h"
-#include "selfnorm/base/atomic_file.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/report/drawing.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "selfnorm/report/figure.h"
-#include "selfnorm/report/table.h"
+#include "document/figure.h"
+#include "document/table.h"
 
 namespace selfnorm {
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "document/document.h"
 #include "experiments/record.h"
-#include "selfnorm/report/document.h"
 
 namespace selfnorm {
 

@@ -2,9 +2,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/checkpoint.h"
 #include "memory_file.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/engine/checkpoint.h"
+#include "selfnorm/error.h"
 
 using namespace selfnorm;
 

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "grammar/config_file.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 using namespace selfnorm;
 using namespace selfnorm::cli;

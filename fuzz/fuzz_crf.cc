@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "memory_file.h"
+#include "model/crf/crf_model.h"
+#include "model/stored_record.h"
 #include "selfnorm.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/model/crf/crf_model.h"
-#include "selfnorm/model/stored_record.h"
+#include "selfnorm/error.h"
 
 namespace {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "memory_file.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/model/energy/density_file.h"
-#include "selfnorm/model/stored_record.h"
+#include "model/energy/density_file.h"
+#include "model/stored_record.h"
+#include "selfnorm/error.h"
 
 namespace {
 

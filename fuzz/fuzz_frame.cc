@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "data/table/frame.h"
+#include "data/table/frame_encoder.h"
 #include "memory_file.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/table/frame.h"
-#include "selfnorm/data/table/frame_encoder.h"
+#include "selfnorm/error.h"
 
 namespace {
 

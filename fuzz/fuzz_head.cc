@@ -2,10 +2,10 @@
 // same other arrays.
 #include <filesystem>
 
+#include "data/array/array_file.h"
 #include "memory_file.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/array/array_file.h"
-#include "selfnorm/model/head_file.h"
+#include "model/head/head_file.h"
+#include "selfnorm/error.h"
 
 namespace {
 

@@ -5,9 +5,9 @@
 #include <cstring>
 #include <vector>
 
+#include "model/text_model.h"
 #include "selfnorm.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/model/text_model.h"
+#include "selfnorm/error.h"
 
 namespace {
 

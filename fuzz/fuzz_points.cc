@@ -3,9 +3,9 @@
 #include <cmath>
 #include <vector>
 
+#include "data/points/point_source.h"
 #include "memory_file.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/points/point_source.h"
+#include "selfnorm/error.h"
 
 namespace {
 

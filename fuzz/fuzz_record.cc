@@ -3,7 +3,7 @@
 
 #include "grammar/config_file.h"
 #include "run/record_text.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 using namespace selfnorm;
 using namespace selfnorm::cli;

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "memory_file.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/model/regressor/regressor.h"
-#include "selfnorm/model/stored_record.h"
+#include "model/regressor/regressor.h"
+#include "model/stored_record.h"
+#include "selfnorm/error.h"
 
 namespace {
 

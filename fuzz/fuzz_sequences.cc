@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "data/sentences/read_sequences.h"
 #include "memory_file.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/sentences/read_sequences.h"
+#include "selfnorm/error.h"
 
 namespace {
 

@@ -1,10 +1,10 @@
 // Any text as feature templates, as models carry them; and what those that are accepted make of a sentence.
 #include <string>
 
+#include "data/sentences/feature_template.h"
+#include "data/sentences/read_sequences.h"
 #include "memory_file.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/sentences/feature_template.h"
-#include "selfnorm/data/sentences/read_sequences.h"
+#include "selfnorm/error.h"
 
 using namespace selfnorm;
 

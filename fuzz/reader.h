@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/read.h"
+#include "data/read.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/model/model_file.h"
+#include "model/model_file.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::test {
 

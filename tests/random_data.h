@@ -4,8 +4,8 @@
 #include <numeric>
 #include <vector>
 
-#include "selfnorm/data/dataset.h"
-#include "selfnorm/math/random.h"
+#include "data/dataset.h"
+#include "math/random.h"
 
 namespace selfnorm {
 

@@ -1,8 +1,8 @@
 // Small random models for tests.
 #pragma once
 
+#include "model/model_file.h"
 #include "random_data.h"
-#include "selfnorm/model/model_file.h"
 
 namespace selfnorm {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/data/corpus/token_corpus.h"
+#include "data/corpus/token_corpus.h"
 
 namespace selfnorm {
 

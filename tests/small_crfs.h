@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/data/sentences/sequences.h"
-#include "selfnorm/math/random.h"
-#include "selfnorm/model/crf/crf_model.h"
+#include "data/sentences/sequences.h"
+#include "math/random.h"
+#include "model/crf/crf_model.h"
 
 namespace selfnorm::test {
 

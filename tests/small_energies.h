@@ -6,9 +6,9 @@
 #include <numbers>
 #include <vector>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/model/energy/energy.h"
-#include "selfnorm/proposal/density/density.h"
+#include "model/energy/energy.h"
+#include "proposal/density/density.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "selfnorm/model/energy/density_file.h"
+#include "model/energy/density_file.h"
 #include "small_energies.h"
 
 namespace selfnorm {

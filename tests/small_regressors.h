@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/math/random.h"
-#include "selfnorm/model/regressor/regressor.h"
+#include "math/random.h"
+#include "model/regressor/regressor.h"
 
 namespace selfnorm::test {
 

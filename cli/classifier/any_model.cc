@@ -4,9 +4,9 @@
 
 #include <filesystem>
 
+#include "model/encoded_states.h"
 #include "run/reading_note.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/model/encoded_states.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "classifier/model_header.h"
-#include "selfnorm/data/corpus/token_corpus.h"
-#include "selfnorm/data/example_source.h"
+#include "data/corpus/token_corpus.h"
+#include "data/example_source.h"
 
 namespace selfnorm::cli {
 

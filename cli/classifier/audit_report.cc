@@ -6,11 +6,11 @@
 #include <cmath>
 
 #include "classifier/evaluation_report.h"
+#include "data/string_index.h"
+#include "document/section/sparkline.h"
 #include "output.h"
 #include "run/reading_note.h"
 #include "run/rows_part.h"
-#include "selfnorm/data/string_index.h"
-#include "selfnorm/report/sparkline.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "audit/audit.h"
+#include "document/section/audit_section.h"
 #include "grammar/arguments.h"
-#include "selfnorm/analysis/audit.h"
-#include "selfnorm/report/audit_section.h"
 
 namespace selfnorm::cli {
 

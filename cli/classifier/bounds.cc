@@ -4,21 +4,21 @@
 
 #include <cmath>
 
+#include "audit/bounds/gap_bounds.h"
+#include "base/range.h"
 #include "classifier/model_header.h"
 #include "commands.h"
 #include "family.h"
+#include "family/classifier/normalize/likelihood_gap.h"
+#include "math/parallel.h"
+#include "math/vector.h"
+#include "model/parameters.h"
+#include "normalizer/problem.h"
+#include "objective/exact.h"
+#include "objective/loss.h"
 #include "output.h"
 #include "run/reading_note.h"
-#include "selfnorm/analysis/gap_bounds.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/range.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/math/vector.h"
-#include "selfnorm/model/parameters.h"
-#include "selfnorm/normalizer/problem.h"
-#include "selfnorm/objective/exact.h"
-#include "selfnorm/objective/loss.h"
-#include "selfnorm/train/likelihood_gap.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/analysis/evaluation.h"
+#include "audit/evaluation.h"
 
 namespace selfnorm::cli {
 

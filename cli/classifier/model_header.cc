@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "data/string_index.h"
+#include "model/text_model.h"
 #include "run/run_record.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/string_index.h"
-#include "selfnorm/model/text_model.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/mapped_file.h"
 #include "selfnorm/runtime/shortened.h"

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "selfnorm/data/read.h"
-#include "selfnorm/model/head_file.h"
-#include "selfnorm/model/model_file.h"
+#include "data/read.h"
+#include "model/head/head_file.h"
+#include "model/model_file.h"
 
 namespace selfnorm::cli {
 

@@ -2,22 +2,22 @@
 
 #include <cmath>
 
+#include "audit/gauge.h"
+#include "base/range.h"
 #include "classifier/any_model.h"
 #include "classifier/normalize_document.h"
 #include "classifier/normalize_states.h"
 #include "classifier/normalized_file.h"
 #include "commands.h"
+#include "data/array/array_file.h"
+#include "data/example_source.h"
 #include "family.h"
+#include "math/parallel.h"
+#include "normalizer/model_difference.h"
+#include "normalizer/output_stream.h"
 #include "output.h"
 #include "run/progress_line.h"
-#include "selfnorm/analysis/gauge.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/range.h"
-#include "selfnorm/data/array/array_file.h"
-#include "selfnorm/data/example_source.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/normalizer/model_difference.h"
-#include "selfnorm/normalizer/output_stream.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {

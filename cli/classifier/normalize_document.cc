@@ -4,14 +4,14 @@
 
 #include <filesystem>
 
+#include "base/atomic_file.h"
+#include "document/section/audit_section.h"
+#include "document/section/normalize_section.h"
+#include "family/classifier/normalize/trade_off_section.h"
 #include "output.h"
 #include "run/model_document.h"
 #include "run/report_page.h"
-#include "selfnorm/base/atomic_file.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/report/audit_section.h"
-#include "selfnorm/report/normalize_section.h"
-#include "selfnorm/report/trade_off_section.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {

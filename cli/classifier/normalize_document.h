@@ -5,9 +5,9 @@
 
 #include "classifier/any_model.h"
 #include "classifier/normalize_report.h"
+#include "document/document.h"
+#include "document/section/rows_part.h"
 #include "grammar/arguments.h"
-#include "selfnorm/report/document.h"
-#include "selfnorm/report/rows_part.h"
 
 namespace selfnorm::cli {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/analysis/audit.h"
-#include "selfnorm/analysis/least_squares.h"
-#include "selfnorm/train/amortise.h"
-#include "selfnorm/train/retrain.h"
+#include "audit/audit.h"
+#include "audit/least_squares.h"
+#include "family/classifier/normalize/amortise.h"
+#include "family/classifier/normalize/retrain.h"
 
 namespace selfnorm::cli {
 

@@ -3,9 +3,9 @@
 
 #include <string>
 
+#include "document/section/rows_part.h"
 #include "grammar/arguments.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/report/rows_part.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 

@@ -6,9 +6,9 @@
 #include <filesystem>
 
 #include "classifier/audit_report.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/model/head_file.h"
-#include "selfnorm/model/quantization.h"
+#include "model/head/head_file.h"
+#include "model/quantization.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "audit/audit.h"
 #include "classifier/any_model.h"
-#include "selfnorm/analysis/audit.h"
 
 namespace selfnorm::cli {
 

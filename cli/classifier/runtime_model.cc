@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm::cli {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "classifier/model_header.h"
+#include "data/dataset.h"
 #include "selfnorm.h"
-#include "selfnorm/data/dataset.h"
 
 namespace selfnorm::cli {
 

@@ -4,9 +4,9 @@
 
 #include <cmath>
 
+#include "objective/registry.h"
 #include "output.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/objective/registry.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "classifier/model_header.h"
 #include "grammar/arguments.h"
+#include "model/crf/crf_model.h"
 #include "selfnorm.h"
-#include "selfnorm/model/crf/crf_model.h"
 
 namespace selfnorm::cli {
 

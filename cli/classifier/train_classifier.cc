@@ -5,26 +5,23 @@
 #include "classifier/evaluation_report.h"
 #include "classifier/model_header.h"
 #include "commands.h"
+#include "data/plausible.h"
+#include "data/string_index.h"
+#include "data/text/text_encoder.h"
+#include "family/classifier/loop.h"
+#include "family/classifier/trainer.h"
 #include "grammar/label_list.h"
 #include "grammar/option_list.h"
-#include "interruption.h"
+#include "model/encoded_states.h"
+#include "model/text_model.h"
+#include "objective/registry.h"
 #include "output.h"
 #include "run/model_document.h"
 #include "run/reading_note.h"
-#include "run/report_output.h"
 #include "run/rows_part.h"
-#include "run/run_needs.h"
 #include "run/run_record.h"
 #include "run/training_run.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/plausible.h"
-#include "selfnorm/data/string_index.h"
-#include "selfnorm/data/text/text_encoder.h"
-#include "selfnorm/model/encoded_states.h"
-#include "selfnorm/model/text_model.h"
-#include "selfnorm/objective/registry.h"
-#include "selfnorm/train/loop.h"
-#include "selfnorm/train/trainer.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -56,7 +53,7 @@ double hold_out_fraction(const TrainArguments& given, uint64_t examples) {
 void check_classifier_options(const Arguments& arguments) {
   const TrainArguments& given = arguments.train;
   if (given.train.empty()) throw Error("train classifier needs TRAIN, a file of labelled data");
-  check_training(given);
+  given.options.validate();
   if (!given.valid_labels.empty() && given.valid.empty()) throw Error("--valid-labels needs --valid");
   if (objective_entry(given.options.objective.name).seam == ObjectiveSeam::tree &&
       !given.options.encoder.is_network())
@@ -200,17 +197,6 @@ TrainingData read_data(const Arguments& arguments) {
   return data;
 }
 
-// Of the weights as they will be stored. Nothing that depends on the clock or the machine may enter the
-// model: a resumed run must give the same bytes.
-Evaluation audit(TrainResult& result, const Dataset& data, bool is_held_out, int threads) {
-  round_as_stored(result.model);
-  const Evaluation evaluation = evaluate(result.model, data, threads);
-  nlohmann::ordered_json record = {{"data", is_held_out ? "validation" : "training"}};
-  record.update(evaluation_json(evaluation, result.model.log_normalizer));
-  result.model.audit_json = record.dump();
-  return evaluation;
-}
-
 // The classes, or the alternatives of a group, by chance; none where weights say that chance is not meant.
 std::optional<SimpleModel> simple_model(const TrainingData& data, const TrainOptions& options) {
   if (!data.valid || data.valid->examples() == 0) return std::nullopt;
@@ -249,64 +235,94 @@ TrainResult train_bag(TrainingData& data, NetworkPlan plan, const TrainOptions& 
   return result;
 }
 
-ReportDocument document(const FinishedRun& run, const Evaluation& evaluation, Dataset data) {
-  const ModelFile& model = run.result.model;
-  if (model.family == Family::Hierarchical) return normalised_run_document(run, evaluation);
-  std::unique_ptr<ExampleSource> source = make_example_source(std::move(data));
-  if (model.encoder.exists()) source = bag_states(model.encoder, std::move(source));
-  return run_document(run, *source);
-}
+class ClassifierTraining final : public Training {
+ public:
+  explicit ClassifierTraining(const Arguments& arguments)
+      : arguments_(arguments), given_(arguments.train), options_(given_.options) {
+    check_classifier_options(arguments);
+  }
+
+  ReadData read(const std::string&) override {
+    data_ = read_data(arguments_);
+    if (!given_.carrier.empty() && data_.train.is_joint())
+      throw Error(
+          "--carrier is one number per class; the data are groups of alternatives (qid:) without classes");
+    if (!given_.carrier.empty()) options_.log_carrier = read_carrier(given_.carrier, data_.train.labels);
+    plan_ = network_plan(data_.train);
+    ReadData out{.notes = {},
+                 .warnings = {},
+                 .records = {{"data", data_.record}, {"valid", data_.valid_record}},
+                 .needs = needs_of(given_, data_, plan_)};
+    plan_.embedding = pretrained(options_.encoder, data_);
+    out.notes = std::move(data_.notes);
+    for (const auto& [path, report] : data_.reports)
+      for (auto& texts : {bad_row_warnings(path, report), unseen_warnings(path, report.unseen)})
+        out.warnings.insert(out.warnings.end(), texts.begin(), texts.end());
+    return out;
+  }
+
+  RunResult train(const CheckpointOptions& checkpoint, TrainObserver& observer) override {
+    is_held_out_ = data_.valid.has_value();
+    simple_ = simple_model(data_, options_);
+    audited_ = is_held_out_ ? *data_.valid : data_.train;
+    if (is_held_out_ && data_.has_unseen()) data_.valid = subset(audited_, seen_examples(audited_));
+    result_ = options_.encoder.is_network()
+                  ? train_bag(data_, std::move(plan_), options_, checkpoint, observer)
+                  : train_classifier(std::move(data_.train), std::move(data_.valid), options_, checkpoint,
+                                     observer);
+    if (data_.text) store_text(*data_.text, result_.model);
+    result_.model.target = data_.target;
+    return result_;
+  }
+
+  // Of the weights as they will be stored.
+  Verdict judge() override {
+    ModelFile& model = result_.model;
+    round_as_stored(model);
+    evaluation_ = evaluate(model, audited_, arguments_.common.threads);
+    Verdict out{.data = is_held_out_ ? "validation" : "training"};
+    out.audit = {{"data", out.data}};
+    out.audit.update(evaluation_json(evaluation_, model.log_normalizer));
+    model.audit_json = out.audit.dump();
+    out.nll = evaluation_.nll_exact;
+    out.simple = simple_;
+    out.table =
+        evaluation_table({{options_.objective.name, evaluation_, {}}}) + log_z_line(evaluation_.log_z);
+    return out;
+  }
+
+  void save(const std::string& path) const override { save_model(result_.model, path); }
+
+  void show(const std::string& file, ReportDocument& document) override {
+    const ModelFile& model = result_.model;
+    const ShownRun run{.model = model,
+                       .file = file,
+                       .given = given_,
+                       .part = is_held_out_ ? part_of_valid(given_.train, given_.valid) : RowsPart::kTrained,
+                       .places = std::move(data_.held_out)};
+    if (model.family == Family::Hierarchical) return add_normalised_run(run, evaluation_, document);
+    std::unique_ptr<ExampleSource> source = make_example_source(std::move(audited_));
+    if (model.encoder.exists()) source = bag_states(model.encoder, std::move(source));
+    add_run(run, *source, document);
+  }
+
+ private:
+  const Arguments& arguments_;
+  const TrainArguments& given_;
+  TrainOptions options_;
+  TrainingData data_;
+  NetworkPlan plan_;
+  bool is_held_out_ = false;
+  std::optional<SimpleModel> simple_;
+  Dataset audited_;
+  TrainResult result_;
+  Evaluation evaluation_;
+};
 
 }  // namespace
 
-int train_classifier_command(const Arguments& arguments) {
-  const TrainArguments& given = arguments.train;
-  check_classifier_options(arguments);
-  RunDirectory run = run_directory(arguments);
-  if (has_nothing_to_resume(arguments, run)) return 0;
-  TrainingData data = read_data(arguments);
-  const DataRecords records{{"data", data.record}, {"valid", data.valid_record}};
-  check_resumed_data(arguments, run, records);
-  TrainOptions options = given.options;
-  if (!given.carrier.empty() && data.train.is_joint())
-    throw Error(
-        "--carrier is one number per class; the data are groups of alternatives (qid:) without classes");
-  if (!given.carrier.empty()) options.log_carrier = read_carrier(given.carrier, data.train.labels);
-  NetworkPlan plan = network_plan(data.train);
-  data.notes.push_back(checked_needs(arguments, run, needs_of(given, data, plan)));
-  plan.embedding = pretrained(options.encoder, data);
-  begin_run(arguments, data.notes, records, run);
-  for (const auto& [path, report] : data.reports) {
-    note_bad_rows(path, report);
-    note_unseen(path, report.unseen);
-  }
-
-  const bool is_held_out = data.valid.has_value();
-  const std::optional<SimpleModel> simple = simple_model(data, options);
-  Dataset audited = is_held_out ? *data.valid : data.train;
-  if (is_held_out && data.has_unseen()) data.valid = subset(audited, seen_examples(audited));
-  RunObserver observer(run.file(kMetricsName), arguments.common.quiet);
-  const CheckpointOptions checkpoint = checkpoint_options(given, run);
-  TrainResult result =
-      options.encoder.is_network()
-          ? train_bag(data, std::move(plan), options, checkpoint, observer)
-          : train_classifier(std::move(data.train), std::move(data.valid), options, checkpoint, observer);
-  observer.finish();
-  if (result.interrupted) return interrupted();
-  warn_about_divergence(result.diverged);
-  if (data.text) store_text(*data.text, result.model);
-  result.model.target = data.target;
-  const Evaluation evaluation = audit(result, audited, is_held_out, arguments.common.threads);
-  if (simple && warn_about_simple(arguments, evaluation.nll_exact, *simple)) result.diverged = true;
-  save_result(result, run);
-  const std::string data_name = is_held_out ? "validation" : "training";
-  const RowsPart part = is_held_out ? part_of_valid(given.train, given.valid) : RowsPart::kTrained;
-  const std::string page = write_run_report(arguments, run, [&] {
-    return document({arguments, run, result, part, std::move(data.held_out)}, evaluation, std::move(audited));
-  });
-  const std::string table = evaluation_table({{given.options.objective.name, evaluation, {}}});
-  print_report(arguments, run, end_of(result), {data_name, table + log_z_line(evaluation.log_z), page});
-  return exit_code(result.diverged);
+std::unique_ptr<Training> classifier_training(const Arguments& arguments) {
+  return std::make_unique<ClassifierTraining>(arguments);
 }
 
 }  // namespace selfnorm::cli

@@ -11,13 +11,13 @@
 #include "crf/crf_model.h"
 #include "crf/crf_report.h"
 #include "crf/crf_timing.h"
+#include "family/crf/crf_audit.h"
+#include "family/crf/crf_section.h"
 #include "grammar/changed_options.h"
 #include "output.h"
 #include "run/progress_line.h"
 #include "run/reading_note.h"
 #include "run/report_output.h"
-#include "selfnorm/analysis/crf_audit.h"
-#include "selfnorm/report/crf_section.h"
 
 namespace selfnorm::cli {
 namespace {

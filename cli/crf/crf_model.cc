@@ -8,9 +8,9 @@
 #include <sstream>
 
 #include "classifier/model_header.h"
+#include "data/sentences/read_sequences.h"
 #include "output.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/sentences/read_sequences.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "grammar/arguments.h"
-#include "selfnorm/model/crf/crf_model.h"
+#include "model/crf/crf_model.h"
 
 namespace selfnorm::cli {
 

@@ -8,13 +8,13 @@
 #include "classifier/normalized_file.h"
 #include "crf/crf_model.h"
 #include "crf/crf_normalize_report.h"
+#include "data/example_source.h"
+#include "family/crf/crf_batch.h"
+#include "family/crf/crf_normalization.h"
 #include "grammar/changed_options.h"
 #include "output.h"
 #include "run/progress_line.h"
 #include "run/reading_note.h"
-#include "selfnorm/analysis/crf_normalization.h"
-#include "selfnorm/data/example_source.h"
-#include "selfnorm/train/crf_batch.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "classifier/evaluation_report.h"
 #include "crf/crf_report.h"
+#include "document/section/normalize_section.h"
+#include "family/crf/crf_section.h"
 #include "output.h"
-#include "selfnorm/report/crf_section.h"
-#include "selfnorm/report/normalize_section.h"
 
 namespace selfnorm::cli {
 namespace {

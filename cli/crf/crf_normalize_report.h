@@ -6,7 +6,7 @@
 #include <string>
 
 #include "classifier/normalize_document.h"
-#include "selfnorm/analysis/crf_audit.h"
+#include "family/crf/crf_audit.h"
 
 namespace selfnorm::cli {
 

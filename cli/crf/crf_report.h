@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "crf/crf_timing.h"
-#include "selfnorm/analysis/crf_evaluation.h"
+#include "family/crf/crf_evaluation.h"
 
 namespace selfnorm::cli {
 

@@ -6,9 +6,9 @@
 
 #include "classifier/score_kind.h"
 #include "crf/crf_model.h"
+#include "family/crf/crf_evaluation.h"
 #include "grammar/changed_options.h"
 #include "output.h"
-#include "selfnorm/analysis/crf_evaluation.h"
 
 namespace selfnorm::cli {
 namespace {

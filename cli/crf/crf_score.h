@@ -2,9 +2,9 @@
 #pragma once
 
 #include "grammar/arguments.h"
+#include "normalizer/crf/crf_scorer.h"
+#include "normalizer/crf/lattice.h"
 #include "selfnorm.h"
-#include "selfnorm/normalizer/crf/crf_scorer.h"
-#include "selfnorm/normalizer/crf/lattice.h"
 
 namespace selfnorm::cli {
 

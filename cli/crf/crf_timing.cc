@@ -4,7 +4,7 @@
 
 #include "classifier/timed_calls.h"
 #include "crf/crf_score.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 

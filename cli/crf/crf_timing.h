@@ -2,7 +2,7 @@
 #pragma once
 
 #include "classifier/evaluation_report.h"
-#include "selfnorm/model/crf/crf_model.h"
+#include "model/crf/crf_model.h"
 
 namespace selfnorm::cli {
 

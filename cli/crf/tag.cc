@@ -2,19 +2,19 @@
 
 #include <filesystem>
 
+#include "base/range.h"
 #include "classifier/score_kind.h"
 #include "commands.h"
 #include "crf/crf_model.h"
 #include "crf/tag_sheet.h"
 #include "family.h"
+#include "family/crf/crf_evaluation.h"
 #include "grammar/applicability.h"
+#include "math/parallel.h"
+#include "normalizer/crf/crf_scorer.h"
+#include "normalizer/crf/decode.h"
 #include "output.h"
-#include "selfnorm/analysis/crf_evaluation.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/range.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/normalizer/crf/crf_scorer.h"
-#include "selfnorm/normalizer/crf/decode.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/data/sentences/read_sequences.h"
-#include "selfnorm/normalizer/crf/crf_scores.h"
+#include "data/sentences/read_sequences.h"
+#include "normalizer/crf/crf_scores.h"
 
 namespace selfnorm::cli {
 

@@ -9,26 +9,22 @@
 #include "commands.h"
 #include "crf/crf_model.h"
 #include "crf/crf_report.h"
+#include "data/plausible.h"
+#include "data/string_index.h"
+#include "engine/checkpoint.h"
+#include "family/classifier/loop.h"
+#include "family/classifier/trainer.h"
+#include "family/crf/crf_audit.h"
+#include "family/crf/crf_batch.h"
+#include "family/crf/crf_section.h"
+#include "family/crf/crf_trainer.h"
 #include "grammar/applicability.h"
-#include "interruption.h"
+#include "objective/registry.h"
 #include "output.h"
 #include "run/reading_note.h"
-#include "run/report_output.h"
 #include "run/rows_part.h"
-#include "run/run_record.h"
 #include "run/training_run.h"
-#include "selfnorm/analysis/crf_audit.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/plausible.h"
-#include "selfnorm/data/string_index.h"
-#include "selfnorm/engine/checkpoint.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/objective/registry.h"
-#include "selfnorm/report/crf_section.h"
-#include "selfnorm/train/crf_batch.h"
-#include "selfnorm/train/crf_trainer.h"
-#include "selfnorm/train/loop.h"
-#include "selfnorm/train/trainer.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -49,7 +45,6 @@ struct TrainingSentences {
 void check_crf_options(const Arguments& arguments) {
   const CrfArguments& given = arguments.crf;
   if (given.run.train.empty()) throw Error("train crf needs TRAIN, a file of labelled sentences");
-  check_run(given.run);
   check_rows(given.run);
   given.options.validate();
   if (given.min_count == 0) throw Error("--min-count is 0; expected 1 or more");
@@ -174,70 +169,74 @@ CrfAudit errors_of(const CrfModel& model, const TrainingSentences& data) {
   return out;
 }
 
-ReportDocument document(const Arguments& arguments, const RunDirectory& run, bool diverged,
-                        const ShownCrf& shown) {
-  ReportDocument out = run_heading(arguments, run, diverged);
-  add_crf(shown, out);
-  return out;
-}
+class CrfTraining final : public Training {
+ public:
+  explicit CrfTraining(const Arguments& arguments)
+      : arguments_(arguments), given_(arguments.crf), options_(given_.options) {
+    check_crf_options(arguments);
+  }
+
+  ReadData read(const std::string&) override {
+    data_ = read_data(given_);
+    check_optimiser(arguments_, choose_optimiser(options_, shape_of(data_.encoder).size()));
+    ReadData out{.notes = std::move(data_.notes),
+                 .warnings = {},
+                 .records = {{"data", data_.record}, {"valid", data_.valid_record}},
+                 .needs = needs_of(given_, data_)};
+    if (data_.valid) out.warnings = unseen_warnings(given_.run.valid, *data_.valid);
+    return out;
+  }
+
+  RunResult train(const CheckpointOptions& checkpoint, TrainObserver& observer) override {
+    // Measured by their likelihood, which sentences with unseen labels do not have.
+    const Sequences* measured = data_.valid ? &*data_.valid : nullptr;
+    Sequences seen;
+    if (measured && measured->unseen.tokens > 0) {
+      seen = subset(*measured, seen_sentences(*measured, shape_of(data_.encoder).labels));
+      measured = &seen;
+    }
+    result_ = train_crf({data_.train, measured, data_.encoder}, options_, checkpoint, observer);
+    return result_;
+  }
+
+  Verdict judge() override {
+    evaluation_ = evaluate_crf(result_.model, data_.audited(), arguments_.common.threads);
+    Verdict out{.data = data_.valid ? "validation" : "training"};
+    out.audit = {{"data", out.data}};
+    out.audit.update(crf_json(evaluation_));
+    result_.model.audit_json = out.audit.dump();
+    out.nll = evaluation_.nll_exact_per_token;
+    const auto labels = static_cast<uint32_t>(data_.encoder.labels.size());
+    if (data_.valid)
+      out.simple = frequency_model("the frequencies of the labels", class_counts(data_.train.label, labels),
+                                   class_counts(data_.valid->label, labels));
+    out.table = crf_table({{options_.objective.name, evaluation_, {}}}) + crf_details(evaluation_);
+    return out;
+  }
+
+  void save(const std::string& path) const override { save_crf(result_.model, path); }
+
+  void show(const std::string&, ReportDocument& document) override {
+    const RowsPart part =
+        data_.valid ? part_of_valid(given_.run.train, given_.run.valid) : RowsPart::kTrained;
+    add_crf({result_.model, errors_of(result_.model, data_), &evaluation_, "raw",
+             data_words(given_.run, part, "sentences"), part},
+            document);
+  }
+
+ private:
+  const Arguments& arguments_;
+  const CrfArguments& given_;
+  const CrfOptions& options_;
+  TrainingSentences data_;
+  CrfTrainResult result_;
+  CrfEvaluation evaluation_;
+};
 
 }  // namespace
 
-int train_crf_command(const Arguments& arguments) {
-  const CrfArguments& given = arguments.crf;
-  check_crf_options(arguments);
-  RunDirectory run = run_directory(arguments);
-  if (has_nothing_to_resume(arguments, run)) return 0;
-  const ThreadLimit limit(arguments.common.threads);
-  TrainingSentences data = read_data(given);
-  check_optimiser(arguments, choose_optimiser(given.options, shape_of(data.encoder).size()));
-  const DataRecords records{{"data", data.record}, {"valid", data.valid_record}};
-  check_resumed_data(arguments, run, records);
-  data.notes.push_back(checked_needs(arguments, run, needs_of(given, data)));
-  begin_run(arguments, data.notes, records, run);
-  if (data.valid) note_unseen(given.run.valid, *data.valid);
-
-  RunObserver observer(run.file(kMetricsName), arguments.common.quiet);
-  // Measured by their likelihood, which sentences with unseen labels do not have.
-  const Sequences* measured = data.valid ? &*data.valid : nullptr;
-  Sequences seen;
-  if (measured && measured->unseen.tokens > 0) {
-    seen = subset(*measured, seen_sentences(*measured, shape_of(data.encoder).labels));
-    measured = &seen;
-  }
-  CrfTrainResult result = train_crf({data.train, measured, data.encoder}, given.options,
-                                    checkpoint_options(given.run, run), observer);
-  observer.finish();
-  if (result.interrupted) return interrupted();
-  warn_about_divergence(result.diverged);
-  const CrfEvaluation evaluation = evaluate_crf(result.model, data.audited(), arguments.common.threads);
-  const std::string data_name = data.valid ? "validation" : "training";
-  // Nothing that depends on the clock or the machine may enter the model: a resumed run must give the same
-  // bytes.
-  nlohmann::ordered_json audit = {{"data", data_name}};
-  audit.update(crf_json(evaluation));
-  result.model.audit_json = audit.dump();
-  if (data.valid) {
-    const auto labels = static_cast<uint32_t>(data.encoder.labels.size());
-    if (warn_about_simple(
-            arguments, evaluation.nll_exact_per_token,
-            frequency_model("the frequencies of the labels", class_counts(data.train.label, labels),
-                            class_counts(data.valid->label, labels))))
-      result.diverged = true;
-  }
-  save_crf(result.model, run.file(kModelName));
-  end_run(run);
-  const RowsPart part = data.valid ? part_of_valid(given.run.train, given.run.valid) : RowsPart::kTrained;
-  const std::string page = write_run_report(arguments, run, [&] {
-    return document(arguments, run, result.diverged,
-                    {result.model, errors_of(result.model, data), &evaluation, "raw",
-                     data_words(given.run, part, "sentences"), part});
-  });
-  print_report(arguments, run,
-               {result.reason, result.optimiser, result.diverged, result.last, result.model.audit_json},
-               {data_name,
-                crf_table({{given.options.objective.name, evaluation, {}}}) + crf_details(evaluation), page});
-  return exit_code(result.diverged);
+std::unique_ptr<Training> crf_training(const Arguments& arguments) {
+  return std::make_unique<CrfTraining>(arguments);
 }
 
 }  // namespace selfnorm::cli

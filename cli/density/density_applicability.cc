@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "family/density/exponential/family_training.h"
 #include "grammar/applicability.h"
-#include "selfnorm/train/family_training.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "grammar/arguments.h"
-#include "selfnorm/model/energy/density_file.h"
+#include "model/energy/density_file.h"
 
 namespace selfnorm::cli {
 

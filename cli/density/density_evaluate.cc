@@ -7,8 +7,8 @@
 #include "density/density_points.h"
 #include "density/density_report.h"
 #include "grammar/changed_options.h"
+#include "math/parallel.h"
 #include "output.h"
-#include "selfnorm/math/parallel.h"
 
 namespace selfnorm::cli {
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "classifier/model_header.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {

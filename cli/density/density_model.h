@@ -4,7 +4,7 @@
 #include <string>
 
 #include "grammar/arguments.h"
-#include "selfnorm/model/energy/density_file.h"
+#include "model/energy/density_file.h"
 
 namespace selfnorm::cli {
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "data/string_index.h"
 #include "grammar/option_list.h"
-#include "selfnorm/data/string_index.h"
 
 namespace selfnorm::cli {
 

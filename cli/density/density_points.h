@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "data/points/point_source.h"
 #include "grammar/arguments.h"
-#include "selfnorm/data/points/point_source.h"
-#include "selfnorm/model/energy/density_file.h"
+#include "model/energy/density_file.h"
 
 namespace selfnorm::cli {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/analysis/density_evaluation.h"
+#include "family/density/density_evaluation.h"
 
 namespace selfnorm::cli {
 

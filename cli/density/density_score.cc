@@ -13,9 +13,9 @@
 #include "density/density_points.h"
 #include "density/density_report.h"
 #include "grammar/changed_options.h"
+#include "math/parallel.h"
 #include "output.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "selfnorm/data/points/point_source.h"
+#include "data/points/point_source.h"
 
 namespace selfnorm::cli {
 

@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "commands.h"
+#include "data/write.h"
 #include "density/density_model.h"
 #include "family.h"
+#include "family/density/density_sample.h"
+#include "math/parallel.h"
 #include "output.h"
-#include "selfnorm/analysis/density_sample.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/write.h"
-#include "selfnorm/math/parallel.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -2,28 +2,25 @@
 
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "commands.h"
+#include "data/example_source.h"
 #include "density/density_applicability.h"
 #include "density/density_model.h"
 #include "density/density_points.h"
 #include "density/density_report.h"
 #include "density/point_parts.h"
-#include "interruption.h"
+#include "family/density/density_evaluation.h"
+#include "family/density/density_section.h"
+#include "family/density/simple_density.h"
+#include "family/density/train/density_trainer.h"
+#include "model/energy/make_energy.h"
+#include "objective/registry.h"
 #include "output.h"
-#include "run/report_output.h"
 #include "run/rows_part.h"
-#include "run/run_record.h"
 #include "run/training_run.h"
-#include "selfnorm/analysis/density_evaluation.h"
-#include "selfnorm/analysis/simple_model.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/example_source.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/model/energy/make_energy.h"
-#include "selfnorm/objective/registry.h"
-#include "selfnorm/report/density_section.h"
-#include "selfnorm/train/density_trainer.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -33,7 +30,6 @@ constexpr double kFarNormalizer = 0.02;  // of |b - log Z|
 void check_density_options(const Arguments& arguments) {
   const DensityArguments& given = arguments.density;
   if (given.run.train.empty()) throw Error("train density needs DATA, rows of numbers (csv, tsv, npy, ...)");
-  check_run(given.run);
   check_rows(given.run);
   given.options.validate();
   check_applicability(arguments);
@@ -113,85 +109,81 @@ void take_log_z(DensityEvaluation& evaluation, DensityModel& model) {
   evaluation.log_ratio = 0;
 }
 
-// Nothing that depends on the clock or the machine may enter the model: a resumed run must give the same
-// bytes. A b that a trusted log Z shows to be far off is moved there if it `may_move`; `moved` says so.
-DensityEvaluation evaluated(DensityModel& model, const PointSource& points, const std::string& data,
-                            uint64_t seed, bool may_move, std::string& moved,
-                            const std::optional<SimpleModel>& simple) {
-  DensityEvaluation evaluation = evaluate_density(model, points, {.seed = seed});
-  if (may_move && evaluation.is_trusted && std::abs(evaluation.log_ratio) > kFarNormalizer) {
-    moved = fmt::format("b {:.4f} became log Z as found by {}, {:.4f}", evaluation.b, evaluation.log_z.method,
-                        evaluation.log_z.value);
-    take_log_z(evaluation, model);
+class DensityTraining final : public Training {
+ public:
+  explicit DensityTraining(const Arguments& arguments)
+      : arguments_(arguments), given_(arguments.density), options_(given_.options) {
+    check_density_options(arguments);
   }
-  nlohmann::ordered_json record = {{"data", data}};
-  record.update(density_json(evaluation));
-  if (simple) record["simple"] = simple_json(*simple);
-  model.audit_json = record.dump();
-  return evaluation;
-}
 
-// A closed form and Newton's method have no steps that rows could choose from.
-RowsPart part_of_rows(const RunArguments& given, bool is_valid, const DensityResult& result) {
-  const RowsPart part = is_valid ? part_of_valid(given.train, given.valid) : RowsPart::kTrained;
-  return part == RowsPart::kChoseStep && result.optimiser != "adam" ? RowsPart::kNone : part;
-}
+  ReadData read(const std::string&) override {
+    points_ = read_points(arguments_);
+    check_step_applicability(arguments_, points_.all->columns());
+    return {.notes = std::move(points_.notes),
+            .warnings = {},
+            .records = {{"data", points_.record}, {"valid", points_.valid_record}},
+            .needs = needs_of(options_, *points_.all)};
+  }
 
-ReportDocument document(const Arguments& arguments, const RunDirectory& run, const DensityResult& result,
-                        const ShownDensity& shown) {
-  ReportDocument out = run_heading(arguments, run, result.diverged);
-  add_density(shown, out);
-  return out;
-}
+  RunResult train(const CheckpointOptions& checkpoint, TrainObserver& observer) override {
+    result_ = train_density(*points_.all, points_.train, points_.valid, options_, checkpoint, observer);
+    return result_;
+  }
+
+  // A b that a trusted log Z shows to be far off is moved there, unless the options say what b is.
+  Verdict judge() override {
+    const bool has_valid = !points_.valid.empty();
+    DensityModel& model = result_.model;
+    audited_.emplace(*points_.all, has_valid ? points_.valid : points_.train);
+    Verdict out{.data = has_valid ? "validation" : "training", .warnings = idle_options(arguments_, model)};
+    if (has_valid)
+      out.simple = simple_density(model, *points_.all, points_.train, points_.valid, options_.seed);
+    evaluation_ = evaluate_density(model, *audited_, {.seed = options_.seed});
+    if (options_.calibrate && options_.normalizer == "learned" && evaluation_.is_trusted &&
+        std::abs(evaluation_.log_ratio) > kFarNormalizer) {
+      out.notes.push_back(fmt::format("b {:.4f} became log Z as found by {}, {:.4f}", evaluation_.b,
+                                      evaluation_.log_z.method, evaluation_.log_z.value));
+      take_log_z(evaluation_, model);
+    }
+    out.audit = {{"data", out.data}};
+    out.audit.update(density_json(evaluation_));
+    if (out.simple) out.audit["simple"] = simple_json(*out.simple);
+    model.audit_json = out.audit.dump();
+    out.nll = evaluation_.nll;
+    out.table = density_table({{options_.objective, evaluation_, normalizer_doubt(model)}});
+    return out;
+  }
+
+  void save(const std::string& path) const override { save_density(result_.model, path); }
+
+  void show(const std::string&, ReportDocument& document) override {
+    const RowsPart part = part_of_rows();
+    add_density(
+        {result_.model, *audited_, evaluation_, data_words(given_.run, part, "rows"), part, options_.seed},
+        document);
+  }
+
+ private:
+  // A closed form and Newton's method have no steps that rows could choose from.
+  RowsPart part_of_rows() const {
+    const RowsPart part =
+        points_.valid.empty() ? RowsPart::kTrained : part_of_valid(given_.run.train, given_.run.valid);
+    return part == RowsPart::kChoseStep && result_.optimiser != "adam" ? RowsPart::kNone : part;
+  }
+
+  const Arguments& arguments_;
+  const DensityArguments& given_;
+  const DensityOptions& options_;
+  TrainingPoints points_;
+  DensityResult result_;
+  std::optional<PointSubset> audited_;
+  DensityEvaluation evaluation_;
+};
 
 }  // namespace
 
-int train_density_command(const Arguments& arguments) {
-  const DensityArguments& given = arguments.density;
-  check_density_options(arguments);
-  RunDirectory run = run_directory(arguments);
-  if (has_nothing_to_resume(arguments, run)) return 0;
-  const ThreadLimit limit(arguments.common.threads);
-  TrainingPoints points = read_points(arguments);
-  check_step_applicability(arguments, points.all->columns());
-  const DataRecords records{{"data", points.record}, {"valid", points.valid_record}};
-  check_resumed_data(arguments, run, records);
-  points.notes.push_back(checked_needs(arguments, run, needs_of(given.options, *points.all)));
-  begin_run(arguments, points.notes, records, run);
-
-  RunObserver observer(run.file(kMetricsName), arguments.common.quiet);
-  DensityResult result = train_density(*points.all, points.train, points.valid, given.options,
-                                       checkpoint_options(given.run, run), observer);
-  observer.finish();
-  if (result.interrupted) return interrupted();
-  warn_about_divergence(result.diverged);
-  if (!arguments.common.quiet)
-    for (const std::string& text : idle_options(arguments, result.model)) warning(text);
-  const bool has_valid = !points.valid.empty();
-  const std::string data = has_valid ? "validation" : "training";
-  std::string moved;
-  std::optional<SimpleModel> simple;
-  if (has_valid)
-    simple = simple_density(result.model, *points.all, points.train, points.valid, given.options.seed);
-  const PointSubset audited(*points.all, has_valid ? points.valid : points.train);
-  const DensityEvaluation evaluation =
-      evaluated(result.model, audited, data, given.options.seed,
-                given.options.calibrate && given.options.normalizer == "learned", moved, simple);
-  if (!moved.empty() && !arguments.common.quiet) note(moved);
-  if (simple && warn_about_simple(arguments, evaluation.nll, *simple)) result.diverged = true;
-  save_density(result.model, run.file(kModelName));
-  end_run(run);
-  const RowsPart part = part_of_rows(given.run, has_valid, result);
-  const std::string page = write_run_report(arguments, run, [&] {
-    return document(
-        arguments, run, result,
-        {result.model, audited, evaluation, data_words(given.run, part, "rows"), part, given.options.seed});
-  });
-  print_report(
-      arguments, run,
-      {result.reason, result.optimiser, result.diverged, result.last, result.model.audit_json},
-      {data, density_table({{given.options.objective, evaluation, normalizer_doubt(result.model)}}), page});
-  return exit_code(result.diverged);
+std::unique_ptr<Training> density_training(const Arguments& arguments) {
+  return std::make_unique<DensityTraining>(arguments);
 }
 
 }  // namespace selfnorm::cli

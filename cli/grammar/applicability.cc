@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "grammar/changed_options.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 

@@ -6,18 +6,18 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/analysis/audit.h"
-#include "selfnorm/analysis/density_evaluation.h"
-#include "selfnorm/analysis/density_sample.h"
-#include "selfnorm/data/corpus/word_vocabulary.h"
-#include "selfnorm/data/read.h"
-#include "selfnorm/data/toy/generate.h"
-#include "selfnorm/model/embedded_code.h"
-#include "selfnorm/model/head_file.h"
-#include "selfnorm/train/crf_trainer.h"
-#include "selfnorm/train/density_options.h"
-#include "selfnorm/train/options.h"
-#include "selfnorm/train/regressor_options.h"
+#include "audit/audit.h"
+#include "data/corpus/word_vocabulary.h"
+#include "data/read.h"
+#include "data/toy/generate.h"
+#include "family/classifier/options.h"
+#include "family/crf/crf_trainer.h"
+#include "family/density/density_evaluation.h"
+#include "family/density/density_sample.h"
+#include "family/density/train/density_options.h"
+#include "family/regressor/train/regressor_options.h"
+#include "model/embedded_code.h"
+#include "model/head/head_file.h"
 
 namespace selfnorm::cli {
 

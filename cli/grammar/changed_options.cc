@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "grammar/parser.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 

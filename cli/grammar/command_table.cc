@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm::cli {

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm::cli {

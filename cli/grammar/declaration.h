@@ -14,9 +14,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/option_table.h"
 #include "grammar/command_table.h"
 #include "grammar/option_list.h"
-#include "selfnorm/base/option_table.h"
 
 namespace selfnorm::cli {
 

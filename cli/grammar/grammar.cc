@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "experiments/experiment.h"
-#include "selfnorm/base/error.h"
+#include "family.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 
@@ -13,6 +14,7 @@ Grammar::Grammar() {
   declare_density_commands();
   declare_regressor_commands();
   declare_crf_commands();
+  declare_registered_families();
   declare_model_commands();
   declare_normalizing_commands();
   declare_other_commands();
@@ -73,6 +75,18 @@ void Grammar::declare_training_commands() {
       "0.05");
   model.options(train_option_table("lm", language.run.options));
   declare_common(model, arguments_.common, kExpansion | kThreads);
+}
+
+void Grammar::declare_registered_families() {
+  for (const CommandFamily& family : families()) {
+    if (!family.declare) continue;
+    Declaration& training = command("train " + family.name, family.text);
+    training.positional(family.data, arguments_.train.train, "Training data", false);
+    declare_run(training, arguments_.train, family.data,
+                "Fraction of " + family.data + " held out for validation when there is no --valid, 0..0.5");
+    family.declare(training, arguments_);
+    declare_common(training, arguments_.common, kExpansion | kThreads | kCode);
+  }
 }
 
 void Grammar::declare_model_commands() {

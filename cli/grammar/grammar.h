@@ -48,6 +48,7 @@ class Grammar {
   void declare_density_commands();
   void declare_regressor_commands();
   void declare_crf_commands();
+  void declare_registered_families();
   void declare_model_commands();
   void declare_normalizing_commands();
   void declare_other_commands();

@@ -8,8 +8,8 @@
 #include <fstream>
 #include <limits>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/string_index.h"
+#include "data/string_index.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "selfnorm/objective/registry.h"
+#include "objective/registry.h"
 
 namespace selfnorm::cli {
 namespace {

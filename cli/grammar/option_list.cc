@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "grammar/label_list.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {

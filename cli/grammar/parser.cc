@@ -8,7 +8,7 @@
 #include "grammar/config_file.h"
 #include "grammar/grammar.h"
 #include "run/run_record.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/shortened.h"
 #include "version.h"
 

@@ -9,11 +9,11 @@
 
 #include "classifier/any_model.h"
 #include "classifier/runtime_model.h"
+#include "family/lm/lm_evaluation.h"
 #include "lm/lm_report.h"
+#include "model/encoded_states.h"
 #include "output.h"
 #include "run/progress_line.h"
-#include "selfnorm/analysis/lm_evaluation.h"
-#include "selfnorm/model/encoded_states.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/analysis/lm_evaluation.h"
+#include "family/lm/lm_evaluation.h"
 
 namespace selfnorm::cli {
 

@@ -4,10 +4,10 @@
 
 #include "classifier/runtime_model.h"
 #include "classifier/score_kind.h"
+#include "data/corpus/sentence_reader.h"
+#include "data/corpus/word_vocabulary.h"
 #include "output.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/corpus/sentence_reader.h"
-#include "selfnorm/data/corpus/word_vocabulary.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -1,21 +1,18 @@
 #include <fmt/format.h>
 
+#include "base/range.h"
 #include "commands.h"
+#include "family/classifier/network/example_feed.h"
+#include "family/lm/lm_evaluation.h"
 #include "grammar/option_list.h"
-#include "interruption.h"
 #include "lm/lm_report.h"
+#include "model/encoded_states.h"
 #include "output.h"
 #include "run/model_document.h"
 #include "run/reading_note.h"
-#include "run/report_output.h"
 #include "run/rows_part.h"
-#include "run/run_record.h"
 #include "run/training_run.h"
-#include "selfnorm/analysis/lm_evaluation.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/range.h"
-#include "selfnorm/model/encoded_states.h"
-#include "selfnorm/train/example_feed.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -31,7 +28,7 @@ void check_options(const LanguageArguments& given) {
   require_range(given.order >= 2 && given.order <= kLargestOrder, "order", given.order,
                 fmt::format("2 to {}", kLargestOrder).c_str());
   given.vocabulary.validate();
-  check_training(given.run);
+  given.run.options.validate();
 }
 
 struct Corpora {
@@ -93,8 +90,7 @@ Corpora read_corpora(const LanguageArguments& given, const std::string& folder) 
   return out;
 }
 
-NetworkPlan network_plan(const Arguments& arguments, const RunDirectory& run, Corpora& corpora) {
-  const LanguageArguments& given = arguments.language;
+NetworkPlan network_plan(const LanguageArguments& given, Corpora& corpora) {
   const WordVocabulary& vocabulary = corpora.learned.vocabulary;
   const EncoderOptions& encoder = given.run.options.encoder;
   NetworkPlan plan;
@@ -103,11 +99,6 @@ NetworkPlan network_plan(const Arguments& arguments, const RunDirectory& run, Co
   plan.positions = given.order - 1;
   plan.classes = vocabulary.size();
   plan.examples = corpora.learned.train.examples();
-  corpora.notes.push_back(
-      checked_needs(arguments, run,
-                    network_needs(plan, given.run.options,
-                                  "use a smaller --dimension, --hidden, --batch or vocabulary (--min-count, "
-                                  "--max-vocabulary)")));
   if (encoder.embeddings.empty()) return plan;
   WordVectors vectors =
       read_word_vectors(encoder.embeddings, StringIndex(vocabulary.words()), encoder.dimension);
@@ -117,81 +108,91 @@ NetworkPlan network_plan(const Arguments& arguments, const RunDirectory& run, Co
   return plan;
 }
 
-// Of the weights as they will be stored. Nothing that depends on the clock or the machine may enter the
-// model: a resumed run must give the same bytes.
-LanguageEvaluation audit(TrainResult& result, const TokenCorpus& corpus, const std::string& data,
-                         int threads) {
-  round_as_stored(result.model);
-  const double scores = static_cast<double>(corpus.examples()) * result.model.classes;
-  const bool is_long = scores > kAuditedScores && result.model.family != Family::Hierarchical;
-  const LanguageEvaluation evaluation =
-      evaluate_language(result.model, corpus, {.limit = is_long ? kAuditedTokens : 0, .threads = threads});
-  nlohmann::ordered_json record = {{"data", data}};
-  record.update(language_json(evaluation, result.model.log_normalizer));
-  result.model.audit_json = record.dump();
-  return evaluation;
-}
+class LanguageTraining final : public Training {
+ public:
+  explicit LanguageTraining(const Arguments& arguments)
+      : arguments_(arguments), given_(arguments.language), options_(given_.run.options) {
+    check_options(given_);
+  }
 
-ReportDocument document(const FinishedRun& run, const LanguageEvaluation& evaluation, TokenCorpus corpus) {
-  const ModelFile& model = run.result.model;
-  if (model.family == Family::Hierarchical) return normalised_run_document(run, evaluation);
-  return run_document(run, *corpus_states(model.encoder, std::move(corpus)));
-}
+  ReadData read(const std::string& folder) override {
+    corpora_ = read_corpora(given_, folder);
+    plan_ = network_plan(given_, *corpora_);
+    if (corpora_->learned.train.unknown() == 0)
+      corpora_->notes.push_back(
+          "no word of the training text is <unk>, so nothing teaches how likely an unknown word is; "
+          "--min-count 2 would");
+    return {.notes = std::move(corpora_->notes),
+            .warnings = {},
+            .records = {{"data", corpora_->record}, {"valid", corpora_->valid_record}},
+            .needs = network_needs(plan_, options_,
+                                   "use a smaller --dimension, --hidden, --batch or vocabulary (--min-count, "
+                                   "--max-vocabulary)")};
+  }
+
+  RunResult train(const CheckpointOptions& checkpoint, TrainObserver& observer) override {
+    const CorpusFeed train(corpora_->learned.train, plan_.positions);
+    std::optional<CorpusFeed> valid;
+    if (corpora_->valid() != nullptr) valid.emplace(*corpora_->valid(), plan_.positions);
+    result_ =
+        train_network(train, valid ? &*valid : nullptr, std::move(plan_), options_, checkpoint, observer);
+    result_.model.input = ModelInput::Context;
+    result_.model.labels = corpora_->learned.vocabulary.words();
+    return result_;
+  }
+
+  // Of the weights as they will be stored.
+  Verdict judge() override {
+    ModelFile& model = result_.model;
+    round_as_stored(model);
+    const TokenCorpus* valid = corpora_->valid();
+    const TokenCorpus& corpus = valid ? *valid : corpora_->learned.train;
+    const double scores = static_cast<double>(corpus.examples()) * model.classes;
+    const bool is_long = scores > kAuditedScores && model.family != Family::Hierarchical;
+    evaluation_ = evaluate_language(
+        model, corpus, {.limit = is_long ? kAuditedTokens : 0, .threads = arguments_.common.threads});
+    Verdict out{.data = valid ? "validation" : "training"};
+    out.audit = {{"data", out.data}};
+    out.audit.update(language_json(evaluation_, model.log_normalizer));
+    model.audit_json = out.audit.dump();
+    out.nll = evaluation_.nll_exact;
+    if (valid)
+      out.simple =
+          frequency_model("the frequencies of the words", corpora_->learned.train.counts(), valid->counts());
+    out.table = language_table({{options_.objective.name, evaluation_, {}}}) + language_lines(evaluation_);
+    return out;
+  }
+
+  void save(const std::string& path) const override { save_model(result_.model, path); }
+
+  void show(const std::string& file, ReportDocument& document) override {
+    const ModelFile& model = result_.model;
+    const RowsPart part =
+        corpora_->valid() ? part_of_valid(given_.run.train, given_.run.valid) : RowsPart::kTrained;
+    const ShownRun run{.model = model,
+                       .file = file,
+                       .given = given_.run,
+                       .part = part,
+                       .numbering = fmt::format("numbered from 0 by position in the {} text",
+                                                part == RowsPart::kTrained ? "training" : "held-out")};
+    if (model.family == Family::Hierarchical) return add_normalised_run(run, evaluation_, document);
+    add_run(run, *corpus_states(model.encoder, std::move(*corpora_).audited()), document);
+  }
+
+ private:
+  const Arguments& arguments_;
+  const LanguageArguments& given_;
+  const TrainOptions& options_;
+  std::optional<Corpora> corpora_;
+  NetworkPlan plan_;
+  TrainResult result_;
+  LanguageEvaluation evaluation_;
+};
 
 }  // namespace
 
-int train_lm_command(const Arguments& arguments) {
-  const LanguageArguments& given = arguments.language;
-  check_options(given);
-  RunDirectory run = run_directory(arguments);
-  if (has_nothing_to_resume(arguments, run)) return 0;
-  Corpora corpora = read_corpora(given, run.existing_folder());
-  const DataRecords records{{"data", corpora.record}, {"valid", corpora.valid_record}};
-  check_resumed_data(arguments, run, records);
-  NetworkPlan plan = network_plan(arguments, run, corpora);
-  if (corpora.learned.train.unknown() == 0)
-    corpora.notes.push_back(
-        "no word of the training text is <unk>, so nothing teaches how likely an unknown word is; "
-        "--min-count 2 "
-        "would");
-  begin_run(arguments, corpora.notes, records, run);
-
-  const CorpusFeed train(corpora.learned.train, plan.positions);
-  std::optional<CorpusFeed> valid;
-  if (corpora.valid() != nullptr) valid.emplace(*corpora.valid(), plan.positions);
-  RunObserver observer(run.file(kMetricsName), arguments.common.quiet);
-  TrainResult result = train_network(train, valid ? &*valid : nullptr, std::move(plan), given.run.options,
-                                     checkpoint_options(given.run, run), observer);
-  observer.finish();
-  if (result.interrupted) return interrupted();
-  warn_about_divergence(result.diverged);
-  result.model.input = ModelInput::Context;
-  result.model.labels = corpora.learned.vocabulary.words();
-  const std::string data = valid ? "validation" : "training";
-  const LanguageEvaluation evaluation =
-      audit(result, valid ? *corpora.valid() : corpora.learned.train, data, arguments.common.threads);
-  if (valid)
-    if (warn_about_simple(arguments, evaluation.nll_exact,
-                          frequency_model("the frequencies of the words", corpora.learned.train.counts(),
-                                          corpora.valid()->counts())))
-      result.diverged = true;
-  save_result(result, run);
-  const RowsPart part = valid ? part_of_valid(given.run.train, given.run.valid) : RowsPart::kTrained;
-  const std::string page = write_run_report(arguments, run, [&] {
-    return document({.arguments = arguments,
-                     .directory = run,
-                     .result = result,
-                     .part = part,
-                     .numbering = fmt::format("numbered from 0 by position in the {} text",
-                                              part == RowsPart::kTrained ? "training" : "held-out")},
-                    evaluation, std::move(corpora).audited());
-  });
-  print_report(
-      arguments, run, end_of(result),
-      {data,
-       language_table({{given.run.options.objective.name, evaluation, {}}}) + language_lines(evaluation),
-       page});
-  return exit_code(result.diverged);
+std::unique_ptr<Training> language_training(const Arguments& arguments) {
+  return std::make_unique<LanguageTraining>(arguments);
 }
 
 }  // namespace selfnorm::cli

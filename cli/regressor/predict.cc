@@ -2,17 +2,17 @@
 
 #include <memory>
 
+#include "base/atomic_file.h"
 #include "commands.h"
 #include "family.h"
 #include "grammar/option_list.h"
+#include "math/parallel.h"
 #include "output.h"
 #include "regressor/regressor_data.h"
 #include "regressor/regressor_model.h"
 #include "regressor/regressor_sheet.h"
 #include "run/progress_line.h"
-#include "selfnorm/base/atomic_file.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {

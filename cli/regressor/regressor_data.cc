@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/table/frame.h"
 #include "output.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/table/frame.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {

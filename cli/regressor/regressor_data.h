@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/data/table/frame.h"
-#include "selfnorm/data/table/frame_encoder.h"
-#include "selfnorm/model/regressor/regressor.h"
+#include "data/table/frame.h"
+#include "data/table/frame_encoder.h"
+#include "model/regressor/regressor.h"
 
 namespace selfnorm::cli {
 

@@ -6,6 +6,7 @@
 #include "classifier/score_kind.h"
 #include "grammar/changed_options.h"
 #include "grammar/option_list.h"
+#include "math/parallel.h"
 #include "output.h"
 #include "regressor/regressor_data.h"
 #include "regressor/regressor_model.h"
@@ -14,8 +15,7 @@
 #include "run/progress_line.h"
 #include "run/report_output.h"
 #include "run/rows_part.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {

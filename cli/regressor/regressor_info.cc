@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "density/density_model.h"
-#include "selfnorm/model/regressor/regressor.h"
+#include "model/regressor/regressor.h"
 
 namespace selfnorm::cli {
 namespace {

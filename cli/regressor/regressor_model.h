@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "selfnorm/model/regressor/regressor.h"
+#include "model/regressor/regressor.h"
 
 namespace selfnorm::cli {
 

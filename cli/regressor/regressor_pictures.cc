@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "family/regressor/regression_profile.h"
 #include "run/picture.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/report/regression_profile.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm::cli {

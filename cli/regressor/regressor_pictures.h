@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/report/regression_pictures.h"
+#include "family/regressor/regression_pictures.h"
 
 namespace selfnorm::cli {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/analysis/normalizer_audit.h"
-#include "selfnorm/analysis/regression_evaluation.h"
-#include "selfnorm/report/regression_section.h"
+#include "family/regressor/normalizer_audit.h"
+#include "family/regressor/regression_evaluation.h"
+#include "family/regressor/regression_section.h"
 
 namespace selfnorm::cli {
 

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "selfnorm/data/write.h"
+#include "data/write.h"
 
 namespace selfnorm::cli {
 namespace {

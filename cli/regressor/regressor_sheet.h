@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/analysis/predictive.h"
+#include "family/regressor/predictive.h"
 
 namespace selfnorm::cli {
 

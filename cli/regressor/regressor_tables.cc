@@ -7,13 +7,13 @@
 #include <cmath>
 #include <numeric>
 
+#include "data/example_source.h"
+#include "data/string_index.h"
+#include "data/table/frame.h"
 #include "grammar/option_list.h"
 #include "output.h"
 #include "run/training_run.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/example_source.h"
-#include "selfnorm/data/string_index.h"
-#include "selfnorm/data/table/frame.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {

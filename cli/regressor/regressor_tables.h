@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "data/table/frame.h"
 #include "grammar/arguments.h"
-#include "selfnorm/data/table/frame.h"
 
 namespace selfnorm::cli {
 

@@ -5,18 +5,15 @@
 #include <set>
 
 #include "commands.h"
-#include "interruption.h"
+#include "family/regressor/simple_regression.h"
+#include "family/regressor/train/regressor_trainer.h"
 #include "output.h"
 #include "regressor/regressor_data.h"
 #include "regressor/regressor_report.h"
 #include "regressor/regressor_tables.h"
-#include "run/report_output.h"
 #include "run/rows_part.h"
-#include "run/run_record.h"
 #include "run/training_run.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/train/regressor_trainer.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -25,7 +22,6 @@ void check_regressor_options(const Arguments& arguments) {
   const RegressorArguments& given = arguments.regressor;
   if (given.run.train.empty())
     throw Error("train regressor needs DATA, a table with a target (csv, tsv, npz, safetensors)");
-  check_run(given.run);
   check_rows(given.run);
   if (given.test == "-" && (given.run.train == "-" || given.run.valid == "-"))
     throw Error("standard input can be read only once; store the data of --test in a file");
@@ -106,7 +102,7 @@ std::string target_doubt(const TrainingTables& tables) {
 constexpr uint64_t kMostShown = 20'000;  // rows that the pictures of a report look at
 
 // What the finished model is evaluated on.
-struct HeldOut {
+struct HeldOutRows {
   std::string name;
   RowsPart part;
   RegressionRows rows;
@@ -128,7 +124,8 @@ RowsPart part_of_test(const RegressorArguments& given, const Regressor& model) {
   return is_valid ? part_of_rows(given.run, model) : RowsPart::kNone;
 }
 
-HeldOut held_out_rows(const RegressorArguments& given, const Regressor& model, const TrainingTables& tables) {
+HeldOutRows held_out_rows(const RegressorArguments& given, const Regressor& model,
+                          const TrainingTables& tables) {
   if (tables.test) {
     std::vector<uint64_t> all(tables.test->rows);
     std::iota(all.begin(), all.end(), uint64_t{0});
@@ -142,113 +139,99 @@ HeldOut held_out_rows(const RegressorArguments& given, const Regressor& model, c
           tables.frame, tables.valid};
 }
 
-// The run holds the model already. None: it diverged, which is what the run has to say.
-std::optional<RegressionEvaluation> evaluated(const RegressorResult& result, const HeldOut& held_out,
-                                              RunDirectory& run) {
-  try {
-    return evaluate_regressor(result.model, held_out.rows.inputs.view(), held_out.rows.target, {});
-  } catch (const Error& error) {
-    end_run(run);
-    const std::string text =
-        fmt::format("the model is trained and saved in {}, but could not be evaluated on the {} data: {}",
-                    run.file(kModelName), held_out.name, error.what());
-    if (!result.diverged) throw Error(text);
-    warning(text);
-    return std::nullopt;
+class RegressorTraining final : public Training {
+ public:
+  explicit RegressorTraining(const Arguments& arguments)
+      : arguments_(arguments), given_(arguments.regressor), options_(given_.options) {
+    check_regressor_options(arguments);
   }
-}
 
-ReportDocument document(const Arguments& arguments, const RunDirectory& run, const RegressorResult& result,
-                        const HeldOut& held_out, const RegressionEvaluation& evaluation) {
-  ReportDocument out = run_heading(arguments, run, result.diverged);
-  const size_t targets = result.model.targets.size();
-  std::vector<uint64_t> of_frame;
-  std::vector<double> target;
-  const std::vector<uint64_t> chosen = spread_rows(held_out.of_frame.size(), kMostShown);
-  for (const uint64_t row : chosen) {
-    of_frame.push_back(held_out.of_frame[row]);
-    for (size_t j = 0; j < targets; ++j) target.push_back(held_out.rows.target[row * targets + j]);
+  ReadData read(const std::string&) override {
+    tables_ = read_tables(arguments_);
+    refuse_doubtful(given_.run, target_doubt(tables_));
+    ReadData out{
+        .notes = std::move(tables_.notes),
+        .warnings = {},
+        .records = {{"data", tables_.record}, {"valid", tables_.valid_record}, {"test", tables_.test_record}},
+        .needs = needs_of(options_, tables_)};
+    out.notes.push_back(inputs_text(tables_, options_.module.empty()));
+    if (!given_.run.valid.empty() && options_.ensemble > 1)
+      out.notes.push_back(fmt::format(
+          "{} takes no part in training: the members of an ensemble hold out rows of {}{}", given_.run.valid,
+          given_.run.train, given_.test.empty() ? "; the model is evaluated on it" : ""));
+    return out;
   }
-  const Frame frame = taken_rows(held_out.frame, of_frame);
-  const EncodedFrame inputs = held_out.rows.inputs.take(chosen);
-  const RegressorArguments& given = arguments.regressor;
-  const bool is_of_train =
-      held_out.name == "training" || (held_out.name == "validation" && given.run.valid.empty());
-  const std::string& file = is_of_train               ? given.run.train
-                            : held_out.name == "test" ? given.test
-                                                      : given.run.valid;
-  add_regression({result.model, frame, inputs, target}, evaluation,
-                 {fmt::format("{}, {} rows", file, held_out.name), held_out.part,
-                  is_of_train ? held_out.of_frame : std::vector<uint64_t>{}},
-                 out);
-  return out;
-}
+
+  RunResult train(const CheckpointOptions& checkpoint, TrainObserver& observer) override {
+    result_ = train_regressor(tables_.frame, tables_.targets, tables_.train, tables_.valid,
+                              resolved(options_, tables_.targets.size()), checkpoint, observer);
+    return result_;
+  }
+
+  Verdict judge() override {
+    Regressor& model = result_.model;
+    const HeldOutRows& rows = held_out_.emplace(held_out_rows(given_, model, tables_));
+    Verdict out{.data = rows.name};
+    if (tables_.test)
+      for (const std::string& text : encoding_notes(rows.rows.report))
+        out.notes.push_back(fmt::format("{}: {}", given_.test, text));
+    evaluation_ = evaluate_regressor(model, rows.rows.inputs.view(), rows.rows.target, {});
+    out.audit = {{"data", rows.name}};
+    out.audit.update(regression_json(evaluation_, tables_.targets, rows.part));
+    if (rows.part != RowsPart::kTrained) {
+      const RegressionRows train = regression_rows(model, tables_.frame, tables_.train);
+      out.simple = simple_regression(model, {train.inputs.view(), train.target},
+                                     {rows.rows.inputs.view(), rows.rows.target});
+      out.audit["simple"] = simple_json(*out.simple);
+    }
+    model.audit_json = out.audit.dump();
+    out.nll = evaluation_.nll;
+    const RegressionRow row{options_.objective, tables_.targets, evaluation_, rows.part};
+    if (const std::string doubt = coverage_doubt(evaluation_, tables_.targets);
+        rows.part != RowsPart::kTrained && !doubt.empty())
+      out.warnings.push_back(fmt::format("{}: {}", row.name, doubt));
+    out.table = regression_tables({row});
+    return out;
+  }
+
+  void save(const std::string& path) const override { save_regressor(result_.model, path); }
+
+  void show(const std::string&, ReportDocument& document) override {
+    const size_t targets = result_.model.targets.size();
+    std::vector<uint64_t> of_frame;
+    std::vector<double> target;
+    const std::vector<uint64_t> chosen = spread_rows(held_out_->of_frame.size(), kMostShown);
+    for (const uint64_t row : chosen) {
+      of_frame.push_back(held_out_->of_frame[row]);
+      for (size_t j = 0; j < targets; ++j) target.push_back(held_out_->rows.target[row * targets + j]);
+    }
+    const Frame frame = taken_rows(held_out_->frame, of_frame);
+    const EncodedFrame inputs = held_out_->rows.inputs.take(chosen);
+    const std::string& name = held_out_->name;
+    const bool is_of_train = name == "training" || (name == "validation" && given_.run.valid.empty());
+    const std::string& file = is_of_train      ? given_.run.train
+                              : name == "test" ? given_.test
+                                               : given_.run.valid;
+    add_regression({result_.model, frame, inputs, target}, evaluation_,
+                   {fmt::format("{}, {} rows", file, name), held_out_->part,
+                    is_of_train ? held_out_->of_frame : std::vector<uint64_t>{}},
+                   document);
+  }
+
+ private:
+  const Arguments& arguments_;
+  const RegressorArguments& given_;
+  const RegressorOptions& options_;
+  TrainingTables tables_;
+  RegressorResult result_;
+  std::optional<HeldOutRows> held_out_;
+  RegressionEvaluation evaluation_;
+};
 
 }  // namespace
 
-int train_regressor_command(const Arguments& arguments) {
-  const RegressorArguments& given = arguments.regressor;
-  check_regressor_options(arguments);
-  RunDirectory run = run_directory(arguments);
-  if (has_nothing_to_resume(arguments, run)) return 0;
-  const ThreadLimit limit(arguments.common.threads);
-  const TrainingTables tables = read_tables(arguments);
-  const DataRecords records{
-      {"data", tables.record}, {"valid", tables.valid_record}, {"test", tables.test_record}};
-  check_resumed_data(arguments, run, records);
-  std::vector<std::string> notes = tables.notes;
-  refuse_doubtful(given.run, target_doubt(tables));
-  notes.push_back(inputs_text(tables, given.options.module.empty()));
-  if (!given.run.valid.empty() && given.options.ensemble > 1)
-    notes.push_back(fmt::format(
-        "{} takes no part in training: the members of an ensemble hold out rows of {}{}", given.run.valid,
-        given.run.train, given.test.empty() ? "; the model is evaluated on it" : ""));
-  notes.push_back(checked_needs(arguments, run, needs_of(given.options, tables)));
-  begin_run(arguments, notes, records, run);
-
-  RunObserver observer(run.file(kMetricsName), arguments.common.quiet);
-  RegressorResult result = train_regressor(tables.frame, tables.targets, tables.train, tables.valid,
-                                           resolved(given.options, tables.targets.size()),
-                                           checkpoint_options(given.run, run), observer);
-  observer.finish();
-  if (result.interrupted) return interrupted();
-  warn_about_divergence(result.diverged);
-  // Whatever comes of the evaluation, training is not lost.
-  save_regressor(result.model, run.file(kModelName));
-  run.keep();
-  stop_in_order(fmt::format("interrupted; the model is in {}, not yet evaluated", run.file(kModelName)));
-  // Nothing that depends on the clock or the machine may enter the model: a resumed run must give the same
-  // bytes.
-  const HeldOut held_out = held_out_rows(given, result.model, tables);
-  if (tables.test && !arguments.common.quiet)
-    for (const std::string& text : encoding_notes(held_out.rows.report))
-      note(fmt::format("{}: {}", given.test, text));
-  const std::optional<RegressionEvaluation> evaluated_rows = evaluated(result, held_out, run);
-  if (!evaluated_rows) {
-    print_report(arguments, run, {result.reason, "adam", result.diverged, result.last, "null"},
-                 {held_out.name, "not evaluated\n"});
-    return exit_code(result.diverged);
-  }
-  const RegressionEvaluation& evaluation = *evaluated_rows;
-  nlohmann::ordered_json audit = {{"data", held_out.name}};
-  audit.update(regression_json(evaluation, tables.targets, held_out.part));
-  if (held_out.part != RowsPart::kTrained) {
-    const RegressionRows train = regression_rows(result.model, tables.frame, tables.train);
-    const SimpleModel simple = simple_regression(result.model, {train.inputs.view(), train.target},
-                                                 {held_out.rows.inputs.view(), held_out.rows.target});
-    audit["simple"] = simple_json(simple);
-    if (warn_about_simple(arguments, evaluation.nll, simple)) result.diverged = true;
-  }
-  result.model.audit_json = audit.dump();
-  save_regressor(result.model, run.file(kModelName));
-  end_run(run);
-  const RegressionRow row{given.options.objective, tables.targets, evaluation, held_out.part};
-  if (!arguments.common.quiet) warn_about_coverage(row);
-  const std::string page = write_run_report(
-      arguments, run, [&] { return document(arguments, run, result, held_out, evaluation); });
-  print_report(arguments, run, {result.reason, "adam", result.diverged, result.last, result.model.audit_json},
-               {held_out.name, regression_tables({row}), page});
-  return exit_code(result.diverged);
+std::unique_ptr<Training> regressor_training(const Arguments& arguments) {
+  return std::make_unique<RegressorTraining>(arguments);
 }
 
 }  // namespace selfnorm::cli

@@ -10,9 +10,9 @@
 #include <optional>
 #include <vector>
 
-#include "selfnorm/base/atomic_file.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/json_text.h"
+#include "base/atomic_file.h"
+#include "base/json_text.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "selfnorm/train/trainer.h"
+#include "family/classifier/trainer.h"
 
 namespace selfnorm::cli {
 

@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/example_source.h"
+#include "document/picture.h"
+#include "document/section/unseen_note.h"
+#include "family/classifier/normalize/trade_off_section.h"
 #include "output.h"
-#include "run/report_output.h"
-#include "selfnorm/data/example_source.h"
-#include "selfnorm/report/picture.h"
-#include "selfnorm/report/trade_off_section.h"
-#include "selfnorm/report/unseen_note.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -30,8 +29,8 @@ std::vector<uint64_t> audited_inputs(const ModelFile& model, const ExampleSource
 }
 
 // "held out of data.csv, 1,000 of 25,000 inputs"
-std::string data_words(const FinishedRun& run, uint64_t shown, uint64_t inputs) {
-  const RunArguments& given = run.arguments.run();
+std::string data_words(const ShownRun& run, uint64_t shown, uint64_t inputs) {
+  const RunArguments& given = run.given;
   std::string text = run.part == RowsPart::kTrained ? given.train + ", the training data"
                      : given.valid.empty()          ? "held out of " + given.train
                                                     : given.valid;
@@ -48,14 +47,12 @@ std::string objective_of(const ModelFile& model) {
   return json.is_object() ? json.value("name", "") : "";
 }
 
-ReportDocument named_document(const FinishedRun& run) {
-  ReportDocument out = run_heading(run.arguments, run.directory, run.result.diverged);
-  out.cards.push_back({"model", "Model", model_words(run.result.model), {}, run.directory.file(kModelName)});
-  return out;
+void add_model(const ShownRun& run, ReportDocument& out) {
+  out.cards.push_back({"model", "Model", model_words(run.model), {}, run.file});
 }
 
-ReportDocument normalised_document(const FinishedRun& run, uint64_t shown, uint64_t inputs, double nll) {
-  ReportDocument out = named_document(run);
+void add_normalised(const ShownRun& run, uint64_t shown, uint64_t inputs, double nll, ReportDocument& out) {
+  add_model(run, out);
   out.notes.push_back("The probabilities of this model sum to 1 as they are: there is no log Z to show.");
   if (run.part == RowsPart::kTrained)
     out.notes.push_back(
@@ -69,7 +66,6 @@ ReportDocument normalised_document(const FinishedRun& run, uint64_t shown, uint6
   out.cards.push_back({"inputs", "Inputs", grouped(shown), static_cast<double>(shown),
                        "probabilities by the tree of classes"});
   out.cards.push_back({"nll_exact", "NLL, exact", fmt::format("{:.4f}", nll), nll, kNormalised});
-  return out;
 }
 
 }  // namespace
@@ -101,9 +97,9 @@ void add_model_audit(const Audit& audit, const AuditNames& names, const ModelFil
     document.notes.push_back(fmt::format("No trade-off curve: {}.", found.reason));
 }
 
-ReportDocument run_document(const FinishedRun& run, const ExampleSource& source) {
-  const ModelFile& model = run.result.model;
-  ReportDocument out = named_document(run);
+void add_run(const ShownRun& run, const ExampleSource& source, ReportDocument& out) {
+  const ModelFile& model = run.model;
+  add_model(run, out);
   const std::vector<uint64_t> inputs = audited_inputs(model, source);
   const ExampleSubset audited(source, inputs);
   const bool amortised = model.normalizer.exists();
@@ -120,22 +116,18 @@ ReportDocument run_document(const FinishedRun& run, const ExampleSource& source)
                    .numbering = run.numbering,
                    .is_requested = false},
                   model, source, out);
-  return out;
 }
 
-ReportDocument normalised_run_document(const FinishedRun& run, const Evaluation& evaluation) {
-  ReportDocument out = normalised_document(run, evaluation.n, evaluation.n, evaluation.nll_exact);
+void add_normalised_run(const ShownRun& run, const Evaluation& evaluation, ReportDocument& out) {
+  add_normalised(run, evaluation.n, evaluation.n, evaluation.nll_exact, out);
   note_unseen(evaluation.unseen, "inputs", out);
   out.cards.push_back(
       {"accuracy", "Accuracy", percent(evaluation.accuracy), evaluation.accuracy, kNormalised});
-  return out;
 }
 
-ReportDocument normalised_run_document(const FinishedRun& run, const LanguageEvaluation& evaluation) {
-  ReportDocument out =
-      normalised_document(run, evaluation.tokens, evaluation.of_tokens, evaluation.nll_exact);
+void add_normalised_run(const ShownRun& run, const LanguageEvaluation& evaluation, ReportDocument& out) {
+  add_normalised(run, evaluation.tokens, evaluation.of_tokens, evaluation.nll_exact, out);
   out.cards.push_back(perplexity_card(evaluation.nll_exact, kNormalised));
-  return out;
 }
 
 }  // namespace selfnorm::cli

@@ -5,13 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "data/example_source.h"
+#include "document/section/audit_section.h"
+#include "family/lm/lm_evaluation.h"
 #include "grammar/arguments.h"
-#include "run/run_directory.h"
-#include "selfnorm/analysis/lm_evaluation.h"
-#include "selfnorm/data/example_source.h"
-#include "selfnorm/model/model_file.h"
-#include "selfnorm/report/audit_section.h"
-#include "selfnorm/train/trainer.h"
+#include "model/model_file.h"
 
 namespace selfnorm::cli {
 
@@ -26,10 +24,10 @@ void add_model_audit(const Audit& audit, const AuditNames& names, const ModelFil
                      const ExampleSource& source, ReportDocument& document);
 
 // A run that is finished, and the inputs that are shown of it.
-struct FinishedRun {
-  const Arguments& arguments;
-  const RunDirectory& directory;
-  const TrainResult& result;
+struct ShownRun {
+  const ModelFile& model;
+  std::string file;  // of the model
+  const RunArguments& given;
   RowsPart part;                      // of the inputs
   std::vector<uint64_t> places = {};  // of the inputs in their file; empty: 0, 1, ...
   std::string numbering = "numbered from 0";
@@ -37,9 +35,9 @@ struct FinishedRun {
 
 // Audited on `source`, the inputs: rows of the model's features or states of its encoder, whose
 // log-normalizers are computed for at most so many inputs as a few seconds allow.
-ReportDocument run_document(const FinishedRun& run, const ExampleSource& source);
+void add_run(const ShownRun& run, const ExampleSource& source, ReportDocument& document);
 // Of a model whose probabilities sum to 1 as they are: how well it predicts the inputs.
-ReportDocument normalised_run_document(const FinishedRun& run, const Evaluation& evaluation);
-ReportDocument normalised_run_document(const FinishedRun& run, const LanguageEvaluation& evaluation);
+void add_normalised_run(const ShownRun& run, const Evaluation& evaluation, ReportDocument& document);
+void add_normalised_run(const ShownRun& run, const LanguageEvaluation& evaluation, ReportDocument& document);
 
 }  // namespace selfnorm::cli

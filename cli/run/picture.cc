@@ -4,10 +4,10 @@
 
 #include <filesystem>
 
+#include "base/atomic_file.h"
+#include "document/drawing.h"
 #include "output.h"
-#include "selfnorm/base/atomic_file.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/report/drawing.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 

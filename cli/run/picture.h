@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/report/picture.h"
+#include "document/picture.h"
 
 namespace selfnorm::cli {
 

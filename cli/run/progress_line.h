@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "selfnorm/train/trainer.h"
+#include "family/classifier/trainer.h"
 
 namespace selfnorm::cli {
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "data/string_index.h"
 #include "output.h"
-#include "selfnorm/data/string_index.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -14,12 +14,16 @@ std::string counted(uint64_t n, const char* unit) {
   return fmt::format("{} {}{}", grouped(n), unit, n == 1 ? "" : "s");
 }
 
-void warn_unseen(const std::string& path, const std::string& found, const std::string& label,
-                 const std::string& place) {
-  warning(
-      fmt::format("{}: found {} with a label that the model has not seen in training, the first '{}' ({}); "
-                  "they count as wrong, and likelihoods leave them out (with them log-likelihood is -inf)",
-                  path, found, shown_label(label), place));
+std::string unseen_text(const std::string& path, const std::string& found, const std::string& label,
+                        const std::string& place) {
+  return fmt::format(
+      "{}: found {} with a label that the model has not seen in training, the first '{}' ({}); "
+      "they count as wrong, and likelihoods leave them out (with them log-likelihood is -inf)",
+      path, found, shown_label(label), place);
+}
+
+void say(const std::vector<std::string>& warnings) {
+  for (const std::string& text : warnings) warning(text);
 }
 
 }  // namespace
@@ -39,26 +43,30 @@ std::string vectors_text(const std::string& path, const WordVectors& vectors, ui
   return fmt::format("{}: embeddings of {} of {} words", path, grouped(vectors.found), grouped(words));
 }
 
-void note_bad_rows(const std::string& path, const ReadReport& report) {
-  for (size_t i = 0; i < report.bad.size() && i < kShownRows; ++i) {
-    warning(fmt::format("{}:{}: skipped: {}", path, report.bad[i].line, report.bad[i].message));
-  }
-  if (report.bad.size() > kShownRows) {
-    warning(fmt::format("{}: {} bad rows skipped in all", path, grouped(report.bad.size())));
-  }
+std::vector<std::string> bad_row_warnings(const std::string& path, const ReadReport& report) {
+  std::vector<std::string> out;
+  for (size_t i = 0; i < report.bad.size() && i < kShownRows; ++i)
+    out.push_back(fmt::format("{}:{}: skipped: {}", path, report.bad[i].line, report.bad[i].message));
+  if (report.bad.size() > kShownRows)
+    out.push_back(fmt::format("{}: {} bad rows skipped in all", path, grouped(report.bad.size())));
+  return out;
 }
 
-void note_unseen(const std::string& path, const UnseenLabels& unseen) {
-  if (unseen.examples > 0)
-    warn_unseen(path, counted(unseen.examples, "row"), unseen.label,
-                fmt::format("row {}, counted from 0", unseen.first));
+std::vector<std::string> unseen_warnings(const std::string& path, const UnseenLabels& unseen) {
+  if (unseen.examples == 0) return {};
+  return {unseen_text(path, counted(unseen.examples, "row"), unseen.label,
+                      fmt::format("row {}, counted from 0", unseen.first))};
 }
 
-void note_unseen(const std::string& path, const Sequences& data) {
-  if (data.unseen.tokens > 0)
-    warn_unseen(path, counted(data.unseen.tokens, "token"), data.unseen.labels[0],
-                fmt::format("line {}", data.unseen.line));
+std::vector<std::string> unseen_warnings(const std::string& path, const Sequences& data) {
+  if (data.unseen.tokens == 0) return {};
+  return {unseen_text(path, counted(data.unseen.tokens, "token"), data.unseen.labels[0],
+                      fmt::format("line {}", data.unseen.line))};
 }
+
+void note_bad_rows(const std::string& path, const ReadReport& report) { say(bad_row_warnings(path, report)); }
+void note_unseen(const std::string& path, const UnseenLabels& unseen) { say(unseen_warnings(path, unseen)); }
+void note_unseen(const std::string& path, const Sequences& data) { say(unseen_warnings(path, data)); }
 
 std::string unseen_words(uint64_t unseen) {
   return unseen == 0 ? "" : fmt::format(" without {} (with them inf)", counted(unseen, "unseen label"));

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
-#include "selfnorm/data/corpus/word_vocabulary.h"
-#include "selfnorm/data/read.h"
-#include "selfnorm/data/sentences/sequences.h"
+#include "data/corpus/word_vocabulary.h"
+#include "data/read.h"
+#include "data/sentences/sequences.h"
 
 namespace selfnorm::cli {
 
@@ -13,9 +14,13 @@ namespace selfnorm::cli {
 std::string reading_text(const std::string& path, const ReadResult& read);
 // "a.vec: embeddings of 90 of 100 words"
 std::string vectors_text(const std::string& path, const WordVectors& vectors, uint64_t words);
-// A warning on stderr for the rows --skip-bad left out (the first few in words); nothing when there are none.
+// Warnings: of the rows --skip-bad left out (the first few in words), of examples whose label the model has
+// not seen; none where there are none.
+std::vector<std::string> bad_row_warnings(const std::string& path, const ReadReport& report);
+std::vector<std::string> unseen_warnings(const std::string& path, const UnseenLabels& unseen);
+std::vector<std::string> unseen_warnings(const std::string& path, const Sequences& data);
+// The same, said.
 void note_bad_rows(const std::string& path, const ReadReport& report);
-// A warning for examples whose label the model has not seen; nothing when there are none.
 void note_unseen(const std::string& path, const UnseenLabels& unseen);
 void note_unseen(const std::string& path, const Sequences& data);
 // " without 3 unseen labels (with them inf)", after a likelihood; empty for none.

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/json_text.h"
+#include "base/json_text.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm::cli {

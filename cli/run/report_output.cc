@@ -7,13 +7,13 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/atomic_file.h"
+#include "document/source.h"
 #include "output.h"
+#include "page/page.h"
 #include "run/report_page.h"
 #include "run/rows_part.h"
-#include "selfnorm/base/atomic_file.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/report/page.h"
-#include "selfnorm/report/source.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {

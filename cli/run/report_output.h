@@ -4,9 +4,9 @@
 #include <functional>
 #include <string>
 
+#include "document/document.h"
 #include "grammar/arguments.h"
 #include "run/run_directory.h"
-#include "selfnorm/report/document.h"
 
 namespace selfnorm::cli {
 

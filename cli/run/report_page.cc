@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "selfnorm/base/atomic_file.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/report/page.h"
+#include "base/atomic_file.h"
+#include "page/page.h"
+#include "selfnorm/error.h"
 #include "version.h"
 
 namespace selfnorm::cli {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "selfnorm/report/document.h"
+#include "document/document.h"
 
 namespace selfnorm::cli {
 

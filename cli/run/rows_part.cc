@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "run/run_record.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {

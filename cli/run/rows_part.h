@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "document/section/rows_part.h"
 #include "grammar/arguments.h"
-#include "selfnorm/report/rows_part.h"
 
 namespace selfnorm::cli {
 

@@ -13,10 +13,10 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/atomic_file.h"
+#include "document/source.h"
 #include "interruption.h"
-#include "selfnorm/base/atomic_file.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/report/source.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/memory.h"
+#include "math/parallel.h"
 #include "run/progress_line.h"
 #include "run/run_record.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/memory.h"
-#include "selfnorm/math/parallel.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "run/record_text.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm::cli {

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "data/dataset.h"
 #include "grammar/arguments.h"
 #include "grammar/command_table.h"
-#include "selfnorm/data/dataset.h"
 
 namespace selfnorm::cli {
 

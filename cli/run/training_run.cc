@@ -10,12 +10,11 @@
 #include "interruption.h"
 #include "output.h"
 #include "run/run_record.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
 
-constexpr int kDivergedExit = 3;
 constexpr double kHoldOut = 0.1;
 constexpr uint64_t kFewestToSplit = 20;
 
@@ -37,11 +36,6 @@ void RunObserver::on_warning(const std::string& text) {
 }
 
 bool RunObserver::stop_requested() { return takes_interruption(); }
-
-void check_training(const TrainArguments& given) {
-  check_run(given);
-  given.options.validate();
-}
 
 void check_run(const RunArguments& given) {
   number_or_auto("--hold-out", given.hold_out, 0, 0.5);
@@ -112,10 +106,6 @@ CheckpointOptions checkpoint_options(const RunArguments& given, const RunDirecto
   return {.path = run.file(kCheckpointName), .seconds = given.checkpoint_seconds, .resume = given.resume};
 }
 
-void warn_about_divergence(bool diverged) {
-  if (diverged) warning("training diverged; the model is the last good one (try a smaller --learning-rate)");
-}
-
 bool warn_about_simple(const Arguments& arguments, double nll, const SimpleModel& simple) {
   if (const std::string text = not_better(nll, simple); !text.empty() && !arguments.common.quiet)
     warning(text);
@@ -126,48 +116,36 @@ nlohmann::ordered_json simple_json(const SimpleModel& simple) {
   return {{"model", simple.name}, {"nll", simple.nll}};
 }
 
-void save_result(const TrainResult& result, RunDirectory& run) {
-  save_model(result.model, run.file(kModelName));
-  end_run(run);
-}
-
 void end_run(RunDirectory& run) {
   run.keep();
   unlink(run.file(kCheckpointName).c_str());
   stop_in_order(fmt::format("interrupted; the model is in {}, its report is not", run.file(kModelName)));
 }
 
-int exit_code(bool diverged) { return diverged ? kDivergedExit : 0; }
-
-RunEnd end_of(const TrainResult& result) {
-  return {result.reason, result.optimiser, result.diverged, result.last, result.model.audit_json};
-}
-
-void print_report(const Arguments& arguments, const RunDirectory& run, const RunEnd& end,
-                  const RunReport& report) {
+void print_report(const Arguments& arguments, const RunDirectory& run, const RunResult& result,
+                  const Verdict& verdict, const std::string& page) {
   if (arguments.common.json) {
-    print_json(
-        {{"run", run.path()},
-         {"model", run.file(kModelName)},
-         {"objective", arguments.objective()},
-         {"optimiser", end.optimiser},
-         {"reason", end.reason},
-         {"diverged", end.diverged},
-         {"train", progress_json(end.last)},
-         {"audit", nlohmann::ordered_json::parse(end.audit_json)},
-         {"page", report.page.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(report.page)}});
+    print_json({{"run", run.path()},
+                {"model", run.file(kModelName)},
+                {"objective", arguments.objective()},
+                {"optimiser", result.optimiser},
+                {"reason", result.reason},
+                {"diverged", result.diverged},
+                {"train", progress_json(result.last)},
+                {"audit", verdict.audit},
+                {"page", page.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(page)}});
     return;
   }
   if (arguments.common.quiet) return;
-  const std::string steps = end.optimiser.empty()
+  const std::string steps = result.optimiser.empty()
                                 ? ""
-                                : fmt::format("{} {} steps of {}", end.diverged ? ";" : " after",
-                                              grouped(end.last.step), end.optimiser);
-  print(fmt::format("{}{}, {:.1f} s\n\n", end.reason, steps, end.last.seconds));
-  print(fmt::format("on the {} data:\n{}", report.audited_data, report.table));
+                                : fmt::format("{} {} steps of {}", result.diverged ? ";" : " after",
+                                              grouped(result.last.step), result.optimiser);
+  print(fmt::format("{}{}, {:.1f} s\n\n", result.reason, steps, result.last.seconds));
+  print(fmt::format("on the {} data:\n{}", verdict.data, verdict.table));
   print(fmt::format("\nmodel    {}\nmetrics  {}\noptions  {}\n", run.file(kModelName), run.file(kMetricsName),
                     run.file(kRecordName)));
-  if (!report.page.empty()) print(fmt::format("report   {}\n", report.page));
+  if (!page.empty()) print(fmt::format("report   {}\n", page));
 }
 
 }  // namespace selfnorm::cli

@@ -2,16 +2,14 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 
+#include "family/classifier/network/network_trainer.h"
 #include "grammar/arguments.h"
 #include "run/metrics_log.h"
 #include "run/progress_line.h"
 #include "run/run_directory.h"
-#include "run/run_needs.h"
-#include "selfnorm/analysis/simple_model.h"
-#include "selfnorm/train/network_trainer.h"
+#include "run/training.h"
 
 namespace selfnorm::cli {
 
@@ -34,7 +32,6 @@ class RunObserver : public TrainObserver {
 
 // Throw Error for what can be wrong without looking at any data.
 void check_run(const RunArguments& given);
-void check_training(const TrainArguments& given);
 // Of rows: densities and regressors.
 void check_rows(const RunArguments& given);
 // --hold-out; auto: 0.1, and none where there is a handful of rows, which cannot spare any.
@@ -46,8 +43,6 @@ RunDirectory run_directory(const Arguments& arguments);
 // Whether --resume names a run that is complete; says so.
 bool has_nothing_to_resume(const Arguments& arguments, const RunDirectory& run);
 
-// What config.json holds of the data: under "data", "valid", ...; null where there are none.
-using DataRecords = std::vector<std::pair<std::string, nlohmann::ordered_json>>;
 // Throws Error when a resumed run was started with other data.
 void check_resumed_data(const Arguments& arguments, const RunDirectory& run, const DataRecords& records);
 // The data are good: their notes are said, and the run directory appears. Until now a signal ended the
@@ -59,35 +54,15 @@ RunNeeds network_needs(const NetworkPlan& plan, const TrainOptions& options, con
 
 CheckpointOptions checkpoint_options(const RunArguments& given, const RunDirectory& run);
 
-// Warns when the loss was not finite.
-void warn_about_divergence(bool diverged);
-int exit_code(bool diverged);
 // Warns when the trained model's NLL on held-out data is not better than that of a simple one; whether it is
 // so much worse that training diverged.
 bool warn_about_simple(const Arguments& arguments, double nll, const SimpleModel& simple);
 nlohmann::ordered_json simple_json(const SimpleModel& simple);
-// Writes the model, whose audit is done, and ends the run.
-void save_result(const TrainResult& result, RunDirectory& run);
 // The model is written: nothing is left to resume.
 void end_run(RunDirectory& run);
 
-// How training ended.
-struct RunEnd {
-  std::string reason;
-  std::string optimiser;  // empty: no steps
-  bool diverged = false;
-  Progress last;
-  std::string audit_json;
-};
-RunEnd end_of(const TrainResult& result);
-
-// The report of a finished run; `table` is the audit for people.
-struct RunReport {
-  std::string audited_data;  // "validation" or "training"
-  std::string table;
-  std::string page = {};  // report.html; empty: none was written
-};
-void print_report(const Arguments& arguments, const RunDirectory& run, const RunEnd& end,
-                  const RunReport& report);
+// The report of a finished run; `page` is report.html, empty when none was written.
+void print_report(const Arguments& arguments, const RunDirectory& run, const RunResult& result,
+                  const Verdict& verdict, const std::string& page);
 
 }  // namespace selfnorm::cli

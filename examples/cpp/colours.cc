@@ -1,12 +1,13 @@
 // Trains a self-normalised classifier on nine points in memory and scores one input: the raw score of a
 // single class (one dot product) against its exactly normalised log-probability (all classes).
 #include <selfnorm.h>
-#include <selfnorm/train/trainer.h>
 
 #include <cmath>
 #include <cstdio>
 #include <exception>
 #include <stdexcept>
+
+#include "family/classifier/trainer.h"
 
 namespace {
 

@@ -4,15 +4,15 @@
 #include <cmath>
 #include <numeric>
 
+#include "engine/engine.h"
+#include "engine/lbfgs_problem.h"
 #include "experiments/density/trial.h"
 #include "experiments/summary.h"
-#include "selfnorm/engine/engine.h"
-#include "selfnorm/engine/lbfgs_problem.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/model/energy/exponential_family.h"
-#include "selfnorm/normalizer/point_enumeration.h"
-#include "selfnorm/train/density_record.h"
-#include "selfnorm/train/density_trainer.h"
+#include "family/density/train/density_record.h"
+#include "family/density/train/density_trainer.h"
+#include "math/parallel.h"
+#include "model/energy/exponential_family.h"
+#include "normalizer/point_enumeration.h"
 
 namespace selfnorm {
 namespace {

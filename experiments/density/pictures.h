@@ -1,7 +1,7 @@
 // Data above, the learned density below.
 #pragma once
 
-#include "selfnorm/report/figure.h"
+#include "document/figure.h"
 
 namespace selfnorm {
 

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <set>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/random.h"
+#include "math/random.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

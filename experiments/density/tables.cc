@@ -8,10 +8,10 @@
 #include "experiments/density/real_table.h"
 #include "experiments/density/trial.h"
 #include "experiments/summary.h"
-#include "selfnorm/analysis/density_evaluation.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/train/density_record.h"
-#include "selfnorm/train/density_trainer.h"
+#include "family/density/density_evaluation.h"
+#include "family/density/train/density_record.h"
+#include "family/density/train/density_trainer.h"
+#include "math/parallel.h"
 
 namespace selfnorm {
 namespace {

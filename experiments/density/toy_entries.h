@@ -2,7 +2,7 @@
 #pragma once
 
 #include "experiments/experiment.h"
-#include "selfnorm/train/density_options.h"
+#include "family/density/train/density_options.h"
 
 namespace selfnorm {
 

@@ -7,13 +7,13 @@
 #include <ctime>
 #include <numeric>
 
-#include "selfnorm/analysis/density_evaluation.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/normalizer/importance_log_z.h"
-#include "selfnorm/normalizer/quadrature.h"
-#include "selfnorm/train/density_record.h"
-#include "selfnorm/train/density_trainer.h"
+#include "family/density/density_evaluation.h"
+#include "family/density/train/density_record.h"
+#include "family/density/train/density_trainer.h"
+#include "math/parallel.h"
+#include "normalizer/quadrature/quadrature.h"
+#include "normalizer/sampling/importance_log_z.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

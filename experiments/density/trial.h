@@ -1,9 +1,9 @@
 // One training of a density on points of a known distribution, and what it is worth.
 #pragma once
 
+#include "data/toy/toys.h"
 #include "experiments/summary.h"
-#include "selfnorm/data/toy/toys.h"
-#include "selfnorm/train/density_options.h"
+#include "family/density/train/density_options.h"
 
 namespace selfnorm {
 

@@ -9,12 +9,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "audit/least_squares.h"
+#include "data/toy/generate.h"
 #include "experiments/papers/open_questions.h"
-#include "selfnorm/analysis/least_squares.h"
-#include "selfnorm/data/toy/generate.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/math/random.h"
-#include "selfnorm/normalizer/problem.h"
+#include "math/parallel.h"
+#include "math/random.h"
+#include "normalizer/problem.h"
 
 namespace selfnorm {
 namespace {

@@ -10,7 +10,7 @@
 #include <numbers>
 
 #include "experiments/experiment.h"
-#include "selfnorm/math/random.h"
+#include "math/random.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {

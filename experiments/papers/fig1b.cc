@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "audit/bounds/normalisable.h"
 #include "experiments/experiment.h"
-#include "selfnorm/analysis/normalisable.h"
 
 namespace selfnorm {
 namespace {

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/toy/generate.h"
 #include "experiments/experiment.h"
 #include "experiments/papers/next_word.h"
-#include "selfnorm/data/toy/generate.h"
-#include "selfnorm/train/likelihood_gap.h"
+#include "family/classifier/normalize/likelihood_gap.h"
 
 namespace selfnorm {
 namespace {

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/toy/generate.h"
 #include "experiments/experiment.h"
-#include "selfnorm/data/toy/generate.h"
-#include "selfnorm/train/likelihood_gap.h"
+#include "family/classifier/normalize/likelihood_gap.h"
 
 namespace selfnorm {
 namespace {

@@ -9,7 +9,7 @@
 #include <map>
 #include <sstream>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "selfnorm/data/dataset.h"
+#include "data/dataset.h"
 
 namespace selfnorm {
 

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "audit/bounds/hard_distribution.h"
 #include "experiments/papers/open_questions.h"
-#include "selfnorm/analysis/hard_distribution.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/math/random.h"
+#include "math/parallel.h"
+#include "math/random.h"
 
 namespace selfnorm {
 namespace {

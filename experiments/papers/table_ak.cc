@@ -10,10 +10,10 @@
 
 #include "experiments/experiment.h"
 #include "experiments/papers/next_word.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/model/parameters.h"
-#include "selfnorm/normalizer/problem.h"
-#include "selfnorm/train/trainer.h"
+#include "family/classifier/trainer.h"
+#include "math/parallel.h"
+#include "model/parameters.h"
+#include "normalizer/problem.h"
 
 namespace selfnorm {
 namespace {

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "audit/bounds/gap_bounds.h"
+#include "data/toy/generate.h"
 #include "experiments/papers/open_questions.h"
-#include "selfnorm/analysis/gap_bounds.h"
-#include "selfnorm/data/toy/generate.h"
-#include "selfnorm/math/random.h"
-#include "selfnorm/train/likelihood_gap.h"
+#include "family/classifier/normalize/likelihood_gap.h"
+#include "math/random.h"
 
 namespace selfnorm {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "selfnorm/normalizer/conditional_quadrature.h"
+#include "normalizer/quadrature/conditional_quadrature.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {

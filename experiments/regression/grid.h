@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "selfnorm/data/toy/generate.h"
-#include "selfnorm/model/regressor/regressor.h"
+#include "data/toy/generate.h"
+#include "model/regressor/regressor.h"
 
 namespace selfnorm {
 

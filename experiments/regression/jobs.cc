@@ -8,7 +8,7 @@
 #include <future>
 #include <thread>
 
-#include "selfnorm/math/parallel.h"
+#include "math/parallel.h"
 
 namespace selfnorm {
 namespace {

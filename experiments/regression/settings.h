@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "experiments/experiment.h"
-#include "selfnorm/train/regressor_options.h"
+#include "family/regressor/train/regressor_options.h"
 
 namespace selfnorm {
 

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <set>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/table/frame.h"
+#include "data/table/frame.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/data/table/frame.h"
+#include "data/table/frame.h"
 
 namespace selfnorm {
 

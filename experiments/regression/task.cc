@@ -8,9 +8,9 @@
 #include "experiments/regression/jobs.h"
 #include "experiments/regression/settings.h"
 #include "experiments/regression/trial.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/random.h"
-#include "selfnorm/objective/registry.h"
+#include "math/random.h"
+#include "objective/registry.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <numeric>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/table/frame.h"
-#include "selfnorm/data/toy/generate.h"
+#include "data/table/frame.h"
+#include "data/toy/generate.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "data/table/frame.h"
 #include "experiments/experiment.h"
 #include "experiments/regression/grid.h"
-#include "selfnorm/data/table/frame.h"
 
 namespace selfnorm {
 

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/table/frame.h"
 #include "experiments/regression/jobs.h"
-#include "selfnorm/analysis/regression_evaluation.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/table/frame.h"
-#include "selfnorm/train/regressor_problem.h"
-#include "selfnorm/train/regressor_record.h"
-#include "selfnorm/train/regressor_trainer.h"
+#include "family/regressor/regression_evaluation.h"
+#include "family/regressor/train/regressor_problem.h"
+#include "family/regressor/train/regressor_record.h"
+#include "family/regressor/train/regressor_trainer.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 

@@ -1,10 +1,10 @@
 // One training of a regressor, and what it is worth on rows it has not seen.
 #pragma once
 
+#include "data/table/frame.h"
 #include "experiments/cells.h"
-#include "selfnorm/data/table/frame.h"
-#include "selfnorm/model/regressor/regressor.h"
-#include "selfnorm/train/regressor_options.h"
+#include "family/regressor/train/regressor_options.h"
+#include "model/regressor/regressor.h"
 
 namespace selfnorm {
 

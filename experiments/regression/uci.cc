@@ -9,7 +9,7 @@
 #include "experiments/regression/table.h"
 #include "experiments/regression/trial.h"
 #include "experiments/regression/uci_page.h"
-#include "selfnorm/math/random.h"
+#include "math/random.h"
 
 namespace selfnorm {
 namespace {

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "experiments/regression/settings.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

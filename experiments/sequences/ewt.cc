@@ -7,7 +7,7 @@
 #include "experiments/sequences/page.h"
 #include "experiments/sequences/settings.h"
 #include "experiments/summary.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -4,9 +4,9 @@
 #include <chrono>
 #include <span>
 
-#include "selfnorm/math/random.h"
-#include "selfnorm/normalizer/crf/crf_scorer.h"
-#include "selfnorm/normalizer/crf/lattice.h"
+#include "math/random.h"
+#include "normalizer/crf/crf_scorer.h"
+#include "normalizer/crf/lattice.h"
 
 namespace selfnorm {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "selfnorm/data/sentences/sequences.h"
-#include "selfnorm/model/crf/crf_model.h"
+#include "data/sentences/sequences.h"
+#include "model/crf/crf_model.h"
 
 namespace selfnorm {
 

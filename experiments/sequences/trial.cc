@@ -5,14 +5,14 @@
 #include <array>
 #include <filesystem>
 
+#include "document/table.h"
+#include "engine/checkpoint.h"
 #include "experiments/density/trial.h"
-#include "selfnorm/analysis/crf_evaluation.h"
-#include "selfnorm/analysis/crf_gauge.h"
-#include "selfnorm/engine/checkpoint.h"
-#include "selfnorm/normalizer/crf/crf_scorer.h"
-#include "selfnorm/report/table.h"
-#include "selfnorm/train/loop.h"
-#include "selfnorm/train/run_description.h"
+#include "family/classifier/loop.h"
+#include "family/classifier/run_description.h"
+#include "family/crf/crf_evaluation.h"
+#include "family/crf/crf_gauge.h"
+#include "normalizer/crf/crf_scorer.h"
 
 namespace selfnorm {
 namespace {

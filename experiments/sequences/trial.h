@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "data/sentences/sequences.h"
 #include "experiments/cells.h"
 #include "experiments/experiment.h"
-#include "selfnorm/data/sentences/sequences.h"
-#include "selfnorm/train/crf_trainer.h"
+#include "family/crf/crf_trainer.h"
 
 namespace selfnorm {
 

@@ -1,4 +1,4 @@
-#include "selfnorm/base/atomic_file.h"
+#include "base/atomic_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

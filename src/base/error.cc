@@ -1,4 +1,4 @@
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "selfnorm/base/json_text.h"
+#include "base/json_text.h"
 
 namespace selfnorm {
 

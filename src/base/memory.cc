@@ -1,4 +1,4 @@
-#include "selfnorm/base/memory.h"
+#include "base/memory.h"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -9,7 +9,7 @@
 #include <limits>
 #include <optional>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

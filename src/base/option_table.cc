@@ -1,4 +1,4 @@
-#include "selfnorm/base/option_table.h"
+#include "base/option_table.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,8 +8,8 @@
 #include <cmath>
 #include <type_traits>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/range.h"
+#include "base/range.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -1,6 +1,6 @@
-#include "selfnorm/data/dataset.h"
+#include "data/dataset.h"
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

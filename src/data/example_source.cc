@@ -1,12 +1,12 @@
-#include "selfnorm/data/example_source.h"
+#include "data/example_source.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <vector>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/random.h"
+#include "math/random.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

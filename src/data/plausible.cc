@@ -1,4 +1,4 @@
-#include "selfnorm/data/plausible.h"
+#include "data/plausible.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "selfnorm/data/read.h"
+#include "data/read.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include "data/input/source.h"
 #include "data/readers.h"
 #include "data/table/table.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

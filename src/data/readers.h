@@ -2,7 +2,7 @@
 #pragma once
 
 #include "data/input/source.h"
-#include "selfnorm/data/read.h"
+#include "data/read.h"
 
 namespace selfnorm {
 

@@ -1,4 +1,4 @@
-#include "selfnorm/data/string_index.h"
+#include "data/string_index.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <bit>
 
 #include "data/input/characters.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/label_index.h"
 
 namespace selfnorm {

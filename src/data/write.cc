@@ -1,15 +1,15 @@
-#include "selfnorm/data/write.h"
+#include "data/write.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
 
+#include "base/atomic_file.h"
 #include "data/array/matrix.h"
 #include "data/array/npy.h"
 #include "data/input/zip.h"
-#include "selfnorm/base/atomic_file.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -1,4 +1,4 @@
-#include "selfnorm/engine/checkpoint.h"
+#include "engine/checkpoint.h"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include <iterator>
 #include <span>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/model/safetensors_writer.h"
+#include "model/safetensors_writer.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/checksum.h"
 #include "selfnorm/runtime/mapped_file.h"
 #include "selfnorm/runtime/safetensors.h"

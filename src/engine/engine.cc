@@ -1,4 +1,4 @@
-#include "selfnorm/engine/engine.h"
+#include "engine/engine.h"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include <functional>
 #include <utility>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/interruption.h"
+#include "base/interruption.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -1,4 +1,4 @@
-#include "selfnorm/engine/lbfgs_problem.h"
+#include "engine/lbfgs_problem.h"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
-#include "selfnorm/engine/minibatches.h"
+#include "engine/minibatches.h"
 
 #include <algorithm>
 
-#include "selfnorm/math/random.h"
+#include "math/random.h"
 
 namespace selfnorm {
 namespace {

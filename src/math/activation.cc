@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "selfnorm/base/range.h"
-#include "selfnorm/math/activation.h"
+#include "base/range.h"
+#include "math/activation.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace selfnorm {

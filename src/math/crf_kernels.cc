@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "selfnorm/math/crf_kernels.h"
-#include "src/math/for_count-inl.h"
-#include "src/math/load_double-inl.h"
+#include "math/crf_kernels.h"
+#include "math/for_count-inl.h"
+#include "math/load_double-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace selfnorm {

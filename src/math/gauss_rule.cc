@@ -1,4 +1,4 @@
-#include "selfnorm/math/gauss_rule.h"
+#include "math/gauss_rule.h"
 
 #include <boost/math/special_functions/legendre.hpp>
 #include <boost/math/special_functions/legendre_stieltjes.hpp>

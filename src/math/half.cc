@@ -1,8 +1,8 @@
-#include "selfnorm/math/half.h"
+#include "math/half.h"
 
 #include <cstring>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

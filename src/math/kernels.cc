@@ -9,8 +9,8 @@
 #include <cmath>
 #include <limits>
 
-#include "selfnorm/math/kernels.h"
-#include "src/math/load_double-inl.h"
+#include "math/kernels.h"
+#include "math/load_double-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace selfnorm {

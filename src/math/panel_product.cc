@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "selfnorm/math/panel_product.h"
+#include "math/panel_product.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace selfnorm {

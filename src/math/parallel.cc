@@ -1,4 +1,4 @@
-#include "selfnorm/math/parallel.h"
+#include "math/parallel.h"
 
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
@@ -8,7 +8,7 @@
 #include <mutex>
 #include <thread>
 
-#include "selfnorm/base/interruption.h"
+#include "base/interruption.h"
 
 namespace selfnorm {
 

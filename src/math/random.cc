@@ -1,4 +1,4 @@
-#include "selfnorm/math/random.h"
+#include "math/random.h"
 
 #include <cmath>
 #include <numbers>

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "selfnorm/math/row_kernels.h"
-#include "src/math/for_count-inl.h"
+#include "math/for_count-inl.h"
+#include "math/row_kernels.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace selfnorm {

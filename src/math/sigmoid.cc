@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "selfnorm/math/sigmoid.h"
+#include "math/sigmoid.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace selfnorm {

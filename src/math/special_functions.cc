@@ -1,4 +1,4 @@
-#include "selfnorm/math/special_functions.h"
+#include "math/special_functions.h"
 
 #include <boost/math/distributions/students_t.hpp>
 #include <boost/math/special_functions/bessel.hpp>

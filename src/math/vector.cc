@@ -1,11 +1,11 @@
-#include "selfnorm/math/vector.h"
+#include "math/vector.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/kernels.h"
-#include "selfnorm/math/parallel.h"
+#include "math/kernels.h"
+#include "math/parallel.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

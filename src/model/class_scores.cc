@@ -1,8 +1,8 @@
-#include "selfnorm/model/class_scores.h"
+#include "model/class_scores.h"
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/gemm.h"
-#include "selfnorm/model/parameters.h"
+#include "math/gemm.h"
+#include "model/parameters.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

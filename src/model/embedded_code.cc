@@ -1,8 +1,8 @@
-#include "selfnorm/model/embedded_code.h"
+#include "model/embedded_code.h"
 
 #include <fmt/format.h>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 

@@ -1,10 +1,10 @@
-#include "selfnorm/model/encoded_states.h"
+#include "model/encoded_states.h"
 
 #include <numeric>
 #include <utility>
 #include <vector>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

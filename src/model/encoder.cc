@@ -1,12 +1,12 @@
-#include "selfnorm/model/encoder.h"
+#include "model/encoder.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/gemm.h"
-#include "selfnorm/math/kernels.h"
-#include "selfnorm/math/parallel.h"
+#include "math/gemm.h"
+#include "math/kernels.h"
+#include "math/parallel.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -1,9 +1,9 @@
-#include "selfnorm/model/huffman.h"
+#include "model/huffman.h"
 
 #include <algorithm>
 #include <numeric>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 

@@ -1,4 +1,4 @@
-#include "selfnorm/model/model_file.h"
+#include "model/model_file.h"
 
 #include <fmt/format.h>
 
@@ -6,12 +6,12 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/json_text.h"
-#include "selfnorm/math/half.h"
-#include "selfnorm/model/quantization.h"
-#include "selfnorm/model/safetensors_writer.h"
-#include "selfnorm/model/stored_record.h"
+#include "base/json_text.h"
+#include "math/half.h"
+#include "model/quantization.h"
+#include "model/safetensors_writer.h"
+#include "model/stored_record.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/checksum.h"
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/mapped_file.h"

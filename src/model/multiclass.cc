@@ -1,12 +1,12 @@
-#include "selfnorm/model/multiclass.h"
+#include "model/multiclass.h"
 
 #include <algorithm>
 #include <type_traits>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/gemm.h"
-#include "selfnorm/math/kernels.h"
-#include "selfnorm/model/entries.h"
+#include "math/gemm.h"
+#include "math/kernels.h"
+#include "model/entries.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -1,12 +1,12 @@
-#include "selfnorm/model/normalizer_network.h"
+#include "model/normalizer_network.h"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/model/parameters.h"
+#include "math/parallel.h"
+#include "model/parameters.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

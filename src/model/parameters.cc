@@ -1,7 +1,7 @@
-#include "selfnorm/model/parameters.h"
+#include "model/parameters.h"
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
+#include "math/parallel.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 

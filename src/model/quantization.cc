@@ -1,4 +1,4 @@
-#include "selfnorm/model/quantization.h"
+#include "model/quantization.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,12 +1,12 @@
-#include "selfnorm/model/safetensors_writer.h"
+#include "model/safetensors_writer.h"
 
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "selfnorm/base/atomic_file.h"
-#include "selfnorm/base/error.h"
+#include "base/atomic_file.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/checksum.h"
 
 namespace selfnorm {

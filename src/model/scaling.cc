@@ -1,9 +1,9 @@
-#include "selfnorm/model/scaling.h"
+#include "model/scaling.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "selfnorm/math/parallel.h"
+#include "math/parallel.h"
 
 namespace selfnorm {
 namespace {

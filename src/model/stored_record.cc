@@ -1,11 +1,11 @@
-#include "selfnorm/model/stored_record.h"
+#include "model/stored_record.h"
 
 #include <fmt/format.h>
 
 #include <bit>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/model/model_file.h"
+#include "model/model_file.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/label_index.h"
 #include "selfnorm/runtime/mapped_file.h"
 #include "selfnorm/runtime/shortened.h"

@@ -1,11 +1,11 @@
-#include "selfnorm/model/text_model.h"
+#include "model/text_model.h"
 
 #include <fmt/format.h>
 
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

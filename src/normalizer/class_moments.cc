@@ -1,9 +1,9 @@
-#include "selfnorm/normalizer/class_moments.h"
+#include "normalizer/class_moments.h"
 
 #include <algorithm>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
+#include "math/parallel.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -1,13 +1,13 @@
-#include "selfnorm/normalizer/enumeration.h"
+#include "normalizer/enumeration.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/kernels.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/math/vector.h"
+#include "math/kernels.h"
+#include "math/parallel.h"
+#include "math/vector.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

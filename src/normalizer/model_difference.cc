@@ -1,7 +1,7 @@
-#include "selfnorm/normalizer/model_difference.h"
+#include "normalizer/model_difference.h"
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/model/multiclass.h"
+#include "model/multiclass.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 

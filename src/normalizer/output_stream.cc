@@ -1,4 +1,4 @@
-#include "selfnorm/normalizer/output_stream.h"
+#include "normalizer/output_stream.h"
 
 #include <fmt/format.h>
 
@@ -6,10 +6,10 @@
 #include <cmath>
 #include <limits>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/model/multiclass.h"
-#include "selfnorm/normalizer/class_moments.h"
+#include "math/parallel.h"
+#include "model/multiclass.h"
+#include "normalizer/class_moments.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

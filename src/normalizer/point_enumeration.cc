@@ -1,12 +1,12 @@
-#include "selfnorm/normalizer/point_enumeration.h"
+#include "normalizer/point_enumeration.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/kernels.h"
-#include "selfnorm/math/parallel.h"
+#include "math/kernels.h"
+#include "math/parallel.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -1,7 +1,7 @@
-#include "selfnorm/normalizer/problem.h"
+#include "normalizer/problem.h"
 
-#include "selfnorm/normalizer/enumeration.h"
-#include "selfnorm/normalizer/group_enumeration.h"
+#include "normalizer/enumeration.h"
+#include "normalizer/group_enumeration.h"
 
 namespace selfnorm {
 

@@ -1,12 +1,12 @@
-#include "selfnorm/normalizer/teacher_enumeration.h"
+#include "normalizer/teacher_enumeration.h"
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/kernels.h"
-#include "selfnorm/math/parallel.h"
+#include "math/kernels.h"
+#include "math/parallel.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

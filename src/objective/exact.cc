@@ -1,6 +1,6 @@
-#include "selfnorm/objective/exact.h"
+#include "objective/exact.h"
 
-#include "selfnorm/objective/registry.h"
+#include "objective/registry.h"
 
 namespace selfnorm {
 

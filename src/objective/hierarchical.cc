@@ -1,7 +1,7 @@
-#include "selfnorm/objective/hierarchical.h"
+#include "objective/hierarchical.h"
 
-#include "selfnorm/math/sigmoid.h"
-#include "selfnorm/objective/registry.h"
+#include "math/sigmoid.h"
+#include "objective/registry.h"
 
 namespace selfnorm {
 

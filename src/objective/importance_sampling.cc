@@ -1,8 +1,8 @@
-#include "selfnorm/objective/importance_sampling.h"
+#include "objective/importance_sampling.h"
 
 #include <algorithm>
 
-#include "selfnorm/objective/registry.h"
+#include "objective/registry.h"
 
 namespace selfnorm {
 

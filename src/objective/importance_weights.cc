@@ -1,9 +1,9 @@
-#include "selfnorm/objective/importance_weights.h"
+#include "objective/importance_weights.h"
 
 #include <cmath>
 #include <limits>
 
-#include "selfnorm/math/kernels.h"
+#include "math/kernels.h"
 
 namespace selfnorm {
 

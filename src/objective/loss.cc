@@ -1,10 +1,10 @@
-#include "selfnorm/objective/loss.h"
+#include "objective/loss.h"
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 

@@ -1,9 +1,9 @@
-#include "selfnorm/objective/nce.h"
+#include "objective/nce.h"
 
 #include <cmath>
 
-#include "selfnorm/math/sigmoid.h"
-#include "selfnorm/objective/registry.h"
+#include "math/sigmoid.h"
+#include "objective/registry.h"
 
 namespace selfnorm {
 

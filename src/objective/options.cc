@@ -1,10 +1,10 @@
-#include "selfnorm/objective/options.h"
+#include "objective/options.h"
 
 #include <algorithm>
 
-#include "selfnorm/base/range.h"
-#include "selfnorm/objective/registry.h"
-#include "selfnorm/proposal/proposal.h"
+#include "base/range.h"
+#include "objective/registry.h"
+#include "proposal/proposal.h"
 
 namespace selfnorm {
 namespace {

@@ -1,6 +1,6 @@
-#include "selfnorm/objective/penalty.h"
+#include "objective/penalty.h"
 
-#include "selfnorm/objective/registry.h"
+#include "objective/registry.h"
 
 namespace selfnorm {
 

@@ -1,8 +1,8 @@
-#include "selfnorm/objective/pseudo_likelihood.h"
+#include "objective/pseudo_likelihood.h"
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/sigmoid.h"
-#include "selfnorm/objective/registry.h"
+#include "math/sigmoid.h"
+#include "objective/registry.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 

@@ -1,10 +1,10 @@
-#include "selfnorm/objective/ranking_nce.h"
+#include "objective/ranking_nce.h"
 
 #include <cmath>
 
-#include "selfnorm/math/kernels.h"
-#include "selfnorm/math/sigmoid.h"
-#include "selfnorm/objective/registry.h"
+#include "math/kernels.h"
+#include "math/sigmoid.h"
+#include "objective/registry.h"
 
 namespace selfnorm {
 

@@ -1,21 +1,22 @@
-#include "selfnorm/objective/registry.h"
+#include "objective/registry.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/objective/exact.h"
-#include "selfnorm/objective/hierarchical.h"
-#include "selfnorm/objective/importance_sampling.h"
-#include "selfnorm/objective/nce.h"
-#include "selfnorm/objective/penalty.h"
-#include "selfnorm/objective/pseudo_likelihood.h"
-#include "selfnorm/objective/ranking_nce.h"
-#include "selfnorm/objective/sampled.h"
-#include "selfnorm/objective/score_matching.h"
-#include "selfnorm/objective/snl.h"
+#include "objective/exact.h"
+#include "objective/hierarchical.h"
+#include "objective/importance_sampling.h"
+#include "objective/nce.h"
+#include "objective/penalty.h"
+#include "objective/pseudo_likelihood.h"
+#include "objective/ranking_nce.h"
+#include "objective/sampled.h"
+#include "objective/score_matching.h"
+#include "objective/snl.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -185,6 +186,37 @@ bool ignores_log_z(const std::string& name) {
   const ObjectiveEntry* e = find_entry(name);
   if (e == nullptr || (e->seam != ObjectiveSeam::log_z && e->seam != ObjectiveSeam::candidates)) return false;
   return !(e->is_penalised || e->is_constraint || e->is_subsampled || e->uses_normalizer);
+}
+
+nlohmann::ordered_json option_record(const OptionTable& table) {
+  nlohmann::ordered_json record = nlohmann::ordered_json::object();
+  for (const Option& option : table.rows()) {
+    if (!option.is_recorded) continue;
+    std::string key = option.name;
+    std::replace(key.begin(), key.end(), '-', '_');
+    std::visit(
+        [&](const auto* field) {
+          if constexpr (std::is_same_v<decltype(field), const std::optional<double>*>) {
+            if (*field) record[key] = **field;
+          } else {
+            record[key] = *field;
+          }
+        },
+        option.field);
+  }
+  return record;
+}
+
+nlohmann::ordered_json objective_options(const std::string& family, const std::string& objective,
+                                         const OptionTable& table) {
+  const ObjectiveEntry& entry = objective_entry(objective);
+  OptionTable read;
+  for (const Option& option : table.rows())
+    if (entry.reads(family, option.name)) read.rows().push_back(option);
+  nlohmann::ordered_json record = {{"name", objective}};
+  record.update(option_record(read));
+  record.erase("calibrate");
+  return record;
 }
 
 }  // namespace selfnorm

@@ -1,6 +1,6 @@
-#include "selfnorm/objective/sampled.h"
+#include "objective/sampled.h"
 
-#include "selfnorm/objective/registry.h"
+#include "objective/registry.h"
 
 namespace selfnorm {
 

@@ -1,6 +1,6 @@
-#include "selfnorm/objective/score_matching.h"
+#include "objective/score_matching.h"
 
-#include "selfnorm/objective/registry.h"
+#include "objective/registry.h"
 
 namespace selfnorm {
 

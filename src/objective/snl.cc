@@ -1,10 +1,10 @@
-#include "selfnorm/objective/snl.h"
+#include "objective/snl.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "selfnorm/math/kernels.h"
-#include "selfnorm/objective/registry.h"
+#include "math/kernels.h"
+#include "objective/registry.h"
 
 namespace selfnorm {
 

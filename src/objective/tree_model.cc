@@ -1,11 +1,11 @@
-#include "selfnorm/objective/tree_model.h"
+#include "objective/tree_model.h"
 
 #include <algorithm>
 #include <vector>
 
-#include "selfnorm/math/kernels.h"
-#include "selfnorm/model/huffman.h"
-#include "selfnorm/objective/hierarchical.h"
+#include "math/kernels.h"
+#include "model/huffman.h"
+#include "objective/hierarchical.h"
 
 namespace selfnorm {
 namespace {

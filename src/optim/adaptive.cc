@@ -1,11 +1,11 @@
-#include "selfnorm/optim/adaptive.h"
+#include "optim/adaptive.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -1,9 +1,9 @@
-#include "selfnorm/optim/inverse_hessian.h"
+#include "optim/inverse_hessian.h"
 
 #include <algorithm>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/vector.h"
+#include "math/vector.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 

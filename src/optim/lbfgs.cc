@@ -1,4 +1,4 @@
-#include "selfnorm/optim/lbfgs.h"
+#include "optim/lbfgs.h"
 
 #include <fmt/format.h>
 
@@ -6,10 +6,10 @@
 #include <cmath>
 #include <limits>
 
-#include "selfnorm/base/range.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/math/vector.h"
-#include "selfnorm/optim/line_search.h"
+#include "base/range.h"
+#include "math/parallel.h"
+#include "math/vector.h"
+#include "optim/line_search.h"
 
 namespace selfnorm {
 namespace {

@@ -1,10 +1,10 @@
-#include "selfnorm/optim/row_adagrad.h"
+#include "optim/row_adagrad.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "selfnorm/math/kernels.h"
-#include "selfnorm/math/parallel.h"
+#include "math/kernels.h"
+#include "math/parallel.h"
 
 namespace selfnorm {
 namespace {

@@ -1,4 +1,4 @@
-#include "selfnorm/optim/schedule.h"
+#include "optim/schedule.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 

@@ -1,4 +1,4 @@
-#include "selfnorm/proposal/proposal.h"
+#include "proposal/proposal.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,8 +7,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/range.h"
+#include "base/range.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 

@@ -1,12 +1,12 @@
-#include "selfnorm/sampler/annealing_path.h"
+#include "sampler/annealing_path.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/model/energy/tilted.h"
+#include "math/parallel.h"
+#include "model/energy/tilted.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {

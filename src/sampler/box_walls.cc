@@ -1,4 +1,4 @@
-#include "selfnorm/sampler/box_walls.h"
+#include "sampler/box_walls.h"
 
 #include <cmath>
 #include <limits>

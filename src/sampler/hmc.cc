@@ -1,13 +1,13 @@
-#include "selfnorm/sampler/hmc.h"
+#include "sampler/hmc.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/range.h"
-#include "selfnorm/math/parallel.h"
+#include "base/range.h"
+#include "math/parallel.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -1,14 +1,14 @@
-#include "selfnorm/sampler/langevin.h"
+#include "sampler/langevin.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/range.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/math/random.h"
-#include "selfnorm/sampler/box_walls.h"
-#include "selfnorm/sampler/hmc.h"
+#include "base/range.h"
+#include "math/parallel.h"
+#include "math/random.h"
+#include "sampler/box_walls.h"
+#include "sampler/hmc.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

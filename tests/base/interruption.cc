@@ -1,4 +1,4 @@
-#include "selfnorm/base/interruption.h"
+#include "base/interruption.h"
 
 #include <gtest/gtest.h>
 

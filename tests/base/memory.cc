@@ -1,8 +1,8 @@
-#include "selfnorm/base/memory.h"
+#include "base/memory.h"
 
 #include <gtest/gtest.h>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

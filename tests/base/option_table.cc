@@ -1,10 +1,10 @@
-#include "selfnorm/base/option_table.h"
+#include "base/option_table.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

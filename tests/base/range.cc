@@ -1,10 +1,10 @@
-#include "selfnorm/base/range.h"
+#include "base/range.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

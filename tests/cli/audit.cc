@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "head.h"
-#include "program.h"
+#include "cli/head.h"
+#include "cli/program.h"
 
 namespace selfnorm::cli {
 namespace {

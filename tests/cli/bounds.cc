@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "program.h"
+#include "cli/program.h"
 
 namespace selfnorm::cli {
 namespace {

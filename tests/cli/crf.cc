@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "report_data.h"
-#include "sentence_data.h"
+#include "cli/report_data.h"
+#include "cli/sentence_data.h"
 
 namespace selfnorm::cli {
 namespace {

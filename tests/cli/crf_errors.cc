@@ -1,7 +1,7 @@
 // Bad input of the commands of CRFs: what is refused, with file and line, and that nothing is left behind.
 #include <gtest/gtest.h>
 
-#include "sentence_data.h"
+#include "cli/sentence_data.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "trained_crf.h"
+#include "cli/trained_crf.h"
 
 namespace selfnorm::cli {
 namespace {

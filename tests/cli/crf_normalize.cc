@@ -4,9 +4,9 @@
 #include <cmath>
 #include <filesystem>
 
-#include "report_data.h"
-#include "selfnorm/model/crf/crf_model.h"
-#include "trained_crf.h"
+#include "cli/report_data.h"
+#include "cli/trained_crf.h"
+#include "model/crf/crf_model.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -1,7 +1,7 @@
 // Exact log-probabilities of labellings: what `tag` says of the best one, `score` says of the same labels.
 #include <gtest/gtest.h>
 
-#include "sentence_data.h"
+#include "cli/sentence_data.h"
 
 namespace selfnorm::cli {
 namespace {

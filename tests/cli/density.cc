@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <sstream>
 
-#include "density_data.h"
-#include "selfnorm/model/energy/density_file.h"
+#include "cli/density_data.h"
+#include "model/energy/density_file.h"
 
 namespace selfnorm::cli {
 namespace {

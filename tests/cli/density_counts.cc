@@ -4,7 +4,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "density_data.h"
+#include "cli/density_data.h"
 
 namespace selfnorm::cli {
 namespace {

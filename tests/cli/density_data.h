@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "program.h"
+#include "cli/program.h"
 
 namespace selfnorm::cli {
 

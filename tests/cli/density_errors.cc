@@ -1,7 +1,7 @@
 // What `train density` refuses, and that it leaves nothing behind.
 #include <gtest/gtest.h>
 
-#include "density_data.h"
+#include "cli/density_data.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -1,8 +1,8 @@
 // The reports of `train density`.
 #include <gtest/gtest.h>
 
-#include "density_data.h"
-#include "report_data.h"
+#include "cli/density_data.h"
+#include "cli/report_data.h"
 
 namespace selfnorm::cli {
 namespace {

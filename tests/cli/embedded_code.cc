@@ -4,12 +4,12 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "density_data.h"
-#include "regressor_data.h"
-#include "selfnorm/model/energy/density_file.h"
-#include "selfnorm/model/energy/torchscript.h"
-#include "selfnorm/model/regressor/regressor.h"
-#include "selfnorm/proposal/density/make_density.h"
+#include "cli/density_data.h"
+#include "cli/regressor_data.h"
+#include "model/energy/density_file.h"
+#include "model/energy/torchscript.h"
+#include "model/regressor/regressor.h"
+#include "proposal/density/make_density.h"
 #include "small_regressors.h"
 
 namespace selfnorm::cli {

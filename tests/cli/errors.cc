@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "program.h"
+#include "cli/program.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <set>
 
-#include "program.h"
+#include "cli/program.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <ostream>
 
-#include "density_data.h"
-#include "regressor_data.h"
-#include "sentence_data.h"
+#include "cli/density_data.h"
+#include "cli/regressor_data.h"
+#include "cli/sentence_data.h"
 
 namespace selfnorm::cli {
 

@@ -1,10 +1,10 @@
 // What a new user does wrong in the first hour, and what training does with data that cannot be meant.
 #include <gtest/gtest.h>
 
+#include "cli/head.h"
+#include "cli/regressor_data.h"
+#include "cli/sentence_data.h"
 #include "data/array_bytes.h"
-#include "head.h"
-#include "regressor_data.h"
-#include "sentence_data.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "program.h"
-#include "selfnorm/math/half.h"
-#include "selfnorm/math/random.h"
-#include "selfnorm/model/safetensors_writer.h"
+#include "cli/program.h"
+#include "math/half.h"
+#include "math/random.h"
+#include "model/safetensors_writer.h"
 
 namespace selfnorm::cli {
 

@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "cli/head.h"
+#include "cli/program.h"
+#include "cli/trained_crf.h"
 #include "damage.h"
-#include "head.h"
-#include "program.h"
-#include "trained_crf.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "program.h"
+#include "cli/program.h"
 
 namespace selfnorm::cli {
 namespace {

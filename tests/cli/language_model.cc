@@ -4,7 +4,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "program.h"
+#include "cli/program.h"
 
 namespace selfnorm::cli {
 namespace {

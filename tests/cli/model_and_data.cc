@@ -1,7 +1,7 @@
 // What a model remembers of the data it was trained on, and lists that go with the data.
 #include <gtest/gtest.h>
 
-#include "program.h"
+#include "cli/program.h"
 
 namespace selfnorm::cli {
 namespace {

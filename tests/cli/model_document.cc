@@ -5,7 +5,7 @@
 #include <map>
 #include <sstream>
 
-#include "report_data.h"
+#include "cli/report_data.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <filesystem>
 
-#include "head.h"
-#include "program.h"
-#include "selfnorm/model/model_file.h"
+#include "cli/head.h"
+#include "cli/program.h"
+#include "model/model_file.h"
 
 namespace selfnorm::cli {
 namespace {

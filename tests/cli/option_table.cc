@@ -1,7 +1,7 @@
 // What is generated from the option table: help, completions, the manual page, config files.
 #include <gtest/gtest.h>
 
-#include "program.h"
+#include "cli/program.h"
 
 namespace selfnorm::cli {
 namespace {

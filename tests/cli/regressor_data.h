@@ -1,7 +1,7 @@
 // Small tables for the commands of regressors, and a training command that takes a blink.
 #pragma once
 
-#include "density_data.h"
+#include "cli/density_data.h"
 
 namespace selfnorm::cli {
 

@@ -1,7 +1,7 @@
 // Bad input of the commands of regressors: what is refused, what is warned about, and that no NaN comes out.
 #include <gtest/gtest.h>
 
-#include "regressor_data.h"
+#include "cli/regressor_data.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include "regressor_data.h"
+#include "cli/regressor_data.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <limits>
 
-#include "program.h"
-#include "selfnorm/model/regressor/regressor.h"
+#include "cli/program.h"
+#include "model/regressor/regressor.h"
 #include "small_regressors.h"
 
 namespace selfnorm::cli {

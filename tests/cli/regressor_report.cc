@@ -4,8 +4,8 @@
 #include <cmath>
 #include <map>
 
-#include "regressor_data.h"
-#include "report_data.h"
+#include "cli/regressor_data.h"
+#include "cli/report_data.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "program.h"
+#include "cli/program.h"
 
 namespace selfnorm::cli {
 

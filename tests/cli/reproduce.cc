@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "program.h"
+#include "cli/program.h"
 
 namespace selfnorm::cli {
 namespace {

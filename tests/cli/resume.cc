@@ -9,7 +9,7 @@
 #include <set>
 #include <sstream>
 
-#include "program.h"
+#include "cli/program.h"
 
 namespace selfnorm::cli {
 namespace {

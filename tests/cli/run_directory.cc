@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "families.h"
+#include "cli/families.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <sstream>
 
-#include "density_data.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/model/energy/density_file.h"
+#include "cli/density_data.h"
+#include "model/energy/density_file.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {

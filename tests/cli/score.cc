@@ -4,9 +4,9 @@
 #include <cmath>
 #include <sstream>
 
-#include "program.h"
-#include "selfnorm/model/model_file.h"
-#include "selfnorm/model/safetensors_writer.h"
+#include "cli/program.h"
+#include "model/model_file.h"
+#include "model/safetensors_writer.h"
 
 namespace selfnorm::cli {
 namespace {

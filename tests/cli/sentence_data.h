@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "program.h"
+#include "cli/program.h"
 
 namespace selfnorm::cli {
 

@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "program.h"
-#include "selfnorm/model/head_file.h"
-#include "selfnorm/model/safetensors_writer.h"
+#include "cli/program.h"
+#include "model/head/head_file.h"
+#include "model/safetensors_writer.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "families.h"
+#include "cli/families.h"
 
 namespace selfnorm::cli {
 namespace {

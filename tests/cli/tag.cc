@@ -5,7 +5,7 @@
 #include <map>
 #include <sstream>
 
-#include "sentence_data.h"
+#include "cli/sentence_data.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "sentence_data.h"
+#include "cli/sentence_data.h"
 
 namespace selfnorm::cli {
 namespace {

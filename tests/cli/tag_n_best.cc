@@ -3,7 +3,7 @@
 
 #include <sstream>
 
-#include "sentence_data.h"
+#include "cli/sentence_data.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sentence_data.h"
+#include "cli/sentence_data.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <sstream>
 
-#include "program.h"
+#include "cli/program.h"
 
 namespace selfnorm::cli {
 namespace {

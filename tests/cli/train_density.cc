@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "density_data.h"
-#include "report_data.h"
+#include "cli/density_data.h"
+#include "cli/report_data.h"
 
 namespace selfnorm::cli {
 namespace {

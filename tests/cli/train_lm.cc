@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "program.h"
-#include "selfnorm/model/model_file.h"
+#include "cli/program.h"
+#include "model/model_file.h"
 
 namespace selfnorm::cli {
 namespace {

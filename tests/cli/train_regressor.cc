@@ -7,8 +7,8 @@
 #include <sstream>
 #include <tuple>
 
-#include "regressor_data.h"
-#include "report_data.h"
+#include "cli/regressor_data.h"
+#include "cli/report_data.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "sentence_data.h"
+#include "cli/sentence_data.h"
 
 namespace selfnorm::cli {
 

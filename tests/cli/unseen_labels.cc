@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "head.h"
-#include "program.h"
-#include "trained_crf.h"
+#include "cli/head.h"
+#include "cli/program.h"
+#include "cli/trained_crf.h"
 
 namespace selfnorm::cli {
 namespace {

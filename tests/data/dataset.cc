@@ -1,4 +1,4 @@
-#include "selfnorm/data/dataset.h"
+#include "data/dataset.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "selfnorm/data/example_source.h"
+#include "data/example_source.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "data/example_source.h"
 #include "random_data.h"
-#include "selfnorm/data/example_source.h"
 
 namespace selfnorm {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/string_index.h"
+#include "data/string_index.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

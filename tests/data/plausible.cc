@@ -1,4 +1,4 @@
-#include "selfnorm/data/plausible.h"
+#include "data/plausible.h"
 
 #include <gtest/gtest.h>
 

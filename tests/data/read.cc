@@ -1,4 +1,4 @@
-#include "selfnorm/data/read.h"
+#include "data/read.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

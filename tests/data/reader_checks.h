@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
+#include "data/read.h"
 #include "scratch.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/read.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 

@@ -1,10 +1,10 @@
 #include <gtest/gtest.h>
 
+#include "data/dataset.h"
+#include "data/points/point_source.h"
+#include "data/read.h"
 #include "data/reader_checks.h"
-#include "selfnorm/data/dataset.h"
-#include "selfnorm/data/points/point_source.h"
-#include "selfnorm/data/read.h"
-#include "selfnorm/data/table/frame.h"
+#include "data/table/frame.h"
 
 namespace selfnorm {
 namespace {

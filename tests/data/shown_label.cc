@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "selfnorm/data/string_index.h"
+#include "data/string_index.h"
 
 namespace selfnorm {
 namespace {

@@ -1,4 +1,4 @@
-#include "selfnorm/data/string_index.h"
+#include "data/string_index.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,4 +1,4 @@
-#include "selfnorm/data/write.h"
+#include "data/write.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,4 +1,4 @@
-#include "selfnorm/engine/checkpoint.h"
+#include "engine/checkpoint.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 
 #include "damage.h"
 #include "random_data.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -1,4 +1,4 @@
-#include "selfnorm/engine/engine.h"
+#include "engine/engine.h"
 
 #include <gtest/gtest.h>
 
@@ -8,11 +8,11 @@
 #include <map>
 #include <memory>
 
+#include "base/interruption.h"
+#include "engine/lbfgs_problem.h"
+#include "math/random.h"
 #include "scratch.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/interruption.h"
-#include "selfnorm/engine/lbfgs_problem.h"
-#include "selfnorm/math/random.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

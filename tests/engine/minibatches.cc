@@ -1,4 +1,4 @@
-#include "selfnorm/engine/minibatches.h"
+#include "engine/minibatches.h"
 
 #include <gtest/gtest.h>
 

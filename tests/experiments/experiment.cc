@@ -6,7 +6,7 @@
 #include <set>
 
 #include "experiments/reduced_run.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

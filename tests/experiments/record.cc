@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "scratch.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

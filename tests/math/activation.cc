@@ -1,4 +1,4 @@
-#include "selfnorm/math/activation.h"
+#include "math/activation.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <limits>
 #include <numbers>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/sigmoid.h"
+#include "math/sigmoid.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -1,4 +1,4 @@
-#include "selfnorm/math/crf_kernels.h"
+#include "math/crf_kernels.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "kernel_test.h"
+#include "math/kernel_test.h"
 
 namespace selfnorm {
 namespace {

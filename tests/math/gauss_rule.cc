@@ -1,4 +1,4 @@
-#include "selfnorm/math/gauss_rule.h"
+#include "math/gauss_rule.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "selfnorm/math/gemm.h"
+#include "math/gemm.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "selfnorm/math/half.h"
+#include "math/half.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "selfnorm/math/random.h"
+#include "math/random.h"
 
 namespace selfnorm::test {
 

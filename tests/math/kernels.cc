@@ -1,4 +1,4 @@
-#include "selfnorm/math/kernels.h"
+#include "math/kernels.h"
 
 #include <gtest/gtest.h>
 

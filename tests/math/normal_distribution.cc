@@ -1,4 +1,4 @@
-#include "selfnorm/math/normal_distribution.h"
+#include "math/normal_distribution.h"
 
 #include <gtest/gtest.h>
 

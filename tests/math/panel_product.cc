@@ -1,4 +1,4 @@
-#include "selfnorm/math/panel_product.h"
+#include "math/panel_product.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "selfnorm/math/parallel.h"
+#include "math/parallel.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 
-#include "selfnorm/base/interruption.h"
+#include "base/interruption.h"
 
 namespace selfnorm {
 namespace {

@@ -1,11 +1,11 @@
-#include "selfnorm/math/row_kernels.h"
+#include "math/row_kernels.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <vector>
 
-#include "kernel_test.h"
+#include "math/kernel_test.h"
 
 namespace selfnorm {
 namespace {

@@ -1,4 +1,4 @@
-#include "selfnorm/math/sigmoid.h"
+#include "math/sigmoid.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "selfnorm/math/special_functions.h"
+#include "math/special_functions.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "selfnorm/math/vector.h"
+#include "math/vector.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "math/parallel.h"
 #include "random_data.h"
-#include "selfnorm/math/parallel.h"
 
 namespace selfnorm {
 namespace {

@@ -1,8 +1,8 @@
-#include "selfnorm/model/encoded_states.h"
+#include "model/encoded_states.h"
 
 #include <gtest/gtest.h>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 #include "small_corpus.h"
 
 namespace selfnorm {

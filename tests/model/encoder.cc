@@ -1,11 +1,11 @@
-#include "selfnorm/model/encoder.h"
+#include "model/encoder.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "random_data.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -1,4 +1,4 @@
-#include "selfnorm/model/huffman.h"
+#include "model/huffman.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -8,7 +8,7 @@
 #include <set>
 
 #include "random_data.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "gradient_check.h"
+#include "model/multiclass.h"
 #include "random_data.h"
-#include "selfnorm/model/multiclass.h"
 
 namespace selfnorm {
 namespace {

@@ -1,15 +1,15 @@
-#include "selfnorm/model/model_file.h"
+#include "model/model_file.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "base/json_text.h"
+#include "math/half.h"
+#include "model/quantization.h"
+#include "model/safetensors_writer.h"
 #include "parsed_model.h"
 #include "runtime/random_model.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/json_text.h"
-#include "selfnorm/math/half.h"
-#include "selfnorm/model/quantization.h"
-#include "selfnorm/model/safetensors_writer.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::test {
 namespace {

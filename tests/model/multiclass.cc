@@ -1,4 +1,4 @@
-#include "selfnorm/model/multiclass.h"
+#include "model/multiclass.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "selfnorm/model/normalizer_network.h"
+#include "model/normalizer_network.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "gradient_check.h"
+#include "math/parallel.h"
 #include "random_data.h"
 #include "runtime/random_model.h"
-#include "selfnorm/math/parallel.h"
 
 namespace selfnorm::test {
 namespace {

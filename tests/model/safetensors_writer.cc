@@ -1,13 +1,13 @@
 // What is written has a checksum, and every reader of models looks at it.
-#include "selfnorm/model/safetensors_writer.h"
+#include "model/safetensors_writer.h"
 
 #include <gtest/gtest.h>
 
 #include "damage.h"
+#include "model/head/head_file.h"
+#include "model/regressor/regressor.h"
 #include "parsed_model.h"
 #include "runtime/random_network.h"
-#include "selfnorm/model/head_file.h"
-#include "selfnorm/model/regressor/regressor.h"
 #include "small_crfs.h"
 #include "small_regressors.h"
 

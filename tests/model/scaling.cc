@@ -1,10 +1,10 @@
-#include "selfnorm/model/scaling.h"
+#include "model/scaling.h"
 
 #include <gtest/gtest.h>
 
+#include "model/multiclass.h"
+#include "model/parameters.h"
 #include "random_data.h"
-#include "selfnorm/model/multiclass.h"
-#include "selfnorm/model/parameters.h"
 
 namespace selfnorm {
 namespace {

@@ -1,4 +1,4 @@
-#include "selfnorm/model/stored_record.h"
+#include "model/stored_record.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "selfnorm/model/text_model.h"
+#include "model/text_model.h"
 
 #include <gtest/gtest.h>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::test {
 namespace {

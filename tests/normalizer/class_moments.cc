@@ -1,12 +1,12 @@
-#include "selfnorm/normalizer/class_moments.h"
+#include "normalizer/class_moments.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/math/random.h"
+#include "math/parallel.h"
+#include "math/random.h"
 
 namespace selfnorm {
 namespace {

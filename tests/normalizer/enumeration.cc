@@ -1,4 +1,4 @@
-#include "selfnorm/normalizer/enumeration.h"
+#include "normalizer/enumeration.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -8,8 +8,8 @@
 #include <cstring>
 
 #include "gradient_check.h"
+#include "math/parallel.h"
 #include "random_data.h"
-#include "selfnorm/math/parallel.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {

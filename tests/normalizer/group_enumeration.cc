@@ -1,4 +1,4 @@
-#include "selfnorm/normalizer/group_enumeration.h"
+#include "normalizer/group_enumeration.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "gradient_check.h"
+#include "math/parallel.h"
 #include "random_data.h"
-#include "selfnorm/math/parallel.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {

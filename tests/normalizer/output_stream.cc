@@ -1,13 +1,13 @@
-#include "selfnorm/normalizer/output_stream.h"
+#include "normalizer/output_stream.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "normalizer/class_moments.h"
+#include "normalizer/model_difference.h"
 #include "random_head.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/normalizer/class_moments.h"
-#include "selfnorm/normalizer/model_difference.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

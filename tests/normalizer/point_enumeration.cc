@@ -1,15 +1,15 @@
-#include "selfnorm/normalizer/point_enumeration.h"
+#include "normalizer/point_enumeration.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "math/parallel.h"
+#include "math/sigmoid.h"
+#include "model/energy/exponential_family.h"
+#include "model/energy/rbm.h"
 #include "random_data.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/math/sigmoid.h"
-#include "selfnorm/model/energy/exponential_family.h"
-#include "selfnorm/model/energy/rbm.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {

@@ -1,6 +1,6 @@
 // Oracles for small K: expectations by enumeration of all noise draws (y_1 .. y_k) in {0 .. K-1}^k and of the
 // target, each with its probability.
-#include "selfnorm/objective/candidate.h"
+#include "objective/candidate.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <functional>
 #include <limits>
 
-#include "selfnorm/objective/registry.h"
-#include "selfnorm/objective/snl.h"
+#include "objective/registry.h"
+#include "objective/snl.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {

@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "gradient_check.h"
+#include "objective/registry.h"
 #include "random_data.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/objective/registry.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

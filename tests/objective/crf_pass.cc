@@ -1,12 +1,12 @@
 // Every registered likelihood objective on CRFs, through value_and_gradient.
-#include "selfnorm/normalizer/crf/crf_pass.h"
+#include "normalizer/crf/crf_pass.h"
 
 #include <gtest/gtest.h>
 
 #include "gradient_check.h"
 #include "normalizer/crf/small_crfs.h"
-#include "selfnorm/objective/loss.h"
-#include "selfnorm/objective/registry.h"
+#include "objective/loss.h"
+#include "objective/registry.h"
 
 namespace selfnorm {
 namespace {

@@ -1,4 +1,4 @@
-#include "selfnorm/objective/hierarchical.h"
+#include "objective/hierarchical.h"
 
 #include <gtest/gtest.h>
 

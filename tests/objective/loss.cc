@@ -1,13 +1,13 @@
-#include "selfnorm/objective/loss.h"
+#include "objective/loss.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "gradient_check.h"
+#include "normalizer/problem.h"
+#include "objective/registry.h"
 #include "random_data.h"
-#include "selfnorm/normalizer/problem.h"
-#include "selfnorm/objective/registry.h"
 
 namespace selfnorm {
 namespace {

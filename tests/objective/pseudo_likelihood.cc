@@ -1,13 +1,13 @@
-#include "selfnorm/objective/pseudo_likelihood.h"
+#include "objective/pseudo_likelihood.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "gradient_check.h"
+#include "model/energy/exponential_family.h"
+#include "normalizer/point_enumeration.h"
 #include "random_data.h"
-#include "selfnorm/model/energy/exponential_family.h"
-#include "selfnorm/normalizer/point_enumeration.h"
 
 namespace selfnorm {
 namespace {

@@ -1,6 +1,6 @@
 // Every registered objective of log Z goes through one gradient check, and every one in the source tree is
 // registered.
-#include "selfnorm/objective/registry.h"
+#include "objective/registry.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -12,8 +12,8 @@
 #include <sstream>
 
 #include "gradient_check.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/objective/exact.h"
+#include "objective/exact.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

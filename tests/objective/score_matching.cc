@@ -1,11 +1,11 @@
-#include "selfnorm/objective/score_matching.h"
+#include "objective/score_matching.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
-#include "selfnorm/math/random.h"
+#include "math/random.h"
 
 namespace selfnorm {
 namespace {

@@ -1,15 +1,15 @@
-#include "selfnorm/normalizer/teacher_enumeration.h"
+#include "normalizer/teacher_enumeration.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "gradient_check.h"
+#include "math/parallel.h"
+#include "normalizer/class_moments.h"
+#include "objective/loss.h"
+#include "objective/penalty.h"
 #include "random_data.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/normalizer/class_moments.h"
-#include "selfnorm/objective/loss.h"
-#include "selfnorm/objective/penalty.h"
 
 namespace selfnorm {
 namespace {

@@ -1,11 +1,11 @@
-#include "selfnorm/objective/tree_model.h"
+#include "objective/tree_model.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "selfnorm/math/random.h"
-#include "selfnorm/model/huffman.h"
+#include "math/random.h"
+#include "model/huffman.h"
 
 namespace selfnorm {
 namespace {

@@ -1,10 +1,10 @@
-#include "selfnorm/optim/adaptive.h"
+#include "optim/adaptive.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -1,4 +1,4 @@
-#include "selfnorm/optim/dual.h"
+#include "optim/dual.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
-#include "selfnorm/optim/inverse_hessian.h"
+#include "optim/inverse_hessian.h"
 
 #include <gtest/gtest.h>
 
-#include "selfnorm/math/random.h"
-#include "selfnorm/math/vector.h"
+#include "math/random.h"
+#include "math/vector.h"
 
 namespace selfnorm {
 namespace {

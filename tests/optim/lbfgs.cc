@@ -1,15 +1,15 @@
-#include "selfnorm/optim/lbfgs.h"
+#include "optim/lbfgs.h"
 
 #include <gtest/gtest.h>
 #include <lbfgs.h>
 
 #include <cmath>
 
+#include "normalizer/problem.h"
+#include "objective/loss.h"
+#include "objective/registry.h"
 #include "random_data.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/normalizer/problem.h"
-#include "selfnorm/objective/loss.h"
-#include "selfnorm/objective/registry.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

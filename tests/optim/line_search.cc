@@ -1,4 +1,4 @@
-#include "selfnorm/optim/line_search.h"
+#include "optim/line_search.h"
 
 #include <gtest/gtest.h>
 

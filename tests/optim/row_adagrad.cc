@@ -1,4 +1,4 @@
-#include "selfnorm/optim/row_adagrad.h"
+#include "optim/row_adagrad.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "selfnorm/proposal/proposal.h"
+#include "proposal/proposal.h"
 
 namespace selfnorm {
 namespace {

@@ -1,11 +1,11 @@
 // Every proposal: a distribution with q > 0 everywhere, and draws that follow it.
-#include "selfnorm/proposal/proposal.h"
+#include "proposal/proposal.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/proposal/proposal.h"
+#include "proposal/proposal.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

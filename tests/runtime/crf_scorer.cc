@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "family/crf/crf_evaluation.h"
+#include "normalizer/crf/crf_scorer.h"
+#include "normalizer/crf/decode.h"
 #include "runtime/random_crf.h"
-#include "selfnorm/analysis/crf_evaluation.h"
-#include "selfnorm/normalizer/crf/crf_scorer.h"
-#include "selfnorm/normalizer/crf/decode.h"
 
 namespace selfnorm::test {
 namespace {

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <string>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/model/model_file.h"
-#include "selfnorm/model/safetensors_writer.h"
+#include "model/model_file.h"
+#include "model/safetensors_writer.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::test {
 

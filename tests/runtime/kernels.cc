@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "math/half.h"
+#include "model/quantization.h"
 #include "runtime/random_model.h"
-#include "selfnorm/math/half.h"
-#include "selfnorm/model/quantization.h"
 
 namespace selfnorm::runtime {
 namespace {

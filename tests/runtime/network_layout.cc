@@ -5,7 +5,7 @@
 #include "parsed_model.h"
 #include "runtime/editable_file.h"
 #include "runtime/random_network.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::test {
 namespace {

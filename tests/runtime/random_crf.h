@@ -1,8 +1,8 @@
 // Files of small random CRFs and their sentences, for the C interface.
 #pragma once
 
+#include "model/crf/crf_model.h"
 #include "runtime/random_model.h"
-#include "selfnorm/model/crf/crf_model.h"
 #include "small_crfs.h"
 
 namespace selfnorm::test {

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "model/model_file.h"
 #include "selfnorm.h"
-#include "selfnorm/model/model_file.h"
 
 namespace selfnorm::test {
 

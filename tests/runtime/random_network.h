@@ -1,8 +1,8 @@
 // Small random models with encoders and trees, and their definition in double.
 #pragma once
 
+#include "model/huffman.h"
 #include "runtime/random_model.h"
-#include "selfnorm/model/huffman.h"
 
 namespace selfnorm::test {
 

@@ -7,10 +7,10 @@
 #include <numeric>
 #include <thread>
 
+#include "model/energy/density_file.h"
+#include "model/energy/torchscript.h"
+#include "proposal/density/make_density.h"
 #include "runtime/random_model.h"
-#include "selfnorm/model/energy/density_file.h"
-#include "selfnorm/model/energy/torchscript.h"
-#include "selfnorm/proposal/density/make_density.h"
 
 namespace selfnorm::test {
 namespace {

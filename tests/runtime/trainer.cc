@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "model/multiclass.h"
 #include "runtime/random_model.h"
-#include "selfnorm/model/multiclass.h"
 
 namespace selfnorm::test {
 namespace {

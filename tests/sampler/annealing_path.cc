@@ -1,8 +1,8 @@
-#include "selfnorm/sampler/annealing_path.h"
+#include "sampler/annealing_path.h"
 
 #include <gtest/gtest.h>
 
-#include "selfnorm/model/energy/tilted.h"
+#include "model/energy/tilted.h"
 #include "small_energies.h"
 
 namespace selfnorm {

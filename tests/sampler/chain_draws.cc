@@ -1,12 +1,12 @@
-#include "selfnorm/sampler/chain_draws.h"
+#include "sampler/chain_draws.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/math/random.h"
+#include "math/parallel.h"
+#include "math/random.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "selfnorm/sampler/chain_draws.h"
+#include "sampler/chain_draws.h"
 
 namespace selfnorm {
 

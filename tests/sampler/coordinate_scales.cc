@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "selfnorm/sampler/hmc.h"
+#include "sampler/hmc.h"
 
 namespace selfnorm {
 namespace {

@@ -1,11 +1,11 @@
-#include "selfnorm/sampler/gibbs.h"
+#include "sampler/gibbs.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <map>
 
-#include "selfnorm/math/parallel.h"
+#include "math/parallel.h"
 #include "small_energies.h"
 
 namespace selfnorm {

@@ -1,11 +1,11 @@
-#include "selfnorm/sampler/langevin.h"
+#include "sampler/langevin.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
+#include "math/parallel.h"
 #include "sampler/chain_moments.h"
-#include "selfnorm/math/parallel.h"
 #include "small_energies.h"
 
 namespace selfnorm {

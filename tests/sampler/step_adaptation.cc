@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "selfnorm/sampler/hmc.h"
+#include "sampler/hmc.h"
 
 namespace selfnorm {
 namespace {

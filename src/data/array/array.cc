@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

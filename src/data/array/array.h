@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "data/array/element.h"
 #include "data/input/source.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/array/element.h"
-#include "selfnorm/math/half.h"
+#include "math/half.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 

@@ -1,4 +1,4 @@
-#include "selfnorm/data/array/array_file.h"
+#include "data/array/array_file.h"
 
 #include <fmt/format.h>
 
@@ -8,13 +8,13 @@
 #include <optional>
 #include <unordered_set>
 
+#include "base/memory.h"
 #include "data/array/array.h"
 #include "data/array/npy.h"
 #include "data/input/characters.h"
 #include "data/input/sniff.h"
 #include "data/input/zip.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/memory.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/safetensors.h"
 

@@ -10,7 +10,7 @@
 #include "data/array/npy.h"
 #include "data/input/part.h"
 #include "data/input/records.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

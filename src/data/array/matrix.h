@@ -8,7 +8,7 @@
 
 #include "data/array/array.h"
 #include "data/input/source.h"
-#include "selfnorm/data/read.h"
+#include "data/read.h"
 
 namespace selfnorm {
 

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
+#include "data/array/array_file.h"
 #include "data/array/matrix.h"
+#include "data/dataset.h"
 #include "data/input/characters.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/array/array_file.h"
-#include "selfnorm/data/dataset.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

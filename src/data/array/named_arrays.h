@@ -5,7 +5,7 @@
 #include <string>
 
 #include "data/array/array.h"
-#include "selfnorm/data/array/array_file.h"
+#include "data/array/array_file.h"
 
 namespace selfnorm {
 

@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "data/array/array_file.h"
 #include "data/array/matrix.h"
 #include "data/array/named_arrays.h"
+#include "data/example_source.h"
 #include "data/input/characters.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/array/array_file.h"
-#include "selfnorm/data/example_source.h"
-#include "selfnorm/data/string_index.h"
+#include "data/string_index.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -1,4 +1,4 @@
-#include "selfnorm/data/corpus/sentence_reader.h"
+#include "data/corpus/sentence_reader.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "data/input/characters.h"
 #include "data/input/source.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -1,4 +1,4 @@
-#include "selfnorm/data/corpus/token_corpus.h"
+#include "data/corpus/token_corpus.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -15,10 +15,10 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/range.h"
-#include "selfnorm/data/corpus/sentence_reader.h"
-#include "selfnorm/math/random.h"
+#include "base/range.h"
+#include "data/corpus/sentence_reader.h"
+#include "math/random.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 // Numbers of words, four bytes each, in a file without a name: it goes with the process, however that ends.

@@ -1,4 +1,4 @@
-#include "selfnorm/data/corpus/word_vocabulary.h"
+#include "data/corpus/word_vocabulary.h"
 
 #include <fmt/format.h>
 
@@ -7,11 +7,11 @@
 #include <limits>
 #include <span>
 
+#include "base/range.h"
+#include "data/corpus/sentence_reader.h"
 #include "data/input/characters.h"
 #include "data/input/records.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/range.h"
-#include "selfnorm/data/corpus/sentence_reader.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

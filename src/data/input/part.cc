@@ -6,7 +6,7 @@
 #include <charconv>
 #include <numeric>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -8,12 +8,12 @@
 #include <unordered_set>
 #include <vector>
 
+#include "data/dataset.h"
 #include "data/input/records.h"
 #include "data/input/source.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/dataset.h"
-#include "selfnorm/data/read.h"
-#include "selfnorm/data/string_index.h"
+#include "data/read.h"
+#include "data/string_index.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "selfnorm/math/parallel.h"
+#include "math/parallel.h"
 
 namespace selfnorm {
 namespace {

@@ -4,10 +4,10 @@
 #include <cstring>
 #include <vector>
 
+#include "data/array/array_file.h"
 #include "data/input/characters.h"
 #include "data/input/records.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/array/array_file.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/safetensors.h"
 
 namespace selfnorm {

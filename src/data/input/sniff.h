@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "data/input/source.h"
-#include "selfnorm/data/read.h"
+#include "data/read.h"
 
 namespace selfnorm {
 

@@ -11,8 +11,8 @@
 #include <cstring>
 #include <limits>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/read.h"
+#include "data/read.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/mapped_file.h"
 

@@ -9,8 +9,8 @@
 
 #include "data/input/characters.h"
 #include "data/input/source.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/read.h"
+#include "data/read.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/atomic_file.h"
 #include "data/input/source.h"
-#include "selfnorm/base/atomic_file.h"
 
 namespace selfnorm {
 

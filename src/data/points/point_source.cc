@@ -1,4 +1,4 @@
-#include "selfnorm/data/points/point_source.h"
+#include "data/points/point_source.h"
 
 #include <fmt/format.h>
 
@@ -6,16 +6,16 @@
 #include <atomic>
 #include <bit>
 
+#include "base/memory.h"
 #include "data/array/matrix.h"
 #include "data/array/named_arrays.h"
+#include "data/example_source.h"
 #include "data/input/characters.h"
 #include "data/input/sniff.h"
 #include "data/readers.h"
 #include "data/table/table.h"
 #include "data/table/table_sample.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/memory.h"
-#include "selfnorm/data/example_source.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

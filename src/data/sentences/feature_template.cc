@@ -1,4 +1,4 @@
-#include "selfnorm/data/sentences/feature_template.h"
+#include "data/sentences/feature_template.h"
 
 #include <fmt/format.h>
 #include <re2/re2.h>
@@ -9,7 +9,7 @@
 #include "data/input/characters.h"
 #include "data/sentences/template_expansion.h"
 #include "data/sentences/token_reader.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

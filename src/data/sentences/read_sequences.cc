@@ -1,4 +1,4 @@
-#include "selfnorm/data/sentences/read_sequences.h"
+#include "data/sentences/read_sequences.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "data/input/characters.h"
 #include "data/sentences/sentence_encoding.h"
 #include "data/sentences/token_reader.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

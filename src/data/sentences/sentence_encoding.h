@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "data/sentences/read_sequences.h"
 #include "data/sentences/template_expansion.h"
 #include "data/sentences/token_reader.h"
-#include "selfnorm/data/sentences/read_sequences.h"
 
 namespace selfnorm {
 

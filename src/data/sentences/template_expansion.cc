@@ -7,7 +7,7 @@
 #include <initializer_list>
 
 #include "data/input/characters.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

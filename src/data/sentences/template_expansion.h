@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "data/sentences/feature_template.h"
 #include "data/sentences/token_reader.h"
-#include "selfnorm/data/sentences/feature_template.h"
-#include "selfnorm/data/string_index.h"
+#include "data/string_index.h"
 
 namespace re2 {
 class RE2;

@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "data/input/characters.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

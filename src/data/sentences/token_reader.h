@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "data/input/source.h"
-#include "selfnorm/data/sentences/read_sequences.h"
+#include "data/sentences/read_sequences.h"
 
 namespace selfnorm {
 

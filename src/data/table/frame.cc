@@ -1,4 +1,4 @@
-#include "selfnorm/data/table/frame.h"
+#include "data/table/frame.h"
 
 #include <fmt/format.h>
 
@@ -8,19 +8,19 @@
 #include <iterator>
 #include <numeric>
 
+#include "base/atomic_file.h"
+#include "base/memory.h"
 #include "data/array/array.h"
+#include "data/array/array_file.h"
 #include "data/array/named_arrays.h"
 #include "data/input/characters.h"
 #include "data/input/sniff.h"
 #include "data/readers.h"
+#include "data/string_index.h"
 #include "data/table/frame_table.h"
 #include "data/table/table_sample.h"
-#include "selfnorm/base/atomic_file.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/memory.h"
-#include "selfnorm/data/array/array_file.h"
-#include "selfnorm/data/string_index.h"
-#include "selfnorm/data/write.h"
+#include "data/write.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

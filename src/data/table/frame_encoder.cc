@@ -1,4 +1,4 @@
-#include "selfnorm/data/table/frame_encoder.h"
+#include "data/table/frame_encoder.h"
 
 #include <fmt/format.h>
 
@@ -9,12 +9,12 @@
 #include <numeric>
 #include <span>
 
+#include "base/memory.h"
 #include "data/input/characters.h"
+#include "data/string_index.h"
 #include "data/table/frame_table.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/memory.h"
-#include "selfnorm/data/string_index.h"
-#include "selfnorm/math/parallel.h"
+#include "math/parallel.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

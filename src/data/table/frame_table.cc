@@ -5,13 +5,13 @@
 #include <cmath>
 #include <optional>
 
+#include "base/range.h"
 #include "data/input/characters.h"
 #include "data/input/records.h"
+#include "data/read.h"
+#include "data/string_index.h"
 #include "data/table/table_sample.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/range.h"
-#include "selfnorm/data/read.h"
-#include "selfnorm/data/string_index.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

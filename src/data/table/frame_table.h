@@ -2,7 +2,7 @@
 #pragma once
 
 #include "data/input/source.h"
-#include "selfnorm/data/table/frame.h"
+#include "data/table/frame.h"
 
 namespace selfnorm {
 

@@ -3,7 +3,7 @@
 #include "data/input/characters.h"
 #include "data/input/part.h"
 #include "data/readers.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

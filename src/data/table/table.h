@@ -7,7 +7,7 @@
 
 #include "data/input/records.h"
 #include "data/input/source.h"
-#include "selfnorm/data/read.h"
+#include "data/read.h"
 
 namespace selfnorm {
 

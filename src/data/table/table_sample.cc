@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "data/input/characters.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "data/input/records.h"
 #include "data/input/source.h"
-#include "selfnorm/data/read.h"
-#include "selfnorm/data/string_index.h"
+#include "data/read.h"
+#include "data/string_index.h"
 
 namespace selfnorm {
 

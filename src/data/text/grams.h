@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "data/input/characters.h"
-#include "selfnorm/data/text/text_encoder.h"
+#include "data/text/text_encoder.h"
 
 namespace selfnorm {
 

@@ -4,16 +4,16 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/memory.h"
+#include "data/dataset.h"
 #include "data/input/characters.h"
 #include "data/input/part.h"
 #include "data/input/sniff.h"
 #include "data/readers.h"
+#include "data/string_index.h"
 #include "data/text/grams.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/memory.h"
-#include "selfnorm/data/dataset.h"
-#include "selfnorm/data/string_index.h"
-#include "selfnorm/data/text/text_encoder.h"
+#include "data/text/text_encoder.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

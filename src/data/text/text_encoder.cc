@@ -1,4 +1,4 @@
-#include "selfnorm/data/text/text_encoder.h"
+#include "data/text/text_encoder.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "data/text/grams.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -1,4 +1,4 @@
-#include "selfnorm/data/toy/generate.h"
+#include "data/toy/generate.h"
 
 #include <fmt/format.h>
 
@@ -6,16 +6,16 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/memory.h"
+#include "base/range.h"
 #include "data/input/characters.h"
+#include "data/string_index.h"
+#include "data/table/frame.h"
 #include "data/toy/kinds.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/memory.h"
-#include "selfnorm/base/range.h"
-#include "selfnorm/data/string_index.h"
-#include "selfnorm/data/table/frame.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/math/random.h"
-#include "selfnorm/math/sigmoid.h"
+#include "math/parallel.h"
+#include "math/random.h"
+#include "math/sigmoid.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <numbers>
 
-#include "selfnorm/data/toy/toys.h"
+#include "data/toy/toys.h"
 
 namespace selfnorm {
 

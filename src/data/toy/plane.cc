@@ -2,7 +2,7 @@
 #include <array>
 
 #include "data/toy/kinds.h"
-#include "selfnorm/math/parallel.h"
+#include "math/parallel.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {

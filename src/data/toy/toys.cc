@@ -1,14 +1,14 @@
-#include "selfnorm/data/toy/toys.h"
+#include "data/toy/toys.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 
+#include "base/memory.h"
 #include "data/toy/kinds.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/memory.h"
-#include "selfnorm/math/parallel.h"
+#include "math/parallel.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {

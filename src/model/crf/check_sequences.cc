@@ -1,11 +1,11 @@
-#include "selfnorm/model/crf/check_sequences.h"
+#include "model/crf/check_sequences.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -7,11 +7,11 @@
 #include <string>
 #include <string_view>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/string_index.h"
-#include "selfnorm/model/crf/crf_model.h"
-#include "selfnorm/model/model_file.h"
-#include "selfnorm/model/stored_record.h"
+#include "data/string_index.h"
+#include "model/crf/crf_model.h"
+#include "model/model_file.h"
+#include "model/stored_record.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/checksum.h"
 #include "selfnorm/runtime/crf_layout.h"
 #include "selfnorm/runtime/mapped_file.h"

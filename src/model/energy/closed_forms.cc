@@ -1,14 +1,14 @@
-#include "closed_forms.h"
+#include "model/energy/closed_forms.h"
 
 #include <Eigen/Cholesky>
 #include <cmath>
 #include <numbers>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/normal_distribution.h"
-#include "selfnorm/math/sigmoid.h"
-#include "selfnorm/math/special_functions.h"
-#include "selfnorm/model/energy/natural_domain.h"
+#include "math/normal_distribution.h"
+#include "math/sigmoid.h"
+#include "math/special_functions.h"
+#include "model/energy/natural_domain.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

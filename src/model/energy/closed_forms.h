@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/data/points/points.h"
-#include "selfnorm/model/energy/statistic.h"
+#include "data/points/points.h"
+#include "model/energy/statistic.h"
 
 namespace selfnorm {
 

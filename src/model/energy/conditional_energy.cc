@@ -1,14 +1,14 @@
-#include "selfnorm/model/energy/conditional_energy.h"
+#include "model/energy/conditional_energy.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "conditional_mlp.h"
-#include "mlp_jet.h"
-#include "mlp_tile.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/math/random.h"
+#include "math/parallel.h"
+#include "math/random.h"
+#include "model/energy/conditional_mlp.h"
+#include "model/energy/mlp_jet.h"
+#include "model/energy/mlp_tile.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "mlp_energy.h"
-#include "mlp_rows.h"
-#include "selfnorm/model/energy/conditional_energy.h"
+#include "model/energy/conditional_energy.h"
+#include "model/energy/mlp_energy.h"
+#include "model/energy/mlp_rows.h"
 
 namespace selfnorm {
 

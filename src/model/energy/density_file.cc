@@ -5,7 +5,7 @@
 //             objective, training, audit
 //   tensors   proposal.<name>, base.<name> F64; energy.<name> F32; module U8 (torchscript);
 //             standardisation.mean, standardisation.scale F64 d (optional); feature_names (optional)
-#include "selfnorm/model/energy/density_file.h"
+#include "model/energy/density_file.h"
 
 #include <fmt/format.h>
 
@@ -17,13 +17,13 @@
 #include <string_view>
 #include <utility>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/model/energy/make_energy.h"
-#include "selfnorm/model/energy/tilted.h"
-#include "selfnorm/model/model_file.h"
-#include "selfnorm/model/stored_record.h"
-#include "selfnorm/proposal/density/make_density.h"
+#include "math/parallel.h"
+#include "model/energy/make_energy.h"
+#include "model/energy/tilted.h"
+#include "model/model_file.h"
+#include "model/stored_record.h"
+#include "proposal/density/make_density.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/checksum.h"
 #include "selfnorm/runtime/mapped_file.h"
 

@@ -1,14 +1,14 @@
-#include "selfnorm/model/energy/exponential_family.h"
+#include "model/energy/exponential_family.h"
 
 #include <cmath>
 #include <limits>
 #include <numbers>
 
-#include "closed_forms.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/kernels.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/math/special_functions.h"
+#include "math/kernels.h"
+#include "math/parallel.h"
+#include "math/special_functions.h"
+#include "model/energy/closed_forms.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -8,9 +8,9 @@
 #include <numbers>
 #include <set>
 
-#include "closed_forms.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/model/energy/exponential_family.h"
+#include "model/energy/closed_forms.h"
+#include "model/energy/exponential_family.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -1,11 +1,11 @@
-#include "selfnorm/model/energy/inside.h"
+#include "model/energy/inside.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm {

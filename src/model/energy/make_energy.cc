@@ -1,16 +1,16 @@
-#include "selfnorm/model/energy/make_energy.h"
+#include "model/energy/make_energy.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/model/energy/exponential_family.h"
-#include "selfnorm/model/energy/mlp.h"
-#include "selfnorm/model/energy/rbm.h"
-#include "selfnorm/model/energy/torchscript.h"
-#include "selfnorm/model/energy/zero.h"
+#include "model/energy/exponential_family.h"
+#include "model/energy/mlp.h"
+#include "model/energy/rbm.h"
+#include "model/energy/torchscript.h"
+#include "model/energy/zero.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm {

@@ -1,4 +1,4 @@
-#include "selfnorm/model/energy/mlp.h"
+#include "model/energy/mlp.h"
 
 #include <fmt/format.h>
 
@@ -6,15 +6,15 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "mlp_energy.h"
-#include "mlp_jet.h"
-#include "mlp_tile.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/range.h"
-#include "selfnorm/math/activation.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/math/random.h"
-#include "selfnorm/model/energy/record_reader.h"
+#include "base/range.h"
+#include "math/activation.h"
+#include "math/parallel.h"
+#include "math/random.h"
+#include "model/energy/mlp_energy.h"
+#include "model/energy/mlp_jet.h"
+#include "model/energy/mlp_tile.h"
+#include "model/energy/record_reader.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "mlp_tile.h"
-#include "mlp_weights.h"
-#include "selfnorm/model/energy/energy.h"
+#include "model/energy/energy.h"
+#include "model/energy/mlp_tile.h"
+#include "model/energy/mlp_weights.h"
 
 namespace selfnorm {
 

@@ -1,8 +1,8 @@
-#include "mlp_jet.h"
+#include "model/energy/mlp_jet.h"
 
 #include <algorithm>
 
-#include "selfnorm/math/kernels.h"
+#include "math/kernels.h"
 
 namespace selfnorm {
 

@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
-#include "mlp_rows.h"
-#include "mlp_tile.h"
-#include "mlp_weights.h"
+#include "model/energy/mlp_rows.h"
+#include "model/energy/mlp_tile.h"
+#include "model/energy/mlp_weights.h"
 
 namespace selfnorm {
 

@@ -2,7 +2,7 @@
 // first layer starts from, z_1 = W_1 a_0 + c_1 + context_row[i].
 #pragma once
 
-#include "selfnorm/data/points/points.h"
+#include "data/points/points.h"
 
 namespace selfnorm {
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "selfnorm/math/activation.h"
-#include "selfnorm/model/energy/mlp.h"
+#include "math/activation.h"
+#include "model/energy/mlp.h"
 
 namespace selfnorm {
 

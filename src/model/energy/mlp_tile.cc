@@ -1,9 +1,9 @@
-#include "mlp_tile.h"
+#include "model/energy/mlp_tile.h"
 
 #include <algorithm>
 
-#include "selfnorm/math/kernels.h"
-#include "selfnorm/math/parallel.h"
+#include "math/kernels.h"
+#include "math/parallel.h"
 
 namespace selfnorm {
 namespace {

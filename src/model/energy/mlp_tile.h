@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
-#include "mlp_rows.h"
-#include "mlp_shape.h"
-#include "mlp_weights.h"
-#include "selfnorm/math/panel_product.h"
+#include "math/panel_product.h"
+#include "model/energy/mlp_rows.h"
+#include "model/energy/mlp_shape.h"
+#include "model/energy/mlp_weights.h"
 
 namespace selfnorm {
 

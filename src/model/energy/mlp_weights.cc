@@ -1,11 +1,11 @@
-#include "mlp_weights.h"
+#include "model/energy/mlp_weights.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "selfnorm/math/kernels.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/math/random.h"
+#include "math/kernels.h"
+#include "math/parallel.h"
+#include "math/random.h"
 
 namespace selfnorm {
 namespace {

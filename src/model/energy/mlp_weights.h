@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "mlp_rows.h"
-#include "mlp_shape.h"
-#include "selfnorm/math/panel_product.h"
+#include "math/panel_product.h"
+#include "model/energy/mlp_rows.h"
+#include "model/energy/mlp_shape.h"
 
 namespace selfnorm {
 

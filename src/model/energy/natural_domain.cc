@@ -1,4 +1,4 @@
-#include "selfnorm/model/energy/natural_domain.h"
+#include "model/energy/natural_domain.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -1,16 +1,16 @@
-#include "selfnorm/model/energy/rbm.h"
+#include "model/energy/rbm.h"
 
 #include <fmt/format.h>
 
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/range.h"
-#include "selfnorm/math/kernels.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/math/random.h"
-#include "selfnorm/math/sigmoid.h"
+#include "base/range.h"
+#include "math/kernels.h"
+#include "math/parallel.h"
+#include "math/random.h"
+#include "math/sigmoid.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

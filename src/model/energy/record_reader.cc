@@ -1,4 +1,4 @@
-#include "selfnorm/model/energy/record_reader.h"
+#include "model/energy/record_reader.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 

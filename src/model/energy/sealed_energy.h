@@ -1,8 +1,8 @@
 // The energy of a module that is not loaded (EmbeddedCode::seal): its record, and nothing that would run it.
 #pragma once
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/model/energy/energy.h"
+#include "model/energy/energy.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 

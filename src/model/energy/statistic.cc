@@ -1,10 +1,10 @@
-#include "selfnorm/model/energy/statistic.h"
+#include "model/energy/statistic.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "selfnorm/base/range.h"
+#include "base/range.h"
 
 namespace selfnorm {
 namespace {

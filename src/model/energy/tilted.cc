@@ -1,9 +1,9 @@
-#include "selfnorm/model/energy/tilted.h"
+#include "model/energy/tilted.h"
 
 #include <cmath>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
+#include "math/parallel.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

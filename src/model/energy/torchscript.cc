@@ -1,4 +1,4 @@
-#include "selfnorm/model/energy/torchscript.h"
+#include "model/energy/torchscript.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "sealed_energy.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/model/energy/torchscript_factory.h"
+#include "model/energy/sealed_energy.h"
+#include "model/energy/torchscript_factory.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/mapped_file.h"
 #include "selfnorm/runtime/shortened.h"

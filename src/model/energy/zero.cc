@@ -1,8 +1,8 @@
-#include "selfnorm/model/energy/zero.h"
+#include "model/energy/zero.h"
 
 #include <algorithm>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -1,11 +1,11 @@
-#include "selfnorm/model/network/dense_network.h"
+#include "model/network/dense_network.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "dense_rows.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
+#include "math/parallel.h"
+#include "model/network/dense_rows.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

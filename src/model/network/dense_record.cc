@@ -1,10 +1,10 @@
-#include "selfnorm/model/network/dense_record.h"
+#include "model/network/dense_record.h"
 
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
-#include "selfnorm/model/energy/record_reader.h"
+#include "model/energy/record_reader.h"
 
 namespace selfnorm {
 namespace {

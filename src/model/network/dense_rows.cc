@@ -1,9 +1,9 @@
-#include "dense_rows.h"
+#include "model/network/dense_rows.h"
 
 #include <algorithm>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/kernels.h"
+#include "math/kernels.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

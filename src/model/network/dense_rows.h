@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "dense_weights.h"
+#include "model/network/dense_weights.h"
 
 namespace selfnorm {
 

@@ -1,8 +1,8 @@
-#include "dense_weights.h"
+#include "model/network/dense_weights.h"
 
 #include <algorithm>
 
-#include "selfnorm/base/range.h"
+#include "base/range.h"
 
 namespace selfnorm {
 namespace {

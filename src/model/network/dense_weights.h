@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "selfnorm/math/panel_product.h"
-#include "selfnorm/model/network/dense_network.h"
+#include "math/panel_product.h"
+#include "model/network/dense_network.h"
 
 namespace selfnorm {
 

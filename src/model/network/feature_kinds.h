@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "selfnorm/model/network/feature_network.h"
+#include "model/network/feature_network.h"
 
 namespace selfnorm {
 

@@ -1,18 +1,18 @@
-#include "selfnorm/model/network/feature_network.h"
+#include "model/network/feature_network.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "feature_kinds.h"
-#include "sealed_features.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/range.h"
-#include "selfnorm/model/energy/record_reader.h"
-#include "selfnorm/model/energy/torchscript_factory.h"
-#include "selfnorm/model/network/dense_record.h"
-#include "selfnorm/model/network/torch_features_factory.h"
+#include "base/range.h"
+#include "model/energy/record_reader.h"
+#include "model/energy/torchscript_factory.h"
+#include "model/network/dense_record.h"
+#include "model/network/feature_kinds.h"
+#include "model/network/sealed_features.h"
+#include "model/network/torch_features_factory.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/mapped_file.h"
 

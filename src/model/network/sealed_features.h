@@ -1,8 +1,8 @@
 // The features of a module that is not loaded (EmbeddedCode::seal): their record and sizes alone.
 #pragma once
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/model/network/feature_network.h"
+#include "model/network/feature_network.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 

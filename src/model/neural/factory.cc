@@ -1,7 +1,7 @@
-#include "selfnorm/model/energy/torchscript_factory.h"
-#include "selfnorm/model/network/torch_features_factory.h"
-#include "torch_energy.h"
-#include "torch_features.h"
+#include "model/energy/torchscript_factory.h"
+#include "model/network/torch_features_factory.h"
+#include "model/neural/torch_energy.h"
+#include "model/neural/torch_features.h"
 
 using selfnorm::ModuleOutput;
 using selfnorm::TorchModule;

@@ -1,9 +1,9 @@
-#include "torch_energy.h"
+#include "model/neural/torch_energy.h"
 
 #include <fmt/format.h>
 
-#include "torch_errors.h"
-#include "torch_rows.h"
+#include "model/neural/torch_errors.h"
+#include "model/neural/torch_rows.h"
 
 namespace selfnorm {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "selfnorm/model/energy/energy.h"
-#include "torch_module.h"
+#include "model/energy/energy.h"
+#include "model/neural/torch_module.h"
 
 namespace selfnorm {
 

@@ -1,4 +1,4 @@
-#include "torch_errors.h"
+#include "model/neural/torch_errors.h"
 
 namespace selfnorm {
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 

@@ -1,10 +1,10 @@
-#include "torch_features.h"
+#include "model/neural/torch_features.h"
 
 #include <fmt/format.h>
 
-#include "selfnorm/base/error.h"
-#include "torch_errors.h"
-#include "torch_rows.h"
+#include "model/neural/torch_errors.h"
+#include "model/neural/torch_rows.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "selfnorm/model/network/feature_network.h"
-#include "torch_module.h"
+#include "model/network/feature_network.h"
+#include "model/neural/torch_module.h"
 
 namespace selfnorm {
 

@@ -1,4 +1,4 @@
-#include "torch_module.h"
+#include "model/neural/torch_module.h"
 
 #include <ATen/Parallel.h>
 #include <cblas.h>
@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "torch_errors.h"
+#include "model/neural/torch_errors.h"
 
 namespace selfnorm {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "selfnorm/data/points/points.h"
+#include "data/points/points.h"
 
 namespace selfnorm {
 

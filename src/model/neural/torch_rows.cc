@@ -1,4 +1,4 @@
-#include "torch_rows.h"
+#include "model/neural/torch_rows.h"
 
 namespace selfnorm {
 

@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "selfnorm/math/parallel.h"
-#include "torch_module.h"
+#include "math/parallel.h"
+#include "model/neural/torch_module.h"
 
 namespace selfnorm {
 

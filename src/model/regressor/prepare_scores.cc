@@ -1,9 +1,9 @@
 // The scores of regressor.h.
 #include <algorithm>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/model/regressor/regressor.h"
+#include "math/parallel.h"
+#include "model/regressor/regressor.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

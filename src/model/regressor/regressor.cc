@@ -1,13 +1,13 @@
-#include "selfnorm/model/regressor/regressor.h"
+#include "model/regressor/regressor.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/model/network/dense_record.h"
+#include "math/parallel.h"
+#include "model/network/dense_record.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {

@@ -18,12 +18,12 @@
 #include <string_view>
 #include <utility>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/range.h"
-#include "selfnorm/model/model_file.h"
-#include "selfnorm/model/network/dense_record.h"
-#include "selfnorm/model/regressor/regressor.h"
-#include "selfnorm/model/stored_record.h"
+#include "base/range.h"
+#include "model/model_file.h"
+#include "model/network/dense_record.h"
+#include "model/regressor/regressor.h"
+#include "model/stored_record.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/checksum.h"
 #include "selfnorm/runtime/mapped_file.h"
 

@@ -1,10 +1,10 @@
-#include "selfnorm/normalizer/crf/attribute_uses.h"
+#include "normalizer/crf/attribute_uses.h"
 
 #include <algorithm>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/math/row_kernels.h"
+#include "math/parallel.h"
+#include "math/row_kernels.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

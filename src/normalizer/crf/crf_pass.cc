@@ -1,14 +1,14 @@
-#include "selfnorm/normalizer/crf/crf_pass.h"
+#include "normalizer/crf/crf_pass.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/normalizer/crf/attribute_uses.h"
-#include "selfnorm/normalizer/crf/n_best.h"
+#include "math/parallel.h"
+#include "normalizer/crf/attribute_uses.h"
+#include "normalizer/crf/n_best.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -1,9 +1,9 @@
-#include "selfnorm/normalizer/crf/crf_scorer.h"
+#include "normalizer/crf/crf_scorer.h"
 
 #include <algorithm>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/row_kernels.h"
+#include "math/row_kernels.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/attribute_sum.h"
 
 namespace selfnorm {

@@ -1,13 +1,13 @@
-#include "selfnorm/normalizer/crf/crf_scores.h"
+#include "normalizer/crf/crf_scores.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/memory.h"
-#include "selfnorm/math/row_kernels.h"
+#include "base/memory.h"
+#include "math/row_kernels.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -1,8 +1,8 @@
-#include "selfnorm/normalizer/crf/decode.h"
+#include "normalizer/crf/decode.h"
 
 #include <algorithm>
 
-#include "viterbi_table.h"
+#include "normalizer/crf/viterbi_table.h"
 
 namespace selfnorm {
 

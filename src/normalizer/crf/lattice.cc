@@ -1,10 +1,10 @@
-#include "selfnorm/normalizer/crf/lattice.h"
+#include "normalizer/crf/lattice.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/kernels.h"
+#include "math/kernels.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -1,9 +1,9 @@
-#include "selfnorm/normalizer/crf/log_lattice.h"
+#include "normalizer/crf/log_lattice.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "selfnorm/math/kernels.h"
+#include "math/kernels.h"
 
 namespace selfnorm {
 

@@ -1,9 +1,9 @@
-#include "selfnorm/normalizer/crf/n_best.h"
+#include "normalizer/crf/n_best.h"
 
 #include <algorithm>
 #include <queue>
 
-#include "viterbi_table.h"
+#include "normalizer/crf/viterbi_table.h"
 
 namespace selfnorm {
 namespace {

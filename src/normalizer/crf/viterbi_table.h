@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "selfnorm/math/crf_kernels.h"
-#include "selfnorm/normalizer/crf/crf_scores.h"
+#include "math/crf_kernels.h"
+#include "normalizer/crf/crf_scores.h"
 
 namespace selfnorm {
 

@@ -1,4 +1,4 @@
-#include "selfnorm/proposal/conditional/mixture.h"
+#include "proposal/conditional/mixture.h"
 
 #include <fmt/format.h>
 
@@ -7,11 +7,11 @@
 #include <limits>
 #include <numeric>
 
-#include "mixture_row.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/range.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/proposal/density/normal_draws.h"
+#include "base/range.h"
+#include "math/parallel.h"
+#include "proposal/conditional/mixture_row.h"
+#include "proposal/density/normal_draws.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {

@@ -8,7 +8,7 @@
 #include <limits>
 #include <numbers>
 
-#include "mixture_kernels.h"
+#include "proposal/conditional/mixture_kernels.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace selfnorm {

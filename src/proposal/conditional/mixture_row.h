@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "mixture_kernels.h"
-#include "selfnorm/proposal/conditional/mixture.h"
+#include "proposal/conditional/mixture.h"
+#include "proposal/conditional/mixture_kernels.h"
 
 namespace selfnorm {
 

@@ -1,11 +1,11 @@
-#include "selfnorm/proposal/conditional/truncated_normal.h"
+#include "proposal/conditional/truncated_normal.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
-#include "selfnorm/math/gauss_rule.h"
-#include "selfnorm/math/normal_distribution.h"
+#include "math/gauss_rule.h"
+#include "math/normal_distribution.h"
 
 namespace selfnorm {
 namespace {

@@ -1,14 +1,14 @@
-#include "selfnorm/proposal/density/bernoulli_product.h"
+#include "proposal/density/bernoulli_product.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
 #include <limits>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/sigmoid.h"
-#include "selfnorm/proposal/density/density.h"
-#include "selfnorm/proposal/density/sample_moments.h"
+#include "math/sigmoid.h"
+#include "proposal/density/density.h"
+#include "proposal/density/sample_moments.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 

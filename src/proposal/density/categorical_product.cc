@@ -1,4 +1,4 @@
-#include "selfnorm/proposal/density/categorical_product.h"
+#include "proposal/density/categorical_product.h"
 
 #include <fmt/format.h>
 
@@ -6,10 +6,10 @@
 #include <cmath>
 #include <limits>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/proposal/density/density.h"
-#include "selfnorm/proposal/density/sample_moments.h"
-#include "selfnorm/proposal/density/term_sum.h"
+#include "proposal/density/density.h"
+#include "proposal/density/sample_moments.h"
+#include "proposal/density/term_sum.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -1,4 +1,4 @@
-#include "selfnorm/proposal/density/count_product.h"
+#include "proposal/density/count_product.h"
 
 #include <fmt/format.h>
 
@@ -6,10 +6,10 @@
 #include <cmath>
 #include <limits>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/special_functions.h"
-#include "selfnorm/proposal/density/density.h"
-#include "selfnorm/proposal/density/sample_moments.h"
+#include "math/special_functions.h"
+#include "proposal/density/density.h"
+#include "proposal/density/sample_moments.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

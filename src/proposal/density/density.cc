@@ -1,11 +1,11 @@
-#include "selfnorm/proposal/density/density.h"
+#include "proposal/density/density.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
+#include "math/parallel.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -1,13 +1,13 @@
-#include "selfnorm/proposal/density/gaussian.h"
+#include "proposal/density/gaussian.h"
 
 #include <cmath>
 #include <numbers>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/kernels.h"
-#include "selfnorm/proposal/density/density.h"
-#include "selfnorm/proposal/density/normal_draws.h"
-#include "selfnorm/proposal/density/sample_moments.h"
+#include "math/kernels.h"
+#include "proposal/density/density.h"
+#include "proposal/density/normal_draws.h"
+#include "proposal/density/sample_moments.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -1,17 +1,17 @@
-#include "selfnorm/proposal/density/gaussian_mixture.h"
+#include "proposal/density/gaussian_mixture.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/range.h"
-#include "selfnorm/proposal/density/density.h"
-#include "selfnorm/proposal/density/mixture_em.h"
-#include "selfnorm/proposal/density/normal_draws.h"
-#include "selfnorm/proposal/density/sample_moments.h"
-#include "selfnorm/proposal/density/term_sum.h"
+#include "base/range.h"
+#include "proposal/density/density.h"
+#include "proposal/density/mixture_em.h"
+#include "proposal/density/normal_draws.h"
+#include "proposal/density/sample_moments.h"
+#include "proposal/density/term_sum.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <limits>
 
-#include "selfnorm/proposal/density/gaussian_terms.h"
+#include "proposal/density/gaussian_terms.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace selfnorm {

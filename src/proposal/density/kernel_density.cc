@@ -1,4 +1,4 @@
-#include "selfnorm/proposal/density/kernel_density.h"
+#include "proposal/density/kernel_density.h"
 
 #include <fmt/format.h>
 
@@ -7,12 +7,12 @@
 #include <limits>
 #include <numbers>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/range.h"
-#include "selfnorm/proposal/density/density.h"
-#include "selfnorm/proposal/density/normal_draws.h"
-#include "selfnorm/proposal/density/sample_moments.h"
-#include "selfnorm/proposal/density/term_sum.h"
+#include "base/range.h"
+#include "proposal/density/density.h"
+#include "proposal/density/normal_draws.h"
+#include "proposal/density/sample_moments.h"
+#include "proposal/density/term_sum.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

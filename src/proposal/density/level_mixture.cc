@@ -1,12 +1,12 @@
-#include "selfnorm/proposal/density/level_mixture.h"
+#include "proposal/density/level_mixture.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/math/random.h"
+#include "math/parallel.h"
+#include "math/random.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {

@@ -1,20 +1,20 @@
-#include "selfnorm/proposal/density/make_density.h"
+#include "proposal/density/make_density.h"
 
 #include <fmt/format.h>
 
 #include <charconv>
 #include <cmath>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/range.h"
-#include "selfnorm/proposal/density/bernoulli_product.h"
-#include "selfnorm/proposal/density/categorical_product.h"
-#include "selfnorm/proposal/density/count_product.h"
-#include "selfnorm/proposal/density/gaussian.h"
-#include "selfnorm/proposal/density/gaussian_mixture.h"
-#include "selfnorm/proposal/density/kernel_density.h"
-#include "selfnorm/proposal/density/student_t.h"
-#include "selfnorm/proposal/density/uniform_box.h"
+#include "base/range.h"
+#include "proposal/density/bernoulli_product.h"
+#include "proposal/density/categorical_product.h"
+#include "proposal/density/count_product.h"
+#include "proposal/density/gaussian.h"
+#include "proposal/density/gaussian_mixture.h"
+#include "proposal/density/kernel_density.h"
+#include "proposal/density/student_t.h"
+#include "proposal/density/uniform_box.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

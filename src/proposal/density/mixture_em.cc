@@ -1,15 +1,15 @@
-#include "selfnorm/proposal/density/mixture_em.h"
+#include "proposal/density/mixture_em.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "selfnorm/base/memory.h"
-#include "selfnorm/math/gemm.h"
-#include "selfnorm/math/kernels.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/math/random.h"
-#include "selfnorm/proposal/density/sample_moments.h"
-#include "selfnorm/proposal/density/term_sum.h"
+#include "base/memory.h"
+#include "math/gemm.h"
+#include "math/kernels.h"
+#include "math/parallel.h"
+#include "math/random.h"
+#include "proposal/density/sample_moments.h"
+#include "proposal/density/term_sum.h"
 
 namespace selfnorm {
 namespace {

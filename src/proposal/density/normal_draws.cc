@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <numbers>
 
-#include "selfnorm/proposal/density/normal_draws.h"
+#include "proposal/density/normal_draws.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace selfnorm {

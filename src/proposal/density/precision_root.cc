@@ -1,11 +1,11 @@
-#include "selfnorm/proposal/density/precision_root.h"
+#include "proposal/density/precision_root.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/kernels.h"
+#include "math/kernels.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

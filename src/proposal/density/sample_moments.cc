@@ -1,13 +1,13 @@
-#include "selfnorm/proposal/density/sample_moments.h"
+#include "proposal/density/sample_moments.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/gemm.h"
-#include "selfnorm/math/parallel.h"
+#include "math/gemm.h"
+#include "math/parallel.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

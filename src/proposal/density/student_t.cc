@@ -1,18 +1,18 @@
-#include "selfnorm/proposal/density/student_t.h"
+#include "proposal/density/student_t.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/base/range.h"
-#include "selfnorm/math/kernels.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/math/special_functions.h"
-#include "selfnorm/proposal/density/density.h"
-#include "selfnorm/proposal/density/normal_draws.h"
-#include "selfnorm/proposal/density/sample_moments.h"
+#include "base/range.h"
+#include "math/kernels.h"
+#include "math/parallel.h"
+#include "math/special_functions.h"
+#include "proposal/density/density.h"
+#include "proposal/density/normal_draws.h"
+#include "proposal/density/sample_moments.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

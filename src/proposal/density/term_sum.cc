@@ -1,6 +1,6 @@
-#include "selfnorm/proposal/density/term_sum.h"
+#include "proposal/density/term_sum.h"
 
-#include "selfnorm/math/kernels.h"
+#include "math/kernels.h"
 
 namespace selfnorm {
 

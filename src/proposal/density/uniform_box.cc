@@ -1,4 +1,4 @@
-#include "selfnorm/proposal/density/uniform_box.h"
+#include "proposal/density/uniform_box.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/proposal/density/density.h"
-#include "selfnorm/proposal/density/sample_moments.h"
+#include "proposal/density/density.h"
+#include "proposal/density/sample_moments.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

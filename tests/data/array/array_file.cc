@@ -1,4 +1,4 @@
-#include "selfnorm/data/array/array_file.h"
+#include "data/array/array_file.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "selfnorm/data/array/element.h"
+#include "data/array/element.h"
 
 #include <gtest/gtest.h>
 

@@ -2,9 +2,9 @@
 
 #include <vector>
 
+#include "data/array/array_file.h"
 #include "data/array_bytes.h"
-#include "selfnorm/data/array/array_file.h"
-#include "selfnorm/data/write.h"
+#include "data/write.h"
 
 namespace selfnorm {
 namespace {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "data/array/array_file.h"
 #include "data/array_bytes.h"
-#include "selfnorm/data/array/array_file.h"
 
 namespace selfnorm {
 namespace {

@@ -1,4 +1,4 @@
-#include "selfnorm/data/corpus/sentence_reader.h"
+#include "data/corpus/sentence_reader.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,4 +1,4 @@
-#include "selfnorm/data/corpus/token_corpus.h"
+#include "data/corpus/token_corpus.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "data/corpus/word_vocabulary.h"
 #include "data/reader_checks.h"
-#include "selfnorm/data/corpus/word_vocabulary.h"
 
 namespace selfnorm {
 namespace {

@@ -1,8 +1,8 @@
-#include "selfnorm/data/corpus/word_vocabulary.h"
+#include "data/corpus/word_vocabulary.h"
 
 #include <gtest/gtest.h>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

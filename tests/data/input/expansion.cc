@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
+#include "data/array/array_file.h"
 #include "data/array_bytes.h"
-#include "selfnorm/data/array/array_file.h"
-#include "selfnorm/data/read.h"
+#include "data/read.h"
 
 namespace selfnorm {
 namespace {

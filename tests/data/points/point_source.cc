@@ -1,4 +1,4 @@
-#include "selfnorm/data/points/point_source.h"
+#include "data/points/point_source.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "data/array_bytes.h"
-#include "selfnorm/data/write.h"
+#include "data/write.h"
 
 namespace selfnorm {
 namespace {

@@ -1,4 +1,4 @@
-#include "selfnorm/data/points/points.h"
+#include "data/points/points.h"
 
 #include <gtest/gtest.h>
 

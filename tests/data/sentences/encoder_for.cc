@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "data/sentences/read_sequences.h"
 #include "data/sentences/reading.h"
-#include "selfnorm/data/sentences/read_sequences.h"
 
 namespace selfnorm {
 namespace {

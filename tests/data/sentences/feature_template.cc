@@ -1,4 +1,4 @@
-#include "selfnorm/data/sentences/feature_template.h"
+#include "data/sentences/feature_template.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <array>
 
 #include "data/reader_checks.h"
-#include "selfnorm/data/sentences/read_sequences.h"
+#include "data/sentences/read_sequences.h"
 
 namespace selfnorm {
 namespace {

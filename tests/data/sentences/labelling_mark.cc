@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "selfnorm/data/sentences/read_sequences.h"
+#include "data/sentences/read_sequences.h"
 
 namespace selfnorm {
 namespace {

@@ -1,4 +1,4 @@
-#include "selfnorm/data/sentences/read_sequences.h"
+#include "data/sentences/read_sequences.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

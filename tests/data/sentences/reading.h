@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "data/reader_checks.h"
-#include "selfnorm/data/sentences/read_sequences.h"
+#include "data/sentences/read_sequences.h"
 
 namespace selfnorm {
 

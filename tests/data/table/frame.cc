@@ -1,4 +1,4 @@
-#include "selfnorm/data/table/frame.h"
+#include "data/table/frame.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "data/array_bytes.h"
-#include "selfnorm/math/parallel.h"
+#include "math/parallel.h"
 
 namespace selfnorm {
 namespace {

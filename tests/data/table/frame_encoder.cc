@@ -1,4 +1,4 @@
-#include "selfnorm/data/table/frame_encoder.h"
+#include "data/table/frame_encoder.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -7,9 +7,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/math/random.h"
+#include "math/parallel.h"
+#include "math/random.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

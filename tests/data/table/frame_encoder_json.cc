@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/table/frame_encoder.h"
+#include "data/table/frame_encoder.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/table/frame.h"
+#include "data/table/frame.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

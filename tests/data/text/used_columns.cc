@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "selfnorm/data/text/text_encoder.h"
+#include "data/text/text_encoder.h"
 
 namespace selfnorm {
 namespace {

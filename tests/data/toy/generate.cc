@@ -1,11 +1,11 @@
-#include "selfnorm/data/toy/generate.h"
+#include "data/toy/generate.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "data/reader_checks.h"
-#include "selfnorm/math/parallel.h"
+#include "math/parallel.h"
 
 namespace selfnorm {
 namespace {

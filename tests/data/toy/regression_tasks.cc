@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "data/reader_checks.h"
-#include "selfnorm/data/toy/generate.h"
-#include "selfnorm/math/parallel.h"
+#include "data/toy/generate.h"
+#include "math/parallel.h"
 
 namespace selfnorm {
 namespace {

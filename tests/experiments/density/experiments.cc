@@ -9,8 +9,8 @@
 #include "experiments/document.h"
 #include "experiments/experiment.h"
 #include "experiments/reduced_run.h"
+#include "math/random.h"
 #include "scratch.h"
-#include "selfnorm/math/random.h"
 
 namespace selfnorm {
 namespace {

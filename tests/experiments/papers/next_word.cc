@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "scratch.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

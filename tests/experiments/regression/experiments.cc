@@ -8,12 +8,12 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "data/toy/generate.h"
 #include "experiments/document.h"
 #include "experiments/experiment.h"
 #include "experiments/reduced_run.h"
 #include "scratch.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/data/toy/generate.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -10,9 +10,9 @@
 #include "experiments/document.h"
 #include "experiments/experiment.h"
 #include "experiments/reduced_run.h"
+#include "math/random.h"
 #include "scratch.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/random.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

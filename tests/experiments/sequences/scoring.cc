@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "selfnorm/normalizer/crf/crf_scorer.h"
+#include "normalizer/crf/crf_scorer.h"
 
 namespace selfnorm {
 namespace {

@@ -1,10 +1,10 @@
-#include "selfnorm/model/crf/check_sequences.h"
+#include "model/crf/check_sequences.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 #include "small_crfs.h"
 
 namespace selfnorm::test {

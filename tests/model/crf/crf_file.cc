@@ -5,11 +5,11 @@
 #include <sstream>
 #include <tuple>
 
+#include "model/crf/crf_model.h"
+#include "model/regressor/regressor.h"
+#include "model/stored_record.h"
 #include "scratch.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/model/crf/crf_model.h"
-#include "selfnorm/model/regressor/regressor.h"
-#include "selfnorm/model/stored_record.h"
+#include "selfnorm/error.h"
 #include "small_crfs.h"
 
 namespace selfnorm::test {

@@ -1,13 +1,13 @@
-#include "selfnorm/model/energy/conditional_energy.h"
+#include "model/energy/conditional_energy.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "mlp_reference.h"
+#include "math/parallel.h"
+#include "model/energy/mlp_reference.h"
 #include "random_data.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

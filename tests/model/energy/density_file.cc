@@ -1,4 +1,4 @@
-#include "selfnorm/model/energy/density_file.h"
+#include "model/energy/density_file.h"
 
 #include <gtest/gtest.h>
 
@@ -8,13 +8,13 @@
 #include <sstream>
 
 #include "damage.h"
+#include "model/energy/make_energy.h"
+#include "model/energy/tilted.h"
+#include "model/model_file.h"
+#include "model/stored_record.h"
+#include "proposal/density/make_density.h"
 #include "selfnorm.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/model/energy/make_energy.h"
-#include "selfnorm/model/energy/tilted.h"
-#include "selfnorm/model/model_file.h"
-#include "selfnorm/model/stored_record.h"
-#include "selfnorm/proposal/density/make_density.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::test {
 namespace {

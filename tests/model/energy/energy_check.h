@@ -6,8 +6,8 @@
 #include <cmath>
 #include <vector>
 
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/model/energy/energy.h"
+#include "math/parallel.h"
+#include "model/energy/energy.h"
 
 namespace selfnorm {
 

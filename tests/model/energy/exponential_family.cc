@@ -1,14 +1,14 @@
-#include "selfnorm/model/energy/exponential_family.h"
+#include "model/energy/exponential_family.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <numbers>
 
-#include "energy_check.h"
 #include "gradient_check.h"
+#include "model/energy/energy_check.h"
 #include "random_data.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

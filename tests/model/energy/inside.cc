@@ -1,9 +1,9 @@
-#include "selfnorm/model/energy/inside.h"
+#include "model/energy/inside.h"
 
 #include <gtest/gtest.h>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/model/energy/exponential_family.h"
+#include "model/energy/exponential_family.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

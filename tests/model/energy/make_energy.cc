@@ -1,10 +1,10 @@
-#include "selfnorm/model/energy/make_energy.h"
+#include "model/energy/make_energy.h"
 
 #include <gtest/gtest.h>
 
-#include "energy_check.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/model/energy/exponential_family.h"
+#include "model/energy/energy_check.h"
+#include "model/energy/exponential_family.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "mlp_reference.h"
+#include "model/energy/mlp_reference.h"
 
 namespace selfnorm {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <limits>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/model/energy/mlp.h"
+#include "model/energy/mlp.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

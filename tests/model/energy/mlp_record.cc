@@ -2,9 +2,9 @@
 
 #include <limits>
 
+#include "model/energy/mlp.h"
 #include "random_data.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/model/energy/mlp.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "math/sigmoid.h"
+#include "model/energy/mlp.h"
 #include "random_data.h"
-#include "selfnorm/math/sigmoid.h"
-#include "selfnorm/model/energy/mlp.h"
 
 namespace selfnorm {
 

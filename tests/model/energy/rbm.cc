@@ -1,12 +1,12 @@
-#include "selfnorm/model/energy/rbm.h"
+#include "model/energy/rbm.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "energy_check.h"
+#include "model/energy/energy_check.h"
 #include "random_data.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {

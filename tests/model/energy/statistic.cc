@@ -1,10 +1,10 @@
-#include "selfnorm/model/energy/statistic.h"
+#include "model/energy/statistic.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

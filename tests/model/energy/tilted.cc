@@ -1,13 +1,13 @@
-#include "selfnorm/model/energy/tilted.h"
+#include "model/energy/tilted.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/model/energy/mlp.h"
-#include "selfnorm/proposal/density/make_density.h"
+#include "math/parallel.h"
+#include "model/energy/mlp.h"
+#include "proposal/density/make_density.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm::test {

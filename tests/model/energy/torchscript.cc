@@ -1,4 +1,4 @@
-#include "selfnorm/model/energy/torchscript.h"
+#include "model/energy/torchscript.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::test {
 namespace {

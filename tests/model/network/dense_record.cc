@@ -1,10 +1,10 @@
-#include "selfnorm/model/network/dense_record.h"
+#include "model/network/dense_record.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::test {
 namespace {

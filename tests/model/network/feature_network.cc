@@ -1,4 +1,4 @@
-#include "selfnorm/model/network/feature_network.h"
+#include "model/network/feature_network.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <fstream>
 #include <limits>
 
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "module_file.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/math/random.h"
-#include "selfnorm/model/energy/density_file.h"
-#include "selfnorm/model/energy/mlp.h"
-#include "selfnorm/model/energy/torchscript.h"
-#include "selfnorm/proposal/density/make_density.h"
+#include "math/parallel.h"
+#include "math/random.h"
+#include "model/energy/density_file.h"
+#include "model/energy/mlp.h"
+#include "model/energy/torchscript.h"
+#include "model/neural/module_file.h"
+#include "proposal/density/make_density.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::test {
 namespace {

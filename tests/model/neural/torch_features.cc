@@ -6,11 +6,11 @@
 #include <cmath>
 #include <fstream>
 
-#include "module_file.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/math/random.h"
-#include "selfnorm/model/network/feature_network.h"
+#include "math/parallel.h"
+#include "math/random.h"
+#include "model/network/feature_network.h"
+#include "model/neural/module_file.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::test {
 namespace {

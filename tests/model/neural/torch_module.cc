@@ -3,9 +3,9 @@
 
 #include <fstream>
 
-#include "module_file.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/model/energy/torchscript.h"
+#include "model/energy/torchscript.h"
+#include "model/neural/module_file.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::test {
 namespace {

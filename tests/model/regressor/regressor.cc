@@ -1,12 +1,12 @@
-#include "selfnorm/model/regressor/regressor.h"
+#include "model/regressor/regressor.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cmath>
 
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
+#include "math/parallel.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 #include "small_regressors.h"
 

@@ -6,12 +6,12 @@
 #include <limits>
 #include <sstream>
 
+#include "model/energy/density_file.h"
+#include "model/model_file.h"
+#include "model/regressor/regressor.h"
+#include "model/stored_record.h"
 #include "selfnorm.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/model/energy/density_file.h"
-#include "selfnorm/model/model_file.h"
-#include "selfnorm/model/regressor/regressor.h"
-#include "selfnorm/model/stored_record.h"
+#include "selfnorm/error.h"
 #include "small_regressors.h"
 
 namespace selfnorm::test {

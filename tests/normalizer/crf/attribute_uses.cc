@@ -1,9 +1,9 @@
-#include "selfnorm/normalizer/crf/attribute_uses.h"
+#include "normalizer/crf/attribute_uses.h"
 
 #include <gtest/gtest.h>
 
 #include "normalizer/crf/small_crfs.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -1,13 +1,13 @@
-#include "selfnorm/normalizer/crf/crf_pass.h"
+#include "normalizer/crf/crf_pass.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <mutex>
 
+#include "math/parallel.h"
 #include "normalizer/crf/small_crfs.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

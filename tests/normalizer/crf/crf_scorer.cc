@@ -1,10 +1,10 @@
-#include "selfnorm/normalizer/crf/crf_scorer.h"
+#include "normalizer/crf/crf_scorer.h"
 
 #include <gtest/gtest.h>
 
+#include "normalizer/crf/crf_pass.h"
 #include "normalizer/crf/small_crfs.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/normalizer/crf/crf_pass.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -1,11 +1,11 @@
-#include "selfnorm/normalizer/crf/crf_scores.h"
+#include "normalizer/crf/crf_scores.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
 #include "normalizer/crf/small_crfs.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

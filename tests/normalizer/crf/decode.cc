@@ -1,4 +1,4 @@
-#include "selfnorm/normalizer/crf/decode.h"
+#include "normalizer/crf/decode.h"
 
 #include <gtest/gtest.h>
 

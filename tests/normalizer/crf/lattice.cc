@@ -1,12 +1,12 @@
-#include "selfnorm/normalizer/crf/lattice.h"
+#include "normalizer/crf/lattice.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
+#include "math/kernels.h"
 #include "normalizer/crf/small_crfs.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/kernels.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -1,4 +1,4 @@
-#include "selfnorm/normalizer/crf/log_lattice.h"
+#include "normalizer/crf/log_lattice.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "selfnorm/normalizer/crf/n_best.h"
+#include "normalizer/crf/n_best.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "normalizer/crf/small_crfs.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

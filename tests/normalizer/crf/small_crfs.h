@@ -6,10 +6,10 @@
 #include <numeric>
 #include <vector>
 
-#include "selfnorm/data/sentences/sequences.h"
-#include "selfnorm/math/random.h"
-#include "selfnorm/model/crf/crf_model.h"
-#include "selfnorm/normalizer/crf/decode.h"
+#include "data/sentences/sequences.h"
+#include "math/random.h"
+#include "model/crf/crf_model.h"
+#include "normalizer/crf/decode.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {

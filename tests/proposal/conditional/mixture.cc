@@ -1,10 +1,10 @@
-#include "selfnorm/proposal/conditional/mixture.h"
+#include "proposal/conditional/mixture.h"
 
 #include <gtest/gtest.h>
 
-#include "mixture_cases.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
+#include "math/parallel.h"
+#include "proposal/conditional/mixture_cases.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {

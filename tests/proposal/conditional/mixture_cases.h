@@ -5,9 +5,9 @@
 #include <numbers>
 #include <vector>
 
+#include "math/sigmoid.h"
+#include "proposal/conditional/mixture.h"
 #include "random_data.h"
-#include "selfnorm/math/sigmoid.h"
-#include "selfnorm/proposal/conditional/mixture.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {

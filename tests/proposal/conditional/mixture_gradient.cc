@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "mixture_cases.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
+#include "math/parallel.h"
+#include "proposal/conditional/mixture_cases.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "mixture_cases.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
+#include "math/parallel.h"
+#include "proposal/conditional/mixture_cases.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "mixture_cases.h"
+#include "proposal/conditional/mixture_cases.h"
 
 namespace selfnorm {
 namespace {

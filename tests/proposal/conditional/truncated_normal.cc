@@ -1,4 +1,4 @@
-#include "selfnorm/proposal/conditional/truncated_normal.h"
+#include "proposal/conditional/truncated_normal.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gradient_check.h"
-#include "selfnorm/proposal/density/make_density.h"
+#include "proposal/density/make_density.h"
 
 namespace selfnorm {
 

@@ -1,11 +1,11 @@
-#include "selfnorm/proposal/density/gaussian.h"
+#include "proposal/density/gaussian.h"
 
 #include <numbers>
 
 #include "proposal/density/density_checks.h"
+#include "proposal/density/make_density.h"
 #include "random_data.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/proposal/density/make_density.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -1,10 +1,10 @@
-#include "selfnorm/proposal/density/gaussian_mixture.h"
+#include "proposal/density/gaussian_mixture.h"
 
+#include "math/parallel.h"
 #include "proposal/density/density_checks.h"
+#include "proposal/density/gaussian.h"
 #include "random_data.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/proposal/density/gaussian.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {

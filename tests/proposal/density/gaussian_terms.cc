@@ -1,4 +1,4 @@
-#include "selfnorm/proposal/density/gaussian_terms.h"
+#include "proposal/density/gaussian_terms.h"
 
 #include <gtest/gtest.h>
 

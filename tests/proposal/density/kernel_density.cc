@@ -1,9 +1,9 @@
-#include "selfnorm/proposal/density/kernel_density.h"
+#include "proposal/density/kernel_density.h"
 
 #include "proposal/density/density_checks.h"
+#include "proposal/density/gaussian.h"
 #include "random_data.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/proposal/density/gaussian.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {

@@ -1,11 +1,11 @@
-#include "selfnorm/proposal/density/level_mixture.h"
+#include "proposal/density/level_mixture.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/math/random.h"
+#include "math/parallel.h"
+#include "math/random.h"
 
 namespace selfnorm {
 namespace {

@@ -1,11 +1,11 @@
-#include "selfnorm/proposal/density/make_density.h"
+#include "proposal/density/make_density.h"
 
 #include <map>
 
+#include "math/parallel.h"
 #include "proposal/density/density_checks.h"
 #include "random_data.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -1,10 +1,10 @@
-#include "selfnorm/proposal/density/mixture_em.h"
+#include "proposal/density/mixture_em.h"
 
 #include <algorithm>
 
+#include "math/parallel.h"
 #include "proposal/density/density_checks.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

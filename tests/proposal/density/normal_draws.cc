@@ -1,4 +1,4 @@
-#include "selfnorm/proposal/density/normal_draws.h"
+#include "proposal/density/normal_draws.h"
 
 #include <gtest/gtest.h>
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "math/parallel.h"
+#include "proposal/density/mixture_em.h"
 #include "random_data.h"
-#include "selfnorm/math/parallel.h"
-#include "selfnorm/proposal/density/mixture_em.h"
 
 namespace selfnorm {
 namespace {

@@ -1,9 +1,9 @@
-#include "selfnorm/proposal/density/precision_root.h"
+#include "proposal/density/precision_root.h"
 
 #include <cmath>
 
 #include "gradient_check.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

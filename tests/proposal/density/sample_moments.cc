@@ -1,12 +1,12 @@
-#include "selfnorm/proposal/density/sample_moments.h"
+#include "proposal/density/sample_moments.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "math/parallel.h"
 #include "random_data.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/math/parallel.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

@@ -1,10 +1,10 @@
-#include "selfnorm/proposal/density/student_t.h"
+#include "proposal/density/student_t.h"
 
 #include <numbers>
 
 #include "proposal/density/density_checks.h"
-#include "selfnorm/base/error.h"
-#include "selfnorm/proposal/density/gaussian.h"
+#include "proposal/density/gaussian.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

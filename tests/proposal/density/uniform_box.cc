@@ -1,7 +1,7 @@
-#include "selfnorm/proposal/density/uniform_box.h"
+#include "proposal/density/uniform_box.h"
 
 #include "proposal/density/density_checks.h"
-#include "selfnorm/base/error.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {

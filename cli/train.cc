@@ -1,0 +1,76 @@
+// The one command of training: a family gives a Training (run/training.h), and everything around it is here.
+#include <fmt/format.h>
+
+#include "commands.h"
+#include "family.h"
+#include "interruption.h"
+#include "math/parallel.h"
+#include "output.h"
+#include "run/report_output.h"
+#include "run/run_record.h"
+#include "run/training_run.h"
+#include "selfnorm/error.h"
+
+namespace selfnorm::cli {
+namespace {
+
+constexpr int kDivergedExit = 3;
+constexpr std::string_view kTrain = "train ";
+
+int ending(const Arguments& arguments, const RunDirectory& run, const RunResult& result,
+           const Verdict& verdict, const std::string& page) {
+  print_report(arguments, run, result, verdict, page);
+  return result.diverged ? kDivergedExit : 0;
+}
+
+}  // namespace
+
+int train_command(const Arguments& arguments) {
+  const bool quiet = arguments.common.quiet;
+  check_run(arguments.run());
+  const std::unique_ptr<Training> training =
+      family_named(arguments.command.substr(kTrain.size())).training(arguments);
+  RunDirectory run = run_directory(arguments);
+  if (has_nothing_to_resume(arguments, run)) return 0;
+  const ThreadLimit limit(arguments.common.threads);
+  ReadData data = training->read(run.existing_folder());
+  check_resumed_data(arguments, run, data.records);
+  data.notes.push_back(checked_needs(arguments, run, data.needs));
+  begin_run(arguments, data.notes, data.records, run);
+  for (const std::string& text : data.warnings) warning(text);
+
+  RunObserver observer(run.file(kMetricsName), quiet);
+  RunResult result = training->train(checkpoint_options(arguments.run(), run), observer);
+  observer.finish();
+  if (result.interrupted) return interrupted();
+  if (result.diverged)
+    warning("training diverged; the model is the last good one (try a smaller --learning-rate)");
+  const std::string model = run.file(kModelName);
+  Verdict verdict;
+  try {
+    verdict = training->judge();
+  } catch (const Error& error) {  // training is not lost
+    training->save(model);
+    end_run(run);
+    const std::string text = fmt::format(
+        "the model is trained and saved in {}, but could not be evaluated: {}", model, error.what());
+    if (!result.diverged) throw Error(text);
+    warning(text);
+    return ending(arguments, run, result, {.data = "held-out", .table = "not evaluated\n"}, "");
+  }
+  if (!quiet) {
+    for (const std::string& text : verdict.notes) note(text);
+    for (const std::string& text : verdict.warnings) warning(text);
+  }
+  if (verdict.simple && warn_about_simple(arguments, verdict.nll, *verdict.simple)) result.diverged = true;
+  training->save(model);
+  end_run(run);
+  const std::string page = write_run_report(arguments, run, [&] {
+    ReportDocument out = run_heading(arguments, run, result.diverged);
+    training->show(model, out);
+    return out;
+  });
+  return ending(arguments, run, result, verdict, page);
+}
+
+}  // namespace selfnorm::cli

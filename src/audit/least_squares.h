@@ -1,0 +1,59 @@
+// Least squares of y on (1, x) for rows that stream by: only means and second moments are kept, so memory is
+// d^2 doubles for any number of rows. Its residual variance for y = A is V* (theory.md 1.5).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "data/dataset.h"
+
+namespace selfnorm {
+
+struct LinearFit {
+  double intercept = 0;
+  std::vector<double> slope;
+  double variance = 0;            // of y
+  double residual_variance = 0;   // of y - intercept - slope . x, on the rows it was fitted to
+  double degrees_of_freedom = 0;  // used by the slope: the rank without a ridge, less with one
+  uint32_t rank = 0;              // numerical, of the covariance of x
+  double condition = 0;  // largest over smallest singular value of the directions used (Cholesky: estimated)
+  double ridge =
+      0;  // lambda of (C + lambda I)^-1, C the scatter of x with every column divided by the root of its own
+
+  // 1 - residual_variance / variance; 1 when y does not vary.
+  double r_squared() const;
+  double operator()(const Features& x, uint64_t row) const;
+};
+
+class LeastSquares {
+ public:
+  explicit LeastSquares(uint32_t columns);
+
+  // The rows of x with their y (all finite).
+  void add(const Features& x, std::span<const double> y);
+  uint64_t rows() const { return rows_; }
+
+  // The least-squares solution of smallest norm with the columns on one scale: constant columns, and
+  // directions whose variance is below 1e-12 of the largest (rounding, for float32 data), are left out. Units
+  // do not matter.
+  LinearFit fit() const;
+  // The ridge that generalised cross-validation prefers (Golub, Heath & Wahba 1979): minimises
+  //     (RSS(lambda)/n) / (1 - df(lambda)/n)^2
+  // over lambda = 0 and a geometric grid. For n >> d it is fit() itself; for n not much above d it does not
+  // interpolate.
+  LinearFit fit_for_prediction() const;
+
+ private:
+  struct Solver;
+
+  uint32_t columns_;
+  uint64_t rows_ = 0;
+  std::vector<double> mean_x_;  // of the rows so far
+  double mean_y_ = 0;
+  std::vector<double> scatter_;  // sum (x - mean)(x - mean)', lower triangle, column-major
+  std::vector<double> cross_;    // sum (x - mean)(y - mean)
+  double square_ = 0;            // sum (y - mean)^2
+};
+
+}  // namespace selfnorm

@@ -1,0 +1,19 @@
+// Data that can be read but hardly be meant.
+#pragma once
+
+#include <string>
+
+#include "data/dataset.h"
+#include "data/sentences/sequences.h"
+
+namespace selfnorm {
+
+// Why the labels are no classes, and what they may be; empty: nothing speaks against it. They are numbers
+// with fractions, more than 20 of them; or nearly all different; or, in a table, more than 100 whole numbers
+// most of whose range is not used.
+std::string classes_doubt(const Dataset& data, bool is_table);
+
+// Why the labels of sentences are none: nearly all different, or many in a single sentence.
+std::string labels_doubt(const Sequences& data, uint64_t labels);
+
+}  // namespace selfnorm

@@ -1,0 +1,54 @@
+// What an audit shows: cards with the certificate in words; histogram and quantiles of log Z with the
+// certified band; log Z against the norm of the input and against confidence; raw against exact
+// probability; reliability; the worst inputs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "audit/audit.h"
+#include "document/document.h"
+#include "document/section/rows_part.h"
+
+namespace selfnorm {
+
+struct AuditNames {
+  std::string kind = "raw";                // "raw" or "amortised"
+  std::string data;                        // what was audited
+  std::vector<std::string> labels = {};    // of classes; empty: their numbers
+  std::string norm = "norm of the input";  // or of its state
+  RowsPart part = RowsPart::kNone;
+  std::string numbering = "numbered from 0";  // of the inputs
+  bool is_requested = true;  // the eps of the certificate: then a note says when it does not hold
+};
+
+// `digits` significant digits, rounded up: what is printed can be claimed. value >= 0.
+std::string rounded_up(double value, int digits);
+
+// "99%", to so many significant digits, or as many as it takes to be neither 0% nor 100% when `share` is not.
+std::string percent(double share, int digits = 6);
+
+// What a certificate of rows of this part rests on, after what it was computed by: "exact log Z; holds if
+// ...".
+std::string certificate_source(const std::string& computed_by, RowsPart part);
+
+// "with 99% confidence, 99% of inputs have raw log-probabilities within 0.08", the bound rounded up; without
+// a bound, why not.
+std::string certificate_words(const Certificate& certificate, const std::string& kind);
+
+// The certificate in words; above an error of 0.5 nats, which no user of probabilities could live with, a
+// red sentence that says so instead.
+ReportCard certificate_card(const Certificate& certificate, const std::string& kind,
+                            const std::string& source);
+
+// Cards and the section "Normalisation" (and "Calibration" with labels) appended.
+void add_audit(const Audit& audit, const AuditNames& names, ReportDocument& document);
+
+// A card with V and V*; none without V*.
+void add_variance(const GaugeVariance& variance, ReportDocument& document);
+
+// Of any model whose errors were audited: histogram with quantiles and band, worst inputs; the same figures
+// as above, without cards.
+void add_errors(const ErrorAudit& audit, const std::string& kind, ReportDocument& document);
+
+}  // namespace selfnorm

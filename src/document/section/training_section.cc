@@ -1,0 +1,211 @@
+#include "document/section/training_section.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "document/section/metrics.h"
+#include "document/thinned.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr double kInterruption = std::numeric_limits<double>::quiet_NaN();
+constexpr size_t kFewPoints = 60;  // each of which is marked
+constexpr uint32_t kTraining = 0, kValidation = 1, kTrainingEstimate = 2, kValidationEstimate = 3,
+                   kLowest = 4;
+
+// What a line of metrics belongs to. Solves: of the search for the multiplier of a constraint, each with its
+// own alpha. Members: of an ensemble, each with its own epochs.
+class Course {
+ public:
+  explicit Course(const Metrics& metrics) : metrics_(metrics) {
+    const auto& lines = metrics.lines;
+    for (const MetricsLine& line : lines) {
+      has_solves_ = has_solves_ || line.alpha != lines.front().alpha;
+      has_epochs_ = has_epochs_ || line.epoch != lines.front().epoch;
+    }
+    for (size_t i = 0; i < lines.size(); ++i) {
+      const bool is_next =
+          i > 0 && (has_solves_ ? lines[i].epoch != lines[i - 1].epoch : lines[i].epoch < lines[i - 1].epoch);
+      part_.push_back(i == 0 ? 0 : part_.back() + (is_next ? 1 : 0));
+    }
+  }
+
+  bool has_solves() const { return has_solves_; }
+  bool has_parts() const { return part_.back() > 0; }
+
+  // Lines of different parts are not joined.
+  Series series(const std::string& key, std::string name, uint32_t colour) const {
+    Series out{.name = std::move(name), .x = {}, .y = {}, .stroke = Stroke::line, .colour = colour};
+    const auto found = metrics_.curves.find(key);
+    if (found == metrics_.curves.end()) return out;
+    const MetricsCurve& curve = found->second;
+    for (size_t i = 0; i < curve.line.size(); ++i) {
+      const size_t at = curve.line[i];
+      if (i > 0 && part_[at] != part_[curve.line[i - 1]]) add(out, at, kInterruption);
+      add(out, at, curve.value[i]);
+    }
+    if (out.x.size() <= kFewPoints) out.stroke = Stroke::line_points;
+    return thinned(std::move(out));
+  }
+
+  // Every solve with its alpha and the rms of log Z that it came to.
+  Series solves() const {
+    Series out{.name = "alpha", .x = {}, .y = {}, .stroke = Stroke::line_points, .colour = kTraining};
+    const auto rms = metrics_.curves.find("log_z_rms");
+    for (size_t i = 0; i < part_.size(); ++i) {
+      if (i + 1 < part_.size() && part_[i + 1] == part_[i]) continue;
+      out.x.push_back(static_cast<double>(part_[i]) + 1);
+      out.y.push_back(metrics_.lines[i].alpha);
+      std::string label = fmt::format("solve {}", part_[i] + 1);
+      if (rms != metrics_.curves.end()) {
+        const auto place = std::ranges::lower_bound(rms->second.line, i);
+        if (place != rms->second.line.end() && *place == i)
+          label += fmt::format(", rms(log Z - c) {:.4g} at its end",
+                               rms->second.value[static_cast<size_t>(place - rms->second.line.begin())]);
+      }
+      out.labels.push_back(std::move(label));
+    }
+    return out;
+  }
+
+ private:
+  void add(Series& out, size_t at, double value) const {
+    out.x.push_back(metrics_.lines[at].step);
+    out.y.push_back(value);
+    if (has_epochs_ || has_solves_) out.labels.push_back(label(at));
+  }
+
+  std::string label(size_t at) const {
+    const MetricsLine& line = metrics_.lines[at];
+    if (has_solves_)
+      return fmt::format("step {:.0f}, solve {}, alpha {:.4g}", line.step, part_[at] + 1, line.alpha);
+    const std::string member = part_.back() > 0 ? fmt::format("member {}, ", part_[at] + 1) : "";
+    return fmt::format("step {:.0f}, {}epoch {:.0f}", line.step, member, line.epoch + 1);
+  }
+
+  const Metrics& metrics_;
+  bool has_solves_ = false, has_epochs_ = false;
+  std::vector<size_t> part_;
+};
+
+bool has_points(const Series& s) {
+  return std::ranges::any_of(s.y, [](double y) { return std::isfinite(y); });
+}
+bool is_zero(const Series& s) {
+  return std::ranges::none_of(s.y, [](double y) { return std::isfinite(y) && y != 0; });
+}
+
+// Figures have one panel each, so that those of different objectives can be drawn into each other; without
+// points there is none.
+class Figures {
+ public:
+  explicit Figures(ReportDocument& document) : document_(document) {}
+
+  void add(const char* id, std::string title, std::string unit, std::vector<Series> series, std::string look,
+           std::string across = "step") {
+    std::erase_if(series, [](const Series& s) { return !has_points(s); });
+    if (series.empty()) return;
+    Panel panel{.title = "",
+                .x = {.label = std::move(across)},
+                .y = {.label = std::move(unit)},
+                .series = std::move(series)};
+    document_.section("Training")
+        .figures.push_back({.id = id,
+                            .look = std::move(look),
+                            .figure = {.title = std::move(title), .panels = {std::move(panel)}}});
+  }
+
+ private:
+  ReportDocument& document_;
+};
+
+// Where the curve of a run is lowest; nothing of runs in several parts, which have several.
+Series lowest_point(const Course& course, const Series& curve) {
+  Series out{.name = "lowest validation", .x = {}, .y = {}, .stroke = Stroke::marks, .colour = kLowest};
+  if (course.has_parts() || !has_points(curve)) return out;
+  const auto worth = [](double y) { return std::isfinite(y) ? y : std::numeric_limits<double>::infinity(); };
+  const auto at = static_cast<size_t>(std::ranges::min_element(curve.y, {}, worth) - curve.y.begin());
+  out.x = {curve.x[at]};
+  out.y = {curve.y[at]};
+  out.labels = {fmt::format("step {:.0f}", curve.x[at])};
+  return out;
+}
+
+void add_losses(const Course& course, Figures& figures) {
+  figures.add("loss", "Training loss", "loss, on the scale of the objective",
+              {course.series("loss", "training loss", kTraining)},
+              "It should fall and level off; only losses of the same objective can be compared.");
+  std::vector<Series> nll{course.series("nll", "training, exact", kTraining),
+                          course.series("valid_nll", "validation, exact", kValidation),
+                          course.series("nll_estimate", "training, estimate", kTrainingEstimate),
+                          course.series("valid_nll_estimate", "validation, estimate", kValidationEstimate)};
+  const bool has_estimates = has_points(nll[2]) || has_points(nll[3]);
+  nll.push_back(lowest_point(course, has_points(nll[1]) ? nll[1] : nll[3]));
+  figures.add(
+      "training_nll", "Negative log-likelihood in training", "nats per example", std::move(nll),
+      fmt::format("Lower is better, and a validation curve that turns up while training still falls is "
+                  "over-fitting; {}.",
+                  has_estimates ? "estimates are with log Z estimated from draws of the proposal"
+                                : "exact is with log Z summed or integrated"));
+}
+
+void add_penalties(const Course& course, Figures& figures) {
+  Series penalty = course.series("penalty", "penalty", kTraining);
+  if (!is_zero(penalty))
+    figures.add("penalty", "Penalty in training, alpha (log Z - c)^2", "nats per example",
+                {std::move(penalty)},
+                "What is paid for normalisation beside the likelihood: small and level is good.");
+  Series regulariser = course.series("regulariser", "regulariser", kTraining);
+  if (!is_zero(regulariser))
+    figures.add(
+        "regulariser", "Regulariser in training", "nats per example", {std::move(regulariser)},
+        "What is paid for the size of the weights beside the likelihood: it should level off, small beside "
+        "the likelihood.");
+  if (course.has_solves())
+    figures.add("alpha", "Alpha, the price of the constraint", "alpha", {course.solves()},
+                "It should settle, where rms(log Z - c), shown at every solve, has come to the bound.",
+                "solve");
+}
+
+void add_normalizers(const Course& course, Figures& figures) {
+  figures.add(
+      "training_log_z", "Root mean square of log Z - c in training", "nats",
+      {course.series("log_z_rms", "training, exact", kTraining),
+       course.series("valid_log_z_rms", "validation, exact", kValidation)},
+      "Small is good: raw scores are then log-probabilities; training data are measured with the c of "
+      "the moment, validation data with the one that would be stored.");
+  Series b = course.series("log_normalizer", "b", kTraining);
+  const bool has_b = has_points(b);
+  figures.add("training_b", "b in training", "nats", {std::move(b)},
+              "b is the log Z that the model learns by itself: it should move at first and then settle.");
+  figures.add(
+      "log_ratio", has_b ? "log r = log Z - b in training" : "log Z in training",
+      has_b ? "log r, nats" : "log Z, nats",
+      {course.series("log_ratio", "estimate from noise samples", kTraining)},
+      has_b ? "It should stay near 0, where b is right; r far above 1 is the one instability of training "
+              "with b."
+            : "There is no b that it is compared with, so any level will do, but it should not run away.");
+  figures.add(
+      "effective_samples", "Effective samples in training", "samples",
+      {course.series("effective_samples", "effective samples", kTraining)},
+      "How many equal samples the weighted ones are worth, (sum w)^2 / sum w^2: near the number drawn is "
+      "good; with a few only, estimates of log Z mean little.");
+}
+
+}  // namespace
+
+void add_training(const std::string& metrics_path, ReportDocument& document) {
+  const Metrics metrics = read_metrics(metrics_path);
+  if (metrics.lines.empty()) return;
+  const Course course(metrics);
+  Figures figures(document);
+  add_losses(course, figures);
+  add_penalties(course, figures);
+  add_normalizers(course, figures);
+}
+
+}  // namespace selfnorm

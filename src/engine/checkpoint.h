@@ -1,0 +1,100 @@
+// The state of a run between two steps, as one safetensors file: named vectors and named texts. Doubles
+// survive exactly (hexadecimal in texts), so a resumed run has the same bits as an uninterrupted one.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "data/dataset.h"
+#include "data/sentences/sequences.h"
+#include "optim/adaptive.h"
+
+namespace selfnorm {
+
+class Checkpoint {
+ public:
+  void set(const std::string& name, const std::string& text) { text_[name] = text; }
+  void set(const std::string& name, uint64_t value);
+  void set(const std::string& name, double value);
+  // Floats are parameters: kept by reference until save(), so that a checkpoint costs no memory.
+  void set(const std::string& name, const std::vector<float>& values) { views_[name] = values; }
+  void set(const std::string& name, std::vector<float>&& values) = delete;
+  void set(const std::string& name, const std::vector<double>& values);
+
+  // Each throws Error when the checkpoint lacks the name or holds something else there. Vectors are as long
+  // as `values`, unless that is empty; or, where `size` is given, as that, or empty.
+  const std::string& text(const std::string& name) const;
+  uint64_t integer(const std::string& name) const;
+  double number(const std::string& name) const;
+  void get(const std::string& name, std::vector<float>& values) const;
+  void get(const std::string& name, std::vector<double>& values) const;
+  template <class Real>
+  void get(const std::string& name, std::vector<Real>& values, size_t size) const {
+    values.clear();
+    get(name, values);
+    if (!values.empty()) check_size(name, values.size(), size);
+  }
+
+  // The file appears whole or not at all.
+  void save(const std::string& path) const;
+  static Checkpoint load(const std::string& path);
+
+ private:
+  static void check_size(const std::string& name, size_t found, size_t expected);
+
+  std::map<std::string, std::string> text_;
+  std::map<std::string, std::span<const float>> views_;  // what was set
+  std::map<std::string, std::vector<float>> floats_;     // what was loaded
+  std::map<std::string, std::vector<double>> doubles_;
+};
+
+// The state of an adaptive optimiser, under NAME.step, NAME.square and NAME.mean.
+template <class Real>
+void save_adaptive(const Adaptive<Real>& optimiser, const std::string& name, Checkpoint& c) {
+  c.set(name + ".step", optimiser.state().step);
+  c.set(name + ".square", optimiser.state().square);
+  c.set(name + ".mean", optimiser.state().mean);
+}
+
+template <class Real>
+void restore_adaptive(const Checkpoint& c, const std::string& name, Adaptive<Real>& optimiser) {
+  AdaptiveState<Real> state = optimiser.state();
+  state.step = c.integer(name + ".step");
+  c.get(name + ".square", state.square);
+  c.get(name + ".mean", state.mean);
+  optimiser.restore(std::move(state));
+}
+
+// A hash of everything the result depends on, whatever is trained: the rows that are trained on, those that
+// are held out, and every option that shapes the result. A checkpoint of others must not be continued.
+// FNV-1a over 8-byte words: fast enough to hash the data at memory speed.
+class Fingerprint {
+ public:
+  template <class T>
+  Fingerprint& add(std::span<const T> values) {
+    return add_bytes(values.data(), values.size_bytes());
+  }
+  template <class T>
+  Fingerprint& add(const std::vector<T>& values) {
+    return add(std::span<const T>(values));
+  }
+  Fingerprint& add(const std::string& text) { return add_bytes(text.data(), text.size()); }
+  Fingerprint& add_bytes(const void* data, size_t size);
+  Fingerprint& add_file(const std::string& path);  // what is in it; nothing when it cannot be read
+  std::string text() const;
+
+ private:
+  void mix(uint64_t word) {
+    state_ = (state_ ^ word) * 0x100000001B3u;
+    state_ ^= state_ >> 29;
+  }
+  uint64_t state_ = 0xCBF29CE484222325u;
+};
+
+std::string fingerprint(const Dataset& data, const std::string& options);
+std::string fingerprint(const Sequences& data, const std::string& options);
+
+}  // namespace selfnorm

@@ -1,0 +1,93 @@
+// Full passes: every step is an iteration of L-BFGS (optim/lbfgs.h). What is minimised, and where it ends
+// besides convergence, is the problem's own.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "engine/problem.h"
+#include "optim/lbfgs.h"
+
+namespace selfnorm {
+
+template <class Real>
+class LbfgsProblem : public Problem {
+ public:
+  explicit LbfgsProblem(const LbfgsOptions& options)
+      : lbfgs_(options, [this](std::span<const Real> x, std::span<Real> gradient) {
+          is_evaluating_ = true;
+          const double value = evaluate(x, gradient);
+          is_evaluating_ = false;
+          return value;
+        }) {}
+  LbfgsProblem(const LbfgsProblem&) = delete;
+  LbfgsProblem& operator=(const LbfgsProblem&) = delete;
+
+  const Plan& plan() const override { return plan_; }
+
+  // A pass over all examples may take minutes. Interrupted while the loss is evaluated, and not while the
+  // result is taken over, the optimiser is where it was before the step (or, without its curvature, where the
+  // second attempt at the step begins), and goes on from there to the same point.
+  bool is_unmoved(bool /*in_move*/) const override { return is_stepping_ && is_evaluating_; }
+
+  Step move(uint64_t /*at*/, double /*factor*/) override {
+    if (std::string end = limit(); !end.empty()) return stop(std::move(end));
+    is_stepping_ = true;
+    const bool has_moved = lbfgs_.step();
+    is_stepping_ = false;
+    if (!has_moved) return stop(lbfgs_.reason());
+    arrive();
+    return {};
+  }
+
+  void take(Snapshot& out) const override { out.values<Real>() = point(); }
+  void put(const Snapshot& snapshot) override { result_ = snapshot.values<Real>(); }
+
+  void save(Checkpoint& c) const override;
+  void restore(const Checkpoint& c) override;
+
+ protected:
+  virtual size_t parameters() const = 0;
+  // The value and its gradient, which is overwritten.
+  virtual double evaluate(std::span<const Real> x, std::span<Real> gradient) = 0;
+  // Why there is to be no other iteration; "": there may be one.
+  virtual std::string limit() = 0;
+  virtual Step stop(std::string reason) { return Step::finished(std::move(reason)); }
+  // After an iteration, whose last evaluation was at the point it accepted.
+  virtual void arrive() {}
+
+  // The result when there is one, otherwise where the optimiser is.
+  const std::vector<Real>& point() const { return result_.empty() ? lbfgs_.state().x : result_; }
+
+  Plan plan_;
+  Lbfgs<Real> lbfgs_;
+
+ private:
+  std::vector<Real> result_;
+  bool is_stepping_ = false, is_evaluating_ = false;
+};
+
+// Of a function as it is, from a start to where it converges.
+template <class Real>
+class Minimisation : public LbfgsProblem<Real> {
+ public:
+  Minimisation(const LbfgsOptions& options, std::vector<Real> start, typename Lbfgs<Real>::Function f)
+      : LbfgsProblem<Real>(options), start_(std::move(start)), f_(std::move(f)) {}
+
+  Step begin() override {
+    this->lbfgs_.start(start_);
+    return {};
+  }
+  using LbfgsProblem<Real>::point;
+
+ protected:
+  size_t parameters() const override { return start_.size(); }
+  double evaluate(std::span<const Real> x, std::span<Real> gradient) override { return f_(x, gradient); }
+  std::string limit() override { return {}; }
+
+ private:
+  std::vector<Real> start_;
+  typename Lbfgs<Real>::Function f_;
+};
+
+}  // namespace selfnorm

@@ -1,0 +1,292 @@
+// L-BFGS over all examples; for `constraint`, inside the search for the multiplier.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/lbfgs_problem.h"
+#include "family/classifier/loop.h"
+#include "math/vector.h"
+#include "objective/loss.h"
+#include "objective/registry.h"
+#include "optim/dual.h"
+#include "selfnorm/error.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr uint64_t kIterationsPerValidation = 5;
+constexpr uint64_t kShortestSolve = 20;
+constexpr double kRoughSlack = 0.1;
+constexpr uint64_t kRoughUpdates = 30;
+constexpr double kSlack = 0.01;
+constexpr uint64_t kFineUpdates = 8;
+
+template <class Real>
+class FullPasses final : public LbfgsProblem<Real> {
+ public:
+  FullPasses(const LoopProblem<Real>& problem, const ExactPass<Real>& pass, std::span<const float> weight)
+      : LbfgsProblem<Real>({.history = problem.options.history,
+                            .tolerance = problem.options.tolerance,
+                            .l1 = problem.options.l1,
+                            .l1_count = problem.penalised}),
+        problem_(problem),
+        pass_(pass),
+        weight_(weight),
+        objective_options_(problem.options.objective),
+        dual_(objective_options_.delta, kRoughSlack, kRoughUpdates),
+        validation_(problem.options, problem.held_out != nullptr) {
+    validation_.plan(plan_);
+  }
+
+  Step begin() override {
+    use_multiplier();
+    lbfgs_.start(problem_.start);
+    arrive();
+    return std::isfinite(lbfgs_.state().value) ? Step{}
+                                               : Step::diverged("the loss is not finite at the start");
+  }
+
+  Due due(uint64_t /*steps_taken*/) const override {
+    const uint64_t iteration = lbfgs_.state().iteration;
+    return {.report = true,
+            .check = plan_.checks && iteration > 0 && iteration % kIterationsPerValidation == 0};
+  }
+
+  void measure(Progress& progress) override {
+    const auto& state = lbfgs_.state();
+    progress.step = earlier_steps_ + state.iteration;
+    progress.epoch = solves_;
+    progress.steps = earlier_steps_ + iteration_limit();
+    progress.loss = state.value;
+    progress.nll = accepted_.mean_nll();
+    progress.penalty = accepted_.penalty / accepted_.weight;
+    progress.regulariser = state.value - accepted_.mean_loss();
+    progress.log_z_rms = accepted_.rms_log_z();
+    progress.gradient_norm = lbfgs_.gradient_norm();
+    progress.alpha = objective_options_.alpha;
+  }
+
+  Check check(Progress& progress) override {
+    return validation_.judge(problem_.held_out(theta(), {centre(point()), {}}), progress);
+  }
+
+  void take(Snapshot& out) const override {
+    LbfgsProblem<Real>::take(out);
+    out.numbers.clear();
+    validation_.take(out);
+  }
+  void put(const Snapshot& snapshot) override {
+    LbfgsProblem<Real>::put(snapshot);
+    validation_.put(snapshot);
+  }
+
+  void save(Checkpoint& c) const override {
+    LbfgsProblem<Real>::save(c);
+    c.set("dual", dual_.save());
+    c.set("dual.fine", uint64_t{fine_});
+    c.set("dual.solves", solves_);
+    c.set("dual.earlier_steps", earlier_steps_);
+    c.set("dual.feasible", feasible_);
+    c.set("dual.infeasible", infeasible_);
+    validation_.save(c);
+  }
+
+  void restore(const Checkpoint& c) override {
+    LbfgsProblem<Real>::restore(c);
+    dual_.restore(c.text("dual"));
+    fine_ = c.integer("dual.fine") != 0;
+    solves_ = c.integer("dual.solves");
+    earlier_steps_ = c.integer("dual.earlier_steps");
+    c.get("dual.feasible", feasible_, problem_.start.size());
+    c.get("dual.infeasible", infeasible_, problem_.start.size());
+    validation_.restore(c);
+    use_multiplier();
+    evaluate_here();
+    accepted_ = sum_;
+  }
+
+  LoopOutput<Real> output(RunOutcome outcome) const {
+    const auto level = validation_.level();
+    const std::span<const Real> found = theta();
+    return {{found.begin(), found.end()},
+            {level.value_or(centre(point())), {}},
+            level.has_value(),
+            std::move(outcome)};
+  }
+
+ private:
+  using LbfgsProblem<Real>::lbfgs_;
+  using LbfgsProblem<Real>::plan_;
+  using LbfgsProblem<Real>::point;
+
+  size_t parameters() const override { return problem_.start.size(); }
+  std::span<const Real> theta() const { return std::span<const Real>(point()).first(problem_.parameters); }
+
+  std::string limit() override {
+    const uint64_t iteration = lbfgs_.state().iteration;
+    return iteration >= iteration_limit() ? fmt::format("reached {} iterations", iteration) : "";
+  }
+
+  Step stop(std::string reason) override {
+    if (lbfgs_.stuck() && lbfgs_.state().iteration == 0 && solves_ == 0) {
+      problem_.observer.on_warning(
+          "training could not take a single step; are the features extremely large or small?");
+    }
+    return next_multiplier(reason) ? Step{} : Step::finished(std::move(reason));
+  }
+
+  void arrive() override {
+    accepted_ = sum_;
+    validation_.forget_level();
+  }
+
+  bool constrained() const { return objective_entry(objective_options_.name).is_constraint; }
+
+  // The multiplier is first found roughly, with short solves, and then once more with full ones.
+  uint64_t iteration_limit() const {
+    const uint64_t full = problem_.options.iterations;
+    return constrained() && !fine_ ? std::min(full, std::max(kShortestSolve, full / 5)) : full;
+  }
+
+  void use_multiplier() {
+    if (constrained()) objective_options_.alpha = dual_.alpha();
+    objective_ = make_objective(objective_options_);
+  }
+
+  double centre(std::span<const Real> x) const {
+    return objective_options_.learn_centre ? static_cast<double>(x.back())
+                                           : objective_options_.centre.value_or(0);
+  }
+
+  // mean loss + l2/2 |W|^2 and its gradient; L1 is the optimiser's.
+  double evaluate(std::span<const Real> x, std::span<Real> gradient) override {
+    std::fill(gradient.begin(), gradient.end(), Real{0});
+    double weight = static_cast<double>(problem_.examples);
+    if (!weight_.empty()) {
+      weight = 0;
+      for (const float w : weight_) weight += static_cast<double>(w);
+    }
+    sum_ = value_and_gradient<Real>(pass_, *objective_,
+                                    {.weight = weight_, .centre = centre(x), .gradient_scale = 1 / weight},
+                                    x.first(problem_.parameters), gradient.first(problem_.parameters));
+    if (objective_options_.learn_centre) gradient.back() = static_cast<Real>(sum_.d_centre / weight);
+    const auto penalised = x.first(problem_.penalised);
+    const double l2 = problem_.options.l2;
+    if (l2 == 0) return sum_.mean_loss();
+    add_multiple(l2, penalised, gradient.first(problem_.penalised));
+    return sum_.mean_loss() + 0.5 * l2 * inner_product(penalised, penalised);
+  }
+
+  // Continues with another multiplier; false when the search is over, with the answer in the optimiser.
+  bool next_multiplier(std::string& reason) {
+    if (!constrained()) return false;
+    evaluate_here();
+    (sum_.rms_log_z() <= objective_options_.delta ? feasible_ : infeasible_) = lbfgs_.state().x;
+    const DualStep step = dual_.update(sum_.rms_log_z());
+    if (step != DualStep::again && fine_) {
+      if (step == DualStep::bracketed) interpolate();
+      if (step == DualStep::inactive) {
+        problem_.observer.on_warning("the constraint is not active: the optimum already satisfies it");
+      }
+      evaluate_here();
+      reason += fmt::format("; rms log Z {:.4g} for delta {:.4g} at alpha {:.4g}", sum_.rms_log_z(),
+                            objective_options_.delta, objective_options_.alpha);
+      return false;
+    }
+    if (step != DualStep::again) {
+      fine_ = true;
+      dual_.refine(kSlack, kFineUpdates);
+    }
+    use_multiplier();
+    solve_again();
+    return true;
+  }
+
+  // The point of the segment from the feasible to the infeasible solution where the constraint is tight. The
+  // likelihood is concave, so this is no worse than the feasible end. The starting point, where A = c, is
+  // feasible when nothing else is (the argument of theory.md 2.1).
+  void interpolate() {
+    if (feasible_.empty()) feasible_ = problem_.start;
+    const double delta = objective_options_.delta;
+    std::vector<Real> x(feasible_.size()), gradient(feasible_.size());
+    const auto rms_at = [&](double share) {
+      for (size_t i = 0; i < x.size(); ++i) {
+        x[i] = static_cast<Real>((1 - share) * static_cast<double>(feasible_[i]) +
+                                 share * static_cast<double>(infeasible_[i]));
+      }
+      evaluate(x, gradient);
+      return sum_.rms_log_z();
+    };
+    double low = 0, high = 1, rms = rms_at(0);
+    if (rms > delta) {
+      throw Error(fmt::format(
+          "constraint: rms log Z = {:.4g} where the model is closest to normalised, wanted {:.4g}; use a "
+          "larger --delta",
+          rms, delta));
+    }
+    for (int i = 0; i < 50 && rms < delta * (1 - kSlack); ++i) {
+      const double middle = 0.5 * (low + high), value = rms_at(middle);
+      (value <= delta ? low : high) = middle;
+      if (value <= delta) rms = value;
+    }
+    rms_at(low);
+    earlier_steps_ += lbfgs_.state().iteration;
+    lbfgs_.start_again(x);
+    arrive();
+  }
+
+  // From the latest feasible solution, or from the beginning: on that side the likelihood only gains. From an
+  // infeasible one a larger alpha would first have to undo what breaks the constraint, at any cost in
+  // likelihood.
+  void solve_again() {
+    ++solves_;
+    earlier_steps_ += lbfgs_.state().iteration;
+    lbfgs_.start_again(feasible_.empty() ? problem_.start : feasible_);
+    arrive();
+  }
+
+  void evaluate_here() {
+    std::vector<Real> gradient(lbfgs_.state().x.size());
+    evaluate(lbfgs_.state().x, gradient);
+  }
+
+  const LoopProblem<Real>& problem_;
+  const ExactPass<Real>& pass_;
+  std::span<const float> weight_;
+  ObjectiveOptions objective_options_;
+  std::unique_ptr<Objective> objective_;
+  DualSearch dual_;
+  bool fine_ = false;
+  uint64_t solves_ = 0;
+  uint64_t earlier_steps_ = 0;               // of the solves before this one
+  std::vector<Real> feasible_, infeasible_;  // constraint: the latest solutions on either side
+  Validation validation_;
+  LossSum sum_, accepted_;  // of the last evaluation, and of where the optimiser is
+};
+
+}  // namespace
+
+template <class Real>
+LoopOutput<Real> train_in_full_passes(const LoopProblem<Real>& problem, const ExactPass<Real>& pass,
+                                      std::span<const float> weight) {
+  FullPasses<Real> passes(problem, pass, weight);
+  RunOutcome outcome = run(passes, problem.checkpoint, problem.fingerprint, problem.observer);
+  return passes.output(std::move(outcome));
+}
+
+template <class Real>
+LoopOutput<Real> train_in_full_passes(const LoopInput& input) {
+  const auto pass =
+      make_exact_pass<Real>(input.train, input.features, input.classes, input.options.log_carrier);
+  return train_in_full_passes<Real>(loop_problem<Real>(input), *pass, input.train.weight);
+}
+
+template LoopOutput<float> train_in_full_passes(const LoopProblem<float>&, const ExactPass<float>&,
+                                                std::span<const float>);
+template LoopOutput<double> train_in_full_passes(const LoopProblem<double>&, const ExactPass<double>&,
+                                                 std::span<const float>);
+template LoopOutput<float> train_in_full_passes(const LoopInput&);
+template LoopOutput<double> train_in_full_passes(const LoopInput&);
+
+}  // namespace selfnorm

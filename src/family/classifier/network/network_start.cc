@@ -1,0 +1,83 @@
+#include <cmath>
+
+#include "family/classifier/network/network_trainer.h"
+#include "family/classifier/run_description.h"
+#include "math/random.h"
+#include "model/huffman.h"
+#include "objective/registry.h"
+#include "selfnorm/error.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr uint64_t kStartStream = 0x7374617274;  // "start"
+
+void fill_uniform(double half_width, RandomStream& random, std::span<float> values) {
+  for (float& v : values) v = static_cast<float>(half_width * (2 * random.uniform() - 1));
+}
+
+std::vector<uint64_t> added_one(std::span<const uint64_t> counts) {
+  std::vector<uint64_t> out(counts.begin(), counts.end());
+  for (uint64_t& n : out) ++n;
+  return out;
+}
+
+std::vector<float> log_frequencies(std::span<const uint64_t> counts) {
+  double total = 0;
+  for (const uint64_t n : counts) total += static_cast<double>(n);
+  std::vector<float> out;
+  for (const uint64_t n : counts) out.push_back(static_cast<float>(std::log(static_cast<double>(n) / total)));
+  return out;
+}
+
+// log (count of the right subtree / count of the left one) for every inner node.
+std::vector<float> log_odds(std::span<const uint32_t> tree, std::span<const uint64_t> counts) {
+  std::vector<double> mass(tree.size()), side[2];
+  for (auto& s : side) s.resize(counts.size() - 1);
+  for (size_t k = 0; k < counts.size(); ++k) mass[k] = static_cast<double>(counts[k]);
+  for (size_t node = 0; node + 1 < tree.size(); ++node) {  // parents come after children
+    side[tree[node] % 2][tree[node] / 2] = mass[node];
+    mass[counts.size() + tree[node] / 2] += mass[node];
+  }
+  std::vector<float> out;
+  for (size_t j = 0; j < side[0].size(); ++j)
+    out.push_back(static_cast<float>(std::log(side[1][j] / side[0][j])));
+  return out;
+}
+
+}  // namespace
+
+ModelFile starting_network(NetworkPlan plan, const TrainOptions& options, std::span<const uint64_t> given) {
+  SELFNORM_CHECK(given.size() == plan.classes);
+  const std::vector<uint64_t> counts = added_one(given);
+  RandomStream random(options.seed, kStartStream);
+  ModelFile model;
+  Encoder& encoder = model.encoder;
+  encoder.kind = plan.kind;
+  encoder.inputs = plan.inputs;
+  encoder.width = options.encoder.dimension;
+  encoder.positions = plan.positions;
+  encoder.hidden_bias.resize(options.encoder.hidden);
+  encoder.hidden_weight.resize(size_t{encoder.hidden()} * encoder.pooled());
+  encoder.embedding.resize(size_t{plan.inputs} * encoder.width);
+  fill_uniform(plan.kind == EncoderKind::Bag ? 1.0 / encoder.width : 0.5, random, encoder.embedding);
+  fill_uniform(std::sqrt(6.0 / (encoder.pooled() + encoder.hidden())), random, encoder.hidden_weight);
+  SELFNORM_CHECK(plan.embedding.empty() || plan.embedding.size() == encoder.embedding.size());
+  for (size_t i = 0; i < plan.embedding.size(); ++i)
+    if (!std::isnan(plan.embedding[i])) encoder.embedding[i] = plan.embedding[i];
+
+  const bool has_tree = objective_entry(options.objective.name).seam == ObjectiveSeam::tree;
+  model.family = has_tree ? Family::Hierarchical : Family::Multiclass;
+  model.input = plan.kind == EncoderKind::Context ? ModelInput::Context : ModelInput::Sparse;
+  model.weights = weight_kind(options.weights);
+  model.classes = plan.classes;
+  model.features = encoder.states();
+  model.log_carrier = options.log_carrier;
+  if (has_tree) model.tree = huffman_tree(counts);
+  model.bias = has_tree ? log_odds(model.tree, counts) : log_frequencies(counts);
+  for (size_t k = 0; k < model.log_carrier.size(); ++k) model.bias[k] -= model.log_carrier[k];
+  model.weight.resize(model.bias.size() * model.features);
+  return model;
+}
+
+}  // namespace selfnorm

@@ -1,0 +1,292 @@
+#include "family/classifier/network/network_trainer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "engine/minibatches.h"
+#include "family/classifier/learned_normalizer.h"
+#include "family/classifier/minibatch.h"
+#include "family/classifier/network/encoder_step.h"
+#include "family/classifier/network/network_quality.h"
+#include "family/classifier/network/output_step.h"
+#include "family/classifier/run_description.h"
+#include "math/parallel.h"
+#include "objective/registry.h"
+#include "selfnorm/error.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr uint64_t kNetworkRowsAtOnce = 64;  // examples of a unit of work
+constexpr uint64_t kLastExamples = 8;
+constexpr double kLargestLoss = 1e30;  // of a minibatch: derivatives beyond are not finite as floats
+constexpr double kDefaultRate = 0.1;
+
+std::unique_ptr<OutputStep> make_output(const TrainOptions& options, ModelFile& model,
+                                        std::span<const uint64_t> counts) {
+  const ObjectiveSeam seam = objective_entry(options.objective.name).seam;
+  if (seam == ObjectiveSeam::tree) return make_hierarchical_output(options, model);
+  return seam == ObjectiveSeam::candidates ? make_candidate_output(options, model, counts)
+                                           : make_enumerated_output(options, model);
+}
+
+// What the model needs of the training data besides its loss: log Z of `sampled`, ranking-nce and is settles
+// at a constant of its own.
+double settled_constant(const ModelFile& model, const ExampleFeed& train, uint64_t seed) {
+  ShuffledOrder order(train.examples(), seed);
+  std::vector<uint64_t> chosen;
+  order.slice(0, 0, std::min(train.examples(), kValidationExamples), chosen);
+  ExampleBatch batch;
+  train.gather(chosen, batch);
+  return network_quality(model, batch).log_z;
+}
+
+// The parameters of a network as a snapshot: one vector, then the numbers.
+template <class Model>
+auto parameter_blocks(Model& model) {
+  auto& e = model.encoder;
+  auto& b = model.normalizer;
+  return std::array{&e.embedding, &e.hidden_weight, &e.hidden_bias, &model.weight, &model.bias,
+                    &b.slope,     &b.hidden_weight, &b.hidden_bias, &b.output};
+}
+
+class NetworkProblem final : public Problem {
+ public:
+  NetworkProblem(const ExampleFeed& train, const ExampleFeed* valid, ModelFile start,
+                 const TrainOptions& options)
+      : train_(train),
+        options_(options),
+        model_(std::move(start)),
+        counts_(train.class_counts()),
+        encoder_(options, model_.encoder),
+        output_(make_output(options, model_, counts_)),
+        minibatches_(train.examples(), options.batch, options.seed),
+        rate_(options.learning_rate > 0 ? options.learning_rate : output_->rate_factor() * kDefaultRate),
+        held_out_(validation_examples(valid, options.seed)),
+        validation_(options, held_out_.rows.rows() > 0) {
+    output_->finish(model_);
+  }
+
+  const Plan& plan() const override { return plan_; }
+
+  Step gradient(uint64_t at) override {
+    const std::span<const uint64_t> chosen = minibatches_.of(at);
+    train_.gather(chosen, examples_);
+    const size_t n = chosen.size(), m = model_.features;
+    encoder_.begin(examples_.rows, at);
+    parallel_ranges(n, kNetworkRowsAtOnce, [&](size_t begin, size_t end) { encoder_.forward({begin, end}); });
+    batch_.emplace(StateBatch{.state = encoder_.states(),
+                              .target = examples_.target,
+                              .weight = examples_.weight,
+                              .scale = 1 / train_.mean_weight(),
+                              .step = at});
+    output_->begin(*batch_);
+    std::vector<LossSum> parts((n + kNetworkRowsAtOnce - 1) / kNetworkRowsAtOnce);
+    parallel_ranges(n, kNetworkRowsAtOnce, [&](size_t begin, size_t end) {
+      std::vector<float> d_state((end - begin) * m);
+      parts[begin / kNetworkRowsAtOnce] = output_->block({begin, end}, d_state.data());
+      encoder_.backward({begin, end}, d_state.data());
+    });
+    sum_ = {};
+    for (const LossSum& part : parts) sum_ += part;
+    return std::abs(sum_.likelihood + sum_.penalty) < kLargestLoss ? Step{} : Step::diverged();
+  }
+
+  Step move(uint64_t at, double factor) override {
+    if (at % plan_.epoch == 0) epoch_sum_ = {};
+    epoch_sum_ += sum_;
+    encoder_.update(rate_ * factor);
+    output_->update(rate_ * factor);
+    validation_.forget_level();
+    taken_ = at + 1;
+    if (taken_ % plan_.epoch == 0) settle();
+    return {};
+  }
+
+  void settle() override {
+    encoder_.settle();
+    output_->finish(model_);
+  }
+
+  void measure(Progress& progress) override {
+    report_sum(epoch_sum_, progress);
+    if (options_.objective.learn_centre || learns_normalizer(options_.objective))
+      progress.log_normalizer = output_->centre();
+    progress.alpha = options_.objective.alpha;
+  }
+
+  Check check(Progress& progress) override {
+    return validation_.judge(network_quality(model_, held_out_).about(model_.log_normalizer), progress);
+  }
+
+  // By a few examples of the last step.
+  bool is_usable() override {
+    std::span<const uint64_t> last = minibatches_.of(taken_ - 1);
+    train_.gather(last.first(std::min<size_t>(kLastExamples, last.size())), examples_);
+    examples_.weight.clear();
+    return network_quality(model_, examples_).nll * static_cast<double>(minibatches_.size()) < kLargestLoss;
+  }
+  std::string remedy() const override { return output_->remedy(); }
+
+  // Settled at the end of the last epoch.
+  void take(Snapshot& out) const override {
+    size_t size = 0;
+    for (const auto* block : parameter_blocks(model_)) size += block->size();
+    out.floats.resize(size);
+    auto place = out.floats.begin();
+    for (const auto* block : parameter_blocks(model_)) place = std::copy(block->begin(), block->end(), place);
+    out.numbers = {model_.log_normalizer, model_.normalizer.intercept};
+    validation_.take(out);
+  }
+  void put(const Snapshot& snapshot) override {
+    auto place = snapshot.floats.begin();
+    for (auto* block : parameter_blocks(model_)) {
+      std::copy_n(place, block->size(), block->begin());
+      place += static_cast<std::ptrdiff_t>(block->size());
+    }
+    model_.log_normalizer = snapshot.numbers[0];
+    model_.normalizer.intercept = snapshot.numbers[1];
+    validation_.put(snapshot);
+  }
+
+  void save(Checkpoint& c) const override {
+    encoder_.save(c);
+    output_->save(c);
+    save_sum(epoch_sum_, c);
+    validation_.save(c);
+  }
+  void restore(const Checkpoint& c) override {
+    taken_ = c.integer("step");
+    encoder_.restore(c);
+    output_->restore(c);
+    epoch_sum_ = restored_sum(c);
+    validation_.restore(c);
+  }
+
+  TrainResult result(RunOutcome outcome, TrainObserver& observer) {
+    if (outcome.ending == Ending::complete && outcome.best &&
+        *outcome.best > frequency_nll(held_out_, counts_))
+      observer.on_warning(
+          fmt::format("the model is worse than the frequencies of the classes, where training started; "
+                      "try {} or more --epochs",
+                      output_->remedy()));
+    if (const auto level = validation_.level())
+      model_.log_normalizer = *level;
+    else if (needs_constant(options_.objective) && outcome.ending != Ending::interrupted)
+      model_.log_normalizer = settled_constant(model_, train_, options_.seed);
+    model_.objective_json = objective_record(options_.objective, options_.objective.alpha);
+    model_.training_json =
+        training_record(options_, "adagrad", outcome.reason, train_.examples(), outcome.last);
+    TrainResult result;
+    result.model = std::move(model_);
+    result.optimiser = "adagrad";
+    result.take(std::move(outcome));
+    return result;
+  }
+
+ private:
+  const ExampleFeed& train_;
+  const TrainOptions& options_;
+  ModelFile model_;
+  std::vector<uint64_t> counts_;
+  EncoderStep encoder_;
+  std::unique_ptr<OutputStep> output_;
+  Minibatches minibatches_;
+  double rate_;
+  ExampleBatch held_out_;
+  Validation validation_;
+  Plan plan_ = validation_.plan_of_epochs(options_, minibatches_.per_epoch());
+  uint64_t taken_ = 0;  // steps
+  ExampleBatch examples_;
+  std::optional<StateBatch> batch_;
+  LossSum sum_, epoch_sum_;
+};
+
+// What the draws of a minibatch take, in numbers of 4 bytes.
+double noise_floats(const ObjectiveOptions& o, double batch) {
+  const double samples = static_cast<double>(o.samples);
+  if (o.noise == "in-batch") return batch * batch;
+  return o.noise_sharing == "example" ? 6 * samples * batch : samples * batch;
+}
+
+void check_options(const TrainOptions& options) {
+  if (objective_entry(options.objective.name).is_constraint)
+    throw Error(
+        "the constraint objective needs full passes over a linear model; use penalty with an encoder");
+  if (options.optimiser != "auto" && options.optimiser != "adagrad")
+    throw Error(
+        fmt::format("--optimiser {}: a model with an encoder is trained by adagrad", options.optimiser));
+  if (options.precision != "float")
+    throw Error(
+        fmt::format("--precision {}: a model with an encoder is trained in float", options.precision));
+  if (options.scale == "standard")
+    throw Error(
+        "--scale standard needs dense features; a model with an encoder takes sparse ones as they are");
+  if (options.l1 > 0) throw Error("--l1: a model with an encoder has no L1 term; use --l2");
+  if (objective_entry(options.objective.name).seam == ObjectiveSeam::tree && !options.log_carrier.empty())
+    throw Error(
+        "a carrier belongs to classes, and the hierarchical objective scores nodes of a tree; use exact");
+}
+
+}  // namespace
+
+double network_parameters(const NetworkPlan& plan, const TrainOptions& options) {
+  const double p = static_cast<double>(options.encoder.dimension) * plan.positions,
+               m = options.encoder.hidden;
+  return static_cast<double>(plan.inputs) * options.encoder.dimension + m * (p + 1) +
+         plan.classes * ((m > 0 ? m : p) + 1);
+}
+
+double network_bytes(const NetworkPlan& plan, const TrainOptions& options) {
+  const double p = static_cast<double>(options.encoder.dimension) * plan.positions,
+               m = options.encoder.hidden;
+  const double states = m > 0 ? m : p;
+  const double parameters = network_parameters(plan, options);
+  const ObjectiveEntry& objective = objective_entry(options.objective.name);
+  const bool draws = objective.seam == ObjectiveSeam::candidates;
+  // By row: AdaGrad's accumulators, decays, lists of uses; by class also its counts, and tables of the noise.
+  const double decays = options.l2 > 0 ? 2 : 0;
+  const double rows = (2 + decays) * plan.inputs + (7 + decays + (draws ? 10 : 0)) * plan.classes;
+  const bool enumerates = objective.seam == ObjectiveSeam::log_z;
+  const double fraction = objective.is_subsampled ? options.objective.gamma : 1;
+  const double batch =
+      static_cast<double>(plan.examples > 0 ? std::min(options.batch, plan.examples) : options.batch);
+  const double noise = noise_floats(options.objective, batch);
+  const double scores = enumerates ? fraction * batch * plan.classes : draws ? noise : 0;
+  const double validation = static_cast<double>(kValidationExamples) * states;
+  const double layers = batch * (2 * p + 2 * m + states);
+  return sizeof(float) * (2 * parameters + rows + scores + layers + validation);
+}
+
+TrainResult train_network(const ExampleFeed& train, const ExampleFeed* valid, NetworkPlan plan,
+                          const TrainOptions& given, const CheckpointOptions& checkpoint,
+                          TrainObserver& observer) {
+  TrainOptions options = given;
+  options.validate();
+  check_options(options);
+  if (train.examples() == 0) throw Error("the training data has no examples; expected at least one");
+  if (plan.classes < 2)
+    throw Error(fmt::format("the training data has {} class; expected at least two", plan.classes));
+  if (!options.log_carrier.empty() && options.log_carrier.size() != plan.classes)
+    throw Error(
+        fmt::format("the carrier has {} values for {} classes", options.log_carrier.size(), plan.classes));
+  if (!(train.mean_weight() > 0))
+    throw Error("the weights of the training data sum to 0; expected a positive number");
+  if (valid != nullptr && !(valid->mean_weight() > 0))
+    throw Error("the weights of the validation data sum to 0; expected a positive number");
+  resolve_centre(false, options.objective);
+  warn_about_gamma(options.objective, observer);
+  check_noise(options.objective, std::min(options.batch, train.examples()));
+  const ThreadLimit limit(options.threads);
+  const std::string mark =
+      train.fingerprint() + options_text(options, "network") + (valid ? valid->fingerprint() : "");
+  const std::vector<uint64_t> counts = train.class_counts();
+  ModelFile start = starting_network(std::move(plan), options, counts);
+  NetworkProblem problem(train, valid, std::move(start), options);
+  return problem.result(run(problem, checkpoint, mark, observer), observer);
+}
+
+}  // namespace selfnorm

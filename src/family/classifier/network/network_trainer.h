@@ -1,0 +1,44 @@
+// Trains an encoder and the output layer on top of it together, by minibatches, with any objective but
+// constraint. Both kinds of rows, embeddings and classes, are updated lazily: a step touches those it used.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "family/classifier/network/example_feed.h"
+#include "family/classifier/trainer.h"
+#include "model/model_file.h"
+
+namespace selfnorm {
+
+// What the network is to be; labels, text and vocabulary of the result are the caller's.
+struct NetworkPlan {
+  EncoderKind kind = EncoderKind::Bag;
+  uint32_t inputs = 0;     // rows of the embedding
+  uint32_t positions = 1;  // context: n - 1
+  uint32_t classes = 0;
+  uint64_t examples = 0;  // to train on, for network_bytes; 0: not known
+  // inputs x dimension values to start from, or empty; a row that is all NaN starts at random.
+  std::vector<float> embedding;
+};
+
+// The bytes that training takes: parameters, the copy that is kept, the state of their
+// optimiser, tables of the noise, and what a minibatch and a validation hold.
+double network_bytes(const NetworkPlan& plan, const TrainOptions& options);
+double network_parameters(const NetworkPlan& plan, const TrainOptions& options);
+
+// `valid` may be null. Validation looks at no more than kValidationExamples of it, chosen at random once.
+inline constexpr uint64_t kValidationExamples = 20'000;
+TrainResult train_network(const ExampleFeed& train, const ExampleFeed* valid, NetworkPlan plan,
+                          const TrainOptions& options, const CheckpointOptions& checkpoint,
+                          TrainObserver& observer);
+
+// Where a network starts. Output weights are 0 and the biases give the frequencies of the classes in the
+// training data, log h(k) + b_k = log (n_k + 1) / sum_j (n_j + 1): the first scores are log-probabilities,
+// and with noise from the same frequencies the importance weights start at 1 (theory.md 3). The nodes of a
+// tree start at their log-odds for the same distribution. Embeddings are uniform in +-1/2 (bag: +-1/e),
+// hidden weights in +-sqrt(6 / (p + m)) (Glorot & Bengio 2010).
+
+ModelFile starting_network(NetworkPlan plan, const TrainOptions& options, std::span<const uint64_t> counts);
+
+}  // namespace selfnorm

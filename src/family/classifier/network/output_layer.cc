@@ -1,0 +1,88 @@
+#include "family/classifier/network/output_layer.h"
+
+#include "math/kernels.h"
+
+namespace selfnorm {
+
+TrainedRows::TrainedRows(std::vector<float>& values, size_t columns, double decay)
+    : values_(values),
+      columns_(columns),
+      optimiser_(values.size() / columns, columns, kInitialSquare, decay) {}
+
+void TrainedRows::save(const std::string& name, Checkpoint& c) const {
+  c.set(name, values_);
+  c.set(name + ".square", optimiser_.state().square);
+  c.set(name + ".decayed", optimiser_.state().decayed);
+  c.set(name + ".log_decay", optimiser_.state().log_decay);
+}
+
+void TrainedRows::restore(const std::string& name, const Checkpoint& c) {
+  RowAdagradState state = optimiser_.state();
+  c.get(name, values_);
+  c.get(name + ".square", state.square);
+  c.get(name + ".decayed", state.decayed);
+  state.log_decay = c.number(name + ".log_decay");
+  optimiser_.restore(std::move(state));
+}
+
+OutputLayer::OutputLayer(ModelFile& model, double decay)
+    : weight_(model.weight, model.features, decay), bias_(model.bias, 1, 0), carrier_(model.log_carrier) {}
+
+double OutputLayer::score(size_t k, const float* state) const {
+  return dot(weight(k), state, weight_.columns()) + static_cast<double>(offset(k));
+}
+
+void OutputLayer::begin_step(double rate) {
+  weight_.begin_step(rate);
+  bias_.begin_step(rate);
+}
+
+void OutputLayer::update(size_t k, const float* gradient, float d_bias) {
+  weight_.update(k, gradient);
+  bias_.update(k, &d_bias);
+}
+
+void OutputLayer::save(Checkpoint& c) const {
+  weight_.save("weight", c);
+  bias_.save("bias", c);
+}
+
+void OutputLayer::restore(const Checkpoint& c) {
+  weight_.restore("weight", c);
+  bias_.restore("bias", c);
+}
+
+Occurrences::Occurrences(size_t rows) : slot_(rows, kNone) {}
+
+void Occurrences::group(std::span<const uint32_t> list) {
+  for (const uint32_t row : row_) slot_[row] = kNone;
+  row_.clear();
+  end_.clear();
+  for (const uint32_t row : list) {
+    if (slot_[row] == kNone) {
+      slot_[row] = static_cast<uint32_t>(row_.size());
+      row_.push_back(row);
+      end_.push_back(0);
+    }
+    ++end_[slot_[row]];
+  }
+  uint32_t before = 0;
+  for (uint32_t& end : end_) {
+    const uint32_t count = end;
+    end = before;  // the begin for now; filling moves it to the end
+    before += count;
+  }
+  position_.resize(list.size());
+  for (uint32_t i = 0; i < list.size(); ++i) position_[end_[slot_[list[i]]]++] = i;
+}
+
+std::span<const uint32_t> Occurrences::positions(size_t slot) const {
+  const uint32_t begin = slot == 0 ? 0 : end_[slot - 1];
+  return std::span(position_).subspan(begin, end_[slot] - begin);
+}
+
+std::span<const uint32_t> Occurrences::positions_of(uint32_t row) const {
+  return slot_[row] == kNone ? std::span<const uint32_t>() : positions(slot_[row]);
+}
+
+}  // namespace selfnorm

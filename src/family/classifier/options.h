@@ -1,0 +1,65 @@
+// Everything a training run can be told, with the formula, the default and the range of each value.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "objective/options.h"
+
+namespace selfnorm {
+
+// The part of a model before its output layer (model/encoder.h).
+struct EncoderOptions {
+  // identity (dense x), sparse (linear in sparse x), bag (of embeddings of sparse x), context (language
+  // models); auto: identity or sparse, as the data are
+  std::string kind = "auto";
+  uint32_t dimension = 100;  // bag, context: e, the size of an embedding; 1..4096
+  uint32_t hidden = 0;       // bag, context: m, units of the hidden layer; 0: none; at most 4096
+  double dropout = 0;        // the share of the inputs of every layer left out in training; in [0, 1)
+  std::string embeddings;    // bag, context: file of pretrained embeddings (word2vec text); "" random
+
+  bool is_network() const { return kind == "bag" || kind == "context"; }
+  void validate() const;  // throws Error naming the option, the value and the range
+};
+
+// Loss minimised: (1/sum w_i) sum_i w_i (nll_i + penalty_i) + l2/2 |W|^2 + l1 |W|_1; biases are not
+// regularised. With a bag or context encoder l2 is decoupled weight decay instead: every step multiplies
+// weights and embeddings by 1 - rate l2 (optim/row_adagrad.h), and the loss reported has no such term.
+struct TrainOptions {
+  ObjectiveOptions objective;
+  EncoderOptions encoder;
+  double l2 = 1e-6;  // >= 0
+  double l1 = 0.0;   // >= 0; OWL-QN with lbfgs, soft threshold with adagrad/adam
+
+  std::string optimiser = "auto";   // auto | lbfgs | adagrad | adam
+  uint64_t iterations = 500;        // lbfgs: at most; >= 1
+  double tolerance = 1e-4;          // lbfgs: stop when |gradient| <= tolerance * the one at the start; > 0
+  uint64_t history = 10;            // lbfgs: correction pairs kept; 1..100
+  uint64_t epochs = 20;             // adagrad, adam: passes over the data; >= 1
+  uint64_t batch = 256;             // adagrad, adam: examples per step; >= 1
+  double learning_rate = 0.0;       // adagrad, adam: > 0, or 0 for 2 / rms |x| (adam: 0.1 / rms |x|)
+  std::string schedule = "linear";  // constant | linear (to 0) | cosine (to 0) | inverse-sqrt
+  uint64_t patience = 5;  // validation checks without improvement before stopping; 0 never stops early
+  // penalty, sampled, nce, ranking-nce, is, snl: c (b) becomes the mean of A on the validation data, which
+  // removes what over-fitting adds to log Z; without validation data, with a given centre, or false: as
+  // trained
+  bool calibrate = true;
+
+  std::string scale =
+      "auto";  // dense x: standard (x-mean)/std, folded into the weights at the end | none | auto
+  std::string precision = "float";  // float | double: arithmetic of scores and gradients
+  std::string weights = "float32";  // float32 | bfloat16 | int8: how the model file stores the weights
+  std::string class_weight;         // "" | "balanced" | "label=2.5,other=0.5"
+  std::vector<float> log_carrier;   // multiclass: fixed log h(k) by class index; empty means 0
+
+  uint64_t seed = 0;
+  int threads = 0;  // 0 = all cores; the result does not depend on it
+
+  void validate() const;  // throws Error naming the option, the value and the range
+};
+
+// What the training of a "classifier", "lm" or "crf" can be told.
+OptionTable train_option_table(const std::string& family, TrainOptions& o);
+
+}  // namespace selfnorm

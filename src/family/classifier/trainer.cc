@@ -1,0 +1,266 @@
+#include "family/classifier/trainer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/checkpoint.h"
+#include "family/classifier/learned_normalizer.h"
+#include "family/classifier/loop.h"
+#include "family/classifier/run_description.h"
+#include "math/parallel.h"
+#include "math/random.h"
+#include "model/normalizer_network.h"
+#include "model/parameters.h"
+#include "objective/exact.h"
+#include "objective/loss.h"
+#include "objective/registry.h"
+#include "selfnorm/error.h"
+
+namespace selfnorm {
+namespace {
+
+// Full passes keep 2 history + 5 vectors; beyond this many parameters minibatches are the better default.
+constexpr size_t kLargestFullPassProblem = 20'000'000;
+constexpr uint64_t kConstantSample = 20'000;
+constexpr uint64_t kConstantStream = 0x636f6e7374616e;  // "constan"
+
+void check_data(const Dataset& data, const char* role) {
+  if (data.examples() == 0) throw Error(fmt::format("the {} data has no rows; expected at least one", role));
+  if (data.target.size() != data.examples()) {
+    throw Error(
+        fmt::format("the {} data has {} targets for {} examples", role, data.target.size(), data.examples()));
+  }
+  for (const uint32_t y : data.target) {
+    if (y == Dataset::kNoTarget)
+      throw Error(fmt::format("the {} data has rows without a label; expected one on every row", role));
+    if (!data.is_joint()) SELFNORM_CHECK(y < data.classes());
+  }
+}
+
+void check_weights(const Dataset& data, const char* role) {
+  double total = data.weight.empty() ? 1 : 0;
+  for (const float w : data.weight) total += static_cast<double>(w);
+  if (!(total > 0) || !std::isfinite(total)) {
+    throw Error(fmt::format("the weights of the {} data sum to {}; expected a positive number", role, total));
+  }
+}
+
+void check_training_data(const Dataset& train) {
+  check_data(train, "training");
+  if (train.features.columns() == 0) throw Error("the training data has no features; expected at least one");
+  if (!train.is_joint()) {
+    const bool varied = std::any_of(train.target.begin(), train.target.end(),
+                                    [&](uint32_t y) { return y != train.target[0]; });
+    if (!varied) {
+      throw Error(fmt::format("the training data has one class only ('{}'); expected at least two",
+                              train.labels[train.target[0]]));
+    }
+  }
+}
+
+// What a linear model takes; the others are networks (train/network_trainer.h).
+void check_encoder(const std::string& kind, const Features& x) {
+  if (kind == "identity" && x.is_sparse)
+    throw Error("the identity encoder needs dense features, found sparse ones; use --encoder sparse");
+  if (kind == "sparse" && !x.is_sparse)
+    throw Error("the sparse encoder needs sparse features, found dense ones; use --encoder identity");
+  if (kind == "bag" || kind == "context")
+    throw Error(
+        fmt::format("the {} encoder is a network, which train_classifier does not train; expected "
+                    "identity, sparse or auto",
+                    kind));
+}
+
+// The mean of A over (a sample of) the training data: the constant that `sampled` settles at (theory.md 3),
+// or the level that ranking-nce and is leave free.
+template <class Real>
+double mean_log_normalizer(const LoopInput& input, std::span<const Real> theta) {
+  std::vector<uint64_t> rows =
+      random_permutation(input.train.examples(), RandomStream(input.options.seed, kConstantStream));
+  const std::vector<float>& weight = input.train.weight;
+  if (!weight.empty()) std::erase_if(rows, [&](uint64_t i) { return weight[i] == 0; });
+  rows.resize(std::min<size_t>(rows.size(), kConstantSample));
+  std::sort(rows.begin(), rows.end());
+  const Dataset sample = subset(input.train, rows);
+  const auto pass = make_exact_pass<Real>(sample, input.features, input.classes, input.options.log_carrier);
+  const auto exact = make_objective({.name = "exact"});
+  return value_and_gradient<Real>(*pass, *exact, {.weight = sample.weight}, theta, std::span<Real>())
+      .mean_log_z();
+}
+
+template <class Real>
+TrainResult train_as(const LoopInput& input, const Scaling& scaling) {
+  LoopOutput<Real> loop =
+      input.optimiser == "lbfgs" ? train_in_full_passes<Real>(input) : train_in_minibatches<Real>(input);
+  TrainResult result;
+  ModelFile& model = result.model;
+  model.family = input.train.is_joint() ? Family::Joint : Family::Multiclass;
+  model.input = input.train.features.is_sparse ? ModelInput::Sparse : ModelInput::Dense;
+  model.weights = weight_kind(input.options.weights);
+  model.classes = input.classes;
+  model.features = input.features;
+  model.labels = input.train.labels;
+  model.feature_names = input.train.feature_names;
+  model.log_carrier = input.options.log_carrier;
+  const bool estimate = needs_constant(input.options.objective) && !loop.calibrated;
+  model.log_normalizer = estimate ? mean_log_normalizer<Real>(input, loop.theta) : loop.subtracted.constant;
+  if (loop.subtracted.function.exists()) model.normalizer = folded(loop.subtracted.function, scaling);
+  store_parameters<Real>(loop.theta, scaling, model);
+  model.objective_json = objective_record(input.options.objective, loop.outcome.last.alpha);
+  model.training_json = training_record(input.options, input.optimiser, loop.outcome.reason,
+                                        input.train.examples(), loop.outcome.last);
+  result.take(std::move(loop.outcome));
+  result.optimiser = input.optimiser;
+  return result;
+}
+
+}  // namespace
+
+LoopVectors loop_vectors(const TrainOptions& options, const std::string& optimiser, bool has_valid) {
+  const double best = has_valid && options.patience > 0 ? 1 : 0;
+  if (optimiser == "lbfgs") {
+    // Pairs, x and its gradient; direction, trial point and its gradient, start; the multiplier's two.
+    const double ends = objective_entry(options.objective.name).is_constraint ? 2 : 0;
+    const double state = 2 * static_cast<double>(options.history) + 2 + best + ends;
+    return {state + 4 + (options.l1 > 0 ? 1 : 0), state};
+  }
+  // theta, its squares (and means), the epoch before or the best; gradient, start.
+  const double state = optimiser == "adam" ? 4 : 3;
+  return {state + 2, state};
+}
+
+std::string choose_optimiser(const TrainOptions& options, size_t parameters) {
+  if (options.optimiser != "auto") return options.optimiser;
+  const ObjectiveEntry& objective = objective_entry(options.objective.name);
+  if (objective.is_constraint) return "lbfgs";
+  if (objective.is_subsampled && options.objective.gamma < 1) return "adagrad";
+  if (objective.seam == ObjectiveSeam::candidates || options.encoder.dropout > 0) return "adagrad";
+  return parameters <= kLargestFullPassProblem ? "lbfgs" : "adagrad";
+}
+
+// theta at the start: zero weights, normalised biases, then the centre when it is learned. A learned b (nce,
+// snl) starts at log sum_k h(k) instead, with zero biases, and is not part of theta.
+template <class Real>
+static std::vector<Real> starting_point(const LoopInput& input) {
+  std::vector<Real> theta;
+  if (input.train.is_joint()) {
+    theta.resize(input.features);
+  } else {
+    theta = initial_parameters<Real>(input.classes, input.features, input.options.log_carrier);
+  }
+  const ObjectiveOptions& objective = input.options.objective;
+  if (is_candidate_objective(objective.name)) {
+    if (learns_normalizer(objective)) std::fill(theta.end() - input.classes, theta.end(), Real{0});
+    return theta;
+  }
+  if (!objective.learn_centre) return theta;
+  double centre = objective.centre.value_or(0);
+  if (input.train.is_joint()) {
+    // At theta = 0 the log-normalizer of a group is the log of its size.
+    centre = 0;
+    for (uint64_t g = 0; g < input.train.examples(); ++g) {
+      centre += std::log(static_cast<double>(input.train.group_begin[g + 1] - input.train.group_begin[g]));
+    }
+    centre /= static_cast<double>(input.train.examples());
+  }
+  theta.push_back(static_cast<Real>(centre));
+  return theta;
+}
+
+// The mean of A (less b(x)) of input.valid is its level.
+template <class Real>
+static HeldOutMeasure<Real> held_out_measure(const LoopInput& input) {
+  if (input.valid == nullptr) return nullptr;
+  const Dataset& data = *input.valid;
+  std::shared_ptr<ExactPass<Real>> pass =
+      make_exact_pass<Real>(data, input.features, input.classes, input.options.log_carrier);
+  return [&data, pass](std::span<const Real> theta, const Subtracted& subtracted) {
+    std::vector<double> normalizer;
+    if (subtracted.function.exists()) normalizer = values_of(subtracted.function, data.features);
+    const LossSum sum = value_and_gradient<Real>(
+        *pass, Exact(), {.weight = data.weight, .centre = subtracted.constant, .normalizer = normalizer},
+        theta, std::span<Real>());
+    ValidationMeasure out;
+    out.nll = sum.mean_nll();
+    out.level = sum.mean_log_z();
+    out.square = sum.log_z_square / sum.normalised_weight;
+    // E (A - c)^2 = E (A - centre)^2 - (E A - centre)^2 for c = E A.
+    const double offset = out.level - subtracted.constant;
+    out.calibrated_square = out.square - offset * offset;
+    return out;
+  };
+}
+
+template <class Real>
+LoopProblem<Real> loop_problem(const LoopInput& input) {
+  return {.options = input.options,
+          .checkpoint = input.checkpoint,
+          .observer = input.observer,
+          .optimiser = input.optimiser,
+          .fingerprint = input.fingerprint,
+          .examples = input.train.examples(),
+          .parameters = input.shape().size(),
+          .penalised = input.shape().penalised(),
+          .start = starting_point<Real>(input),
+          .held_out = held_out_measure<Real>(input)};
+}
+
+template LoopProblem<float> loop_problem(const LoopInput&);
+template LoopProblem<double> loop_problem(const LoopInput&);
+
+TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const TrainOptions& given,
+                             const CheckpointOptions& checkpoint, TrainObserver& observer) {
+  TrainOptions options = given;
+  options.validate();
+  check_training_data(train);
+  check_encoder(options.encoder.kind, train.features);
+  if (valid) check_data(*valid, "validation");
+  if (valid && valid->is_joint() != train.is_joint()) {
+    throw Error("training and validation data differ: one has qid: groups and the other does not");
+  }
+  const ThreadLimit limit(options.threads);
+  const uint32_t features = train.features.columns();
+  const uint32_t classes = train.is_joint() ? 0 : train.classes();
+  if (!options.log_carrier.empty() && options.log_carrier.size() != classes) {
+    throw Error(fmt::format("the carrier has {} values for {} classes", options.log_carrier.size(), classes));
+  }
+  if (train.is_joint() && is_candidate_objective(options.objective.name)) {
+    throw Error(fmt::format(
+        "the {} objective draws noise from classes, and found groups of alternatives (qid:) without "
+        "classes; use penalty, constraint, sampled or exact",
+        options.objective.name));
+  }
+  resolve_centre(train.is_joint(), options.objective);
+  apply_class_weight(options.class_weight, train, valid ? &*valid : nullptr);
+  check_weights(train, "training");
+  if (valid) check_weights(*valid, "validation");
+  warn_about_gamma(options.objective, observer);
+  check_noise(options.objective, std::min(options.batch, train.examples()));
+
+  const std::string optimiser =
+      choose_optimiser(options, parameter_shape(train.is_joint(), features, classes).size());
+  const std::string mark =
+      fingerprint(train, options_text(options, optimiser)) + (valid ? fingerprint(*valid, "") : "");
+  Scaling scaling;
+  const bool dense = !train.features.is_sparse && !train.is_joint();
+  if (options.scale == "standard" && !dense) {
+    throw Error("--scale standard needs dense features, and found sparse or grouped ones; use --scale none");
+  }
+  if (dense && options.scale != "none") {
+    scaling = fit_scaling(train.features.dense);
+    scaling.apply(train.features.dense);
+    if (valid) scaling.apply(valid->features.dense);
+  }
+  const LoopInput input{
+      train, valid ? &*valid : nullptr, options, checkpoint, observer, features, classes, optimiser, mark};
+  return options.precision == "double" ? train_as<double>(input, scaling) : train_as<float>(input, scaling);
+}
+
+std::pair<Dataset, Dataset> hold_out(const Dataset& data, double fraction, uint64_t seed) {
+  const HeldOut split = hold_out(data.examples(), fraction, seed);
+  return {subset(data, split.train), subset(data, split.valid)};
+}
+
+}  // namespace selfnorm

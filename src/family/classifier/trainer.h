@@ -1,0 +1,46 @@
+// Trains a conditional log-linear model, multiclass or joint, from a Dataset to a ModelFile.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "data/dataset.h"
+#include "engine/engine.h"
+#include "family/classifier/options.h"
+#include "model/model_file.h"
+
+namespace selfnorm {
+
+struct TrainResult : RunResult {
+  ModelFile model;  // complete except audit_json, which the caller fills; interrupted: the best so far
+};
+
+// `valid` may be null (no early stopping). Both datasets share labels and feature space. `train` and `valid`
+// are taken by value because standardisation works in place. Throws Error for unusable data (no rows, one
+// class, ...) or options.
+TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const TrainOptions& options,
+                             const CheckpointOptions& checkpoint, TrainObserver& observer);
+
+// Splits off a random `fraction` of the examples (at least 1, at most half) for validation: (train, valid).
+std::pair<Dataset, Dataset> hold_out(const Dataset& data, double fraction, uint64_t seed);
+
+// Which examples are held out for validation.
+struct HeldOut {
+  std::vector<uint64_t> train, valid;  // in increasing order
+};
+
+// A random `fraction` of n examples (at least 1, at most half) for validation. Throws Error for fewer than
+// two examples and fractions outside (0, 1).
+HeldOut hold_out(uint64_t n, double fraction, uint64_t seed);
+
+// Class weights multiply the weights of the examples.
+//     "balanced": n / (K n_k) for class k;     "a=2,b=0.5": as given, 1 for the others.
+
+// The weights come from `train` and apply to both. Throws Error for an unknown label, a bad number, or joint
+// data.
+void apply_class_weight(const std::string& spec, Dataset& train, Dataset* valid);
+
+}  // namespace selfnorm

@@ -1,0 +1,59 @@
+#include "family/classifier/validation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "objective/registry.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr uint64_t kReportsPerEpoch = 20;
+
+// Whether log Z is drawn to a constant, or left at one, which validation data may tell better.
+bool has_level(const ObjectiveEntry& o) { return o.is_penalised || o.uses_normalizer || o.leaves_level; }
+
+}  // namespace
+
+// The constraint is met on the training data, so its last iterate is the answer.
+Validation::Validation(const TrainOptions& options, bool has_data)
+    : has_data_(has_data),
+      calibrates_(has_data && options.calibrate && has_level(objective_entry(options.objective.name)) &&
+                  !options.objective.centre),
+      alpha_(objective_entry(options.objective.name).is_penalised ? options.objective.alpha : 0),
+      patience_(objective_entry(options.objective.name).is_constraint ? 0 : options.patience) {}
+
+void Validation::plan(Plan& plan) const {
+  plan.checks = has_data_;
+  plan.keeps_best = has_data_ && patience_ > 0;
+  plan.patience = patience_;
+}
+
+Plan Validation::plan_of_epochs(const TrainOptions& options, uint64_t per_epoch) const {
+  Plan out{.steps = options.epochs * per_epoch,
+           .epoch = per_epoch,
+           .schedule = options.schedule,
+           .report_every = std::max<uint64_t>(1, per_epoch / kReportsPerEpoch),
+           .check_every = per_epoch,
+           .good_every = per_epoch,
+           .unit = "epochs",
+           .completed = fmt::format("completed {} epochs", options.epochs)};
+  plan(out);
+  return out;
+}
+
+Check Validation::judge(const ValidationMeasure& measured, Progress& progress) {
+  const double square = std::max(0.0, calibrates_ ? measured.calibrated_square : measured.square);
+  level_ = measured.level;
+  progress.valid_nll = measured.nll;
+  progress.valid_log_z_rms = std::sqrt(square);
+  return {.criterion = measured.nll + alpha_ * square};
+}
+
+std::optional<double> Validation::level() const {
+  return calibrates_ && std::isfinite(level_) ? std::optional(level_) : std::nullopt;
+}
+
+}  // namespace selfnorm

@@ -1,0 +1,52 @@
+// What held-out data say of a model of classes or CRFs while it is trained. The criterion is exact NLL +
+// penalty, about the calibrated centre if there is one; for `exact` and `sampled` the NLL alone. To calibrate
+// means: the constant of the result is the level of A (less b(x)) that the held-out data gave for these very
+// parameters.
+#pragma once
+
+#include <limits>
+#include <optional>
+
+#include "engine/problem.h"
+#include "family/classifier/options.h"
+
+namespace selfnorm {
+
+// Of parameters with something subtracted.
+struct ValidationMeasure {
+  double nll = 0;                // mean, exact
+  double level = 0;              // the constant that calibration would subtract
+  double square = 0;             // mean of (A - c - b)^2
+  double calibrated_square = 0;  // with the level in the place of c
+};
+
+class Validation {
+ public:
+  Validation(const TrainOptions& options, bool has_data);
+
+  bool calibrates() const { return calibrates_; }
+  // Fills what the plan says of checks.
+  void plan(Plan& plan) const;
+  // The plan of minibatches, so many of them an epoch.
+  Plan plan_of_epochs(const TrainOptions& options, uint64_t per_epoch) const;
+  // Fills the validation fields.
+  Check judge(const ValidationMeasure& measured, Progress& progress);
+
+  // Of the parameters that were judged last, until they move; nothing where it is not to be used.
+  std::optional<double> level() const;
+  void forget_level() { level_ = std::numeric_limits<double>::quiet_NaN(); }
+
+  // The level is the last number of a snapshot.
+  void take(Snapshot& out) const { out.numbers.push_back(level_); }
+  void put(const Snapshot& snapshot) { level_ = snapshot.numbers.back(); }
+  void save(Checkpoint& c) const { c.set("valid.level", level_); }
+  void restore(const Checkpoint& c) { level_ = c.number("valid.level"); }
+
+ private:
+  bool has_data_, calibrates_;
+  double alpha_;
+  uint64_t patience_;
+  double level_ = std::numeric_limits<double>::quiet_NaN();
+};
+
+}  // namespace selfnorm

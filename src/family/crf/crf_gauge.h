@@ -1,0 +1,39 @@
+// The free directions of a CRF (theory.md 1.5). Adding the same number for every label to W[a,.], to bias,
+// to M[.,.] or to P[a,.,.] adds to the score of every labelling the count of a in the sentence, T, T - 1, or
+// the count of a: a function of the sentence. p(y|x) stays as it is and A moves by that function. So the
+// regression of A on (1, attribute counts, T) gives V*, its residual variance, and, subtracted, the
+// equivalent CRF with that variance.
+#pragma once
+
+#include <span>
+
+#include "audit/least_squares.h"
+#include "data/dataset.h"
+#include "data/sentences/sequences.h"
+#include "model/crf/crf_model.h"
+
+namespace selfnorm {
+
+// Which attributes the regression has: those of a gauge, or those of b(x) (CrfNormalizer).
+enum class CrfFeatures { all, unigrams };
+
+// A sparse row a sentence: summed values of its unigram attributes, then of its bigram attributes (all), then
+// T.
+Dataset sentence_features(const Sequences& data, const CrfShape& shape, CrfFeatures features);
+
+// fit: V* on these sentences. prediction: the fit that is meant for other sentences (analysis/gauge.h).
+enum class CrfFitPurpose { fit, prediction };
+
+// Of A, or A - b, one a sentence.
+LinearFit crf_gauge(const Sequences& data, const CrfShape& shape, std::span<const double> log_z,
+                    CrfFeatures features, CrfFitPurpose purpose);
+
+// The equivalent CRF whose log-normalizer is A(x) - fit(x); its b is 0. The intercept i is free too, as
+// i = i T - i (T - 1), where there are transitions; without them it stays as the constant of b. The fit is of
+// A with all features.
+void apply_crf_gauge(const LinearFit& fit, CrfModel& model);
+
+// b(x) = fit(x), of a fit of A with unigrams alone; parameters stay as they are.
+CrfNormalizer amortised_crf(const LinearFit& fit);
+
+}  // namespace selfnorm

@@ -1,0 +1,37 @@
+// How good a density is on data, with the best log Z that applies and its error (analysis/density_log_z.h).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/points/point_source.h"
+#include "family/density/density_log_z.h"
+
+namespace selfnorm {
+
+// All in nats per row, in the units of the data (log Z itself in standardised units, as b is).
+struct DensityEvaluation {
+  uint64_t rows = 0;
+  uint64_t outside = 0;  // rows outside the support, of density 0: then nll is +inf and not trusted
+  LogZEstimate log_z;
+  bool is_trusted = true;  // false: nll is not to be printed as a bare number
+  std::string distrust;    // why, and what to do
+  double b = 0;
+  double nll = 0, nll_low = 0, nll_high = 0;  // with log_z, and with the ends of its interval
+  double nll_error = 0;  // standard error of the mean over rows (inside the support); 0 for one row
+  double nll_b = 0;      // with b in the place of log Z: the raw score
+  double snl_bound = 0;  // mean s - b - exp(log_z - b) + 1, a lower bound of the log-likelihood, from log_z
+  double log_ratio = 0;  // log_z - b
+};
+
+// Rows are read in blocks. Throws Error when there are none, when they have another number of columns than
+// the model, and when a score is NaN or +inf.
+DensityEvaluation evaluate_density(const DensityModel& model, const PointSource& data,
+                                   const DensityEvaluationOptions& options);
+// log p(x_i) with b or with this log Z, in the units of the data: what `score` prints; -inf outside the
+// support.
+std::vector<double> density_scores(const DensityModel& model, const Points& x,
+                                   const std::optional<LogZEstimate>& log_z = std::nullopt);
+
+}  // namespace selfnorm

@@ -1,0 +1,136 @@
+#include "family/density/density_log_z.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "base/range.h"
+#include "family/density/density_doubt.h"
+#include "model/energy/exponential_family.h"
+#include "model/energy/tilted.h"
+#include "normalizer/point_enumeration.h"
+#include "normalizer/quadrature/quadrature.h"
+#include "normalizer/sampling/annealed_log_z.h"
+#include "normalizer/sampling/importance_log_z.h"
+#include "sampler/annealing_path.h"
+#include "sampler/hmc.h"
+#include "selfnorm/error.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr uint64_t kScaleDraws = 4096;    // of the proposal, that say where the mass is
+constexpr uint64_t kCheckDraws = 20'000;  // of the proposal, that quadrature is compared with
+constexpr uint32_t kQuadratureDimensions = 3;
+constexpr double kRounded = 1e8;  // a log Z beyond it rounds more than 1e-8: s - log Z would not sum to 1
+
+std::optional<double> closed_form(const Energy& energy) {
+  if (const auto* family = dynamic_cast<const ExponentialFamily*>(&energy))
+    return family->log_z(family->eta());
+  const auto* tilted = dynamic_cast<const TiltedEnergy*>(&energy);
+  if (tilted != nullptr && tilted->tilt().record().kind == "zero") return 0.0;
+  return std::nullopt;
+}
+
+class Estimators {
+ public:
+  Estimators(const DensityModel& model, const DensityEvaluationOptions& options)
+      : energy_(*model.energy), proposal_(*model.proposal), options_(options) {}
+
+  JudgedLogZ judged(const LogZEstimate& z) const {
+    return {z, log_z_doubt(z, energy_, options_.least_effective)};
+  }
+
+  // Compared with importance sampling where the proposal allows it.
+  JudgedLogZ quadrature() const {
+    std::vector<float> draws(kScaleDraws * energy_.dimension());
+    sample_density(proposal_, options_.seed, draws, {});
+    CoordinateScales scales(energy_.dimension());
+    scales.add({draws.data(), kScaleDraws, energy_.dimension()});
+    QuadratureOptions q;
+    q.centre = scales.means();
+    q.scale = scales.scales();
+    q.precision = options_.precision;
+    JudgedLogZ out = judged(quadrature_log_z(energy_, q));
+    if (out.distrust.empty()) out.distrust = contradiction(out.estimate);
+    return out;
+  }
+
+  JudgedLogZ importance() const { return judged(drawn(options_.samples)); }
+
+  JudgedLogZ annealed() const {
+    AnnealedOptions a;
+    a.chains = std::max(a.chains, static_cast<uint64_t>(std::ceil(3 * options_.least_effective)));
+    return judged(annealed_log_z(energy_, proposal_, a, options_.seed).estimate);
+  }
+
+  JudgedLogZ sampled() const {
+    JudgedLogZ first = importance();
+    if (first.distrust.empty() || energy_.support().space == Support::Space::counts) return first;
+    try {
+      return annealed();
+    } catch (const Error& error) {
+      return {first.estimate, error.what()};
+    }
+  }
+
+ private:
+  LogZEstimate drawn(uint64_t samples) const {
+    return importance_log_z(energy_, proposal_, samples, options_.seed);
+  }
+
+  std::string contradiction(const LogZEstimate& computed) const {
+    if (!is_covered(energy_, proposal_)) return "";
+    try {
+      const JudgedLogZ check = judged(drawn(kCheckDraws));
+      return check.distrust.empty() ? log_z_contradiction(computed, check.estimate) : "";
+    } catch (const Error& error) {
+      return fmt::format("log Z by {} could not be compared with draws: {}", computed.method, error.what());
+    }
+  }
+
+  const Energy& energy_;
+  const Density& proposal_;
+  const DensityEvaluationOptions& options_;
+};
+
+JudgedLogZ best(const DensityModel& model, const DensityEvaluationOptions& options) {
+  const Estimators by(model, options);
+  const Support support = model.energy->support();
+  const bool is_countable = support.space == Support::Space::levels && countable_points(support) > 0;
+  const auto z = closed_form(*model.energy);
+  if (z && !(is_countable && std::abs(*z) > kRounded)) return {{"closed-form", *z, *z, *z, 0, 0}, ""};
+  if (is_countable) return by.judged(enumerate_log_z(*model.energy));
+  if (!support.is_real() || model.dimension() > kQuadratureDimensions) return by.sampled();
+  try {
+    return by.quadrature();
+  } catch (const Error& error) {
+    return {by.importance().estimate, error.what()};
+  }
+}
+
+}  // namespace
+
+void DensityEvaluationOptions::validate() const {
+  require_one_of("method", method, {"auto", "quadrature", "enumeration", "importance", "annealed"});
+  require_range(samples >= 2, "samples", static_cast<double>(samples), ">= 2");
+  require_range(least_effective >= 0, "least_effective", least_effective, ">= 0");
+  require_range(precision >= 1e-7 && precision <= 1, "precision", precision, "1e-7 .. 1");
+}
+
+JudgedLogZ judged_log_z(const DensityModel& model, const DensityEvaluationOptions& options) {
+  options.validate();
+  if (options.method == "auto") return best(model, options);
+  const Estimators by(model, options);
+  if (options.method == "quadrature") return by.quadrature();
+  if (options.method == "enumeration") return by.judged(enumerate_log_z(*model.energy));
+  return options.method == "importance" ? by.importance() : by.annealed();
+}
+
+LogZEstimate best_log_z(const DensityModel& model, const DensityEvaluationOptions& options) {
+  return judged_log_z(model, options).estimate;
+}
+
+}  // namespace selfnorm

@@ -1,0 +1,36 @@
+// The best log Z of a density that applies, and whether to trust it (theory.md 4):
+//   closed-form  exponential families that have one; a base that nothing tilts
+//   enumeration  levels up to 2^24 points
+//   quadrature   real numbers in up to 3 dimensions; compared with 20,000 draws of the proposal
+//   importance   from the model's proposal, with enough effective samples and no heavy tail of weights
+//   annealed     otherwise; not for counts
+// Importance sampling also where quadrature finds no integral. It is not trusted then, nor is quadrature that
+// good draws contradict, nor what analysis/density_doubt.h doubts.
+#pragma once
+
+#include <string>
+
+#include "model/energy/density_file.h"
+#include "normalizer/log_z_estimate.h"
+
+namespace selfnorm {
+
+struct DensityEvaluationOptions {
+  std::string method = "auto";   // auto | quadrature | enumeration | importance | annealed
+  uint64_t samples = 100'000;    // importance
+  double least_effective = 100;  // importance, annealed: with fewer effective samples the number is refused
+  double precision = 1e-3;       // of log Z by quadrature; 1e-7 .. 1
+  uint64_t seed = 0;
+
+  void validate() const;  // throws Error naming the option, the value and the range
+};
+
+struct JudgedLogZ {
+  LogZEstimate estimate;
+  std::string distrust;  // why it is not to be trusted and what to do; empty: it is
+};
+
+JudgedLogZ judged_log_z(const DensityModel& model, const DensityEvaluationOptions& options);
+LogZEstimate best_log_z(const DensityModel& model, const DensityEvaluationOptions& options);
+
+}  // namespace selfnorm

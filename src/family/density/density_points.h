@@ -1,0 +1,37 @@
+// The points that figures of a density show: rows of data and draws of the model.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data/points/point_source.h"
+#include "model/energy/density_file.h"
+
+namespace selfnorm {
+
+struct DensityPoints {
+  uint32_t columns = 0;
+  std::vector<std::string> names;           // of the columns; x1, x2, ... where they have none
+  std::vector<float> data;                  // at most 20,000 rows, evenly spread
+  std::string data_name = "held-out data";  // or training data
+  std::vector<float> samples;               // at most 500 rows; empty: none
+  std::string quality;  // what the samples are and how good, or why there are none; part of a sentence
+  bool is_trusted = true;
+
+  std::vector<double> data_column(uint32_t j) const;
+  std::vector<double> sample_column(uint32_t j) const;
+  // At most `most` rows, evenly spread.
+  std::vector<float> some_data(uint64_t most) const;
+};
+
+// Samples as `selfnorm sample` draws them (analysis/density_sample.h), with chains only where
+// evaluations x evaluation_cost allows it.
+DensityPoints density_points(const DensityModel& model, const PointSource& data, uint64_t seed);
+
+// Numbers that one evaluation of the score and the proposal reads: what it costs, whatever the machine.
+double evaluation_cost(const DensityModel& model);
+// That many numbers are read in a second or two.
+inline constexpr double kAffordableWork = 1e10;
+
+}  // namespace selfnorm

@@ -1,0 +1,194 @@
+#include "family/density/exponential/family_estimate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "family/density/exponential/matched_moments.h"
+#include "normalizer/point_enumeration.h"
+#include "selfnorm/error.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr uint64_t kMostEnumerated = uint64_t{1} << 18;
+constexpr double kAgreement = 1e-6;          // of log Z by the nodes and by another method, nats
+constexpr double kEstimatePrecision = 3e-7;  // of the other method, where it is a quadrature
+constexpr double kWidth = 12, kWidening = 1.5;
+constexpr double kDepth = 36;
+constexpr uint32_t kCells[] = {0, 128, 32}, kRefining[] = {0, 4, 2};  // by dimension
+constexpr int kRounds = 4;
+constexpr double kLargestFactor = 1e16;  // of the family's own start
+
+FitNodes as_fit_nodes(const QuadratureNodes& nodes, uint32_t dimension) {
+  return {{nodes.x.data(), nodes.log_weight.size(), dimension}, nodes.log_weight};
+}
+
+FamilyPlan coordinate_plan(const FamilyPlan& plan, size_t j) {
+  FamilyPlan out{plan.word, 1};
+  if (!plan.lower.empty()) {
+    out.lower = {plan.lower[j]};
+    out.upper = {plan.upper[j]};
+  }
+  return out;
+}
+
+bool is_product(const ExponentialFamily& family) {
+  return std::none_of(family.terms().begin(), family.terms().end(),
+                      [](const Statistic& t) { return t.kind == Statistic::Kind::xx; });
+}
+
+// The units of the data are not known to the family: the multiple of its start with the largest likelihood.
+void choose_start(ExponentialFamily& family, const FamilyLikelihood& likelihood) {
+  const std::vector<double> start = family.domain().start();
+  std::vector<double> best = start;
+  double most = -INFINITY;
+  for (double factor = 1 / kLargestFactor; factor <= kLargestFactor; factor *= 10) {
+    std::vector<double> eta = start;
+    for (double& e : eta) e *= factor;
+    const double value = likelihood.value(eta, likelihood.log_z(eta));
+    if (value > most) {
+      most = value;
+      best = eta;
+    }
+  }
+  family.set_eta(best);
+}
+
+FamilyEstimate newton(ExponentialFamily& family, const FamilyLikelihood& likelihood) {
+  choose_start(family, likelihood);
+  const ExponentialFit fit = fit_exponential(family, likelihood);
+  FamilyEstimate out;
+  out.eta = fit.eta;
+  out.iterations = fit.iterations;
+  out.gradient_size = fit.gradient_size;
+  out.reason = fit.reason;
+  if (!fit.is_converged)
+    out.problem = fmt::format("the fit of {} did not converge: {}; the gradient is {:.2g}",
+                              family.record().kind, fit.reason, fit.gradient_size);
+  family.set_eta(fit.eta);
+  out.b = likelihood.log_z(family.eta());
+  return out;
+}
+
+FamilyEstimate over_all_points(ExponentialFamily& family, const FamilyData& data) {
+  const Support support = family.support();
+  QuadratureNodes points;
+  points.log_weight.assign(countable_points(support), 0);
+  points.x.resize(points.log_weight.size() * family.dimension());
+  enumerate_points(support, 0, points.log_weight.size(), points.x);
+  return newton(family, {family, data.means, as_fit_nodes(points, family.dimension())});
+}
+
+LogZEstimate other_log_z(const ExponentialFamily& family, const FamilyData& data) {
+  if (const auto z = family.log_z(family.eta())) return {"closed-form", *z, *z, *z, 0, 0};
+  QuadratureOptions options;
+  for (const FamilyAxis& axis : data.axes) {
+    options.centre.push_back(axis.mean());
+    options.scale.push_back(axis.scale());
+  }
+  options.precision = kEstimatePrecision;
+  return quadrature_log_z(family, options);
+}
+
+// Rounds of wider and finer nodes, of the least depth or of the most.
+FamilyEstimate over_nodes(ExponentialFamily& family, const FamilyData& data, double depth) {
+  const uint32_t d = family.dimension();
+  FamilyReach reach{kWidth, depth};
+  uint32_t cells = kCells[d];
+  FamilyEstimate out;
+  for (int round = 0; round < kRounds; ++round, reach.width *= kWidening, cells *= kRefining[d]) {
+    const QuadratureNodes nodes = family_nodes(data.axes, reach, cells);
+    out = newton(family, {family, data.means, as_fit_nodes(nodes, d)});
+    if (!out.problem.empty()) continue;
+    try {
+      const LogZEstimate z = other_log_z(family, data);
+      const double difference = std::abs(z.value - out.b);
+      out.b = z.value;
+      if (difference <= kAgreement + (z.high - z.low)) return out;
+      out.problem =
+          fmt::format("log Z of {} on fixed nodes is off by {:.2g} nats", family.record().kind, difference);
+    } catch (const Error& error) {
+      out.problem = error.what();
+    }
+  }
+  out.is_exact = false;
+  out.problem += "; it is trained by minibatches instead";
+  return out;
+}
+
+FamilyEstimate over_nodes(ExponentialFamily& family, const FamilyData& data) {
+  FamilyEstimate out = over_nodes(family, data, 0);
+  const bool has_depth = std::any_of(data.axes.begin(), data.axes.end(),
+                                     [](const FamilyAxis& axis) { return axis.is_half_line(); });
+  if (!out.is_exact && has_depth) out = over_nodes(family, data, kDepth);
+  return out;
+}
+
+FamilyEstimate over_coordinates(const FamilyPlan& plan, const FamilyData& data) {
+  const size_t d = plan.dimension, count = data.means.t.size() / d;
+  FamilyEstimate out;
+  out.eta.resize(data.means.t.size());
+  for (size_t j = 0; j < d; ++j) {
+    ExponentialFamily family(coordinate_plan(plan, j));
+    FamilyData column;
+    column.axes.push_back(data.axes[j]);
+    for (size_t k = 0; k < count; ++k) column.means.t.push_back(data.means.t[k * d + j]);
+    const FamilyEstimate one = over_nodes(family, column);
+    if (!one.problem.empty() && d > 1) out.problem = fmt::format("column {}: {}", j, one.problem);
+    if (!one.problem.empty() && d == 1) out.problem = one.problem;
+    out.is_exact = one.is_exact;
+    if (!one.is_exact) return out;
+    for (size_t k = 0; k < count; ++k) out.eta[k * d + j] = one.eta[k];
+    out.b += one.b;
+    out.iterations += one.iterations;
+    if (one.gradient_size >= out.gradient_size) {
+      out.gradient_size = one.gradient_size;
+      out.reason = one.reason;
+    }
+  }
+  return out;
+}
+
+FamilyEstimate by_moments(ExponentialFamily& family, const MatchedMoments& matched) {
+  FamilyEstimate out;
+  out.is_closed_form = true;
+  out.eta = matched.eta;
+  family.set_eta(out.eta);
+  out.b = *family.log_z(family.eta());
+  out.reason = "the moments match those of the data: the maximum of the likelihood in closed form";
+  if (matched.is_at_the_edge)
+    out.problem =
+        "the likelihood has no maximum (a column that does not vary, or follows from others): the estimate "
+        "is taken just inside";
+  return out;
+}
+
+}  // namespace
+
+bool has_family_estimate(const FamilyPlan& plan) {
+  const ExponentialFamily family(plan);
+  const Support support = family.support();
+  if (plan.word == "gaussian" || plan.word == "exponential" || plan.word == "poisson" ||
+      plan.word == "bernoulli")
+    return true;
+  if (support.space == Support::Space::levels) {
+    const uint64_t points = countable_points(support);
+    return points > 0 && points <= kMostEnumerated;
+  }
+  return support.is_real() && (plan.dimension <= 2 || is_product(family));
+}
+
+FamilyEstimate family_estimate(const FamilyPlan& plan, const FamilyData& data) {
+  ExponentialFamily family(plan);
+  if (const auto matched = matched_moments(plan.word, plan.dimension, data.means.t))
+    return by_moments(family, *matched);
+  FamilyEstimate out = !family.support().is_real() ? over_all_points(family, data)
+                       : is_product(family)        ? over_coordinates(plan, data)
+                                                   : over_nodes(family, data);
+  out.reason = fmt::format("{}, {:.2g}", out.reason, out.gradient_size);
+  return out;
+}
+
+}  // namespace selfnorm

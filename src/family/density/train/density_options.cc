@@ -1,0 +1,181 @@
+#include "family/density/train/density_options.h"
+
+#include <algorithm>
+
+#include "math/activation.h"
+#include "model/energy/make_energy.h"
+#include "objective/registry.h"
+#include "optim/schedule.h"
+#include "selfnorm/error.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr double kMostRows = 1e7;
+
+// "mixture" of "mixture:32"
+std::string kind_of(const std::string& word) { return word.substr(0, word.find(':')); }
+
+bool is_one(const std::string& word, const std::vector<std::string>& words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+void add_energy(DensityOptions& o, OptionTable& table) {
+  table.add(
+      "energy", &o.energy,
+      "-E(x): mlp:WIDTH,WIDTH,..., a TorchScript module FILE.pt, or an exponential family: gaussian, "
+      "truncated-gaussian, exponential, gamma, von-mises, poisson, bernoulli, ising, family:x,x2,...; or "
+      "rbm[:HIDDEN]; auto: mlp:128,128");
+  table.add("activation", &o.mlp.activation, "mlp: the function of its layers").one_of(activation_names());
+  table.add("residual", &o.mlp.residual, "mlp: layers between equal widths add their input");
+  table.add("spectral-norm", &o.mlp.spectral_norm,
+            "mlp: every weight matrix is divided by its largest singular value");
+  table.add(
+      "fourier", &o.fourier,
+      "mlp: learned Fourier features of the input, for sharp shapes; 0..4096; auto: 64 up to 3 dimensions, "
+      "else 0");
+  table.add("fourier-scale", &o.mlp.fourier_scale, "mlp: standard deviation of the frequencies at the start")
+      .above(0);
+  table
+      .add("base", &o.base,
+           "proposal: the energy tilts the proposal, so that training starts there; auto: proposal for "
+           "networks and "
+           "modules, none for exponential families")
+      .one_of({"auto", "proposal", "none"});
+  table.add("lower", &o.lower,
+            "truncated-gaussian, family: lower ends of the box, a number a column, X,X,...; -inf: no end");
+  table.add("upper", &o.upper, "truncated-gaussian, family: upper ends of the box; inf: no end");
+}
+
+void add_objective(DensityOptions& o, OptionTable& table) {
+  table.add("objective", &o.objective, objective_help("density")).one_of(objective_names("density"));
+  table.add("normalizer", &o.normalizer, "b is learned, or fixed at 0").one_of({"learned", "zero"});
+  table.add(
+      "proposal", &o.proposal,
+      "What noise is drawn from and log Z estimated with, fitted to the data: uniform, gaussian[:diagonal], "
+      "student-t[:DOF], mixture[:COMPONENTS], kde[:BANDWIDTH], bernoulli, categorical, counts; auto: for "
+      "real "
+      "data mixture, a component for 100 rows up to 32; a product for levels and counts");
+  table.add("defensive", &o.fit.defensive, "mixture: share of a broad component").in(0, 0.5);
+  table
+      .add("defensive-scale", &o.fit.defensive_scale,
+           "mixture: its standard deviations, in those of the data")
+      .above(0);
+  table.add("proposal-scale", &o.fit.scale, "gaussian: multiplies its standard deviations after the fit")
+      .above(0);
+  table
+      .add("learn-proposal", &o.learn_proposal,
+           "The proposal is learned too, by the likelihood of the data, the divergence from the model, or "
+           "both")
+      .one_of({"none", "data", "kl", "both"});
+  table.add("samples", &o.samples, "Points of the proposal at each step; pcd: chains").in(1, kMostRows);
+  table
+      .add("drift", &o.drift,
+           "b is estimated anew when the running mean of log r is further from 0 than this")
+      .above(0);
+  table.add("langevin-steps", &o.langevin_steps, "Steps of the chains at each step").at_least(1);
+  table
+      .add(
+          "langevin-step", &o.langevin_step,
+          "Real data: standard deviation of a step's noise, in those of the data where they are standardised")
+      .above(0);
+  table
+      .add("noise", &o.noise,
+           "Standard deviation of the noise, in those of the data where they are standardised")
+      .above(0);
+  table.add("slices", &o.slices, "Random directions").at_least(1);
+  table.add("calibrate", &o.calibrate, "b is estimated at the end from many samples").off_text =
+      "Keep b as trained; otherwise it is estimated at the end from many samples";
+}
+
+void add_steps(DensityOptions& o, OptionTable& table) {
+  table
+      .add("optimiser", &o.optimiser,
+           "adam: minibatches; auto: exponential families with snl go straight to the maximum of the "
+           "likelihood where "
+           "sums are exact, all else by adam")
+      .one_of({"auto", "adam"});
+  table.add("steps", &o.steps, "Minibatches").at_least(1);
+  table.add("batch", &o.batch, "Rows per step").in(1, kMostRows);
+  table.add("learning-rate", &o.learning_rate, "Step size of Adam").above(0);
+  table.add("normalizer-rate", &o.normalizer_rate, "Learning rate of b over that of the energy").above(0);
+  table.add("normalizer-steps", &o.normalizer_steps, "Steps at the start that move b alone");
+  table.add("schedule", &o.schedule, "How the step size falls").one_of(schedule_names());
+  table.add("clip", &o.clip, "Largest norm of the gradient of the energy").above(0);
+  table.add("weight-decay", &o.weight_decay, "Every step multiplies the parameters by 1 - rate times this")
+      .at_least(0);
+  table.add("patience", &o.patience,
+            "Validation checks without improvement before stopping; 0 never stops early");
+  table.add("standardise", &o.standardise, "Real data: (x - mean) / std of the training rows").off_text =
+      "mlp, modules, gaussian, fit: real data are trained on in their own units instead of (x - mean) / std";
+  table
+      .add("space", &o.space,
+           "What the numbers are; auto: what an exponential family is over; else binary when every value is "
+           "0 or 1, "
+           "real otherwise")
+      .one_of({"auto", "real", "binary", "categorical", "counts"});
+  table.add("seed", &o.seed, "Seed of everything random");
+}
+
+// The option that says that the data are whole numbers; empty: the data decide.
+std::string whole_numbers(const DensityOptions& o, bool has_energy) {
+  if (is_one(o.space, {"binary", "categorical", "counts"})) return option_text("space", o.space);
+  const bool is_whole = has_energy && is_one(kind_of(o.energy), {"poisson", "bernoulli", "ising", "rbm"});
+  return is_whole ? option_text("energy", o.energy) : "";
+}
+
+}  // namespace
+
+OptionTable density_option_table(DensityOptions& o) {
+  OptionTable table;
+  add_energy(o, table);
+  add_objective(o, table);
+  add_steps(o, table);
+  const auto only = [&table](const std::vector<std::string>& names, bool applies, const std::string& owner,
+                             const std::string& found) {
+    for (const std::string& name : names) table.find(name)->only(applies, owner, found);
+  };
+  const auto& all = objective_names("density");
+  if (!is_one(o.objective, all)) return table;  // which validate() says
+  const bool is_fit = objective_entry(o.objective).seam == ObjectiveSeam::proposal;
+  only({"energy", "base", "optimiser", "steps", "batch", "learning-rate", "schedule", "clip", "weight-decay",
+        "patience"},
+       !is_fit, "energies that are trained",
+       option_text("objective", "fit") + ", which stores the fitted " + option_name("proposal"));
+  limit_to_objective("density", o.objective, table);
+  only({"normalizer-rate", "normalizer-steps", "drift"}, o.normalizer == "learned",
+       option_text("normalizer", "learned"), option_text("normalizer", o.normalizer));
+  const bool is_network = !is_fit && is_one(kind_of(o.energy), {"auto", "mlp"});
+  const std::string energy = is_fit ? option_text("objective", "fit") : option_text("energy", o.energy);
+  only({"activation", "residual", "spectral-norm", "fourier", "fourier-scale"}, is_network,
+       option_text("energy", "mlp"), energy);
+  only({"fourier-scale"}, o.fourier != "0", "Fourier features", option_text("fourier", "0"));
+  const std::string whole = whole_numbers(o, !is_fit);
+  only({"langevin-step", "standardise"}, whole.empty(), "real data", whole);
+  only({"fourier-scale"}, o.fourier != "auto" || whole.empty(), "Fourier features",
+       whole + ", which has none unless " + option_name("fourier") + " says how many");
+  only({"standardise"}, is_fit || is_network || kind_of(o.energy) == "gaussian" || o.energy.ends_with(".pt"),
+       option_text("energy", "mlp, FILE.pt, gaussian") + " and " + option_text("objective", "fit") +
+           ", which standardise",
+       option_text("energy", o.energy));
+  only({"lower", "upper"}, !is_fit && is_one(kind_of(o.energy), {"truncated-gaussian", "family"}),
+       option_text("energy", "truncated-gaussian, family"), energy);
+  only({"defensive", "defensive-scale"}, is_one(kind_of(o.proposal), {"auto", "mixture"}),
+       option_text("proposal", "mixture"), option_text("proposal", o.proposal));
+  only({"proposal-scale"}, kind_of(o.proposal) == "gaussian", option_text("proposal", "gaussian"),
+       option_text("proposal", o.proposal));
+  return table;
+}
+
+void DensityOptions::validate() const {
+  DensityOptions copy = *this;
+  density_option_table(copy).validate();
+  if (energy != "auto") check_energy_word(energy);
+  if (proposal != "auto") check_density_word(proposal);
+  mlp.validate();
+  if (lower.size() != upper.size()) throw Error("lower and upper need as many numbers as each other");
+  for (size_t j = 0; j < lower.size(); ++j)
+    if (!(lower[j] < upper[j])) throw Error("lower has to be below upper in every column");
+}
+
+}  // namespace selfnorm

@@ -1,0 +1,67 @@
+// Everything the training of a density can be told.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/option_table.h"
+#include "model/embedded_code.h"
+#include "model/energy/mlp.h"
+#include "proposal/density/make_density.h"
+
+namespace selfnorm {
+
+struct DensityOptions {
+  std::string energy = "auto";               // a word of model/energy/make_energy.h; auto: mlp:128,128
+  EmbeddedCode code = EmbeddedCode::refuse;  // of an energy FILE.pt
+  MlpOptions mlp;                            // widths are in `energy`
+  std::string fourier = "auto";  // mlp: number of Fourier features; auto: 64 up to 3 dimensions, else 0
+  std::string base = "auto";     // proposal: the energy tilts it | none; auto: proposal for mlp and modules,
+                                 // none for exponential families
+
+  // snl | is | nce | ranking-nce | cd | pcd | dsm | ssm | sm | pseudo-likelihood (theory.md 3)
+  std::string objective = "snl";
+  std::string normalizer = "learned";  // snl, nce: b is learned, or fixed at 0
+  std::string proposal =
+      "auto";  // a word of proposal/density/make_density.h; auto: mixture, a component for 100 rows up to 32,
+               // for real data, bernoulli or categorical for levels, counts
+  FitOptions fit;
+  std::string learn_proposal = "none";  // none | data (likelihood) | kl (to the model) | both
+  uint64_t samples = 1024;              // from the proposal at each step; pcd: chains; >= 1
+
+  // adam: minibatches; auto: exponential families with snl exactly where they can be
+  // (train/family_training.h, then nothing of the steps below applies), otherwise adam
+  std::string optimiser = "auto";
+  uint64_t steps = 4000;            // >= 1
+  uint64_t batch = 512;             // rows per step; >= 1
+  double learning_rate = 1e-3;      // of Adam, > 0
+  double normalizer_rate = 10;      // b's learning rate over that of the energy; > 0
+  uint64_t normalizer_steps = 200;  // steps at the start that move b alone
+  std::string schedule = "cosine";
+  double clip = 10;              // largest norm of the gradient of the energy; > 0
+  double weight_decay = 0;       // decoupled; >= 0
+  double drift = 1;              // b is estimated anew when the running mean of log r exceeds it; > 0
+  uint64_t langevin_steps = 20;  // cd, pcd: per step; >= 1
+  double langevin_step =
+      0.1;  // cd, pcd: standard deviation of the noise, in those of the data when they are standardised; > 0
+  double noise = 0.1;     // dsm: sigma, in standard deviations of the data when they are standardised; > 0
+  uint64_t slices = 1;    // ssm: random directions; >= 1
+  uint64_t patience = 0;  // validation checks without improvement before stopping; 0: all steps, of which the
+                          // best check is kept
+  bool calibrate = true;  // at the end b is estimated from many samples; false: as trained
+
+  bool standardise = true;     // real data: (x - mean) / std of the training rows
+  std::string space = "auto";  // real | binary | categorical | counts; auto: that of an exponential family or
+                               // rbm; for others binary when every value is 0 or 1
+  std::vector<double> lower, upper;  // truncated-gaussian: the box, in the units of the data
+
+  uint64_t seed = 0;
+  int threads = 0;
+
+  void validate() const;  // throws Error naming the option, the value and the range
+};
+
+OptionTable density_option_table(DensityOptions& o);
+
+}  // namespace selfnorm

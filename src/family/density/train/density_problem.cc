@@ -1,0 +1,249 @@
+#include "family/density/train/density_problem.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "family/density/train/column_moments.h"
+#include "model/energy/inside.h"
+#include "model/energy/make_energy.h"
+#include "model/energy/tilted.h"
+#include "model/energy/zero.h"
+#include "objective/registry.h"
+#include "proposal/density/make_density.h"
+#include "selfnorm/error.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr uint64_t kBlock = 4096;  // rows looked at together
+constexpr uint64_t kFewRows = 100;
+constexpr uint64_t kFitRows = 20'000;  // a proposal is fitted to at most so many
+constexpr double kMostLevels = 1 << 16;
+constexpr uint64_t kFitStream = 0xF17;
+
+bool is_network(const std::string& energy) { return energy.starts_with("mlp") || energy.ends_with(".pt"); }
+
+// The space that an energy has whatever the data are; "auto": that of the data.
+std::string space_of_energy(const std::string& energy) {
+  if (energy == "poisson") return "counts";
+  if (energy == "bernoulli" || energy == "ising" || energy.starts_with("rbm")) return "binary";
+  return is_exponential_family(energy) ? "real" : "auto";
+}
+
+// `asker` is the option that names the word.
+Support space_of(const std::string& word, const std::string& asker, const ColumnReading& moments) {
+  const double most = *std::max_element(moments.upper.begin(), moments.upper.end());
+  const bool is_binary = moments.is_whole && most <= 1;
+  if (word == "real" || (word == "auto" && !is_binary)) return Support::reals();
+  if (!moments.is_whole)
+    throw Error(fmt::format("{} needs whole numbers from 0; the data have others", asker));
+  Support space;
+  if (word == "counts") {
+    space.space = Support::Space::counts;
+    return space;
+  }
+  if (word == "binary" && !is_binary)
+    throw Error(fmt::format("{} needs the values 0 and 1; the largest value is {}", asker, most));
+  if (most >= kMostLevels)
+    throw Error(fmt::format("{}: the largest value is {}; expected less than {}", asker, most, kMostLevels));
+  space.space = Support::Space::levels;
+  for (const double upper : moments.upper)
+    space.levels.push_back(is_binary || word == "binary" ? 2 : static_cast<uint32_t>(upper) + 1);
+  return space;
+}
+
+uint32_t fourier_features(const std::string& word, bool is_low) {
+  if (word == "auto") return is_low ? 64 : 0;
+  uint32_t count = 0;
+  const char* end = word.data() + word.size();
+  const auto parsed = std::from_chars(word.data(), end, count);
+  if (parsed.ec != std::errc() || parsed.ptr != end)
+    throw Error(fmt::format("fourier is '{}'; expected auto or a number of features", word));
+  return count;
+}
+
+}  // namespace
+
+DensityProblem::DensityProblem(const PointSource& data, std::span<const uint64_t> train_rows,
+                               const DensityOptions& options)
+    : data_(data), options_(options) {
+  options_.validate();
+  if (train_rows.size() < 2)
+    throw Error(fmt::format("{} rows to train on; a density needs at least 2", train_rows.size()));
+  look_at(train_rows);
+  resolve_words();
+  if (!wants_standardisation()) standardisation_ = {};
+  if (train_rows.size() < kFewRows && is_network(options_.energy) && !is_fit())
+    warnings_.push_back(fmt::format(
+        "{} training rows are few for a network; compare with --objective fit --proposal gaussian",
+        train_rows.size()));
+  fit_proposal(train_rows);
+  build_energy();
+  check_support(train_rows);
+}
+
+void DensityProblem::look_at(std::span<const uint64_t> rows) {
+  const uint32_t d = data_.columns();
+  ColumnReading moments(d);
+  std::vector<float> block;
+  for (uint64_t first = 0; first < rows.size(); first += kBlock) {
+    const auto part = rows.subspan(first, std::min(kBlock, rows.size() - first));
+    block.resize(part.size() * d);
+    data_.read(part, block);
+    for (uint64_t i = 0; i < part.size(); ++i) moments.add({block.data() + i * d, d});
+  }
+  const std::string own = is_fit() ? "auto" : space_of_energy(options_.energy);
+  const bool is_implied = options_.space == "auto" && own != "auto";
+  const std::string asker = is_implied ? "--energy " + options_.energy : "--space " + options_.space;
+  if (is_implied) options_.space = own;
+  if (own != "auto" && options_.space != own)
+    throw Error(fmt::format("--energy {} is over {} numbers; expected --space {} or auto, found --space {}",
+                            options_.energy, own == "real" ? "real" : "whole", own, options_.space));
+  space_ = space_of(options_.space, asker, moments);
+  if (space_.is_real() && (is_fit() || !is_exponential_family(options_.energy))) {
+    require_spread(moments, data_.names());
+    warnings_ = column_warnings(moments, data_.names());
+  }
+  standardisation_.mean = moments.mean;
+  for (uint32_t j = 0; j < d; ++j) {
+    const double deviation = moments.deviation(j);
+    standardisation_.scale.push_back(deviation > 0 ? deviation : 1);
+  }
+}
+
+void DensityProblem::resolve_words() {
+  const auto has_two = [](uint32_t levels) { return levels == 2; };
+  const bool is_binary = space_.space == Support::Space::levels &&
+                         std::all_of(space_.levels.begin(), space_.levels.end(), has_two);
+  if (options_.energy == "auto") options_.energy = "mlp:128,128";
+  options_.mlp.fourier = fourier_features(options_.fourier, space_.is_real() && data_.columns() <= 3);
+  if (options_.proposal == "auto" && !space_.is_real())
+    options_.proposal = space_.space == Support::Space::counts ? "counts"
+                        : is_binary                            ? "bernoulli"
+                                                               : "categorical";
+  if (options_.base == "auto") options_.base = is_network(options_.energy) ? "proposal" : "none";
+  if (is_fit()) options_.base = "proposal";
+  const std::string& name = options_.objective;
+  const ObjectiveSeam seam = objective_entry(name).seam;
+  if (seam == ObjectiveSeam::chains && space_.space == Support::Space::counts)
+    throw Error(fmt::format("objective {} has no chains over counts; use snl, nce or is", name));
+  if (seam == ObjectiveSeam::matching && !space_.is_real())
+    throw Error(fmt::format(
+        "objective {} needs derivatives in x; the data are whole numbers. Use snl, nce or pseudo-likelihood, "
+        "or --space real",
+        name));
+  if (seam == ObjectiveSeam::conditionals && !is_binary)
+    throw Error("objective pseudo-likelihood needs binary data, values 0 and 1");
+  if (is_network(options_.energy) && options_.base == "none" && !space_.is_real())
+    throw Error("a network over whole numbers needs --base proposal, which says which numbers there are");
+}
+
+bool DensityProblem::is_fit() const {
+  return objective_entry(options_.objective).seam == ObjectiveSeam::proposal;
+}
+
+bool DensityProblem::wants_standardisation() const {
+  return options_.standardise && space_.is_real() &&
+         (is_network(options_.energy) || options_.energy == "gaussian" || is_fit());
+}
+
+void DensityProblem::read(std::span<const uint64_t> rows, std::vector<float>& out) const {
+  out.resize(rows.size() * data_.columns());
+  data_.read(rows, out);
+  if (!standardisation_.mean.empty()) standardisation_.apply({out.data(), rows.size(), data_.columns()}, out);
+}
+
+void DensityProblem::fit_proposal(std::span<const uint64_t> rows) {
+  std::vector<uint64_t> chosen(rows.begin(), rows.end());
+  if (chosen.size() > kFitRows) {
+    RandomStream(options_.seed, kFitStream).shuffle(chosen);
+    chosen.resize(kFitRows);
+  }
+  std::vector<float> points;
+  read(chosen, points);
+  FitOptions fit = options_.fit;
+  fit.seed = options_.seed;
+  const Points fitted{points.data(), chosen.size(), data_.columns()};
+  if (options_.proposal == "auto")
+    options_.proposal = fmt::format("mixture:{}", choose_components(fitted, fit));
+  proposal_ = fit_density(options_.proposal, fitted, fit);
+  if (proposal_->support().space != space_.space && !is_exponential_family(options_.energy))
+    throw Error(
+        fmt::format("a proposal '{}' does not fit the data, which are {}; expected {}, or give --space",
+                    options_.proposal, space_.is_real() ? "real numbers" : "whole numbers",
+                    space_.is_real() ? "uniform, gaussian, student-t, mixture or kde"
+                                     : "bernoulli, categorical or counts"));
+  if (options_.learn_proposal == "none") return;
+  learnable_ = dynamic_cast<LearnableDensity*>(proposal_.get());
+  if (learnable_ == nullptr)
+    throw Error(
+        fmt::format("--learn-proposal: a proposal '{}' cannot be learned; expected gaussian, mixture, "
+                    "bernoulli or categorical",
+                    options_.proposal));
+}
+
+void DensityProblem::build_energy() {
+  std::unique_ptr<Energy> energy;
+  if (is_fit()) {
+    energy = make_zero_energy(data_.columns());
+  } else {
+    EnergyPlan plan{.word = options_.energy,
+                    .dimension = data_.columns(),
+                    .mlp = options_.mlp,
+                    .lower = options_.lower,
+                    .upper = options_.upper,
+                    .seed = options_.seed,
+                    .code = options_.code};
+    energy = make_energy(plan);
+  }
+  if (energy->dimension() != data_.columns())
+    throw Error(
+        fmt::format("the energy takes {} columns; the data have {}", energy->dimension(), data_.columns()));
+  if (options_.base == "proposal") {
+    // A proposal that is learned moves; what is tilted stays.
+    std::shared_ptr<const Density> base = proposal_;
+    if (learnable_ != nullptr) base = make_density(proposal_->record(), data_.columns());
+    if (learnable_ == nullptr) tilt_ = energy.get();
+    energy = std::make_unique<TiltedEnergy>(std::move(energy), base);
+    base_ = std::move(base);
+  }
+  energy_ = std::move(energy);
+}
+
+void DensityProblem::check_support(std::span<const uint64_t> rows) const {
+  const Support support = energy_->support();
+  if (!support.is_real() || !support.lower.empty()) {
+    std::vector<float> block;
+    for (uint64_t first = 0; first < rows.size(); first += kBlock) {
+      const auto part = rows.subspan(first, std::min(kBlock, rows.size() - first));
+      read(part, block);
+      require_inside(*energy_, {block.data(), part.size(), data_.columns()}, part);
+    }
+  }
+  // Score matching integrates by parts, which leaves a term at walls; a circle has none, but noise leaves it.
+  const std::string& name = options_.objective;
+  const ObjectiveEntry& objective = objective_entry(name);
+  const bool is_circle = options_.energy == "von-mises" && objective.matching != ScoreMatching::denoising;
+  const auto is_wall = [](double side) { return std::isfinite(side); };
+  const bool has_walls = std::any_of(support.lower.begin(), support.lower.end(), is_wall) ||
+                         std::any_of(support.upper.begin(), support.upper.end(), is_wall);
+  if (objective.seam == ObjectiveSeam::matching && has_walls && !is_circle)
+    throw Error(
+        fmt::format("objective {} is wrong where the support ends, and that of {} does; use snl, nce or is",
+                    name, options_.energy));
+}
+
+DensityModel DensityProblem::release() {
+  DensityModel model;
+  model.energy = std::move(energy_);
+  model.proposal = proposal_;
+  model.base = base_;
+  model.standardisation = standardisation_;
+  model.feature_names = data_.names();
+  return model;
+}
+
+}  // namespace selfnorm

@@ -1,0 +1,67 @@
+// What a density is trained with: its options with every "auto" resolved by the data, the energy at its
+// start, the proposal, the standardisation. Statistics come from the training rows alone.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "data/points/point_source.h"
+#include "family/density/train/density_options.h"
+#include "model/energy/density_file.h"
+#include "proposal/density/make_density.h"
+
+namespace selfnorm {
+
+class DensityProblem {
+ public:
+  // Throws Error for data that do not fit the options (one row, fractions in binary data, ...).
+  DensityProblem(const PointSource& data, std::span<const uint64_t> train_rows,
+                 const DensityOptions& options);
+
+  const DensityOptions& options() const { return options_; }
+  const Support& space() const { return space_; }  // of the data
+  Energy& energy() { return *energy_; }
+  const Energy& energy() const { return *energy_; }
+  const Density& proposal() const { return *proposal_; }
+  LearnableDensity* learnable_proposal() { return learnable_; }  // null unless it is learned
+  // The energy f whose weights are exp(f): when the proposal itself is tilted, log q cancels from s - log q.
+  // Null: it does not cancel.
+  Energy* cancelled_tilt() { return tilt_; }
+  const Standardisation& standardisation() const { return standardisation_; }
+
+  // What the user should know of the data.
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
+  // The rows listed, standardised.
+  void read(std::span<const uint64_t> rows, std::vector<float>& out) const;
+  DensityModel release();  // energy, proposal and standardisation; the problem is spent
+
+ private:
+  void look_at(std::span<const uint64_t> rows);
+  void resolve_words();
+  void fit_proposal(std::span<const uint64_t> rows);
+  void build_energy();
+  void check_support(std::span<const uint64_t> rows) const;
+  bool is_fit() const;  // the proposal is the model
+  bool wants_standardisation() const;
+
+  const PointSource& data_;
+  DensityOptions options_;
+  Support space_;
+  std::vector<std::string> warnings_;
+  Standardisation standardisation_;
+  std::shared_ptr<Density> proposal_;
+  LearnableDensity* learnable_ = nullptr;
+  std::shared_ptr<const Density> base_;
+  std::unique_ptr<Energy> energy_;
+  Energy* tilt_ = nullptr;
+};
+
+// How many components a Gaussian mixture deserves: 1, 2, 4, ... are fitted to four fifths of (a sample of)
+// the rows and judged by the likelihood of the rest; twice without a gain ends it.
+
+inline constexpr uint32_t kMostComponents = 32;
+
+uint32_t choose_components(const Points& data, const FitOptions& options);
+
+}  // namespace selfnorm

@@ -1,0 +1,45 @@
+// One step of training a density: the loss of a minibatch and its gradient. One implementation for each kind
+// of objective: against samples of the proposal (snl, is, nce, ranking-nce), against Markov chains (cd, pcd),
+// derivatives of the score (sm, ssm, dsm), conditionals (pseudo-likelihood).
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "engine/checkpoint.h"
+#include "family/density/train/density_problem.h"
+#include "objective/importance_weights.h"
+
+namespace selfnorm {
+
+struct DensityStepTerms {
+  double loss = 0;              // mean over the rows of the minibatch
+  double d_log_normalizer = 0;  // snl, nce
+  std::optional<ImportanceEstimate> estimate;
+};
+
+class DensityStep {
+ public:
+  virtual ~DensityStep() = default;
+
+  // gradient += d loss / d theta (nothing when it is empty: only b moves). `step` names the random numbers.
+  virtual DensityStepTerms operator()(const Points& batch, uint64_t step, double log_normalizer,
+                                      std::span<float> gradient) = 0;
+  // After the energy has moved: what else the step learns (a proposal) with this rate.
+  virtual void update(double rate) { static_cast<void>(rate); }
+  virtual bool uses_normalizer() const { return false; }  // b is part of the loss
+  virtual bool has_memory() const { return false; }       // a step changes what the next one starts from
+
+  virtual void save(Checkpoint&) const {}
+  virtual void restore(const Checkpoint&) {}
+};
+
+std::unique_ptr<DensityStep> make_candidate_density_step(DensityProblem& problem);
+std::unique_ptr<DensityStep> make_chain_step(DensityProblem& problem);
+std::unique_ptr<DensityStep> make_matching_step(DensityProblem& problem);
+std::unique_ptr<DensityStep> make_pseudo_likelihood_step(DensityProblem& problem);
+
+// By the name of the objective.
+std::unique_ptr<DensityStep> make_density_step(DensityProblem& problem);
+
+}  // namespace selfnorm

@@ -1,0 +1,341 @@
+// Adam on the energy, and on b with a rate of its own (theory.md 3, "what makes SNL work in practice"): b
+// starts at an importance estimate of log Z, moves alone at first, and is estimated anew when log r drifts;
+// the gradient is clipped; a step that is not finite ends the run at the last good energy, as does "is" when
+// its draws are lost (seen_draws.h).
+#include "family/density/train/density_trainer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "engine/checkpoint.h"
+#include "engine/clipped_adam.h"
+#include "engine/engine.h"
+#include "engine/minibatches.h"
+#include "family/density/exponential/family_training.h"
+#include "family/density/train/density_normalizer.h"
+#include "family/density/train/density_problem.h"
+#include "family/density/train/density_record.h"
+#include "family/density/train/density_step.h"
+#include "family/density/train/density_validation.h"
+#include "math/parallel.h"
+#include "objective/registry.h"
+#include "selfnorm/error.h"
+
+namespace selfnorm {
+namespace {
+
+DensityResult fit_proposal_alone(const PointSource& data, std::span<const uint64_t> train_rows,
+                                 const DensityOptions& options, TrainObserver& observer) {
+  DensityProblem problem(data, train_rows, options);
+  for (const std::string& text : problem.warnings()) observer.on_warning(text);
+  DensityResult out;
+  out.reason = fmt::format("fitted {}", problem.options().proposal);
+  out.optimiser.clear();
+  const std::string objective = density_objective_json(problem.options());
+  const std::string training = density_training_json(problem.options(), out.reason, train_rows.size(), {});
+  out.model = problem.release();
+  out.model.normalizer_kind = "exact";
+  out.model.objective_json = objective;
+  out.model.training_json = training;
+  return out;
+}
+
+// Whether the draws of "is" still see where the energy is high. Where they do not, its estimate of log Z says
+// nothing: the loss falls without end while the energy grows out of their sight.
+class SeenDraws {
+ public:
+  explicit SeenDraws(uint64_t samples) : least_(std::min(kLeast, static_cast<double>(samples) / 8)) {}
+
+  // The effective samples of a step.
+  void add(double effective) { mean_ += (mean_ == 0 ? 1 : kRate) * (effective - mean_); }
+  double mean() const { return mean_; }  // running; 0: no step yet
+  bool is_lost() const { return mean_ != 0 && mean_ < least_; }
+
+  void save(Checkpoint& c) const { c.set("seen", mean_); }
+  void restore(const Checkpoint& c) { mean_ = c.number("seen"); }
+
+ private:
+  static constexpr double kLeast = 2, kRate = 0.1;
+  double least_, mean_ = 0;
+};
+
+constexpr uint64_t kDriftsShown = 3, kMostDrifts = 20;
+constexpr uint64_t kReports = 100, kChecks = 20;  // in a run
+constexpr uint64_t kFinalSamples = 200'000;       // for b at the end
+constexpr uint64_t kFinalStream = 0xE570, kSeenStream = 0x5EE4, kDensityOrderStream = 0x0DE5;
+constexpr const char* kRemedy =
+    "a smaller --learning-rate, more --samples, a proposal that covers the data (--proposal mixture:32), or "
+    "--base "
+    "proposal";
+
+class DensityTraining final : public Problem {
+ public:
+  DensityTraining(const PointSource& data, std::span<const uint64_t> train_rows,
+                  std::span<const uint64_t> valid_rows, const DensityOptions& options,
+                  TrainObserver& observer)
+      : train_rows_(train_rows),
+        problem_(data, train_rows, options),
+        options_(problem_.options()),
+        observer_(observer),
+        step_(make_density_step(problem_)),
+        validation_(problem_, valid_rows),
+        minibatches_(train_rows.size(), options_.batch,
+                     RandomStream(options_.seed, kDensityOrderStream).next(), Minibatches::Rest::is_left_out),
+        adam_(problem_.energy().parameters().size(), options_.clip, options_.weight_decay),
+        b_(problem_, step_->uses_normalizer()) {
+    // b alone moves first.
+    plan_.warm_steps = b_.is_learned() ? options_.normalizer_steps : 0;
+    plan_.steps = plan_.warm_steps + options_.steps;
+    plan_.epoch = minibatches_.per_epoch();
+    plan_.schedule = options_.schedule;
+    plan_.report_every = std::max<uint64_t>(1, plan_.steps / kReports);
+    plan_.check_every = plan_.good_every = std::max<uint64_t>(1, plan_.steps / kChecks);
+    plan_.checks = plan_.keeps_best = validation_.present();
+    plan_.patience = options_.patience;
+  }
+
+  const Plan& plan() const override { return plan_; }
+
+  Step begin() override {
+    for (const std::string& text : problem_.warnings()) observer_.on_warning(text);
+    if (validation_.outside() > 0)
+      observer_.on_warning(
+          fmt::format("{} validation rows are outside the support that the training rows have; they are "
+                      "left out of the checks",
+                      validation_.outside()));
+    b_.estimate(0);
+    return {};
+  }
+
+  Step gradient(uint64_t at) override {
+    read(at);
+    std::fill(adam_.gradient.begin(), adam_.gradient.end(), 0.0f);
+    const bool is_warm = at < plan_.warm_steps;
+    terms_ = (*step_)(points(), at, b_.value(), is_warm ? std::span<float>() : std::span(adam_.gradient));
+    if (!adam_.is_finite(terms_.loss)) return Step::diverged();
+    next_seen_ = seen_;
+    if (needs_draws()) next_seen_.add(terms_.estimate->effective);
+    if (!next_seen_.is_lost()) return {};
+    return Step::diverged(fmt::format("the {} draws of a step were worth {:.1f}, too few to see log Z,",
+                                      options_.samples, next_seen_.mean()));
+  }
+
+  // Unless b had to be estimated anew since the last time; and, without rows to check on, where more draws
+  // than those of a step see log Z, which few may miss by chance.
+  bool is_good() override {
+    if (taken_ > 0 && needs_draws() && !validation_.present() &&
+        importance_log_z(problem_.energy(), problem_.proposal(), DensityValidation::kSamples,
+                         RandomStream(options_.seed, kSeenStream).next())
+                .effective < DensityValidation::kLeastEffective)
+      return false;
+    return std::exchange(good_drifts_, drifts_) == drifts_;
+  }
+
+  Step move(uint64_t at, double factor) override {
+    seen_ = next_seen_;
+    if (terms_.estimate) watch_ratio(terms_.estimate->log_z - b_.value(), at);
+    if (drifts_ > kMostDrifts) return Step::diverged(fmt::format("b was lost {} times, last", drifts_));
+    const double rate = options_.learning_rate * factor;
+    if (at >= plan_.warm_steps) {
+      const std::span<float> theta = problem_.energy().parameters();
+      adam_.begin(theta, rate);
+      adam_.move(theta, 0, theta.size(), rate);
+      problem_.energy().parameters_changed();
+      step_->update(rate);
+    }
+    b_.move(terms_.d_log_normalizer, options_.normalizer_rate * rate);
+    loss_.add(terms_.loss);
+    taken_ = at + 1;
+    return {};
+  }
+
+  bool is_unmoved(bool in_move) const override { return !in_move && !step_->has_memory(); }
+
+  Due due(uint64_t steps_taken) const override {
+    Due due = Problem::due(steps_taken);
+    if (steps_taken == 0) due.check = plan_.checks && needs_draws();  // the start may stay the best
+    if (steps_taken > 0 && steps_taken <= plan_.warm_steps) due.check = false;
+    return due;
+  }
+
+  void measure(Progress& progress) override {
+    progress.loss = loss_.report();
+    progress.gradient_norm = adam_.norm();
+    if (step_->uses_normalizer()) progress.log_normalizer = b_.value();
+    if (!terms_.estimate) return;
+    progress.log_ratio = terms_.estimate->log_z - b_.value();
+    progress.effective_samples = terms_.estimate->effective;
+    double sum = 0;
+    for (const double s : scores()) sum += s;
+    progress.nll_estimate = terms_.estimate->log_z - sum / static_cast<double>(minibatches_.size()) +
+                            problem_.standardisation().log_volume();
+  }
+
+  Check check(Progress& progress) override {
+    progress.valid_nll_estimate = validation_.check();
+    return {progress.valid_nll_estimate};
+  }
+
+  bool is_usable() override {
+    const std::vector<double> score = scores();
+    return std::all_of(score.begin(), score.end(), [](double s) { return std::isfinite(s); });
+  }
+  std::string remedy() const override { return kRemedy; }
+
+  void take(Snapshot& out) const override {
+    const std::span<const float> theta = problem_.energy().parameters();
+    out.floats.assign(theta.begin(), theta.end());
+    out.numbers = {b_.value()};
+  }
+  void put(const Snapshot& snapshot) override {
+    std::copy(snapshot.floats.begin(), snapshot.floats.end(), problem_.energy().parameters().begin());
+    problem_.energy().parameters_changed();
+    b_.set(snapshot.numbers[0]);
+  }
+
+  void save(Checkpoint& c) const override {
+    const std::span<const float> theta = problem_.energy().parameters();
+    saved_theta_.assign(theta.begin(), theta.end());
+    c.set("theta", saved_theta_);
+    c.set("drifts", drifts_);
+    c.set("good.drifts", good_drifts_);
+    loss_.save(c);
+    seen_.save(c);
+    adam_.save(c);
+    b_.save(c);
+    step_->save(c);
+  }
+  void restore(const Checkpoint& c) override {
+    std::vector<float> theta(adam_.gradient.size());
+    c.get("theta", theta);
+    std::copy(theta.begin(), theta.end(), problem_.energy().parameters().begin());
+    problem_.energy().parameters_changed();
+    taken_ = c.integer("step");
+    drifts_ = c.integer("drifts");
+    good_drifts_ = c.integer("good.drifts");
+    loss_.restore(c);
+    seen_.restore(c);
+    adam_.restore(c);
+    b_.restore(c);
+    step_->restore(c);
+    if (taken_ > 0) read(taken_ - 1);  // of the last step, which may have been the last of all
+  }
+
+  DensityResult result(RunOutcome outcome) {
+    DensityResult out;
+    if (outcome.ending != Ending::interrupted) {
+      if (outcome.best && *outcome.kept < outcome.steps)
+        outcome.reason += fmt::format(" (kept: step {}, the best on held-out rows)", *outcome.kept);
+      out.learned_normalizer = b_.value();
+      std::string kind = step_->uses_normalizer() ? options_.normalizer : "estimated";
+      if (options_.normalizer != "zero" && (options_.calibrate || !step_->uses_normalizer())) calibrate(kind);
+      const std::string objective = density_objective_json(options_);
+      const std::string training =
+          density_training_json(options_, outcome.reason, train_rows_.size(), outcome.last);
+      out.model = problem_.release();
+      out.model.log_normalizer = b_.value();
+      out.model.normalizer_kind = kind;
+      out.model.objective_json = objective;
+      out.model.training_json = training;
+    }
+    out.take(std::move(outcome));
+    return out;
+  }
+
+ private:
+  bool needs_draws() const {
+    return objective_entry(options_.objective).uses_estimate && !step_->uses_normalizer();
+  }
+
+  void read(uint64_t step) {
+    const std::span<const uint64_t> chosen = minibatches_.of(step);
+    rows_.resize(chosen.size());
+    for (size_t i = 0; i < chosen.size(); ++i) rows_[i] = train_rows_[chosen[i]];
+    problem_.read(rows_, points_);
+  }
+  Points points() const {
+    return {points_.data(), rows_.size(), problem_.energy().dimension()};
+  }  // of the last read
+  std::vector<double> scores() const {
+    std::vector<double> score(rows_.size());
+    problem_.energy().score(points(), score);
+    return score;
+  }
+
+  // A warning for the first drifts; a run that drifts on and on is lost.
+  void watch_ratio(double log_ratio, uint64_t at) {
+    const auto drifted = b_.watch(log_ratio, at);
+    if (drifted && ++drifts_ <= kDriftsShown)
+      observer_.on_warning(
+          fmt::format("log r drifted to {:.2f} at step {}: b was estimated anew", *drifted, at));
+  }
+
+  void calibrate(std::string& kind) {
+    const LogZEstimate z = importance_log_z(problem_.energy(), problem_.proposal(), kFinalSamples,
+                                            RandomStream(options_.seed, kFinalStream).next());
+    if (z.effective < DensityValidation::kLeastEffective) {
+      observer_.on_warning(fmt::format(
+          "log Z could not be estimated from the proposal ({:.0f} effective samples of {}): b {}",
+          z.effective, kFinalSamples, step_->uses_normalizer() ? "is as trained" : "is not to be trusted"));
+      if (step_->uses_normalizer()) return;
+    }
+    b_.set(z.value);
+    kind = z.effective < DensityValidation::kLeastEffective ? "untrusted" : "estimated";
+  }
+
+  std::span<const uint64_t> train_rows_;
+  DensityProblem problem_;
+  const DensityOptions& options_;
+  TrainObserver& observer_;
+  std::unique_ptr<DensityStep> step_;
+  DensityValidation validation_;
+  Minibatches minibatches_;
+  ClippedAdam adam_;
+  DensityNormalizer b_;
+  Plan plan_;
+  std::vector<uint64_t> rows_;  // of the last minibatch
+  std::vector<float> points_;
+  DensityStepTerms terms_;
+  LossMean loss_;
+  SeenDraws seen_{options_.samples}, next_seen_{options_.samples};
+  uint64_t taken_ = 0;                     // steps
+  uint64_t drifts_ = 0, good_drifts_ = 0;  // times that b was estimated anew: now, and when the last good was
+  mutable std::vector<float> saved_theta_;  // what a checkpoint refers to while it is written
+};
+
+}  // namespace
+
+DensityResult train_density(const PointSource& data, std::span<const uint64_t> train_rows,
+                            std::span<const uint64_t> valid_rows, const DensityOptions& options,
+                            const CheckpointOptions& checkpoint, TrainObserver& observer) {
+  options.validate();
+  const ThreadLimit limit(options.threads);
+  if (objective_entry(options.objective).seam == ObjectiveSeam::proposal)
+    return fit_proposal_alone(data, train_rows, options, observer);
+  if (fits_family(options, data.columns()))
+    if (auto fitted = train_family(data, train_rows, valid_rows, options, observer))
+      return *std::move(fitted);
+  const std::string mark = density_fingerprint(data, train_rows, valid_rows, options);
+  DensityTraining training(data, train_rows, valid_rows, options, observer);
+  return training.result(run(training, checkpoint, mark, observer));
+}
+
+std::unique_ptr<DensityStep> make_density_step(DensityProblem& problem) {
+  switch (objective_entry(problem.options().objective).seam) {
+    case ObjectiveSeam::candidates:
+      return make_candidate_density_step(problem);
+    case ObjectiveSeam::chains:
+      return make_chain_step(problem);
+    case ObjectiveSeam::conditionals:
+      return make_pseudo_likelihood_step(problem);
+    case ObjectiveSeam::matching:
+      return make_matching_step(problem);
+    default:
+      throw Error(fmt::format("objective {} trains no energy", problem.options().objective));
+  }
+}
+
+}  // namespace selfnorm

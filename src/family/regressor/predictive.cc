@@ -1,0 +1,178 @@
+#include "family/regressor/predictive.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/range.h"
+#include "family/regressor/predictive_samples.h"
+#include "family/regressor/regressor_block.h"
+#include "math/parallel.h"
+#include "selfnorm/error.h"
+#include "selfnorm/runtime/log_sum_exp.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr size_t kGrain = 8;         // rows, a unit of parallel work
+constexpr uint64_t kRawRows = 4096;  // at once, without quadrature
+constexpr double kGridMass = 0.999, kGridMargin = 0.1;
+
+// From standardised units to those of the data: of all that a mean may be large against the scale.
+struct Units {
+  double mean, scale;
+
+  double of(double u) const { return mean + scale * u; }
+  Interval of(const Interval& u) const { return {of(u.from), of(u.to)}; }
+  template <typename Value>
+  std::vector<Value> of(std::vector<Value> values) const {
+    for (Value& value : values) value = of(value);
+    return values;
+  }
+};
+
+// `line` in standardised units.
+CoordinatePrediction coordinate_prediction(const LineDistribution& line, const Units& units,
+                                           const PredictionOptions& options) {
+  CoordinatePrediction out;
+  out.mean = units.of(line.mean());
+  out.deviation = units.scale * line.deviation();
+  out.median = units.of(line.quantile(0.5));
+  out.modes = units.of(line.modes());
+  for (const double level : options.quantiles) out.quantiles.push_back(units.of(line.quantile(level)));
+  for (const double level : options.intervals) {
+    out.central.push_back(units.of(line.central(level)));
+    out.highest_density.push_back(units.of(line.highest_density(level)));
+  }
+  if (options.grid == 0) return out;
+  const Interval most = line.central(kGridMass), region = line.region();
+  const double margin = kGridMargin * (most.to - most.from);
+  const double from = std::max(region.from, most.from - margin), to = std::min(region.to, most.to + margin);
+  for (uint64_t i = 0; i < options.grid; ++i) {
+    const double share = static_cast<double>(i) / static_cast<double>(options.grid - 1);
+    const double u = from + (to - from) * share;
+    out.grid_y.push_back(units.of(u));
+    out.grid_density.push_back(std::exp(line.log_density(u)) / units.scale);
+  }
+  return out;
+}
+
+// Stream `row` of the seed; samples x d in the units of the data. `line`: of the first coordinate, in
+// standardised units.
+std::vector<double> draw(std::span<const Units> units, std::span<const PredictiveNodes* const> members,
+                         const PredictionOptions& options, RandomStream random,
+                         const LineDistribution& line) {
+  const size_t d = units.size();
+  std::vector<double> out(options.samples * d);
+  if (d == 1) {
+    for (double& y : out) y = units[0].of(line.quantile(std::max(0x1p-54, random.uniform())));
+    return out;
+  }
+  std::vector<CellSampler> samplers;
+  for (const PredictiveNodes* nodes : members) samplers.emplace_back(*nodes, static_cast<uint32_t>(d));
+  for (uint64_t i = 0; i < options.samples; ++i) {
+    const std::span<double> y = std::span(out).subspan(i * d, d);
+    samplers[random.below(samplers.size())].draw(random, y);
+    for (size_t j = 0; j < d; ++j) y[j] = units[j].of(y[j]);
+  }
+  return out;
+}
+
+bool is_finite(const Prediction& p) {
+  const auto all = [](const std::vector<double>& values) {
+    return std::ranges::all_of(values, [](double v) { return std::isfinite(v); });
+  };
+  return all(p.samples) && std::ranges::all_of(p.coordinates, [&](const CoordinatePrediction& c) {
+           return all({c.mean, c.deviation, c.median}) && all(c.modes) && all(c.quantiles);
+         });
+}
+
+}  // namespace
+
+void PredictionOptions::validate() const {
+  for (const double level : quantiles) require_range(level > 0 && level < 1, "quantile", level, "(0, 1)");
+  for (const double level : intervals)
+    require_range(level > 0 && level < 1, "level of intervals", level, "(0, 1)");
+  require_range(grid != 1, "points of the grid", static_cast<double>(grid), "0 or at least 2");
+  quadrature.validate();
+}
+
+void predict(const Regressor& model, const InputRows& x, std::span<const double> y,
+             const PredictionOptions& options, const std::function<void(uint64_t, Prediction&&)>& each) {
+  options.validate();
+  if (!y.empty()) check_targets(model, x.rows(), y);
+  const uint32_t d = model.dimension();
+  std::vector<Units> units;
+  for (uint32_t j = 0; j < d; ++j) units.push_back({model.target_mean[j], model.target_scale[j]});
+  const double volume = model.log_volume(), count = std::log(static_cast<double>(model.members.size()));
+  const uint64_t at_once = rows_at_once(d);
+  for (uint64_t begin = 0; begin < x.rows(); begin += at_once) {
+    const uint64_t end = std::min(x.rows(), begin + at_once);
+    const InputRows block = x.slice(begin, end);
+    const BlockTargets targets(model, y.empty() ? y : y.subspan(begin * d, (end - begin) * d));
+    ConditionalQuadratureOptions quadrature = options.quadrature;
+    quadrature.first_row += begin;
+    const std::vector<MemberBlock> members = member_blocks(model, block, targets, quadrature);
+    std::vector<Prediction> out(end - begin);
+    parallel_ranges(out.size(), kGrain, [&](size_t from, size_t to) {
+      std::vector<const PredictiveNodes*> nodes(members.size());
+      for (size_t i = from; i < to; ++i) {
+        Prediction& p = out[i];
+        LogSumExp exact, raw;
+        for (size_t m = 0; m < members.size(); ++m) {
+          nodes[m] = &members[m].nodes[i];
+          p.error = std::max(p.error, nodes[m]->error);
+          p.tail = std::max(p.tail, nodes[m]->tail);
+          exact.add(members[m].target.s[i] - members[m].log_normalizer(i));
+          raw.add(members[m].target.s[i] - members[m].target.b[i]);
+        }
+        p.log_normalizer = members[0].log_normalizer(i);
+        p.normalizer = members[0].target.b[i];
+        if (targets.is_given(i)) {
+          p.log_density = exact.value() - count - volume;
+          p.log_density_raw = raw.value() - count - volume;
+        }
+        for (uint32_t j = 0; j < d; ++j) {
+          const auto line = LineDistribution::of(nodes, j, d, 0, 1);
+          p.coordinates.push_back(coordinate_prediction(line, units[j], options));
+          if (j == 0 && options.samples > 0)
+            p.samples = draw(units, nodes, options, RandomStream(options.seed, begin + i), line);
+        }
+      }
+    });
+    for (size_t i = 0; i < out.size(); ++i) {
+      if (!is_finite(out[i]))
+        throw Error(fmt::format(
+            "row {} (from 0): the prediction is not finite; the model is damaged, or its training diverged",
+            begin + i));
+      each(begin + i, std::move(out[i]));
+    }
+  }
+}
+
+std::vector<double> raw_log_density(const Regressor& model, const InputRows& x, std::span<const double> y) {
+  check_targets(model, x.rows(), y);
+  const uint32_t d = model.dimension();
+  const double volume = model.log_volume(), count = std::log(static_cast<double>(model.members.size()));
+  std::vector<double> out;
+  out.reserve(x.rows());
+  for (uint64_t begin = 0; begin < x.rows(); begin += kRawRows) {
+    const uint64_t end = std::min(x.rows(), begin + kRawRows);
+    const InputRows block = x.slice(begin, end);
+    const BlockTargets targets(model, y.subspan(begin * d, (end - begin) * d));
+    std::vector<LogSumExp> sum(end - begin);
+    for (size_t m = 0; m < model.members.size(); ++m) {
+      const TargetScores scores = target_scores(*prepare_scores(model, m, block), targets, begin);
+      for (size_t i = 0; i < sum.size(); ++i) sum[i].add(scores.s[i] - scores.b[i]);
+    }
+    for (size_t i = 0; i < sum.size(); ++i) {
+      if (!targets.is_given(i))
+        throw Error(fmt::format("row {}: the target is not a number; expected one for every row", begin + i));
+      out.push_back(sum[i].value() - count - volume);
+    }
+  }
+  return out;
+}
+
+}  // namespace selfnorm

@@ -1,0 +1,260 @@
+#include "family/regressor/train/regressor_member.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "family/regressor/train/regressor_normalizer.h"
+#include "math/random.h"
+#include "normalizer/quadrature/conditional_quadrature.h"
+#include "proposal/density/normal_draws.h"
+#include "selfnorm/error.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr size_t kFewMemberRows = 8;
+constexpr uint64_t kMemberOrderStream = 0x0D3A, kFloorStream = 0xF100, kInputStream = 0x1A0,
+                   kCheckStream = 0xC4EC;
+constexpr uint64_t kMemberReports = 100;  // in a run
+// Of a check, by the dimension of y, which is what quadrature costs.
+constexpr uint64_t kMostCheckRows[] = {1000, 200, 50};
+constexpr double kCheckPrecision[] = {1e-3, 1e-2, 3e-2};  // of A
+
+std::vector<std::span<float>> parts_of(const FlatParameters& parameters, std::vector<float>& flat) {
+  std::vector<std::span<float>> parts;
+  for (size_t i = 0; i < parameters.blocks(); ++i) parts.push_back(parameters.part(std::span(flat), i));
+  return parts;
+}
+
+double mixture_nll(const ConditionalMixture& mixture, const MixturePoints& at, double tail_weight) {
+  std::vector<double> log_q(at.row.size()), log_g(at.row.size());
+  mixture.log_prob(at, log_q, log_g);
+  double sum = 0;
+  broaden(log_q, log_g, tail_weight);
+  for (const double value : log_q) sum -= value;
+  return sum / static_cast<double>(log_q.size());
+}
+
+}  // namespace
+
+RegressorMember::RegressorMember(const RegressorProblem& problem, uint64_t seed,
+                                 std::vector<uint64_t> train_rows, std::vector<uint64_t> valid_rows)
+    : problem_(problem),
+      options_(problem.options()),
+      train_rows_(std::move(train_rows)),
+      valid_rows_(std::move(valid_rows)),
+      networks_(problem.make_networks(seed, train_rows_)),
+      parameters_(networks_.parameters()),
+      pass_(networks_),
+      minibatches_(train_rows_.size(), options_.batch, RandomStream(seed, kMemberOrderStream).next()),
+      adam_(parameters_.size(), options_.clip, options_.weight_decay),
+      theta_(parameters_.gather()),
+      average_(theta_),
+      gradient_parts_(parts_of(parameters_, adam_.gradient)),
+      rate_factor_(parameters_.blocks(), 1.0) {
+  options_.seed = seed;
+  if (const uint64_t most = kMostCheckRows[problem.model().dimension() - 1]; valid_rows_.size() > most) {
+    RandomStream(seed, kCheckStream).shuffle(valid_rows_);
+    valid_rows_.resize(most);
+  }
+  if (networks_.normalizer) rate_factor_.back() = options_.normalizer_rate;
+  if (networks_.tilt) tilt_step_ = make_regressor_step({*networks_.tilt, problem_.mixture(), options_});
+  plan_.epoch = minibatches_.per_epoch();
+  plan_.steps = std::max<uint64_t>(1, options_.epochs * plan_.epoch);
+  plan_.schedule = options_.schedule;
+  plan_.report_every = std::max<uint64_t>(1, plan_.steps / kMemberReports);
+  plan_.check_every = plan_.good_every = std::max<uint64_t>(1, plan_.steps / options_.checks);
+  plan_.checks = true;
+  plan_.keeps_best = !valid_rows_.empty();
+  plan_.patience = options_.patience;
+  warm_steps_ = tilt_step_ ? static_cast<uint64_t>(options_.warm_up * static_cast<double>(plan_.steps)) : 0;
+}
+
+void RegressorMember::read_batch(uint64_t at) {
+  const std::span<const uint64_t> places = minibatches_.of(at);
+  chosen_.resize(places.size());
+  for (size_t i = 0; i < places.size(); ++i) chosen_[i] = train_rows_[places[i]];
+  batch_ = problem_.inputs().take(chosen_);
+  if (options_.input_noise > 0) {
+    RandomStream random(RandomStream(options_.seed, kInputStream).next(), at);
+    noise_.resize(batch_.number.size());
+    fill_normals(random, noise_);
+    for (size_t i = 0; i < noise_.size(); ++i)
+      batch_.number[i] += static_cast<float>(options_.input_noise * noise_[i]);
+  }
+  const Points all = problem_.targets();
+  target_.resize(chosen_.size() * all.columns);
+  RandomStream random(RandomStream(options_.seed, kFloorStream).next(), at);
+  for (uint64_t i = 0; i < chosen_.size(); ++i)
+    for (uint32_t j = 0; j < all.columns; ++j) {
+      const double floor = problem_.noise_floor()[j], y = static_cast<double>(all.row(chosen_[i])[j]);
+      target_[i * all.columns + j] =
+          floor > 0 ? reflected(problem_.mixture(), y + floor * random.normal(), j) : all.row(chosen_[i])[j];
+    }
+}
+
+Step RegressorMember::gradient(uint64_t at) {
+  read_batch(at);
+  const bool is_tilted = this->is_tilted(at);
+  std::fill(adam_.gradient.begin(), adam_.gradient.end(), 0.0f);
+  pass_.forward(batch_.view(), is_tilted);
+  const uint64_t n = batch_.rows;
+  const Points y{target_.data(), n, problem_.targets().columns};
+
+  terms_ = {};
+  if (is_tilted) {
+    const size_t tilt = gradient_parts_.size() - (networks_.normalizer ? 2 : 1);
+    terms_ = (*tilt_step_)(
+        {.y = y, .mixture = pass_.mixture(), .context = pass_.context(), .b = pass_.normalizer(), .step = at},
+        {.mixture = pass_.d_mixture(),
+         .context = pass_.d_context(),
+         .b = pass_.d_normalizer(),
+         .tilt = gradient_parts_[tilt]});
+  }
+  if (!is_tilted || options_.learn_proposal != "kl") {
+    own_row_.resize(n);
+    for (uint32_t i = 0; i < n; ++i) own_row_[i] = i;
+    const MixturePoints points{pass_.mixture(), y, own_row_};
+    const std::vector<double> weight(n, -1 / static_cast<double>(n));
+    problem_.mixture().add_gradient(points, options_.tail_weight, weight, pass_.d_mixture());
+    if (!is_tilted) terms_.loss = mixture_nll(problem_.mixture(), points, options_.tail_weight);
+  }
+  pass_.backward(gradient_parts_);
+  return adam_.is_finite(terms_.loss) ? Step{} : Step::diverged();
+}
+
+Step RegressorMember::move(uint64_t at, double factor) {
+  const double ramp = std::min(1.0, static_cast<double>(at + 1) / static_cast<double>(options_.ramp + 1));
+  const double rate = options_.learning_rate * ramp * factor;
+  adam_.begin(theta_, rate);
+  for (size_t i = 0; i < gradient_parts_.size(); ++i)
+    adam_.move(theta_, parameters_.offset(i), gradient_parts_[i].size(), rate * rate_factor_[i]);
+  if (options_.shared_scale)
+    share_scales(problem_.mixture().shape(),
+                 parameters_.part(std::span(theta_), networks_.tilt_features ? 2 : 1));
+  use(theta_);
+  move_average(theta_, at, options_.average, average_);
+  loss_.add(terms_.loss);
+  taken_ = at + 1;
+  return {};
+}
+
+void RegressorMember::use(std::span<const float> parameters) {
+  parameters_.scatter(parameters);
+  networks_.parameters_changed();
+}
+
+// Without rows to check on, a few of the last step say whether the parameters can be used at all; their
+// densities also where A is taken as 0.
+Check RegressorMember::check(Progress& progress) {
+  use(average_);
+  problem_.set_unseen(train_rows_, networks_);
+  const auto few = std::span<const uint64_t>(chosen_).first(std::min(kFewMemberRows, chosen_.size()));
+  Check out;
+  try {
+    const double nll = mean_nll(valid_rows_.empty() ? few : valid_rows_);
+    // A held-out target may have no density: +inf.
+    out.is_usable = std::isfinite(nll) || (nll > 0 && !valid_rows_.empty());
+    if (!is_tilted(taken_)) require_usable(few);
+    if (!valid_rows_.empty()) progress.valid_nll = out.criterion = nll;
+  } catch (const Error&) {  // scores that are not finite
+    out.is_usable = false;
+  }
+  use(theta_);
+  return out;
+}
+
+double RegressorMember::mean_nll(std::span<const uint64_t> rows) const {
+  const EncodedFrame x = problem_.inputs().take(rows);
+  const std::vector<float> y = problem_.take_targets(rows);
+  const auto scores = prepare_scores(problem_.model(), networks_, x.view());
+  std::vector<uint32_t> row(rows.size());
+  for (uint32_t i = 0; i < row.size(); ++i) row[i] = i;
+  std::vector<double> s(rows.size());
+  scores->score({y.data(), rows.size(), problem_.targets().columns}, row, s);
+  double sum = 0;
+  for (const double value : s) sum -= value;
+  if (is_tilted(taken_))
+    for (const ConditionalLogZ& z :
+         conditional_log_z(*scores, {.precision = kCheckPrecision[problem_.model().dimension() - 1]}))
+      sum += z.value;
+  return sum / static_cast<double>(rows.size()) + problem_.model().log_volume();
+}
+
+// Throws Error when p(y|x) of one of the rows cannot be integrated.
+void RegressorMember::require_usable(std::span<const uint64_t> rows) const {
+  const uint32_t d = problem_.model().dimension();
+  for (uint64_t begin = 0; begin < rows.size(); begin += rows_at_once(d)) {
+    const EncodedFrame x =
+        problem_.inputs().take(rows.subspan(begin, std::min(rows_at_once(d), rows.size() - begin)));
+    conditional_quadrature(*prepare_scores(problem_.model(), networks_, x.view()),
+                           {.precision = kCheckPrecision[d - 1]});
+  }
+}
+
+void RegressorMember::measure(Progress& progress) {
+  progress.loss = loss_.report();
+  progress.gradient_norm = adam_.norm();
+  if (taken_ > 0 && is_tilted(taken_ - 1) && tilt_step_->uses_normalizer() && !pass_.normalizer().empty()) {
+    double sum = 0;
+    for (const double b : pass_.normalizer()) sum += b;
+    progress.log_normalizer = sum / static_cast<double>(pass_.normalizer().size());
+  }
+  if (terms_.has_estimate) {
+    progress.log_ratio = terms_.log_ratio;
+    progress.effective_samples = terms_.effective_samples;
+  }
+}
+
+void RegressorMember::save(Checkpoint& c) const {
+  c.set("theta", theta_);
+  c.set("average", average_);
+  loss_.save(c);
+  adam_.save(c);
+}
+
+void RegressorMember::restore(const Checkpoint& c) {
+  taken_ = c.integer("step");
+  c.get("theta", theta_);
+  c.get("average", average_);
+  loss_.restore(c);
+  adam_.restore(c);
+  use(theta_);
+  if (taken_ > 0) read_batch(taken_ - 1);  // of the last step, which may have been the last of all
+}
+
+RegressorMember::Result RegressorMember::finish(const RunOutcome& outcome) {
+  Result out{.diverged = outcome.ending == Ending::diverged,
+             .check = outcome.best,
+             .kept = outcome.kept.value_or(outcome.steps)};
+  try {
+    settle_result(!out.diverged && outcome.best, is_tilted(out.kept));
+  } catch (const Error&) {  // scores that are not finite
+    average_ = FlatParameters(problem_.make_networks(options_.seed, train_rows_).parameters()).gather();
+    out.diverged = true;
+    out.check.reset();
+    out.kept = 0;
+    settle_result(false, is_tilted(0));
+  }
+  out.is_mixture_alone = tilt_step_ != nullptr && !is_tilted(out.kept);
+  out.networks = networks_.copy();
+  return out;
+}
+
+void RegressorMember::settle_result(bool is_checked, bool is_tilted) {
+  use(average_);
+  problem_.set_unseen(train_rows_, networks_);
+  if (!is_checked) {  // only a few rows may have been checked
+    const uint64_t most = kMostCheckRows[problem_.model().dimension() - 1];
+    require_usable(
+        std::span<const uint64_t>(train_rows_).first(std::min<uint64_t>(most, train_rows_.size())));
+  }
+  if (networks_.normalizer && is_tilted && (options_.calibrate || !tilt_step_->uses_normalizer()))
+    fit_normalizer(problem_, train_rows_, options_.seed, networks_);
+  if (networks_.normalizer && !is_tilted) {  // f = 0, so A = 0
+    std::fill(networks_.normalizer->parameters().begin(), networks_.normalizer->parameters().end(), 0.0f);
+    networks_.normalizer->parameters_changed();
+  }
+}
+
+}  // namespace selfnorm

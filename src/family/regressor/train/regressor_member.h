@@ -1,0 +1,120 @@
+// The training of one member of a regressor: the mixture alone first, then mixture, tilt and b together; Adam
+// with decoupled weight decay; a moving average of the parameters, which is what is checked and kept. A check
+// is the NLL of held-out rows, A(x) by quadrature to 0.001 (two targets 0.01, three 0.03), 0 while the tilt
+// is.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/clipped_adam.h"
+#include "engine/engine.h"
+#include "engine/minibatches.h"
+#include "family/regressor/train/regressor_networks_pass.h"
+#include "family/regressor/train/regressor_problem.h"
+#include "family/regressor/train/regressor_step.h"
+#include "selfnorm/error.h"
+
+namespace selfnorm {
+
+// The parameters of several networks as one vector: what an optimiser steps, averages and keeps.
+class FlatParameters {
+ public:
+  explicit FlatParameters(std::vector<std::span<float>> blocks) : blocks_(std::move(blocks)) {
+    for (const std::span<float> block : blocks_) {
+      offset_.push_back(size_);
+      size_ += block.size();
+    }
+  }
+
+  size_t size() const { return size_; }
+  size_t blocks() const { return blocks_.size(); }
+  // The part of a vector of size() that belongs to block i.
+  template <class T>
+  std::span<T> part(std::span<T> flat, size_t i) const {
+    return flat.subspan(offset_[i], blocks_[i].size());
+  }
+  size_t offset(size_t i) const { return offset_[i]; }
+
+  std::vector<float> gather() const {
+    std::vector<float> flat(size_);
+    for (size_t i = 0; i < blocks_.size(); ++i)
+      std::copy(blocks_[i].begin(), blocks_[i].end(), flat.begin() + static_cast<ptrdiff_t>(offset_[i]));
+    return flat;
+  }
+  void scatter(std::span<const float> flat) const {
+    SELFNORM_CHECK(flat.size() == size_);
+    for (size_t i = 0; i < blocks_.size(); ++i)
+      std::copy_n(flat.begin() + static_cast<ptrdiff_t>(offset_[i]), blocks_[i].size(), blocks_[i].begin());
+  }
+
+ private:
+  std::vector<std::span<float>> blocks_;
+  std::vector<size_t> offset_;
+  size_t size_ = 0;
+};
+
+class RegressorMember final : public Problem {
+ public:
+  // Rows of problem.inputs(); valid_rows may be empty: then the last average that can be used is kept.
+  RegressorMember(const RegressorProblem& problem, uint64_t seed, std::vector<uint64_t> train_rows,
+                  std::vector<uint64_t> valid_rows);
+
+  const Plan& plan() const override { return plan_; }
+  Step gradient(uint64_t at) override;
+  Step move(uint64_t at, double factor) override;
+  void measure(Progress& progress) override;
+  Check check(Progress& progress) override;
+  void take(Snapshot& out) const override { out.floats = average_; }
+  void put(const Snapshot& snapshot) override { average_ = snapshot.floats; }
+  void save(Checkpoint& c) const override;
+  void restore(const Checkpoint& c) override;
+
+  // What its run came to. The best average, its b fitted to exact A of training inputs if that is asked for,
+  // and what it takes to tell levels that were not seen.
+  struct Result {
+    RegressorNetworks networks = {};
+    bool diverged = false;          // also when it cannot be used on training rows: then it is the start
+    std::optional<double> check;    // of what is kept, in the units of the data
+    uint64_t kept = 0;              // its step
+    bool is_mixture_alone = false;  // although a tilt was trained
+  };
+  Result finish(const RunOutcome& outcome);
+
+ private:
+  bool is_tilted(uint64_t step) const { return tilt_step_ != nullptr && step >= warm_steps_; }
+  void read_batch(uint64_t at);
+  void use(std::span<const float> parameters);
+  double mean_nll(std::span<const uint64_t> rows) const;
+  void require_usable(std::span<const uint64_t> rows) const;
+  void settle_result(bool is_checked, bool is_tilted);
+
+  const RegressorProblem& problem_;
+  RegressorOptions options_;  // with the member's own seed
+  std::vector<uint64_t> train_rows_, valid_rows_;
+  RegressorNetworks networks_;
+  FlatParameters parameters_;
+  RegressorNetworksPass pass_;
+  std::unique_ptr<RegressorStep> tilt_step_;
+  Minibatches minibatches_;
+  Plan plan_;
+  uint64_t warm_steps_;  // of the mixture alone
+  ClippedAdam adam_;
+  std::vector<float> theta_, average_;
+  std::vector<std::span<float>> gradient_parts_;
+  std::vector<double> rate_factor_;  // of every network
+
+  // Of the last step.
+  uint64_t taken_ = 0;
+  EncodedFrame batch_;
+  std::vector<float> target_;
+  std::vector<double> noise_;
+  std::vector<uint64_t> chosen_;
+  std::vector<uint32_t> own_row_;
+  RegressorStepTerms terms_;
+  LossMean loss_;
+};
+
+}  // namespace selfnorm

@@ -1,0 +1,67 @@
+// An unnormalised log-density s(x) = -E(x) over points: p(x) = exp(s(x)) / Z. Points are float32 rows, scores
+// are doubles. Implementations are parallel inside; the bits do not depend on the number of threads.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "data/points/points.h"
+
+namespace selfnorm {
+
+struct EnergyTensor {
+  std::string name;
+  std::vector<uint64_t> shape;
+  std::vector<float> values;
+};
+
+// What makes an energy again.
+struct EnergyRecord {
+  std::string kind;                   // mlp, torchscript, gaussian, ising, ...
+  std::string settings = "{}";        // JSON, by kind
+  std::vector<EnergyTensor> tensors;  // parameters and constants
+  std::string module;                 // torchscript: the bytes of the module
+};
+
+// One minibatch forward and back, with the memory in between; reused from step to step.
+class EnergyPass {
+ public:
+  virtual ~EnergyPass() = default;
+  // s(x_i). The result, and `x`, have to live until backward or the next forward.
+  virtual std::span<const double> forward(const Points& x) = 0;
+  // gradient += sum_i d_i ds(x_i)/dtheta for the x of the last forward.
+  virtual void backward(std::span<const double> d, std::span<float> gradient) = 0;
+};
+
+class Energy {
+ public:
+  virtual ~Energy() = default;
+
+  virtual uint32_t dimension() const = 0;
+  virtual Support support() const { return Support::reals(); }
+
+  // theta. After writing to it, parameters_changed() has to be called.
+  virtual std::span<float> parameters() = 0;
+  virtual std::span<const float> parameters() const = 0;
+  virtual void parameters_changed() {}
+
+  virtual std::unique_ptr<EnergyPass> make_pass() const = 0;
+
+  virtual void score(const Points& x, std::span<double> s) const = 0;
+  // Real supports: s(x_i) and ds/dx_i, row-major n x d.
+  virtual void score_gradient(const Points& x, std::span<double> s, std::span<float> dx) const = 0;
+
+  // Real supports, for score matching: first_i = v_i . ds/dx_i and second_i = v_i' (d2s/dx2) v_i, the first
+  // two derivatives of s along v; `second` may be empty.
+  virtual void directional(const Points& x, const Points& v, std::span<double> first,
+                           std::span<double> second) const = 0;
+  // gradient += sum_i d_first_i d first_i/dtheta + d_second_i d second_i/dtheta; `d_second` may be empty.
+  virtual void directional_backward(const Points& x, const Points& v, std::span<const double> d_first,
+                                    std::span<const double> d_second, std::span<float> gradient) const = 0;
+
+  virtual EnergyRecord record() const = 0;
+};
+
+}  // namespace selfnorm

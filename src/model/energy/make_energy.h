@@ -1,0 +1,37 @@
+// Energies by name.
+//   mlp[:widths]      a network (model/energy/mlp.h), "mlp:128,128"
+//   FILE.pt           any TorchScript module that maps n x d to n or n x 1 scores -E (needs libtorch)
+//   gaussian, truncated-gaussian, exponential, gamma, von-mises, poisson, bernoulli, ising,
+//   family:names      exponential families (model/energy/exponential_family.h), "family:x,x2,x4"
+//   rbm[:hidden]      restricted Boltzmann machine (model/energy/rbm.h), 64 hidden units
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/embedded_code.h"
+#include "model/energy/energy.h"
+#include "model/energy/mlp.h"
+
+namespace selfnorm {
+
+std::vector<std::string> energy_names();              // without their arguments; a path is no name
+bool is_exponential_family(const std::string& word);  // whether make_energy gives an ExponentialFamily
+// Throws Error for a word that is none of them or an argument out of range.
+void check_energy_word(const std::string& word);
+
+struct EnergyPlan {
+  std::string word = "mlp:128,128";
+  uint32_t dimension = 1;
+  MlpOptions mlp;                    // everything of an mlp but the widths, which are in the word
+  std::vector<double> lower, upper;  // truncated-gaussian, family: the box
+  uint64_t seed = 0;                 // of the starting point
+  EmbeddedCode code = EmbeddedCode::refuse;
+};
+
+std::unique_ptr<Energy> make_energy(const EnergyPlan& plan);
+// Throws Error when it is damaged.
+std::unique_ptr<Energy> make_energy(const EnergyRecord& record, EmbeddedCode code = EmbeddedCode::refuse);
+
+}  // namespace selfnorm

@@ -1,0 +1,85 @@
+// p(y|x) for real y of 1 to 3 dimensions, with the target standardised, u = (y - mean) / scale:
+//     s(x, u) = f(W h(x), u) + log q_w(u|x),      log p(y|x) = s(x, u) - A(x) - sum_j log scale_j,
+// h(x) the features, q_w(u|x) the mixture density network with a small weight w of its broad component, f the
+// tilt that starts at 0, b(x) a small network that stands for A(x). f grows at most linearly in u and q_w
+// falls like a normal density, so A(x) is finite for all parameters. Without a tilt (`mdn`) A(x) = 0.
+//     features h --> mixture head (linear) --> q(u|x)
+//              \--> context (linear) --> f(., u)         \--> b head --> b(x), of h as a constant
+// With own_features the tilt has features of its own instead of those of the mixture.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/table/frame_encoder.h"
+#include "model/embedded_code.h"
+#include "model/energy/conditional_energy.h"
+#include "model/network/feature_network.h"
+#include "model/regressor/conditional_scores.h"
+#include "proposal/conditional/mixture.h"
+
+namespace selfnorm {
+
+// One member of an ensemble; almost always the only one.
+struct RegressorNetworks {
+  std::unique_ptr<FeatureNetwork> features;
+  std::unique_ptr<FeatureNetwork> tilt_features;  // null: `features`
+  std::unique_ptr<DenseNetwork> mixture_head;
+  std::unique_ptr<DenseNetwork> context;  // null, with the two below: no tilt (mdn)
+  std::unique_ptr<ConditionalEnergy> tilt;
+  std::unique_ptr<DenseNetwork> normalizer;  // b of the features of the tilt; null: b = 0
+
+  // Every network's parameters in a fixed order (those that are there), and the word that they changed.
+  // features, tilt_features, mixture_head, context, tilt, normalizer.
+  std::vector<std::span<float>> parameters();
+  void parameters_changed();
+  RegressorNetworks copy() const;
+};
+
+// Where a target lies: inside the support; inside, but more than kFarthestTarget scales from the mean, where
+// the density is less than any double (training targets are within sqrt(rows) scales) and the networks leave
+// the range of float; outside the support or not finite.
+enum class TargetReach { kInside, kFar, kOutside };
+inline constexpr double kFarthestTarget = 1e12;
+
+struct Regressor {
+  FrameEncoder encoder;
+  std::vector<std::string> targets;  // names of the columns
+  std::vector<double> target_mean, target_scale;
+  MixtureShape mixture;                    // support in standardised units
+  double tail_weight = 0.01;               // w of the base
+  bool has_base = true;                    // false: s = f + log g (the tilt does everything)
+  std::vector<RegressorNetworks> members;  // >= 1; densities are averaged
+  // How b came about: learned | fitted (to exact A of training inputs) | zero (nothing to normalise).
+  std::string normalizer_kind = "learned";
+  std::string objective_json = "{}", training_json = "{}", audit_json = "{}";
+
+  uint32_t dimension() const { return mixture.dimension; }
+  double log_volume() const;  // sum_j log target_scale_j
+  // w of the base as q_w: 1, the broad component alone, when there is no other base.
+  double base_weight() const { return has_base ? tail_weight : 1; }
+  // One target, in the units of the data, to standardised units; u is set for kInside alone. What is outside
+  // by no more than the rounding of the bound is on it.
+  TargetReach standardise(std::span<const double> y, std::span<float> u) const;
+};
+
+// log q_w(u_i|x), what the tilt of a score starts from (Regressor::base_weight).
+void base_log_prob(const ConditionalMixture& mixture, double w, const MixturePoints& at,
+                   std::span<double> log_prob);
+
+// Runs the networks of a member on x, once, for any number of y. The regressor and x have to outlive it.
+std::unique_ptr<ConditionalScores> prepare_scores(const Regressor& model, const RegressorNetworks& member,
+                                                  const InputRows& x);
+inline std::unique_ptr<ConditionalScores> prepare_scores(const Regressor& model, size_t member,
+                                                         const InputRows& x) {
+  return prepare_scores(model, model.members[member], x);
+}
+
+// One safetensors file with family "regressor" in its metadata.
+void save_regressor(const Regressor& model, const std::string& path);  // whole or not at all
+// Throws Error naming the file. `code`: what becomes of a module in it.
+Regressor load_regressor(const std::string& path, EmbeddedCode code = EmbeddedCode::refuse);
+
+}  // namespace selfnorm

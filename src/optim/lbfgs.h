@@ -1,0 +1,86 @@
+// Limited-memory BFGS (Nocedal & Wright, Algorithm 7.5) with a strong-Wolfe line search
+// (Algorithms 3.5, 3.6), and OWL-QN (Andrew & Gao 2007) when an L1 term is present. One call of step() is one
+// iteration and the whole state is a value, so a run can be stopped after any step, stored, and continued
+// with the same bits.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "optim/inverse_hessian.h"
+
+namespace selfnorm {
+
+struct LbfgsOptions {
+  uint64_t history = 10;    // correction pairs (s, y); 1..100
+  double tolerance = 1e-4;  // stop when |g| <= tolerance times |g| at the start, or when 10 iterations lower
+                            // f by less than tolerance/1000 |f|
+  double l1 = 0;            // adds l1 * sum |x_i| over the first l1_count coordinates
+  size_t l1_count = 0;
+
+  void validate() const;
+};
+
+template <class Real>
+struct LbfgsState {
+  uint64_t iteration = 0;
+  uint64_t evaluations = 0;
+  double first_norm = 0;                // of the (pseudo-)gradient at the start of the run
+  double value = 0;                     // with the L1 term
+  std::vector<Real> x, gradient;        // gradient of the smooth part
+  std::vector<std::vector<Real>> s, y;  // oldest first
+  std::vector<double> rho;              // 1 / (y.s)
+  std::vector<double> recent_values;    // of the last 10 iterations, oldest first
+};
+
+template <class Real>
+class Lbfgs {
+ public:
+  // f(x, gradient) overwrites the gradient and returns the value of the smooth part.
+  using Function = std::function<double(std::span<const Real>, std::span<Real>)>;
+
+  Lbfgs(LbfgsOptions options, Function f);
+
+  void start(std::vector<Real> x);
+  // For a function that has changed: forgets the curvature, keeps first_norm.
+  void start_again(std::vector<Real> x);
+  void restore(LbfgsState<Real> state);
+
+  // One iteration; false when there is nothing more to do, and reason() says why.
+  bool step();
+
+  const LbfgsState<Real>& state() const { return state_; }
+  double gradient_norm() const { return norm_; }  // of the (pseudo-)gradient
+  const std::string& reason() const { return reason_; }
+  // Whether it ended because no step improves the value.
+  bool stuck() const { return stuck_; }
+
+ private:
+  std::span<const Real> pseudo_gradient() const { return options_.l1 > 0 ? pseudo_ : state_.gradient; }
+  void arrive();
+  bool converged();
+  void forget_curvature();
+  bool wolfe_search(double slope, double first_step);
+  bool orthant_search(double first_step);
+  double project_onto_orthant();
+  double evaluate(std::span<const Real> x, std::span<Real> gradient);
+  void accept(double value);
+
+  LbfgsOptions options_;
+  Function f_;
+  LbfgsState<Real> state_;
+  std::string reason_;
+  bool stuck_ = false;
+
+  // Functions of the state, or room that is used again in every iteration.
+  InverseHessian<Real> hessian_;
+  double norm_ = 0;
+  std::vector<Real> pseudo_;     // with an L1 term only
+  std::vector<Real> direction_;  // of search
+  std::vector<Real> trial_x_, trial_gradient_;
+};
+
+}  // namespace selfnorm

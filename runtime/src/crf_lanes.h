@@ -3,7 +3,7 @@
 // computed twice, to the same bits.
 #pragma once
 
-#include "selfnorm/runtime/crf_kernels.h"
+#include "selfnorm/runtime/kernels.h"
 
 namespace selfnorm::runtime {
 namespace {

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "selfnorm/runtime/layout_reader.h"
-#include "selfnorm/runtime/string_contents.h"
 
 namespace selfnorm::runtime {
 namespace {
@@ -16,16 +15,8 @@ constexpr std::array<std::string_view, 13> kCrfTensors = {
     "normalizer.slope"};
 
 void check_format(const LayoutReader& reader) {
-  if (reader.metadata("format_version") != kFormatVersion) {
-    reader.fail(
-        "model format version " + std::string(reader.metadata("format_version")) +
-        ", this selfnorm reads version 1; update selfnorm or write the model again with this version");
-  }
-  for (const Tensor& tensor : reader.file.tensors) {
-    bool known = false;
-    for (const std::string_view key : kCrfTensors) known = known || tensor.name == key;
-    if (!known) reader.fail("unexpected tensor \"" + tensor.name + "\"");
-  }
+  reader.check_version();
+  reader.refuse_others(kCrfTensors);
   for (const char* key : {"objective", "training", "audit"}) reader.metadata(key);
 }
 
@@ -66,14 +57,6 @@ CrfNormalizerLayout normalizer(const LayoutReader& reader, uint32_t unigrams) {
 }
 
 }  // namespace
-
-uint32_t AttributeTable::find(std::string_view wanted) const {
-  if (!index.slots.empty()) return index.find(names, wanted);
-  std::string_view found;
-  for (uint32_t a = 0; a < names.size(); ++a)
-    if (names.get(a, found) && found == wanted) return a;
-  return kEmptySlot;
-}
 
 bool is_crf(const Safetensors& file) {
   const auto is = [&file](std::string_view key, std::string_view value) {

@@ -5,7 +5,6 @@
 
 #include "crf_lanes.h"
 #include "selfnorm/runtime/kernels.h"
-#include "widen.h"
 
 namespace selfnorm::runtime {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/model_layout.h"
-#include "selfnorm/runtime/string_contents.h"
 
 namespace selfnorm::runtime {
 namespace {

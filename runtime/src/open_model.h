@@ -9,6 +9,9 @@
 #include "selfnorm/runtime/scorer.h"
 #include "selfnorm/runtime/state_encoder.h"
 
+#define SELFNORM_TRY(call) \
+  if (const selfnorm_status status = (call); status != SELFNORM_OK) return status
+
 struct selfnorm_model {
   selfnorm::runtime::MappedFile mapped;
   std::span<const std::byte> bytes;  // of the file, mapped or the caller's
@@ -37,5 +40,16 @@ selfnorm_status fail_quoted(selfnorm_status status, std::string_view what, std::
 
 // The first class with the label, or kEmptySlot.
 uint32_t class_of(const ModelLayout& layout, std::string_view label);
+
+struct ClassList {
+  const uint32_t* classes;
+  size_t n;
+};
+
+selfnorm_status check_amortised(const selfnorm_model* model);  // that it has b
+selfnorm_status check_kind(const selfnorm_model* model, int kind);
+selfnorm_status check_class(const selfnorm_model* model, uint32_t k);
+// Of a model of classes, for any form of x; with an encoder, x is the state. Arguments are checked.
+selfnorm_status score(const selfnorm_model* model, const Query& x, ClassList list, int kind, double* out);
 
 }  // namespace selfnorm::runtime

@@ -14,28 +14,11 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "tensors are read in place and are little-endian");
 
-struct DtypeInfo {
-  std::string_view name;
-  size_t size;
-};
-
-constexpr std::array<DtypeInfo, 17> kDtypes = {{{"F64", 8},
-                                                {"F32", 4},
-                                                {"F16", 2},
-                                                {"BF16", 2},
-                                                {"I64", 8},
-                                                {"I32", 4},
-                                                {"I16", 2},
-                                                {"I8", 1},
-                                                {"U64", 8},
-                                                {"U32", 4},
-                                                {"U16", 2},
-                                                {"U8", 1},
-                                                {"BOOL", 1},
-                                                {"F8_E5M2", 1},
-                                                {"F8_E4M3", 1},
-                                                {"F8_E8M0", 1},
-                                                {"C64", 8}}};
+// In the order of Dtype.
+constexpr std::array<std::string_view, 17> kDtypeNames = {
+    "F64", "F32", "F16", "BF16", "I64",     "I32",     "I16",     "I8", "U64",
+    "U32", "U16", "U8",  "BOOL", "F8_E5M2", "F8_E4M3", "F8_E8M0", "C64"};
+constexpr std::array<size_t, 17> kDtypeSizes = {8, 4, 2, 2, 8, 4, 2, 1, 8, 4, 2, 1, 1, 1, 1, 1, 8};
 
 struct Entry {
   Tensor tensor;
@@ -45,8 +28,8 @@ struct Entry {
 
 Dtype parse_dtype(JsonCursor& json) {
   const std::string name = json.string();
-  for (size_t i = 0; i < kDtypes.size(); ++i) {
-    if (kDtypes[i].name == name) return static_cast<Dtype>(i);
+  for (size_t i = 0; i < kDtypeNames.size(); ++i) {
+    if (kDtypeNames[i] == name) return static_cast<Dtype>(i);
   }
   json.fail("a dtype such as F32, BF16 or I8 instead of \"" + name + "\"");
 }
@@ -173,8 +156,8 @@ void check_extents(std::vector<Entry>& entries, uint64_t size, const std::string
 
 }  // namespace
 
-size_t item_size(Dtype dtype) { return kDtypes[static_cast<size_t>(dtype)].size; }
-std::string_view dtype_name(Dtype dtype) { return kDtypes[static_cast<size_t>(dtype)].name; }
+size_t item_size(Dtype dtype) { return kDtypeSizes[static_cast<size_t>(dtype)]; }
+std::string_view dtype_name(Dtype dtype) { return kDtypeNames[static_cast<size_t>(dtype)]; }
 
 std::string Tensor::shape_text() const {
   std::string text = "[";

@@ -4,9 +4,6 @@
 #include <cfloat>
 #include <cmath>
 
-#include "prefetch.h"
-#include "widen.h"
-
 namespace selfnorm::runtime {
 namespace {
 

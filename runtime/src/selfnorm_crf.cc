@@ -1,7 +1,7 @@
 // The part of selfnorm.h about CRFs.
 #include <cmath>
 
-#include "score_calls.h"
+#include "open_model.h"
 
 namespace selfnorm::runtime {
 namespace {

@@ -3,9 +3,7 @@
 #include <cmath>
 #include <new>
 
-#include "prefetch.h"
-#include "score_calls.h"
-#include "stack_floats.h"
+#include "open_model.h"
 
 namespace selfnorm::runtime {
 namespace {

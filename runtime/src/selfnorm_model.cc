@@ -90,12 +90,7 @@ uint32_t class_of_number(uint32_t classes, std::string_view text) {
 
 uint32_t class_of(const ModelLayout& layout, std::string_view label) {
   if (layout.has_numbered_labels) return class_of_number(layout.classes, label);
-  if (!layout.label_index.slots.empty()) return layout.label_index.find(layout.labels, label);
-  std::string_view found;
-  for (uint32_t k = 0; k < layout.labels.size(); ++k) {
-    if (layout.labels.get(k, found) && found == label) return k;
-  }
-  return kEmptySlot;
+  return find_string(layout.labels, layout.label_index, label);
 }
 
 }  // namespace selfnorm::runtime

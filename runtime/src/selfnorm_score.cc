@@ -1,11 +1,151 @@
-// The part of selfnorm.h that scores features.
+// The part of selfnorm.h that scores features. Arguments are checked here, so that Scorer sees only good
+// ones.
 #include <algorithm>
+#include <cmath>
 
-#include "score_calls.h"
-#include "stack_floats.h"
+#include "open_model.h"
 
 namespace selfnorm::runtime {
 namespace {
+
+enum class Scored { Classes, Alternatives };
+
+// Not a CRF.
+selfnorm_status check_classes(const selfnorm_model* model) {
+  if (model == nullptr) return fail_null();
+  if (!model->crf.exists()) return SELFNORM_OK;
+  return fail(SELFNORM_ERROR_FAMILY,
+              "the model is a chain, which scores the labels of sentences: use selfnorm_score_labelling or "
+              "selfnorm_tag");
+}
+
+selfnorm_status check_family(const selfnorm_model* model, Scored wanted) {
+  SELFNORM_TRY(check_classes(model));
+  const bool joint = model->layout.family == Family::Joint;
+  if (joint == (wanted == Scored::Alternatives)) return SELFNORM_OK;
+  return fail(SELFNORM_ERROR_FAMILY, joint ? "a joint model scores alternatives, not classes"
+                                           : "a multiclass model scores classes, not alternatives");
+}
+
+selfnorm_status check_indices(const Query& query, uint32_t inputs) {
+  uint64_t least = 0;
+  for (size_t i = 0; i < query.value.size(); ++i) {
+    if (query.index[i] < least || query.index[i] >= inputs) {
+      return fail(SELFNORM_ERROR_INDEX, "index[%zu] is %u, expected increasing indices below %u", i,
+                  query.index[i], inputs);
+    }
+    least = uint64_t{query.index[i]} + 1;
+  }
+  return SELFNORM_OK;
+}
+
+selfnorm_status check_query(const selfnorm_model* model, const Query& query) {
+  const size_t n = query.value.size();
+  const uint32_t d = model->layout.features;
+  if (n > 0 && query.value.data() == nullptr) return fail_null();
+  if (query.index == nullptr) {
+    if (n == d) return SELFNORM_OK;
+    return fail(SELFNORM_ERROR_DIMENSION, "x has %zu values, expected the model's %u features", n, d);
+  }
+  return check_indices(query, d);
+}
+
+selfnorm_status fail_not_finite(const Query& query) {
+  for (size_t i = 0; i < query.value.size(); ++i) {
+    if (!std::isfinite(query.value[i]))
+      return fail(SELFNORM_ERROR_NOT_FINITE, "value %zu of x is not finite", i);
+  }
+  return fail(SELFNORM_ERROR_NOT_FINITE,
+              "the score is not finite: x or the model's weights are too large, or its file is damaged");
+}
+
+// Of a checked query.
+selfnorm_status sum_of_classes(const selfnorm_model* model, const Query& query, LogSumExp* out) {
+  if (model->layout.family == Family::Multiclass) model->expect_scan();
+  return model->scorer.log_sum(query, out) ? SELFNORM_OK : fail_not_finite(query);
+}
+
+selfnorm_status log_sum(const selfnorm_model* model, const Query& query, double* out) {
+  SELFNORM_TRY(check_family(model, Scored::Classes));
+  SELFNORM_TRY(check_query(model, query));
+  if (out == nullptr) return fail_null();
+  LogSumExp total;
+  SELFNORM_TRY(sum_of_classes(model, query, &total));
+  *out = total.value();
+  return SELFNORM_OK;
+}
+
+selfnorm_status amortised_normalizer(const selfnorm_model* model, const Query& query, double* out) {
+  SELFNORM_TRY(check_family(model, Scored::Classes));
+  SELFNORM_TRY(check_amortised(model));
+  SELFNORM_TRY(check_query(model, query));
+  if (out == nullptr) return fail_null();
+  const double b = model->scorer.amortised_normalizer(query);
+  if (!std::isfinite(b)) return fail_not_finite(query);
+  *out = b;
+  return SELFNORM_OK;
+}
+
+struct TopOutput {
+  size_t n;
+  uint32_t* classes;
+  double* log_probs;
+};
+
+selfnorm_status top(const selfnorm_model* model, const Query& query, int kind, TopOutput out) {
+  SELFNORM_TRY(check_family(model, Scored::Classes));
+  SELFNORM_TRY(check_query(model, query));
+  SELFNORM_TRY(check_kind(model, kind));
+  if (out.n > model->layout.classes) {
+    return fail(SELFNORM_ERROR_ARGUMENT, "top %zu of %u classes", out.n, model->layout.classes);
+  }
+  if (out.n > 0 && (out.classes == nullptr || out.log_probs == nullptr)) return fail_null();
+  LogSumExp total;
+  double b = 0;
+  if (kind == SELFNORM_AMORTISED) SELFNORM_TRY(amortised_normalizer(model, query, &b));
+  model->expect_scan();
+  if (!model->scorer.top(query, {{out.classes, out.n}, {out.log_probs, out.n}},
+                         kind == SELFNORM_EXACT ? &total : nullptr)) {
+    return fail_not_finite(query);
+  }
+  for (size_t i = 0; i < out.n; ++i) {
+    double& s = out.log_probs[i];
+    s = kind == SELFNORM_EXACT ? total.log_share(s) : s - model->layout.log_normalizer - b;
+  }
+  return SELFNORM_OK;
+}
+
+selfnorm_status score_alternative(const selfnorm_model* model, const Query& query, double* out) {
+  SELFNORM_TRY(check_family(model, Scored::Alternatives));
+  SELFNORM_TRY(check_query(model, query));
+  if (out == nullptr) return fail_null();
+  const double s = model->scorer.score(query, 0);
+  if (!std::isfinite(s)) return fail_not_finite(query);
+  *out = s - model->layout.log_normalizer;
+  return SELFNORM_OK;
+}
+
+selfnorm_status error_bound(const selfnorm_model* model, const Query& query, uint32_t k, double* out) {
+  SELFNORM_TRY(check_classes(model));
+  if (out == nullptr) return fail_null();
+  SELFNORM_TRY(check_query(model, query));
+  SELFNORM_TRY(check_class(model, k));
+  const double bound = model->scorer.error_bound(query, k);
+  if (!std::isfinite(bound)) return fail_not_finite(query);
+  *out = bound;
+  return SELFNORM_OK;
+}
+
+selfnorm_status encode(const selfnorm_model* model, const Query& x, float* h) {
+  if (model->layout.encoder.kind != EncoderKind::Bag) {
+    return fail(SELFNORM_ERROR_FAMILY, model->layout.encoder.exists()
+                                           ? "a language model takes words, not features"
+                                           : "the model has no encoder");
+  }
+  if (x.value.size() > 0 && x.value.data() == nullptr) return fail_null();
+  SELFNORM_TRY(check_indices(x, model->layout.encoder.inputs));
+  return model->encoder.bag(x, h) ? SELFNORM_OK : fail_not_finite(x);
+}
 
 // A sparse query with no entries still needs a non-null index to be told from a dense one.
 constexpr uint32_t kNoIndex = 0;
@@ -26,6 +166,46 @@ selfnorm_status with_state(const selfnorm_model* model, const Query& x, const Ca
 }
 
 }  // namespace
+
+selfnorm_status check_amortised(const selfnorm_model* model) {
+  if (model->has_normalizer()) return SELFNORM_OK;
+  return fail(SELFNORM_ERROR_ARGUMENT,
+              "the model has no amortised normalizer; expected SELFNORM_RAW or SELFNORM_EXACT, or a model "
+              "written by 'selfnorm normalize --amortise'");
+}
+
+selfnorm_status check_kind(const selfnorm_model* model, int kind) {
+  if (kind == SELFNORM_RAW || kind == SELFNORM_EXACT) return SELFNORM_OK;
+  if (kind == SELFNORM_AMORTISED) return check_amortised(model);
+  return fail(SELFNORM_ERROR_ARGUMENT,
+              "kind is %d, expected SELFNORM_RAW, SELFNORM_EXACT or SELFNORM_AMORTISED", kind);
+}
+
+selfnorm_status check_class(const selfnorm_model* model, uint32_t k) {
+  const uint32_t classes = model->layout.family == Family::Joint ? 1 : model->layout.classes;
+  if (k < classes) return SELFNORM_OK;
+  return fail(SELFNORM_ERROR_CLASS, "class %u, expected one below %u", k, classes);
+}
+
+selfnorm_status score(const selfnorm_model* model, const Query& query, ClassList list, int kind,
+                      double* out) {
+  SELFNORM_TRY(check_family(model, Scored::Classes));
+  SELFNORM_TRY(check_query(model, query));
+  SELFNORM_TRY(check_kind(model, kind));
+  if (list.n > 0 && (list.classes == nullptr || out == nullptr)) return fail_null();
+  for (size_t i = 0; i < list.n; ++i) SELFNORM_TRY(check_class(model, list.classes[i]));
+  LogSumExp total;
+  if (kind == SELFNORM_EXACT) SELFNORM_TRY(sum_of_classes(model, query, &total));
+  double b = 0;
+  if (kind == SELFNORM_AMORTISED) SELFNORM_TRY(amortised_normalizer(model, query, &b));
+  for (size_t i = 0; i < list.n; ++i) {
+    const double s = model->scorer.score(query, list.classes[i]);
+    if (!std::isfinite(s)) return fail_not_finite(query);
+    out[i] = kind == SELFNORM_EXACT ? total.log_share(s) : s - model->layout.log_normalizer - b;
+  }
+  return SELFNORM_OK;
+}
+
 }  // namespace selfnorm::runtime
 
 using namespace selfnorm::runtime;

@@ -7,7 +7,7 @@
 
 #include "data/input/characters.h"
 #include "selfnorm/error.h"
-#include "selfnorm/runtime/label_index.h"
+#include "selfnorm/runtime/string_table.h"
 
 namespace selfnorm {
 namespace {

@@ -48,7 +48,8 @@ void product_block(LabelSpace space, const Real* HWY_RESTRICT x, const Real* HWY
 }
 
 template <class Real>
-SumMin scaled_product_t(LabelSpace space, const Real* x, const Real* matrix, const Real* factor, Real* out) {
+SumLeast scaled_product_t(LabelSpace space, const Real* x, const Real* matrix, const Real* factor,
+                          Real* out) {
   const hn::ScalableTag<Real> d;
   const size_t lanes = hn::Lanes(d);
   for (size_t k = 0; k < space.stride;) {
@@ -153,19 +154,19 @@ void max_plus_t(const double* HWY_RESTRICT x, const Real* HWY_RESTRICT matrix, s
 }
 
 // Highway exports functions, not templates.
-#define SELFNORM_CHAIN_KERNELS(Real, name)                                                           \
-  size_t padded_width_##name(size_t n) { return padded_width_t<Real>(n); }                           \
-  SumMin scaled_product_##name(LabelSpace s, const Real* x, const Real* m, const Real* f, Real* o) { \
-    return scaled_product_t(s, x, m, f, o);                                                          \
-  }                                                                                                  \
-  void add_outer_##name(LabelSpace s, size_t n, const Real* x, const Real* y, Real* m) {             \
-    add_outer_t(s, n, x, y, m);                                                                      \
-  }                                                                                                  \
-  double multiply_rows_##name(LabelSpace s, double a, const Real* x, const Real* y, Real* o) {       \
-    return multiply_rows_t(s, a, x, y, o);                                                           \
-  }                                                                                                  \
-  void max_plus_##name(const double* x, const Real* m, size_t n, double* b, uint64_t* f) {           \
-    max_plus_t(x, m, n, b, f);                                                                       \
+#define SELFNORM_CHAIN_KERNELS(Real, name)                                                             \
+  size_t padded_width_##name(size_t n) { return padded_width_t<Real>(n); }                             \
+  SumLeast scaled_product_##name(LabelSpace s, const Real* x, const Real* m, const Real* f, Real* o) { \
+    return scaled_product_t(s, x, m, f, o);                                                            \
+  }                                                                                                    \
+  void add_outer_##name(LabelSpace s, size_t n, const Real* x, const Real* y, Real* m) {               \
+    add_outer_t(s, n, x, y, m);                                                                        \
+  }                                                                                                    \
+  double multiply_rows_##name(LabelSpace s, double a, const Real* x, const Real* y, Real* o) {         \
+    return multiply_rows_t(s, a, x, y, o);                                                             \
+  }                                                                                                    \
+  void max_plus_##name(const double* x, const Real* m, size_t n, double* b, uint64_t* f) {             \
+    max_plus_t(x, m, n, b, f);                                                                         \
   }
 SELFNORM_CHAIN_KERNELS(float, float)
 SELFNORM_CHAIN_KERNELS(double, double)
@@ -178,31 +179,31 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace selfnorm {
 
-#define SELFNORM_CHAIN_DISPATCH(Real, name)                                                               \
-  HWY_EXPORT(padded_width_##name);                                                                        \
-  HWY_EXPORT(scaled_product_##name);                                                                      \
-  HWY_EXPORT(add_outer_##name);                                                                           \
-  HWY_EXPORT(multiply_rows_##name);                                                                       \
-  HWY_EXPORT(max_plus_##name);                                                                            \
-  template <>                                                                                             \
-  size_t padded_width<Real>(size_t n) {                                                                   \
-    return HWY_DYNAMIC_DISPATCH(padded_width_##name)(n);                                                  \
-  }                                                                                                       \
-  template <>                                                                                             \
-  SumMin scaled_product(LabelSpace s, const Real* x, const Real* matrix, const Real* factor, Real* out) { \
-    return HWY_DYNAMIC_DISPATCH(scaled_product_##name)(s, x, matrix, factor, out);                        \
-  }                                                                                                       \
-  template <>                                                                                             \
-  void add_outer(LabelSpace s, size_t n, const Real* x, const Real* y, Real* matrix) {                    \
-    HWY_DYNAMIC_DISPATCH(add_outer_##name)(s, n, x, y, matrix);                                           \
-  }                                                                                                       \
-  template <>                                                                                             \
-  double multiply_rows(LabelSpace s, double a, const Real* x, const Real* y, Real* out) {                 \
-    return HWY_DYNAMIC_DISPATCH(multiply_rows_##name)(s, a, x, y, out);                                   \
-  }                                                                                                       \
-  template <>                                                                                             \
-  void max_plus(const double* x, const Real* matrix, size_t n, double* best, uint64_t* from) {            \
-    HWY_DYNAMIC_DISPATCH(max_plus_##name)(x, matrix, n, best, from);                                      \
+#define SELFNORM_CHAIN_DISPATCH(Real, name)                                                                 \
+  HWY_EXPORT(padded_width_##name);                                                                          \
+  HWY_EXPORT(scaled_product_##name);                                                                        \
+  HWY_EXPORT(add_outer_##name);                                                                             \
+  HWY_EXPORT(multiply_rows_##name);                                                                         \
+  HWY_EXPORT(max_plus_##name);                                                                              \
+  template <>                                                                                               \
+  size_t padded_width<Real>(size_t n) {                                                                     \
+    return HWY_DYNAMIC_DISPATCH(padded_width_##name)(n);                                                    \
+  }                                                                                                         \
+  template <>                                                                                               \
+  SumLeast scaled_product(LabelSpace s, const Real* x, const Real* matrix, const Real* factor, Real* out) { \
+    return HWY_DYNAMIC_DISPATCH(scaled_product_##name)(s, x, matrix, factor, out);                          \
+  }                                                                                                         \
+  template <>                                                                                               \
+  void add_outer(LabelSpace s, size_t n, const Real* x, const Real* y, Real* matrix) {                      \
+    HWY_DYNAMIC_DISPATCH(add_outer_##name)(s, n, x, y, matrix);                                             \
+  }                                                                                                         \
+  template <>                                                                                               \
+  double multiply_rows(LabelSpace s, double a, const Real* x, const Real* y, Real* out) {                   \
+    return HWY_DYNAMIC_DISPATCH(multiply_rows_##name)(s, a, x, y, out);                                     \
+  }                                                                                                         \
+  template <>                                                                                               \
+  void max_plus(const double* x, const Real* matrix, size_t n, double* best, uint64_t* from) {              \
+    HWY_DYNAMIC_DISPATCH(max_plus_##name)(x, matrix, n, best, from);                                        \
   }
 SELFNORM_CHAIN_DISPATCH(float, float)
 SELFNORM_CHAIN_DISPATCH(double, double)

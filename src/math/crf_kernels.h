@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "selfnorm/runtime/kernels.h"
+
 namespace selfnorm {
 
 // The smallest multiple of a vector's lanes that holds n.
@@ -15,12 +17,10 @@ size_t padded_width(size_t n);
 struct LabelSpace {
   size_t n, stride;
 };
-struct SumMin {
-  double sum, min;
-};
+using runtime::SumLeast;
 // out_k <- f_k sum_j x_j M[j][k], and the sum and the least of out_1 .. out_n. f null: all 1. `out` is not x.
 template <class Real>
-SumMin scaled_product(LabelSpace space, const Real* x, const Real* matrix, const Real* factor, Real* out);
+SumLeast scaled_product(LabelSpace space, const Real* x, const Real* matrix, const Real* factor, Real* out);
 
 // M[j][k] <- M[j][k] + sum_i X[i][j] Y[i][k], i = 0 .. count-1; X and Y have rows of `stride`.
 template <class Real>

@@ -6,9 +6,9 @@
 
 #include "model/model_file.h"
 #include "selfnorm/error.h"
-#include "selfnorm/runtime/label_index.h"
 #include "selfnorm/runtime/mapped_file.h"
 #include "selfnorm/runtime/shortened.h"
+#include "selfnorm/runtime/string_table.h"
 
 namespace selfnorm {
 

@@ -22,6 +22,30 @@ Range piece(uint64_t index, uint64_t size, uint64_t total) {
   return {std::min(index * size, total), std::min((index + 1) * size, total)};
 }
 
+template <class Real>
+class LabelWeights final : public ScoreWeights<Real> {
+ public:
+  explicit LabelWeights(const std::vector<uint32_t>& target) : target_(target) {}
+
+  bool needs_room() const override { return false; }
+  void score(Range rows, Range tile, const Real* scores, Real*, double* part) const override {
+    for (uint64_t i = 0; i < rows.size(); ++i)
+      part[i] = holds(tile, rows.begin + i) ? static_cast<double>(scores[place(rows, tile, i)]) : 0;
+  }
+  void add(Range rows, Range tile, const ScoreDerivatives* by, const Real*, Real* d) const override {
+    for (uint64_t i = 0; i < rows.size(); ++i)
+      if (holds(tile, rows.begin + i)) d[place(rows, tile, i)] += static_cast<Real>(by[i].score);
+  }
+
+ private:
+  bool holds(Range tile, uint64_t row) const { return target_[row] >= tile.begin && target_[row] < tile.end; }
+  uint64_t place(Range rows, Range tile, uint64_t i) const {
+    return i * tile.size() + target_[rows.begin + i] - tile.begin;
+  }
+
+  const std::vector<uint32_t>& target_;
+};
+
 }  // namespace
 
 EnumerationPlan plan_enumeration(uint64_t rows, uint32_t classes, size_t gradient_size, size_t real_size) {
@@ -48,46 +72,47 @@ struct Enumeration<Real>::BlockPass {
   std::span<const Real> theta;
   Range rows;
 
-  bool holds_target(uint64_t row, Range tile) const {
-    return self.target_[row] >= tile.begin && self.target_[row] < tile.end;
-  }
+  // What a tile holds between the passes: exp(S - m), the weights of targets, and of every row (m, sum) and
+  // the tile's part of s(x).
+  struct TileView {
+    Range classes;
+    Real *scores, *room;
+    LogSumExp* sums;
+    double* part;
+  };
 
-  // scores <- exp(S - m); sums[i] <- (m, sum); target_score[i] where the tile holds the target.
-  void exponentiate(Range tile, Real* scores, LogSumExp* sums, double* target_score) const {
-    self.model_.scores(theta, rows, tile, scores);
-    for (uint64_t i = 0; i < rows.size(); ++i) {
-      Real* row = scores + i * tile.size();
-      const uint64_t example = rows.begin + i;
-      if (holds_target(example, tile))
-        target_score[i] = static_cast<double>(row[self.target_[example] - tile.begin]);
-      sums[i] = exp_in_place(row, tile.size());
-    }
+  void exponentiate(const TileView& tile) const {
+    self.model_.scores(theta, rows, tile.classes, tile.scores);
+    self.weights_->score(rows, tile.classes, tile.scores, tile.room, tile.part);
+    const size_t n = tile.classes.size();
+    for (uint64_t i = 0; i < rows.size(); ++i) tile.sums[i] = exp_in_place(tile.scores + i * n, n);
   }
 
   // exp(S - m) <- derivatives, and their part of the gradient.
-  void differentiate(Range tile, Real* scores, const LogSumExp* sums, const double* log_z,
-                     const ScoreDerivatives* d, Real* gradient) const {
-    for (uint64_t i = 0; i < rows.size(); ++i) {
-      Real* row = scores + i * tile.size();
-      const uint64_t example = rows.begin + i;
-      scale(static_cast<Real>(d[i].log_z * std::exp(sums[i].max - log_z[i])), row, tile.size());
-      if (holds_target(example, tile))
-        row[self.target_[example] - tile.begin] += static_cast<Real>(d[i].score);
-    }
-    self.model_.backward(rows, tile, scores, gradient);
+  void differentiate(const TileView& tile, const double* log_z, const ScoreDerivatives* d,
+                     Real* gradient) const {
+    const size_t n = tile.classes.size();
+    for (uint64_t i = 0; i < rows.size(); ++i)
+      scale(static_cast<Real>(d[i].log_z * std::exp(tile.sums[i].max - log_z[i])), tile.scores + i * n, n);
+    self.weights_->add(rows, tile.classes, d, tile.room, tile.scores);
+    self.model_.backward(rows, tile.classes, tile.scores, gradient);
   }
 };
 
 template <class Real>
 Enumeration<Real>::Enumeration(Multiclass<Real> model, const std::vector<uint32_t>& target)
-    : model_(model), target_(target) {
+    : model_(model), target_(&target), weights_(std::make_unique<LabelWeights<Real>>(target)) {
   SELFNORM_CHECK(target.size() == model_.rows());
 }
 
 template <class Real>
+Enumeration<Real>::Enumeration(Multiclass<Real> model, std::unique_ptr<ScoreWeights<Real>> weights)
+    : model_(model), weights_(std::move(weights)) {}
+
+template <class Real>
 void Enumeration<Real>::run(std::span<const Real> theta, uint64_t normalised, const Visit& visit,
                             std::span<Real> gradient) const {
-  SELFNORM_CHECK(theta.size() == parameters());
+  SELFNORM_CHECK(theta.size() == parameters() && (target_ != nullptr || normalised >= examples()));
   SELFNORM_CHECK(gradient.empty() || gradient.size() == gradient_size());
   const EnumerationPlan plan = plan_enumeration(normalised, model_.classes(), gradient_size(), sizeof(Real));
   if (gradient.empty() || plan.chunks > 0) {
@@ -107,26 +132,29 @@ void Enumeration<Real>::run_by_rows(std::span<const Real> theta, uint64_t normal
   const uint64_t chunks = gradient.empty() ? blocks : std::min(plan.chunks, blocks);
   std::vector<Real> gradients(gradient.size() * chunks);
   parallel_units(chunks, [&](size_t chunk) {
-    std::vector<Real> scores(plan.block * plan.tile);
+    std::vector<Real> scores(plan.block * plan.tile), room(weights_->needs_room() ? scores.size() : 0);
     std::vector<LogSumExp> tile_sums(plan.block);
-    std::vector<double> target_score(plan.block), log_z(plan.block);
+    std::vector<double> part(plan.block), log_z(plan.block);
     std::vector<ScoreDerivatives> d(plan.block);
     for (uint64_t b = chunk * blocks / chunks; b < (chunk + 1) * blocks / chunks; ++b) {
       const BlockPass pass{*this, theta, piece(b, plan.block, normalised)};
       std::vector<LogSumExp> sums(pass.rows.size());
+      std::vector<double> score(pass.rows.size());
+      typename BlockPass::TileView tile{{}, scores.data(), room.data(), tile_sums.data(), part.data()};
       for (uint64_t first = 0; first < model_.classes(); first += plan.tile) {
-        pass.exponentiate(piece(first / plan.tile, plan.tile, model_.classes()), scores.data(),
-                          tile_sums.data(), target_score.data());
-        for (uint64_t i = 0; i < pass.rows.size(); ++i) sums[i].merge(tile_sums[i]);
+        tile.classes = piece(first / plan.tile, plan.tile, model_.classes());
+        pass.exponentiate(tile);
+        for (uint64_t i = 0; i < pass.rows.size(); ++i) {
+          sums[i].merge(tile_sums[i]);
+          score[i] += part[i];
+        }
       }
       for (uint64_t i = 0; i < pass.rows.size(); ++i) {
         log_z[i] = sums[i].value();
-        d[i] = visit(pass.rows.begin + i, target_score[i], log_z[i]);
+        d[i] = visit(pass.rows.begin + i, score[i], log_z[i]);
       }
-      if (!gradient.empty()) {
-        pass.differentiate({0, model_.classes()}, scores.data(), sums.data(), log_z.data(), d.data(),
-                           gradients.data() + chunk * gradient.size());
-      }
+      if (!gradient.empty())
+        pass.differentiate(tile, log_z.data(), d.data(), gradients.data() + chunk * gradient.size());
     }
   });
   parallel_ranges(gradient.size(), 4096, [&](size_t begin, size_t end) {
@@ -142,41 +170,42 @@ template <class Real>
 void Enumeration<Real>::run_by_tiles(std::span<const Real> theta, uint64_t normalised, const Visit& visit,
                                      std::span<Real> gradient, const EnumerationPlan& plan) const {
   const uint64_t tiles = (model_.classes() + plan.tile - 1) / plan.tile;
-  std::vector<Real> kept(plan.keep_tiles ? plan.block * model_.classes() : 0);
+  const bool has_room = weights_->needs_room();
+  std::vector<Real> kept(plan.keep_tiles ? plan.block * model_.classes() : 0),
+      room(has_room ? kept.size() : 0);
   std::vector<LogSumExp> sums(plan.block * tiles);
-  std::vector<double> target_score(plan.block), log_z(plan.block);
+  std::vector<double> parts(plan.block * tiles), log_z(plan.block);
   std::vector<ScoreDerivatives> d(plan.block);
   for (uint64_t first = 0; first < normalised; first += plan.block) {
     const BlockPass pass{*this, theta, piece(first / plan.block, plan.block, normalised)};
-    const auto with_scores = [&](uint64_t t, const auto& body) {
-      const Range tile = piece(t, plan.tile, model_.classes());
-      if (plan.keep_tiles) {
-        body(tile, kept.data() + plan.block * tile.begin);
-      } else {
-        std::vector<Real> scratch(plan.block * plan.tile);
-        body(tile, scratch.data());
-      }
-    };
-    parallel_units(tiles, [&](size_t t) {
-      with_scores(t, [&](Range tile, Real* scores) {
-        pass.exponentiate(tile, scores, &sums[t * plan.block], target_score.data());
+    // body(tile) for every tile in parallel; `is_known`: exponentiated before.
+    const auto each_tile = [&](bool is_known, const auto& body) {
+      parallel_units(tiles, [&](size_t t) {
+        std::vector<Real> own(plan.keep_tiles ? 0 : plan.block * plan.tile),
+            own_room(has_room ? own.size() : 0);
+        const Range classes = piece(t, plan.tile, model_.classes());
+        const uint64_t at = plan.block * classes.begin;
+        const typename BlockPass::TileView tile{
+            classes, plan.keep_tiles ? kept.data() + at : own.data(),
+            plan.keep_tiles && has_room ? room.data() + at : own_room.data(), &sums[t * plan.block],
+            &parts[t * plan.block]};
+        if (!is_known || !plan.keep_tiles) pass.exponentiate(tile);
+        body(tile);
       });
-    });
+    };
+    each_tile(false, [](const auto&) {});
     for (uint64_t i = 0; i < pass.rows.size(); ++i) {
       LogSumExp total;
-      for (uint64_t t = 0; t < tiles; ++t) total.merge(sums[t * plan.block + i]);
+      double score = 0;
+      for (uint64_t t = 0; t < tiles; ++t) {
+        total.merge(sums[t * plan.block + i]);
+        score += parts[t * plan.block + i];
+      }
       log_z[i] = total.value();
-      d[i] = visit(pass.rows.begin + i, target_score[i], log_z[i]);
+      d[i] = visit(pass.rows.begin + i, score, log_z[i]);
     }
-    parallel_units(tiles, [&](size_t t) {
-      with_scores(t, [&](Range tile, Real* scores) {
-        if (!plan.keep_tiles) {
-          std::vector<double> again(plan.block);
-          pass.exponentiate(tile, scores, &sums[t * plan.block], again.data());
-        }
-        pass.differentiate(tile, scores, &sums[t * plan.block], log_z.data(), d.data(), gradient.data());
-      });
-    });
+    each_tile(true,
+              [&](const auto& tile) { pass.differentiate(tile, log_z.data(), d.data(), gradient.data()); });
   }
 }
 
@@ -185,58 +214,62 @@ void Enumeration<Real>::run_unnormalised(std::span<const Real> theta, uint64_t f
                                          std::span<Real> gradient) const {
   for (uint64_t i = first; i < examples(); ++i) {
     const ScoreDerivatives d =
-        visit(i, model_.score(theta, i, target_[i]), std::numeric_limits<double>::quiet_NaN());
-    if (!gradient.empty()) model_.backward(i, target_[i], d.score, gradient.data());
+        visit(i, model_.score(theta, i, (*target_)[i]), std::numeric_limits<double>::quiet_NaN());
+    if (!gradient.empty()) model_.backward(i, (*target_)[i], d.score, gradient.data());
   }
 }
 
 template <class Real>
 void Enumeration<Real>::summarise(std::span<const Real> theta,
                                   const std::function<void(uint64_t, const OutputSummary&)>& sink) const {
+  SELFNORM_CHECK(target_ != nullptr);
   const EnumerationPlan plan = plan_enumeration(examples(), model_.classes(), gradient_size(), sizeof(Real));
   const uint64_t blocks = (examples() + plan.block - 1) / plan.block;
   parallel_units(blocks, [&](size_t b) {
     const Range rows = piece(b, plan.block, examples());
-    std::vector<Real> scores(rows.size() * plan.tile), shares(plan.tile);
-    std::vector<OutputSummary> out(rows.size());
+    std::vector<Real> scores(rows.size() * plan.tile), target_score(rows.size());
+    std::vector<uint64_t> better(rows.size());
     std::vector<SoftmaxMoments> moments(rows.size());
-    const auto for_each_tile = [&](const auto& body) {
+    // body(i, y, first class, scores) for the rows of every tile
+    const auto each_row = [&](const auto& body) {
       for (uint64_t first = 0; first < model_.classes(); first += plan.tile) {
         const Range tile = piece(first / plan.tile, plan.tile, model_.classes());
         model_.scores(theta, rows, tile, scores.data());
-        for (uint64_t i = 0; i < rows.size(); ++i) body(i, tile, scores.data() + i * tile.size());
+        for (uint64_t i = 0; i < rows.size(); ++i)
+          body(i, (*target_)[rows.begin + i], tile.begin,
+               std::span<const Real>(scores).subspan(i * tile.size(), tile.size()));
       }
     };
-    std::vector<Real> target_score(rows.size());
-    for_each_tile([&](uint64_t i, Range tile, const Real* row) {
-      const uint32_t y = target_[rows.begin + i];
-      if (y >= tile.begin && y < tile.end) target_score[i] = row[y - tile.begin];
-      std::copy(row, row + tile.size(), shares.begin());
-      const LogSumExp part = exp_in_place(shares.data(), tile.size());
-      double shifted = 0;
-      for (uint64_t k = 0; k < tile.size(); ++k) {
-        // a score of -inf carries nothing
-        if (shares[k] > 0)
-          shifted += static_cast<double>(shares[k]) * (static_cast<double>(row[k]) - part.max);
-      }
-      moments[i].append({part, shifted, 0}, tile.begin);
+    each_row([&](uint64_t i, uint32_t y, uint64_t first, std::span<const Real> row) {
+      if (y >= first && y < first + row.size()) target_score[i] = row[y - first];
+      moments[i].append(moments_of(row), first);
     });
-    for_each_tile([&](uint64_t i, Range tile, const Real* row) {
-      const uint32_t y = target_[rows.begin + i];
-      for (uint64_t k = 0; k < tile.size(); ++k) {
-        const bool ahead = row[k] > target_score[i] || (row[k] == target_score[i] && tile.begin + k < y);
-        out[i].better += ahead ? 1 : 0;
-      }
+    each_row([&](uint64_t i, uint32_t y, uint64_t first, std::span<const Real> row) {
+      better[i] += outputs_ahead(row, first, target_score[i], y);
     });
-    for (uint64_t i = 0; i < rows.size(); ++i) {
-      out[i].score = static_cast<double>(target_score[i]);
-      out[i].log_z = moments[i].log_z();
-      out[i].log_prob = moments[i].total.log_share(out[i].score);
-      out[i].entropy = moments[i].entropy();
-      out[i].outputs = model_.classes();
-      sink(rows.begin + i, out[i]);
-    }
+    for (uint64_t i = 0; i < rows.size(); ++i)
+      sink(rows.begin + i,
+           summary_of(moments[i], static_cast<double>(target_score[i]), better[i], model_.classes()));
   });
+}
+
+SoftmaxMoments moments_of(std::span<const float> scores) {
+  return softmax_moments(scores.data(), scores.size());
+}
+
+SoftmaxMoments moments_of(std::span<const double> scores) {
+  std::vector<double> shares(scores.begin(), scores.end());
+  SoftmaxMoments out{exp_in_place(shares.data(), shares.size()), 0, 0};
+  for (size_t k = 0; k < shares.size(); ++k)  // a score of -inf carries nothing
+    if (shares[k] > 0) out.shifted += shares[k] * (scores[k] - out.total.max);
+  while (out.best < scores.size() && scores[out.best] != out.total.max) ++out.best;
+  return out;
+}
+
+OutputSummary summary_of(const SoftmaxMoments& moments, double target_score, uint64_t better,
+                         uint64_t outputs) {
+  return {target_score,      moments.log_z(), moments.total.log_share(target_score),
+          moments.entropy(), better,          outputs};
 }
 
 template class Enumeration<float>;

@@ -3,15 +3,22 @@
 // A block of rows meets the classes in tiles. Pass 1 computes a tile of scores S, replaces it by exp(S - m)
 // with m the row maximum of the tile, and merges (m, sum) over the tiles into A. Pass 2 turns the tile into
 // derivatives
-//     d_ik = dA_i exp(m - A_i) exp(S_ik - m) + ds_i [k = y_i]
+//     d_ik = dA_i exp(m - A_i) exp(S_ik - m) + ds_i w_ik
 // and adds X^T d to the gradient. The tiles of a block are kept between the passes when they fit the budget,
 // and computed again when they do not, so memory beyond data, parameters and one gradient stays below 128 MB
 // for any n and K. The cut into blocks and tiles depends on the sizes only, never on threads: same input,
 // same bits.
+//
+// Every softmax over the classes of a multiclass model that is differentiated goes through here. Apart are
+// class_moments.h, which reads heads as their files hold them and wants moments of scores, not gradients;
+// group_enumeration.h, whose outputs are rows of the data, a few for each example; point_enumeration.h, whose
+// outputs have no features and are scored by an energy. The four share exp_in_place and LogSumExp.
 #pragma once
 
+#include <memory>
 #include <vector>
 
+#include "math/kernels.h"
 #include "model/multiclass.h"
 #include "normalizer/exact_pass.h"
 
@@ -28,8 +35,21 @@ struct EnumerationPlan {
 
 EnumerationPlan plan_enumeration(uint64_t rows, uint32_t classes, size_t gradient_size, size_t real_size);
 
+// Whose score objectives see, s(x_i) = sum_k w_ik s_k(x_i): a label's, w_ik = [k = y_i], or the expected one
+// of another distribution (teacher_enumeration.h).
 template <class Real>
-class Enumeration final : public ExactPass<Real> {
+class ScoreWeights {
+ public:
+  virtual ~ScoreWeights() = default;
+  virtual bool needs_room() const = 0;  // for the w of a block and a tile, from `score` to `add`
+  // part_i <- sum over the tile of w_ik S_ik
+  virtual void score(Range rows, Range tile, const Real* scores, Real* room, double* part) const = 0;
+  // d_ik <- d_ik + ds_i w_ik
+  virtual void add(Range rows, Range tile, const ScoreDerivatives* by, const Real* room, Real* d) const = 0;
+};
+
+template <class Real>
+class Enumeration : public ExactPass<Real> {
  public:
   // Keeps a reference to target (the class of every row) and the references the model keeps.
   Enumeration(Multiclass<Real> model, const std::vector<uint32_t>& target);
@@ -42,6 +62,10 @@ class Enumeration final : public ExactPass<Real> {
   void summarise(std::span<const Real> theta,
                  const std::function<void(uint64_t, const OutputSummary&)>& sink) const override;
 
+ protected:
+  // Without labels every example is normalised, and there are no summaries.
+  Enumeration(Multiclass<Real> model, std::unique_ptr<ScoreWeights<Real>> weights);
+
  private:
   struct BlockPass;
 
@@ -53,7 +77,22 @@ class Enumeration final : public ExactPass<Real> {
                         std::span<Real> gradient) const;
 
   Multiclass<Real> model_;
-  const std::vector<uint32_t>& target_;
+  const std::vector<uint32_t>* target_ = nullptr;
+  std::unique_ptr<ScoreWeights<Real>> weights_;
 };
+
+// Of a row of outputs, or of a part of one.
+SoftmaxMoments moments_of(std::span<const float> scores);
+SoftmaxMoments moments_of(std::span<const double> scores);
+// How many of outputs first, first + 1, ... are ahead of the target (OutputSummary::better).
+template <class Real>
+uint64_t outputs_ahead(std::span<const Real> scores, uint64_t first, Real target_score, uint64_t target) {
+  uint64_t better = 0;
+  for (size_t k = 0; k < scores.size(); ++k)
+    better += scores[k] > target_score || (scores[k] == target_score && first + k < target) ? 1 : 0;
+  return better;
+}
+OutputSummary summary_of(const SoftmaxMoments& moments, double target_score, uint64_t better,
+                         uint64_t outputs);
 
 }  // namespace selfnorm

@@ -7,6 +7,7 @@
 
 #include "math/kernels.h"
 #include "math/parallel.h"
+#include "normalizer/enumeration.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {
@@ -21,6 +22,18 @@ template <class Real>
 GroupEnumeration<Real>::GroupEnumeration(Joint<Real> model, const Dataset& data)
     : model_(model), data_(data) {
   SELFNORM_CHECK(data.is_joint());
+}
+
+template <class Real>
+LogSumExp GroupEnumeration<Real>::score_group(std::span<const Real> theta, uint64_t group,
+                                              std::vector<double>& scores) const {
+  LogSumExp sum;
+  scores.clear();
+  for (uint64_t row = data_.group_begin[group]; row < data_.group_begin[group + 1]; ++row) {
+    scores.push_back(model_.score(theta, row));
+    sum.add(scores.back());
+  }
+  return sum;
 }
 
 template <class Real>
@@ -44,12 +57,7 @@ void GroupEnumeration<Real>::run(std::span<const Real> theta, uint64_t normalise
         if (!gradient.empty()) model_.backward(chosen, d.score, own);
         continue;
       }
-      LogSumExp sum;
-      scores.clear();
-      for (uint64_t row = first; row < last; ++row) {
-        scores.push_back(model_.score(theta, row));
-        sum.add(scores.back());
-      }
+      const LogSumExp sum = score_group(theta, g, scores);
       const double log_z = sum.value();
       const ScoreDerivatives d = visit(g, scores[data_.target[g]], log_z);
       if (gradient.empty()) continue;
@@ -70,24 +78,10 @@ void GroupEnumeration<Real>::summarise(
   parallel_ranges(examples(), 256, [&](size_t begin, size_t end) {
     std::vector<double> scores;
     for (uint64_t g = begin; g < end; ++g) {
-      scores.clear();
-      LogSumExp sum;
-      for (uint64_t row = data_.group_begin[g]; row < data_.group_begin[g + 1]; ++row) {
-        scores.push_back(model_.score(theta, row));
-        sum.add(scores.back());
-      }
-      OutputSummary out;
-      out.score = scores[data_.target[g]];
-      out.log_z = sum.value();
-      out.log_prob = sum.log_share(out.score);
-      out.outputs = scores.size();
-      for (uint64_t y = 0; y < scores.size(); ++y) {
-        const double log_p = sum.log_share(scores[y]), p = std::exp(log_p);
-        out.entropy -= p > 0 ? p * log_p : 0;
-        const bool ahead = scores[y] > out.score || (scores[y] == out.score && y < data_.target[g]);
-        out.better += ahead ? 1 : 0;
-      }
-      sink(g, out);
+      score_group(theta, g, scores);
+      const double target = scores[data_.target[g]];
+      const uint64_t better = outputs_ahead<double>(scores, 0, target, data_.target[g]);
+      sink(g, summary_of(moments_of(scores), target, better, scores.size()));
     }
   });
 }

@@ -4,6 +4,9 @@
 // summed in order.
 #pragma once
 
+#include <vector>
+
+#include "math/kernels.h"
 #include "model/multiclass.h"
 #include "normalizer/exact_pass.h"
 
@@ -24,6 +27,9 @@ class GroupEnumeration final : public ExactPass<Real> {
                  const std::function<void(uint64_t, const OutputSummary&)>& sink) const override;
 
  private:
+  // The scores of a group's alternatives, and their sum.
+  LogSumExp score_group(std::span<const Real> theta, uint64_t group, std::vector<double>& scores) const;
+
   Joint<Real> model_;
   const Dataset& data_;
 };

@@ -28,7 +28,7 @@ TYPED_TEST(CrfKernels, ProductsAgreeWithPlainLoops) {
     };
     const std::vector<Real> x = padded(1), f = padded(1), matrix = padded(n);
     std::vector<Real> out(space.stride), plain(space.stride);
-    const SumMin found = scaled_product(space, x.data(), matrix.data(), f.data(), out.data());
+    const SumLeast found = scaled_product(space, x.data(), matrix.data(), f.data(), out.data());
     scaled_product<Real>(space, x.data(), matrix.data(), nullptr, plain.data());
     double total = 0, least = std::numeric_limits<double>::infinity();
     for (size_t k = 0; k < n; ++k) {
@@ -42,7 +42,7 @@ TYPED_TEST(CrfKernels, ProductsAgreeWithPlainLoops) {
       least = std::min(least, sum);
     }
     EXPECT_NEAR(found.sum, total, TestFixture::kTolerance * (1 + total));
-    EXPECT_NEAR(found.min, least, TestFixture::kTolerance * (1 + least));
+    EXPECT_NEAR(found.least, least, TestFixture::kTolerance * (1 + least));
 
     for (const size_t count : {0u, 1u, 4u, 7u, 8u, 21u}) {
       const std::vector<Real> left = padded(count), right = padded(count);

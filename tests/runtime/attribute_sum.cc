@@ -1,6 +1,6 @@
-#include "selfnorm/runtime/attribute_sum.h"
-
 #include <gtest/gtest.h>
+
+#include "selfnorm/runtime/crf_layout.h"
 
 namespace selfnorm::runtime {
 namespace {

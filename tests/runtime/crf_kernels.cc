@@ -1,5 +1,3 @@
-#include "selfnorm/runtime/crf_kernels.h"
-
 #include <gtest/gtest.h>
 
 #include "runtime/random_model.h"

@@ -13,7 +13,7 @@
 #include "normalizer/crf/decode.h"
 #include "normalizer/crf/lattice.h"
 #include "selfnorm/error.h"
-#include "selfnorm/runtime/attribute_sum.h"
+#include "selfnorm/runtime/crf_layout.h"
 
 namespace selfnorm {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "math/parallel.h"
 #include "normalizer/crf/attribute_uses.h"
-#include "normalizer/crf/n_best.h"
+#include "normalizer/crf/decode.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {

@@ -4,7 +4,7 @@
 
 #include "math/row_kernels.h"
 #include "selfnorm/error.h"
-#include "selfnorm/runtime/attribute_sum.h"
+#include "selfnorm/runtime/crf_layout.h"
 
 namespace selfnorm {
 namespace {
@@ -66,20 +66,17 @@ PairFactors<Real> transition_factors(const CrfShape& shape, std::span<const Real
 
 template <class Real>
 double BasicCrfScorer<Real>::target_score(const Sequences& data, uint64_t sentence) const {
-  const size_t labels = shape_.labels, square = labels * labels;
-  double sum = 0;
-  for (uint64_t t = data.sentence_begin[sentence]; t < data.sentence_begin[sentence + 1]; ++t) {
-    const uint32_t label = data.label[t];
-    sum += static_cast<double>(theta_[shape_.bias() + label]) +
-           runtime::attribute_sum(attribute_list(data.unigram, t), theta_.data(), labels, label);
-    if (t == data.sentence_begin[sentence]) continue;
-    const size_t pair = data.label[t - 1] * labels + label;
-    if (shape_.has_transitions) sum += static_cast<double>(theta_[shape_.transition() + pair]);
-    if (data.bigram.rows() > 0)
-      sum +=
-          runtime::attribute_sum(attribute_list(data.bigram, t), theta_.data() + shape_.pair(), square, pair);
-  }
-  return sum;
+  const Real* theta = theta_.data();
+  const runtime::CrfWeights<Real> weights{shape_.labels, theta + shape_.bias(), theta,
+                                          shape_.has_transitions ? theta + shape_.transition() : nullptr,
+                                          theta + shape_.pair()};
+  const uint64_t first = data.sentence_begin[sentence];
+  return runtime::labelling_score(
+      weights, std::span(data.label).subspan(first, data.length(sentence)), [&](uint64_t t) {
+        runtime::PositionAttributes at{attribute_list(data.unigram, first + t), {nullptr, nullptr, 0}};
+        if (data.bigram.rows() > 0) at.bigram = attribute_list(data.bigram, first + t);
+        return at;
+      });
 }
 
 template PairFactors<float> transition_factors(const CrfShape&, std::span<const float>);

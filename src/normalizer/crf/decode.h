@@ -1,9 +1,8 @@
-// Labellings of a CRF: the best, the n best (n_best.h), the best by marginals, random ones.
+// Labellings of a CRF: the best, the n best, the best by marginals, random ones.
 #pragma once
 
 #include "math/random.h"
 #include "normalizer/crf/lattice.h"
-#include "normalizer/crf/n_best.h"
 
 namespace selfnorm {
 
@@ -11,6 +10,10 @@ namespace selfnorm {
 // the last position first.
 template <class Real>
 Labelling viterbi(const BasicCrfScores<Real>& scores);
+// The n best in decreasing order of score (all of them when there are fewer), by lazy k-best search over the
+// Viterbi table [Huang & Chiang 2005, algorithm 3]; the first is that of viterbi, ties in a fixed order.
+template <class Real>
+std::vector<Labelling> n_best(const BasicCrfScores<Real>& scores, uint64_t n);
 // argmax_k p(y_t = k) for every t, ties: the smaller label; `lattice` after backward.
 template <class Real>
 Labelling posterior_decoding(const BasicCrfScores<Real>& scores, const BasicLattice<Real>& lattice);

@@ -9,16 +9,6 @@
 namespace selfnorm {
 namespace {
 
-// Losses below the smallest normal number, times `wide`, are nothing beside 1; c_t >= `small` keeps g_t
-// finite.
-struct Limits {
-  double narrow, wide, small;
-};
-template <class Real>
-constexpr Limits kLimits{1e-30, 1e15, 1e-20};
-template <>
-constexpr Limits kLimits<double>{1e-280, 1e140, 1e-140};
-
 constexpr uint64_t kOuterTerms = 256;  // summed in Real before they join a sum in double
 
 }  // namespace
@@ -36,11 +26,81 @@ void PairFactors<Real>::assign(const Real* pair, uint32_t labels) {
     for (uint64_t k = 0; k < n; ++k) transpose[k * space.stride + j] = factor[j * space.stride + k];
 }
 
+// Scores were checked: none is null.
+template <class Number>
+template <class Self>
+struct BasicLattice<Number>::Room {
+  using Real = Number;
+
+  Self& at;
+  const Scores& scores;
+  const PairFactors<Real>* pairs = nullptr;
+
+  size_t labels() const { return at.space_.n; }
+  size_t stride() const { return at.space_.stride; }
+  size_t length() const { return scores.length; }
+  const Real* unary(size_t t) const { return scores.unary_at(t); }
+  const Real* pair(size_t t) const { return scores.pair_at(t); }
+  Real unary_score(size_t t, size_t k) const { return unary(t)[k]; }
+  Real pair_score(size_t t, size_t j, size_t k) const { return pair(t)[j * labels() + k]; }
+
+  bool load_pair(size_t t) {
+    pairs = &at.factors_at(scores, t);
+    return true;
+  }
+  double pair_max() const { return pairs->max; }
+  double exp_unary(const Real* u, Real* e) const {
+    std::copy_n(u, labels(), e);
+    std::fill(e + labels(), e + stride(), Real{0});
+    return selfnorm::exp_in_place(e, labels()).max;
+  }
+  SumLeast forward_product(const Real* x, const Real* factor, Real* out) const {
+    return scaled_product(at.space_, x, pairs->factor.data(), factor, out);
+  }
+  void backward_product(const Real* x, Real* out) const {
+    scaled_product<Real>(at.space_, x, pairs->transpose.data(), nullptr, out);
+  }
+  double products(double a, const Real* x, const Real* y, Real* out) const {
+    return multiply_rows(at.space_, a, x, y, out);
+  }
+  LogSumExp exp_in_place(double* x) const { return selfnorm::exp_in_place(x, labels()); }
+  void scale(double a, Real* x) const { selfnorm::scale(static_cast<Real>(a), x, stride()); }
+
+  auto& state() const { return at.state_; }
+  auto& shift(size_t t) const { return at.shift_[t]; }
+  Real* alpha(size_t t) const { return at.alpha_.data() + t * stride(); }
+  Real* factor(size_t t) const { return at.unary_.data() + t * stride(); }
+  Real* row(size_t i) const { return at.row_.data() + i * stride(); }
+  Real* marginal(size_t t) const { return at.marginal_.data() + t * labels(); }
+  // Log space is rare: its memory is taken when it is entered.
+  auto* prefix(size_t t) const { return at.prefix_.data() + t * labels(); }
+  double* log_row(size_t i) const {
+    at.prefix_.resize(length() * labels());
+    at.log_marginal_.resize(length() * labels());
+    at.log_row_.resize(3 * labels());
+    return at.log_row_.data() + i * labels();
+  }
+  double* log_marginal(size_t t) const { return at.log_marginal_.data() + t * labels(); }
+};
+
 template <class Real>
 const PairFactors<Real>& BasicLattice<Real>::factors_at(const Scores& scores, uint64_t t) {
   if (!scores.has_own_pairs) return *shared_;
   own_.assign(scores.pair_at(t), scores.labels);
   return own_;
+}
+
+template <class Real>
+void BasicLattice<Real>::reset(const Scores& scores, const PairFactors<Real>* shared) {
+  check_scores(scores);
+  shared_ = shared;
+  state_ = {};
+  space_ = {scores.labels, padded_width<Real>(scores.labels)};
+  alpha_.resize(scores.length * space_.stride);
+  unary_.resize(scores.length * space_.stride);
+  marginal_.resize(scores.length * space_.n);
+  shift_.resize(scores.length);
+  row_.resize(2 * space_.stride);
 }
 
 template <class Real>
@@ -54,110 +114,44 @@ double BasicLattice<Real>::forward(const Scores& scores) {
 
 template <class Real>
 double BasicLattice<Real>::forward(const Scores& scores, const PairFactors<Real>& shared) {
-  check_scores(scores);
-  shared_ = &shared;
-  space_ = {scores.labels, padded_width<Real>(scores.labels)};
-  is_narrow_ = is_log_ = has_backward_ = false;
-  if (scores.length == 0) return 0;
-  is_log_ = !scaled_forward(scores);
-  if (is_narrow_ && !is_log_) {
-    scaled_backward(scores);
-    has_backward_ = true;
-    for (const Real b : beta_) is_log_ |= !(b <= static_cast<Real>(kLimits<Real>.wide));
-  }
-  if (is_log_) {
-    has_backward_ = false;
-    return log_.forward(scores);
-  }
-  double log_z = 0;
-  for (uint64_t t = 0; t < scores.length; ++t) log_z += std::log(scale_[t]) + (shift_[t] + pair_shift_[t]);
-  return log_z;
+  reset(scores, &shared);
+  Room<BasicLattice> room{*this, scores};
+  return runtime::crf_forward(room);
 }
 
-// alpha_t(k) = e_t(k) sum_j alpha_{t-1}(j) E_t(j,k) / c_t
 template <class Real>
-bool BasicLattice<Real>::scaled_forward(const Scores& scores) {
-  const size_t stride = space_.stride;
-  unary_.assign(scores.length * stride, 0);
-  alpha_.resize(scores.length * stride);
-  scale_.resize(scores.length);
-  shift_.resize(scores.length);
-  pair_shift_.assign(scores.length, 0);
-  for (uint64_t t = 0; t < scores.length; ++t) {
-    Real* e = unary_.data() + t * stride;
-    Real* alpha = alpha_.data() + t * stride;
-    std::copy_n(scores.unary_at(t), space_.n, e);
-    const LogSumExp first = exp_in_place(e, space_.n);
-    SumMin c{first.sum, 0};
-    shift_[t] = first.max;
-    if (t == 0) {
-      std::copy_n(e, stride, alpha);
-      c.min = static_cast<double>(*std::min_element(e, e + space_.n));
-    } else {
-      const PairFactors<Real>& pair = factors_at(scores, t);
-      pair_shift_[t] = pair.max;
-      c = scaled_product(space_, alpha - stride, pair.factor.data(), e, alpha);
-    }
-    if (!(c.sum >= kLimits<Real>.small)) return false;
-    is_narrow_ |= c.min < kLimits<Real>.narrow;
-    scale_[t] = c.sum;
-    scale(static_cast<Real>(1 / c.sum), alpha, stride);
-  }
-  return true;
+double BasicLattice<Real>::forward_in_log_space(const Scores& scores) {
+  reset(scores, nullptr);
+  if (scores.length == 0) return 0;
+  state_.is_log = true;
+  Room<BasicLattice> room{*this, scores};
+  return runtime::log_forward(room);
 }
 
 template <class Real>
 void BasicLattice<Real>::backward(const Scores& scores) {
-  if (is_log_) {
-    log_.backward(scores);
-    marginal_.resize(scores.length * space_.n);
-    for (uint64_t t = 0; t < scores.length; ++t)
-      for (uint32_t k = 0; k < space_.n; ++k)
-        marginal_[t * space_.n + k] = static_cast<Real>(log_.marginal(t, k));
-  } else if (!has_backward_) {
-    scaled_backward(scores);
-  }
-  has_backward_ = true;
+  Room<BasicLattice> room{*this, scores};
+  runtime::crf_backward(room);
+  if (state_.is_log)
+    std::ranges::transform(log_marginal_, marginal_.begin(), [](double p) { return static_cast<Real>(p); });
 }
 
-// g_t(k) = e_t(k) beta_t(k) / c_t,   beta_{t-1}(j) = sum_k E_t(j,k) g_t(k), and beta_t is divided by
-// sum_k alpha_t(k) beta_t(k), which is 1 but for rounding, so that rounding does not grow with length.
-template <class Real>
-void BasicLattice<Real>::scaled_backward(const Scores& scores) {
-  const size_t stride = space_.stride;
-  beta_.resize(scores.length * stride);
-  marginal_.resize(scores.length * space_.n);
-  outer_.resize(std::max(outer_.size(), stride));
-  for (uint64_t t = scores.length; t-- > 0;) {
-    Real* beta = beta_.data() + t * stride;
-    if (t + 1 == scores.length) {
-      std::fill_n(beta, stride, Real{1});
-    } else {
-      Real* g = unary_.data() + (t + 1) * stride;
-      multiply_rows(space_, 1 / scale_[t + 1], g, beta + stride, g);
-      scaled_product<Real>(space_, g, factors_at(scores, t + 1).transpose.data(), nullptr, beta);
-    }
-    const double sum = multiply_rows(space_, 1, alpha_.data() + t * stride, beta, outer_.data());
-    scale(static_cast<Real>(1 / sum), beta, stride);
-    scale(static_cast<Real>(1 / sum), outer_.data(), stride);
-    std::copy_n(outer_.data(), space_.n, marginal_.data() + t * space_.n);
-  }
-}
-
-// expected(j,k) += weight E(j,k) sum_t alpha_{t-1}(j) g_t(k)
 template <class Real>
 void BasicLattice<Real>::add_pairs(const Scores& scores, double weight, std::span<double> expected) {
-  SELFNORM_CHECK(has_backward_ || scores.length == 0);
+  SELFNORM_CHECK(state_.has_backward || scores.length == 0);
   SELFNORM_CHECK(expected.size() == scores.pair.size());
-  if (scores.length == 0) return;
-  if (is_log_) return log_.add_pairs(scores, weight, expected);
-  const uint64_t step = scores.has_own_pairs ? 1 : kOuterTerms;
+  const uint64_t step = scores.has_own_pairs || state_.is_log ? 1 : kOuterTerms;
   for (uint64_t first = 1; first < scores.length; first += step) {
+    double* out = expected.data() + (scores.has_own_pairs ? first * space_.n * space_.n : 0);
+    if (state_.is_log) {
+      each_log_pair(scores, first,
+                    [&](uint64_t j, uint64_t k, double p, double) { out[j * space_.n + k] += weight * p; });
+      continue;
+    }
     outer_.assign(space_.n * space_.stride, 0);
     add_outer(space_, std::min(step, scores.length - first), alpha_.data() + (first - 1) * space_.stride,
               unary_.data() + first * space_.stride, outer_.data());
     const PairFactors<Real>& pair = factors_at(scores, first);
-    double* out = expected.data() + (scores.has_own_pairs ? first * space_.n * space_.n : 0);
     for (size_t j = 0; j < space_.n; ++j) {
       const Real *sum = outer_.data() + j * space_.stride, *factor = pair.factor.data() + j * space_.stride;
       for (size_t k = 0; k < space_.n; ++k)
@@ -166,42 +160,58 @@ void BasicLattice<Real>::add_pairs(const Scores& scores, double weight, std::spa
   }
 }
 
-// sum_t log c_t - sum_t E[u_t - m_t] - sum_{t>=2} E[v_t - n_t]: the same without the large shifts.
+// body(j, k, p(y_{t-1} = j, y_t = k), log p(y_{t-1} = j | y_t = k)) where p > 0.
+template <class Real>
+template <class Body>
+void BasicLattice<Real>::each_log_pair(const Scores& scores, uint64_t t, const Body& body) const {
+  std::vector<double> before(space_.n);
+  for (uint64_t k = 0; k < space_.n; ++k) {
+    runtime::log_column(prefix_.data() + (t - 1) * space_.n, scores.pair_at(t), space_.n, k, before.data());
+    const double sum = exp_in_place(before.data(), space_.n).sum;
+    for (uint64_t j = 0; j < space_.n; ++j) {
+      const double p = log_marginal_[t * space_.n + k] * (before[j] / sum);
+      if (p > 0) body(j, k, p, std::log(before[j] / sum));
+    }
+  }
+}
+
+template <class Real>
+double BasicLattice<Real>::log_entropy(const Scores& scores) const {
+  double sum = 0;
+  for (uint64_t k = 0; k < space_.n; ++k) {
+    const double p = log_marginal_[(scores.length - 1) * space_.n + k];
+    if (p > 0) sum -= p * std::log(p);
+  }
+  for (uint64_t t = 1; t < scores.length; ++t)
+    each_log_pair(scores, t, [&](uint64_t, uint64_t, double p, double log_p) { sum -= p * log_p; });
+  return sum;
+}
+
 template <class Real>
 double BasicLattice<Real>::entropy(const Scores& scores) {
-  if (scores.length == 0) return 0;
-  if (is_log_) return log_.entropy(scores);
+  if (state_.is_log) return log_entropy(scores);
   expected_.assign(scores.pair.size(), 0);
   add_pairs(scores, 1, expected_);
   double sum = 0;
   const uint64_t square = space_.n * space_.n;
-  for (uint64_t first = 0; first < expected_.size(); first += square) {
+  for (uint64_t first = scores.has_own_pairs ? square : 0; first < expected_.size(); first += square) {
     const Real* pair = scores.pair.data() + first;
-    if (scores.has_own_pairs && first == 0) continue;
     const auto max = static_cast<double>(*std::max_element(pair, pair + square));
     for (uint64_t i = 0; i < square; ++i) sum -= expected_[first + i] * (static_cast<double>(pair[i]) - max);
   }
   for (uint64_t t = 0; t < scores.length; ++t) {
     const Real *u = scores.unary_at(t), *p = marginal_.data() + t * space_.n;
-    const auto max = static_cast<double>(*std::max_element(u, u + space_.n));
-    sum += std::log(scale_[t]);
+    sum += std::log(shift_[t].scale);
     for (size_t k = 0; k < space_.n; ++k)
-      sum -= static_cast<double>(p[k]) * (static_cast<double>(u[k]) - max);
+      sum -= static_cast<double>(p[k]) * (static_cast<double>(u[k]) - shift_[t].unary_max);
   }
   return std::max(sum, 0.0);
 }
 
 template <class Real>
 double BasicLattice<Real>::log_prob(const Scores& scores, std::span<const uint32_t> labels) const {
-  if (is_log_) return log_.log_prob(scores, labels);
-  double sum = 0;
-  for (uint64_t t = 0; t < scores.length; ++t) {
-    sum += static_cast<double>(scores.unary_at(t)[labels[t]]) - shift_[t] - std::log(scale_[t]);
-    if (t == 0) continue;
-    const Real v = scores.pair_at(t)[labels[t - 1] * uint64_t{scores.labels} + labels[t]];
-    sum += static_cast<double>(v) - pair_shift_[t];
-  }
-  return std::min(sum, 0.0);
+  Room<const BasicLattice> room{*this, scores};
+  return runtime::crf_log_prob(room, labels.data());
 }
 
 template <class Real>
@@ -210,7 +220,8 @@ void BasicLattice<Real>::prefix_weights(const Scores& scores, uint64_t t, uint32
   const bool is_last = t + 1 == scores.length;
   // log alpha_t(j) + v_{t+1}(j, next), of which the largest becomes 0
   for (uint64_t j = 0; j < space_.n; ++j) {
-    weights[j] = is_log_ ? log_.prefix(t)[j] : std::log(static_cast<double>(alpha_[t * space_.stride + j]));
+    weights[j] = state_.is_log ? prefix_[t * space_.n + j]
+                               : std::log(static_cast<double>(alpha_[t * space_.stride + j]));
     if (!is_last) weights[j] += static_cast<double>(scores.pair_at(t + 1)[j * space_.n + next]);
   }
   exp_in_place(weights.data(), space_.n);

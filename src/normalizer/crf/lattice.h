@@ -1,12 +1,11 @@
-// The dynamic program of one sentence of a CRF. Scaled forward-backward [Rabiner 1989]: with
-// m_t = max_k u_t(k), n_t = max v_t, e_t(k) = exp(u_t(k) - m_t), E_t(j,k) = exp(v_t(j,k) - n_t),
-//     alpha_1(k) = e_1(k) / c_1,   alpha_t(k) = e_t(k) sum_j alpha_{t-1}(j) E_t(j,k) / c_t,
-//     c_t so that sum_k alpha_t(k) = 1,   A = sum_t (log c_t + m_t) + sum_{t>=2} n_t,
-//     beta_T(k) = 1,   beta_{t-1}(j) = sum_k E_t(j,k) g_t(k),   g_t(k) = e_t(k) beta_t(k) / c_t,
-//     p(y_t = k) = alpha_t(k) beta_t(k),   p(y_{t-1} = j, y_t = k) = alpha_{t-1}(j) E_t(j,k) g_t(k).
-// No underflow at any length. What the smallest numbers lose has the share (what is lost) beta of all
-// labellings: where some alpha is below `narrow`, beta is computed and must stay below `wide`, or the
-// sentence goes through log_lattice.h, as it does where c_t vanishes.
+// Forward-backward of one sentence of a CRF, by the recursions of runtime/crf_lattice.h with the kernels of
+// math/crf_kernels.h: in Real and scaled, or where its numbers vanish in double and in log space. What
+// training needs beyond marginals:
+//     expected pairs  sum_t p(y_{t-1} = j, y_t = k) = E(j,k) sum_t alpha_{t-1}(j) g_t(k), in log space
+//                     p(y_t = k) p(y_{t-1} = j | y_t = k), the last in proportion to exp(a_{t-1}(j) +
+//                     v_t(j,k)),
+//     entropy         sum_t log c_t - sum_t E[u_t - m_t] - sum_{t>=2} E[v_t - n_t], without the large shifts;
+//                     in log space H(y_T) + sum_{t>=2} H(y_{t-1} | y_t).
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,7 @@
 
 #include "math/crf_kernels.h"
 #include "normalizer/crf/crf_scores.h"
-#include "normalizer/crf/log_lattice.h"
+#include "selfnorm/runtime/crf_lattice.h"
 
 namespace selfnorm {
 
@@ -38,33 +37,38 @@ class BasicLattice {
   double forward(const Scores& scores);  // A, 0 for T = 0; throws Error for scores that are not finite
   // The same with the factors of scores.pair; ignored where positions have their own.
   double forward(const Scores& scores, const PairFactors<Real>& shared);
-  void backward(const Scores& scores);  // after forward of the same scores
+  double forward_in_log_space(const Scores& scores);  // the same A, slowly, for scores of any size
+  void backward(const Scores& scores);                // after forward of the same scores
   // After backward.
   std::span<const Real> marginals() const { return marginal_; }  // T x L: p(y_t = k)
   // expected(j,k) += weight sum_{t>=2} p(y_{t-1} = j, y_t = k); own pairs: expected is T x L x L.
   void add_pairs(const Scores& scores, double weight, std::span<double> expected);
   double entropy(const Scores& scores);  // of p(y|x): A - E[s]
 
-  // After forward: log p(y|x) of differences at each position, which large scores do not swallow; at most 0.
-  //     sum_t (u_t(y_t) - m_t - log c_t) + sum_{t>=2} (v_t(y_{t-1}, y_t) - n_t)
+  // After forward: log p(y|x), which large scores do not swallow; at most 0.
   double log_prob(const Scores& scores, std::span<const uint32_t> labels) const;
   // After forward: weights(j) in proportion to p(y_t = j | y_{t+1} = next); of p(y_T = j) for t = T-1.
   void prefix_weights(const Scores& scores, uint64_t t, uint32_t next, std::span<double> weights) const;
-  bool is_in_log_space() const { return is_log_; }
+  bool is_in_log_space() const { return state_.is_log; }
 
  private:
+  template <class Self>
+  struct Room;  // of runtime/crf_lattice.h: this and a sentence
+
+  void reset(const Scores& scores, const PairFactors<Real>* shared);
   const PairFactors<Real>& factors_at(const Scores& scores, uint64_t t);
-  bool scaled_forward(const Scores& scores);  // false: c_t vanishes
-  void scaled_backward(const Scores& scores);
-  bool is_narrow_ = false, is_log_ = false, has_backward_ = false;
+  template <class Body>
+  void each_log_pair(const Scores& scores, uint64_t t, const Body& body) const;
+  double log_entropy(const Scores& scores) const;
 
   LabelSpace space_ = {};
   PairFactors<Real> own_;
   const PairFactors<Real>* shared_ = nullptr;
-  std::vector<Real> alpha_, beta_, unary_, outer_;  // rows padded; unary: e_t, then g_t
+  runtime::LatticeState state_;
+  std::vector<runtime::PositionShift> shift_;
+  std::vector<Real> alpha_, unary_, row_, outer_;  // rows padded; unary: e_t, then g_t
   std::vector<Real> marginal_;
-  std::vector<double> scale_, shift_, pair_shift_, expected_;  // c_t; m_t; n_t
-  LogLattice<Real> log_;
+  std::vector<double> prefix_, log_marginal_, log_row_, expected_;
 };
 using Lattice = BasicLattice<float>;
 

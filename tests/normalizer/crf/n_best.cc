@@ -1,9 +1,8 @@
-#include "normalizer/crf/n_best.h"
-
 #include <gtest/gtest.h>
 
 #include <set>
 
+#include "normalizer/crf/decode.h"
 #include "normalizer/crf/small_crfs.h"
 #include "selfnorm/error.h"
 

@@ -29,7 +29,8 @@ struct AttributeTable {
   StringTable names;
   LabelIndex index;
 
-  uint32_t find(std::string_view name) const;  // kEmptySlot: there is none
+  // kEmptySlot: there is none
+  uint32_t find(std::string_view name) const { return find_string(names, index, name); }
 };
 
 struct CrfLayout {
@@ -41,6 +42,49 @@ struct CrfLayout {
 
   bool exists() const { return labels > 0; }
 };
+
+// Numbers of attributes, and a value for each; value null: all are 1.
+struct AttributeList {
+  const uint32_t* number;
+  const float* value;
+  size_t count;
+};
+
+// sum_i value_i M[number_i][at], in double, added in the order of i; M has rows of `width`, and may be null
+// where there are no attributes.
+template <class Real>
+double attribute_sum(const AttributeList& list, const Real* matrix, size_t width, size_t at) {
+  double sum = 0;
+  for (size_t i = 0; i < list.count; ++i) {
+    const double value = list.value == nullptr ? 1 : static_cast<double>(list.value[i]);
+    sum += value * static_cast<double>(matrix[list.number[i] * width + at]);
+  }
+  return sum;
+}
+
+// The weights of a CRF as numbers of any type; transition null: all 0.
+template <class Real>
+struct CrfWeights {
+  size_t labels;
+  const Real *bias, *weight, *transition, *pair;
+};
+struct PositionAttributes {
+  AttributeList unigram, bigram;
+};
+// s(x,y) in double from the weights, O(T): terms are added in the order of t; attributes(t) are those of x.
+template <class Real, class Attributes>
+double labelling_score(const CrfWeights<Real>& w, std::span<const uint32_t> y, const Attributes& attributes) {
+  double sum = 0;
+  for (size_t t = 0; t < y.size(); ++t) {
+    const PositionAttributes at = attributes(t);
+    sum += static_cast<double>(w.bias[y[t]]) + attribute_sum(at.unigram, w.weight, w.labels, y[t]);
+    if (t == 0) continue;
+    const size_t pair = y[t - 1] * w.labels + y[t];
+    if (w.transition != nullptr) sum += static_cast<double>(w.transition[pair]);
+    sum += attribute_sum(at.bigram, w.pair, w.labels * w.labels, pair);
+  }
+  return sum;
+}
 
 bool is_crf(const Safetensors& file);
 // Checks metadata, tensor names, dtypes, shapes and alignment; touches no tensor data. Throws FormatError.

@@ -2,6 +2,7 @@
 // was expected.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <charconv>
@@ -26,6 +27,21 @@ struct LayoutReader {
     const auto place = file.metadata.find(key);
     if (place == file.metadata.end()) fail("no metadata \"" + std::string(key) + "\"; not a selfnorm model");
     return place->second;
+  }
+
+  void check_version() const {
+    if (metadata("format_version") == kFormatVersion) return;
+    fail("model format version " + std::string(metadata("format_version")) +
+         ", this selfnorm reads version 1; update selfnorm or write the model again with this version");
+  }
+
+  // Fails where a tensor has none of the names.
+  template <class... Names>
+  void refuse_others(const Names&... names) const {
+    for (const Tensor& tensor : file.tensors) {
+      if ((... || (std::find(names.begin(), names.end(), tensor.name) != names.end()))) continue;
+      fail("unexpected tensor \"" + tensor.name + "\"");
+    }
   }
 
   template <size_t N>

@@ -16,8 +16,8 @@
 //             the encoder (optional): encoder.embedding R x e, and for a hidden layer of m units
 //             encoder.hidden_weight m x p and encoder.hidden_bias m; all F32,
 //             string lists <name>.bytes U8 and <name>.offsets U64 (n + 1) for labels (K), feature_names and
-//             vocabulary (R), labels.index U32 (optional; label_index.h),
-//             tree.parent U32 2K - 1 (hierarchical only; tree.h)
+//             vocabulary (R), labels.index U32 (optional; string_table.h),
+//             tree.parent U32 2K - 1 (hierarchical only; struct Tree)
 // Raw log-probability of class k: log_carrier_k + w_k . x + bias_k - c; of a joint alternative: w . x - c.
 // b(x) = intercept + slope . x + output . max(0, hidden_weight x + hidden_bias).
 // Without an encoder R = d. With one, h(x) stands in the place of x, and d is its size:
@@ -37,10 +37,8 @@
 #include <string>
 #include <string_view>
 
-#include "selfnorm/runtime/label_index.h"
 #include "selfnorm/runtime/safetensors.h"
 #include "selfnorm/runtime/string_table.h"
-#include "selfnorm/runtime/tree.h"
 
 namespace selfnorm::runtime {
 
@@ -88,6 +86,33 @@ struct NormalizerLayout {
   std::span<const float> slope, hidden_weight, hidden_bias, output;
 
   bool exists() const { return !intercept.empty(); }
+};
+
+inline constexpr uint32_t kNoParent = 0xFFFFFFFFu;
+
+// The tree of a hierarchical model, read in place. Nodes 0 .. K-1 are the classes, K .. 2K-2 the inner nodes,
+// the last of them the root; inner node K + j has row j of the weights. link[i] = 2 j + side with K + j the
+// parent of node i, which is greater than i, and side 1 for its right child; kNoParent for the root.
+//     log p(k|x) = sum over the links (j, side) from leaf k to the root of log sigma(+-s_j), + for a right
+//     child
+struct Tree {
+  std::span<const uint32_t> link;  // 2K - 1; empty: there is no tree
+
+  uint64_t classes() const { return (link.size() + 1) / 2; }
+
+  // visit(row, side) for the inner nodes from leaf k < K to the root. False when a link does not lead
+  // upwards: links are not scanned at open, so each walk checks its own.
+  template <class Visit>
+  bool walk(uint64_t k, const Visit& visit) const {
+    const uint64_t root = link.size() - 1;
+    for (uint64_t node = k; node != root;) {
+      const uint64_t parent = classes() + link[node] / 2;
+      if (parent <= node || parent > root) return false;
+      visit(link[node] / 2, link[node] % 2);
+      node = parent;
+    }
+    return true;
+  }
 };
 
 struct ModelLayout {

@@ -1,10 +1,18 @@
-#include "selfnorm/runtime/string_contents.h"
+#include "selfnorm/runtime/string_table.h"
 
 #include <algorithm>
 
 #include "selfnorm/runtime/file_error.h"
 
 namespace selfnorm::runtime {
+
+uint32_t find_string(const StringTable& strings, const LabelIndex& index, std::string_view wanted) {
+  if (!index.slots.empty()) return index.find(strings, wanted);
+  std::string_view found;
+  for (uint32_t i = 0; i < strings.size(); ++i)
+    if (strings.get(i, found) && found == wanted) return i;
+  return kEmptySlot;
+}
 
 void check_strings(const StringTable& strings, const std::string& where) {
   if (strings.offsets.empty()) return;

@@ -12,10 +12,15 @@
 #pragma once
 
 #include <span>
+#include <vector>
+
+#include "data/points/points.h"
+#include "math/random.h"
 
 namespace selfnorm {
 
 struct ObjectiveEntry;
+enum class ScoreMatching;  // sm, ssm, dsm (objective/registry.h)
 
 struct DirectionTerms {
   double loss = 0;
@@ -26,6 +31,38 @@ DirectionTerms match_along_direction(double first, double second);
 // Returns the loss; `d` receives the derivative with respect to the gradient ds/dx.
 double match_denoised(std::span<const float> gradient, std::span<const float> noise, double sigma,
                       std::span<float> d);
+
+// s of the rows of a minibatch, as a function of them and of parameters.
+class MatchedScore {
+ public:
+  virtual ~MatchedScore() = default;
+  virtual void slope(const Points& x, std::span<float> dx) = 0;  // ds/dx, row-major
+  // The first two derivatives along v, and back to the parameters; d_second may be empty.
+  virtual void directional(const Points& x, const Points& v, std::span<double> first,
+                           std::span<double> second) = 0;
+  virtual void backward(const Points& x, const Points& v, std::span<const double> d_first,
+                        std::span<const double> d_second) = 0;
+};
+
+// The mean loss of a minibatch, and back to the parameters.
+class ScoreMatcher {
+ public:
+  // noise: sigma of dsm; slices: random directions of ssm.
+  ScoreMatcher(ScoreMatching kind, double noise, uint64_t slices = 1)
+      : kind_(kind), noise_(noise), slices_(slices) {}
+
+  double operator()(const Points& batch, RandomStream random, MatchedScore& score);
+
+ private:
+  double along(const Points& batch, double share, MatchedScore& score);  // direction_
+  double denoised(const Points& batch, RandomStream& random, MatchedScore& score);
+
+  ScoreMatching kind_;
+  double noise_;
+  uint64_t slices_;
+  std::vector<float> direction_, noise_drawn_, noisy_, slope_;
+  std::vector<double> first_, second_;
+};
 
 // In the registry: dsm, ssm and sm.
 ObjectiveEntry denoising_entry();

@@ -1,4 +1,4 @@
-#include "model/energy/closed_forms.h"
+// A(eta) = log Z and its gradient E T where they are known (model/energy/exponential_family.h).
 
 #include <Eigen/Cholesky>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include "math/normal_distribution.h"
 #include "math/sigmoid.h"
 #include "math/special_functions.h"
-#include "model/energy/natural_domain.h"
+#include "model/energy/exponential_family.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {
@@ -52,8 +52,7 @@ OneCoordinate one_coordinate(const std::string& family, double e, double f) {
   return {softplus(e), sigmoid(e), 0};
 }
 
-}  // namespace
-
+// With h the coefficients of x: A = d/2 log 2 pi - 1/2 log det P + 1/2 h'P^-1 h.
 ClosedForm gaussian_form(std::span<const Statistic> statistics, std::span<const double> eta,
                          uint32_t dimension) {
   const std::vector<double> p = precision_matrix(statistics, eta, dimension);
@@ -70,6 +69,8 @@ ClosedForm gaussian_form(std::span<const Statistic> statistics, std::span<const 
   return out;
 }
 
+// A product of normals cut off at a_j, b_j: the normal's A plus log(Phi(beta) - Phi(alpha)). None when P is
+// not diagonal and positive, or a box so far in a tail that Phi underflows.
 std::optional<ClosedForm> truncated_gaussian_form(std::span<const Statistic> statistics,
                                                   std::span<const double> eta, const Support& box) {
   const size_t d = box.lower.size();
@@ -89,6 +90,9 @@ std::optional<ClosedForm> truncated_gaussian_form(std::span<const Statistic> sta
   return out;
 }
 
+// exponential, gamma, von-mises, poisson, bernoulli: sums over coordinates of
+//     exponential  -log(-eta)              gamma  log Gamma(eta_1 + 1) - (eta_1 + 1) log(-eta_2)
+//     von-mises    log 2 pi I_0(|eta|)     poisson  exp eta         bernoulli  log(1 + exp eta)
 ClosedForm product_form(const std::string& family, std::span<const double> eta, uint32_t dimension) {
   const bool has_two = eta.size() == 2 * size_t{dimension};
   ClosedForm out;
@@ -100,6 +104,17 @@ ClosedForm product_form(const std::string& family, std::span<const double> eta, 
     if (has_two) out.mean[dimension + i] = c.second;
   }
   return out;
+}
+
+}  // namespace
+
+std::optional<ClosedForm> ExponentialFamily::closed_form(std::span<const double> eta) const {
+  const std::string violation = domain_.violation(eta);
+  if (!violation.empty()) throw Error(plan_.word + ": " + violation);
+  if (plan_.word == "gaussian") return gaussian_form(statistics_, eta, dimension());
+  if (plan_.word == "truncated-gaussian") return truncated_gaussian_form(statistics_, eta, support_);
+  if (plan_.word == "ising" || plan_.word.starts_with("family:")) return std::nullopt;
+  return product_form(plan_.word, eta, dimension());
 }
 
 }  // namespace selfnorm

@@ -7,7 +7,6 @@
 #include "math/kernels.h"
 #include "math/parallel.h"
 #include "math/special_functions.h"
-#include "model/energy/closed_forms.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {

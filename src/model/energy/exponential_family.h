@@ -21,7 +21,10 @@
 
 namespace selfnorm {
 
-struct ClosedForm;  // of log Z and E T
+struct ClosedForm {
+  double log_z = 0;
+  std::vector<double> mean;  // E T
+};
 
 struct FamilyPlan {
   std::string word;  // as above

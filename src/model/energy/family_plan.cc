@@ -1,4 +1,4 @@
-// Which statistics, support and closed form the words of model/energy/exponential_family.h stand for, and the
+// Which statistics and support the words of model/energy/exponential_family.h stand for, and the
 // records of families.
 #include <fmt/format.h>
 
@@ -8,7 +8,6 @@
 #include <numbers>
 #include <set>
 
-#include "model/energy/closed_forms.h"
 #include "model/energy/exponential_family.h"
 #include "selfnorm/error.h"
 
@@ -119,15 +118,6 @@ ExponentialFamily::ExponentialFamily(const FamilyPlan& plan)
       statistics_(statistics_of(plan.word, plan.dimension)),
       domain_(statistics_, support_, plan.dimension) {
   set_eta(domain_.start());
-}
-
-std::optional<ClosedForm> ExponentialFamily::closed_form(std::span<const double> eta) const {
-  const std::string violation = domain_.violation(eta);
-  if (!violation.empty()) throw Error(plan_.word + ": " + violation);
-  if (plan_.word == "gaussian") return gaussian_form(statistics_, eta, dimension());
-  if (plan_.word == "truncated-gaussian") return truncated_gaussian_form(statistics_, eta, support_);
-  if (plan_.word == "ising" || plan_.word.starts_with(kGeneric)) return std::nullopt;
-  return product_form(plan_.word, eta, dimension());
 }
 
 EnergyRecord ExponentialFamily::record() const {

@@ -9,12 +9,51 @@
 #include "model/energy/mlp.h"
 #include "model/energy/rbm.h"
 #include "model/energy/torchscript.h"
-#include "model/energy/zero.h"
 #include "selfnorm/error.h"
 #include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm {
 namespace {
+
+class ZeroPass final : public EnergyPass {
+ public:
+  std::span<const double> forward(const Points& x) override {
+    score_.assign(x.rows, 0);
+    return score_;
+  }
+  void backward(std::span<const double>, std::span<float>) override {}
+
+ private:
+  std::vector<double> score_;
+};
+
+class ZeroEnergy final : public Energy {
+ public:
+  explicit ZeroEnergy(uint32_t dimension) : dimension_(dimension) {}
+
+  uint32_t dimension() const override { return dimension_; }
+  std::span<float> parameters() override { return {}; }
+  std::span<const float> parameters() const override { return {}; }
+  std::unique_ptr<EnergyPass> make_pass() const override { return std::make_unique<ZeroPass>(); }
+  void score(const Points&, std::span<double> s) const override { std::fill(s.begin(), s.end(), 0); }
+  void score_gradient(const Points&, std::span<double> s, std::span<float> dx) const override {
+    std::fill(s.begin(), s.end(), 0);
+    std::fill(dx.begin(), dx.end(), 0.0f);
+  }
+  void directional(const Points&, const Points&, std::span<double> first,
+                   std::span<double> second) const override {
+    std::fill(first.begin(), first.end(), 0);
+    std::fill(second.begin(), second.end(), 0);
+  }
+  void directional_backward(const Points&, const Points&, std::span<const double>, std::span<const double>,
+                            std::span<float>) const override {}
+  EnergyRecord record() const override {
+    return {.kind = "zero", .settings = "{}", .tensors = {{"dimension", {dimension_, 0}, {}}}, .module = {}};
+  }
+
+ private:
+  uint32_t dimension_;
+};
 
 bool is_module(const std::string& word) { return word.ends_with(".pt"); }
 
@@ -66,7 +105,18 @@ RbmOptions rbm_options(const EnergyPlan& plan) {
   return options;
 }
 
+std::unique_ptr<Energy> zero_energy(const EnergyRecord& record) {
+  const bool is_good = record.tensors.size() == 1 && record.tensors[0].shape.size() == 2 &&
+                       record.tensors[0].shape[0] > 0 && record.tensors[0].shape[0] <= UINT32_MAX;
+  if (!is_good) throw Error("the record of an energy of zero is damaged: it has no dimension");
+  return make_zero_energy(static_cast<uint32_t>(record.tensors[0].shape[0]));
+}
+
 }  // namespace
+
+std::unique_ptr<Energy> make_zero_energy(uint32_t dimension) {
+  return std::make_unique<ZeroEnergy>(dimension);
+}
 
 std::vector<std::string> energy_names() {
   std::vector<std::string> out = {"mlp"};
@@ -114,7 +164,7 @@ std::unique_ptr<Energy> make_energy(const EnergyRecord& record, EmbeddedCode cod
   if (record.kind == "mlp") return make_mlp(record);
   if (record.kind == "rbm") return make_rbm(record);
   if (record.kind == "torchscript") return make_torchscript(record, code);
-  if (record.kind == "zero") return make_zero_energy(record);
+  if (record.kind == "zero") return zero_energy(record);
   const auto names = exponential_family_names();
   if (std::find(names.begin(), names.end(), record.kind) != names.end())
     return make_exponential_family(record);

@@ -34,4 +34,7 @@ std::unique_ptr<Energy> make_energy(const EnergyPlan& plan);
 // Throws Error when it is damaged.
 std::unique_ptr<Energy> make_energy(const EnergyRecord& record, EmbeddedCode code = EmbeddedCode::refuse);
 
+// s(x) = 0: tilting a base with it gives the base. What a density fitted without an energy is stored as.
+std::unique_ptr<Energy> make_zero_energy(uint32_t dimension);
+
 }  // namespace selfnorm

@@ -1,89 +1,73 @@
+// The network energy, of x alone and of y given a context: one network (network/network.h) with a score.
 #include "model/energy/mlp.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/range.h"
-#include "math/activation.h"
-#include "math/parallel.h"
-#include "math/random.h"
-#include "model/energy/mlp_energy.h"
-#include "model/energy/mlp_jet.h"
-#include "model/energy/mlp_tile.h"
+#include "model/energy/conditional_energy.h"
 #include "model/energy/record_reader.h"
+#include "network/pass.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kMlpUnitRows = 4 * kTileRows;
+constexpr uint32_t kMostMlpInputs = 0xFFFFFFFF;
 
-// Pieces of rows for work that keeps nothing of them.
-template <class Body>
-void for_tiles(uint64_t begin, uint64_t end, uint64_t tile, const Body& body) {
-  for (uint64_t i = begin; i < end; i += tile) body(i, std::min(end, i + tile));
-}
-
-const MlpOptions& valid(uint32_t dimension, const MlpOptions& options) {
+NetworkPlan mlp_plan(uint32_t dimension, const MlpOptions& options) {
   require_range(dimension >= 1, "dimension", dimension, "at least 1");
   options.validate();
-  return options;
+  return {.inputs = dimension,
+          .fourier = options.fourier,
+          .levels = {},
+          .widths = options.widths,
+          .activation = activation_of(options.activation),
+          .is_residual = options.residual,
+          .is_spectral = options.spectral_norm,
+          .activates_output = true,
+          .has_score = true};
 }
 
-class MlpPass final : public EnergyPass {
- public:
-  explicit MlpPass(const MlpEnergy& energy) : energy_(energy) {}
+struct MlpNetwork : Network {
+  MlpNetwork(uint32_t dimension, const MlpOptions& o) : Network(mlp_plan(dimension, o)), options(o) {}
 
-  std::span<const double> forward(const Points& x) override {
-    SELFNORM_CHECK(x.columns == energy_.dimension());
-    const MlpWeights& weights = energy_.weights();
-    s_.resize(x.rows);
-    while (tiles_.size() * kTileRows < x.rows) tiles_.emplace_back(weights.shape);
-    parallel_ranges(x.rows, kTileRows, [&](size_t begin, size_t end) {
-      tiles_[begin / kTileRows].forward(weights, x.slice(begin, end), true, &s_[begin]);
-    });
-    return s_;
+  EnergyRecord record() const {
+    EnergyRecord out;
+    out.kind = "mlp";
+    out.settings = nlohmann::json{{"dimension", shape.inputs},
+                                  {"widths", options.widths},
+                                  {"activation", options.activation},
+                                  {"residual", options.residual},
+                                  {"spectral_norm", options.spectral_norm},
+                                  {"fourier", options.fourier},
+                                  {"fourier_scale", options.fourier_scale}}
+                       .dump();
+    for (const NetworkTensor& t : shape.tensors())
+      out.tensors.push_back({t.name, t.sizes, {&theta[t.begin], &theta[t.begin] + t.count}});
+    return out;
   }
 
-  void backward(std::span<const double> d, std::span<float> gradient) override {
-    SELFNORM_CHECK(d.size() == s_.size());
-    const MlpWeights& weights = energy_.weights();
-    const size_t piece = gradient_piece(d.size(), weights.shape.parameters),
-                 pieces = (d.size() + piece - 1) / piece;
-    while (parts_.size() < pieces) {
-      parts_.emplace_back(weights.shape);
-      deltas_.emplace_back(weights.shape);
-    }
-    parallel_ranges(d.size(), piece, [&](size_t begin, size_t end) {
-      MlpGradient& part = parts_[begin / piece];
-      part.clear();
-      for (size_t i = begin; i < end; i += kTileRows) {
-        const size_t rows = std::min(kTileRows, end - i);
-        tiles_[i / kTileRows].backward(weights, d.subspan(i, rows), deltas_[begin / piece], part);
-      }
-    });
-    energy_.add_gradient(std::span<MlpGradient>(parts_).first(pieces), gradient);
-  }
-
- private:
-  const MlpEnergy& energy_;
-  std::vector<double> s_;
-  std::vector<MlpTile> tiles_;
-  std::vector<MlpGradient> parts_;
-  std::vector<MlpTile::Deltas> deltas_;
+  MlpOptions options;
 };
 
-using Json = nlohmann::json;
+using MlpPointer = std::unique_ptr<MlpNetwork>;
 
-constexpr uint32_t kMostDimensions = 0xFFFFFFFF;
+MlpPointer mlp_network(uint32_t dimension, const MlpOptions& options, uint64_t seed) {
+  auto network = std::make_unique<MlpNetwork>(dimension, options);
+  const NetworkShape& shape = network->shape;
+  RandomStream random(seed);
+  network->draw(random, 0, size_t{shape.fourier} * dimension, options.fourier_scale);
+  for (const NetworkLayer& layer : shape.layers)
+    network->draw(random, layer.weight, layer.size(), std::sqrt(2.0 / layer.in));
+  network->draw(random, shape.output, shape.width(), 0.1 / std::sqrt(shape.width()));
+  network->pack();
+  return network;
+}
 
-RecordReader reader_of(const EnergyRecord& record) { return {record, "network energy", "mlp"}; }
-
-MlpOptions options_of(const EnergyRecord& record) {
-  const RecordReader reader = reader_of(record);
+MlpPointer mlp_network(const EnergyRecord& record) {
+  const RecordReader reader(record, "network energy", "mlp");
   MlpOptions options;
   options.widths = reader.whole_numbers("widths", 1, 4096);
   options.activation = reader.word("activation");
@@ -91,142 +75,118 @@ MlpOptions options_of(const EnergyRecord& record) {
   options.spectral_norm = reader.flag("spectral_norm");
   options.fourier = reader.whole_number("fourier", 0, 4096);
   options.fourier_scale = reader.number("fourier_scale");
-  options.validate();
-  return options;
+  const uint32_t dimension = reader.whole_number("dimension", 1, kMostMlpInputs);
+  reader.expect_values(NetworkShape(mlp_plan(dimension, options)).parameters);
+  auto network = std::make_unique<MlpNetwork>(dimension, options);
+  for (const NetworkTensor& t : network->shape.tensors())
+    reader.read(t.name, t.sizes, std::span(network->theta).subspan(t.begin, t.count));
+  network->pack();
+  return network;
 }
 
-// take(name, shape, place in theta) for every parameter.
-template <class Take>
-void for_parameters(const MlpShape& shape, const Take& take) {
-  if (shape.fourier > 0) take("fourier.weight", std::vector<uint64_t>{shape.fourier, shape.dimension}, 0);
-  for (size_t l = 0; l < shape.layers.size(); ++l) {
-    const MlpLayer& layer = shape.layers[l];
-    take(fmt::format("layer{}.weight", l), std::vector<uint64_t>{layer.out, layer.in}, layer.weight);
-    take(fmt::format("layer{}.bias", l), std::vector<uint64_t>{layer.out}, layer.bias);
+constexpr uint64_t kSpreadStream = 0x5B2E;
+constexpr double kSlope = 3, kReach = 2;
+
+// W_1 ~ N(0, kSlope^2 / d) on y, and c_1 = -W_1 t with t ~ U(-kReach, kReach): units that bend somewhere
+// among standardised y, steeply enough for densities narrower than those.
+void spread_first_layer(RandomStream random, Network& network) {
+  const NetworkLayer& layer = network.shape.layers[0];
+  const uint32_t d = network.shape.inputs;
+  for (uint32_t i = 0; i < layer.out; ++i) {
+    double bend = 0;
+    for (uint32_t j = 0; j < d; ++j) {
+      const double w = kSlope / std::sqrt(d) * random.normal();
+      network.theta[layer.weight + size_t{i} * layer.in + j] = static_cast<float>(w);
+      bend += w * kReach * (2 * random.uniform() - 1);
+    }
+    network.theta[layer.bias + i] = static_cast<float>(-bend);
   }
-  take("output.weight", std::vector<uint64_t>{shape.width()}, shape.output);
 }
 
-uint64_t elements(const std::vector<uint64_t>& shape) {
-  uint64_t n = 1;
-  for (const uint64_t s : shape) n *= s;
-  return n;
+NetworkRows rows_of(const Points& x) { return x; }
+NetworkRows rows_of(const ConditionalPoints& at) {
+  SELFNORM_CHECK(at.row.size() == at.y.rows);
+  static constexpr uint32_t kNone = 0;  // so that no rows have contexts, too
+  return {at.y, at.context, at.row.empty() ? &kNone : at.row.data()};
 }
 
-MlpShape checked_shape(const EnergyRecord& record) {
-  const RecordReader reader = reader_of(record);
-  MlpShape shape(reader.whole_number("dimension", 1, kMostDimensions), options_of(record));
-  reader.expect_values(shape.parameters);
-  return shape;
-}
+// What an energy of x alone and one of y given a context are both; At: where it is evaluated.
+template <class Base, class At>
+class MlpOf : public Base {
+ public:
+  explicit MlpOf(MlpPointer network) : network_(std::move(network)) {}
+
+  uint32_t dimension() const override { return network_->shape.inputs; }
+  std::span<float> parameters() override { return network_->theta; }
+  std::span<const float> parameters() const override { return network_->theta; }
+  void parameters_changed() override { network_->pack(); }
+  EnergyRecord record() const override { return network_->record(); }
+  void score(const At& at, std::span<double> s) const override { evaluate(*network_, rows_of(at), s); }
+  void score_gradient(const At& at, std::span<double> s, std::span<float> dx) const override {
+    selfnorm::score_gradient(*network_, rows_of(at), s, dx);
+  }
+  void directional(const At& at, const Points& v, std::span<double> first,
+                   std::span<double> second) const override {
+    selfnorm::directional(*network_, rows_of(at), v, first, second);
+  }
+
+ protected:
+  MlpPointer network_;
+};
+
+class MlpPass final : public EnergyPass {
+ public:
+  explicit MlpPass(const Network& network) : pass_(network) {}
+
+  std::span<const double> forward(const Points& x) override { return pass_.forward(x); }
+  void backward(std::span<const double> d, std::span<float> gradient) override {
+    pass_.backward(d, gradient, {});
+  }
+
+ private:
+  NetworkPass<double> pass_;
+};
+
+class MlpEnergy final : public MlpOf<Energy, Points> {
+ public:
+  using MlpOf::MlpOf;
+
+  std::unique_ptr<EnergyPass> make_pass() const override { return std::make_unique<MlpPass>(*network_); }
+  void directional_backward(const Points& x, const Points& v, std::span<const double> d_first,
+                            std::span<const double> d_second, std::span<float> gradient) const override {
+    selfnorm::directional_backward(*network_, x, v, {d_first, d_second, gradient, {}});
+  }
+};
+
+class ConditionalMlpPass final : public ConditionalPass {
+ public:
+  explicit ConditionalMlpPass(const Network& network) : pass_(network) {}
+
+  std::span<const double> forward(const ConditionalPoints& at) override { return pass_.forward(rows_of(at)); }
+  void backward(std::span<const double> d, std::span<float> gradient, std::span<float> d_context) override {
+    pass_.backward(d, gradient, d_context);
+  }
+
+ private:
+  NetworkPass<double> pass_;
+};
+
+class ConditionalMlp final : public MlpOf<ConditionalEnergy, ConditionalPoints> {
+ public:
+  using MlpOf::MlpOf;
+
+  uint32_t context_width() const override { return network_->shape.width(1); }
+  std::unique_ptr<ConditionalPass> make_pass() const override {
+    return std::make_unique<ConditionalMlpPass>(*network_);
+  }
+  void directional_backward(const ConditionalPoints& at, const Points& v, std::span<const double> d_first,
+                            std::span<const double> d_second, std::span<float> gradient,
+                            std::span<float> d_context) const override {
+    selfnorm::directional_backward(*network_, rows_of(at), v, {d_first, d_second, gradient, d_context});
+  }
+};
 
 }  // namespace
-
-size_t gradient_piece(uint64_t rows, size_t parameters) {
-  const uint64_t tiles = (rows + kTileRows - 1) / kTileRows;
-  const uint64_t most = std::clamp<uint64_t>((uint64_t{1} << 26) / parameters, 1, 16);
-  return kTileRows * std::max<uint64_t>(2, (tiles + most - 1) / most);
-}
-
-MlpEnergy::MlpEnergy(uint32_t dimension, const MlpOptions& options, uint64_t seed)
-    : options_(valid(dimension, options)), shape_(dimension, options), weights_(shape_) {
-  theta_.resize(shape_.parameters);
-  RandomStream random(seed);
-  const auto draw = [&](size_t begin, size_t n, double deviation) {
-    for (size_t i = 0; i < n; ++i) theta_[begin + i] = static_cast<float>(deviation * random.normal());
-  };
-  draw(0, size_t{shape_.fourier} * dimension, options.fourier_scale);
-  for (const MlpLayer& layer : shape_.layers)
-    draw(layer.weight, size_t{layer.in} * layer.out, std::sqrt(2.0 / layer.in));
-  draw(shape_.output, shape_.width(), 0.1 / std::sqrt(shape_.width()));
-  parameters_changed();
-}
-
-std::span<const float> MlpEnergy::weight(size_t l) const {
-  const MlpLayer& layer = shape_.layers[l];
-  return std::span<const float>(theta_).subspan(layer.weight, size_t{layer.in} * layer.out);
-}
-
-void MlpEnergy::parameters_changed() {
-  if (options_.spectral_norm && spectral_.empty())
-    for (const MlpLayer& layer : shape_.layers) spectral_.emplace_back(layer.out, layer.in);
-  parallel_units(spectral_.size(), [&](size_t l) { spectral_[l].measure(weight(l)); });
-  std::vector<double> sigma(shape_.layers.size(), 1.0);
-  for (size_t l = 0; l < spectral_.size(); ++l) sigma[l] = spectral_[l].sigma();
-  weights_.assign(theta_, sigma);
-}
-
-void MlpEnergy::add_gradient(std::span<MlpGradient> parts, std::span<float> gradient) const {
-  SELFNORM_CHECK(gradient.size() == theta_.size());
-  if (spectral_.empty()) return MlpGradient::add(shape_, parts, gradient);
-  std::vector<float> sum(theta_.size());
-  MlpGradient::add(shape_, parts, sum);
-  for (size_t l = 0; l < spectral_.size(); ++l) {
-    const MlpLayer& layer = shape_.layers[l];
-    const size_t size = size_t{layer.in} * layer.out;
-    const std::span<float> own = std::span<float>(sum).subspan(layer.weight, size);
-    spectral_[l].add_gradient(weight(l), own, gradient.subspan(layer.weight, size));
-    std::fill(own.begin(), own.end(), 0.0f);
-  }
-  for (size_t i = 0; i < sum.size(); ++i) gradient[i] += sum[i];
-}
-
-void MlpEnergy::score(const Points& x, std::span<double> s) const {
-  SELFNORM_CHECK(x.columns == dimension() && s.size() == x.rows);
-  parallel_ranges(x.rows, kMlpUnitRows, [&](size_t begin, size_t end) {
-    MlpTile tile(shape_);
-    for_tiles(begin, end, kTileRows,
-              [&](size_t i, size_t j) { tile.forward(weights_, x.slice(i, j), false, &s[i]); });
-  });
-}
-
-void MlpEnergy::score_gradient(const Points& x, std::span<double> s, std::span<float> dx) const {
-  SELFNORM_CHECK(x.columns == dimension() && s.size() == x.rows && dx.size() == x.size());
-  parallel_ranges(x.rows, kMlpUnitRows, [&](size_t begin, size_t end) {
-    MlpTile tile(shape_);
-    MlpTile::Deltas deltas(shape_);
-    for_tiles(begin, end, kTileRows, [&](size_t i, size_t j) {
-      tile.forward(weights_, x.slice(i, j), true, &s[i]);
-      tile.input_gradient(weights_, deltas, dx.data() + i * x.columns);
-    });
-  });
-}
-
-void MlpEnergy::directional(const Points& x, const Points& v, std::span<double> first,
-                            std::span<double> second) const {
-  SELFNORM_CHECK(x.columns == dimension() && v.columns == dimension() && v.rows == x.rows);
-  SELFNORM_CHECK(first.size() == x.rows && (second.empty() || second.size() == x.rows));
-  parallel_ranges(x.rows, kMlpUnitRows, [&](size_t begin, size_t end) {
-    MlpJet jet(shape_, second.empty() ? 2 : 3);
-    for_tiles(begin, end, kJetRows, [&](size_t i, size_t j) {
-      jet.forward(weights_, x.slice(i, j), v.slice(i, j), &first[i], second.empty() ? nullptr : &second[i]);
-    });
-  });
-}
-
-void MlpEnergy::directional_backward(const Points& x, const Points& v, std::span<const double> d_first,
-                                     std::span<const double> d_second, std::span<float> gradient) const {
-  SELFNORM_CHECK(x.columns == dimension() && v.columns == dimension() && v.rows == x.rows);
-  SELFNORM_CHECK(d_first.size() == x.rows && (d_second.empty() || d_second.size() == x.rows));
-  const size_t piece = gradient_piece(x.rows, theta_.size()), pieces = (x.rows + piece - 1) / piece;
-  std::vector<MlpGradient> parts;
-  for (size_t p = 0; p < pieces; ++p) parts.emplace_back(shape_);
-  parallel_ranges(x.rows, piece, [&](size_t begin, size_t end) {
-    MlpJet jet(shape_, d_second.empty() ? 2 : 3);
-    double first[kJetRows], second[kJetRows];
-    for_tiles(begin, end, kJetRows, [&](size_t i, size_t j) {
-      jet.forward(weights_, x.slice(i, j), v.slice(i, j), first, second);
-      jet.backward(weights_, &d_first[i], d_second.empty() ? nullptr : &d_second[i], parts[begin / piece]);
-    });
-  });
-  add_gradient(parts, gradient);
-}
-
-std::unique_ptr<Energy> make_mlp(uint32_t dimension, const MlpOptions& options, uint64_t seed) {
-  return std::make_unique<MlpEnergy>(dimension, options, seed);
-}
-
-std::unique_ptr<Energy> make_mlp(const EnergyRecord& record) { return std::make_unique<MlpEnergy>(record); }
 
 void MlpOptions::validate() const {
   require_range(!widths.empty() && widths.size() <= 16, "number of hidden layers",
@@ -238,33 +198,25 @@ void MlpOptions::validate() const {
   require_range(fourier_scale > 0, "fourier_scale", fourier_scale, "a number > 0");
 }
 
-std::unique_ptr<EnergyPass> MlpEnergy::make_pass() const { return std::make_unique<MlpPass>(*this); }
-
-MlpEnergy::MlpEnergy(const EnergyRecord& record)
-    : options_(options_of(record)),
-      shape_(checked_shape(record)),
-      theta_(shape_.parameters),
-      weights_(shape_) {
-  const RecordReader reader = reader_of(record);
-  for_parameters(shape_, [&](const std::string& name, const std::vector<uint64_t>& shape, size_t place) {
-    reader.read(name, shape, std::span<float>(theta_).subspan(place, elements(shape)));
-  });
-  parameters_changed();
+std::unique_ptr<Energy> make_mlp(uint32_t dimension, const MlpOptions& options, uint64_t seed) {
+  return std::make_unique<MlpEnergy>(mlp_network(dimension, options, seed));
 }
 
-EnergyRecord MlpEnergy::record() const {
-  EnergyRecord record;
-  record.kind = "mlp";
-  record.settings = Json{{"dimension", shape_.dimension},           {"widths", options_.widths},
-                         {"activation", options_.activation},       {"residual", options_.residual},
-                         {"spectral_norm", options_.spectral_norm}, {"fourier", options_.fourier},
-                         {"fourier_scale", options_.fourier_scale}}
-                        .dump();
-  for_parameters(shape_, [&](const std::string& name, const std::vector<uint64_t>& shape, size_t place) {
-    const auto begin = theta_.begin() + static_cast<ptrdiff_t>(place);
-    record.tensors.push_back({name, shape, {begin, begin + static_cast<ptrdiff_t>(elements(shape))}});
-  });
-  return record;
+std::unique_ptr<Energy> make_mlp(const EnergyRecord& record) {
+  return std::make_unique<MlpEnergy>(mlp_network(record));
+}
+
+std::unique_ptr<ConditionalEnergy> make_conditional_mlp(uint32_t dimension, const MlpOptions& options,
+                                                        uint64_t seed, bool starts_at_zero) {
+  MlpPointer network = mlp_network(dimension, options, seed);
+  spread_first_layer(RandomStream(seed, kSpreadStream), *network);
+  if (starts_at_zero) std::fill_n(&network->theta[network->shape.output], network->shape.width(), 0.0f);
+  network->pack();
+  return std::make_unique<ConditionalMlp>(std::move(network));
+}
+
+std::unique_ptr<ConditionalEnergy> make_conditional_mlp(const EnergyRecord& record) {
+  return std::make_unique<ConditionalMlp>(mlp_network(record));
 }
 
 }  // namespace selfnorm

@@ -1,7 +1,5 @@
 #include "model/energy/rbm.h"
 
-#include <fmt/format.h>
-
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -10,6 +8,7 @@
 #include "math/parallel.h"
 #include "math/random.h"
 #include "math/sigmoid.h"
+#include "model/energy/record_reader.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {
@@ -66,17 +65,13 @@ class Rbm final : public Energy {
   }
 
   EnergyRecord record() const override {
-    const auto tensor = [&](const char* name, std::vector<uint64_t> shape, const float* values) {
-      uint64_t size = 1;
-      for (const uint64_t n : shape) size *= n;
-      return EnergyTensor{name, std::move(shape), std::vector<float>(values, values + size)};
-    };
+    const auto a = visible_bias(), c = hidden_bias();
     EnergyRecord out;
     out.kind = "rbm";
     out.settings = nlohmann::json{{"dimension", dimension_}, {"hidden", hidden_}}.dump();
-    out.tensors = {tensor("visible_bias", {dimension_}, visible_bias().data()),
-                   tensor("hidden_bias", {hidden_}, hidden_bias().data()),
-                   tensor("weight", {hidden_, dimension_}, weight(0))};
+    out.tensors = {{"visible_bias", {dimension_}, {a.begin(), a.end()}},
+                   {"hidden_bias", {hidden_}, {c.begin(), c.end()}},
+                   {"weight", {hidden_, dimension_}, {weight(0), theta_.data() + theta_.size()}}};
     return out;
   }
 
@@ -165,26 +160,15 @@ std::unique_ptr<Energy> make_rbm(const RbmOptions& options) {
 }
 
 std::unique_ptr<Energy> make_rbm(const EnergyRecord& record) {
-  uint32_t dimension = 0, hidden = 0;
-  try {
-    const auto settings = nlohmann::json::parse(record.settings);
-    dimension = settings.at("dimension").get<uint32_t>();
-    hidden = settings.at("hidden").get<uint32_t>();
-  } catch (const nlohmann::json::exception& e) {
-    throw Error(fmt::format("the settings of energy rbm are damaged: {}", e.what()));
-  }
+  const RecordReader reader(record, "energy rbm", "rbm");
+  const uint32_t dimension = reader.whole_number("dimension", 1, 65536);
+  const uint32_t hidden = reader.whole_number("hidden", 1, 65536);
+  reader.expect_values(dimension + hidden + size_t{hidden} * dimension);
   auto out = new_rbm(dimension, hidden);
-  const EnergyRecord expected = out->record();
-  size_t at = 0;
-  for (const EnergyTensor& want : expected.tensors) {
-    const auto found = std::find_if(record.tensors.begin(), record.tensors.end(),
-                                    [&](const EnergyTensor& t) { return t.name == want.name; });
-    if (found == record.tensors.end() || found->values.size() != want.values.size())
-      throw Error(fmt::format("energy rbm expects a tensor {} of {} numbers; the file is damaged", want.name,
-                              want.values.size()));
-    std::copy(found->values.begin(), found->values.end(), out->parameters().begin() + at);
-    at += want.values.size();
-  }
+  const std::span<float> theta = out->parameters();
+  reader.read("visible_bias", {dimension}, theta.first(dimension));
+  reader.read("hidden_bias", {hidden}, theta.subspan(dimension, hidden));
+  reader.read("weight", {hidden, dimension}, theta.subspan(size_t{dimension} + hidden));
   return out;
 }
 

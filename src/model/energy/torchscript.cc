@@ -5,14 +5,12 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
-#include "model/energy/sealed_energy.h"
+#include "model/energy/record_reader.h"
 #include "model/energy/torchscript_factory.h"
 #include "selfnorm/error.h"
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/mapped_file.h"
-#include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm {
 namespace {
@@ -35,6 +33,34 @@ std::vector<std::string> candidates() {
   out.emplace_back(kModule);
   return out;
 }
+
+// The energy of a module that is not loaded (EmbeddedCode::seal): its record, and nothing that would run it.
+class SealedEnergy final : public Energy {
+ public:
+  SealedEnergy(EnergyRecord record, uint32_t dimension) : record_(std::move(record)), dimension_(dimension) {}
+
+  uint32_t dimension() const override { return dimension_; }
+  std::span<float> parameters() override { return {}; }
+  std::span<const float> parameters() const override { return {}; }
+  EnergyRecord record() const override { return record_; }
+
+  std::unique_ptr<EnergyPass> make_pass() const override { refuse(); }
+  void score(const Points&, std::span<double>) const override { refuse(); }
+  void score_gradient(const Points&, std::span<double>, std::span<float>) const override { refuse(); }
+  void directional(const Points&, const Points&, std::span<double>, std::span<double>) const override {
+    refuse();
+  }
+  void directional_backward(const Points&, const Points&, std::span<const double>, std::span<const double>,
+                            std::span<float>) const override {
+    refuse();
+  }
+
+ private:
+  [[noreturn]] static void refuse() { throw Bug("a sealed energy was evaluated"); }
+
+  EnergyRecord record_;
+  uint32_t dimension_;
+};
 
 std::unique_ptr<Energy> energy_of(std::string_view bytes, uint32_t dimension, const std::string& name,
                                   EmbeddedCode code) {
@@ -77,15 +103,10 @@ std::unique_ptr<Energy> load_torchscript(const std::string& path, uint32_t dimen
 }
 
 std::unique_ptr<Energy> make_torchscript(const EnergyRecord& record, EmbeddedCode code) {
-  const auto settings = nlohmann::json::parse(record.settings, nullptr, false);
-  const auto dimension = settings.is_object() ? settings.find("dimension") : settings.end();
-  if (!settings.is_object() || dimension == settings.end() || !dimension->is_number_unsigned() ||
-      *dimension < 1u || *dimension > UINT32_MAX) {
-    throw Error(fmt::format("settings of a TorchScript energy are {}, expected its dimension",
-                            runtime::shortened(record.settings)));
-  }
-  if (code == EmbeddedCode::seal) return std::make_unique<SealedEnergy>(record, dimension->get<uint32_t>());
-  return energy_of(record.module, *dimension, "TorchScript energy", code);
+  const uint32_t dimension =
+      RecordReader(record, "TorchScript energy", "torchscript").whole_number("dimension", 1, UINT32_MAX);
+  if (code == EmbeddedCode::seal) return std::make_unique<SealedEnergy>(record, dimension);
+  return energy_of(record.module, dimension, "TorchScript energy", code);
 }
 
 }  // namespace selfnorm

@@ -1,148 +1,170 @@
 #include "model/network/dense_network.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
-#include "math/parallel.h"
-#include "model/network/dense_rows.h"
+#include "base/range.h"
+#include "model/energy/record_reader.h"
+#include "network/pass.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
 
-constexpr size_t kDenseUnitRows = 4 * kDenseRows;  // of work that keeps nothing
-constexpr size_t kMostParts = 16;                  // of a gradient
+constexpr uint32_t kMostInputs = 1 << 20, kMostEmbedded = 1 << 24, kMostOutputs = 1 << 16;
+constexpr size_t kMostLayers = 64, kMostCategorical = 1 << 16;
 
-void check_inputs(const DenseWeights& weights, const InputRows& x) {
-  SELFNORM_CHECK(x.number.columns == weights.shape.inputs);
-  SELFNORM_CHECK(x.categorical == weights.shape.levels.size());
+NetworkPlan dense_plan(const DenseShape& shape) {
+  constexpr uint32_t kMost = 1 << 20;
+  require_range(shape.inputs <= kMost, "inputs of a network", shape.inputs, "at most 2^20");
+  require_range(!shape.widths.empty(), "layers of a network", 0, "at least 1");
+  for (const uint32_t width : shape.widths)
+    require_range(width >= 1 && width <= kMost, "width of a layer", width, "1 to 2^20");
+  for (const uint32_t levels : shape.levels)
+    require_range(levels >= 1, "levels of a categorical input", levels, "at least 1");
+  require_range(shape.output_scale >= 0, "output_scale", shape.output_scale, "at least 0");
+  return {.inputs = shape.inputs,
+          .fourier = 0,
+          .levels = shape.levels,
+          .widths = shape.widths,
+          .activation = shape.activation,
+          .is_residual = false,
+          .is_spectral = false,
+          .activates_output = shape.activates_output,
+          .has_score = false};
 }
 
-// The place where piece k of n equal ones begins.
-size_t piece_begin(size_t size, size_t n, size_t k) { return size * k / n; }
+DenseShape dense_shape(const RecordReader& reader) {
+  DenseShape shape;
+  shape.inputs = reader.whole_number("inputs", 0, kMostInputs);
+  shape.levels = reader.whole_numbers("levels", 1, kMostEmbedded);
+  shape.widths = reader.whole_numbers("widths", 1, kMostOutputs);
+  shape.activation = activation_of(reader.word("activation"));
+  shape.activates_output = reader.flag("activates_output");
+  shape.output_scale = reader.number("output_scale");
+  if (shape.widths.empty() || shape.widths.size() > kMostLayers || shape.levels.size() > kMostCategorical)
+    reader.fail(fmt::format("it has {} layers and {} categorical inputs, expected 1 to {} and at most {}",
+                            shape.widths.size(), shape.levels.size(), kMostLayers, kMostCategorical));
+  if (!(shape.output_scale >= 0 && shape.output_scale <= 1e3))
+    reader.fail(fmt::format("setting 'output_scale' is {}, expected 0 to 1000", shape.output_scale));
+  reader.expect_values(NetworkShape(dense_plan(shape)).parameters);
+  return shape;
+}
 
 }  // namespace
 
-struct DensePass::Memory {
-  struct Part {
-    DenseGradient gradient;
-    DenseBlock::Scratch scratch;
-  };
+struct DenseNetwork::State {
+  explicit State(DenseShape s) : network(dense_plan(s)), shape(std::move(s)) {}
 
-  explicit Memory(const DenseWeights& w) : weights(w) {}
-
-  const DenseWeights& weights;
-  size_t rows = 0, used = 0;  // used: blocks of the last forward
-  std::vector<DenseBlock> blocks;
-  std::vector<Part> parts;
-  std::vector<float> out;
+  Network network;
+  DenseShape shape;
 };
 
-DensePass::DensePass(const DenseNetwork& network) : memory_(std::make_unique<Memory>(*network.weights_)) {}
+struct DensePass::Memory {
+  NetworkPass<float> pass;
+  uint32_t width;
+};
+
+DensePass::DensePass(const DenseNetwork& network)
+    : memory_(new Memory{NetworkPass<float>(network.state_->network), network.width()}) {}
 DensePass::~DensePass() = default;
 DensePass::DensePass(DensePass&&) noexcept = default;
 
 Points DensePass::forward(const InputRows& x) {
-  Memory& m = *memory_;
-  check_inputs(m.weights, x);
-  const uint32_t outputs = m.weights.shape.widths.back();
-  m.rows = x.rows();
-  m.used = std::max<size_t>(m.rows / kDenseRows, m.rows > 0);
-  m.out.resize(m.rows * outputs);
-  if (m.blocks.size() < m.used) m.blocks.resize(m.used);
-  parallel_units(m.used, [&](size_t k) {
-    const size_t begin = piece_begin(m.rows, m.used, k), end = piece_begin(m.rows, m.used, k + 1);
-    m.blocks[k].forward(m.weights, x.slice(begin, end), m.out.data() + begin * outputs);
-  });
-  return {m.out.data(), m.rows, outputs};
+  return {memory_->pass.forward(x).data(), x.rows(), memory_->width};
 }
 
 void DensePass::backward(std::span<const float> d, std::span<float> gradient, std::span<float> dx) {
-  Memory& m = *memory_;
-  const size_t inputs = m.weights.shape.inputs, outputs = m.weights.shape.widths.back();
-  SELFNORM_CHECK(d.size() == m.rows * outputs && gradient.size() == m.weights.theta.size());
-  SELFNORM_CHECK(dx.empty() || dx.size() == m.rows * inputs);
-  if (m.rows == 0) return;
-  const size_t parts = std::min(m.used, kMostParts);
-  while (m.parts.size() < parts) m.parts.push_back({DenseGradient(m.weights), {}});
-  parallel_units(parts, [&](size_t p) {
-    Memory::Part& part = m.parts[p];
-    part.gradient.clear();
-    for (size_t k = piece_begin(m.used, parts, p); k < piece_begin(m.used, parts, p + 1); ++k) {
-      const size_t begin = piece_begin(m.rows, m.used, k);
-      m.blocks[k].backward(m.weights, d.data() + begin * outputs, part.scratch, part.gradient,
-                           dx.empty() ? nullptr : dx.data() + begin * inputs);
-    }
-  });
-  for (size_t p = 1; p < parts; ++p) m.parts[0].gradient.add(m.parts[p].gradient);
-  m.parts[0].gradient.add_to(m.weights, gradient);
-  for (size_t k = 0; k < m.used; ++k) m.blocks[k].add_embedding_gradient(m.weights, gradient);
+  memory_->pass.backward(d, gradient, dx);
 }
 
 DenseNetwork::DenseNetwork(DenseShape shape, uint64_t seed)
-    : weights_(std::make_unique<DenseWeights>(std::move(shape))) {
-  DenseWeights& weights = *weights_;
+    : state_(std::make_unique<State>(std::move(shape))) {
+  Network& network = state_->network;
+  const std::vector<NetworkLayer>& layers = network.shape.layers;
   RandomStream random(seed);
-  const auto draw = [&](size_t begin, size_t n, double deviation) {
-    for (size_t i = 0; i < n; ++i) weights.theta[begin + i] = static_cast<float>(deviation * random.normal());
-  };
-  for (const DenseWeights::Layer& layer : weights.layers) {
-    const double deviation = layer.is_activated ? std::sqrt(2.0) : weights.shape.output_scale;
-    draw(layer.weight, size_t{layer.in} * layer.out, deviation / std::sqrt(std::max(1u, layer.in)));
-    if (layer.is_activated && &layer == &weights.layers[0])
-      draw(layer.bias, layer.out, deviation / std::sqrt(std::max(1u, layer.in)));
+  for (const NetworkLayer& layer : layers) {
+    const double deviation = (layer.is_activated ? std::sqrt(2.0) : state_->shape.output_scale) /
+                             std::sqrt(std::max(1u, layer.in));
+    network.draw(random, layer.weight, layer.size(), deviation);
+    if (layer.is_activated && &layer == &layers[0]) network.draw(random, layer.bias, layer.out, deviation);
   }
-  const size_t width = weights.layers[0].out;
-  for (size_t k = 0; k < weights.embeddings.size(); ++k)
-    draw(weights.embeddings[k] + width, (weights.shape.levels[k] - 1) * width, 0.1);
-  weights.pack();
+  const size_t width = layers[0].out;
+  for (size_t k = 0; k < state_->shape.levels.size(); ++k)
+    network.draw(random, network.shape.embeddings[k] + width, (state_->shape.levels[k] - 1) * width, 0.1);
+  network.pack();
+}
+
+DenseNetwork::DenseNetwork(const EnergyRecord& record, const std::string& what) {
+  const RecordReader reader(record, what, "dense");
+  state_ = std::make_unique<State>(dense_shape(reader));
+  for (const NetworkTensor& t : state_->network.shape.tensors())
+    reader.read(t.name, t.sizes, parameters().subspan(t.begin, t.count));
+  parameters_changed();
 }
 
 DenseNetwork::~DenseNetwork() = default;
 DenseNetwork::DenseNetwork(DenseNetwork&&) noexcept = default;
 
-const DenseShape& DenseNetwork::shape() const { return weights_->shape; }
-std::span<float> DenseNetwork::parameters() { return weights_->theta; }
-std::span<const float> DenseNetwork::parameters() const { return weights_->theta; }
-void DenseNetwork::parameters_changed() { weights_->pack(); }
+const DenseShape& DenseNetwork::shape() const { return state_->shape; }
+std::span<float> DenseNetwork::parameters() { return state_->network.theta; }
+std::span<const float> DenseNetwork::parameters() const { return state_->network.theta; }
+void DenseNetwork::parameters_changed() { state_->network.pack(); }
 
 std::span<float> DenseNetwork::output_bias() {
-  return parameters().subspan(weights_->layers.back().bias, outputs());
+  return parameters().subspan(state_->network.shape.layers.back().bias, width());
 }
 
 void DenseNetwork::set_unseen(const std::vector<std::vector<uint64_t>>& count) {
-  DenseWeights& weights = *weights_;
-  SELFNORM_CHECK(count.size() == weights.shape.levels.size());
-  const size_t width = weights.layers[0].out;
+  Network& network = state_->network;
+  SELFNORM_CHECK(count.size() == network.shape.levels.size());
+  const size_t width = network.shape.width(1);
   for (size_t k = 0; k < count.size(); ++k) {
-    SELFNORM_CHECK(count[k].size() == weights.shape.levels[k]);
+    SELFNORM_CHECK(count[k].size() == network.shape.levels[k]);
     std::vector<double> sum(width);
     double total = 0;
     for (uint32_t level = 0; level < count[k].size(); ++level) {
       const auto weight = static_cast<double>(count[k][level]);
       total += weight;
       for (size_t j = 0; j < width; ++j)
-        sum[j] += weight * static_cast<double>(weights.embedding(k, level)[j]);
+        sum[j] += weight * static_cast<double>(network.embedding(k, level)[j]);
     }
     if (total == 0) continue;
     for (uint32_t level = 0; level < count[k].size(); ++level)
       for (size_t j = 0; count[k][level] == 0 && j < width; ++j)
-        weights.theta[weights.embeddings[k] + level * width + j] = static_cast<float>(sum[j] / total);
+        network.theta[network.shape.embeddings[k] + level * width + j] = static_cast<float>(sum[j] / total);
   }
 }
 
 void DenseNetwork::evaluate(const InputRows& x, std::span<float> out) const {
-  const DenseWeights& weights = *weights_;
-  check_inputs(weights, x);
-  SELFNORM_CHECK(out.size() == x.rows() * outputs());
-  parallel_ranges(x.rows(), kDenseUnitRows, [&](size_t begin, size_t end) {
-    const size_t size = std::min(kDenseRows, end - begin) * weights.largest_stride;
-    AlignedFloats memory(2 * size);
-    std::vector<DenseLayerRows> layers(weights.layers.size());
-    for (size_t l = 0; l < layers.size(); ++l) layers[l] = {memory.data() + (l % 2) * size, nullptr};
-    for (size_t i = begin; i < end; i += kDenseRows)
-      dense_forward(weights, x.slice(i, std::min(end, i + kDenseRows)), layers, out.data() + i * outputs());
-  });
+  selfnorm::evaluate(state_->network, x, out);
+}
+
+EnergyRecord DenseNetwork::record() const {
+  const DenseShape& s = shape();
+  EnergyRecord out;
+  out.kind = "dense";
+  out.settings = nlohmann::json{{"inputs", s.inputs},
+                                {"levels", s.levels},
+                                {"widths", s.widths},
+                                {"activation", activation_names()[static_cast<size_t>(s.activation)]},
+                                {"activates_output", s.activates_output},
+                                {"output_scale", s.output_scale}}
+                     .dump();
+  for (const NetworkTensor& t : state_->network.shape.tensors()) {
+    const auto part = parameters().subspan(t.begin, t.count);
+    out.tensors.push_back({t.name, t.sizes, {part.begin(), part.end()}});
+  }
+  return out;
+}
+
+std::unique_ptr<FeatureNetwork> make_dense_features(DenseShape shape, uint64_t seed) {
+  if (shape.widths.empty()) return make_linear_features(shape.inputs, std::move(shape.levels));
+  shape.activates_output = true;
+  return std::make_unique<DenseNetwork>(std::move(shape), seed);
 }
 
 }  // namespace selfnorm

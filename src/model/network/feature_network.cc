@@ -8,10 +8,7 @@
 #include "base/range.h"
 #include "model/energy/record_reader.h"
 #include "model/energy/torchscript_factory.h"
-#include "model/network/dense_record.h"
-#include "model/network/feature_kinds.h"
-#include "model/network/sealed_features.h"
-#include "model/network/torch_features_factory.h"
+#include "model/network/dense_network.h"
 #include "selfnorm/error.h"
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/mapped_file.h"
@@ -109,46 +106,49 @@ class LinearFeatures final : public FeatureNetwork {
   std::vector<std::vector<float>> share_;  // of levels 1, 2, ...
 };
 
-class DenseFeaturePass final : public FeaturePass {
+// The features of a module that is not loaded (EmbeddedCode::seal): their record and sizes alone.
+class SealedFeatures final : public FeatureNetwork {
  public:
-  explicit DenseFeaturePass(const DenseNetwork& network) : pass_(network) {}
+  SealedFeatures(EnergyRecord record, uint32_t inputs, uint32_t width)
+      : record_(std::move(record)), inputs_(inputs), width_(width) {}
 
-  Points forward(const InputRows& x) override { return pass_.forward(x); }
-  void backward(std::span<const float> d, std::span<float> gradient) override {
-    pass_.backward(d, gradient, {});
-  }
+  uint32_t inputs() const override { return inputs_; }
+  std::vector<uint32_t> levels() const override { return {}; }
+  uint32_t width() const override { return width_; }
+  std::span<float> parameters() override { return {}; }
+  std::span<const float> parameters() const override { return {}; }
+  void parameters_changed() override {}
+  void set_unseen(const std::vector<std::vector<uint64_t>>&) override {}
+  EnergyRecord record() const override { return record_; }
+  bool is_sealed() const override { return true; }
+
+  std::unique_ptr<FeaturePass> make_pass() const override { refuse(); }
+  void evaluate(const InputRows&, std::span<float>) const override { refuse(); }
 
  private:
-  DensePass pass_;
+  [[noreturn]] static void refuse() { throw Bug("sealed features were evaluated"); }
+
+  EnergyRecord record_;
+  uint32_t inputs_, width_;
 };
 
-class DenseFeatures final : public FeatureNetwork {
- public:
-  explicit DenseFeatures(DenseNetwork network) : network_(std::move(network)) {}
-
-  uint32_t inputs() const override { return network_.shape().inputs; }
-  std::vector<uint32_t> levels() const override { return network_.shape().levels; }
-  uint32_t width() const override { return network_.outputs(); }
-  std::span<float> parameters() override { return network_.parameters(); }
-  std::span<const float> parameters() const override {
-    return static_cast<const DenseNetwork&>(network_).parameters();
-  }
-  void parameters_changed() override { network_.parameters_changed(); }
-  void set_unseen(const std::vector<std::vector<uint64_t>>& count) override { network_.set_unseen(count); }
-  std::unique_ptr<FeaturePass> make_pass() const override {
-    return std::make_unique<DenseFeaturePass>(network_);
-  }
-  void evaluate(const InputRows& x, std::span<float> h) const override { network_.evaluate(x, h); }
-  EnergyRecord record() const override { return record_of(network_); }
-
- private:
-  DenseNetwork network_;
-};
+std::unique_ptr<FeatureNetwork> linear_features(const EnergyRecord& record) {
+  const RecordReader reader(record, "linear features", "linear");
+  const uint32_t inputs = reader.whole_number("inputs", 0, kMostLinearInputs);
+  const std::vector<uint32_t> levels = reader.whole_numbers("levels", 1, kMostWidth);
+  size_t shares = 0;
+  for (const uint32_t n : levels) shares += n - 1;
+  reader.expect_values(shares);
+  auto out = std::make_unique<LinearFeatures>(inputs, levels);
+  for (size_t k = 0; k < levels.size(); ++k)
+    reader.read(fmt::format(kUnseen, k), {levels[k] - 1}, out->share(k));
+  return out;
+}
 
 constexpr uint32_t kMostModuleInputs = 1 << 20;
 
-std::unique_ptr<FeatureNetwork> features_of(std::string_view bytes, uint32_t inputs, const std::string& name,
-                                            EmbeddedCode code) {
+std::unique_ptr<FeatureNetwork> module_features(std::string_view bytes, uint32_t inputs,
+                                                const std::string& name, EmbeddedCode code) {
   auto* make = reinterpret_cast<TorchFeaturesFactory*>(
       torch_symbol(SELFNORM_TEXT(SELFNORM_TORCH_FEATURES), name, bytes, code));
   return std::unique_ptr<FeatureNetwork>(make(bytes.data(), bytes.size(), inputs, name.c_str()));
@@ -163,9 +163,13 @@ uint32_t inputs_of(const EnergyRecord& record) {
 
 std::unique_ptr<FeatureNetwork> make_features(const EnergyRecord& record, EmbeddedCode code) {
   require_one_of("kind of features", record.kind, {"dense", "linear", "torchscript"});
-  if (record.kind == "dense") return make_dense_features(record);
-  if (record.kind == "linear") return make_linear_features(record);
-  return make_module_features(record, code);
+  if (record.kind == "linear") return linear_features(record);
+  if (record.kind == "torchscript")
+    return module_features(record.module, inputs_of(record), "TorchScript features", code);
+  auto network = std::make_unique<DenseNetwork>(record, "features");
+  if (!network->shape().activates_output)
+    throw Error("features: their output is not activated, expected it to be; the model file is damaged");
+  return network;
 }
 
 std::unique_ptr<FeatureNetwork> make_linear_features(uint32_t inputs, std::vector<uint32_t> levels) {
@@ -173,45 +177,15 @@ std::unique_ptr<FeatureNetwork> make_linear_features(uint32_t inputs, std::vecto
   return std::make_unique<LinearFeatures>(inputs, levels);
 }
 
-std::unique_ptr<FeatureNetwork> make_linear_features(const EnergyRecord& record) {
-  const RecordReader reader(record, "linear features", "linear");
-  const uint32_t inputs = reader.whole_number("inputs", 0, kMostLinearInputs);
-  const std::vector<uint32_t> levels = reader.whole_numbers("levels", 1, kMostWidth);
-  size_t shares = 0;
-  for (const uint32_t n : levels) shares += n - 1;
-  reader.expect_values(shares);
-  auto out = std::make_unique<LinearFeatures>(inputs, levels);
-  for (size_t k = 0; k < levels.size(); ++k)
-    reader.read(fmt::format(kUnseen, k), {levels[k] - 1}, out->share(k));
-  return out;
-}
-
-std::unique_ptr<FeatureNetwork> make_dense_features(DenseShape shape, uint64_t seed) {
-  if (shape.widths.empty()) return make_linear_features(shape.inputs, std::move(shape.levels));
-  shape.activates_output = true;
-  return std::make_unique<DenseFeatures>(DenseNetwork(std::move(shape), seed));
-}
-
-std::unique_ptr<FeatureNetwork> make_dense_features(const EnergyRecord& record) {
-  DenseNetwork network = make_dense_network(record, "features");
-  if (!network.shape().activates_output)
-    throw Error("features: their output is not activated, expected it to be; the model file is damaged");
-  return std::make_unique<DenseFeatures>(std::move(network));
-}
-
 std::unique_ptr<FeatureNetwork> load_module_features(const std::string& path, uint32_t inputs,
                                                      EmbeddedCode code) {
   try {
     const runtime::MappedFile file(path);
     const auto* bytes = reinterpret_cast<const char*>(file.bytes().data());
-    return features_of({bytes, file.bytes().size()}, inputs, path, code);
+    return module_features({bytes, file.bytes().size()}, inputs, path, code);
   } catch (const runtime::IoError& error) {
     throw Error(error.what());
   }
-}
-
-std::unique_ptr<FeatureNetwork> make_module_features(const EnergyRecord& record, EmbeddedCode code) {
-  return features_of(record.module, inputs_of(record), "TorchScript features", code);
 }
 
 std::unique_ptr<FeatureNetwork> make_sealed_features(const EnergyRecord& record, uint32_t width) {

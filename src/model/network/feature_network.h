@@ -10,12 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "data/table/frame_encoder.h"
 #include "model/embedded_code.h"
 #include "model/energy/energy.h"
-#include "model/network/dense_network.h"
 
 namespace selfnorm {
 
+// One minibatch forward and back, with the memory in between; reused from step to step. The bits do not
+// depend on the number of threads.
 class FeaturePass {
  public:
   virtual ~FeaturePass() = default;
@@ -45,8 +47,7 @@ class FeatureNetwork {
   virtual bool is_sealed() const { return false; }  // a module that was not loaded (EmbeddedCode::seal)
 };
 
-// The linear kind where there are no widths; the output is activated whatever the shape says.
-std::unique_ptr<FeatureNetwork> make_dense_features(DenseShape shape, uint64_t seed);
+std::unique_ptr<FeatureNetwork> make_linear_features(uint32_t inputs, std::vector<uint32_t> levels);
 // The module in the file `path`; its float parameters that require gradients are trained, one without any is
 // used as it is. Throws Error naming the file when `code` is not run, when it cannot be read, is no
 // TorchScript module, does not take n x `inputs`, or what it gives is not n x width finite numbers, each row

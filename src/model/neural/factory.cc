@@ -1,5 +1,4 @@
 #include "model/energy/torchscript_factory.h"
-#include "model/network/torch_features_factory.h"
 #include "model/neural/torch_energy.h"
 #include "model/neural/torch_features.h"
 

@@ -35,11 +35,7 @@ Rows run(const FeatureNetwork& network, const InputRows& x) {
   return out;
 }
 
-Rows run(const DenseNetwork& network, const Rows& h) {
-  Rows out{std::vector<float>(h.view().rows * network.outputs()), network.outputs()};
-  network.evaluate({h.view(), nullptr, 0}, out.values);
-  return out;
-}
+Rows run(const DenseNetwork& network, const Rows& h) { return run(network, {h.view(), nullptr, 0}); }
 
 class RegressorScores final : public ConditionalScores {
  public:

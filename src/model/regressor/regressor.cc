@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "math/parallel.h"
-#include "model/network/dense_record.h"
 #include "selfnorm/error.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
@@ -18,13 +17,21 @@ constexpr double kRounding = 4 * std::numeric_limits<double>::epsilon();
 
 std::unique_ptr<DenseNetwork> copy_of(const std::unique_ptr<DenseNetwork>& network) {
   if (!network) return nullptr;
-  return std::make_unique<DenseNetwork>(make_dense_network(record_of(*network), "network"));
+  return std::make_unique<DenseNetwork>(network->record(), "network");
 }
 
 std::unique_ptr<FeatureNetwork> copy_of(const std::unique_ptr<FeatureNetwork>& features) {
   if (!features) return nullptr;
   SELFNORM_CHECK(!features->is_sealed());  // so that what is copied runs already
   return make_features(features->record(), EmbeddedCode::run);
+}
+
+// body(network) for those that are there, in the order of RegressorNetworks::parameters.
+template <class Body>
+void for_networks(RegressorNetworks& networks, const Body& body) {
+  const auto visit = [&body](const auto&... each) { ((each ? body(*each) : void()), ...); };
+  visit(networks.features, networks.tilt_features, networks.mixture_head, networks.context, networks.tilt,
+        networks.normalizer);
 }
 
 // The bounds of coordinate j, in standardised units.
@@ -50,28 +57,12 @@ float within(float u, double lower, double upper) {
 
 std::vector<std::span<float>> RegressorNetworks::parameters() {
   std::vector<std::span<float>> out;
-  const auto add = [&out](const auto& network) {
-    if (network) out.push_back(network->parameters());
-  };
-  add(features);
-  add(tilt_features);
-  add(mixture_head);
-  add(context);
-  add(tilt);
-  add(normalizer);
+  for_networks(*this, [&out](auto& network) { out.push_back(network.parameters()); });
   return out;
 }
 
 void RegressorNetworks::parameters_changed() {
-  const auto tell = [](const auto& network) {
-    if (network) network->parameters_changed();
-  };
-  tell(features);
-  tell(tilt_features);
-  tell(mixture_head);
-  tell(context);
-  tell(tilt);
-  tell(normalizer);
+  for_networks(*this, [](auto& network) { network.parameters_changed(); });
 }
 
 RegressorNetworks RegressorNetworks::copy() const {

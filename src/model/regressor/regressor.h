@@ -16,7 +16,7 @@
 #include "data/table/frame_encoder.h"
 #include "model/embedded_code.h"
 #include "model/energy/conditional_energy.h"
-#include "model/network/feature_network.h"
+#include "model/network/dense_network.h"
 #include "model/regressor/conditional_scores.h"
 #include "proposal/conditional/mixture.h"
 

@@ -20,7 +20,6 @@
 
 #include "base/range.h"
 #include "model/model_file.h"
-#include "model/network/dense_record.h"
 #include "model/regressor/regressor.h"
 #include "model/stored_record.h"
 #include "selfnorm/error.h"
@@ -31,7 +30,7 @@ namespace selfnorm {
 namespace {
 
 constexpr std::string_view kRegressorFamily = "regressor";
-constexpr uint32_t kMostDimensions = 3, kMostComponents = 4096, kMostMembers = 1000;
+constexpr uint32_t kMostTargets = 3, kMostComponents = 4096, kMostMembers = 1000;
 
 // Sizes that fit each other, finite numbers, scales > 0, JSON: of models to save and of models just read.
 // Throws Error.
@@ -61,7 +60,7 @@ std::vector<double> vector_of(const LayoutReader& reader, const char* key, uint6
 
 MixtureShape mixture_of(const LayoutReader& reader) {
   MixtureShape shape;
-  shape.dimension = size(reader, "dimension", kMostDimensions);
+  shape.dimension = size(reader, "dimension", kMostTargets);
   shape.components = size(reader, "components", kMostComponents);
   shape.least_scale = finite(reader, "least_scale");
   shape.broad_mean = finite(reader, "broad_mean");
@@ -103,7 +102,7 @@ class MemberReader {
     return make_sealed_features(stored, head == nullptr ? 0 : head->shape().inputs);
   }
   std::unique_ptr<DenseNetwork> dense(const char* network) {
-    return std::make_unique<DenseNetwork>(make_dense_network(record(network), member_ + network));
+    return std::make_unique<DenseNetwork>(record(network), member_ + network);
   }
 
   const LayoutReader& reader_;
@@ -157,8 +156,8 @@ class Check {
 
   void numbers() const {
     const uint32_t d = model_.dimension();
-    require(d >= 1 && d <= kMostDimensions,
-            fmt::format("targets of {} dimensions, expected 1 to {}", d, kMostDimensions));
+    require(d >= 1 && d <= kMostTargets,
+            fmt::format("targets of {} dimensions, expected 1 to {}", d, kMostTargets));
     require(model_.mixture.components >= 1 && model_.mixture.components <= kMostComponents,
             fmt::format("{} components, expected 1 to {}", model_.mixture.components, kMostComponents));
     const ConditionalMixture mixture(model_.mixture);
@@ -208,10 +207,10 @@ class Check {
 
   void head(const char* name, const DenseNetwork& network, uint32_t inputs, uint32_t outputs) const {
     const DenseShape& shape = network.shape();
-    require(shape.inputs == inputs && shape.levels.empty() && network.outputs() == outputs,
+    require(shape.inputs == inputs && shape.levels.empty() && network.width() == outputs,
             fmt::format("the network '{}' maps {} numeric and {} categorical inputs to {} outputs, expected "
                         "{}, 0 and {}",
-                        name, shape.inputs, shape.levels.size(), network.outputs(), inputs, outputs));
+                        name, shape.inputs, shape.levels.size(), network.width(), inputs, outputs));
     finite(name, network.parameters());
   }
 
@@ -302,10 +301,10 @@ void save_regressor(const Regressor& model, const std::string& path) {
     const RegressorNetworks& member = model.members[m];
     add_network(m, "features", member.features->record());
     if (member.tilt_features) add_network(m, "tilt_features", member.tilt_features->record());
-    add_network(m, "mixture_head", record_of(*member.mixture_head));
-    if (member.context) add_network(m, "context", record_of(*member.context));
+    add_network(m, "mixture_head", member.mixture_head->record());
+    if (member.context) add_network(m, "context", member.context->record());
     if (member.tilt) add_network(m, "tilt", member.tilt->record());
-    if (member.normalizer) add_network(m, "normalizer", record_of(*member.normalizer));
+    if (member.normalizer) add_network(m, "normalizer", member.normalizer->record());
   }
   write_safetensors(path, std::move(tensors), metadata);
 }

@@ -4,7 +4,6 @@
 
 #include "model/energy/make_energy.h"
 #include "model/energy/tilted.h"
-#include "model/energy/zero.h"
 #include "small_models.h"
 
 namespace selfnorm {

@@ -45,7 +45,7 @@ EncodedFrame random_rows(const DenseShape& shape, uint64_t rows, uint64_t seed) 
 }
 
 std::vector<float> evaluated(const DenseNetwork& network, const EncodedFrame& x) {
-  std::vector<float> out(x.rows * network.outputs());
+  std::vector<float> out(x.rows * network.width());
   network.evaluate(x.view(), out);
   return out;
 }
@@ -173,7 +173,7 @@ TEST(DenseNetwork, PassesOfAnySizeAreEvaluationsAndAddUp) {
     EXPECT_EQ(std::vector<float>(out.data, out.data + out.size()), evaluated(network, x)) << rows;
 
     const std::vector<float> d = normals(rows * 33, 2);
-    std::vector<float> whole(shape.parameters()), dx(x.number.size());
+    std::vector<float> whole(network.parameters().size()), dx(x.number.size());
     pass.backward(d, whole, dx);
     std::vector<float> again(whole.size()), no_dx;
     pass.backward(d, again, no_dx);
@@ -200,7 +200,7 @@ TEST(DenseNetwork, BitsDoNotDependOnTheNumberOfThreads) {
   const auto run = [&](int threads) {
     const ThreadLimit limit(threads);
     DensePass pass(network);
-    std::vector<float> gradient(shape.parameters()), dx(x.number.size());
+    std::vector<float> gradient(network.parameters().size()), dx(x.number.size());
     const Points out = pass.forward(x.view());
     pass.backward(d, gradient, dx);
     return std::tuple(std::vector<float>(out.data, out.data + out.size()), gradient, dx,
@@ -304,7 +304,7 @@ TEST(DenseNetwork, RowsOfAnotherShapeAreBugs) {
   EXPECT_THROW(network.evaluate(random_rows(shape_of(3, {3}, {4}), 3, 0).view(), out), Bug);
   EXPECT_THROW(network.evaluate(random_rows(shape_of(2, {}, {4}), 3, 0).view(), out), Bug);
   pass.forward(x.view());
-  std::vector<float> gradient(shape.parameters());
+  std::vector<float> gradient(network.parameters().size());
   EXPECT_THROW(pass.backward(std::span(out).first(8), gradient, {}), Bug);
   EXPECT_THROW(pass.backward(out, std::span(gradient).first(3), {}), Bug);
   EXPECT_THROW(pass.backward(out, gradient, std::span(out).first(3)), Bug);

@@ -1,9 +1,8 @@
-#include "model/network/dense_record.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "model/network/dense_network.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm::test {
@@ -13,22 +12,22 @@ DenseNetwork network() { return DenseNetwork({3, {4, 2}, {5, 2}, Activation::gel
 
 TEST(DenseRecord, ComesBackBitForBit) {
   const DenseNetwork before = network();
-  const EnergyRecord record = record_of(before);
+  const EnergyRecord record = before.record();
   ASSERT_EQ(record.tensors.size(), 6u);
   EXPECT_EQ(record.tensors[0].shape, (std::vector<uint64_t>{5, 3}));
   EXPECT_EQ(record.tensors[4].shape, (std::vector<uint64_t>{4, 5}));
-  const DenseNetwork after = make_dense_network(record, "net");
-  EXPECT_EQ(record_of(after).settings, record.settings);
+  const DenseNetwork after(record, "net");
+  EXPECT_EQ(after.record().settings, record.settings);
   const auto a = before.parameters(), b = after.parameters();
   EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end()));
 }
 
 TEST(DenseRecord, RefusesWhatIsDamaged) {
   const auto refused = [](const auto& spoil, const char* message) {
-    EnergyRecord record = record_of(network());
+    EnergyRecord record = network().record();
     spoil(record);
     try {
-      make_dense_network(record, "the mixture head");
+      DenseNetwork(record, "the mixture head");
       FAIL() << message;
     } catch (const Error& error) {
       EXPECT_NE(std::string(error.what()).find(message), std::string::npos) << error.what();

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <limits>
 
+#include "model/network/dense_network.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {
@@ -49,7 +50,7 @@ TEST(FeatureNetwork, DenseFeaturesAreADenseNetworkWithActivatedOutput) {
   const auto pass = features->make_pass();
   EXPECT_EQ(forward(*pass, kRows), expected);
 
-  std::vector<float> gradient(shape.parameters()), wanted(shape.parameters());
+  std::vector<float> gradient(network.parameters().size()), wanted(network.parameters().size());
   pass->backward(expected, gradient);
   DensePass dense(network);
   dense.forward(kRows.view());

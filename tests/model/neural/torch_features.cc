@@ -8,7 +8,7 @@
 
 #include "math/parallel.h"
 #include "math/random.h"
-#include "model/network/feature_network.h"
+#include "model/network/dense_network.h"
 #include "model/neural/module_file.h"
 #include "selfnorm/error.h"
 

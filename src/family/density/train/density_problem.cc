@@ -10,7 +10,6 @@
 #include "model/energy/inside.h"
 #include "model/energy/make_energy.h"
 #include "model/energy/tilted.h"
-#include "model/energy/zero.h"
 #include "objective/registry.h"
 #include "proposal/density/make_density.h"
 #include "selfnorm/error.h"

@@ -1,0 +1,172 @@
+#include "network/network.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "math/kernels.h"
+#include "math/parallel.h"
+#include "selfnorm/error.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr size_t kColumns = 32, kGrain = 8192;
+
+}  // namespace
+
+NetworkShape::NetworkShape(const NetworkPlan& plan) : NetworkPlan(plan) {
+  SELFNORM_CHECK(!widths.empty());
+  size_t place = size_t{fourier} * inputs;
+  uint32_t in = features();
+  largest_stride = panel_stride(in);
+  for (const uint32_t out : widths) {
+    const size_t bias = place + size_t{in} * out;
+    const bool is_last = layers.size() + 1 == widths.size();
+    layers.push_back(
+        {in, out, !is_last || activates_output, is_residual && !layers.empty() && in == out, place, bias});
+    place = bias + out;
+    in = out;
+    largest_stride = std::max(largest_stride, panel_stride(out));
+  }
+  output = place;
+  if (has_score) place += in;
+  for (const uint32_t n : levels) {
+    embeddings.push_back(place);
+    place += size_t{n} * widths[0];
+  }
+  parameters = place;
+}
+
+std::vector<NetworkTensor> NetworkShape::tensors() const {
+  std::vector<NetworkTensor> out;
+  const auto add = [&](std::string name, std::vector<uint64_t> sizes, size_t begin) {
+    size_t count = 1;
+    for (const uint64_t size : sizes) count *= size;
+    out.push_back({std::move(name), std::move(sizes), begin, count});
+  };
+  if (fourier > 0) add("fourier.weight", {fourier, inputs}, 0);
+  for (size_t l = 0; l < layers.size(); ++l) {
+    add(fmt::format("layer{}.weight", l), {layers[l].out, layers[l].in}, layers[l].weight);
+    add(fmt::format("layer{}.bias", l), {layers[l].out}, layers[l].bias);
+  }
+  if (has_score) add("output.weight", {width()}, output);
+  for (size_t k = 0; k < levels.size(); ++k)
+    add(fmt::format("embedding{}.weight", k), {levels[k], widths[0]}, embeddings[k]);
+  return out;
+}
+
+NetworkRows NetworkRows::slice(uint64_t begin, uint64_t end) const {
+  NetworkRows out = *this;
+  out.x = x.slice(begin, end);
+  if (row != nullptr) out.row += begin;
+  if (level != nullptr) out.level += begin * categorical;
+  return out;
+}
+
+Network::Network(const NetworkPlan& plan)
+    : shape(plan),
+      theta(shape.parameters),
+      frequencies(shape.inputs, shape.fourier),
+      from_phases(shape.fourier, shape.inputs),
+      from_inputs(shape.widths[0], shape.inputs) {
+  for (size_t l = 0; l < shape.layers.size(); ++l) {
+    const NetworkLayer& layer = shape.layers[l];
+    layers.push_back({Panels(layer.in, layer.out), Panels(layer.out, l == 0 ? 2 * shape.fourier : layer.in)});
+    if (shape.is_spectral) spectral.emplace_back(layer.out, layer.in);
+  }
+}
+
+void Network::draw(RandomStream& random, size_t begin, size_t count, double deviation) {
+  for (size_t i = 0; i < count; ++i) theta[begin + i] = static_cast<float>(deviation * random.normal());
+}
+
+void Network::pack() {
+  parallel_units(spectral.size(), [&](size_t l) {
+    spectral[l].measure(std::span(theta).subspan(shape.layers[l].weight, shape.layers[l].size()));
+  });
+  frequencies.pack_transposed(theta.data(), shape.inputs, 1);
+  from_phases.pack(theta.data(), shape.inputs, 1);
+  parallel_units(2 * layers.size(), [&](size_t unit) {
+    const size_t l = unit / 2;
+    const NetworkLayer& layer = shape.layers[l];
+    const float* w = theta.data() + layer.weight;
+    const float factor = spectral.empty() ? 1 : static_cast<float>(1 / spectral[l].sigma());
+    if (unit % 2 == 0) {
+      layers[l].forward.pack_transposed(w, layer.in, factor);
+      layers[l].forward.set_start(theta.data() + layer.bias);
+    } else {
+      layers[l].backward.pack(w + (l == 0 ? shape.inputs : 0), layer.in, factor);
+      if (l == 0) from_inputs.pack(w, layer.in, factor);
+    }
+  });
+}
+
+void Network::first_layer(const NetworkRows& rows, const float* a, size_t stride, float* start,
+                          float* z) const {
+  const Panels& w = layers[0].forward;
+  const size_t out = panel_stride(w.n());
+  if (rows.row != nullptr) {
+    return rows.for_contexts([&](size_t begin, size_t end, size_t r) {
+      std::copy_n(w.start(), w.n(), start);
+      add_scaled(1.0f, rows.context.row(r).data(), start, w.n());
+      panel_product_from(start, end - begin, a + begin * stride, stride, w, z + begin * out, out);
+    });
+  }
+  panel_product(rows.x.rows, a, stride, w, z, out);
+  for (size_t i = 0; i < rows.x.rows; ++i) {
+    for (size_t k = 0; k < rows.categorical; ++k) {
+      const uint32_t level = rows.level[i * rows.categorical + k];
+      SELFNORM_CHECK(level < shape.levels[k]);
+      add_scaled(1.0f, embedding(k, level), z + i * out, w.n());
+    }
+  }
+}
+
+void Network::add_parts(std::span<NetworkGradient> parts, std::span<float> total) const {
+  if (parts.empty()) return;
+  NetworkGradient& sum = parts[0];
+  parallel_ranges(sum.values.size(), kGrain, [&](size_t begin, size_t end) {
+    for (const NetworkGradient& part : parts.subspan(1))
+      add_scaled(1.0f, part.values.data() + begin, sum.values.data() + begin, end - begin);
+  });
+  add_transposed(shape.inputs, shape.fourier, sum.frequencies(), panel_stride(shape.fourier), total.data());
+  for (size_t l = 0; l < shape.layers.size(); ++l) {
+    const NetworkLayer& layer = shape.layers[l];
+    parallel_ranges(layer.out, kColumns, [&](size_t begin, size_t end) {
+      add_transposed(layer.in, end - begin, sum.weight(l) + begin, panel_stride(layer.out),
+                     total.data() + layer.weight + begin * layer.in);
+    });
+    add_scaled(1.0f, sum.bias(l), total.data() + layer.bias, layer.out);
+  }
+  if (shape.has_score) add_scaled(1.0f, sum.output(), total.data() + shape.output, shape.width());
+}
+
+void Network::add_gradient(std::span<NetworkGradient> parts, std::span<float> gradient) const {
+  SELFNORM_CHECK(gradient.size() == theta.size());
+  if (spectral.empty()) return add_parts(parts, gradient);
+  std::vector<float> sum(theta.size());
+  add_parts(parts, sum);
+  for (size_t l = 0; l < spectral.size(); ++l) {
+    const size_t begin = shape.layers[l].weight, size = shape.layers[l].size();
+    const std::span<float> own = std::span(sum).subspan(begin, size);
+    spectral[l].add_gradient(std::span(theta).subspan(begin, size), own, gradient.subspan(begin, size));
+    std::fill(own.begin(), own.end(), 0.0f);
+  }
+  for (size_t i = 0; i < sum.size(); ++i) gradient[i] += sum[i];
+}
+
+NetworkGradient::NetworkGradient(const NetworkShape& shape) {
+  size_t size = shape.fourier > 0 ? shape.inputs * panel_stride(shape.fourier) : 0;
+  for (const NetworkLayer& layer : shape.layers) {
+    const size_t bias = size + layer.in * panel_stride(layer.out);
+    places.emplace_back(size, bias);
+    size = bias + whole_panels(layer.out);
+  }
+  places.emplace_back(size, size);
+  values = AlignedFloats(size + (shape.has_score ? whole_panels(shape.width()) : 0));
+}
+
+void NetworkGradient::clear() { std::fill_n(values.data(), values.size(), 0.0f); }
+
+}  // namespace selfnorm

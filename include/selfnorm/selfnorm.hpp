@@ -1,0 +1,7 @@
+// The public C++ interface; docs/guide/cpp.md.
+#pragma once
+
+#include "selfnorm/classifier.h"
+#include "selfnorm/error.h"
+#include "selfnorm/options.h"
+#include "selfnorm/progress.h"

@@ -3,35 +3,30 @@
 #include <charconv>
 #include <set>
 
-#include "classifier/any_model.h"
 #include "classifier/audit_report.h"
+#include "classifier/model_header.h"
 #include "commands.h"
 #include "document/section/audit_section.h"
 #include "family.h"
+#include "grammar/option_list.h"
 #include "math/parallel.h"
 #include "output.h"
 #include "run/model_document.h"
 #include "run/progress_line.h"
-#include "run/report_output.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
 
-double number_of(const std::string& word, const std::string& whole) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error == std::errc() && end == word.data() + word.size()) return value;
-  throw Error(fmt::format("--require '{}': found '{}', expected a number, as in 'eps=0.1,rho=0.01,conf=0.99'",
-                          whole, word));
-}
+constexpr const char* kExample = "as in 'eps=0.1,rho=0.01,conf=0.99'";
 
 // "eps=0.1,rho=0.01,conf=0.99", in any order; what is not named keeps its value.
 void apply_requirement(const std::string& text, AuditOptions& options) {
   std::set<double*> seen;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(',', begin), text.size());
-    std::string item = text.substr(begin, end - begin);
+  const auto fail = [&text](const std::string& found, const std::string& expected) {
+    throw Error(fmt::format("--require '{}': found {}, expected {}", text, found, expected));
+  };
+  for (std::string item : listed_words(text)) {
     std::erase(item, ' ');
     const size_t equals = item.find('=');
     const std::string key = item.substr(0, equals);
@@ -40,21 +35,18 @@ void apply_requirement(const std::string& text, AuditOptions& options) {
                     : key == "conf" || key == "confidence" ? &options.confidence
                                                            : nullptr;
     if (place == nullptr || equals == std::string::npos)
-      throw Error(fmt::format(
-          "--require '{}': found '{}', expected eps=, rho= or conf=, as in 'eps=0.1,rho=0.01,conf=0.99'",
-          text, item));
-    if (!seen.insert(place).second)
-      throw Error(fmt::format("--require '{}': found {} twice, expected it once", text, key));
-    *place = number_of(item.substr(equals + 1), text);
-    begin = end + 1;
+      fail("'" + item + "'", fmt::format("eps=, rho= or conf=, {}", kExample));
+    if (!seen.insert(place).second) fail(key + " twice", "it once");
+    const std::string word = item.substr(equals + 1);
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), *place);
+    if (error != std::errc() || end != word.data() + word.size())
+      fail("'" + word + "'", fmt::format("a number, {}", kExample));
   }
 }
 
 ReportDocument audit_document(const AnyModel& any, const ExampleSource& source, const Audit& result,
                               const AuditNames& names) {
-  ReportDocument out{.name = any.path(),
-                     .command = "audit",
-                     .title = fmt::format("Audit of {} on {}", any.path(), names.data)};
+  ReportDocument out = audit_heading(any.path(), names.data);
   out.cards.push_back({"model", "Model", model_words(any.file()), {}, any.path()});
   add_model_audit(result, names, any.file(), source, out);
   return out;
@@ -108,9 +100,7 @@ int audit_classifier(const Arguments& arguments) {
               audit_text(result, names)};
   words.json["log_normalizer"] = any.file().log_normalizer;
   words.json.update(audit_json(result));
-  add_part(part, words.json);
-  put_out_audit(arguments, place, document, std::move(words));
-  return given.require.empty() || result.certificate.certified ? 0 : kNotCertified;
+  return end_audit(arguments, {place, part, result.certificate}, document, std::move(words));
 }
 
 }  // namespace selfnorm::cli

@@ -23,20 +23,37 @@ int reproduce_command(const Arguments& arguments);
 int report_command(const Arguments& arguments);
 int data_generate_command(const Arguments& arguments);
 
+// Throws Error where MODEL is data, DATA is a model, or MODEL is a file of torch.save.
+void check_model_and_data(const Arguments& arguments);
+
+// Of the families, in the files of their names.
 std::unique_ptr<Training> classifier_training(const Arguments& arguments);
 std::unique_ptr<Training> language_training(const Arguments& arguments);
 std::unique_ptr<Training> density_training(const Arguments& arguments);
 std::unique_ptr<Training> regressor_training(const Arguments& arguments);
 std::unique_ptr<Training> crf_training(const Arguments& arguments);
-
 int evaluate_classifiers(const Arguments& arguments);
+int evaluate_language_models(const Arguments& arguments);
+int evaluate_densities(const Arguments& arguments);
+int evaluate_regressors(const Arguments& arguments);
+int evaluate_crfs(const Arguments& arguments);
 int score_candidates(const Arguments& arguments);
+int score_sentences(const Arguments& arguments);
+int score_points(const Arguments& arguments);
+int score_regressor(const Arguments& arguments);
+int score_labellings(const Arguments& arguments);
 int audit_classifier(const Arguments& arguments);
+int audit_regressor(const Arguments& arguments);
+int audit_crf_command(const Arguments& arguments);
 int normalize_head(const Arguments& arguments);
+int normalize_crf_command(const Arguments& arguments);
 int bound_classifier(const Arguments& arguments);
 int sample_points(const Arguments& arguments);
 int predict_targets(const Arguments& arguments);
 int tag_sentences(const Arguments& arguments);
 nlohmann::ordered_json classifier_info(const Arguments& arguments);
+nlohmann::ordered_json density_info(const Arguments& arguments);
+nlohmann::ordered_json regressor_info(const Arguments& arguments);
+nlohmann::ordered_json crf_info(const Arguments& arguments);
 
 }  // namespace selfnorm::cli

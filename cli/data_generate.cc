@@ -8,7 +8,7 @@
 #include "data/toy/generate.h"
 #include "data/toy/toys.h"
 #include "data/write.h"
-#include "grammar/changed_options.h"
+#include "grammar/applicability.h"
 #include "model/model_file.h"
 #include "output.h"
 #include "selfnorm/error.h"
@@ -40,10 +40,9 @@ std::vector<std::string> class_data_options() {
 // No model's mean log-density of these rows is expected to exceed that of the true one, which is printed.
 int generate_regression(const Arguments& arguments) {
   const GenerateArguments& given = arguments.generate;
-  refuse_options(arguments, class_data_options(), "a regression (--regression) has no classes");
-  refuse_options(arguments, {"--toy", "--dimension"}, "a regression (--regression) is no toy");
+  Applicability(arguments).refuse(class_data_options(), "a regression (--regression) has no classes");
+  Applicability(arguments).refuse({"--toy", "--dimension"}, "a regression (--regression) is no toy");
   if (given.out.empty()) throw Error("data generate --regression needs --out FILE.csv");
-  if (given.options.rows < 1) throw Error("0 rows: expected at least 1");
   const auto task = make_regression_task(given.regression);
   const Frame frame = sample_regression(*task, given.options.rows, given.options.seed);
   write_frame(frame, given.out);
@@ -67,10 +66,9 @@ int generate_regression(const Arguments& arguments) {
 // Points of a density whose entropy is printed: no model has a smaller expected negative log-likelihood.
 int generate_toy(const Arguments& arguments) {
   const GenerateArguments& given = arguments.generate;
-  refuse_options(arguments, class_data_options(), "points of a toy (--toy) have no classes");
+  Applicability(arguments).refuse(class_data_options(), "points of a toy (--toy) have no classes");
   if (given.out.empty()) throw Error("data generate --toy needs --out FILE.csv or FILE.npy");
   check_points_path(given.out);
-  if (given.options.rows < 1) throw Error("0 rows: expected at least 1");
   const auto toy = make_toy(given.toy, given.dimension);
   const std::vector<float> points = sample_toy(*toy, given.options.rows, given.options.seed);
   write_points({points.data(), given.options.rows, toy->dimension()}, {}, given.out);
@@ -94,7 +92,8 @@ int data_generate_command(const Arguments& arguments) {
   const GenerateArguments& given = arguments.generate;
   if (!given.regression.empty()) return generate_regression(arguments);
   if (!given.toy.empty()) return generate_toy(arguments);
-  refuse_options(arguments, {"--dimension"}, "only toys (--toy) have dimensions; --features is for classes");
+  Applicability(arguments).refuse({"--dimension"},
+                                  "only toys (--toy) have dimensions; --features is for classes");
   given.options.validate();
   if (given.out.empty()) throw Error("data generate needs --out FILE.svm");
   if (given.out.ends_with(".gz")) {

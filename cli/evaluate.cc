@@ -1,12 +1,9 @@
-#include <fmt/format.h>
+#include <utility>
 
 #include "classifier/evaluation_report.h"
-#include "classifier/model_header.h"
 #include "classifier/runtime_model.h"
-#include "classifier/timed_calls.h"
 #include "commands.h"
 #include "family.h"
-#include "output.h"
 #include "run/reading_note.h"
 #include "selfnorm/error.h"
 
@@ -45,46 +42,34 @@ int evaluate_command(const Arguments& arguments) {
 
 int evaluate_classifiers(const Arguments& arguments) {
   const EvaluateArguments& given = arguments.evaluate;
-  std::vector<EvaluationRow> rows;
-  nlohmann::ordered_json reports = nlohmann::ordered_json::array();
-  ReadReport reading;
-  if (given.limit > 0)
-    throw Error("--limit is for language models; a classifier is evaluated on all of DATA");
   ReadOptions options = arguments.reader.options;
   options.keep_unseen = true;
-  for (const std::string& name : given.models) {
-    const ModelHeader header = read_header(name, arguments.head);
-    const ModelFile model = load_model(header);
-    const ReadResult read = read_for(header, given.data, options);
-    if (rows.empty()) reading = read.report;
-    if (reading.unseen.examples == 0) reading.unseen = read.report.unseen;
-    EvaluationRow row{name, evaluate(model, read.data, arguments.common.threads), {}};
-    if (given.timing) row.timing = timing_of(RuntimeModel(header), read.data);
-
-    nlohmann::ordered_json report = evaluation_json(row.evaluation, header.log_normalizer);
-    report["bad_rows"] = read.report.bad.size();
-    if (row.timing) {
-      report["score_ns_raw"] = row.timing->raw_ns;
-      report["score_ns_exact"] = row.timing->exact_ns;
-      if (row.timing->amortised_ns) report["score_ns_amortised"] = *row.timing->amortised_ns;
-    }
-    report["model"] = header.path;
-    report["data"] = given.data;
-    reports.push_back(std::move(report));
-    rows.push_back(std::move(row));
-  }
-  note_bad_rows(given.data, reading);
-  note_unseen(given.data, reading.unseen);
-  if (arguments.common.json) {
-    print_json(reports.size() == 1 ? reports[0] : nlohmann::ordered_json{{"models", reports}});
-    return 0;
-  }
-  print(evaluation_table(rows));
-  if (rows.size() > 1) return 0;
-  const Evaluation& only = rows[0].evaluation;
-  print(log_z_line(only.log_z));
-  if (only.amortised) print(log_z_line(only.amortised->log_z, "log Z - c - b"));
-  return 0;
+  bool is_first = true, has_unseen = false;
+  return evaluate_models(
+      arguments,
+      [&](const std::string& name) {
+        const ModelHeader header = read_header(name, arguments.head);
+        const ModelFile model = load_model(header);
+        const ReadResult read = read_for(header, given.data, options);
+        if (std::exchange(is_first, false)) note_bad_rows(given.data, read.report);
+        if (!std::exchange(has_unseen, has_unseen || read.report.unseen.examples > 0))
+          note_unseen(given.data, read.report.unseen);
+        EvaluationRow row{name, evaluate(model, read.data, arguments.common.threads), {}};
+        nlohmann::ordered_json report = evaluation_json(row.evaluation, header.log_normalizer);
+        report["bad_rows"] = read.report.bad.size();
+        if (given.timing) {
+          row.timing = timing_of(RuntimeModel(header), read.data);
+          report.update(timing_json(*row.timing));
+        }
+        return std::pair(std::move(report), std::move(row));
+      },
+      [](const std::vector<EvaluationRow>& rows) {
+        const Evaluation& only = rows[0].evaluation;
+        std::string text = evaluation_table(rows);
+        if (rows.size() > 1) return text;
+        text += log_z_line(only.log_z);
+        return only.amortised ? text + log_z_line(only.amortised->log_z, "log Z - c - b") : text;
+      });
 }
 
 }  // namespace selfnorm::cli

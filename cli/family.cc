@@ -7,41 +7,28 @@
 
 #include "classifier/model_header.h"
 #include "commands.h"
-#include "crf/crf_evaluate.h"
 #include "crf/crf_model.h"
-#include "crf/crf_normalize.h"
-#include "crf/crf_score.h"
-#include "density/density_evaluate.h"
-#include "density/density_model.h"
-#include "density/density_score.h"
-#include "grammar/changed_options.h"
-#include "lm/lm_evaluate.h"
-#include "lm/lm_score.h"
+#include "grammar/applicability.h"
 #include "model/stored_record.h"
-#include "regressor/regressor_evaluate.h"
-#include "regressor/regressor_info.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
 
-constexpr size_t kShownCrfLabels = 20;
-
 CommandFamily crf_family() {
-  return {
-      .name = "crf",
-      .noun = "a chain",
-      .owns = [](const FileIdentity& file) { return file.family == "chain"; },
-      .training = crf_training,
-      .info = [](const Arguments& a) { return crf_info(finished_model_path(a.info_model), kShownCrfLabels); },
-      .commands = {{"evaluate", evaluate_crfs},
-                   {"score", score_labellings},
-                   {"audit", audit_crf_command},
-                   {"normalize", normalize_crf_command},
-                   {"tag", tag_sentences}},
-      .refused = {{"bounds", "the bounds are of classifiers; 'selfnorm evaluate' gives rms log Z"},
-                  {"sample", "'selfnorm tag --decode sample' draws labellings of sentences"}},
-      .refuse_own = refuse_sentences};
+  return {.name = "crf",
+          .noun = "a chain",
+          .owns = [](const FileIdentity& file) { return file.family == "chain"; },
+          .training = crf_training,
+          .info = crf_info,
+          .commands = {{"evaluate", evaluate_crfs},
+                       {"score", score_labellings},
+                       {"audit", audit_crf_command},
+                       {"normalize", normalize_crf_command},
+                       {"tag", tag_sentences}},
+          .refused = {{"bounds", "the bounds are of classifiers; 'selfnorm evaluate' gives rms log Z"},
+                      {"sample", "'selfnorm tag --decode sample' draws labellings of sentences"}},
+          .reads_sentences = true};
 }
 
 CommandFamily regressor_family() {
@@ -49,42 +36,32 @@ CommandFamily regressor_family() {
       .name = "regressor",
       .noun = "a regressor",
       .training = regressor_training,
-      .info = [](const Arguments& a) { return regressor_info(finished_model_path(a.info_model)); },
+      .info = regressor_info,
       .commands = {{"evaluate", evaluate_regressors},
                    {"score", score_regressor},
                    {"audit", audit_regressor},
                    {"predict", predict_targets}},
-      .refused =
-          {{"normalize",
-            "its b(x) is fitted by 'selfnorm train regressor', and 'selfnorm audit' compares it with A(x)"},
-           {"bounds", "the bounds are of classifiers; 'selfnorm evaluate' gives rms(b - A)"},
-           {"sample",
-            "what it draws depends on x: 'selfnorm predict MODEL DATA --samples N' gives N for each row"}},
-      .refuse_own =
-          [](const Arguments& a, const std::string& model) {
-            if (a.command == "evaluate") refuse_options(a, regressor_options(), model + " is no regressor");
-          }};
+      .refused = {
+          {"normalize",
+           "its b(x) is fitted by 'selfnorm train regressor', and 'selfnorm audit' compares it with A(x)"},
+          {"bounds", "the bounds are of classifiers; 'selfnorm evaluate' gives rms(b - A)"},
+          {"sample",
+           "what it draws depends on x: 'selfnorm predict MODEL DATA --samples N' gives N for each row"}}};
 }
 
 CommandFamily density_family() {
-  return {
-      .name = "density",
-      .noun = "a density, whose log Z is one number for all x",
-      .training = density_training,
-      .info = [](const Arguments& a) { return density_info(a.info_model); },
-      .commands = {{"evaluate", evaluate_densities}, {"score", score_points}, {"sample", sample_points}},
-      .refused =
-          {{"audit", "'selfnorm evaluate' gives it with its error, beside the stored b"},
-           {"normalize",
-            "it is normalised by its b, which 'selfnorm train density' calibrates and 'selfnorm evaluate' "
-            "compares with log Z"},
-           {"bounds",
-            "the bounds are of classifiers; 'selfnorm evaluate' gives the SNL bound of its likelihood"}},
-      .refuse_own =
-          [](const Arguments& a, const std::string& model) {
-            if (a.command == "evaluate" || a.command == "score")
-              refuse_options(a, density_options(), model + " is no density");
-          }};
+  return {.name = "density",
+          .noun = "a density, whose log Z is one number for all x",
+          .training = density_training,
+          .info = density_info,
+          .commands = {{"evaluate", evaluate_densities}, {"score", score_points}, {"sample", sample_points}},
+          .refused = {
+              {"audit", "'selfnorm evaluate' gives it with its error, beside the stored b"},
+              {"normalize",
+               "it is normalised by its b, which 'selfnorm train density' calibrates and 'selfnorm evaluate' "
+               "compares with log Z"},
+              {"bounds",
+               "the bounds are of classifiers; 'selfnorm evaluate' gives the SNL bound of its likelihood"}}};
 }
 
 CommandFamily language_family() {
@@ -167,10 +144,9 @@ int run_for_family(const Arguments& arguments, const std::vector<std::string>& m
   if (const auto why = family.refused.find(command); why != family.refused.end())
     throw Error(fmt::format("{} is {}; {}", models[0], family.noun, why->second));
   if (const auto own = family.commands.find(command); own != family.commands.end()) {
-    for (const CommandFamily& before : families()) {
-      if (&before == &family) break;
-      if (before.refuse_own) before.refuse_own(arguments, models[0]);
-    }
+    if (!family.reads_sentences) refuse_sentences(arguments, models[0]);
+    Applicability(arguments).refuse_foreign(family.name,
+                                            fmt::format("{} is {}", models[0], short_noun(family)));
     return own->second(arguments);
   }
   // A command of one other family, which knows best what is wrong with a file that is none of ours.

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/option_table.h"
 #include "grammar/arguments.h"
 #include "run/training.h"
 
@@ -18,8 +19,6 @@ struct FileIdentity;
 }
 
 namespace selfnorm::cli {
-
-class Declaration;
 
 struct CommandFamily {
   using Command = std::function<int(const Arguments&)>;
@@ -31,14 +30,13 @@ struct CommandFamily {
   std::string others = "are not";                      // what models of other families are beside one of it
   std::function<bool(const FileIdentity&)> owns = {};  // empty: files whose family is `name`
   // The options of `train NAME` that are its own; those of the program's families are in its grammar.
-  std::function<void(Declaration&, Arguments&)> declare = {};
+  std::function<OptionTable(Arguments&)> options = {};
   std::function<std::unique_ptr<Training>(const Arguments&)> training = {};
   std::function<nlohmann::ordered_json(const Arguments&)> info =
       {};                                           // empty: where the file is, its size and family
   std::map<std::string, Command> commands = {};     // by name, those it has
   std::map<std::string, std::string> refused = {};  // by name, others: why, and what to do instead
-  // Options of shared commands that are its alone: thrown out when another family meets them.
-  std::function<void(const Arguments&, const std::string& model)> refuse_own = {};
+  bool reads_sentences = false;                     // --format may be one of sentences
 };
 
 // Before those that are there, which it may take files from.

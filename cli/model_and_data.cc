@@ -1,10 +1,9 @@
-#include "model_and_data.h"
-
 #include <fmt/format.h>
 
 #include <filesystem>
 
 #include "classifier/model_header.h"
+#include "commands.h"
 #include "data/array/array_file.h"
 #include "data/example_source.h"
 #include "model/stored_record.h"

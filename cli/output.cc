@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 
 #include "interruption.h"
 #include "selfnorm/error.h"
@@ -81,5 +82,81 @@ std::string grouped(uint64_t number) {
 }
 
 std::string decimal(double value) { return std::isnan(value) ? "-" : fmt::format("{:.4f}", value); }
+
+std::string aligned_present(std::vector<std::vector<std::string>> rows) {
+  for (size_t j = rows[0].size(); j-- > 0;) {
+    const bool is_there =
+        std::any_of(rows.begin() + 1, rows.end(), [j](const auto& row) { return !row[j].empty(); });
+    for (auto& row : rows) {
+      if (!is_there)
+        row.erase(row.begin() + static_cast<ptrdiff_t>(j));
+      else if (row[j].empty())
+        row[j] = "-";
+    }
+  }
+  return aligned(rows);
+}
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\t')
+      out += "\\t";
+    else if (c == '\n')
+      out += "\\n";
+    else if (c == '\\')
+      out += "\\\\";
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string json_line(const nlohmann::ordered_json& value) {
+  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+RowSheet::RowSheet(bool json, std::string head, nlohmann::ordered_json object, std::string list, Write write)
+    : json_(json), head_(std::move(head)), write_(std::move(write)) {
+  if (!json_) return;
+  head_ = json_line(object);
+  head_.back() = ',';
+  head_ += fmt::format(" \"{}\": [", list);
+}
+
+void RowSheet::row(const std::vector<Field>& fields) {
+  if (json_) {
+    nlohmann::ordered_json object;
+    for (const auto& [name, value] : fields)
+      if (!name.empty()) std::visit([&, key = name](const auto& v) { object[std::string(key)] = v; }, value);
+    return put(json_line(object));
+  }
+  std::string line;
+  for (const auto& [name, value] : fields) {
+    if (!line.empty()) line += '\t';
+    if (const auto* text = std::get_if<std::string_view>(&value))
+      line += escaped(*text);
+    else
+      std::visit([&line](const auto& v) { fmt::format_to(std::back_inserter(line), "{}", v); }, value);
+  }
+  put(line);
+}
+
+void RowSheet::put(const std::string& text) {
+  const bool is_first = !is_open_;
+  open();
+  write_(!json_ ? text + "\n" : (is_first ? "\n  " : ",\n  ") + text);
+}
+
+void RowSheet::finish() {
+  open();
+  if (json_) write_("\n]}\n");
+}
+
+void RowSheet::open() {
+  if (is_open_) return;
+  is_open_ = true;
+  if (json_ || !head_.empty()) write_(json_ ? head_ : head_ + "\n");
+}
 
 }  // namespace selfnorm::cli

@@ -8,7 +8,7 @@
 #include "commands.h"
 #include "data/string_index.h"
 #include "family.h"
-#include "grammar/label_list.h"
+#include "grammar/option_list.h"
 #include "output.h"
 #include "run/reading_note.h"
 #include "selfnorm/error.h"
@@ -16,40 +16,24 @@
 namespace selfnorm::cli {
 namespace {
 
-// Rows as they are computed: TSV after a line "# KIND", or the JSON object of all commands that score.
-class ScoreSheet {
+// The rows of a kind.
+class CandidateSheet {
  public:
-  ScoreSheet(bool json, selfnorm_kind kind) : json_(json), kind_(kind_name(kind)) {}
+  CandidateSheet(bool json, selfnorm_kind kind)
+      : kind_(kind_name(kind)), sheet_(json, fmt::format("# {}", kind_), {{"kind", kind_}}) {}
   void add(uint64_t row, const std::string& label, double log_prob) {
-    if (is_first_) open();
-    if (json_) {
-      const nlohmann::ordered_json line = {{"row", row}, {"label", label}, {"log_prob", log_prob}};
-      print((is_first_ ? "\n  " : ",\n  ") +
-            line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-    } else {
-      print(fmt::format("{}\t{}\t{}\t{}\n", row, escaped(label), log_prob, kind_));
-    }
-    is_first_ = false;
+    sheet_.row({{"row", row}, {"label", label}, {"log_prob", log_prob}, {"", kind_}});
   }
-  void finish() {
-    if (is_first_) open();
-    if (json_) print("\n]}\n");
-  }
+  void finish() { sheet_.finish(); }
 
  private:
-  // With the first row, so that an error before it leaves standard output empty.
-  void open() const {
-    print(json_ ? fmt::format("{{\"kind\": \"{}\", \"rows\": [", kind_) : fmt::format("# {}\n", kind_));
-  }
-
-  bool json_;
-  bool is_first_ = true;
-  std::string kind_;
+  const char* kind_;
+  RowSheet sheet_;
 };
 
 std::vector<std::string> candidate_labels(const ScoreArguments& given) {
   if (!given.candidates_file.empty()) return read_labels(given.candidates_file);
-  return given.candidates.empty() ? std::vector<std::string>{} : split_labels(given.candidates);
+  return given.candidates;
 }
 
 std::vector<uint32_t> classes_of(const std::vector<std::string>& wanted, const ModelHeader& header) {
@@ -84,7 +68,7 @@ struct Request {
 };
 
 void score_classes(const RuntimeModel& model, const Dataset& data, const std::vector<std::string>& labels,
-                   const Request& request, ScoreSheet& sheet) {
+                   const Request& request, CandidateSheet& sheet) {
   std::vector<double> out(std::max<size_t>(1, request.candidates.size()));
   for (uint64_t row = 0; row < data.examples(); ++row) {
     if (request.top > 0) {
@@ -111,7 +95,8 @@ void check_positions(const std::vector<uint32_t>& candidates, const Dataset& dat
   }
 }
 
-void score_groups(const RuntimeModel& model, const Dataset& data, const Request& request, ScoreSheet& sheet) {
+void score_groups(const RuntimeModel& model, const Dataset& data, const Request& request,
+                  CandidateSheet& sheet) {
   for (uint64_t group = 0; group < data.examples(); ++group) {
     std::vector<Candidate> all =
         model.alternatives(data.features, data.group_begin[group], data.group_begin[group + 1], request.kind);
@@ -141,7 +126,6 @@ int score_command(const Arguments& arguments) {
 int score_candidates(const Arguments& arguments) {
   const ScoreArguments& given = arguments.score;
   const ModelHeader header = read_header(given.model, arguments.head);
-  if (given.totals) throw Error(fmt::format("--totals: {} is no language model", header.path));
   const selfnorm_kind kind = kind_of(given, header.is_joint() ? 0 : header.classes, header.has_normalizer);
   const RuntimeModel model(header);
   const std::vector<std::string> wanted = candidate_labels(given);
@@ -157,7 +141,7 @@ int score_candidates(const Arguments& arguments) {
 
   std::vector<std::string> labels = header.schema.labels;
   for (size_t k = labels.size(); k < header.classes; ++k) labels.push_back(std::to_string(k));
-  ScoreSheet sheet(arguments.common.json, request.kind);
+  CandidateSheet sheet(arguments.common.json, request.kind);
   if (header.is_joint())
     score_groups(model, read.data, request, sheet);
   else

@@ -4,7 +4,7 @@
 set -euo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
 ladder=(base math data proposal network model sampler normalizer objective optim engine audit document family/classifier family/lm family/crf
-  family/density family/regressor page experiments cli)
+  family/density family/regressor api page experiments cli)
 
 check() {
   local root="$1"

@@ -136,9 +136,17 @@ RowsPart audited_part(const AuditArguments& given) {
   return part;
 }
 
-void add_part(RowsPart part, nlohmann::ordered_json& json) {
-  if (part == RowsPart::kTrained) json["trained"] = true;
-  if (part == RowsPart::kChoseStep) json["chose_step"] = true;
+ReportDocument audit_heading(const std::string& model, const std::string& data) {
+  return {.name = model, .command = "audit", .title = fmt::format("Audit of {} on {}", model, data)};
+}
+
+int end_audit(const Arguments& arguments, const AuditedRows& rows, const ReportDocument& document,
+              AuditWords words) {
+  constexpr int kNotCertified = 3;
+  if (rows.part == RowsPart::kTrained) words.json["trained"] = true;
+  if (rows.part == RowsPart::kChoseStep) words.json["chose_step"] = true;
+  put_out_audit(arguments, rows.place, document, std::move(words));
+  return arguments.audit.require.empty() || rows.certificate.certified ? 0 : kNotCertified;
 }
 
 nlohmann::ordered_json errors_json(const ErrorAudit& a) {

@@ -7,13 +7,25 @@
 #include "audit/audit.h"
 #include "document/section/audit_section.h"
 #include "grammar/arguments.h"
+#include "run/report_output.h"
 
 namespace selfnorm::cli {
 
 // With --require in them; throws Error for values out of range.
 AuditOptions audit_options(const AuditArguments& given);
 
-inline constexpr int kNotCertified = 3;  // exit code: what --require asks for does not hold
+// Where the page goes, what part the rows had in the model, and what was certified of them.
+struct AuditedRows {
+  AuditPlace place;
+  RowsPart part;
+  const Certificate& certificate;
+};
+// The document of an audit, with nothing but its name.
+ReportDocument audit_heading(const std::string& model, const std::string& data);
+// Puts the audit out, with "trained" or "chose_step", true, when so. The exit code: 3 where what --require
+// asks for does not hold.
+int end_audit(const Arguments& arguments, const AuditedRows& rows, const ReportDocument& document,
+              AuditWords words);
 
 // Of the errors of any model's log-probabilities: {"log_z", "histogram"}, and {"certificate", "rho_bound",
 // "smallest_eps", "worst"}.
@@ -33,8 +45,6 @@ std::string variance_text(const GaugeVariance& variance);
 
 // Of DATA in MODEL (rows_part.h). Warns when --require asks about data that the model was trained on.
 RowsPart audited_part(const AuditArguments& given);
-// Into what --json prints of an audit: "trained" or "chose_step", true, when so.
-void add_part(RowsPart part, nlohmann::ordered_json& json);
 
 nlohmann::ordered_json audit_json(const Audit& audit);
 std::string audit_text(const Audit& audit, const AuditNames& names);

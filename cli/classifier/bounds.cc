@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "audit/bounds/gap_bounds.h"
-#include "base/range.h"
 #include "classifier/model_header.h"
 #include "commands.h"
 #include "family.h"
@@ -149,8 +148,6 @@ std::string remarks(const Side& model, const Side& maximum, const LikelihoodGap&
 
 int bounds_command(const Arguments& arguments) {
   const BoundsArguments& given = arguments.bounds;
-  require_range(given.delta > 0, "--delta", given.delta,
-                "a number > 0, the rms of log Z - m that is allowed");
   const ThreadLimit limit(arguments.common.threads);
   return run_for_family(arguments, {given.model});
 }

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "output.h"
-
 namespace selfnorm::cli {
+
+nlohmann::ordered_json timing_json(const ScoreTiming& timing) {
+  nlohmann::ordered_json out = {{"score_ns_raw", timing.raw_ns}, {"score_ns_exact", timing.exact_ns}};
+  if (timing.amortised_ns) out["score_ns_amortised"] = *timing.amortised_ns;
+  return out;
+}
+
 nlohmann::ordered_json log_z_json(const LogZStatistics& z) {
   return {{"mean", z.mean}, {"std", z.std}, {"rms", z.rms}, {"min", z.min},
           {"max", z.max},   {"q01", z.q01}, {"q50", z.q50}, {"q99", z.q99}};
@@ -37,34 +40,18 @@ nlohmann::ordered_json evaluation_json(const Evaluation& e, double log_normalize
 }
 
 std::string evaluation_table(const std::vector<EvaluationRow>& rows) {
-  const bool is_timed =
-      std::any_of(rows.begin(), rows.end(), [](const auto& r) { return r.timing.has_value(); });
-  const bool is_amortised =
-      std::any_of(rows.begin(), rows.end(), [](const auto& r) { return r.evaluation.amortised.has_value(); });
   std::vector<std::vector<std::string>> cells{
-      {"model", "rows", "classes", "NLL exact", "NLL raw", "accuracy", "top-5", "rms log Z", "KL uniform"}};
-  const bool has_unseen =
-      std::any_of(rows.begin(), rows.end(), [](const auto& r) { return r.evaluation.unseen > 0; });
-  if (has_unseen) cells[0].push_back("unseen labels");
-  if (is_amortised) cells[0].insert(cells[0].end(), {"NLL amortised", "rms log Z - b"});
-  if (is_timed) cells[0].insert(cells[0].end(), {"raw ns", "exact ns"});
-  if (is_timed && is_amortised) cells[0].push_back("amortised ns");
-  for (const EvaluationRow& row : rows) {
-    const Evaluation& e = row.evaluation;
-    cells.push_back({row.name, grouped(e.n), grouped(e.classes), decimal(e.nll_exact), decimal(e.nll_raw),
-                     decimal(e.accuracy), decimal(e.top5), decimal(e.log_z.rms), decimal(e.kl_uniform)});
-    const auto add = [&cells](const std::string& cell) { cells.back().push_back(cell); };
-    if (has_unseen) add(grouped(e.unseen));
-    if (is_amortised) {
-      add(e.amortised ? decimal(e.amortised->nll) : "-");
-      add(e.amortised ? decimal(e.amortised->log_z.rms) : "-");
-    }
-    if (!row.timing) continue;
-    add(fmt::format("{:.0f}", row.timing->raw_ns));
-    add(fmt::format("{:.0f}", row.timing->exact_ns));
-    if (is_amortised) add(row.timing->amortised_ns ? fmt::format("{:.0f}", *row.timing->amortised_ns) : "-");
-  }
-  return aligned(cells);
+      {"model", "rows", "classes", "NLL exact", "NLL raw", "accuracy", "top-5", "rms log Z", "KL uniform",
+       "unseen labels", "NLL amortised", "rms log Z - b", "raw ns", "exact ns", "amortised ns"}};
+  const auto whole = [](double ns) { return fmt::format("{:.0f}", ns); };
+  for (const auto& [name, e, timing] : rows)
+    cells.push_back({name, grouped(e.n), grouped(e.classes), decimal(e.nll_exact), decimal(e.nll_raw),
+                     decimal(e.accuracy), decimal(e.top5), decimal(e.log_z.rms), decimal(e.kl_uniform),
+                     e.unseen > 0 ? grouped(e.unseen) : "", e.amortised ? decimal(e.amortised->nll) : "",
+                     e.amortised ? decimal(e.amortised->log_z.rms) : "", timing ? whole(timing->raw_ns) : "",
+                     timing ? whole(timing->exact_ns) : "",
+                     timing && timing->amortised_ns ? whole(*timing->amortised_ns) : ""});
+  return aligned_present(std::move(cells));
 }
 
 std::string log_z_line(const LogZStatistics& z, const std::string& name) {

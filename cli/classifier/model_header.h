@@ -4,8 +4,11 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
+#include "data/corpus/token_corpus.h"
+#include "data/example_source.h"
 #include "data/read.h"
 #include "model/head/head_file.h"
 #include "model/model_file.h"
@@ -48,5 +51,29 @@ ModelFile load_model(const ModelHeader& header);
 
 // Data for the model, which is no language model.
 ReadResult read_for(const ModelHeader& header, const std::string& path, ReadOptions options);
+
+// Of the commands that compute log-normalizers: a model of ours or anybody's softmax head, whole.
+class AnyModel {
+ public:
+  AnyModel(const std::string& model, const HeadNames& names);
+
+  const ModelHeader& header() const { return header_; }
+  const std::string& path() const { return header_.path; }
+  const Head* head() const { return header_.head.get(); }  // null for a model of ours
+  const ModelFile& file() const;
+
+ private:
+  ModelHeader header_;
+  std::optional<ModelFile> own_;
+};
+
+// Text in the words of a language model; the tokens are in a nameless file of the temporary folder.
+TokenCorpus read_text(const std::vector<std::string>& words, const std::string& path);
+
+// Of a model with an encoder: its states, computed from its inputs as they stream by, or stored ones.
+// `states_name` chooses an array of an npz or safetensors file. Notes bad rows that were skipped and
+// labels that are unseen.
+std::unique_ptr<ExampleSource> open_examples(const AnyModel& model, const std::string& path,
+                                             const ReadOptions& options, const std::string& states_name);
 
 }  // namespace selfnorm::cli

@@ -3,10 +3,7 @@
 #include <cmath>
 
 #include "audit/gauge.h"
-#include "base/range.h"
-#include "classifier/any_model.h"
-#include "classifier/normalize_document.h"
-#include "classifier/normalize_states.h"
+#include "classifier/normalize_report.h"
 #include "classifier/normalized_file.h"
 #include "commands.h"
 #include "data/array/array_file.h"
@@ -178,18 +175,10 @@ class Normalization {
   NormalizeReport report_;
 };
 
-void check_options(const NormalizeArguments& given) {
-  require_range(given.hold_out > 0 && given.hold_out <= 0.5, "hold-out", given.hold_out, "0 < x <= 0.5");
-  require_range(given.delta >= 0, "delta", given.delta, ">= 0");
-  require_range(given.budget >= 0, "budget", given.budget, ">= 0");
-  require_range(given.hidden >= 1, "hidden", given.hidden, ">= 1");
-}
-
 }  // namespace
 
 int normalize_command(const Arguments& arguments) {
   const NormalizeArguments& given = arguments.normalize;
-  check_options(given);
   const ThreadLimit limit(arguments.common.threads);
   return run_for_family(arguments, {given.head});
 }

@@ -1,10 +1,9 @@
-#include "classifier/normalize_document.h"
-
 #include <fmt/format.h>
 
 #include <filesystem>
 
 #include "base/atomic_file.h"
+#include "classifier/normalize_report.h"
 #include "document/section/audit_section.h"
 #include "document/section/normalize_section.h"
 #include "family/classifier/normalize/trade_off_section.h"

@@ -8,7 +8,8 @@
 #include "classifier/audit_report.h"
 #include "model/head/head_file.h"
 #include "model/quantization.h"
-#include "selfnorm/error.h"
+#include "run/rows_part.h"
+#include "run/run_record.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -47,6 +48,21 @@ void check_new_file(const std::string& out, const std::string& model, const std:
 }
 
 }  // namespace
+
+StatesPlace states_of_model(const NormalizeArguments& given) {
+  if (!given.states.empty()) return {given.states, given.states_name, rows_part(given.head, given.states)};
+  const bool is_run = std::filesystem::is_directory(given.head);
+  const std::string train = is_run ? recorded_data(given.head, "data") : "";
+  if (train.empty() || !std::filesystem::exists(train)) throw no_states(given);
+  return {train, given.states_name, RowsPart::kTrained};
+}
+
+Error no_states(const NormalizeArguments& given) {
+  return Error(fmt::format(
+      "{}: normalising needs inputs of the model; give --states FILE (hidden states, or data like those it "
+      "was trained on)",
+      given.head));
+}
 
 std::string normalized_path(const std::string& out, const std::string& model) {
   if (!out.empty()) return out;

@@ -1,13 +1,25 @@
-// The file that `normalize` writes: where it is and how it holds the model.
+// The files of `normalize`: the inputs that it is fitted to and verified on, and the one that it writes.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "audit/audit.h"
-#include "classifier/any_model.h"
+#include "classifier/model_header.h"
+#include "document/section/rows_part.h"
+#include "grammar/arguments.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
+
+struct StatesPlace {
+  std::string path, name;
+  RowsPart part = RowsPart::kNone;  // in the model itself
+};
+
+// Of one of our models: --states, or the training data of a run directory. Throws Error when there are none.
+StatesPlace states_of_model(const NormalizeArguments& given);
+Error no_states(const NormalizeArguments& given);
 
 // `out`, or MODEL-normalized beside the model when it is empty.
 std::string normalized_path(const std::string& out, const std::string& model);

@@ -97,19 +97,4 @@ void warn_about_scores(selfnorm_kind kind, const ModelHeader& header) {
                     header.path));
 }
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '\t')
-      out += "\\t";
-    else if (c == '\n')
-      out += "\\n";
-    else if (c == '\\')
-      out += "\\\\";
-    else
-      out += c;
-  }
-  return out;
-}
-
 }  // namespace selfnorm::cli

@@ -40,7 +40,4 @@ void warn_about_scores(selfnorm_kind kind, const ModelHeader& header);
 // Of this rms; nothing below kLargeRms.
 void warn_about_rms(double rms, const std::string& kind, const std::string& advice);
 
-// A field of a TSV line: tab, line feed and backslash as \t, \n and \\.
-std::string escaped(std::string_view text);
-
 }  // namespace selfnorm::cli

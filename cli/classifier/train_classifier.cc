@@ -10,7 +10,6 @@
 #include "data/text/text_encoder.h"
 #include "family/classifier/loop.h"
 #include "family/classifier/trainer.h"
-#include "grammar/label_list.h"
 #include "grammar/option_list.h"
 #include "model/encoded_states.h"
 #include "model/text_model.h"
@@ -26,8 +25,6 @@
 namespace selfnorm::cli {
 namespace {
 
-constexpr uint64_t kFewestExamplesToSplit = 20;
-
 struct TrainingData {
   Dataset train;
   std::optional<Dataset> valid;
@@ -41,14 +38,6 @@ struct TrainingData {
   // The trainer measures the likelihood of validation data, so it gets those that have one.
   bool has_unseen() const { return reports.back().second.unseen.examples > 0; }
 };
-
-// Nothing is selected by validation under the constraint, so all of TRAIN can keep its promise; a handful of
-// rows cannot spare any.
-double hold_out_fraction(const TrainArguments& given, uint64_t examples) {
-  const bool all =
-      objective_entry(given.options.objective.name).is_constraint || examples < kFewestExamplesToSplit;
-  return number_or_auto("--hold-out", given.hold_out, 0, 0.5).value_or(all ? 0 : 0.1);
-}
 
 void check_classifier_options(const Arguments& arguments) {
   const TrainArguments& given = arguments.train;
@@ -185,7 +174,8 @@ TrainingData read_data(const Arguments& arguments) {
   if (!given.valid.empty()) {
     data.valid = read_valid(arguments, data);
     data.valid_record = data_record(given.valid, *data.valid);
-  } else if (const double part = hold_out_fraction(given, data.train.examples());
+  } else if (const double part = hold_out_fraction(
+                 given, data.train.examples(), objective_entry(given.options.objective.name).is_constraint);
              part > 0 && data.train.examples() > 1) {
     const HeldOut split = hold_out(data.train.examples(), part, given.options.seed);
     for (const uint64_t example : split.valid) data.held_out.push_back(data.train.numbers[example]);

@@ -5,18 +5,58 @@
 namespace selfnorm::cli {
 namespace {
 
-void declare_sentences(Declaration& command, CrfArguments& crf) {
-  command
-      .choice("--format", crf.format, sequence_format_names(),
-              "columns: a token a line, a blank line between sentences; conllu; attributes: label TAB "
-              "attribute[:value] ..., as of CRFsuite; auto looks at the content")
-      .integer("--target", crf.target,
-               "Column of the labels, counted from 1; 0: the last one, of CoNLL-U 4 (UPOS)")
-      .file("--template", crf.template_file,
-            "Feature templates as of CRF++ and wapiti (U00:%x[-1,0], B), with prefixes %p, suffixes %s, "
-            "lower case %l, shapes %h and regular expressions %m, %t; default: good ones for tagging, or for "
-            "chunking where there are several input columns")
-      .integer("--min-count", crf.min_count, "Keep attributes seen at least N times in TRAIN; >= 1");
+OptionTable sentence_option_table(CrfArguments& crf) {
+  OptionTable table;
+  table
+      .add("format", &crf.format,
+           "columns: a token a line, a blank line between sentences; conllu; attributes: label TAB "
+           "attribute[:value] ..., as of CRFsuite; auto looks at the content")
+      .one_of(sequence_format_names());
+  table.add("target", &crf.target,
+            "Column of the labels, counted from 1; 0: the last one, of CoNLL-U 4 (UPOS)");
+  table
+      .add("template", &crf.template_file,
+           "Feature templates as of CRF++ and wapiti (U00:%x[-1,0], B), with prefixes %p, suffixes %s, "
+           "lower case %l, shapes %h and regular expressions %m, %t; default: good ones for tagging, or for "
+           "chunking where there are several input columns")
+      .of_kind(OptionKind::file);
+  table.add("min-count", &crf.min_count, "Keep attributes seen at least N times in TRAIN").at_least(1);
+  return table;
+}
+
+OptionTable tag_option_table(TagArguments& t) {
+  OptionTable table;
+  const std::string found = option_text("decode", t.decode);
+  table
+      .add("format", &t.format,
+           "Format of DATA; auto: that of the data the model was trained on. columns for a model of "
+           "CoNLL-U: a word a line, where its templates read the form alone")
+      .one_of(sequence_format_names());
+  table
+      .add("decode", &t.decode,
+           "viterbi: the most probable labelling; posterior: the most probable label of every token; "
+           "sample: a labelling drawn from p(y|x), exactly")
+      .one_of({"viterbi", "posterior", "sample"});
+  table
+      .add("n-best", &t.n_best,
+           "viterbi: the N most probable labellings, sample: N independent ones, each after a line "
+           "\"# sentence=I rank=R\", which score, evaluate and tag know in every format")
+      .in(1, 1000)
+      .only(t.decode != "posterior", option_text("decode", "viterbi or sample"), found);
+  table.add("seed", &t.seed, "sample: the same draws for the same seed")
+      .only(t.decode == "sample", option_text("decode", "sample"), found);
+  table
+      .add("score", &t.score,
+           "log-probability of a labelling, in a line \"# sentence=I rank=R log_prob=X kind=KIND\" before "
+           "it; raw: its score alone, less b(x) where the model has one (kind amortised); exact: "
+           "normalised by log Z")
+      .one_of({"none", "raw", "exact"});
+  table.add("marginals", &t.marginals,
+            "A further column: the probability of the token's label; of CoNLL-U p=PROBABILITY in MISC");
+  table.add("all-marginals", &t.all_marginals,
+            "Further columns: LABEL:PROBABILITY of every label of the model; of CoNLL-U "
+            "p[LABEL]=PROBABILITY in MISC");
+  return table;
 }
 
 }  // namespace
@@ -36,8 +76,7 @@ void Grammar::declare_crf_commands() {
               "Fraction of the sentences of TRAIN held out for validation when there is no --valid, 0..0.5; "
               "auto: 0.1, "
               "or 0 for the constraint, whose bound is about all of TRAIN");
-  declare_sentences(training, crf);
-  training.options(train_option_table("crf", crf.options));
+  training.options(sentence_option_table(crf)).options(train_option_table("crf", crf.options));
   declare_common(training, arguments_.common, kExpansion | kThreads);
 
   TagArguments& tag = arguments_.tag;
@@ -54,25 +93,7 @@ void Grammar::declare_crf_commands() {
                   "at; a line of attributes without a label begins with a tab; plain or gzipped; default: "
                   "standard input",
                   false)
-      .choice("--format", tag.format, sequence_format_names(),
-              "Format of DATA; auto: that of the data the model was trained on. columns for a model of "
-              "CoNLL-U: a word a line, where its templates read the form alone")
-      .choice("--decode", tag.decode, {"viterbi", "posterior", "sample"},
-              "viterbi: the most probable labelling; posterior: the most probable label of every token; "
-              "sample: a labelling drawn from p(y|x), exactly")
-      .integer("--n-best", tag.n_best,
-               "viterbi: the N most probable labellings, sample: N independent ones, each after a line "
-               "\"# sentence=I rank=R\", which score, evaluate and tag know in every format; 1..1000")
-      .integer("--seed", tag.seed, "sample: the same draws for the same seed")
-      .choice("--score", tag.score, {"none", "raw", "exact"},
-              "log-probability of a labelling, in a line \"# sentence=I rank=R log_prob=X kind=KIND\" before "
-              "it; raw: its score alone, less b(x) where the model has one (kind amortised); exact: "
-              "normalised by log Z")
-      .flag("--marginals", tag.marginals,
-            "A further column: the probability of the token's label; of CoNLL-U p=PROBABILITY in MISC")
-      .flag("--all-marginals", tag.all_marginals,
-            "Further columns: LABEL:PROBABILITY of every label of the model; of CoNLL-U "
-            "p[LABEL]=PROBABILITY in MISC");
+      .checked(tag_option_table, tag);
   declare_common(tagging, arguments_.common, kExpansion | kThreads);
 }
 

@@ -1,33 +1,78 @@
-#include "crf/crf_evaluate.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
 #include "classifier/audit_report.h"
 #include "classifier/evaluation_report.h"
+#include "classifier/score_kind.h"
+#include "commands.h"
 #include "crf/crf_model.h"
 #include "crf/crf_report.h"
-#include "crf/crf_timing.h"
 #include "family/crf/crf_audit.h"
 #include "family/crf/crf_section.h"
-#include "grammar/changed_options.h"
-#include "output.h"
+#include "normalizer/crf/crf_scorer.h"
+#include "normalizer/crf/lattice.h"
 #include "run/progress_line.h"
 #include "run/reading_note.h"
-#include "run/report_output.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
 
-void refuse_others(const Arguments& arguments, const std::string& model) {
-  std::vector<std::string> of_classes = class_options();
-  std::erase(of_classes, "--timing");
-  for (const auto& options : {of_classes, density_options(), regressor_options()})
-    refuse_options(arguments, options, model + " is a chain, to which it does not apply");
-  refuse_options(arguments, {"--header"}, model + " is a chain, whose DATA have no header");
+// log p(y|x) of a sentence's own labels: raw s(x,y), amortised s(x,y) - b(x), both O(T) with s summed in
+// double from the weights (target_score), or exact s(x,y) - log Z(x) <= 0, with s and Z of the same rounded u
+// and v (Lattice::log_prob), as `tag` gives it. Keeps a reference to the model, and room.
+class LabellingScore {
+ public:
+  LabellingScore(const CrfModel& model, selfnorm_kind kind);
+  double operator()(const Sequences& data, uint64_t sentence);
+
+ private:
+  const CrfModel& model_;
+  selfnorm_kind kind_;
+  CrfScorer scorer_;
+  PairFactors<float> factors_;
+  Lattice lattice_;
+};
+
+LabellingScore::LabellingScore(const CrfModel& model, selfnorm_kind kind)
+    : model_(model),
+      kind_(kind),
+      scorer_(model.shape, model.theta),
+      factors_(transition_factors<float>(model.shape, model.theta)) {}
+
+double LabellingScore::operator()(const Sequences& data, uint64_t sentence) {
+  if (kind_ == SELFNORM_EXACT) {
+    const CrfScores scores = scorer_(data, sentence);
+    const auto labels = std::span(data.label).subspan(data.sentence_begin[sentence], scores.length);
+    lattice_.forward(scores, factors_);
+    return lattice_.log_prob(scores, labels);
+  }
+  const double score = scorer_.target_score(data, sentence);
+  return kind_ == SELFNORM_AMORTISED ? score - crf_normalizer(model_.normalizer, data, sentence) : score;
+}
+
+// By one thread, on the first sentences. They have labels.
+CrfTiming time_crf(const CrfModel& model, const Sequences& data) {
+  const std::vector<uint64_t> seen = seen_sentences(data, model.shape.labels);
+  const uint64_t sentences = std::min<uint64_t>(kTimedRows, seen.size());
+  if (sentences == 0)
+    throw Error("--timing: every sentence has a label that the model has not seen; expected one without");
+  const auto time = [&](selfnorm_kind kind) {
+    LabellingScore score(model, kind);
+    volatile double sink = 0;
+    return nanoseconds(sentences, [&](uint64_t sentence) { sink = score(data, seen[sentence]); });
+  };
+  CrfTiming out;
+  out.score.raw_ns = time(SELFNORM_RAW);
+  out.score.exact_ns = time(SELFNORM_EXACT);
+  if (model.normalizer.exists) out.score.amortised_ns = time(SELFNORM_AMORTISED);
+  for (uint64_t i = 0; i < sentences; ++i)
+    out.tokens += static_cast<double>(data.length(seen[i])) / static_cast<double>(sentences);
+  return out;
 }
 
 CrfAudit audited(const CrfModel& model, const Sequences& data, const AuditOptions& options, bool quiet) {
@@ -41,39 +86,30 @@ CrfAudit audited(const CrfModel& model, const Sequences& data, const AuditOption
 
 int evaluate_crfs(const Arguments& arguments) {
   const EvaluateArguments& given = arguments.evaluate;
-  refuse_others(arguments, given.models[0]);
-  std::vector<CrfRow> rows;
   bool has_unseen = false;
-  nlohmann::ordered_json reports = nlohmann::ordered_json::array();
-  for (const std::string& name : given.models) {
-    const auto [path, model] = open_crf(name, arguments.reader.format);
-    const Sequences data = read_sequences(given.data, model.encoder, true, UnseenLabel::kept);
-    if (!std::exchange(has_unseen, has_unseen || data.unseen.tokens > 0)) note_unseen(given.data, data);
-    rows.push_back({name, evaluate_crf(model, data, arguments.common.threads), {}});
-    nlohmann::ordered_json report = crf_json(rows.back().evaluation);
-    if (given.timing) {
-      rows.back().timing = time_crf(model, data);
-      report.update(timing_json(*rows.back().timing));
-    }
-    report["model"] = path;
-    report["data"] = given.data;
-    reports.push_back(std::move(report));
-  }
-  if (arguments.common.json) {
-    print_json(reports.size() == 1 ? reports[0] : nlohmann::ordered_json{{"models", reports}});
-    return 0;
-  }
-  print(crf_table(rows));
-  if (rows.size() == 1) print(crf_details(rows[0].evaluation));
-  if (given.timing) print("\n" + timing_table(rows));
-  return 0;
+  return evaluate_models(
+      arguments,
+      [&](const std::string& name) {
+        const CrfModel model = open_crf(name, arguments.reader.format).model;
+        const Sequences data = read_sequences(given.data, model.encoder, true, UnseenLabel::kept);
+        if (!std::exchange(has_unseen, has_unseen || data.unseen.tokens > 0)) note_unseen(given.data, data);
+        CrfRow row{name, evaluate_crf(model, data, arguments.common.threads), {}};
+        nlohmann::ordered_json report = crf_json(row.evaluation);
+        if (given.timing) {
+          row.timing = time_crf(model, data);
+          report.update(timing_json(*row.timing));
+        }
+        return std::pair(std::move(report), std::move(row));
+      },
+      [&](const std::vector<CrfRow>& rows) {
+        return crf_table(rows) + (rows.size() == 1 ? crf_details(rows[0].evaluation) : "") +
+               (given.timing ? "\n" + timing_table(rows) : "");
+      });
 }
 
 int audit_crf_command(const Arguments& arguments) {
   const AuditArguments& given = arguments.audit;
   AuditOptions options = audit_options(given);
-  refuse_others(arguments, given.model);
-  refuse_options(arguments, {"--states-name"}, given.model + " is a chain, which has no states");
   const AuditPlace place = audit_place(given);
   const auto [path, model] = open_crf(given.model, arguments.reader.format);
   const Sequences data = read_sequences(given.data, model.encoder, false, UnseenLabel::kept);
@@ -86,8 +122,7 @@ int audit_crf_command(const Arguments& arguments) {
   std::optional<CrfEvaluation> evaluation;
   if (has_labels) evaluation = evaluate_crf(model, data, arguments.common.threads);
   const RowsPart part = audited_part(given);
-  ReportDocument document{
-      .name = path, .command = "audit", .title = fmt::format("Audit of {} on {}", path, given.data)};
+  ReportDocument document = audit_heading(path, given.data);
   add_crf({model, errors, evaluation ? &*evaluation : nullptr, kind, given.data, part}, document);
   AuditWords words{.json = {{"model", path},
                             {"data", given.data},
@@ -112,9 +147,32 @@ int audit_crf_command(const Arguments& arguments) {
   }
   words.json.update(certified_json(errors));
   words.text += certified_text(errors, kind, part);
-  add_part(part, words.json);
-  put_out_audit(arguments, place, document, std::move(words));
-  return given.require.empty() || errors.certificate.certified ? 0 : kNotCertified;
+  return end_audit(arguments, {place, part, errors.certificate}, document, std::move(words));
+}
+
+int score_labellings(const Arguments& arguments) {
+  const ScoreArguments& given = arguments.score;
+  const CrfModel model = open_crf(given.model, arguments.reader.format).model;
+  const selfnorm_kind kind = kind_of(given, model.shape.labels, model.normalizer.exists);
+  const bool is_piped = given.data == "-" || !std::filesystem::is_regular_file(given.data);
+  SequenceStream stream(given.data, model.encoder, true);
+  if (!arguments.common.quiet) warn_about_scores(kind, records_of(model), "--exact");
+  const std::string name = kind_name(kind);
+  RowSheet sheet(arguments.common.json, "# " + name, {{"kind", name}}, "sentences");
+  LabellingScore score(model, kind);
+  Sequences sentence;
+  SentenceText text;
+  for (uint64_t row = 0; stream.next(sentence, text); ++row) {
+    std::vector<RowSheet::Field> fields{{"sentence", text.mark ? text.mark->sentence : row},
+                                        {"log_prob", score(sentence, 0)},
+                                        {"", name},
+                                        {"tokens", uint64_t{sentence.positions()}}};
+    if (text.mark) fields.push_back({"rank", uint64_t{text.mark->rank}});
+    sheet.row(fields);
+    if (is_piped) flush_output();  // who asks may be waiting for the answer
+  }
+  sheet.finish();
+  return 0;
 }
 
 }  // namespace selfnorm::cli

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "classifier/model_header.h"
+#include "commands.h"
 #include "data/sentences/read_sequences.h"
 #include "output.h"
 #include "selfnorm/error.h"
@@ -71,9 +72,10 @@ std::string sentences_text(const std::string& path, const SequenceEncoder& encod
                      grouped(data.positions()));
 }
 
-nlohmann::ordered_json crf_info(const std::string& path, size_t shown) {
+nlohmann::ordered_json crf_info(const Arguments& arguments) {
   using Json = nlohmann::ordered_json;
-  const CrfModel model = load_crf(path);
+  constexpr size_t kShown = 20;
+  const auto [path, model] = open_crf(arguments.info_model);
   const SequenceEncoder& encoder = model.encoder;
   Json info = {{"path", path},
                {"bytes", std::filesystem::file_size(path)},
@@ -99,7 +101,7 @@ nlohmann::ordered_json crf_info(const std::string& path, size_t shown) {
   info["audit"] = Json::parse(model.audit_json);
   const auto& labels = encoder.labels;
   info["labels"] = std::vector<std::string>(
-      labels.begin(), labels.begin() + static_cast<ptrdiff_t>(std::min(shown, labels.size())));
+      labels.begin(), labels.begin() + static_cast<ptrdiff_t>(std::min(kShown, labels.size())));
   return info;
 }
 

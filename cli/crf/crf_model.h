@@ -1,7 +1,6 @@
 // MODEL where it may be a CRF, and its words.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -32,8 +31,5 @@ void refuse_sentences(const Arguments& arguments, const std::string& model);
 
 // "data.conll: columns, 1,000 sentences, 20,000 tokens"
 std::string sentences_text(const std::string& path, const SequenceEncoder& encoder, const Sequences& data);
-
-// What the file holds, and at most `shown` of its labels.
-nlohmann::ordered_json crf_info(const std::string& path, size_t shown);
 
 }  // namespace selfnorm::cli

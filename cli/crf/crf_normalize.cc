@@ -1,18 +1,15 @@
-#include "crf/crf_normalize.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "classifier/normalize_states.h"
 #include "classifier/normalized_file.h"
+#include "commands.h"
 #include "crf/crf_model.h"
 #include "crf/crf_normalize_report.h"
 #include "data/example_source.h"
 #include "family/crf/crf_batch.h"
 #include "family/crf/crf_normalization.h"
-#include "grammar/changed_options.h"
-#include "output.h"
+#include "grammar/applicability.h"
 #include "run/progress_line.h"
 #include "run/reading_note.h"
 
@@ -23,19 +20,15 @@ constexpr uint64_t kComparedSentences = 1000;
 
 void check_normalize_options(const Arguments& arguments) {
   const NormalizeArguments& given = arguments.normalize;
-  refuse_options(arguments, {"--delta", "--budget"},
-                 given.head +
-                     " is a chain, which is not retrained here; a chain with a bound on log Z is "
-                     "trained by 'selfnorm train crf --objective constraint --delta D', one with a "
-                     "price on it by '--objective penalty --alpha A'");
-  refuse_options(arguments, {"--targets"}, given.head + " is a chain, which is not retrained here");
+  Applicability(arguments).refuse(
+      {"--delta", "--budget"},
+      given.head +
+          " is a chain, which is not retrained here; a chain with a bound on log Z is "
+          "trained by 'selfnorm train crf --objective constraint --delta D', one with a "
+          "price on it by '--objective penalty --alpha A'");
   if (given.amortise == "mlp")
     throw Error(fmt::format("--amortise mlp: {} is a chain, whose b(x) is linear; expected --amortise linear",
                             given.head));
-  refuse_options(arguments, {"--hidden"}, given.head + " is a chain, whose b(x) is linear");
-  refuse_options(arguments, {"--states-name"}, given.head + " is a chain, which has no states");
-  refuse_options(arguments, class_options(), given.head + " is a chain, to which it does not apply");
-  refuse_options(arguments, {"--header"}, given.head + " is a chain, whose DATA have no header");
 }
 
 class CrfWork {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "classifier/normalize_document.h"
+#include "classifier/normalize_report.h"
 #include "family/crf/crf_audit.h"
 
 namespace selfnorm::cli {

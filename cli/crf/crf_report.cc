@@ -4,9 +4,6 @@
 
 #include <algorithm>
 
-#include "classifier/evaluation_report.h"
-#include "output.h"
-
 namespace selfnorm::cli {
 namespace {
 
@@ -98,35 +95,23 @@ Json crf_json(const CrfEvaluation& e) {
 }
 
 std::string crf_table(const std::vector<CrfRow>& rows) {
-  const bool has_spans = std::any_of(rows.begin(), rows.end(),
-                                     [](const CrfRow& row) { return row.evaluation.spans.has_value(); });
-  const bool is_amortised = std::any_of(
-      rows.begin(), rows.end(), [](const CrfRow& row) { return row.evaluation.amortised.has_value(); });
-  Cells cells{{"model", "sentences", "tokens", "accuracy", "sentences right"}};
-  const bool has_unseen =
-      std::any_of(rows.begin(), rows.end(), [](const CrfRow& row) { return row.evaluation.unseen > 0; });
-  if (has_spans) cells[0].push_back("span F1");
-  if (has_unseen) cells[0].push_back("unseen labels");
-  cells[0].insert(cells[0].end(), {"NLL exact", "NLL raw", "NLL exact a token", "NLL raw a token",
-                                   "rms log Z", "rms log Z a token"});
-  if (is_amortised)
-    cells[0].insert(cells[0].end(),
-                    {"NLL amortised", "NLL amortised a token", "rms log Z - b", "rms log Z - b a token"});
+  Cells cells{{"model", "sentences", "tokens", "accuracy", "sentences right", "span F1", "unseen labels",
+               "NLL exact", "NLL raw", "NLL exact a token", "NLL raw a token", "rms log Z",
+               "rms log Z a token", "NLL amortised", "NLL amortised a token", "rms log Z - b",
+               "rms log Z - b a token"}};
   for (const auto& [name, e, timing] : rows) {
-    cells.push_back(
-        {name, grouped(e.sentences), grouped(e.tokens), decimal(e.accuracy), decimal(e.sentence_accuracy)});
-    if (has_spans) cells.back().push_back(e.spans ? decimal(e.spans->all.f1()) : "-");
-    if (has_unseen) cells.back().push_back(grouped(e.unseen));
-    for (const double value : {e.nll_exact, e.nll_raw, e.nll_exact_per_token, e.nll_raw_per_token,
-                               e.log_z.rms, e.log_z_per_token.rms})
-      cells.back().push_back(decimal(value));
-    if (is_amortised && !e.amortised) cells.back().insert(cells.back().end(), 4, "-");
-    if (!e.amortised) continue;
-    const AmortisedCrfEvaluation& b = *e.amortised;
-    for (const double value : {b.nll, b.nll_per_token, b.log_z.rms, b.log_z_per_token.rms})
-      cells.back().push_back(decimal(value));
+    cells.push_back({name, grouped(e.sentences), grouped(e.tokens), decimal(e.accuracy),
+                     decimal(e.sentence_accuracy), e.spans ? decimal(e.spans->all.f1()) : "",
+                     e.unseen > 0 ? grouped(e.unseen) : "", decimal(e.nll_exact), decimal(e.nll_raw),
+                     decimal(e.nll_exact_per_token), decimal(e.nll_raw_per_token), decimal(e.log_z.rms),
+                     decimal(e.log_z_per_token.rms)});
+    cells.back().resize(cells[0].size());
+    if (const auto& b = e.amortised)
+      std::ranges::copy(std::vector{decimal(b->nll), decimal(b->nll_per_token), decimal(b->log_z.rms),
+                                    decimal(b->log_z_per_token.rms)},
+                        cells.back().end() - 4);
   }
-  return aligned(cells);
+  return aligned_present(std::move(cells));
 }
 
 std::string timing_table(const std::vector<CrfRow>& rows) {
@@ -145,15 +130,9 @@ std::string timing_table(const std::vector<CrfRow>& rows) {
 }
 
 Json timing_json(const CrfTiming& timing) {
-  const auto& [score, tokens] = timing;
-  Json out = {{"score_ns_raw", score.raw_ns},
-              {"score_ns_exact", score.exact_ns},
-              {"score_ns_raw_per_token", score.raw_ns / tokens},
-              {"score_ns_exact_per_token", score.exact_ns / tokens}};
-  if (score.amortised_ns) {
-    out["score_ns_amortised"] = *score.amortised_ns;
-    out["score_ns_amortised_per_token"] = *score.amortised_ns / tokens;
-  }
+  Json out = timing_json(timing.score), per_token;
+  for (const auto& [key, ns] : out.items()) per_token[key + "_per_token"] = ns.get<double>() / timing.tokens;
+  out.update(per_token);
   return out;
 }
 

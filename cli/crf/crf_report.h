@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "crf/crf_timing.h"
+#include "classifier/evaluation_report.h"
 #include "family/crf/crf_evaluation.h"
 
 namespace selfnorm::cli {
@@ -22,6 +22,12 @@ nlohmann::ordered_json lengths_json(const std::vector<LengthLevel>& levels);
 std::string lengths_text(const std::vector<LengthLevel>& levels, const std::string& level = "log Z");
 // "4..7"
 std::string length_words(const LengthLevel& level);
+
+// What the log-probability of a given labelling costs.
+struct CrfTiming {
+  ScoreTiming score;  // of a sentence, prepared attributes to log-probability
+  double tokens = 0;  // of a sentence, on average
+};
 
 struct CrfRow {
   std::string name;

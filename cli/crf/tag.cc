@@ -2,14 +2,12 @@
 
 #include <filesystem>
 
-#include "base/range.h"
 #include "classifier/score_kind.h"
 #include "commands.h"
 #include "crf/crf_model.h"
 #include "crf/tag_sheet.h"
 #include "family.h"
 #include "family/crf/crf_evaluation.h"
-#include "grammar/applicability.h"
 #include "math/parallel.h"
 #include "normalizer/crf/crf_scorer.h"
 #include "normalizer/crf/decode.h"
@@ -20,18 +18,6 @@ namespace selfnorm::cli {
 namespace {
 
 constexpr size_t kSentencesAtOnce = 256, kSentencesOfUnit = 8;
-constexpr uint64_t kMostLabellings = 1000;
-
-void check_tag_options(const Arguments& arguments) {
-  const TagArguments& given = arguments.tag;
-  require_range(given.n_best >= 1 && given.n_best <= kMostLabellings, "--n-best",
-                static_cast<double>(given.n_best), "1 to 1000 labellings of a sentence");
-  if (given.marginals && given.all_marginals) throw Error("give only one of --marginals and --all-marginals");
-  const Applicability rules(arguments);
-  const std::string found = "--decode " + given.decode;
-  rules.require({"--n-best"}, given.decode != "posterior", "--decode viterbi or sample", found);
-  rules.require({"--seed"}, given.decode == "sample", "--decode sample", found);
-}
 
 struct ReadSentence {
   Sequences data;
@@ -86,7 +72,8 @@ class Tagger {
 }  // namespace
 
 int tag_command(const Arguments& arguments) {
-  check_tag_options(arguments);
+  if (arguments.tag.marginals && arguments.tag.all_marginals)
+    throw Error("give only one of --marginals and --all-marginals");
   const ThreadLimit limit(arguments.common.threads);
   return run_for_family(arguments, {arguments.tag.model});
 }
@@ -108,6 +95,10 @@ int tag_sentences(const Arguments& arguments) {
                         .all_marginals = given.all_marginals,
                         .kind = kind},
                        model.encoder);
+  RowSheet rows(arguments.common.json, "",
+                {{"kind", kind.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(kind)},
+                 {"labels", model.encoder.labels}},
+                "sentences");
   // Who asks through a pipe may be waiting for the answer.
   const size_t at_once = is_piped ? 1 : kSentencesAtOnce;
   const PairFactors<float> factors = transition_factors<float>(model.shape, model.theta);
@@ -131,12 +122,13 @@ int tag_sentences(const Arguments& arguments) {
       for (size_t i = begin; i < end; ++i)
         texts[i] = sheet.sentence(done + i, tagger(std::move(block[i]), done + i));
     });
-    if (done == 0) print(sheet.head());  // so that an error before it leaves standard output empty
-    for (const std::string& text : texts) print(text);
+    for (const std::string& text : texts) rows.put(text);
     if (is_piped) flush_output();
     done += block.size();
   }
-  print(sheet.foot(rest));
+  rows.finish();
+  if (!arguments.common.json)
+    for (const auto& [before, line] : rest.others) print(line + "\n");
   return 0;
 }
 

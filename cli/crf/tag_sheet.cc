@@ -7,14 +7,12 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "output.h"
+
 namespace selfnorm::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string dumped(const Json& value) {
-  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
 
 // Whether `entry` of MISC is a probability that `tag` wrote: p=0.9 or p[LABEL]=0.9.
 bool is_marginal(std::string_view entry) {
@@ -46,24 +44,8 @@ std::string without_bars(const std::string& text) {
 
 }  // namespace
 
-std::string TagSheet::head() const {
-  if (!options_.json) return "";
-  Json head = {{"kind", options_.kind.empty() ? Json() : Json(options_.kind)}, {"labels", labels_}};
-  std::string text = dumped(head);
-  text.back() = ',';
-  return text + "\"sentences\": [";
-}
-
-std::string TagSheet::foot(const SentenceText& rest) const {
-  if (options_.json) return "\n]}\n";
-  std::string text;
-  for (const auto& [before, line] : rest.others) text.append(line).append(1, '\n');
-  return text;
-}
-
 std::string TagSheet::sentence(uint64_t number, const TaggedSentence& tagged) const {
-  if (!options_.json) return text_of(number, tagged);
-  return (number == 0 ? "\n  " : ",\n  ") + json_of(number, tagged);
+  return options_.json ? json_of(number, tagged) : text_of(number, tagged);
 }
 
 template <class Write>
@@ -120,7 +102,7 @@ std::string TagSheet::text_of(uint64_t number, const TaggedSentence& tagged) con
       out += '\n';
     }
     add_others(labels.size());
-    out += '\n';
+    if (rank + 1 < tagged.labellings.size()) out += '\n';
   }
   return out;
 }
@@ -143,7 +125,7 @@ std::string TagSheet::json_of(uint64_t number, const TaggedSentence& tagged) con
       out["all_marginals"].push_back(
           std::vector<float>(tagged.marginals.begin() + static_cast<ptrdiff_t>(t * width),
                              tagged.marginals.begin() + static_cast<ptrdiff_t>((t + 1) * width)));
-  return dumped(out);
+  return json_line(out);
 }
 
 }  // namespace selfnorm::cli

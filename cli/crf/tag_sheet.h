@@ -35,10 +35,8 @@ class TagSheet {
   TagSheet(const TagSheetOptions& options, const SequenceEncoder& encoder)
       : options_(options), encoder_(encoder), labels_(encoder.labels) {}
 
-  std::string head() const;  // before the first sentence, also where there is none
-  // Of the sentence with this number, from 0.
+  // Of the sentence with this number, from 0; without the end of the last line.
   std::string sentence(uint64_t number, const TaggedSentence& tagged) const;
-  std::string foot(const SentenceText& rest) const;  // with the lines after the last sentence
 
  private:
   std::string text_of(uint64_t number, const TaggedSentence& tagged) const;

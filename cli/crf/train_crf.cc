@@ -90,13 +90,6 @@ nlohmann::ordered_json sentences_record(const std::string& path, const SequenceE
           {"hash", selfnorm::fingerprint(data, words)}};
 }
 
-// Nothing is selected by validation under the constraint, so all of TRAIN can keep its promise.
-double held_out_fraction(const CrfArguments& given, uint64_t sentences) {
-  const bool all =
-      given.run.hold_out == "auto" && objective_entry(given.options.objective.name).is_constraint;
-  return all ? 0 : hold_out_fraction(given.run, sentences);
-}
-
 RunNeeds needs_of(const CrfArguments& given, const TrainingSentences& data) {
   const CrfShape shape = shape_of(data.encoder);
   const TrainOptions options = given.options;
@@ -151,7 +144,9 @@ TrainingSentences read_data(const CrfArguments& given) {
                       shown_label(out.valid->unseen.labels[0]), given.run.train));
     out.notes.push_back("validation: " + sentences_text(given.run.valid, out.encoder, *out.valid));
     out.valid_record = sentences_record(given.run.valid, out.encoder, *out.valid);
-  } else if (const double part = held_out_fraction(given, sentences); part > 0 && sentences > 1) {
+  } else if (const double part = hold_out_fraction(
+                 given.run, sentences, objective_entry(given.options.objective.name).is_constraint);
+             part > 0 && sentences > 1) {
     HeldOut split = hold_out(sentences, part, given.options.seed);
     out.valid = subset(out.train, split.valid);
     out.train = subset(out.train, split.train);

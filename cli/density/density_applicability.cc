@@ -6,16 +6,6 @@
 #include "grammar/applicability.h"
 
 namespace selfnorm::cli {
-namespace {
-
-// An option of one method of log Z.
-struct MethodOption {
-  const char* name;
-  const char* method;
-};
-constexpr MethodOption kMethodOptions[] = {{"--samples", "importance"}, {"--precision", "quadrature"}};
-
-}  // namespace
 
 void check_applicability(const Arguments& arguments) {
   DensityOptions given = arguments.density.options, initial;
@@ -45,23 +35,6 @@ std::vector<std::string> idle_options(const Arguments& arguments, const DensityM
           "--fourier-scale did nothing: --fourier auto gives data like these no Fourier features; say how "
           "many");
   }
-  return idle;
-}
-
-void check_log_z_applicability(const Arguments& arguments) {
-  const std::string& method = arguments.log_z.method;
-  const Applicability rules(arguments);
-  for (const auto& [option, owner] : kMethodOptions)
-    rules.require({option}, method == "auto" || method == owner, fmt::format("--method {}", owner),
-                  "--method " + method);
-}
-
-std::vector<std::string> idle_log_z_options(const Arguments& arguments, const std::string& method) {
-  const Applicability rules(arguments);
-  std::vector<std::string> idle;
-  for (const auto& [option, owner] : kMethodOptions)
-    if (rules.has(option) && method != owner)
-      idle.push_back(fmt::format("{} belongs to --method {}; log Z came by {}", option, owner, method));
   return idle;
 }
 

@@ -1,4 +1,4 @@
-// Options of the commands of densities that do nothing with the rest of what was given: an error, or a
+// Options of `train density` that do nothing with the rest of what was given: an error, or a
 // warning where only the data or the model could tell.
 #pragma once
 
@@ -10,17 +10,12 @@
 
 namespace selfnorm::cli {
 
-// train density. Throws Error that names the option, what it belongs to and what was found.
+// Throws Error that names the option, what it belongs to and what was found.
 void check_applicability(const Arguments& arguments);
 // The same for options of steps when a family over so many columns is fitted without any
 // (train/family_training.h).
 void check_step_applicability(const Arguments& arguments, uint32_t columns);
 // A sentence for every option that did nothing because of what the data are.
 std::vector<std::string> idle_options(const Arguments& arguments, const DensityModel& model);
-
-// evaluate, score. Throws Error for --samples and --precision with a --method that has none.
-void check_log_z_applicability(const Arguments& arguments);
-// A sentence for every one of them that `method`, which log Z came by, does not use.
-std::vector<std::string> idle_log_z_options(const Arguments& arguments, const std::string& method);
 
 }  // namespace selfnorm::cli

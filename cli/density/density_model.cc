@@ -5,7 +5,8 @@
 #include <filesystem>
 
 #include "classifier/model_header.h"
-#include "selfnorm/error.h"
+#include "commands.h"
+#include "data/string_index.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -38,8 +39,8 @@ nlohmann::ordered_json module_info(const EnergyRecord& record) {
   return {{"kind", "TorchScript program"}, {"bytes", record.module.size()}, {"loaded", false}};
 }
 
-nlohmann::ordered_json density_info(const std::string& name) {
-  const auto [path, model] = open_density(name, EmbeddedCode::seal);
+nlohmann::ordered_json density_info(const Arguments& arguments) {
+  const auto [path, model] = open_density(arguments.info_model, EmbeddedCode::seal);
   using Json = nlohmann::ordered_json;
   const EnergyRecord record = model.energy->record();
   Json info = {{"path", path},
@@ -64,6 +65,32 @@ nlohmann::ordered_json density_info(const std::string& name) {
   info["training"] = Json::parse(model.training_json);
   info["audit"] = Json::parse(model.audit_json);
   return info;
+}
+
+PointOptions point_options(const Arguments& arguments) {
+  return {.format = arguments.reader.options.format,
+          .header = arguments.reader.options.header,
+          .drop = arguments.points.drop,
+          .names = {},
+          .columns = 0,
+          .array = arguments.points.array};
+}
+
+std::unique_ptr<PointSource> open_points_for(const DensityModel& model, const std::string& path,
+                                             const Arguments& arguments) {
+  PointOptions options = point_options(arguments);
+  options.names = model.feature_names;
+  options.columns = model.dimension();
+  return open_points(path, options);
+}
+
+nlohmann::ordered_json points_record(const std::string& path, const PointSource& points) {
+  std::string marks = points.fingerprint();
+  for (const std::string& name : points.names()) marks += name + "\n";
+  return {{"path", path},
+          {"rows", points.rows()},
+          {"columns", points.columns()},
+          {"hash", fmt::format("{:016x}", hash_bytes(marks))}};
 }
 
 }  // namespace selfnorm::cli

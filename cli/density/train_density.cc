@@ -8,7 +8,6 @@
 #include "data/example_source.h"
 #include "density/density_applicability.h"
 #include "density/density_model.h"
-#include "density/density_points.h"
 #include "density/density_report.h"
 #include "density/point_parts.h"
 #include "family/density/density_evaluation.h"

@@ -4,16 +4,27 @@
 
 #include <algorithm>
 
-#include "grammar/changed_options.h"
+#include "grammar/option_list.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm::cli {
+namespace {
 
-bool is_one_of(const std::string& word, const std::vector<std::string>& words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
+// "densities and regressors" of "density,regressor"
+std::string plural(const std::string& families) {
+  static const std::map<std::string, std::string> nouns = {{"classifier", "classifiers"},
+                                                           {"lm", "language models"},
+                                                           {"density", "densities"},
+                                                           {"regressor", "regressors"},
+                                                           {"crf", "chains"}};
+  std::string out;
+  const std::vector<std::string> words = listed_words(families);
+  for (size_t i = 0; i < words.size(); ++i)
+    out += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + nouns.at(words[i]);
+  return out;
 }
 
-Applicability::Applicability(const Arguments& arguments) : changed_(changed_options(arguments)) {}
+}  // namespace
 
 void Applicability::require(const Words& options, bool applies, const std::string& owner,
                             const std::string& found) const {
@@ -22,6 +33,19 @@ void Applicability::require(const Words& options, bool applies, const std::strin
     if (has(option))
       throw Error(
           fmt::format("{} belongs to {}, found {}; leave it out or change that", option, owner, found));
+}
+
+void Applicability::refuse(const Words& options, const std::string& why) const {
+  for (const std::string& option : options)
+    if (has(option)) throw Error(fmt::format("{}: {}", option, why));
+}
+
+void Applicability::refuse_foreign(const std::string& family, const std::string& model) const {
+  for (const auto& [option, families] : arguments_.changed) {
+    const std::vector<std::string> words = listed_words(families);
+    if (!words.empty() && std::find(words.begin(), words.end(), family) == words.end())
+      throw Error(fmt::format("{}: {}; it is for {}", option, model, plural(families)));
+  }
 }
 
 }  // namespace selfnorm::cli

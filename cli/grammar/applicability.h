@@ -1,7 +1,6 @@
 // Which options do nothing with the rest of what was given.
 #pragma once
 
-#include <set>
 #include <string>
 #include <vector>
 
@@ -13,19 +12,22 @@ class Applicability {
  public:
   using Words = std::vector<std::string>;
 
-  explicit Applicability(const Arguments& arguments);
+  // Keeps a reference.
+  explicit Applicability(const Arguments& arguments) : arguments_(arguments) {}
 
   // Whether an option ("--alpha") was given a value of its own.
-  bool has(const std::string& option) const { return changed_.contains(option); }
+  bool has(const std::string& option) const { return arguments_.changed.contains(option); }
 
   // Unless `applies`, throws Error for the first of `options` that was given: it belongs to `owner`
   // ("--objective dsm"), and `found` is what was given instead.
   void require(const Words& options, bool applies, const std::string& owner, const std::string& found) const;
+  // Throws Error "OPTION: WHY" for the first of `options` that was given.
+  void refuse(const Words& options, const std::string& why) const;
+  // Throws Error for an option that is for models of other families; `model` is "run is a density".
+  void refuse_foreign(const std::string& family, const std::string& model) const;
 
  private:
-  std::set<std::string> changed_;
+  const Arguments& arguments_;
 };
-
-bool is_one_of(const std::string& word, const std::vector<std::string>& words);
 
 }  // namespace selfnorm::cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "family/density/density_evaluation.h"
 #include "family/density/density_sample.h"
 #include "family/density/train/density_options.h"
+#include "family/regressor/predictive.h"
 #include "family/regressor/train/regressor_options.h"
 #include "model/embedded_code.h"
 #include "model/head/head_file.h"
@@ -33,12 +35,10 @@ struct CommonArguments {
   EmbeddedCode code() const { return allow_code ? EmbeddedCode::run : EmbeddedCode::refuse; }
 };
 
-// ReadOptions as words of the command line; the parser turns them into `options` after parsing.
+// The parser turns the words into `options` after parsing.
 struct ReaderArguments {
   std::string format = "auto";
   std::string header = "auto";
-  bool no_tf_idf = false;
-  bool keep_case = false;
   ReadOptions options;
 };
 
@@ -75,7 +75,7 @@ struct LanguageArguments {
 
 // Of points, beside format and header.
 struct PointArguments {
-  std::string drop;  // columns separated by commas
+  std::vector<std::string> drop;  // columns
   std::string array;
 };
 
@@ -89,8 +89,7 @@ struct DensityArguments {
 struct RegressorArguments {
   RunArguments run;
   std::string test;
-  std::string target;  // words separated by commas, as all lists
-  std::string ignored;
+  std::vector<std::string> target, ignored;
   bool skip_missing_targets = false;
   RegressorOptions options;
 };
@@ -120,16 +119,11 @@ struct TagArguments {
 struct PredictArguments {
   std::string model;
   std::string data;
-  std::string quantiles = "0.05,0.25,0.5,0.75,0.95";
-  std::string intervals = "0.9";
-  uint64_t samples = 0;
-  uint64_t grid = 0;
   std::string log_density = "auto";
   std::string format = "csv";
-  std::string ignored;
+  std::vector<std::string> ignored;
   std::string out;
-  double precision = 1e-4;
-  uint64_t seed = 0;
+  PredictionOptions options;
 };
 
 struct SampleArguments {
@@ -152,7 +146,7 @@ struct EvaluateArguments {
 struct ScoreArguments {
   std::string model;
   std::string data;
-  std::string candidates;
+  std::vector<std::string> candidates;
   std::string candidates_file;
   uint64_t top = 0;
   bool raw = false;
@@ -219,6 +213,8 @@ struct GenerateArguments {
 struct Arguments {
   std::string command;             // the path, "train classifier"
   nlohmann::ordered_json options;  // every option of the command, resolved, by name without dashes
+  std::map<std::string, std::string>
+      changed;  // "--alpha": those that are not the default, with their families
   CommonArguments common;
   ReaderArguments reader;
   HeadNames head;        // where MODEL may be anybody's softmax head

@@ -16,6 +16,7 @@ struct OptionRow {
   std::string text{};
   std::string initial{};               // the default as written on a command line; empty when there is none
   std::vector<std::string> choices{};  // kChoice only
+  std::string families{};              // "density,regressor": whose models it is for; empty: all
   bool is_positional = false;
   bool is_required = false;  // positionals only
   bool is_repeated = false;  // positionals only
@@ -50,5 +51,11 @@ void check_option_names(const CommandRow& command, const std::vector<std::string
 // The candidate at the smallest edit distance from `word`; empty when none is closer than a third of its
 // letters.
 std::string nearest(const std::string& word, const std::vector<std::string>& candidates);
+
+// What is made of the table: a completion script for bash, zsh or fish; the manual page selfnorm(1); the
+// reference page docs/reference.md, with the registry of objectives.
+std::string completions(const CommandTable& table, const std::string& shell);
+std::string manual(const CommandTable& table, const std::string& version);
+std::string reference(const CommandTable& table);  // Markdown
 
 }  // namespace selfnorm::cli

@@ -1,9 +1,8 @@
-#include "grammar/completions.h"
-
 #include <fmt/format.h>
 
 #include <set>
 
+#include "grammar/command_table.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm::cli {

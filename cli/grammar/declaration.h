@@ -9,6 +9,7 @@
 #include <functional>
 #include <limits>
 #include <list>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <type_traits>
@@ -24,67 +25,6 @@ class Declaration {
  public:
   Declaration(CLI::App& app, CommandRow row) : app_(app), row_(std::move(row)) {}
 
-  template <typename T>
-  Declaration& option(const std::string& name, T& value, const std::string& text, ValueKind kind) {
-    CLI::Option* added = app_.add_option(name, value, text)->take_last();
-    if constexpr (std::is_arithmetic_v<T>) added->check(CLI::Validator(number_error<T>, "", ""));
-    if constexpr (std::is_same_v<T, std::string>) added->check(CLI::Validator(empty_error, "", ""));
-    record({.name = name, .kind = kind, .text = text, .initial = written(value)}, added, value);
-    return *this;
-  }
-  // With a one-letter form too, such as "-o".
-  Declaration& integer(const std::string& letter, const std::string& name, uint64_t& value,
-                       const std::string& words) {
-    CLI::Option* added = app_.add_option(letter + "," + name, value, words)->take_last();
-    added->check(CLI::Validator(number_error<uint64_t>, "", ""));
-    record({.name = name,
-            .short_name = letter,
-            .kind = ValueKind::kInteger,
-            .text = words,
-            .initial = written(value)},
-           added, value);
-    return *this;
-  }
-  Declaration& file(const std::string& letter, const std::string& name, std::string& value,
-                    const std::string& words) {
-    CLI::Option* added = app_.add_option(letter + "," + name, value, words)->take_last();
-    added->check(CLI::Validator(empty_error, "", ""));
-    record({.name = name, .short_name = letter, .kind = ValueKind::kFile, .text = words, .initial = value},
-           added, value);
-    return *this;
-  }
-  Declaration& text(const std::string& name, std::string& value, const std::string& words) {
-    return option(name, value, words, ValueKind::kText);
-  }
-  // Words separated by commas, one or more in each mention of it.
-  Declaration& list(const std::string& name, std::string& value, const std::string& words) {
-    option(name, value, words, ValueKind::kText);
-    row_.options.back().is_list = true;
-    return *this;
-  }
-  Declaration& file(const std::string& name, std::string& value, const std::string& words) {
-    return option(name, value, words, ValueKind::kFile);
-  }
-  template <typename T>
-  Declaration& integer(const std::string& name, T& value, const std::string& words) {
-    return option(name, value, words, ValueKind::kInteger);
-  }
-  Declaration& real(const std::string& name, double& value, const std::string& words) {
-    return option(name, value, words, ValueKind::kReal);
-  }
-  Declaration& choice(const std::string& name, std::string& value, const std::vector<std::string>& choices,
-                      const std::string& words) {
-    CLI::Option* added = app_.add_option(name, value, words)->take_last()->check(member_of(choices));
-    record({.name = name, .kind = ValueKind::kChoice, .text = words, .initial = value, .choices = choices},
-           added, value);
-    return *this;
-  }
-  // `value` becomes true when the flag is given; "--name=false" undoes a config file's true.
-  Declaration& flag(const std::string& name, bool& value, const std::string& words) {
-    record({.name = name, .kind = ValueKind::kFlag, .text = words},
-           app_.add_flag(name, value, words)->take_last(), value);
-    return *this;
-  }
   template <typename T>
   Declaration& positional(const std::string& name, T& value, const std::string& words, bool required = true,
                           ValueKind kind = ValueKind::kFile) {
@@ -118,14 +58,30 @@ class Declaration {
     return *this;
   }
 
-  // The rows of a table, with their fields. What is written otherwise than it is stored (a flag that turns
-  // off, lists, a number or auto) is stored by store().
-  Declaration& options(const OptionTable& table) {
-    for (const Option& row : table.rows()) std::visit([&](auto* field) { declare(row, *field); }, row.field);
+  // The rows of a table, or those that are named, with their fields. What is written otherwise than it is
+  // stored (a flag that turns off, lists, a number or auto) is stored by store().
+  Declaration& options(const OptionTable& table, const std::vector<std::string>& names = {}) {
+    for (const Option& row : table.rows())
+      if (names.empty() || std::find(names.begin(), names.end(), row.name) != names.end())
+        std::visit([&](auto* field) { declare(row, *field); }, row.field);
+    return *this;
+  }
+  // All of the table of `values`; check() throws Error for what is out of its range or does nothing.
+  template <typename Values>
+  Declaration& checked(OptionTable (*table)(Values&), Values& values) {
+    options(table(values));
+    checks_.emplace_back([table, &values, initial = values]() mutable {
+      const OptionTable given = table(values);
+      given.validate();
+      given.refuse_idle(table(initial));
+    });
     return *this;
   }
   void store() const {
     for (const auto& step : stores_) step();
+  }
+  void check() const {
+    for (const auto& check : checks_) check();
   }
 
   const CommandRow& row() const { return row_; }
@@ -136,55 +92,88 @@ class Declaration {
     for (const auto& [name, read] : readers_) all[name] = read();
     return all;
   }
+  // The options whose value is not the default, with the families they are for.
+  std::map<std::string, std::string> changed() const {
+    std::map<std::string, std::string> out;
+    const nlohmann::ordered_json now = values();
+    for (const OptionRow& option : row_.options) {
+      if (option.is_positional) continue;
+      const nlohmann::ordered_json& value = now.at(option.name.substr(2));
+      const std::string initial = option.kind == ValueKind::kFlag ? "false" : option.initial;
+      if (written(value) != initial) out.emplace(option.name, option.families);
+    }
+    return out;
+  }
 
  private:
+  template <typename T>
+  CLI::Option* added(const Option& row, T& value) {
+    return app_.add_option((row.letter.empty() ? "--" : row.letter + ",--") + row.name, value, row.help())
+        ->take_last();
+  }
+  static OptionRow row_of(const Option& row, ValueKind kind, std::string initial) {
+    return {.name = "--" + row.name,
+            .short_name = row.letter,
+            .kind = kind,
+            .text = row.help(),
+            .initial = std::move(initial),
+            .choices = row.choices,
+            .families = row.families};
+  }
+  void flag(const Option& row, const std::string& name, bool& value) {
+    OptionRow flag = row_of(row, ValueKind::kFlag, "");
+    flag.name = "--" + name;
+    CLI::Option* added = app_.add_flag(flag.name, value, flag.text)->take_last();
+    record(std::move(flag), added, value);
+  }
+  // `value` becomes true when the flag is given; "--name=false" undoes a config file's true.
   void declare(const Option& row, bool& field) {
-    if (!field) {
-      flag("--" + row.name, field, row.help());
-      return;
-    }
+    if (!field) return flag(row, row.name, field);
     bool& is_off = flags_.emplace_back(false);
-    flag("--no-" + row.name, is_off, row.help());
+    flag(row, row.off_flag(), is_off);
     stores_.emplace_back([&field, &is_off] { field = !is_off; });
   }
   template <typename T>
   requires std::is_arithmetic_v<T>
   void declare(const Option& row, T& field) {
-    option("--" + row.name, field, row.help(),
-           std::is_integral_v<T> ? ValueKind::kInteger : ValueKind::kReal);
+    CLI::Option* number = added(row, field)->check(CLI::Validator(number_error<T>, "", ""));
+    record(row_of(row, std::is_integral_v<T> ? ValueKind::kInteger : ValueKind::kReal,
+                  written(nlohmann::ordered_json(field))),
+           number, field);
   }
   void declare(const Option& row, std::string& field) {
-    if (!row.choices.empty())
-      choice("--" + row.name, field, row.choices, row.help());
-    else
-      option("--" + row.name, field, row.help(),
-             row.kind == OptionKind::file        ? ValueKind::kFile
-             : row.kind == OptionKind::directory ? ValueKind::kDirectory
-                                                 : ValueKind::kText);
+    const ValueKind kind = !row.choices.empty()                ? ValueKind::kChoice
+                           : row.kind == OptionKind::file      ? ValueKind::kFile
+                           : row.kind == OptionKind::directory ? ValueKind::kDirectory
+                                                               : ValueKind::kText;
+    CLI::Option* word =
+        added(row, field)
+            ->check(row.choices.empty() ? CLI::Validator(empty_error, "", "") : member_of(row.choices));
+    record(row_of(row, kind, field), word, field);
   }
+  // A value that is written as text: read(flag, word) makes it.
+  template <typename T, typename Read>
+  void declare_word(const Option& row, T& field, const std::string& initial, Read read) {
+    std::string& word = words_.emplace_back(initial);
+    declare(row, word);
+    stores_.emplace_back([&field, &word, read, name = "--" + row.name] { field = read(name.c_str(), word); });
+  }
+  // Words separated by commas, one or more in each mention of it.
   void declare(const Option& row, std::vector<std::string>& field) {
-    std::string& word = words_.emplace_back(row.value());
-    list("--" + row.name, word, row.help());
-    stores_.emplace_back([&field, &word] { field = listed_words(word); });
+    declare_word(row, field, row.value(), [](const char*, const std::string& w) { return listed_words(w); });
+    row_.options.back().is_list = true;
   }
   void declare(const Option& row, std::vector<double>& field) {
-    std::string& word = words_.emplace_back(row.value());
-    text("--" + row.name, word, row.help());
-    stores_.emplace_back(
-        [&field, &word, name = "--" + row.name] { field = listed_numbers(name.c_str(), word); });
+    declare_word(row, field, row.value(), listed_numbers);
   }
   void declare(const Option& row, std::vector<uint32_t>& field) {
-    std::string& word = words_.emplace_back(field.empty() ? "none" : row.value());
-    text("--" + row.name, word, row.help());
-    stores_.emplace_back(
-        [&field, &word, name = "--" + row.name] { field = listed_widths(name.c_str(), word); });
+    declare_word(row, field, field.empty() ? "none" : row.value(), listed_widths);
   }
   void declare(const Option& row, std::optional<double>& field) {
-    std::string& word = words_.emplace_back(row.value());
-    text("--" + row.name, word, row.help());
-    stores_.emplace_back([&field, &word, name = "--" + row.name, low = row.low, high = row.high] {
-      field = number_or_auto(name.c_str(), word, low, high);
-    });
+    declare_word(row, field, row.value(),
+                 [low = row.low, high = row.high](const char* name, const std::string& word) {
+                   return number_or_auto(name, word, low, high);
+                 });
   }
 
   // A shell variable that turned out empty, most likely.
@@ -221,12 +210,8 @@ class Declaration {
         },
         "", "");
   }
-  template <typename T>
-  static std::string written(const T& value) {
-    if constexpr (std::is_same_v<T, std::string>)
-      return value;
-    else
-      return nlohmann::json(value).dump();
+  static std::string written(const nlohmann::ordered_json& value) {
+    return value.is_string() ? value.get<std::string>() : value.dump();
   }
   template <typename T>
   void record(OptionRow option, CLI::Option* added, const T& value) {
@@ -242,7 +227,7 @@ class Declaration {
   std::vector<std::pair<std::string, std::function<nlohmann::ordered_json()>>> readers_;
   std::list<bool> flags_;
   std::list<std::string> words_;
-  std::vector<std::function<void()>> stores_;
+  std::vector<std::function<void()>> stores_, checks_;
 };
 
 }  // namespace selfnorm::cli

@@ -16,17 +16,15 @@ void declare_common(Declaration& command, CommonArguments& common, unsigned grou
 void declare_reader(Declaration& command, ReaderArguments& reader);
 // Where MODEL may be a CRF: with the formats of sentences.
 void declare_any_reader(Declaration& command, ReaderArguments& reader);
-void declare_head(Declaration& command, HeadNames& head);
-void declare_points(Declaration& command, PointArguments& points);
-void declare_log_z(Declaration& command, DensityEvaluationOptions& log_z);
-// Where MODEL may be of any family: all of these.
-void declare_any_data(Declaration& command, Arguments& arguments);
+// Whether a table has a row of names.
+OptionTable header_option_table(ReaderArguments& reader);
+OptionTable head_option_table(HeadNames& head);
+OptionTable point_option_table(PointArguments& points);
 
 // What every training command is told of its run; `data` is the positional, `hold_out` the text of
 // --hold-out.
 void declare_run(Declaration& command, RunArguments& run, const std::string& data,
                  const std::string& hold_out);
-void declare_text(Declaration& command, ReaderArguments& reader);
 
 // All commands bound to one Arguments; it does not move, because CLI11 keeps references into it.
 class Grammar {
@@ -37,13 +35,15 @@ class Grammar {
 
   // `words` start with the words of `path`. Throws CLI::ParseError.
   void parse(const std::string& path, const std::vector<std::string>& words);
+  // Throws Error for values of the command out of their range and options that do nothing.
+  void check(const std::string& path) { declaration(path).check(); }
   CommandTable table() const;
-  CLI::App& app_of(const std::string& path);
-  CLI::App& root() { return root_; }
+  CLI::App& app_of(const std::string& path) { return declaration(path).app(); }
   Arguments& arguments() { return arguments_; }
 
  private:
   Declaration& command(const std::string& path, const std::string& text);
+  Declaration& declaration(const std::string& path);
   void declare_training_commands();
   void declare_density_commands();
   void declare_regressor_commands();
@@ -52,6 +52,8 @@ class Grammar {
   void declare_model_commands();
   void declare_normalizing_commands();
   void declare_other_commands();
+  // Of `evaluate` and `score`, where MODEL may be of any family.
+  void declare_any_data(Declaration& command);
 
   Arguments arguments_;
   CLI::App root_{"Probability models whose raw scores are already log-probabilities.", "selfnorm"};

@@ -1,10 +1,9 @@
-#include "grammar/manual.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "grammar/command_table.h"
 #include "objective/registry.h"
 
 namespace selfnorm::cli {

@@ -46,6 +46,10 @@ std::vector<std::string> joined_lists(const CommandRow& command, const std::vect
       continue;
     }
     const std::string value = has_value ? word->substr(name.size() + 1) : *++word;
+    if (value.empty()) {  // which "--name=" would not say
+      others.insert(others.end(), {name, value});
+      continue;
+    }
     const auto same = std::find_if(lists.begin(), lists.end(),
                                    [&name](const auto& list) { return list.starts_with(name + "="); });
     if (same == lists.end())
@@ -57,12 +61,7 @@ std::vector<std::string> joined_lists(const CommandRow& command, const std::vect
 }
 
 void resolve(Arguments& arguments) {
-  CommonArguments& common = arguments.common;
-  if (common.threads < 0 || common.threads > 1024) {
-    throw Error(fmt::format("--threads is {}; expected 0 (all cores) to 1024", common.threads));
-  }
-  if (common.max_expansion < 1)
-    throw Error(fmt::format("--max-expansion is {}; expected 1 or more", common.max_expansion));
+  const CommonArguments& common = arguments.common;
   limit_expansion(common.max_expansion);
   if (arguments.command == "evaluate") {
     std::vector<std::string>& models = arguments.evaluate.models;
@@ -80,8 +79,6 @@ void resolve(Arguments& arguments) {
   read.header = arguments.reader.header == "auto"  ? Header::automatic
                 : arguments.reader.header == "yes" ? Header::yes
                                                    : Header::no;
-  read.text.tf_idf = !arguments.reader.no_tf_idf;
-  read.text.lowercase = !arguments.reader.keep_case;
   read.threads = common.threads;
   arguments.training().options.threads = common.threads;
   arguments.density.options.threads = common.threads;
@@ -126,6 +123,7 @@ Arguments parse(const std::vector<std::string>& words) {
   Grammar merged;
   parse_or_explain(merged, path, joined(joined(start, below), rest));
   if (!record.is_null()) check_same_run(record, merged.arguments().options);
+  merged.check(path);
   resolve(merged.arguments());
   return merged.arguments();
 }

@@ -1,57 +1,57 @@
-#include <cstdlib>
-
 #include "crf/crf_model.h"
 #include "grammar/grammar.h"
 
 namespace selfnorm::cli {
+namespace {
+
+OptionTable expansion_option_table(CommonArguments& common) {
+  OptionTable table;
+  table
+      .add("max-expansion", &common.max_expansion,
+           "Compressed data of more than 100 MB may expand to so many times their size")
+      .at_least(1);
+  return table;
+}
+
+OptionTable thread_option_table(CommonArguments& common) {
+  OptionTable table;
+  table.add("threads", &common.threads, "Threads to use; 0 takes all cores. Results do not depend on it")
+      .in(0, 1024);
+  return table;
+}
+
+void declare_reader(Declaration& command, ReaderArguments& reader, const std::vector<std::string>& others,
+                    const std::string& words) {
+  std::vector<std::string> formats{"auto", "svmlight", "csv", "tsv",        "npy",
+                                   "npz",  "text",     "idx", "safetensors"};
+  formats.insert(formats.end(), others.begin(), others.end());
+  OptionTable format;
+  format.add("format", &reader.format, words).one_of(formats).of("classifier,lm,density,crf");
+  OptionTable rows = read_option_table(reader.options).of("classifier,lm");
+  command.options(format)
+      .options(rows, {"target"})
+      .options(header_option_table(reader).of("classifier,lm,density,regressor"))
+      .options(rows, {"weight-column", "labels", "skip-bad"});
+}
+
+}  // namespace
 
 // --allow-code: consent is the user's own. A record of a run or a config file, which may come with a model,
 // cannot give it (run_record.cc, config_file.cc).
 void declare_common(Declaration& command, CommonArguments& common, unsigned groups) {
-  if (groups & kExpansion)
-    command.real("--max-expansion", common.max_expansion,
-                 "Compressed data of more than 100 MB may expand to so many times their size; >= 1");
-  if (groups & kThreads)
-    command.integer("--threads", common.threads,
-                    "Threads to use; 0 takes all cores. Results do not depend on it");
-  if (groups & kCode) {
-    const char* set = std::getenv("SELFNORM_ALLOW_CODE");
-    common.allow_code = set != nullptr && std::string_view(set) == "1";
-    command.flag("--allow-code", common.allow_code,
-                 "Load TorchScript modules: programs, which run with your rights; or SELFNORM_ALLOW_CODE=1. "
-                 "info never does");
-  }
-  command.flag("--json", common.json, "Print one JSON object on standard output and nothing else there")
-      .flag("--quiet", common.quiet, "No progress and no notes on standard error")
-      .file("--config", common.config, "TOML file with option values; the command line wins over it");
+  if (groups & kExpansion) command.checked(expansion_option_table, common);
+  if (groups & kThreads) command.checked(thread_option_table, common);
+  OptionTable table;
+  if (groups & kCode)
+    table.add("allow-code", &common.allow_code,
+              "Load TorchScript modules: programs, which run with your rights; or SELFNORM_ALLOW_CODE=1. "
+              "info never does");
+  table.add("json", &common.json, "Print one JSON object on standard output and nothing else there");
+  table.add("quiet", &common.quiet, "No progress and no notes on standard error");
+  table.add("config", &common.config, "TOML file with option values; the command line wins over it")
+      .of_kind(OptionKind::file);
+  command.options(table);
 }
-
-void declare_any_data(Declaration& command, Arguments& arguments) {
-  declare_log_z(command, arguments.log_z);
-  declare_points(command, arguments.points);
-  declare_head(command, arguments.head);
-  declare_any_reader(command, arguments.reader);
-}
-
-namespace {
-
-void declare_reader(Declaration& command, ReaderArguments& reader, const std::vector<std::string>& others,
-                    const std::string& words) {
-  ReadOptions& o = reader.options;
-  std::vector<std::string> formats{"auto", "svmlight", "csv", "tsv",        "npy",
-                                   "npz",  "text",     "idx", "safetensors"};
-  formats.insert(formats.end(), others.begin(), others.end());
-  command.choice("--format", reader.format, formats, words)
-      .text("--target", o.target, "csv, tsv: the label column, by name or zero-based index")
-      .choice("--header", reader.header, {"auto", "yes", "no"},
-              "csv, tsv: whether the first row names the columns")
-      .text("--weight-column", o.weight_column,
-            "csv, tsv: column of example weights, by name or zero-based index")
-      .file("--labels", o.labels_path, "npy, npz, safetensors, idx: file with the labels")
-      .integer("--skip-bad", o.skip_bad, "Leave out up to N bad rows and report them");
-}
-
-}  // namespace
 
 void declare_reader(Declaration& command, ReaderArguments& reader) {
   declare_reader(command, reader, {}, "Format of the data; auto looks at content and extension");
@@ -65,11 +65,68 @@ void declare_any_reader(Declaration& command, ReaderArguments& reader) {
                  "sentences for chains, whose auto is the format they were trained on");
 }
 
-void declare_head(Declaration& command, HeadNames& head) {
-  command
-      .text("--weight-name", head.weight,
-            "Softmax head: its weight tensor, K x d; default weight, W, lm_head.weight or the only matrix")
-      .text("--bias-name", head.bias, "Softmax head: its bias tensor, K; default bias, b or as the weight");
+OptionTable header_option_table(ReaderArguments& reader) {
+  OptionTable table;
+  table.add("header", &reader.header, "csv, tsv: whether the first row names the columns")
+      .one_of({"auto", "yes", "no"});
+  return table;
+}
+
+OptionTable head_option_table(HeadNames& head) {
+  OptionTable table;
+  table.add("weight-name", &head.weight,
+            "Softmax head: its weight tensor, K x d; default weight, W, lm_head.weight or the only matrix");
+  table.add("bias-name", &head.bias, "Softmax head: its bias tensor, K; default bias, b or as the weight");
+  return std::move(table.of("classifier,lm"));
+}
+
+OptionTable point_option_table(PointArguments& points) {
+  OptionTable table;
+  table.add("drop", &points.drop, "Points: columns left out, NAME or zero-based index, separated by commas")
+      .of("density,regressor");
+  table.add("array", &points.array, "Points: npz, safetensors: the array of the points").of("density");
+  return table;
+}
+
+void Grammar::declare_any_data(Declaration& command) {
+  OptionTable log_z = log_z_option_table(arguments_.log_z).of("density");
+  log_z.find("precision")->of("density,regressor");
+  command.options(log_z)
+      .options(point_option_table(arguments_.points))
+      .options(head_option_table(arguments_.head));
+  declare_any_reader(command, arguments_.reader);
+}
+
+TrainOptions language_defaults() {
+  TrainOptions o;
+  o.objective.name = "snl";
+  o.objective.samples = 200;
+  o.encoder.kind = "context";
+  o.encoder.dimension = 64;
+  o.encoder.hidden = 128;
+  o.l2 = 0;
+  o.epochs = 5;
+  o.batch = 512;
+  o.patience = 2;
+  return o;
+}
+
+void declare_run(Declaration& command, RunArguments& run, const std::string& data,
+                 const std::string& hold_out) {
+  OptionTable table;
+  table.add("valid", &run.valid, "Validation data; without it a part of " + data + " is held out")
+      .of_kind(OptionKind::file);
+  table.add("hold-out", &run.hold_out, hold_out);
+  table.add("out", &run.out, "Run directory; default out/<" + data + ">-<objective>, numbered when taken")
+      .of_kind(OptionKind::directory);
+  table.add("resume", &run.resume,
+            "Continue the interrupted run in --out (" + data + " and options come from its record)");
+  table.add("overwrite", &run.overwrite, "Replace a run that is already in --out");
+  table.add("checkpoint-seconds", &run.checkpoint_seconds, "Seconds between checkpoints; 0 after every step");
+  table.add("no-report", &run.no_report, "Do not write report.html, the page of the run");
+  table.add("force", &run.force,
+            "Train although the data look like a mistake, or need more memory or disk than there is");
+  command.options(table);
 }
 
 }  // namespace selfnorm::cli

@@ -1,5 +1,3 @@
-#include "lm/lm_evaluate.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,12 +5,12 @@
 #include <numeric>
 #include <thread>
 
-#include "classifier/any_model.h"
+#include "classifier/evaluation_report.h"
 #include "classifier/runtime_model.h"
+#include "commands.h"
 #include "family/lm/lm_evaluation.h"
 #include "lm/lm_report.h"
 #include "model/encoded_states.h"
-#include "output.h"
 #include "run/progress_line.h"
 
 namespace selfnorm::cli {
@@ -65,40 +63,38 @@ WordRate rate_of(const ModelHeader& header, const TokenCorpus& corpus, int threa
 
 int evaluate_language_models(const Arguments& arguments) {
   const EvaluateArguments& given = arguments.evaluate;
-  std::vector<ModelHeader> headers;
-  for (const std::string& name : given.models) headers.push_back(read_header(name, arguments.head));
-  std::vector<LanguageRow> rows;
-  nlohmann::ordered_json reports = nlohmann::ordered_json::array();
-  for (size_t i = 0; i < headers.size(); ++i) {
-    const ModelFile model = load_model(headers[i]);
-    const TokenCorpus corpus = read_text(model.labels, given.data);
-    const uint64_t tokens = given.limit > 0 ? std::min(given.limit, corpus.examples()) : corpus.examples();
-    LanguageRow row{given.models[i], {}, {}};
-    {
-      ProgressLine line(arguments.common.quiet);
-      row.evaluation = evaluate_language(
-          model, corpus, {.limit = given.limit, .threads = arguments.common.threads}, [&](uint64_t done) {
-            line.show({done, tokens, "tokens evaluated"});
-          });
-    }
-    if (2 * row.evaluation.unknown > row.evaluation.tokens)
-      warning(fmt::format("{}: {} of {} tokens are unknown to {}; is it a text like the model's?", given.data,
-                          grouped(row.evaluation.unknown), grouped(row.evaluation.tokens), given.models[i]));
-    if (given.timing) row.rate = rate_of(headers[i], corpus, arguments.common.threads);
-    nlohmann::ordered_json report = language_json(row.evaluation, model.log_normalizer);
-    if (row.rate) report.update(rate_json(*row.rate));
-    report["model"] = headers[i].path;
-    report["data"] = given.data;
-    reports.push_back(std::move(report));
-    rows.push_back(std::move(row));
-  }
-  if (arguments.common.json) {
-    print_json(reports.size() == 1 ? reports[0] : nlohmann::ordered_json{{"models", reports}});
-    return 0;
-  }
-  print(language_table(rows));
-  if (rows.size() == 1) print(language_lines(rows[0].evaluation));
-  return 0;
+  const int threads = arguments.common.threads;
+  for (const std::string& name : given.models) read_header(name, arguments.head);  // before any is evaluated
+  return evaluate_models(
+      arguments,
+      [&](const std::string& name) {
+        const ModelHeader header = read_header(name, arguments.head);
+        const ModelFile model = load_model(header);
+        const TokenCorpus corpus = read_text(model.labels, given.data);
+        const uint64_t tokens =
+            given.limit > 0 ? std::min(given.limit, corpus.examples()) : corpus.examples();
+        LanguageRow row{name, {}, {}};
+        LanguageEvaluation& e = row.evaluation;
+        {
+          ProgressLine line(arguments.common.quiet);
+          e = evaluate_language(model, corpus, {.limit = given.limit, .threads = threads},
+                                [&](uint64_t done) {
+                                  line.show({done, tokens, "tokens evaluated"});
+                                });
+        }
+        if (2 * e.unknown > e.tokens)
+          warning(fmt::format("{}: {} of {} tokens are unknown to {}; is it a text like the model's?",
+                              given.data, grouped(e.unknown), grouped(e.tokens), name));
+        nlohmann::ordered_json report = language_json(e, model.log_normalizer);
+        if (given.timing) {
+          row.rate = rate_of(header, corpus, threads);
+          report.update(rate_json(*row.rate));
+        }
+        return std::pair(std::move(report), std::move(row));
+      },
+      [](const std::vector<LanguageRow>& rows) {
+        return language_table(rows) + (rows.size() == 1 ? language_lines(rows[0].evaluation) : "");
+      });
 }
 
 }  // namespace selfnorm::cli

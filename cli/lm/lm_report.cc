@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "classifier/evaluation_report.h"
-#include "output.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -48,29 +46,18 @@ nlohmann::ordered_json rate_json(const WordRate& rate) {
 }
 
 std::string language_table(const std::vector<LanguageRow>& rows) {
-  const auto any = [&](const auto& has) { return std::any_of(rows.begin(), rows.end(), has); };
-  const bool is_timed = any([](const LanguageRow& r) { return r.rate.has_value(); });
-  const bool is_amortised = any([](const LanguageRow& r) { return r.evaluation.amortised.has_value(); });
   std::vector<std::vector<std::string>> cells{{"model", "tokens", "unknown", "words", "ppl exact", "ppl raw",
-                                               "ppl known", "mean log Z", "rms log Z"}};
-  if (is_amortised) cells[0].insert(cells[0].end(), {"ppl amortised", "rms log Z - b"});
-  if (is_timed) cells[0].insert(cells[0].end(), {"words/s", "exact words/s", "ratio"});
-  for (const LanguageRow& row : rows) {
-    const LanguageEvaluation& e = row.evaluation;
-    cells.push_back({row.name, grouped(e.tokens), grouped(e.unknown), grouped(e.words),
-                     perplexity(e.nll_exact), perplexity(e.nll_raw), perplexity(e.nll_known),
-                     fmt::format("{:.4f}", e.log_z.mean), fmt::format("{:.4f}", e.log_z.rms)});
-    const auto add = [&cells](const std::string& cell) { cells.back().push_back(cell); };
-    if (is_amortised) {
-      add(e.amortised ? perplexity(e.amortised->nll) : "-");
-      add(e.amortised ? fmt::format("{:.4f}", e.amortised->log_z.rms) : "-");
-    }
-    if (!row.rate) continue;
-    add(grouped(static_cast<uint64_t>(row.rate->raw)));
-    add(grouped(static_cast<uint64_t>(row.rate->exact)));
-    add(fmt::format("{:.1f}", row.rate->raw / row.rate->exact));
-  }
-  return aligned(cells);
+                                               "ppl known", "mean log Z", "rms log Z", "ppl amortised",
+                                               "rms log Z - b", "words/s", "exact words/s", "ratio"}};
+  const auto whole = [](double rate) { return grouped(static_cast<uint64_t>(rate)); };
+  for (const auto& [name, e, rate] : rows)
+    cells.push_back({name, grouped(e.tokens), grouped(e.unknown), grouped(e.words), perplexity(e.nll_exact),
+                     perplexity(e.nll_raw), perplexity(e.nll_known), fmt::format("{:.4f}", e.log_z.mean),
+                     fmt::format("{:.4f}", e.log_z.rms), e.amortised ? perplexity(e.amortised->nll) : "",
+                     e.amortised ? fmt::format("{:.4f}", e.amortised->log_z.rms) : "",
+                     rate ? whole(rate->raw) : "", rate ? whole(rate->exact) : "",
+                     rate ? fmt::format("{:.1f}", rate->raw / rate->exact) : ""});
+  return aligned_present(std::move(cells));
 }
 
 std::string language_lines(const LanguageEvaluation& e) {

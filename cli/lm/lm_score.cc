@@ -1,72 +1,65 @@
-#include "lm/lm_score.h"
-
 #include <fmt/format.h>
+
+#include <utility>
 
 #include "classifier/runtime_model.h"
 #include "classifier/score_kind.h"
+#include "commands.h"
 #include "data/corpus/sentence_reader.h"
 #include "data/corpus/word_vocabulary.h"
 #include "output.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
 
 constexpr size_t kWordsAtOnce = 4096;
 
-std::string json_text(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
+// Lines go out word by word, an object when its sentence ends.
 class SentenceSheet {
  public:
-  SentenceSheet(bool json, bool totals, const char* kind) : json_(json), totals_(totals), kind_(kind) {}
+  SentenceSheet(bool json, bool totals, const char* kind)
+      : totals_(totals),
+        kind_(kind),
+        sheet_(json, fmt::format("# {}", kind), {{"kind", kind}}, "sentences") {}
 
   void word(const std::string& text, double log_prob, bool is_unknown) {
-    open();
-    if (tokens_ == 0 && json_ && !totals_) print(", \"words\": [");
     total_ += log_prob;
-    unknown_ += is_unknown ? 1 : 0;
-    if (json_ && !totals_) {
-      print(fmt::format("{}{{\"word\":{},\"log_prob\":{}{}}}", tokens_ > 0 ? "," : "", json_text(text),
-                        log_prob, is_unknown ? ",\"unknown\":true" : ""));
-    } else if (!totals_) {
-      print(fmt::format("{}\t{}\t{}\t{}{}\n", sentence_, escaped(text), log_prob, kind_,
-                        is_unknown ? "\tunknown" : ""));
-    }
     ++tokens_;
+    unknown_ += is_unknown ? 1 : 0;
+    if (totals_) return;
+    if (!sheet_.is_json()) {
+      std::vector<RowSheet::Field> fields{{"", sentence_}, {"", text}, {"", log_prob}, {"", kind_}};
+      if (is_unknown) fields.push_back({"", "unknown"});
+      return sheet_.row(fields);
+    }
+    words_.push_back({{"word", text}, {"log_prob", log_prob}});
+    if (is_unknown) words_.back()["unknown"] = true;
   }
   void end_sentence() {
-    if (json_) {
-      print(fmt::format("{}, \"log_prob\":{}, \"tokens\":{}, \"unknown\":{}}}", totals_ ? "" : "]", total_,
-                        tokens_, unknown_));
+    if (sheet_.is_json()) {
+      nlohmann::ordered_json object = {{"sentence", sentence_}};
+      if (!totals_) object["words"] = std::exchange(words_, nlohmann::ordered_json::array());
+      object.update({{"log_prob", total_}, {"tokens", tokens_}, {"unknown", unknown_}});
+      sheet_.put(json_line(object));
     } else {
-      print(fmt::format("{}\t<total>\t{}\t{}\t{}\t{}\n", sentence_, total_, kind_, tokens_, unknown_));
+      sheet_.row(
+          {{"", sentence_}, {"", "<total>"}, {"", total_}, {"", kind_}, {"", tokens_}, {"", unknown_}});
     }
-    is_open_ = false;
     ++sentence_;
     tokens_ = unknown_ = 0;
     total_ = 0;
   }
   void finish() {
-    if (sentence_ == 0) print(json_ ? head() : "");
-    if (json_) print("\n]}\n");
+    if (sheet_.is_json() || sentence_ > 0) sheet_.finish();
   }
 
  private:
-  std::string head() const { return fmt::format("{{\"kind\": \"{}\", \"sentences\": [", kind_); }
-  // With the first word, so that an error before it leaves standard output empty.
-  void open() {
-    if (is_open_) return;
-    is_open_ = true;
-    if (sentence_ == 0) print(json_ ? head() : fmt::format("# {}\n", kind_));
-    if (json_) print(fmt::format("{}  {{\"sentence\":{}", sentence_ == 0 ? "\n" : ",\n", sentence_));
-  }
-
-  bool json_, totals_, is_open_ = false;
+  bool totals_;
   const char* kind_;
+  RowSheet sheet_;
   uint64_t sentence_ = 0, tokens_ = 0, unknown_ = 0;
   double total_ = 0;
+  nlohmann::ordered_json words_ = nlohmann::ordered_json::array();  // of the sentence, with --json
 };
 
 // Words wait until there are enough of them or their sentence ends.
@@ -113,13 +106,12 @@ class SentenceScorer {
 
 }  // namespace
 
+// TSV: after a line "# KIND", lines "sentence<TAB>word<TAB>log_prob<TAB>kind", with a fifth field "unknown"
+// where the word was scored as <unk>; the last word of a sentence is </s>, and then comes
+// "sentence<TAB><total><TAB>log_prob<TAB>kind<TAB>tokens<TAB>unknown". Sentences count from 0.
 int score_sentences(const Arguments& arguments) {
   const ScoreArguments& given = arguments.score;
   const ModelHeader header = read_header(given.model, arguments.head);
-  if (!given.candidates.empty() || !given.candidates_file.empty() || given.top > 0)
-    throw Error(fmt::format(
-        "{} is a language model: it scores the words of sentences; leave out --candidates and --top",
-        header.path));
   const selfnorm_kind kind = kind_of(given, header.classes, header.has_normalizer);
   const RuntimeModel model(header);
   const WordVocabulary vocabulary(header.schema.labels);

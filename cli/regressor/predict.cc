@@ -1,45 +1,225 @@
+#include <fmt/compile.h>
 #include <fmt/format.h>
 
+#include <cmath>
+#include <iterator>
 #include <memory>
 
 #include "base/atomic_file.h"
 #include "commands.h"
+#include "data/write.h"
 #include "family.h"
-#include "grammar/option_list.h"
+#include "family/regressor/predictive.h"
 #include "math/parallel.h"
 #include "output.h"
 #include "regressor/regressor_data.h"
-#include "regressor/regressor_model.h"
-#include "regressor/regressor_sheet.h"
 #include "run/progress_line.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
 
-constexpr size_t kBuffer = 1 << 16;
+struct SheetOptions {
+  std::vector<std::string> targets;
+  std::vector<double> quantiles, intervals;
+  bool has_exact = false, has_raw = false;  // log-densities of the target
+  bool has_normalizer = false;              // a, b: not of ensembles
+  bool has_samples = false, has_grid = false;
+};
 
-std::vector<double> levels(const char* option, const std::string& list) {
-  if (list == "none") return {};
-  const std::vector<double> values = listed_numbers(option, list);
-  for (const double value : values)
-    if (!(value > 0 && value < 1))
-      throw Error(
-          fmt::format("{} '{}': found {}, expected numbers above 0 and below 1", option, list, value));
-  return values;
+// CSV: several values of a field are separated by ';', an interval is FROM:TO, the coordinates of a sample
+// are separated by ' '. With several targets the names of columns start with that of the target and a dot.
+// Numbers have the digits that tell them from all others. A log-density of a target that is missing is an
+// empty field, or null; of one whose density is 0 it is -inf, or null. JSON has A and b of a model of one
+// member; an ensemble has none of its own.
+class PredictionSheet {
+ public:
+  explicit PredictionSheet(SheetOptions options) : options_(std::move(options)) {}
+
+  // Lines without their end.
+  std::string csv_header() const;
+  std::string csv(uint64_t row, const Prediction& prediction) const;
+  std::string json(uint64_t row, const Prediction& prediction) const;
+
+ private:
+  SheetOptions options_;
+};
+
+void add_number(double value, std::string& out) {
+  fmt::format_to(std::back_inserter(out), FMT_COMPILE("{}"), value);
 }
 
-PredictionOptions prediction_options(const PredictArguments& given) {
-  PredictionOptions options;
-  options.quantiles = levels("--quantiles", given.quantiles);
-  options.intervals = levels("--intervals", given.intervals);
-  options.samples = given.samples;
-  options.grid = given.grid;
-  options.seed = given.seed;
-  options.quadrature.precision = given.precision;
-  options.validate();
-  return options;
+// JSON has no word for what is not finite.
+void add_json_number(double value, std::string& out) {
+  if (std::isfinite(value))
+    add_number(value, out);
+  else
+    out += "null";
 }
+
+template <typename Items, typename Add>
+void add_list(const Items& items, const char* separator, std::string& out, const Add& add) {
+  bool is_first = true;
+  for (const auto& item : items) {
+    if (!is_first) out += separator;
+    add(item, out);
+    is_first = false;
+  }
+}
+
+void add_numbers(const std::vector<double>& values, std::string& out) {
+  add_list(values, ";", out, add_number);
+}
+void add_interval(const Interval& interval, std::string& out) {
+  add_number(interval.from, out);
+  out += ':';
+  add_number(interval.to, out);
+}
+void add_json_interval(const Interval& interval, std::string& out) {
+  out += '[';
+  add_json_number(interval.from, out);
+  out += ", ";
+  add_json_number(interval.to, out);
+  out += ']';
+}
+template <typename Items, typename Add>
+void add_json_list(const Items& items, std::string& out, const Add& add) {
+  out += '[';
+  add_list(items, ", ", out, add);
+  out += ']';
+}
+
+// {"0.05": add(0), ...}
+template <typename Add>
+void add_by_level(const char* name, const std::vector<double>& levels, std::string& out, const Add& add) {
+  if (levels.empty()) return;
+  fmt::format_to(std::back_inserter(out), ", \"{}\": {{", name);
+  for (size_t i = 0; i < levels.size(); ++i) {
+    fmt::format_to(std::back_inserter(out), "{}\"{}\": ", i > 0 ? ", " : "", levels[i]);
+    add(i);
+  }
+  out += '}';
+}
+
+void add_json_coordinate(const CoordinatePrediction& c, const SheetOptions& options, std::string& out) {
+  const auto add = [&out](const char* name, double value) {
+    fmt::format_to(std::back_inserter(out), FMT_COMPILE("\"{}\": "), name);
+    add_json_number(value, out);
+    out += ", ";
+  };
+  add("mean", c.mean);
+  add("sd", c.deviation);
+  add("median", c.median);
+  out += "\"modes\": ";
+  add_json_list(c.modes, out, add_json_number);
+  add_by_level("quantiles", options.quantiles, out, [&](size_t i) { add_json_number(c.quantiles[i], out); });
+  add_by_level("central", options.intervals, out, [&](size_t i) { add_json_interval(c.central[i], out); });
+  add_by_level("highest_density", options.intervals, out,
+               [&](size_t i) { add_json_list(c.highest_density[i], out, add_json_interval); });
+  if (!options.has_grid) return;
+  out += ", \"grid\": {\"y\": ";
+  add_json_list(c.grid_y, out, add_json_number);
+  out += ", \"density\": ";
+  add_json_list(c.grid_density, out, add_json_number);
+  out += '}';
+}
+
+std::string PredictionSheet::csv_header() const {
+  std::string out = "row";
+  for (const std::string& target : options_.targets) {
+    const std::string prefix = options_.targets.size() > 1 ? target + "." : "";
+    const auto add = [&](const std::string& name) { out += "," + csv_field(prefix + name); };
+    for (const char* name : {"mean", "sd", "median", "modes"}) add(name);
+    for (const double level : options_.quantiles) add(fmt::format("q{}", level));
+    for (const double level : options_.intervals) {
+      add(fmt::format("central{}", level));
+      add(fmt::format("highest_density{}", level));
+    }
+    if (options_.has_grid) {
+      add("grid_y");
+      add("grid_density");
+    }
+  }
+  if (options_.has_exact) out += ",log_density";
+  if (options_.has_raw) out += ",log_density_raw";
+  if (options_.has_samples) out += ",samples";
+  return out;
+}
+
+std::string PredictionSheet::csv(uint64_t row, const Prediction& p) const {
+  std::string out = std::to_string(row);
+  const auto field = [&out](const auto& value, const auto& add) { add(value, out += ','); };
+  const auto add_intervals = [](const std::vector<Interval>& intervals, std::string& to) {
+    add_list(intervals, ";", to, add_interval);
+  };
+  const auto add_optional = [](const std::optional<double>& value, std::string& to) {
+    if (value) add_number(*value, to);
+  };
+  for (const CoordinatePrediction& c : p.coordinates) {
+    for (const double value : {c.mean, c.deviation, c.median}) field(value, add_number);
+    field(c.modes, add_numbers);
+    for (const double quantile : c.quantiles) field(quantile, add_number);
+    for (size_t i = 0; i < c.central.size(); ++i) {
+      field(c.central[i], add_interval);
+      field(c.highest_density[i], add_intervals);
+    }
+    if (!options_.has_grid) continue;
+    field(c.grid_y, add_numbers);
+    field(c.grid_density, add_numbers);
+  }
+  if (options_.has_exact) field(p.log_density, add_optional);
+  if (options_.has_raw) field(p.log_density_raw, add_optional);
+  if (!options_.has_samples) return out;
+  for (size_t i = 0; i < p.samples.size(); ++i) {
+    out += i == 0 ? ',' : i % p.coordinates.size() == 0 ? ';' : ' ';
+    add_number(p.samples[i], out);
+  }
+  return out;
+}
+
+std::string PredictionSheet::json(uint64_t row, const Prediction& p) const {
+  std::string out = fmt::format("{{\"row\": {}, ", row);
+  if (p.coordinates.size() == 1) {
+    add_json_coordinate(p.coordinates[0], options_, out);
+  } else {
+    out += "\"targets\": {";
+    for (size_t j = 0; j < p.coordinates.size(); ++j) {
+      out += (j > 0 ? ", " : "") + json_line(options_.targets[j]) + ": {";
+      add_json_coordinate(p.coordinates[j], options_, out);
+      out += '}';
+    }
+    out += '}';
+  }
+  const auto add = [&out](const char* name, const std::optional<double>& value) {
+    fmt::format_to(std::back_inserter(out), FMT_COMPILE(", \"{}\": "), name);
+    add_json_number(value.value_or(NAN), out);
+  };
+  if (options_.has_exact) add("log_density", p.log_density);
+  if (options_.has_raw) add("log_density_raw", p.log_density_raw);
+  if (options_.has_normalizer) {
+    add("a", p.log_normalizer);
+    add("b", p.normalizer);
+  }
+  add("error", p.error);
+  add("tail", p.tail);
+  if (options_.has_samples) {
+    out += ", \"samples\": ";
+    const size_t d = p.coordinates.size();
+    if (d == 1) {
+      add_json_list(p.samples, out, add_json_number);
+    } else {
+      out += '[';
+      for (size_t i = 0; i < p.samples.size(); i += d) {
+        if (i > 0) out += ", ";
+        add_json_list(std::span(p.samples).subspan(i, d), out, add_json_number);
+      }
+      out += ']';
+    }
+  }
+  return out + '}';
+}
+
+constexpr uint64_t kShownEvery = 256;
 
 // To --out, which appears whole or not at all, or to standard output.
 class Destination {
@@ -61,8 +241,8 @@ class Destination {
   std::unique_ptr<AtomicFile> file_;
 };
 
-SheetOptions sheet_options(const Regressor& model, const PredictArguments& given,
-                           const PredictionOptions& options, bool has_targets) {
+SheetOptions sheet_options(const Regressor& model, const PredictArguments& given, bool has_targets) {
+  const PredictionOptions& options = given.options;
   const std::string& wanted = given.log_density;
   if (!has_targets && wanted != "auto" && wanted != "none")
     throw Error(fmt::format("--log-density {}: {} has no column {}", wanted, given.data,
@@ -80,7 +260,7 @@ SheetOptions sheet_options(const Regressor& model, const PredictArguments& given
 }  // namespace
 
 int predict_command(const Arguments& arguments) {
-  prediction_options(arguments.predict);
+  arguments.predict.options.validate();
   const ThreadLimit limit(arguments.common.threads);
   return run_for_family(arguments, {arguments.predict.model});
 }
@@ -88,47 +268,32 @@ int predict_command(const Arguments& arguments) {
 int predict_targets(const Arguments& arguments) {
   const PredictArguments& given = arguments.predict;
   const bool json = arguments.common.json, quiet = arguments.common.quiet;
-  const PredictionOptions options = prediction_options(given);
+  const PredictionOptions& options = given.options;
   const auto [path, model] = open_regressor(given.model, arguments.common.code());
-  const Frame frame = read_frame_for(
-      model, given.data, {.ignored = listed_words(given.ignored), .header = arguments.reader.header},
-      TargetNeed::kOptional);
+  const Frame frame =
+      read_frame_for(model, given.data, {.ignored = given.ignored, .header = arguments.reader.header},
+                     TargetNeed::kOptional);
   const RegressionRows data = regression_rows(model, frame, TargetNeed::kOptional);
   if (!quiet)
     for (const std::string& text : encoding_notes(data.report)) note(text);
-  const PredictionSheet sheet(sheet_options(model, given, options, !data.target.empty()));
+  const PredictionSheet sheet(sheet_options(model, given, !data.target.empty()));
   Destination out(given.out);
   // Rows inside the one object of --json, unless they go to a file.
   const bool is_inside = json && given.out.empty(), writes_json = is_inside || given.format == "json";
-  std::string buffer;
-  if (is_inside) {
-    nlohmann::ordered_json head = {{"model", path},
-                                   {"data", given.data},
-                                   {"targets", model.targets},
-                                   {"columns", encoding_json(data.report)}};
-    buffer = head.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    buffer.back() = ',';
-    buffer += " \"rows\": [";
-  } else if (!writes_json) {
-    buffer = sheet.csv_header();
-  }
+  RowSheet rows(is_inside, writes_json ? "" : sheet.csv_header(),
+                {{"model", path},
+                 {"data", given.data},
+                 {"targets", model.targets},
+                 {"columns", encoding_json(data.report)}},
+                "rows", [&out](const std::string& text) { out.write(text); });
   {
     ProgressLine line(quiet);
     predict(model, data.inputs.view(), data.target, options, [&](uint64_t row, Prediction&& p) {
-      if (is_inside) buffer += row == 0 ? "\n  " : ",\n  ";
-      if (writes_json)
-        sheet.append_json(frame.numbers[row], p, buffer);
-      else
-        sheet.append_csv(frame.numbers[row], p, buffer);
-      if (writes_json && !is_inside) buffer += '\n';
-      if (buffer.size() < kBuffer) return;
-      out.write(buffer);
-      buffer.clear();
-      line.show({row + 1, data.inputs.rows, "rows predicted"});
+      rows.put(writes_json ? sheet.json(frame.numbers[row], p) : sheet.csv(frame.numbers[row], p));
+      if (row % kShownEvery == 0) line.show({row + 1, data.inputs.rows, "rows predicted"});
     });
   }
-  if (is_inside) buffer += "\n]}\n";
-  out.write(buffer);
+  rows.finish();
   out.finish();
   if (json && !given.out.empty())
     print_json({{"model", path},

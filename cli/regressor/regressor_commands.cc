@@ -4,18 +4,33 @@
 namespace selfnorm::cli {
 namespace {
 
-void declare_columns(Declaration& command, RegressorArguments& regressor, ReaderArguments& reader) {
-  command
-      .list("--target", regressor.target,
+OptionTable column_option_table(RegressorArguments& r) {
+  OptionTable table;
+  table.add("target", &r.target,
             "Columns to be predicted, 1 to 3, by name or zero-based index, separated by commas; may be given "
-            "several times; default: the column y or target")
-      .list("--ignore", regressor.ignored, "Columns left out")
-      .flag("--skip-missing-targets", regressor.skip_missing_targets,
-            "Leave out rows without a target instead of refusing them")
-      .choice("--header", reader.header, {"auto", "yes", "no"},
-              "csv, tsv: whether the first row names the columns")
-      .file("--test", regressor.test,
-            "Rows the finished model is evaluated on, instead of the validation rows");
+            "several times; default: the column y or target");
+  table.add("ignore", &r.ignored, "Columns left out");
+  table.add("skip-missing-targets", &r.skip_missing_targets,
+            "Leave out rows without a target instead of refusing them");
+  return table;
+}
+
+OptionTable output_option_table(PredictArguments& p) {
+  OptionTable table;
+  table
+      .add("log-density", &p.log_density,
+           "Of the target: raw with b(x), exact by quadrature; auto: exact where DATA have the target")
+      .one_of({"auto", "none", "raw", "exact", "both"});
+  table
+      .add("format", &p.format,
+           "csv: several values of a field separated by ';', intervals as FROM:TO; json: an object a line "
+           "(--json: one object with all of them)")
+      .one_of({"csv", "json"});
+  table.add("out", &p.out, "File to write; default: standard output")
+      .of_kind(OptionKind::file)
+      .short_form("-o");
+  table.add("ignore", &p.ignored, "Columns of DATA that are not read");
+  return table;
 }
 
 }  // namespace
@@ -34,11 +49,17 @@ void Grammar::declare_regressor_commands() {
               "Fraction of the rows of DATA held out for validation when there is no --valid, 0..0.5; auto: "
               "0.1, or 0 "
               "for an ensemble with --test, whose members hold out rows of their own");
-  declare_columns(training, regressor, arguments_.reader);
-  training.options(regressor_option_table(regressor.options));
+  OptionTable test;
+  test.add("test", &regressor.test, "Rows the finished model is evaluated on, instead of the validation rows")
+      .of_kind(OptionKind::file);
+  training.options(column_option_table(regressor))
+      .options(header_option_table(arguments_.reader))
+      .options(test)
+      .options(regressor_option_table(regressor.options));
   declare_common(training, arguments_.common, kExpansion | kThreads | kCode);
 
   PredictArguments& predict = arguments_.predict;
+  const OptionTable predicted = prediction_option_table(predict.options);
   Declaration& prediction = command(
       "predict",
       "Predictive distributions of a regressor, a row each: mean, standard deviation, median, modes, "
@@ -48,22 +69,10 @@ void Grammar::declare_regressor_commands() {
       "counted on standard error.");
   prediction.positional("MODEL", predict.model, "Model file or run directory of a regressor")
       .positional("DATA", predict.data, "A table with the columns of the model; - is standard input")
-      .text("--quantiles", predict.quantiles, "Levels, X,X,..., above 0, below 1; none: no quantiles")
-      .text("--intervals", predict.intervals,
-            "Masses of central and highest-density intervals, X,X,...; none: no intervals")
-      .integer("--samples", predict.samples, "Draws for every row")
-      .integer("--grid", predict.grid, "Points of the density for every row; 0, or 2 and more")
-      .choice("--log-density", predict.log_density, {"auto", "none", "raw", "exact", "both"},
-              "Of the target: raw with b(x), exact by quadrature; auto: exact where DATA have the target")
-      .choice("--format", predict.format, {"csv", "json"},
-              "csv: several values of a field separated by ';', intervals as FROM:TO; json: an object a line "
-              "(--json: one object with all of them)")
-      .file("-o", "--out", predict.out, "File to write; default: standard output")
-      .list("--ignore", predict.ignored, "Columns of DATA that are not read")
-      .choice("--header", arguments_.reader.header, {"auto", "yes", "no"},
-              "csv, tsv: whether the first row names the columns")
-      .real("--precision", predict.precision, "Error of A(x) by quadrature; 1e-8..0.1")
-      .integer("--seed", predict.seed, "Seed of the samples");
+      .options(predicted, {"quantiles", "intervals", "samples", "grid"})
+      .options(output_option_table(predict))
+      .options(header_option_table(arguments_.reader))
+      .options(predicted, {"precision", "seed"});
   declare_common(prediction, arguments_.common, kExpansion | kThreads | kCode);
 }
 

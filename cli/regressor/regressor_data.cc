@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "classifier/model_header.h"
 #include "data/table/frame.h"
 #include "output.h"
 #include "selfnorm/error.h"
@@ -26,6 +27,11 @@ std::vector<double> optional_targets(const std::vector<std::string>& names, cons
 }
 
 }  // namespace
+
+NamedRegressor open_regressor(const std::string& model, EmbeddedCode code) {
+  const std::string path = finished_model_path(model);
+  return {path, load_regressor(path, code)};
+}
 
 Frame read_frame_for(const Regressor& model, const std::string& path, FrameOptions options, TargetNeed need) {
   FrameOptions reading = model.encoder.reading();

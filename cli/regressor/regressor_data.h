@@ -1,4 +1,4 @@
-// Tables as the commands of regressors read them.
+// MODEL where it may be a regressor, and tables as its commands read them.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,6 +11,13 @@
 #include "model/regressor/regressor.h"
 
 namespace selfnorm::cli {
+
+struct NamedRegressor {
+  std::string path;  // of the file itself
+  Regressor model;
+};
+// Of a model of this family; throws Error for what is none.
+NamedRegressor open_regressor(const std::string& model, EmbeddedCode code);
 
 // Rows as a model takes them, with their targets.
 struct RegressionRows {

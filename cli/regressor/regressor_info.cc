@@ -1,10 +1,9 @@
-#include "regressor/regressor_info.h"
-
 #include <cmath>
 #include <filesystem>
 
+#include "commands.h"
 #include "density/density_model.h"
-#include "model/regressor/regressor.h"
+#include "regressor/regressor_data.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -30,8 +29,8 @@ Json widths_of(const DenseNetwork* network) {
 
 }  // namespace
 
-Json regressor_info(const std::string& path) {
-  Regressor model = load_regressor(path, EmbeddedCode::seal);
+Json regressor_info(const Arguments& arguments) {
+  auto [path, model] = open_regressor(arguments.info_model, EmbeddedCode::seal);
   size_t parameters = 0;
   for (RegressorNetworks& member : model.members)
     for (const std::span<float> part : member.parameters()) parameters += part.size();

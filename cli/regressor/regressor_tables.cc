@@ -10,7 +10,6 @@
 #include "data/example_source.h"
 #include "data/string_index.h"
 #include "data/table/frame.h"
-#include "grammar/option_list.h"
 #include "output.h"
 #include "run/training_run.h"
 #include "selfnorm/error.h"
@@ -169,10 +168,10 @@ TrainingTables read_tables(const Arguments& arguments) {
   const RegressorArguments& given = arguments.regressor;
   const std::string& header = arguments.reader.header;
   TrainingTables out;
-  out.frame = read_frame(
-      given.run.train,
-      {.categorical = given.options.categorical, .ignored = listed_words(given.ignored), .header = header});
-  out.targets = target_names(out.frame, listed_words(given.target));
+  out.frame =
+      read_frame(given.run.train,
+                 {.categorical = given.options.categorical, .ignored = given.ignored, .header = header});
+  out.targets = target_names(out.frame, given.target);
   out.record = frame_record(given.run.train, out.frame);
   out.notes.push_back(fmt::format("read {}, target {}", frame_text(given.run.train, out.frame),
                                   fmt::join(out.targets, ", ")));

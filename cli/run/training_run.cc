@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "data/example_source.h"
 #include "grammar/option_list.h"
 #include "interruption.h"
 #include "output.h"
@@ -13,13 +14,6 @@
 #include "selfnorm/error.h"
 
 namespace selfnorm::cli {
-namespace {
-
-constexpr double kHoldOut = 0.1;
-constexpr uint64_t kFewestToSplit = 20;
-
-}  // namespace
-
 void RunObserver::on_progress(const Progress& progress) {
   try {
     log_.append(progress);
@@ -51,8 +45,8 @@ void check_rows(const RunArguments& given) {
     throw Error("standard input can be read only once; store the data or those of --valid in a file");
 }
 
-double hold_out_fraction(const RunArguments& given, uint64_t rows) {
-  return number_or_auto("--hold-out", given.hold_out, 0, 0.5).value_or(rows < kFewestToSplit ? 0 : kHoldOut);
+double hold_out_fraction(const RunArguments& given, uint64_t examples, bool keeps_all) {
+  return number_or_auto("--hold-out", given.hold_out, 0, 0.5).value_or(default_hold_out(examples, keeps_all));
 }
 
 RunDirectory run_directory(const Arguments& arguments) {

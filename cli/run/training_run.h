@@ -34,8 +34,8 @@ class RunObserver : public TrainObserver {
 void check_run(const RunArguments& given);
 // Of rows: densities and regressors.
 void check_rows(const RunArguments& given);
-// --hold-out; auto: 0.1, and none where there is a handful of rows, which cannot spare any.
-double hold_out_fraction(const RunArguments& given, uint64_t rows);
+// --hold-out, or the default (data/example_source.h).
+double hold_out_fraction(const RunArguments& given, uint64_t examples, bool keeps_all = false);
 
 // The run directory that is asked for: new, overwritten or resumed.
 RunDirectory run_directory(const Arguments& arguments);

@@ -1,5 +1,6 @@
 // Classifiers: p(y|x) = exp(s_y(x) - A(x)) with A(x) = log sum_k exp s_k(x), trained so that A(x) is nearly a
-// constant c. A raw log-probability is s_y - c and costs one class, an exact one s_y - A and costs all of them.
+// constant c. A raw log-probability is s_y - c and costs one class, an exact one s_y - A and costs all of
+// them.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +34,8 @@ struct ClassifierQuality {
 
 class Classifier {
  public:
-  // Labels are as many as rows. Throws Error for data or options that cannot be used, and when `observer` asked
-  // to stop.
+  // Labels are as many as rows. Throws Error for data or options that cannot be used, and when `observer`
+  // asked to stop.
   static Classifier train(const Rows& x, const std::vector<std::string>& labels, const Options& options = {});
   static Classifier train(const Rows& x, const std::vector<std::string>& labels, const Options& options,
                           TrainObserver& observer);

@@ -16,8 +16,7 @@ class OptionValue {
   OptionValue(const char* text) : text_(text) {}
   OptionValue(bool value) : text_(value ? "true" : "false") {}
   template <class Number>
-    requires std::integral<Number> || std::floating_point<Number>
-  OptionValue(Number value) {
+  requires std::integral<Number> || std::floating_point<Number> OptionValue(Number value) {
     std::ostringstream out;
     out.precision(17);
     out << value;

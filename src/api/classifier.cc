@@ -3,14 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <functional>
+#include <optional>
 
 #include "audit/evaluation.h"
 #include "base/option_table.h"
+#include "data/example_source.h"
 #include "data/string_index.h"
 #include "family/classifier/trainer.h"
 #include "math/parallel.h"
 #include "model/class_scores.h"
+#include "objective/registry.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {
@@ -25,8 +30,9 @@ constexpr uint64_t kRowsAtOnce = 64;
 
 Features features_of(const Rows& x) {
   if (x.columns == 0 || x.values.size() % x.columns != 0)
-    throw Error(fmt::format("found {} numbers in rows of {} columns; expected whole rows of at least one column",
-                            x.values.size(), x.columns));
+    throw Error(
+        fmt::format("found {} numbers in rows of {} columns; expected whole rows of at least one column",
+                    x.values.size(), x.columns));
   Features out;
   out.is_sparse = false;
   out.dense = {x.rows(), x.columns, {x.values.begin(), x.values.end()}};
@@ -46,7 +52,8 @@ Dataset dataset_of(const Rows& x, const std::vector<std::string>& labels, std::v
   out.features = features_of(x);
   out.labels = std::move(known);
   const StringIndex index(out.labels);
-  for (const std::string& label : labels) out.target.push_back(index.find(label).value_or(Dataset::kUnseenTarget));
+  for (const std::string& label : labels)
+    out.target.push_back(index.find(label).value_or(Dataset::kUnseenTarget));
   return out;
 }
 
@@ -54,7 +61,8 @@ Dataset dataset_of(const Rows& x, const std::vector<std::string>& labels, std::v
 void for_scores(const ModelFile& model, const Rows& x,
                 const std::function<void(uint64_t, std::span<const float>)>& visit) {
   if (x.columns != model.features)
-    throw Error(fmt::format("found rows of {} numbers; the classifier was trained on {}", x.columns, model.features));
+    throw Error(
+        fmt::format("found rows of {} numbers; the classifier was trained on {}", x.columns, model.features));
   const Features features = features_of(x);
   const auto scores = make_class_scores(model, false);
   const uint64_t blocks = (x.rows() + kRowsAtOnce - 1) / kRowsAtOnce;
@@ -86,7 +94,9 @@ Classifier Classifier::train(const Rows& x, const std::vector<std::string>& labe
   if (known.size() < 2) throw Error(fmt::format("found {} classes; expected at least two", known.size()));
   Dataset data = dataset_of(x, labels, std::move(known));
   std::optional<Dataset> valid;
-  if (const double part = default_hold_out(options, data.examples()); part > 0) {
+  if (const double part =
+          default_hold_out(data.examples(), objective_entry(options.objective.name).is_constraint);
+      part > 0) {
     auto [train, held_out] = hold_out(data, part, options.seed);
     data = std::move(train);
     valid = std::move(held_out);
@@ -101,7 +111,8 @@ Classifier Classifier::load(const std::string& path) {
   const bool is_run = std::filesystem::is_directory(path);
   ModelFile model = load_model(is_run ? path + "/model.safetensors" : path);
   if (model.family != Family::Multiclass || model.input != ModelInput::Dense)
-    throw Error(fmt::format("{}: expected a classifier of dense rows; other models are opened by the program", path));
+    throw Error(
+        fmt::format("{}: expected a classifier of dense rows; other models are opened by the program", path));
   return Classifier(std::make_shared<Content>(Content{std::move(model)}));
 }
 
@@ -124,7 +135,8 @@ std::vector<double> Classifier::raw_log_probabilities(const Rows& x) const {
   const uint32_t classes = content_->model.classes;
   std::vector<double> out(x.rows() * classes);
   for_scores(content_->model, x, [&](uint64_t row, std::span<const float> scores) {
-    for (uint32_t k = 0; k < classes; ++k) out[row * classes + k] = scores[k] - content_->model.log_normalizer;
+    for (uint32_t k = 0; k < classes; ++k)
+      out[row * classes + k] = scores[k] - content_->model.log_normalizer;
   });
   return out;
 }

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "audit/certificate.h"
-#include "base/range.h"
+#include "base/option_table.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {
@@ -44,11 +44,19 @@ Certificate certificate_of(const AuditOptions& options, const Quantiles& sizes, 
 
 }  // namespace
 
+OptionTable audit_option_table(AuditOptions& o) {
+  OptionTable table;
+  table.add("eps", &o.eps, "Certify |log Z - c| <= eps").above(0);
+  table.add("rho", &o.rho, "... for all but this fraction of inputs").above(0).below(1);
+  table.add("confidence", &o.confidence, "... with this confidence").above(0).below(1);
+  table.add("bins", &o.bins, "Bins of the histogram").at_least(1);
+  table.add("worst", &o.worst, "List the N inputs with the largest |log Z - c|");
+  return table;
+}
+
 void AuditOptions::validate() const {
-  require_range(eps > 0, "eps", eps, "> 0");
-  require_range(rho > 0 && rho < 1, "rho", rho, "0 < x < 1");
-  require_range(confidence > 0 && confidence < 1, "confidence", confidence, "0 < x < 1");
-  require_range(bins >= 1, "bins", bins, ">= 1");
+  AuditOptions copy = *this;
+  audit_option_table(copy).validate();
 }
 
 uint64_t Certificate::inputs_needed() const {

@@ -15,6 +15,8 @@
 
 namespace selfnorm {
 
+class OptionTable;
+
 struct AuditOptions {
   double eps = 0.1;          // certify |e| <= eps ..., > 0
   double rho = 0.01;         // ... for all but a fraction rho of inputs, in (0, 1)
@@ -26,6 +28,7 @@ struct AuditOptions {
 
   void validate() const;  // throws Error naming the option, the value and the range
 };
+OptionTable audit_option_table(AuditOptions& options);
 
 // theory.md 4: with this confidence, at least a fraction 1 - rho of inputs have |e| <= eps, provided that the
 // audited inputs are independent draws that had no part in making the model.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <cmath>
 #include <type_traits>
 
@@ -27,6 +28,42 @@ std::string written(const T& value) {
     return fmt::format("{}", value);
   else
     return fmt::format("{}", fmt::join(value, ","));
+}
+
+// 1e-7 for 1e-07.
+std::string shortest(double value) {
+  std::string out = fmt::format("{}", value);
+  if (const size_t e = out.find("e-0"); e != std::string::npos) out.erase(e + 2, 1);
+  return out;
+}
+
+template <class T>
+T parsed(const Option& option, const std::string& text) {
+  const auto refuse = [&](const char* expected) {
+    throw Error(fmt::format("{} is '{}'; expected {}", option_name(option.name), text, expected));
+  };
+  if constexpr (std::is_same_v<T, std::string>) {
+    return text;
+  } else if constexpr (std::is_same_v<T, bool>) {
+    if (text != "true" && text != "false") refuse("true or false");
+    return text == "true";
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    T value{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size())
+      refuse(std::is_integral_v<T> ? "a whole number" : "a number");
+    return value;
+  } else if constexpr (std::is_same_v<T, std::optional<double>>) {
+    return text == "auto" ? T() : T(parsed<double>(option, text));
+  } else {
+    T values;
+    for (size_t begin = 0; !text.empty() && begin <= text.size();) {
+      const size_t end = std::min(text.find(',', begin), text.size());
+      values.push_back(parsed<typename T::value_type>(option, text.substr(begin, end - begin)));
+      begin = end + 1;
+    }
+    return values;
+  }
 }
 
 }  // namespace
@@ -79,6 +116,22 @@ Option& Option::of_kind(OptionKind what) {
   return *this;
 }
 
+Option& Option::of(const std::string& owning_families) {
+  families = owning_families;
+  return *this;
+}
+
+Option& Option::off(const std::string& flag, const std::string& what) {
+  off_name = flag;
+  off_text = what;
+  return *this;
+}
+
+Option& Option::short_form(const std::string& flag) {
+  letter = flag;
+  return *this;
+}
+
 Option& Option::unrecorded() {
   is_recorded = false;
   return *this;
@@ -93,9 +146,9 @@ Option& Option::only(bool applies, const std::string& whose, const std::string& 
 
 std::string Option::range() const {
   const bool has_low = std::isfinite(low), has_high = std::isfinite(high);
-  if (has_low && has_high && !is_low_open && !is_high_open) return fmt::format("{}..{}", low, high);
-  const std::string from = has_low ? fmt::format("{} {}", is_low_open ? ">" : ">=", low) : "";
-  const std::string to = has_high ? fmt::format("{} {}", is_high_open ? "<" : "<=", high) : "";
+  if (has_low && has_high && !is_low_open && !is_high_open) return shortest(low) + ".." + shortest(high);
+  const std::string from = has_low ? (is_low_open ? "> " : ">= ") + shortest(low) : "";
+  const std::string to = has_high ? (is_high_open ? "< " : "<= ") + shortest(high) : "";
   return from + (has_low && has_high ? ", " : "") + to;
 }
 
@@ -113,7 +166,8 @@ void Option::validate() const {
   const auto check = [this](double v) {
     const bool is_in = (is_low_open ? v > low : v >= low) && (is_high_open ? v < high : v <= high);
     const std::string expected = range();
-    require_range(is_in, name.c_str(), v, expected.empty() ? "a finite number" : expected.c_str());
+    require_range(is_in, option_name(name).c_str(), v,
+                  expected.empty() ? "a finite number" : expected.c_str());
   };
   std::visit(
       [&](const auto* f) {
@@ -125,10 +179,12 @@ void Option::validate() const {
         } else if constexpr (std::is_same_v<T, std::vector<uint32_t>>) {
           for (const uint32_t v : *f) check(v);
         } else if constexpr (std::is_same_v<T, std::vector<double>>) {
-          for (const double v : *f)
-            if (std::isnan(v)) throw Error(fmt::format("{} has to be numbers", name));
+          for (const double v : *f) {
+            if (std::isnan(v)) throw Error(fmt::format("{} has to be numbers", option_name(name)));
+            if (std::isfinite(low) || std::isfinite(high)) check(v);
+          }
         } else if constexpr (std::is_same_v<T, std::string>) {
-          if (!choices.empty()) require_one_of(name.c_str(), *f, choices);
+          if (!choices.empty()) require_one_of(option_name(name).c_str(), *f, choices);
         }
       },
       field);
@@ -148,6 +204,27 @@ void OptionTable::append(OptionTable other) {
   rows_.insert(rows_.end(), std::move_iterator(other.rows_.begin()), std::move_iterator(other.rows_.end()));
 }
 
+OptionTable& OptionTable::of(const std::string& families) {
+  for (Option& option : rows_) option.families = families;
+  return *this;
+}
+
+void OptionTable::set(const Options& given) {
+  for (const auto& [name, value] : given) {
+    std::string dashed = name;
+    std::replace(dashed.begin(), dashed.end(), '_', '-');
+    Option* option = find(dashed);
+    if (option == nullptr) {
+      std::vector<std::string> names;
+      for (const Option& row : rows_) names.push_back(option_name(row.name));
+      throw Error(fmt::format("found the option '{}'; expected one of {}", name, fmt::join(names, ", ")));
+    }
+    std::visit(
+        [&](auto* field) { *field = parsed<std::remove_cvref_t<decltype(*field)>>(*option, value.text()); },
+        option->field);
+  }
+}
+
 void OptionTable::validate() const {
   for (const Option& option : rows_) option.validate();
 }
@@ -164,7 +241,8 @@ void OptionTable::refuse_idle(const OptionTable& initial) const {
   for (const Option* option : idle(initial)) {
     const bool is_off = option->is_flag() && option->value() == "false";
     throw Error(fmt::format("{} belongs to {}, found {}; leave it out or change that",
-                            option_name((is_off ? "no-" : "") + option->name), option->owner, option->found));
+                            option_name(is_off ? option->off_flag() : option->name), option->owner,
+                            option->found));
   }
 }
 

@@ -11,6 +11,8 @@
 #include <variant>
 #include <vector>
 
+#include "selfnorm/options.h"
+
 namespace selfnorm {
 
 // How texts name an option: learning-rate, --learning-rate (the program) or learning_rate (Python).
@@ -32,12 +34,15 @@ struct Option {
   OptionField field;
   std::string text;           // what it means, without its range
   std::string off_text = {};  // of a bool that is on at first: what the flag does
+  std::string off_name = {};  // and what it is called, when not "no-NAME"
+  std::string letter = {};    // "-o": another form of the flag
   std::vector<std::string> choices = {};
   double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
   bool is_low_open = false, is_high_open = false;
   OptionKind kind = OptionKind::value;
   bool is_recorded = true;             // part of records and fingerprints: it shapes the result
   std::string readers = {};            // "snl, nce": the objectives that read it; empty: all
+  std::string families = {};           // "density,regressor": those whose models it is for; empty: all
   std::string owner = {}, found = {};  // it does nothing here: it belongs to `owner`, and this was found
 
   Option& at_least(double value);
@@ -46,6 +51,9 @@ struct Option {
   Option& below(double value);          // together with at_least or above
   Option& one_of(std::vector<std::string> words);
   Option& of_kind(OptionKind what);
+  Option& of(const std::string& owning_families);
+  Option& off(const std::string& name, const std::string& what);  // off_name, off_text
+  Option& short_form(const std::string& flag);                    // letter
   Option& unrecorded();
   // Unless `applies`, the option belongs to `owner` and does nothing here; the first reason stands.
   Option& only(bool applies, const std::string& owner, const std::string& found);
@@ -54,6 +62,7 @@ struct Option {
   std::string help() const;   // "snl, nce: what it means; >= 1"
   std::string value() const;  // as written in a record; numbers in their shortest form
   bool is_flag() const { return std::holds_alternative<bool*>(field); }
+  std::string off_flag() const { return off_name.empty() ? "no-" + name : off_name; }
   void validate() const;  // throws Error naming the option, the value and what is expected
 };
 
@@ -65,7 +74,12 @@ class OptionTable {
   std::vector<Option>& rows() { return rows_; }
   // Those of another struct, after these.
   void append(OptionTable other);
+  // All rows are for models of these families.
+  OptionTable& of(const std::string& families);
 
+  // The values given by name, underscores for dashes as well. Throws Error for a name that is none of them
+  // and for a value of another kind.
+  void set(const Options& given);
   // Throws Error for the first value out of its range or none of its choices.
   void validate() const;
   // The options that differ from those of `initial`, the same table of another struct, and do nothing.

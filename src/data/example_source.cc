@@ -76,4 +76,9 @@ std::pair<std::vector<uint64_t>, std::vector<uint64_t>> random_split(uint64_t ex
   return {{order.begin() + count, order.end()}, {order.begin(), order.begin() + count}};
 }
 
+double default_hold_out(uint64_t examples, bool keeps_all) {
+  constexpr uint64_t kFewestToSplit = 20;
+  return keeps_all || examples < kFewestToSplit ? 0 : 0.1;
+}
+
 }  // namespace selfnorm

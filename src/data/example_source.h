@@ -80,4 +80,8 @@ class ExampleSubset final : public ExampleSource {
 std::pair<std::vector<uint64_t>, std::vector<uint64_t>> random_split(uint64_t examples, double fraction,
                                                                      uint64_t seed);
 
+// The share of examples that is held out when nobody says: 0.1; none of a handful, which cannot spare any; none
+// when all of them are to keep a promise that nothing is selected for (the constraint).
+double default_hold_out(uint64_t examples, bool keeps_all = false);
+
 }  // namespace selfnorm

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cmath>
 
+#include "base/option_table.h"
 #include "data/array/matrix.h"
 #include "data/input/sniff.h"
 #include "data/input/source.h"
@@ -88,6 +89,17 @@ Format format_from_name(std::string_view name) {
   for (size_t i = 0; i < kNames.size(); ++i)
     if (kNames[i] == name) return static_cast<Format>(i);
   throw Error(fmt::format("unknown data format '{}'; expected one of {}", name, fmt::join(kNames, ", ")));
+}
+
+OptionTable read_option_table(ReadOptions& o) {
+  OptionTable table;
+  table.add("target", &o.target, "csv, tsv: the label column, by name or zero-based index");
+  table.add("weight-column", &o.weight_column,
+            "csv, tsv: column of example weights, by name or zero-based index");
+  table.add("labels", &o.labels_path, "npy, npz, safetensors, idx: file with the labels")
+      .of_kind(OptionKind::file);
+  table.add("skip-bad", &o.skip_bad, "Leave out up to N bad rows and report them");
+  return table;
 }
 
 void ReadOptions::validate() const {

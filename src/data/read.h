@@ -73,6 +73,8 @@ struct ReadOptions {
 
   void validate() const;  // throws Error
 };
+// Of tables and arrays; format and header are words, those of text have their own table.
+OptionTable read_option_table(ReadOptions& options);
 
 struct BadRow {
   uint64_t line = 0;  // of the file, from 1; arrays: row, from 1

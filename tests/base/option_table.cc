@@ -65,6 +65,30 @@ TEST(OptionTable, RangesAreWrittenAndChecked) {
   EXPECT_NE(error([](Options& b) { b.rate = std::nan(""); }), "");
 }
 
+TEST(OptionTable, ListsHaveRangesAndFlagsNamesOfTheirOwn) {
+  Options o;
+  OptionTable table;
+  table.add("levels", &o.lower, "Levels").above(0).below(1);
+  table.add("precision", &o.rate, "Error").in(1e-7, 1).short_form("-p");
+  table.add("lowercase", &o.calibrate, "On").off("keep-case", "Off").only(false, "text", "csv");
+  table.of("lm");
+  EXPECT_EQ(table.find("precision")->help(), "Error; 1e-7..1");
+  EXPECT_EQ(table.find("precision")->letter, "-p");
+  EXPECT_EQ(table.find("lowercase")->off_flag(), "keep-case");
+  EXPECT_EQ(table.find("levels")->families, "lm");
+  EXPECT_NO_THROW(table.validate());  // of an empty list
+  o.lower = {0.5, 1};
+  EXPECT_EQ(error_of([&] { table.validate(); }), "levels = 1 is out of range; expected > 0, < 1");
+  Options off;
+  off.calibrate = false;
+  OptionTable given;
+  given.add("lowercase", &off.calibrate, "On").off("keep-case", "Off").only(false, "text", "csv");
+  OptionTable initial;
+  initial.add("lowercase", &o.calibrate, "On");
+  EXPECT_EQ(error_of([&] { given.refuse_idle(initial); }),
+            "keep-case belongs to text, found csv; leave it out or change that");
+}
+
 TEST(OptionTable, OptionsThatDoNothingAreRefused) {
   Options initial, given;
   given.space = "none";

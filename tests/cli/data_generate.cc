@@ -68,13 +68,13 @@ TEST(DataGenerate, Mistakes) {
   expect({"--toy", "ring", "--dimension", "3", "--out", "a.csv"}, "toy ring in 3 dimensions: expected 2");
   expect({"--toy", "ring"}, "needs --out FILE.csv or FILE.npy");
   expect({"--toy", "ring", "--out", "a.svm"}, "expected a name that ends with .csv or .npy");
-  expect({"--toy", "ring", "--rows", "0", "--out", "a.csv"}, "0 rows");
+  expect({"--toy", "ring", "--rows", "0", "--out", "a.csv"}, "--rows = 0 is out of range");
   expect({"--toy", "ring", "--classes", "4", "--out", "a.csv"}, "--classes");
   expect({"--dimension", "3", "--out", "a.svm"}, "--dimension");
   expect({"--regression", "task9", "--out", "a.csv"}, "regression 'task9' is not known");
   expect({"--regression", "task1"}, "needs --out FILE.csv");
   expect({"--regression", "task1", "--out", "a.npy"}, "expected a name that ends with .csv");
-  expect({"--regression", "task1", "--rows", "0", "--out", "a.csv"}, "0 rows");
+  expect({"--regression", "task1", "--rows", "0", "--out", "a.csv"}, "--rows = 0 is out of range");
   expect({"--regression", "task1", "--toy", "ring", "--out", "a.csv"}, "--toy");
   expect({"--regression", "task1", "--truth", "t", "--out", "a.csv"}, "--truth");
   EXPECT_TRUE(folder.names().empty());

@@ -204,8 +204,9 @@ TEST_F(Density, CommandsOfClassifiersSayWhatToUse) {
   folder.generate("data.svm", 60, 3);
   const std::string truth = "data.svm.truth.safetensors";
   expect_user_error(folder.run({"evaluate", truth, "run", "data.svm"}), "run is a density and others");
-  expect_user_error(folder.run({"evaluate", truth, "data.svm", "--method", "importance"}), "is no density");
-  expect_user_error(folder.run({"score", truth, "data.svm", "--drop", "1"}), "is no density");
+  expect_user_error(folder.run({"evaluate", truth, "data.svm", "--method", "importance"}),
+                    "it is for densities");
+  expect_user_error(folder.run({"score", truth, "data.svm", "--drop", "1"}), "it is for densities");
   expect_user_error(folder.run({"sample", truth, "-n", "3"}), "is not a density");
   expect_user_error(folder.run({"evaluate", "missing", "test.csv"}), "missing");
 }

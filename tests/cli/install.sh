@@ -8,7 +8,7 @@ prefix="$work/prefix"
 cmake --install "$build_dir" --prefix "$prefix" > "$work/install.log" || { cat "$work/install.log"; exit 1; }
 flags="${sanitizers:+-fsanitize=$sanitizers}"
 
-for file in bin/selfnorm include/selfnorm.h include/selfnorm/train/trainer.h share/man/man1/selfnorm.1 \
+for file in bin/selfnorm include/selfnorm.h include/selfnorm/selfnorm.hpp share/man/man1/selfnorm.1 \
   share/bash-completion/completions/selfnorm share/zsh/site-functions/_selfnorm share/fish/vendor_completions.d/selfnorm.fish; do
   [[ -s "$prefix/$file" ]] || { echo "not installed: $file"; exit 1; }
 done
@@ -23,7 +23,8 @@ fi
 
 cmake -S "$source_dir/examples/cpp" -B "$work/cpp" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release \
   -DCMAKE_CXX_FLAGS="$flags" > "$work/cpp.log" && cmake --build "$work/cpp" >> "$work/cpp.log" || { cat "$work/cpp.log"; exit 1; }
-"$work/cpp/colours" "$work/colours.safetensors"
+(cd "$work" && cpp/colours)
+[[ ! -e "$prefix/include/selfnorm/base" ]] || { echo "private headers are installed"; exit 1; }
 
 # The C runtime needs a C compiler, one header and one library.
 library="$(dirname "$(find "$prefix" -name libselfnorm_runtime.so)")"

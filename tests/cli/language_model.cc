@@ -147,12 +147,12 @@ TEST_F(LanguageModel, WhatMakesNoSenseIsAnError) {
   expect_user_error(folder.run({"evaluate", "snl", "classes", "test.txt"}), "evaluate them apart");
   expect_user_error(folder.run({"evaluate", "snl", "empty.txt"}), "empty.txt: found no text");
   expect_user_error(folder.run({"evaluate", "classes", "data.svm", "--limit", "3"}),
-                    "--limit is for language models");
+                    "--limit: classes is a classifier; it is for language models");
   expect_user_error(folder.run({"score", "snl", "test.txt", "--top", "3"}),
-                    "leave out --candidates and --top");
+                    "--top: snl is a language model; it is for classifiers");
   expect_user_error(folder.run({"score", "snl", "test.txt", "--raw", "--exact"}), "only one of");
   expect_user_error(folder.run({"score", "snl", "missing.txt"}), "cannot read missing.txt");
-  expect_user_error(folder.run({"score", "classes", "data.svm", "--totals"}), "is no language model");
+  expect_user_error(folder.run({"score", "classes", "data.svm", "--totals"}), "it is for language models");
   expect_user_error(folder.run_on("a </s>\n", {"score", "snl"}), "standard input:1: found the word </s>");
 }
 

@@ -151,9 +151,9 @@ TEST(Predict, BadOptions) {
     words.insert(words.end(), more.begin(), more.end());
     expect_user_error(folder.run(words), text);
   };
-  error({"--quantiles", "0.5,1"}, "--quantiles '0.5,1': found 1");
+  error({"--quantiles", "0.5,1"}, "--quantiles = 1 is out of range; expected > 0, < 1");
   error({"--quantiles", "x"}, "--quantiles 'x'");
-  error({"--intervals", "0"}, "--intervals '0'");
+  error({"--intervals", "0"}, "--intervals = 0 is out of range");
   error({"--grid", "1"}, "grid");
   error({"--precision", "1"}, "precision");
   error({"--log-density", "raw"}, "new.csv has no column y");

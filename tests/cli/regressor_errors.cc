@@ -160,7 +160,7 @@ TEST(RegressorErrors, OtherCommandsSayWhatToUse) {
   expect_user_error(folder.run({"predict", "missing", "data.csv"}), "missing");
   expect_user_error(folder.run({"evaluate", "run", "density", "data.csv"}),
                     "is a regressor and others are not");
-  expect_user_error(folder.run({"evaluate", "density", "points.csv", "--draw", "d"}), "is no regressor");
+  expect_user_error(folder.run({"evaluate", "density", "points.csv", "--draw", "d"}), "it is for regressors");
   expect_user_error(folder.run({"normalize", "run", "--states", "data.csv", "--out", "x"}), "regressor");
   expect_user_error(folder.run({"bounds", "run", "data.csv"}), "regressor");
 }

@@ -69,7 +69,7 @@ TEST(TextModel, OptionsThatDoNotFitTheModelAreRefused) {
   for (const char* number : {"-1", "4294967360", "1.5", "\"64\"", "null"})
     EXPECT_EQ(error_of(options("2", number), 64),
               damaged + "\"hash_buckets\" is " + number + ", expected a whole number from 0 to 4294967295");
-  EXPECT_EQ(error_of(options("9", "64"), 64), damaged + "n-grams of up to 9 words: expected 1 to 8");
+  EXPECT_EQ(error_of(options("9", "64"), 64), damaged + "ngrams = 9 is out of range; expected 1..8");
   EXPECT_EQ(error_of("{}", 64).rfind(damaged, 0), 0u);
   EXPECT_EQ(error_of("{", 64), "m.st: metadata \"text\" is not JSON");
 }

@@ -72,7 +72,7 @@ TEST(Registry, EveryEntryInTheSourcesIsRegistered) {
   const std::string registry = source_text(root / "src/objective/registry.cc");
   const std::regex declared(R"(ObjectiveEntry (\w+_entry)\(\);)");
   int found = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(root / "include/selfnorm/objective")) {
+  for (const auto& entry : std::filesystem::directory_iterator(root / "src/objective")) {
     const std::string source = source_text(entry.path());
     for (std::sregex_iterator it(source.begin(), source.end(), declared), end; it != end; ++it, ++found)
       EXPECT_NE(registry.find("      " + (*it)[1].str() + "(),\n"), std::string::npos)

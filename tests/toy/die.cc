@@ -6,7 +6,6 @@
 
 #include "classifier/model_header.h"
 #include "family.h"
-#include "grammar/grammar.h"
 #include "model/stored_record.h"
 #include "objective/registry.h"
 #include "output.h"
@@ -135,9 +134,10 @@ const bool is_registered = [] {
                       .offers = {{"die", {"alpha"}}},
                       .make = [](const ObjectiveOptions& o) { return std::make_unique<Quartic>(o.alpha); }});
   CommandFamily die{.name = "die", .text = "Train a loaded die.", .data = "ROLLS", .noun = "a die"};
-  die.declare = [](Declaration& command, Arguments& a) {
-    command.options(objective_option_table("die", a.train.options.objective))
-        .integer("--epochs", a.train.options.epochs, "Passes over the rolls");
+  die.options = [](Arguments& a) {
+    OptionTable table = objective_option_table("die", a.train.options.objective);
+    table.add("epochs", &a.train.options.epochs, "Passes over the rolls").at_least(1);
+    return table;
   };
   die.training = [](const Arguments& a) { return std::make_unique<DieTraining>(a); };
   die.commands = {{"evaluate", evaluate}, {"score", score}, {"audit", audit}};

@@ -7,6 +7,7 @@
 #include <limits>
 #include <span>
 
+#include "base/option_table.h"
 #include "base/range.h"
 #include "data/corpus/sentence_reader.h"
 #include "data/input/characters.h"
@@ -96,8 +97,16 @@ class Reader {
 
 }  // namespace
 
+OptionTable vocabulary_option_table(VocabularyOptions& o) {
+  OptionTable table;
+  table.add("min-count", &o.min_count, "Words seen less than N times become <unk>").at_least(1);
+  table.add("max-vocabulary", &o.max_words, "Keep at most the N most frequent words; 0 keeps all");
+  return table;
+}
+
 void VocabularyOptions::validate() const {
-  require_range(min_count >= 1, "min-count", static_cast<double>(min_count), "at least 1");
+  VocabularyOptions copy = *this;
+  vocabulary_option_table(copy).validate();
   require_range(max_words < 0xFFFFFFF0u, "max-vocabulary", static_cast<double>(max_words),
                 "at most 2^32 - 17");
 }

@@ -13,6 +13,8 @@
 
 namespace selfnorm {
 
+class OptionTable;
+
 struct VocabularyOptions {
   // Words seen less often become <unk>; >= 1. At 1 no text but one that has <unk> already teaches how likely
   // an unknown word is.
@@ -21,6 +23,7 @@ struct VocabularyOptions {
 
   void validate() const;  // throws Error naming the option, the value and the range
 };
+OptionTable vocabulary_option_table(VocabularyOptions& options);
 
 class WordVocabulary {
  public:

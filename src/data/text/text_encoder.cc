@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/option_table.h"
 #include "data/text/grams.h"
 #include "selfnorm/error.h"
 
@@ -18,9 +19,26 @@ constexpr uint32_t kUnusedColumn = 0xFFFFFFFFu;
 
 }  // namespace
 
+OptionTable text_option_table(TextOptions& o) {
+  OptionTable table;
+  table.add("ngrams", &o.ngrams, "text: longest word n-gram").in(1, 8);
+  table.add("char-ngrams-min", &o.char_ngrams_min, "text: shortest character n-gram of a word; 0: none")
+      .in(0, kMostCharacters);
+  table.add("char-ngrams-max", &o.char_ngrams_max, "text: longest character n-gram; 0: none")
+      .in(0, kMostCharacters);
+  table.add("min-count", &o.min_count, "text: keep n-grams in at least N texts").at_least(1);
+  table.add("max-vocabulary", &o.max_vocabulary,
+            "text: keep at most the N most frequent n-grams; 0 keeps all");
+  table.add("hash-buckets", &o.hash_buckets, "text: hash n-grams into N features; 0 keeps a vocabulary");
+  table.add("tf-idf", &o.tf_idf, "text: tf-idf").off_text = "text: counts instead of tf-idf";
+  table.add("lowercase", &o.lowercase, "text: letters in lower case")
+      .off("keep-case", "text: do not lower the case of letters");
+  return table;
+}
+
 void TextOptions::validate() const {
-  if (ngrams < 1 || ngrams > 8)
-    throw Error(fmt::format("n-grams of up to {} words: expected 1 to 8", ngrams));
+  TextOptions copy = *this;
+  text_option_table(copy).validate();
   const bool has_characters = char_ngrams_min > 0 || char_ngrams_max > 0;
   if (has_characters &&
       (char_ngrams_min < 1 || char_ngrams_min > char_ngrams_max || char_ngrams_max > kMostCharacters))
@@ -28,7 +46,6 @@ void TextOptions::validate() const {
         fmt::format("character n-grams of {} to {} characters: expected 1 <= shortest <= longest <= {}, or 0 "
                     "and 0 for none",
                     char_ngrams_min, char_ngrams_max, kMostCharacters));
-  if (min_count < 1) throw Error("a minimum count of 0: expected at least 1");
   if (hash_buckets == 0xFFFFFFFFu) throw Error("too many hash buckets: expected at most 2^32 - 2");
   if (hash_buckets > 0 && (max_vocabulary > 0 || min_count > 1))
     throw Error("hash buckets and limits on the vocabulary exclude each other");

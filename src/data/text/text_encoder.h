@@ -22,6 +22,8 @@
 
 namespace selfnorm {
 
+class OptionTable;
+
 struct TextOptions {
   uint32_t ngrams = 2;  // longest n-gram, 1 .. 8
   // shortest and longest character n-gram, 1 <= min <= max <= 12; both 0: none
@@ -35,6 +37,7 @@ struct TextOptions {
 
   void validate() const;  // throws Error
 };
+OptionTable text_option_table(TextOptions& options);
 
 struct SparseRow {
   std::vector<uint32_t> column;  // strictly increasing

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/memory.h"
+#include "base/option_table.h"
 #include "base/range.h"
 #include "data/input/characters.h"
 #include "data/string_index.h"
@@ -154,14 +155,21 @@ std::vector<double> task_values(const Frame& frame, const FrameColumn& as) {
 
 }  // namespace
 
+OptionTable generate_option_table(GenerateOptions& o) {
+  OptionTable table;
+  table.add("rows", &o.rows, "Examples, points or rows").at_least(1);
+  table.add("features", &o.features, "Features, the first one constant").at_least(1);
+  table.add("classes", &o.classes, "Classes").at_least(2);
+  table.add("density", &o.density, "Probability that a feature is 1").in(0, 1);
+  table.add("temperature", &o.temperature, "Multiplies the true scores").at_least(0);
+  table.add("seed", &o.seed, "Seed");
+  return table;
+}
+
 void GenerateOptions::validate() const {
-  if (rows < 1 || features < 1 || classes < 2)
-    throw Error(fmt::format("{} rows, {} features, {} classes: expected at least 1, 1 and 2", rows, features,
-                            classes));
+  GenerateOptions copy = *this;
+  generate_option_table(copy).validate();
   if (features == 0xFFFFFFFFu) throw Error("too many features: expected at most 2^32 - 2");
-  if (!(density >= 0 && density <= 1)) throw Error(fmt::format("density {}: expected 0 to 1", density));
-  if (!(temperature >= 0 && std::isfinite(temperature)))
-    throw Error(fmt::format("temperature {}: expected a finite number of at least 0", temperature));
 }
 
 GeneratedData generate(const GenerateOptions& options) {

@@ -13,6 +13,8 @@
 
 namespace selfnorm {
 
+class OptionTable;
+
 // x_1 = 1; x_j ~ Bernoulli(density) for j = 2 .. features; eta_kj ~ N(0, 1);  y ~ softmax(temperature * eta
 // x).
 struct GenerateOptions {
@@ -25,6 +27,7 @@ struct GenerateOptions {
 
   void validate() const;  // throws Error
 };
+OptionTable generate_option_table(GenerateOptions& options);
 
 struct GeneratedData {
   Dataset data;              // labels "0" .. "K-1", all K of them even when a class has no row

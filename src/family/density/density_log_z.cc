@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/option_table.h"
 #include "base/range.h"
 #include "family/density/density_doubt.h"
 #include "model/energy/exponential_family.h"
@@ -113,11 +114,26 @@ JudgedLogZ best(const DensityModel& model, const DensityEvaluationOptions& optio
 
 }  // namespace
 
+OptionTable log_z_option_table(DensityEvaluationOptions& o) {
+  OptionTable table;
+  table.add("method", &o.method, "Densities: how log Z is found; auto: the best that applies")
+      .one_of({"auto", "quadrature", "enumeration", "importance", "annealed"});
+  const auto only = [&o](Option& option, const char* owner) {
+    option.only(o.method == "auto" || o.method == owner, option_text("method", owner),
+                option_text("method", o.method));
+  };
+  only(table.add("samples", &o.samples, "Densities: points of importance sampling").at_least(2),
+       "importance");
+  only(table.add("precision", &o.precision, "Densities: error of log Z by quadrature").in(1e-7, 1),
+       "quadrature");
+  table.add("seed", &o.seed, "Densities: seed of the samples");
+  return table;
+}
+
 void DensityEvaluationOptions::validate() const {
-  require_one_of("method", method, {"auto", "quadrature", "enumeration", "importance", "annealed"});
-  require_range(samples >= 2, "samples", static_cast<double>(samples), ">= 2");
+  DensityEvaluationOptions copy = *this;
+  log_z_option_table(copy).validate();
   require_range(least_effective >= 0, "least_effective", least_effective, ">= 0");
-  require_range(precision >= 1e-7 && precision <= 1, "precision", precision, "1e-7 .. 1");
 }
 
 JudgedLogZ judged_log_z(const DensityModel& model, const DensityEvaluationOptions& options) {

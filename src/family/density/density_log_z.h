@@ -15,6 +15,8 @@
 
 namespace selfnorm {
 
+class OptionTable;
+
 struct DensityEvaluationOptions {
   std::string method = "auto";   // auto | quadrature | enumeration | importance | annealed
   uint64_t samples = 100'000;    // importance
@@ -24,6 +26,7 @@ struct DensityEvaluationOptions {
 
   void validate() const;  // throws Error naming the option, the value and the range
 };
+OptionTable log_z_option_table(DensityEvaluationOptions& options);
 
 struct JudgedLogZ {
   LogZEstimate estimate;

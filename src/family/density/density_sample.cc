@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/range.h"
+#include "base/option_table.h"
 #include "family/density/density_log_z.h"
 #include "math/random.h"
 #include "normalizer/sampling/pareto_tail.h"
@@ -84,10 +84,23 @@ bool sample_by_resampling(const DensityModel& model, const DensitySampleOptions&
 
 std::vector<std::string> sampling_methods() { return {"auto", "sir", "langevin", "hmc", "gibbs"}; }
 
+OptionTable sample_option_table(DensitySampleOptions& o) {
+  OptionTable table;
+  table.add("number", &o.count, "Points (required)").at_least(1).short_form("-n");
+  table
+      .add("method", &o.method,
+           "sir: resampled from the proposal by importance; langevin, hmc: chains on real data; gibbs: on "
+           "levels; auto: sir where the proposal is good enough, else hmc or gibbs")
+      .one_of(sampling_methods());
+  table.add("chains", &o.chains, "langevin, hmc, gibbs: chains").in(1, 65536);
+  table.add("pool", &o.pool, "sir: draws of the proposal; 0: 20 for every point, at least 20,000");
+  table.add("seed", &o.seed, "Seed of everything random");
+  return table;
+}
+
 void DensitySampleOptions::validate() const {
-  require_one_of("method", method, sampling_methods());
-  require_range(count >= 1, "count", static_cast<double>(count), ">= 1");
-  require_range(chains >= 1 && chains <= 65536, "chains", static_cast<double>(chains), "1..65536");
+  DensitySampleOptions copy = *this;
+  sample_option_table(copy).validate();
 }
 
 DensitySample sample_density_model(const DensityModel& model, const DensitySampleOptions& options) {

@@ -17,6 +17,8 @@
 
 namespace selfnorm {
 
+class OptionTable;
+
 std::vector<std::string> sampling_methods();  // auto first
 
 struct DensitySampleOptions {
@@ -28,6 +30,7 @@ struct DensitySampleOptions {
 
   void validate() const;
 };
+OptionTable sample_option_table(DensitySampleOptions& options);
 
 struct DensitySample {
   std::string method;                        // the one used

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/option_table.h"
 #include "base/range.h"
 #include "family/regressor/predictive_samples.h"
 #include "family/regressor/regressor_block.h"
@@ -90,10 +91,24 @@ bool is_finite(const Prediction& p) {
 
 }  // namespace
 
+OptionTable prediction_option_table(PredictionOptions& o) {
+  OptionTable table;
+  table.add("quantiles", &o.quantiles, "Levels, X,X,...; none: no quantiles").above(0).below(1);
+  table
+      .add("intervals", &o.intervals,
+           "Masses of central and highest-density intervals, X,X,...; none: no intervals")
+      .above(0)
+      .below(1);
+  table.add("samples", &o.samples, "Draws for every row");
+  table.add("grid", &o.grid, "Points of the density for every row; 0, or 2 and more");
+  table.add("precision", &o.quadrature.precision, "Error of A(x) by quadrature").in(1e-8, 0.1);
+  table.add("seed", &o.seed, "Seed of the samples");
+  return table;
+}
+
 void PredictionOptions::validate() const {
-  for (const double level : quantiles) require_range(level > 0 && level < 1, "quantile", level, "(0, 1)");
-  for (const double level : intervals)
-    require_range(level > 0 && level < 1, "level of intervals", level, "(0, 1)");
+  PredictionOptions copy = *this;
+  prediction_option_table(copy).validate();
   require_range(grid != 1, "points of the grid", static_cast<double>(grid), "0 or at least 2");
   quadrature.validate();
 }

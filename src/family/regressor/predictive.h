@@ -18,6 +18,8 @@
 
 namespace selfnorm {
 
+class OptionTable;
+
 struct PredictionOptions {
   std::vector<double> quantiles = {0.05, 0.25, 0.5, 0.75, 0.95};
   std::vector<double> intervals = {0.9};  // levels of central and highest-density intervals
@@ -28,6 +30,7 @@ struct PredictionOptions {
   ConditionalQuadratureOptions quadrature;
   void validate() const;
 };
+OptionTable prediction_option_table(PredictionOptions& options);
 
 // Of one input and one coordinate.
 struct CoordinatePrediction {

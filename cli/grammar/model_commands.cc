@@ -1,0 +1,193 @@
+// The commands that take a model of any family.
+#include "grammar/grammar.h"
+
+namespace selfnorm::cli {
+namespace {
+
+OptionTable evaluate_option_table(EvaluateArguments& e) {
+  OptionTable table;
+  table
+      .add("timing", &e.timing,
+           "Also time the scoring of one candidate, raw and exact, in nanoseconds; of a chain: of one "
+           "labelling, a sentence and a token; a language model: in words per second")
+      .of("classifier,lm,crf");
+  table.add("limit", &e.limit, "Language models: evaluate N tokens of DATA, chosen at random; 0: all")
+      .of("lm");
+  table
+      .add("draw", &e.draw,
+           "Regressors: folder for pictures (SVG, with their data as CSV): PIT, coverage, b against A, fan "
+           "chart")
+      .of_kind(OptionKind::directory)
+      .of("regressor");
+  table
+      .add("feature", &e.feature,
+           "Regressors: numeric column along which quantiles and a heat map of the density are drawn too")
+      .of("regressor");
+  return table;
+}
+
+OptionTable score_option_table(ScoreArguments& s) {
+  OptionTable table;
+  table.add("candidates", &s.candidates, "Labels, separated by commas, quoted as in CSV").of("classifier");
+  table.add("candidates-file", &s.candidates_file, "Labels, one a line")
+      .of_kind(OptionKind::file)
+      .of("classifier");
+  table.add("top", &s.top, "The N best labels of each row").of("classifier");
+  table.add("raw", &s.raw,
+            "Raw scores, which are log-probabilities as far as log Z is constant; of a density and a "
+            "regressor: with b");
+  table.add("amortised", &s.amortised, "Scores less b(x), of a model that has one");
+  table.add("exact", &s.exact, "Normalise exactly, with any number of classes");
+  table.add("totals", &s.totals, "Language models: only the total of each sentence").of("lm");
+  return table;
+}
+
+OptionTable bounds_option_table(BoundsArguments& b) {
+  OptionTable table;
+  table.add("delta", &b.delta, "Bound of rms(log Z - m)").above(0);
+  return table;
+}
+
+OptionTable normalize_option_table(NormalizeArguments& n) {
+  OptionTable table;
+  table
+      .add("states", &n.states,
+           "Hidden states (.npy, .npz, .safetensors) or data of the model, with or without labels; default: "
+           "the training data of a run directory, or an array in HEAD itself")
+      .of_kind(OptionKind::file);
+  table.add("states-name", &n.states_name, "npz, safetensors: the array that holds the states")
+      .of("classifier,lm");
+  table.add("out", &n.out, "File to write; default HEAD-normalized")
+      .of_kind(OptionKind::file)
+      .short_form("-o");
+  table.add("hold-out", &n.hold_out, "Fraction of the states that only verifies").in(0, 0.5).above(0);
+  table.add("delta", &n.delta, "Retrain the head until rms log Z <= delta; 0: do not").at_least(0);
+  table.add("budget", &n.budget, "Retrain the head for at most so many nats of likelihood; 0: do not")
+      .at_least(0);
+  table
+      .add("targets", &n.targets,
+           "Retraining: to labels, or to the head's own distribution; auto: labels where there are any")
+      .one_of({"auto", "labels", "teacher"})
+      .of("classifier,lm");
+  table
+      .add("amortise", &n.amortise,
+           "Fit b(h) to what is left of log Z and store it; 'score' then subtracts it. Of chains: linear, "
+           "b(x) "
+           "of log Z as it is, instead of the lossless step: no weight changes")
+      .one_of({"none", "linear", "mlp"});
+  table.add("hidden", &n.hidden, "--amortise mlp: hidden units").at_least(1).of("classifier,lm");
+  table.add("seed", &n.seed, "Seed of everything random");
+  return table;
+}
+
+OptionTable page_option_table(AuditArguments& a) {
+  OptionTable table;
+  table
+      .add("report", &a.report,
+           "Page to write, with its data beside it; default: report.html in the run directory of MODEL, or "
+           "here")
+      .of_kind(OptionKind::file);
+  table.add("no-report", &a.no_report, "Do not write the page");
+  return table;
+}
+
+}  // namespace
+
+void Grammar::declare_model_commands() {
+  EvaluateArguments& evaluate = arguments_.evaluate;
+  Declaration& evaluation = command(
+      "evaluate",
+      "Likelihood, accuracy and normalisation of models on labelled data; perplexity of language models on "
+      "text; likelihood of densities on points, with log Z and its error; likelihood, b(x) against A(x), "
+      "CRPS and calibration of regressors on tables; accuracy, F1 of spans and log Z by length of chains on "
+      "sentences.");
+  evaluation.positional("MODEL", evaluate.models, "Model files, run directories or softmax heads")
+      .shown_positional("DATA",
+                        "Labelled data, text for language models, points for densities, a table for "
+                        "regressors, or labelled sentences for chains, after the models")
+      .options(evaluate_option_table(evaluate));
+  declare_any_data(evaluation);
+  declare_common(evaluation, arguments_.common, kExpansion | kThreads | kCode);
+
+  ScoreArguments& score = arguments_.score;
+  Declaration& scoring = command(
+      "score",
+      "Log-probabilities of candidates, exactly normalised; from 10,000 classes on amortised (raw - b(x)) "
+      "where the model has a b, otherwise raw (a dot product each). Without --candidates or --top the label "
+      "in the data "
+      "is scored. A language model scores every word of the sentences in DATA, a chain the labels of every "
+      "sentence, a density every row, a regressor the target of every row.");
+  scoring.positional("MODEL", score.model, "Model file, run directory or softmax head")
+      .positional(
+          "DATA", score.data,
+          "Data, with or without labels; a language model: text, a chain: labelled sentences; - or none: "
+          "standard input",
+          false)
+      .options(score_option_table(score));
+  declare_any_data(scoring);
+  declare_common(scoring, arguments_.common, kExpansion | kThreads | kCode);
+
+  BoundsArguments& bounds = arguments_.bounds;
+  Declaration& bounding = command(
+      "bounds",
+      "What a bound on rms(log Z - m), m = log of the number of classes, costs in likelihood: the gap "
+      "measured on the data beside the theory's bounds of it.");
+  bounding.positional("MODEL", bounds.model, "Model file, run directory or softmax head")
+      .positional("DATA", bounds.data, "Labelled data, best those the model was trained on")
+      .checked(bounds_option_table, bounds)
+      .options(head_option_table(arguments_.head));
+  declare_reader(bounding, arguments_.reader);
+  declare_common(bounding, arguments_.common, kExpansion | kThreads);
+
+  OptionTable verify;
+  verify.add(
+      "verify", &arguments_.verify,
+      "Read the whole file and compare it with the checksum that selfnorm wrote into it; exit 1 when it "
+      "differs");
+  Declaration& info =
+      command("info", "What a model file holds: family, sizes, objective, training record, audit.");
+  info.positional("MODEL", arguments_.info_model, "Model file, run directory or softmax head")
+      .options(verify)
+      .options(head_option_table(arguments_.head));
+  declare_common(info, arguments_.common, kExpansion | kCode);
+}
+
+void Grammar::declare_normalizing_commands() {
+  NormalizeArguments& n = arguments_.normalize;
+  Declaration& normalization =
+      command("normalize",
+              "Self-normalise an existing model or softmax head: without changing what it predicts; with "
+              "--delta or --budget, at "
+              "a stated price; with --amortise, by a cheap estimate of log Z that is stored with it.");
+  normalization.positional("HEAD", n.head, "Model file, run directory, or softmax head (.safetensors, .npz)")
+      .checked(normalize_option_table, n)
+      .options(head_option_table(arguments_.head));
+  declare_any_reader(normalization, arguments_.reader);
+  declare_common(normalization, arguments_.common, kExpansion | kThreads);
+
+  AuditArguments& a = arguments_.audit;
+  OptionTable states, kind;
+  states.add("states-name", &a.states_name, "npz, safetensors: the array that holds the states")
+      .of("classifier,lm");
+  kind.add("require", &a.require, "'eps=0.1,rho=0.01,conf=0.99': exit 3 unless certified");
+  kind.add("raw", &a.raw, "Audit raw scores also where the model has an amortised normalizer")
+      .of("classifier,lm,crf");
+  const OptionTable certified = audit_option_table(a.options);
+  Declaration& auditing = command("audit",
+                                  "How far scores can be trusted as log-probabilities: the exact log Z of "
+                                  "held-out inputs, what it does to "
+                                  "likelihood and calibration, and a distribution-free certificate.");
+  auditing.positional("MODEL", a.model, "Model file, run directory or softmax head")
+      .positional("DATA", a.data,
+                  "Held-out inputs, with or without labels: data of the model, or hidden states")
+      .options(states)
+      .options(certified, {"eps", "rho", "confidence"})
+      .options(kind)
+      .options(certified, {"bins", "worst"})
+      .options(page_option_table(a))
+      .options(head_option_table(arguments_.head));
+  declare_any_reader(auditing, arguments_.reader);
+  declare_common(auditing, arguments_.common, kExpansion | kThreads | kCode);
+}
+
+}  // namespace selfnorm::cli

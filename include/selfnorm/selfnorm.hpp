@@ -5,6 +5,7 @@
 #include "selfnorm/crf.h"
 #include "selfnorm/density.h"
 #include "selfnorm/error.h"
+#include "selfnorm/language_model.h"
 #include "selfnorm/options.h"
 #include "selfnorm/progress.h"
 #include "selfnorm/regressor.h"

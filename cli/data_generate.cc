@@ -49,17 +49,15 @@ int generate_regression(const Arguments& arguments) {
   const std::vector<double> log_density = regression_log_density(*task, frame);
   const double nll =
       -std::accumulate(log_density.begin(), log_density.end(), 0.0) / static_cast<double>(frame.rows);
-  if (arguments.common.json) {
-    print_json({{"data", given.out},
-                {"regression", given.regression},
-                {"rows", frame.rows},
-                {"columns", frame.columns.size()},
-                {"target", frame.columns.back().name},
-                {"true_nll", nll}});
-  } else if (!arguments.common.quiet) {
-    print(fmt::format("{}: {} rows of {}, target {}; NLL of the true density on them {:.4f} nats\n",
+  put_out(arguments.common,
+          {{"data", given.out},
+           {"regression", given.regression},
+           {"rows", frame.rows},
+           {"columns", frame.columns.size()},
+           {"target", frame.columns.back().name},
+           {"true_nll", nll}},
+          fmt::format("{}: {} rows of {}, target {}; NLL of the true density on them {:.4f} nats\n",
                       given.out, grouped(frame.rows), given.regression, frame.columns.back().name, nll));
-  }
   return 0;
 }
 
@@ -73,16 +71,14 @@ int generate_toy(const Arguments& arguments) {
   const std::vector<float> points = sample_toy(*toy, given.options.rows, given.options.seed);
   write_points({points.data(), given.options.rows, toy->dimension()}, {}, given.out);
   const double entropy = toy->entropy();
-  if (arguments.common.json) {
-    print_json({{"data", given.out},
-                {"toy", given.toy},
-                {"rows", given.options.rows},
-                {"dimension", toy->dimension()},
-                {"entropy", entropy}});
-  } else if (!arguments.common.quiet) {
-    print(fmt::format("{}: {} points of {} in {} dimensions, entropy {:.4f} nats\n", given.out,
+  put_out(arguments.common,
+          {{"data", given.out},
+           {"toy", given.toy},
+           {"rows", given.options.rows},
+           {"dimension", toy->dimension()},
+           {"entropy", entropy}},
+          fmt::format("{}: {} points of {} in {} dimensions, entropy {:.4f} nats\n", given.out,
                       grouped(given.options.rows), given.toy, toy->dimension(), entropy));
-  }
   return 0;
 }
 
@@ -111,19 +107,17 @@ int data_generate_command(const Arguments& arguments) {
     if (is_new) std::remove(given.out.c_str());
     throw;
   }
-  if (arguments.common.json) {
-    print_json({{"data", given.out},
-                {"truth", truth},
-                {"rows", given.options.rows},
-                {"features", given.options.features},
-                {"classes", given.options.classes},
-                {"nonzeros", nonzeros}});
-  } else if (!arguments.common.quiet) {
-    print(fmt::format(
-        "{}: {} rows, {} features, {} classes, {} non-zeros\n{}: the true parameters, a model file\n",
-        given.out, grouped(given.options.rows), grouped(given.options.features),
-        grouped(given.options.classes), grouped(nonzeros), truth));
-  }
+  put_out(arguments.common,
+          {{"data", given.out},
+           {"truth", truth},
+           {"rows", given.options.rows},
+           {"features", given.options.features},
+           {"classes", given.options.classes},
+           {"nonzeros", nonzeros}},
+          fmt::format(
+              "{}: {} rows, {} features, {} classes, {} non-zeros\n{}: the true parameters, a model file\n",
+              given.out, grouped(given.options.rows), grouped(given.options.features),
+              grouped(given.options.classes), grouped(nonzeros), truth));
   return 0;
 }
 

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "grammar/arguments.h"
 #include "interruption.h"
 #include "selfnorm/error.h"
 
@@ -38,6 +39,13 @@ void print(const std::string& text) {
 
 void print_json(const nlohmann::ordered_json& value) {
   print(value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+void put_out(const CommonArguments& common, const nlohmann::ordered_json& json, const std::string& text) {
+  if (common.json)
+    print_json(json);
+  else if (!common.quiet)
+    print(text);
 }
 
 void flush_output() {

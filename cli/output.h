@@ -10,6 +10,8 @@
 
 namespace selfnorm::cli {
 
+struct CommonArguments;
+
 // Gives descriptors 0, 1 and 2 that are closed a file of no use, so that no other gets their number: what
 // reads or writes there finds an error (0, 1) or is ignored (2).
 void occupy_standard_descriptors();
@@ -20,6 +22,9 @@ void print(const std::string& text);
 void print_json(const nlohmann::ordered_json& value);
 // Pushes what is buffered to stdout; throws Error when it cannot.
 void flush_output();
+
+// The result of a command: as JSON with --json, otherwise as text, unless --quiet.
+void put_out(const CommonArguments& common, const nlohmann::ordered_json& json, const std::string& text);
 
 // Nothing depends on stderr: what it does not take (closed, full, its reader gone) is lost without a word.
 void put_on_stderr(std::string_view text) noexcept;  // async-signal-safe

@@ -10,7 +10,7 @@
 #include "document/section/sparkline.h"
 #include "output.h"
 #include "run/reading_note.h"
-#include "run/rows_part.h"
+#include "run/run_record.h"
 
 namespace selfnorm::cli {
 namespace {

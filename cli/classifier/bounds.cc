@@ -32,7 +32,7 @@ struct Side {
   double gap = 0;       // measured: NLL of the constrained optimum minus that of these parameters
 
   bool is_maximum() const { return gradient <= kFlat * bounds.radius; }
-  // What Theorem 2 (KL) and Proposition 3 lack away from a maximum (analysis/gap_bounds.h).
+  // What Theorem 2 (KL) and Proposition 3 lack away from a maximum (audit/bounds/gap_bounds.h).
   double missing() const { return (1 - bounds.alpha) * std::max(0.0, bounds.slope); }
   bool matches_moments() const { return missing() <= kMatched; }
 };

@@ -1,5 +1,5 @@
-// An Evaluation as JSON and as a row of a table, for `evaluate` and for the audit at the end of training;
-// what `evaluate` does for every family.
+// An Evaluation and a LanguageEvaluation as JSON and as a row of a table, for `evaluate` and for the audit at
+// the end of training; what `evaluate` does for every family.
 #pragma once
 
 #include <chrono>
@@ -10,6 +10,7 @@
 
 #include "audit/evaluation.h"
 #include "classifier/model_header.h"
+#include "family/lm/lm_evaluation.h"
 #include "grammar/arguments.h"
 #include "output.h"
 
@@ -39,6 +40,26 @@ std::string evaluation_table(const std::vector<EvaluationRow>& rows);
 
 // "NAME: mean ... std ... range ..." for one model.
 std::string log_z_line(const LogZStatistics& statistics, const std::string& name = "log Z - c");
+
+// Words scored in a second, one after the other on one thread.
+struct WordRate {
+  double raw = 0;                   // with pre-computation
+  double exact = 0;                 // every word of the vocabulary enumerated
+  std::optional<double> amortised;  // with pre-computation and b(h), where the model has one
+};
+
+nlohmann::ordered_json language_json(const LanguageEvaluation& evaluation, double log_normalizer);
+nlohmann::ordered_json rate_json(const WordRate& rate);
+
+struct LanguageRow {
+  std::string name;
+  LanguageEvaluation evaluation;
+  std::optional<WordRate> rate;
+};
+
+std::string language_table(const std::vector<LanguageRow>& rows);
+// The distribution of log Z of one model.
+std::string language_lines(const LanguageEvaluation& evaluation);
 
 // `evaluate` of models of one family: one(name) gives what --json prints of a model and its row, text(rows)
 // what is printed otherwise.

@@ -1,4 +1,4 @@
-// What `selfnorm normalize` did, as JSON, as text and on a page (normalize_document.cc).
+// What `selfnorm normalize` did, as JSON, as text and on a page.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -8,7 +8,6 @@
 #include "classifier/audit_report.h"
 #include "model/head/head_file.h"
 #include "model/quantization.h"
-#include "run/rows_part.h"
 #include "run/run_record.h"
 
 namespace selfnorm::cli {

@@ -22,7 +22,7 @@
 #include "objective/registry.h"
 #include "output.h"
 #include "run/reading_note.h"
-#include "run/rows_part.h"
+#include "run/run_record.h"
 #include "run/training_run.h"
 #include "selfnorm/error.h"
 

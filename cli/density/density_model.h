@@ -32,4 +32,13 @@ std::unique_ptr<PointSource> open_points_for(const DensityModel& model, const st
 // {"path", "rows", "columns", "hash"} of config.json.
 nlohmann::ordered_json points_record(const std::string& path, const PointSource& points);
 
+// Options of `train density` that do nothing with the rest of what was given: an error that names the option,
+// what it belongs to and what was found.
+void check_applicability(const Arguments& arguments);
+// The same for options of steps when a family over so many columns is fitted without any
+// (train/family_training.h).
+void check_step_applicability(const Arguments& arguments, uint32_t columns);
+// A sentence for every option that did nothing because of what the data are.
+std::vector<std::string> idle_options(const Arguments& arguments, const DensityModel& model);
+
 }  // namespace selfnorm::cli

@@ -6,7 +6,6 @@
 
 #include "commands.h"
 #include "data/example_source.h"
-#include "density/density_applicability.h"
 #include "density/density_model.h"
 #include "density/density_report.h"
 #include "density/point_parts.h"
@@ -17,7 +16,7 @@
 #include "model/energy/make_energy.h"
 #include "objective/registry.h"
 #include "output.h"
-#include "run/rows_part.h"
+#include "run/run_record.h"
 #include "run/training_run.h"
 #include "selfnorm/error.h"
 

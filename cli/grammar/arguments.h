@@ -11,6 +11,7 @@
 #include "data/corpus/word_vocabulary.h"
 #include "data/read.h"
 #include "data/toy/generate.h"
+#include "experiments/reproduction.h"
 #include "family/classifier/options.h"
 #include "family/crf/crf_trainer.h"
 #include "family/density/density_evaluation.h"
@@ -186,16 +187,6 @@ struct BoundsArguments {
   double delta = 0.1;
 };
 
-struct ReproduceArguments {
-  std::string experiment;
-  std::string out;
-  std::string document;
-  std::string text;
-  std::string data;
-  bool fresh = false;
-  uint64_t seed = 1;
-};
-
 struct ReportArguments {
   std::vector<std::string> sources;
   std::string out;
@@ -233,7 +224,7 @@ struct Arguments {
   AuditArguments audit;
   NormalizeArguments normalize;
   BoundsArguments bounds;
-  ReproduceArguments reproduce;
+  ReproductionOptions reproduce;
   ReportArguments report;
   GenerateArguments generate;
   std::string info_model;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "experiments/experiment.h"
 #include "family.h"
 #include "selfnorm/error.h"
 
@@ -118,10 +117,7 @@ void Grammar::declare_other_commands() {
   generation.options(kinds).checked(generate_option_table, g.options).options(files);
   declare_common(generation, arguments_.common, 0);
 
-  ReproduceArguments& r = arguments_.reproduce;
-  std::vector<std::string> names;
-  for (const Experiment& experiment : experiments()) names.push_back(experiment.name);
-  names.insert(names.end(), {"all", "density", "regression", "sequences"});
+  ReproductionOptions& r = arguments_.reproduce;
   OptionTable table;
   table.add("out", &r.out, "Folder for data and figures (required)").of_kind(OptionKind::directory);
   table
@@ -145,7 +141,7 @@ void Grammar::declare_other_commands() {
                                       "sequences, measured: data, a figure and what was "
                                       "expected beside what was found.");
   reproduction
-      .positional_choice("EXPERIMENT", r.experiment, names,
+      .positional_choice("EXPERIMENT", r.experiment, reproduction_names(),
                          "Which; all: those of the papers, in a few minutes; density, "
                          "regression: theirs, in about 40 minutes each, sequences in 15, resumable")
       .options(table);

@@ -9,7 +9,6 @@
 #include "classifier/runtime_model.h"
 #include "commands.h"
 #include "family/lm/lm_evaluation.h"
-#include "lm/lm_report.h"
 #include "model/encoded_states.h"
 #include "run/progress_line.h"
 

@@ -1,20 +1,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
+#include "base/atomic_file.h"
 #include "classifier/audit_report.h"
 #include "classifier/evaluation_report.h"
 #include "classifier/score_kind.h"
 #include "commands.h"
+#include "document/drawing.h"
 #include "family/regressor/regression_pictures.h"
 #include "family/regressor/regression_profile.h"
 #include "grammar/applicability.h"
 #include "math/parallel.h"
 #include "regressor/regressor_data.h"
 #include "regressor/regressor_report.h"
-#include "run/picture.h"
 #include "run/progress_line.h"
-#include "run/rows_part.h"
+#include "run/run_record.h"
 #include "selfnorm/error.h"
 #include "selfnorm/runtime/shortened.h"
 
@@ -64,9 +66,11 @@ void check_feature(const Regressor& model, const Frame& frame, const std::string
     throw Error(fmt::format("--feature {}: found fewer than two values in {}", feature, frame.file));
 }
 
-// Pictures of a regressor on data: pit, coverage, normalizer (b against A), fan (quantiles of rows in the
-// order of their median) and, with --feature, what report/regression_profile.h has. The paths
-// (write_pictures).
+// Pictures of a regressor on data, into the folder --draw, which is created: pit, coverage, normalizer (b
+// against A), fan (quantiles of rows in the order of their median) and, with --feature, what
+// family/regressor/regression_profile.h has; of each NAME.svg, the program NAME.gp that draws it, and
+// NAME.csv with its numbers. The paths of the data and of what was drawn; where gnuplot could not, data and
+// programs are there.
 std::vector<std::string> draw_regressor(const Arguments& arguments, const ShownRows& rows,
                                         const RegressionEvaluation& evaluation) {
   const EvaluateArguments& given = arguments.evaluate;
@@ -74,7 +78,24 @@ std::vector<std::string> draw_regressor(const Arguments& arguments, const ShownR
                                 normalizer_picture(evaluated_pairs(evaluation)), fan_picture(rows)};
   if (!given.feature.empty())
     for (Picture& picture : feature_pictures(rows, given.feature)) pictures.push_back(std::move(picture));
-  return write_pictures(pictures, given.draw, "--draw", arguments.common.quiet);
+  std::error_code failure;
+  std::filesystem::create_directories(given.draw, failure);
+  if (failure)
+    throw Error(fmt::format("--draw {}: the folder cannot be created ({})", given.draw, failure.message()));
+  std::vector<std::string> files;
+  std::string problem;
+  for (const Picture& picture : pictures) {
+    const std::string base = given.draw + "/" + picture.name;
+    AtomicFile::write_file(base + ".csv", csv_text(picture.data));
+    files.push_back(base + ".csv");
+    if (picture.figure.panels.empty()) continue;
+    if (const std::string found = draw_figure(picture.figure, given.draw, picture.name); found.empty())
+      files.push_back(base + ".svg");
+    else
+      problem = found;
+  }
+  if (!problem.empty() && !arguments.common.quiet) warning(problem);
+  return files;
 }
 
 double stored_rms(const Regressor& model) {

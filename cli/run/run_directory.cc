@@ -174,9 +174,8 @@ void RunDirectory::begin(const nlohmann::ordered_json& record) {
                                     : std::rename(file(name).c_str(), replaced(file(name)).c_str());
     if (failed != 0) throw Error(fmt::format("cannot replace {}: {}", file(name), std::strerror(errno)));
   }
-  AtomicFile output(file(kRecordName));
-  output.write(record.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-  output.commit();
+  AtomicFile::write_file(file(kRecordName),
+                         record.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace selfnorm::cli

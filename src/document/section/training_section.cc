@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
 
-#include "document/section/metrics.h"
-#include "document/thinned.h"
+#include "base/json_text.h"
+#include "document/point_cloud.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -16,6 +20,68 @@ constexpr double kInterruption = std::numeric_limits<double>::quiet_NaN();
 constexpr size_t kFewPoints = 60;  // each of which is marked
 constexpr uint32_t kTraining = 0, kValidation = 1, kTrainingEstimate = 2, kValidationEstimate = 3,
                    kLowest = 4;
+
+// The lines of metrics.jsonl (engine/problem.h: Progress), by what they measured.
+struct MetricsLine {
+  double step = 0;
+  double epoch = 0;  // from 0; constraint: solve
+  double alpha = 0;
+};
+
+// What was measured, on the lines that have it; NaN: it was not finite.
+struct MetricsCurve {
+  std::vector<size_t> line;
+  std::vector<double> value;
+};
+
+struct Metrics {
+  std::vector<MetricsLine> lines;
+  std::map<std::string, MetricsCurve> curves;  // by key; every number but step, epoch, seconds
+};
+
+[[noreturn]] void fail_metrics(const std::string& where, const std::string& what) {
+  throw Error(fmt::format("{}: {}; expected one JSON object a line, as training writes them", where, what));
+}
+
+double metric(const nlohmann::json& object, const char* key, const std::string& where) {
+  const auto found = object.find(key);
+  if (found == object.end()) return 0;
+  if (found->is_null()) return kInterruption;
+  if (!found->is_number()) fail_metrics(where, fmt::format("\"{}\" is no number", key));
+  return found->get<double>();
+}
+
+void add_metrics_line(const nlohmann::json& object, const std::string& where, Metrics& metrics) {
+  if (!object.contains("step")) fail_metrics(where, "found no \"step\"");
+  const size_t at = metrics.lines.size();
+  metrics.lines.push_back(
+      {metric(object, "step", where), metric(object, "epoch", where), metric(object, "alpha", where)});
+  for (const auto& [key, value] : object.items()) {
+    if (key == "step" || key == "epoch" || key == "seconds") continue;
+    if (!value.is_number() && !value.is_null()) fail_metrics(where, fmt::format("\"{}\" is no number", key));
+    MetricsCurve& curve = metrics.curves[key];
+    curve.line.push_back(at);
+    curve.value.push_back(value.is_null() ? kInterruption : value.get<double>());
+  }
+}
+
+// A last line without its end that is not JSON was cut short by a kill and is left out. Throws Error with
+// file and line for other lines that are no objects of numbers with a step.
+Metrics read_metrics(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error(fmt::format("cannot read {}; expected the metrics of a training run", path));
+  Metrics metrics;
+  size_t count = 0;
+  for (std::string line; std::getline(file, line);) {
+    const bool is_cut = file.eof();
+    const std::string where = fmt::format("{}:{}", path, ++count);
+    const nlohmann::json object = bounded_json<nlohmann::json>(line);
+    if (!object.is_object() && is_cut) break;
+    if (!object.is_object()) fail_metrics(where, "found something else than a JSON object");
+    add_metrics_line(object, where, metrics);
+  }
+  return metrics;
+}
 
 // What a line of metrics belongs to. Solves: of the search for the multiplier of a constraint, each with its
 // own alpha. Members: of an ensemble, each with its own epochs.

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "selfnorm/classifier.h"
+#include "selfnorm/density.h"
 #include "selfnorm/error.h"
 #include "selfnorm/options.h"
 #include "selfnorm/progress.h"
+#include "selfnorm/rows.h"

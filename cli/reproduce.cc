@@ -18,7 +18,7 @@ int reproduce_command(const Arguments& arguments) {
   });
   line.finish();
   const std::string document = given.document_path();
-  nlohmann::ordered_json reports = nlohmann::ordered_json::array();
+  Json reports = Json::array();
   std::string text, problem;  // the first one stands for all: most likely there is no gnuplot
   for (const Reproduced& one : done) {
     const Record& record = one.record;
@@ -30,7 +30,7 @@ int reproduce_command(const Arguments& arguments) {
                         record.measured);
   }
   if (!problem.empty()) warning(problem);
-  nlohmann::ordered_json json = {{"experiments", std::move(reports)}};
+  Json json = {{"experiments", std::move(reports)}};
   if (!document.empty()) {
     json["document"] = document;
     text += fmt::format("{}: all of it, to read\n", document);

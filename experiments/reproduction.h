@@ -29,8 +29,8 @@ struct Reproduced {
   const Experiment* experiment = nullptr;
   Record record;
   double seconds = 0;
-  std::string base;     // of its files: base + ".csv", ".svg"
-  std::string problem;  // why there is no figure; empty: there is
+  std::string base = {};     // of its files: base + ".csv", ".svg"
+  std::string problem = {};  // why there is no figure; empty: there is
 
   nlohmann::ordered_json json() const;  // what it found, and where its files are
 };

@@ -14,33 +14,33 @@ std::string perplexity(double nll) {
 
 }  // namespace
 
-nlohmann::ordered_json timing_json(const ScoreTiming& timing) {
-  nlohmann::ordered_json out = {{"score_ns_raw", timing.raw_ns}, {"score_ns_exact", timing.exact_ns}};
+Json timing_json(const ScoreTiming& timing) {
+  Json out = {{"score_ns_raw", timing.raw_ns}, {"score_ns_exact", timing.exact_ns}};
   if (timing.amortised_ns) out["score_ns_amortised"] = *timing.amortised_ns;
   return out;
 }
 
-nlohmann::ordered_json log_z_json(const LogZStatistics& z) {
+Json log_z_json(const LogZStatistics& z) {
   return {{"mean", z.mean}, {"std", z.std}, {"rms", z.rms}, {"min", z.min},
           {"max", z.max},   {"q01", z.q01}, {"q50", z.q50}, {"q99", z.q99}};
 }
 
-void add_unseen(uint64_t unseen, nlohmann::ordered_json& to) {
+void add_unseen(uint64_t unseen, Json& to) {
   if (unseen == 0) return;
   to["unseen_labels"] = unseen;
   to["nll_exact_with_unseen"] = "inf";
 }
 
-nlohmann::ordered_json evaluation_json(const Evaluation& e, double log_normalizer) {
-  nlohmann::ordered_json out = {{"n", e.n},
-                                {"classes", e.classes},
-                                {"nll_exact", e.nll_exact},
-                                {"nll_raw", e.nll_raw},
-                                {"accuracy", e.accuracy},
-                                {"top5", e.top5},
-                                {"log_z", log_z_json(e.log_z)},
-                                {"kl_uniform", e.kl_uniform},
-                                {"log_normalizer", log_normalizer}};
+Json evaluation_json(const Evaluation& e, double log_normalizer) {
+  Json out = {{"n", e.n},
+              {"classes", e.classes},
+              {"nll_exact", e.nll_exact},
+              {"nll_raw", e.nll_raw},
+              {"accuracy", e.accuracy},
+              {"top5", e.top5},
+              {"log_z", log_z_json(e.log_z)},
+              {"kl_uniform", e.kl_uniform},
+              {"log_normalizer", log_normalizer}};
   add_unseen(e.unseen, out);
   if (e.amortised) {
     out["nll_amortised"] = e.amortised->nll;
@@ -70,19 +70,19 @@ std::string log_z_line(const LogZStatistics& z, const std::string& name) {
       z.mean, z.std, z.min, z.q01, z.q50, z.q99, z.max);
 }
 
-nlohmann::ordered_json language_json(const LanguageEvaluation& e, double log_normalizer) {
-  nlohmann::ordered_json out = {{"tokens", e.tokens},
-                                {"of_tokens", e.of_tokens},
-                                {"unknown", e.unknown},
-                                {"words", e.words},
-                                {"perplexity_exact", std::exp(e.nll_exact)},
-                                {"perplexity_raw", std::exp(e.nll_raw)},
-                                {"perplexity_known", std::exp(e.nll_known)},
-                                {"nll_exact", e.nll_exact},
-                                {"nll_raw", e.nll_raw},
-                                {"nll_known", e.nll_known},
-                                {"log_z", log_z_json(e.log_z)},
-                                {"log_normalizer", log_normalizer}};
+Json language_json(const LanguageEvaluation& e, double log_normalizer) {
+  Json out = {{"tokens", e.tokens},
+              {"of_tokens", e.of_tokens},
+              {"unknown", e.unknown},
+              {"words", e.words},
+              {"perplexity_exact", std::exp(e.nll_exact)},
+              {"perplexity_raw", std::exp(e.nll_raw)},
+              {"perplexity_known", std::exp(e.nll_known)},
+              {"nll_exact", e.nll_exact},
+              {"nll_raw", e.nll_raw},
+              {"nll_known", e.nll_known},
+              {"log_z", log_z_json(e.log_z)},
+              {"log_normalizer", log_normalizer}};
   if (e.amortised) {
     out["perplexity_amortised"] = std::exp(e.amortised->nll);
     out["nll_amortised"] = e.amortised->nll;
@@ -91,10 +91,10 @@ nlohmann::ordered_json language_json(const LanguageEvaluation& e, double log_nor
   return out;
 }
 
-nlohmann::ordered_json rate_json(const WordRate& rate) {
-  nlohmann::ordered_json out = {{"words_per_second", rate.raw},
-                                {"words_per_second_exact", rate.exact},
-                                {"speed_ratio", rate.raw / rate.exact}};
+Json rate_json(const WordRate& rate) {
+  Json out = {{"words_per_second", rate.raw},
+              {"words_per_second_exact", rate.exact},
+              {"speed_ratio", rate.raw / rate.exact}};
   if (rate.amortised) out["words_per_second_amortised"] = *rate.amortised;
   return out;
 }

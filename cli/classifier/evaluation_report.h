@@ -23,11 +23,11 @@ struct ScoreTiming {
 };
 
 // "score_ns_raw", ...
-nlohmann::ordered_json timing_json(const ScoreTiming& timing);
-nlohmann::ordered_json log_z_json(const LogZStatistics& statistics);
+Json timing_json(const ScoreTiming& timing);
+Json log_z_json(const LogZStatistics& statistics);
 // The number of unseen labels, and the likelihood with them, for which JSON has no number; nothing for 0.
-void add_unseen(uint64_t unseen, nlohmann::ordered_json& to);
-nlohmann::ordered_json evaluation_json(const Evaluation& evaluation, double log_normalizer);
+void add_unseen(uint64_t unseen, Json& to);
+Json evaluation_json(const Evaluation& evaluation, double log_normalizer);
 
 struct EvaluationRow {
   std::string name;
@@ -48,8 +48,8 @@ struct WordRate {
   std::optional<double> amortised;  // with pre-computation and b(h), where the model has one
 };
 
-nlohmann::ordered_json language_json(const LanguageEvaluation& evaluation, double log_normalizer);
-nlohmann::ordered_json rate_json(const WordRate& rate);
+Json language_json(const LanguageEvaluation& evaluation, double log_normalizer);
+Json rate_json(const WordRate& rate);
 
 struct LanguageRow {
   std::string name;
@@ -67,7 +67,7 @@ template <typename One, typename Text>
 int evaluate_models(const Arguments& arguments, One one, Text text) {
   const EvaluateArguments& given = arguments.evaluate;
   std::vector<typename decltype(one(given.data))::second_type> rows;
-  nlohmann::ordered_json reports = nlohmann::ordered_json::array();
+  Json reports = Json::array();
   for (const std::string& name : given.models) {
     auto [report, row] = one(name);
     report["model"] = finished_model_path(name);
@@ -76,7 +76,7 @@ int evaluate_models(const Arguments& arguments, One one, Text text) {
     rows.push_back(std::move(row));
   }
   if (arguments.common.json)
-    print_json(reports.size() == 1 ? reports[0] : nlohmann::ordered_json{{"models", reports}});
+    print_json(reports.size() == 1 ? reports[0] : Json{{"models", reports}});
   else
     print(text(rows));
   return 0;

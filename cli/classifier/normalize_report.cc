@@ -30,12 +30,10 @@ std::string row(const char* name, const Audit& a) {
   return text + "\n";
 }
 
-nlohmann::ordered_json trade_json(const TradePoint& p) {
-  return {{"alpha", p.alpha}, {"rms", p.rms}, {"loss", p.loss}};
-}
+Json trade_json(const TradePoint& p) { return {{"alpha", p.alpha}, {"rms", p.rms}, {"loss", p.loss}}; }
 
-nlohmann::ordered_json retraining_json(const RetrainResult& r) {
-  nlohmann::ordered_json trade = nlohmann::ordered_json::array();
+Json retraining_json(const RetrainResult& r) {
+  Json trade = Json::array();
   for (const TradePoint& p : r.trade) trade.push_back(trade_json(p));
   return {{"targets", r.used_labels ? "labels" : "teacher"},
           {"reached", r.reached},
@@ -121,7 +119,7 @@ std::string log_z_row(const std::string& name, const LogZStatistics& log_z) {
                      log_z.std * log_z.std, log_z.rms);
 }
 
-nlohmann::ordered_json lossless_json(const LosslessStep& r) {
+Json lossless_json(const LosslessStep& r) {
   return {{"fitted", r.states},
           {"held_out", r.held_out},
           {"variance_before", r.plain.variance},
@@ -139,8 +137,8 @@ nlohmann::ordered_json lossless_json(const LosslessStep& r) {
           {"max_log_probability_difference", r.log_probability}};
 }
 
-nlohmann::ordered_json normalize_json(const NormalizeReport& r) {
-  nlohmann::ordered_json out = lossless_json(r);
+Json normalize_json(const NormalizeReport& r) {
+  Json out = lossless_json(r);
   if (r.retraining) {
     out["retraining"] = retraining_json(*r.retraining);
     out["retraining"]["kl_held_out"] = r.retrained_kl;
@@ -169,8 +167,7 @@ std::vector<std::string> lossless_warnings(const LosslessStep& r) {
 std::string lossless_text(const LosslessStep& r) {
   std::string text = fmt::format(
       "lossless     log Z regressed on {} over {} {} and subtracted: Var A {:.6g}, {:.6g} left; R^2 {:.4f} "
-      "on "
-      "held-out {}\n"
+      "on held-out {}\n"
       "             V* {:.6g}, R^2 {:.4f}: least squares on the same {}\n",
       r.regressors, grouped(r.states), r.inputs, r.plain.variance, r.gauge.residual_variance,
       r.r_squared_held_out(), r.inputs, r.plain.residual_variance, r.plain.r_squared(), r.inputs);
@@ -261,13 +258,9 @@ ReportDocument normalize_document(const NormalizeReport& r, const AnyModel& any,
   return out;
 }
 
-std::string normalize_document_path(const std::string& out) {
-  return std::filesystem::path(out).replace_extension(".report.json").string();
-}
-
 void put_out_normalization(const Arguments& arguments, const NormalizePlaces& places,
                            const ReportDocument& document, NormalizeWords words) {
-  std::string page_data = normalize_document_path(places.out);
+  std::string page_data = std::filesystem::path(places.out).replace_extension(".report.json").string();
   try {
     check_document_path(page_data);
     AtomicFile::write_file(page_data, document_text(document) + "\n");
@@ -276,9 +269,9 @@ void put_out_normalization(const Arguments& arguments, const NormalizePlaces& pl
     page_data.clear();
   }
   if (arguments.common.json) {
-    nlohmann::ordered_json json = {{"head", places.model}, {"states", places.states}, {"out", places.out}};
+    Json json = {{"head", places.model}, {"states", places.states}, {"out", places.out}};
     json.update(words.json);
-    json["report"] = nlohmann::ordered_json::parse(document_text(document));
+    json["report"] = Json::parse(document_text(document));
     print_json(json);
     return;
   }

@@ -15,7 +15,6 @@
 #include "family/crf/crf_batch.h"
 #include "family/crf/crf_normalization.h"
 #include "family/crf/crf_section.h"
-#include "grammar/applicability.h"
 #include "output.h"
 #include "run/progress_line.h"
 #include "run/reading_note.h"
@@ -76,9 +75,9 @@ std::string lengths_table(const CrfNormalizeReport& r) {
 }
 
 // The keys of normalize_json, and the same a token and by length; "nll_amortised" where there is a b.
-nlohmann::ordered_json crf_normalize_json(const CrfNormalizeReport& r) {
+Json crf_normalize_json(const CrfNormalizeReport& r) {
   const CrfState& last = r.after;
-  nlohmann::ordered_json out;
+  Json out;
   if (r.lossless)
     out = lossless_json(*r.lossless);
   else
@@ -148,7 +147,7 @@ ReportDocument crf_normalize_document(const CrfNormalizeReport& r, const CrfMode
 
 // What the model itself says of the held-out sentences; is_amortised: it has a b(x).
 std::string normalized_crf_audit(const CrfState& last, bool is_amortised) {
-  nlohmann::ordered_json out = {{"data", "held-out sentences of selfnorm normalize"}};
+  Json out = {{"data", "held-out sentences of selfnorm normalize"}};
   if (last.evaluation) {
     out.update(crf_json(*last.evaluation));
   } else {
@@ -162,12 +161,11 @@ std::string normalized_crf_audit(const CrfState& last, bool is_amortised) {
 
 void check_normalize_options(const Arguments& arguments) {
   const NormalizeArguments& given = arguments.normalize;
-  Applicability(arguments).refuse(
-      {"--delta", "--budget"},
-      given.head +
-          " is a chain, which is not retrained here; a chain with a bound on log Z is "
-          "trained by 'selfnorm train crf --objective constraint --delta D', one with a "
-          "price on it by '--objective penalty --alpha A'");
+  arguments.refuse({"--delta", "--budget"},
+                   given.head +
+                       " is a chain, which is not retrained here; a chain with a bound on log Z is trained "
+                       "by 'selfnorm train crf --objective constraint --delta D', one with a price on it by "
+                       "'--objective penalty --alpha A'");
   if (given.amortise == "mlp")
     throw Error(fmt::format("--amortise mlp: {} is a chain, whose b(x) is linear; expected --amortise linear",
                             given.head));
@@ -221,10 +219,10 @@ class CrfWork {
     report_.after = state_of(model);
     const double with = report_.after.audit.log_z.rms, without = report_.before.audit.log_z.rms;
     if (with < without) return model;
-    warning(fmt::format(
-        "b(x) is left out: on held-out sentences rms log Z is {:.4g} with it and {:.4g} without; give "
-        "more sentences, which the model was not trained on, with --states",
-        with, without));
+    warning(
+        fmt::format("b(x) is left out: on held-out sentences rms log Z is {:.4g} with it and {:.4g} without; "
+                    "give more sentences, which the model was not trained on, with --states",
+                    with, without));
     report_.after = report_.before;
     return before_;
   }
@@ -273,14 +271,9 @@ int normalize_crf_command(const Arguments& arguments) {
     note(fmt::format("{}: {} labels, {} attributes; {}", crf.path, grouped(crf.model.shape.labels),
                      grouped(crf.model.shape.unigrams + crf.model.shape.bigrams),
                      sentences_text(place.path, encoder, data)));
-    if (place.part == RowsPart::kTrained)
-      note(
-          "the model was trained on these sentences, so what is measured on those held out here is "
-          "optimistic; --states takes others");
   }
-  if (!crf.model.normalizer.slope.empty() && !amortises)
-    warning(fmt::format("the b(x) stored in {} fits no more and is left out; --amortise fits a new one",
-                        crf.path));
+  const bool has_b = !crf.model.normalizer.slope.empty() && !amortises;
+  note_before(arguments, place, "sentences", has_b ? "b(x)" : "");
   CrfWork work(arguments, crf.model, data);
   CrfModel model = amortises ? work.amortised() : work.lossless();
   model.audit_json = normalized_crf_audit(work.report().after, model.normalizer.exists);

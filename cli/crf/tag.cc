@@ -10,7 +10,6 @@
 #include "commands.h"
 #include "crf/crf_model.h"
 #include "data/sentences/read_sequences.h"
-#include "family.h"
 #include "family/crf/crf_evaluation.h"
 #include "math/parallel.h"
 #include "normalizer/crf/crf_scorer.h"
@@ -143,11 +142,11 @@ class TagSheet {
   }
 
   std::string json_of(uint64_t number, const TaggedSentence& tagged) const {
-    nlohmann::ordered_json out = {{"sentence", number}, {"labellings", nlohmann::ordered_json::array()}};
+    Json out = {{"sentence", number}, {"labellings", Json::array()}};
     const size_t width = labels_.size();
     for (size_t rank = 0; rank < tagged.labellings.size(); ++rank) {
       const std::vector<uint32_t>& labels = tagged.labellings[rank].labels;
-      nlohmann::ordered_json labelling = {{"labels", nlohmann::ordered_json::array()}};
+      Json labelling = {{"labels", Json::array()}};
       for (const uint32_t k : labels) labelling["labels"].push_back(labels_[k]);
       if (!tagged.log_prob.empty()) labelling["log_prob"] = tagged.log_prob[rank];
       if (!tagged.marginals.empty() && !options_.all_marginals)
@@ -220,13 +219,6 @@ class Tagger {
 
 }  // namespace
 
-int tag_command(const Arguments& arguments) {
-  if (arguments.tag.marginals && arguments.tag.all_marginals)
-    throw Error("give only one of --marginals and --all-marginals");
-  const ThreadLimit limit(arguments.common.threads);
-  return run_for_family(arguments, {arguments.tag.model});
-}
-
 int tag_sentences(const Arguments& arguments) {
   const TagArguments& given = arguments.tag;
   const CrfModel model = open_crf(given.model, given.format).model;
@@ -245,8 +237,7 @@ int tag_sentences(const Arguments& arguments) {
                         .kind = kind},
                        model.encoder);
   RowSheet rows(arguments.common.json, "",
-                {{"kind", kind.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(kind)},
-                 {"labels", model.encoder.labels}},
+                {{"kind", kind.empty() ? Json() : Json(kind)}, {"labels", model.encoder.labels}},
                 "sentences");
   // Who asks through a pipe may be waiting for the answer.
   const size_t at_once = is_piped ? 1 : kSentencesAtOnce;

@@ -8,7 +8,6 @@
 #include "data/example_source.h"
 #include "data/points/point_parts.h"
 #include "density/density_model.h"
-#include "density/density_report.h"
 #include "family/density/density_evaluation.h"
 #include "family/density/density_section.h"
 #include "family/density/simple_density.h"

@@ -24,6 +24,8 @@
 
 namespace selfnorm::cli {
 
+using Json = nlohmann::ordered_json;
+
 struct CommonArguments {
   int threads = 0;
   bool json = false;
@@ -202,8 +204,8 @@ struct GenerateArguments {
 };
 
 struct Arguments {
-  std::string command;             // the path, "train classifier"
-  nlohmann::ordered_json options;  // every option of the command, resolved, by name without dashes
+  std::string command;  // the path, "train classifier"
+  Json options;         // every option of the command, resolved, by name without dashes
   std::map<std::string, std::string>
       changed;  // "--alpha": those that are not the default, with their families
   CommonArguments common;
@@ -232,6 +234,17 @@ struct Arguments {
   std::string shell;
   bool markdown = false;  // of man
   std::vector<std::string> help_words;
+
+  // Whether an option ("--alpha") was given a value of its own.
+  bool has(const std::string& option) const { return changed.contains(option); }
+  // Unless `applies`, throws Error for the first of `names` that was given: it belongs to `owner`
+  // ("--objective dsm"), and `found` is what was given instead.
+  void require(const std::vector<std::string>& names, bool applies, const std::string& owner,
+               const std::string& found) const;
+  // Throws Error "OPTION: WHY" for the first of `names` that was given.
+  void refuse(const std::vector<std::string>& names, const std::string& why) const;
+  // Throws Error for an option that is for models of other families; `model` is "run is a density".
+  void refuse_foreign(const std::string& family, const std::string& model) const;
 
   // Of the training command that was given: of classes and words, and of every one.
   const TrainArguments& training() const { return command == "train lm" ? language.run : train; }

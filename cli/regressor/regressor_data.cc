@@ -30,8 +30,8 @@ std::vector<double> optional_targets(const std::vector<std::string>& names, cons
 }
 
 // In the units of the data; infinite ones as text, since JSON has none.
-nlohmann::ordered_json bounds(const Regressor& model, const std::vector<double>& standardised) {
-  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+Json bounds(const Regressor& model, const std::vector<double>& standardised) {
+  Json out = Json::array();
   for (size_t j = 0; j < standardised.size(); ++j) {
     const double bound = model.target_mean[j] + model.target_scale[j] * standardised[j];
     if (std::isfinite(bound))
@@ -42,8 +42,8 @@ nlohmann::ordered_json bounds(const Regressor& model, const std::vector<double>&
   return out;
 }
 
-nlohmann::ordered_json widths_of(const DenseNetwork* network) {
-  return network == nullptr ? nlohmann::ordered_json() : nlohmann::ordered_json(network->shape().widths);
+Json widths_of(const DenseNetwork* network) {
+  return network == nullptr ? Json() : Json(network->shape().widths);
 }
 
 }  // namespace
@@ -102,16 +102,15 @@ std::vector<std::string> encoding_notes(const EncodingReport& report) {
   return notes;
 }
 
-nlohmann::ordered_json encoding_json(const EncodingReport& report) {
-  nlohmann::ordered_json columns = nlohmann::ordered_json::object();
+Json encoding_json(const EncodingReport& report) {
+  Json columns = Json::object();
   for (const EncodingReport::Count& count : report.columns)
     columns[count.column] = {
         {"missing", count.missing}, {"unseen", count.unseen}, {"clipped", count.clipped}};
   return columns;
 }
 
-nlohmann::ordered_json regressor_info(const Arguments& arguments) {
-  using Json = nlohmann::ordered_json;
+Json regressor_info(const Arguments& arguments) {
   auto [path, model] = open_regressor(arguments.info_model, EmbeddedCode::seal);
   size_t parameters = 0;
   for (RegressorNetworks& member : model.members)

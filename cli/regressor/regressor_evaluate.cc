@@ -11,8 +11,6 @@
 #include "document/drawing.h"
 #include "family/regressor/regression_pictures.h"
 #include "family/regressor/regression_profile.h"
-#include "grammar/applicability.h"
-#include "math/parallel.h"
 #include "regressor/regressor_data.h"
 #include "regressor/regressor_report.h"
 #include "run/progress_line.h"
@@ -25,7 +23,7 @@ namespace {
 
 ConditionalQuadratureOptions quadrature_of(const Arguments& arguments) {
   ConditionalQuadratureOptions options;
-  if (Applicability(arguments).has("--precision")) options.precision = arguments.log_z.precision;
+  if (arguments.has("--precision")) options.precision = arguments.log_z.precision;
   options.validate();
   return options;
 }
@@ -55,7 +53,7 @@ FrameOptions frame_options(const Arguments& arguments) {
 // Throws Error unless `feature` is a numeric column of the model with two values or more.
 void check_feature(const Regressor& model, const Frame& frame, const std::string& feature) {
   const std::vector<std::string> columns = model.encoder.columns();
-  if (std::find(columns.begin(), columns.end(), feature) == columns.end())
+  if (std::ranges::find(columns, feature) == columns.end())
     throw Error(fmt::format("--feature {}: the model has no such column; its columns are {}", feature,
                             runtime::shortened(fmt::format("{}", fmt::join(columns, ", ")))));
   const FrameColumn& column = *frame.find(feature);
@@ -99,7 +97,7 @@ std::vector<std::string> draw_regressor(const Arguments& arguments, const ShownR
 }
 
 double stored_rms(const Regressor& model) {
-  const auto audit = nlohmann::ordered_json::parse(model.audit_json);
+  const auto audit = Json::parse(model.audit_json);
   return stored_number(audit, {model.members.size() > 1 ? "log_density_gap" : "b_minus_a", "rms"})
       .value_or(0);
 }
@@ -113,7 +111,6 @@ int evaluate_regressors(const Arguments& arguments) {
   if (!given.draw.empty() && given.models.size() > 1)
     throw Error("--draw draws one model; evaluate them apart");
   const RegressionEvaluationOptions options{.quadrature = quadrature_of(arguments)};
-  const ThreadLimit limit(arguments.common.threads);
   return evaluate_models(
       arguments,
       [&](const std::string& name) {
@@ -126,7 +123,7 @@ int evaluate_regressors(const Arguments& arguments) {
         const RowsPart part = part_in(model, rows_part(name, given.data));
         RegressionRow row{name, model.targets, evaluated(model, data, options, arguments.common.quiet), part};
         if (!arguments.common.quiet) warn_about_coverage(row);
-        nlohmann::ordered_json report = regression_json(row.evaluation, model.targets, part);
+        Json report = regression_json(row.evaluation, model.targets, part);
         if (part == RowsPart::kTrained) report["trained"] = true;
         report["columns"] = encoding_json(data.report);
         report["normalizer"] = model.normalizer_kind;
@@ -152,34 +149,33 @@ int audit_regressor(const Arguments& arguments) {
   const ShownRows rows{model, frame, data.inputs, data.target};
   const RowsPart part = part_in(model, audited_part(given));
   ReportDocument document = audit_heading(path, given.data);
-  AuditWords words{{{"model", path}, {"data", given.data}, {"kind", "amortised"}}, ""};
-  const auto put_out = [&](const nlohmann::ordered_json& json, const std::string& text, uint64_t inputs,
-                           const char* what, const char* without, const Certificate& certificate) {
-    words.json.update(json);
-    words.text = fmt::format("{} of {} on {}: {} inputs{}; log Z of each by quadrature\n\n", what, path,
-                             given.data, grouped(inputs), without) +
-                 text;
+  const auto put_out = [&](AuditWords found, uint64_t inputs, const char* what, const char* without,
+                           const Certificate& certificate) {
+    AuditWords words{{{"model", path}, {"data", given.data}, {"kind", "amortised"}},
+                     fmt::format("{} of {} on {}: {} inputs{}; log Z of each by quadrature\n\n", what, path,
+                                 given.data, grouped(inputs), without) +
+                         found.text};
+    words.json.update(found.json);
     return end_audit(arguments, {place, part, certificate}, document, std::move(words));
   };
   if (!has_targets) {
     const NormalizerAudit result = audit_normalizer(model, data.inputs.view(), {.audit = options});
     add_regression_inputs(rows, result, {given.data, part}, document);
-    return put_out(normalizer_audit_json(result), normalizer_audit_text(result, part), result.rows, "b(x)",
-                   " without targets", result.certificate);
+    return put_out(regression_audit_words(result, part), result.rows, "b(x)", " without targets",
+                   result.certificate);
   }
   const RegressionEvaluation result = evaluated(model, data, {.audit = options}, arguments.common.quiet);
   if (!arguments.common.quiet) warn_about_coverage({path, model.targets, result, part});
   add_regression(rows, result, {given.data, part}, document);
-  return put_out(regression_audit_json(result), regression_audit_text(result, part), result.rows,
-                 "log-densities with b(x)", "", result.certificate);
+  return put_out(regression_audit_words(result, part), result.rows, "log-densities with b(x)", "",
+                 result.certificate);
 }
 
 int score_regressor(const Arguments& arguments) {
   const ScoreArguments& given = arguments.score;
   check_kind_options(given);
   const bool is_exact = !given.raw && !given.amortised;
-  if (!is_exact) Applicability(arguments).refuse({"--precision"}, "is of --exact");
-  const ThreadLimit limit(arguments.common.threads);
+  if (!is_exact) arguments.refuse({"--precision"}, "is of --exact");
   const Regressor model = open_regressor(given.model, arguments.common.code()).model;
   const Frame frame = read_frame_for(model, given.data, frame_options(arguments), TargetNeed::kRequired);
   const RegressionRows data = regression_rows(model, frame, TargetNeed::kRequired);

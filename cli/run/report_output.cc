@@ -105,10 +105,10 @@ AuditPlace audit_place(const AuditArguments& given) {
     return {.run = run, .data = run + "/" + kAuditData, .page = run + "/" + kReportPage};
   }
   if (is_json(given.report))
-    throw Error(fmt::format(
-        "--report {}: found a name that ends in .json, which is where the data of the page go; expected the "
-        "name of the page, as {}",
-        given.report, fs::path(given.report).replace_extension(".html").string()));
+    throw Error(
+        fmt::format("--report {}: found a name that ends in .json, which is where the data of the page go; "
+                    "expected the name of the page, as {}",
+                    given.report, fs::path(given.report).replace_extension(".html").string()));
   const AuditPlace place{.data = fs::path(given.report).replace_extension(".json").string(),
                          .page = given.report,
                          .is_asked_for = true};
@@ -138,7 +138,7 @@ void put_out_audit(const Arguments& arguments, const AuditPlace& place, const Re
   } catch (const Error& error) {
     failure = error;
   }
-  words.json["report"] = nlohmann::ordered_json::parse(document_text(document));
+  words.json["report"] = Json::parse(document_text(document));
   print_json(words.json);
   if (failure) throw *failure;
 }

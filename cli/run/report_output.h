@@ -40,7 +40,7 @@ AuditPlace audit_place(const AuditArguments& given);
 
 // An audit as --json prints it and as text.
 struct AuditWords {
-  nlohmann::ordered_json json;
+  Json json;
   std::string text;
 };
 

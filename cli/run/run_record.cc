@@ -35,7 +35,7 @@ std::string base_run_path(const RunArguments& run, const std::string& objective)
   return fmt::format("out/{}-{}", stem.empty() ? "run" : stem, objective);
 }
 
-nlohmann::ordered_json read_record(const std::string& run) {
+Json read_record(const std::string& run) {
   std::string path = run + "/" + kRecordName;
   std::ifstream file(path);
   if (!file) file.open(path += ".replaced");  // RunDirectory puts it back
@@ -44,7 +44,7 @@ nlohmann::ordered_json read_record(const std::string& run) {
 }
 
 // From where the run was started, unless it has moved with its data since.
-std::string found_path(const nlohmann::ordered_json& record, const std::string& path) {
+std::string found_path(const Json& record, const std::string& path) {
   if (!record.contains("directory") || !record["directory"].is_string() || path == "-") return path;
   const fs::path start = record["directory"].get<std::string>();
   std::error_code error;
@@ -52,7 +52,7 @@ std::string found_path(const nlohmann::ordered_json& record, const std::string& 
   return (start / path).string();
 }
 
-bool is_same_file(const nlohmann::ordered_json& a, const nlohmann::ordered_json& b) {
+bool is_same_file(const Json& a, const Json& b) {
   std::error_code error;
   return a.is_string() && b.is_string() && fs::equivalent(a.get<std::string>(), b.get<std::string>(), error);
 }
@@ -129,23 +129,22 @@ std::string resumed_run_path(const RunArguments& run, const std::string& objecti
 }
 
 std::string recorded_command(const std::string& run) {
-  const nlohmann::ordered_json record = read_record(run);
+  const Json record = read_record(run);
   return record.is_null() ? "train classifier" : record.value("command", "train classifier");
 }
 
-nlohmann::ordered_json recorded_options(const CommandRow& command, const Arguments& given) {
+Json recorded_options(const CommandRow& command, const Arguments& given) {
   const std::string run = resumed_run_path(given.run(), given.objective());
-  nlohmann::ordered_json record = read_record(run);
+  Json record = read_record(run);
   if (record.is_null() && given.run().train.empty())
     throw Error(fmt::format(
         "--resume: the run in {} was never begun (it has no {}); start it with 'selfnorm {} {} --out {}'",
         run, kRecordName, given.command, command.options[0].name, run));
   if (record.is_null()) return record;
-  if (recorded_command(run) != given.command) {
+  if (recorded_command(run) != given.command)
     throw Error(fmt::format("--resume: {} is a run of 'selfnorm {}', not of 'selfnorm {}'", run,
                             runtime::shortened(recorded_command(run)), given.command));
-  }
-  nlohmann::ordered_json options = record["options"];
+  Json options = record["options"];
   for (const char* name : {"resume", "out", "config", "quiet", "json", "overwrite", "allow-code"})
     options.erase(name);
   for (auto& [name, value] : options.items()) {
@@ -158,12 +157,12 @@ nlohmann::ordered_json recorded_options(const CommandRow& command, const Argumen
 }
 
 std::string recorded_data(const std::string& run, const std::string& key) {
-  const nlohmann::ordered_json record = read_record(run);
+  const Json record = read_record(run);
   if (record.is_null() || !record.contains(key) || !record[key].is_object()) return "";
   return found_path(record, record[key].value("path", ""));
 }
 
-void check_same_run(const nlohmann::ordered_json& recorded, const nlohmann::ordered_json& given) {
+void check_same_run(const Json& recorded, const Json& given) {
   for (const auto& [name, value] : recorded.items()) {
     if (kFree.contains(name) || !given.contains(name) || given[name] == value) continue;
     if (is_same_file(given[name], value)) continue;
@@ -188,7 +187,7 @@ uint64_t fingerprint(const Dataset& data) {
   return hash;
 }
 
-nlohmann::ordered_json data_record(const std::string& path, const Dataset& data) {
+Json data_record(const std::string& path, const Dataset& data) {
   return {{"path", path},
           {"rows", data.examples()},
           {"features", data.features.columns()},
@@ -196,8 +195,8 @@ nlohmann::ordered_json data_record(const std::string& path, const Dataset& data)
           {"hash", fmt::format("{:016x}", fingerprint(data))}};
 }
 
-void check_same_data(const std::string& run, const std::string& key, const nlohmann::ordered_json& now) {
-  const nlohmann::ordered_json record = read_record(run);
+void check_same_data(const std::string& run, const std::string& key, const Json& now) {
+  const Json record = read_record(run);
   if (record.is_null() || !record.contains(key) || record[key].is_null()) return;
   if (record[key].value("hash", "") == now["hash"]) return;
   throw Error(fmt::format("--resume: {} is not the data the run in {} was started with (hash {}, found {})",

@@ -231,9 +231,7 @@ ReportSection read_section(const JsonPlace& place) {
 }  // namespace
 
 ReportSection& ReportDocument::section(const std::string& title_of_section) {
-  const auto found = std::find_if(sections.begin(), sections.end(), [&](const ReportSection& section) {
-    return section.title == title_of_section;
-  });
+  const auto found = std::ranges::find(sections, title_of_section, &ReportSection::title);
   if (found != sections.end()) return *found;
   sections.push_back({.title = title_of_section});
   return sections.back();

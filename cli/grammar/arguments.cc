@@ -1,4 +1,4 @@
-#include "grammar/applicability.h"
+#include "grammar/arguments.h"
 
 #include <fmt/format.h>
 
@@ -26,24 +26,24 @@ std::string plural(const std::string& families) {
 
 }  // namespace
 
-void Applicability::require(const Words& options, bool applies, const std::string& owner,
-                            const std::string& found) const {
+void Arguments::require(const std::vector<std::string>& names, bool applies, const std::string& owner,
+                        const std::string& found) const {
   if (applies) return;
-  for (const std::string& option : options)
+  for (const std::string& option : names)
     if (has(option))
       throw Error(
           fmt::format("{} belongs to {}, found {}; leave it out or change that", option, owner, found));
 }
 
-void Applicability::refuse(const Words& options, const std::string& why) const {
-  for (const std::string& option : options)
+void Arguments::refuse(const std::vector<std::string>& names, const std::string& why) const {
+  for (const std::string& option : names)
     if (has(option)) throw Error(fmt::format("{}: {}", option, why));
 }
 
-void Applicability::refuse_foreign(const std::string& family, const std::string& model) const {
-  for (const auto& [option, families] : arguments_.changed) {
+void Arguments::refuse_foreign(const std::string& family, const std::string& model) const {
+  for (const auto& [option, families] : changed) {
     const std::vector<std::string> words = listed_words(families);
-    if (!words.empty() && std::find(words.begin(), words.end(), family) == words.end())
+    if (!words.empty() && std::ranges::find(words, family) == words.end())
       throw Error(fmt::format("{}: {}; it is for {}", option, model, plural(families)));
   }
 }

@@ -7,9 +7,7 @@
 #include "classifier/model_header.h"
 #include "commands.h"
 #include "document/section/audit_section.h"
-#include "family.h"
 #include "grammar/option_list.h"
-#include "math/parallel.h"
 #include "output.h"
 #include "run/model_document.h"
 #include "run/progress_line.h"
@@ -44,14 +42,6 @@ void apply_requirement(const std::string& text, AuditOptions& options) {
   }
 }
 
-ReportDocument audit_document(const AnyModel& any, const ExampleSource& source, const Audit& result,
-                              const AuditNames& names) {
-  ReportDocument out = audit_heading(any.path(), names.data);
-  out.cards.push_back({"model", "Model", model_words(any.file()), {}, any.path()});
-  add_model_audit(result, names, any.file(), source, out);
-  return out;
-}
-
 }  // namespace
 
 AuditOptions audit_options(const AuditArguments& given) {
@@ -59,12 +49,6 @@ AuditOptions audit_options(const AuditArguments& given) {
   if (!given.require.empty()) apply_requirement(given.require, options);
   options.validate();
   return options;
-}
-
-int audit_command(const Arguments& arguments) {
-  audit_options(arguments.audit);
-  const ThreadLimit limit(arguments.common.threads);
-  return run_for_family(arguments, {arguments.audit.model});
 }
 
 int audit_classifier(const Arguments& arguments) {
@@ -91,7 +75,9 @@ int audit_classifier(const Arguments& arguments) {
                          .norm = norm_words(any.file()),
                          .part = part,
                          .is_requested = true};
-  const ReportDocument document = audit_document(any, *source, result, names);
+  ReportDocument document = audit_heading(any.path(), given.data);
+  document.cards.push_back({"model", "Model", model_words(any.file()), {}, any.path()});
+  add_model_audit(result, names, any.file(), *source, document);
   AuditWords words{
       .json = {{"model", any.path()}, {"data", given.data}, {"kind", kind}},
       .text = fmt::format("{} scores of {} on {}: {} inputs, {} {}; log Z of each by enumeration\n\n", kind,

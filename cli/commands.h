@@ -10,19 +10,14 @@
 namespace selfnorm::cli {
 
 int train_command(const Arguments& arguments);
-int tag_command(const Arguments& arguments);
-int predict_command(const Arguments& arguments);
-int sample_command(const Arguments& arguments);
-int evaluate_command(const Arguments& arguments);
-int score_command(const Arguments& arguments);
 int info_command(const Arguments& arguments);
-int audit_command(const Arguments& arguments);
-int normalize_command(const Arguments& arguments);
-int bounds_command(const Arguments& arguments);
 int reproduce_command(const Arguments& arguments);
 int report_command(const Arguments& arguments);
 int data_generate_command(const Arguments& arguments);
 
+// The commands that do what the family of MODEL does: evaluate, score, audit, normalize, bounds, tag,
+// predict, sample.
+int model_command(const Arguments& arguments);
 // Throws Error where MODEL is data, DATA is a model, or MODEL is a file of torch.save.
 void check_model_and_data(const Arguments& arguments);
 
@@ -51,9 +46,9 @@ int bound_classifier(const Arguments& arguments);
 int sample_points(const Arguments& arguments);
 int predict_targets(const Arguments& arguments);
 int tag_sentences(const Arguments& arguments);
-nlohmann::ordered_json classifier_info(const Arguments& arguments);
-nlohmann::ordered_json density_info(const Arguments& arguments);
-nlohmann::ordered_json regressor_info(const Arguments& arguments);
-nlohmann::ordered_json crf_info(const Arguments& arguments);
+Json classifier_info(const Arguments& arguments);
+Json density_info(const Arguments& arguments);
+Json regressor_info(const Arguments& arguments);
+Json crf_info(const Arguments& arguments);
 
 }  // namespace selfnorm::cli

@@ -3,9 +3,7 @@
 #include "classifier/evaluation_report.h"
 #include "classifier/runtime_model.h"
 #include "commands.h"
-#include "family.h"
 #include "run/reading_note.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -33,13 +31,6 @@ ScoreTiming timing_of(const RuntimeModel& model, const Dataset& data) {
 
 }  // namespace
 
-int evaluate_command(const Arguments& arguments) {
-  const EvaluateArguments& given = arguments.evaluate;
-  if (given.data == "-" && given.models.size() > 1)
-    throw Error("standard input can be read only once, so for one model; store the data in a file");
-  return run_for_family(arguments, given.models);
-}
-
 int evaluate_classifiers(const Arguments& arguments) {
   const EvaluateArguments& given = arguments.evaluate;
   ReadOptions options = arguments.reader.options;
@@ -55,7 +46,7 @@ int evaluate_classifiers(const Arguments& arguments) {
         if (!std::exchange(has_unseen, has_unseen || read.report.unseen.examples > 0))
           note_unseen(given.data, read.report.unseen);
         EvaluationRow row{name, evaluate(model, read.data, arguments.common.threads), {}};
-        nlohmann::ordered_json report = evaluation_json(row.evaluation, header.log_normalizer);
+        Json report = evaluation_json(row.evaluation, header.log_normalizer);
         report["bad_rows"] = read.report.bad.size();
         if (given.timing) {
           row.timing = timing_of(RuntimeModel(header), read.data);

@@ -8,7 +8,6 @@
 #include "classifier/model_header.h"
 #include "commands.h"
 #include "crf/crf_model.h"
-#include "grammar/applicability.h"
 #include "model/stored_record.h"
 #include "selfnorm/error.h"
 
@@ -145,8 +144,7 @@ int run_for_family(const Arguments& arguments, const std::vector<std::string>& m
     throw Error(fmt::format("{} is {}; {}", models[0], family.noun, why->second));
   if (const auto own = family.commands.find(command); own != family.commands.end()) {
     if (!family.reads_sentences) refuse_sentences(arguments, models[0]);
-    Applicability(arguments).refuse_foreign(family.name,
-                                            fmt::format("{} is {}", models[0], short_noun(family)));
+    arguments.refuse_foreign(family.name, fmt::format("{} is {}", models[0], short_noun(family)));
     return own->second(arguments);
   }
   // A command of one other family, which knows best what is wrong with a file that is none of ours.

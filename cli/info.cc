@@ -21,26 +21,25 @@ std::string_view name(HeadKind kind) {
   return names[static_cast<size_t>(kind)];
 }
 
-nlohmann::ordered_json info_json(const ModelHeader& header) {
-  nlohmann::ordered_json info = {{"path", header.path},
-                                 {"bytes", header.bytes},
-                                 {"family", runtime::name(header.family)},
-                                 {"input", runtime::name(header.input)},
-                                 {"weights", runtime::name(header.weights)},
-                                 {"classes", header.classes},
-                                 {"features", header.features},
-                                 {"log_normalizer", header.log_normalizer},
-                                 {"carrier", header.has_carrier}};
+Json info_json(const ModelHeader& header) {
+  Json info = {{"path", header.path},
+               {"bytes", header.bytes},
+               {"family", runtime::name(header.family)},
+               {"input", runtime::name(header.input)},
+               {"weights", runtime::name(header.weights)},
+               {"classes", header.classes},
+               {"features", header.features},
+               {"log_normalizer", header.log_normalizer},
+               {"carrier", header.has_carrier}};
   if (header.encoder.kind != EncoderKind::None) {
-    nlohmann::ordered_json& encoder = info["encoder"];
+    Json& encoder = info["encoder"];
     encoder = {{"kind", runtime::name(header.encoder.kind)}, {"inputs", header.schema.feature_count}};
     if (header.is_language()) encoder["order"] = header.encoder.positions + 1;
     encoder.update({{"dimension", header.encoder.width}, {"hidden", header.encoder.hidden}});
   }
-  if (header.has_normalizer) {
+  if (header.has_normalizer)
     info["normalizer"] = {{"kind", header.hidden_units > 0 ? "mlp" : "linear"},
                           {"hidden", header.hidden_units}};
-  }
   if (header.head != nullptr) {
     const Head& head = *header.head;
     info["weights"] = name(head.kind);
@@ -59,8 +58,7 @@ nlohmann::ordered_json info_json(const ModelHeader& header) {
 }
 
 // {"a": {"b": 1}} -> "a.b  1"
-void add_rows(const std::string& name, const nlohmann::ordered_json& value,
-              std::vector<std::vector<std::string>>& rows) {
+void add_rows(const std::string& name, const Json& value, std::vector<std::vector<std::string>>& rows) {
   if (value.is_object()) {
     for (const auto& [key, inner] : value.items())
       add_rows(name.empty() ? key : fmt::format("{}.{}", name, key), inner, rows);
@@ -90,14 +88,14 @@ std::string verified(const std::string& path) {
 
 }  // namespace
 
-nlohmann::ordered_json classifier_info(const Arguments& arguments) {
+Json classifier_info(const Arguments& arguments) {
   return info_json(read_header(arguments.info_model, arguments.head));
 }
 
 int info_command(const Arguments& arguments) {
   const std::string path = finished_model_path(arguments.info_model);
   const std::string checksum = arguments.verify ? verified(path) : "";
-  nlohmann::ordered_json info = model_info(arguments);
+  Json info = model_info(arguments);
   if (!checksum.empty()) info["checksum"] = checksum;
   if (arguments.common.json) {
     print_json(info);

@@ -23,15 +23,11 @@ constexpr int kBug = 2;
 constexpr size_t kLongestMessage = 700;  // where a path may have its place
 constexpr const char* kNoMemory =
     "not enough memory; use fewer rows, features or classes (text: --hash-buckets, --min-count), or a "
-    "smaller "
-    "--batch";
+    "smaller --batch";
 
 int help_command(const Arguments& arguments) {
-  if (arguments.help_words.empty()) {
-    print(help_text(""));
-  } else {
-    print(help_text(command_path(command_table(), arguments.help_words)));
-  }
+  const std::vector<std::string>& words = arguments.help_words;
+  print(help_text(words.empty() ? "" : command_path(command_table(), words)));
   return 0;
 }
 
@@ -39,15 +35,7 @@ int dispatch(const Arguments& arguments) {
   check_model_and_data(arguments);
   const std::string& command = arguments.command;
   if (command.starts_with("train ")) return train_command(arguments);
-  if (command == "tag") return tag_command(arguments);
-  if (command == "predict") return predict_command(arguments);
-  if (command == "evaluate") return evaluate_command(arguments);
-  if (command == "score") return score_command(arguments);
-  if (command == "sample") return sample_command(arguments);
   if (command == "info") return info_command(arguments);
-  if (command == "audit") return audit_command(arguments);
-  if (command == "normalize") return normalize_command(arguments);
-  if (command == "bounds") return bounds_command(arguments);
   if (command == "reproduce") return reproduce_command(arguments);
   if (command == "report") return report_command(arguments);
   if (command == "data generate") return data_generate_command(arguments);
@@ -60,7 +48,7 @@ int dispatch(const Arguments& arguments) {
     print(arguments.markdown ? reference(command_table()) : manual(command_table(), kVersion));
     return 0;
   }
-  throw Bug("no function for command " + command);
+  return model_command(arguments);
 }
 
 int fail(const char* kind, std::string text, int code) {

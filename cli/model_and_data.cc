@@ -2,10 +2,14 @@
 
 #include <filesystem>
 
+#include "classifier/audit_report.h"
 #include "classifier/model_header.h"
 #include "commands.h"
 #include "data/array/array_file.h"
 #include "data/example_source.h"
+#include "data/write.h"
+#include "family.h"
+#include "math/parallel.h"
 #include "model/stored_record.h"
 #include "selfnorm/error.h"
 
@@ -42,7 +46,34 @@ bool is_ours(const std::string& name) {
   return has_content(path) && !identity_of(path).family.empty();
 }
 
+// What can be wrong without looking at a file.
+void check_words(const Arguments& arguments) {
+  const std::string& command = arguments.command;
+  const SampleArguments& sample = arguments.sample;
+  const ScoreArguments& score = arguments.score;
+  if (command == "audit") audit_options(arguments.audit);
+  if (command == "predict") arguments.predict.options.validate();
+  if (command == "tag" && arguments.tag.marginals && arguments.tag.all_marginals)
+    throw Error("give only one of --marginals and --all-marginals");
+  if (command == "evaluate" && arguments.evaluate.data == "-" && arguments.evaluate.models.size() > 1)
+    throw Error("standard input can be read only once, so for one model; store the data in a file");
+  if (int(!score.candidates.empty()) + int(!score.candidates_file.empty()) + int(score.top > 0) > 1)
+    throw Error("give only one of --candidates, --candidates-file and --top");
+  if (command != "sample") return;
+  if (sample.options.count == 0) throw Error("sample needs -n N, the number of points; N >= 1");
+  sample.options.validate();
+  if (!sample.out.empty()) check_points_path(sample.out);
+}
+
 }  // namespace
+
+int model_command(const Arguments& arguments) {
+  const std::vector<std::string> models = named_by(arguments).models;
+  if (models.empty()) throw Bug("no function for command " + arguments.command);
+  check_words(arguments);
+  const ThreadLimit limit(arguments.common.threads);
+  return run_for_family(arguments, models);
+}
 
 void check_model_and_data(const Arguments& arguments) {
   const auto [models, data] = named_by(arguments);
@@ -57,10 +88,9 @@ void check_model_and_data(const Arguments& arguments) {
           "a file or run directory of 'selfnorm train', or a softmax head in safetensors or npz";
       if (data.empty() && arguments.command != "score" && arguments.command != "tag")
         throw Error(fmt::format("{} is no model; expected {}", model, kModel));
-      throw Error(
-          fmt::format("{}: the first file is data, not a model: MODEL comes first, as in 'selfnorm {}', "
-                      "and is {}",
-                      model, usage, kModel));
+      throw Error(fmt::format(
+          "{}: the first file is data, not a model: MODEL comes first, as in 'selfnorm {}', and is {}", model,
+          usage, kModel));
     }
   }
   if (data_is_model)

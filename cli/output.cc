@@ -12,6 +12,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "grammar/arguments.h"
 #include "interruption.h"
 #include "selfnorm/error.h"
 
@@ -36,8 +37,15 @@ void print(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) fail_output();
 }
 
-void print_json(const nlohmann::ordered_json& value) {
+void print_json(const Json& value) {
   print(value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+void put_out(const CommonArguments& common, const Json& json, const std::string& text) {
+  if (common.json)
+    print_json(json);
+  else if (!common.quiet)
+    print(text);
 }
 
 void flush_output() {
@@ -66,9 +74,8 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows) {
   std::string text;
   for (const auto& row : rows) {
     std::string line;
-    for (size_t j = 0; j < row.size(); ++j) {
+    for (size_t j = 0; j < row.size(); ++j)
       line += j == 0 ? fmt::format("{:<{}}", row[j], width[j]) : fmt::format("  {:>{}}", row[j], width[j]);
-    }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
   }
@@ -99,24 +106,16 @@ std::string aligned_present(std::vector<std::vector<std::string>> rows) {
 
 std::string escaped(std::string_view text) {
   std::string out;
-  for (const char c : text) {
-    if (c == '\t')
-      out += "\\t";
-    else if (c == '\n')
-      out += "\\n";
-    else if (c == '\\')
-      out += "\\\\";
-    else
-      out += c;
-  }
+  for (const char c : text)
+    out += c == '\t' ? "\\t" : c == '\n' ? "\\n" : c == '\\' ? "\\\\" : std::string(1, c);
   return out;
 }
 
-std::string json_line(const nlohmann::ordered_json& value) {
+std::string json_line(const Json& value) {
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-RowSheet::RowSheet(bool json, std::string head, nlohmann::ordered_json object, std::string list, Write write)
+RowSheet::RowSheet(bool json, std::string head, Json object, std::string list, Write write)
     : json_(json), head_(std::move(head)), write_(std::move(write)) {
   if (!json_) return;
   head_ = json_line(object);
@@ -126,7 +125,7 @@ RowSheet::RowSheet(bool json, std::string head, nlohmann::ordered_json object, s
 
 void RowSheet::row(const std::vector<Field>& fields) {
   if (json_) {
-    nlohmann::ordered_json object;
+    Json object;
     for (const auto& [name, value] : fields)
       if (!name.empty()) std::visit([&, key = name](const auto& v) { object[std::string(key)] = v; }, value);
     return put(json_line(object));

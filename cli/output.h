@@ -10,6 +10,10 @@
 
 namespace selfnorm::cli {
 
+struct CommonArguments;
+
+using Json = nlohmann::ordered_json;
+
 // Gives descriptors 0, 1 and 2 that are closed a file of no use, so that no other gets their number: what
 // reads or writes there finds an error (0, 1) or is ignored (2).
 void occupy_standard_descriptors();
@@ -17,9 +21,12 @@ void occupy_standard_descriptors();
 // Throws Error when stdout cannot take it (disk full); ends the process as SIGPIPE does when its reader went.
 void print(const std::string& text);
 // A non-finite number is written as null: JSON has no other word for it.
-void print_json(const nlohmann::ordered_json& value);
+void print_json(const Json& value);
 // Pushes what is buffered to stdout; throws Error when it cannot.
 void flush_output();
+
+// The result of a command: as JSON with --json, otherwise as text, unless --quiet.
+void put_out(const CommonArguments& common, const Json& json, const std::string& text);
 
 // Nothing depends on stderr: what it does not take (closed, full, its reader gone) is lost without a word.
 void put_on_stderr(std::string_view text) noexcept;  // async-signal-safe
@@ -41,7 +48,7 @@ std::string decimal(double value);
 // A field of a TSV line: tab, line feed and backslash as \t, \n and \\.
 std::string escaped(std::string_view text);
 // On one line; letters that are no UTF-8 are replaced.
-std::string json_line(const nlohmann::ordered_json& value);
+std::string json_line(const Json& value);
 
 // Rows as they are computed: lines under a head, or the last member, a list, of one JSON object. The head
 // goes out with the first row, so that an error before it leaves nothing behind.
@@ -55,8 +62,7 @@ class RowSheet {
   };
 
   // `head`: the first line, or none; `object`: the members before the list `list`.
-  RowSheet(bool json, std::string head, nlohmann::ordered_json object, std::string list = "rows",
-           Write write = print);
+  RowSheet(bool json, std::string head, Json object, std::string list = "rows", Write write = print);
 
   // Fields separated by tabs, or an object.
   void row(const std::vector<Field>& fields);

@@ -4,7 +4,7 @@
 #include "document/comparison.h"
 #include "document/source.h"
 #include "output.h"
-#include "run/report_page.h"
+#include "run/report_output.h"
 
 namespace selfnorm::cli {
 
@@ -15,10 +15,8 @@ int report_command(const Arguments& arguments) {
   std::vector<ReportDocument> documents;
   for (const std::string& source : given.sources) documents.push_back(read_report(source));
   write_page(out, compared(std::move(documents)));
-  if (arguments.common.json)
-    print_json({{"page", out}, {"reports", given.sources.size()}});
-  else if (!arguments.common.quiet)
-    print(fmt::format("{}: open it in a browser\n", out));
+  put_out(arguments.common, {{"page", out}, {"reports", given.sources.size()}},
+          fmt::format("{}: open it in a browser\n", out));
   return 0;
 }
 

@@ -1,13 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "classifier/model_header.h"
 #include "classifier/runtime_model.h"
 #include "classifier/score_kind.h"
 #include "commands.h"
 #include "data/string_index.h"
-#include "family.h"
 #include "grammar/option_list.h"
 #include "output.h"
 #include "run/reading_note.h"
@@ -16,20 +16,8 @@
 namespace selfnorm::cli {
 namespace {
 
-// The rows of a kind.
-class CandidateSheet {
- public:
-  CandidateSheet(bool json, selfnorm_kind kind)
-      : kind_(kind_name(kind)), sheet_(json, fmt::format("# {}", kind_), {{"kind", kind_}}) {}
-  void add(uint64_t row, const std::string& label, double log_prob) {
-    sheet_.row({{"row", row}, {"label", label}, {"log_prob", log_prob}, {"", kind_}});
-  }
-  void finish() { sheet_.finish(); }
-
- private:
-  const char* kind_;
-  RowSheet sheet_;
-};
+// Takes (row, label, log_prob).
+using CandidateSink = std::function<void(uint64_t, const std::string&, double)>;
 
 std::vector<std::string> candidate_labels(const ScoreArguments& given) {
   if (!given.candidates_file.empty()) return read_labels(given.candidates_file);
@@ -68,19 +56,18 @@ struct Request {
 };
 
 void score_classes(const RuntimeModel& model, const Dataset& data, const std::vector<std::string>& labels,
-                   const Request& request, CandidateSheet& sheet) {
+                   const Request& request, const CandidateSink& add) {
   std::vector<double> out(std::max<size_t>(1, request.candidates.size()));
   for (uint64_t row = 0; row < data.examples(); ++row) {
     if (request.top > 0) {
-      for (const Candidate& c : model.top(data.features, row, request.top, request.kind)) {
-        sheet.add(data.numbers[row], labels[c.index], c.log_prob);
-      }
+      for (const Candidate& c : model.top(data.features, row, request.top, request.kind))
+        add(data.numbers[row], labels[c.index], c.log_prob);
       continue;
     }
     const std::span<const uint32_t> classes =
         request.candidates.empty() ? std::span(&data.target[row], 1) : std::span(request.candidates);
     model.score(data.features, row, classes, request.kind, out);
-    for (size_t i = 0; i < classes.size(); ++i) sheet.add(data.numbers[row], labels[classes[i]], out[i]);
+    for (size_t i = 0; i < classes.size(); ++i) add(data.numbers[row], labels[classes[i]], out[i]);
   }
 }
 
@@ -96,7 +83,7 @@ void check_positions(const std::vector<uint32_t>& candidates, const Dataset& dat
 }
 
 void score_groups(const RuntimeModel& model, const Dataset& data, const Request& request,
-                  CandidateSheet& sheet) {
+                  const CandidateSink& add) {
   for (uint64_t group = 0; group < data.examples(); ++group) {
     std::vector<Candidate> all =
         model.alternatives(data.features, data.group_begin[group], data.group_begin[group + 1], request.kind);
@@ -109,19 +96,11 @@ void score_groups(const RuntimeModel& model, const Dataset& data, const Request&
       shown.push_back(all[data.target[group]]);
     }
     for (const uint32_t position : request.candidates) shown.push_back(all[position]);
-    for (const Candidate& c : shown) sheet.add(data.numbers[group], std::to_string(c.index), c.log_prob);
+    for (const Candidate& c : shown) add(data.numbers[group], std::to_string(c.index), c.log_prob);
   }
 }
 
 }  // namespace
-
-int score_command(const Arguments& arguments) {
-  const ScoreArguments& given = arguments.score;
-  if (int(!given.candidates.empty()) + int(!given.candidates_file.empty()) + int(given.top > 0) > 1) {
-    throw Error("give only one of --candidates, --candidates-file and --top");
-  }
-  return run_for_family(arguments, {given.model});
-}
 
 int score_candidates(const Arguments& arguments) {
   const ScoreArguments& given = arguments.score;
@@ -141,11 +120,15 @@ int score_candidates(const Arguments& arguments) {
 
   std::vector<std::string> labels = header.schema.labels;
   for (size_t k = labels.size(); k < header.classes; ++k) labels.push_back(std::to_string(k));
-  CandidateSheet sheet(arguments.common.json, request.kind);
+  const char* name = kind_name(request.kind);
+  RowSheet sheet(arguments.common.json, fmt::format("# {}", name), {{"kind", name}});
+  const auto add = [&](uint64_t row, const std::string& label, double log_prob) {
+    sheet.row({{"row", row}, {"label", label}, {"log_prob", log_prob}, {"", name}});
+  };
   if (header.is_joint())
-    score_groups(model, read.data, request, sheet);
+    score_groups(model, read.data, request, add);
   else
-    score_classes(model, read.data, labels, request, sheet);
+    score_classes(model, read.data, labels, request, add);
   sheet.finish();
   return 0;
 }

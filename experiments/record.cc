@@ -23,12 +23,6 @@ ordered_json json_cell(const Cell& cell) {
   return std::get<std::string>(cell);
 }
 
-void write_file(const std::string& path, const std::string& text) {
-  AtomicFile file(path);
-  file.write(text);
-  file.commit();
-}
-
 std::string draw(const Figure& figure, const std::string& folder, const std::string& name) {
   if (figure.panels.empty()) return name + ": there is nothing to draw";
   return draw_figure(figure, folder, name);
@@ -72,8 +66,8 @@ std::string write_record(const Record& record, double seconds, const std::string
                             failure.message()));
   }
   const std::string base = folder + "/" + record.name;
-  write_file(base + ".json", json_text(record, seconds, group));
-  write_file(base + ".csv", csv_text(record.data));
+  AtomicFile::write_file(base + ".json", json_text(record, seconds, group));
+  AtomicFile::write_file(base + ".csv", csv_text(record.data));
   std::string problem = draw(record.figure, folder, record.name);
   for (const auto& [suffix, figure] : record.more_figures) {
     const std::string found = draw(figure, folder, record.name + "-" + suffix);

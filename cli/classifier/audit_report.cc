@@ -10,7 +10,7 @@
 #include "document/section/sparkline.h"
 #include "output.h"
 #include "run/reading_note.h"
-#include "run/rows_part.h"
+#include "run/run_record.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -19,9 +19,7 @@ constexpr size_t kLineWidth = 96;
 constexpr size_t kIndent = 13;
 constexpr int kDigits = 4;  // of bounds, rounded up (what is printed can be claimed), and shares
 
-nlohmann::ordered_json or_null(const std::optional<double>& value) {
-  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json();
-}
+Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
 // Four decimals; 0 has no sign.
 std::string decimals(double value) {
@@ -86,7 +84,7 @@ std::string certificate_and_worst(const std::string& text, const std::vector<std
 
 }  // namespace
 
-nlohmann::ordered_json variance_json(const GaugeVariance& a) {
+Json variance_json(const GaugeVariance& a) {
   return {{"variance", a.variance},
           {"v_star", or_null(a.v_star)},
           {"v_star_adjusted", or_null(a.v_star_adjusted)}};
@@ -149,20 +147,20 @@ int end_audit(const Arguments& arguments, const AuditedRows& rows, const ReportD
   return arguments.audit.require.empty() || rows.certificate.certified ? 0 : kNotCertified;
 }
 
-nlohmann::ordered_json errors_json(const ErrorAudit& a) {
-  nlohmann::ordered_json log_z = log_z_json(a.log_z), quantiles = nlohmann::ordered_json::object();
+Json errors_json(const ErrorAudit& a) {
+  Json log_z = log_z_json(a.log_z), quantiles = Json::object();
   log_z["max_abs"] = std::max(std::abs(a.log_z.min), std::abs(a.log_z.max));
   for (const auto& [q, value] : a.quantiles) quantiles[fmt::format("{}", q)] = value;
   log_z["quantiles"] = quantiles;
   log_z["exact_quantiles"] = a.exact_quantiles;
-  nlohmann::ordered_json histogram = nlohmann::ordered_json::array();
+  Json histogram = Json::array();
   for (const HistogramBin& bin : a.histogram)
     histogram.push_back({{"from", bin.from}, {"to", bin.to}, {"count", bin.count}});
   return {{"log_z", log_z}, {"histogram", histogram}};
 }
 
-nlohmann::ordered_json certified_json(const ErrorAudit& a) {
-  nlohmann::ordered_json worst = nlohmann::ordered_json::array();
+Json certified_json(const ErrorAudit& a) {
+  Json worst = Json::array();
   for (const WorstInput& input : a.worst)
     worst.push_back({{"example", input.example}, {"error", input.error}});
   const Certificate& c = a.certificate;
@@ -178,12 +176,12 @@ nlohmann::ordered_json certified_json(const ErrorAudit& a) {
           {"worst", worst}};
 }
 
-nlohmann::ordered_json audit_json(const Audit& a) {
-  nlohmann::ordered_json out = {{"n", a.n}, {"classes", a.classes}};
+Json audit_json(const Audit& a) {
+  Json out = {{"n", a.n}, {"classes", a.classes}};
   out.update(errors_json(a));
   const bool is_labelled = a.labelled.has_value();
   const auto label = [&](double LabelledAudit::*field) {
-    return is_labelled ? nlohmann::ordered_json((*a.labelled).*field) : nlohmann::ordered_json();
+    return is_labelled ? Json((*a.labelled).*field) : Json();
   };
   out["nll_raw"] = label(&LabelledAudit::nll_raw);
   out["nll_exact"] = label(&LabelledAudit::nll_exact);
@@ -231,8 +229,7 @@ std::string audit_text(const Audit& a, const AuditNames& names) {
     text += "likelihood   the inputs have no labels\n";
   }
   text += fmt::format(
-      "decidedness  mean KL from uniform {} of log K = {}; {} of inputs give {} \"probability\" above "
-      "1\n",
+      "decidedness  mean KL from uniform {} of log K = {}; {} of inputs give {} \"probability\" above 1\n",
       decimals(a.kl_uniform), decimals(std::log(static_cast<double>(a.classes))),
       percent(a.above_one, kDigits), amortised ? "an amortised" : "a raw");
   const std::string cut = locale_glyphs() == Glyphs::unicode ? "\u2026" : "...";

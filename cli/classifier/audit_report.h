@@ -29,8 +29,8 @@ int end_audit(const Arguments& arguments, const AuditedRows& rows, const ReportD
 
 // Of the errors of any model's log-probabilities: {"log_z", "histogram"}, and {"certificate", "rho_bound",
 // "smallest_eps", "worst"}.
-nlohmann::ordered_json errors_json(const ErrorAudit& audit);
-nlohmann::ordered_json certified_json(const ErrorAudit& audit);
+Json errors_json(const ErrorAudit& audit);
+Json certified_json(const ErrorAudit& audit);
 // Statistics, quantiles and, in one line, the histogram with the certified band, indented. Inputs that were
 // trained on have no band.
 std::string errors_text(const ErrorAudit& audit, RowsPart part);
@@ -40,13 +40,13 @@ std::string certificate_text(const Certificate& certificate);
 std::string certified_text(const ErrorAudit& audit, const std::string& kind, RowsPart part);
 
 // {"variance", "v_star", "v_star_adjusted"}, and the same in a line.
-nlohmann::ordered_json variance_json(const GaugeVariance& variance);
+Json variance_json(const GaugeVariance& variance);
 std::string variance_text(const GaugeVariance& variance);
 
-// Of DATA in MODEL (rows_part.h). Warns when --require asks about data that the model was trained on.
+// Of DATA in MODEL (run/run_record.h). Warns when --require asks about data that the model was trained on.
 RowsPart audited_part(const AuditArguments& given);
 
-nlohmann::ordered_json audit_json(const Audit& audit);
+Json audit_json(const Audit& audit);
 std::string audit_text(const Audit& audit, const AuditNames& names);
 
 }  // namespace selfnorm::cli

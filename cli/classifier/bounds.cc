@@ -7,9 +7,7 @@
 #include "audit/bounds/gap_bounds.h"
 #include "classifier/model_header.h"
 #include "commands.h"
-#include "family.h"
 #include "family/classifier/normalize/likelihood_gap.h"
-#include "math/parallel.h"
 #include "math/vector.h"
 #include "model/parameters.h"
 #include "normalizer/problem.h"
@@ -32,7 +30,7 @@ struct Side {
   double gap = 0;       // measured: NLL of the constrained optimum minus that of these parameters
 
   bool is_maximum() const { return gradient <= kFlat * bounds.radius; }
-  // What Theorem 2 (KL) and Proposition 3 lack away from a maximum (analysis/gap_bounds.h).
+  // What Theorem 2 (KL) and Proposition 3 lack away from a maximum (audit/bounds/gap_bounds.h).
   double missing() const { return (1 - bounds.alpha) * std::max(0.0, bounds.slope); }
   bool matches_moments() const { return missing() <= kMatched; }
 };
@@ -52,7 +50,7 @@ Side side_of(const Dataset& data, const std::vector<double>& theta, const ModelF
   return side;
 }
 
-nlohmann::ordered_json side_json(const Side& side) {
+Json side_json(const Side& side) {
   const GapBounds& g = side.bounds;
   return {{"nll", g.nll},
           {"rms", g.rms},
@@ -131,26 +129,18 @@ std::string remarks(const Side& model, const Side& maximum, const LikelihoodGap&
         side->missing());
   }
   if (model.gap < 0) text += "A negative gap: the constrained optimum is likelier on DATA than MODEL.\n";
-  if (model.bounds.ties > 0) {
+  if (model.bounds.ties > 0)
     text += fmt::format(
         "{} of {} rows have no unique best output under MODEL, which Proposition 3 asks for: its c is 0.\n",
         grouped(model.bounds.ties), grouped(n));
-  }
   if (found.separated)
     text += "DATA are separable: the maximum lies at infinity, and |eta| is where the search stopped.\n";
-  if (!found.maximum.converged || !found.constrained[0].optimum.converged) {
+  if (!found.maximum.converged || !found.constrained[0].optimum.converged)
     text += "The search for the optima did not converge: the measured gap is what was found.\n";
-  }
   return text;
 }
 
 }  // namespace
-
-int bounds_command(const Arguments& arguments) {
-  const BoundsArguments& given = arguments.bounds;
-  const ThreadLimit limit(arguments.common.threads);
-  return run_for_family(arguments, {given.model});
-}
 
 int bound_classifier(const Arguments& arguments) {
   const BoundsArguments& given = arguments.bounds;
@@ -164,12 +154,11 @@ int bound_classifier(const Arguments& arguments) {
   Dataset& data = read.data;
   if (model.encoder.exists()) data.features = encode(model.encoder, data.features);
   note_bad_rows(given.data, read.report);
-  if (header.is_joint() != data.is_joint()) {
+  if (header.is_joint() != data.is_joint())
     throw Error(given.data +
                 (header.is_joint()
                      ? ": the model scores groups of alternatives, but the data has no qid: groups"
                      : ": the data has qid: groups, but the model is a multiclass classifier"));
-  }
   Side own = side_of(data, parameters_of<double>(model), model, given.delta);
   if (!arguments.common.quiet) note("maximising the likelihood, free and under the constraint ...");
   const LikelihoodGap found = likelihood_gap(

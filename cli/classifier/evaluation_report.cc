@@ -2,35 +2,45 @@
 
 #include <fmt/format.h>
 
-namespace selfnorm::cli {
+#include <cmath>
 
-nlohmann::ordered_json timing_json(const ScoreTiming& timing) {
-  nlohmann::ordered_json out = {{"score_ns_raw", timing.raw_ns}, {"score_ns_exact", timing.exact_ns}};
+namespace selfnorm::cli {
+namespace {
+
+std::string perplexity(double nll) {
+  const double value = std::exp(nll);
+  return value < 1e6 ? fmt::format("{:.2f}", value) : fmt::format("{:.3g}", value);
+}
+
+}  // namespace
+
+Json timing_json(const ScoreTiming& timing) {
+  Json out = {{"score_ns_raw", timing.raw_ns}, {"score_ns_exact", timing.exact_ns}};
   if (timing.amortised_ns) out["score_ns_amortised"] = *timing.amortised_ns;
   return out;
 }
 
-nlohmann::ordered_json log_z_json(const LogZStatistics& z) {
+Json log_z_json(const LogZStatistics& z) {
   return {{"mean", z.mean}, {"std", z.std}, {"rms", z.rms}, {"min", z.min},
           {"max", z.max},   {"q01", z.q01}, {"q50", z.q50}, {"q99", z.q99}};
 }
 
-void add_unseen(uint64_t unseen, nlohmann::ordered_json& to) {
+void add_unseen(uint64_t unseen, Json& to) {
   if (unseen == 0) return;
   to["unseen_labels"] = unseen;
   to["nll_exact_with_unseen"] = "inf";
 }
 
-nlohmann::ordered_json evaluation_json(const Evaluation& e, double log_normalizer) {
-  nlohmann::ordered_json out = {{"n", e.n},
-                                {"classes", e.classes},
-                                {"nll_exact", e.nll_exact},
-                                {"nll_raw", e.nll_raw},
-                                {"accuracy", e.accuracy},
-                                {"top5", e.top5},
-                                {"log_z", log_z_json(e.log_z)},
-                                {"kl_uniform", e.kl_uniform},
-                                {"log_normalizer", log_normalizer}};
+Json evaluation_json(const Evaluation& e, double log_normalizer) {
+  Json out = {{"n", e.n},
+              {"classes", e.classes},
+              {"nll_exact", e.nll_exact},
+              {"nll_raw", e.nll_raw},
+              {"accuracy", e.accuracy},
+              {"top5", e.top5},
+              {"log_z", log_z_json(e.log_z)},
+              {"kl_uniform", e.kl_uniform},
+              {"log_normalizer", log_normalizer}};
   add_unseen(e.unseen, out);
   if (e.amortised) {
     out["nll_amortised"] = e.amortised->nll;
@@ -58,6 +68,58 @@ std::string log_z_line(const LogZStatistics& z, const std::string& name) {
   return fmt::format(
       "{}: mean {:.4f}, std {:.4f}, min {:.4f}, 1% {:.4f}, median {:.4f}, 99% {:.4f}, max {:.4f}\n", name,
       z.mean, z.std, z.min, z.q01, z.q50, z.q99, z.max);
+}
+
+Json language_json(const LanguageEvaluation& e, double log_normalizer) {
+  Json out = {{"tokens", e.tokens},
+              {"of_tokens", e.of_tokens},
+              {"unknown", e.unknown},
+              {"words", e.words},
+              {"perplexity_exact", std::exp(e.nll_exact)},
+              {"perplexity_raw", std::exp(e.nll_raw)},
+              {"perplexity_known", std::exp(e.nll_known)},
+              {"nll_exact", e.nll_exact},
+              {"nll_raw", e.nll_raw},
+              {"nll_known", e.nll_known},
+              {"log_z", log_z_json(e.log_z)},
+              {"log_normalizer", log_normalizer}};
+  if (e.amortised) {
+    out["perplexity_amortised"] = std::exp(e.amortised->nll);
+    out["nll_amortised"] = e.amortised->nll;
+    out["log_z_amortised"] = log_z_json(e.amortised->log_z);
+  }
+  return out;
+}
+
+Json rate_json(const WordRate& rate) {
+  Json out = {{"words_per_second", rate.raw},
+              {"words_per_second_exact", rate.exact},
+              {"speed_ratio", rate.raw / rate.exact}};
+  if (rate.amortised) out["words_per_second_amortised"] = *rate.amortised;
+  return out;
+}
+
+std::string language_table(const std::vector<LanguageRow>& rows) {
+  std::vector<std::vector<std::string>> cells{{"model", "tokens", "unknown", "words", "ppl exact", "ppl raw",
+                                               "ppl known", "mean log Z", "rms log Z", "ppl amortised",
+                                               "rms log Z - b", "words/s", "exact words/s", "ratio"}};
+  const auto whole = [](double rate) { return grouped(static_cast<uint64_t>(rate)); };
+  for (const auto& [name, e, rate] : rows)
+    cells.push_back({name, grouped(e.tokens), grouped(e.unknown), grouped(e.words), perplexity(e.nll_exact),
+                     perplexity(e.nll_raw), perplexity(e.nll_known), fmt::format("{:.4f}", e.log_z.mean),
+                     fmt::format("{:.4f}", e.log_z.rms), e.amortised ? perplexity(e.amortised->nll) : "",
+                     e.amortised ? fmt::format("{:.4f}", e.amortised->log_z.rms) : "",
+                     rate ? whole(rate->raw) : "", rate ? whole(rate->exact) : "",
+                     rate ? fmt::format("{:.1f}", rate->raw / rate->exact) : ""});
+  return aligned_present(std::move(cells));
+}
+
+std::string language_lines(const LanguageEvaluation& e) {
+  std::string text = log_z_line(e.log_z);
+  if (e.amortised) text += log_z_line(e.amortised->log_z, "log Z - c - b");
+  if (e.tokens < e.of_tokens)
+    text += fmt::format("of {} tokens, {} chosen at random\n", grouped(e.of_tokens), grouped(e.tokens));
+  return text;
 }
 
 }  // namespace selfnorm::cli

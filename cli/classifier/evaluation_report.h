@@ -1,5 +1,5 @@
-// An Evaluation as JSON and as a row of a table, for `evaluate` and for the audit at the end of training;
-// what `evaluate` does for every family.
+// An Evaluation and a LanguageEvaluation as JSON and as a row of a table, for `evaluate` and for the audit at
+// the end of training; what `evaluate` does for every family.
 #pragma once
 
 #include <chrono>
@@ -10,6 +10,7 @@
 
 #include "audit/evaluation.h"
 #include "classifier/model_header.h"
+#include "family/lm/lm_evaluation.h"
 #include "grammar/arguments.h"
 #include "output.h"
 
@@ -22,11 +23,11 @@ struct ScoreTiming {
 };
 
 // "score_ns_raw", ...
-nlohmann::ordered_json timing_json(const ScoreTiming& timing);
-nlohmann::ordered_json log_z_json(const LogZStatistics& statistics);
+Json timing_json(const ScoreTiming& timing);
+Json log_z_json(const LogZStatistics& statistics);
 // The number of unseen labels, and the likelihood with them, for which JSON has no number; nothing for 0.
-void add_unseen(uint64_t unseen, nlohmann::ordered_json& to);
-nlohmann::ordered_json evaluation_json(const Evaluation& evaluation, double log_normalizer);
+void add_unseen(uint64_t unseen, Json& to);
+Json evaluation_json(const Evaluation& evaluation, double log_normalizer);
 
 struct EvaluationRow {
   std::string name;
@@ -40,13 +41,33 @@ std::string evaluation_table(const std::vector<EvaluationRow>& rows);
 // "NAME: mean ... std ... range ..." for one model.
 std::string log_z_line(const LogZStatistics& statistics, const std::string& name = "log Z - c");
 
+// Words scored in a second, one after the other on one thread.
+struct WordRate {
+  double raw = 0;                   // with pre-computation
+  double exact = 0;                 // every word of the vocabulary enumerated
+  std::optional<double> amortised;  // with pre-computation and b(h), where the model has one
+};
+
+Json language_json(const LanguageEvaluation& evaluation, double log_normalizer);
+Json rate_json(const WordRate& rate);
+
+struct LanguageRow {
+  std::string name;
+  LanguageEvaluation evaluation;
+  std::optional<WordRate> rate;
+};
+
+std::string language_table(const std::vector<LanguageRow>& rows);
+// The distribution of log Z of one model.
+std::string language_lines(const LanguageEvaluation& evaluation);
+
 // `evaluate` of models of one family: one(name) gives what --json prints of a model and its row, text(rows)
 // what is printed otherwise.
 template <typename One, typename Text>
 int evaluate_models(const Arguments& arguments, One one, Text text) {
   const EvaluateArguments& given = arguments.evaluate;
   std::vector<typename decltype(one(given.data))::second_type> rows;
-  nlohmann::ordered_json reports = nlohmann::ordered_json::array();
+  Json reports = Json::array();
   for (const std::string& name : given.models) {
     auto [report, row] = one(name);
     report["model"] = finished_model_path(name);
@@ -55,7 +76,7 @@ int evaluate_models(const Arguments& arguments, One one, Text text) {
     rows.push_back(std::move(row));
   }
   if (arguments.common.json)
-    print_json(reports.size() == 1 ? reports[0] : nlohmann::ordered_json{{"models", reports}});
+    print_json(reports.size() == 1 ? reports[0] : Json{{"models", reports}});
   else
     print(text(rows));
   return 0;

@@ -28,10 +28,10 @@ std::vector<std::string> strings(const runtime::StringTable& table) {
   return all;
 }
 
-nlohmann::ordered_json metadata(const runtime::Safetensors& file, const char* key, const std::string& path) {
+Json metadata(const runtime::Safetensors& file, const char* key, const std::string& path) {
   const std::string& json = file.metadata.find(key)->second;
   check_metadata_json(path, key, json);
-  return nlohmann::ordered_json::parse(json);
+  return Json::parse(json);
 }
 
 void check_labels(const std::vector<std::string>& labels, const std::string& path) {
@@ -65,13 +65,12 @@ ModelHeader header_of(std::span<const std::byte> bytes, const std::string& path)
   header.schema.feature_names = strings(layout.feature_names);
   header.schema.is_joint = header.is_joint();
   if (!header.is_language()) check_labels(header.schema.labels, path);  // "+7" and "7" are two words
-  if (layout.input == ModelInput::Text) {
+  if (layout.input == ModelInput::Text)
     header.schema.text = restored_text({.options_json = file.metadata.find("text")->second,
                                         .vocabulary = strings(layout.vocabulary),
                                         .idf = {layout.idf.begin(), layout.idf.end()},
                                         .features = layout.inputs()},
                                        path);
-  }
   if (const auto target = file.metadata.find("target"); target != file.metadata.end())
     header.schema.target = target->second;
   header.objective = metadata(file, "objective", path);
@@ -116,10 +115,9 @@ std::string finished_model_path(const std::string& model) {
 ModelHeader read_header(const std::string& model, const HeadNames& names) {
   const std::string path = finished_model_path(model);
   if (is_head_file(path)) return header_of_head(path, names);
-  if (!names.weight.empty() || !names.bias.empty()) {
+  if (!names.weight.empty() || !names.bias.empty())
     throw Error(fmt::format(
         "{}: --weight-name and --bias-name are for softmax heads, this is a selfnorm model", path));
-  }
   try {
     const runtime::MappedFile file(path);
     return header_of(file.bytes(), path);
@@ -191,10 +189,9 @@ std::unique_ptr<ExampleSource> open_examples(const AnyModel& model, const std::s
     source = make_example_source(std::move(read.data));
     if (file.encoder.exists()) source = bag_states(file.encoder, std::move(source));
   }
-  if (source->columns() != file.features) {
+  if (source->columns() != file.features)
     throw Error(fmt::format("{}: found {} columns, but {} has {} features", path, source->columns(),
                             model.path(), file.features));
-  }
   note_unseen(path, unseen);
   return source;
 }

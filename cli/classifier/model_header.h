@@ -71,8 +71,8 @@ class AnyModel {
 TokenCorpus read_text(const std::vector<std::string>& words, const std::string& path);
 
 // Of a model with an encoder: its states, computed from its inputs as they stream by, or stored ones.
-// `states_name` chooses an array of an npz or safetensors file. Notes bad rows that were skipped and
-// labels that are unseen.
+// `states_name` chooses an array of an npz or safetensors file. Notes bad rows that were skipped and labels
+// that are unseen.
 std::unique_ptr<ExampleSource> open_examples(const AnyModel& model, const std::string& path,
                                              const ReadOptions& options, const std::string& states_name);
 

@@ -8,8 +8,6 @@
 #include "commands.h"
 #include "data/array/array_file.h"
 #include "data/example_source.h"
-#include "family.h"
-#include "math/parallel.h"
 #include "normalizer/model_difference.h"
 #include "normalizer/output_stream.h"
 #include "output.h"
@@ -143,16 +141,14 @@ class Normalization {
       model.normalizer = {};
       doubt = fmt::format(
           "b(h) is left out: on held-out states rms log Z is {:.4g} with it and {:.4g} with the constant "
-          "alone; "
-          "give more --states, which the model was not trained on",
+          "alone; give more --states, which the model was not trained on",
           audit.log_z.rms, constant);
     } else {
       report_.amortised = std::move(audit);
       if (given_.amortise == "mlp" && model.normalizer.hidden() == 0)
         doubt = fmt::format(
             "b(h) is linear: on states held out from the fit no epoch of the network of {} hidden units was "
-            "better "
-            "({}); give more --states, or fewer --hidden",
+            "better ({}); give more --states, or fewer --hidden",
             given_.hidden, report_.amortisation->reason);
     }
     if (!doubt.empty()) warning(doubt);
@@ -177,12 +173,6 @@ class Normalization {
 
 }  // namespace
 
-int normalize_command(const Arguments& arguments) {
-  const NormalizeArguments& given = arguments.normalize;
-  const ThreadLimit limit(arguments.common.threads);
-  return run_for_family(arguments, {given.head});
-}
-
 int normalize_head(const Arguments& arguments) {
   const NormalizeArguments& given = arguments.normalize;
   const AnyModel any(given.head, arguments.head);
@@ -206,14 +196,7 @@ int normalize_head(const Arguments& arguments) {
                      grouped(any.file().features), states, grouped(source->examples())));
   }
 
-  if (any.file().normalizer.exists() && !amortises)
-    warning(fmt::format("the b(h) stored in {} fits no more and is left out; --amortise fits a new one",
-                        any.path()));
-  if (place.part == RowsPart::kTrained && !arguments.common.quiet)
-    note(
-        "the model was trained on these states, so what is measured on those held out here is optimistic; "
-        "--states "
-        "takes others");
+  note_before(arguments, place, "states", any.file().normalizer.exists() && !amortises ? "b(h)" : "");
   Normalization work(arguments, any, *source);
   ModelFile model = work.lossless();
   if (retrains) work.retrained(model);

@@ -4,9 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
+#include "base/atomic_file.h"
 #include "classifier/evaluation_report.h"
+#include "document/section/audit_section.h"
+#include "document/section/normalize_section.h"
+#include "family/classifier/normalize/trade_off_section.h"
 #include "output.h"
+#include "run/model_document.h"
+#include "run/report_output.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -22,12 +30,10 @@ std::string row(const char* name, const Audit& a) {
   return text + "\n";
 }
 
-nlohmann::ordered_json trade_json(const TradePoint& p) {
-  return {{"alpha", p.alpha}, {"rms", p.rms}, {"loss", p.loss}};
-}
+Json trade_json(const TradePoint& p) { return {{"alpha", p.alpha}, {"rms", p.rms}, {"loss", p.loss}}; }
 
-nlohmann::ordered_json retraining_json(const RetrainResult& r) {
-  nlohmann::ordered_json trade = nlohmann::ordered_json::array();
+Json retraining_json(const RetrainResult& r) {
+  Json trade = Json::array();
   for (const TradePoint& p : r.trade) trade.push_back(trade_json(p));
   return {{"targets", r.used_labels ? "labels" : "teacher"},
           {"reached", r.reached},
@@ -77,6 +83,30 @@ std::string grown(const LosslessStep& r) {
       r.inputs, r.log_z_before.rms, r.log_z_after.rms, r.inputs);
 }
 
+std::vector<NormalizationState> states_of(const NormalizeReport& r) {
+  std::vector<NormalizationState> out;
+  const auto add = [&out](const char* name, const Audit& audit) {
+    out.push_back({name, &audit, {}, {}});
+    if (audit.labelled) out.back().nll_exact = audit.labelled->nll_exact;
+  };
+  add("before", r.before);
+  add("lossless", r.lossless);
+  if (r.retrained) add("retrained", *r.retrained);
+  if (r.amortised) add("less b(h)", *r.amortised);
+  return out;
+}
+
+void add_notes(const NormalizeReport& r, ReportDocument& document) {
+  for (const std::string& warning : lossless_warnings(r)) document.notes.push_back(warning);
+  if (!r.amortisation_doubt.empty()) document.notes.push_back(r.amortisation_doubt + ".");
+  if (r.retraining && !r.retraining->reached)
+    document.notes.push_back("The target of retraining was not reached: " + r.retraining->reason + ".");
+}
+
+std::string held_out_source(const NormalizedInputs& r) {
+  return fmt::format("exact log Z of {} held-out {}", grouped(r.held_out), r.inputs);
+}
+
 }  // namespace
 
 double LosslessStep::r_squared_held_out() const {
@@ -89,7 +119,7 @@ std::string log_z_row(const std::string& name, const LogZStatistics& log_z) {
                      log_z.std * log_z.std, log_z.rms);
 }
 
-nlohmann::ordered_json lossless_json(const LosslessStep& r) {
+Json lossless_json(const LosslessStep& r) {
   return {{"fitted", r.states},
           {"held_out", r.held_out},
           {"variance_before", r.plain.variance},
@@ -107,8 +137,8 @@ nlohmann::ordered_json lossless_json(const LosslessStep& r) {
           {"max_log_probability_difference", r.log_probability}};
 }
 
-nlohmann::ordered_json normalize_json(const NormalizeReport& r) {
-  nlohmann::ordered_json out = lossless_json(r);
+Json normalize_json(const NormalizeReport& r) {
+  Json out = lossless_json(r);
   if (r.retraining) {
     out["retraining"] = retraining_json(*r.retraining);
     out["retraining"]["kl_held_out"] = r.retrained_kl;
@@ -137,8 +167,7 @@ std::vector<std::string> lossless_warnings(const LosslessStep& r) {
 std::string lossless_text(const LosslessStep& r) {
   std::string text = fmt::format(
       "lossless     log Z regressed on {} over {} {} and subtracted: Var A {:.6g}, {:.6g} left; R^2 {:.4f} "
-      "on "
-      "held-out {}\n"
+      "on held-out {}\n"
       "             V* {:.6g}, R^2 {:.4f}: least squares on the same {}\n",
       r.regressors, grouped(r.states), r.inputs, r.plain.variance, r.gauge.residual_variance,
       r.r_squared_held_out(), r.inputs, r.plain.residual_variance, r.plain.r_squared(), r.inputs);
@@ -181,6 +210,76 @@ std::string normalize_text(const NormalizeReport& r) {
   if (r.retrained) text += row("  retrained", *r.retrained);
   if (r.amortised) text += row("  less b(h)", *r.amortised);
   return text;
+}
+
+void add_input_cards(const NormalizedInputs& r, ReportDocument& document) {
+  document.cards.push_back({"states", "Inputs",
+                            fmt::format("{} fitted to, {} held out", grouped(r.states), grouped(r.held_out)),
+                            static_cast<double>(r.states + r.held_out), "all were read"});
+  document.cards.push_back({"rms_log_z_before", "rms log Z before", written(r.log_z_before.rms),
+                            r.log_z_before.rms, held_out_source(r)});
+}
+
+void add_lossless_cards(const LosslessStep& r, ReportDocument& document) {
+  const std::string fitted = fmt::format("exact log Z of the {} {} fitted to", grouped(r.states), r.inputs);
+  const auto add = [&](const char* id, const char* label, double number, std::string source) {
+    document.cards.push_back({id, label, written(number), number, std::move(source)});
+  };
+  add_input_cards(r, document);
+  add("variance_before", "Variance of log Z before", r.plain.variance, fitted);
+  add("variance_left", "Variance of log Z left", r.gauge.residual_variance, fitted);
+  add("v_star", "V*, what least squares would leave", r.plain.residual_variance, fitted);
+  add("r_squared", "R^2 of the lossless step", r.r_squared_held_out(), held_out_source(r));
+  add("probability_difference", "Largest change of a probability, lossless", r.probability,
+      fmt::format("exact probabilities on {} held-out {}, as stored", grouped(r.compared), r.inputs));
+}
+
+ReportDocument normalize_document(const NormalizeReport& r, const AnyModel& any,
+                                  const NormalizePlaces& places) {
+  ReportDocument out{.name = places.out,
+                     .command = "normalize",
+                     .title = fmt::format("{}, normalised on {}", places.model, places.states)};
+  add_notes(r, out);
+  out.cards.push_back({"model", "Model", model_words(any.file()), {}, any.path()});
+  add_lossless_cards(r, out);
+  if (r.retraining)
+    out.cards.push_back({"retrained_kl", "KL lost by retraining", written(r.retrained_kl), r.retrained_kl,
+                         fmt::format("exact probabilities on {} held-out states", grouped(r.compared))});
+  add_audit(r.last(),
+            {.kind = r.amortised ? "amortised" : "raw",
+             .data = places.states,
+             .labels = any.file().labels,
+             .norm = any.head() || any.file().encoder.exists() ? "norm of the state" : "norm of the input",
+             .part = places.part,
+             .is_requested = false},
+            out);
+  add_states(states_of(r), out);
+  if (r.retraining) add_trade_off(*r.retraining, out);
+  return out;
+}
+
+void put_out_normalization(const Arguments& arguments, const NormalizePlaces& places,
+                           const ReportDocument& document, NormalizeWords words) {
+  std::string page_data = std::filesystem::path(places.out).replace_extension(".report.json").string();
+  try {
+    check_document_path(page_data);
+    AtomicFile::write_file(page_data, document_text(document) + "\n");
+  } catch (const Error& error) {
+    warning(fmt::format("no report: {}", error.what()));
+    page_data.clear();
+  }
+  if (arguments.common.json) {
+    Json json = {{"head", places.model}, {"states", places.states}, {"out", places.out}};
+    json.update(words.json);
+    json["report"] = Json::parse(document_text(document));
+    print_json(json);
+    return;
+  }
+  print(words.text);
+  print(fmt::format("\nwritten      {}\n", places.out));
+  if (!page_data.empty())
+    print(fmt::format("             {}: its figures; 'selfnorm report {}' makes a page of them\n", page_data,
+                      page_data));
 }
 
 }  // namespace selfnorm::cli

@@ -1,4 +1,4 @@
-// What `selfnorm normalize` did, as JSON, as text and on a page (normalize_document.cc).
+// What `selfnorm normalize` did, as JSON, as text and on a page.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -53,11 +53,11 @@ struct NormalizeReport : LosslessStep {
   const Audit& last() const { return amortised ? *amortised : retrained ? *retrained : lossless; }
 };
 
-nlohmann::ordered_json normalize_json(const NormalizeReport& report);
+Json normalize_json(const NormalizeReport& report);
 std::string normalize_text(const NormalizeReport& report);
 
 // The part of both that is of the lossless step.
-nlohmann::ordered_json lossless_json(const LosslessStep& step);
+Json lossless_json(const LosslessStep& step);
 std::string lossless_text(const LosslessStep& step);
 // What limits it: too few inputs, rounding that can be seen.
 std::vector<std::string> lossless_warnings(const LosslessStep& step);
@@ -76,16 +76,13 @@ void add_lossless_cards(const LosslessStep& step, ReportDocument& document);
 ReportDocument normalize_document(const NormalizeReport& report, const AnyModel& any,
                                   const NormalizePlaces& places);
 
-// STEM.report.json beside `out`, which ends in .safetensors or .npz.
-std::string normalize_document_path(const std::string& out);
-
 // What was done, as --json prints it and as text.
 struct NormalizeWords {
-  nlohmann::ordered_json json;
+  Json json;
   std::string text;
 };
-// Writes the document beside the head, whole or not at all (a warning, for the head is there), and prints the
-// words.
+// Writes the document beside the head, STEM.report.json, whole or not at all (a warning, for the head is
+// there), and prints the words.
 void put_out_normalization(const Arguments& arguments, const NormalizePlaces& places,
                            const ReportDocument& document, NormalizeWords words);
 

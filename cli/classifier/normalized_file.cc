@@ -8,7 +8,7 @@
 #include "classifier/audit_report.h"
 #include "model/head/head_file.h"
 #include "model/quantization.h"
-#include "run/rows_part.h"
+#include "output.h"
 #include "run/run_record.h"
 
 namespace selfnorm::cli {
@@ -58,10 +58,22 @@ StatesPlace states_of_model(const NormalizeArguments& given) {
 }
 
 Error no_states(const NormalizeArguments& given) {
-  return Error(fmt::format(
-      "{}: normalising needs inputs of the model; give --states FILE (hidden states, or data like those it "
-      "was trained on)",
-      given.head));
+  return Error(
+      fmt::format("{}: normalising needs inputs of the model; give --states FILE (hidden states, or data "
+                  "like those it was trained on)",
+                  given.head));
+}
+
+void note_before(const Arguments& arguments, const StatesPlace& place, const std::string& inputs,
+                 const std::string& b) {
+  if (!b.empty())
+    warning(fmt::format("the {} stored in {} fits no more and is left out; --amortise fits a new one", b,
+                        finished_model_path(arguments.normalize.head)));
+  if (place.part == RowsPart::kTrained && !arguments.common.quiet)
+    note(
+        fmt::format("the model was trained on these {}, so what is measured on those held out here is "
+                    "optimistic; --states takes others",
+                    inputs));
 }
 
 std::string normalized_path(const std::string& out, const std::string& model) {
@@ -96,7 +108,7 @@ void round_as_stored(const AnyModel& any, ModelFile& model) {
 }
 
 std::string normalized_objective(const std::string& objective_json) {
-  auto objective = nlohmann::ordered_json::parse(objective_json);
+  auto objective = Json::parse(objective_json);
   objective["normalized"] = true;
   return objective.dump();
 }
@@ -109,7 +121,7 @@ void save_normalized(const AnyModel& any, ModelFile model, const Audit& last, co
     return;
   }
   model.objective_json = normalized_objective(model.objective_json);
-  nlohmann::ordered_json audited = {{"data", "held-out states of selfnorm normalize"}};
+  Json audited = {{"data", "held-out states of selfnorm normalize"}};
   audited.update(audit_json(last));
   // What is long, and what states that may have trained the model cannot promise.
   for (const char* key :

@@ -21,6 +21,11 @@ struct StatesPlace {
 StatesPlace states_of_model(const NormalizeArguments& given);
 Error no_states(const NormalizeArguments& given);
 
+// Notes that the model was trained on the `inputs`, "states", and warns of a b of it that fits no more; `b`
+// is its name, empty where there is none or a new one is fitted.
+void note_before(const Arguments& arguments, const StatesPlace& place, const std::string& inputs,
+                 const std::string& b);
+
 // `out`, or MODEL-normalized beside the model when it is empty.
 std::string normalized_path(const std::string& out, const std::string& model);
 // Before the work rather than after it: throws Error when `out` is one of the files that are read (but the

@@ -12,17 +12,6 @@ void check(selfnorm_status status) {
   if (status != SELFNORM_OK) throw Error(selfnorm_error_message());
 }
 
-struct SparseRowView {
-  const uint32_t* index;
-  const float* value;
-  size_t count;
-};
-
-SparseRowView sparse_row(const Features& x, uint64_t row) {
-  const uint64_t begin = x.sparse.begin[row], end = x.sparse.begin[row + 1];
-  return {x.sparse.column.data() + begin, x.sparse.value.data() + begin, end - begin};
-}
-
 }  // namespace
 
 RuntimeModel::RuntimeModel(const ModelHeader& header) {
@@ -38,26 +27,25 @@ RuntimeModel::RuntimeModel(const ModelHeader& header) {
     throw Error(selfnorm_error_message() + std::string("; take another copy of it"));
 }
 
-std::span<const float> RuntimeModel::dense_row(const Features& x, uint64_t row) const {
-  const std::span<const float> values = x.dense.row(row);
-  const size_t d = selfnorm_features(model_.get());
-  if (values.size() >= d) return values;
-  padded_.assign(d, 0.0f);
-  std::copy(values.begin(), values.end(), padded_.begin());
-  return padded_;
+template <class Sparse, class Dense, class... Rest>
+void RuntimeModel::call(const Features& x, uint64_t row, Sparse sparse, Dense dense, Rest... rest) const {
+  if (x.is_sparse) {
+    const uint64_t begin = x.sparse.begin[row];
+    return check(sparse(model_.get(), x.sparse.column.data() + begin, x.sparse.value.data() + begin,
+                        x.sparse.begin[row + 1] - begin, rest...));
+  }
+  std::span<const float> values = x.dense.row(row);
+  if (const size_t d = selfnorm_features(model_.get()); values.size() < d) {
+    padded_.assign(d, 0.0f);
+    std::copy(values.begin(), values.end(), padded_.begin());
+    values = padded_;
+  }
+  check(dense(model_.get(), values.data(), values.size(), rest...));
 }
 
 void RuntimeModel::score(const Features& x, uint64_t row, std::span<const uint32_t> classes,
                          selfnorm_kind kind, std::span<double> out) const {
-  if (x.is_sparse) {
-    const SparseRowView v = sparse_row(x, row);
-    check(selfnorm_score_sparse(model_.get(), v.index, v.value, v.count, classes.data(), classes.size(), kind,
-                                out.data()));
-  } else {
-    const auto v = dense_row(x, row);
-    check(selfnorm_score_dense(model_.get(), v.data(), v.size(), classes.data(), classes.size(), kind,
-                               out.data()));
-  }
+  call(x, row, selfnorm_score_sparse, selfnorm_score_dense, classes.data(), classes.size(), kind, out.data());
 }
 
 std::vector<Candidate> RuntimeModel::top(const Features& x, uint64_t row, size_t n,
@@ -65,14 +53,7 @@ std::vector<Candidate> RuntimeModel::top(const Features& x, uint64_t row, size_t
   n = std::min<size_t>(n, classes());
   std::vector<uint32_t> best(n);
   std::vector<double> log_probs(n);
-  if (x.is_sparse) {
-    const SparseRowView v = sparse_row(x, row);
-    check(
-        selfnorm_top_sparse(model_.get(), v.index, v.value, v.count, n, kind, best.data(), log_probs.data()));
-  } else {
-    const auto v = dense_row(x, row);
-    check(selfnorm_top_dense(model_.get(), v.data(), v.size(), n, kind, best.data(), log_probs.data()));
-  }
+  call(x, row, selfnorm_top_sparse, selfnorm_top_dense, n, kind, best.data(), log_probs.data());
   std::vector<Candidate> candidates(n);
   for (size_t i = 0; i < n; ++i) candidates[i] = {best[i], log_probs[i]};
   return candidates;
@@ -82,16 +63,8 @@ std::vector<Candidate> RuntimeModel::alternatives(const Features& x, uint64_t be
                                                   selfnorm_kind kind) const {
   std::vector<Candidate> all(end - begin);
   std::vector<double> raw(end - begin);
-  for (uint64_t row = begin; row < end; ++row) {
-    double& out = raw[row - begin];
-    if (x.is_sparse) {
-      const SparseRowView v = sparse_row(x, row);
-      check(selfnorm_score_alternative_sparse(model_.get(), v.index, v.value, v.count, &out));
-    } else {
-      const auto v = dense_row(x, row);
-      check(selfnorm_score_alternative_dense(model_.get(), v.data(), v.size(), &out));
-    }
-  }
+  for (uint64_t row = begin; row < end; ++row)
+    call(x, row, selfnorm_score_alternative_sparse, selfnorm_score_alternative_dense, &raw[row - begin]);
   LogSumExp total;
   for (const double s : raw) total.add(s);
   for (size_t i = 0; i < all.size(); ++i)

@@ -41,8 +41,10 @@ class RuntimeModel {
   struct Close {
     void operator()(selfnorm_model* model) const { selfnorm_close(model); }
   };
-  // A row narrower than the model is padded with zeros.
-  std::span<const float> dense_row(const Features& x, uint64_t row) const;
+  // The function of the C interface for sparse or for dense rows, with the row and what else it takes. A
+  // dense row narrower than the model is padded with zeros.
+  template <class Sparse, class Dense, class... Rest>
+  void call(const Features& x, uint64_t row, Sparse sparse, Dense dense, Rest... rest) const;
 
   std::string bytes_;  // of a head as a model file
   std::unique_ptr<selfnorm_model, Close> model_;

@@ -13,7 +13,7 @@ namespace {
 
 // The objective of a model, when it leaves log Z free and the model was not normalised since ({"name":
 // "exact", "normalized": true} was); otherwise empty.
-std::string unnormalised_objective(const nlohmann::ordered_json& objective) {
+std::string unnormalised_objective(const Json& objective) {
   if (!objective.is_object() || !objective.contains("name") || !objective["name"].is_string()) return "";
   if (objective.contains("normalized") && objective["normalized"] == true) return "";
   const std::string name = objective["name"];
@@ -21,7 +21,7 @@ std::string unnormalised_objective(const nlohmann::ordered_json& objective) {
 }
 
 // Of log Z - c, less b where that is served. `normalize --amortise` stores the latter alone.
-std::optional<double> stored_rms(const nlohmann::ordered_json& audit, selfnorm_kind kind) {
+std::optional<double> stored_rms(const Json& audit, selfnorm_kind kind) {
   const bool is_amortised_alone = audit.contains("nll_amortised") && !audit.contains("log_z_amortised");
   if (kind == SELFNORM_RAW) return is_amortised_alone ? std::nullopt : stored_number(audit, {"log_z", "rms"});
   return stored_number(audit, {is_amortised_alone ? "log_z" : "log_z_amortised", "rms"});
@@ -55,13 +55,11 @@ selfnorm_kind kind_of(const ScoreArguments& given, uint64_t classes, bool has_no
 }
 
 ScoreRecords records_of(const CrfModel& model) {
-  return {nlohmann::ordered_json::parse(model.objective_json),
-          nlohmann::ordered_json::parse(model.audit_json)};
+  return {Json::parse(model.objective_json), Json::parse(model.audit_json)};
 }
 
-std::optional<double> stored_number(const nlohmann::ordered_json& audit,
-                                    const std::vector<std::string>& keys) {
-  const nlohmann::ordered_json* place = &audit;
+std::optional<double> stored_number(const Json& audit, const std::vector<std::string>& keys) {
+  const Json* place = &audit;
   for (const std::string& key : keys) {
     if (!place->is_object() || !place->contains(key)) return std::nullopt;
     place = &(*place)[key];
@@ -81,10 +79,10 @@ void warn_about_scores(selfnorm_kind kind, const ScoreRecords& records, const st
   if (kind == SELFNORM_EXACT) return;
   if (const std::string name = unnormalised_objective(records.objective);
       kind == SELFNORM_RAW && !name.empty())
-    return warning(fmt::format(
-        "the model was trained by the {} objective, which leaves log Z free{}: its raw scores are not "
-        "log-probabilities; use {}",
-        name, rms_words(stored_rms(records.audit, kind)), advice));
+    return warning(
+        fmt::format("the model was trained by the {} objective, which leaves log Z free{}: its raw scores "
+                    "are not log-probabilities; use {}",
+                    name, rms_words(stored_rms(records.audit, kind)), advice));
   warn_about_rms(stored_rms(records.audit, kind).value_or(0), kind_name(kind), advice);
 }
 

@@ -25,13 +25,12 @@ inline constexpr double kLargeRms = 0.3;
 
 // What a model file holds of its training: its objective, and the audit on held-out data.
 struct ScoreRecords {
-  nlohmann::ordered_json objective, audit;
+  Json objective, audit;
 };
 ScoreRecords records_of(const CrfModel& model);
 
 // The number at these keys of an audit, one inside the other; none where there is no such number.
-std::optional<double> stored_number(const nlohmann::ordered_json& audit,
-                                    const std::vector<std::string>& keys);
+std::optional<double> stored_number(const Json& audit, const std::vector<std::string>& keys);
 
 // One line on stderr when scores of this kind are no log-probabilities as far as the records tell: the stored
 // rms of log Z is large, or nothing has made them so. `advice` is what to use instead.

@@ -17,7 +17,6 @@
 #include "output.h"
 #include "run/model_document.h"
 #include "run/reading_note.h"
-#include "run/rows_part.h"
 #include "run/run_record.h"
 #include "run/training_run.h"
 #include "selfnorm/error.h"

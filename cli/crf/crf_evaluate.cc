@@ -27,8 +27,22 @@ namespace {
 // and v (Lattice::log_prob), as `tag` gives it. Keeps a reference to the model, and room.
 class LabellingScore {
  public:
-  LabellingScore(const CrfModel& model, selfnorm_kind kind);
-  double operator()(const Sequences& data, uint64_t sentence);
+  LabellingScore(const CrfModel& model, selfnorm_kind kind)
+      : model_(model),
+        kind_(kind),
+        scorer_(model.shape, model.theta),
+        factors_(transition_factors<float>(model.shape, model.theta)) {}
+
+  double operator()(const Sequences& data, uint64_t sentence) {
+    if (kind_ == SELFNORM_EXACT) {
+      const CrfScores scores = scorer_(data, sentence);
+      const auto labels = std::span(data.label).subspan(data.sentence_begin[sentence], scores.length);
+      lattice_.forward(scores, factors_);
+      return lattice_.log_prob(scores, labels);
+    }
+    const double score = scorer_.target_score(data, sentence);
+    return kind_ == SELFNORM_AMORTISED ? score - crf_normalizer(model_.normalizer, data, sentence) : score;
+  }
 
  private:
   const CrfModel& model_;
@@ -37,23 +51,6 @@ class LabellingScore {
   PairFactors<float> factors_;
   Lattice lattice_;
 };
-
-LabellingScore::LabellingScore(const CrfModel& model, selfnorm_kind kind)
-    : model_(model),
-      kind_(kind),
-      scorer_(model.shape, model.theta),
-      factors_(transition_factors<float>(model.shape, model.theta)) {}
-
-double LabellingScore::operator()(const Sequences& data, uint64_t sentence) {
-  if (kind_ == SELFNORM_EXACT) {
-    const CrfScores scores = scorer_(data, sentence);
-    const auto labels = std::span(data.label).subspan(data.sentence_begin[sentence], scores.length);
-    lattice_.forward(scores, factors_);
-    return lattice_.log_prob(scores, labels);
-  }
-  const double score = scorer_.target_score(data, sentence);
-  return kind_ == SELFNORM_AMORTISED ? score - crf_normalizer(model_.normalizer, data, sentence) : score;
-}
 
 // By one thread, on the first sentences. They have labels.
 CrfTiming time_crf(const CrfModel& model, const Sequences& data) {
@@ -94,7 +91,7 @@ int evaluate_crfs(const Arguments& arguments) {
         const Sequences data = read_sequences(given.data, model.encoder, true, UnseenLabel::kept);
         if (!std::exchange(has_unseen, has_unseen || data.unseen.tokens > 0)) note_unseen(given.data, data);
         CrfRow row{name, evaluate_crf(model, data, arguments.common.threads), {}};
-        nlohmann::ordered_json report = crf_json(row.evaluation);
+        Json report = crf_json(row.evaluation);
         if (given.timing) {
           row.timing = time_crf(model, data);
           report.update(timing_json(*row.timing));
@@ -118,7 +115,7 @@ int audit_crf_command(const Arguments& arguments) {
   const std::string kind = options.amortised ? "amortised" : "raw",
                     level = options.amortised ? "log Z - b" : "log Z";
   const CrfAudit errors = audited(model, data, options, arguments.common.quiet);
-  const bool has_labels = std::find(data.label.begin(), data.label.end(), kNoLabel) == data.label.end();
+  const bool has_labels = std::ranges::find(data.label, kNoLabel) == data.label.end();
   std::optional<CrfEvaluation> evaluation;
   if (has_labels) evaluation = evaluate_crf(model, data, arguments.common.threads);
   const RowsPart part = audited_part(given);
@@ -129,9 +126,9 @@ int audit_crf_command(const Arguments& arguments) {
                             {"kind", kind},
                             {"n", data.sentences()},
                             {"tokens", data.positions()}},
-                   .text = fmt::format("{} scores of {} on {}: {} sentences; log Z of each by the forward "
-                                       "recursion\n\n{}\n",
-                                       kind, path, given.data, grouped(data.sentences()), level)};
+                   .text = fmt::format(
+                       "{} scores of {} on {}: {} sentences; log Z of each by the forward recursion\n\n{}\n",
+                       kind, path, given.data, grouped(data.sentences()), level)};
   words.json.update(errors_json(errors));
   words.json["log_z_per_token"] = log_z_json(errors.log_z_per_token);
   words.json["by_length"] = lengths_json(errors.by_length);

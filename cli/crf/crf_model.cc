@@ -30,7 +30,7 @@ std::vector<std::string> sequence_format_names() { return {"auto", "columns", "c
 
 SequenceFormat sequence_format_of(const std::string& name) {
   const std::vector<std::string> names = sequence_format_names();
-  const auto found = std::find(names.begin(), names.end(), name);
+  const auto found = std::ranges::find(names, name);
   SELFNORM_CHECK(found != names.end());
   return static_cast<SequenceFormat>(found - names.begin());
 }
@@ -43,7 +43,7 @@ NamedCrf open_crf(const std::string& model) {
 SequenceEncoder reading_encoder(const SequenceEncoder& own, const std::string& format,
                                 const std::string& model) {
   const std::vector<std::string> names = sequence_format_names();
-  if (std::find(names.begin(), names.end(), format) == names.end())
+  if (std::ranges::find(names, format) == names.end())
     throw Error(
         fmt::format("--format {}: {} is a chain; expected {}", format, model, fmt::join(names, ", ")));
   try {
@@ -62,7 +62,7 @@ NamedCrf open_crf(const std::string& model, const std::string& format) {
 void refuse_sentences(const Arguments& arguments, const std::string& model) {
   const std::string& format = arguments.reader.format;
   const std::vector<std::string> names = sequence_format_names();
-  if (format != "auto" && std::find(names.begin(), names.end(), format) != names.end())
+  if (format != "auto" && std::ranges::find(names, format) != names.end())
     throw Error(fmt::format("--format {} is of sentences; {} is no chain", format, model));
 }
 
@@ -72,8 +72,7 @@ std::string sentences_text(const std::string& path, const SequenceEncoder& encod
                      grouped(data.positions()));
 }
 
-nlohmann::ordered_json crf_info(const Arguments& arguments) {
-  using Json = nlohmann::ordered_json;
+Json crf_info(const Arguments& arguments) {
   constexpr size_t kShown = 20;
   const auto [path, model] = open_crf(arguments.info_model);
   const SequenceEncoder& encoder = model.encoder;

@@ -1,15 +1,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
+#include "classifier/evaluation_report.h"
+#include "classifier/normalize_report.h"
 #include "classifier/normalized_file.h"
 #include "commands.h"
 #include "crf/crf_model.h"
-#include "crf/crf_normalize_report.h"
+#include "crf/crf_report.h"
 #include "data/example_source.h"
+#include "document/section/normalize_section.h"
+#include "family/crf/crf_audit.h"
 #include "family/crf/crf_batch.h"
 #include "family/crf/crf_normalization.h"
-#include "grammar/applicability.h"
+#include "family/crf/crf_section.h"
+#include "output.h"
 #include "run/progress_line.h"
 #include "run/reading_note.h"
 
@@ -18,14 +24,148 @@ namespace {
 
 constexpr uint64_t kComparedSentences = 1000;
 
+// A CRF at a stage of the work, as stored, on the held-out sentences.
+struct CrfState {
+  CrfAudit audit;                           // of A - b, where there is a b
+  CrfLevels raw;                            // of A
+  std::optional<CrfEvaluation> evaluation;  // where they have labels
+};
+
+// One of two steps: lossless moves weights, amortised fits b(x) to A of the model as it is.
+struct CrfNormalizeReport : NormalizedInputs {
+  CrfState before, after;
+  std::optional<LosslessStep> lossless;
+  std::optional<double> rms_fitted;  // amortised: of A - b on the sentences b is fitted to
+};
+
+struct NamedState {
+  std::string name;
+  const CrfState& state;
+};
+
+std::vector<NamedState> crf_states_of(const CrfNormalizeReport& r) {
+  return {{"before", r.before}, {r.lossless ? "lossless" : "less b(x)", r.after}};
+}
+
+std::string state_row(const NamedState& named) {
+  const auto& [audit, raw, evaluation] = named.state;
+  std::string text = log_z_row("  " + named.name, audit.log_z) +
+                     fmt::format("   rms a token {:>8.4f}", audit.log_z_per_token.rms);
+  if (evaluation)
+    text += fmt::format("   NLL exact {:.4f}, raw {:.4f}", evaluation->nll_exact, evaluation->nll_raw);
+  if (evaluation && evaluation->amortised)
+    text += fmt::format(", amortised {:.4f}", evaluation->amortised->nll);
+  return text + "\n";
+}
+
+// rms log Z before and after by length.
+std::string lengths_table(const CrfNormalizeReport& r) {
+  std::vector<std::vector<std::string>> cells{{"tokens", "sentences"}};
+  const std::vector<NamedState> states = crf_states_of(r);
+  for (const NamedState& s : states) cells[0].push_back("rms " + s.name);
+  for (const NamedState& s : states) cells[0].push_back("a token, " + s.name);
+  for (size_t i = 0; i < r.before.audit.by_length.size(); ++i) {
+    const LengthLevel& level = r.before.audit.by_length[i];
+    cells.push_back({length_words(level), grouped(level.sentences)});
+    for (const auto rms : {&LengthLevel::rms, &LengthLevel::rms_per_token})
+      for (const NamedState& s : states)
+        cells.back().push_back(fmt::format("{:.4f}", s.state.audit.by_length[i].*rms));
+  }
+  return aligned(cells);
+}
+
+// The keys of normalize_json, and the same a token and by length; "nll_amortised" where there is a b.
+Json crf_normalize_json(const CrfNormalizeReport& r) {
+  const CrfState& last = r.after;
+  Json out;
+  if (r.lossless)
+    out = lossless_json(*r.lossless);
+  else
+    out = {{"fitted", r.states}, {"held_out", r.held_out}, {"log_z_before", log_z_json(r.log_z_before)}};
+  out["log_z_per_token_before"] = log_z_json(r.before.audit.log_z_per_token);
+  if (r.lossless) out["log_z_per_token_lossless"] = log_z_json(last.audit.log_z_per_token);
+  if (r.rms_fitted) {
+    out["amortisation"] = {
+        {"hidden", 0}, {"rms_training", *r.rms_fitted}, {"rms_held_out", last.audit.log_z.rms}};
+    out["log_z_amortised"] = log_z_json(last.audit.log_z);
+    out["log_z_amortised_per_token"] = log_z_json(last.audit.log_z_per_token);
+  }
+  out["log_z"] = log_z_json(last.audit.log_z);
+  out["log_z_per_token"] = log_z_json(last.audit.log_z_per_token);
+  out["by_length_before"] = lengths_json(r.before.audit.by_length);
+  out["by_length"] = lengths_json(last.audit.by_length);
+  if (last.evaluation) {
+    out["nll_exact_before"] = r.before.evaluation->nll_exact;
+    out["nll_exact"] = last.evaluation->nll_exact;
+    out["nll_raw_before"] = r.before.evaluation->nll_raw;
+    out["nll_raw"] = last.evaluation->nll_raw;
+    if (last.evaluation->amortised) out["nll_amortised"] = last.evaluation->amortised->nll;
+  }
+  return out;
+}
+
+std::string crf_normalize_text(const CrfNormalizeReport& r) {
+  std::string text;
+  if (r.lossless) text += lossless_text(*r.lossless);
+  if (r.rms_fitted)
+    text += fmt::format(
+        "amortised    b(x), linear in T and the unigram attributes, fitted to log Z of {} sentences; weights "
+        "stay as they are\n"
+        "             rms of log Z - b(x): {:.4f} on these, {:.4f} on held-out sentences\n",
+        grouped(r.states), *r.rms_fitted, r.after.audit.log_z.rms);
+  text += fmt::format("\nlog Z of {} held-out sentences\n", grouped(r.held_out));
+  for (const NamedState& named : crf_states_of(r)) text += state_row(named);
+  return text + "\n" + lengths_table(r);
+}
+
+// `model` as it is written.
+ReportDocument crf_normalize_document(const CrfNormalizeReport& r, const CrfModel& model,
+                                      const NormalizePlaces& places) {
+  ReportDocument out{.name = places.out,
+                     .command = "normalize",
+                     .title = fmt::format("{}, normalised on {}", places.model, places.states)};
+  if (r.lossless) out.notes = lossless_warnings(*r.lossless);
+  const CrfState& last = r.after;
+  add_crf({model, last.audit, last.evaluation ? &*last.evaluation : nullptr,
+           model.normalizer.exists ? "amortised" : "raw", places.states, places.part},
+          out);
+  if (r.lossless)
+    add_lossless_cards(*r.lossless, out);
+  else
+    add_input_cards(r, out);
+  std::vector<NormalizationState> states;
+  std::vector<LengthState> lengths;
+  for (const auto& [name, state] : crf_states_of(r)) {
+    states.push_back({name, &state.audit, state.audit.log_z_per_token.rms, {}});
+    if (state.evaluation) states.back().nll_exact = state.evaluation->nll_exact;
+    lengths.push_back({name, state.audit.by_length});
+  }
+  add_states(states, out);
+  add_length_states(lengths, out);
+  return out;
+}
+
+// What the model itself says of the held-out sentences; is_amortised: it has a b(x).
+std::string normalized_crf_audit(const CrfState& last, bool is_amortised) {
+  Json out = {{"data", "held-out sentences of selfnorm normalize"}};
+  if (last.evaluation) {
+    out.update(crf_json(*last.evaluation));
+  } else {
+    out["sentences"] = last.audit.sentences;
+    out["tokens"] = last.audit.tokens;
+    const CrfLevels less_b{last.audit.log_z, last.audit.log_z_per_token, last.audit.by_length};
+    out.update(levels_json(last.raw, is_amortised ? &less_b : nullptr));
+  }
+  return out.dump();
+}
+
 void check_normalize_options(const Arguments& arguments) {
   const NormalizeArguments& given = arguments.normalize;
-  Applicability(arguments).refuse(
-      {"--delta", "--budget"},
-      given.head +
-          " is a chain, which is not retrained here; a chain with a bound on log Z is "
-          "trained by 'selfnorm train crf --objective constraint --delta D', one with a "
-          "price on it by '--objective penalty --alpha A'");
+  arguments.refuse({"--delta", "--budget"},
+                   given.head +
+                       " is a chain, which is not retrained here; a chain with a bound on log Z is trained "
+                       "by 'selfnorm train crf --objective constraint --delta D', one with a price on it by "
+                       "'--objective penalty --alpha A'");
   if (given.amortise == "mlp")
     throw Error(fmt::format("--amortise mlp: {} is a chain, whose b(x) is linear; expected --amortise linear",
                             given.head));
@@ -79,10 +219,10 @@ class CrfWork {
     report_.after = state_of(model);
     const double with = report_.after.audit.log_z.rms, without = report_.before.audit.log_z.rms;
     if (with < without) return model;
-    warning(fmt::format(
-        "b(x) is left out: on held-out sentences rms log Z is {:.4g} with it and {:.4g} without; give "
-        "more sentences, which the model was not trained on, with --states",
-        with, without));
+    warning(
+        fmt::format("b(x) is left out: on held-out sentences rms log Z is {:.4g} with it and {:.4g} without; "
+                    "give more sentences, which the model was not trained on, with --states",
+                    with, without));
     report_.after = report_.before;
     return before_;
   }
@@ -131,14 +271,9 @@ int normalize_crf_command(const Arguments& arguments) {
     note(fmt::format("{}: {} labels, {} attributes; {}", crf.path, grouped(crf.model.shape.labels),
                      grouped(crf.model.shape.unigrams + crf.model.shape.bigrams),
                      sentences_text(place.path, encoder, data)));
-    if (place.part == RowsPart::kTrained)
-      note(
-          "the model was trained on these sentences, so what is measured on those held out here is "
-          "optimistic; --states takes others");
   }
-  if (!crf.model.normalizer.slope.empty() && !amortises)
-    warning(fmt::format("the b(x) stored in {} fits no more and is left out; --amortise fits a new one",
-                        crf.path));
+  const bool has_b = !crf.model.normalizer.slope.empty() && !amortises;
+  note_before(arguments, place, "sentences", has_b ? "b(x)" : "");
   CrfWork work(arguments, crf.model, data);
   CrfModel model = amortises ? work.amortised() : work.lossless();
   model.audit_json = normalized_crf_audit(work.report().after, model.normalizer.exists);

@@ -7,7 +7,6 @@
 namespace selfnorm::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using Cells = std::vector<std::vector<std::string>>;
 
 Json counts_json(const SpanCounts& counts) {

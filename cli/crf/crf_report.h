@@ -13,12 +13,12 @@ namespace selfnorm::cli {
 
 // Likelihoods and log Z are of a sentence unless they say "per_token"; "spans" only where labels are those of
 // spans, "..._amortised" only where there is a b(x).
-nlohmann::ordered_json crf_json(const CrfEvaluation& evaluation);
+Json crf_json(const CrfEvaluation& evaluation);
 // The part of it that needs no labels; `amortised` null: there is no b(x).
-nlohmann::ordered_json levels_json(const CrfLevels& raw, const CrfLevels* amortised);
+Json levels_json(const CrfLevels& raw, const CrfLevels* amortised);
 
 // [{"shortest", "longest", "sentences", "mean", "rms", "rms_per_token"}], and a table of it.
-nlohmann::ordered_json lengths_json(const std::vector<LengthLevel>& levels);
+Json lengths_json(const std::vector<LengthLevel>& levels);
 std::string lengths_text(const std::vector<LengthLevel>& levels, const std::string& level = "log Z");
 // "4..7"
 std::string length_words(const LengthLevel& level);
@@ -39,7 +39,7 @@ struct CrfRow {
 std::string crf_table(const std::vector<CrfRow>& rows);
 // One line per model that has been timed.
 std::string timing_table(const std::vector<CrfRow>& rows);
-nlohmann::ordered_json timing_json(const CrfTiming& timing);
+Json timing_json(const CrfTiming& timing);
 // Spans by type, log Z of a sentence and of a token, and by length.
 std::string crf_details(const CrfEvaluation& evaluation);
 

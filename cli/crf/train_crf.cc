@@ -18,11 +18,10 @@
 #include "family/crf/crf_batch.h"
 #include "family/crf/crf_section.h"
 #include "family/crf/crf_trainer.h"
-#include "grammar/applicability.h"
 #include "objective/registry.h"
 #include "output.h"
 #include "run/reading_note.h"
-#include "run/rows_part.h"
+#include "run/run_record.h"
 #include "run/training_run.h"
 #include "selfnorm/error.h"
 
@@ -53,13 +52,12 @@ void check_crf_options(const Arguments& arguments) {
 }
 
 void check_optimiser(const Arguments& arguments, const std::string& optimiser) {
-  const Applicability rules(arguments);
   const std::string& given = arguments.crf.options.optimiser;
   const std::string found = fmt::format("{}{}", optimiser, given == "auto" ? ", which auto takes here" : "");
-  rules.require({"--iterations", "--tolerance", "--history"}, optimiser == "lbfgs", "--optimiser lbfgs",
-                found);
-  rules.require({"--epochs", "--batch", "--learning-rate"}, optimiser == "adagrad", "--optimiser adagrad",
-                found);
+  arguments.require({"--iterations", "--tolerance", "--history"}, optimiser == "lbfgs", "--optimiser lbfgs",
+                    found);
+  arguments.require({"--epochs", "--batch", "--learning-rate"}, optimiser == "adagrad", "--optimiser adagrad",
+                    found);
 }
 
 std::string template_text(const std::string& path) {

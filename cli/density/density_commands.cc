@@ -5,10 +5,10 @@ namespace selfnorm::cli {
 
 void Grammar::declare_density_commands() {
   DensityArguments& density = arguments_.density;
-  Declaration& training = command(
-      "train density",
-      "Train an unnormalised density exp(-E(x)) together with its log Z on points: tables, arrays or binary "
-      "vectors; evaluate it on held-out rows and write a run directory. No option is needed.");
+  Declaration& training =
+      command("train density",
+              "Train an unnormalised density exp(-E(x)) together with its log Z on points: tables, arrays or "
+              "binary vectors; evaluate it on held-out rows and write a run directory. No option is needed.");
   training.positional("DATA", density.run.train, "Rows of numbers: csv, tsv, npy, npz, safetensors, svmlight",
                       false);
   declare_run(
@@ -27,10 +27,9 @@ void Grammar::declare_density_commands() {
   out.add("out", &sample.out, "FILE.csv or FILE.npy; default: csv on standard output")
       .of_kind(OptionKind::file)
       .short_form("-o");
-  Declaration& sampling =
-      command("sample",
-              "Draw points from a density, with what tells whether they can be trusted: effective samples, "
-              "acceptance, R-hat.");
+  Declaration& sampling = command("sample",
+                                  "Draw points from a density, with what tells whether they can be trusted: "
+                                  "effective samples, acceptance, R-hat.");
   sampling.positional("MODEL", sample.model, "Model file or run directory of a density")
       .options(sample_option_table(sample.options))
       .options(out);

@@ -10,9 +10,6 @@
 #include "classifier/score_kind.h"
 #include "commands.h"
 #include "density/density_model.h"
-#include "density/density_report.h"
-#include "grammar/applicability.h"
-#include "math/parallel.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm::cli {
@@ -61,7 +58,7 @@ Level exact_level(const DensityModel& model, const DensityEvaluationOptions& opt
 }
 
 double stored_ratio(const DensityModel& model) {
-  return std::abs(stored_number(nlohmann::ordered_json::parse(model.audit_json), {"log_ratio"}).value_or(0));
+  return std::abs(stored_number(Json::parse(model.audit_json), {"log_ratio"}).value_or(0));
 }
 
 // b, unless the file says that a log Z that could be trusted is far from it.
@@ -82,7 +79,6 @@ void warn(const Level& level, const DensityModel& model, const Arguments& argume
 
 int evaluate_densities(const Arguments& arguments) {
   check_log_z(arguments);
-  const ThreadLimit limit(arguments.common.threads);
   return evaluate_models(
       arguments,
       [&](const std::string& name) {
@@ -90,7 +86,7 @@ int evaluate_densities(const Arguments& arguments) {
         const auto points = open_points_for(model, arguments.evaluate.data, arguments);
         DensityRow row{name, evaluate_density(model, *points, arguments.log_z), normalizer_doubt(model)};
         if (!arguments.common.quiet) warn_about_idle(arguments, row.evaluation.log_z.method, name + ": ");
-        nlohmann::ordered_json report = density_json(row.evaluation);
+        Json report = density_json(row.evaluation);
         report["normalizer"] = model.normalizer_kind;
         return std::pair(std::move(report), std::move(row));
       },
@@ -103,17 +99,15 @@ int score_points(const Arguments& arguments) {
   if (given.amortised)
     throw Error(
         fmt::format("--amortised: b of {}, a density, is one number; --raw subtracts it", given.model));
-  if (!given.exact)
-    Applicability(arguments).refuse({"--method", "--samples", "--precision", "--seed"}, "needs --exact");
+  if (!given.exact) arguments.refuse({"--method", "--samples", "--precision", "--seed"}, "needs --exact");
   check_log_z(arguments);
-  const ThreadLimit limit(arguments.common.threads);
   const DensityModel model = open_density(given.model, arguments.common.code()).model;
   const auto points = open_points_for(model, given.data, arguments);
   const Level level = given.exact ? exact_level(model, arguments.log_z)
                       : given.raw ? raw_level(model)
                                   : default_level(model, arguments.log_z);
   if (!arguments.common.quiet) warn(level, model, arguments);
-  nlohmann::ordered_json head = {{"kind", level.kind}};
+  Json head = {{"kind", level.kind}};
   if (level.log_z) head["log_z"] = log_z_json(*level.log_z);
   RowSheet sheet(arguments.common.json, "# " + level.description, head);
   std::vector<uint64_t> rows;

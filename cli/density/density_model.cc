@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <filesystem>
 
 #include "classifier/model_header.h"
 #include "commands.h"
 #include "data/string_index.h"
+#include "family/density/exponential/family_training.h"
+#include "output.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -16,9 +19,18 @@ const char* space_name(Support::Space space) {
   return names[static_cast<size_t>(space)];
 }
 
-nlohmann::ordered_json kind_of(const std::shared_ptr<const Density>& density) {
-  return density == nullptr ? nlohmann::ordered_json() : nlohmann::ordered_json(density->record().kind);
+Json kind_of(const std::shared_ptr<const Density>& density) {
+  return density == nullptr ? Json() : Json(density->record().kind);
 }
+
+constexpr double kLargestWritten = 1e9;  // in full
+
+std::string decimal_or_power(double value) {
+  return std::abs(value) < kLargestWritten ? fmt::format("{:.4f}", value) : fmt::format("{:.3g}", value);
+}
+
+bool has_interval(const LogZEstimate& z) { return z.low < z.high; }
+bool is_sampled(const LogZEstimate& z) { return z.method == "importance" || z.method == "annealed"; }
 
 }  // namespace
 
@@ -28,20 +40,19 @@ NamedDensity open_density(const std::string& model, EmbeddedCode code) {
 }
 
 std::string normalizer_doubt(const DensityModel& model) {
-  const auto audit = nlohmann::ordered_json::parse(model.audit_json);
+  const auto audit = Json::parse(model.audit_json);
   const bool is_doubted = audit.is_object() && audit.contains("trusted") && audit["trusted"] == false;
   if (model.normalizer_kind != "untrusted" && !is_doubted) return "";
   return "b is not to be trusted: log Z could not be estimated when the model was trained, so log-densities "
          "with b are right up to a constant only";
 }
 
-nlohmann::ordered_json module_info(const EnergyRecord& record) {
+Json module_info(const EnergyRecord& record) {
   return {{"kind", "TorchScript program"}, {"bytes", record.module.size()}, {"loaded", false}};
 }
 
-nlohmann::ordered_json density_info(const Arguments& arguments) {
+Json density_info(const Arguments& arguments) {
   const auto [path, model] = open_density(arguments.info_model, EmbeddedCode::seal);
-  using Json = nlohmann::ordered_json;
   const EnergyRecord record = model.energy->record();
   Json info = {{"path", path},
                {"bytes", std::filesystem::file_size(path)},
@@ -84,13 +95,93 @@ std::unique_ptr<PointSource> open_points_for(const DensityModel& model, const st
   return open_points(path, options);
 }
 
-nlohmann::ordered_json points_record(const std::string& path, const PointSource& points) {
+Json points_record(const std::string& path, const PointSource& points) {
   std::string marks = points.fingerprint();
   for (const std::string& name : points.names()) marks += name + "\n";
   return {{"path", path},
           {"rows", points.rows()},
           {"columns", points.columns()},
           {"hash", fmt::format("{:016x}", hash_bytes(marks))}};
+}
+
+void check_applicability(const Arguments& arguments) {
+  DensityOptions given = arguments.density.options, initial;
+  density_option_table(given).refuse_idle(density_option_table(initial));
+}
+
+void check_step_applicability(const Arguments& arguments, uint32_t columns) {
+  const DensityOptions& o = arguments.density.options;
+  arguments.require(
+      {"--steps", "--batch", "--learning-rate", "--schedule", "--clip", "--patience", "--samples",
+       "--normalizer-rate", "--normalizer-steps", "--drift", "--no-calibrate", "--checkpoint-seconds"},
+      !fits_family(o, columns), "--optimiser adam",
+      fmt::format("--optimiser {}, by which --energy {} is fitted at once", o.optimiser, o.energy));
+}
+
+std::vector<std::string> idle_options(const Arguments& arguments, const DensityModel& model) {
+  std::vector<std::string> idle;
+  if (!model.energy->support().is_real())
+    for (const char* option : {"--langevin-step", "--no-standardise"})
+      if (arguments.has(option))
+        idle.push_back(fmt::format("{} did nothing: the data are whole numbers", option));
+  if (arguments.has("--fourier-scale")) {
+    const auto settings = nlohmann::json::parse(model.energy->record().settings);
+    if (settings.value("fourier", 0) == 0)
+      idle.push_back(
+          "--fourier-scale did nothing: --fourier auto gives data like these no Fourier features; say how "
+          "many");
+  }
+  return idle;
+}
+
+Json log_z_json(const LogZEstimate& z) {
+  const auto where = [](bool exists, double value) { return exists ? Json(value) : Json(); };
+  Json out = {{"method", z.method}, {"value", z.value}, {"low", z.low}, {"high", z.high}};
+  out["ess"] = where(is_sampled(z), z.effective);
+  out["tail"] = where(z.method == "importance", z.tail);
+  out["evaluations"] = z.evaluations;
+  return out;
+}
+
+Json density_json(const DensityEvaluation& e) {
+  const auto trusted = [&e](double value) { return e.is_trusted ? Json(value) : Json(); };
+  Json out = {{"rows", e.rows},
+              {"outside", e.outside},
+              {"log_z", log_z_json(e.log_z)},
+              {"b", e.b},
+              {"nll", trusted(e.nll)},
+              {"nll_low", trusted(e.nll_low)},
+              {"nll_high", trusted(e.nll_high)},
+              {"nll_error", e.nll_error},
+              {"nll_b", e.nll_b},
+              {"snl_bound", trusted(e.snl_bound)},
+              {"log_ratio", trusted(e.log_ratio)},
+              {"trusted", e.is_trusted}};
+  if (!e.is_trusted) out["distrust"] = e.distrust;
+  return out;
+}
+
+std::string density_table(const std::vector<DensityRow>& rows) {
+  std::vector<std::vector<std::string>> cells{{"model", "rows", "NLL", "+-", "NLL by interval", "SNL bound",
+                                               "NLL with b", "b", "b - log Z", "log Z", "interval", "method",
+                                               "ESS"}};
+  std::string reasons;
+  for (const DensityRow& row : rows) {
+    const auto& [name, evaluation, normalizer_doubt] = row;
+    const DensityEvaluation& e = evaluation;  // what lambdas can capture
+    const auto trusted = [&e](double value) { return e.is_trusted ? decimal_or_power(value) : "-"; };
+    const auto interval = [&e](bool is_shown, double low, double high) {
+      return is_shown && has_interval(e.log_z) ? fmt::format("[{:.4f}, {:.4f}]", low, high) : "-";
+    };
+    cells.push_back({name, grouped(e.rows), trusted(e.nll), decimal_or_power(e.nll_error),
+                     interval(e.is_trusted, e.nll_low, e.nll_high), trusted(e.snl_bound),
+                     decimal_or_power(e.nll_b), decimal_or_power(e.b), trusted(e.b - e.log_z.value),
+                     trusted(e.log_z.value), interval(true, e.log_z.low, e.log_z.high), e.log_z.method,
+                     is_sampled(e.log_z) ? fmt::format("{:.1f}", e.log_z.effective) : "-"});
+    if (!e.is_trusted) reasons += fmt::format("{}: no likelihood: {}\n", name, e.distrust);
+    if (!normalizer_doubt.empty()) reasons += fmt::format("{}: {}\n", name, normalizer_doubt);
+  }
+  return aligned(cells) + reasons;
 }
 
 }  // namespace selfnorm::cli

@@ -5,23 +5,19 @@
 #include "commands.h"
 #include "data/write.h"
 #include "density/density_model.h"
-#include "family.h"
 #include "family/density/density_sample.h"
-#include "math/parallel.h"
 #include "output.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
 
-double smallest(const std::vector<double>& values) { return *std::min_element(values.begin(), values.end()); }
-double largest(const std::vector<double>& values) { return *std::max_element(values.begin(), values.end()); }
+double smallest(const std::vector<double>& values) { return *std::ranges::min_element(values); }
+double largest(const std::vector<double>& values) { return *std::ranges::max_element(values); }
 
 bool has_chains(const DensitySample& sample) { return !sample.r_hat.empty(); }
 
-nlohmann::ordered_json sample_json(const DensitySample& sample) {
-  nlohmann::ordered_json out = {
-      {"method", sample.method}, {"pool", sample.pool}, {"pool_ess", sample.pool_effective}};
+Json sample_json(const DensitySample& sample) {
+  Json out = {{"method", sample.method}, {"pool", sample.pool}, {"pool_ess", sample.pool_effective}};
   if (!has_chains(sample)) return out;
   out.update({{"acceptance", sample.acceptance}, {"ess", sample.effective}, {"r_hat", sample.r_hat}});
   return out;
@@ -39,24 +35,14 @@ std::string sample_text(const DensitySample& sample, uint64_t count) {
   return text;
 }
 
-nlohmann::ordered_json points_json(const Points& points) {
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+Json points_json(const Points& points) {
+  Json rows = Json::array();
   for (uint64_t i = 0; i < points.rows; ++i)
     rows.push_back(std::vector<float>(points.row(i).begin(), points.row(i).end()));
   return rows;
 }
 
 }  // namespace
-
-int sample_command(const Arguments& arguments) {
-  const SampleArguments& given = arguments.sample;
-  const DensitySampleOptions& options = given.options;
-  if (options.count == 0) throw Error("sample needs -n N, the number of points; N >= 1");
-  options.validate();
-  if (!given.out.empty()) check_points_path(given.out);
-  const ThreadLimit limit(arguments.common.threads);
-  return run_for_family(arguments, {given.model});
-}
 
 int sample_points(const Arguments& arguments) {
   const SampleArguments& given = arguments.sample;
@@ -70,7 +56,7 @@ int sample_points(const Arguments& arguments) {
     if (const std::string text = sample_doubt(sample, options.count); !text.empty()) warning(text);
   }
   if (arguments.common.json) {
-    nlohmann::ordered_json report = {{"model", path}, {"n", options.count}, {"seed", options.seed}};
+    Json report = {{"model", path}, {"n", options.count}, {"seed", options.seed}};
     report.update(sample_json(sample));
     if (given.out.empty())
       report["points"] = points_json(points);

@@ -7,9 +7,7 @@
 #include "commands.h"
 #include "data/example_source.h"
 #include "data/points/point_parts.h"
-#include "density/density_applicability.h"
 #include "density/density_model.h"
-#include "density/density_report.h"
 #include "family/density/density_evaluation.h"
 #include "family/density/density_section.h"
 #include "family/density/simple_density.h"
@@ -17,7 +15,7 @@
 #include "model/energy/make_energy.h"
 #include "objective/registry.h"
 #include "output.h"
-#include "run/rows_part.h"
+#include "run/run_record.h"
 #include "run/training_run.h"
 #include "selfnorm/error.h"
 

@@ -11,6 +11,7 @@
 #include "data/corpus/word_vocabulary.h"
 #include "data/read.h"
 #include "data/toy/generate.h"
+#include "experiments/reproduction.h"
 #include "family/classifier/options.h"
 #include "family/crf/crf_trainer.h"
 #include "family/density/density_evaluation.h"
@@ -23,6 +24,8 @@
 #include "model/head/head_file.h"
 
 namespace selfnorm::cli {
+
+using Json = nlohmann::ordered_json;
 
 struct CommonArguments {
   int threads = 0;
@@ -185,16 +188,6 @@ struct BoundsArguments {
   double delta = 0.1;
 };
 
-struct ReproduceArguments {
-  std::string experiment;
-  std::string out;
-  std::string document;
-  std::string text;
-  std::string data;
-  bool fresh = false;
-  uint64_t seed = 1;
-};
-
 struct ReportArguments {
   std::vector<std::string> sources;
   std::string out;
@@ -210,8 +203,8 @@ struct GenerateArguments {
 };
 
 struct Arguments {
-  std::string command;             // the path, "train classifier"
-  nlohmann::ordered_json options;  // every option of the command, resolved, by name without dashes
+  std::string command;  // the path, "train classifier"
+  Json options;         // every option of the command, resolved, by name without dashes
   std::map<std::string, std::string>
       changed;  // "--alpha": those that are not the default, with their families
   CommonArguments common;
@@ -232,7 +225,7 @@ struct Arguments {
   AuditArguments audit;
   NormalizeArguments normalize;
   BoundsArguments bounds;
-  ReproduceArguments reproduce;
+  ReproductionOptions reproduce;
   ReportArguments report;
   GenerateArguments generate;
   std::string info_model;
@@ -240,6 +233,17 @@ struct Arguments {
   std::string shell;
   bool markdown = false;  // of man
   std::vector<std::string> help_words;
+
+  // Whether an option ("--alpha") was given a value of its own.
+  bool has(const std::string& option) const { return changed.contains(option); }
+  // Unless `applies`, throws Error for the first of `names` that was given: it belongs to `owner`
+  // ("--objective dsm"), and `found` is what was given instead.
+  void require(const std::vector<std::string>& names, bool applies, const std::string& owner,
+               const std::string& found) const;
+  // Throws Error "OPTION: WHY" for the first of `names` that was given.
+  void refuse(const std::vector<std::string>& names, const std::string& why) const;
+  // Throws Error for an option that is for models of other families; `model` is "run is a density".
+  void refuse_foreign(const std::string& family, const std::string& model) const;
 
   // Of the training command that was given: of classes and words, and of every one.
   const TrainArguments& training() const { return command == "train lm" ? language.run : train; }

@@ -36,28 +36,13 @@ bool is_option(const std::string& argument) { return argument.size() > 1 && argu
 }  // namespace
 
 std::string OptionRow::placeholder() const {
-  switch (kind) {
-    case ValueKind::kFlag:
-      return "";
-    case ValueKind::kText:
-      return "TEXT";
-    case ValueKind::kFile:
-      return "FILE";
-    case ValueKind::kDirectory:
-      return "DIR";
-    case ValueKind::kInteger:
-      return "N";
-    case ValueKind::kReal:
-      return "X";
-    case ValueKind::kChoice:
-      return fmt::format("{}", fmt::join(choices, "|"));
-  }
-  return "";
+  constexpr const char* words[] = {"", "TEXT", "FILE", "DIR", "N", "X"};
+  return kind == ValueKind::kChoice ? fmt::format("{}", fmt::join(choices, "|"))
+                                    : words[static_cast<size_t>(kind)];
 }
 
 const OptionRow* CommandRow::find(const std::string& option) const {
-  const auto row =
-      std::find_if(options.begin(), options.end(), [&](const auto& o) { return o.name == option; });
+  const auto row = std::ranges::find_if(options, [&](const auto& o) { return o.name == option; });
   return row == options.end() ? nullptr : &*row;
 }
 
@@ -74,7 +59,7 @@ std::string CommandRow::usage() const {
 }
 
 const CommandRow* find(const CommandTable& table, const std::string& path) {
-  const auto row = std::find_if(table.begin(), table.end(), [&](const auto& c) { return c.path == path; });
+  const auto row = std::ranges::find_if(table, [&](const auto& c) { return c.path == path; });
   return row == table.end() ? nullptr : &*row;
 }
 
@@ -87,7 +72,7 @@ std::vector<std::string> next_words(const CommandTable& table, const std::string
       rest = rest.substr(prefix.size() + 1);
     }
     const std::string word = rest.substr(0, rest.find(' '));
-    if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
+    if (std::ranges::find(words, word) == words.end()) words.push_back(word);
   }
   return words;
 }
@@ -97,7 +82,7 @@ std::string command_path(const CommandTable& table, const std::vector<std::strin
   for (const std::string& argument : arguments) {
     if (find(table, path) != nullptr || is_option(argument)) break;
     const std::vector<std::string> words = next_words(table, path);
-    if (std::find(words.begin(), words.end(), argument) == words.end()) {
+    if (std::ranges::find(words, argument) == words.end()) {
       throw Error(
           fmt::format("unknown command '{}'; {}commands here: {}",
                       runtime::shortened(path.empty() ? argument : fmt::format("{} {}", path, argument)),

@@ -7,6 +7,7 @@
 
 namespace selfnorm::cli {
 
+// In the order of OptionRow::placeholder().
 enum class ValueKind { kFlag, kText, kFile, kDirectory, kInteger, kReal, kChoice };
 
 struct OptionRow {

@@ -9,9 +9,8 @@ namespace selfnorm::cli {
 namespace {
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  for (size_t i = text.find(from); i != std::string::npos; i = text.find(from, i + to.size())) {
+  for (size_t i = text.find(from); i != std::string::npos; i = text.find(from, i + to.size()))
     text.replace(i, from.size(), to);
-  }
   return text;
 }
 
@@ -23,9 +22,8 @@ std::string spaced(const std::vector<std::string>& words) { return fmt::format("
 std::set<std::string> beginnings(const CommandTable& table) {
   std::set<std::string> all{""};
   for (const CommandRow& command : table) {
-    for (size_t i = command.path.find(' '); i != std::string::npos; i = command.path.find(' ', i + 1)) {
+    for (size_t i = command.path.find(' '); i != std::string::npos; i = command.path.find(' ', i + 1))
       all.insert(command.path.substr(0, i));
-    }
   }
   return all;
 }
@@ -147,19 +145,17 @@ std::string fish(const CommandTable& table) {
       "    set -l words (commandline -opc)\n"
       "    test (math (count $words) - 1) -eq (count $argv); and __selfnorm_at $argv\n"
       "end\n";
-  for (const std::string& beginning : beginnings(table)) {
+  for (const std::string& beginning : beginnings(table))
     script +=
         fmt::format("complete -c selfnorm -f -n {} -a {}\n", shell_quoted("__selfnorm_exactly " + beginning),
                     shell_quoted(spaced(next_words(table, beginning))));
-  }
   for (const CommandRow& command : table) {
     const std::string condition = shell_quoted("__selfnorm_at " + command.path);
     for (const OptionRow& option : command.options) {
       if (option.is_positional) {
-        if (option.kind == ValueKind::kChoice) {
+        if (option.kind == ValueKind::kChoice)
           script += fmt::format("complete -c selfnorm -f -n {} -a {}\n", condition,
                                 shell_quoted(spaced(option.choices)));
-        }
         continue;
       }
       script += fmt::format("complete -c selfnorm -n {} -l {} -d {}", condition, option.name.substr(2),

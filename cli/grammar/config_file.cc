@@ -88,14 +88,13 @@ std::vector<std::string> config_words(const CommandTable& table, const CommandRo
     if (item.name == "++" || item.name == "--") continue;  // CLI11's marks of a section's begin and end
     const std::string section = fmt::format("{}", fmt::join(item.parents, " "));
     const CommandRow* owner = section.empty() ? &command : find(table, section);
-    if (owner == nullptr) {
+    if (owner == nullptr)
       throw Error(fmt::format("{}: section [{}] is no command", path,
                               runtime::shortened(fmt::format("{}", fmt::join(item.parents, ".")))));
-    }
     const std::string name = "--" + item.name;
     const OptionRow* option = owner->find(name);
     if (option == nullptr) {
-      if (section.empty() && std::find(known.begin(), known.end(), name) != known.end()) continue;
+      if (section.empty() && std::ranges::find(known, name) != known.end()) continue;
       throw Error(fmt::format("{}: unknown option '{}'{}", path, runtime::shortened(item.fullname()),
                               name_suggestion(name, known)));
     }

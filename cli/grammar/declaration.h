@@ -62,7 +62,7 @@ class Declaration {
   // stored (a flag that turns off, lists, a number or auto) is stored by store().
   Declaration& options(const OptionTable& table, const std::vector<std::string>& names = {}) {
     for (const Option& row : table.rows())
-      if (names.empty() || std::find(names.begin(), names.end(), row.name) != names.end())
+      if (names.empty() || std::ranges::find(names, row.name) != names.end())
         std::visit([&](auto* field) { declare(row, *field); }, row.field);
     return *this;
   }
@@ -193,10 +193,9 @@ class Declaration {
       T exact{};
       const char* end = given.data() + given.size();
       const auto [stop, error] = std::from_chars(given.data() + (given[0] == '+' ? 1 : 0), end, exact);
-      if (stop == end && error == std::errc::result_out_of_range) {
+      if (stop == end && error == std::errc::result_out_of_range)
         return "expected a whole number from " + std::to_string(std::numeric_limits<T>::min()) + " to " +
                std::to_string(std::numeric_limits<T>::max()) + ", received '" + given + "'";
-      }
       if (is_parsed && (std::is_signed_v<T> || given.find('-') == std::string::npos)) return {};
       return "expected a whole number, received '" + given + "'";
     }
@@ -205,7 +204,7 @@ class Declaration {
   static CLI::Validator member_of(const std::vector<std::string>& choices) {
     return CLI::Validator(
         [choices](const std::string& given) {
-          if (std::find(choices.begin(), choices.end(), given) != choices.end()) return std::string();
+          if (std::ranges::find(choices, given) != choices.end()) return std::string();
           return "expected " + CLI::detail::join(choices, "|") + ", received '" + given + "'";
         },
         "", "");

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "experiments/experiment.h"
 #include "family.h"
 #include "selfnorm/error.h"
 
@@ -42,16 +41,14 @@ Declaration& Grammar::command(const std::string& path, const std::string& text) 
 
 void Grammar::declare_training_commands() {
   TrainArguments& train = arguments_.train;
-  Declaration& classifier = command(
-      "train classifier",
-      "Train a classifier, log-linear or (--encoder bag) on embeddings, or, on svmlight data with qid: "
-      "groups, a conditional logit, whose raw scores are log-probabilities; audit it and write a run "
-      "directory.");
+  Declaration& classifier = command("train classifier",
+                                    "Train a classifier, log-linear or (--encoder bag) on embeddings, or, on "
+                                    "svmlight data with qid: groups, a conditional logit, whose raw scores "
+                                    "are log-probabilities; audit it and write a run directory.");
   classifier.positional("TRAIN", train.train, "Training data", false);
-  declare_run(
-      classifier, train, "TRAIN",
-      "Fraction of TRAIN held out for validation when there is no --valid, 0..0.5; auto: 0.1, or 0 for the "
-      "constraint, whose bound is about all of TRAIN");
+  declare_run(classifier, train, "TRAIN",
+              "Fraction of TRAIN held out for validation when there is no --valid, 0..0.5; auto: 0.1, or 0 "
+              "for the constraint, whose bound is about all of TRAIN");
   OptionTable files;
   files.add("valid-labels", &train.valid_labels, "npy, idx: file with the labels of --valid")
       .of_kind(OptionKind::file);
@@ -75,10 +72,9 @@ void Grammar::declare_training_commands() {
   model.positional("CORPUS", language.run.train, "Text, plain or gzipped; - is standard input", false)
       .options(order_option_table(language.order))
       .options(vocabulary_option_table(language.vocabulary));
-  declare_run(
-      model, language.run, "CORPUS",
-      "Fraction of the sentences of CORPUS held out for validation when there is no --valid, 0..0.5; auto: "
-      "0.05");
+  declare_run(model, language.run, "CORPUS",
+              "Fraction of the sentences of CORPUS held out for validation when there is no --valid, 0..0.5; "
+              "auto: 0.05");
   model.options(train_option_table("lm", language.run.options));
   declare_common(model, arguments_.common, kExpansion | kThreads);
 }
@@ -110,22 +106,18 @@ void Grammar::declare_other_commands() {
       .of_kind(OptionKind::file);
   Declaration& generation =
       command("data generate",
-              "Random sparse binary features and labels drawn from a log-linear model with known "
-              "parameters, as svmlight; or (--toy) points of a known density, as csv or npy; or "
-              "(--regression) a table with a target whose density given the other columns is known, as csv.");
+              "Random sparse binary features and labels drawn from a log-linear model with known parameters, "
+              "as svmlight; or (--toy) points of a known density, as csv or npy; or (--regression) a table "
+              "with a target whose density given the other columns is known, as csv.");
   generation.options(kinds).checked(generate_option_table, g.options).options(files);
   declare_common(generation, arguments_.common, 0);
 
-  ReproduceArguments& r = arguments_.reproduce;
-  std::vector<std::string> names;
-  for (const Experiment& experiment : experiments()) names.push_back(experiment.name);
-  names.insert(names.end(), {"all", "density", "regression", "sequences"});
+  ReproductionOptions& r = arguments_.reproduce;
   OptionTable table;
   table.add("out", &r.out, "Folder for data and figures (required)").of_kind(OptionKind::directory);
   table
       .add("document", &r.document,
-           "Markdown file with all results; all: DIR/reproduction.md, the other groups: "
-           "DIR/NAME.md")
+           "Markdown file with all results; all: DIR/reproduction.md, the other groups: DIR/NAME.md")
       .of_kind(OptionKind::file);
   table.add("text", &r.text, "Text for the language models; default: the licences of the Debian system")
       .of_kind(OptionKind::file);
@@ -134,18 +126,18 @@ void Grammar::declare_other_commands() {
            "Folder of the real tables, tasks and treebanks; default: SELFNORM_DATA, else ../shared/data")
       .of_kind(OptionKind::directory);
   table.add("fresh", &r.fresh,
-            "density, regression: train everything again instead of using DIR/NAME.cells.jsonl, which "
-            "knows a training by its options and data, not by the program: needed after a change of code");
+            "density, regression: train everything again instead of using DIR/NAME.cells.jsonl, which knows "
+            "a training by its options and data, not by the program: needed after a change of code");
   table.add("seed", &r.seed,
             "Seed of everything random; density: the seeds from 4 (N - 1), regression: from 5 (N - 1)");
-  Declaration& reproduction = command("reproduce",
-                                      "Figures and tables of the papers, of densities, regression and "
-                                      "sequences, measured: data, a figure and what was "
-                                      "expected beside what was found.");
+  Declaration& reproduction =
+      command("reproduce",
+              "Figures and tables of the papers, of densities, regression and sequences, measured: data, a "
+              "figure and what was expected beside what was found.");
   reproduction
-      .positional_choice("EXPERIMENT", r.experiment, names,
-                         "Which; all: those of the papers, in a few minutes; density, "
-                         "regression: theirs, in about 40 minutes each, sequences in 15, resumable")
+      .positional_choice("EXPERIMENT", r.experiment, reproduction_names(),
+                         "Which; all: those of the papers, in a few minutes; density, regression: theirs, in "
+                         "about 40 minutes each, sequences in 15, resumable")
       .options(table);
   declare_common(reproduction, arguments_.common, kExpansion | kThreads);
 

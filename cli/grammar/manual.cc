@@ -12,14 +12,7 @@ namespace {
 // roff: a backslash is an escape, a hyphen would become a dash, a leading dot or quote would be a request.
 std::string roff(const std::string& text) {
   std::string escaped;
-  for (const char c : text) {
-    if (c == '\\')
-      escaped += "\\\\";
-    else if (c == '-')
-      escaped += "\\-";
-    else
-      escaped += c;
-  }
+  for (const char c : text) escaped += c == '\\' ? "\\\\" : c == '-' ? "\\-" : std::string(1, c);
   if (!escaped.empty() && (escaped[0] == '.' || escaped[0] == '\'')) escaped.insert(0, "\\&");
   return escaped;
 }
@@ -27,16 +20,15 @@ std::string roff(const std::string& text) {
 std::string entry(const OptionRow& option) {
   std::string head = fmt::format("\\fB{}\\fR", roff(option.name));
   if (!option.short_name.empty()) head = fmt::format("\\fB{}\\fR, {}", roff(option.short_name), head);
-  if (!option.is_positional && option.kind != ValueKind::kFlag) {
+  if (!option.is_positional && option.kind != ValueKind::kFlag)
     head += fmt::format(" \\fI{}\\fR", roff(option.placeholder()));
-  }
   std::string text = roff(option.text);
   if (!option.initial.empty()) text += fmt::format(" (default: {})", roff(option.initial));
   return fmt::format(".TP\n{}\n{}\n", head, text);
 }
 
 std::string anchor(std::string path) {
-  std::replace(path.begin(), path.end(), ' ', '-');
+  std::ranges::replace(path, ' ', '-');
   return path;
 }
 
@@ -152,8 +144,7 @@ std::string manual(const CommandTable& table, const std::string& version) {
 std::string reference(const CommandTable& table) {
   std::string page =
       "# Reference\n\nEvery command with its options, and every objective. This page is written by `selfnorm "
-      "man "
-      "--markdown`, from the tables that the program itself reads; a test compares them.\n\n";
+      "man --markdown`, from the tables that the program itself reads; a test compares them.\n\n";
   for (const CommandRow& command : table)
     page +=
         fmt::format("- [{0}](#selfnorm-{1}): {2}\n", command.path, anchor(command.path), cell(command.text));

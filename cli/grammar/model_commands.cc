@@ -72,8 +72,7 @@ OptionTable normalize_option_table(NormalizeArguments& n) {
   table
       .add("amortise", &n.amortise,
            "Fit b(h) to what is left of log Z and store it; 'score' then subtracts it. Of chains: linear, "
-           "b(x) "
-           "of log Z as it is, instead of the lossless step: no weight changes")
+           "b(x) of log Z as it is, instead of the lossless step: no weight changes")
       .one_of({"none", "linear", "mlp"});
   table.add("hidden", &n.hidden, "--amortise mlp: hidden units").at_least(1).of("classifier,lm");
   table.add("seed", &n.seed, "Seed of everything random");
@@ -95,12 +94,12 @@ OptionTable page_option_table(AuditArguments& a) {
 
 void Grammar::declare_model_commands() {
   EvaluateArguments& evaluate = arguments_.evaluate;
-  Declaration& evaluation = command(
-      "evaluate",
-      "Likelihood, accuracy and normalisation of models on labelled data; perplexity of language models on "
-      "text; likelihood of densities on points, with log Z and its error; likelihood, b(x) against A(x), "
-      "CRPS and calibration of regressors on tables; accuracy, F1 of spans and log Z by length of chains on "
-      "sentences.");
+  Declaration& evaluation =
+      command("evaluate",
+              "Likelihood, accuracy and normalisation of models on labelled data; perplexity of language "
+              "models on text; likelihood of densities on points, with log Z and its error; likelihood, b(x) "
+              "against A(x), CRPS and calibration of regressors on tables; accuracy, F1 of spans and log Z "
+              "by length of chains on sentences.");
   evaluation.positional("MODEL", evaluate.models, "Model files, run directories or softmax heads")
       .shown_positional("DATA",
                         "Labelled data, text for language models, points for densities, a table for "
@@ -114,24 +113,22 @@ void Grammar::declare_model_commands() {
       "score",
       "Log-probabilities of candidates, exactly normalised; from 10,000 classes on amortised (raw - b(x)) "
       "where the model has a b, otherwise raw (a dot product each). Without --candidates or --top the label "
-      "in the data "
-      "is scored. A language model scores every word of the sentences in DATA, a chain the labels of every "
-      "sentence, a density every row, a regressor the target of every row.");
+      "in the data is scored. A language model scores every word of the sentences in DATA, a chain the "
+      "labels of every sentence, a density every row, a regressor the target of every row.");
   scoring.positional("MODEL", score.model, "Model file, run directory or softmax head")
-      .positional(
-          "DATA", score.data,
-          "Data, with or without labels; a language model: text, a chain: labelled sentences; - or none: "
-          "standard input",
-          false)
+      .positional("DATA", score.data,
+                  "Data, with or without labels; a language model: text, a chain: labelled sentences; - or "
+                  "none: standard input",
+                  false)
       .options(score_option_table(score));
   declare_any_data(scoring);
   declare_common(scoring, arguments_.common, kExpansion | kThreads | kCode);
 
   BoundsArguments& bounds = arguments_.bounds;
-  Declaration& bounding = command(
-      "bounds",
-      "What a bound on rms(log Z - m), m = log of the number of classes, costs in likelihood: the gap "
-      "measured on the data beside the theory's bounds of it.");
+  Declaration& bounding =
+      command("bounds",
+              "What a bound on rms(log Z - m), m = log of the number of classes, costs in likelihood: the "
+              "gap measured on the data beside the theory's bounds of it.");
   bounding.positional("MODEL", bounds.model, "Model file, run directory or softmax head")
       .positional("DATA", bounds.data, "Labelled data, best those the model was trained on")
       .checked(bounds_option_table, bounds)
@@ -140,10 +137,9 @@ void Grammar::declare_model_commands() {
   declare_common(bounding, arguments_.common, kExpansion | kThreads);
 
   OptionTable verify;
-  verify.add(
-      "verify", &arguments_.verify,
-      "Read the whole file and compare it with the checksum that selfnorm wrote into it; exit 1 when it "
-      "differs");
+  verify.add("verify", &arguments_.verify,
+             "Read the whole file and compare it with the checksum that selfnorm wrote into it; exit 1 when "
+             "it differs");
   Declaration& info =
       command("info", "What a model file holds: family, sizes, objective, training record, audit.");
   info.positional("MODEL", arguments_.info_model, "Model file, run directory or softmax head")
@@ -154,11 +150,10 @@ void Grammar::declare_model_commands() {
 
 void Grammar::declare_normalizing_commands() {
   NormalizeArguments& n = arguments_.normalize;
-  Declaration& normalization =
-      command("normalize",
-              "Self-normalise an existing model or softmax head: without changing what it predicts; with "
-              "--delta or --budget, at "
-              "a stated price; with --amortise, by a cheap estimate of log Z that is stored with it.");
+  Declaration& normalization = command(
+      "normalize",
+      "Self-normalise an existing model or softmax head: without changing what it predicts; with --delta or "
+      "--budget, at a stated price; with --amortise, by a cheap estimate of log Z that is stored with it.");
   normalization.positional("HEAD", n.head, "Model file, run directory, or softmax head (.safetensors, .npz)")
       .checked(normalize_option_table, n)
       .options(head_option_table(arguments_.head));
@@ -173,10 +168,10 @@ void Grammar::declare_normalizing_commands() {
   kind.add("raw", &a.raw, "Audit raw scores also where the model has an amortised normalizer")
       .of("classifier,lm,crf");
   const OptionTable certified = audit_option_table(a.options);
-  Declaration& auditing = command("audit",
-                                  "How far scores can be trusted as log-probabilities: the exact log Z of "
-                                  "held-out inputs, what it does to "
-                                  "likelihood and calibration, and a distribution-free certificate.");
+  Declaration& auditing =
+      command("audit",
+              "How far scores can be trusted as log-probabilities: the exact log Z of held-out inputs, what "
+              "it does to likelihood and calibration, and a distribution-free certificate.");
   auditing.positional("MODEL", a.model, "Model file, run directory or softmax head")
       .positional("DATA", a.data,
                   "Held-out inputs, with or without labels: data of the model, or hidden states")

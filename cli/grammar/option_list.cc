@@ -125,7 +125,7 @@ std::vector<float> read_weights(const std::string& path, uint64_t examples,
         fmt::format("has {} weights; the data have {} examples{}", weights.size(), examples + left_out.size(),
                     left_out.empty() ? "" : ", those that are skipped among them"));
   }
-  if (std::none_of(weights.begin(), weights.end(), [](float w) { return w > 0; }))
+  if (std::ranges::none_of(weights, [](float w) { return w > 0; }))
     throw DataError(path, 0, "has only weights of 0; expected a positive one");
   std::vector<float> kept;
   auto out = left_out.begin();
@@ -157,10 +157,9 @@ std::vector<float> read_carrier(const std::string& path, const std::vector<std::
     }
     if (tab != std::string::npos) {
       const auto found = known.find(line.text.substr(0, tab));
-      if (!found) {
+      if (!found)
         throw DataError(path, line.number,
                         fmt::format("label '{}' is not in the data", line.text.substr(0, tab)));
-      }
       k = *found;
     }
     if (!std::isnan(carrier[k]))

@@ -26,8 +26,8 @@ std::vector<std::string> read_labels(const std::string& path);
 // number in the file); the weights of the former.
 std::vector<float> read_weights(const std::string& path, uint64_t examples,
                                 const std::vector<uint64_t>& left_out);
-// log h(k) by class: lines "label<TAB>number", or one number a line in the order of `labels`, one
-// form throughout; every class once.
+// log h(k) by class: lines "label<TAB>number", or one number a line in the order of `labels`, one form
+// throughout; every class once.
 std::vector<float> read_carrier(const std::string& path, const std::vector<std::string>& labels);
 
 }  // namespace selfnorm::cli

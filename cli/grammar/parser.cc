@@ -20,7 +20,7 @@ void parse_or_explain(Grammar& grammar, const std::string& path, const std::vect
     grammar.parse(path, words);
   } catch (const CLI::ParseError& error) {
     std::string text = runtime::shortened(error.what(), 400);  // with the words that were expected
-    std::replace(text.begin(), text.end(), '\n', ' ');
+    std::ranges::replace(text, '\n', ' ');
     throw Error(fmt::format("{}; see 'selfnorm {} --help'", text, path));
   }
 }
@@ -30,13 +30,13 @@ std::vector<std::string> joined(std::vector<std::string> a, const std::vector<st
   return a;
 }
 
-std::ptrdiff_t word_count(const std::string& path) { return 1 + std::count(path.begin(), path.end(), ' '); }
+std::ptrdiff_t word_count(const std::string& path) { return 1 + std::ranges::count(path, ' '); }
 
 // "--target a --target b" -> "--target=a,b", so that lists of the command line, a config file and a record
 // replace one another whole.
 std::vector<std::string> joined_lists(const CommandRow& command, const std::vector<std::string>& words) {
   std::vector<std::string> lists, others;
-  const auto end = std::find(words.begin(), words.end(), "--");
+  const auto end = std::ranges::find(words, "--");
   for (auto word = words.begin(); word != words.end(); ++word) {
     const std::string name = word->substr(0, word->find('='));
     const OptionRow* option = word < end ? command.find(name) : nullptr;
@@ -74,7 +74,7 @@ void resolve(Arguments& arguments) {
   ReadOptions& read = arguments.reader.options;
   const std::vector<std::string> of_sentences = sequence_format_names();  // and auto
   const std::string& format = arguments.reader.format;
-  const bool is_of_rows = std::find(of_sentences.begin(), of_sentences.end(), format) == of_sentences.end();
+  const bool is_of_rows = std::ranges::find(of_sentences, format) == of_sentences.end();
   read.format = is_of_rows ? format_from_name(format) : Format::automatic;
   read.header = arguments.reader.header == "auto"  ? Header::automatic
                 : arguments.reader.header == "yes" ? Header::yes
@@ -88,7 +88,7 @@ void resolve(Arguments& arguments) {
 }
 
 bool asks_help(const std::vector<std::string>& words) {
-  const auto end = std::find(words.begin(), words.end(), "--");
+  const auto end = std::ranges::find(words, "--");
   return std::any_of(words.begin(), end, [](const auto& word) { return word == "--help" || word == "-h"; });
 }
 
@@ -109,7 +109,7 @@ Arguments parse(const std::vector<std::string>& words) {
   Grammar given;
   parse_or_explain(given, path, joined(start, rest));
   std::vector<std::string> below;
-  nlohmann::ordered_json record;
+  Json record;
   const RunArguments& run = given.arguments().run();
   if (path.starts_with("train ") && run.resume) {
     record = recorded_options(command, given.arguments());
@@ -117,9 +117,8 @@ Arguments parse(const std::vector<std::string>& words) {
     const std::string& data = command.options[0].name;
     if (run.train.empty() && record.contains(data)) below.push_back(record[data]);
   }
-  if (!given.arguments().common.config.empty()) {
+  if (!given.arguments().common.config.empty())
     below = joined(below, config_words(table, command, given.arguments().common.config));
-  }
   Grammar merged;
   parse_or_explain(merged, path, joined(joined(start, below), rest));
   if (!record.is_null()) check_same_run(record, merged.arguments().options);

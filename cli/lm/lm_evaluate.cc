@@ -9,7 +9,6 @@
 #include "classifier/runtime_model.h"
 #include "commands.h"
 #include "family/lm/lm_evaluation.h"
-#include "lm/lm_report.h"
 #include "model/encoded_states.h"
 #include "run/progress_line.h"
 
@@ -85,7 +84,7 @@ int evaluate_language_models(const Arguments& arguments) {
         if (2 * e.unknown > e.tokens)
           warning(fmt::format("{}: {} of {} tokens are unknown to {}; is it a text like the model's?",
                               given.data, grouped(e.unknown), grouped(e.tokens), name));
-        nlohmann::ordered_json report = language_json(e, model.log_normalizer);
+        Json report = language_json(e, model.log_normalizer);
         if (given.timing) {
           row.rate = rate_of(header, corpus, threads);
           report.update(rate_json(*row.rate));

@@ -37,8 +37,8 @@ class SentenceSheet {
   }
   void end_sentence() {
     if (sheet_.is_json()) {
-      nlohmann::ordered_json object = {{"sentence", sentence_}};
-      if (!totals_) object["words"] = std::exchange(words_, nlohmann::ordered_json::array());
+      Json object = {{"sentence", sentence_}};
+      if (!totals_) object["words"] = std::exchange(words_, Json::array());
       object.update({{"log_prob", total_}, {"tokens", tokens_}, {"unknown", unknown_}});
       sheet_.put(json_line(object));
     } else {
@@ -59,7 +59,7 @@ class SentenceSheet {
   RowSheet sheet_;
   uint64_t sentence_ = 0, tokens_ = 0, unknown_ = 0;
   double total_ = 0;
-  nlohmann::ordered_json words_ = nlohmann::ordered_json::array();  // of the sentence, with --json
+  Json words_ = Json::array();  // of the sentence, with --json
 };
 
 // Words wait until there are enough of them or their sentence ends.

@@ -1,15 +1,15 @@
 #include <fmt/format.h>
 
+#include "classifier/evaluation_report.h"
 #include "commands.h"
 #include "family/classifier/network/example_feed.h"
 #include "family/lm/lm_evaluation.h"
 #include "grammar/option_list.h"
-#include "lm/lm_report.h"
 #include "model/encoded_states.h"
 #include "output.h"
 #include "run/model_document.h"
 #include "run/reading_note.h"
-#include "run/rows_part.h"
+#include "run/run_record.h"
 #include "run/training_run.h"
 #include "selfnorm/error.h"
 

@@ -8,9 +8,7 @@
 #include "base/atomic_file.h"
 #include "commands.h"
 #include "data/write.h"
-#include "family.h"
 #include "family/regressor/predictive.h"
-#include "math/parallel.h"
 #include "output.h"
 #include "regressor/regressor_data.h"
 #include "run/progress_line.h"
@@ -25,24 +23,6 @@ struct SheetOptions {
   bool has_exact = false, has_raw = false;  // log-densities of the target
   bool has_normalizer = false;              // a, b: not of ensembles
   bool has_samples = false, has_grid = false;
-};
-
-// CSV: several values of a field are separated by ';', an interval is FROM:TO, the coordinates of a sample
-// are separated by ' '. With several targets the names of columns start with that of the target and a dot.
-// Numbers have the digits that tell them from all others. A log-density of a target that is missing is an
-// empty field, or null; of one whose density is 0 it is -inf, or null. JSON has A and b of a model of one
-// member; an ensemble has none of its own.
-class PredictionSheet {
- public:
-  explicit PredictionSheet(SheetOptions options) : options_(std::move(options)) {}
-
-  // Lines without their end.
-  std::string csv_header() const;
-  std::string csv(uint64_t row, const Prediction& prediction) const;
-  std::string json(uint64_t row, const Prediction& prediction) const;
-
- private:
-  SheetOptions options_;
 };
 
 void add_number(double value, std::string& out) {
@@ -124,122 +104,116 @@ void add_json_coordinate(const CoordinatePrediction& c, const SheetOptions& opti
   out += '}';
 }
 
-std::string PredictionSheet::csv_header() const {
-  std::string out = "row";
-  for (const std::string& target : options_.targets) {
-    const std::string prefix = options_.targets.size() > 1 ? target + "." : "";
-    const auto add = [&](const std::string& name) { out += "," + csv_field(prefix + name); };
-    for (const char* name : {"mean", "sd", "median", "modes"}) add(name);
-    for (const double level : options_.quantiles) add(fmt::format("q{}", level));
-    for (const double level : options_.intervals) {
-      add(fmt::format("central{}", level));
-      add(fmt::format("highest_density{}", level));
-    }
-    if (options_.has_grid) {
-      add("grid_y");
-      add("grid_density");
-    }
-  }
-  if (options_.has_exact) out += ",log_density";
-  if (options_.has_raw) out += ",log_density_raw";
-  if (options_.has_samples) out += ",samples";
-  return out;
-}
+// CSV: several values of a field are separated by ';', an interval is FROM:TO, the coordinates of a sample
+// are separated by ' '. With several targets the names of columns start with that of the target and a dot.
+// Numbers have the digits that tell them from all others. A log-density of a target that is missing is an
+// empty field, or null; of one whose density is 0 it is -inf, or null. JSON has A and b of a model of one
+// member; an ensemble has none of its own.
+class PredictionSheet {
+ public:
+  explicit PredictionSheet(SheetOptions options) : options_(std::move(options)) {}
 
-std::string PredictionSheet::csv(uint64_t row, const Prediction& p) const {
-  std::string out = std::to_string(row);
-  const auto field = [&out](const auto& value, const auto& add) { add(value, out += ','); };
-  const auto add_intervals = [](const std::vector<Interval>& intervals, std::string& to) {
-    add_list(intervals, ";", to, add_interval);
-  };
-  const auto add_optional = [](const std::optional<double>& value, std::string& to) {
-    if (value) add_number(*value, to);
-  };
-  for (const CoordinatePrediction& c : p.coordinates) {
-    for (const double value : {c.mean, c.deviation, c.median}) field(value, add_number);
-    field(c.modes, add_numbers);
-    for (const double quantile : c.quantiles) field(quantile, add_number);
-    for (size_t i = 0; i < c.central.size(); ++i) {
-      field(c.central[i], add_interval);
-      field(c.highest_density[i], add_intervals);
+  // Lines without their end.
+  std::string csv_header() const {
+    std::string out = "row";
+    for (const std::string& target : options_.targets) {
+      const std::string prefix = options_.targets.size() > 1 ? target + "." : "";
+      const auto add = [&](const std::string& name) { out += "," + csv_field(prefix + name); };
+      for (const char* name : {"mean", "sd", "median", "modes"}) add(name);
+      for (const double level : options_.quantiles) add(fmt::format("q{}", level));
+      for (const double level : options_.intervals) {
+        add(fmt::format("central{}", level));
+        add(fmt::format("highest_density{}", level));
+      }
+      if (options_.has_grid) {
+        add("grid_y");
+        add("grid_density");
+      }
     }
-    if (!options_.has_grid) continue;
-    field(c.grid_y, add_numbers);
-    field(c.grid_density, add_numbers);
+    if (options_.has_exact) out += ",log_density";
+    if (options_.has_raw) out += ",log_density_raw";
+    if (options_.has_samples) out += ",samples";
+    return out;
   }
-  if (options_.has_exact) field(p.log_density, add_optional);
-  if (options_.has_raw) field(p.log_density_raw, add_optional);
-  if (!options_.has_samples) return out;
-  for (size_t i = 0; i < p.samples.size(); ++i) {
-    out += i == 0 ? ',' : i % p.coordinates.size() == 0 ? ';' : ' ';
-    add_number(p.samples[i], out);
-  }
-  return out;
-}
 
-std::string PredictionSheet::json(uint64_t row, const Prediction& p) const {
-  std::string out = fmt::format("{{\"row\": {}, ", row);
-  if (p.coordinates.size() == 1) {
-    add_json_coordinate(p.coordinates[0], options_, out);
-  } else {
-    out += "\"targets\": {";
-    for (size_t j = 0; j < p.coordinates.size(); ++j) {
-      out += (j > 0 ? ", " : "") + json_line(options_.targets[j]) + ": {";
-      add_json_coordinate(p.coordinates[j], options_, out);
+  std::string csv(uint64_t row, const Prediction& p) const {
+    std::string out = std::to_string(row);
+    const auto field = [&out](const auto& value, const auto& add) { add(value, out += ','); };
+    const auto add_intervals = [](const std::vector<Interval>& intervals, std::string& to) {
+      add_list(intervals, ";", to, add_interval);
+    };
+    const auto add_optional = [](const std::optional<double>& value, std::string& to) {
+      if (value) add_number(*value, to);
+    };
+    for (const CoordinatePrediction& c : p.coordinates) {
+      for (const double value : {c.mean, c.deviation, c.median}) field(value, add_number);
+      field(c.modes, add_numbers);
+      for (const double quantile : c.quantiles) field(quantile, add_number);
+      for (size_t i = 0; i < c.central.size(); ++i) {
+        field(c.central[i], add_interval);
+        field(c.highest_density[i], add_intervals);
+      }
+      if (!options_.has_grid) continue;
+      field(c.grid_y, add_numbers);
+      field(c.grid_density, add_numbers);
+    }
+    if (options_.has_exact) field(p.log_density, add_optional);
+    if (options_.has_raw) field(p.log_density_raw, add_optional);
+    if (!options_.has_samples) return out;
+    for (size_t i = 0; i < p.samples.size(); ++i) {
+      out += i == 0 ? ',' : i % p.coordinates.size() == 0 ? ';' : ' ';
+      add_number(p.samples[i], out);
+    }
+    return out;
+  }
+
+  std::string json(uint64_t row, const Prediction& p) const {
+    std::string out = fmt::format("{{\"row\": {}, ", row);
+    if (p.coordinates.size() == 1) {
+      add_json_coordinate(p.coordinates[0], options_, out);
+    } else {
+      out += "\"targets\": {";
+      for (size_t j = 0; j < p.coordinates.size(); ++j) {
+        out += (j > 0 ? ", " : "") + json_line(options_.targets[j]) + ": {";
+        add_json_coordinate(p.coordinates[j], options_, out);
+        out += '}';
+      }
       out += '}';
     }
-    out += '}';
-  }
-  const auto add = [&out](const char* name, const std::optional<double>& value) {
-    fmt::format_to(std::back_inserter(out), FMT_COMPILE(", \"{}\": "), name);
-    add_json_number(value.value_or(NAN), out);
-  };
-  if (options_.has_exact) add("log_density", p.log_density);
-  if (options_.has_raw) add("log_density_raw", p.log_density_raw);
-  if (options_.has_normalizer) {
-    add("a", p.log_normalizer);
-    add("b", p.normalizer);
-  }
-  add("error", p.error);
-  add("tail", p.tail);
-  if (options_.has_samples) {
-    out += ", \"samples\": ";
-    const size_t d = p.coordinates.size();
-    if (d == 1) {
-      add_json_list(p.samples, out, add_json_number);
-    } else {
-      out += '[';
-      for (size_t i = 0; i < p.samples.size(); i += d) {
-        if (i > 0) out += ", ";
-        add_json_list(std::span(p.samples).subspan(i, d), out, add_json_number);
-      }
-      out += ']';
+    const auto add = [&out](const char* name, const std::optional<double>& value) {
+      fmt::format_to(std::back_inserter(out), FMT_COMPILE(", \"{}\": "), name);
+      add_json_number(value.value_or(NAN), out);
+    };
+    if (options_.has_exact) add("log_density", p.log_density);
+    if (options_.has_raw) add("log_density_raw", p.log_density_raw);
+    if (options_.has_normalizer) {
+      add("a", p.log_normalizer);
+      add("b", p.normalizer);
     }
-  }
-  return out + '}';
-}
-
-constexpr uint64_t kShownEvery = 256;
-
-// To --out, which appears whole or not at all, or to standard output.
-class Destination {
- public:
-  explicit Destination(const std::string& path) {
-    if (!path.empty()) file_ = std::make_unique<AtomicFile>(path);
-  }
-  void write(const std::string& text) {
-    if (file_)
-      file_->write(text);
-    else
-      print(text);
-  }
-  void finish() {
-    if (file_) file_->commit();
+    add("error", p.error);
+    add("tail", p.tail);
+    if (options_.has_samples) {
+      out += ", \"samples\": ";
+      const size_t d = p.coordinates.size();
+      if (d == 1) {
+        add_json_list(p.samples, out, add_json_number);
+      } else {
+        out += '[';
+        for (size_t i = 0; i < p.samples.size(); i += d) {
+          if (i > 0) out += ", ";
+          add_json_list(std::span(p.samples).subspan(i, d), out, add_json_number);
+        }
+        out += ']';
+      }
+    }
+    return out + '}';
   }
 
  private:
-  std::unique_ptr<AtomicFile> file_;
+  SheetOptions options_;
 };
+
+constexpr uint64_t kShownEvery = 256;
 
 SheetOptions sheet_options(const Regressor& model, const PredictArguments& given, bool has_targets) {
   const PredictionOptions& options = given.options;
@@ -259,12 +233,6 @@ SheetOptions sheet_options(const Regressor& model, const PredictArguments& given
 
 }  // namespace
 
-int predict_command(const Arguments& arguments) {
-  arguments.predict.options.validate();
-  const ThreadLimit limit(arguments.common.threads);
-  return run_for_family(arguments, {arguments.predict.model});
-}
-
 int predict_targets(const Arguments& arguments) {
   const PredictArguments& given = arguments.predict;
   const bool json = arguments.common.json, quiet = arguments.common.quiet;
@@ -277,7 +245,8 @@ int predict_targets(const Arguments& arguments) {
   if (!quiet)
     for (const std::string& text : encoding_notes(data.report)) note(text);
   const PredictionSheet sheet(sheet_options(model, given, !data.target.empty()));
-  Destination out(given.out);
+  // --out appears whole or not at all.
+  const auto file = given.out.empty() ? nullptr : std::make_unique<AtomicFile>(given.out);
   // Rows inside the one object of --json, unless they go to a file.
   const bool is_inside = json && given.out.empty(), writes_json = is_inside || given.format == "json";
   RowSheet rows(is_inside, writes_json ? "" : sheet.csv_header(),
@@ -285,7 +254,7 @@ int predict_targets(const Arguments& arguments) {
                  {"data", given.data},
                  {"targets", model.targets},
                  {"columns", encoding_json(data.report)}},
-                "rows", [&out](const std::string& text) { out.write(text); });
+                "rows", [&file](const std::string& text) { file ? file->write(text) : print(text); });
   {
     ProgressLine line(quiet);
     predict(model, data.inputs.view(), data.target, options, [&](uint64_t row, Prediction&& p) {
@@ -294,7 +263,7 @@ int predict_targets(const Arguments& arguments) {
     });
   }
   rows.finish();
-  out.finish();
+  if (file) file->commit();
   if (json && !given.out.empty())
     print_json({{"model", path},
                 {"data", given.data},

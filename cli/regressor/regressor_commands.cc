@@ -37,18 +37,17 @@ OptionTable output_option_table(PredictArguments& p) {
 
 void Grammar::declare_regressor_commands() {
   RegressorArguments& regressor = arguments_.regressor;
-  Declaration& training = command(
-      "train regressor",
-      "Train a predictive density p(y|x) of 1 to 3 numeric columns given the others, together with its "
-      "log-normalizer b(x); evaluate it on held-out rows and write a run directory. Missing values and "
-      "columns of text are taken as they are.");
+  Declaration& training =
+      command("train regressor",
+              "Train a predictive density p(y|x) of 1 to 3 numeric columns given the others, together with "
+              "its log-normalizer b(x); evaluate it on held-out rows and write a run directory. Missing "
+              "values and columns of text are taken as they are.");
   training.positional(
       "DATA", regressor.run.train,
       "A table: csv, tsv with or without header, gzipped or not; npz, safetensors with x and y", false);
   declare_run(training, regressor.run, "DATA",
               "Fraction of the rows of DATA held out for validation when there is no --valid, 0..0.5; auto: "
-              "0.1, or 0 "
-              "for an ensemble with --test, whose members hold out rows of their own");
+              "0.1, or 0 for an ensemble with --test, whose members hold out rows of their own");
   OptionTable test;
   test.add("test", &regressor.test, "Rows the finished model is evaluated on, instead of the validation rows")
       .of_kind(OptionKind::file);
@@ -60,13 +59,13 @@ void Grammar::declare_regressor_commands() {
 
   PredictArguments& predict = arguments_.predict;
   const OptionTable predicted = prediction_option_table(predict.options);
-  Declaration& prediction = command(
-      "predict",
-      "Predictive distributions of a regressor, a row each: mean, standard deviation, median, modes, "
-      "quantiles, central and highest-density intervals, log-density of the target where DATA have it, "
-      "samples, the density on a grid. Levels of a categorical column that training did not have are taken "
-      "for the average of those it had; they, missing values and values far outside those of training are "
-      "counted on standard error.");
+  Declaration& prediction =
+      command("predict",
+              "Predictive distributions of a regressor, a row each: mean, standard deviation, median, modes, "
+              "quantiles, central and highest-density intervals, log-density of the target where DATA have "
+              "it, samples, the density on a grid. Levels of a categorical column that training did not have "
+              "are taken for the average of those it had; they, missing values and values far outside those "
+              "of training are counted on standard error.");
   prediction.positional("MODEL", predict.model, "Model file or run directory of a regressor")
       .positional("DATA", predict.data, "A table with the columns of the model; - is standard input")
       .options(predicted, {"quantiles", "intervals", "samples", "grid"})

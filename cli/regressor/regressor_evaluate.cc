@@ -1,20 +1,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
+#include "base/atomic_file.h"
 #include "classifier/audit_report.h"
 #include "classifier/evaluation_report.h"
 #include "classifier/score_kind.h"
 #include "commands.h"
+#include "document/drawing.h"
 #include "family/regressor/regression_pictures.h"
 #include "family/regressor/regression_profile.h"
-#include "grammar/applicability.h"
-#include "math/parallel.h"
 #include "regressor/regressor_data.h"
 #include "regressor/regressor_report.h"
-#include "run/picture.h"
 #include "run/progress_line.h"
-#include "run/rows_part.h"
+#include "run/run_record.h"
 #include "selfnorm/error.h"
 #include "selfnorm/runtime/shortened.h"
 
@@ -23,7 +23,7 @@ namespace {
 
 ConditionalQuadratureOptions quadrature_of(const Arguments& arguments) {
   ConditionalQuadratureOptions options;
-  if (Applicability(arguments).has("--precision")) options.precision = arguments.log_z.precision;
+  if (arguments.has("--precision")) options.precision = arguments.log_z.precision;
   options.validate();
   return options;
 }
@@ -53,7 +53,7 @@ FrameOptions frame_options(const Arguments& arguments) {
 // Throws Error unless `feature` is a numeric column of the model with two values or more.
 void check_feature(const Regressor& model, const Frame& frame, const std::string& feature) {
   const std::vector<std::string> columns = model.encoder.columns();
-  if (std::find(columns.begin(), columns.end(), feature) == columns.end())
+  if (std::ranges::find(columns, feature) == columns.end())
     throw Error(fmt::format("--feature {}: the model has no such column; its columns are {}", feature,
                             runtime::shortened(fmt::format("{}", fmt::join(columns, ", ")))));
   const FrameColumn& column = *frame.find(feature);
@@ -64,9 +64,11 @@ void check_feature(const Regressor& model, const Frame& frame, const std::string
     throw Error(fmt::format("--feature {}: found fewer than two values in {}", feature, frame.file));
 }
 
-// Pictures of a regressor on data: pit, coverage, normalizer (b against A), fan (quantiles of rows in the
-// order of their median) and, with --feature, what report/regression_profile.h has. The paths
-// (write_pictures).
+// Pictures of a regressor on data, into the folder --draw, which is created: pit, coverage, normalizer (b
+// against A), fan (quantiles of rows in the order of their median) and, with --feature, what
+// family/regressor/regression_profile.h has; of each NAME.svg, the program NAME.gp that draws it, and
+// NAME.csv with its numbers. The paths of the data and of what was drawn; where gnuplot could not, data and
+// programs are there.
 std::vector<std::string> draw_regressor(const Arguments& arguments, const ShownRows& rows,
                                         const RegressionEvaluation& evaluation) {
   const EvaluateArguments& given = arguments.evaluate;
@@ -74,11 +76,28 @@ std::vector<std::string> draw_regressor(const Arguments& arguments, const ShownR
                                 normalizer_picture(evaluated_pairs(evaluation)), fan_picture(rows)};
   if (!given.feature.empty())
     for (Picture& picture : feature_pictures(rows, given.feature)) pictures.push_back(std::move(picture));
-  return write_pictures(pictures, given.draw, "--draw", arguments.common.quiet);
+  std::error_code failure;
+  std::filesystem::create_directories(given.draw, failure);
+  if (failure)
+    throw Error(fmt::format("--draw {}: the folder cannot be created ({})", given.draw, failure.message()));
+  std::vector<std::string> files;
+  std::string problem;
+  for (const Picture& picture : pictures) {
+    const std::string base = given.draw + "/" + picture.name;
+    AtomicFile::write_file(base + ".csv", csv_text(picture.data));
+    files.push_back(base + ".csv");
+    if (picture.figure.panels.empty()) continue;
+    if (const std::string found = draw_figure(picture.figure, given.draw, picture.name); found.empty())
+      files.push_back(base + ".svg");
+    else
+      problem = found;
+  }
+  if (!problem.empty() && !arguments.common.quiet) warning(problem);
+  return files;
 }
 
 double stored_rms(const Regressor& model) {
-  const auto audit = nlohmann::ordered_json::parse(model.audit_json);
+  const auto audit = Json::parse(model.audit_json);
   return stored_number(audit, {model.members.size() > 1 ? "log_density_gap" : "b_minus_a", "rms"})
       .value_or(0);
 }
@@ -92,7 +111,6 @@ int evaluate_regressors(const Arguments& arguments) {
   if (!given.draw.empty() && given.models.size() > 1)
     throw Error("--draw draws one model; evaluate them apart");
   const RegressionEvaluationOptions options{.quadrature = quadrature_of(arguments)};
-  const ThreadLimit limit(arguments.common.threads);
   return evaluate_models(
       arguments,
       [&](const std::string& name) {
@@ -105,7 +123,7 @@ int evaluate_regressors(const Arguments& arguments) {
         const RowsPart part = part_in(model, rows_part(name, given.data));
         RegressionRow row{name, model.targets, evaluated(model, data, options, arguments.common.quiet), part};
         if (!arguments.common.quiet) warn_about_coverage(row);
-        nlohmann::ordered_json report = regression_json(row.evaluation, model.targets, part);
+        Json report = regression_json(row.evaluation, model.targets, part);
         if (part == RowsPart::kTrained) report["trained"] = true;
         report["columns"] = encoding_json(data.report);
         report["normalizer"] = model.normalizer_kind;
@@ -131,34 +149,33 @@ int audit_regressor(const Arguments& arguments) {
   const ShownRows rows{model, frame, data.inputs, data.target};
   const RowsPart part = part_in(model, audited_part(given));
   ReportDocument document = audit_heading(path, given.data);
-  AuditWords words{{{"model", path}, {"data", given.data}, {"kind", "amortised"}}, ""};
-  const auto put_out = [&](const nlohmann::ordered_json& json, const std::string& text, uint64_t inputs,
-                           const char* what, const char* without, const Certificate& certificate) {
-    words.json.update(json);
-    words.text = fmt::format("{} of {} on {}: {} inputs{}; log Z of each by quadrature\n\n", what, path,
-                             given.data, grouped(inputs), without) +
-                 text;
+  const auto put_out = [&](AuditWords found, uint64_t inputs, const char* what, const char* without,
+                           const Certificate& certificate) {
+    AuditWords words{{{"model", path}, {"data", given.data}, {"kind", "amortised"}},
+                     fmt::format("{} of {} on {}: {} inputs{}; log Z of each by quadrature\n\n", what, path,
+                                 given.data, grouped(inputs), without) +
+                         found.text};
+    words.json.update(found.json);
     return end_audit(arguments, {place, part, certificate}, document, std::move(words));
   };
   if (!has_targets) {
     const NormalizerAudit result = audit_normalizer(model, data.inputs.view(), {.audit = options});
     add_regression_inputs(rows, result, {given.data, part}, document);
-    return put_out(normalizer_audit_json(result), normalizer_audit_text(result, part), result.rows, "b(x)",
-                   " without targets", result.certificate);
+    return put_out(regression_audit_words(result, part), result.rows, "b(x)", " without targets",
+                   result.certificate);
   }
   const RegressionEvaluation result = evaluated(model, data, {.audit = options}, arguments.common.quiet);
   if (!arguments.common.quiet) warn_about_coverage({path, model.targets, result, part});
   add_regression(rows, result, {given.data, part}, document);
-  return put_out(regression_audit_json(result), regression_audit_text(result, part), result.rows,
-                 "log-densities with b(x)", "", result.certificate);
+  return put_out(regression_audit_words(result, part), result.rows, "log-densities with b(x)", "",
+                 result.certificate);
 }
 
 int score_regressor(const Arguments& arguments) {
   const ScoreArguments& given = arguments.score;
   check_kind_options(given);
   const bool is_exact = !given.raw && !given.amortised;
-  if (!is_exact) Applicability(arguments).refuse({"--precision"}, "is of --exact");
-  const ThreadLimit limit(arguments.common.threads);
+  if (!is_exact) arguments.refuse({"--precision"}, "is of --exact");
   const Regressor model = open_regressor(given.model, arguments.common.code()).model;
   const Frame frame = read_frame_for(model, given.data, frame_options(arguments), TargetNeed::kRequired);
   const RegressionRows data = regression_rows(model, frame, TargetNeed::kRequired);

@@ -11,8 +11,6 @@
 namespace selfnorm::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::string fixed_decimal(double value) { return fmt::format("{:.4f}", value); }
 // Units of the data may be of any size.
 std::string significant(double value) { return fmt::format("{:.5g}", value); }
@@ -48,16 +46,28 @@ Json coordinate_json(const CoordinateEvaluation& c) {
 
 // What a certificate is about, where there is one.
 const char* of_normalizer(RowsPart part) {
-  return part == RowsPart::kTrained
-             ? ""
-             : "             (the certificate is of b(x) in the place of log Z, not of "
-               "calibration: see coverage and PIT)\n";
+  return part == RowsPart::kTrained ? ""
+                                    : "             (the certificate is of b(x) in the place of log Z, not "
+                                      "of calibration: see coverage and PIT)\n";
+}
+
+// Of `e`, whose error is called `error`; `likelihood` is what targets add, in both forms.
+template <class Audited>
+AuditWords audit_words(const Audited& e, RowsPart part, uint64_t members, const std::string& error,
+                       const Json& likelihood, const std::string& likelihood_text) {
+  Json json = {{"n", e.rows}, {"members", members}};
+  json.update(errors_json(e));
+  json.update(likelihood);
+  json["quadrature_error"] = e.quadrature_error;
+  json.update(certified_json(e));
+  return {json, error + errors_text(e, part) + likelihood_text + certified_text(e, "amortised", part) +
+                    of_normalizer(part)};
 }
 
 bool is_ensemble(const RegressionRow& row) { return row.evaluation.members > 1; }
 
 std::string likelihood_table(const std::vector<RegressionRow>& rows) {
-  const bool has_ensemble = std::any_of(rows.begin(), rows.end(), is_ensemble);
+  const bool has_ensemble = std::ranges::any_of(rows, is_ensemble);
   const char* gap = has_ensemble ? "gap" : "b - A";
   std::vector<std::vector<std::string>> cells{{"model", "rows", "NLL", "+-", "NLL with b",
                                                fmt::format("mean({})", gap), fmt::format("rms({})", gap),
@@ -69,8 +79,8 @@ std::string likelihood_table(const std::vector<RegressionRow>& rows) {
                      fixed_decimal(largest_size(e.log_z)), fmt::format("{:.1e}", e.quadrature_error),
                      fmt::format("{:.1e}", e.tail)});
   }
-  return aligned(cells) + (has_ensemble ? "(gap: log p exact minus log p with b, of an ensemble those of "
-                                          "the mean density at the target, otherwise b - A)\n"
+  return aligned(cells) + (has_ensemble ? "(gap: log p exact minus log p with b, of an ensemble those of the "
+                                          "mean density at the target, otherwise b - A)\n"
                                         : "");
 }
 
@@ -153,34 +163,17 @@ void warn_about_coverage(const RegressionRow& row) {
     warning(fmt::format("{}: {}", row.name, doubt));
 }
 
-Json regression_audit_json(const RegressionEvaluation& e) {
-  Json out = {{"n", e.rows}, {"members", e.members}};
-  out.update(errors_json(e));
-  out.update({{"nll_exact", e.nll}, {"nll_amortised", e.nll_b}, {"quadrature_error", e.quadrature_error}});
-  out.update(certified_json(e));
-  return out;
-}
-
-std::string regression_audit_text(const RegressionEvaluation& e, RowsPart part) {
+AuditWords regression_audit_words(const RegressionEvaluation& e, RowsPart part) {
   const std::string error =
       e.members > 1
           ? fmt::format("log mean density of {} members at the target, with b(x) minus exact\n", e.members)
           : "log Z - b(x)\n";
-  return error + errors_text(e, part) +
-         fmt::format("likelihood   NLL amortised {:.4f}, exact {:.4f}\n", e.nll_b, e.nll) +
-         certified_text(e, "amortised", part) + of_normalizer(part);
+  return audit_words(e, part, e.members, error, {{"nll_exact", e.nll}, {"nll_amortised", e.nll_b}},
+                     fmt::format("likelihood   NLL amortised {:.4f}, exact {:.4f}\n", e.nll_b, e.nll));
 }
 
-Json normalizer_audit_json(const NormalizerAudit& e) {
-  Json out = {{"n", e.rows}, {"members", 1}};
-  out.update(errors_json(e));
-  out.update({{"quadrature_error", e.quadrature_error}});
-  out.update(certified_json(e));
-  return out;
-}
-
-std::string normalizer_audit_text(const NormalizerAudit& e, RowsPart part) {
-  return "log Z - b(x)\n" + errors_text(e, part) + certified_text(e, "amortised", part) + of_normalizer(part);
+AuditWords regression_audit_words(const NormalizerAudit& e, RowsPart part) {
+  return audit_words(e, part, 1, "log Z - b(x)\n", Json::object(), "");
 }
 
 }  // namespace selfnorm::cli

@@ -8,6 +8,7 @@
 #include "family/regressor/normalizer_audit.h"
 #include "family/regressor/regression_evaluation.h"
 #include "family/regressor/regression_section.h"
+#include "run/report_output.h"
 
 namespace selfnorm::cli {
 
@@ -17,9 +18,8 @@ namespace selfnorm::cli {
 // "b_minus_a"; of an ensemble it is that of the log mean density at the target, "log_density_gap". Rows that
 // were trained on have no "certificate"; "chose_step": RowsPart::kChoseStep. Numbers that are not finite
 // become null when written.
-nlohmann::ordered_json regression_json(const RegressionEvaluation& evaluation,
-                                       const std::vector<std::string>& targets,
-                                       RowsPart part = RowsPart::kNone);
+Json regression_json(const RegressionEvaluation& evaluation, const std::vector<std::string>& targets,
+                     RowsPart part = RowsPart::kNone);
 
 struct RegressionRow {
   std::string name;
@@ -35,12 +35,8 @@ std::string regression_tables(const std::vector<RegressionRow>& rows);
 // On stderr, when targets that took no part in training are inside central intervals too rarely or too often.
 void warn_about_coverage(const RegressionRow& row);
 
-// The error of log-densities with b(x), in full.
-nlohmann::ordered_json regression_audit_json(const RegressionEvaluation& evaluation);
-std::string regression_audit_text(const RegressionEvaluation& evaluation, RowsPart part);
-
-// The same of data without targets.
-nlohmann::ordered_json normalizer_audit_json(const NormalizerAudit& audit);
-std::string normalizer_audit_text(const NormalizerAudit& audit, RowsPart part);
+// The error of log-densities with b(x), in full; of data without targets, that of b(x).
+AuditWords regression_audit_words(const RegressionEvaluation& evaluation, RowsPart part);
+AuditWords regression_audit_words(const NormalizerAudit& audit, RowsPart part);
 
 }  // namespace selfnorm::cli

@@ -64,37 +64,15 @@ std::vector<uint64_t> usable_rows(const Frame& frame, const std::vector<std::str
                               fmt::join(targets, ", "), grouped(without.size()), grouped(frame.rows)));
 }
 
-}  // namespace
-
-Frame taken_rows(const Frame& frame, std::span<const uint64_t> rows) {
-  Frame out{.file = frame.file, .rows = rows.size()};
-  for (const uint64_t row : rows) out.line.push_back(frame.line[row]);
-  for (const FrameColumn& from : frame.columns) {
-    FrameColumn& column = out.columns.emplace_back(
-        FrameColumn{.name = from.name, .is_numeric = from.is_numeric, .levels = from.levels});
-    for (const uint64_t row : rows)
-      if (from.is_numeric)
-        column.number.push_back(from.number[row]);
-      else
-        column.level.push_back(from.level[row]);
-  }
-  return out;
-}
-
-std::string short_list(const std::vector<std::string>& names) {
-  if (names.size() <= kListed) return fmt::format("{}", fmt::join(names, ", "));
-  return fmt::format("{}, ... ({} in all)", fmt::join(names.begin(), names.begin() + kListed, ", "),
-                     names.size());
-}
-
+// The columns `given` means, names or zero-based indices; none: y or target. Throws Error that lists the
+// columns.
 std::vector<std::string> target_names(const Frame& frame, const std::vector<std::string>& given) {
   if (given.empty()) {
     for (const char* name : {"y", "target"})
       if (frame.find(name) != nullptr) return {name};
-    throw Error(
-        fmt::format("{}: found no column y or target; say by --target which of its columns is to be "
-                    "predicted: {}",
-                    frame.file, column_list(frame)));
+    throw Error(fmt::format(
+        "{}: found no column y or target; say by --target which of its columns is to be predicted: {}",
+        frame.file, column_list(frame)));
   }
   std::vector<std::string> names;
   for (const std::string& word : given) {
@@ -113,13 +91,8 @@ std::vector<std::string> target_names(const Frame& frame, const std::vector<std:
   return names;
 }
 
-FrameOptions reading_like(const Frame& frame, const std::string& header) {
-  FrameOptions options{.header = header};
-  for (const FrameColumn& column : frame.columns)
-    if (has_value(column)) (column.is_numeric ? options.numeric : options.categorical).push_back(column.name);
-  return options;
-}
-
+// The rows of `first`, then those of `second`, which has its columns and kinds; what `second` has besides is
+// left out. A column without any value in `first` has none in the result.
 Frame joined_frames(Frame first, const Frame& second) {
   for (FrameColumn& column : first.columns) {
     if (!has_value(column)) {
@@ -151,7 +124,16 @@ Frame joined_frames(Frame first, const Frame& second) {
   return first;
 }
 
-nlohmann::ordered_json frame_record(const std::string& path, const Frame& frame) {
+// How another file has to be read to be joined to `frame`.
+FrameOptions reading_like(const Frame& frame, const std::string& header) {
+  FrameOptions options{.header = header};
+  for (const FrameColumn& column : frame.columns)
+    if (has_value(column)) (column.is_numeric ? options.numeric : options.categorical).push_back(column.name);
+  return options;
+}
+
+// {"path", "rows", "columns", "hash"} of config.json.
+Json frame_record(const std::string& path, const Frame& frame) {
   std::string marks;
   for (const FrameColumn& column : frame.columns) {
     marks += fmt::format("{} {:x} {:x}", column.name, hash_bytes(bytes_of(column.number)),
@@ -162,6 +144,29 @@ nlohmann::ordered_json frame_record(const std::string& path, const Frame& frame)
           {"rows", frame.rows},
           {"columns", frame.columns.size()},
           {"hash", fmt::format("{:016x}", hash_bytes(marks))}};
+}
+
+}  // namespace
+
+Frame taken_rows(const Frame& frame, std::span<const uint64_t> rows) {
+  Frame out{.file = frame.file, .rows = rows.size()};
+  for (const uint64_t row : rows) out.line.push_back(frame.line[row]);
+  for (const FrameColumn& from : frame.columns) {
+    FrameColumn& column = out.columns.emplace_back(
+        FrameColumn{.name = from.name, .is_numeric = from.is_numeric, .levels = from.levels});
+    for (const uint64_t row : rows)
+      if (from.is_numeric)
+        column.number.push_back(from.number[row]);
+      else
+        column.level.push_back(from.level[row]);
+  }
+  return out;
+}
+
+std::string short_list(const std::vector<std::string>& names) {
+  if (names.size() <= kListed) return fmt::format("{}", fmt::join(names, ", "));
+  return fmt::format("{}, ... ({} in all)", fmt::join(names.begin(), names.begin() + kListed, ", "),
+                     names.size());
 }
 
 TrainingTables read_tables(const Arguments& arguments) {
@@ -176,7 +181,7 @@ TrainingTables read_tables(const Arguments& arguments) {
   out.notes.push_back(fmt::format("read {}, target {}", frame_text(given.run.train, out.frame),
                                   fmt::join(out.targets, ", ")));
   out.train = usable_rows(out.frame, out.targets, given.skip_missing_targets, out.notes);
-  const auto read_other = [&](const std::string& path, const char* name, nlohmann::ordered_json& record) {
+  const auto read_other = [&](const std::string& path, const char* name, Json& record) {
     Frame other = read_frame(path, reading_like(out.frame, header));
     out.notes.push_back(fmt::format("{}: {}", name, frame_text(path, other)));
     record = frame_record(path, other);

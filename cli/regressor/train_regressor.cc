@@ -11,7 +11,7 @@
 #include "regressor/regressor_data.h"
 #include "regressor/regressor_report.h"
 #include "regressor/regressor_tables.h"
-#include "run/rows_part.h"
+#include "run/run_record.h"
 #include "run/training_run.h"
 #include "selfnorm/error.h"
 

@@ -19,7 +19,7 @@ std::string model_words(const ModelFile& model);
 std::string norm_words(const ModelFile& model);
 
 // What `audit` found on `source`, and the trade-off of models without encoder on data with labels, or why
-// there is none (analysis/trade_off.h).
+// there is none (audit/bounds/trade_off.h).
 void add_model_audit(const Audit& audit, const AuditNames& names, const ModelFile& model,
                      const ExampleSource& source, ReportDocument& document);
 

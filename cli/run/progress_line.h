@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "family/classifier/trainer.h"
@@ -43,5 +44,26 @@ class ProgressLine {
 
 // "1:02:03", "2:03" or "0:03"; "?" when not finite.
 std::string clock_text(double seconds);
+
+// metrics.jsonl: one JSON object per Progress, written line by line.
+nlohmann::ordered_json progress_json(const Progress& progress);
+
+class MetricsLog {
+ public:
+  explicit MetricsLog(std::string path) : path_(std::move(path)) {}
+  ~MetricsLog();
+  MetricsLog(const MetricsLog&) = delete;
+  MetricsLog& operator=(const MetricsLog&) = delete;
+
+  // The first call drops the lines of an earlier, interrupted part that the run now repeats. Throws Error
+  // when the line cannot be written; then the file is as it was.
+  void append(const Progress& progress);
+
+ private:
+  void open_before(const Progress& first);
+
+  std::string path_;
+  int file_ = -1;
+};
 
 }  // namespace selfnorm::cli

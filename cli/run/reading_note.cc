@@ -17,8 +17,8 @@ std::string counted(uint64_t n, const char* unit) {
 std::string unseen_text(const std::string& path, const std::string& found, const std::string& label,
                         const std::string& place) {
   return fmt::format(
-      "{}: found {} with a label that the model has not seen in training, the first '{}' ({}); "
-      "they count as wrong, and likelihoods leave them out (with them log-likelihood is -inf)",
+      "{}: found {} with a label that the model has not seen in training, the first '{}' ({}); they count as "
+      "wrong, and likelihoods leave them out (with them log-likelihood is -inf)",
       path, found, shown_label(label), place);
 }
 

@@ -5,15 +5,16 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 
 #include "base/atomic_file.h"
 #include "document/source.h"
 #include "output.h"
 #include "page/page.h"
-#include "run/report_page.h"
-#include "run/rows_part.h"
+#include "run/run_record.h"
 #include "selfnorm/error.h"
+#include "version.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -25,12 +26,6 @@ bool is_json(const fs::path& path) {
   std::string extension = path.extension().string();
   std::ranges::transform(extension, extension.begin(), [](unsigned char c) { return std::tolower(c); });
   return extension == ".json";
-}
-
-void write_file(const std::string& path, const std::string& text) {
-  AtomicFile file(path);
-  file.write(text);
-  file.commit();
 }
 
 void check_audit_paths(const AuditPlace& place) {
@@ -47,7 +42,7 @@ std::string write_audit(const AuditPlace& place, const ReportDocument& document)
   if (place.page.empty()) return "";
   try {
     check_audit_paths(place);
-    write_file(place.data, document_text(document) + "\n");
+    AtomicFile::write_file(place.data, document_text(document) + "\n");
     write_page(place.page, place.run.empty() ? document : read_report(place.run));
     return place.page;
   } catch (const Error& error) {
@@ -58,6 +53,25 @@ std::string write_audit(const AuditPlace& place, const ReportDocument& document)
 }
 
 }  // namespace
+
+void check_page_path(const std::string& path) {
+  if (!is_page_or_absent(path))
+    throw Error(fmt::format("{} is there and is not a page of selfnorm, so it is left as it is", path));
+}
+
+void check_document_path(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return;
+  constexpr std::string_view beginning = "{\"format\":";
+  std::string found(beginning.size(), '\0');
+  in.read(found.data(), static_cast<std::streamsize>(found.size()));
+  if (found != beginning)
+    throw Error(fmt::format("{} is there and is not the data of a report, so it is left as it is", path));
+}
+
+void write_page(const std::string& path, const ReportDocument& document) {
+  AtomicFile::write_file(path, page_html(document, kVersion));
+}
 
 ReportDocument run_heading(const Arguments& arguments, const RunDirectory& run, bool diverged) {
   ReportDocument out{.name = run.path(),
@@ -71,7 +85,7 @@ std::string write_run_report(const Arguments& arguments, const RunDirectory& run
                              const std::function<ReportDocument()>& document) {
   try {
     check_document_path(run.file(kReportData));
-    write_file(run.file(kReportData), document_text(document()) + "\n");
+    AtomicFile::write_file(run.file(kReportData), document_text(document()) + "\n");
     if (arguments.run().no_report) return "";
     const std::string page = run.file(kReportPage);
     check_page_path(page);
@@ -91,10 +105,10 @@ AuditPlace audit_place(const AuditArguments& given) {
     return {.run = run, .data = run + "/" + kAuditData, .page = run + "/" + kReportPage};
   }
   if (is_json(given.report))
-    throw Error(fmt::format(
-        "--report {}: found a name that ends in .json, which is where the data of the page go; expected the "
-        "name of the page, as {}",
-        given.report, fs::path(given.report).replace_extension(".html").string()));
+    throw Error(
+        fmt::format("--report {}: found a name that ends in .json, which is where the data of the page go; "
+                    "expected the name of the page, as {}",
+                    given.report, fs::path(given.report).replace_extension(".html").string()));
   const AuditPlace place{.data = fs::path(given.report).replace_extension(".json").string(),
                          .page = given.report,
                          .is_asked_for = true};
@@ -124,7 +138,7 @@ void put_out_audit(const Arguments& arguments, const AuditPlace& place, const Re
   } catch (const Error& error) {
     failure = error;
   }
-  words.json["report"] = nlohmann::ordered_json::parse(document_text(document));
+  words.json["report"] = Json::parse(document_text(document));
   print_json(words.json);
   if (failure) throw *failure;
 }

@@ -10,6 +10,13 @@
 
 namespace selfnorm::cli {
 
+// What is not ours is not written over unless it was named: these throw Error when there is a file that is
+// not a page, or not the data of one.
+void check_page_path(const std::string& path);
+void check_document_path(const std::string& path);
+
+void write_page(const std::string& path, const ReportDocument& document);
+
 // Of a finished run: report.json and, unless --no-report, report.html with the curves of its metrics. What
 // cannot be made or written is a warning, whatever the reason: the model is there, and its evaluation is yet
 // to be printed. The path of the page, or empty.
@@ -33,7 +40,7 @@ AuditPlace audit_place(const AuditArguments& given);
 
 // An audit as --json prints it and as text.
 struct AuditWords {
-  nlohmann::ordered_json json;
+  Json json;
   std::string text;
 };
 

@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -14,8 +15,11 @@
 #include <utility>
 
 #include "base/atomic_file.h"
+#include "base/memory.h"
 #include "document/source.h"
 #include "interruption.h"
+#include "math/parallel.h"
+#include "run/progress_line.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm::cli {
@@ -31,9 +35,8 @@ constexpr const char* kSetAside[] = {kRecordName, kMetricsName, kCheckpointName,
 void try_writing(const std::string& path) {
   const std::string probe = fmt::format("{}/.probe-{}", path, getpid());
   const int descriptor = open(probe.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
-  if (descriptor < 0) {
+  if (descriptor < 0)
     throw Error(fmt::format("cannot write in the output directory {}: {}", path, std::strerror(errno)));
-  }
   close(descriptor);
   unlink(probe.c_str());
 }
@@ -45,10 +48,9 @@ std::string nearest_folder(const std::string& path) {
   while (!folder.empty() && !fs::exists(folder, ignored) && folder != folder.parent_path())
     folder = folder.parent_path();
   if (folder.empty()) return ".";
-  if (!fs::is_directory(folder, ignored)) {
+  if (!fs::is_directory(folder, ignored))
     throw Error(
         fmt::format("cannot create the output directory {}: {} is not a directory", path, folder.string()));
-  }
   return folder.string();
 }
 
@@ -58,10 +60,9 @@ void make_folders(const std::string& path, std::vector<std::string>& made) {
     folder /= part;
     if (part.empty() || fs::is_directory(folder)) continue;
     std::error_code error;
-    if (!fs::create_directory(folder, error) && !fs::is_directory(folder)) {
+    if (!fs::create_directory(folder, error) && !fs::is_directory(folder))
       throw Error(fmt::format("cannot create the output directory {}: {}", folder.string(),
                               error ? error.message() : "a file of that name exists"));
-    }
     made.push_back(folder.string());
   }
 }
@@ -91,6 +92,27 @@ void remove_unfinished(const std::string& path) {
   }
 }
 
+constexpr double kOperationsPerSecond = 3e8;  // of a thread, on the slow side
+constexpr double kShort = 60;                 // seconds, below which time is not worth a word
+
+std::string size_text(double bytes) {
+  return bytes < 1e6   ? fmt::format("{:.0f} kB", std::max(1.0, bytes / 1e3))
+         : bytes < 1e9 ? fmt::format("{:.0f} MB", bytes / 1e6)
+                       : fmt::format("{:.1f} GB", bytes / 1e9);
+}
+
+// Where the run is or will be, with what files of its own will be replaced.
+double free_disk(const RunDirectory& run) {
+  std::error_code error;
+  const fs::space_info space = fs::space(run.existing_folder(), error);
+  if (error) return -1;
+  double bytes = static_cast<double>(space.available);
+  for (const char* name : {kCheckpointName, kModelName})
+    if (const uintmax_t size = fs::file_size(run.file(name), error); !error)
+      bytes += static_cast<double>(size);
+  return bytes;
+}
+
 }  // namespace
 
 RunDirectory::RunDirectory(std::string path, Mode mode) : path_(std::move(path)), mode_(mode) {
@@ -104,10 +126,10 @@ RunDirectory::RunDirectory(std::string path, Mode mode) : path_(std::move(path))
 void RunDirectory::check_new() const {
   for (const char* name : kFiles) {
     if (mode_ != Mode::kNew || !has(name)) continue;
-    throw Error(fmt::format(
-        "{} already holds a run ({}); continue it with --resume, replace it with --overwrite, or give "
-        "another --out",
-        path_, name));
+    throw Error(
+        fmt::format("{} already holds a run ({}); continue it with --resume, replace it with --overwrite, or "
+                    "give another --out",
+                    path_, name));
   }
 }
 
@@ -159,7 +181,7 @@ bool RunDirectory::has(const std::string& name) const {
 
 std::string RunDirectory::existing_folder() const { return nearest_folder(path_); }
 
-void RunDirectory::begin(const nlohmann::ordered_json& record) {
+void RunDirectory::begin(const Json& record) {
   make_folders(path_, made_);
   lock();
   check_new();  // another run may have come and gone while the data were read
@@ -174,9 +196,32 @@ void RunDirectory::begin(const nlohmann::ordered_json& record) {
                                     : std::rename(file(name).c_str(), replaced(file(name)).c_str());
     if (failed != 0) throw Error(fmt::format("cannot replace {}: {}", file(name), std::strerror(errno)));
   }
-  AtomicFile output(file(kRecordName));
-  output.write(record.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-  output.commit();
+  AtomicFile::write_file(file(kRecordName),
+                         record.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+std::string checked_needs(const Arguments& arguments, const RunDirectory& run, const RunNeeds& needs) {
+  const auto refuse = [&](const std::string& kind, double needed, double found) {
+    throw Error(fmt::format("not enough {}: {} need about {}, but there are {}; {}, or --force to try", kind,
+                            needs.what, size_text(needed), size_text(found), needs.advice));
+  };
+  // A checkpoint is written beside the one it replaces, the model beside the last one.
+  const double disk = needs.checkpoint + std::max(needs.checkpoint, needs.model);
+  if (!arguments.run().force) {
+    const double memory = static_cast<double>(memory_limit()), space = free_disk(run);
+    if (needs.memory > memory) refuse("memory", needs.memory, memory);
+    if (space >= 0 && disk > space) refuse("disk space for " + run.path(), disk, space);
+  }
+  const double seconds = needs.operations / (kOperationsPerSecond * static_cast<double>(allowed_threads()));
+  return fmt::format(
+      "needs about {} of memory and, while it runs, {} of disk (a checkpoint is {}, the model {}){}",
+      size_text(needs.memory), size_text(disk), size_text(needs.checkpoint), size_text(needs.model),
+      seconds < kShort ? "" : fmt::format("; takes at most about {}", clock_text(seconds)));
+}
+
+void refuse_doubtful(const RunArguments& given, const std::string& doubt) {
+  if (doubt.empty() || given.force) return;
+  throw Error(fmt::format("{}: {}; if it is meant, --force trains", given.train, doubt));
 }
 
 }  // namespace selfnorm::cli

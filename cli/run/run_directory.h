@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "grammar/arguments.h"
 #include "run/run_record.h"
 
 namespace selfnorm::cli {
@@ -37,7 +38,7 @@ class RunDirectory {
 
   // The data are good: the folders are made, an overwritten run is set aside until keep(), config.json
   // appears (a resumed run keeps its own). Throws Error when another process was faster.
-  void begin(const nlohmann::ordered_json& record);
+  void begin(const Json& record);
   void keep();
   // The run is interrupted and can be resumed. What it replaces stays aside while it has no checkpoint, so
   // that the old model is not taken for its own.
@@ -55,5 +56,20 @@ class RunDirectory {
   int lock_ = -1;                  // descriptor of the directory
   std::vector<std::string> made_;  // folders, outermost first
 };
+
+// What a training will need, said before it starts, and what cannot be meant, refused before it starts.
+struct RunNeeds {
+  std::string what;                  // "3,039 classes x 205,112 features"
+  double memory = 0;                 // bytes beside the data
+  double checkpoint = 0, model = 0;  // bytes of the files
+  double operations = 0;             // multiplications at most; 0: not known
+  std::string advice;                // the options that make it less
+};
+
+// "needs about 5.6 GB of memory, ...". Throws Error when there is less memory or disk, unless --force.
+std::string checked_needs(const Arguments& arguments, const RunDirectory& run, const RunNeeds& needs);
+
+// Throws Error "FILE: DOUBT; if it is meant, --force trains" when there is a doubt, unless --force.
+void refuse_doubtful(const RunArguments& given, const std::string& doubt);
 
 }  // namespace selfnorm::cli

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <set>
 
 #include "run/record_text.h"
@@ -33,7 +35,7 @@ std::string base_run_path(const RunArguments& run, const std::string& objective)
   return fmt::format("out/{}-{}", stem.empty() ? "run" : stem, objective);
 }
 
-nlohmann::ordered_json read_record(const std::string& run) {
+Json read_record(const std::string& run) {
   std::string path = run + "/" + kRecordName;
   std::ifstream file(path);
   if (!file) file.open(path += ".replaced");  // RunDirectory puts it back
@@ -42,7 +44,7 @@ nlohmann::ordered_json read_record(const std::string& run) {
 }
 
 // From where the run was started, unless it has moved with its data since.
-std::string found_path(const nlohmann::ordered_json& record, const std::string& path) {
+std::string found_path(const Json& record, const std::string& path) {
   if (!record.contains("directory") || !record["directory"].is_string() || path == "-") return path;
   const fs::path start = record["directory"].get<std::string>();
   std::error_code error;
@@ -50,7 +52,7 @@ std::string found_path(const nlohmann::ordered_json& record, const std::string& 
   return (start / path).string();
 }
 
-bool is_same_file(const nlohmann::ordered_json& a, const nlohmann::ordered_json& b) {
+bool is_same_file(const Json& a, const Json& b) {
   std::error_code error;
   return a.is_string() && b.is_string() && fs::equivalent(a.get<std::string>(), b.get<std::string>(), error);
 }
@@ -78,6 +80,31 @@ uint64_t mixed_array(uint64_t hash, const std::vector<T>& values) {
   return mixed_bytes(hash, values.data(), values.size() * sizeof(T));
 }
 
+// Reads as far as the files agree.
+bool is_same_content(const fs::path& a, const fs::path& b) {
+  std::ifstream first(a, std::ios::binary), second(b, std::ios::binary);
+  if (!first || !second) return false;
+  using Bytes = std::istreambuf_iterator<char>;
+  return std::equal(Bytes(first), Bytes(), Bytes(second), Bytes());
+}
+
+bool is_same_data(const fs::path& a, const fs::path& b) {
+  std::error_code error;
+  if (fs::equivalent(a, b, error) && !error) return true;
+  if (!fs::is_regular_file(a, error) || !fs::is_regular_file(b, error)) return false;
+  const uintmax_t size = fs::file_size(a, error);
+  return !error && size == fs::file_size(b, error) && !error && is_same_content(a, b);
+}
+
+// `recorded` from here or, where it is relative, from a folder above the run.
+bool is_recorded_data(const fs::path& run, const fs::path& recorded, const fs::path& data) {
+  if (is_same_data(recorded, data)) return true;
+  if (recorded.is_absolute()) return false;
+  for (fs::path folder = run; folder.has_relative_path(); folder = folder.parent_path())
+    if (is_same_data(folder / recorded, data)) return true;
+  return false;
+}
+
 }  // namespace
 
 std::string new_run_path(const RunArguments& run, const std::string& objective) {
@@ -102,23 +129,22 @@ std::string resumed_run_path(const RunArguments& run, const std::string& objecti
 }
 
 std::string recorded_command(const std::string& run) {
-  const nlohmann::ordered_json record = read_record(run);
+  const Json record = read_record(run);
   return record.is_null() ? "train classifier" : record.value("command", "train classifier");
 }
 
-nlohmann::ordered_json recorded_options(const CommandRow& command, const Arguments& given) {
+Json recorded_options(const CommandRow& command, const Arguments& given) {
   const std::string run = resumed_run_path(given.run(), given.objective());
-  nlohmann::ordered_json record = read_record(run);
+  Json record = read_record(run);
   if (record.is_null() && given.run().train.empty())
     throw Error(fmt::format(
         "--resume: the run in {} was never begun (it has no {}); start it with 'selfnorm {} {} --out {}'",
         run, kRecordName, given.command, command.options[0].name, run));
   if (record.is_null()) return record;
-  if (recorded_command(run) != given.command) {
+  if (recorded_command(run) != given.command)
     throw Error(fmt::format("--resume: {} is a run of 'selfnorm {}', not of 'selfnorm {}'", run,
                             runtime::shortened(recorded_command(run)), given.command));
-  }
-  nlohmann::ordered_json options = record["options"];
+  Json options = record["options"];
   for (const char* name : {"resume", "out", "config", "quiet", "json", "overwrite", "allow-code"})
     options.erase(name);
   for (auto& [name, value] : options.items()) {
@@ -131,12 +157,12 @@ nlohmann::ordered_json recorded_options(const CommandRow& command, const Argumen
 }
 
 std::string recorded_data(const std::string& run, const std::string& key) {
-  const nlohmann::ordered_json record = read_record(run);
+  const Json record = read_record(run);
   if (record.is_null() || !record.contains(key) || !record[key].is_object()) return "";
   return found_path(record, record[key].value("path", ""));
 }
 
-void check_same_run(const nlohmann::ordered_json& recorded, const nlohmann::ordered_json& given) {
+void check_same_run(const Json& recorded, const Json& given) {
   for (const auto& [name, value] : recorded.items()) {
     if (kFree.contains(name) || !given.contains(name) || given[name] == value) continue;
     if (is_same_file(given[name], value)) continue;
@@ -161,7 +187,7 @@ uint64_t fingerprint(const Dataset& data) {
   return hash;
 }
 
-nlohmann::ordered_json data_record(const std::string& path, const Dataset& data) {
+Json data_record(const std::string& path, const Dataset& data) {
   return {{"path", path},
           {"rows", data.examples()},
           {"features", data.features.columns()},
@@ -169,13 +195,46 @@ nlohmann::ordered_json data_record(const std::string& path, const Dataset& data)
           {"hash", fmt::format("{:016x}", fingerprint(data))}};
 }
 
-void check_same_data(const std::string& run, const std::string& key, const nlohmann::ordered_json& now) {
-  const nlohmann::ordered_json record = read_record(run);
+void check_same_data(const std::string& run, const std::string& key, const Json& now) {
+  const Json record = read_record(run);
   if (record.is_null() || !record.contains(key) || record[key].is_null()) return;
   if (record[key].value("hash", "") == now["hash"]) return;
   throw Error(fmt::format("--resume: {} is not the data the run in {} was started with (hash {}, found {})",
                           now["path"].get<std::string>(), run,
                           runtime::shortened(record[key].value("hash", "")), now["hash"].get<std::string>()));
+}
+
+std::string run_of_model(const std::string& model) {
+  const fs::path path = fs::absolute(model);
+  const fs::path run = fs::is_directory(path) ? path : path.parent_path();
+  const bool is_its_model = fs::is_directory(path) || path.filename() == kModelName;
+  return is_its_model && fs::exists(run / kRecordName) ? fs::proximate(run).string() : "";
+}
+
+RowsPart rows_part(const std::string& model, const std::string& data) {
+  std::error_code error;
+  const fs::path path = fs::weakly_canonical(model, error);
+  const fs::path folder = fs::is_directory(path, error) ? path : path.parent_path();
+  const auto is_recorded = [&](const char* key) {
+    const std::string recorded = recorded_data(folder.string(), key);
+    return !recorded.empty() && is_recorded_data(folder, recorded, data);
+  };
+  try {
+    return is_recorded("data")    ? RowsPart::kTrained
+           : is_recorded("valid") ? RowsPart::kChoseStep
+                                  : RowsPart::kNone;
+  } catch (const Error&) {  // a config.json of something else, as beside many heads
+    return RowsPart::kNone;
+  }
+}
+
+RowsPart part_of_valid(const std::string& train, const std::string& valid) {
+  return !valid.empty() && is_same_data(train, valid) ? RowsPart::kTrained : RowsPart::kChoseStep;
+}
+
+std::string data_words(const RunArguments& run, RowsPart part, const std::string& unit) {
+  if (part == RowsPart::kTrained) return run.train + ", training " + unit;
+  return (run.valid.empty() ? run.train : run.valid) + ", validation " + unit;
 }
 
 }  // namespace selfnorm::cli

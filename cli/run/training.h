@@ -11,7 +11,7 @@
 #include "audit/simple_model.h"
 #include "document/document.h"
 #include "engine/engine.h"
-#include "run/run_needs.h"
+#include "run/run_directory.h"
 
 namespace selfnorm::cli {
 

@@ -6,7 +6,6 @@
 
 #include "family/classifier/network/network_trainer.h"
 #include "grammar/arguments.h"
-#include "run/metrics_log.h"
 #include "run/progress_line.h"
 #include "run/run_directory.h"
 #include "run/training.h"

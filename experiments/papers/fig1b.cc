@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "audit/bounds/normalisable.h"
 #include "experiments/experiment.h"
+#include "experiments/theory/normalisable.h"
 
 namespace selfnorm {
 namespace {

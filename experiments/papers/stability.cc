@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "audit/bounds/hard_distribution.h"
 #include "experiments/papers/open_questions.h"
+#include "experiments/theory/hard_distribution.h"
 #include "math/parallel.h"
 #include "math/random.h"
 

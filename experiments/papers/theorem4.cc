@@ -7,8 +7,8 @@
 #include <cmath>
 #include <set>
 
-#include "audit/bounds/hard_distribution.h"
 #include "experiments/experiment.h"
+#include "experiments/theory/hard_distribution.h"
 
 namespace selfnorm {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "audit/gauge.h"
-#include "audit/point_sample.h"
+#include "audit/stream.h"
 #include "model/normalizer_network.h"
 #include "normalizer/output_stream.h"
 #include "selfnorm/error.h"

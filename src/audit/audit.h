@@ -3,7 +3,7 @@
 //     e(x) = A(x) - c            raw scores,
 //     e(x) = A(x) - c - b(x)     amortised scores,
 // so 0 everywhere means that scores are log-probabilities. One pass; memory does not grow with the number of
-// inputs (for models with more than kLargestRegression features, analysis/gauge.h, by one number per input).
+// inputs (for models with more than kLargestRegression features, audit/gauge.h, by one number per input).
 #pragma once
 
 #include <cstdint>
@@ -61,7 +61,7 @@ struct Audit : ErrorAudit, GaugeVariance {
   double above_one = 0;   // share of inputs whose best output gets a "probability" above 1
   double kl_uniform = 0;  // mean KL(p(.|x) || uniform)
   std::optional<LabelledAudit> labelled;
-  std::vector<AuditedInput> sample;  // analysis/point_sample.h: inputs 0, stride, 2 stride, ...
+  std::vector<AuditedInput> sample;  // audit/stream.h: inputs 0, stride, 2 stride, ...
   uint64_t sample_stride = 1;
   std::vector<AuditedInput> worst_inputs;  // those of `worst`
 };

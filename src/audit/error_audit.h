@@ -9,9 +9,7 @@
 #include <vector>
 
 #include "audit/evaluation.h"
-#include "audit/quantiles.h"
-#include "audit/running_variance.h"
-#include "audit/worst_inputs.h"
+#include "audit/stream.h"
 
 namespace selfnorm {
 
@@ -44,6 +42,17 @@ struct Certificate {
   uint64_t inputs_needed() const;
 };
 
+// From n independent held-out inputs of which `exceed` have |A - c| > eps, with confidence 1 - beta at most a
+// fraction rho of all inputs exceed eps. rho is the one-sided Clopper-Pearson bound: the largest p with
+// P(Binomial(n, p) <= exceed) >= beta, the upper beta quantile of Beta(exceed + 1, n - exceed); 1 when
+// exceed = n. confidence in (0, 1), n >= 1.
+double clopper_pearson_upper(uint64_t exceed, uint64_t n, double confidence);
+
+// The largest number of exceedances among n with clopper_pearson_upper(k, n, confidence) <= rho; -1 when even
+// none is too many (n is too small). rho in (0, 1). The smallest eps that can be certified is then the
+// (k+1)-th largest |A - c|.
+int64_t largest_certifiable_count(uint64_t n, double rho, double confidence);
+
 struct HistogramBin {
   double from = 0, to = 0;  // the outermost bins take what lies beyond them
   uint64_t count = 0;
@@ -52,7 +61,7 @@ struct HistogramBin {
 struct ErrorAudit {
   LogZStatistics log_z;                              // of e
   std::vector<std::pair<double, double>> quantiles;  // (q, value) of e
-  bool exact_quantiles = true;                       // analysis/quantiles.h
+  bool exact_quantiles = true;                       // audit/stream.h
   std::vector<HistogramBin> histogram;
   std::vector<WorstInput> worst;  // largest |e| first
   Certificate certificate;

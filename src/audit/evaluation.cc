@@ -86,6 +86,19 @@ Dataset encoded(const Encoder& encoder, const Dataset& data) {
   return out;
 }
 
+// Adds the means of all rows, from sums over parts of them.
+void add_means(const std::vector<Evaluation>& sums, Evaluation& out) {
+  const double n = static_cast<double>(out.n), seen = seen_rows(out);
+  for (const Evaluation& part : sums) {
+    out.classes = std::max(out.classes, part.classes);
+    out.nll_exact += part.nll_exact / seen;
+    out.nll_raw += part.nll_raw / seen;
+    out.accuracy += part.accuracy / n;
+    out.top5 += part.top5 / n;
+    out.kl_uniform += part.kl_uniform / n;
+  }
+}
+
 // A hierarchical model: log Z is 0, and raw and exact are the same.
 Evaluation evaluate_tree(const ModelFile& model, const Dataset& data) {
   Evaluation out;
@@ -98,6 +111,7 @@ Evaluation evaluate_tree(const ModelFile& model, const Dataset& data) {
     for (size_t i = begin; i < end; ++i) {
       tree_log_probs(model, data.features.dense.row(i), log_prob);
       for (const double p : log_prob) rows[i].kl_uniform += p == -INFINITY ? 0 : std::exp(p) * p;
+      rows[i].kl_uniform += std::log(static_cast<double>(model.classes));
       if (data.target[i] == Dataset::kUnseenTarget) continue;
       const double target = log_prob[data.target[i]];
       const auto better =
@@ -107,15 +121,9 @@ Evaluation evaluate_tree(const ModelFile& model, const Dataset& data) {
       rows[i].top5 = better < 5 ? 1 : 0;
     }
   });
-  const double n = static_cast<double>(out.n), seen = seen_rows(out);
-  for (const Evaluation& row : rows) {
-    out.nll_exact += row.nll_exact / seen;
-    out.accuracy += row.accuracy / n;
-    out.top5 += row.top5 / n;
-    out.kl_uniform += (row.kl_uniform + std::log(static_cast<double>(model.classes))) / n;
-  }
+  add_means(rows, out);
   out.nll_raw = out.nll_exact;
-  if (seen > 0 && !std::isfinite(out.nll_exact))
+  if (out.n > out.unseen && !std::isfinite(out.nll_exact))
     throw Error("the score of a label is not finite; the features or the weights are too large");
   return out;
 }
@@ -147,16 +155,8 @@ Evaluation evaluate_states(const ModelFile& model, const Dataset& data) {
                       data.numbers[i], log_z[i]));
     }
   }
-  const double n = static_cast<double>(out.n), seen = seen_rows(out);
-  for (const Evaluation& part : parts) {
-    out.classes = std::max(out.classes, part.classes);
-    out.nll_exact += part.nll_exact / seen;
-    out.nll_raw += part.nll_raw / seen;
-    out.accuracy += part.accuracy / n;
-    out.top5 += part.top5 / n;
-    out.kl_uniform += part.kl_uniform / n;
-  }
-  if (seen > 0 && (!std::isfinite(out.nll_exact) || !std::isfinite(out.nll_raw))) {
+  add_means(parts, out);
+  if (out.n > out.unseen && (!std::isfinite(out.nll_exact) || !std::isfinite(out.nll_raw))) {
     throw Error("the score of a label is not finite; the features, the weights or log h are too large");
   }
   if (model.normalizer.exists()) out.amortised = amortised(out, model.normalizer, data, log_z);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "audit/running_variance.h"
+#include "audit/stream.h"
 #include "math/kernels.h"
 #include "model/entries.h"
 #include "selfnorm/error.h"

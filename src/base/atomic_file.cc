@@ -109,6 +109,12 @@ void AtomicFile::commit() {
   if (synced != 0 && reason != EINVAL) fail("sync the directory of");
 }
 
+void AtomicFile::write_file(const std::string& path, std::string_view bytes) {
+  AtomicFile file(path);
+  file.write(bytes);
+  file.commit();
+}
+
 void AtomicFile::fail(const char* action) const {
   throw Error(fmt::format("cannot {} {}: {}", action, path_, std::strerror(errno)));
 }

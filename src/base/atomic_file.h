@@ -17,6 +17,7 @@ class AtomicFile {
   // Each throws Error with the path and the system's reason (disk full, read-only directory, ...).
   void write(std::string_view bytes);
   void commit();
+  static void write_file(const std::string& path, std::string_view bytes);  // all of it
 
  private:
   void flush();

@@ -39,8 +39,7 @@ void make_names_different(std::vector<ReportDocument>& documents) {
 }
 
 const ReportCard* card_of(const ReportDocument& document, const std::string& id) {
-  const auto found = std::find_if(document.cards.begin(), document.cards.end(),
-                                  [&](const ReportCard& card) { return card.id == id; });
+  const auto found = std::ranges::find(document.cards, id, &ReportCard::id);
   return found == document.cards.end() ? nullptr : &*found;
 }
 
@@ -51,7 +50,7 @@ ReportTable card_table(const std::vector<ReportDocument>& documents) {
   std::vector<std::string> ids;
   for (const ReportDocument& document : documents)
     for (const ReportCard& card : document.cards)
-      if (std::find(ids.begin(), ids.end(), card.id) == ids.end()) {
+      if (std::ranges::find(ids, card.id) == ids.end()) {
         ids.push_back(card.id);
         out.table.columns.push_back(card.label);
       }
@@ -91,20 +90,14 @@ std::vector<ReportFigure> trade_figure(const std::vector<ReportDocument>& docume
 // A bound holds for all when all have it.
 void widen(const Axis& other, Axis& axis) {
   axis.logarithmic = axis.logarithmic && other.logarithmic;
-  if (!other.low || !axis.low)
-    axis.low.reset();
-  else
-    axis.low = std::min(*axis.low, *other.low);
-  if (!other.high || !axis.high)
-    axis.high.reset();
-  else
-    axis.high = std::max(*axis.high, *other.high);
+  axis.low = axis.low && other.low ? std::optional(std::min(*axis.low, *other.low)) : std::nullopt;
+  axis.high = axis.high && other.high ? std::optional(std::max(*axis.high, *other.high)) : std::nullopt;
 }
 
 bool is_in_all(const std::vector<Part>& parts, size_t panel, const Series& series) {
-  return std::all_of(parts.begin(), parts.end(), [&](const Part& part) {
+  return std::ranges::all_of(parts, [&](const Part& part) {
     const std::vector<Series>& all = part.figure->figure.panels[panel].series;
-    return std::any_of(all.begin(), all.end(), [&](const Series& other) { return is_same(series, other); });
+    return std::ranges::any_of(all, [&](const Series& other) { return is_same(series, other); });
   });
 }
 
@@ -151,9 +144,8 @@ Panel overlaid(const std::vector<Part>& parts, size_t index) {
 // best. Others are one row, which the page breaks.
 size_t rows_of(const std::vector<Part>& parts, size_t panels) {
   const size_t each = panels / parts.size();
-  const bool is_even = std::all_of(parts.begin(), parts.end(), [&](const Part& part) {
-    return part.figure->figure.panels.size() == each;
-  });
+  const bool is_even =
+      std::ranges::all_of(parts, [&](const Part& part) { return part.figure->figure.panels.size() == each; });
   if (panels <= 3) return 1;
   if (is_even && each >= 2 && each <= 4) return parts.size();
   for (const size_t columns : {3u, 2u, 4u})
@@ -164,7 +156,7 @@ size_t rows_of(const std::vector<Part>& parts, size_t panels) {
 // Pictures do not fit into each other, nor do panels of different number or of different things.
 bool can_overlay(const std::vector<Part>& parts) {
   const std::vector<Panel>& first = parts[0].figure->figure.panels;
-  return std::all_of(parts.begin(), parts.end(), [&](const Part& part) {
+  return std::ranges::all_of(parts, [&](const Part& part) {
     const std::vector<Panel>& panels = part.figure->figure.panels;
     return std::equal(panels.begin(), panels.end(), first.begin(), first.end(),
                       [](const Panel& a, const Panel& b) {
@@ -216,7 +208,7 @@ std::vector<std::string> ids_of(const std::vector<ReportDocument>& documents, co
   for (const ReportDocument& document : documents)
     for (const ReportSection& section : document.sections)
       for (const T& item : section.title == title ? section.*list : std::vector<T>())
-        if (std::find(ids.begin(), ids.end(), item.id) == ids.end()) ids.push_back(item.id);
+        if (std::ranges::find(ids, item.id) == ids.end()) ids.push_back(item.id);
   return ids;
 }
 
@@ -252,8 +244,7 @@ std::vector<std::string> merged_notes(const std::vector<ReportDocument>& documen
   std::vector<std::pair<std::string, std::vector<std::string>>> notes;  // and who has them
   for (const ReportDocument& document : documents)
     for (const std::string& note : document.notes) {
-      auto found =
-          std::find_if(notes.begin(), notes.end(), [&](const auto& pair) { return pair.first == note; });
+      auto found = std::ranges::find(notes, note, &std::pair<std::string, std::vector<std::string>>::first);
       if (found == notes.end()) found = notes.insert(notes.end(), {note, {}});
       if (found->second.empty() || found->second.back() != document.name)
         found->second.push_back(document.name);
@@ -276,9 +267,8 @@ ReportDocument compared(std::vector<ReportDocument> documents) {
       {.title = "Compared", .figures = trade_figure(documents), .tables = {card_table(documents)}});
   for (const ReportDocument& document : documents) {
     for (const ReportSection& section : document.sections) {
-      const bool is_there = std::any_of(out.sections.begin(), out.sections.end(),
-                                        [&](const ReportSection& s) { return s.title == section.title; });
-      if (!is_there) out.sections.push_back(merged_section(documents, section.title));
+      if (std::ranges::find(out.sections, section.title, &ReportSection::title) == out.sections.end())
+        out.sections.push_back(merged_section(documents, section.title));
     }
   }
   return out;

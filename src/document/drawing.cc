@@ -71,9 +71,7 @@ std::string run_gnuplot(const std::string& folder, const std::string& script) {
 }
 
 std::string draw_figure(const Figure& figure, const std::string& folder, const std::string& name) {
-  AtomicFile script(folder + "/" + name + ".gp");
-  script.write(gnuplot_script(figure, name + ".svg"));
-  script.commit();
+  AtomicFile::write_file(folder + "/" + name + ".gp", gnuplot_script(figure, name + ".svg"));
   std::error_code ignored;
   std::filesystem::remove(folder + "/" + name + ".svg", ignored);  // an older figure would have other numbers
   return run_gnuplot(folder, name + ".gp");

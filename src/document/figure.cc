@@ -198,28 +198,16 @@ size_t legend_lines(const Panel& panel) {
 }  // namespace
 
 double Heat::amount(double v) const {
-  switch (scale) {
-    case HeatScale::root:
-      return v * v * most;
-    case HeatScale::logarithm:
-      return std::expm1(v * std::log1p(most));
-    case HeatScale::linear:
-      break;
-  }
-  return v * most;
+  return scale == HeatScale::root        ? v * v * most
+         : scale == HeatScale::logarithm ? std::expm1(v * std::log1p(most))
+                                         : v * most;
 }
 
 double Heat::shade(double quantity) const {
   const double share = std::min(1.0, quantity / most);
-  switch (scale) {
-    case HeatScale::root:
-      return std::sqrt(share);
-    case HeatScale::logarithm:
-      return std::log1p(share * most) / std::log1p(most);
-    case HeatScale::linear:
-      break;
-  }
-  return share;
+  return scale == HeatScale::root        ? std::sqrt(share)
+         : scale == HeatScale::logarithm ? std::log1p(share * most) / std::log1p(most)
+                                         : share;
 }
 
 std::string gnuplot_script(const Figure& figure, const std::string& svg) {

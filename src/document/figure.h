@@ -1,6 +1,6 @@
-// What is to be drawn: series, axes and labels. Two programs draw it: the page (report/page.h), from
-// report/figure_json.h, and gnuplot, from `gnuplot_script`, whose script holds its data, so that it draws the
-// figure by itself.
+// What is to be drawn: series, axes and labels. Two programs draw it: the page (page/page.h), from
+// the JSON of document/document.h, and gnuplot, from `gnuplot_script`, whose script holds its data, so that
+// it draws the figure by itself.
 #pragma once
 
 #include <cstdint>

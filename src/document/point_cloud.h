@@ -39,4 +39,12 @@ ShownRange shown_range(const std::vector<double>& values, bool logarithmic);
 // ones. Points of a grid that lie beyond its range are counted at the edge, and the axis says how many.
 void draw_cloud(const PointCloud& cloud, Panel& panel);
 
+inline constexpr size_t kMostPoints = 2000;
+
+// A line with fewer points that looks the same: of every bucket of consecutive points the lowest, the highest
+// and the first interruption stay, and so do the first and the last point of all.
+// As it is with at most `most` points, most >= 8; otherwise no more than that, in their order, with their
+// errors, ends and labels.
+Series thinned(Series series, size_t most = kMostPoints);
+
 }  // namespace selfnorm

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "audit/certificate.h"
+#include "audit/error_audit.h"
 #include "math/parallel.h"
 #include "random_head.h"
 #include "selfnorm/error.h"

@@ -1,5 +1,3 @@
-#include "audit/certificate.h"
-
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -8,6 +6,7 @@
 #include <numbers>
 #include <vector>
 
+#include "audit/error_audit.h"
 #include "math/random.h"
 #include "selfnorm/error.h"
 

@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "audit/certificate.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {

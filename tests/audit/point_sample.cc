@@ -1,6 +1,6 @@
-#include "audit/point_sample.h"
-
 #include <gtest/gtest.h>
+
+#include "audit/stream.h"
 
 namespace selfnorm {
 namespace {

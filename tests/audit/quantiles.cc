@@ -1,10 +1,9 @@
-#include "audit/quantiles.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "audit/stream.h"
 #include "random_data.h"
 
 namespace selfnorm {

@@ -1,9 +1,8 @@
-#include "audit/worst_inputs.h"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "audit/stream.h"
 #include "math/random.h"
 
 namespace selfnorm {

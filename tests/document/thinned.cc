@@ -1,5 +1,3 @@
-#include "document/thinned.h"
-
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -7,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "document/point_cloud.h"
 #include "math/random.h"
 
 namespace selfnorm {

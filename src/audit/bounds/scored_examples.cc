@@ -35,43 +35,6 @@ void require_finite(std::span<const double> scores, uint64_t example) {
   }
 }
 
-class TableExamples final : public ScoredExamples {
- public:
-  TableExamples(const FeatureTable& table, std::span<const double> eta, std::vector<uint32_t> target)
-      : table_(table), scores_(scores(table, eta)), target_(std::move(target)), norm_(norm_of(eta)) {
-    if (target_.size() != table.inputs) {
-      throw Error(
-          fmt::format("{} targets; expected one for each of {} inputs", target_.size(), table.inputs));
-    }
-    for (const uint32_t y : target_) {
-      if (y >= table.outputs || !table.exists(y)) {
-        throw Error(fmt::format("target {} is no output of the table; expected one below {} with h > 0", y,
-                                table.outputs));
-      }
-    }
-    for (uint64_t x = 0; x < table.inputs; ++x) {
-      for (uint32_t y = 0; y < table.outputs; ++y) radius_ = std::max(radius_, norm_of(table(x, y)));
-    }
-  }
-
-  uint64_t examples() const override { return table_.inputs; }
-  double norm() const override { return norm_; }
-  double radius() const override { return radius_; }
-  void visit(uint64_t begin, uint64_t end, const Sink& sink) const override {
-    for (uint64_t x = begin; x < end; ++x) {
-      sink(x, {.scores = std::span(scores_).subspan(x * table_.outputs, table_.outputs),
-               .log_carrier = table_.log_carrier,
-               .target = target_[x]});
-    }
-  }
-
- private:
-  const FeatureTable& table_;
-  std::vector<double> scores_;
-  std::vector<uint32_t> target_;
-  double norm_, radius_ = 0;
-};
-
 class MulticlassExamples final : public ScoredExamples {
  public:
   MulticlassExamples(const Dataset& data, std::vector<double> theta, std::span<const float> log_carrier)
@@ -147,11 +110,6 @@ class JointExamples final : public ScoredExamples {
 };
 
 }  // namespace
-
-std::unique_ptr<ScoredExamples> scored_examples(const FeatureTable& table, std::span<const double> eta,
-                                                std::vector<uint32_t> target) {
-  return std::make_unique<TableExamples>(table, eta, std::move(target));
-}
 
 std::unique_ptr<ScoredExamples> scored_examples(const Dataset& data, std::vector<double> theta,
                                                 std::span<const float> log_carrier) {

@@ -1,5 +1,5 @@
 // Labelled examples with all their scores, streamed: what bounds of the likelihood gap are computed from,
-// whether the scores come from a feature table or from a multiclass or joint model on data.
+// of a multiclass or joint model on data, or of tables (experiments/theory/feature_table.h).
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,6 @@
 #include <span>
 #include <vector>
 
-#include "audit/bounds/feature_table.h"
 #include "data/dataset.h"
 
 namespace selfnorm {
@@ -34,10 +33,6 @@ class ScoredExamples {
   virtual double norm() const = 0;
   virtual double radius() const = 0;
 };
-
-// Keeps a reference to the table; target[x] is an output that exists.
-std::unique_ptr<ScoredExamples> scored_examples(const FeatureTable& table, std::span<const double> eta,
-                                                std::vector<uint32_t> target);
 
 // A log-linear model on data, with references to the data kept. Multiclass: theta is (d+1) x K
 // (model/multiclass.h) and is brought to the gauge of smallest norm, every row minus its mean over the

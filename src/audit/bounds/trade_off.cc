@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "audit/bounds/gap_bounds.h"
-#include "audit/bounds/kept_examples.h"
+#include "math/parallel.h"
 #include "model/entries.h"
 #include "model/parameters.h"
 #include "selfnorm/error.h"
@@ -19,6 +19,40 @@ constexpr uint64_t kMostScores = 1'000'000;       // examples x classes: one or 
 constexpr uint64_t kMostParameters = 30'000'000;  // which are copied as doubles
 constexpr size_t kScales = 48, kDeltas = 12;
 constexpr double kRange = 50;  // of delta and of t
+
+// Scored examples in memory, for many passes over them.
+class KeptExamples final : public ScoredExamples {
+ public:
+  explicit KeptExamples(const ScoredExamples& examples)
+      : kept_(examples.examples()), norm_(examples.norm()), radius_(examples.radius()) {
+    parallel_ranges(kept_.size(), examples.block(), [&](size_t begin, size_t end) {
+      examples.visit(begin, end, [&](uint64_t i, const ScoredExample& e) {
+        kept_[i] = {{e.scores.begin(), e.scores.end()}, e.target, e.weight};
+        if (i == 0) log_carrier_.assign(e.log_carrier.begin(), e.log_carrier.end());
+      });
+    });
+  }
+
+  uint64_t examples() const override { return kept_.size(); }
+  double norm() const override { return norm_; }
+  double radius() const override { return radius_; }
+  void visit(uint64_t begin, uint64_t end,
+             const std::function<void(uint64_t, const ScoredExample&)>& sink) const override {
+    for (uint64_t i = begin; i < end; ++i)
+      sink(i, {kept_[i].scores, log_carrier_, kept_[i].target, kept_[i].weight});
+  }
+
+ private:
+  struct Kept {
+    std::vector<double> scores;
+    uint32_t target = 0;
+    double weight = 1;
+  };
+
+  std::vector<Kept> kept_;
+  std::vector<double> log_carrier_;
+  double norm_, radius_;
+};
 
 // Outputs of an example: K, or the size of the first group.
 uint64_t outputs(const ModelFile& model, const Dataset& data) {

@@ -1,8 +1,8 @@
 // What normalisation costs a trained log-linear model, and what it can cost at most (theory.md 2): for every
 // delta, a bound of the likelihood lost by the best model with rms(A - m) <= delta, from this model and these
 // data. All bounds shown hold for any parameters and any data, those held out and models that are no maximum
-// included (analysis/gap_bounds.h): the path, whose points are attained by the model with its scores scaled
-// down; Theorem 2 in its concavity form; Proposition 3 with (1-alpha) slope added.
+// included (audit/bounds/gap_bounds.h): the path, whose points are attained by the model with its scores
+// scaled down; Theorem 2 in its concavity form; Proposition 3 with (1-alpha) slope added.
 //
 // Of all equivalent parameters (theory.md 1.5) those of smallest norm are taken, where alpha is largest; the
 // model as it is has another rms, of A - c, which may be smaller than any that scaling finds.

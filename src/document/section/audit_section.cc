@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "document/section/audit_figures.h"
-#include "document/section/unseen_note.h"
+#include "document/section/rows_part.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {

@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
 
-#include "document/section/metrics.h"
-#include "document/thinned.h"
+#include "base/json_text.h"
+#include "document/point_cloud.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -16,6 +20,68 @@ constexpr double kInterruption = std::numeric_limits<double>::quiet_NaN();
 constexpr size_t kFewPoints = 60;  // each of which is marked
 constexpr uint32_t kTraining = 0, kValidation = 1, kTrainingEstimate = 2, kValidationEstimate = 3,
                    kLowest = 4;
+
+// The lines of metrics.jsonl (engine/problem.h: Progress), by what they measured.
+struct MetricsLine {
+  double step = 0;
+  double epoch = 0;  // from 0; constraint: solve
+  double alpha = 0;
+};
+
+// What was measured, on the lines that have it; NaN: it was not finite.
+struct MetricsCurve {
+  std::vector<size_t> line;
+  std::vector<double> value;
+};
+
+struct Metrics {
+  std::vector<MetricsLine> lines;
+  std::map<std::string, MetricsCurve> curves;  // by key; every number but step, epoch, seconds
+};
+
+[[noreturn]] void fail_metrics(const std::string& where, const std::string& what) {
+  throw Error(fmt::format("{}: {}; expected one JSON object a line, as training writes them", where, what));
+}
+
+double metric(const nlohmann::json& object, const char* key, const std::string& where) {
+  const auto found = object.find(key);
+  if (found == object.end()) return 0;
+  if (found->is_null()) return kInterruption;
+  if (!found->is_number()) fail_metrics(where, fmt::format("\"{}\" is no number", key));
+  return found->get<double>();
+}
+
+void add_metrics_line(const nlohmann::json& object, const std::string& where, Metrics& metrics) {
+  if (!object.contains("step")) fail_metrics(where, "found no \"step\"");
+  const size_t at = metrics.lines.size();
+  metrics.lines.push_back(
+      {metric(object, "step", where), metric(object, "epoch", where), metric(object, "alpha", where)});
+  for (const auto& [key, value] : object.items()) {
+    if (key == "step" || key == "epoch" || key == "seconds") continue;
+    if (!value.is_number() && !value.is_null()) fail_metrics(where, fmt::format("\"{}\" is no number", key));
+    MetricsCurve& curve = metrics.curves[key];
+    curve.line.push_back(at);
+    curve.value.push_back(value.is_null() ? kInterruption : value.get<double>());
+  }
+}
+
+// A last line without its end that is not JSON was cut short by a kill and is left out. Throws Error with
+// file and line for other lines that are no objects of numbers with a step.
+Metrics read_metrics(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error(fmt::format("cannot read {}; expected the metrics of a training run", path));
+  Metrics metrics;
+  size_t count = 0;
+  for (std::string line; std::getline(file, line);) {
+    const bool is_cut = file.eof();
+    const std::string where = fmt::format("{}:{}", path, ++count);
+    const nlohmann::json object = bounded_json<nlohmann::json>(line);
+    if (!object.is_object() && is_cut) break;
+    if (!object.is_object()) fail_metrics(where, "found something else than a JSON object");
+    add_metrics_line(object, where, metrics);
+  }
+  return metrics;
+}
 
 // What a line of metrics belongs to. Solves: of the search for the multiplier of a constraint, each with its
 // own alpha. Members: of an ensemble, each with its own epochs.
@@ -101,27 +167,19 @@ bool is_zero(const Series& s) {
 
 // Figures have one panel each, so that those of different objectives can be drawn into each other; without
 // points there is none.
-class Figures {
- public:
-  explicit Figures(ReportDocument& document) : document_(document) {}
-
-  void add(const char* id, std::string title, std::string unit, std::vector<Series> series, std::string look,
-           std::string across = "step") {
-    std::erase_if(series, [](const Series& s) { return !has_points(s); });
-    if (series.empty()) return;
-    Panel panel{.title = "",
-                .x = {.label = std::move(across)},
-                .y = {.label = std::move(unit)},
-                .series = std::move(series)};
-    document_.section("Training")
-        .figures.push_back({.id = id,
-                            .look = std::move(look),
-                            .figure = {.title = std::move(title), .panels = {std::move(panel)}}});
-  }
-
- private:
-  ReportDocument& document_;
-};
+void add_figure(ReportDocument& document, const char* id, std::string title, std::string unit,
+                std::vector<Series> series, std::string look, std::string across = "step") {
+  std::erase_if(series, [](const Series& s) { return !has_points(s); });
+  if (series.empty()) return;
+  Panel panel{.title = "",
+              .x = {.label = std::move(across)},
+              .y = {.label = std::move(unit)},
+              .series = std::move(series)};
+  document.section("Training")
+      .figures.push_back({.id = id,
+                          .look = std::move(look),
+                          .figure = {.title = std::move(title), .panels = {std::move(panel)}}});
+}
 
 // Where the curve of a run is lowest; nothing of runs in several parts, which have several.
 Series lowest_point(const Course& course, const Series& curve) {
@@ -135,62 +193,61 @@ Series lowest_point(const Course& course, const Series& curve) {
   return out;
 }
 
-void add_losses(const Course& course, Figures& figures) {
-  figures.add("loss", "Training loss", "loss, on the scale of the objective",
-              {course.series("loss", "training loss", kTraining)},
-              "It should fall and level off; only losses of the same objective can be compared.");
+void add_losses(const Course& course, ReportDocument& document) {
+  add_figure(document, "loss", "Training loss", "loss, on the scale of the objective",
+             {course.series("loss", "training loss", kTraining)},
+             "It should fall and level off; only losses of the same objective can be compared.");
   std::vector<Series> nll{course.series("nll", "training, exact", kTraining),
                           course.series("valid_nll", "validation, exact", kValidation),
                           course.series("nll_estimate", "training, estimate", kTrainingEstimate),
                           course.series("valid_nll_estimate", "validation, estimate", kValidationEstimate)};
   const bool has_estimates = has_points(nll[2]) || has_points(nll[3]);
   nll.push_back(lowest_point(course, has_points(nll[1]) ? nll[1] : nll[3]));
-  figures.add(
-      "training_nll", "Negative log-likelihood in training", "nats per example", std::move(nll),
+  add_figure(
+      document, "training_nll", "Negative log-likelihood in training", "nats per example", std::move(nll),
       fmt::format("Lower is better, and a validation curve that turns up while training still falls is "
                   "over-fitting; {}.",
                   has_estimates ? "estimates are with log Z estimated from draws of the proposal"
                                 : "exact is with log Z summed or integrated"));
 }
 
-void add_penalties(const Course& course, Figures& figures) {
+void add_penalties(const Course& course, ReportDocument& document) {
   Series penalty = course.series("penalty", "penalty", kTraining);
   if (!is_zero(penalty))
-    figures.add("penalty", "Penalty in training, alpha (log Z - c)^2", "nats per example",
-                {std::move(penalty)},
-                "What is paid for normalisation beside the likelihood: small and level is good.");
+    add_figure(document, "penalty", "Penalty in training, alpha (log Z - c)^2", "nats per example",
+               {std::move(penalty)},
+               "What is paid for normalisation beside the likelihood: small and level is good.");
   Series regulariser = course.series("regulariser", "regulariser", kTraining);
   if (!is_zero(regulariser))
-    figures.add(
-        "regulariser", "Regulariser in training", "nats per example", {std::move(regulariser)},
+    add_figure(
+        document, "regulariser", "Regulariser in training", "nats per example", {std::move(regulariser)},
         "What is paid for the size of the weights beside the likelihood: it should level off, small beside "
         "the likelihood.");
   if (course.has_solves())
-    figures.add("alpha", "Alpha, the price of the constraint", "alpha", {course.solves()},
-                "It should settle, where rms(log Z - c), shown at every solve, has come to the bound.",
-                "solve");
+    add_figure(document, "alpha", "Alpha, the price of the constraint", "alpha", {course.solves()},
+               "It should settle, where rms(log Z - c), shown at every solve, has come to the bound.",
+               "solve");
 }
 
-void add_normalizers(const Course& course, Figures& figures) {
-  figures.add(
-      "training_log_z", "Root mean square of log Z - c in training", "nats",
-      {course.series("log_z_rms", "training, exact", kTraining),
-       course.series("valid_log_z_rms", "validation, exact", kValidation)},
-      "Small is good: raw scores are then log-probabilities; training data are measured with the c of "
-      "the moment, validation data with the one that would be stored.");
+void add_normalizers(const Course& course, ReportDocument& document) {
+  add_figure(document, "training_log_z", "Root mean square of log Z - c in training", "nats",
+             {course.series("log_z_rms", "training, exact", kTraining),
+              course.series("valid_log_z_rms", "validation, exact", kValidation)},
+             "Small is good: raw scores are then log-probabilities; training data are measured with the c of "
+             "the moment, validation data with the one that would be stored.");
   Series b = course.series("log_normalizer", "b", kTraining);
   const bool has_b = has_points(b);
-  figures.add("training_b", "b in training", "nats", {std::move(b)},
-              "b is the log Z that the model learns by itself: it should move at first and then settle.");
-  figures.add(
-      "log_ratio", has_b ? "log r = log Z - b in training" : "log Z in training",
+  add_figure(document, "training_b", "b in training", "nats", {std::move(b)},
+             "b is the log Z that the model learns by itself: it should move at first and then settle.");
+  add_figure(
+      document, "log_ratio", has_b ? "log r = log Z - b in training" : "log Z in training",
       has_b ? "log r, nats" : "log Z, nats",
       {course.series("log_ratio", "estimate from noise samples", kTraining)},
       has_b ? "It should stay near 0, where b is right; r far above 1 is the one instability of training "
               "with b."
             : "There is no b that it is compared with, so any level will do, but it should not run away.");
-  figures.add(
-      "effective_samples", "Effective samples in training", "samples",
+  add_figure(
+      document, "effective_samples", "Effective samples in training", "samples",
       {course.series("effective_samples", "effective samples", kTraining)},
       "How many equal samples the weighted ones are worth, (sum w)^2 / sum w^2: near the number drawn is "
       "good; with a few only, estimates of log Z mean little.");
@@ -202,10 +259,9 @@ void add_training(const std::string& metrics_path, ReportDocument& document) {
   const Metrics metrics = read_metrics(metrics_path);
   if (metrics.lines.empty()) return;
   const Course course(metrics);
-  Figures figures(document);
-  add_losses(course, figures);
-  add_penalties(course, figures);
-  add_normalizers(course, figures);
+  add_losses(course, document);
+  add_penalties(course, document);
+  add_normalizers(course, document);
 }
 
 }  // namespace selfnorm

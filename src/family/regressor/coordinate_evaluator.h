@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-#include "audit/running_variance.h"
+#include "audit/stream.h"
 #include "family/regressor/regression_evaluation.h"
 
 namespace selfnorm {

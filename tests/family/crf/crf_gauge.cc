@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-#include "audit/running_variance.h"
+#include "audit/stream.h"
 #include "family/crf/crf_evaluation.h"
 #include "small_crfs.h"
 

@@ -8,7 +8,7 @@
 #include "crf/crf_normalize_report.h"
 #include "data/example_source.h"
 #include "family/crf/crf_batch.h"
-#include "family/crf/crf_normalization.h"
+#include "family/crf/crf_gauge.h"
 #include "grammar/applicability.h"
 #include "run/progress_line.h"
 #include "run/reading_note.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "classifier/normalize_report.h"
-#include "family/crf/crf_audit.h"
+#include "family/crf/crf_evaluation.h"
 
 namespace selfnorm::cli {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "family/density/exponential/family_training.h"
+#include "family/density/train/density_trainer.h"
 #include "grammar/applicability.h"
 
 namespace selfnorm::cli {

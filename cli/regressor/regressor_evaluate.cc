@@ -7,7 +7,6 @@
 #include "classifier/score_kind.h"
 #include "commands.h"
 #include "family/regressor/regression_pictures.h"
-#include "family/regressor/regression_profile.h"
 #include "grammar/applicability.h"
 #include "math/parallel.h"
 #include "regressor/regressor_data.h"
@@ -65,7 +64,7 @@ void check_feature(const Regressor& model, const Frame& frame, const std::string
 }
 
 // Pictures of a regressor on data: pit, coverage, normalizer (b against A), fan (quantiles of rows in the
-// order of their median) and, with --feature, what report/regression_profile.h has. The paths
+// order of their median) and, with --feature, what regression_pictures.h has. The paths
 // (write_pictures).
 std::vector<std::string> draw_regressor(const Arguments& arguments, const ShownRows& rows,
                                         const RegressionEvaluation& evaluation) {

@@ -1,12 +1,16 @@
 // How good a density is on data, with the best log Z that applies and its error (analysis/density_log_z.h).
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "audit/simple_model.h"
 #include "data/points/point_source.h"
 #include "family/density/density_log_z.h"
+#include "model/energy/density_file.h"
 
 namespace selfnorm {
 
@@ -33,5 +37,13 @@ DensityEvaluation evaluate_density(const DensityModel& model, const PointSource&
 // support.
 std::vector<double> density_scores(const DensityModel& model, const Points& x,
                                    const std::optional<LogZEstimate>& log_z = std::nullopt);
+
+// The simple densities that a trained one has to beat (audit/simple_model.h).
+
+// The best on the rows held out of: the proposal; a Gaussian mixture (real, up to 50 columns); a mixture of
+// products of categoricals (levels). Both lists of rows are of `data` and not empty.
+SimpleModel simple_density(const DensityModel& model, const PointSource& data,
+                           std::span<const uint64_t> train_rows, std::span<const uint64_t> held_out,
+                           uint64_t seed);
 
 }  // namespace selfnorm

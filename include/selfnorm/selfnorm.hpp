@@ -2,6 +2,10 @@
 #pragma once
 
 #include "selfnorm/classifier.h"
+#include "selfnorm/crf.h"
+#include "selfnorm/density.h"
 #include "selfnorm/error.h"
 #include "selfnorm/options.h"
 #include "selfnorm/progress.h"
+#include "selfnorm/regressor.h"
+#include "selfnorm/rows.h"

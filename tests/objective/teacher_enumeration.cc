@@ -40,7 +40,7 @@ TEST(TeacherEnumeration, AgreesWithTheOracle) {
     const auto theta = random_vector<float>(model.parameters(), 3, 0.5);
     const TeacherEnumeration pass(model, in.data.features, *teacher, in.log_z);
     pass.run(theta, 70,
-             [&](uint64_t i, double score, double log_z) {  // from several threads
+             [&](uint64_t i, double score, double log_z) {  // in parallel
                std::vector<float> teacher_scores(1500);
                teacher->tile(in.data.features, {i, i + 1}, {0, 1500}, teacher_scores.data());
                LogSumExp sum;

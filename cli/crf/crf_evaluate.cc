@@ -11,7 +11,7 @@
 #include "commands.h"
 #include "crf/crf_model.h"
 #include "crf/crf_report.h"
-#include "family/crf/crf_audit.h"
+#include "family/crf/crf_evaluation.h"
 #include "family/crf/crf_section.h"
 #include "normalizer/crf/crf_scorer.h"
 #include "normalizer/crf/lattice.h"

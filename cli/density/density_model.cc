@@ -8,7 +8,7 @@
 #include "classifier/model_header.h"
 #include "commands.h"
 #include "data/string_index.h"
-#include "family/density/exponential/family_training.h"
+#include "family/density/train/density_trainer.h"
 #include "output.h"
 
 namespace selfnorm::cli {

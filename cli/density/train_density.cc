@@ -10,7 +10,6 @@
 #include "density/density_model.h"
 #include "family/density/density_evaluation.h"
 #include "family/density/density_section.h"
-#include "family/density/simple_density.h"
 #include "family/density/train/density_trainer.h"
 #include "model/energy/make_energy.h"
 #include "objective/registry.h"

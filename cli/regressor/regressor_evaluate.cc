@@ -10,7 +10,6 @@
 #include "commands.h"
 #include "document/drawing.h"
 #include "family/regressor/regression_pictures.h"
-#include "family/regressor/regression_profile.h"
 #include "regressor/regressor_data.h"
 #include "regressor/regressor_report.h"
 #include "run/progress_line.h"
@@ -66,7 +65,7 @@ void check_feature(const Regressor& model, const Frame& frame, const std::string
 
 // Pictures of a regressor on data, into the folder --draw, which is created: pit, coverage, normalizer (b
 // against A), fan (quantiles of rows in the order of their median) and, with --feature, what
-// family/regressor/regression_profile.h has; of each NAME.svg, the program NAME.gp that draws it, and
+// family/regressor/regression_pictures.h has; of each NAME.svg, the program NAME.gp that draws it, and
 // NAME.csv with its numbers. The paths of the data and of what was drawn; where gnuplot could not, data and
 // programs are there.
 std::vector<std::string> draw_regressor(const Arguments& arguments, const ShownRows& rows,

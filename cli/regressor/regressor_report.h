@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "family/regressor/normalizer_audit.h"
 #include "family/regressor/regression_evaluation.h"
 #include "family/regressor/regression_section.h"
 #include "run/report_output.h"

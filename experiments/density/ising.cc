@@ -8,7 +8,7 @@
 #include "engine/lbfgs_problem.h"
 #include "experiments/density/trial.h"
 #include "experiments/summary.h"
-#include "family/density/train/density_record.h"
+#include "family/density/train/density_options.h"
 #include "family/density/train/density_trainer.h"
 #include "math/parallel.h"
 #include "model/energy/exponential_family.h"

@@ -9,7 +9,7 @@
 #include "experiments/density/trial.h"
 #include "experiments/summary.h"
 #include "family/density/density_evaluation.h"
-#include "family/density/train/density_record.h"
+#include "family/density/train/density_options.h"
 #include "family/density/train/density_trainer.h"
 #include "math/parallel.h"
 

@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "family/density/density_evaluation.h"
-#include "family/density/train/density_record.h"
+#include "family/density/train/density_options.h"
 #include "family/density/train/density_trainer.h"
 #include "math/parallel.h"
 #include "normalizer/quadrature/quadrature.h"

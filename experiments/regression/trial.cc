@@ -8,8 +8,8 @@
 #include "data/table/frame.h"
 #include "experiments/regression/jobs.h"
 #include "family/regressor/regression_evaluation.h"
+#include "family/regressor/train/regressor_options.h"
 #include "family/regressor/train/regressor_problem.h"
-#include "family/regressor/train/regressor_record.h"
 #include "family/regressor/train/regressor_trainer.h"
 #include "selfnorm/error.h"
 

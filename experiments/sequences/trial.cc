@@ -9,7 +9,7 @@
 #include "engine/checkpoint.h"
 #include "experiments/density/trial.h"
 #include "family/classifier/loop.h"
-#include "family/classifier/run_description.h"
+#include "family/classifier/options.h"
 #include "family/crf/crf_evaluation.h"
 #include "family/crf/crf_gauge.h"
 #include "normalizer/crf/crf_scorer.h"

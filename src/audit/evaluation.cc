@@ -9,7 +9,7 @@
 #include "model/normalizer_network.h"
 #include "model/parameters.h"
 #include "normalizer/problem.h"
-#include "objective/tree_model.h"
+#include "objective/hierarchical.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {

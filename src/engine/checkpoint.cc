@@ -89,12 +89,10 @@ void Checkpoint::check_size(const std::string& name, size_t found, size_t expect
 
 void Checkpoint::save(const std::string& path) const {
   std::vector<runtime::Tensor> tensors;
-  for (const auto& [name, values] : views_) {
+  for (const auto& [name, values] : views_)
     tensors.push_back(make_tensor<float>(name, runtime::Dtype::F32, {values.size()}, values));
-  }
-  for (const auto& [name, values] : doubles_) {
+  for (const auto& [name, values] : doubles_)
     tensors.push_back(make_tensor<double>(name, runtime::Dtype::F64, {values.size()}, values));
-  }
   Metadata metadata(text_.begin(), text_.end());
   metadata["format"] = kFormat;
   write_safetensors(path, std::move(tensors), metadata);
@@ -116,11 +114,10 @@ Checkpoint Checkpoint::load(const std::string& path) {
     throw Error(fmt::format("{}; start again without --resume", e.what()));
   }
   const auto format = out.text_.find("format");
-  if (format == out.text_.end() || format->second != kFormat) {
+  if (format == out.text_.end() || format->second != kFormat)
     throw Error(fmt::format(
         "{}: expected a checkpoint of this version of selfnorm ({}); start again without --resume", path,
         kFormat));
-  }
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "data/dataset.h"
@@ -51,22 +52,50 @@ class Checkpoint {
   std::map<std::string, std::vector<double>> doubles_;
 };
 
-// The state of an adaptive optimiser, under NAME.step, NAME.square and NAME.mean.
-template <class Real>
-void save_adaptive(const Adaptive<Real>& optimiser, const std::string& name, Checkpoint& c) {
-  c.set(name + ".step", optimiser.state().step);
-  c.set(name + ".square", optimiser.state().square);
-  c.set(name + ".mean", optimiser.state().mean);
-}
+// The state of something, every part of it named once: put into a checkpoint, or taken from one. What is put
+// has to stay where it is until the checkpoint is saved.
+class CheckpointFields {
+ public:
+  explicit CheckpointFields(Checkpoint& to) : to_(&to), from_(to) {}
+  explicit CheckpointFields(const Checkpoint& from) : from_(from) {}
 
-template <class Real>
-void restore_adaptive(const Checkpoint& c, const std::string& name, Adaptive<Real>& optimiser) {
-  AdaptiveState<Real> state = optimiser.state();
-  state.step = c.integer(name + ".step");
-  c.get(name + ".square", state.square);
-  c.get(name + ".mean", state.mean);
-  optimiser.restore(std::move(state));
-}
+  bool reads() const { return to_ == nullptr; }
+  const Checkpoint& from() const { return from_; }
+
+  template <class T>
+  void operator()(const std::string& name, T& value) {
+    if constexpr (std::is_same_v<T, bool>) {
+      uint64_t number = value ? 1 : 0;
+      (*this)(name, number);
+      value = number != 0;
+    } else if (!reads()) {
+      to_->set(name, value);
+    } else if constexpr (std::is_same_v<T, uint64_t>) {
+      value = from_.integer(name);
+    } else if constexpr (std::is_same_v<T, double>) {
+      value = from_.number(name);
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      value = from_.text(name);
+    } else {
+      from_.get(name, value);
+    }
+  }
+  // Vectors of `size`, or empty.
+  template <class Real>
+  void operator()(const std::string& name, std::vector<Real>& values, size_t size) {
+    reads() ? from_.get(name, values, size) : to_->set(name, values);
+  }
+  template <class Real>
+  void operator()(const std::string& name, Adaptive<Real>& optimiser) {
+    (*this)(name + ".step", optimiser.state().step);
+    (*this)(name + ".square", optimiser.state().square);
+    (*this)(name + ".mean", optimiser.state().mean);
+  }
+
+ private:
+  Checkpoint* to_ = nullptr;
+  const Checkpoint& from_;
+};
 
 // A hash of everything the result depends on, whatever is trained: the rows that are trained on, those that
 // are held out, and every option that shapes the result. A checkpoint of others must not be continued.

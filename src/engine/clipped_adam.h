@@ -42,13 +42,9 @@ class ClippedAdam {
     optimiser_.update(x, offset, std::span<const float>(gradient).subspan(offset, count), rate, 0);
   }
 
-  void save(Checkpoint& c) const {
-    c.set("gradient_norm", norm_);
-    save_adaptive(optimiser_, "optimiser", c);
-  }
-  void restore(const Checkpoint& c) {
-    norm_ = c.number("gradient_norm");
-    restore_adaptive(c, "optimiser", optimiser_);
+  void state(CheckpointFields& fields) {
+    fields("gradient_norm", norm_);
+    fields("optimiser", optimiser_);
   }
 
  private:
@@ -78,12 +74,9 @@ class LossMean {
     return count_ > 0 ? sum_ / count_ : 0;
   }
 
-  void save(Checkpoint& c) const {
-    c.set("loss", std::vector<double>{sum_, count_, is_reported_ ? 1.0 : 0.0});
-  }
-  void restore(const Checkpoint& c) {
-    std::vector<double> v(3);
-    c.get("loss", v);
+  void state(CheckpointFields& fields) {
+    std::vector<double> v{sum_, count_, is_reported_ ? 1.0 : 0.0};
+    fields("loss", v);
     sum_ = v[0];
     count_ = v[1];
     is_reported_ = v[2] != 0;

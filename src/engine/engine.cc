@@ -34,12 +34,11 @@ class Pace {
     if (!options_.resume || options_.path.empty() || !std::filesystem::exists(options_.path))
       return std::nullopt;
     Checkpoint checkpoint = Checkpoint::load(options_.path);
-    if (checkpoint.text("fingerprint") != fingerprint_) {
+    if (checkpoint.text("fingerprint") != fingerprint_)
       throw Error(fmt::format(
           "{}: the checkpoint was made with other data or options; repeat the command that made it, or "
           "start again without --resume",
           options_.path));
-    }
     earlier_seconds_ = checkpoint.number("seconds");
     return checkpoint;
   }
@@ -47,13 +46,14 @@ class Pace {
   // Writes what `fill` puts into a checkpoint when one is due or `now` asks for it. Writing takes at most
   // about a tenth of the run's time. One that cannot be written is a warning: the one before stays, and the
   // next is tried when it is due.
-  void checkpoint(bool now, const std::function<void(Checkpoint&)>& fill) {
+  void checkpoint(bool now, const std::function<void(CheckpointFields&)>& fill) {
     if (options_.path.empty()) return;
     const Clock::time_point begin = Clock::now();
     const double wait = options_.seconds == 0 ? 0 : std::max(options_.seconds, 10 * write_seconds_);
     if (!now && seconds_between(written_, begin) < wait) return;
     Checkpoint checkpoint;
-    fill(checkpoint);
+    CheckpointFields fields(checkpoint);
+    fill(fields);
     checkpoint.set("fingerprint", fingerprint_);
     checkpoint.set("seconds", seconds());
     try {
@@ -83,21 +83,14 @@ struct Kept {
   Snapshot parameters;
   bool exists = false;
 
-  void save(const std::string& name, Checkpoint& c) const {
-    c.set(name, uint64_t{exists});
-    if (!exists) return;
-    c.set(name + ".floats", parameters.floats);
-    c.set(name + ".doubles", parameters.doubles);
-    c.set(name + ".numbers", parameters.numbers);
-  }
   // The problem says how much there is of everything.
-  void restore(const std::string& name, const Checkpoint& c, const Problem& problem) {
-    exists = c.integer(name) != 0;
+  void state(const std::string& name, CheckpointFields& fields, const Problem& problem) {
+    fields(name, exists);
     if (!exists) return;
-    problem.take(parameters);
-    c.get(name + ".floats", parameters.floats);
-    c.get(name + ".doubles", parameters.doubles);
-    c.get(name + ".numbers", parameters.numbers);
+    if (fields.reads()) problem.take(parameters);
+    fields(name + ".floats", parameters.floats);
+    fields(name + ".doubles", parameters.doubles);
+    fields(name + ".numbers", parameters.numbers);
   }
 };
 
@@ -109,7 +102,7 @@ struct Place {
 class Run {
  public:
   Run(Problem& problem, const Place& place, Pace& pace, TrainObserver& observer,
-      std::function<void(Checkpoint&)> save_others)
+      std::function<void(CheckpointFields&)> save_others)
       : problem_(problem),
         plan_(problem.plan()),
         place_(place),
@@ -121,7 +114,8 @@ class Run {
   // Continues from what was resumed, if there is something, and frees it.
   RunOutcome operator()(std::optional<Checkpoint>& resumed) {
     if (resumed) {
-      restore(*resumed);
+      CheckpointFields fields(std::as_const(*resumed));
+      state(fields);
       resumed.reset();
     } else {
       if (Step start = problem_.begin(); start.kind != Step::Kind::moved)
@@ -138,7 +132,10 @@ class Run {
         if (is_lost_ || is_impatient()) break;
       }
       const bool stops = is_interrupted || observer_.stop_requested();
-      pace_.checkpoint(stops, [this](Checkpoint& c) { save(c); });
+      pace_.checkpoint(stops, [this](CheckpointFields& fields) {
+        state(fields);
+        save_others_(fields);
+      });
       if (stops) return end({Step::Kind::interrupted, "interrupted"});
     }
     if (is_lost_) return end(Step::diverged());
@@ -243,25 +240,14 @@ class Run {
     return std::move(out_);
   }
 
-  void save(Checkpoint& c) const {
-    c.set("step", at_);
-    c.set("stale", stale_);
-    c.set("best.criterion", criterion_);
-    c.set("kept.step", kept_step_);
-    best_.save("best", c);
-    good_.save("good", c);
-    problem_.save(c);
-    save_others_(c);
-  }
-
-  void restore(const Checkpoint& c) {
-    at_ = c.integer("step");
-    stale_ = c.integer("stale");
-    criterion_ = c.number("best.criterion");
-    kept_step_ = c.integer("kept.step");
-    problem_.restore(c);
-    best_.restore("best", c, problem_);
-    good_.restore("good", c, problem_);
+  void state(CheckpointFields& fields) {
+    fields("step", at_);
+    fields("stale", stale_);
+    fields("best.criterion", criterion_);
+    fields("kept.step", kept_step_);
+    problem_.state(fields, at_);
+    best_.state("best", fields, problem_);
+    good_.state("good", fields, problem_);
   }
 
   static constexpr uint64_t kNever = UINT64_MAX;
@@ -271,7 +257,7 @@ class Run {
   Place place_;
   Pace& pace_;
   TrainObserver& observer_;
-  std::function<void(Checkpoint&)> save_others_;
+  std::function<void(CheckpointFields&)> save_others_;
   Schedule schedule_;
   uint64_t at_ = 0;                                // steps taken
   uint64_t measured_ = kNever, checked_ = kNever;  // after so many of them
@@ -314,16 +300,18 @@ RunOutcome run(Members& members, const CheckpointOptions& checkpoint, const std:
     if (first >= members.count())
       throw Error(fmt::format("{}: found member {} of {}; start again without --resume", checkpoint.path,
                               first, members.count()));
-    members.restore(*resumed, first);
+    CheckpointFields fields(std::as_const(*resumed));
+    members.state(fields, first);
   } else {
     members.begin();
   }
   RunOutcome out;
   for (uint64_t i = first; i < members.count(); ++i) {
-    Run member(members.make(i), {i, members.count()}, pace, observer, [&members, i](Checkpoint& c) {
-      c.set("member", i);
-      members.save(c);
-    });
+    Run member(members.make(i), {i, members.count()}, pace, observer,
+               [&members, i](CheckpointFields& fields) mutable {
+                 fields("member", i);
+                 members.state(fields, i);
+               });
     out = member(resumed);
     if (out.ending == Ending::interrupted) return out;
     members.finish(i, out);

@@ -2,10 +2,12 @@
 // besides convergence, is the problem's own.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <string>
 #include <utility>
 
-#include "engine/problem.h"
+#include "engine/engine.h"
 #include "optim/lbfgs.h"
 
 namespace selfnorm {
@@ -43,8 +45,30 @@ class LbfgsProblem : public Problem {
   void take(Snapshot& out) const override { out.values<Real>() = point(); }
   void put(const Snapshot& snapshot) override { result_ = snapshot.values<Real>(); }
 
-  void save(Checkpoint& c) const override;
-  void restore(const Checkpoint& c) override;
+  void state(CheckpointFields& fields, uint64_t /*steps_taken*/) override {
+    LbfgsState<Real> read;
+    const std::vector<Real> sized(fields.reads() ? parameters() : 0);
+    read.x = read.gradient = sized;
+    LbfgsState<Real>& state = fields.reads() ? read : lbfgs_.state();
+    fields("lbfgs.iteration", state.iteration);
+    fields("lbfgs.evaluations", state.evaluations);
+    fields("lbfgs.first_norm", state.first_norm);
+    fields("lbfgs.value", state.value);
+    fields("lbfgs.x", state.x);
+    fields("lbfgs.gradient", state.gradient);
+    uint64_t pairs = state.s.size();
+    fields("lbfgs.pairs", pairs);
+    for (uint64_t i = 0; i < pairs; ++i) {
+      if (fields.reads()) state.s.push_back(sized);
+      if (fields.reads()) state.y.push_back(sized);
+      fields(fmt::format("lbfgs.s{}", i), state.s[i]);
+      fields(fmt::format("lbfgs.y{}", i), state.y[i]);
+    }
+    state.rho.resize(pairs);
+    fields("lbfgs.rho", state.rho);
+    fields("lbfgs.recent_values", state.recent_values);
+    if (fields.reads()) lbfgs_.restore(std::move(read));
+  }
 
  protected:
   virtual size_t parameters() const = 0;

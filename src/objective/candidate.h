@@ -7,7 +7,7 @@
 // for. ranking-nce: the data's place among k + 1 draws is what is guessed, and equal classes are ties. There
 // a hit stays, and the target's class receives the derivatives of both roles; taking hits out would move the
 // optimum. is, snl: Z_hat is unbiased only when every class is accounted for; the target's term of Z is
-// known, so it is added and the hits are left out (importance_weights.h). The same holds for samples that are
+// known, so it is added and the hits are left out (below). The same holds for samples that are
 // shared by the examples of a minibatch: each example sees k independent draws. In-batch noise, too, is
 // B - 1 independent draws, from the distribution q(y) = n_y / n of the targets themselves, because a shuffled
 // minibatch is a random sample of the data (but for the n_y - 1 of n - 1 that drawing without replacement
@@ -19,9 +19,32 @@
 #include <optional>
 #include <span>
 
-#include "objective/importance_weights.h"
-
 namespace selfnorm {
+
+// Importance sampling of Z = sum_y exp s(y) from y_1 .. y_k ~ q:
+//     Z_hat = (1/k) sum_j exp(s_j - log q_j),     E Z_hat = Z,
+//     share_j = exp(s_j - log q_j) / sum_i exp(s_i - log q_i) = d log Z_hat / d s_j,
+//     effective = (sum w)^2 / sum w^2 = 1 / sum_j share_j^2, from 1 (one weight rules) to k (all are equal).
+//
+// When the target y is known, so is its term of Z: the samples that hit it are left out and the term is
+// added,
+//     Z_hat = exp(s_y) + (1/k) sum over j with y_j != y of exp(s_j - log q_j),
+// which has the same mean and a far smaller variance where y is likely, and cannot be too small for y to be
+// likely: log Z_hat >= s_y.
+struct ImportanceEstimate {
+  double log_z = 0;         // log Z_hat
+  double effective = 0;     // number of samples; 0 when all of them hit the target
+  double target_share = 0;  // exp(s_y) / Z_hat = d log Z_hat / d s_y; 0 when the target is not known
+};
+
+struct KnownTarget {
+  double score = 0;              // s_y
+  std::span<const uint8_t> hit;  // for every sample whether it is y; empty: the target is not known
+};
+
+// One score and one log q per sample, at least one; `share` is overwritten.
+ImportanceEstimate importance_weights(std::span<const double> score, std::span<const double> log_q,
+                                      const KnownTarget& target, std::span<double> share);
 
 struct CandidateScores {
   double score = 0;  // s(x, y)
@@ -36,7 +59,7 @@ struct CandidateTerms {
   double likelihood = 0;  // minus the objective
   double d_score = 0;
   double d_log_normalizer = 0;
-  std::optional<ImportanceEstimate> estimate;  // of log Z, by the objectives that make one
+  std::optional<ImportanceEstimate> estimate = {};  // of log Z, by the objectives that make one
 };
 
 // n targets against the same k samples whose scores do not depend on the target: densities, where the score

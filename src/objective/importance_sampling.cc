@@ -5,23 +5,28 @@
 #include "objective/registry.h"
 
 namespace selfnorm {
+namespace {
 
-CandidateTerms ImportanceSampling::operator()(const CandidateScores& x, std::span<double> d_sample) const {
-  const ImportanceEstimate z =
-      importance_weights(x.sample_score, x.sample_log_q, {x.score, x.sample_hit}, d_sample);
-  return {
-      .likelihood = z.log_z - x.score, .d_score = z.target_share - 1, .d_log_normalizer = 0, .estimate = z};
-}
+class ImportanceSampling final : public CandidateObjective {
+ public:
+  CandidateTerms operator()(const CandidateScores& x, std::span<double> d_sample) const override {
+    const ImportanceEstimate z =
+        importance_weights(x.sample_score, x.sample_log_q, {x.score, x.sample_hit}, d_sample);
+    return {.likelihood = z.log_z - x.score, .d_score = z.target_share - 1, .estimate = z};
+  }
 
-CandidateTerms ImportanceSampling::pooled(const PooledScores& x, std::span<double> d_score,
-                                          std::span<double> d_sample) const {
-  const ImportanceEstimate z = importance_weights(x.sample_score, x.sample_log_q, {}, d_sample);
-  const double n = static_cast<double>(x.score.size());
-  double loss = 0;
-  for (const double s : x.score) loss += z.log_z - s;
-  std::fill(d_score.begin(), d_score.end(), -1 / n);
-  return {.likelihood = loss / n, .d_score = 0, .d_log_normalizer = 0, .estimate = z};
-}
+  CandidateTerms pooled(const PooledScores& x, std::span<double> d_score,
+                        std::span<double> d_sample) const override {
+    const ImportanceEstimate z = importance_weights(x.sample_score, x.sample_log_q, {}, d_sample);
+    const double n = static_cast<double>(x.score.size());
+    double loss = 0;
+    for (const double s : x.score) loss += z.log_z - s;
+    std::fill(d_score.begin(), d_score.end(), -1 / n);
+    return {.likelihood = loss / n, .estimate = z};
+  }
+};
+
+}  // namespace
 
 ObjectiveEntry importance_sampling_entry() {
   return {.name = "is",

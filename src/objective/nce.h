@@ -6,18 +6,9 @@
 // leaves it to the scores; finite for all finite scores.
 #pragma once
 
-#include "objective/candidate.h"
-
 namespace selfnorm {
 
 struct ObjectiveEntry;
-
-class Nce final : public CandidateObjective {
- public:
-  CandidateTerms operator()(const CandidateScores& x, std::span<double> d_sample) const override;
-  CandidateTerms pooled(const PooledScores& x, std::span<double> d_score,
-                        std::span<double> d_sample) const override;
-};
 
 // In the registry.
 ObjectiveEntry nce_entry();

@@ -5,22 +5,9 @@
 // training, stored and subtracted. gamma = 0 has no normalizer at all and diverges.
 #pragma once
 
-#include "objective/objective.h"
-
 namespace selfnorm {
 
 struct ObjectiveEntry;
-
-class Sampled final : public Objective {
- public:
-  Sampled(double alpha, double gamma) : alpha_(alpha), gamma_(gamma) {}
-  LossTerms operator()(const ExampleScores& x) const override;
-  double normalised_fraction() const override { return gamma_; }
-
- private:
-  double alpha_;
-  double gamma_;
-};
 
 // In the registry.
 ObjectiveEntry sampled_entry();

@@ -26,11 +26,10 @@ double ScoreMatcher::operator()(const Points& batch, RandomStream random, Matche
   double loss = 0;
   for (uint64_t i = 0; i < directions; ++i) {
     direction_.assign(batch.size(), 0);
-    if (kind_ == ScoreMatching::exact) {
+    if (kind_ == ScoreMatching::exact)
       for (uint64_t row = 0; row < batch.rows; ++row) direction_[row * batch.columns + i] = 1;
-    } else {
+    else
       for (float& v : direction_) v = static_cast<float>(random.normal());
-    }
     loss += share * along(batch, share, score);
   }
   return loss;

@@ -12,11 +12,10 @@ namespace {
 
 // share_j -> r share_j, without inf * 0.
 void scale_shares(double r, std::span<double> share) {
-  if (std::isfinite(r)) {
+  if (std::isfinite(r))
     scale(r, share.data(), share.size());
-  } else {
+  else
     for (double& d : share) d = d == 0 ? 0 : r * d;
-  }
 }
 
 }  // namespace
@@ -41,7 +40,7 @@ CandidateTerms Snl::pooled(const PooledScores& x, std::span<double> d_score,
   double loss = 0;
   for (const double s : x.score) loss += x.log_normalizer - s;
   std::fill(d_score.begin(), d_score.end(), -1 / n);
-  return {.likelihood = loss / n + r - 1, .d_score = 0, .d_log_normalizer = 1 - r, .estimate = z};
+  return {.likelihood = loss / n + r - 1, .d_log_normalizer = 1 - r, .estimate = z};
 }
 
 ObjectiveEntry snl_entry() {

@@ -1,5 +1,5 @@
 // snl, the self-normalised likelihood [SNL] (theory.md 3): maximise
-//     s_y - b - r + 1,   r = Z_hat exp(-b),   Z_hat and the shares as in importance_weights.h.
+//     s_y - b - r + 1,   r = Z_hat exp(-b),   Z_hat and the shares as in candidate.h.
 //     d loss/ds = r share_y - 1,   d/ds_j = r share_j,   d/db = 1 - r.
 // Z_hat enters linearly, so value and gradient are unbiased for any b; the expectation is a lower bound of
 // the log-likelihood because A <= b + exp(A - b) - 1, with equality at b = A. With b = 0 the scores

@@ -1,10 +1,14 @@
 #include "optim/adaptive.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
+#include "math/kernels.h"
+#include "math/parallel.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {
@@ -14,14 +18,15 @@ constexpr double kMeanDecay = 0.9;
 constexpr double kSquareDecay = 0.999;
 constexpr double kEpsilon = 1e-8;
 
+constexpr size_t kRowsAtOnce = 1024;
+
 }  // namespace
 
 template <class Real>
 Adaptive<Real>::Adaptive(const std::string& name, size_t parameters, double initial_square)
     : adam_(name == "adam") {
-  if (name != "adam" && name != "adagrad") {
+  if (name != "adam" && name != "adagrad")
     throw Error(fmt::format("optimiser '{}' is not known; expected adagrad or adam", name));
-  }
   state_.square.assign(parameters, adam_ ? Real{0} : static_cast<Real>(initial_square));
   if (adam_) state_.mean.resize(parameters);
 }
@@ -91,5 +96,51 @@ void Adaptive<Real>::update_cells(std::span<Real> x, size_t offset, std::span<co
 
 template class Adaptive<float>;
 template class Adaptive<double>;
+
+RowAdagrad::RowAdagrad(size_t rows, size_t columns, double initial_square, double decay)
+    : columns_(columns), decay_(decay) {
+  state_.square.assign(rows, static_cast<float>(initial_square));
+  if (decay > 0) state_.decayed.assign(rows, 0.0);
+}
+
+void RowAdagrad::begin_step(double rate) {
+  rate_ = rate;
+  if (decay_ > 0) state_.log_decay += std::log1p(-std::min(0.5, rate * decay_));
+}
+
+void RowAdagrad::update(float* x, size_t row, const float* gradient) {
+  float* own = x + row * columns_;
+  float& square = state_.square[row];
+  square += static_cast<float>(dot(gradient, gradient, columns_) / static_cast<double>(columns_));
+  if (decay_ > 0) {
+    scale(static_cast<float>(std::exp(state_.log_decay - state_.decayed[row])), own, columns_);
+    state_.decayed[row] = state_.log_decay;
+  }
+  add_scaled(static_cast<float>(-rate_ / std::sqrt(static_cast<double>(square))), gradient, own, columns_);
+}
+
+void RowAdagrad::settle(float* x) {
+  if (!(decay_ > 0)) return;
+  parallel_ranges(state_.square.size(), kRowsAtOnce, [&](size_t begin, size_t end) {
+    for (size_t row = begin; row < end; ++row) {
+      scale(static_cast<float>(std::exp(state_.log_decay - state_.decayed[row])), x + row * columns_,
+            columns_);
+      state_.decayed[row] = state_.log_decay;
+    }
+  });
+}
+
+std::vector<std::string> schedule_names() { return {"constant", "linear", "cosine", "inverse-sqrt"}; }
+
+double Schedule::factor(uint64_t step) const {
+  const double t = static_cast<double>(step) / static_cast<double>(steps);
+  if (name == "constant") return 1;
+  if (name == "linear") return 1 - t;
+  if (name == "cosine") return 0.5 * (1 + std::cos(std::numbers::pi * t));
+  if (name == "inverse-sqrt")
+    return 1 / std::sqrt(1 + static_cast<double>(step) / static_cast<double>(steps_per_epoch));
+  throw Error(
+      fmt::format("schedule '{}' is not known; expected one of {}", name, fmt::join(schedule_names(), ", ")));
+}
 
 }  // namespace selfnorm

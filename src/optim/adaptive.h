@@ -7,6 +7,7 @@
 // An L1 term is applied as a proximal step: x <- soft(x, rate_i l1) with the coordinate's own rate_i.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -39,14 +40,56 @@ class Adaptive {
   void update_cells(std::span<Real> x, size_t offset, std::span<const uint32_t> column,
                     std::span<const Real> gradient, double rate, std::span<const Real> l1);
 
-  const AdaptiveState<Real>& state() const { return state_; }
-  void restore(AdaptiveState<Real> state) { state_ = std::move(state); }
+  AdaptiveState<Real>& state() { return state_; }
 
  private:
   class Rule;
 
   bool adam_;
   AdaptiveState<Real> state_;
+};
+
+// AdaGrad (Duchi et al. 2011) with one accumulator per row of a matrix, so that its state is small beside the
+// parameters, and decoupled weight decay that costs nothing for rows that are not used:
+//     G_r += |g_r|^2 / n,     x_r <- (product of the decays since r was last used) x_r - rate g_r / sqrt(G_r)
+// where every step decays by 1 - rate * decay. settle() brings all rows up to date.
+struct RowAdagradState {
+  std::vector<float> square;    // G
+  std::vector<double> decayed;  // log of the decays already applied to a row; empty without weight decay
+  double log_decay = 0;         // of all steps so far
+};
+
+class RowAdagrad {
+ public:
+  // initial_square is G0 > 0.
+  RowAdagrad(size_t rows, size_t columns, double initial_square, double decay);
+
+  // Between begin_step() and the next one every row is updated at most once; rows from several threads.
+  void begin_step(double rate);
+  // `x` is the whole matrix.
+  void update(float* x, size_t row, const float* gradient);
+  void settle(float* x);
+
+  RowAdagradState& state() { return state_; }
+
+ private:
+  size_t columns_;
+  double decay_, rate_ = 0;
+  RowAdagradState state_;
+};
+
+// Learning-rate schedules: the factor of the base rate at step t of T.
+//     constant 1;   linear 1 - t/T;   cosine (1 + cos(pi t/T))/2;   inverse-sqrt 1/sqrt(1 + t/w), w = steps
+//     per epoch.
+
+std::vector<std::string> schedule_names();
+
+struct Schedule {
+  std::string name = "linear";
+  uint64_t steps = 1;
+  uint64_t steps_per_epoch = 1;
+
+  double factor(uint64_t step) const;  // throws Error for an unknown name
 };
 
 }  // namespace selfnorm

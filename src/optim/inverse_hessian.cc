@@ -1,8 +1,7 @@
-#include "optim/inverse_hessian.h"
-
 #include <algorithm>
 
 #include "math/vector.h"
+#include "optim/lbfgs.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {

@@ -9,7 +9,6 @@
 #include "base/range.h"
 #include "math/parallel.h"
 #include "math/vector.h"
-#include "optim/line_search.h"
 
 namespace selfnorm {
 namespace {
@@ -87,11 +86,10 @@ void Lbfgs<Real>::arrive() {
     parallel_ranges(options_.l1_count, kPiece, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) {
         const Real g = pseudo_[i];
-        if (state_.x[i] != 0) {
+        if (state_.x[i] != 0)
           pseudo_[i] = g + c * sign(state_.x[i]);
-        } else {
+        else
           pseudo_[i] = g + c < 0 ? g + c : g - c > 0 ? g - c : Real{0};
-        }
       }
     });
   }
@@ -135,9 +133,8 @@ bool Lbfgs<Real>::step() {
   for (int attempt = 0; attempt < 2; ++attempt) {
     hessian_.direction(state_.s, state_.y, state_.rho, gradient, direction_);
     if (options_.l1 > 0) {
-      for (size_t i = 0; i < options_.l1_count; ++i) {
+      for (size_t i = 0; i < options_.l1_count; ++i)
         if (direction_[i] * gradient[i] >= 0) direction_[i] = 0;
-      }
     }
     const double slope = inner_product(view(direction_), gradient);
     const double first_step = state_.s.empty() ? std::min(1.0, 1 / norm_) : 1;

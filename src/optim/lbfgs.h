@@ -4,15 +4,58 @@
 // with the same bits.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "optim/inverse_hessian.h"
-
 namespace selfnorm {
+
+// A step that satisfies the strong Wolfe conditions (Nocedal & Wright, Algorithms 3.5 and 3.6):
+//     phi(t) <= phi(0) + c1 t phi'(0)      and      |phi'(t)| <= c2 |phi'(0)|,      c1 = 1e-4, c2 = 0.9.
+
+struct LinePoint {
+  double step = 0;
+  double value = 0;
+  double slope = 0;
+};
+
+struct LineResult {
+  bool success = false;
+  LinePoint point;
+  double last_step = 0;  // the step phi was last called with
+};
+
+// `noise` is the error of phi below which two values count as equal. Non-finite values shorten the step.
+LineResult strong_wolfe(const std::function<LinePoint(double)>& phi, const LinePoint& start,
+                        double first_step, double noise);
+
+// The L-BFGS direction -H g from the pairs (s_i, y_i), i = 0 .. m-1, oldest first, rho_i = 1 / (y_i . s_i)
+// (Nocedal & Wright, Algorithm 7.4), in terms of inner products:
+//     a_i = rho_i (s_i.g - sum_{j>i} a_j s_i.y_j)                                       newest to oldest
+//     b_i = rho_i (t (y_i.g - sum_j a_j y_i.y_j) + sum_{j<i} (a_j - b_j) s_j.y_i)       oldest to newest
+//     -H g = -t g + sum_j t a_j y_j - sum_j (a_j - b_j) s_j,     t = 1 / (rho_{m-1} y_{m-1}.y_{m-1}).
+// The products s_i.y_j (i <= j) and y_i.y_j are remembered, so a direction costs one pass over the pairs for
+// the products with g and the newest y, and one for the sum: 4m vectors of memory traffic where the recursion
+// on vectors moves 10m. The products are functions of the pairs alone, so they are no part of a stored state.
+
+template <class Real>
+class InverseHessian {
+ public:
+  using Vectors = std::vector<std::vector<Real>>;
+
+  void forget();
+  void forget_oldest();
+
+  // out <- -H g. Between calls pairs may only have been appended, besides what forget...() was told.
+  void direction(const Vectors& s, const Vectors& y, std::span<const double> rho, std::span<const Real> g,
+                 std::span<Real> out);
+
+ private:
+  std::vector<std::vector<double>> sy_, yy_;  // [j][i] = s_i.y_j, y_i.y_j for i <= j
+};
 
 struct LbfgsOptions {
   uint64_t history = 10;    // correction pairs (s, y); 1..100
@@ -53,6 +96,7 @@ class Lbfgs {
   bool step();
 
   const LbfgsState<Real>& state() const { return state_; }
+  LbfgsState<Real>& state() { return state_; }    // to be stored
   double gradient_norm() const { return norm_; }  // of the (pseudo-)gradient
   const std::string& reason() const { return reason_; }
   // Whether it ended because no step improves the value.

@@ -1,7 +1,7 @@
-#include "optim/line_search.h"
-
 #include <algorithm>
 #include <cmath>
+
+#include "optim/lbfgs.h"
 
 namespace selfnorm {
 namespace {

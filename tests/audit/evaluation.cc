@@ -7,7 +7,7 @@
 
 #include "audit/audit.h"
 #include "model/huffman.h"
-#include "objective/tree_model.h"
+#include "objective/hierarchical.h"
 #include "random_data.h"
 #include "random_head.h"
 #include "selfnorm/error.h"

@@ -95,6 +95,36 @@ TEST_F(CheckpointFile, WhatIsReadHasTheSizeOfWhatItIsReadInto) {
   EXPECT_THROW(c.get("doubles", doubles), Error);
 }
 
+TEST_F(CheckpointFile, FieldsAreNamedOnceForBothDirections) {
+  struct State {
+    uint64_t count;
+    double number;
+    bool flag;
+    std::string text;
+    std::vector<float> floats, some;
+    std::vector<double> doubles;
+
+    void fields(CheckpointFields& f) {
+      f("count", count);
+      f("number", number);
+      f("flag", flag);
+      f("text", text);
+      f("floats", floats);
+      f("some", some, 2);
+      f("doubles", doubles);
+    }
+    bool operator==(const State&) const = default;
+  };
+  State out{3, 0.1, true, "a b", {1, 2}, {}, {0.5}}, in{0, 0, false, "", {0, 0}, {7}, {}};
+  Checkpoint c;
+  CheckpointFields written(c), read(std::as_const(c));
+  out.fields(written);
+  in.fields(read);
+  EXPECT_EQ(in, out);
+  in.floats.resize(3);
+  EXPECT_THROW(in.fields(read), Error);
+}
+
 TEST_F(CheckpointFile, NumbersAreNumbers) {
   Checkpoint c;
   for (const char* text : {"", "x", "1 ", "-1", "1e3", "99999999999999999999999"}) {

@@ -66,10 +66,9 @@ struct Toy : Problem {
   std::string remedy() const override { return "patience"; }
   void take(Snapshot& out) const override { out.doubles = {x}; }
   void put(const Snapshot& s) override { x = s.doubles[0]; }
-  void save(Checkpoint& c) const override { c.set("x", x); }
-  void restore(const Checkpoint& c) override {
-    x = c.number("x");
-    now = c.integer("step");
+  void state(CheckpointFields& fields, uint64_t steps_taken) override {
+    fields("x", x);
+    now = steps_taken;
   }
 };
 
@@ -404,10 +403,9 @@ struct Three : Members {
     done.push_back(toy->x);
     reasons.push_back(outcome.reason);
   }
-  void save(Checkpoint& c) const override { c.set("done", done); }
-  void restore(const Checkpoint& c, uint64_t finished) override {
+  void state(CheckpointFields& fields, uint64_t finished) override {
     done.resize(finished);
-    if (finished > 0) c.get("done", done);
+    fields("done", done);
   }
 };
 

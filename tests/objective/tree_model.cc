@@ -1,11 +1,10 @@
-#include "objective/tree_model.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "math/random.h"
 #include "model/huffman.h"
+#include "objective/hierarchical.h"
 
 namespace selfnorm {
 namespace {

@@ -1,9 +1,8 @@
-#include "optim/inverse_hessian.h"
-
 #include <gtest/gtest.h>
 
 #include "math/random.h"
 #include "math/vector.h"
+#include "optim/lbfgs.h"
 
 namespace selfnorm {
 namespace {

@@ -1,8 +1,8 @@
-#include "optim/line_search.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "optim/lbfgs.h"
 
 namespace selfnorm {
 namespace {

@@ -1,9 +1,8 @@
-#include "optim/row_adagrad.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "optim/adaptive.h"
 #include "random_data.h"
 
 namespace selfnorm {
@@ -73,7 +72,7 @@ TEST(RowAdagrad, ARestoredStateContinuesWithTheSameBits) {
   };
   for (uint64_t t = 0; t < 5; ++t) step(first, x, t);
   RowAdagrad second(4, 3, 1e-4, 0.1);
-  second.restore(first.state());
+  second.state() = first.state();
   y = x;
   for (uint64_t t = 5; t < 11; ++t) {
     step(first, x, t);

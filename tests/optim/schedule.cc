@@ -1,9 +1,8 @@
-#include "optim/schedule.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "optim/adaptive.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {

@@ -91,8 +91,7 @@ class DieTraining final : public Training, public Problem {
   }
   void take(Snapshot& out) const override { out.floats = theta_; }
   void put(const Snapshot& snapshot) override { theta_ = snapshot.floats; }
-  void save(Checkpoint& checkpoint) const override { checkpoint.set("theta", theta_); }
-  void restore(const Checkpoint& checkpoint) override { checkpoint.get("theta", theta_); }
+  void state(CheckpointFields& fields, uint64_t) override { fields("theta", theta_); }
 
  private:
   const TrainArguments& given_;

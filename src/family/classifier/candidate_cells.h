@@ -78,10 +78,9 @@ class CandidateCells {
   const NoiseDraw* noise_ = nullptr;
 };
 
-// For draws that all examples share, and for draws of their own.
+// For draws that all examples share, or for draws of their own.
 template <class Real>
-std::unique_ptr<CandidateCells<Real>> make_shared_cells(const LoopInput& input, uint64_t batch);
-template <class Real>
-std::unique_ptr<CandidateCells<Real>> make_own_cells(const LoopInput& input, uint64_t batch);
+std::unique_ptr<CandidateCells<Real>> make_candidate_cells(bool is_shared, const LoopInput& input,
+                                                           uint64_t batch);
 
 }  // namespace selfnorm

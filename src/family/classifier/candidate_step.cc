@@ -5,7 +5,7 @@
 
 #include "family/classifier/candidate_cells.h"
 #include "family/classifier/learned_normalizer.h"
-#include "family/classifier/minibatch_step.h"
+#include "family/classifier/loop.h"
 #include "math/parallel.h"
 #include "objective/registry.h"
 
@@ -14,12 +14,6 @@ namespace {
 
 constexpr size_t kTile = 32;  // columns of a unit of work
 constexpr double kEstimateRate = 0.4;
-
-std::vector<uint64_t> class_counts(const Dataset& data) {
-  std::vector<uint64_t> count(data.classes());
-  for (const uint32_t y : data.target) ++count[y];
-  return count;
-}
 
 // log sum_k h(k): log Z where all scores are 0.
 template <class Real>
@@ -37,8 +31,7 @@ class CandidateStep final : public MinibatchStep<Real> {
         uses_estimate_(objective_entry(options_.objective.name).uses_estimate),
         noise_(options_.objective, options_.seed, class_counts(input.train)),
         normalizer_(options_.objective, input.features, starting_log_z<Real>(input), options_.seed),
-        cells_(noise_.is_shared() ? make_shared_cells<Real>(input, batch)
-                                  : make_own_cells<Real>(input, batch)),
+        cells_(make_candidate_cells<Real>(noise_.is_shared(), input, batch)),
         maker_(input.train),
         mean_weight_(mean_weight(input.train)) {}
 
@@ -83,16 +76,14 @@ class CandidateStep final : public MinibatchStep<Real> {
   std::vector<double> numbers() const override { return normalizer_.numbers(); }
   void set_numbers(std::span<const double> numbers) override { normalizer_.set_numbers(numbers); }
 
-  void save(Checkpoint& c) const override { normalizer_.save(c); }
-  void restore(const Checkpoint& c) override { normalizer_.restore(c); }
+  void state(CheckpointFields& fields) override { normalizer_.state(fields); }
 
  private:
   // out (columns x rows) <- in (rows x columns)
   static void transpose(std::span<const Real> in, size_t rows, size_t columns, std::span<Real> out) {
     parallel_ranges(columns, kTile, [&](size_t begin, size_t end) {
-      for (size_t r = 0; r < rows; ++r) {
+      for (size_t r = 0; r < rows; ++r)
         for (size_t c = begin; c < end; ++c) out[c * rows + r] = in[r * columns + c];
-      }
     });
   }
 

@@ -34,10 +34,9 @@ std::vector<double> listed(const std::string& spec, const Dataset& data) {
       const auto parsed = std::from_chars(item.data() + equals + 1, end_of_item, value);
       if (parsed.ec != std::errc() || parsed.ptr != end_of_item) value = -1;
     }
-    if (!(value >= 0) || !std::isfinite(value)) {
+    if (!(value >= 0) || !std::isfinite(value))
       throw Error(
           fmt::format("class-weight '{}': expected label=weight with weight >= 0, or balanced", item));
-    }
     if (found == data.labels.end())
       throw Error(fmt::format("class-weight '{}': the data has no label '{}'", item, label));
     const auto k = static_cast<size_t>(found - data.labels.begin());
@@ -53,16 +52,14 @@ std::vector<double> listed(const std::string& spec, const Dataset& data) {
 
 void apply_class_weight(const std::string& spec, Dataset& train, Dataset* valid) {
   if (spec.empty()) return;
-  if (train.is_joint()) {
+  if (train.is_joint())
     throw Error("class-weight does not apply to groups of alternatives; weight the examples instead");
-  }
   const std::vector<double> weight = spec == "balanced" ? balanced(train) : listed(spec, train);
   for (Dataset* data : {&train, valid}) {
     if (data == nullptr) continue;
     if (data->weight.empty()) data->weight.assign(data->examples(), 1);
-    for (uint64_t i = 0; i < data->examples(); ++i) {
+    for (uint64_t i = 0; i < data->examples(); ++i)
       data->weight[i] = static_cast<float>(static_cast<double>(data->weight[i]) * weight[data->target[i]]);
-    }
   }
 }
 

@@ -81,26 +81,18 @@ class FullPasses final : public LbfgsProblem<Real> {
     validation_.put(snapshot);
   }
 
-  void save(Checkpoint& c) const override {
-    LbfgsProblem<Real>::save(c);
-    c.set("dual", dual_.save());
-    c.set("dual.fine", uint64_t{fine_});
-    c.set("dual.solves", solves_);
-    c.set("dual.earlier_steps", earlier_steps_);
-    c.set("dual.feasible", feasible_);
-    c.set("dual.infeasible", infeasible_);
-    validation_.save(c);
-  }
-
-  void restore(const Checkpoint& c) override {
-    LbfgsProblem<Real>::restore(c);
-    dual_.restore(c.text("dual"));
-    fine_ = c.integer("dual.fine") != 0;
-    solves_ = c.integer("dual.solves");
-    earlier_steps_ = c.integer("dual.earlier_steps");
-    c.get("dual.feasible", feasible_, problem_.start.size());
-    c.get("dual.infeasible", infeasible_, problem_.start.size());
-    validation_.restore(c);
+  void state(CheckpointFields& fields, uint64_t steps_taken) override {
+    LbfgsProblem<Real>::state(fields, steps_taken);
+    std::string dual = dual_.save();
+    fields("dual", dual);
+    fields("dual.fine", fine_);
+    fields("dual.solves", solves_);
+    fields("dual.earlier_steps", earlier_steps_);
+    fields("dual.feasible", feasible_, problem_.start.size());
+    fields("dual.infeasible", infeasible_, problem_.start.size());
+    validation_.state(fields);
+    if (!fields.reads()) return;
+    dual_.restore(dual);
     use_multiplier();
     evaluate_here();
     accepted_ = sum_;
@@ -129,10 +121,9 @@ class FullPasses final : public LbfgsProblem<Real> {
   }
 
   Step stop(std::string reason) override {
-    if (lbfgs_.stuck() && lbfgs_.state().iteration == 0 && solves_ == 0) {
+    if (lbfgs_.stuck() && lbfgs_.state().iteration == 0 && solves_ == 0)
       problem_.observer.on_warning(
           "training could not take a single step; are the features extremely large or small?");
-    }
     return next_multiplier(reason) ? Step{} : Step::finished(std::move(reason));
   }
 
@@ -186,9 +177,8 @@ class FullPasses final : public LbfgsProblem<Real> {
     const DualStep step = dual_.update(sum_.rms_log_z());
     if (step != DualStep::again && fine_) {
       if (step == DualStep::bracketed) interpolate();
-      if (step == DualStep::inactive) {
+      if (step == DualStep::inactive)
         problem_.observer.on_warning("the constraint is not active: the optimum already satisfies it");
-      }
       evaluate_here();
       reason += fmt::format("; rms log Z {:.4g} for delta {:.4g} at alpha {:.4g}", sum_.rms_log_z(),
                             objective_options_.delta, objective_options_.alpha);
@@ -211,20 +201,18 @@ class FullPasses final : public LbfgsProblem<Real> {
     const double delta = objective_options_.delta;
     std::vector<Real> x(feasible_.size()), gradient(feasible_.size());
     const auto rms_at = [&](double share) {
-      for (size_t i = 0; i < x.size(); ++i) {
+      for (size_t i = 0; i < x.size(); ++i)
         x[i] = static_cast<Real>((1 - share) * static_cast<double>(feasible_[i]) +
                                  share * static_cast<double>(infeasible_[i]));
-      }
       evaluate(x, gradient);
       return sum_.rms_log_z();
     };
     double low = 0, high = 1, rms = rms_at(0);
-    if (rms > delta) {
+    if (rms > delta)
       throw Error(fmt::format(
           "constraint: rms log Z = {:.4g} where the model is closest to normalised, wanted {:.4g}; use a "
           "larger --delta",
           rms, delta));
-    }
     for (int i = 0; i < 50 && rms < delta * (1 - kSlack); ++i) {
       const double middle = 0.5 * (low + high), value = rms_at(middle);
       (value <= delta ? low : high) = middle;
@@ -275,18 +263,9 @@ LoopOutput<Real> train_in_full_passes(const LoopProblem<Real>& problem, const Ex
   return passes.output(std::move(outcome));
 }
 
-template <class Real>
-LoopOutput<Real> train_in_full_passes(const LoopInput& input) {
-  const auto pass =
-      make_exact_pass<Real>(input.train, input.features, input.classes, input.options.log_carrier);
-  return train_in_full_passes<Real>(loop_problem<Real>(input), *pass, input.train.weight);
-}
-
 template LoopOutput<float> train_in_full_passes(const LoopProblem<float>&, const ExactPass<float>&,
                                                 std::span<const float>);
 template LoopOutput<double> train_in_full_passes(const LoopProblem<double>&, const ExactPass<double>&,
                                                  std::span<const float>);
-template LoopOutput<float> train_in_full_passes(const LoopInput&);
-template LoopOutput<double> train_in_full_passes(const LoopInput&);
 
 }  // namespace selfnorm

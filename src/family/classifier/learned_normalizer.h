@@ -15,14 +15,13 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
 #include "engine/checkpoint.h"
 #include "model/model_file.h"
-#include "model/multiclass.h"
-#include "objective/options.h"
+#include "model/normalizer_network.h"
+#include "objective/registry.h"
 
 namespace selfnorm {
 
@@ -36,7 +35,6 @@ class LearnedNormalizer {
   // when it is not learned. mlp: u = v = 0, hidden weights random, of the size of 1 / |x| in the first
   // minibatch.
   LearnedNormalizer(const ObjectiveOptions& options, uint32_t features, double start, uint64_t seed);
-  ~LearnedNormalizer();
 
   // b(x_i) for every row. The features of a minibatch may be renumbered by `map` (or null).
   std::vector<double> values(const Features& x, const FeatureMap* map) const;
@@ -48,23 +46,39 @@ class LearnedNormalizer {
   // scores nearly normalised where b(x) is not subtracted.
   double constant() const;
   // Whether b depends on x.
-  bool is_function() const;
+  bool is_function() const { return is_function_; }
   // b(x) - constant(); none unless is_function().
   AmortisedNormalizer function() const;
   // log_normalizer and, when b is a function, the amortised normalizer.
-  void store(ModelFile& model) const;
+  void store(ModelFile& model) const {
+    model.log_normalizer = constant();
+    model.normalizer = function();
+  }
 
   // All that b, constant() and function() depend on, for a copy of them to go back to.
-  std::span<Real> parameters();
-  std::vector<double> numbers() const;
-  void set_numbers(std::span<const double> numbers);
+  std::span<Real> parameters() { return theta_; }
+  std::vector<double> numbers() const { return {mean_sum_, mean_weight_}; }
+  void set_numbers(std::span<const double> numbers) {
+    mean_sum_ = numbers[0];
+    mean_weight_ = numbers[1];
+  }
 
-  void save(Checkpoint& checkpoint) const;
-  void restore(const Checkpoint& checkpoint);
+  void state(CheckpointFields& fields);
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  void size_hidden_weights(const Features& x);
+  void update_constant(double mean, double rate);
+  void update_function(const NormalizerInput& input, std::span<const double> d, double rate);
+  void update_rows(const NormalizerInput& input, std::span<Real> gradient, double rate);
+  void update_output(std::span<Real> gradient, double rows, double hidden_square, double rate);
+
+  bool is_zero_, is_function_;
+  double start_;
+  NormalizerNetwork<Real> network_;  // of a function
+  std::vector<Real> theta_;          // of the network; constant: b
+  Adaptive<Real> optimiser_;
+  bool is_sized_ = false;                  // mlp: the hidden weights have met their first minibatch
+  double mean_sum_ = 0, mean_weight_ = 0;  // of b over recent minibatches, when it is a function
 };
 
 }  // namespace selfnorm

@@ -40,6 +40,12 @@ void drop_inputs(double share, RandomStream random, Features& x) {
   for (float& v : x.is_sparse ? x.sparse.value : x.dense.values) v *= random.uniform() < share ? 0 : kept;
 }
 
+std::vector<uint64_t> class_counts(const Dataset& data) {
+  std::vector<uint64_t> count(data.classes());
+  for (const uint32_t y : data.target) ++count[y];
+  return count;
+}
+
 double mean_weight(const Dataset& data) {
   if (data.weight.empty()) return 1;
   double sum = 0;
@@ -78,16 +84,13 @@ void report_sum(const LossSum& sum, Progress& progress) {
   }
 }
 
-void save_sum(const LossSum& s, Checkpoint& checkpoint) {
-  checkpoint.set("epoch_sum", std::vector<double>{s.weight, s.likelihood, s.penalty, s.normalised_weight,
-                                                  s.nll, s.log_z, s.log_z_square, s.d_centre,
-                                                  s.estimated_weight, s.log_ratio, s.effective});
-}
-
-LossSum restored_sum(const Checkpoint& checkpoint) {
-  std::vector<double> s(11);
-  checkpoint.get("epoch_sum", s);
-  return {s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8], s[9], s[10]};
+void sum_state(LossSum& sum, CheckpointFields& fields) {
+  LossSum& s = sum;
+  std::vector<double> v{s.weight,   s.likelihood,   s.penalty,  s.normalised_weight, s.nll,
+                        s.log_z,    s.log_z_square, s.d_centre, s.estimated_weight,  s.log_ratio,
+                        s.effective};
+  fields("epoch_sum", v);
+  s = {v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10]};
 }
 
 }  // namespace selfnorm

@@ -41,6 +41,9 @@ void drop_inputs(double share, RandomStream random, Features& x);
 // df/n)^batch; empty when every feature is used by every example.
 std::vector<double> touch_probability(const Dataset& data, uint64_t batch);
 
+// How many examples every class has.
+std::vector<uint64_t> class_counts(const Dataset& data);
+
 // The mean weight of the examples; 1 when they have none.
 double mean_weight(const Dataset& data);
 
@@ -53,7 +56,6 @@ double row_norm(const Features& x);
 // far as the sum has them.
 void report_sum(const LossSum& sum, Progress& progress);
 
-void save_sum(const LossSum& sum, Checkpoint& checkpoint);
-LossSum restored_sum(const Checkpoint& checkpoint);
+void sum_state(LossSum& sum, CheckpointFields& fields);
 
 }  // namespace selfnorm

@@ -50,9 +50,8 @@ std::span<const double> NoiseDraw::log_q_of(const View& view, std::vector<double
 std::span<const uint8_t> NoiseDraw::hits_of(const View& view, uint32_t target,
                                             std::vector<uint8_t>& buffer) const {
   buffer.clear();
-  for (size_t j = view.begin; j < view.end; ++j) {
+  for (size_t j = view.begin; j < view.end; ++j)
     if (j != view.hole) buffer.push_back(classes_[j] == target ? 1 : 0);
-  }
   return buffer;
 }
 

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "objective/options.h"
+#include "objective/registry.h"
 #include "proposal/proposal.h"
 
 namespace selfnorm {

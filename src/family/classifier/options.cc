@@ -2,13 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "base/range.h"
 #include "objective/registry.h"
-#include "optim/schedule.h"
+#include "optim/adaptive.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {
-
 namespace {
 
 constexpr double kLargestLayer = 4096;
@@ -18,8 +19,7 @@ void add_encoder(const std::string& family, EncoderOptions& o, OptionTable& tabl
     table
         .add("encoder", &o.kind,
              "bag: the mean of embeddings of the sparse features or words, and a hidden layer with hidden "
-             "units; "
-             "identity, sparse: none, of dense or sparse data; auto: none")
+             "units; identity, sparse: none, of dense or sparse data; auto: none")
         .one_of({"auto", "identity", "sparse", "bag"});
   table.add("dimension", &o.dimension, "Encoder: size of an embedding").in(1, kLargestLayer);
   table.add("hidden", &o.hidden, "Encoder: units of the hidden layer; 0: none").in(0, kLargestLayer);
@@ -29,8 +29,7 @@ void add_encoder(const std::string& family, EncoderOptions& o, OptionTable& tabl
   table
       .add("embeddings", &o.embeddings,
            "Encoder: embeddings to start from, in the text format of word2vec and fastText; words it lacks "
-           "start at "
-           "random")
+           "start at random")
       .of_kind(OptionKind::file);
 }
 
@@ -63,16 +62,14 @@ OptionTable train_option_table(const std::string& family, TrainOptions& o) {
   table
       .add("l2", &o.l2,
            "Adds l2/2 |W|^2 to the mean loss; with an encoder every step multiplies weights and embeddings "
-           "by 1 - rate "
-           "l2; biases are free")
+           "by 1 - rate l2; biases are free")
       .at_least(0);
   table.add("epochs", &o.epochs, "Minibatches: passes over the data").at_least(1);
   table.add("batch", &o.batch, "Minibatches: examples per step").at_least(1);
   table
       .add("learning-rate", &o.learning_rate,
            "Minibatches: step size; 0 takes one that fits the objective and the encoder (a linear model: 2, "
-           "adam: 0.1, "
-           "over the rms norm of x)")
+           "adam: 0.1, over the rms norm of x)")
       .at_least(0);
   if (family != "crf")
     table.add("schedule", &o.schedule, "Minibatches: how the step size falls").one_of(schedule_names());
@@ -103,29 +100,96 @@ void TrainOptions::validate() const {
   TrainOptions copy = *this;
   train_option_table(encoder.kind == "context" ? "lm" : "classifier", copy).validate();
   require_range(threads >= 0, "threads", threads, "0 (all cores) or more");
-  if (objective_entry(objective.name).is_constraint && optimiser != "auto" && optimiser != "lbfgs") {
+  if (objective_entry(objective.name).is_constraint && optimiser != "auto" && optimiser != "lbfgs")
     throw Error(fmt::format("the constraint objective needs full passes, found --optimiser {}; use lbfgs",
                             optimiser));
-  }
-  if (objective_entry(objective.name).is_subsampled && objective.gamma < 1 && optimiser == "lbfgs") {
-    throw Error(fmt::format(
-        "the sampled objective draws a new sample in every minibatch, which lbfgs cannot use with "
-        "gamma = {}; use --optimiser adagrad, or --gamma 1",
-        objective.gamma));
-  }
+  if (objective_entry(objective.name).is_subsampled && objective.gamma < 1 && optimiser == "lbfgs")
+    throw Error(
+        fmt::format("the sampled objective draws a new sample in every minibatch, which lbfgs cannot use "
+                    "with gamma = {}; use --optimiser adagrad, or --gamma 1",
+                    objective.gamma));
   const bool full_passes = optimiser == "lbfgs" || objective_entry(objective.name).is_constraint;
-  if (encoder.dropout > 0 && full_passes) {
-    throw Error(fmt::format(
-        "--dropout {} leaves out other inputs in every minibatch, which {} cannot use; use --dropout 0, or "
-        "--optimiser adagrad or adam with another objective than constraint",
-        encoder.dropout, optimiser == "lbfgs" ? "lbfgs" : "the constraint objective"));
+  if (encoder.dropout > 0 && full_passes)
+    throw Error(
+        fmt::format("--dropout {} leaves out other inputs in every minibatch, which {} cannot use; use "
+                    "--dropout 0, or --optimiser adagrad or adam with another objective than constraint",
+                    encoder.dropout, optimiser == "lbfgs" ? "lbfgs" : "the constraint objective"));
+  if (is_candidate_objective(objective.name) && optimiser == "lbfgs")
+    throw Error(
+        fmt::format("the {} objective draws new noise classes in every minibatch, which lbfgs cannot use; "
+                    "use --optimiser adagrad or adam",
+                    objective.name));
+}
+
+using nlohmann::json;
+
+WeightKind weight_kind(const std::string& name) {
+  return name == "int8" ? WeightKind::Int8 : name == "bfloat16" ? WeightKind::Bfloat16 : WeightKind::Float32;
+}
+
+std::string objective_record(const ObjectiveOptions& given, double alpha) {
+  ObjectiveOptions o = given;
+  nlohmann::ordered_json record =
+      objective_options("classifier", o.name, objective_option_table("classifier", o));
+  if (objective_entry(o.name).is_constraint) record["alpha"] = alpha;
+  const auto drop = [&record](const char* key, bool is_idle) {
+    if (is_idle) record.erase(key);
+  };
+  drop("samples", o.noise == "in-batch");
+  drop("noise_sharing", o.noise == "in-batch");
+  drop("noise_power", o.noise != "unigram");
+  drop("normalizer_hidden", o.normalizer != "mlp");
+  return record.dump();
+}
+
+std::string training_record(const TrainOptions& o, const std::string& optimiser, const std::string& reason,
+                            uint64_t examples, const Progress& last) {
+  json training = {
+      {"optimiser", optimiser},   {"steps", last.step},      {"stopped", reason}, {"examples", examples},
+      {"loss", last.loss},        {"penalty", last.penalty}, {"l2", o.l2},        {"l1", o.l1},
+      {"precision", o.precision}, {"seed", o.seed}};
+  if (last.nll) training["nll"] = *last.nll;
+  if (o.encoder.dropout > 0) training["dropout"] = o.encoder.dropout;
+  return training.dump();
+}
+
+std::string options_text(const TrainOptions& given, const std::string& optimiser) {
+  TrainOptions o = given;
+  std::string carrier;
+  for (const float v : o.log_carrier) carrier += fmt::format("{} ", v);
+  return train_option_table("classifier", o).fingerprint() + optimiser + " " + carrier;
+}
+
+bool needs_constant(const ObjectiveOptions& o) { return objective_entry(o.name).leaves_level; }
+
+void warn_about_gamma(const ObjectiveOptions& o, TrainObserver& observer) {
+  if (!objective_entry(o.name).is_subsampled || o.gamma > 0) return;
+  observer.on_warning("with gamma = 0 nothing is ever normalised, and training diverges; use gamma > 0");
+}
+
+void check_noise(const ObjectiveOptions& o, uint64_t batch) {
+  if (!is_candidate_objective(o.name)) return;
+  if (o.noise == "in-batch" && batch < 2)
+    throw Error(
+        "--noise in-batch takes the other targets of a minibatch, and found minibatches of one example; use "
+        "a larger --batch or another --noise");
+  if (o.noise != "in-batch" && o.noise_sharing == "example" && o.samples > 0xFFFFFFFFu / batch)
+    throw Error(
+        fmt::format("--noise-sharing example with {} samples for each of {} examples is more than 2^32 draws "
+                    "a step; use fewer --samples or a smaller --batch",
+                    o.samples, batch));
+}
+
+void resolve_centre(bool is_joint, ObjectiveOptions& o) {
+  if (objective_entry(o.name).has_centre) {
+    // Alternatives have no bias to absorb the level of log Z, so its centre is learned unless one is given.
+    if (is_joint && !o.centre) o.learn_centre = true;
+    return;
   }
-  if (is_candidate_objective(objective.name) && optimiser == "lbfgs") {
-    throw Error(fmt::format(
-        "the {} objective draws new noise classes in every minibatch, which lbfgs cannot use; use "
-        "--optimiser adagrad or adam",
-        objective.name));
-  }
+  if (o.centre)
+    throw Error(
+        fmt::format("--centre is an option of penalty and constraint, and found --objective {}", o.name));
+  o.learn_centre = objective_entry(o.name).uses_normalizer && o.normalizer == "constant";
 }
 
 }  // namespace selfnorm

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "objective/options.h"
+#include "model/model_file.h"
+#include "objective/registry.h"
+#include "selfnorm/progress.h"
 
 namespace selfnorm {
 
@@ -25,7 +27,7 @@ struct EncoderOptions {
 
 // Loss minimised: (1/sum w_i) sum_i w_i (nll_i + penalty_i) + l2/2 |W|^2 + l1 |W|_1; biases are not
 // regularised. With a bag or context encoder l2 is decoupled weight decay instead: every step multiplies
-// weights and embeddings by 1 - rate l2 (optim/row_adagrad.h), and the loss reported has no such term.
+// weights and embeddings by 1 - rate l2 (optim/adaptive.h), and the loss reported has no such term.
 struct TrainOptions {
   ObjectiveOptions objective;
   EncoderOptions encoder;
@@ -61,5 +63,32 @@ struct TrainOptions {
 
 // What the training of a "classifier", "lm" or "crf" can be told.
 OptionTable train_option_table(const std::string& family, TrainOptions& o);
+
+// A run in words: what its model records of it, and what tells it from other runs. Nothing that depends on
+// the clock or the machine enters, so that the same command gives the same bytes.
+
+WeightKind weight_kind(const std::string& name);  // float32 | bfloat16 | int8
+
+// JSON of the objective with the constants it used; `alpha` is the multiplier that constraint ended with.
+std::string objective_record(const ObjectiveOptions& objective, double alpha);
+
+// JSON of the run.
+std::string training_record(const TrainOptions& options, const std::string& optimiser,
+                            const std::string& reason, uint64_t examples, const Progress& last);
+
+// Everything the bits of the result depend on, besides the data.
+std::string options_text(const TrainOptions& options, const std::string& optimiser);
+
+// Whether the constant that log Z settles at has to be estimated after training.
+bool needs_constant(const ObjectiveOptions& objective);
+
+// With gamma = 0 `sampled` never normalises anything.
+void warn_about_gamma(const ObjectiveOptions& objective, TrainObserver& observer);
+
+// In-batch noise needs two examples in a minibatch; draws are counted in 32 bits. Throws Error.
+void check_noise(const ObjectiveOptions& objective, uint64_t batch);
+
+// The centre is an option of penalty and constraint; nce and snl keep a learned b in its place.
+void resolve_centre(bool is_joint, ObjectiveOptions& objective);
 
 }  // namespace selfnorm

@@ -8,7 +8,8 @@
 #include "engine/checkpoint.h"
 #include "family/classifier/learned_normalizer.h"
 #include "family/classifier/loop.h"
-#include "family/classifier/run_description.h"
+#include "family/classifier/minibatch.h"
+#include "family/classifier/options.h"
 #include "math/parallel.h"
 #include "math/random.h"
 #include "model/normalizer_network.h"
@@ -28,10 +29,9 @@ constexpr uint64_t kConstantStream = 0x636f6e7374616e;  // "constan"
 
 void check_data(const Dataset& data, const char* role) {
   if (data.examples() == 0) throw Error(fmt::format("the {} data has no rows; expected at least one", role));
-  if (data.target.size() != data.examples()) {
+  if (data.target.size() != data.examples())
     throw Error(
         fmt::format("the {} data has {} targets for {} examples", role, data.target.size(), data.examples()));
-  }
   for (const uint32_t y : data.target) {
     if (y == Dataset::kNoTarget)
       throw Error(fmt::format("the {} data has rows without a label; expected one on every row", role));
@@ -42,9 +42,8 @@ void check_data(const Dataset& data, const char* role) {
 void check_weights(const Dataset& data, const char* role) {
   double total = data.weight.empty() ? 1 : 0;
   for (const float w : data.weight) total += static_cast<double>(w);
-  if (!(total > 0) || !std::isfinite(total)) {
+  if (!(total > 0) || !std::isfinite(total))
     throw Error(fmt::format("the weights of the {} data sum to {}; expected a positive number", role, total));
-  }
 }
 
 void check_training_data(const Dataset& train) {
@@ -53,10 +52,9 @@ void check_training_data(const Dataset& train) {
   if (!train.is_joint()) {
     const bool varied = std::any_of(train.target.begin(), train.target.end(),
                                     [&](uint32_t y) { return y != train.target[0]; });
-    if (!varied) {
+    if (!varied)
       throw Error(fmt::format("the training data has one class only ('{}'); expected at least two",
                               train.labels[train.target[0]]));
-    }
   }
 }
 
@@ -90,66 +88,15 @@ double mean_log_normalizer(const LoopInput& input, std::span<const Real> theta) 
       .mean_log_z();
 }
 
-template <class Real>
-TrainResult train_as(const LoopInput& input, const Scaling& scaling) {
-  LoopOutput<Real> loop =
-      input.optimiser == "lbfgs" ? train_in_full_passes<Real>(input) : train_in_minibatches<Real>(input);
-  TrainResult result;
-  ModelFile& model = result.model;
-  model.family = input.train.is_joint() ? Family::Joint : Family::Multiclass;
-  model.input = input.train.features.is_sparse ? ModelInput::Sparse : ModelInput::Dense;
-  model.weights = weight_kind(input.options.weights);
-  model.classes = input.classes;
-  model.features = input.features;
-  model.labels = input.train.labels;
-  model.feature_names = input.train.feature_names;
-  model.log_carrier = input.options.log_carrier;
-  const bool estimate = needs_constant(input.options.objective) && !loop.calibrated;
-  model.log_normalizer = estimate ? mean_log_normalizer<Real>(input, loop.theta) : loop.subtracted.constant;
-  if (loop.subtracted.function.exists()) model.normalizer = folded(loop.subtracted.function, scaling);
-  store_parameters<Real>(loop.theta, scaling, model);
-  model.objective_json = objective_record(input.options.objective, loop.outcome.last.alpha);
-  model.training_json = training_record(input.options, input.optimiser, loop.outcome.reason,
-                                        input.train.examples(), loop.outcome.last);
-  result.take(std::move(loop.outcome));
-  result.optimiser = input.optimiser;
-  return result;
-}
-
-}  // namespace
-
-LoopVectors loop_vectors(const TrainOptions& options, const std::string& optimiser, bool has_valid) {
-  const double best = has_valid && options.patience > 0 ? 1 : 0;
-  if (optimiser == "lbfgs") {
-    // Pairs, x and its gradient; direction, trial point and its gradient, start; the multiplier's two.
-    const double ends = objective_entry(options.objective.name).is_constraint ? 2 : 0;
-    const double state = 2 * static_cast<double>(options.history) + 2 + best + ends;
-    return {state + 4 + (options.l1 > 0 ? 1 : 0), state};
-  }
-  // theta, its squares (and means), the epoch before or the best; gradient, start.
-  const double state = optimiser == "adam" ? 4 : 3;
-  return {state + 2, state};
-}
-
-std::string choose_optimiser(const TrainOptions& options, size_t parameters) {
-  if (options.optimiser != "auto") return options.optimiser;
-  const ObjectiveEntry& objective = objective_entry(options.objective.name);
-  if (objective.is_constraint) return "lbfgs";
-  if (objective.is_subsampled && options.objective.gamma < 1) return "adagrad";
-  if (objective.seam == ObjectiveSeam::candidates || options.encoder.dropout > 0) return "adagrad";
-  return parameters <= kLargestFullPassProblem ? "lbfgs" : "adagrad";
-}
-
 // theta at the start: zero weights, normalised biases, then the centre when it is learned. A learned b (nce,
 // snl) starts at log sum_k h(k) instead, with zero biases, and is not part of theta.
 template <class Real>
-static std::vector<Real> starting_point(const LoopInput& input) {
+std::vector<Real> starting_point(const LoopInput& input) {
   std::vector<Real> theta;
-  if (input.train.is_joint()) {
+  if (input.train.is_joint())
     theta.resize(input.features);
-  } else {
+  else
     theta = initial_parameters<Real>(input.classes, input.features, input.options.log_carrier);
-  }
   const ObjectiveOptions& objective = input.options.objective;
   if (is_candidate_objective(objective.name)) {
     if (learns_normalizer(objective)) std::fill(theta.end() - input.classes, theta.end(), Real{0});
@@ -160,9 +107,8 @@ static std::vector<Real> starting_point(const LoopInput& input) {
   if (input.train.is_joint()) {
     // At theta = 0 the log-normalizer of a group is the log of its size.
     centre = 0;
-    for (uint64_t g = 0; g < input.train.examples(); ++g) {
+    for (uint64_t g = 0; g < input.train.examples(); ++g)
       centre += std::log(static_cast<double>(input.train.group_begin[g + 1] - input.train.group_begin[g]));
-    }
     centre /= static_cast<double>(input.train.examples());
   }
   theta.push_back(static_cast<Real>(centre));
@@ -171,7 +117,7 @@ static std::vector<Real> starting_point(const LoopInput& input) {
 
 // The mean of A (less b(x)) of input.valid is its level.
 template <class Real>
-static HeldOutMeasure<Real> held_out_measure(const LoopInput& input) {
+HeldOutMeasure<Real> held_out_measure(const LoopInput& input) {
   if (input.valid == nullptr) return nullptr;
   const Dataset& data = *input.valid;
   std::shared_ptr<ExactPass<Real>> pass =
@@ -207,8 +153,71 @@ LoopProblem<Real> loop_problem(const LoopInput& input) {
           .held_out = held_out_measure<Real>(input)};
 }
 
-template LoopProblem<float> loop_problem(const LoopInput&);
-template LoopProblem<double> loop_problem(const LoopInput&);
+template <class Real>
+LoopOutput<Real> trained(const LoopInput& input) {
+  const LoopProblem<Real> problem = loop_problem<Real>(input);
+  if (input.optimiser == "lbfgs") {
+    const auto pass =
+        make_exact_pass<Real>(input.train, input.features, input.classes, input.options.log_carrier);
+    return train_in_full_passes<Real>(problem, *pass, input.train.weight);
+  }
+  const uint64_t batch = std::min(input.options.batch, input.train.examples());
+  const auto step = is_candidate_objective(input.options.objective.name)
+                        ? make_candidate_step<Real>(input, batch)
+                        : make_exact_step<Real>(input, batch);
+  return train_in_minibatches<Real>(problem, *step, batch, row_norm(input.train.features));
+}
+
+template <class Real>
+TrainResult train_as(const LoopInput& input, const Scaling& scaling) {
+  LoopOutput<Real> loop = trained<Real>(input);
+  TrainResult result;
+  ModelFile& model = result.model;
+  model.family = input.train.is_joint() ? Family::Joint : Family::Multiclass;
+  model.input = input.train.features.is_sparse ? ModelInput::Sparse : ModelInput::Dense;
+  model.weights = weight_kind(input.options.weights);
+  model.classes = input.classes;
+  model.features = input.features;
+  model.labels = input.train.labels;
+  model.feature_names = input.train.feature_names;
+  model.log_carrier = input.options.log_carrier;
+  const bool estimate = needs_constant(input.options.objective) && !loop.calibrated;
+  model.log_normalizer = estimate ? mean_log_normalizer<Real>(input, loop.theta) : loop.subtracted.constant;
+  if (loop.subtracted.function.exists()) model.normalizer = folded(loop.subtracted.function, scaling);
+  store_parameters<Real>(loop.theta, scaling, model);
+  model.objective_json = objective_record(input.options.objective, loop.outcome.last.alpha);
+  model.training_json = training_record(input.options, input.optimiser, loop.outcome.reason,
+                                        input.train.examples(), loop.outcome.last);
+  result.take(std::move(loop.outcome));
+  result.optimiser = input.optimiser;
+  return result;
+}
+
+constexpr uint64_t kHoldOutStream = 0x686f6c646f7574;  // "holdout"
+
+}  // namespace
+
+LoopVectors loop_vectors(const TrainOptions& options, const std::string& optimiser, bool has_valid) {
+  const double best = has_valid && options.patience > 0 ? 1 : 0;
+  if (optimiser == "lbfgs") {
+    // Pairs, x and its gradient; direction, trial point and its gradient, start; the multiplier's two.
+    const double ends = objective_entry(options.objective.name).is_constraint ? 2 : 0;
+    const double state = 2 * static_cast<double>(options.history) + 2 + best + ends;
+    return {state + 4 + (options.l1 > 0 ? 1 : 0), state};
+  }
+  // theta, its squares (and means), the epoch before or the best; gradient, start.
+  const double state = optimiser == "adam" ? 4 : 3;
+  return {state + 2, state};
+}
+
+std::string choose_optimiser(const TrainOptions& options, size_t parameters) {
+  if (options.optimiser != "auto") return options.optimiser;
+  const ObjectiveEntry& objective = objective_entry(options.objective.name);
+  if (objective.is_constraint) return "lbfgs";
+  if (objective.is_subsampled && options.objective.gamma < 1) return "adagrad";
+  if (objective.seam == ObjectiveSeam::candidates || options.encoder.dropout > 0) return "adagrad";
+  return parameters <= kLargestFullPassProblem ? "lbfgs" : "adagrad";
+}
 
 TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const TrainOptions& given,
                              const CheckpointOptions& checkpoint, TrainObserver& observer) {
@@ -217,21 +226,18 @@ TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const 
   check_training_data(train);
   check_encoder(options.encoder.kind, train.features);
   if (valid) check_data(*valid, "validation");
-  if (valid && valid->is_joint() != train.is_joint()) {
+  if (valid && valid->is_joint() != train.is_joint())
     throw Error("training and validation data differ: one has qid: groups and the other does not");
-  }
   const ThreadLimit limit(options.threads);
   const uint32_t features = train.features.columns();
   const uint32_t classes = train.is_joint() ? 0 : train.classes();
-  if (!options.log_carrier.empty() && options.log_carrier.size() != classes) {
+  if (!options.log_carrier.empty() && options.log_carrier.size() != classes)
     throw Error(fmt::format("the carrier has {} values for {} classes", options.log_carrier.size(), classes));
-  }
-  if (train.is_joint() && is_candidate_objective(options.objective.name)) {
+  if (train.is_joint() && is_candidate_objective(options.objective.name))
     throw Error(fmt::format(
         "the {} objective draws noise from classes, and found groups of alternatives (qid:) without "
         "classes; use penalty, constraint, sampled or exact",
         options.objective.name));
-  }
   resolve_centre(train.is_joint(), options.objective);
   apply_class_weight(options.class_weight, train, valid ? &*valid : nullptr);
   check_weights(train, "training");
@@ -245,9 +251,8 @@ TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const 
       fingerprint(train, options_text(options, optimiser)) + (valid ? fingerprint(*valid, "") : "");
   Scaling scaling;
   const bool dense = !train.features.is_sparse && !train.is_joint();
-  if (options.scale == "standard" && !dense) {
+  if (options.scale == "standard" && !dense)
     throw Error("--scale standard needs dense features, and found sparse or grouped ones; use --scale none");
-  }
   if (dense && options.scale != "none") {
     scaling = fit_scaling(train.features.dense);
     scaling.apply(train.features.dense);
@@ -261,6 +266,20 @@ TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const 
 std::pair<Dataset, Dataset> hold_out(const Dataset& data, double fraction, uint64_t seed) {
   const HeldOut split = hold_out(data.examples(), fraction, seed);
   return {subset(data, split.train), subset(data, split.valid)};
+}
+
+HeldOut hold_out(uint64_t n, double fraction, uint64_t seed) {
+  if (n < 2)
+    throw Error(fmt::format("cannot hold out validation data from {} example(s); give more, or --valid", n));
+  if (!(fraction > 0 && fraction < 1))
+    throw Error(fmt::format("hold-out = {} is out of range; expected 0 < x < 1", fraction));
+  const std::vector<uint64_t> order = random_permutation(n, RandomStream(seed, kHoldOutStream));
+  const auto count = static_cast<int64_t>(
+      std::clamp<uint64_t>(static_cast<uint64_t>(std::llround(fraction * static_cast<double>(n))), 1, n / 2));
+  HeldOut out{{order.begin() + count, order.end()}, {order.begin(), order.begin() + count}};
+  std::sort(out.train.begin(), out.train.end());
+  std::sort(out.valid.begin(), out.valid.end());
+  return out;
 }
 
 }  // namespace selfnorm

@@ -7,7 +7,7 @@
 #include <limits>
 #include <optional>
 
-#include "engine/problem.h"
+#include "engine/engine.h"
 #include "family/classifier/options.h"
 
 namespace selfnorm {
@@ -39,8 +39,7 @@ class Validation {
   // The level is the last number of a snapshot.
   void take(Snapshot& out) const { out.numbers.push_back(level_); }
   void put(const Snapshot& snapshot) { level_ = snapshot.numbers.back(); }
-  void save(Checkpoint& c) const { c.set("valid.level", level_); }
-  void restore(const Checkpoint& c) { level_ = c.number("valid.level"); }
+  void state(CheckpointFields& fields) { fields("valid.level", level_); }
 
  private:
   bool has_data_, calibrates_;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "data/sentences/sequences.h"
-#include "family/classifier/minibatch_step.h"
+#include "family/classifier/loop.h"
 #include "model/crf/crf_model.h"
 
 namespace selfnorm {

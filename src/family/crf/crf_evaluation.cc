@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "family/crf/crf_gauge.h"
 #include "math/parallel.h"
 #include "model/crf/check_sequences.h"
 #include "normalizer/crf/crf_scorer.h"
@@ -117,40 +118,10 @@ std::vector<LengthLevel> levels_by_length(const Sequences& data, std::span<const
   return out;
 }
 
-}  // namespace
-
-CrfLevels crf_levels(const Sequences& data, std::vector<double> level) {
-  SELFNORM_CHECK(level.size() == data.sentences());
-  std::vector<double> per_token(level.size());
-  for (uint64_t i = 0; i < level.size(); ++i) per_token[i] = level[i] / static_cast<double>(data.length(i));
-  std::vector<LengthLevel> by_length = levels_by_length(data, level);
-  return {describe(std::move(level)), describe(std::move(per_token)), std::move(by_length)};
-}
-
-namespace {
-
 double finite_level(double b) {
   if (std::isfinite(b)) return b;
   throw Error(fmt::format("b(x) of a sentence is {}; the model is damaged", b));
 }
-
-}  // namespace
-
-double crf_normalizer(const CrfNormalizer& normalizer, const Sequences& data, uint64_t sentence) {
-  if (!normalizer.exists) return 0;
-  double b = normalizer.per_sentence + normalizer.per_position * static_cast<double>(data.length(sentence));
-  if (normalizer.slope.empty()) return finite_level(b);
-  for (uint64_t t = data.sentence_begin[sentence]; t < data.sentence_begin[sentence + 1]; ++t) {
-    const std::span<const uint32_t> attributes = data.unigram.attributes(t);
-    const std::span<const float> values = data.unigram.values(t);
-    b += runtime::attribute_sum(
-        {attributes.data(), values.empty() ? nullptr : values.data(), attributes.size()},
-        normalizer.slope.data(), 1, 0);
-  }
-  return finite_level(b);
-}
-
-namespace {
 
 // What likelihoods are means over.
 struct SeenCounts {
@@ -170,6 +141,28 @@ AmortisedCrfEvaluation amortised(const CrfNormalizer& normalizer, const Sequence
 }
 
 }  // namespace
+
+CrfLevels crf_levels(const Sequences& data, std::vector<double> level) {
+  SELFNORM_CHECK(level.size() == data.sentences());
+  std::vector<double> per_token(level.size());
+  for (uint64_t i = 0; i < level.size(); ++i) per_token[i] = level[i] / static_cast<double>(data.length(i));
+  std::vector<LengthLevel> by_length = levels_by_length(data, level);
+  return {describe(std::move(level)), describe(std::move(per_token)), std::move(by_length)};
+}
+
+double crf_normalizer(const CrfNormalizer& normalizer, const Sequences& data, uint64_t sentence) {
+  if (!normalizer.exists) return 0;
+  double b = normalizer.per_sentence + normalizer.per_position * static_cast<double>(data.length(sentence));
+  if (normalizer.slope.empty()) return finite_level(b);
+  for (uint64_t t = data.sentence_begin[sentence]; t < data.sentence_begin[sentence + 1]; ++t) {
+    const std::span<const uint32_t> attributes = data.unigram.attributes(t);
+    const std::span<const float> values = data.unigram.values(t);
+    b += runtime::attribute_sum(
+        {attributes.data(), values.empty() ? nullptr : values.data(), attributes.size()},
+        normalizer.slope.data(), 1, 0);
+  }
+  return finite_level(b);
+}
 
 CrfEvaluation evaluate_crf(const CrfModel& model, const Sequences& data, int threads) {
   check_sequences(data, model.shape, "the data", NeededLabels::any);
@@ -220,6 +213,32 @@ std::vector<double> crf_log_z(const CrfModel& model, const Sequences& data, int 
                       [&](uint64_t i, const CrfScores&, double log_z, const Lattice&) { out[i] = log_z; });
     if (progress) progress(range.end);
   }
+  return out;
+}
+
+CrfAudit audit_crf(const CrfModel& model, const Sequences& data, const AuditOptions& options,
+                   const std::function<void(uint64_t)>& progress) {
+  ErrorAuditor auditor(options);
+  const std::vector<double> log_z = crf_log_z(model, data, 0, progress);
+  std::vector<double> error = log_z;
+  RunningVariance moments;
+  for (uint64_t i = 0; i < log_z.size(); ++i) {
+    if (options.amortised) error[i] -= crf_normalizer(model.normalizer, data, i);
+    auditor.add(i, error[i]);
+    moments.add(log_z[i]);
+  }
+  CrfAudit out;
+  static_cast<ErrorAudit&>(out) = auditor.finish();
+  out.sentences = data.sentences();
+  out.tokens = data.positions();
+  CrfLevels levels = crf_levels(data, std::move(error));
+  out.log_z_per_token = levels.log_z_per_token;
+  out.by_length = std::move(levels.by_length);
+  out.variance = moments.variance();
+  if (options.with_v_star)
+    static_cast<GaugeVariance&>(out) = gauge_variance(
+        out.variance, crf_gauge(data, model.shape, log_z, CrfFeatures::all, CrfFitPurpose::fit),
+        out.sentences);
   return out;
 }
 

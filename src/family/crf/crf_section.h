@@ -7,7 +7,7 @@
 
 #include "document/document.h"
 #include "document/section/rows_part.h"
-#include "family/crf/crf_audit.h"
+#include "family/crf/crf_evaluation.h"
 
 namespace selfnorm {
 

@@ -8,7 +8,7 @@
 
 #include "base/range.h"
 #include "family/classifier/loop.h"
-#include "family/classifier/run_description.h"
+#include "family/classifier/options.h"
 #include "family/crf/crf_batch.h"
 #include "family/crf/crf_gauge.h"
 #include "math/parallel.h"

@@ -10,7 +10,7 @@
 #include "engine/engine.h"
 #include "family/classifier/options.h"
 #include "model/crf/crf_model.h"
-#include "objective/options.h"
+#include "objective/registry.h"
 
 namespace selfnorm {
 

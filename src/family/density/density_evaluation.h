@@ -1,13 +1,17 @@
 // How good a density is on data, with the best log Z that applies and its error (analysis/density_log_z.h).
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "audit/simple_model.h"
 #include "data/points/point_source.h"
 #include "family/density/density_log_z.h"
 #include "family/density/train/density_options.h"
+#include "model/energy/density_file.h"
 
 namespace selfnorm {
 
@@ -42,5 +46,13 @@ SettledDensity settle_normalizer(DensityModel& model, const PointSource& data, c
 // support.
 std::vector<double> density_scores(const DensityModel& model, const Points& x,
                                    const std::optional<LogZEstimate>& log_z = std::nullopt);
+
+// The simple densities that a trained one has to beat (audit/simple_model.h).
+
+// The best on the rows held out of: the proposal; a Gaussian mixture (real, up to 50 columns); a mixture of
+// products of categoricals (levels). Both lists of rows are of `data` and not empty.
+SimpleModel simple_density(const DensityModel& model, const PointSource& data,
+                           std::span<const uint64_t> train_rows, std::span<const uint64_t> held_out,
+                           uint64_t seed);
 
 }  // namespace selfnorm

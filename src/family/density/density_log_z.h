@@ -5,12 +5,13 @@
 //   importance   from the model's proposal, with enough effective samples and no heavy tail of weights
 //   annealed     otherwise; not for counts
 // Importance sampling also where quadrature finds no integral. It is not trusted then, nor is quadrature that
-// good draws contradict, nor what analysis/density_doubt.h doubts.
+// good draws contradict, nor what log_z_doubt doubts.
 #pragma once
 
 #include <string>
 
 #include "model/energy/density_file.h"
+#include "model/energy/energy.h"
 #include "normalizer/log_z_estimate.h"
 
 namespace selfnorm {
@@ -34,6 +35,15 @@ struct JudgedLogZ {
 };
 
 JudgedLogZ judged_log_z(const DensityModel& model, const DensityEvaluationOptions& options);
-LogZEstimate best_log_z(const DensityModel& model, const DensityEvaluationOptions& options);
+
+// Why a log Z is not to be trusted, and what can be done about it where the model and the method allow it.
+
+// importance, annealed: too few effective samples; importance: a heavy tail of weights
+// (normalizer/pareto_tail.h); all: an interval wider than 1 nat. Empty: nothing of that.
+std::string log_z_doubt(const LogZEstimate& z, const Energy& energy, double least_effective);
+
+// Two intervals that exclude each other: the values differ by more than 0.01 nat and more than the error of
+// the one and twice that of the other, which is drawn. Empty: they do not.
+std::string log_z_contradiction(const LogZEstimate& computed, const LogZEstimate& drawn);
 
 }  // namespace selfnorm

@@ -127,8 +127,7 @@ DensitySample sample_density_model(const DensityModel& model, const DensitySampl
   if (bad != out.rows.end())
     throw Error(fmt::format(
         "point {} (from 0) that was drawn has {} in column {}, expected a finite number: the model is "
-        "damaged, or "
-        "its training diverged",
+        "damaged, or its training diverged",
         (bad - out.rows.begin()) / model.dimension(), *bad, (bad - out.rows.begin()) % model.dimension()));
   return out;
 }

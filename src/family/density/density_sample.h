@@ -4,7 +4,7 @@
 //   hmc       real supports
 //   gibbs     levels
 //   auto      sir where the pool is worth at least as many draws as are wanted and its weights would do for
-//             log Z (100 effective ones, no heavy tail: density_doubt.h); otherwise hmc, gibbs for levels;
+//             log Z (100 effective ones, no heavy tail: density_log_z.h); otherwise hmc, gibbs for levels;
 //             always sir for counts
 // Chains start at points of sir, spread out (resample_spread).
 #pragma once

@@ -11,7 +11,7 @@
 #include "model/encoded_states.h"
 #include "model/normalizer_network.h"
 #include "normalizer/output_stream.h"
-#include "objective/tree_model.h"
+#include "objective/hierarchical.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {

@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <vector>
 
+#include "audit/stream.h"
 #include "base/range.h"
-#include "family/regressor/coordinate_evaluator.h"
 #include "family/regressor/regressor_block.h"
 #include "math/parallel.h"
 #include "selfnorm/error.h"
@@ -15,6 +16,105 @@
 
 namespace selfnorm {
 namespace {
+
+// What targets say of the marginal predictive distributions of one coordinate (regression_evaluation.h), in
+// standardised units until the end: a mean far above the scale costs no digits.
+
+constexpr std::array<double, 4> kCoverageLevels = {0.5, 0.8, 0.9, 0.95};
+
+// Of one row.
+struct TargetPlace {
+  struct InInterval {
+    bool central = false, highest_density = false;
+    double central_width = 0, highest_density_width = 0;
+  };
+  double error = 0, median_error = 0;  // y - mean, y - median
+  double crps = 0, pit = 0;
+  std::array<InInterval, kCoverageLevels.size()> intervals;
+};
+// y beyond +-kLargestPlace counts as there, so that no sum over targets is NaN.
+constexpr double kLargestPlace = 1e300;
+TargetPlace place_of(double y, const LineDistribution& distribution) {
+  TargetPlace out;
+  y = std::clamp(y, -kLargestPlace, kLargestPlace);
+  out.error = y - distribution.mean();
+  out.median_error = y - distribution.quantile(0.5);
+  out.crps = distribution.crps(y);
+  out.pit = distribution.cdf(y);
+  for (size_t l = 0; l < kCoverageLevels.size(); ++l) {
+    TargetPlace::InInterval& in = out.intervals[l];
+    const auto inside = [y](const Interval& i) { return y >= i.from && y <= i.to; };
+    const Interval central = distribution.central(kCoverageLevels[l]);
+    in.central = inside(central);
+    in.central_width = central.to - central.from;
+    for (const Interval& piece : distribution.highest_density(kCoverageLevels[l])) {
+      in.highest_density = in.highest_density || inside(piece);
+      in.highest_density_width += piece.to - piece.from;
+    }
+  }
+  return out;
+}
+
+// sup_u |share of values <= u - u|, the distance of a sample from the uniform distribution on [0, 1].
+double distance_from_uniform(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const double n = static_cast<double>(values.size());
+  double distance = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double below = static_cast<double>(i) / n, through = static_cast<double>(i + 1) / n;
+    distance = std::max({distance, values[i] - below, through - values[i]});
+  }
+  return distance;
+}
+
+class CoordinateEvaluator {
+ public:
+  explicit CoordinateEvaluator(uint32_t pit_bins) : pit_bins_(pit_bins) {}
+  const std::vector<double>& pit() const { return pit_; }
+
+  void add(const TargetPlace& place) {
+    norm_ = std::hypot(norm_, place.error);
+    sizes_ += std::abs(place.median_error);
+    crps_.add(place.crps);
+    pit_.push_back(place.pit);
+    for (size_t l = 0; l < sums_.size(); ++l) {
+      const TargetPlace::InInterval& in = place.intervals[l];
+      sums_[l].central += in.central ? 1 : 0;
+      sums_[l].highest_density += in.highest_density ? 1 : 0;
+      sums_[l].central_width += in.central_width;
+      sums_[l].highest_density_width += in.highest_density_width;
+    }
+  }
+
+  // In the units of the data.
+  CoordinateEvaluation finish(double scale) const {
+    const double n = static_cast<double>(pit_.size());
+    CoordinateEvaluation out;
+    out.rmse = scale * (norm_ / std::sqrt(n));
+    out.mae = scale * (sizes_ / n);
+    out.crps = scale * crps_.mean;
+    out.crps_error = scale * crps_.standard_error();
+    out.pit.resize(pit_bins_);
+    for (const double p : pit_) {
+      const double bin = std::clamp(p, 0.0, 1.0) * static_cast<double>(pit_bins_);
+      ++out.pit[std::min(static_cast<size_t>(bin), size_t{pit_bins_} - 1)];
+    }
+    out.pit_deviation = distance_from_uniform(pit_);
+    for (size_t l = 0; l < sums_.size(); ++l) {
+      const Coverage& sum = sums_[l];
+      out.coverage.push_back({kCoverageLevels[l], sum.central / n, sum.highest_density / n,
+                              scale * (sum.central_width / n), scale * (sum.highest_density_width / n)});
+    }
+    return out;
+  }
+
+ private:
+  uint32_t pit_bins_;
+  double norm_ = 0, sizes_ = 0;  // root of the sum of squared errors; sum of absolute ones
+  RunningVariance crps_;
+  std::vector<double> pit_;
+  std::array<Coverage, kCoverageLevels.size()> sums_;  // of shares and widths
+};
 
 constexpr size_t kTargetRows = 16;  // a unit of parallel work
 
@@ -166,6 +266,36 @@ RegressionEvaluation evaluate_regressor(const Regressor& model, const InputRows&
     if (progress) progress(end);
   }
   return evaluator.finish();
+}
+
+NormalizerAudit audit_normalizer(const Regressor& model, const InputRows& x,
+                                 const RegressionEvaluationOptions& options,
+                                 const std::function<void(uint64_t)>& progress) {
+  if (model.members.size() > 1)
+    throw Error(
+        fmt::format("the error of b(x) of an ensemble of {} members depends on the target; expected data "
+                    "with it, or a model of one member",
+                    model.members.size()));
+  if (x.rows() == 0) throw Error("the data has no rows; expected at least one");
+  ErrorAuditor errors(options.audit);
+  NormalizerAudit out;
+  const uint64_t block = rows_at_once(model.dimension());
+  for (uint64_t begin = 0; begin < x.rows(); begin += block) {
+    const uint64_t end = std::min(x.rows(), begin + block);
+    const auto scores = prepare_scores(model, 0, x.slice(begin, end));
+    ConditionalQuadratureOptions quadrature = options.quadrature;
+    quadrature.first_row += begin;
+    const std::vector<ConditionalLogZ> log_z = conditional_log_z(*scores, quadrature);
+    for (uint64_t i = 0; i < log_z.size(); ++i) {
+      errors.add(begin + i, log_z[i].value - scores->normalizer(i), log_z[i].error);
+      out.quadrature_error = std::max(out.quadrature_error, log_z[i].error);
+      out.imprecise += log_z[i].error > quadrature.precision ? 1 : 0;
+    }
+    if (progress) progress(end);
+  }
+  static_cast<ErrorAudit&>(out) = errors.finish();
+  out.rows = x.rows();
+  return out;
 }
 
 }  // namespace selfnorm

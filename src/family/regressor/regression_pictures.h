@@ -2,11 +2,24 @@
 #pragma once
 
 #include <span>
+#include <string>
+#include <vector>
 
+#include "document/figure.h"
 #include "document/picture.h"
-#include "family/regressor/normalizer_audit.h"
+#include "family/regressor/regression_evaluation.h"
 
 namespace selfnorm {
+
+// Bands between quantiles of predictions along x, the median and the targets.
+struct Fan {
+  std::vector<double> x;
+  std::vector<std::vector<double>> quantiles;        // of levels() for every x
+  std::vector<double> target_x = {}, target_y = {};  // empty: none
+
+  static const std::vector<double>& levels();
+};
+Panel fan_panel(const Fan& fan, const std::string& x_label, const std::string& y_label);
 
 // Rows of data, as they were read and as the model takes them.
 struct ShownRows {
@@ -38,5 +51,15 @@ Picture normalizer_picture(const NormalizerPairs& pairs);
 PredictionOptions picture_options(const Regressor& model);
 // Predictive distributions of some rows in the order of their median.
 Picture fan_picture(const ShownRows& rows);
+
+// A regressor along one column, the others at their median or most frequent level.
+
+// heat (the density), profile (quantiles) and, with targets, points (the data beside them). `feature` is a
+// numeric column of the model with two values or more.
+std::vector<Picture> feature_pictures(const ShownRows& rows, const std::string& feature);
+
+// The numeric column along which the predicted median goes farthest while it goes through the central 90% of
+// its values; empty: there is none. Of many columns some, evenly spread, are tried.
+std::string telling_feature(const ShownRows& rows);
 
 }  // namespace selfnorm

@@ -1,4 +1,3 @@
-#include "family/regressor/regression_profile.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "family/regressor/fan.h"
+#include "family/regressor/regression_pictures.h"
 
 namespace selfnorm {
 namespace {
@@ -132,12 +131,11 @@ Picture heat_picture(const Profile& profile, const std::string& feature, const s
   for (const CoordinatePrediction& column : profile.columns)
     largest.push_back(*std::max_element(column.grid_density.begin(), column.grid_density.end()));
   const double darkest = at_share(sorted_numbers(largest), kDarkestProfile);
-  Picture out{
-      .name = "heat",
-      .look = fmt::format("Strong colour where the model expects {}: the points should lie there and fill "
-                          "it, but for what the other columns explain. Density by quadrature.",
-                          target),
-      .data = {.columns = {feature, target, "density"}}};
+  Picture out{.name = "heat",
+              .look = fmt::format("Strong colour where the model expects {}: the points should lie there and "
+                                  "fill it, but for what the other columns explain. Density by quadrature.",
+                                  target),
+              .data = {.columns = {feature, target, "density"}}};
   Panel panel{.title = kHeld,
               .x = {.label = feature, .low = profile.left, .high = profile.right},
               .y = {.label = target, .low = profile.low, .high = profile.high},
@@ -166,8 +164,8 @@ Picture heat_picture(const Profile& profile, const std::string& feature, const s
 Picture profile_picture(const Profile& profile, const std::string& feature, const std::string& target) {
   Picture out{.name = "profile",
               .look =
-                  "Median and bands by quadrature: where the data bend or spread, so should they; "
-                  "the points vary in the other columns too.",
+                  "Median and bands by quadrature: where the data bend or spread, so should they; the points "
+                  "vary in the other columns too.",
               .data = {.columns = {feature}}};
   for (const double level : Fan::levels()) out.data.columns.push_back(fmt::format("q{}", level));
   Fan fan{.x = profile.x, .quantiles = {}, .target_x = profile.data_x, .target_y = profile.data_y};

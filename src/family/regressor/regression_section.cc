@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "document/section/audit_section.h"
-#include "family/regressor/regression_profile.h"
+#include "family/regressor/regression_pictures.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {
@@ -60,9 +60,8 @@ void add_certificate(const Certificate& certificate, RowsPart part, ReportDocume
   }
   document.cards.push_back(certificate_card(
       certificate, "amortised",
-      certificate_source("of b(x) in the place of log Z, not of calibration; A(x) by quadrature, its error "
-                         "counted",
-                         part)));
+      certificate_source(
+          "of b(x) in the place of log Z, not of calibration; A(x) by quadrature, its error counted", part)));
   if (part == RowsPart::kChoseStep)
     document.notes.push_back(
         "The step of training that did best on the rows shown was kept, so likelihood and certificate are a "
@@ -108,11 +107,10 @@ ReportTable targets_table(const std::vector<std::string>& targets, const Regress
     for (const Coverage& coverage : c.coverage) cells.emplace_back(coverage.central);
     table.add(std::move(cells));
   }
-  return {
-      "targets",
-      "Small errors are good (CRPS, RMSE and MAE in the units of the target), and shares of targets inside "
-      "intervals that are those of the intervals; all by quadrature.",
-      std::move(table)};
+  return {"targets",
+          "Small errors are good (CRPS, RMSE and MAE in the units of the target), and shares of targets "
+          "inside intervals that are those of the intervals; all by quadrature.",
+          std::move(table)};
 }
 
 void add_predictions(const ShownRows& rows, ReportDocument& document) {

@@ -8,7 +8,7 @@
 
 #include "document/document.h"
 #include "document/section/rows_part.h"
-#include "family/regressor/normalizer_audit.h"
+#include "family/regressor/regression_evaluation.h"
 #include "family/regressor/regression_pictures.h"
 
 namespace selfnorm {

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "family/classifier/minibatch_step.h"
+#include "family/classifier/loop.h"
 #include "gradient_check.h"
 #include "random_data.h"
 

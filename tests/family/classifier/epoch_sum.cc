@@ -41,9 +41,10 @@ TEST(EpochSum, ReportsNothingItHasNot) {
 
 TEST(EpochSum, SurvivesACheckpoint) {
   Checkpoint checkpoint;
-  const LossSum sum = some_sum();
-  save_sum(sum, checkpoint);
-  const LossSum back = restored_sum(checkpoint);
+  LossSum sum = some_sum(), back;
+  CheckpointFields written(checkpoint), read(std::as_const(checkpoint));
+  sum_state(sum, written);
+  sum_state(back, read);
   EXPECT_EQ(back.weight, sum.weight);
   EXPECT_EQ(back.likelihood, sum.likelihood);
   EXPECT_EQ(back.penalty, sum.penalty);
@@ -55,7 +56,9 @@ TEST(EpochSum, SurvivesACheckpoint) {
   EXPECT_EQ(back.estimated_weight, sum.estimated_weight);
   EXPECT_EQ(back.log_ratio, sum.log_ratio);
   EXPECT_EQ(back.effective, sum.effective);
-  EXPECT_THROW(restored_sum(Checkpoint{}), Error);
+  const Checkpoint empty;
+  CheckpointFields nothing(empty);
+  EXPECT_THROW(sum_state(back, nothing), Error);
 }
 
 }  // namespace

@@ -219,9 +219,11 @@ TEST(LearnedNormalizer, ACheckpointContinuesWithTheSameBitsOnAnyNumberOfThreads)
         return std::pair(b.constant(), b.values(data.features, nullptr));
       }
       Checkpoint checkpoint;
-      b.save(checkpoint);
+      CheckpointFields written(checkpoint);
+      b.state(written);
       LearnedNormalizer<float> continued(with(normalizer, 40), 300, 0, 1);
-      continued.restore(checkpoint);
+      CheckpointFields read(std::as_const(checkpoint));
+      continued.state(read);
       learn(continued, data.features, log_z, 3);
       return std::pair(continued.constant(), continued.values(data.features, nullptr));
     };

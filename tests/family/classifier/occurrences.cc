@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "family/classifier/network/output_layer.h"
+#include "family/classifier/network/output_step.h"
 
 namespace selfnorm {
 namespace {

@@ -1,7 +1,6 @@
-#include "family/crf/crf_audit.h"
-
 #include <gtest/gtest.h>
 
+#include "family/crf/crf_evaluation.h"
 #include "selfnorm/error.h"
 #include "small_crfs.h"
 

@@ -1,10 +1,9 @@
-#include "family/crf/crf_normalization.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "family/crf/crf_evaluation.h"
+#include "family/crf/crf_gauge.h"
 #include "selfnorm/error.h"
 #include "small_crfs.h"
 

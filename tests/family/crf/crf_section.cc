@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "family/crf/crf_audit.h"
+#include "family/crf/crf_evaluation.h"
 #include "small_crfs.h"
 
 namespace selfnorm {

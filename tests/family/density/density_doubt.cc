@@ -1,7 +1,6 @@
-#include "family/density/density_doubt.h"
-
 #include <gtest/gtest.h>
 
+#include "family/density/density_log_z.h"
 #include "model/energy/tilted.h"
 #include "normalizer/sampling/pareto_tail.h"
 #include "small_energies.h"

@@ -1,7 +1,6 @@
-#include "family/density/density_points.h"
-
 #include <gtest/gtest.h>
 
+#include "family/density/density_figure.h"
 #include "family/density/shown_density.h"
 #include "math/parallel.h"
 

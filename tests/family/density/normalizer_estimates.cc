@@ -1,7 +1,6 @@
-#include "family/density/normalizer_estimates.h"
-
 #include <gtest/gtest.h>
 
+#include "family/density/density_section.h"
 #include "family/density/shown_density.h"
 
 namespace selfnorm {

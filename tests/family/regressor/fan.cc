@@ -1,6 +1,6 @@
-#include "family/regressor/fan.h"
-
 #include <gtest/gtest.h>
+
+#include "family/regressor/regression_pictures.h"
 
 namespace selfnorm {
 namespace {

@@ -1,7 +1,6 @@
-#include "family/regressor/normalizer_audit.h"
-
 #include <gtest/gtest.h>
 
+#include "family/regressor/regression_evaluation.h"
 #include "selfnorm/error.h"
 #include "small_regressors.h"
 

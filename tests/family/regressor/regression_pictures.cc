@@ -5,7 +5,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "family/regressor/fan.h"
 #include "family/regressor/shown_rows.h"
 
 namespace selfnorm::test {

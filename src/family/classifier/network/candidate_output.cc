@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "family/classifier/learned_normalizer.h"
-#include "family/classifier/network/output_layer.h"
 #include "family/classifier/network/output_step.h"
 #include "family/classifier/noise_draw.h"
 #include "math/gemm.h"
@@ -106,26 +105,18 @@ class CandidateOutput final : public OutputStep {
     used_.group(list_);
     if (noise_.is_shared()) sum_over_examples();
     const size_t own = noise_.is_shared() ? 0 : noise_.view(0).size();
-    parallel_ranges(used_.size(), kCandidateTile, [&](size_t begin, size_t end) {
-      std::vector<float> gradient(m);
-      for (size_t slot = begin; slot < end; ++slot) {
-        std::fill(gradient.begin(), gradient.end(), 0.0f);
-        float d_bias = 0;
-        const auto add = [&](float d, const float* row) {
-          add_scaled(d, row, gradient.data(), m);
-          d_bias += d;
-        };
-        for (const uint32_t p : used_.positions(slot)) {
-          if (p >= draws) {
-            add(d_target_[p - draws], state + (p - draws) * m);
-          } else if (own > 0) {
-            add(d_noise_[p], state + p / own * m);
-          } else {
-            add_scaled(1, rows_.data() + p * m, gradient.data(), m);
-            d_bias += offsets_[p];
-          }
-        }
-        layer_.update(used_.row(slot), gradient.data(), d_bias);
+    layer_.update_used(used_, [&](uint32_t p, float* gradient, float& d_bias) {
+      const auto add = [&](float d, const float* row) {
+        add_scaled(d, row, gradient, m);
+        d_bias += d;
+      };
+      if (p >= draws) {
+        add(d_target_[p - draws], state + (p - draws) * m);
+      } else if (own > 0) {
+        add(d_noise_[p], state + p / own * m);
+      } else {
+        add_scaled(1, rows_.data() + p * m, gradient, m);
+        d_bias += offsets_[p];
       }
     });
     normalizer_.update(batch_->state, nullptr, std::span(d_normalizer_).first(n), rate);
@@ -139,13 +130,9 @@ class CandidateOutput final : public OutputStep {
     normalizer_.store(model);
   }
 
-  void save(Checkpoint& c) const override {
-    layer_.save(c);
-    normalizer_.save(c);
-  }
-  void restore(const Checkpoint& c) override {
-    layer_.restore(c);
-    normalizer_.restore(c);
+  void state(CheckpointFields& fields) override {
+    layer_.state(fields);
+    normalizer_.state(fields);
   }
 
  private:

@@ -116,14 +116,10 @@ void EncoderStep::settle() {
   for (TrainedRows& rows : hidden_) rows.settle();
 }
 
-void EncoderStep::save(Checkpoint& c) const {
-  embedding_.save("embedding", c);
-  for (size_t i = 0; i < hidden_.size(); ++i) hidden_[i].save(i == 0 ? "hidden_weight" : "hidden_bias", c);
-}
-
-void EncoderStep::restore(const Checkpoint& c) {
-  embedding_.restore("embedding", c);
-  for (size_t i = 0; i < hidden_.size(); ++i) hidden_[i].restore(i == 0 ? "hidden_weight" : "hidden_bias", c);
+void EncoderStep::state(CheckpointFields& fields) {
+  embedding_.state("embedding", fields);
+  for (size_t i = 0; i < hidden_.size(); ++i)
+    hidden_[i].state(i == 0 ? "hidden_weight" : "hidden_bias", fields);
 }
 
 }  // namespace selfnorm

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/checkpoint.h"
-#include "family/classifier/network/output_layer.h"
+#include "family/classifier/network/output_step.h"
 #include "family/classifier/options.h"
 #include "model/encoder.h"
 
@@ -28,8 +28,7 @@ class EncoderStep {
   void update(double rate);
 
   void settle();
-  void save(Checkpoint& checkpoint) const;
-  void restore(const Checkpoint& checkpoint);
+  void state(CheckpointFields& fields);
 
  private:
   void drop(uint64_t example, uint64_t layer, std::span<float> values) const;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "family/classifier/network/output_layer.h"
 #include "family/classifier/network/output_step.h"
 #include "math/gemm.h"
 #include "math/kernels.h"
@@ -63,24 +62,12 @@ class EnumeratedOutput final : public OutputStep {
     const float* state = batch_->state.dense.values.data();
     layer_.begin_step(rate);
     alone_.group(batch_->target.subspan(normalised_));
-    const auto add_alone = [&](uint32_t k, float* gradient, float& d_bias) {
-      for (const uint32_t p : alone_.positions_of(k)) {
-        const float d = d_target_[normalised_ + p];
-        add_scaled(d, state + (normalised_ + p) * m, gradient, m);
-        d_bias += d;
-      }
+    const auto add_alone = [&](uint32_t p, float* gradient, float& d_bias) {
+      const float d = d_target_[normalised_ + p];
+      add_scaled(d, state + (normalised_ + p) * m, gradient, m);
+      d_bias += d;
     };
-    if (normalised_ == 0) {
-      parallel_ranges(alone_.size(), kClassTile, [&](size_t begin, size_t end) {
-        for (size_t slot = begin; slot < end; ++slot) {
-          std::vector<float> gradient(m);
-          float d_bias = 0;
-          add_alone(alone_.row(slot), gradient.data(), d_bias);
-          layer_.update(alone_.row(slot), gradient.data(), d_bias);
-        }
-      });
-      return;
-    }
+    if (normalised_ == 0) return layer_.update_used(alone_, add_alone);
     parallel_ranges(classes_, kClassTile, [&](size_t begin, size_t end) {
       const size_t width = end - begin;
       std::vector<float> gradient(width * m), d_bias(width);
@@ -89,7 +76,8 @@ class EnumeratedOutput final : public OutputStep {
         add_scaled(1, d_score_.data() + i * classes_ + begin, d_bias.data(), width);
       for (size_t k = begin; k < end; ++k) {
         float* own = gradient.data() + (k - begin) * m;
-        add_alone(static_cast<uint32_t>(k), own, d_bias[k - begin]);
+        for (const uint32_t p : alone_.positions_of(static_cast<uint32_t>(k)))
+          add_alone(p, own, d_bias[k - begin]);
         layer_.update(k, own, d_bias[k - begin]);
       }
     });
@@ -107,17 +95,10 @@ class EnumeratedOutput final : public OutputStep {
     model.log_normalizer = centre();
   }
 
-  void save(Checkpoint& c) const override {
-    layer_.save(c);
-    c.set("centre", centre_);
-    c.set("centre.square", centre_optimiser_.state().square);
-  }
-  void restore(const Checkpoint& c) override {
-    layer_.restore(c);
-    c.get("centre", centre_);
-    RowAdagradState state = centre_optimiser_.state();
-    c.get("centre.square", state.square);
-    centre_optimiser_.restore(std::move(state));
+  void state(CheckpointFields& fields) override {
+    layer_.state(fields);
+    fields("centre", centre_);
+    fields("centre.square", centre_optimiser_.state().square);
   }
 
  private:

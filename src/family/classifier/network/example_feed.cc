@@ -8,12 +8,7 @@
 
 namespace selfnorm {
 
-std::vector<uint64_t> BagFeed::class_counts() const {
-  std::vector<uint64_t> count(data_.classes());
-  for (const uint32_t y : data_.target) ++count[y];
-  return count;
-}
-
+std::vector<uint64_t> BagFeed::class_counts() const { return selfnorm::class_counts(data_); }
 double BagFeed::mean_weight() const { return selfnorm::mean_weight(data_); }
 
 void BagFeed::gather(std::span<const uint64_t> examples, ExampleBatch& out) const {

@@ -2,17 +2,13 @@
 // to the target.
 #include <algorithm>
 
-#include "family/classifier/network/output_layer.h"
 #include "family/classifier/network/output_step.h"
 #include "math/kernels.h"
-#include "math/parallel.h"
 #include "model/huffman.h"
 #include "objective/hierarchical.h"
 
 namespace selfnorm {
 namespace {
-
-constexpr size_t kTreeRowsAtOnce = 32;
 
 class HierarchicalOutput final : public OutputStep {
  public:
@@ -59,26 +55,16 @@ class HierarchicalOutput final : public OutputStep {
   }
 
   void update(double rate) override {
-    const size_t m = layer_.states();
     layer_.begin_step(rate);
     used_.group(node_);
-    parallel_ranges(used_.size(), kTreeRowsAtOnce, [&](size_t begin, size_t end) {
-      std::vector<float> gradient(m);
-      for (size_t slot = begin; slot < end; ++slot) {
-        std::fill(gradient.begin(), gradient.end(), 0.0f);
-        float d_bias = 0;
-        for (const uint32_t p : used_.positions(slot)) {
-          add_scaled(d_score_[p], batch_->state.dense.row(example_[p]).data(), gradient.data(), m);
-          d_bias += d_score_[p];
-        }
-        layer_.update(used_.row(slot), gradient.data(), d_bias);
-      }
+    layer_.update_used(used_, [&](uint32_t p, float* gradient, float& d_bias) {
+      add_scaled(d_score_[p], batch_->state.dense.row(example_[p]).data(), gradient, layer_.states());
+      d_bias += d_score_[p];
     });
   }
 
   void finish(ModelFile& /*model*/) override { layer_.settle(); }
-  void save(Checkpoint& c) const override { layer_.save(c); }
-  void restore(const Checkpoint& c) override { layer_.restore(c); }
+  void state(CheckpointFields& fields) override { layer_.state(fields); }
 
  private:
   const std::vector<uint32_t>& tree_;

@@ -10,9 +10,8 @@
 #include "family/classifier/learned_normalizer.h"
 #include "family/classifier/minibatch.h"
 #include "family/classifier/network/encoder_step.h"
-#include "family/classifier/network/network_quality.h"
 #include "family/classifier/network/output_step.h"
-#include "family/classifier/run_description.h"
+#include "family/classifier/options.h"
 #include "math/parallel.h"
 #include "objective/registry.h"
 #include "selfnorm/error.h"
@@ -152,18 +151,12 @@ class NetworkProblem final : public Problem {
     validation_.put(snapshot);
   }
 
-  void save(Checkpoint& c) const override {
-    encoder_.save(c);
-    output_->save(c);
-    save_sum(epoch_sum_, c);
-    validation_.save(c);
-  }
-  void restore(const Checkpoint& c) override {
-    taken_ = c.integer("step");
-    encoder_.restore(c);
-    output_->restore(c);
-    epoch_sum_ = restored_sum(c);
-    validation_.restore(c);
+  void state(CheckpointFields& fields, uint64_t steps_taken) override {
+    taken_ = steps_taken;
+    encoder_.state(fields);
+    output_->state(fields);
+    sum_state(epoch_sum_, fields);
+    validation_.state(fields);
   }
 
   TrainResult result(RunOutcome outcome, TrainObserver& observer) {

@@ -12,7 +12,7 @@
 #include "data/example_source.h"
 #include "math/parallel.h"
 #include "model/normalizer_network.h"
-#include "optim/schedule.h"
+#include "optim/adaptive.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {
@@ -152,29 +152,24 @@ void AmortiseOptions::validate() const {
   require_range(network.learning_rate > 0, "learning-rate", network.learning_rate, "a finite number > 0");
   require_range(threads >= 0, "threads", threads, "0 (all cores) or more");
   const std::vector<std::string> schedules = schedule_names();
-  if (std::find(schedules.begin(), schedules.end(), network.schedule) == schedules.end()) {
+  if (std::find(schedules.begin(), schedules.end(), network.schedule) == schedules.end())
     throw Error(fmt::format("schedule '{}' is not known; expected one of {}", network.schedule,
                             fmt::join(schedules, ", ")));
-  }
 }
 
 AmortisedFit fit_amortised(const ExampleSource& source, std::span<const double> log_z,
                            const AmortiseOptions& options) {
   options.validate();
-  if (source.is_joint()) {
+  if (source.is_joint())
     throw Error("a model of alternatives has no amortised normalizer: it would depend on the whole group");
-  }
-  if (source.examples() != log_z.size()) {
+  if (source.examples() != log_z.size())
     throw Error(fmt::format("there are {} examples with {} log-normalizers; expected one for each",
                             source.examples(), log_z.size()));
-  }
-  if (log_z.size() < 2) {
+  if (log_z.size() < 2)
     throw Error(fmt::format("found {} examples to fit an amortised normalizer to; expected at least 2",
                             log_z.size()));
-  }
-  for (size_t i = 0; i < log_z.size(); ++i) {
+  for (size_t i = 0; i < log_z.size(); ++i)
     if (!std::isfinite(log_z[i])) throw Error(fmt::format("example {}: log Z is {}", i, log_z[i]));
-  }
   const ThreadLimit limit(options.threads);
   return Fitting(source, log_z, options)();
 }

@@ -43,41 +43,33 @@ double total_weight(const Dataset& data) {
 
 void check(const Dataset& data, const LikelihoodGapOptions& options) {
   if (data.examples() == 0) throw Error("likelihood gap: the data has no rows; expected at least one");
-  if (data.target.size() != data.examples()) {
+  if (data.target.size() != data.examples())
     throw Error(fmt::format("likelihood gap: the data has {} targets for {} examples", data.target.size(),
                             data.examples()));
-  }
-  if (!data.is_joint() && data.classes() < 2) {
+  if (!data.is_joint() && data.classes() < 2)
     throw Error(
         fmt::format("likelihood gap: the data has {} class(es); expected at least two", data.classes()));
-  }
   for (uint64_t i = 0; i < data.examples(); ++i) {
     const uint64_t outputs =
         data.is_joint() ? data.group_begin[i + 1] - data.group_begin[i] : uint64_t{data.classes()};
-    if (data.target[i] >= outputs) {
-      throw Error(
-          fmt::format("likelihood gap: example {} (counted from 0) has no label; expected one on every "
-                      "example",
-                      i));
-    }
+    if (data.target[i] >= outputs)
+      throw Error(fmt::format(
+          "likelihood gap: example {} (counted from 0) has no label; expected one on every example", i));
   }
   const double weight = total_weight(data);
-  if (!(weight > 0) || !std::isfinite(weight)) {
+  if (!(weight > 0) || !std::isfinite(weight))
     throw Error(fmt::format("likelihood gap: the weights sum to {}; expected a positive number", weight));
-  }
-  if (!options.log_carrier.empty() && options.log_carrier.size() != data.classes()) {
+  if (!options.log_carrier.empty() && options.log_carrier.size() != data.classes())
     throw Error(fmt::format("likelihood gap: the carrier has {} values for {} classes",
                             options.log_carrier.size(), data.classes()));
-  }
 }
 
 // log sum_y h(y); over groups of different size its mean.
 double log_measure(const Dataset& data, std::span<const float> log_carrier) {
   if (!data.is_joint()) {
     LogSumExp sum;
-    for (uint32_t k = 0; k < data.classes(); ++k) {
+    for (uint32_t k = 0; k < data.classes(); ++k)
       sum.add(log_carrier.empty() ? 0.0 : static_cast<double>(log_carrier[k]));
-    }
     return sum.value();
   }
   double sum = 0;
@@ -161,9 +153,8 @@ class GapSearch {
     // A solution that is better than the maximum (at infinity, or where a solve stopped early) continues it.
     const std::vector<ConstrainedOptimum>* const lists[] = {&out.constrained, &out.penalised};
     for (const auto* list : lists) {
-      for (const ConstrainedOptimum& c : *list) {
+      for (const ConstrainedOptimum& c : *list)
         if (c.optimum.nll < out.maximum.nll) out.maximum = maximise(c.optimum.theta);
-      }
     }
     for (ConstrainedOptimum& c : out.constrained) c.gap = std::max(0.0, c.optimum.nll - out.maximum.nll);
     for (ConstrainedOptimum& c : out.penalised) c.gap = std::max(0.0, c.optimum.nll - out.maximum.nll);
@@ -222,12 +213,10 @@ class GapSearch {
     pass_->summarise(out.theta, [&](uint64_t i, const OutputSummary& row) {
       kl[i] = std::log(static_cast<double>(row.outputs)) - row.entropy;
     });
-    for (uint64_t i = 0; i < kl.size(); ++i) {
+    for (uint64_t i = 0; i < kl.size(); ++i)
       out.kl_uniform += kl[i] * (data_.weight.empty() ? 1.0 : static_cast<double>(data_.weight[i])) / weight_;
-    }
-    if (!std::isfinite(out.nll) || !std::isfinite(out.rms)) {
+    if (!std::isfinite(out.nll) || !std::isfinite(out.rms))
       throw Error("likelihood gap: the likelihood is not finite; the features are too large, scale them");
-    }
     return out;
   }
 
@@ -255,12 +244,11 @@ class GapSearch {
   LikelihoodOptimum constrain(double delta, const LikelihoodOptimum& maximum, const Vector& previous) const {
     if (maximum.rms <= delta) return maximum;
     const LossSum at_previous = measure(previous);
-    if (at_previous.rms_log_z() > delta) {
+    if (at_previous.rms_log_z() > delta)
       throw Error(
-          fmt::format("likelihood gap: rms(A - m) = {:.4g} where the model is closest to normalised, "
-                      "wanted {:.4g}; use a larger delta",
+          fmt::format("likelihood gap: rms(A - m) = {:.4g} where the model is closest to normalised, wanted "
+                      "{:.4g}; use a larger delta",
                       at_previous.rms_log_z(), delta));
-    }
     Solve best;
     const auto consider = [&](Vector theta, double multiplier) {
       Solve candidate;
@@ -294,9 +282,8 @@ class GapSearch {
       dual.refine(kGapSlack, kGapFineUpdates);
     }
     // Both ends solve neighbouring problems, and the likelihood is concave between them.
-    if (last.multiplier > 0 || last.sum.rms_log_z() > delta) {
+    if (last.multiplier > 0 || last.sum.rms_log_z() > delta)
       consider(tight_point(inside, outside, delta), inside_multiplier);
-    }
     best.converged =
         last.converged && (best.multiplier == 0 || best.sum.rms_log_z() >= delta * (1 - kGapSlack));
     best.reason = last.reason;

@@ -1,5 +1,3 @@
-#include "family/classifier/normalize/normalizer_training.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include "engine/engine.h"
 #include "engine/minibatches.h"
 #include "family/classifier/minibatch.h"
+#include "family/classifier/normalize/amortise.h"
 #include "math/parallel.h"
 #include "math/random.h"
 #include "model/normalizer_network.h"
@@ -181,10 +180,9 @@ class NormalizerProblem final : public Problem {
         }
       });
     }
-    if (hidden > 0) {
+    if (hidden > 0)
       optimiser_.update(theta, network_.output(), gradient.last(hidden),
                         rate / std::sqrt(static_cast<double>(hidden)), 0);
-    }
   }
 
   // Root mean square, in units.

@@ -136,45 +136,11 @@ class MinibatchSolve final : public Problem {
   uint64_t taken_ = 0;
 };
 
-class Retraining {
- public:
-  Retraining(const RetrainProblem& problem, const RetrainOptions& options)
-      : problem_(problem), options_(options) {}
-
-  // From theta to the best parameters for alpha by the held-out penalised loss.
-  void solve(double alpha, std::vector<float>& theta) {
-    Solve solve{problem_, options_, ++solves_, alpha, theta, 0};
-    solve.start_loss = solve.held_out(theta);
-    for (const double t : kPath) {
-      std::vector<float> nearer = problem_.towards_uniform(theta, t);
-      const double loss = solve.held_out(nearer);
-      if (!(loss < solve.start_loss)) continue;
-      solve.start = std::move(nearer);
-      solve.start_loss = loss;
-    }
-    const bool in_full_passes =
-        problem_.parameters() <= kFullPassParameters && problem_.flops() <= kFullPassFlops;
-    theta = in_full_passes ? solved<FullPassSolve>(solve) : solved<MinibatchSolve>(solve);
-  }
-
- private:
-  template <class Way>
-  static std::vector<float> solved(const Solve& solve) {
-    Way way(solve);
-    run(way);
-    return way.point();
-  }
-
-  const RetrainProblem& problem_;
-  const RetrainOptions& options_;
-  uint64_t solves_ = 0;
-};
-
 // The search for alpha.
 class Search {
  public:
   Search(const RetrainProblem& problem, const RetrainOptions& options, double original_nll)
-      : problem_(problem), options_(options), original_nll_(original_nll), retraining_(problem, options) {}
+      : problem_(problem), options_(options), original_nll_(original_nll) {}
 
   void run(const std::vector<float>& start, RetrainResult& result) {
     result.start = measure(start, 0);
@@ -231,8 +197,29 @@ class Search {
     const LossSum sum = problem_.held_out(theta, alpha);
     return {alpha, sum.rms_log_z(), sum.mean_nll() - original_nll_};
   }
+  // From theta to the best parameters for alpha by the held-out penalised loss.
+  void solve(double alpha, std::vector<float>& theta) {
+    Solve solve{problem_, options_, ++solves_, alpha, theta, 0};
+    solve.start_loss = solve.held_out(theta);
+    for (const double t : kPath) {
+      std::vector<float> nearer = problem_.towards_uniform(theta, t);
+      const double loss = solve.held_out(nearer);
+      if (!(loss < solve.start_loss)) continue;
+      solve.start = std::move(nearer);
+      solve.start_loss = loss;
+    }
+    const bool in_full_passes =
+        problem_.parameters() <= kFullPassParameters && problem_.flops() <= kFullPassFlops;
+    theta = in_full_passes ? solution<FullPassSolve>(solve) : solution<MinibatchSolve>(solve);
+  }
+  template <class Way>
+  static std::vector<float> solution(const Solve& solve) {
+    Way way(solve);
+    selfnorm::run(way);
+    return way.point();
+  }
   Candidate solved(double alpha, std::vector<float> theta) {
-    retraining_.solve(alpha, theta);
+    solve(alpha, theta);
     problem_.apply_gauge(theta);
     Candidate out{std::move(theta), {}};
     out.point = measure(out.theta, alpha);
@@ -274,10 +261,10 @@ class Search {
   const RetrainProblem& problem_;
   const RetrainOptions& options_;
   double original_nll_;
-  Retraining retraining_;
   Candidate best_;
   double smallest_rms_ = std::numeric_limits<double>::infinity();
   std::vector<TradePoint> trade_;
+  uint64_t solves_ = 0;
 };
 
 }  // namespace

@@ -50,13 +50,13 @@ void add_trade_off(const TradeOff& t, ReportDocument& document) {
   }
   Series own = empty_series("this model as it is", Stroke::marks, kOwn);
   add_point(t.rms, 0, "rms(log Z - c) of raw scores", own);
-  add_figure(
-      fmt::format("What normalisation can cost, on {} examples", t.examples), "rms(log Z - m) allowed, nats",
-      {std::move(path), std::move(concavity), std::move(third), std::move(own)},
-      "Upper bounds of the likelihood that the best model within an rms loses against this one, lower is "
-      "better: the path is attained by scaling, dashed bounds follow from theory, and a mark to the left "
-      "of the path is a model that training normalised better than scaling could.",
-      document);
+  add_figure(fmt::format("What normalisation can cost, on {} examples", t.examples),
+             "rms(log Z - m) allowed, nats",
+             {std::move(path), std::move(concavity), std::move(third), std::move(own)},
+             "Upper bounds of the likelihood that the best model within an rms loses against this one, lower "
+             "is better: the path is attained by scaling, dashed bounds follow from theory, and a mark to "
+             "the left of the path is a model that training normalised better than scaling could.",
+             document);
 }
 
 void add_trade_off(const RetrainResult& r, ReportDocument& document) {
@@ -72,13 +72,12 @@ void add_trade_off(const RetrainResult& r, ReportDocument& document) {
             fmt::format("alpha {:.4g}{}", r.chosen.alpha,
                         r.chosen.is_interpolated ? ", between two solutions" : ""),
             chosen);
-  add_figure(
-      "What retraining cost, on the states that chose", "rms(log Z - c) after retraining, nats",
-      {std::move(path), std::move(start), std::move(chosen)},
-      fmt::format("How much likelihood a smaller log Z costs, by {}: lower and further left is better, and "
-                  "the chosen point should lie before the curve turns up.",
-                  r.used_labels ? "the labels" : "KL from the head as it was"),
-      document);
+  add_figure("What retraining cost, on the states that chose", "rms(log Z - c) after retraining, nats",
+             {std::move(path), std::move(start), std::move(chosen)},
+             fmt::format("How much likelihood a smaller log Z costs, by {}: lower and further left is "
+                         "better, and the chosen point should lie before the curve turns up.",
+                         r.used_labels ? "the labels" : "KL from the head as it was"),
+             document);
 }
 
 }  // namespace selfnorm

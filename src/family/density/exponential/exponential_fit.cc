@@ -48,22 +48,6 @@ std::vector<double> newton_step(const FamilyLikelihood::Derivatives& at) {
   return {step.data(), step.data() + n};
 }
 
-void require_rows(const ExponentialFamily& family, const Points& x, const char* name) {
-  const size_t d = family.dimension();
-  if (x.rows == 0 || x.columns != d)
-    throw Error(
-        fmt::format("fit of a family: {} of {} rows and {} columns; expected at least one row and {} "
-                    "columns",
-                    name, x.rows, x.columns, d));
-}
-
-StatisticMeans means_over(const ExponentialFamily& family, const Points& data) {
-  require_rows(family, data, "data");
-  FamilyMean mean(family);
-  mean.add(data);
-  return mean.means();
-}
-
 double gradient_size(const FamilyLikelihood::Derivatives& at) {
   const Eigen::VectorXd scale = scales(at).cwiseMax(1);
   double out = 0;
@@ -72,15 +56,18 @@ double gradient_size(const FamilyLikelihood::Derivatives& at) {
   return out;
 }
 
-}  // namespace
+constexpr double kLeastLogarithm = -85;   // e^u is a float32 above 0
+constexpr double kLeastVariation = 1e-6;  // of a deviation, relative to the size of the column
 
-FamilyLikelihood::FamilyLikelihood(const ExponentialFamily& family, const Points& data, const FitNodes& nodes)
-    : FamilyLikelihood(family, means_over(family, data), nodes) {}
+}  // namespace
 
 FamilyLikelihood::FamilyLikelihood(const ExponentialFamily& family, StatisticMeans data,
                                    const FitNodes& nodes)
     : mean_(std::move(data)), t_(nodes.x.rows * family.count()), level_(nodes.x.rows) {
-  require_rows(family, nodes.x, "nodes");
+  if (nodes.x.rows == 0 || nodes.x.columns != family.dimension())
+    throw Error(fmt::format(
+        "fit of a family: nodes of {} rows and {} columns; expected at least one row and {} columns",
+        nodes.x.rows, nodes.x.columns, family.dimension()));
   SELFNORM_CHECK(nodes.log_weight.size() == nodes.x.rows && count() == family.count());
   const Support support = family.support();
   parallel_ranges(nodes.x.rows, kNodesAtOnce, [&](size_t begin, size_t end) {
@@ -146,12 +133,6 @@ void ExponentialFitOptions::validate() const {
   require_range(tolerance > 0, "tolerance", tolerance, "above 0");
 }
 
-ExponentialFit fit_exponential(const ExponentialFamily& family, const Points& data, const FitNodes& nodes,
-                               const ExponentialFitOptions& options) {
-  options.validate();
-  return fit_exponential(family, FamilyLikelihood(family, data, nodes), options);
-}
-
 ExponentialFit fit_exponential(const ExponentialFamily& family, const FamilyLikelihood& likelihood,
                                const ExponentialFitOptions& options) {
   options.validate();
@@ -161,8 +142,8 @@ ExponentialFit fit_exponential(const ExponentialFamily& family, const FamilyLike
   fit.b = likelihood.log_z(fit.eta);
   if (!std::isfinite(fit.b))
     throw Error(
-        fmt::format("fit of a family: the sum over the nodes is exp({}); expected nodes inside the "
-                    "support with finite weights",
+        fmt::format("fit of a family: the sum over the nodes is exp({}); expected nodes inside the support "
+                    "with finite weights",
                     fit.b));
   for (;; ++fit.iterations) {
     const auto now = likelihood.derivatives(fit.eta, fit.b);
@@ -205,8 +186,7 @@ void FamilyMean::add(const Points& x, std::span<const uint64_t> numbers) {
       if (term.kind != Statistic::Kind::log || x.row(i)[term.i] > 0) continue;
       throw Error(fmt::format(
           "row {} is ({}), where {} has no likelihood: expected numbers above 0 for its log; drop it or "
-          "choose "
-          "another family",
+          "choose another family",
           numbers.empty() ? rows_ : numbers[i],
           runtime::shortened(fmt::format("{}", fmt::join(x.row(i), ", "))), family_.record().kind));
     }
@@ -220,6 +200,72 @@ StatisticMeans FamilyMean::means() const {
   StatisticMeans out = sum_;
   for (double& t : out.t) t /= static_cast<double>(rows_);
   out.log_carrier /= static_cast<double>(rows_);
+  return out;
+}
+
+void FamilyAxis::Extent::add(double v) {
+  least = count > 0 ? std::min(least, v) : v;
+  most = count > 0 ? std::max(most, v) : v;
+  const double delta = v - mean;
+  mean += delta / ++count;
+  square += delta * (v - mean);
+}
+
+double FamilyAxis::Extent::deviation() const { return count > 0 ? std::sqrt(square / count) : 0; }
+
+bool FamilyAxis::is_half_line() const { return std::isfinite(lower_) != std::isfinite(upper_); }
+
+double FamilyAxis::distance(double x) const { return std::isfinite(lower_) ? x - lower_ : upper_ - x; }
+
+void FamilyAxis::add(double x) {
+  x_.add(x);
+  if (is_half_line() && distance(x) > 0) log_.add(std::log(distance(x)));
+}
+
+double FamilyAxis::scale() const {
+  const double size = std::max(std::abs(x_.least), std::abs(x_.most));
+  return std::max(x_.deviation(), kLeastVariation * (size > 0 ? size : 1));
+}
+
+FamilyAxis::Segment FamilyAxis::segment(const FamilyReach& reach) const {
+  const double more = reach.width * scale();
+  if (!is_half_line()) return {std::max(lower_, x_.least - more), std::min(upper_, x_.most + more)};
+  const double farthest = std::isfinite(lower_) ? distance(x_.most) : distance(x_.least);
+  const double middle = std::max(distance(x_.mean), scale());
+  const double spread = log_.count > 0 ? log_.least - reach.width * log_.deviation() : INFINITY;
+  return {std::max(kLeastLogarithm, std::min(std::log(middle) - reach.depth, spread)),
+          std::log(farthest + more)};
+}
+
+double FamilyAxis::x(double u) const {
+  if (!is_half_line()) return u;
+  return std::isfinite(lower_) ? lower_ + std::exp(u) : upper_ - std::exp(u);
+}
+
+std::vector<FamilyAxis> family_axes(const Support& support, uint32_t dimension) {
+  SELFNORM_CHECK(support.is_real());
+  std::vector<FamilyAxis> out;
+  for (uint32_t j = 0; j < dimension; ++j)
+    out.emplace_back(support.lower.empty() ? -INFINITY : support.lower[j],
+                     support.upper.empty() ? INFINITY : support.upper[j]);
+  return out;
+}
+
+QuadratureNodes family_nodes(std::span<const FamilyAxis> axes, const FamilyReach& reach, uint32_t cells) {
+  std::vector<double> lower, upper;
+  for (const FamilyAxis& axis : axes) {
+    const FamilyAxis::Segment s = axis.segment(reach);
+    lower.push_back(s.lower);
+    upper.push_back(s.upper);
+  }
+  QuadratureNodes out = quadrature_nodes(lower, upper, cells);
+  for (size_t i = 0; i < out.log_weight.size(); ++i)
+    for (size_t j = 0; j < axes.size(); ++j) {
+      float& x = out.x[i * axes.size() + j];
+      const double u = x;
+      out.log_weight[i] += axes[j].log_slope(u);
+      x = static_cast<float>(axes[j].x(u));
+    }
   return out;
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "model/energy/exponential_family.h"
+#include "normalizer/quadrature/quadrature.h"
 
 namespace selfnorm {
 
@@ -50,8 +51,7 @@ struct FitNodes {
 // The SNL of a family on fixed nodes as a function of (eta, b).
 class FamilyLikelihood {
  public:
-  // Throws Error when there are no data or nodes, or data outside the support.
-  FamilyLikelihood(const ExponentialFamily& family, const Points& data, const FitNodes& nodes);
+  // Throws Error when there are no nodes.
   FamilyLikelihood(const ExponentialFamily& family, StatisticMeans data, const FitNodes& nodes);
 
   size_t count() const { return mean_.t.size(); }
@@ -95,7 +95,52 @@ struct ExponentialFit {
 // Starts at the family's eta.
 ExponentialFit fit_exponential(const ExponentialFamily& family, const FamilyLikelihood& likelihood,
                                const ExponentialFitOptions& options = {});
-ExponentialFit fit_exponential(const ExponentialFamily& family, const Points& data, const FitNodes& nodes,
-                               const ExponentialFitOptions& options = {});
+
+// Where the integral of an exponential family over a real support of 1 or 2 dimensions is summed while it is
+// fitted: quadrature nodes over the part of the support where data like those seen can matter.
+//     no end, or two   x = u          from min - w sd to max + w sd, cut at the ends
+//     lower end a      x = a + e^u    from w sd(log) below the smallest, or e^-depth of the mean distance
+//     where
+//                                     that is less, to max + w sd: a power of x - a is smooth in u
+//     upper end b      x = b - e^u    likewise
+
+struct FamilyReach {
+  double width = 12;  // w
+  double depth = 0;
+};
+
+// The extent of a column: of x, and of log of the distance from the end of a half line (rows at the end
+// itself do not count).
+class FamilyAxis {
+ public:
+  FamilyAxis(double lower, double upper) : lower_(lower), upper_(upper) {}
+
+  void add(double x);
+  double mean() const { return x_.mean; }
+  double scale() const;  // standard deviation; of a column that does not vary, a part of its size
+
+  struct Segment {
+    double lower = 0, upper = 0;
+  };
+  Segment segment(const FamilyReach& reach) const;  // of u
+  bool is_half_line() const;
+  double x(double u) const;
+  double log_slope(double u) const { return is_half_line() ? u : 0; }  // log |dx / du|
+
+ private:
+  struct Extent {
+    double count = 0, mean = 0, square = 0, least = 0, most = 0;
+    void add(double v);
+    double deviation() const;
+  };
+  double distance(double x) const;
+
+  double lower_, upper_;
+  Extent x_, log_;
+};
+
+// One axis for every column of the points.
+std::vector<FamilyAxis> family_axes(const Support& support, uint32_t dimension);
+QuadratureNodes family_nodes(std::span<const FamilyAxis> axes, const FamilyReach& reach, uint32_t cells);
 
 }  // namespace selfnorm

@@ -1,5 +1,3 @@
-#include "family/density/exponential/family_training.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,8 +6,9 @@
 #include <utility>
 
 #include "family/density/exponential/family_estimate.h"
+#include "family/density/train/density_options.h"
 #include "family/density/train/density_problem.h"
-#include "family/density/train/density_record.h"
+#include "family/density/train/density_trainer.h"
 #include "math/kernels.h"
 #include "model/energy/make_energy.h"
 #include "selfnorm/error.h"
@@ -17,25 +16,12 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kFamilyBlock = 4096;  // rows looked at together
-
-// f(points, numbers of the rows) for blocks of rows, standardised.
-template <class Function>
-void for_blocks(const DensityProblem& problem, std::span<const uint64_t> rows, const Function& f) {
-  std::vector<float> block;
-  for (uint64_t first = 0; first < rows.size(); first += kFamilyBlock) {
-    const auto part = rows.subspan(first, std::min(kFamilyBlock, rows.size() - first));
-    problem.read(part, block);
-    f(Points{block.data(), part.size(), problem.energy().dimension()}, part);
-  }
-}
-
 FamilyData look_at(const DensityProblem& problem, const ExponentialFamily& family,
                    std::span<const uint64_t> rows) {
   FamilyMean mean(family);
   FamilyData out;
   if (family.support().is_real()) out.axes = family_axes(family.support(), family.dimension());
-  for_blocks(problem, rows, [&](const Points& x, std::span<const uint64_t> numbers) {
+  problem.for_blocks(rows, [&](const Points& x, std::span<const uint64_t> numbers) {
     mean.add(x, numbers);
     for (uint64_t i = 0; i < x.rows; ++i)
       for (size_t j = 0; j < out.axes.size(); ++j) out.axes[j].add(x.row(i)[j]);
@@ -50,7 +36,7 @@ std::optional<double> negative_log_likelihood(const DensityProblem& problem, std
   if (rows.empty()) return std::nullopt;
   double sum = 0;
   std::vector<double> score;
-  for_blocks(problem, rows, [&](const Points& x, std::span<const uint64_t>) {
+  problem.for_blocks(rows, [&](const Points& x, std::span<const uint64_t>) {
     score.resize(x.rows);
     problem.energy().score(x, score);
     for (const double s : score) sum += s;
@@ -100,13 +86,10 @@ std::optional<DensityResult> train_family(const PointSource& data, std::span<con
 
   DensityOptions used = problem.options();
   used.optimiser = out.optimiser.empty() ? "closed-form" : out.optimiser;
-  const std::string objective = density_objective_json(used);
-  const std::string training = density_training_json(used, out.reason, train_rows.size(), out.last);
   out.model = problem.release();
   out.model.log_normalizer = estimate.b;
   out.model.normalizer_kind = "learned";
-  out.model.objective_json = objective;
-  out.model.training_json = training;
+  record_training(used, out.reason, train_rows.size(), out.last, out.model);
   return out;
 }
 

@@ -1,6 +1,8 @@
 #include "family/density/train/density_normalizer.h"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "engine/checkpoint.h"
 #include "normalizer/sampling/importance_log_z.h"
@@ -11,6 +13,8 @@ namespace {
 constexpr uint64_t kSamples = 20'000;
 constexpr double kMemory = 0.98;  // of the running mean
 constexpr uint64_t kDensityNormalizerStream = 0xE571;
+
+constexpr uint64_t kRowStream = 0x7A11, kDensityValidationStream = 0x7A12;
 
 }  // namespace
 
@@ -40,16 +44,52 @@ std::optional<double> DensityNormalizer::watch(double log_ratio, uint64_t step) 
   return drifted;
 }
 
-void DensityNormalizer::save(Checkpoint& c) const {
-  c.set("normalizer", value_);
-  c.set("normalizer.mean_ratio", mean_ratio_);
-  save_adaptive(optimiser_, "normalizer", c);
+void DensityNormalizer::state(CheckpointFields& fields) {
+  fields("normalizer", value_);
+  fields("normalizer.mean_ratio", mean_ratio_);
+  fields("normalizer", optimiser_);
 }
 
-void DensityNormalizer::restore(const Checkpoint& c) {
-  value_ = c.number("normalizer");
-  mean_ratio_ = c.number("normalizer.mean_ratio");
-  restore_adaptive(c, "normalizer", optimiser_);
+DensityValidation::DensityValidation(DensityProblem& problem, std::span<const uint64_t> rows)
+    : problem_(problem) {
+  if (rows.empty()) return;
+  std::vector<uint64_t> chosen(rows.begin(), rows.end());
+  if (chosen.size() > kRows) {
+    RandomStream(problem.options().seed, kRowStream).shuffle(chosen);
+    chosen.resize(kRows);
+  }
+  std::vector<float> all;
+  problem.read(chosen, all);
+  const uint32_t d = problem.energy().dimension();
+  const Support support = problem.energy().support();
+  for (uint64_t i = 0; i < chosen.size(); ++i) {
+    const std::span<const float> row = std::span(all).subspan(i * d, d);
+    if (contains(support, row))
+      rows_.insert(rows_.end(), row.begin(), row.end());
+    else
+      ++outside_;
+  }
+  samples_.resize(kSamples * problem.energy().dimension());
+  log_q_.resize(kSamples);
+  sample_density(problem.proposal(), RandomStream(problem.options().seed, kDensityValidationStream).next(),
+                 samples_, log_q_);
+}
+
+std::optional<double> DensityValidation::check() const {
+  if (!present()) return std::nullopt;
+  const uint32_t d = problem_.energy().dimension();
+  std::vector<double> score(std::max<uint64_t>(kSamples, rows_.size() / d));
+  problem_.energy().score({samples_.data(), kSamples, d}, std::span(score).first(kSamples));
+  WeightSum weights;
+  for (uint64_t i = 0; i < kSamples; ++i) weights.add(score[i] - log_q_[i]);
+  if (!(weights.effective() >= kLeastEffective)) return std::nullopt;
+  const uint64_t n = rows_.size() / d;
+  problem_.energy().score({rows_.data(), n, d}, std::span(score).first(n));
+  double sum = 0;
+  for (uint64_t i = 0; i < n; ++i) sum += score[i];
+  const double nll =
+      weights.log_mean() - sum / static_cast<double>(n) + problem_.standardisation().log_volume();
+  return std::isfinite(nll) ? std::optional(nll) : std::nullopt;
 }
 
 }  // namespace selfnorm

@@ -1,11 +1,14 @@
 #include "family/density/train/density_options.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
 
+#include "engine/checkpoint.h"
 #include "math/activation.h"
 #include "model/energy/make_energy.h"
 #include "objective/registry.h"
-#include "optim/schedule.h"
+#include "optim/adaptive.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {
@@ -21,26 +24,23 @@ bool is_one(const std::string& word, const std::vector<std::string>& words) {
 }
 
 void add_energy(DensityOptions& o, OptionTable& table) {
-  table.add(
-      "energy", &o.energy,
-      "-E(x): mlp:WIDTH,WIDTH,..., a TorchScript module FILE.pt, or an exponential family: gaussian, "
-      "truncated-gaussian, exponential, gamma, von-mises, poisson, bernoulli, ising, family:x,x2,...; or "
-      "rbm[:HIDDEN]; auto: mlp:128,128");
+  table.add("energy", &o.energy,
+            "-E(x): mlp:WIDTH,WIDTH,..., a TorchScript module FILE.pt, or an exponential family: gaussian, "
+            "truncated-gaussian, exponential, gamma, von-mises, poisson, bernoulli, ising, family:x,x2,...; "
+            "or rbm[:HIDDEN]; auto: mlp:128,128");
   table.add("activation", &o.mlp.activation, "mlp: the function of its layers").one_of(activation_names());
   table.add("residual", &o.mlp.residual, "mlp: layers between equal widths add their input");
   table.add("spectral-norm", &o.mlp.spectral_norm,
             "mlp: every weight matrix is divided by its largest singular value");
-  table.add(
-      "fourier", &o.fourier,
-      "mlp: learned Fourier features of the input, for sharp shapes; 0..4096; auto: 64 up to 3 dimensions, "
-      "else 0");
+  table.add("fourier", &o.fourier,
+            "mlp: learned Fourier features of the input, for sharp shapes; 0..4096; auto: 64 up to 3 "
+            "dimensions, else 0");
   table.add("fourier-scale", &o.mlp.fourier_scale, "mlp: standard deviation of the frequencies at the start")
       .above(0);
   table
       .add("base", &o.base,
            "proposal: the energy tilts the proposal, so that training starts there; auto: proposal for "
-           "networks and "
-           "modules, none for exponential families")
+           "networks and modules, none for exponential families")
       .one_of({"auto", "proposal", "none"});
   table.add("lower", &o.lower,
             "truncated-gaussian, family: lower ends of the box, a number a column, X,X,...; -inf: no end");
@@ -54,8 +54,7 @@ void add_objective(DensityOptions& o, OptionTable& table) {
       "proposal", &o.proposal,
       "What noise is drawn from and log Z estimated with, fitted to the data: uniform, gaussian[:diagonal], "
       "student-t[:DOF], mixture[:COMPONENTS], kde[:BANDWIDTH], bernoulli, categorical, counts; auto: for "
-      "real "
-      "data mixture, a component for 100 rows up to 32; a product for levels and counts");
+      "real data mixture, a component for 100 rows up to 32; a product for levels and counts");
   table.add("defensive", &o.fit.defensive, "mixture: share of a broad component").in(0, 0.5);
   table
       .add("defensive-scale", &o.fit.defensive_scale,
@@ -92,8 +91,7 @@ void add_steps(DensityOptions& o, OptionTable& table) {
   table
       .add("optimiser", &o.optimiser,
            "adam: minibatches; auto: exponential families with snl go straight to the maximum of the "
-           "likelihood where "
-           "sums are exact, all else by adam")
+           "likelihood where sums are exact, all else by adam")
       .one_of({"auto", "adam"});
   table.add("steps", &o.steps, "Minibatches").at_least(1);
   table.add("batch", &o.batch, "Rows per step").in(1, kMostRows);
@@ -111,8 +109,7 @@ void add_steps(DensityOptions& o, OptionTable& table) {
   table
       .add("space", &o.space,
            "What the numbers are; auto: what an exponential family is over; else binary when every value is "
-           "0 or 1, "
-           "real otherwise")
+           "0 or 1, real otherwise")
       .one_of({"auto", "real", "binary", "categorical", "counts"});
   table.add("seed", &o.seed, "Seed of everything random");
 }
@@ -122,6 +119,12 @@ std::string whole_numbers(const DensityOptions& o, bool has_energy) {
   if (is_one(o.space, {"binary", "categorical", "counts"})) return option_text("space", o.space);
   const bool is_whole = has_energy && is_one(kind_of(o.energy), {"poisson", "bernoulli", "ising", "rbm"});
   return is_whole ? option_text("energy", o.energy) : "";
+}
+
+// A file by its name alone: a run resumes from any folder, and its model is the same.
+nlohmann::ordered_json options_json(DensityOptions o) {
+  if (o.energy.ends_with(".pt")) o.energy = std::filesystem::path(o.energy).filename().string();
+  return option_record(density_option_table(o));
 }
 
 }  // namespace
@@ -176,6 +179,32 @@ void DensityOptions::validate() const {
   if (lower.size() != upper.size()) throw Error("lower and upper need as many numbers as each other");
   for (size_t j = 0; j < lower.size(); ++j)
     if (!(lower[j] < upper[j])) throw Error("lower has to be below upper in every column");
+}
+
+std::string density_objective_json(const DensityOptions& options) {
+  DensityOptions o = options;
+  return objective_options("density", o.objective, density_option_table(o)).dump();
+}
+
+std::string density_training_json(const DensityOptions& options, const std::string& reason, uint64_t rows,
+                                  const Progress& last) {
+  nlohmann::ordered_json out = options_json(options);
+  out.update({{"rows", rows}, {"steps_taken", last.step}, {"reason", reason}});
+  return out.dump();
+}
+
+void record_training(const DensityOptions& options, const std::string& reason, uint64_t rows,
+                     const Progress& last, DensityModel& model) {
+  model.objective_json = density_objective_json(options);
+  model.training_json = density_training_json(options, reason, rows, last);
+}
+
+std::string density_fingerprint(const PointSource& data, std::span<const uint64_t> train_rows,
+                                std::span<const uint64_t> valid_rows, const DensityOptions& options) {
+  Fingerprint hash;
+  hash.add(options_json(options).dump()).add(train_rows).add(valid_rows).add(data.fingerprint());
+  if (options.energy.ends_with(".pt")) hash.add_file(options.energy);
+  return hash.text();
 }
 
 }  // namespace selfnorm

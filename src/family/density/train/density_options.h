@@ -2,13 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/option_table.h"
+#include "data/points/point_source.h"
 #include "model/embedded_code.h"
+#include "model/energy/density_file.h"
 #include "model/energy/mlp.h"
 #include "proposal/density/make_density.h"
+#include "selfnorm/progress.h"
 
 namespace selfnorm {
 
@@ -63,5 +67,19 @@ struct DensityOptions {
 };
 
 OptionTable density_option_table(DensityOptions& o);
+
+// The training of a density in words: what its model records of it, and what tells it from other runs.
+// Nothing that depends on the clock or the machine enters.
+
+// Optimisers are named where they are not Adam.
+std::string density_objective_json(const DensityOptions& options);
+std::string density_training_json(const DensityOptions& options, const std::string& reason, uint64_t rows,
+                                  const Progress& last);
+// Both, into a model.
+void record_training(const DensityOptions& options, const std::string& reason, uint64_t rows,
+                     const Progress& last, DensityModel& model);
+// Of everything the bits of the result depend on (engine/checkpoint.h).
+std::string density_fingerprint(const PointSource& data, std::span<const uint64_t> train_rows,
+                                std::span<const uint64_t> valid_rows, const DensityOptions& options);
 
 }  // namespace selfnorm

@@ -17,7 +17,6 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kBlock = 4096;  // rows looked at together
 constexpr uint64_t kFewRows = 100;
 constexpr uint64_t kFitRows = 20'000;  // a proposal is fitted to at most so many
 constexpr double kMostLevels = 1 << 16;
@@ -214,14 +213,10 @@ void DensityProblem::build_energy() {
 
 void DensityProblem::check_support(std::span<const uint64_t> rows) const {
   const Support support = energy_->support();
-  if (!support.is_real() || !support.lower.empty()) {
-    std::vector<float> block;
-    for (uint64_t first = 0; first < rows.size(); first += kBlock) {
-      const auto part = rows.subspan(first, std::min(kBlock, rows.size() - first));
-      read(part, block);
-      require_inside(*energy_, {block.data(), part.size(), data_.columns()}, part);
-    }
-  }
+  if (!support.is_real() || !support.lower.empty())
+    for_blocks(rows, [&](const Points& x, std::span<const uint64_t> numbers) {
+      require_inside(*energy_, x, numbers);
+    });
   // Score matching integrates by parts, which leaves a term at walls; a circle has none, but noise leaves it.
   const std::string& name = options_.objective;
   const ObjectiveEntry& objective = objective_entry(name);

@@ -2,6 +2,7 @@
 // start, the proposal, the standardisation. Statistics come from the training rows alone.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <span>
 
@@ -34,9 +35,21 @@ class DensityProblem {
 
   // The rows listed, standardised.
   void read(std::span<const uint64_t> rows, std::vector<float>& out) const;
+  // f(points, numbers of the rows) for blocks of them, standardised.
+  template <class Function>
+  void for_blocks(std::span<const uint64_t> rows, const Function& f) const {
+    std::vector<float> block;
+    for (uint64_t first = 0; first < rows.size(); first += kBlock) {
+      const auto part = rows.subspan(first, std::min(kBlock, rows.size() - first));
+      read(part, block);
+      f(Points{block.data(), part.size(), data_.columns()}, part);
+    }
+  }
   DensityModel release();  // energy, proposal and standardisation; the problem is spent
 
  private:
+  static constexpr uint64_t kBlock = 4096;  // rows looked at together
+
   void look_at(std::span<const uint64_t> rows);
   void resolve_words();
   void fit_proposal(std::span<const uint64_t> rows);
@@ -56,12 +69,5 @@ class DensityProblem {
   std::unique_ptr<Energy> energy_;
   Energy* tilt_ = nullptr;
 };
-
-// How many components a Gaussian mixture deserves: 1, 2, 4, ... are fitted to four fifths of (a sample of)
-// the rows and judged by the likelihood of the rest; twice without a gain ends it.
-
-inline constexpr uint32_t kMostComponents = 32;
-
-uint32_t choose_components(const Points& data, const FitOptions& options);
 
 }  // namespace selfnorm

@@ -8,7 +8,7 @@
 
 #include "engine/checkpoint.h"
 #include "family/density/train/density_problem.h"
-#include "objective/importance_weights.h"
+#include "objective/candidate.h"
 
 namespace selfnorm {
 
@@ -30,14 +30,8 @@ class DensityStep {
   virtual bool uses_normalizer() const { return false; }  // b is part of the loss
   virtual bool has_memory() const { return false; }       // a step changes what the next one starts from
 
-  virtual void save(Checkpoint&) const {}
-  virtual void restore(const Checkpoint&) {}
+  virtual void state(CheckpointFields&) {}
 };
-
-std::unique_ptr<DensityStep> make_candidate_density_step(DensityProblem& problem);
-std::unique_ptr<DensityStep> make_chain_step(DensityProblem& problem);
-std::unique_ptr<DensityStep> make_matching_step(DensityProblem& problem);
-std::unique_ptr<DensityStep> make_pseudo_likelihood_step(DensityProblem& problem);
 
 // By the name of the objective.
 std::unique_ptr<DensityStep> make_density_step(DensityProblem& problem);

@@ -14,12 +14,10 @@
 #include "engine/clipped_adam.h"
 #include "engine/engine.h"
 #include "engine/minibatches.h"
-#include "family/density/exponential/family_training.h"
 #include "family/density/train/density_normalizer.h"
+#include "family/density/train/density_options.h"
 #include "family/density/train/density_problem.h"
-#include "family/density/train/density_record.h"
 #include "family/density/train/density_step.h"
-#include "family/density/train/density_validation.h"
 #include "math/parallel.h"
 #include "objective/registry.h"
 #include "selfnorm/error.h"
@@ -34,12 +32,9 @@ DensityResult fit_proposal_alone(const PointSource& data, std::span<const uint64
   DensityResult out;
   out.reason = fmt::format("fitted {}", problem.options().proposal);
   out.optimiser.clear();
-  const std::string objective = density_objective_json(problem.options());
-  const std::string training = density_training_json(problem.options(), out.reason, train_rows.size(), {});
   out.model = problem.release();
   out.model.normalizer_kind = "exact";
-  out.model.objective_json = objective;
-  out.model.training_json = training;
+  record_training(problem.options(), out.reason, train_rows.size(), {}, out.model);
   return out;
 }
 
@@ -54,8 +49,7 @@ class SeenDraws {
   double mean() const { return mean_; }  // running; 0: no step yet
   bool is_lost() const { return mean_ != 0 && mean_ < least_; }
 
-  void save(Checkpoint& c) const { c.set("seen", mean_); }
-  void restore(const Checkpoint& c) { mean_ = c.number("seen"); }
+  void state(CheckpointFields& fields) { fields("seen", mean_); }
 
  private:
   static constexpr double kLeast = 2, kRate = 0.1;
@@ -68,8 +62,7 @@ constexpr uint64_t kFinalSamples = 200'000;       // for b at the end
 constexpr uint64_t kFinalStream = 0xE570, kSeenStream = 0x5EE4, kDensityOrderStream = 0x0DE5;
 constexpr const char* kRemedy =
     "a smaller --learning-rate, more --samples, a proposal that covers the data (--proposal mixture:32), or "
-    "--base "
-    "proposal";
+    "--base proposal";
 
 class DensityTraining final : public Problem {
  public:
@@ -103,8 +96,8 @@ class DensityTraining final : public Problem {
     for (const std::string& text : problem_.warnings()) observer_.on_warning(text);
     if (validation_.outside() > 0)
       observer_.on_warning(
-          fmt::format("{} validation rows are outside the support that the training rows have; they are "
-                      "left out of the checks",
+          fmt::format("{} validation rows are outside the support that the training rows have; they are left "
+                      "out of the checks",
                       validation_.outside()));
     b_.estimate(0);
     return {};
@@ -196,31 +189,21 @@ class DensityTraining final : public Problem {
     b_.set(snapshot.numbers[0]);
   }
 
-  void save(Checkpoint& c) const override {
-    const std::span<const float> theta = problem_.energy().parameters();
-    saved_theta_.assign(theta.begin(), theta.end());
-    c.set("theta", saved_theta_);
-    c.set("drifts", drifts_);
-    c.set("good.drifts", good_drifts_);
-    loss_.save(c);
-    seen_.save(c);
-    adam_.save(c);
-    b_.save(c);
-    step_->save(c);
-  }
-  void restore(const Checkpoint& c) override {
-    std::vector<float> theta(adam_.gradient.size());
-    c.get("theta", theta);
-    std::copy(theta.begin(), theta.end(), problem_.energy().parameters().begin());
+  void state(CheckpointFields& fields, uint64_t steps_taken) override {
+    const std::span<float> theta = problem_.energy().parameters();
+    stored_theta_.assign(theta.begin(), theta.end());
+    fields("theta", stored_theta_);
+    fields("drifts", drifts_);
+    fields("good.drifts", good_drifts_);
+    loss_.state(fields);
+    seen_.state(fields);
+    adam_.state(fields);
+    b_.state(fields);
+    step_->state(fields);
+    if (!fields.reads()) return;
+    std::copy(stored_theta_.begin(), stored_theta_.end(), theta.begin());
     problem_.energy().parameters_changed();
-    taken_ = c.integer("step");
-    drifts_ = c.integer("drifts");
-    good_drifts_ = c.integer("good.drifts");
-    loss_.restore(c);
-    seen_.restore(c);
-    adam_.restore(c);
-    b_.restore(c);
-    step_->restore(c);
+    taken_ = steps_taken;
     if (taken_ > 0) read(taken_ - 1);  // of the last step, which may have been the last of all
   }
 
@@ -232,14 +215,10 @@ class DensityTraining final : public Problem {
       out.learned_normalizer = b_.value();
       std::string kind = step_->uses_normalizer() ? options_.normalizer : "estimated";
       if (options_.normalizer != "zero" && (options_.calibrate || !step_->uses_normalizer())) calibrate(kind);
-      const std::string objective = density_objective_json(options_);
-      const std::string training =
-          density_training_json(options_, outcome.reason, train_rows_.size(), outcome.last);
       out.model = problem_.release();
       out.model.log_normalizer = b_.value();
       out.model.normalizer_kind = kind;
-      out.model.objective_json = objective;
-      out.model.training_json = training;
+      record_training(options_, outcome.reason, train_rows_.size(), outcome.last, out.model);
     }
     out.take(std::move(outcome));
     return out;
@@ -303,7 +282,7 @@ class DensityTraining final : public Problem {
   SeenDraws seen_{options_.samples}, next_seen_{options_.samples};
   uint64_t taken_ = 0;                     // steps
   uint64_t drifts_ = 0, good_drifts_ = 0;  // times that b was estimated anew: now, and when the last good was
-  mutable std::vector<float> saved_theta_;  // what a checkpoint refers to while it is written
+  std::vector<float> stored_theta_;        // what a checkpoint refers to while it is written
 };
 
 }  // namespace
@@ -321,21 +300,6 @@ DensityResult train_density(const PointSource& data, std::span<const uint64_t> t
   const std::string mark = density_fingerprint(data, train_rows, valid_rows, options);
   DensityTraining training(data, train_rows, valid_rows, options, observer);
   return training.result(run(training, checkpoint, mark, observer));
-}
-
-std::unique_ptr<DensityStep> make_density_step(DensityProblem& problem) {
-  switch (objective_entry(problem.options().objective).seam) {
-    case ObjectiveSeam::candidates:
-      return make_candidate_density_step(problem);
-    case ObjectiveSeam::chains:
-      return make_chain_step(problem);
-    case ObjectiveSeam::conditionals:
-      return make_pseudo_likelihood_step(problem);
-    case ObjectiveSeam::matching:
-      return make_matching_step(problem);
-    default:
-      throw Error(fmt::format("objective {} trains no energy", problem.options().objective));
-  }
 }
 
 }  // namespace selfnorm

@@ -1,5 +1,3 @@
-#include "family/regressor/train/regressor_normalizer.h"
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -7,6 +5,7 @@
 #include "engine/clipped_adam.h"
 #include "engine/engine.h"
 #include "engine/minibatches.h"
+#include "family/regressor/train/regressor_problem.h"
 #include "math/random.h"
 #include "normalizer/quadrature/conditional_quadrature.h"
 #include "proposal/density/normal_draws.h"

@@ -1,11 +1,14 @@
 #include "family/regressor/train/regressor_options.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "base/range.h"
+#include "engine/checkpoint.h"
 #include "math/activation.h"
 #include "objective/registry.h"
-#include "optim/schedule.h"
+#include "optim/adaptive.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {
@@ -26,8 +29,7 @@ void add_target(RegressorOptions& o, OptionTable& table) {
   table
       .add("noise-floor", &o.noise_floor,
            "Standard deviation, in the units of the target, of noise added to it in training; bounds the "
-           "likelihood "
-           "where values repeat")
+           "likelihood where values repeat")
       .at_least(0);
 }
 
@@ -64,8 +66,7 @@ void add_networks(RegressorOptions& o, OptionTable& table) {
   table
       .add("tail-weight", &o.tail_weight,
            "Weight of a broad density, as wide as the data, in the base, of mdn too: costs little where a "
-           "target is "
-           "far from all predictions, and widens sd and the outermost percent of the quantiles")
+           "target is far from all predictions, and widens sd and the outermost percent of the quantiles")
       .at_least(0)
       .below(1);
   table
@@ -101,6 +102,12 @@ void add_steps(RegressorOptions& o, OptionTable& table) {
   table.add("seed", &o.seed, "Seed of everything random");
 }
 
+// The module by its name alone: a run resumes from any folder, and its model is the same.
+nlohmann::ordered_json options_json(RegressorOptions o) {
+  o.module = std::filesystem::path(o.module).filename().string();
+  return option_record(regressor_option_table(o));
+}
+
 }  // namespace
 
 OptionTable regressor_option_table(RegressorOptions& o) {
@@ -129,6 +136,33 @@ void RegressorOptions::validate() const {
   require_layers("normalizer", normalizer, 0);
   for (size_t j = 0; j < std::min(lower.size(), upper.size()); ++j)
     if (!(lower[j] < upper[j])) throw Error("lower has to be below upper for every target");
+}
+
+std::string regressor_objective_json(const RegressorOptions& options) {
+  RegressorOptions o = options;
+  return objective_options("regressor", o.objective, regressor_option_table(o)).dump();
+}
+
+std::string regressor_training_json(const RegressorOptions& options, const std::string& reason, uint64_t rows,
+                                    uint64_t steps) {
+  nlohmann::ordered_json out = options_json(options);
+  out.update({{"rows", rows}, {"steps_taken", steps}, {"reason", reason}});
+  return out.dump();
+}
+
+std::string regressor_fingerprint(const Frame& frame, const std::vector<std::string>& targets,
+                                  std::span<const uint64_t> train_rows, std::span<const uint64_t> valid_rows,
+                                  const RegressorOptions& options) {
+  nlohmann::ordered_json all = options_json(options);
+  all["targets"] = targets;
+  Fingerprint hash;
+  hash.add(all.dump()).add(train_rows).add(valid_rows);
+  if (!options.module.empty()) hash.add_file(options.module);
+  for (const FrameColumn& column : frame.columns) {
+    hash.add(column.name).add(column.number).add(column.level);
+    for (const std::string& level : column.levels) hash.add(level);
+  }
+  return hash.text();
 }
 
 }  // namespace selfnorm

@@ -61,4 +61,13 @@ class RegressorProblem {
 // The scales of the mixture do not depend on the features: the weights of the head that say so are 0.
 void share_scales(const MixtureShape& shape, std::span<float> head);
 
+// b(x) fitted to exact values: with r = normalizer(h(x)) - A(x) at inputs at and around those of training,
+// Huber's loss r^2/2 up to |r| = 0.1 and linear beyond, so that a few inputs far outside, where A(x) is
+// anything, do not rule; by Adam on the normalizer alone, features constant.
+
+// A comes from quadrature at some of `rows`, a quarter of them moved by noise. The best of the networks
+// passed through, the one it starts from included, by the mean loss on a fifth of them, is kept.
+void fit_normalizer(const RegressorProblem& problem, std::span<const uint64_t> rows, uint64_t seed,
+                    RegressorNetworks& networks);
+
 }  // namespace selfnorm

@@ -1,14 +1,197 @@
 #include "family/regressor/train/regressor_step.h"
 
-#include <numeric>
+#include <fmt/format.h>
 
-#include "family/regressor/train/regressor_slope.h"
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "math/random.h"
 #include "model/regressor/regressor.h"
 #include "objective/registry.h"
+#include "objective/score_matching.h"
 #include "sampler/box_walls.h"
+#include "sampler/langevin.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {
+namespace {
+
+// s = f + log base as a function of y, with the base a constant of the parameters: what objectives of the
+// derivatives in y and Langevin chains follow. One y for every row of a minibatch.
+class RegressorSlope {
+ public:
+  // The minibatch has to outlive it.
+  RegressorSlope(const RegressorParts& parts, const RegressorStepInput& in)
+      : parts_(parts),
+        in_(in),
+        weight_(parts.options.base == "broad" ? 1 : parts.options.tail_weight),
+        row_(in.y.rows) {
+    std::iota(row_.begin(), row_.end(), 0u);
+  }
+
+  ConditionalPoints tilt_at(const Points& y) const { return {in_.context, y, row_}; }
+  // ds/dy, n x d.
+  void operator()(const Points& y, std::span<float> slope) {
+    base_second_.resize(y.rows);
+    parts_.tilt.score_gradient(tilt_at(y), base_second_, slope);
+    base_.resize(y.size());
+    parts_.mixture.log_prob_gradient(base_at(y), weight_, base_);
+    for (size_t i = 0; i < base_.size(); ++i)
+      slope[i] = static_cast<float>(static_cast<double>(slope[i]) + base_[i]);
+  }
+  // First and second derivative along v.
+  void directional(const Points& y, const Points& v, std::span<double> first, std::span<double> second) {
+    parts_.tilt.directional(tilt_at(y), v, first, second);
+    base_.resize(y.rows);
+    base_second_.resize(y.rows);
+    parts_.mixture.directional(base_at(y), v, weight_, base_, base_second_);
+    for (size_t i = 0; i < y.rows; ++i) {
+      first[i] += base_[i];
+      second[i] += base_second_[i];
+    }
+  }
+
+ private:
+  MixturePoints base_at(const Points& y) const { return {in_.mixture, y, row_}; }
+
+  RegressorParts parts_;
+  const RegressorStepInput& in_;
+  double weight_;  // of the broad component in the base
+  std::vector<uint32_t> row_;
+  std::vector<double> base_, base_second_;
+};
+
+// mcmc: the gradient of the log-likelihood with Langevin chains in the place of the model. One chain starts
+// at every target and moves by the slope of s = f + log base, reflected at the walls of a bounded support:
+//     loss = mean_i s(x_i, chain_i) - s(x_i, y_i),
+// differentiated with respect to the parameters of f with the chains and the base as constants: contrastive
+// divergence [Hinton 2002]. It is no likelihood.
+
+constexpr uint64_t kRegressorCrfStream = 0xC4A2;
+
+class ChainRegressorStep final : public RegressorStep {
+ public:
+  explicit ChainRegressorStep(const RegressorParts& parts) : parts_(parts), pass_(parts.tilt.make_pass()) {
+    const MixtureShape& shape = parts.mixture.shape();
+    if (!shape.lower.empty()) support_ = Support::box(shape.lower, shape.upper);
+  }
+
+  bool uses_normalizer() const override { return false; }
+
+  RegressorStepTerms operator()(const RegressorStepInput& in, const RegressorStepGradient& out) override {
+    move(in);
+    pair(in);
+    const Points y{y_.data(), row_.size(), in.y.columns};
+    base_.resize(row_.size());
+    base_log_prob(parts_, {in.mixture, y, row_}, base_);
+    const std::span<const double> f = pass_->forward({in.context, y, row_});
+    const double scale = 1 / static_cast<double>(in.y.rows);
+    double loss = 0;
+    derivative_.resize(row_.size());
+    for (size_t i = 0; i < row_.size(); ++i) {
+      derivative_[i] = i % 2 == 0 ? -scale : scale;
+      loss += derivative_[i] * (f[i] + base_[i]);
+    }
+    d_context_.resize(in.context.size());
+    pass_->backward(derivative_, out.tilt, d_context_);
+    for (size_t i = 0; i < d_context_.size(); ++i) out.context[i] += d_context_[i];
+    return {.loss = loss};
+  }
+
+ private:
+  void move(const RegressorStepInput& in) {
+    const RegressorOptions& options = parts_.options;
+    chains_.assign(in.y.data, in.y.data + in.y.size());
+    RegressorSlope slope(parts_, in);
+    langevin({[&](const Points& y, std::span<float> dy) { slope(y, dy); }, support_, in.y.columns},
+             {.steps = options.langevin_steps, .step = options.langevin_step},
+             RandomStream(RandomStream(options.seed, kRegressorCrfStream).next(), in.step).next(), chains_);
+  }
+
+  // y_i, then its chain, row after row.
+  void pair(const RegressorStepInput& in) {
+    const size_t d = in.y.columns;
+    y_.resize(2 * in.y.size());
+    row_.resize(2 * in.y.rows);
+    for (size_t i = 0; i < in.y.rows; ++i) {
+      std::copy_n(in.y.row(i).data(), d, &y_[2 * i * d]);
+      std::copy_n(&chains_[i * d], d, &y_[(2 * i + 1) * d]);
+      row_[2 * i] = row_[2 * i + 1] = static_cast<uint32_t>(i);
+    }
+  }
+
+  RegressorParts parts_;
+  std::unique_ptr<ConditionalPass> pass_;
+  Support support_ = Support::reals();
+  std::vector<float> chains_, y_, d_context_;
+  std::vector<uint32_t> row_;
+  std::vector<double> base_, derivative_;
+};
+
+// sm, dsm: derivatives of s = f + log base in y (objective/score_matching.h), the base being a constant. The
+// sum of sm over the coordinates of y is the exact trace. Both integrate by parts without boundary terms, so
+// they are for y in all of R^d.
+
+constexpr uint64_t kMatchingNoiseStream = 0xD14;
+
+// s of a minibatch, back to the tilt and its contexts.
+class MatchedTilt final : public MatchedScore {
+ public:
+  MatchedTilt(const RegressorParts& parts, const RegressorStepInput& in, const RegressorStepGradient& out)
+      : tilt_(parts.tilt), slope_(parts, in), out_(out) {}
+
+  void slope(const Points& y, std::span<float> dy) override { slope_(y, dy); }
+  void directional(const Points& y, const Points& v, std::span<double> first,
+                   std::span<double> second) override {
+    slope_.directional(y, v, first, second);
+  }
+  void backward(const Points& y, const Points& v, std::span<const double> d_first,
+                std::span<const double> d_second) override {
+    const ConditionalPoints at = slope_.tilt_at(y);
+    d_context_.resize(at.context.size());
+    tilt_.directional_backward(at, v, d_first, d_second, out_.tilt, d_context_);
+    for (size_t i = 0; i < d_context_.size(); ++i) out_.context[i] += d_context_[i];
+  }
+
+ private:
+  const ConditionalEnergy& tilt_;
+  RegressorSlope slope_;
+  const RegressorStepGradient& out_;
+  std::vector<float> d_context_;
+};
+
+class MatchingRegressorStep final : public RegressorStep {
+ public:
+  explicit MatchingRegressorStep(const RegressorParts& parts)
+      : parts_(parts),
+        matcher_(objective_entry(parts.options.objective).matching, parts.options.noise),
+        random_(RandomStream(parts.options.seed, kMatchingNoiseStream).next()) {
+    const MixtureShape& shape = parts.mixture.shape();
+    const auto is_finite = [](double bound) { return std::isfinite(bound); };
+    if (std::any_of(shape.lower.begin(), shape.lower.end(), is_finite) ||
+        std::any_of(shape.upper.begin(), shape.upper.end(), is_finite))
+      throw Error(fmt::format(
+          "objective {}: the support of the target has a lower or upper end, where score matching lacks its "
+          "boundary terms; leave out lower and upper, or use another objective (snl is the default)",
+          parts.options.objective));
+  }
+
+  bool uses_normalizer() const override { return false; }
+
+  RegressorStepTerms operator()(const RegressorStepInput& in, const RegressorStepGradient& out) override {
+    MatchedTilt score(parts_, in, out);
+    return {.loss = matcher_(in.y, RandomStream(random_, in.step), score)};
+  }
+
+ private:
+  RegressorParts parts_;
+  ScoreMatcher matcher_;
+  uint64_t random_;
+};
+
+}  // namespace
 
 void base_log_prob(const RegressorParts& parts, const MixturePoints& at, std::span<double> out) {
   base_log_prob(parts.mixture, parts.options.base == "broad" ? 1 : parts.options.tail_weight, at, out);
@@ -27,40 +210,11 @@ std::unique_ptr<RegressorStep> make_regressor_step(const RegressorParts& parts) 
     case ObjectiveSeam::candidates:
       return make_candidate_regressor_step(parts);
     case ObjectiveSeam::chains:
-      return make_chain_regressor_step(parts);
+      return std::make_unique<ChainRegressorStep>(parts);
     case ObjectiveSeam::matching:
-      return make_matching_regressor_step(parts);
+      return std::make_unique<MatchingRegressorStep>(parts);
     default:
       throw Error("objective mdn is the likelihood of the mixture: it has no tilt to train");
-  }
-}
-
-RegressorSlope::RegressorSlope(const RegressorParts& parts, const RegressorStepInput& in)
-    : parts_(parts),
-      in_(in),
-      weight_(parts.options.base == "broad" ? 1 : parts.options.tail_weight),
-      row_(in.y.rows) {
-  std::iota(row_.begin(), row_.end(), 0u);
-}
-
-void RegressorSlope::operator()(const Points& y, std::span<float> slope) {
-  base_second_.resize(y.rows);
-  parts_.tilt.score_gradient(tilt_at(y), base_second_, slope);
-  base_.resize(y.size());
-  parts_.mixture.log_prob_gradient(base_at(y), weight_, base_);
-  for (size_t i = 0; i < base_.size(); ++i)
-    slope[i] = static_cast<float>(static_cast<double>(slope[i]) + base_[i]);
-}
-
-void RegressorSlope::directional(const Points& y, const Points& v, std::span<double> first,
-                                 std::span<double> second) {
-  parts_.tilt.directional(tilt_at(y), v, first, second);
-  base_.resize(y.rows);
-  base_second_.resize(y.rows);
-  parts_.mixture.directional(base_at(y), v, weight_, base_, base_second_);
-  for (size_t i = 0; i < y.rows; ++i) {
-    first[i] += base_[i];
-    second[i] += base_second_[i];
   }
 }
 

@@ -5,8 +5,8 @@
 //                               the proposal; nce+ and kld-is: nce and is with a jittered target,
 //                               y + noise e, e ~ N(0, I): NCE+ [Gustafsson et al. 2020], and the Monte Carlo
 //                               form of KL(N(y, noise^2) || p)
-//     regressor_chains.cc       mcmc: contrast with Langevin chains that start at the target
-//     regressor_matching.cc     sm, dsm: derivatives in y
+//     regressor_step.cc         mcmc: contrast with Langevin chains that start at the target;
+//                               sm, dsm: derivatives in y
 // The likelihood of the mixture itself, which is how the proposal is learned from data, belongs to the
 // trainer.
 #pragma once
@@ -17,7 +17,7 @@
 
 #include "family/regressor/train/regressor_options.h"
 #include "model/energy/conditional_energy.h"
-#include "objective/importance_weights.h"
+#include "objective/candidate.h"
 #include "proposal/conditional/mixture.h"
 
 namespace selfnorm {
@@ -71,7 +71,5 @@ class RegressorStep {
 // Throws Error for an unknown objective, and for mdn, which has no step but the likelihood.
 std::unique_ptr<RegressorStep> make_regressor_step(const RegressorParts& parts);
 std::unique_ptr<RegressorStep> make_candidate_regressor_step(const RegressorParts& parts);
-std::unique_ptr<RegressorStep> make_chain_regressor_step(const RegressorParts& parts);
-std::unique_ptr<RegressorStep> make_matching_regressor_step(const RegressorParts& parts);
 
 }  // namespace selfnorm

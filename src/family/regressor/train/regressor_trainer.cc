@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "family/regressor/train/regressor_member.h"
-#include "family/regressor/train/regressor_record.h"
+#include "family/regressor/train/regressor_options.h"
 #include "math/parallel.h"
 #include "math/random.h"
 #include "objective/registry.h"
@@ -66,33 +66,22 @@ class Ensemble final : public Members {
     member_.reset();
   }
 
-  void save(Checkpoint& c) const override {
-    for (size_t i = 0; i < saved_.size(); ++i) c.set(fmt::format("member.{}", i), saved_[i]);
-    c.set("check.sum", check_sum_);
-    c.set("members.checked", checked_);
-    c.set("members.kept", kept_);
-    c.set("members.taken", taken_);
-    c.set("members.diverged", diverged_);
-    c.set("members.stopped", stopped_);
-  }
-
-  void restore(const Checkpoint& c, uint64_t finished) override {
+  void state(CheckpointFields& fields, uint64_t finished) override {
+    saved_.resize(finished);
     for (uint64_t i = 0; i < finished; ++i) {
-      std::vector<float> theta;
-      c.get(fmt::format("member.{}", i), theta);
-      RegressorNetworks networks = problem_.make_networks(member_seed(i), train_rows_);
-      FlatParameters(networks.parameters()).scatter(theta);
-      networks.parameters_changed();
-      problem_.set_unseen(rows_of(i).train, networks);
-      saved_.push_back(std::move(theta));
-      done_.push_back(std::move(networks));
+      fields(fmt::format("member.{}", i), saved_[i]);
+      if (!fields.reads()) continue;
+      done_.push_back(problem_.make_networks(member_seed(i), train_rows_));
+      FlatParameters(done_[i].parameters()).scatter(saved_[i]);
+      done_[i].parameters_changed();
+      problem_.set_unseen(rows_of(i).train, done_[i]);
     }
-    check_sum_ = c.number("check.sum");
-    checked_ = c.integer("members.checked");
-    kept_ = c.integer("members.kept");
-    taken_ = c.integer("members.taken");
-    diverged_ = c.integer("members.diverged");
-    stopped_ = c.integer("members.stopped");
+    fields("check.sum", check_sum_);
+    fields("members.checked", checked_);
+    fields("members.kept", kept_);
+    fields("members.taken", taken_);
+    fields("members.diverged", diverged_);
+    fields("members.stopped", stopped_);
   }
 
   RegressorResult result(RunOutcome outcome) {

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "family/classifier/network/network_quality.h"
 #include "family/classifier/network/network_trainer.h"
 #include "random_data.h"
 

@@ -1,4 +1,3 @@
-#include "family/classifier/network/network_quality.h"
 
 #include <gtest/gtest.h>
 
@@ -166,9 +165,11 @@ TEST(Validation, LeavesTheLevelWhereItHasMeasuredNone) {
   EXPECT_FALSE(std::isfinite(*found.criterion));
   EXPECT_FALSE(validation.level());
   Checkpoint checkpoint;
-  validation.save(checkpoint);
+  CheckpointFields written(checkpoint);
+  validation.state(written);
   Validation again(patient_options("snl", 3), true);
-  again.restore(checkpoint);
+  CheckpointFields read(std::as_const(checkpoint));
+  again.state(read);
   EXPECT_FALSE(again.level());
 }
 
@@ -182,8 +183,10 @@ TEST(Validation, TheLevelSurvivesCopiesAndCheckpoints) {
   copy.put(snapshot);
   EXPECT_EQ(copy.level(), 0.3);
   Checkpoint checkpoint;
-  validation.save(checkpoint);
-  restored.restore(checkpoint);
+  CheckpointFields written(checkpoint);
+  validation.state(written);
+  CheckpointFields read(std::as_const(checkpoint));
+  restored.state(read);
   EXPECT_EQ(restored.level(), 0.3);
 }
 

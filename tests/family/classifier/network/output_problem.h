@@ -8,7 +8,7 @@
 
 #include "family/classifier/network/output_step.h"
 #include "family/classifier/noise_draw.h"
-#include "family/classifier/run_description.h"
+#include "family/classifier/options.h"
 #include "model/huffman.h"
 #include "objective/registry.h"
 #include "random_data.h"

@@ -77,7 +77,8 @@ TEST_P(OutputStepOf, DerivativesOfTheParametersAndOfNoOthers) {
     for (float& w : model.weight) d_weight.push_back(layer.difference(w));
     for (float& c : model.bias) d_bias.push_back(layer.difference(c));
     Checkpoint checkpoint;
-    layer.step_->save(checkpoint);
+    CheckpointFields written(checkpoint);
+    layer.step_->state(written);
     std::vector<float> weight_square, bias_square;
     checkpoint.get("weight.square", weight_square);
     checkpoint.get("bias.square", bias_square);
@@ -108,11 +109,13 @@ TEST_P(OutputStepOf, ARestoredStepContinuesWithTheSameBits) {
     part.update(0.1);
   }
   Checkpoint checkpoint;
-  part.step_->save(checkpoint);
+  CheckpointFields written(checkpoint);
+  part.step_->state(written);
   Layer rest(GetParam(), {});
   rest.options_.l2 = 0.1;
   rest.step_ = rest.make();
-  rest.step_->restore(checkpoint);
+  CheckpointFields read(std::as_const(checkpoint));
+  rest.step_->state(read);
   whole.update(0.1);
   rest.update(0.1);
   whole.step_->finish(whole.model_);

@@ -99,11 +99,22 @@ std::vector<FitProblem> problems() {
   };
 }
 
+FamilyLikelihood likelihood_of(const ExponentialFamily& family, const FitProblem& p) {
+  FamilyMean mean(family);
+  mean.add(p.points());
+  return {family, mean.means(), p.fit_nodes()};
+}
+
+ExponentialFit fit_family(const FitProblem& p, const ExponentialFitOptions& options = {}) {
+  const ExponentialFamily family(p.plan);
+  return fit_exponential(family, likelihood_of(family, p), options);
+}
+
 TEST(FamilyLikelihood, DerivativesAreThoseOfItsValue) {
   for (const FitProblem& p : problems()) {
     SCOPED_TRACE(p.plan.word);
     const ExponentialFamily family(p.plan);
-    const FamilyLikelihood likelihood(family, p.points(), p.fit_nodes());
+    const FamilyLikelihood likelihood = likelihood_of(family, p);
     const size_t m = likelihood.count();
     std::vector<double> at = family.eta();
     at.push_back(likelihood.log_z(at) + 0.3);
@@ -126,7 +137,7 @@ TEST(FamilyLikelihood, IsJointlyConcave) {
   for (const FitProblem& p : problems()) {
     SCOPED_TRACE(p.plan.word);
     const ExponentialFamily family(p.plan);
-    const FamilyLikelihood likelihood(family, p.points(), p.fit_nodes());
+    const FamilyLikelihood likelihood = likelihood_of(family, p);
     const size_t m = likelihood.count();
     const double b = likelihood.log_z(family.eta());
     for (uint64_t seed = 0; seed < 20; ++seed) {
@@ -153,10 +164,10 @@ TEST(ExponentialFit, OptimumIsTheMaximumOfLikelihoodAndLogZ) {
   for (const FitProblem& p : problems()) {
     SCOPED_TRACE(p.plan.word + " " + std::to_string(p.plan.dimension));
     ExponentialFamily family(p.plan);
-    const ExponentialFit fit = fit_exponential(family, p.points(), p.fit_nodes());
+    const ExponentialFit fit = fit_exponential(family, likelihood_of(family, p));
     ASSERT_TRUE(fit.is_converged) << fit.reason;
     family.set_eta(fit.eta);
-    const FamilyLikelihood likelihood(family, p.points(), p.fit_nodes());
+    const FamilyLikelihood likelihood = likelihood_of(family, p);
     if (const auto mean = family.mean(fit.eta)) {
       EXPECT_NEAR(fit.b, *family.log_z(fit.eta), kFitDigits);
       for (size_t k = 0; k < family.count(); ++k)
@@ -189,9 +200,7 @@ TEST(ExponentialFit, ClosedFormsOfTheEstimate) {
   const auto find = [&](const std::string& word) {
     return *std::find_if(all.begin(), all.end(), [&](const FitProblem& p) { return p.plan.word == word; });
   };
-  const auto eta = [](const FitProblem& p) {
-    return fit_exponential(ExponentialFamily(p.plan), p.points(), p.fit_nodes()).eta;
-  };
+  const auto eta = [](const FitProblem& p) { return fit_family(p).eta; };
   const auto mean_of = [](const std::vector<float>& x) {
     return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
   };
@@ -217,15 +226,14 @@ TEST(ExponentialFit, SamplesServeAsNodes) {
                                  std::log(static_cast<double>(samples)));
   }
   const ExponentialFamily family(p.plan);
-  const ExponentialFit fit = fit_exponential(family, p.points(), p.fit_nodes());
+  const ExponentialFit fit = fit_exponential(family, likelihood_of(family, p));
   ASSERT_TRUE(fit.is_converged) << fit.reason;
   EXPECT_NEAR(fit.b, *family.log_z(fit.eta), 0.05);
 }
 
 TEST(ExponentialFit, SaysWhenThereIsNoEstimate) {
   FitProblem p{{"bernoulli", 1}, {1, 1, 1}, points_of(Support::binary(1))};
-  const ExponentialFit fit =
-      fit_exponential(ExponentialFamily(p.plan), p.points(), p.fit_nodes(), {.most_iterations = 10});
+  const ExponentialFit fit = fit_family(p, {.most_iterations = 10});
   EXPECT_FALSE(fit.is_converged);
   EXPECT_NE(fit.reason.find("10 iterations"), std::string::npos) << fit.reason;
   EXPECT_TRUE(std::isfinite(fit.b));
@@ -236,7 +244,7 @@ TEST(ExponentialFit, BitsDoNotDependOnThreads) {
   const ExponentialFamily family(p.plan);
   const auto run = [&](int threads) {
     const ThreadLimit limit(threads);
-    return fit_exponential(family, p.points(), p.fit_nodes()).eta;
+    return fit_exponential(family, likelihood_of(family, p)).eta;
   };
   EXPECT_EQ(run(1), run(4));
 }
@@ -245,13 +253,11 @@ TEST(ExponentialFit, BadInputs) {
   FitProblem p{{"exponential", 1}, {1, 2}, line(0, 20)};
   const ExponentialFamily family(p.plan);
   const auto fit = [&](const ExponentialFitOptions& options = {}) {
-    return fit_exponential(family, p.points(), p.fit_nodes(), options);
+    return fit_exponential(family, likelihood_of(family, p), options);
   };
   EXPECT_THROW(fit({.most_iterations = 0}), Error);
   EXPECT_THROW(fit({.tolerance = 0}), Error);
   p.data = {1, -2};
-  EXPECT_THROW(fit(), Error);
-  p.data = {};
   EXPECT_THROW(fit(), Error);
   p.data = {1};
   p.nodes = {};

@@ -1,9 +1,9 @@
-#include "family/density/exponential/family_nodes.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <numbers>
+
+#include "family/density/exponential/exponential_fit.h"
 
 namespace selfnorm {
 namespace {

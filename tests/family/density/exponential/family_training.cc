@@ -1,5 +1,3 @@
-#include "family/density/exponential/family_training.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <numeric>
 
 #include "family/density/exponential/exponential_fit.h"
+#include "family/density/train/density_trainer.h"
 #include "math/random.h"
 #include "model/energy/exponential_family.h"
 #include "normalizer/point_enumeration.h"

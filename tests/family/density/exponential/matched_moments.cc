@@ -1,10 +1,9 @@
-#include "family/density/exponential/matched_moments.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "family/density/exponential/exponential_fit.h"
+#include "family/density/exponential/family_estimate.h"
 #include "random_data.h"
 
 namespace selfnorm {

@@ -81,8 +81,10 @@ TEST_F(DensityNormalizerTest, ACheckpointHoldsAllOfIt) {
     whole.watch(0.4, 0);
   }
   Checkpoint c;
-  whole.save(c);
-  rest.restore(c);
+  CheckpointFields written(c);
+  whole.state(written);
+  CheckpointFields read(std::as_const(c));
+  rest.state(read);
   for (int i = 0; i < 5; ++i) {
     whole.move(-0.2, 0.01);
     rest.move(-0.2, 0.01);

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <numeric>
 
-#include "family/density/train/density_record.h"
+#include "family/density/train/density_options.h"
 #include "interrupter.h"
 #include "math/random.h"
 #include "model/safetensors_writer.h"

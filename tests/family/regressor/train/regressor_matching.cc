@@ -17,7 +17,7 @@ TEST(RegressorMatching, GradientsAreThoseOfTheLoss) {
         problem.options.base = base;
         problem.options.objective = objective;
         problem.options.noise = 0.3;
-        const auto step = make_matching_regressor_step(problem.parts());
+        const auto step = make_regressor_step(problem.parts());
         EXPECT_FALSE(step->uses_normalizer());
         EXPECT_LT(problem.gradient_error(*step), 2e-3) << objective << ' ' << base << ' ' << d;
       }
@@ -33,7 +33,7 @@ TEST(RegressorMatching, LossOfANormalBase) {
   double expected = 0;
   for (const float y : problem.y)
     expected += (-1.0 / 4 + static_cast<double>(y) * static_cast<double>(y) / 32) / 7;
-  const auto step = make_matching_regressor_step(problem.parts());
+  const auto step = make_regressor_step(problem.parts());
   const auto result = problem(*step);
   EXPECT_NEAR(result.terms.loss, expected, 1e-6);
   EXPECT_TRUE(is_zero(result.mixture));
@@ -48,7 +48,7 @@ TEST(RegressorMatching, TheTruthIsTheOptimum) {
     problem.options.base = "broad";
     problem.options.objective = objective;
     problem.options.noise = 0.75;
-    return problem(*make_matching_regressor_step(problem.parts())).tilt_norm();
+    return problem(*make_regressor_step(problem.parts())).tilt_norm();
   };
   EXPECT_LT(gradient("sm", 1), 0.1 * gradient("sm", 1.25));
   EXPECT_LT(gradient("dsm", 1.25), 0.1 * gradient("dsm", 1));
@@ -57,7 +57,7 @@ TEST(RegressorMatching, TheTruthIsTheOptimum) {
 TEST(RegressorMatching, NoiseIsThatOfTheStepAndBitsDoNotDependOnThreads) {
   RegressorStepProblem problem(700, unbounded(2, 3), false);
   problem.options.objective = "dsm";
-  const auto step = make_matching_regressor_step(problem.parts());
+  const auto step = make_regressor_step(problem.parts());
   expect_bits_of_the_step(problem, *step);
 }
 
@@ -66,7 +66,7 @@ TEST(RegressorMatching, RefusesBoundedSupports) {
     RegressorStepProblem problem(2, bounded({0}, {HUGE_VAL}), true);
     problem.options.objective = objective;
     try {
-      make_matching_regressor_step(problem.parts());
+      make_regressor_step(problem.parts());
       FAIL();
     } catch (const Error& e) {
       EXPECT_NE(std::string(e.what()).find("lower"), std::string::npos) << e.what();

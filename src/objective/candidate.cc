@@ -1,4 +1,4 @@
-#include "objective/importance_weights.h"
+#include "objective/candidate.h"
 
 #include <cmath>
 #include <limits>

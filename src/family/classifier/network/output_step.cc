@@ -1,4 +1,4 @@
-#include "family/classifier/network/output_layer.h"
+#include "family/classifier/network/output_step.h"
 
 #include "math/kernels.h"
 
@@ -9,20 +9,11 @@ TrainedRows::TrainedRows(std::vector<float>& values, size_t columns, double deca
       columns_(columns),
       optimiser_(values.size() / columns, columns, kInitialSquare, decay) {}
 
-void TrainedRows::save(const std::string& name, Checkpoint& c) const {
-  c.set(name, values_);
-  c.set(name + ".square", optimiser_.state().square);
-  c.set(name + ".decayed", optimiser_.state().decayed);
-  c.set(name + ".log_decay", optimiser_.state().log_decay);
-}
-
-void TrainedRows::restore(const std::string& name, const Checkpoint& c) {
-  RowAdagradState state = optimiser_.state();
-  c.get(name, values_);
-  c.get(name + ".square", state.square);
-  c.get(name + ".decayed", state.decayed);
-  state.log_decay = c.number(name + ".log_decay");
-  optimiser_.restore(std::move(state));
+void TrainedRows::state(const std::string& name, CheckpointFields& fields) {
+  fields(name, values_);
+  fields(name + ".square", optimiser_.state().square);
+  fields(name + ".decayed", optimiser_.state().decayed);
+  fields(name + ".log_decay", optimiser_.state().log_decay);
 }
 
 OutputLayer::OutputLayer(ModelFile& model, double decay)
@@ -42,14 +33,9 @@ void OutputLayer::update(size_t k, const float* gradient, float d_bias) {
   bias_.update(k, &d_bias);
 }
 
-void OutputLayer::save(Checkpoint& c) const {
-  weight_.save("weight", c);
-  bias_.save("bias", c);
-}
-
-void OutputLayer::restore(const Checkpoint& c) {
-  weight_.restore("weight", c);
-  bias_.restore("bias", c);
+void OutputLayer::state(CheckpointFields& fields) {
+  weight_.state("weight", fields);
+  bias_.state("bias", fields);
 }
 
 Occurrences::Occurrences(size_t rows) : slot_(rows, kNone) {}

@@ -10,7 +10,7 @@
 #include "data/example_source.h"
 #include "family.h"
 #include "math/parallel.h"
-#include "normalizer/model_difference.h"
+#include "normalizer/class_moments.h"
 #include "normalizer/output_stream.h"
 #include "output.h"
 #include "run/progress_line.h"

@@ -7,7 +7,7 @@
 
 #include "audit/bounds/gap_bounds.h"
 #include "audit/bounds/kept_examples.h"
-#include "model/entries.h"
+#include "data/dataset.h"
 #include "model/parameters.h"
 #include "selfnorm/error.h"
 

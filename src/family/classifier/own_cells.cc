@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/dataset.h"
 #include "family/classifier/candidate_cells.h"
 #include "math/parallel.h"
-#include "model/entries.h"
 
 namespace selfnorm {
 namespace {

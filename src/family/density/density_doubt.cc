@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "model/energy/tilted.h"
-#include "normalizer/sampling/pareto_tail.h"
+#include "normalizer/sampling/importance_log_z.h"
 
 namespace selfnorm {
 namespace {

@@ -9,7 +9,7 @@
 namespace selfnorm {
 
 // importance, annealed: too few effective samples; importance: a heavy tail of weights
-// (normalizer/pareto_tail.h); all: an interval wider than 1 nat. Empty: nothing of that.
+// (ParetoTail); all: an interval wider than 1 nat. Empty: nothing of that.
 std::string log_z_doubt(const LogZEstimate& z, const Energy& energy, double least_effective);
 
 // Two intervals that exclude each other: the values differ by more than 0.01 nat and more than the error of

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "model/energy/tilted.h"
-#include "normalizer/sampling/pareto_tail.h"
+#include "normalizer/sampling/importance_log_z.h"
 #include "small_energies.h"
 
 namespace selfnorm {

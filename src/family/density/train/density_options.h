@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/option_table.h"
-#include "model/embedded_code.h"
+#include "model/energy/energy.h"
 #include "model/energy/mlp.h"
 #include "proposal/density/make_density.h"
 

@@ -9,7 +9,7 @@
 #include "engine/minibatches.h"
 #include "math/random.h"
 #include "normalizer/quadrature/conditional_quadrature.h"
-#include "proposal/density/normal_draws.h"
+#include "proposal/density/gaussian_terms.h"
 
 namespace selfnorm {
 namespace {

@@ -5,7 +5,7 @@
 #include "family/regressor/train/regressor_slope.h"
 #include "model/regressor/regressor.h"
 #include "objective/registry.h"
-#include "sampler/box_walls.h"
+#include "sampler/hmc.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {

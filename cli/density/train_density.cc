@@ -6,10 +6,10 @@
 
 #include "commands.h"
 #include "data/example_source.h"
+#include "data/points/point_parts.h"
 #include "density/density_applicability.h"
 #include "density/density_model.h"
 #include "density/density_report.h"
-#include "density/point_parts.h"
 #include "family/density/density_evaluation.h"
 #include "family/density/density_section.h"
 #include "family/density/simple_density.h"
@@ -23,8 +23,6 @@
 
 namespace selfnorm::cli {
 namespace {
-
-constexpr double kFarNormalizer = 0.02;  // of |b - log Z|
 
 void check_density_options(const Arguments& arguments) {
   const DensityArguments& given = arguments.density;
@@ -99,15 +97,6 @@ RunNeeds needs_of(const DensityOptions& options, const PointSource& points) {
           .advice = "use a smaller --samples, --batch or --energy"};
 }
 
-// b <- log Z, and with it what is said of b.
-void take_log_z(DensityEvaluation& evaluation, DensityModel& model) {
-  model.log_normalizer = evaluation.b = evaluation.log_z.value;
-  model.normalizer_kind = "estimated";
-  evaluation.nll_b = evaluation.nll;
-  evaluation.snl_bound = -evaluation.nll;
-  evaluation.log_ratio = 0;
-}
-
 class DensityTraining final : public Training {
  public:
   explicit DensityTraining(const Arguments& arguments)
@@ -129,7 +118,6 @@ class DensityTraining final : public Training {
     return result_;
   }
 
-  // A b that a trusted log Z shows to be far off is moved there, unless the options say what b is.
   Verdict judge() override {
     const bool has_valid = !points_.valid.empty();
     DensityModel& model = result_.model;
@@ -137,13 +125,9 @@ class DensityTraining final : public Training {
     Verdict out{.data = has_valid ? "validation" : "training", .warnings = idle_options(arguments_, model)};
     if (has_valid)
       out.simple = simple_density(model, *points_.all, points_.train, points_.valid, options_.seed);
-    evaluation_ = evaluate_density(model, *audited_, {.seed = options_.seed});
-    if (options_.calibrate && options_.normalizer == "learned" && evaluation_.is_trusted &&
-        std::abs(evaluation_.log_ratio) > kFarNormalizer) {
-      out.notes.push_back(fmt::format("b {:.4f} became log Z as found by {}, {:.4f}", evaluation_.b,
-                                      evaluation_.log_z.method, evaluation_.log_z.value));
-      take_log_z(evaluation_, model);
-    }
+    SettledDensity settled = settle_normalizer(model, *audited_, options_);
+    evaluation_ = std::move(settled.evaluation);
+    if (!settled.moved.empty()) out.notes.push_back(std::move(settled.moved));
     out.audit = {{"data", out.data}};
     out.audit.update(density_json(evaluation_));
     if (out.simple) out.audit["simple"] = simple_json(*out.simple);

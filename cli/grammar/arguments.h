@@ -16,6 +16,7 @@
 #include "family/density/density_evaluation.h"
 #include "family/density/density_sample.h"
 #include "family/density/train/density_options.h"
+#include "family/lm/lm_options.h"
 #include "family/regressor/predictive.h"
 #include "family/regressor/train/regressor_options.h"
 #include "model/energy/energy.h"
@@ -61,8 +62,6 @@ struct TrainArguments : RunArguments {
   std::string carrier;
   TrainOptions options;
 };
-
-TrainOptions language_defaults();
 
 // train lm.
 struct LanguageArguments {

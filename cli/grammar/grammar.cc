@@ -72,10 +72,8 @@ void Grammar::declare_training_commands() {
       "train lm",
       "Train a neural n-gram language model whose raw scores are log-probabilities, audit it and write a run "
       "directory. The text is tokenised: a sentence a line, words separated by white space.");
-  OptionTable order;
-  order.add("order", &language.order, "n: a word is predicted from the n - 1 before it").in(2, 16);
   model.positional("CORPUS", language.run.train, "Text, plain or gzipped; - is standard input", false)
-      .options(order)
+      .options(order_option_table(language.order))
       .options(vocabulary_option_table(language.vocabulary));
   declare_run(
       model, language.run, "CORPUS",

@@ -97,20 +97,6 @@ void Grammar::declare_any_data(Declaration& command) {
   declare_any_reader(command, arguments_.reader);
 }
 
-TrainOptions language_defaults() {
-  TrainOptions o;
-  o.objective.name = "snl";
-  o.objective.samples = 200;
-  o.encoder.kind = "context";
-  o.encoder.dimension = 64;
-  o.encoder.hidden = 128;
-  o.l2 = 0;
-  o.epochs = 5;
-  o.batch = 512;
-  o.patience = 2;
-  return o;
-}
-
 void declare_run(Declaration& command, RunArguments& run, const std::string& data,
                  const std::string& hold_out) {
   OptionTable table;

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include "base/range.h"
 #include "commands.h"
 #include "family/classifier/network/example_feed.h"
 #include "family/lm/lm_evaluation.h"
@@ -17,18 +16,13 @@
 namespace selfnorm::cli {
 namespace {
 
-constexpr double kWordHoldOut = 0.05;
-constexpr uint32_t kLargestOrder = runtime::kMostPositions + 1;
 // Scores an audit computes for all positions; more than this take a sample of the positions.
 constexpr double kAuditedScores = 2e9;
 constexpr uint64_t kAuditedTokens = 20'000;
 
 void check_options(const LanguageArguments& given) {
   if (given.run.train.empty()) throw Error("train lm needs CORPUS, a text with a sentence a line");
-  require_range(given.order >= 2 && given.order <= kLargestOrder, "order", given.order,
-                fmt::format("2 to {}", kLargestOrder).c_str());
-  given.vocabulary.validate();
-  given.run.options.validate();
+  LanguageOptions{given.run.options, given.order, given.vocabulary}.validate();
 }
 
 struct Corpora {
@@ -64,7 +58,7 @@ nlohmann::ordered_json corpus_record(const std::string& path, const TokenCorpus&
 Corpora read_corpora(const LanguageArguments& given, const std::string& folder) {
   const bool has_valid = !given.run.valid.empty();
   const double hold_out =
-      has_valid ? 0 : number_or_auto("--hold-out", given.run.hold_out, 0, 0.5).value_or(kWordHoldOut);
+      has_valid ? 0 : number_or_auto("--hold-out", given.run.hold_out, 0, 0.5).value_or(kHeldOutSentences);
   Corpora out{
       .learned = learn_corpus(
           given.run.train,
@@ -93,12 +87,7 @@ Corpora read_corpora(const LanguageArguments& given, const std::string& folder) 
 NetworkPlan network_plan(const LanguageArguments& given, Corpora& corpora) {
   const WordVocabulary& vocabulary = corpora.learned.vocabulary;
   const EncoderOptions& encoder = given.run.options.encoder;
-  NetworkPlan plan;
-  plan.kind = EncoderKind::Context;
-  plan.inputs = vocabulary.size() + 1;
-  plan.positions = given.order - 1;
-  plan.classes = vocabulary.size();
-  plan.examples = corpora.learned.train.examples();
+  NetworkPlan plan = language_plan(corpora.learned, given.order);
   if (encoder.embeddings.empty()) return plan;
   WordVectors vectors =
       read_word_vectors(encoder.embeddings, StringIndex(vocabulary.words()), encoder.dimension);

@@ -1,3 +1,4 @@
+// A classifier of nine colours: the raw log-probability of one class beside its exact one.
 #include <cstdio>
 #include <selfnorm/selfnorm.hpp>
 

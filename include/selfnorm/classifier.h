@@ -5,23 +5,15 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "selfnorm/error.h"
 #include "selfnorm/options.h"
 #include "selfnorm/progress.h"
+#include "selfnorm/rows.h"
 
 namespace selfnorm {
-
-// Rows of numbers, row-major; not copied.
-struct Rows {
-  std::span<const float> values;
-  uint32_t columns = 0;
-
-  uint64_t rows() const { return columns == 0 ? 0 : values.size() / columns; }
-};
 
 // On labelled rows, by exact log-normalizers.
 struct ClassifierQuality {

@@ -2,6 +2,11 @@
 #pragma once
 
 #include "selfnorm/classifier.h"
+#include "selfnorm/crf.h"
+#include "selfnorm/density.h"
 #include "selfnorm/error.h"
+#include "selfnorm/language_model.h"
 #include "selfnorm/options.h"
 #include "selfnorm/progress.h"
+#include "selfnorm/regressor.h"
+#include "selfnorm/rows.h"

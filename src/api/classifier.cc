@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <filesystem>
 #include <functional>
 #include <optional>
 
+#include "api/rows.h"
 #include "audit/evaluation.h"
 #include "base/option_table.h"
 #include "data/example_source.h"
@@ -29,23 +28,16 @@ namespace {
 constexpr uint64_t kRowsAtOnce = 64;
 
 Features features_of(const Rows& x) {
-  if (x.columns == 0 || x.values.size() % x.columns != 0)
-    throw Error(
-        fmt::format("found {} numbers in rows of {} columns; expected whole rows of at least one column",
-                    x.values.size(), x.columns));
+  check_rows(x);
   Features out;
   out.is_sparse = false;
   out.dense = {x.rows(), x.columns, {x.values.begin(), x.values.end()}};
-  const auto bad = std::find_if(out.dense.values.begin(), out.dense.values.end(),
-                                [](float v) { return !std::isfinite(v); });
-  if (bad != out.dense.values.end())
-    throw Error(fmt::format("row {} (from 0) has a number that is not finite",
-                            static_cast<uint64_t>(bad - out.dense.values.begin()) / x.columns));
   return out;
 }
 
 // Labels that are not among `known` are unseen.
 Dataset dataset_of(const Rows& x, const std::vector<std::string>& labels, std::vector<std::string> known) {
+  check_rows(x);
   if (labels.size() != x.rows())
     throw Error(fmt::format("found {} labels for {} rows; expected one a row", labels.size(), x.rows()));
   Dataset out;
@@ -65,9 +57,7 @@ void for_scores(const ModelFile& model, const Rows& x,
         fmt::format("found rows of {} numbers; the classifier was trained on {}", x.columns, model.features));
   const Features features = features_of(x);
   const auto scores = make_class_scores(model, false);
-  const uint64_t blocks = (x.rows() + kRowsAtOnce - 1) / kRowsAtOnce;
-  parallel_for(blocks, [&](uint64_t block) {
-    const uint64_t begin = block * kRowsAtOnce, end = std::min(x.rows(), begin + kRowsAtOnce);
+  parallel_ranges(x.rows(), kRowsAtOnce, [&](uint64_t begin, uint64_t end) {
     std::vector<float> tile((end - begin) * model.classes);
     scores->tile(features, {begin, end}, {0, model.classes}, tile.data());
     for (uint64_t row = begin; row < end; ++row)
@@ -102,14 +92,13 @@ Classifier Classifier::train(const Rows& x, const std::vector<std::string>& labe
     valid = std::move(held_out);
   }
   TrainResult result = train_classifier(std::move(data), std::move(valid), options, {}, observer);
-  if (result.interrupted) throw Error("training was stopped before it was finished");
+  refuse_interrupted(result.interrupted);
   round_as_stored(result.model);
   return Classifier(std::make_shared<Content>(Content{std::move(result.model)}));
 }
 
 Classifier Classifier::load(const std::string& path) {
-  const bool is_run = std::filesystem::is_directory(path);
-  ModelFile model = load_model(is_run ? path + "/model.safetensors" : path);
+  ModelFile model = load_model(model_file_of(path));
   if (model.family != Family::Multiclass || model.input != ModelInput::Dense)
     throw Error(
         fmt::format("{}: expected a classifier of dense rows; other models are opened by the program", path));

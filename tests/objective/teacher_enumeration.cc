@@ -39,9 +39,9 @@ TEST(TeacherEnumeration, AgreesWithTheOracle) {
     const Multiclass<float> model(in.data.features, 1500, 6, {});
     const auto theta = random_vector<float>(model.parameters(), 3, 0.5);
     const TeacherEnumeration pass(model, in.data.features, *teacher, in.log_z);
-    std::vector<float> teacher_scores(1500);
     pass.run(theta, 70,
-             [&](uint64_t i, double score, double log_z) {
+             [&](uint64_t i, double score, double log_z) {  // in parallel
+               std::vector<float> teacher_scores(1500);
                teacher->tile(in.data.features, {i, i + 1}, {0, 1500}, teacher_scores.data());
                LogSumExp sum;
                double expected = 0;

@@ -125,6 +125,22 @@ DensityEvaluation evaluate_density(const DensityModel& model, const PointSource&
   return out;
 }
 
+SettledDensity settle_normalizer(DensityModel& model, const PointSource& data,
+                                 const DensityOptions& options) {
+  constexpr double kFarNormalizer = 0.02;  // of |b - log Z|
+  SettledDensity out{evaluate_density(model, data, {.seed = options.seed}), ""};
+  DensityEvaluation& e = out.evaluation;
+  const bool may_move = options.calibrate && options.normalizer == "learned" && e.is_trusted;
+  if (!may_move || std::abs(e.log_ratio) <= kFarNormalizer) return out;
+  out.moved = fmt::format("b {:.4f} became log Z as found by {}, {:.4f}", e.b, e.log_z.method, e.log_z.value);
+  model.log_normalizer = e.b = e.log_z.value;
+  model.normalizer_kind = "estimated";
+  e.nll_b = e.nll;
+  e.snl_bound = -e.nll;
+  e.log_ratio = 0;
+  return out;
+}
+
 std::vector<double> density_scores(const DensityModel& model, const Points& x,
                                    const std::optional<LogZEstimate>& log_z) {
   check_columns(model, x.columns);

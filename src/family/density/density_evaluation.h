@@ -7,6 +7,7 @@
 
 #include "data/points/point_source.h"
 #include "family/density/density_log_z.h"
+#include "family/density/train/density_options.h"
 
 namespace selfnorm {
 
@@ -29,6 +30,14 @@ struct DensityEvaluation {
 // the model, and when a score is NaN or +inf.
 DensityEvaluation evaluate_density(const DensityModel& model, const PointSource& data,
                                    const DensityEvaluationOptions& options);
+// The same of a model that was just trained. A b that was learned and calibrated (`options`), and that a
+// trusted log Z shows to be far off, is moved there, in the model and in the evaluation; `moved` says so in
+// words, empty when it was not.
+struct SettledDensity {
+  DensityEvaluation evaluation;
+  std::string moved;
+};
+SettledDensity settle_normalizer(DensityModel& model, const PointSource& data, const DensityOptions& options);
 // log p(x_i) with b or with this log Z, in the units of the data: what `score` prints; -inf outside the
 // support.
 std::vector<double> density_scores(const DensityModel& model, const Points& x,

@@ -1,11 +1,11 @@
-#include "density/point_parts.h"
+#include "data/points/point_parts.h"
 
 #include <algorithm>
 
 #include "data/string_index.h"
 #include "selfnorm/error.h"
 
-namespace selfnorm::cli {
+namespace selfnorm {
 
 void PointSubset::read(std::span<const uint64_t> rows, std::span<float> out) const {
   std::vector<uint64_t> there(rows.size());
@@ -35,4 +35,4 @@ void JoinedPoints::read(std::span<const uint64_t> rows, std::span<float> out) co
   }
 }
 
-}  // namespace selfnorm::cli
+}  // namespace selfnorm

@@ -6,7 +6,7 @@
 
 #include "data/points/point_source.h"
 
-namespace selfnorm::cli {
+namespace selfnorm {
 
 // Keeps a reference to `whole`.
 class PointSubset final : public PointSource {
@@ -43,4 +43,4 @@ class JoinedPoints final : public PointSource {
   std::unique_ptr<PointSource> first_, second_;
 };
 
-}  // namespace selfnorm::cli
+}  // namespace selfnorm

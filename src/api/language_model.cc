@@ -1,0 +1,150 @@
+#include "selfnorm/language_model.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <optional>
+#include <sstream>
+
+#include "api/rows.h"
+#include "base/option_table.h"
+#include "data/corpus/token_corpus.h"
+#include "family/classifier/network/example_feed.h"
+#include "family/classifier/network/network_trainer.h"
+#include "family/lm/lm_evaluation.h"
+#include "family/lm/lm_options.h"
+#include "selfnorm.h"
+
+namespace selfnorm {
+
+struct LanguageModel::Content {
+  ModelFile model;
+  std::string bytes;  // of the same as a file
+  std::unique_ptr<selfnorm_model, void (*)(selfnorm_model*)> scorer{nullptr, selfnorm_close};
+
+  explicit Content(ModelFile from) : model(std::move(from)), bytes(model_bytes(model, "a language model")) {
+    selfnorm_model* opened = nullptr;
+    check(selfnorm_open_memory(bytes.data(), bytes.size(), &opened));
+    scorer.reset(opened);
+  }
+  static void check(selfnorm_status status) {
+    if (status != SELFNORM_OK) throw Error(selfnorm_error_message());
+  }
+};
+
+namespace {
+
+// Sentences as a file that readers can open, in memory.
+class SentenceFile {
+ public:
+  explicit SentenceFile(const std::vector<std::string>& sentences)
+      : descriptor_(memfd_create("sentences", 0)) {
+    if (descriptor_ < 0) throw Error("no memory for the sentences");
+    for (const std::string& sentence : sentences) {
+      if (sentence.find('\n') != std::string::npos)
+        throw Error("a sentence holds an end of line; expected one sentence each");
+      const std::string line = sentence + "\n";
+      for (size_t done = 0; done < line.size();) {
+        const ssize_t written = write(descriptor_, line.data() + done, line.size() - done);
+        if (written <= 0) throw Error("no memory for the sentences");
+        done += static_cast<size_t>(written);
+      }
+    }
+  }
+  ~SentenceFile() { close(descriptor_); }
+  SentenceFile(const SentenceFile&) = delete;
+  SentenceFile& operator=(const SentenceFile&) = delete;
+
+  std::string path() const { return fmt::format("/proc/self/fd/{}", descriptor_); }
+
+ private:
+  int descriptor_;
+};
+
+std::string temporary_folder() { return std::filesystem::temp_directory_path().string(); }
+
+}  // namespace
+
+LanguageModel LanguageModel::train(const std::vector<std::string>& sentences, const Options& options) {
+  TrainObserver silent;
+  return train(sentences, options, silent);
+}
+
+LanguageModel LanguageModel::train(const std::vector<std::string>& sentences, const Options& given,
+                                   TrainObserver& observer) {
+  LanguageOptions options;
+  language_option_table(options).set(given);
+  options.validate();
+  const LearnedCorpus learned = learn_corpus(
+      SentenceFile(sentences).path(),
+      {.vocabulary = options.vocabulary, .hold_out = kHeldOutSentences, .seed = options.training.seed},
+      temporary_folder());
+  NetworkPlan plan = language_plan(learned, options.order);
+  const CorpusFeed train(learned.train, plan.positions);
+  std::optional<CorpusFeed> valid;
+  if (learned.held_out) valid.emplace(*learned.held_out, plan.positions);
+  TrainResult result =
+      train_network(train, valid ? &*valid : nullptr, std::move(plan), options.training, {}, observer);
+  refuse_interrupted(result.interrupted);
+  result.model.input = ModelInput::Context;
+  result.model.labels = learned.vocabulary.words();
+  round_as_stored(result.model);
+  return LanguageModel(std::make_shared<Content>(std::move(result.model)));
+}
+
+LanguageModel LanguageModel::load(const std::string& path) {
+  ModelFile model = load_model(model_file_of(path));
+  if (model.input != ModelInput::Context)
+    throw Error(fmt::format("{}: expected a language model; 'selfnorm info' says what it is", path));
+  return LanguageModel(std::make_shared<Content>(std::move(model)));
+}
+
+void LanguageModel::save(const std::string& path) const { save_model(content_->model, path); }
+
+uint32_t LanguageModel::order() const { return selfnorm_order(content_->scorer.get()); }
+
+const std::vector<std::string>& LanguageModel::vocabulary() const { return content_->model.labels; }
+
+std::vector<double> LanguageModel::scored(const std::string& sentence, int kind) const {
+  const selfnorm_model* model = content_->scorer.get();
+  selfnorm_state state;
+  Content::check(selfnorm_begin_sentence(model, &state));
+  std::vector<double> out;
+  const auto take = [&](uint32_t word) {
+    Content::check(selfnorm_score_word(model, &state, word, kind, &out.emplace_back(), &state));
+  };
+  std::istringstream words(sentence);
+  for (std::string text; words >> text;) {
+    uint32_t word = 0;
+    Content::check(selfnorm_word_id(model, text.data(), text.size(), &word));
+    take(word);
+  }
+  uint32_t end = 0;
+  Content::check(selfnorm_end_of_sentence(model, &end));
+  take(end);
+  return out;
+}
+
+std::vector<double> LanguageModel::log_probabilities(const std::string& sentence) const {
+  return scored(sentence, SELFNORM_EXACT);
+}
+
+std::vector<double> LanguageModel::raw_log_probabilities(const std::string& sentence) const {
+  return scored(sentence, SELFNORM_RAW);
+}
+
+LanguageQuality LanguageModel::evaluate(const std::vector<std::string>& sentences) const {
+  const TokenCorpus corpus =
+      read_corpus(SentenceFile(sentences).path(), WordVocabulary(vocabulary()), temporary_folder());
+  const LanguageEvaluation found = evaluate_language(content_->model, corpus);
+  return {.words = found.tokens,
+          .unknown = found.unknown,
+          .perplexity_exact = std::exp(found.nll_exact),
+          .perplexity_raw = std::exp(found.nll_raw),
+          .log_z_rms = found.log_z.rms};
+}
+
+}  // namespace selfnorm

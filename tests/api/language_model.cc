@@ -1,0 +1,56 @@
+#include "selfnorm/language_model.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+namespace selfnorm {
+namespace {
+
+std::vector<std::string> sentences(uint64_t n, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const std::vector<std::string> who{"the cat", "a dog", "the bird"}, what{"sat", "ran", "slept"},
+      where{"on the mat", "to the door", "here"};
+  std::vector<std::string> out;
+  for (uint64_t i = 0; i < n; ++i)
+    out.push_back(who[random() % 3] + " " + what[random() % 3] + " " + where[random() % 3]);
+  return out;
+}
+
+TEST(ApiLanguageModel, WordsAndPerplexitiesAgree) {
+  const std::vector<std::string> train = sentences(400, 1), test = sentences(50, 2);
+  const LanguageModel model = LanguageModel::train(
+      train,
+      {{"order", 3}, {"objective", "exact"}, {"epochs", 4}, {"dimension", 8}, {"hidden", 16}, {"batch", 32}});
+  EXPECT_EQ(model.order(), 3u);
+  EXPECT_EQ(model.vocabulary()[0], "<unk>");
+  const LanguageQuality found = model.evaluate(test);
+  double exact = 0, raw = 0;
+  uint64_t words = 0;
+  for (const std::string& sentence : test) {
+    for (const double x : model.log_probabilities(sentence)) exact += x, ++words;
+    for (const double x : model.raw_log_probabilities(sentence)) raw += x;
+  }
+  EXPECT_EQ(found.words, words);
+  EXPECT_NEAR(std::log(found.perplexity_exact), -exact / static_cast<double>(words), 1e-5);
+  EXPECT_NEAR(std::log(found.perplexity_raw), -raw / static_cast<double>(words), 1e-5);
+  EXPECT_LT(found.perplexity_exact, 4);  // of 14 words
+
+  const std::string path = testing::TempDir() + "api_lm.safetensors";
+  model.save(path);
+  EXPECT_EQ(LanguageModel::load(path).log_probabilities(test[0]), model.log_probabilities(test[0]));
+  EXPECT_EQ(model.log_probabilities("").size(), 1u);
+  EXPECT_EQ(model.log_probabilities("zebra").size(), 2u);
+}
+
+TEST(ApiLanguageModel, MistakesSayWhatWasExpected) {
+  EXPECT_THROW(LanguageModel::train({}), Error);
+  EXPECT_THROW(LanguageModel::train({"one\ntwo"}), Error);
+  EXPECT_THROW(LanguageModel::train(sentences(20, 1), {{"order", 1}}), Error);
+  EXPECT_THROW(LanguageModel::train(sentences(20, 1), {{"orders", 3}}), Error);
+  EXPECT_THROW(LanguageModel::load("none"), Error);
+}
+
+}  // namespace
+}  // namespace selfnorm

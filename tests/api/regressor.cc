@@ -1,0 +1,69 @@
+#include "selfnorm/regressor.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numbers>
+#include <random>
+
+namespace selfnorm {
+namespace {
+
+struct Line {
+  std::vector<float> x;
+  std::vector<double> y;
+};
+
+// y = 2 x + N(0, 1/4), and a column that says nothing.
+Line line(uint64_t rows, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> normal;
+  Line out;
+  for (uint64_t i = 0; i < rows; ++i) {
+    const auto x = static_cast<float>(normal(random));
+    out.x.insert(out.x.end(), {x, static_cast<float>(normal(random))});
+    out.y.push_back(2 * x + 0.5 * normal(random));
+  }
+  return out;
+}
+
+TEST(ApiRegressor, FindsALineAndItsNoise) {
+  const Line train = line(600, 1), test = line(300, 2);
+  const EnergyRegressor model =
+      EnergyRegressor::train({train.x, 2}, train.y, {{"ensemble", 1}, {"epochs", 30}, {"input-noise", 0}});
+  const RegressorQuality found = model.evaluate({test.x, 2}, test.y);
+  EXPECT_EQ(found.rows, 300u);
+  EXPECT_NEAR(found.nll, 0.5 * std::log(2 * std::numbers::pi * std::numbers::e * 0.25), 0.25);
+  EXPECT_NEAR(found.rmse, 0.5, 0.15);
+  double nll = 0;
+  for (const double log_density : model.log_densities({test.x, 2}, test.y)) nll -= log_density / 300;
+  EXPECT_NEAR(found.nll, nll, 1e-3);
+  double nll_b = 0;
+  for (const double log_density : model.raw_log_densities({test.x, 2}, test.y)) nll_b -= log_density / 300;
+  EXPECT_NEAR(found.nll_b, nll_b, 1e-9);
+  const std::vector<Predicted> all = model.predict({test.x, 2}, {0.1, 0.9});
+  ASSERT_EQ(all.size(), 300u);
+  for (const Predicted& one : all) {
+    ASSERT_EQ(one.quantiles.size(), 2u);
+    EXPECT_LT(one.quantiles[0], one.median);
+    EXPECT_LT(one.median, one.quantiles[1]);
+  }
+
+  const std::string path = testing::TempDir() + "api_regressor.safetensors";
+  model.save(path);
+  EXPECT_EQ(EnergyRegressor::load(path).raw_log_densities({test.x, 2}, test.y),
+            model.raw_log_densities({test.x, 2}, test.y));
+}
+
+TEST(ApiRegressor, MistakesSayWhatWasExpected) {
+  const Line data = line(50, 3);
+  EXPECT_THROW(EnergyRegressor::train({data.x, 1}, data.y), Error);
+  EXPECT_THROW(EnergyRegressor::train({data.x, 2}, {}), Error);
+  EXPECT_THROW(EnergyRegressor::train({data.x, 2}, data.y, {{"epoch", 1}}), Error);
+  std::vector<double> bad = data.y;
+  bad[7] = INFINITY;
+  EXPECT_THROW(EnergyRegressor::train({data.x, 2}, bad), Error);
+}
+
+}  // namespace
+}  // namespace selfnorm

@@ -8,7 +8,7 @@
 #include "commands.h"
 #include "data/array/array_file.h"
 #include "data/example_source.h"
-#include "normalizer/model_difference.h"
+#include "normalizer/class_moments.h"
 #include "normalizer/output_stream.h"
 #include "output.h"
 #include "run/progress_line.h"

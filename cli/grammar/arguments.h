@@ -20,7 +20,7 @@
 #include "family/lm/lm_options.h"
 #include "family/regressor/predictive.h"
 #include "family/regressor/train/regressor_options.h"
-#include "model/embedded_code.h"
+#include "model/energy/energy.h"
 #include "model/head/head_file.h"
 
 namespace selfnorm::cli {

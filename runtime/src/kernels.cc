@@ -3,45 +3,43 @@
 namespace selfnorm::runtime {
 namespace {
 
-struct PortableDoubles {
-  static constexpr size_t kWidth = 4;
-  double v[kWidth];
+// Arrays in the place of vectors.
+template <class Self, class T, size_t n>
+struct PortableLanes {
+  static constexpr size_t kWidth = n;
+  T v[n];
 
-  static PortableDoubles fill(double value) {
-    PortableDoubles out;
-    for (double& lane : out.v) lane = value;
+  static Self fill(T value) {
+    return each([&](size_t) { return value; });
+  }
+  template <class Value>
+  static Self each(const Value& value) {
+    Self out;
+    for (size_t i = 0; i < n; ++i) out.v[i] = value(i);
     return out;
   }
-  template <class Real>
-  static PortableDoubles load(const Real* p) {
-    PortableDoubles out;
-    for (size_t i = 0; i < kWidth; ++i) out.v[i] = static_cast<double>(p[i]);
-    return out;
-  }
-  void store(double* p) const {
-    for (size_t i = 0; i < kWidth; ++i) p[i] = v[i];
+  void store(T* p) const {
+    for (size_t i = 0; i < n; ++i) p[i] = v[i];
   }
 };
 
-struct Portable {
-  using Doubles = PortableDoubles;
-  static constexpr size_t kWidth = 8;
-  float v[kWidth];
+struct PortableDoubles : PortableLanes<PortableDoubles, double, 4> {
+  template <class Real>
+  static PortableDoubles load(const Real* p) {
+    return each([&](size_t i) { return static_cast<double>(p[i]); });
+  }
+};
 
-  static Portable fill(float value) {
-    Portable out;
-    for (float& lane : out.v) lane = value;
-    return out;
-  }
-  template <class Weight>
-  static Portable load(const Weight* p) {
-    Portable out;
-    for (size_t i = 0; i < kWidth; ++i) out.v[i] = widen(p[i]);
-    return out;
-  }
+struct Portable : PortableLanes<Portable, float, 8> {
+  using Doubles = PortableDoubles;
   struct Integers {
     int16_t v[kWidth];
   };
+
+  template <class Weight>
+  static Portable load(const Weight* p) {
+    return each([&](size_t i) { return widen(p[i]); });
+  }
   static Integers load_integers(const int16_t* p) {
     Integers out;
     for (size_t i = 0; i < kWidth; ++i) out.v[i] = p[i];
@@ -52,41 +50,35 @@ struct Portable {
     return a;
   }
   static Portable from_doubles(const PortableDoubles& low, const PortableDoubles& high) {
-    Portable out;
-    for (size_t i = 0; i < kWidth / 2; ++i) {
-      out.v[i] = static_cast<float>(low.v[i]);
-      out.v[kWidth / 2 + i] = static_cast<float>(high.v[i]);
-    }
-    return out;
+    return each([&](size_t i) { return static_cast<float>(i < 4 ? low.v[i] : high.v[i - 4]); });
   }
   static Portable from_integers(const Integers& q) {
-    Portable out;
-    for (size_t i = 0; i < kWidth; ++i) out.v[i] = static_cast<float>(q.v[i]);
-    return out;
-  }
-  void store(float* p) const {
-    for (size_t i = 0; i < kWidth; ++i) p[i] = v[i];
+    return each([&](size_t i) { return static_cast<float>(q.v[i]); });
   }
 };
 
-inline Portable add(Portable a, const Portable& b) {
-  for (size_t i = 0; i < Portable::kWidth; ++i) a.v[i] += b.v[i];
-  return a;
+template <class L, class T, size_t n>
+L add(const PortableLanes<L, T, n>& a, const PortableLanes<L, T, n>& b) {
+  return L::each([&](size_t i) { return a.v[i] + b.v[i]; });
 }
 
-inline Portable fma(const Portable& a, const Portable& b, Portable c) {
-  for (size_t i = 0; i < Portable::kWidth; ++i) c.v[i] += a.v[i] * b.v[i];
-  return c;
+template <class L, class T, size_t n>
+L fma(const PortableLanes<L, T, n>& a, const PortableLanes<L, T, n>& b, const PortableLanes<L, T, n>& c) {
+  return L::each([&](size_t i) { return c.v[i] + a.v[i] * b.v[i]; });
 }
 
-inline Portable max(Portable a, const Portable& b) {
-  for (size_t i = 0; i < Portable::kWidth; ++i) a.v[i] = a.v[i] > b.v[i] ? a.v[i] : b.v[i];
-  return a;
+template <class L, class T, size_t n>
+L max(const PortableLanes<L, T, n>& a, const PortableLanes<L, T, n>& b) {
+  return L::each([&](size_t i) { return a.v[i] > b.v[i] ? a.v[i] : b.v[i]; });
 }
 
-// Adding 1.5 x 2^23 leaves no fraction bits: round to nearest for |a| < 2^22.
+// Adding 1.5 x 2^23 leaves no fraction bits: round to nearest for |a| < 2^22; 1.5 x 2^52 for |a| < 2^51.
 inline Portable round(Portable a) {
   for (float& lane : a.v) lane = (lane + 12582912.0f) - 12582912.0f;
+  return a;
+}
+inline PortableDoubles round(PortableDoubles a) {
+  for (double& lane : a.v) lane = (lane + 6755399441055744.0) - 6755399441055744.0;
   return a;
 }
 
@@ -97,39 +89,6 @@ inline Portable power_of_two(Portable n) {
   }
   return n;
 }
-
-inline float sum(const Portable& a) {
-  return ((a.v[0] + a.v[4]) + (a.v[2] + a.v[6])) + ((a.v[1] + a.v[5]) + (a.v[3] + a.v[7]));
-}
-
-inline PortableDoubles add(PortableDoubles a, const PortableDoubles& b) {
-  for (size_t i = 0; i < PortableDoubles::kWidth; ++i) a.v[i] += b.v[i];
-  return a;
-}
-
-inline PortableDoubles fma(const PortableDoubles& a, const PortableDoubles& b, PortableDoubles c) {
-  for (size_t i = 0; i < PortableDoubles::kWidth; ++i) c.v[i] += a.v[i] * b.v[i];
-  return c;
-}
-
-inline PortableDoubles max(PortableDoubles a, const PortableDoubles& b) {
-  for (size_t i = 0; i < PortableDoubles::kWidth; ++i) a.v[i] = a.v[i] > b.v[i] ? a.v[i] : b.v[i];
-  return a;
-}
-
-// a > b ? c : d
-inline PortableDoubles where_greater(const PortableDoubles& a, const PortableDoubles& b,
-                                     const PortableDoubles& c, PortableDoubles d) {
-  for (size_t i = 0; i < PortableDoubles::kWidth; ++i) d.v[i] = a.v[i] > b.v[i] ? c.v[i] : d.v[i];
-  return d;
-}
-
-// Adding 1.5 x 2^52 leaves no fraction bits: round to nearest for |a| < 2^51.
-inline PortableDoubles round(PortableDoubles a) {
-  for (double& lane : a.v) lane = (lane + 6755399441055744.0) - 6755399441055744.0;
-  return a;
-}
-
 inline PortableDoubles power_of_two(PortableDoubles n) {
   for (double& lane : n.v) {
     const uint64_t bits = static_cast<uint64_t>(static_cast<int64_t>(lane) + 1023) << 52;
@@ -138,6 +97,15 @@ inline PortableDoubles power_of_two(PortableDoubles n) {
   return n;
 }
 
+// a > b ? c : d
+inline PortableDoubles where_greater(const PortableDoubles& a, const PortableDoubles& b,
+                                     const PortableDoubles& c, const PortableDoubles& d) {
+  return PortableDoubles::each([&](size_t i) { return a.v[i] > b.v[i] ? c.v[i] : d.v[i]; });
+}
+
+inline float sum(const Portable& a) {
+  return ((a.v[0] + a.v[4]) + (a.v[2] + a.v[6])) + ((a.v[1] + a.v[5]) + (a.v[3] + a.v[7]));
+}
 inline double sum(const PortableDoubles& a) { return (a.v[0] + a.v[2]) + (a.v[1] + a.v[3]); }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "audit/iterative_least_squares.h"
-#include "model/entries.h"
+#include "data/dataset.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {

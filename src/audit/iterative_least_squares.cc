@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "audit/stream.h"
+#include "data/dataset.h"
 #include "math/kernels.h"
-#include "model/entries.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {

@@ -6,9 +6,9 @@
 #include <limits>
 #include <optional>
 
+#include "data/dataset.h"
 #include "math/gemm.h"
 #include "math/parallel.h"
-#include "model/entries.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {

@@ -1,7 +1,6 @@
 #include "base/atomic_file.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,7 +11,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "selfnorm/error.h"
+#include "base/failure.h"
 
 namespace selfnorm {
 namespace {
@@ -34,7 +33,7 @@ std::string link_target(const std::string& path) {
   std::filesystem::path target = path;
   std::error_code error;
   for (int i = 0; std::filesystem::is_symlink(target, error); ++i) {
-    if (i == kMostLinks) throw Error(fmt::format("cannot write {}: too many symbolic links", path));
+    if (i == kMostLinks) throw_error("cannot write {}: too many symbolic links", path);
     target = target.parent_path() / std::filesystem::read_symlink(target, error);
   }
   return target.string();
@@ -48,9 +47,9 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   if (path_ == "-") throw Error("cannot write to standard output ('-'): expected the name of a file ('./-')");
   target_ = link_target(path_);
   if (stat(target_.c_str(), &status) == 0) {
-    if (S_ISDIR(status.st_mode)) throw Error(fmt::format("cannot write {}: it is a directory", path_));
+    if (S_ISDIR(status.st_mode)) throw_error("cannot write {}: it is a directory", path_);
     if (!S_ISREG(status.st_mode))
-      throw Error(fmt::format("cannot write {}: it is a device, pipe or socket, expected a file", path_));
+      throw_error("cannot write {}: it is a device, pipe or socket, expected a file", path_);
   }
   for (;;) {
     temporary_ = fmt::format("{}.tmp-{}-{}", target_, getpid(), serial++);
@@ -116,7 +115,7 @@ void AtomicFile::write_file(const std::string& path, std::string_view bytes) {
 }
 
 void AtomicFile::fail(const char* action) const {
-  throw Error(fmt::format("cannot {} {}: {}", action, path_, std::strerror(errno)));
+  throw_error("cannot {} {}: {}", action, path_, std::strerror(errno));
 }
 
 void remove_unfinished_files() noexcept {

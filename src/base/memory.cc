@@ -1,6 +1,5 @@
 #include "base/memory.h"
 
-#include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -9,7 +8,7 @@
 #include <limits>
 #include <optional>
 
-#include "selfnorm/error.h"
+#include "base/failure.h"
 
 namespace selfnorm {
 namespace {
@@ -55,8 +54,8 @@ uint64_t memory_limit() {
 void require_memory(double bytes, const std::string& what, const std::string& advice) {
   const double limit = static_cast<double>(memory_limit());
   if (bytes <= limit) return;
-  throw Error(fmt::format("not enough memory: {} need {:.1f} GB, but there are {:.1f} GB; {}", what,
-                          bytes / 1e9, limit / 1e9, advice));
+  throw_error("not enough memory: {} need {:.1f} GB, but there are {:.1f} GB; {}", what, bytes / 1e9,
+              limit / 1e9, advice);
 }
 
 }  // namespace selfnorm

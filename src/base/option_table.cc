@@ -1,6 +1,5 @@
 #include "base/option_table.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -9,8 +8,8 @@
 #include <cmath>
 #include <type_traits>
 
+#include "base/failure.h"
 #include "base/range.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -40,7 +39,7 @@ std::string shortest(double value) {
 template <class T>
 T parsed(const Option& option, const std::string& text) {
   const auto refuse = [&](const char* expected) {
-    throw Error(fmt::format("{} is '{}'; expected {}", option_name(option.name), text, expected));
+    throw_error("{} is '{}'; expected {}", option_name(option.name), text, expected);
   };
   if constexpr (std::is_same_v<T, std::string>) {
     return text;
@@ -180,7 +179,7 @@ void Option::validate() const {
           for (const uint32_t v : *f) check(v);
         } else if constexpr (std::is_same_v<T, std::vector<double>>) {
           for (const double v : *f) {
-            if (std::isnan(v)) throw Error(fmt::format("{} has to be numbers", option_name(name)));
+            if (std::isnan(v)) throw_error("{} has to be numbers", option_name(name));
             if (std::isfinite(low) || std::isfinite(high)) check(v);
           }
         } else if constexpr (std::is_same_v<T, std::string>) {
@@ -217,7 +216,7 @@ void OptionTable::set(const Options& given) {
     if (option == nullptr) {
       std::vector<std::string> names;
       for (const Option& row : rows_) names.push_back(option_name(row.name));
-      throw Error(fmt::format("found the option '{}'; expected one of {}", name, fmt::join(names, ", ")));
+      throw_error("found the option '{}'; expected one of {}", name, fmt::join(names, ", "));
     }
     std::visit(
         [&](auto* field) { *field = parsed<std::remove_cvref_t<decltype(*field)>>(*option, value.text()); },
@@ -240,9 +239,8 @@ std::vector<const Option*> OptionTable::idle(const OptionTable& initial) const {
 void OptionTable::refuse_idle(const OptionTable& initial) const {
   for (const Option* option : idle(initial)) {
     const bool is_off = option->is_flag() && option->value() == "false";
-    throw Error(fmt::format("{} belongs to {}, found {}; leave it out or change that",
-                            option_name(is_off ? option->off_flag() : option->name), option->owner,
-                            option->found));
+    throw_error("{} belongs to {}, found {}; leave it out or change that",
+                option_name(is_off ? option->off_flag() : option->name), option->owner, option->found);
   }
 }
 

@@ -1,23 +1,22 @@
 #include "base/range.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "selfnorm/error.h"
+#include "base/failure.h"
 
 namespace selfnorm {
 
 void require_range(bool good, const char* name, double value, const char* expected) {
   if (good && std::isfinite(value)) return;
-  throw Error(fmt::format("{} = {} is out of range; expected {}", name, value, expected));
+  throw_error("{} = {} is out of range; expected {}", name, value, expected);
 }
 
 void require_one_of(const char* name, const std::string& value, const std::vector<std::string>& choices) {
   if (std::find(choices.begin(), choices.end(), value) != choices.end()) return;
-  throw Error(fmt::format("{} '{}' is not known; expected one of {}", name, value, fmt::join(choices, ", ")));
+  throw_error("{} '{}' is not known; expected one of {}", name, value, fmt::join(choices, ", "));
 }
 
 }  // namespace selfnorm

@@ -1,18 +1,13 @@
 #include "data/read.h"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <atomic>
-#include <cmath>
 
+#include "base/failure.h"
 #include "base/option_table.h"
 #include "data/array/matrix.h"
 #include "data/input/sniff.h"
-#include "data/input/source.h"
-#include "data/readers.h"
 #include "data/table/table.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -26,8 +21,7 @@ void check_use(const Input& input, Format format, const ReadOptions& options) {
   bool array = format == Format::npy || format == Format::npz || format == Format::safetensors ||
                format == Format::idx;
   auto refuse = [&](const char* option, const char* formats) {
-    throw DataError(input.name(), 0,
-                    fmt::format("found {} data, but {} is for {}", format_name(format), option, formats));
+    throw_at(input.name(), 0, "found {} data, but {} is for {}", format_name(format), option, formats);
   };
   if (!options.target.empty() && !table) refuse("a target column (--target)", "csv and tsv");
   if (!options.weight_column.empty() && !table) refuse("a weight column (--weight-column)", "csv and tsv");
@@ -55,30 +49,13 @@ ReadResult read_input(Input& input, const ReadOptions& options) {
   skip_byte_order_mark(input);
   Format format = options.format == Format::automatic ? detect_format(input, options) : options.format;
   check_use(input, format, options);
-  ReadResult result;
-  switch (format) {
-    case Format::csv:
-    case Format::tsv:
-      result = read_table(input, format, options);
-      break;
-    case Format::npy:
-      result = read_npy(input, options);
-      break;
-    case Format::npz:
-    case Format::safetensors:
-      result = read_named_arrays(input, format, options);
-      break;
-    case Format::text:
-      result = read_text(input, options);
-      break;
-    case Format::idx:
-      result = read_idx(input, options);
-      break;
-    case Format::automatic:
-    case Format::svmlight:
-      result = read_svmlight(input, options);
-      break;
-  }
+  ReadResult result = format == Format::csv || format == Format::tsv ? read_table(input, format, options)
+                      : format == Format::npz || format == Format::safetensors
+                          ? read_named_arrays(input, format, options)
+                      : format == Format::npy  ? read_npy(input, options)
+                      : format == Format::text ? read_text(input, options)
+                      : format == Format::idx  ? read_idx(input, options)
+                                               : read_svmlight(input, options);
   result.report.format = format;
   return result;
 }
@@ -88,7 +65,7 @@ std::string_view format_name(Format format) { return kNames[static_cast<size_t>(
 Format format_from_name(std::string_view name) {
   for (size_t i = 0; i < kNames.size(); ++i)
     if (kNames[i] == name) return static_cast<Format>(i);
-  throw Error(fmt::format("unknown data format '{}'; expected one of {}", name, fmt::join(kNames, ", ")));
+  throw_error("unknown data format '{}'; expected one of {}", name, fmt::join(kNames, ", "));
 }
 
 OptionTable read_option_table(ReadOptions& o) {
@@ -104,7 +81,7 @@ OptionTable read_option_table(ReadOptions& o) {
 
 void ReadOptions::validate() const {
   text.validate();
-  if (threads < 0) throw Error(fmt::format("{} threads: expected 0 (all) or more", threads));
+  if (threads < 0) throw_error("{} threads: expected 0 (all) or more", threads);
   if (block_bytes == 0) throw Error("blocks of 0 bytes: expected at least 1");
 }
 
@@ -124,11 +101,10 @@ void limit_expansion(double ratio) { largest_ratio = ratio; }
 void check_expansion(const std::string& name, uint64_t compressed, uint64_t size) {
   const auto bytes = static_cast<double>(size), stored = static_cast<double>(compressed);
   if (bytes <= kUnlimitedBytes || bytes <= stored * largest_ratio) return;
-  throw DataError(
-      name, 0,
-      fmt::format("{} compressed bytes expand to {} or more, over {:g} times as many, as files made "
-                  "to fill a memory do; if these data are meant to, give --max-expansion N",
-                  compressed, size, largest_ratio.load()));
+  throw_at(name, 0,
+           "{} compressed bytes expand to {} or more, over {:g} times as many, as files made to fill a "
+           "memory do; if these data are meant to, give --max-expansion N",
+           compressed, size, largest_ratio.load());
 }
 
 }  // namespace selfnorm

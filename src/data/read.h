@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "data/dataset.h"
+#include "data/input/source.h"
 #include "data/text/text_encoder.h"
 
 namespace selfnorm {
@@ -121,5 +122,15 @@ void limit_expansion(double ratio);
 
 // Throws DataError when `compressed` bytes of `name` that became `size` exceed the limit.
 void check_expansion(const std::string& name, uint64_t compressed, uint64_t size);
+
+// read_dataset from an input that is open.
+void skip_byte_order_mark(Input& input);
+ReadResult read_input(Input& input, const ReadOptions& options);
+
+// The svmlight/libsvm reader.
+ReadResult read_svmlight(Input& input, const ReadOptions& options);
+
+// The reader of label<TAB>text. It fits a TextEncoder unless the schema brings one.
+ReadResult read_text(Input& input, const ReadOptions& options);
 
 }  // namespace selfnorm

@@ -1,12 +1,10 @@
 #include "data/string_index.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 
+#include "base/failure.h"
 #include "data/input/characters.h"
-#include "selfnorm/error.h"
 #include "selfnorm/runtime/string_table.h"
 
 namespace selfnorm {
@@ -133,7 +131,7 @@ std::string_view label_key(std::string_view label) {
 KnownLabels::KnownLabels(std::span<const std::string> labels) {
   for (uint32_t k = 0; k < labels.size(); ++k)
     if (keys_.add(label_key(labels[k])) != k)
-      throw Error(fmt::format("the model names the label {} twice", quoted_text(labels[k])));
+      throw_error("the model names the label {} twice", quoted_text(labels[k]));
   if (!labels.empty()) example_ = labels[0];
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -15,6 +16,16 @@ namespace selfnorm {
 // FNV-1a over the bytes, then the 64-bit finaliser of MurmurHash3. Stable: hashed text features in model
 // files rely on it.
 uint64_t hash_bytes(std::string_view bytes);
+
+// Of more words of 32 bits, from the hash of those before.
+template <class Words>
+uint64_t hash_words(uint64_t hash, const Words& words) {
+  for (const auto word : words) {
+    hash = (hash ^ std::bit_cast<uint32_t>(word)) * 0x9E3779B97F4A7C15u;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
 
 class StringIndex {
  public:

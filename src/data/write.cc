@@ -1,15 +1,13 @@
 #include "data/write.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <iterator>
 
 #include "base/atomic_file.h"
+#include "base/failure.h"
 #include "data/array/matrix.h"
 #include "data/array/npy.h"
 #include "data/input/zip.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -33,7 +31,7 @@ void append_row(const Features& features, uint64_t row, std::string& line) {
 void check_labels(const Dataset& data) {
   for (const std::string& label : data.labels)
     if (label.empty() || label[0] == '#' || label.find_first_of(" \t\r\n:") != std::string::npos)
-      throw Error(fmt::format("label '{}' cannot be written in svmlight format", label));
+      throw_error("label '{}' cannot be written in svmlight format", label);
 }
 
 void write_npy(const Points& points, AtomicFile& file) {
@@ -108,16 +106,16 @@ void csv_lines(const Points& points, const std::vector<std::string>& names,
 
 void check_points_path(const std::string& path) {
   if (!path.ends_with(".csv") && !path.ends_with(".npy"))
-    throw Error(fmt::format("cannot write points to {}: expected a name that ends with .csv or .npy", path));
+    throw_error("cannot write points to {}: expected a name that ends with .csv or .npy", path);
 }
 
 void write_points(const Points& points, const std::vector<std::string>& names, const std::string& path) {
   check_points_path(path);
   if (!names.empty() && names.size() != points.columns)
-    throw Error(fmt::format("found {} names for {} columns", names.size(), points.columns));
+    throw_error("found {} names for {} columns", names.size(), points.columns);
   for (uint64_t i = 0; i < points.rows; ++i) {
     const std::string message = value_error(points.row(i));
-    if (!message.empty()) throw Error(fmt::format("cannot write {}: row {}: {}", path, i + 1, message));
+    if (!message.empty()) throw_error("cannot write {}: row {}: {}", path, i + 1, message);
   }
   AtomicFile file(path);
   if (path.ends_with(".csv")) {

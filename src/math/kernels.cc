@@ -166,9 +166,8 @@ void add_scaled_t(Real a, const Real* HWY_RESTRICT x, Real* HWY_RESTRICT y, size
   const size_t lanes = hn::Lanes(d);
   const auto factor = hn::Set(d, a);
   size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
+  for (; i + lanes <= n; i += lanes)
     hn::StoreU(hn::MulAdd(factor, hn::LoadU(d, x + i), hn::LoadU(d, y + i)), d, y + i);
-  }
   for (; i < n; ++i) y[i] += a * x[i];
 }
 void add_scaled_float(float a, const float* x, float* y, size_t n) { add_scaled_t(a, x, y, n); }
@@ -228,9 +227,8 @@ void add_sparse_product_t(const SparseView& x, const Real* HWY_RESTRICT weights,
   }
   for (; k + lanes <= width; k += lanes) {
     auto a = hn::LoadU(d, out + k);
-    for (size_t j = 0; j < x.nnz; ++j) {
+    for (size_t j = 0; j < x.nnz; ++j)
       a = hn::MulAdd(hn::Set(d, static_cast<Real>(x.value[j])), hn::LoadU(d, weight_row(j) + k), a);
-    }
     hn::StoreU(a, d, out + k);
   }
   for (size_t j = 0; k < width && j < x.nnz; ++j) {
@@ -249,9 +247,8 @@ void add_sparse_product_double(const SparseView& x, const double* w, size_t s, c
 
 template <class Real>
 void add_sparse_outer_t(const SparseView& x, const Real* d, Real* gradient, size_t stride, size_t width) {
-  for (size_t j = 0; j < x.nnz; ++j) {
+  for (size_t j = 0; j < x.nnz; ++j)
     add_scaled_t(static_cast<Real>(x.value[j]), d, gradient + stride * x.column[j], width);
-  }
 }
 void add_sparse_outer_float(const SparseView& x, const float* d, float* g, size_t s, size_t n) {
   add_sparse_outer_t(x, d, g, s, n);

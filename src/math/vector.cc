@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "math/kernels.h"
 #include "math/parallel.h"
 #include "selfnorm/error.h"
 

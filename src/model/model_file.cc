@@ -1,20 +1,16 @@
 #include "model/model_file.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/failure.h"
 #include "base/json_text.h"
 #include "math/half.h"
 #include "model/quantization.h"
 #include "model/safetensors_writer.h"
 #include "model/stored_record.h"
-#include "selfnorm/error.h"
 #include "selfnorm/runtime/checksum.h"
-#include "selfnorm/runtime/file_error.h"
-#include "selfnorm/runtime/mapped_file.h"
 
 namespace selfnorm {
 namespace {
@@ -25,9 +21,8 @@ std::vector<float> weights_of(const runtime::ModelLayout& layout) {
   std::vector<float> out = copy(layout.weight_f32);
   out.reserve(layout.rows() * layout.features);
   for (const uint16_t bits : layout.weight_bf16) out.push_back(from_bfloat16(bits));
-  for (size_t i = 0; i < layout.weight_i8.size(); ++i) {
+  for (size_t i = 0; i < layout.weight_i8.size(); ++i)
     out.push_back(layout.weight_scale[i / layout.features] * static_cast<float>(layout.weight_i8[i]));
-  }
   return out;
 }
 
@@ -64,7 +59,7 @@ ModelFile read_model(std::span<const std::byte> bytes, const std::string& name) 
   out.log_normalizer = layout.log_normalizer;
   out.weight = weights_of(layout);
   for (const float w : out.weight) {
-    if (!std::isfinite(w)) throw Error(fmt::format("{}: a weight times its scale is {}", name, w));
+    if (!std::isfinite(w)) throw_error("{}: a weight times its scale is {}", name, w);
   }
   out.bias = copy(layout.bias);
   out.log_carrier = copy(layout.log_carrier);
@@ -137,8 +132,7 @@ void check_encoder(const ModelFile& model) {
 void check_model_finite(const std::string& path, const char* what, std::span<const float> values) {
   const auto bad = std::find_if(values.begin(), values.end(), [](float v) { return !std::isfinite(v); });
   if (bad == values.end()) return;
-  throw Error(
-      fmt::format("{}: cannot save a model whose {} {} is {}", path, what, bad - values.begin(), *bad));
+  throw_error("{}: cannot save a model whose {} {} is {}", path, what, bad - values.begin(), *bad);
 }
 
 void check_model_finite(const std::string& path, const AmortisedNormalizer& b) {
@@ -191,18 +185,12 @@ void check_values(const ModelFile& model, const std::string& path) {
   check_model_finite(path, "hidden weight", model.encoder.hidden_weight);
   check_model_finite(path, "hidden bias", model.encoder.hidden_bias);
   if (!std::isfinite(model.log_normalizer)) throw Error(path + ": the log-normalizer constant is not finite");
-  check_metadata_json(path, "objective", model.objective_json);
-  check_metadata_json(path, "training", model.training_json);
-  check_metadata_json(path, "audit", model.audit_json);
+  check_records(model, path);
   if (model.input == ModelInput::Text) check_metadata_json(path, "text", model.text_json);
 }
 
 void check_tree(std::span<const uint32_t> tree, const std::string& path) {
-  try {
-    runtime::check_tree({tree}, path + ": tree");
-  } catch (const runtime::FormatError& error) {
-    throw Error(error.what());
-  }
+  with_plain_errors([&] { runtime::check_tree({tree}, path + ": tree"); });
 }
 
 // The slots of runtime/label_index.h; empty when the file has none.
@@ -238,8 +226,7 @@ class StoredModel {
     std::transform(model.weight.begin(), model.weight.end(), halves_.begin(), to_bfloat16);
     for (size_t i = 0; i < halves_.size(); ++i) {
       if (std::isfinite(from_bfloat16(halves_[i]))) continue;
-      throw Error(
-          fmt::format("{}: weight {} does not fit in bfloat16; save as float32", path, model.weight[i]));
+      throw_error("{}: weight {} does not fit in bfloat16; save as float32", path, model.weight[i]);
     }
   }
 
@@ -301,32 +288,21 @@ std::vector<std::string> labels_of(const runtime::ModelLayout& layout) {
 
 void check_metadata_json(const std::string& file, const char* key, const std::string& json) {
   if (!is_shallow_json(json)) {
-    throw Error(fmt::format("{}: metadata \"{}\" is nested more than {} deep; the file is damaged", file, key,
-                            kDeepestJson));
+    throw_error("{}: metadata \"{}\" is nested more than {} deep; the file is damaged", file, key,
+                kDeepestJson);
   }
   if (!nlohmann::json::accept(json)) {
-    throw Error(fmt::format("{}: metadata \"{}\" is not JSON", file, key));
+    throw_error("{}: metadata \"{}\" is not JSON", file, key);
   }
 }
 
 ModelFile parse_model(std::span<const std::byte> bytes, const std::string& name) {
-  try {
-    return read_model(bytes, name);
-  } catch (const runtime::FormatError& error) {
-    throw Error(error.what());
-  }
+  return with_plain_errors([&] { return read_model(bytes, name); });
 }
 
 ModelFile load_model(const std::string& path) {
-  try {
-    const runtime::MappedFile file(path);
-    file.expect_scan();
-    return read_model(file.bytes(), path);
-  } catch (const runtime::FormatError& error) {
-    throw Error(error.what());
-  } catch (const runtime::IoError& error) {
-    throw Error(error.what());
-  }
+  return with_plain_errors(
+      [&] { return read_mapped(path, [&](auto bytes) { return read_model(bytes, path); }); });
 }
 
 void save_model(const ModelFile& model, const std::string& path) {

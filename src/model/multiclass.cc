@@ -5,7 +5,6 @@
 
 #include "math/gemm.h"
 #include "math/kernels.h"
-#include "model/entries.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {

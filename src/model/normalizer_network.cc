@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "math/parallel.h"
-#include "model/parameters.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {
@@ -26,6 +25,28 @@ double contribution(Range tile, std::span<const Real> u, const Real* s) {
       sum += static_cast<double>(u[j]) * score;
   }
   return sum;
+}
+
+NormalizerNetwork<double> network_of(const AmortisedNormalizer& b) {
+  SELFNORM_CHECK(b.exists());
+  return {static_cast<uint32_t>(b.slope.size()), b.hidden()};
+}
+
+std::vector<double> theta_of(const AmortisedNormalizer& b) {
+  const NormalizerNetwork<double> network = network_of(b);
+  const size_t d = network.features(), width = network.width();
+  std::vector<double> theta(network.parameters());
+  for (size_t j = 0; j < d; ++j) {
+    for (size_t i = 0; i < b.hidden(); ++i)
+      theta[j * width + i] = static_cast<double>(b.hidden_weight[i * d + j]);
+    theta[j * width + b.hidden()] = static_cast<double>(b.slope[j]);
+  }
+  for (size_t i = 0; i < b.hidden(); ++i) {
+    theta[d * width + i] = static_cast<double>(b.hidden_bias[i]);
+    theta[network.output() + i] = static_cast<double>(b.output[i]);
+  }
+  theta[d * width + b.hidden()] = b.intercept;
+  return theta;
 }
 
 }  // namespace
@@ -145,32 +166,6 @@ AmortisedNormalizer NormalizerNetwork<Real>::amortised(std::span<const Real> the
   for (const Real u : theta.subspan(output())) b.output.push_back(static_cast<float>(u));
   return b;
 }
-
-namespace {
-
-NormalizerNetwork<double> network_of(const AmortisedNormalizer& b) {
-  SELFNORM_CHECK(b.exists());
-  return {static_cast<uint32_t>(b.slope.size()), b.hidden()};
-}
-
-std::vector<double> theta_of(const AmortisedNormalizer& b) {
-  const NormalizerNetwork<double> network = network_of(b);
-  const size_t d = network.features(), width = network.width();
-  std::vector<double> theta(network.parameters());
-  for (size_t j = 0; j < d; ++j) {
-    for (size_t i = 0; i < b.hidden(); ++i)
-      theta[j * width + i] = static_cast<double>(b.hidden_weight[i * d + j]);
-    theta[j * width + b.hidden()] = static_cast<double>(b.slope[j]);
-  }
-  for (size_t i = 0; i < b.hidden(); ++i) {
-    theta[d * width + i] = static_cast<double>(b.hidden_bias[i]);
-    theta[network.output() + i] = static_cast<double>(b.output[i]);
-  }
-  theta[d * width + b.hidden()] = b.intercept;
-  return theta;
-}
-
-}  // namespace
 
 AmortisedNormalizer folded(const AmortisedNormalizer& normalizer, const Scaling& scaling) {
   return network_of(normalizer).amortised(theta_of(normalizer), scaling);

@@ -11,7 +11,7 @@
 
 #include "model/head/amortised_normalizer.h"
 #include "model/multiclass.h"
-#include "model/scaling.h"
+#include "model/parameters.h"
 
 namespace selfnorm {
 

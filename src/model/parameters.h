@@ -5,10 +5,25 @@
 #include <span>
 #include <vector>
 
+#include "data/dataset.h"
 #include "model/model_file.h"
-#include "model/scaling.h"
 
 namespace selfnorm {
+
+// Standardisation of dense features for training: z = (x - mean) / std. Because scores are linear it folds
+// back exactly:
+//     w . z + c = (w / std) . x + (c - w . mean / std),
+// so a model file never knows about it.
+struct Scaling {
+  std::vector<double> mean;  // empty: no scaling
+  std::vector<double>
+      inverse;  // 1 / std; std at least a tenth of the root mean square of all stds, 1 if all are 0
+
+  bool active() const { return !mean.empty(); }
+  void apply(DenseMatrix& x) const;  // in place
+};
+
+Scaling fit_scaling(const DenseMatrix& x);
 
 // Fills model.weight and model.bias; model.family, classes and features say the shape.
 template <class Real>

@@ -73,9 +73,8 @@ void write_safetensors(const std::string& path, std::vector<runtime::Tensor> ten
   }
   AtomicFile file(path);
   file.write(header);
-  for (const runtime::Tensor& tensor : tensors) {
+  for (const runtime::Tensor& tensor : tensors)
     file.write(std::string_view(reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size()));
-  }
   file.commit();
 }
 

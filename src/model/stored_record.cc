@@ -5,10 +5,8 @@
 #include <bit>
 
 #include "model/model_file.h"
-#include "selfnorm/error.h"
 #include "selfnorm/runtime/mapped_file.h"
 #include "selfnorm/runtime/shortened.h"
-#include "selfnorm/runtime/string_table.h"
 
 namespace selfnorm {
 

@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "model/energy/energy.h"
+#include "model/model_file.h"
 #include "model/safetensors_writer.h"
 #include "selfnorm/error.h"
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/layout_reader.h"
+#include "selfnorm/runtime/mapped_file.h"
 #include "selfnorm/runtime/string_table.h"
 
 namespace selfnorm {
@@ -42,19 +44,49 @@ void add_record(const EnergyRecord& record, const std::string& name, const std::
 EnergyRecord stored_record(const runtime::LayoutReader& reader, const std::string& name,
                            const std::string& module);
 
-// action() with every error an Error that names the file.
+// action() with errors of the runtime as Error.
 template <class Action>
-auto with_errors_of(const std::string& path, const Action& action) {
+auto with_plain_errors(const Action& action) {
   try {
     return action();
   } catch (const runtime::FormatError& error) {
     throw Error(error.what());
   } catch (const runtime::IoError& error) {
     throw Error(error.what());
+  }
+}
+
+// action() with every error an Error that names the file.
+template <class Action>
+auto with_errors_of(const std::string& path, const Action& action) {
+  try {
+    return with_plain_errors(action);
   } catch (const Error& error) {
     if (std::string_view(error.what()).starts_with(path)) throw;
     throw Error(path + ": " + error.what());
   }
+}
+
+// read(bytes of the file), which is read from its beginning to its end.
+template <class Read>
+auto read_mapped(const std::string& path, const Read& read) {
+  const runtime::MappedFile file(path);
+  file.expect_scan();
+  return read(file.bytes());
+}
+
+// What models of every family record as JSON.
+template <class Model>
+void check_records(const Model& model, const std::string& file) {
+  check_metadata_json(file, "objective", model.objective_json);
+  check_metadata_json(file, "training", model.training_json);
+  check_metadata_json(file, "audit", model.audit_json);
+}
+template <class Model>
+void read_records(const runtime::LayoutReader& reader, Model& model) {
+  model.objective_json = reader.metadata("objective");
+  model.training_json = reader.metadata("training");
+  model.audit_json = reader.metadata("audit");
 }
 
 // A list of strings as model files store it (runtime/string_table.h), to write and to read back.

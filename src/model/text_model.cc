@@ -1,11 +1,9 @@
 #include "model/text_model.h"
 
-#include <fmt/format.h>
-
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "selfnorm/error.h"
+#include "base/failure.h"
 
 namespace selfnorm {
 namespace {
@@ -15,8 +13,8 @@ template <typename T>
 void take_whole(const nlohmann::json& options, const char* key, T& value) {
   const nlohmann::json& found = options.at(key);
   if (!found.is_number_unsigned() || found.get<uint64_t>() > std::numeric_limits<T>::max())
-    throw Error(fmt::format("\"{}\" is {}, expected a whole number from 0 to {}", key, found.dump(),
-                            std::numeric_limits<T>::max()));
+    throw_error("\"{}\" is {}, expected a whole number from 0 to {}", key, found.dump(),
+                std::numeric_limits<T>::max());
   value = found.get<T>();
 }
 
@@ -68,7 +66,7 @@ TextEncoder restored_text(StoredText stored, const std::string& file) {
   } catch (const Error& error) {
     problem = error.what();
   }
-  throw Error(fmt::format("{}: the text encoder of the model is damaged: {}", file, problem));
+  throw_error("{}: the text encoder of the model is damaged: {}", file, problem);
 }
 
 TextEncoder restored_text(const ModelFile& model, const std::string& file) {

@@ -7,9 +7,10 @@
 // The network gives a_L, or the score s = w . a_L.
 //
 // theta: B (F x d), W_l (row-major, out x in) and c_l of every layer, w, E_k (levels x out_1). With
-// is_spectral W_l stands for W_l / sigma_l (network/spectral_norm.h).
+// is_spectral W_l stands for W_l / sigma_l (SpectralNorm).
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,9 +19,28 @@
 #include "math/activation.h"
 #include "math/panel_product.h"
 #include "math/random.h"
-#include "network/spectral_norm.h"
 
 namespace selfnorm {
+
+// sigma = u . W v, the largest singular value of W (out x in) by power iteration from a fixed start, so that
+// it is a function of W alone: v <- W'u / |W'u|, u <- Wv / |Wv| until u stands still or kMostIterations. With
+// G the gradient by W / sigma, u and v constants [Miyato et al. 2018]:
+//     dW = (G - <G, W / sigma> u v') / sigma.
+class SpectralNorm {
+ public:
+  SpectralNorm(size_t out, size_t in) : u_(out), v_(in) {}
+
+  double sigma() const { return sigma_; }
+  void measure(std::span<const float> w);
+  // total += dW.
+  void add_gradient(std::span<const float> w, std::span<const float> g, std::span<float> total) const;
+
+ private:
+  static constexpr int kMostIterations = 1000;
+
+  std::vector<float> u_, v_;
+  double sigma_ = 1;
+};
 
 struct NetworkPlan {
   uint32_t inputs = 0;           // d, numeric

@@ -10,6 +10,7 @@
 
 #include "math/kernels.h"
 #include "model/class_scores.h"
+#include "model/model_file.h"
 
 namespace selfnorm {
 
@@ -42,5 +43,10 @@ struct HeadDifference {
   }
 };
 HeadDifference head_difference(const ClassScores& p, const ClassScores& q, const Features& rows);
+
+// How two models of the same outputs differ on a block of examples: multiclass by class_moments.h, joint by
+// enumeration of each group.
+
+HeadDifference model_difference(const ModelFile& p, const ModelFile& q, const Dataset& examples);
 
 }  // namespace selfnorm

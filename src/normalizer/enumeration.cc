@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "math/kernels.h"
 #include "math/parallel.h"
 #include "math/vector.h"
 #include "selfnorm/error.h"

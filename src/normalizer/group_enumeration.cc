@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
 
-#include "math/kernels.h"
 #include "math/parallel.h"
 #include "normalizer/enumeration.h"
 #include "selfnorm/error.h"

@@ -18,7 +18,7 @@ struct LogZEstimate {
   double effective = 0;      // importance, annealed: effective samples; otherwise the evaluations
   uint64_t evaluations = 0;
   double tail = 0;  // importance: shape of the tail of the weights; not to be trusted above 0.5
-                    // (normalizer/pareto_tail.h)
+                    // (ParetoTail)
   std::optional<LogSumExp> total = {};  // enumeration: of every score
 
   // s - log Z, where there is a total without the rounding of value

@@ -1,15 +1,13 @@
 #include "normalizer/output_stream.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "base/failure.h"
 #include "math/parallel.h"
 #include "model/multiclass.h"
 #include "normalizer/class_moments.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -29,13 +27,11 @@ OutputStream::OutputStream(const ModelFile& model, const ExampleSource& source)
     : model_(model), source_(source) {
   const bool joint = model.family == Family::Joint;
   if (source.examples() == 0) throw Error("the data has no rows; expected at least one");
-  if (joint != source.is_joint()) {
+  if (joint != source.is_joint())
     throw Error(joint ? "the model scores groups of alternatives, but the data has no qid: groups"
                       : "the data has qid: groups, but the model is a multiclass classifier");
-  }
   if (source.columns() > model.features) {
-    throw Error(fmt::format("the data has {} columns, but the model has {} features", source.columns(),
-                            model.features));
+    throw_error("the data has {} columns, but the model has {} features", source.columns(), model.features);
   }
   if (!joint) scores_ = make_class_scores(model, is_sparse(source));
 }
@@ -83,9 +79,8 @@ void OutputStream::run(const std::function<void(const OutputBlock&)>& visit,
     for (uint64_t i = 0; i < rows.size(); ++i) {
       const double log_z = rows[i].moments.log_z();
       if (std::isfinite(log_z)) continue;
-      throw Error(
-          fmt::format("example {} (counted from 0): log Z is {}; the features or the weights are too large",
-                      source_.number(first + i), log_z));
+      throw_error("example {} (counted from 0): log Z is {}; the features or the weights are too large",
+                  source_.number(first + i), log_z);
     }
     visit({first, block, rows});
     if (progress) progress(first + rows.size());

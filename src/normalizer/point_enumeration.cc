@@ -1,12 +1,10 @@
 #include "normalizer/point_enumeration.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 
+#include "base/failure.h"
 #include "math/kernels.h"
 #include "math/parallel.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -26,10 +24,8 @@ void each_block(const Energy& energy, const Body& body) {
   const Support support = energy.support();
   const uint64_t points = countable_points(support);
   if (points == 0)
-    throw Error(
-        fmt::format("log Z by enumeration needs finitely many points, at most {}; choose importance or "
-                    "annealed",
-                    kMostPoints));
+    throw_error("log Z by enumeration needs finitely many points, at most {}; choose importance or annealed",
+                kMostPoints);
   const uint32_t d = energy.dimension();
   std::vector<float> x(std::min(points, kPointsAtOnce) * d);
   std::vector<double> s(std::min(points, kPointsAtOnce));
@@ -42,10 +38,9 @@ void each_block(const Energy& energy, const Body& body) {
     energy.score(block, std::span(s).first(rows));
     for (uint64_t i = 0; i < rows; ++i)
       if (std::isnan(s[i]) || s[i] == INFINITY)
-        throw Error(
-            fmt::format("log Z by enumeration: the score of point {} is {}; the model is damaged or "
-                        "training diverged",
-                        begin + i, s[i]));
+        throw_error(
+            "log Z by enumeration: the score of point {} is {}; the model is damaged or training diverged",
+            begin + i, s[i]);
     body(ScoredPoints{begin, block, std::span(s).first(rows)});
   }
 }

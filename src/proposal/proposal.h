@@ -21,70 +21,21 @@ class Proposal {
   virtual double log_prob(uint32_t k) const = 0;
 };
 
-// uniform, unigram, log-uniform.
+//   uniform      q(k) = 1/K
+//   log-uniform  Zipf's law without counting: q(k) = log((r+2)/(r+1)) / log(K+1), r = 0 .. K-1 the rank of
+//                class k by how often it was seen, the most frequent first and equals by their index
+//   unigram      q(k) = (n_k + 1)^beta / sum_j (n_j + 1)^beta with n_k how often class k was seen: beta = 1
+//                follows the data, 0 is uniform, 0.75 is the classic choice in between (Mikolov et al. 2013).
+//                The added 1 keeps q > 0 for classes never seen.
 std::vector<std::string> proposal_names();
 // These and in-batch: the targets of the other examples of a minibatch, which are draws from the classes'
 // frequencies and need no proposal.
 std::vector<std::string> noise_names();
 
 // `counts` has how often each class was seen: the weights of unigram, the ranks of log-uniform, the number of
-// classes (at least one) for all. `power` is beta of unigram. Throws Error for an unknown name.
+// classes (at least one) for all. `power` is beta of unigram, in [0, 1]. Throws Error for another or an
+// unknown name.
 std::unique_ptr<Proposal> make_proposal(const std::string& name, std::span<const uint64_t> counts,
                                         double power);
-
-// q(k) = 1/K.
-class Uniform final : public Proposal {
- public:
-  explicit Uniform(uint32_t classes) : classes_(classes) {}
-
-  uint32_t classes() const override { return classes_; }
-  uint32_t sample(RandomStream& random) const override;
-  double log_prob(uint32_t k) const override;
-
- private:
-  uint32_t classes_;
-};
-
-// Zipf's law without counting: q(k) = log((r+2)/(r+1)) / log(K+1), r = 0 .. K-1 the rank of class k by how
-// often it was seen, the most frequent first and equals by their index. Drawn by inversion:
-// r = floor((K+1)^u) - 1 for u uniform on [0, 1).
-class LogUniform final : public Proposal {
- public:
-  explicit LogUniform(std::span<const uint64_t> counts);
-
-  uint32_t classes() const override { return static_cast<uint32_t>(rank_.size()); }
-  uint32_t sample(RandomStream& random) const override;
-  double log_prob(uint32_t k) const override;
-
- private:
-  std::vector<uint32_t> rank_;      // of a class
-  std::vector<uint32_t> class_of_;  // of a rank
-  double log_range_;                // log(K + 1)
-};
-
-// q(k) = (n_k + 1)^beta / sum_j (n_j + 1)^beta with n_k how often class k was seen: beta = 1 follows the
-// data, 0 is uniform, 0.75 is the classic choice in between (Mikolov et al. 2013). The added 1 keeps q > 0
-// for classes never seen.
-//
-// Walker's alias table (Vose 1991): K columns of equal mass 1/K, each split between its own class and at most
-// one other, so a draw is one column and one comparison.
-class Unigram final : public Proposal {
- public:
-  // beta in [0, 1].
-  Unigram(std::span<const uint64_t> counts, double beta);
-
-  uint32_t classes() const override { return static_cast<uint32_t>(column_.size()); }
-  uint32_t sample(RandomStream& random) const override;
-  double log_prob(uint32_t k) const override { return log_prob_[k]; }
-
- private:
-  struct Column {
-    double own = 1;  // share of the column that belongs to its own class
-    uint32_t other = 0;
-  };
-
-  std::vector<Column> column_;
-  std::vector<double> log_prob_;
-};
 
 }  // namespace selfnorm

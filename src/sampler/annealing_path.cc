@@ -1,12 +1,10 @@
 #include "sampler/annealing_path.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "base/failure.h"
 #include "math/parallel.h"
 #include "model/energy/tilted.h"
-#include "selfnorm/error.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {
@@ -34,14 +32,8 @@ bool covers(const Support& outer, const Support& inner, uint32_t dimension) {
 }
 
 const char* space_name(const Support& support) {
-  switch (support.space) {
-    case Support::Space::levels:
-      return "levels";
-    case Support::Space::counts:
-      return "counts";
-    case Support::Space::real:
-      break;
-  }
+  if (support.space == Support::Space::levels) return "levels";
+  if (support.space == Support::Space::counts) return "counts";
   return support.lower.empty() && support.upper.empty() ? "all real numbers" : "a box of real numbers";
 }
 
@@ -62,14 +54,14 @@ AnnealingPath::AnnealingPath(const Energy& energy)
 AnnealingPath::AnnealingPath(const Energy& energy, const Density& start) : AnnealingPath(energy) {
   start_ = &start;
   if (energy.dimension() != start.dimension())
-    throw Error(fmt::format("the proposal has {} dimensions and the energy {}; expected the same",
-                            start.dimension(), energy.dimension()));
+    throw_error("the proposal has {} dimensions and the energy {}; expected the same", start.dimension(),
+                energy.dimension());
   if (!is_covered(energy, start))
-    throw Error(fmt::format(
-        "the proposal is over {}, which does not cover that of the energy, {}; importance weights "
-        "need a proposal that is positive wherever the energy is, such as a mixture, or an energy "
-        "that tilts the proposal",
-        space_name(start.support()), space_name(support_)));
+    throw_error(
+        "the proposal is over {}, which does not cover that of the energy, {}; importance weights need a "
+        "proposal that is positive wherever the energy is, such as a mixture, or an energy that tilts the "
+        "proposal",
+        space_name(start.support()), space_name(support_));
   const auto* tilted = dynamic_cast<const TiltedEnergy*>(&energy);
   if (tilted != nullptr && tilted->base().get() == &start) tilt_ = &tilted->tilt();
 }

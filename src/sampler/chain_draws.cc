@@ -1,13 +1,11 @@
 #include "sampler/chain_draws.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "base/failure.h"
 #include "math/parallel.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -80,10 +78,9 @@ double ChainDiagnostics::least_effective() const {
 
 ChainDiagnostics chain_diagnostics(const ChainDraws& draws) {
   if (draws.draws < 4 || draws.chains == 0)
-    throw Error(
-        fmt::format("found {} chains of {} draws; expected at least 1 of 4 or more, so that halves have a "
-                    "variance",
-                    draws.chains, draws.draws));
+    throw_error(
+        "found {} chains of {} draws; expected at least 1 of 4 or more, so that halves have a variance",
+        draws.chains, draws.draws);
   ChainDiagnostics out{std::vector<double>(draws.dimension), std::vector<double>(draws.dimension)};
   parallel_units(draws.dimension, [&](size_t j) {
     const Diagnosis d = diagnose(HalfChains(draws, static_cast<uint32_t>(j)));

@@ -19,6 +19,22 @@ struct ChainDraws {
   Points points() const { return {rows.data(), chains * draws, dimension}; }
 };
 
+// Of chains that move() advances, which returns the acceptance: `draws` of each, `thin` moves apart.
+template <class Chains, class Move>
+ChainDraws draw_chains(const Chains& chains, uint64_t draws, uint64_t thin, const Move& move) {
+  const Points start = chains.points();
+  ChainDraws out{start.rows, draws, start.columns, {}, 0, 0, 0};
+  out.rows.reserve(draws * start.size());
+  for (uint64_t t = 0; t < draws; ++t) {
+    for (uint64_t k = 0; k < thin; ++k) out.acceptance += move();
+    const Points x = chains.points();
+    out.rows.insert(out.rows.end(), x.data, x.data + x.size());
+  }
+  if (draws > 0) out.acceptance /= static_cast<double>(draws * thin);
+  out.evaluations = chains.evaluations();
+  return out;
+}
+
 // Whether chains agree, and how many independent draws theirs are worth, by coordinate (Gelman et al. 2013,
 // sections 11.4 and 11.5). Every chain is split in two, so that drift shows. With W the mean variance within
 // the m half-chains of n draws and B/n the variance of their means,

@@ -1,14 +1,12 @@
 #include "sampler/gibbs.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
+#include "base/failure.h"
 #include "base/range.h"
 #include "math/kernels.h"
 #include "math/parallel.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -38,13 +36,13 @@ GibbsChains::GibbsChains(const AnnealingPath& path, const Points& start, uint64_
   if (support.space != Support::Space::levels)
     throw Error("gibbs moves levels (binary or categorical data); use hmc for real numbers, sir for counts");
   if (start.columns != dimension_)
-    throw Error(fmt::format("found chains of {} coordinates; expected {}", start.columns, dimension_));
+    throw_error("found chains of {} coordinates; expected {}", start.columns, dimension_);
   for (uint64_t i = 0; i < chains_; ++i) {
     if (!contains(support, start.row(i)))
-      throw Error(
-          fmt::format("chain {} starts at a point that is not one of levels; expected whole numbers from 0 "
-                      "to the number of levels less one",
-                      i));
+      throw_error(
+          "chain {} starts at a point that is not one of levels; expected whole numbers from 0 to the number "
+          "of levels less one",
+          i);
     random_.emplace_back(seed, i);
   }
   path_.evaluate(points(), values_);
@@ -105,16 +103,7 @@ ChainDraws gibbs(const Energy& energy, const Points& start, uint64_t draws, cons
   const AnnealingPath path(energy);
   GibbsChains chains(path, start, seed);
   for (uint64_t t = 0; t < options.warmup; ++t) chains.sweep(1);
-  ChainDraws out{start.rows, draws, start.columns, {}, 0, 0, 0};
-  out.rows.reserve(draws * start.size());
-  for (uint64_t t = 0; t < draws; ++t) {
-    for (uint64_t k = 0; k < options.thin; ++k) out.acceptance += chains.sweep(1);
-    const Points x = chains.points();
-    out.rows.insert(out.rows.end(), x.data, x.data + x.size());
-  }
-  if (draws > 0) out.acceptance /= static_cast<double>(draws * options.thin);
-  out.evaluations = chains.evaluations();
-  return out;
+  return draw_chains(chains, draws, options.thin, [&] { return chains.sweep(1); });
 }
 
 double gibbs_sweeps(const Energy& energy, uint64_t sweeps, uint64_t seed, std::span<float> rows) {

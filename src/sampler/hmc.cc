@@ -1,13 +1,12 @@
 #include "sampler/hmc.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "base/failure.h"
 #include "base/range.h"
 #include "math/parallel.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -51,10 +50,10 @@ class Warmup {
 void check_start(const AnnealingPath& path, const Points& start, const HmcChains& chains) {
   for (uint64_t i = 0; i < start.rows; ++i) {
     if (contains(path.support(), start.row(i)) && std::isfinite(chains.values().at(1, i))) continue;
-    throw Error(fmt::format(
-        "chain {} starts at a point with the score {}; expected a point inside the support with a "
-        "finite score: start at points drawn by sir",
-        i, chains.values().at(1, i)));
+    throw_error(
+        "chain {} starts at a point with the score {}; expected a point inside the support with a finite "
+        "score: start at points drawn by sir",
+        i, chains.values().at(1, i));
   }
 }
 
@@ -80,6 +79,8 @@ void copy_row(const std::vector<T>& from, std::vector<T>& to, size_t i, size_t d
   if (!from.empty()) std::copy_n(from.data() + i * d, d, to.data() + i * d);
 }
 
+constexpr float kFar = std::numeric_limits<float>::infinity();
+
 }  // namespace
 
 void HmcOptions::validate() const {
@@ -94,8 +95,8 @@ ChainDraws hmc(const Energy& energy, const Points& start, uint64_t draws, const 
   options.validate();
   if (!energy.support().is_real()) throw Error("hmc and langevin move real numbers; use gibbs for levels");
   if (start.rows == 0 || start.columns != energy.dimension())
-    throw Error(fmt::format("found {} chains of {} coordinates; expected at least 1 of {}", start.rows,
-                            start.columns, energy.dimension()));
+    throw_error("found {} chains of {} coordinates; expected at least 1 of {}", start.rows, start.columns,
+                energy.dimension());
   const AnnealingPath path(energy);
   HmcChains chains(path, start, seed);
   check_start(path, start, chains);
@@ -105,15 +106,8 @@ ChainDraws hmc(const Energy& energy, const Points& start, uint64_t draws, const 
     warmup.observe(t, acceptance, chains.points());
   }
   const HmcChains::Move move = warmup.settled();
-  ChainDraws out{start.rows, draws, start.columns, {}, 0, move.step, 0};
-  out.rows.reserve(draws * start.size());
-  for (uint64_t t = 0; t < draws; ++t) {
-    for (uint64_t k = 0; k < options.thin; ++k) out.acceptance += chains.transition(1, move);
-    const Points x = chains.points();
-    out.rows.insert(out.rows.end(), x.data, x.data + x.size());
-  }
-  if (draws > 0) out.acceptance /= static_cast<double>(draws * options.thin);
-  out.evaluations = chains.evaluations();
+  ChainDraws out = draw_chains(chains, draws, options.thin, [&] { return chains.transition(1, move); });
+  out.step = move.step;
   return out;
 }
 
@@ -212,6 +206,27 @@ double HmcChains::transition(double beta, const Move& move) {
   double sum = 0;
   for (const double a : acceptance_) sum += a;
   return sum / static_cast<double>(chains_);
+}
+
+float BoxWalls::reflect(uint32_t j, double target, double& velocity) const {
+  if (support_.lower.empty() || !std::isfinite(target)) return static_cast<float>(target);
+  const double low = support_.lower[j], high = support_.upper[j];
+  bool is_turned = false;
+  if (std::isfinite(low) && std::isfinite(high)) {
+    const double width = high - low;
+    double way = std::fmod(target - low, 2 * width);
+    if (way < 0) way += 2 * width;
+    is_turned = way > width;
+    target = low + (is_turned ? 2 * width - way : way);
+  } else if (target < low || target > high) {
+    is_turned = true;
+    target = 2 * (target < low ? low : high) - target;
+  }
+  if (is_turned) velocity = -velocity;
+  const auto x = static_cast<float>(target);
+  if (static_cast<double>(x) < low) return std::nextafter(x, kFar);
+  if (static_cast<double>(x) > high) return std::nextafter(x, -kFar);
+  return x;
 }
 
 }  // namespace selfnorm

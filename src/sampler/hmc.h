@@ -11,10 +11,23 @@
 #include "math/random.h"
 #include "model/energy/energy.h"
 #include "sampler/annealing_path.h"
-#include "sampler/box_walls.h"
 #include "sampler/chain_draws.h"
 
 namespace selfnorm {
+
+// The walls of a box, at which moving points are reflected: x <- 2 wall - x, and the velocity changes sign.
+// Between two walls that is the path of a billiard ball, which keeps volume and can be reversed.
+class BoxWalls {
+ public:
+  explicit BoxWalls(const Support& support) : support_(support) {}
+
+  // `target` is where coordinate j would be without walls; returns where it is, and negates `velocity` if it
+  // met an odd number of them. What is not finite is returned as it is.
+  float reflect(uint32_t j, double target, double& velocity) const;
+
+ private:
+  Support support_;
+};
 
 // Means and standard deviations of coordinates over points that pass by (Welford), for units in which a
 // sampler moves, and for where an integral looks.

@@ -6,7 +6,6 @@
 #include "base/range.h"
 #include "math/parallel.h"
 #include "math/random.h"
-#include "sampler/box_walls.h"
 #include "sampler/hmc.h"
 #include "selfnorm/error.h"
 

@@ -1,9 +1,8 @@
-#include "math/normal_distribution.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "math/special_functions.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {

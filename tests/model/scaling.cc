@@ -1,4 +1,3 @@
-#include "model/scaling.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "normalizer/class_moments.h"
-#include "normalizer/model_difference.h"
 #include "random_head.h"
 #include "selfnorm/error.h"
 

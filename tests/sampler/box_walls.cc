@@ -1,8 +1,8 @@
-#include "sampler/box_walls.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "sampler/hmc.h"
 
 namespace selfnorm {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "data/dataset.h"
 #include "math/kernels.h"
-#include "model/entries.h"
 #include "model/multiclass.h"
 #include "selfnorm/error.h"
 

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "audit/bounds/gap_bounds.h"
+#include "data/dataset.h"
 #include "math/parallel.h"
-#include "model/entries.h"
 #include "model/parameters.h"
 #include "selfnorm/error.h"
 

@@ -2,10 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "selfnorm/error.h"
-
 namespace selfnorm {
 namespace {
 

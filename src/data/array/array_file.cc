@@ -1,20 +1,18 @@
 #include "data/array/array_file.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <unordered_set>
 
+#include "base/failure.h"
 #include "base/memory.h"
 #include "data/array/array.h"
 #include "data/array/npy.h"
 #include "data/input/characters.h"
 #include "data/input/sniff.h"
 #include "data/input/zip.h"
-#include "selfnorm/error.h"
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/safetensors.h"
 
@@ -23,34 +21,14 @@ namespace {
 
 // Nothing for a dtype that is no number here.
 std::optional<ElementType> element_type(runtime::Dtype dtype) {
-  using runtime::Dtype;
-  const uint64_t size = runtime::item_size(dtype);
-  switch (dtype) {
-    case Dtype::F64:
-    case Dtype::F32:
-    case Dtype::F16:
-      return ElementType{ElementKind::real, size, false};
-    case Dtype::BF16:
-      return ElementType{ElementKind::bfloat, size, false};
-    case Dtype::I64:
-    case Dtype::I32:
-    case Dtype::I16:
-    case Dtype::I8:
-      return ElementType{ElementKind::integer, size, false};
-    case Dtype::U64:
-    case Dtype::U32:
-    case Dtype::U16:
-    case Dtype::U8:
-      return ElementType{ElementKind::natural, size, false};
-    case Dtype::BOOL:
-      return ElementType{ElementKind::boolean, size, false};
-    case Dtype::F8_E5M2:
-    case Dtype::F8_E4M3:
-    case Dtype::F8_E8M0:
-    case Dtype::C64:
-      break;
-  }
-  return std::nullopt;
+  const std::string_view name = runtime::dtype_name(dtype);
+  if (name.starts_with("F8") || name.starts_with('C')) return std::nullopt;
+  const ElementKind kind = name == "BF16"          ? ElementKind::bfloat
+                           : name == "BOOL"        ? ElementKind::boolean
+                           : name.starts_with('F') ? ElementKind::real
+                           : name.starts_with('I') ? ElementKind::integer
+                                                   : ElementKind::natural;
+  return ElementType{kind, runtime::item_size(dtype), false};
 }
 
 // Its sizes are those of the file before anything is made as large as they say.
@@ -130,7 +108,7 @@ struct ArrayFile::Contents {
       entry.name = m.name.substr(0, m.name.size() - 4);
       entry.place = place;
       if (!names.insert(entry.name).second)
-        throw DataError(name, 0, fmt::format("found the array {} twice", quoted_text(entry.name)));
+        throw_at(name, 0, "found the array {} twice", quoted_text(entry.name));
       entries.push_back(std::move(entry));
       member.push_back(i);
     }
@@ -265,13 +243,12 @@ bool is_pickle_file(const std::string& path) {
 }
 
 void refuse_pickle(const std::string& name) {
-  throw DataError(
-      name, 0,
-      fmt::format("found a file of torch.save (a pickle, which can run code when it is read); expected "
-                  "safetensors; make it, if you trust the file, by python3 -c \"import torch; from "
-                  "safetensors.torch import save_file; m = torch.load('{0}', map_location='cpu'); "
-                  "save_file({{k: v.contiguous() for k, v in m.items()}}, '{1}.safetensors')\"",
-                  name, std::filesystem::path(name).stem().string()));
+  throw_at(name, 0,
+           "found a file of torch.save (a pickle, which can run code when it is read); expected safetensors; "
+           "make it, if you trust the file, by python3 -c \"import torch; from safetensors.torch import "
+           "save_file; m = torch.load('{0}', map_location='cpu'); save_file({{k: v.contiguous() for k, v in "
+           "m.items()}}, '{1}.safetensors')\"",
+           name, std::filesystem::path(name).stem().string());
 }
 
 }  // namespace selfnorm

@@ -76,22 +76,13 @@ void store_each(std::span<const float> from, bool big_endian, std::byte* to) {
 }  // namespace
 
 std::string ElementType::name() const {
-  switch (kind) {
-    case ElementKind::boolean:
-      return "bool";
-    case ElementKind::integer:
-      return fmt::format("int{}", 8 * size);
-    case ElementKind::natural:
-      return fmt::format("uint{}", 8 * size);
-    case ElementKind::real:
-      return fmt::format("float{}", 8 * size);
-    case ElementKind::bfloat:
-      return "bfloat16";
-    case ElementKind::bytes:
-    case ElementKind::unicode:
-      break;
-  }
-  return fmt::format("{} bytes of text", size);
+  if (!is_number()) return fmt::format("{} bytes of text", size);
+  if (kind == ElementKind::boolean) return "bool";
+  const char* name = kind == ElementKind::integer   ? "int"
+                     : kind == ElementKind::natural ? "uint"
+                     : kind == ElementKind::real    ? "float"
+                                                    : "bfloat";
+  return fmt::format("{}{}", name, 8 * size);
 }
 
 void widen(const ElementType& type, std::span<const std::byte> from, std::span<float> to) {

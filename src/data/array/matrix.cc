@@ -1,16 +1,13 @@
 #include "data/array/matrix.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <filesystem>
-#include <string>
+#include <map>
 
-#include "data/array/array.h"
+#include "base/failure.h"
 #include "data/array/npy.h"
 #include "data/input/part.h"
 #include "data/input/records.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -26,29 +23,14 @@ Array open_idx(const std::string& name, ByteSource& source) {
   Array array;
   array.name = name;
   array.payload = &source;
-  switch (head[2]) {
-    case 0x08:
-      array.type = {ElementKind::natural, 1, true};
-      break;
-    case 0x09:
-      array.type = {ElementKind::integer, 1, true};
-      break;
-    case 0x0B:
-      array.type = {ElementKind::integer, 2, true};
-      break;
-    case 0x0C:
-      array.type = {ElementKind::integer, 4, true};
-      break;
-    case 0x0D:
-      array.type = {ElementKind::real, 4, true};
-      break;
-    case 0x0E:
-      array.type = {ElementKind::real, 8, true};
-      break;
-    default:
-      throw DataError(name, 0,
-                      fmt::format("found the idx element type {:#04x}, expected 0x08 to 0x0e", head[2]));
-  }
+  static const std::map<unsigned char, ElementType> types = {
+      {0x08, {ElementKind::natural, 1, true}}, {0x09, {ElementKind::integer, 1, true}},
+      {0x0B, {ElementKind::integer, 2, true}}, {0x0C, {ElementKind::integer, 4, true}},
+      {0x0D, {ElementKind::real, 4, true}},    {0x0E, {ElementKind::real, 8, true}}};
+  const auto type = types.find(head[2]);
+  if (type == types.end())
+    throw_at(name, 0, "found the idx element type {:#04x}, expected 0x08 to 0x0e", head[2]);
+  array.type = type->second;
   if (head[3] == 0) throw DataError(name, 0, "found an idx file of 0 dimensions, expected at least 1");
   for (unsigned i = 0; i < head[3]; ++i) {
     unsigned char n[4];
@@ -131,13 +113,12 @@ ReadResult labelled_matrix(const Input& input, Features features,
   if (!labels && options.require_labels)
     throw DataError(input.name(), 0, "found features but no labels; name the file that has them (--labels)");
   if (labels && labels->size() != rows)
-    throw DataError(input.name(), 0, fmt::format("found {} labels for {} rows", labels->size(), rows));
+    throw_at(input.name(), 0, "found {} labels for {} rows", labels->size(), rows);
   uint32_t columns = features.columns();
   if (options.schema && (features.is_sparse ? columns > options.schema->feature_count
                                             : columns != options.schema->feature_count))
-    throw DataError(input.name(), 0,
-                    fmt::format("found {} columns, but the model has {} features", columns,
-                                options.schema->feature_count));
+    throw_at(input.name(), 0, "found {} columns, but the model has {} features", columns,
+             options.schema->feature_count);
 
   BadRows bad(input.name(), options.skip_bad, Place::row);
   LabelRule rule(options);

@@ -1,14 +1,11 @@
 #include "data/array/named_arrays.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "data/array/array_file.h"
+#include "base/failure.h"
 #include "data/array/matrix.h"
 #include "data/dataset.h"
 #include "data/input/characters.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -18,7 +15,7 @@ namespace {
 template <class Use>
 auto with(const ArrayFile& file, const char* name, Use use) {
   const ArrayEntry* entry = file.find(name);
-  if (!entry) throw DataError(file.name(), 0, fmt::format("found no array '{}' of a CSR matrix", name));
+  if (!entry) throw_at(file.name(), 0, "found no array '{}' of a CSR matrix", name);
   return with_array(file, *entry, use);
 }
 
@@ -93,11 +90,9 @@ const ArrayEntry& choose_features(const ArrayFile& file, const std::string& name
   if (!name.empty()) {
     const ArrayEntry* named = file.find(name);
     if (named) return *named;
-    throw DataError(
-        file.name(), 0,
-        fmt::format("found no array {}; found {}", quoted_text(name),
-                    file.format() == ArrayFormat::npy ? "an npy file, which holds one array and no name"
-                                                      : list_of_names(file.entries())));
+    throw_at(file.name(), 0, "found no array {}; found {}", quoted_text(name),
+             file.format() == ArrayFormat::npy ? "an npy file, which holds one array and no name"
+                                               : list_of_names(file.entries()));
   }
   if (file.format() == ArrayFormat::npy) return file.entries().front();
   const ArrayEntry* found =
@@ -111,11 +106,10 @@ const ArrayEntry& choose_features(const ArrayFile& file, const std::string& name
     ++candidates;
   }
   if (candidates == 1) return *found;
-  throw DataError(
-      file.name(), 0,
-      fmt::format("found {}; expected an array X, x, features, data, states, hidden_states, h or H, or one "
-                  "array of floats in two or more dimensions (and y, label, labels, target or targets)",
-                  list_of_names(file.entries())));
+  throw_at(file.name(), 0,
+           "found {}; expected an array X, x, features, data, states, hidden_states, h or H, or one array of "
+           "floats in two or more dimensions (and y, label, labels, target or targets)",
+           list_of_names(file.entries()));
 }
 
 ReadResult read_named_arrays(Input& input, Format format, const ReadOptions& options) {
@@ -175,7 +169,7 @@ void ArrayRows::release(uint64_t begin, uint64_t end) const {
 
 void ArrayRows::check_row(std::span<const float> values, uint64_t row) const {
   const std::string message = value_error(values);
-  if (!message.empty()) throw DataError(view_.place, row + 1, fmt::format("row {}: {}", row + 1, message));
+  if (!message.empty()) throw_at(view_.place, row + 1, "row {}: {}", row + 1, message);
 }
 
 }  // namespace selfnorm

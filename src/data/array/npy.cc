@@ -1,12 +1,9 @@
 #include "data/array/npy.h"
 
-#include <fmt/format.h>
-
 #include <bit>
-#include <optional>
 
+#include "base/failure.h"
 #include "data/input/characters.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -50,9 +47,8 @@ class HeaderParser {
 
  private:
   [[noreturn]] void fail() const {
-    throw DataError(name_, 0,
-                    fmt::format("found the NPY header {}, expected 'descr', 'fortran_order' and 'shape'",
-                                quoted_text(text_)));
+    throw_at(name_, 0, "found the NPY header {}, expected 'descr', 'fortran_order' and 'shape'",
+             quoted_text(text_));
   }
 
   void skip_blanks() {
@@ -110,10 +106,9 @@ class HeaderParser {
 
   ElementType element_type(const std::string& code) const {
     auto unsupported = [&]() {
-      throw DataError(
-          name_, 0,
-          fmt::format("found elements of type {}, expected f2, f4, f8, V2 (bfloat16), an integer, b1, S or U",
-                      quoted_text(code)));
+      throw_at(name_, 0,
+               "found elements of type {}, expected f2, f4, f8, V2 (bfloat16), an integer, b1, S or U",
+               quoted_text(code));
     };
     if (code.size() < 3 || std::string_view("<>|=").find(code[0]) == std::string_view::npos) unsupported();
     ElementType type;
@@ -121,31 +116,10 @@ class HeaderParser {
     const char* end = code.c_str() + code.size();
     if (parse_natural(code.c_str() + 2, end, type.size) != end || type.size == 0 || type.size > (1u << 20))
       unsupported();
-    switch (code[1]) {
-      case 'f':
-        type.kind = ElementKind::real;
-        break;
-      case 'i':
-        type.kind = ElementKind::integer;
-        break;
-      case 'u':
-        type.kind = ElementKind::natural;
-        break;
-      case 'b':
-        type.kind = ElementKind::boolean;
-        break;
-      case 'V':
-        type.kind = ElementKind::bfloat;
-        break;
-      case 'S':
-        type.kind = ElementKind::bytes;
-        break;
-      case 'U':
-        type.kind = ElementKind::unicode;
-        break;
-      default:
-        unsupported();
-    }
+    // In the order of ElementKind.
+    const size_t kind = std::string_view("biufVSU").find(code[1]);
+    if (kind == std::string_view::npos) unsupported();
+    type.kind = static_cast<ElementKind>(kind);
     if (type.kind == ElementKind::unicode) type.size *= 4;
     const bool fits = type.kind == ElementKind::boolean  ? type.size == 1
                       : type.kind == ElementKind::bfloat ? type.size == 2
@@ -168,14 +142,13 @@ Array open_npy(const std::string& name, ByteSource& source) {
       std::string_view(reinterpret_cast<char*>(head), 6) != "\x93NUMPY")
     throw DataError(name, 0, "found no NPY magic bytes at the start, expected \\x93NUMPY");
   if (head[6] < 1 || head[6] > 3)
-    throw DataError(name, 0, fmt::format("found NPY version {}.{}, expected 1.0 to 3.0", head[6], head[7]));
+    throw_at(name, 0, "found NPY version {}.{}, expected 1.0 to 3.0", head[6], head[7]);
   unsigned char length[4] = {};
   size_t width = head[6] == 1 ? 2 : 4;
   size_t got = read_fully(source, reinterpret_cast<char*>(length), width);
   size_t size = length[0] | size_t{length[1]} << 8 | size_t{length[2]} << 16 | size_t{length[3]} << 24;
   if (got < width || size > kLongestHeader)
-    throw DataError(
-        name, 0, fmt::format("the NPY header declares {} bytes, expected at most {}", size, kLongestHeader));
+    throw_at(name, 0, "the NPY header declares {} bytes, expected at most {}", size, kLongestHeader);
   std::string text(size, '\0');
   if (read_fully(source, text.data(), size) < size)
     throw DataError(name, 0, "the file ends within the NPY header");

@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -8,33 +7,94 @@
 #include <string>
 #include <vector>
 
+#include "base/failure.h"
 #include "data/array/array_file.h"
 #include "data/array/matrix.h"
 #include "data/array/named_arrays.h"
 #include "data/example_source.h"
 #include "data/input/characters.h"
 #include "data/string_index.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
+
+void note_unseen(uint32_t target, const std::string& label, uint64_t row, UnseenLabels& unseen) {
+  if (target != Dataset::kUnseenTarget) return;
+  if (unseen.examples++ == 0) unseen = {1, row, label};
+}
 
 // The classes of the rows of a table of states, from an array of labels or a list of them.
 class ClassColumn {
  public:
   // Array files are read in place, row by row; other files (text, idx, gzip) are read whole, here.
-  static ClassColumn from_file(const std::string& path, const StatesOptions& options);
-  static ClassColumn from_array(ArrayView labels, const StatesOptions& options);
+  static ClassColumn from_file(const std::string& path, const StatesOptions& options) {
+    if (is_array_file(path)) {
+      const ArrayFile file(path);
+      if (file.format() != ArrayFormat::npy)
+        throw DataError(path, 0, "found an archive of arrays, expected labels in an npy file or a text file");
+      return from_array(file.view(file.entries().front()), options);
+    }
+    ClassColumn column(path, options);
+    uint64_t row = 0;
+    for (const std::string& label : read_label_file(path)) {
+      column.numbers_.push_back(column.number(label, row));
+      if (options.unseen) note_unseen(column.numbers_.back(), label, row, *options.unseen);
+      ++row;
+    }
+    column.size_ = column.numbers_.size();
+    return column;
+  }
+  static ClassColumn from_array(ArrayView labels, const StatesOptions& options) {
+    ClassColumn column(labels.place, options);
+    column.size_ = labels.bytes.size() / labels.type.size;
+    if (labels.fortran_order && labels.shape.size() > 1)
+      throw DataError(labels.place, 0, "found labels in Fortran order, expected C order");
+    column.array_ = std::move(labels);
+    for (uint64_t row = 0; options.unseen && row < column.size_; ++row)
+      note_unseen(column[row], column.array_label(row), row, *options.unseen);
+    column.release(0, options.unseen ? column.size_ : 0);
+    return column;
+  }
 
   uint64_t size() const { return size_; }
-  uint32_t operator[](uint64_t row) const;  // throws DataError naming the file and the row
+  // Throws DataError naming the file and the row.
+  uint32_t operator[](uint64_t row) const {
+    SELFNORM_CHECK(row < size_);
+    if (!numbers_.empty()) return numbers_[row];
+    return number(array_label(row), row);
+  }
   // Rows begin .. end-1 are not needed for now.
   void release(uint64_t begin, uint64_t end) const { array_.release(begin, end - begin); }
 
  private:
-  explicit ClassColumn(std::string name, const StatesOptions& options);
-  uint32_t number(const std::string& label, uint64_t row) const;
-  std::string array_label(uint64_t row) const;
+  ClassColumn(std::string name, const StatesOptions& options) : name_(std::move(name)) {
+    keeps_unseen_ = options.unseen != nullptr;
+    if (options.schema && !options.schema->labels.empty()) {
+      known_.emplace(options.schema->labels);
+    } else if (options.classes > 0) {
+      classes_ = options.classes;
+    }
+  }
+  uint32_t number(const std::string& label, uint64_t row) const {
+    const auto fail = [&](const std::string& what) -> uint32_t {
+      throw_at(name_, row + 1, "row {}: {}", row + 1, what);
+    };
+    if (label.empty()) return fail("found an empty label, or NaN");
+    if (known_) {
+      const auto found = known_->find(label);
+      return found ? *found : keeps_unseen_ ? Dataset::kUnseenTarget : fail(known_->unseen(label));
+    }
+    const std::string_view key = label_key(label);
+    uint32_t value = 0;
+    const auto [end, code] = std::from_chars(key.data(), key.data() + key.size(), value);
+    if (code != std::errc() || end != key.data() + key.size() || value >= classes_)
+      return fail(
+          fmt::format("found label {}, expected a class number, 0 to {}", quoted_text(label), classes_ - 1));
+    return value;
+  }
+  std::string array_label(uint64_t row) const {
+    return label_text(array_.type, array_.bytes.data() + row * array_.type.size);
+  }
 
   std::string name_;
   std::optional<KnownLabels> known_;
@@ -44,78 +104,6 @@ class ClassColumn {
   std::vector<uint32_t> numbers_;  // instead of the array
   uint64_t size_ = 0;
 };
-
-void note_unseen(uint32_t target, const std::string& label, uint64_t row, UnseenLabels& unseen) {
-  if (target != Dataset::kUnseenTarget) return;
-  if (unseen.examples++ == 0) unseen = {1, row, label};
-}
-
-ClassColumn::ClassColumn(std::string name, const StatesOptions& options) : name_(std::move(name)) {
-  keeps_unseen_ = options.unseen != nullptr;
-  if (options.schema && !options.schema->labels.empty()) {
-    known_.emplace(options.schema->labels);
-  } else if (options.classes > 0) {
-    classes_ = options.classes;
-  }
-}
-
-ClassColumn ClassColumn::from_array(ArrayView labels, const StatesOptions& options) {
-  ClassColumn column(labels.place, options);
-  column.size_ = labels.bytes.size() / labels.type.size;
-  if (labels.fortran_order && labels.shape.size() > 1)
-    throw DataError(labels.place, 0, "found labels in Fortran order, expected C order");
-  column.array_ = std::move(labels);
-  for (uint64_t row = 0; options.unseen && row < column.size_; ++row)
-    note_unseen(column[row], column.array_label(row), row, *options.unseen);
-  column.release(0, options.unseen ? column.size_ : 0);
-  return column;
-}
-
-ClassColumn ClassColumn::from_file(const std::string& path, const StatesOptions& options) {
-  if (is_array_file(path)) {
-    const ArrayFile file(path);
-    if (file.format() != ArrayFormat::npy)
-      throw DataError(path, 0, "found an archive of arrays, expected labels in an npy file or a text file");
-    return from_array(file.view(file.entries().front()), options);
-  }
-  ClassColumn column(path, options);
-  uint64_t row = 0;
-  for (const std::string& label : read_label_file(path)) {
-    column.numbers_.push_back(column.number(label, row));
-    if (options.unseen) note_unseen(column.numbers_.back(), label, row, *options.unseen);
-    ++row;
-  }
-  column.size_ = column.numbers_.size();
-  return column;
-}
-
-uint32_t ClassColumn::operator[](uint64_t row) const {
-  SELFNORM_CHECK(row < size_);
-  if (!numbers_.empty()) return numbers_[row];
-  return number(array_label(row), row);
-}
-
-std::string ClassColumn::array_label(uint64_t row) const {
-  return label_text(array_.type, array_.bytes.data() + row * array_.type.size);
-}
-
-uint32_t ClassColumn::number(const std::string& label, uint64_t row) const {
-  const auto fail = [&](const std::string& what) -> uint32_t {
-    throw DataError(name_, row + 1, fmt::format("row {}: {}", row + 1, what));
-  };
-  if (label.empty()) return fail("found an empty label, or NaN");
-  if (known_) {
-    const auto found = known_->find(label);
-    return found ? *found : keeps_unseen_ ? Dataset::kUnseenTarget : fail(known_->unseen(label));
-  }
-  const std::string_view key = label_key(label);
-  uint32_t value = 0;
-  const auto [end, code] = std::from_chars(key.data(), key.data() + key.size(), value);
-  if (code != std::errc() || end != key.data() + key.size() || value >= classes_)
-    return fail(
-        fmt::format("found label {}, expected a class number, 0 to {}", quoted_text(label), classes_ - 1));
-  return value;
-}
 
 // Rows of an array in place. Memory does not grow with the rows that went by.
 class StatesSource : public ExampleSource {

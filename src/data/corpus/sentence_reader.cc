@@ -1,12 +1,10 @@
 #include "data/corpus/sentence_reader.h"
 
-#include <fmt/format.h>
-
 #include <array>
 
+#include "base/failure.h"
 #include "data/input/characters.h"
 #include "data/input/source.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -85,10 +83,10 @@ void SentenceReader::take_word() {
   }
   if (is_long) word_ = kUnknownWord;
   if (word_ == kStartWord || word_ == kEndWord)
-    throw DataError(name_, line_,
-                    fmt::format("found the word {}, which stands for a boundary of sentences; expected a "
-                                "sentence a line, without marks",
-                                word_));
+    throw_at(name_, line_,
+             "found the word {}, which stands for a boundary of sentences; expected a sentence a line, "
+             "without marks",
+             word_);
   if (!is_utf8(word_)) {
     repaired_ = utf8_repaired(word_);
     word_ = repaired_;

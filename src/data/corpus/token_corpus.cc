@@ -1,57 +1,20 @@
 #include "data/corpus/token_corpus.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <span>
-#include <string>
-#include <vector>
 
+#include "base/failure.h"
 #include "base/range.h"
 #include "data/corpus/sentence_reader.h"
 #include "math/random.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
-// Numbers of words, four bytes each, in a file without a name: it goes with the process, however that ends.
-class TokenFile {
- public:
-  // In this folder. Every call throws Error naming it and the system's reason (disk full, ...).
-  explicit TokenFile(std::string folder);
-  ~TokenFile();
-  TokenFile(const TokenFile&) = delete;
-  TokenFile& operator=(const TokenFile&) = delete;
-
-  void append(uint32_t token) {
-    buffer_.push_back(token);
-    if (buffer_.size() == kBufferTokens) flush();
-  }
-  // Every token t becomes number[t].
-  void renumber(std::span<const uint32_t> number);
-  // All of them, mapped; nothing is appended any more. Valid as long as this object.
-  std::span<const uint32_t> tokens();
-
- private:
-  static constexpr size_t kBufferTokens = size_t{1} << 16;
-
-  void flush();
-  [[noreturn]] void fail(const char* action) const;
-
-  std::string folder_;
-  int descriptor_ = -1;
-  uint64_t size_ = 0;  // tokens in the file
-  std::vector<uint32_t> buffer_;
-  void* map_ = nullptr;
-};
-
 namespace {
 
 // Where the file system knows no nameless files, one whose name is taken away at once.
@@ -75,6 +38,83 @@ bool transfer(size_t n, const Call& call) {
   }
   return true;
 }
+
+}  // namespace
+
+// Numbers of words, four bytes each, in a file without a name: it goes with the process, however that ends.
+class TokenFile {
+ public:
+  // In this folder. Every call throws Error naming it and the system's reason (disk full, ...).
+  explicit TokenFile(std::string folder) : folder_(std::move(folder)), descriptor_(open_nameless(folder_)) {
+    if (descriptor_ < 0) fail("make");
+    buffer_.reserve(kBufferTokens);
+  }
+  ~TokenFile() {
+    if (map_ != nullptr) ::munmap(map_, size_ * sizeof(uint32_t));
+    ::close(descriptor_);
+  }
+  TokenFile(const TokenFile&) = delete;
+  TokenFile& operator=(const TokenFile&) = delete;
+
+  void append(uint32_t token) {
+    buffer_.push_back(token);
+    if (buffer_.size() == kBufferTokens) flush();
+  }
+  // Every token t becomes number[t].
+  void renumber(std::span<const uint32_t> number) {
+    flush();
+    const uint64_t all = size_;
+    for (size_ = 0; size_ < all;) {
+      buffer_.resize(std::min<uint64_t>(kBufferTokens, all - size_));
+      char* bytes = reinterpret_cast<char*>(buffer_.data());
+      const auto place = static_cast<off_t>(size_ * sizeof(uint32_t));
+      const bool is_read = transfer(buffer_.size() * sizeof(uint32_t), [&](size_t done, size_t n) {
+        return ::pread(descriptor_, bytes + done, n, place + static_cast<off_t>(done));
+      });
+      if (!is_read) fail("read");
+      for (uint32_t& token : buffer_) token = number[token];
+      flush();
+    }
+  }
+  // All of them, mapped; nothing is appended any more. Valid as long as this object.
+  std::span<const uint32_t> tokens() {
+    if (map_ == nullptr) {
+      flush();
+      if (size_ == 0) return {};
+      map_ = ::mmap(nullptr, size_ * sizeof(uint32_t), PROT_READ, MAP_SHARED, descriptor_, 0);
+      if (map_ == MAP_FAILED) {
+        map_ = nullptr;
+        fail("map");
+      }
+    }
+    return {static_cast<const uint32_t*>(map_), size_};
+  }
+
+ private:
+  static constexpr size_t kBufferTokens = size_t{1} << 16;
+
+  void flush() {
+    const char* bytes = reinterpret_cast<const char*>(buffer_.data());
+    const auto place = static_cast<off_t>(size_ * sizeof(uint32_t));
+    const bool is_written = transfer(buffer_.size() * sizeof(uint32_t), [&](size_t done, size_t n) {
+      return ::pwrite(descriptor_, bytes + done, n, place + static_cast<off_t>(done));
+    });
+    if (!is_written) fail("write");
+    size_ += buffer_.size();
+    buffer_.clear();
+  }
+  [[noreturn]] void fail(const char* action) const {
+    throw_error("cannot {} a file of tokens in {}: {}", action, folder_, std::strerror(errno));
+  }
+
+  std::string folder_;
+  int descriptor_ = -1;
+  uint64_t size_ = 0;  // tokens in the file
+  std::vector<uint32_t> buffer_;
+  void* map_ = nullptr;
+};
+
+namespace {
 
 constexpr double kFarAway = 1e15;                        // sentences that no text has
 constexpr uint64_t kHeldOutStream = 0x68656c646f757400;  // "heldout"
@@ -111,64 +151,10 @@ class HeldOutSentences {
   if (words.size() <= WordVocabulary::kEnd + 1)
     throw DataError(name, 0,
                     "found no words; expected text, a sentence a line, words separated by white space");
-  throw DataError(name, 0, fmt::format("no word occurs {} times or more; lower --min-count", min_count));
+  throw_at(name, 0, "no word occurs {} times or more; lower --min-count", min_count);
 }
 
 }  // namespace
-
-TokenFile::TokenFile(std::string folder) : folder_(std::move(folder)), descriptor_(open_nameless(folder_)) {
-  if (descriptor_ < 0) fail("make");
-  buffer_.reserve(kBufferTokens);
-}
-
-TokenFile::~TokenFile() {
-  if (map_ != nullptr) ::munmap(map_, size_ * sizeof(uint32_t));
-  ::close(descriptor_);
-}
-
-void TokenFile::fail(const char* action) const {
-  throw Error(fmt::format("cannot {} a file of tokens in {}: {}", action, folder_, std::strerror(errno)));
-}
-
-void TokenFile::flush() {
-  const char* bytes = reinterpret_cast<const char*>(buffer_.data());
-  const auto place = static_cast<off_t>(size_ * sizeof(uint32_t));
-  const bool is_written = transfer(buffer_.size() * sizeof(uint32_t), [&](size_t done, size_t n) {
-    return ::pwrite(descriptor_, bytes + done, n, place + static_cast<off_t>(done));
-  });
-  if (!is_written) fail("write");
-  size_ += buffer_.size();
-  buffer_.clear();
-}
-
-void TokenFile::renumber(std::span<const uint32_t> number) {
-  flush();
-  const uint64_t all = size_;
-  for (size_ = 0; size_ < all;) {
-    buffer_.resize(std::min<uint64_t>(kBufferTokens, all - size_));
-    char* bytes = reinterpret_cast<char*>(buffer_.data());
-    const auto place = static_cast<off_t>(size_ * sizeof(uint32_t));
-    const bool is_read = transfer(buffer_.size() * sizeof(uint32_t), [&](size_t done, size_t n) {
-      return ::pread(descriptor_, bytes + done, n, place + static_cast<off_t>(done));
-    });
-    if (!is_read) fail("read");
-    for (uint32_t& token : buffer_) token = number[token];
-    flush();
-  }
-}
-
-std::span<const uint32_t> TokenFile::tokens() {
-  if (map_ == nullptr) {
-    flush();
-    if (size_ == 0) return {};
-    map_ = ::mmap(nullptr, size_ * sizeof(uint32_t), PROT_READ, MAP_SHARED, descriptor_, 0);
-    if (map_ == MAP_FAILED) {
-      map_ = nullptr;
-      fail("map");
-    }
-  }
-  return {static_cast<const uint32_t*>(map_), size_};
-}
 
 TokenCorpus::TokenCorpus(std::shared_ptr<TokenFile> file, uint32_t vocabulary)
     : file_(std::move(file)), tokens_(file_->tokens()), counts_(vocabulary) {
@@ -182,12 +168,8 @@ void TokenCorpus::context(uint64_t i, std::span<uint32_t> out) const {
 }
 
 std::string TokenCorpus::fingerprint() const {
-  uint64_t hash = hash_bytes(fmt::format("{} {}", vocabulary(), tokens_.size()));
-  for (const uint32_t token : tokens_) {
-    hash = (hash ^ token) * 0x9E3779B97F4A7C15u;
-    hash ^= hash >> 32;
-  }
-  return fmt::format("{:016x}", hash);
+  const uint64_t start = hash_bytes(fmt::format("{} {}", vocabulary(), tokens_.size()));
+  return fmt::format("{:016x}", hash_words(start, tokens_));
 }
 
 TokenCorpus read_corpus(const std::string& path, const WordVocabulary& vocabulary,

@@ -1,18 +1,15 @@
 #include "data/corpus/word_vocabulary.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <span>
 
+#include "base/failure.h"
 #include "base/option_table.h"
 #include "base/range.h"
 #include "data/corpus/sentence_reader.h"
 #include "data/input/characters.h"
 #include "data/input/records.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -113,11 +110,10 @@ void VocabularyOptions::validate() const {
 
 WordVocabulary::WordVocabulary(const std::vector<std::string>& words) {
   if (words.size() < 2 || words[kUnknown] != kUnknownWord || words[kEnd] != kEndWord)
-    throw Error(fmt::format("a vocabulary of {} words without {} and {} at its beginning", words.size(),
-                            kUnknownWord, kEndWord));
+    throw_error("a vocabulary of {} words without {} and {} at its beginning", words.size(), kUnknownWord,
+                kEndWord);
   for (uint32_t i = 0; i < words.size(); ++i)
-    if (index_.add(words[i]) != i)
-      throw Error(fmt::format("the vocabulary names {} twice", quoted_text(words[i])));
+    if (index_.add(words[i]) != i) throw_error("the vocabulary names {} twice", quoted_text(words[i]));
 }
 
 std::vector<uint32_t> frequent_words(const StringIndex& words, std::span<const uint64_t> counts,

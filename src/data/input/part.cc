@@ -6,8 +6,6 @@
 #include <charconv>
 #include <numeric>
 
-#include "selfnorm/error.h"
-
 namespace selfnorm {
 namespace {
 

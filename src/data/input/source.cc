@@ -1,7 +1,6 @@
 #include "data/input/source.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -11,8 +10,8 @@
 #include <cstring>
 #include <limits>
 
+#include "base/failure.h"
 #include "data/read.h"
-#include "selfnorm/error.h"
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/mapped_file.h"
 
@@ -21,7 +20,7 @@ namespace {
 
 [[noreturn]] void fail(const std::string& name) {
   if (errno == EBADF) throw Error(name + " is closed; expected data there, or give the name of a file");
-  throw Error(fmt::format("cannot read {}: {}", name, std::strerror(errno)));
+  throw_error("cannot read {}: {}", name, std::strerror(errno));
 }
 
 class Descriptor {
@@ -226,7 +225,7 @@ std::unique_ptr<ByteSource> storage_source(std::shared_ptr<Storage> storage, uin
 
 std::shared_ptr<Storage> file_storage(const std::string& path) {
   auto storage = Input::open(path)->storage();
-  if (!storage) throw Error(fmt::format("cannot read {}: expected a regular file, not compressed", path));
+  if (!storage) throw_error("cannot read {}: expected a regular file, not compressed", path);
   return storage;
 }
 
@@ -248,7 +247,7 @@ std::unique_ptr<Input> Input::open(const std::string& path) {
   if (fstat(number, &status) != 0) fail(name);
   if (S_ISDIR(status.st_mode)) {
     close(number);
-    throw Error(fmt::format("cannot read {}: it is a directory, expected a data file", name));
+    throw_error("cannot read {}: it is a directory, expected a data file", name);
   }
   if (standard || !S_ISREG(status.st_mode))
     return std::unique_ptr<Input>(new Input(name, std::make_unique<PipeSource>(name, number), nullptr));

@@ -8,7 +8,6 @@
 #include <new>
 
 #include "data/input/characters.h"
-#include "data/input/source.h"
 #include "data/read.h"
 #include "selfnorm/error.h"
 

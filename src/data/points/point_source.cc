@@ -1,21 +1,17 @@
 #include "data/points/point_source.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <atomic>
-#include <bit>
 
+#include "base/failure.h"
 #include "base/memory.h"
 #include "data/array/matrix.h"
 #include "data/array/named_arrays.h"
 #include "data/example_source.h"
 #include "data/input/characters.h"
 #include "data/input/sniff.h"
-#include "data/readers.h"
 #include "data/table/table.h"
 #include "data/table/table_sample.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -24,7 +20,7 @@ namespace {
 void check_columns(const std::string& file, uint64_t columns, const PointOptions& options) {
   const uint64_t expected = options.columns > 0 ? options.columns : options.names.size();
   if (expected > 0 && columns != expected)
-    throw DataError(file, 0, fmt::format("found {} columns, but the model has {}", columns, expected));
+    throw_at(file, 0, "found {} columns, but the model has {}", columns, expected);
 }
 
 // The columns of a table of numbers without a target.
@@ -88,16 +84,14 @@ std::vector<uint32_t> kept_columns(const std::string& file, uint64_t columns,
     uint64_t index = 0;
     const char* end = name.c_str() + name.size();
     if (parse_natural(name.c_str(), end, index) != end || index >= columns)
-      throw DataError(
-          file, 0,
-          fmt::format("found no column {} to leave out; the columns have no names, expected 0 to {}",
-                      quoted_text(name), columns - 1));
+      throw_at(file, 0, "found no column {} to leave out; the columns have no names, expected 0 to {}",
+               quoted_text(name), columns - 1);
     is_dropped[index] = true;
   }
   std::vector<uint32_t> kept;
   for (uint32_t c = 0; c < columns; ++c)
     if (!is_dropped[c]) kept.push_back(c);
-  if (kept.empty()) throw DataError(file, 0, fmt::format("all {} columns are left out", columns));
+  if (kept.empty()) throw_at(file, 0, "all {} columns are left out", columns);
   return kept;
 }
 
@@ -108,12 +102,7 @@ constexpr uint64_t kPageBytes = 4096;
 std::string hash_text(const PointSource& source, std::span<const float> values) {
   std::string head = fmt::format("{} {}", source.rows(), source.columns());
   for (const std::string& name : source.names()) head += '\n' + name;
-  uint64_t hash = hash_bytes(head);
-  for (const float value : values) {
-    hash = (hash ^ std::bit_cast<uint32_t>(value)) * 0x9E3779B97F4A7C15u;
-    hash ^= hash >> 32;
-  }
-  return fmt::format("{:016x}", hash);
+  return fmt::format("{:016x}", hash_words(hash_bytes(head), values));
 }
 
 class MemoryPoints final : public PointSource {
@@ -222,12 +211,7 @@ std::vector<float> dense_values(const std::string& file, Features features, std:
     const auto put = [&](uint32_t c, float value) {
       if (place[c] != Dataset::kNoTarget) values[r * kept.size() + place[c]] = value;
     };
-    if (features.is_sparse) {
-      const SparseMatrix& x = features.sparse;
-      for (uint64_t k = x.begin[r]; k < x.begin[r + 1]; ++k) put(x.column[k], x.value[k]);
-    } else {
-      for (uint32_t c = 0; c < columns; ++c) put(c, features.dense.row(r)[c]);
-    }
+    for_each_entry(features, r, put);
   }
   return values;
 }
@@ -281,7 +265,7 @@ std::unique_ptr<PointSource> open_points(const std::string& path, const PointOpt
                             format == Format::safetensors;
   const bool is_array = may_be_array && is_array_file(path);
   if (!options.array.empty() && !is_array)
-    throw DataError(path, 0, fmt::format("found no array file, but an array is named ({})", options.array));
+    throw_at(path, 0, "found no array file, but an array is named ({})", options.array);
   if (options.header != Header::automatic && is_array)
     throw DataError(path, 0, "found an array file, but a header (--header) is for csv and tsv");
   return is_array ? mapped_points(path, options) : whole_points(path, options);

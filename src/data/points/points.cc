@@ -4,6 +4,12 @@
 
 namespace selfnorm {
 
+std::vector<float> Points::take(std::span<const uint64_t> chosen) const {
+  std::vector<float> out;
+  for (const uint64_t i : chosen) out.insert(out.end(), row(i).begin(), row(i).end());
+  return out;
+}
+
 bool contains(const Support& support, std::span<const float> x) {
   for (size_t j = 0; j < x.size(); ++j) {
     if (!std::isfinite(x[j])) return false;

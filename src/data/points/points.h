@@ -17,6 +17,7 @@ struct Points {
   std::span<const float> row(uint64_t i) const { return {data + i * columns, columns}; }
   Points slice(uint64_t begin, uint64_t end) const { return {data + begin * columns, end - begin, columns}; }
   size_t size() const { return size_t{rows} * columns; }
+  std::vector<float> take(std::span<const uint64_t> chosen) const;  // these rows, in this order
 };
 
 // Where x may be: a box of R^d; numbers of levels (x_j = 0 .. levels_j - 1, so binary vectors have 2); or
@@ -39,6 +40,11 @@ struct Support {
     Support s;
     s.lower = std::move(lower);
     s.upper = std::move(upper);
+    return s;
+  }
+  static Support counts() {
+    Support s;
+    s.space = Space::counts;
     return s;
   }
   bool is_real() const { return space == Space::real; }

@@ -1,16 +1,14 @@
 #include "data/sentences/read_sequences.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <set>
 
+#include "base/failure.h"
 #include "data/input/characters.h"
 #include "data/sentences/sentence_encoding.h"
 #include "data/sentences/token_reader.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -26,10 +24,10 @@ using Labels = SentenceEncoding::Labels;
 uint32_t target_column(const SequenceOptions& options, const TokenReader& reader, uint64_t first_line) {
   const uint32_t columns = reader.columns();
   if (options.target > columns)
-    throw DataError(reader.name(), first_line,
-                    fmt::format("found {} columns, but the target is column {}, counted from 1; expected 1 "
-                                "to {}, or 0 for the last",
-                                columns, options.target, columns));
+    throw_at(
+        reader.name(), first_line,
+        "found {} columns, but the target is column {}, counted from 1; expected 1 to {}, or 0 for the last",
+        columns, options.target, columns);
   if (columns < 2)
     throw DataError(reader.name(), first_line, "found one column, expected a word and its label at least");
   return options.target > 0 ? options.target - 1 : columns - 1;
@@ -40,16 +38,15 @@ void check_templates(const SequenceEncoder& encoder, const std::string& template
     for (const TemplateItem& item : one.items) {
       if (item.kind == TemplateItem::Kind::literal) continue;
       if (item.column >= encoder.columns)
-        throw DataError(
-            templates, one.line,
-            fmt::format("the template names column {}, counted from 0, but {} has {} columns, 0 to "
-                        "{}; expected one of them that is not the target, {}",
-                        item.column, data, encoder.columns, encoder.columns - 1, encoder.target));
+        throw_at(templates, one.line,
+                 "the template names column {}, counted from 0, but {} has {} columns, 0 to {}; expected one "
+                 "of them that is not the target, {}",
+                 item.column, data, encoder.columns, encoder.columns - 1, encoder.target);
       if (item.column == encoder.target)
-        throw DataError(templates, one.line,
-                        fmt::format("the template names column {}, counted from 0, which is the target; "
-                                    "expected another of the {} columns of {}",
-                                    item.column, encoder.columns, data));
+        throw_at(templates, one.line,
+                 "the template names column {}, counted from 0, which is the target; expected another of the "
+                 "{} columns of {}",
+                 item.column, encoder.columns, data);
     }
 }
 
@@ -68,10 +65,10 @@ SequenceEncoder resolved(const SequenceOptions& options, const TokenReader& read
   encoder.format = format;
   if (format == SequenceFormat::attributes) {
     if (options.target > 1)
-      throw DataError(reader.name(), first_line,
-                      fmt::format("found an attribute file, whose labels are column 1, but the target is "
-                                  "column {}; leave the target out, or say --format columns",
-                                  options.target));
+      throw_at(reader.name(), first_line,
+               "found an attribute file, whose labels are column 1, but the target is column {}; leave the "
+               "target out, or say --format columns",
+               options.target);
     if (!options.templates.empty())
       throw DataError(reader.name(), first_line,
                       "found an attribute file, to which templates do not apply; leave the templates out, or "
@@ -83,10 +80,10 @@ SequenceEncoder resolved(const SequenceOptions& options, const TokenReader& read
   encoder.target = is_upos ? kConlluUpos : target_column(options, reader, first_line);
   const bool is_default = options.templates.empty();
   if (is_default && format == SequenceFormat::conllu && encoder.target == kConlluForm)
-    throw DataError(reader.name(), first_line,
-                    fmt::format("the target is column {} of CoNLL-U, the word form, which is all that the "
-                                "default templates read; expected another target, or templates of your own",
-                                kConlluForm + 1));
+    throw_at(reader.name(), first_line,
+             "the target is column {} of CoNLL-U, the word form, which is all that the default templates "
+             "read; expected another target, or templates of your own",
+             kConlluForm + 1);
   const std::string name = is_default                       ? "default templates"
                            : options.templates_name.empty() ? "templates"
                                                             : options.templates_name;
@@ -165,10 +162,10 @@ void read_column(uint32_t column, FeatureTemplates& templates) {
 
 SequenceEncoder for_attributes(SequenceEncoder encoder) {
   if (!encoder.bigrams.empty())
-    throw Error(
-        fmt::format("the model has {} attributes of pairs of labels, which its templates make and attribute "
-                    "files have not; give it data in the format it was trained on",
-                    encoder.bigrams.size()));
+    throw_error(
+        "the model has {} attributes of pairs of labels, which its templates make and attribute files have "
+        "not; give it data in the format it was trained on",
+        encoder.bigrams.size());
   encoder.templates = {};
   encoder.columns = encoder.target = 0;
   return encoder;
@@ -194,14 +191,13 @@ SequenceRead learn_sequences(const std::string& path, const SequenceOptions& opt
   } while (reader.next(sentence));
   encoding.finish(options.min_count, out.data, out.encoder);
   if (out.encoder.labels.size() < 2)
-    throw DataError(
-        reader.name(), first_line,
-        fmt::format("found one label, {}, here and in all {} tokens, expected two at least: is column {} "
-                    "the target, and is the file {}? --target and --format say otherwise",
-                    quoted_text(out.encoder.labels[0]), out.data.positions(), out.encoder.target + 1,
-                    format == SequenceFormat::conllu       ? "CoNLL-U"
-                    : format == SequenceFormat::attributes ? "one of attributes"
-                                                           : "one of columns"));
+    throw_at(reader.name(), first_line,
+             "found one label, {}, here and in all {} tokens, expected two at least: is column {} the "
+             "target, and is the file {}? --target and --format say otherwise",
+             quoted_text(out.encoder.labels[0]), out.data.positions(), out.encoder.target + 1,
+             format == SequenceFormat::conllu       ? "CoNLL-U"
+             : format == SequenceFormat::attributes ? "one of attributes"
+                                                    : "one of columns");
   return out;
 }
 
@@ -279,10 +275,10 @@ SequenceEncoder encoder_for(const SequenceEncoder& encoder, SequenceFormat forma
     return out;
   }
   if (is_conllu)
-    throw Error(
-        fmt::format("the templates of the model read several of the {} columns it was trained on, which have "
-                    "no counterpart in CoNLL-U; give it such columns",
-                    encoder.columns));
+    throw_error(
+        "the templates of the model read several of the {} columns it was trained on, which have no "
+        "counterpart in CoNLL-U; give it such columns",
+        encoder.columns);
   return out;
 }
 

@@ -1,12 +1,10 @@
 #include "data/sentences/sentence_encoding.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
+#include "base/failure.h"
 #include "data/input/characters.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -97,12 +95,12 @@ void SentenceEncoding::check_first_field(const TokenLines& sentence, size_t toke
   const bool is_attribute = sentence.fields(token) == 1 ||
                             (parse_attribute(text, field).empty() && unigrams_.index().find(field.name));
   if (is_attribute)
-    throw DataError(source.name, sentence.line(token),
-                    fmt::format("found {} where the label stands, which is {}; expected label TAB attribute "
-                                "TAB ...; a line without a label begins with a tab",
-                                quoted_text(text),
-                                sentence.fields(token) == 1 ? "no label of the model and all of the line"
-                                                            : "an attribute of the model"));
+    throw_at(source.name, sentence.line(token),
+             "found {} where the label stands, which is {}; expected label TAB attribute TAB ...; a line "
+             "without a label begins with a tab",
+             quoted_text(text),
+             sentence.fields(token) == 1 ? "no label of the model and all of the line"
+                                         : "an attribute of the model");
 }
 
 uint32_t SentenceEncoding::label(const TokenLines& sentence, size_t token, const Source& source,
@@ -111,18 +109,16 @@ uint32_t SentenceEncoding::label(const TokenLines& sentence, size_t token, const
   const std::string_view text = sentence.field(token, encoder_.target);
   if (text.empty()) {
     if (source.labels == Labels::optional) return kNoLabel;
-    throw DataError(
-        source.name, sentence.line(token),
-        fmt::format("found an empty label in column {}, expected one for every token", encoder_.target + 1));
+    throw_at(source.name, sentence.line(token),
+             "found an empty label in column {}, expected one for every token", encoder_.target + 1);
   }
   const bool is_open =
       text == "_" && encoder_.format == SequenceFormat::conllu && is_conllu_category(encoder_.target);
   if (is_learning_ && is_open)
-    throw DataError(source.name, sentence.line(token),
-                    fmt::format("found _ in column {}, which says that CoNLL-U has no label there, expected "
-                                "one for every token of training data; take the sentence out, or choose "
-                                "another --target",
-                                encoder_.target + 1));
+    throw_at(source.name, sentence.line(token),
+             "found _ in column {}, which says that CoNLL-U has no label there, expected one for every token "
+             "of training data; take the sentence out, or choose another --target",
+             encoder_.target + 1);
   if (is_learning_) return labels_.add(text);
   const auto known = labels_.find(text);
   if (known) return *known;
@@ -133,11 +129,10 @@ uint32_t SentenceEncoding::label(const TokenLines& sentence, size_t token, const
     if (number == unseen.labels.size()) unseen.labels.emplace_back(text);
     return labels_.size() + number;
   }
-  throw DataError(
-      source.name, sentence.line(token),
-      fmt::format("found the label {} in column {}, which the model has not learned; expected one "
-                  "of its {} labels: {}; correct it, or train on data that have it",
-                  quoted_text(text), encoder_.target + 1, labels_.size(), some_labels(labels_)));
+  throw_at(source.name, sentence.line(token),
+           "found the label {} in column {}, which the model has not learned; expected one of its {} labels: "
+           "{}; correct it, or train on data that have it",
+           quoted_text(text), encoder_.target + 1, labels_.size(), some_labels(labels_));
 }
 
 void SentenceEncoding::append_expanded(TemplateExpansion& expansion, size_t token, AttributeNumbers& numbers,
@@ -173,11 +168,10 @@ void SentenceEncoding::append_fields(const TokenLines& sentence, size_t token, c
     float sum = 0;
     for (; i < valued_.size() && valued_[i].first == number; ++i) sum += valued_[i].second;
     if (!(std::abs(sum) <= kLargestValue))
-      throw DataError(
-          source.name, sentence.line(token),
-          fmt::format("found the value {:.6g} of the attribute {}, repeated ones added, expected at "
-                      "most {:.6g} in size; scale it down",
-                      sum, quoted_text(unigrams_.index()[number]), kLargestValue));
+      throw_at(source.name, sentence.line(token),
+               "found the value {:.6g} of the attribute {}, repeated ones added, expected at most {:.6g} in "
+               "size; scale it down",
+               sum, quoted_text(unigrams_.index()[number]), kLargestValue);
     rows.attribute.push_back(number);
     add_value(rows, sum);
   }

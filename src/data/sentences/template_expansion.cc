@@ -1,13 +1,11 @@
 #include "data/sentences/template_expansion.h"
 
-#include <fmt/format.h>
 #include <re2/re2.h>
 
 #include <algorithm>
-#include <initializer_list>
 
+#include "base/failure.h"
 #include "data/input/characters.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -221,16 +219,16 @@ void TemplateExpansion::expand(size_t position, AttributeNumbers& numbers, std::
 
 std::shared_ptr<const re2::RE2> token_pattern(const std::string& text) {
   if (text.size() > kPatternBytes)
-    throw Error(fmt::format("it has {} bytes, expected at most {}", text.size(), kPatternBytes));
+    throw_error("it has {} bytes, expected at most {}", text.size(), kPatternBytes);
   re2::RE2::Options options;
   options.set_log_errors(false);
   options.set_max_mem(kPatternMemory);
   auto pattern = std::make_shared<re2::RE2>(text, options);
   if (!pattern->ok())
-    throw Error(
-        fmt::format("{}; expected RE2 syntax, which has no look-ahead, look-behind or back-reference, "
-                    "and counts {{n}} that multiply to 1000 at most",
-                    pattern->error()));
+    throw_error(
+        "{}; expected RE2 syntax, which has no look-ahead, look-behind or back-reference, and counts {{n}} "
+        "that multiply to 1000 at most",
+        pattern->error());
   return pattern;
 }
 

@@ -1,12 +1,10 @@
 #include "data/sentences/token_reader.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <unordered_set>
 
+#include "base/failure.h"
 #include "data/input/characters.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -173,9 +171,7 @@ bool TokenReader::next_line(std::string_view& line) {
       break;
     }
     if (parts_.size() + rest.size() > kLongestLine)
-      throw DataError(
-          name(), line_ + 1,
-          fmt::format("the line is longer than {} MiB: is this a text file?", kLongestLine >> 20));
+      throw_at(name(), line_ + 1, "the line is longer than {} MiB: is this a text file?", kLongestLine >> 20);
     parts_ += rest;
     at_ = end_;
   }
@@ -221,9 +217,8 @@ void TokenReader::add_token(std::string_view line, TokenLines& sentence) {
   const size_t last = sentence.size() - 1;
   if (shape_.format == SequenceFormat::attributes) {
     if (sentence.fields(last) == 1 && sentence.field(last, 0).find_first_of(kBlank) != std::string_view::npos)
-      throw DataError(name(), line_,
-                      fmt::format("found {} and no tab, expected label TAB attribute TAB attribute ...",
-                                  quoted_text(sentence.field(last, 0))));
+      throw_at(name(), line_, "found {} and no tab, expected label TAB attribute TAB attribute ...",
+               quoted_text(sentence.field(last, 0)));
     return;
   }
   check_columns(sentence.fields(last), line.starts_with('#'));
@@ -242,21 +237,20 @@ bool TokenReader::is_token(std::string_view id) const {
   if (is_digits(id)) return true;
   const size_t mark = id.find_first_of("-.");
   if (mark == std::string_view::npos || !is_digits(id.substr(0, mark)) || !is_digits(id.substr(mark + 1)))
-    throw DataError(
-        name(), line_,
-        fmt::format("found {} in the first column, expected the id of a CoNLL-U token: 1, 2, ..., a "
-                    "range 1-2 or an empty node 1.1; for other columns say --format columns",
-                    quoted_text(id)));
+    throw_at(name(), line_,
+             "found {} in the first column, expected the id of a CoNLL-U token: 1, 2, ..., a range 1-2 or an "
+             "empty node 1.1; for other columns say --format columns",
+             quoted_text(id));
   return false;
 }
 
 void TokenReader::check_columns(size_t found, bool is_marked) {
   if (shape_.format == SequenceFormat::conllu) {
     if (found != kConlluColumns)
-      throw DataError(name(), line_,
-                      fmt::format("found {}, separated by tabs, expected the {} of CoNLL-U; for other "
-                                  "columns say --format columns",
-                                  columns_text(found), kConlluColumns));
+      throw_at(
+          name(), line_,
+          "found {}, separated by tabs, expected the {} of CoNLL-U; for other columns say --format columns",
+          columns_text(found), kConlluColumns);
     return;
   }
   if (first_line_ == 0) {
@@ -265,22 +259,19 @@ void TokenReader::check_columns(size_t found, bool is_marked) {
     const bool lacks_one = shape_.may_lack_one && found + 1 == shape_.columns;
     if (shape_.columns == 0 || lacks_one) shape_.columns = static_cast<uint32_t>(found);
     if (found != shape_.columns)
-      throw DataError(
-          name(), line_,
-          fmt::format("found {}, expected {}{}, as in the data of the model{}", columns_text(found),
-                      shape_.columns, shape_.may_lack_one ? ", or one less without the labels" : "",
-                      is_marked || found == kConlluColumns ? "; for CoNLL-U say --format conllu" : ""));
+      throw_at(name(), line_, "found {}, expected {}{}, as in the data of the model{}", columns_text(found),
+               shape_.columns, shape_.may_lack_one ? ", or one less without the labels" : "",
+               is_marked || found == kConlluColumns ? "; for CoNLL-U say --format conllu" : "");
     return;
   }
   if (found != shape_.columns)
-    throw DataError(name(), line_,
-                    fmt::format("found {}, expected {}, as in line {}: every token has the same "
-                                "columns, and a blank line ends a sentence{}",
-                                columns_text(found), shape_.columns, first_line_,
-                                is_marked || is_first_marked_
-                                    ? "; a line that begins with # is a token, only CoNLL-U has comments: "
-                                      "say --format conllu if it is that"
-                                    : ""));
+    throw_at(name(), line_,
+             "found {}, expected {}, as in line {}: every token has the same columns, and a blank line ends "
+             "a sentence{}",
+             columns_text(found), shape_.columns, first_line_,
+             is_marked || is_first_marked_ ? "; a line that begins with # is a token, only CoNLL-U has "
+                                             "comments: say --format conllu if it is that"
+                                           : "");
 }
 
 SequenceFormat sequence_format(std::string_view sample) {

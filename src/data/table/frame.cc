@@ -1,7 +1,5 @@
 #include "data/table/frame.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -9,18 +7,18 @@
 #include <numeric>
 
 #include "base/atomic_file.h"
+#include "base/failure.h"
 #include "base/memory.h"
 #include "data/array/array.h"
 #include "data/array/array_file.h"
 #include "data/array/named_arrays.h"
 #include "data/input/characters.h"
 #include "data/input/sniff.h"
-#include "data/readers.h"
+#include "data/read.h"
 #include "data/string_index.h"
 #include "data/table/frame_table.h"
 #include "data/table/table_sample.h"
 #include "data/write.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -56,9 +54,8 @@ void append_columns(const ArrayFile& file, const ArrayEntry& entry, const std::s
         else
           column.number[r] = double{static_cast<float>(element)};
         if (std::isinf(column.number[r]))
-          throw DataError(entry.place, r + 1,
-                          fmt::format("row {}, column {}: found {}, expected a finite number", r + 1, c,
-                                      column.number[r]));
+          throw_at(entry.place, r + 1, "row {}, column {}: found {}, expected a finite number", r + 1, c,
+                   column.number[r]);
       }
       frame.columns.push_back(std::move(column));
     }
@@ -89,9 +86,8 @@ Frame read_array_frame(const ArrayFile& file, const FrameOptions& options) {
   for (const FrameColumn& column : frame.columns) names.add(column.name);
   const auto place = [&](const std::string& name) {
     if (const auto c = names.find(name)) return *c;
-    throw DataError(file.name(), 0,
-                    fmt::format("found no column {}; the columns are '{}' to '{}'", quoted_text(name),
-                                frame.columns.front().name, frame.columns.back().name));
+    throw_at(file.name(), 0, "found no column {}; the columns are '{}' to '{}'", quoted_text(name),
+             frame.columns.front().name, frame.columns.back().name);
   };
   std::vector<bool> is_ignored(frame.columns.size());
   for (const std::string& name : options.numeric) place(name);
@@ -144,12 +140,11 @@ std::vector<const FrameColumn*> target_columns(const Frame& frame, const std::ve
       std::string list;
       for (size_t c = 0; c < frame.columns.size() && c < 8; ++c)
         list += (c > 0 ? ", " : "") + quoted_text(frame.columns[c].name);
-      throw DataError(frame.file, 0,
-                      fmt::format("found no target column {}; the columns are {}{}", quoted_text(name), list,
-                                  frame.columns.size() > 8 ? ", ..." : ""));
+      throw_at(frame.file, 0, "found no target column {}; the columns are {}{}", quoted_text(name), list,
+               frame.columns.size() > 8 ? ", ..." : "");
     }
     if (std::find(columns.begin(), columns.end(), column) != columns.end())
-      throw DataError(frame.file, 0, fmt::format("the target column {} is named twice", quoted_text(name)));
+      throw_at(frame.file, 0, "the target column {} is named twice", quoted_text(name));
     columns.push_back(column);
   }
   return columns;
@@ -187,14 +182,13 @@ Frame read_frame(const std::string& path, const FrameOptions& options) {
   }
   const Format format = detect_format(*input, {});
   if (format != Format::csv && format != Format::tsv && format != Format::text)
-    throw DataError(input->name(), 0,
-                    fmt::format("found {} data, expected csv, tsv, npz or safetensors", format_name(format)));
+    throw_at(input->name(), 0, "found {} data, expected csv, tsv, npz or safetensors", format_name(format));
   return read_table_frame(file, table_separator(*input, format), options);
 }
 
 void write_frame(const Frame& frame, const std::string& path) {
   if (!path.ends_with(".csv"))
-    throw Error(fmt::format("cannot write a table to {}: expected a name that ends with .csv", path));
+    throw_error("cannot write a table to {}: expected a name that ends with .csv", path);
   AtomicFile file(path);
   std::string line;
   for (const FrameColumn& column : frame.columns) line += (line.empty() ? "" : ",") + csv_field(column.name);
@@ -229,10 +223,9 @@ std::vector<double> numeric_targets(const Frame& frame, const std::vector<std::s
     SELFNORM_CHECK(row < frame.rows);
     for (const FrameColumn* column : columns) {
       if (is_missing_at(*column, row))
-        throw DataError(frame.file, frame.line[row],
-                        fmt::format("in the target column {}: found a missing value, expected a number; "
-                                    "leave such rows out",
-                                    quoted_text(column->name)));
+        throw_at(frame.file, frame.line[row],
+                 "in the target column {}: found a missing value, expected a number; leave such rows out",
+                 quoted_text(column->name));
       values.push_back(column->number[row]);
     }
   }

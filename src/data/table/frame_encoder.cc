@@ -1,20 +1,17 @@
 #include "data/table/frame_encoder.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <span>
 
+#include "base/failure.h"
 #include "base/memory.h"
 #include "data/input/characters.h"
 #include "data/string_index.h"
 #include "data/table/frame_table.h"
 #include "math/parallel.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -254,16 +251,14 @@ EncodedFrame FrameEncoder::encode(const Frame& frame, EncodingReport& report) co
   for (const InputColumn& as : used_) {
     const auto c = names.find(as.name);
     if (!c)
-      throw DataError(frame.file, 0,
-                      fmt::format("found no column {}, which the model needs; expected the columns of its "
-                                  "training data",
-                                  quoted_text(as.name)));
+      throw_at(frame.file, 0,
+               "found no column {}, which the model needs; expected the columns of its training data",
+               quoted_text(as.name));
     from.push_back(&frame.columns[*c]);
     if (as.is_numeric && !from.back()->is_numeric) fail_text(frame, *from.back(), "column");
     if (!as.is_numeric && from.back()->is_numeric)
-      throw DataError(frame.file, 0,
-                      fmt::format("column {} was read as numbers, expected a categorical one as in training",
-                                  quoted_text(as.name)));
+      throw_at(frame.file, 0, "column {} was read as numbers, expected a categorical one as in training",
+               quoted_text(as.name));
     place.push_back(as.is_numeric ? out.numeric : out.categorical);
     out.numeric += inputs_of(as);
     out.categorical += as.is_numeric ? 0 : 1;
@@ -320,7 +315,7 @@ FrameEncoder FrameEncoder::from_json(const std::string& text) {
       require(seen.add(encoder.used_.back().name) + 1 == encoder.used_.size(), "names that differ");
     }
   } catch (const nlohmann::json::exception& error) {
-    throw Error(fmt::format("the columns of the model are damaged: {}", error.what()));
+    throw_error("the columns of the model are damaged: {}", error.what());
   }
   return encoder;
 }

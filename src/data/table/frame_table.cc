@@ -1,17 +1,15 @@
 #include "data/table/frame_table.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <optional>
 
+#include "base/failure.h"
 #include "base/range.h"
 #include "data/input/characters.h"
 #include "data/input/records.h"
 #include "data/read.h"
 #include "data/string_index.h"
 #include "data/table/table_sample.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -269,14 +267,12 @@ Frame read_table_frame(const Reopening& file, char separator, const FrameOptions
 void fail_text(const Frame& frame, const FrameColumn& column, const char* role) {
   for (uint64_t row = 0; row < frame.rows; ++row) {
     if (column.level[row] == kMissingLevel || is_number(column.levels[column.level[row]])) continue;
-    throw DataError(frame.file, frame.line[row],
-                    fmt::format("in {} {}: found {}, expected a number", role, quoted_text(column.name),
-                                quoted_text(column.levels[column.level[row]])));
+    throw_at(frame.file, frame.line[row], "in {} {}: found {}, expected a number", role,
+             quoted_text(column.name), quoted_text(column.levels[column.level[row]]));
   }
-  throw DataError(frame.file, 0,
-                  fmt::format("{} {} was read as categorical, expected numbers; leave it out of the "
-                              "categorical columns",
-                              role, quoted_text(column.name)));
+  throw_at(frame.file, 0,
+           "{} {} was read as categorical, expected numbers; leave it out of the categorical columns", role,
+           quoted_text(column.name));
 }
 
 }  // namespace selfnorm

@@ -2,7 +2,7 @@
 
 #include "data/input/characters.h"
 #include "data/input/part.h"
-#include "data/readers.h"
+#include "data/read.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "data/input/characters.h"
 #include "data/input/part.h"
 #include "data/table/table_sample.h"

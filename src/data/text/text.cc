@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "base/memory.h"
 #include "data/dataset.h"
 #include "data/input/characters.h"
 #include "data/input/part.h"
 #include "data/input/sniff.h"
-#include "data/readers.h"
+#include "data/read.h"
 #include "data/string_index.h"
 #include "data/text/grams.h"
 #include "data/text/text_encoder.h"

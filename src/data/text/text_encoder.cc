@@ -1,14 +1,11 @@
 #include "data/text/text_encoder.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
+#include "base/failure.h"
 #include "base/option_table.h"
 #include "data/text/grams.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -42,10 +39,10 @@ void TextOptions::validate() const {
   const bool has_characters = char_ngrams_min > 0 || char_ngrams_max > 0;
   if (has_characters &&
       (char_ngrams_min < 1 || char_ngrams_min > char_ngrams_max || char_ngrams_max > kMostCharacters))
-    throw Error(
-        fmt::format("character n-grams of {} to {} characters: expected 1 <= shortest <= longest <= {}, or 0 "
-                    "and 0 for none",
-                    char_ngrams_min, char_ngrams_max, kMostCharacters));
+    throw_error(
+        "character n-grams of {} to {} characters: expected 1 <= shortest <= longest <= {}, or 0 and 0 for "
+        "none",
+        char_ngrams_min, char_ngrams_max, kMostCharacters);
   if (hash_buckets == 0xFFFFFFFFu) throw Error("too many hash buckets: expected at most 2^32 - 2");
   if (hash_buckets > 0 && (max_vocabulary > 0 || min_count > 1))
     throw Error("hash buckets and limits on the vocabulary exclude each other");
@@ -57,10 +54,9 @@ TextEncoder::TextEncoder(TextOptions options, std::vector<std::string> vocabular
   if (options_.hash_buckets > 0 && !vocabulary_.empty())
     throw Error("a text encoder that hashes has no vocabulary");
   for (uint32_t i = 0; i < vocabulary_.size(); ++i)
-    if (index_.add(vocabulary_[i]) != i)
-      throw Error(fmt::format("the vocabulary names '{}' twice", vocabulary_[i]));
+    if (index_.add(vocabulary_[i]) != i) throw_error("the vocabulary names '{}' twice", vocabulary_[i]);
   if (idf_.size() != (options_.tf_idf ? features() : 0))
-    throw Error(fmt::format("a text encoder with {} idf values for {} features", idf_.size(), features()));
+    throw_error("a text encoder with {} idf values for {} features", idf_.size(), features());
   for (float value : idf_)
     if (!std::isfinite(value) || value < 0)
       throw Error("an idf value that is not a finite number of at least 0");

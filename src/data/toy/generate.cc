@@ -1,22 +1,17 @@
 #include "data/toy/generate.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cmath>
 #include <numeric>
 
+#include "base/failure.h"
 #include "base/memory.h"
 #include "base/option_table.h"
 #include "base/range.h"
 #include "data/input/characters.h"
 #include "data/string_index.h"
-#include "data/table/frame.h"
 #include "data/toy/kinds.h"
 #include "math/parallel.h"
-#include "math/random.h"
 #include "math/sigmoid.h"
-#include "selfnorm/error.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {
@@ -134,9 +129,8 @@ class MixedTask final : public RegressionTask {
 std::vector<double> task_values(const Frame& frame, const FrameColumn& as) {
   const FrameColumn* column = frame.find(as.name);
   if (column == nullptr || column->is_numeric != as.is_numeric)
-    throw DataError(frame.file, 0,
-                    fmt::format("found no {} column {}, which the regression has",
-                                as.is_numeric ? "numeric" : "categorical", quoted_text(as.name)));
+    throw_at(frame.file, 0, "found no {} column {}, which the regression has",
+             as.is_numeric ? "numeric" : "categorical", quoted_text(as.name));
   if (as.is_numeric) return column->number;
   const StringIndex known(as.levels);
   std::vector<double> values(frame.rows, NAN);
@@ -145,9 +139,9 @@ std::vector<double> task_values(const Frame& frame, const FrameColumn& as) {
     const std::string& text = column->levels[column->level[row]];
     const auto found = known.find(text);
     if (!found)
-      throw DataError(frame.file, frame.line[row],
-                      fmt::format("in column {}: found the level {}, which the regression does not have",
-                                  quoted_text(as.name), quoted_text(text)));
+      throw_at(frame.file, frame.line[row],
+               "in column {}: found the level {}, which the regression does not have", quoted_text(as.name),
+               quoted_text(text));
     values[row] = *found;
   }
   return values;

@@ -1,14 +1,12 @@
 #include "data/toy/toys.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 
+#include "base/failure.h"
 #include "base/memory.h"
 #include "data/toy/kinds.h"
 #include "math/parallel.h"
-#include "selfnorm/error.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {
@@ -52,7 +50,7 @@ uint64_t parse_seed(const std::string& word, const std::string& argument) {
   const char* end = argument.data() + argument.size();
   const auto [stop, error] = std::from_chars(argument.data(), end, seed);
   if (stop != end || error != std::errc())
-    throw Error(fmt::format("toy '{}': expected ising or ising:SEED with a whole number", word));
+    throw_error("toy '{}': expected ising or ising:SEED with a whole number", word);
   return seed;
 }
 
@@ -125,13 +123,13 @@ std::unique_ptr<Toy> make_toy(const std::string& word, uint32_t dimension) {
       std::find_if(std::begin(kKinds), std::end(kKinds), [&](const ToyKind& k) { return k.name == name; });
   const bool has_argument = colon != std::string::npos;
   if (kind == std::end(kKinds) || (has_argument && name != "ising"))
-    throw Error(fmt::format("toy '{}' is not known; expected one of {}", word, fmt::join(toy_names(), ", ")));
+    throw_error("toy '{}' is not known; expected one of {}", word, fmt::join(toy_names(), ", "));
   const uint64_t seed = has_argument ? parse_seed(word, word.substr(colon + 1)) : 0;
   if (dimension == 0) dimension = kind->usual;
   if (dimension < kind->least || dimension > kind->most)
-    throw Error(fmt::format("toy {} in {} dimensions: expected {}", name, dimension,
-                            kind->least == kind->most ? fmt::format("{}", kind->least)
-                                                      : fmt::format("{} to {}", kind->least, kind->most)));
+    throw_error("toy {} in {} dimensions: expected {}", name, dimension,
+                kind->least == kind->most ? fmt::format("{}", kind->least)
+                                          : fmt::format("{} to {}", kind->least, kind->most));
   return kind->make(dimension, seed);
 }
 

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "data/dataset.h"
 #include "math/parallel.h"
 #include "math/vector.h"
-#include "model/entries.h"
 
 namespace selfnorm {
 namespace {

@@ -4,10 +4,11 @@
 #include <cmath>
 #include <utility>
 
+#include "data/dataset.h"
 #include "family/classifier/minibatch.h"
 #include "math/parallel.h"
 #include "math/random.h"
-#include "model/entries.h"
+#include "model/normalizer_network.h"
 #include "objective/registry.h"
 #include "selfnorm/error.h"
 

@@ -9,7 +9,7 @@
 
 #include "family/crf/crf_gauge.h"
 #include "math/parallel.h"
-#include "model/crf/check_sequences.h"
+#include "model/crf/crf_model.h"
 #include "normalizer/crf/crf_scorer.h"
 #include "normalizer/crf/decode.h"
 #include "normalizer/crf/lattice.h"

@@ -8,7 +8,7 @@
 #include "audit/iterative_least_squares.h"
 #include "family/crf/crf_evaluation.h"
 #include "math/parallel.h"
-#include "model/crf/check_sequences.h"
+#include "model/crf/crf_model.h"
 #include "normalizer/crf/crf_scorer.h"
 #include "normalizer/crf/decode.h"
 #include "selfnorm/error.h"

@@ -12,7 +12,7 @@
 #include "family/crf/crf_batch.h"
 #include "family/crf/crf_gauge.h"
 #include "math/parallel.h"
-#include "model/crf/check_sequences.h"
+#include "model/crf/crf_model.h"
 #include "normalizer/crf/crf_pass.h"
 #include "selfnorm/error.h"
 

@@ -16,7 +16,6 @@
 #include "normalizer/quadrature/quadrature.h"
 #include "normalizer/sampling/annealed_log_z.h"
 #include "normalizer/sampling/importance_log_z.h"
-#include "normalizer/sampling/pareto_tail.h"
 #include "sampler/annealing_path.h"
 #include "sampler/hmc.h"
 #include "selfnorm/error.h"

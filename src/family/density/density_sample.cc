@@ -8,7 +8,7 @@
 #include "base/option_table.h"
 #include "family/density/density_log_z.h"
 #include "math/random.h"
-#include "normalizer/sampling/pareto_tail.h"
+#include "normalizer/sampling/importance_log_z.h"
 #include "normalizer/sampling/resampling.h"
 #include "sampler/chain_draws.h"
 #include "sampler/gibbs.h"

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "normalizer/quadrature/kronrod_rule.h"
+#include "math/gauss_rule.h"
 
 namespace selfnorm {
 

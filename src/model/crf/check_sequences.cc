@@ -1,11 +1,8 @@
-#include "model/crf/check_sequences.h"
-
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
-#include "selfnorm/error.h"
+#include "base/failure.h"
+#include "model/crf/crf_model.h"
 
 namespace selfnorm {
 namespace {
@@ -28,7 +25,7 @@ class SequencesCheck {
 
  private:
   [[noreturn]] void fail(const std::string& found, const std::string& expected) const {
-    throw Error(fmt::format("{}: found {}, expected {}", role_, found, expected));
+    throw_error("{}: found {}, expected {}", role_, found, expected);
   }
 
   void rows(const AttributeRows& rows, const char* kind, uint64_t attributes, bool may_be_absent) const {

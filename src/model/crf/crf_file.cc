@@ -1,20 +1,17 @@
 // The file of a CRF (runtime/crf_layout.h): reading, checking, writing.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <string>
 #include <string_view>
 
+#include "base/failure.h"
 #include "data/string_index.h"
 #include "model/crf/crf_model.h"
 #include "model/model_file.h"
 #include "model/stored_record.h"
-#include "selfnorm/error.h"
 #include "selfnorm/runtime/checksum.h"
 #include "selfnorm/runtime/crf_layout.h"
-#include "selfnorm/runtime/mapped_file.h"
 
 namespace selfnorm {
 namespace {
@@ -58,9 +55,7 @@ CrfModel read_crf(std::span<const std::byte> bytes, const std::string& name) {
                       layout.normalizer.per_position,
                       layout.normalizer.per_sentence,
                       {layout.normalizer.slope.begin(), layout.normalizer.slope.end()}};
-  model.objective_json = reader.metadata("objective");
-  model.training_json = reader.metadata("training");
-  model.audit_json = reader.metadata("audit");
+  read_records(reader, model);
   check_crf(model, name);
   runtime::require_checksum(bytes, name);
   return model;
@@ -84,14 +79,12 @@ class CrfCheck {
     finite(model_.theta, "parameters");
     normalizer();
     templates();
-    check_metadata_json(name_, "objective", model_.objective_json);
-    check_metadata_json(name_, "training", model_.training_json);
-    check_metadata_json(name_, "audit", model_.audit_json);
+    check_records(model_, name_);
   }
 
  private:
   [[noreturn]] void fail(const std::string& found, const std::string& expected) const {
-    throw Error(fmt::format("{}: found {}, expected {}", name_, found, expected));
+    throw_error("{}: found {}, expected {}", name_, found, expected);
   }
 
   void finite(const std::vector<float>& values, const char* what) const {
@@ -169,11 +162,8 @@ void check_crf(const CrfModel& model, const std::string& name) { CrfCheck(model,
 }  // namespace
 
 CrfModel load_crf(const std::string& path) {
-  return with_errors_of(path, [&path] {
-    const runtime::MappedFile file(path);
-    file.expect_scan();
-    return read_crf(file.bytes(), path);
-  });
+  return with_errors_of(path,
+                        [&] { return read_mapped(path, [&](auto bytes) { return read_crf(bytes, path); }); });
 }
 
 // Attributes without any weight, which is what L1 makes of most,

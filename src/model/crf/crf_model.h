@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "data/sentences/read_sequences.h"
+#include "data/sentences/sequences.h"
 
 namespace selfnorm {
 
@@ -47,5 +48,15 @@ struct CrfModel {
 // One .safetensors file, family "chain"; whole or not at all. Throw Error.
 void save_crf(const CrfModel& model, const std::string& path);
 CrfModel load_crf(const std::string& path);
+
+// Whether sentences fit a CRF model: data that did not come from a reader with the model's encoder.
+
+// Of every position: one of the model, one of the model or of the unseen ones, or either or none.
+enum class NeededLabels { known, any, none };
+
+// Throws Error saying what does not fit: no sentences, an empty one, rows that are not one a position,
+// attributes beyond those of the model, values that are not finite, labels other than those needed. `role`
+// names the data, as in "the training data".
+void check_sequences(const Sequences& data, const CrfShape& shape, const char* role, NeededLabels needed);
 
 }  // namespace selfnorm

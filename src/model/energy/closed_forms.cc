@@ -4,7 +4,6 @@
 #include <cmath>
 #include <numbers>
 
-#include "math/normal_distribution.h"
 #include "math/sigmoid.h"
 #include "math/special_functions.h"
 #include "model/energy/exponential_family.h"

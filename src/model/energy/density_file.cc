@@ -13,7 +13,6 @@
 #include <array>
 #include <cfloat>
 #include <cmath>
-#include <string>
 #include <string_view>
 #include <utility>
 
@@ -25,7 +24,6 @@
 #include "proposal/density/make_density.h"
 #include "selfnorm/error.h"
 #include "selfnorm/runtime/checksum.h"
-#include "selfnorm/runtime/mapped_file.h"
 
 namespace selfnorm {
 namespace {
@@ -99,9 +97,7 @@ DensityModel read_density(std::span<const std::byte> bytes, const std::string& n
   model.normalizer_kind = reader.metadata("normalizer");
   model.standardisation = standardisation_of(reader, dimension);
   model.feature_names = stored_strings(reader, "feature_names", dimension);
-  model.objective_json = reader.metadata("objective");
-  model.training_json = reader.metadata("training");
-  model.audit_json = reader.metadata("audit");
+  read_records(reader, model);
   check_density(model, name);
   runtime::require_checksum(bytes, name);
   if (model.base) model.energy = std::make_unique<TiltedEnergy>(std::move(model.energy), model.base);
@@ -133,9 +129,7 @@ void check_density(const DensityModel& model, const std::string& file) {
   }
   require(model.feature_names.empty() || model.feature_names.size() == d,
           fmt::format("{} names of columns, expected {}", model.feature_names.size(), d));
-  check_metadata_json(file, "objective", model.objective_json);
-  check_metadata_json(file, "training", model.training_json);
-  check_metadata_json(file, "audit", model.audit_json);
+  check_records(model, file);
 }
 
 }  // namespace
@@ -165,11 +159,8 @@ double Standardisation::log_volume() const {
 }
 
 DensityModel load_density(const std::string& path, EmbeddedCode code) {
-  return with_errors_of(path, [&] {
-    const runtime::MappedFile file(path);
-    file.expect_scan();
-    return read_density(file.bytes(), path, code);
-  });
+  return with_errors_of(
+      path, [&] { return read_mapped(path, [&](auto bytes) { return read_density(bytes, path, code); }); });
 }
 
 void save_density(const DensityModel& model, const std::string& path) {

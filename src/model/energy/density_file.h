@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "model/embedded_code.h"
 #include "model/energy/energy.h"
 #include "proposal/density/density.h"
 

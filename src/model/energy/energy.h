@@ -2,6 +2,7 @@
 // are doubles. Implementations are parallel inside; the bits do not depend on the number of threads.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
@@ -63,5 +64,22 @@ class Energy {
 
   virtual EnergyRecord record() const = 0;
 };
+
+// Whether data can have a likelihood at all.
+// Throws Error naming the first row outside the energy's support, its values and what was expected; row i has
+// the number numbers[i], or first + i when there are none.
+void require_inside(const Energy& energy, const Points& x, std::span<const uint64_t> numbers,
+                    uint64_t first = 0);
+
+// A TorchScript module is a program: to load it is to run it, with the rights of the user. It is the one
+// thing in a model file, or beside it, that can execute, so whoever opens a file says what becomes of it.
+enum class EmbeddedCode {
+  refuse,  // throw an Error that says what the file holds
+  seal,    // keep its bytes: it can be described and stored, not evaluated
+  run,     // the user agreed (--allow-code)
+};
+
+// Throws that Error, whose message starts with `name`, unless the code may run.
+void require_consent(EmbeddedCode code, const std::string& name, size_t bytes);
 
 }  // namespace selfnorm

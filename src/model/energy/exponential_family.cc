@@ -1,8 +1,6 @@
 #include "model/energy/exponential_family.h"
 
-#include <cmath>
 #include <limits>
-#include <numbers>
 
 #include "math/kernels.h"
 #include "math/parallel.h"

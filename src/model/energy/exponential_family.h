@@ -7,7 +7,7 @@
 //   poisson             counts     x; h = 1 / x!     closed form; product
 //   bernoulli           binary     x                 closed form; product
 //   ising               binary     x, xx             by enumeration (normalizer/point_enumeration.h)
-//   family:names        R^d or box names of model/energy/statistic.h, "family:x,x2,x4"
+//   family:names        R^d or box names of model/energy/natural_domain.h, "family:x,x2,x4"
 // eta holds the coefficients of the first statistic for every coordinate, then those of the second, ...; for
 // xx, of the pairs (0,1), (0,2), ..., (d-2,d-1). Ising spins sigma = 2x - 1 with s = sum J_ij sigma_i sigma_j
 // + sum h_i sigma_i have eta_xx = 4 J and eta_x = 2 h - 2 sum_j J_ij. Outside the support s = -inf.

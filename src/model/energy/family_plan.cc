@@ -1,15 +1,13 @@
 // Which statistics and support the words of model/energy/exponential_family.h stand for, and the
 // records of families.
-#include <fmt/format.h>
-
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numbers>
 #include <set>
 
+#include "base/failure.h"
 #include "model/energy/exponential_family.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -31,16 +29,15 @@ std::string names_of(const std::string& word) {
 std::vector<Statistic> statistics_of(const std::string& word, uint32_t dimension) {
   const std::string names = names_of(word);
   if (names.empty())
-    throw Error(fmt::format("energy '{}' names no statistics; expected one of {}, or family: and names of {}",
-                            word, fmt::join(exponential_family_names(), ", "),
-                            fmt::join(statistic_names(), ", ")));
+    throw_error("energy '{}' names no statistics; expected one of {}, or family: and names of {}", word,
+                fmt::join(exponential_family_names(), ", "), fmt::join(statistic_names(), ", "));
   std::vector<Statistic> out;
   std::set<std::string> seen;
   for (size_t begin = 0; begin <= names.size();) {
     const size_t end = std::min(names.find(',', begin), names.size());
     const std::string name = names.substr(begin, end - begin);
     if (!seen.insert(name).second)
-      throw Error(fmt::format("energy '{}' has the statistic {} twice; once is enough", word, name));
+      throw_error("energy '{}' has the statistic {} twice; once is enough", word, name);
     const auto more = make_statistics(name, dimension);
     out.insert(out.end(), more.begin(), more.end());
     begin = end + 1;
@@ -53,25 +50,23 @@ constexpr double kHalfTurn = static_cast<float>(std::numbers::pi);
 
 Support support_of(const FamilyPlan& plan) {
   const size_t d = plan.dimension;
-  if (d == 0) throw Error(fmt::format("energy '{}' needs at least one dimension, found 0", plan.word));
+  if (d == 0) throw_error("energy '{}' needs at least one dimension, found 0", plan.word);
   const bool takes_box = plan.word == "truncated-gaussian" || plan.word.starts_with(kGeneric);
   if (!plan.lower.empty() || !plan.upper.empty()) {
     if (!takes_box)
-      throw Error(
-          fmt::format("energy '{}' has a support of its own and takes no box; boxes are for "
-                      "truncated-gaussian and family:...",
-                      plan.word));
+      throw_error(
+          "energy '{}' has a support of its own and takes no box; boxes are for truncated-gaussian and "
+          "family:...",
+          plan.word);
     if (plan.lower.size() != d || plan.upper.size() != d)
-      throw Error(
-          fmt::format("energy '{}' on {} dimensions was given {} lower and {} upper sides; expected "
-                      "one of each per dimension",
-                      plan.word, d, plan.lower.size(), plan.upper.size()));
+      throw_error(
+          "energy '{}' on {} dimensions was given {} lower and {} upper sides; expected one of each per "
+          "dimension",
+          plan.word, d, plan.lower.size(), plan.upper.size());
     for (size_t j = 0; j < d; ++j)
       if (!(plan.lower[j] < plan.upper[j]))
-        throw Error(
-            fmt::format("the box of energy '{}' goes from {} to {} in coordinate {}; expected lower < "
-                        "upper",
-                        plan.word, plan.lower[j], plan.upper[j], j));
+        throw_error("the box of energy '{}' goes from {} to {} in coordinate {}; expected lower < upper",
+                    plan.word, plan.lower[j], plan.upper[j], j);
     return Support::box(plan.lower, plan.upper);
   }
   const auto box = [&](double lower, double upper) {
@@ -82,11 +77,7 @@ Support support_of(const FamilyPlan& plan) {
   if (plan.word == "exponential" || plan.word == "gamma") return box(0, INFINITY);
   if (plan.word == "von-mises") return box(-kHalfTurn, kHalfTurn);
   if (plan.word == "bernoulli" || plan.word == "ising") return Support::binary(plan.dimension);
-  if (plan.word == "poisson") {
-    Support counts;
-    counts.space = Support::Space::counts;
-    return counts;
-  }
+  if (plan.word == "poisson") return Support::counts();
   return Support::reals();
 }
 
@@ -144,13 +135,13 @@ std::unique_ptr<ExponentialFamily> make_exponential_family(const EnergyRecord& r
       plan.upper = sides_from(settings.at("upper"), INFINITY);
     }
   } catch (const nlohmann::json::exception& e) {
-    throw Error(fmt::format("the settings of energy {} are damaged: {}", record.kind, e.what()));
+    throw_error("the settings of energy {} are damaged: {}", record.kind, e.what());
   }
   auto out = std::make_unique<ExponentialFamily>(plan);
   if (record.tensors.size() != 1 || record.tensors[0].name != "eta" ||
       record.tensors[0].values.size() != out->count())
-    throw Error(fmt::format("energy {} expects one tensor eta of {} numbers; the file is damaged", plan.word,
-                            out->count()));
+    throw_error("energy {} expects one tensor eta of {} numbers; the file is damaged", plan.word,
+                out->count());
   out->set_eta(std::vector<double>(record.tensors[0].values.begin(), record.tensors[0].values.end()));
   return out;
 }

@@ -1,15 +1,12 @@
 #include "model/energy/make_energy.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 
+#include "base/failure.h"
 #include "model/energy/exponential_family.h"
-#include "model/energy/mlp.h"
 #include "model/energy/rbm.h"
 #include "model/energy/torchscript.h"
-#include "selfnorm/error.h"
 #include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm {
@@ -76,10 +73,9 @@ std::vector<uint32_t> sizes(const std::string& word, const std::string& list, ui
     uint32_t n = 0;
     const auto [next, error] = std::from_chars(at, end, n);
     if (error != std::errc() || n < 1 || n > most || (next != end && *next != ','))
-      throw Error(
-          fmt::format("energy '{}': '{}' is no list of sizes; expected numbers of 1 .. {} with commas "
-                      "between them",
-                      word, list, most));
+      throw_error(
+          "energy '{}': '{}' is no list of sizes; expected numbers of 1 .. {} with commas between them", word,
+          list, most);
     out.push_back(n);
     if (next == end) return out;
     at = next + 1;
@@ -99,8 +95,8 @@ RbmOptions rbm_options(const EnergyPlan& plan) {
   if (!w.has_argument) return options;
   const auto hidden = sizes(plan.word, w.argument, 65536);
   if (hidden.size() != 1)
-    throw Error(fmt::format("energy '{}' has {} sizes; expected the number of hidden units, as in rbm:64",
-                            plan.word, hidden.size()));
+    throw_error("energy '{}' has {} sizes; expected the number of hidden units, as in rbm:64", plan.word,
+                hidden.size());
   options.hidden = hidden[0];
   return options;
 }
@@ -144,10 +140,10 @@ void check_energy_word(const std::string& word) {
   } else if (is_exponential_family(word)) {
     check_family_word(word);
   } else {
-    throw Error(
-        fmt::format("energy '{}' is not known; expected one of {} (mlp:128,128, rbm:64, family:x,x2,x4), "
-                    "or a TorchScript file that ends in .pt",
-                    word, fmt::join(energy_names(), ", ")));
+    throw_error(
+        "energy '{}' is not known; expected one of {} (mlp:128,128, rbm:64, family:x,x2,x4), or a "
+        "TorchScript file that ends in .pt",
+        word, fmt::join(energy_names(), ", "));
   }
 }
 
@@ -168,10 +164,10 @@ std::unique_ptr<Energy> make_energy(const EnergyRecord& record, EmbeddedCode cod
   const auto names = exponential_family_names();
   if (std::find(names.begin(), names.end(), record.kind) != names.end())
     return make_exponential_family(record);
-  throw Error(
-      fmt::format("the file holds an energy of kind '{}', which this program does not know; it is "
-                  "damaged or was written by a newer selfnorm",
-                  runtime::shortened(record.kind)));
+  throw_error(
+      "the file holds an energy of kind '{}', which this program does not know; it is damaged or was written "
+      "by a newer selfnorm",
+      runtime::shortened(record.kind));
 }
 
 }  // namespace selfnorm

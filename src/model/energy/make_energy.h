@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "model/embedded_code.h"
 #include "model/energy/energy.h"
 #include "model/energy/mlp.h"
 

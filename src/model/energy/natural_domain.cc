@@ -1,13 +1,13 @@
 #include "model/energy/natural_domain.h"
 
-#include <fmt/format.h>
-
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
-#include "selfnorm/error.h"
+#include "base/failure.h"
+#include "base/range.h"
 
 namespace selfnorm {
 namespace {
@@ -23,6 +23,21 @@ constexpr double kLargestRate = 700;     // counts: exp(eta) stays finite
 Eigen::Map<const Matrix> as_matrix(const std::vector<double>& p, uint32_t d) { return {p.data(), d, d}; }
 
 const char* name_of(Kind kind) { return statistic_names()[static_cast<size_t>(kind)].c_str(); }
+
+double positive(double x) { return std::max(x, static_cast<double>(std::numeric_limits<float>::min())); }
+
+// A function of one coordinate and its first two derivatives.
+StatisticJet one_coordinate(Statistic::Kind kind, double x) {
+  if (kind == Kind::x) return {x, 1, 0};
+  if (kind == Kind::x2) return {x * x, 2 * x, 2};
+  if (kind == Kind::x3) return {x * x * x, 3 * x * x, 6 * x};
+  if (kind == Kind::x4) return {x * x * x * x, 4 * x * x * x, 12 * x * x};
+  if (kind == Kind::abs) return {std::abs(x), x > 0 ? 1.0 : x < 0 ? -1.0 : 0.0, 0};
+  if (kind == Kind::log) return {std::log(positive(x)), 1 / positive(x), -1 / (positive(x) * positive(x))};
+  if (kind == Kind::cos) return {std::cos(x), -std::sin(x), -std::cos(x)};
+  if (kind == Kind::sin) return {std::sin(x), std::cos(x), -std::sin(x)};
+  return {};
+}
 
 }  // namespace
 
@@ -57,10 +72,10 @@ NaturalDomain::NaturalDomain(std::vector<Statistic> statistics, const Support& s
   for (size_t k = 0; k < statistics_.size(); ++k) {
     if (statistics_[k].kind != Kind::log) continue;
     if (lower(statistics_[k].i) < 0)
-      throw Error(
-          fmt::format("the statistic log needs x >= 0, but the support starts at {}; give a box with "
-                      "a lower side of at least 0",
-                      lower(statistics_[k].i)));
+      throw_error(
+          "the statistic log needs x >= 0, but the support starts at {}; give a box with a lower side of at "
+          "least 0",
+          lower(statistics_[k].i));
     if (lower(statistics_[k].i) == 0) bounds_.push_back({k, k, -1, 1});
   }
   if (is_bounded) return;
@@ -162,6 +177,51 @@ void NaturalDomain::project_precision(std::span<double> eta) const {
     if (kind == Kind::x2) eta[k] = -nearest(i, i) / 2;
     if (kind == Kind::xx) eta[k] = -nearest(i, j);
   }
+}
+
+double Statistic::value(const float* x) const {
+  const double a = x[i];
+  if (kind == Kind::x) return a;
+  if (kind == Kind::x2) return a * a;
+  return kind == Kind::xx ? a * static_cast<double>(x[j]) : one_coordinate(kind, a).value;
+}
+
+StatisticJet Statistic::along(const float* x, const float* v) const {
+  const double a = x[i], u = v[i];
+  if (kind == Kind::xx) {
+    const double b = x[j], w = v[j];
+    return {a * b, a * w + u * b, 2 * u * w};
+  }
+  const StatisticJet f = one_coordinate(kind, a);
+  return {f.value, f.first * u, f.second * u * u};
+}
+
+void Statistic::add_gradient(const float* x, double d, double* dx) const {
+  if (kind == Kind::xx) {
+    dx[i] += d * static_cast<double>(x[j]);
+    dx[j] += d * static_cast<double>(x[i]);
+  } else {
+    dx[i] += d * one_coordinate(kind, x[i]).first;
+  }
+}
+
+const std::vector<std::string>& statistic_names() {
+  static const std::vector<std::string> names = {"x", "x2", "x3", "x4", "abs", "log", "cos", "sin", "xx"};
+  return names;
+}
+
+std::vector<Statistic> make_statistics(const std::string& name, uint32_t dimension) {
+  const std::vector<std::string>& names = statistic_names();
+  require_one_of("statistic", name, names);
+  const auto kind = static_cast<Statistic::Kind>(std::find(names.begin(), names.end(), name) - names.begin());
+  std::vector<Statistic> out;
+  for (uint32_t i = 0; i < dimension; ++i) {
+    if (kind != Statistic::Kind::xx)
+      out.push_back({kind, i, i});
+    else
+      for (uint32_t j = i + 1; j < dimension; ++j) out.push_back({kind, i, j});
+  }
+  return out;
 }
 
 }  // namespace selfnorm

@@ -1,12 +1,10 @@
 #include "model/energy/record_reader.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "selfnorm/error.h"
+#include "base/failure.h"
 
 namespace selfnorm {
 
@@ -33,7 +31,7 @@ RecordReader::RecordReader(const EnergyRecord& record, std::string what, const s
 RecordReader::~RecordReader() = default;
 
 void RecordReader::fail(const std::string& why) const {
-  throw Error(fmt::format("{}: {}; the model file is damaged or from another program", what_, why));
+  throw_error("{}: {}; the model file is damaged or from another program", what_, why);
 }
 
 double RecordReader::number(const char* name) const { return settings_->get<double>(*this, name); }

@@ -1,16 +1,13 @@
 #include "model/energy/torchscript.h"
 
 #include <dlfcn.h>
-#include <fmt/format.h>
 
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/failure.h"
 #include "model/energy/record_reader.h"
-#include "model/energy/torchscript_factory.h"
-#include "selfnorm/error.h"
-#include "selfnorm/runtime/file_error.h"
-#include "selfnorm/runtime/mapped_file.h"
+#include "model/stored_record.h"
 
 namespace selfnorm {
 namespace {
@@ -76,16 +73,14 @@ void* torch_symbol(const char* symbol, const std::string& name, std::string_view
   const std::string path = candidates().front();
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    throw Error(
-        fmt::format("{}: TorchScript modules need libtorch and {}, which cannot be loaded ({}); install "
-                    "libtorch (Debian: "
-                    "libtorch-dev), build selfnorm with it and install it, or set {} to the path of {}",
-                    name, kModule, dlerror(), kVariable, kModule));
+    throw_error(
+        "{}: TorchScript modules need libtorch and {}, which cannot be loaded ({}); install libtorch "
+        "(Debian: libtorch-dev), build selfnorm with it and install it, or set {} to the path of {}",
+        name, kModule, dlerror(), kVariable, kModule);
   }
   void* found = dlsym(library, symbol);
   if (found == nullptr) {
-    throw Error(
-        fmt::format("{}: {} is of another version of selfnorm; build and install both together", name, path));
+    throw_error("{}: {} is of another version of selfnorm; build and install both together", name, path);
   }
   return found;
 }
@@ -93,13 +88,11 @@ void* torch_symbol(const char* symbol, const std::string& name, std::string_view
 bool has_torchscript() { return SELFNORM_HAS_TORCH; }
 
 std::unique_ptr<Energy> load_torchscript(const std::string& path, uint32_t dimension, EmbeddedCode code) {
-  try {
+  return with_plain_errors([&] {
     const runtime::MappedFile file(path);
     const auto* bytes = reinterpret_cast<const char*>(file.bytes().data());
     return energy_of({bytes, file.bytes().size()}, dimension, path, code);
-  } catch (const runtime::IoError& error) {
-    throw Error(error.what());
-  }
+  });
 }
 
 std::unique_ptr<Energy> make_torchscript(const EnergyRecord& record, EmbeddedCode code) {

@@ -1,22 +1,18 @@
 #include "model/head/head_file.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
 
+#include "base/failure.h"
 #include "base/memory.h"
 #include "data/example_source.h"
 #include "data/write.h"
 #include "math/parallel.h"
 #include "model/head/head_tensors.h"
-#include "model/safetensors_writer.h"
-#include "selfnorm/error.h"
+#include "model/stored_record.h"
 #include "selfnorm/runtime/checksum.h"
-#include "selfnorm/runtime/file_error.h"
-#include "selfnorm/runtime/mapped_file.h"
 
 namespace selfnorm {
 namespace {
@@ -30,16 +26,12 @@ bool is_ours(const ArrayFile& file) {
 }
 
 [[noreturn]] void fail(const ArrayFile& file, const std::string& what) {
-  throw Error(fmt::format("{}: {}", file.name(), what));
+  throw_error("{}: {}", file.name(), what);
 }
 
 // Of a head that selfnorm wrote; others have no checksum.
 void check_bytes(const ArrayFile& file) {
-  try {
-    runtime::require_checksum(file.bytes(), file.name());
-  } catch (const runtime::FormatError& error) {
-    throw Error(error.what());
-  }
+  with_plain_errors([&] { runtime::require_checksum(file.bytes(), file.name()); });
 }
 
 const ArrayEntry& weight_entry(const ArrayFile& file, const std::string& name) {
@@ -91,8 +83,8 @@ HeadKind kind_of(const ArrayEntry& entry, const char* what) {
   if (entry.type.kind == ElementKind::bfloat) return HeadKind::Bfloat16;
   if (entry.type.kind == ElementKind::real && entry.type.size == 2) return HeadKind::Float16;
   if (entry.type.kind == ElementKind::real && entry.type.size == 4) return HeadKind::Float32;
-  throw Error(fmt::format("{}: found {} of {}, expected float32, float16 or bfloat16; convert them",
-                          entry.place, what, entry.type.name()));
+  throw_error("{}: found {} of {}, expected float32, float16 or bfloat16; convert them", entry.place, what,
+              entry.type.name());
 }
 
 // Widens and looks for the first value that is not finite.
@@ -115,7 +107,7 @@ std::vector<float> values_of(const ArrayFile& file, const ArrayEntry& entry) {
     const uint64_t columns = entry.shape.back();
     const std::string place = entry.shape.size() == 2 ? fmt::format("{}, {}", *bad / columns, *bad % columns)
                                                       : fmt::format("{}", *bad);
-    throw Error(fmt::format("{}: found {} at [{}], expected finite numbers", entry.place, out[*bad], place));
+    throw_error("{}: found {} at [{}], expected finite numbers", entry.place, out[*bad], place);
   }
   return out;
 }
@@ -123,11 +115,11 @@ std::vector<float> values_of(const ArrayFile& file, const ArrayEntry& entry) {
 void check_weight_shape(const ArrayEntry& entry) {
   const auto fits = [](uint64_t n) { return n > 0 && n <= 0xFFFFFFFEu; };
   if (entry.shape.size() != 2)
-    throw Error(fmt::format("{}: found shape {}, expected two dimensions, classes x features", entry.place,
-                            entry.shape_text()));
+    throw_error("{}: found shape {}, expected two dimensions, classes x features", entry.place,
+                entry.shape_text());
   if (!fits(entry.shape[0]) || !fits(entry.shape[1]))
-    throw Error(fmt::format("{}: found shape {}, expected 1 to 4294967294 classes and features", entry.place,
-                            entry.shape_text()));
+    throw_error("{}: found shape {}, expected 1 to 4294967294 classes and features", entry.place,
+                entry.shape_text());
 }
 
 void check_bias_shape(const ArrayEntry& weight, const ArrayEntry& bias) {
@@ -170,7 +162,7 @@ bool is_replaced(const std::string& name, std::span<const HeadTensor> tensors) {
 }
 
 void save_safetensors(const std::string& path, std::span<const HeadTensor> tensors, const std::string& out) {
-  try {
+  with_plain_errors([&] {
     const runtime::MappedFile file(path);
     file.expect_scan();
     runtime::Safetensors contents = runtime::parse_safetensors(file.bytes(), path);
@@ -179,11 +171,7 @@ void save_safetensors(const std::string& path, std::span<const HeadTensor> tenso
     for (const HeadTensor& tensor : tensors)
       contents.tensors.push_back({tensor.name, dtype_of(tensor.type), tensor.shape, tensor.bytes});
     write_safetensors(out, std::move(contents.tensors), contents.metadata);
-  } catch (const runtime::FormatError& error) {
-    throw Error(error.what());
-  } catch (const runtime::IoError& error) {
-    throw Error(error.what());
-  }
+  });
 }
 
 void save_npz(const std::string& path, std::span<const HeadTensor> tensors, const std::string& out) {
@@ -196,7 +184,7 @@ void save_npz(const std::string& path, std::span<const HeadTensor> tensors, cons
 
 void check_head_finite(const std::string& out, const char* what, std::span<const float> values) {
   if (const auto bad = first_not_finite(values))
-    throw Error(fmt::format("{}: cannot save a head whose {} {} is {}", out, what, *bad, values[*bad]));
+    throw_error("{}: cannot save a head whose {} {} is {}", out, what, *bad, values[*bad]);
 }
 
 void check_head_finite(const std::string& out, const AmortisedNormalizer& normalizer) {
@@ -205,8 +193,7 @@ void check_head_finite(const std::string& out, const AmortisedNormalizer& normal
   check_head_finite(out, "hidden bias of the normalizer", normalizer.hidden_bias);
   check_head_finite(out, "output weight of the normalizer", normalizer.output);
   if (!std::isfinite(normalizer.intercept))
-    throw Error(fmt::format("{}: cannot save a head whose intercept of the normalizer is {}", out,
-                            normalizer.intercept));
+    throw_error("{}: cannot save a head whose intercept of the normalizer is {}", out, normalizer.intercept);
 }
 
 }  // namespace
@@ -245,8 +232,8 @@ std::vector<std::byte> narrowed(const ElementType& type, std::span<const float> 
   });
   for (const size_t i : bad)
     if (i != kNone)
-      throw Error(fmt::format("{} {} is {}, which does not fit in {}; store the head in a wider dtype", what,
-                              i, values[i], type.name()));
+      throw_error("{} {} is {}, which does not fit in {}; store the head in a wider dtype", what, i,
+                  values[i], type.name());
   return out;
 }
 
@@ -314,8 +301,7 @@ void save_head(const Head& head, const std::string& out) {
   const bool is_same = weight && weight->shape == std::vector<uint64_t>{classes, features} &&
                        weight->type.is_float() && (bias != nullptr) == head.has_bias &&
                        (!bias || bias->type.is_float());
-  if (!is_same)
-    throw Error(fmt::format("{}: the file changed since the head was read; read it again", head.path));
+  if (!is_same) throw_error("{}: the file changed since the head was read; read it again", head.path);
   std::vector<HeadTensor> tensors;
   tensors.push_back(stored_tensor(out, head.names.weight, *weight, {classes, features}, model.weight));
   const bool has_bias =

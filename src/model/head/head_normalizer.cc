@@ -1,10 +1,8 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 
+#include "base/failure.h"
 #include "model/head/head_tensors.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -16,9 +14,8 @@ constexpr std::string_view kSlopeTensor = kNormalizerTensors[0], kIntercept = kN
 const ArrayEntry& need(const ArrayFile& file, std::string_view name) {
   const ArrayEntry* entry = file.find(name);
   if (!entry)
-    throw Error(
-        fmt::format("{}: found part of an amortised normalizer but no tensor '{}'; the file is damaged",
-                    file.name(), name));
+    throw_error("{}: found part of an amortised normalizer but no tensor '{}'; the file is damaged",
+                file.name(), name);
   if (!entry->problem.empty()) throw Error(entry->problem);
   return *entry;
 }
@@ -26,12 +23,12 @@ const ArrayEntry& need(const ArrayFile& file, std::string_view name) {
 std::vector<float> floats(const ArrayFile& file, std::string_view name, const std::vector<uint64_t>& shape) {
   const ArrayEntry& entry = need(file, name);
   if (!entry.type.is_float() || entry.shape != shape || entry.fortran_order)
-    throw Error(fmt::format("{}: found {} of {}, expected floats in C order of shape [{}]", entry.place,
-                            entry.shape_text(), entry.type.name(), fmt::join(shape, ", ")));
+    throw_error("{}: found {} of {}, expected floats in C order of shape [{}]", entry.place,
+                entry.shape_text(), entry.type.name(), fmt::join(shape, ", "));
   std::vector<float> out(entry.elements);
   file.view(entry).widen(0, out);
   if (const auto bad = first_not_finite(out))
-    throw Error(fmt::format("{}: found {} at {}, expected finite numbers", entry.place, out[*bad], *bad));
+    throw_error("{}: found {} at {}, expected finite numbers", entry.place, out[*bad], *bad);
   return out;
 }
 
@@ -71,8 +68,7 @@ AmortisedNormalizer read_normalizer(const ArrayFile& file, uint32_t features) {
   if (!file.find(kHiddenWeight) && !file.find(kHiddenBias) && !file.find(kOutput)) return out;
   const uint64_t hidden = need(file, kOutput).elements;
   if (hidden == 0 || hidden > 0xFFFFFFFEu)
-    throw Error(
-        fmt::format("{}: found {} hidden units, expected at least 1", need(file, kOutput).place, hidden));
+    throw_error("{}: found {} hidden units, expected at least 1", need(file, kOutput).place, hidden);
   out.output = floats(file, kOutput, {hidden});
   out.hidden_bias = floats(file, kHiddenBias, {hidden});
   out.hidden_weight = floats(file, kHiddenWeight, {hidden, features});

@@ -1,17 +1,14 @@
 #include "model/network/feature_network.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/failure.h"
 #include "base/range.h"
 #include "model/energy/record_reader.h"
-#include "model/energy/torchscript_factory.h"
+#include "model/energy/torchscript.h"
 #include "model/network/dense_network.h"
-#include "selfnorm/error.h"
-#include "selfnorm/runtime/file_error.h"
-#include "selfnorm/runtime/mapped_file.h"
+#include "model/stored_record.h"
 
 namespace selfnorm {
 namespace {
@@ -26,9 +23,8 @@ class LinearFeatures final : public FeatureNetwork {
     uint64_t width = inputs;
     for (const uint32_t n : levels) width += n - 1;
     if (width > kMostWidth)
-      throw Error(fmt::format(
-          "linear features of {} numbers and levels, expected at most {}; give the features a width", width,
-          kMostWidth));
+      throw_error("linear features of {} numbers and levels, expected at most {}; give the features a width",
+                  width, kMostWidth);
     width_ = static_cast<uint32_t>(width);
     for (const uint32_t n : levels) share_.emplace_back(n - 1);
   }
@@ -179,13 +175,11 @@ std::unique_ptr<FeatureNetwork> make_linear_features(uint32_t inputs, std::vecto
 
 std::unique_ptr<FeatureNetwork> load_module_features(const std::string& path, uint32_t inputs,
                                                      EmbeddedCode code) {
-  try {
+  return with_plain_errors([&] {
     const runtime::MappedFile file(path);
     const auto* bytes = reinterpret_cast<const char*>(file.bytes().data());
     return module_features({bytes, file.bytes().size()}, inputs, path, code);
-  } catch (const runtime::IoError& error) {
-    throw Error(error.what());
-  }
+  });
 }
 
 std::unique_ptr<FeatureNetwork> make_sealed_features(const EnergyRecord& record, uint32_t width) {

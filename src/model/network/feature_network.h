@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "data/table/frame_encoder.h"
-#include "model/embedded_code.h"
 #include "model/energy/energy.h"
 
 namespace selfnorm {

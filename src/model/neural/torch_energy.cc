@@ -1,8 +1,7 @@
-#include "model/neural/torch_energy.h"
-
+// The energy of a TorchScript module (model/energy/torchscript.h), its derivatives by autograd.
 #include <fmt/format.h>
 
-#include "model/neural/torch_errors.h"
+#include "model/energy/torchscript.h"
 #include "model/neural/torch_rows.h"
 
 namespace selfnorm {
@@ -125,8 +124,12 @@ class TorchEnergy final : public Energy {
 
 }  // namespace
 
-std::unique_ptr<Energy> make_torch_energy(TorchModule module) {
-  return std::make_unique<TorchEnergy>(std::move(module));
-}
-
 }  // namespace selfnorm
+
+extern "C" __attribute__((visibility("default"))) selfnorm::TorchFactory SELFNORM_TORCH_FACTORY;
+
+selfnorm::Energy* SELFNORM_TORCH_FACTORY(const char* bytes, size_t size, uint32_t dimension,
+                                         const char* name) {
+  using namespace selfnorm;
+  return new TorchEnergy(TorchModule({bytes, size}, dimension, name, ModuleOutput::scores));
+}

@@ -1,8 +1,7 @@
-#include "model/neural/torch_features.h"
-
+// The features of a TorchScript module (model/network/feature_network.h), their derivatives by autograd.
 #include <fmt/format.h>
 
-#include "model/neural/torch_errors.h"
+#include "model/energy/torchscript.h"
 #include "model/neural/torch_rows.h"
 #include "selfnorm/error.h"
 
@@ -90,8 +89,12 @@ class TorchFeatures final : public FeatureNetwork {
 
 }  // namespace
 
-std::unique_ptr<FeatureNetwork> make_torch_features(TorchModule module) {
-  return std::make_unique<TorchFeatures>(std::move(module));
-}
-
 }  // namespace selfnorm
+
+extern "C" __attribute__((visibility("default"))) selfnorm::TorchFeaturesFactory SELFNORM_TORCH_FEATURES;
+
+selfnorm::FeatureNetwork* SELFNORM_TORCH_FEATURES(const char* bytes, size_t size, uint32_t inputs,
+                                                  const char* name) {
+  using namespace selfnorm;
+  return new TorchFeatures(TorchModule({bytes, size}, inputs, name, ModuleOutput::features));
+}

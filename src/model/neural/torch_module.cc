@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <sstream>
 
-#include "model/neural/torch_errors.h"
-
 namespace selfnorm {
 namespace {
 
@@ -37,6 +35,15 @@ const char* expected(ModuleOutput output) {
 }
 
 }  // namespace
+
+std::string torch_message(const std::exception& error) {
+  const auto* torch_error = dynamic_cast<const c10::Error*>(&error);
+  std::string text = torch_error != nullptr ? torch_error->what_without_backtrace() : error.what();
+  for (const std::string mark : {"\nRuntimeError: ", "\ntorch.jit.Error: "}) {
+    if (const size_t at = text.rfind(mark); at != std::string::npos) text = text.substr(at + mark.size());
+  }
+  return text.substr(0, text.find('\n'));
+}
 
 TorchModule::TorchModule(std::string_view bytes, uint32_t dimension, std::string name, ModuleOutput output)
     : dimension_(dimension), kind_(output), name_(std::move(name)), module_(read_module(bytes, name_)) {

@@ -39,8 +39,11 @@ void copy(const at::Tensor& from, std::span<T> to) {
 }
 
 // d sum_i weight_i value_i / d inputs; undefined where it does not depend on one.
-Tensors derivatives(const at::Tensor& value, const at::Tensor& weight, const Tensors& inputs,
-                    bool is_differentiable);
+inline Tensors derivatives(const at::Tensor& value, const at::Tensor& weight, const Tensors& inputs,
+                           bool is_differentiable) {
+  if (inputs.empty() || !value.requires_grad()) return Tensors(inputs.size());
+  return torch::autograd::grad({value}, inputs, {weight}, true, is_differentiable, true);
+}
 
 // gradient += the sum over units of body(unit), which gives derivatives by every parameter, in order.
 template <class Body>

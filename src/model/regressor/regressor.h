@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "data/table/frame_encoder.h"
-#include "model/embedded_code.h"
 #include "model/energy/conditional_energy.h"
+#include "model/energy/energy.h"
 #include "model/network/dense_network.h"
 #include "model/regressor/conditional_scores.h"
 #include "proposal/conditional/mixture.h"

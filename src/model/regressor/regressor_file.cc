@@ -24,7 +24,6 @@
 #include "model/stored_record.h"
 #include "selfnorm/error.h"
 #include "selfnorm/runtime/checksum.h"
-#include "selfnorm/runtime/mapped_file.h"
 
 namespace selfnorm {
 namespace {
@@ -142,9 +141,7 @@ Regressor read_regressor(std::span<const std::byte> bytes, const std::string& na
   for (uint32_t m = 0; m < members; ++m)
     model.members.push_back(MemberReader(reader, m, code, networks).networks());
   refuse_unexpected(reader, networks);
-  model.objective_json = reader.metadata("objective");
-  model.training_json = reader.metadata("training");
-  model.audit_json = reader.metadata("audit");
+  read_records(reader, model);
   check_regressor(model, name);
   runtime::require_checksum(bytes, name);
   return model;
@@ -174,9 +171,7 @@ class Check {
     require_range(model_.tail_weight >= 0 && model_.tail_weight < 1, "tail_weight", model_.tail_weight,
                   "0 <= x < 1");
     require_one_of("normalizer", model_.normalizer_kind, {"learned", "fitted", "zero", "estimated"});
-    check_metadata_json(file_, "objective", model_.objective_json);
-    check_metadata_json(file_, "training", model_.training_json);
-    check_metadata_json(file_, "audit", model_.audit_json);
+    check_records(model_, file_);
   }
 
   void members() const {
@@ -250,11 +245,8 @@ void check_regressor(const Regressor& model, const std::string& file) {
 }  // namespace
 
 Regressor load_regressor(const std::string& path, EmbeddedCode code) {
-  return with_errors_of(path, [&] {
-    const runtime::MappedFile file(path);
-    file.expect_scan();
-    return read_regressor(file.bytes(), path, code);
-  });
+  return with_errors_of(
+      path, [&] { return read_mapped(path, [&](auto bytes) { return read_regressor(bytes, path, code); }); });
 }
 
 void save_regressor(const Regressor& model, const std::string& path) {

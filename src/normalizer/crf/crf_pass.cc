@@ -1,7 +1,6 @@
 #include "normalizer/crf/crf_pass.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <optional>
 

@@ -1,13 +1,11 @@
 #include "normalizer/crf/crf_scores.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
+#include "base/failure.h"
 #include "base/memory.h"
 #include "math/row_kernels.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -24,11 +22,10 @@ void check_finite(std::span<const Real> x, const char* what, uint64_t row) {
   if (all_finite(x.data(), x.size())) return;
   const auto bad = std::find_if(x.begin(), x.end(), [](Real s) { return !std::isfinite(s); });
   const auto at = static_cast<uint64_t>(bad - x.begin());
-  throw Error(fmt::format(
+  throw_error(
       "chain: {} score {} of position {} is {}, expected a finite number; forbid a label or a transition "
-      "with "
-      "a large negative score such as -1e4, and train with a smaller step or a stronger regulariser",
-      what, at % row, at / row + 1, *bad));
+      "with a large negative score such as -1e4, and train with a smaller step or a stronger regulariser",
+      what, at % row, at / row + 1, *bad);
 }
 
 }  // namespace

@@ -1,12 +1,9 @@
 #include "normalizer/quadrature/conditional_cells.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <limits>
 #include <numeric>
 
-#include "selfnorm/error.h"
+#include "base/failure.h"
 
 namespace selfnorm {
 namespace {
@@ -18,7 +15,7 @@ constexpr double kFloatStep = std::numeric_limits<float>::epsilon();
 
 void check_score(double s, double y) {
   if (std::isnan(s) || s == INFINITY)
-    throw Error(fmt::format("the score near y = {} is {}; the model is damaged or training diverged", y, s));
+    throw_error("the score near y = {} is {}; the model is damaged or training diverged", y, s);
 }
 
 }  // namespace

@@ -1,15 +1,13 @@
 #include "normalizer/quadrature/conditional_quadrature.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
+#include "base/failure.h"
 #include "base/range.h"
 #include "math/parallel.h"
 #include "normalizer/quadrature/conditional_cells.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -39,8 +37,7 @@ struct RowBlock {
       }
     });
     for (size_t i = 0; i < rows.size(); ++i)
-      if (!failure[i].empty())
-        throw Error(fmt::format("row {}: {}", options.first_row + begin + i, failure[i]));
+      if (!failure[i].empty()) throw_error("row {}: {}", options.first_row + begin + i, failure[i]);
   }
 };
 

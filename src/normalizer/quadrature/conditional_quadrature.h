@@ -2,7 +2,7 @@
 // error, and the density at the nodes, from which predictions are made.
 //
 // First cells: the box of the places, cut where it is wide against the places that reach into it. A cell has
-// the tensor product of Kronrod rules (normalizer/kronrod_rule.h; 15, 11 or 7 nodes an axis in 1, 2, 3
+// the tensor product of Kronrod rules (math/gauss_rule.h; 15, 11 or 7 nodes an axis in 1, 2, 3
 // dimensions). With G_j the difference that Gauss's rule along axis j makes and c_k the last Legendre
 // coefficients along it, which at kinks do not vanish by chance as G does,
 //     error of a cell = max(sum_j max(G_j, 0.1 sum_k |c_k|), that of the cell it is a half of / 100),
@@ -20,8 +20,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "math/gauss_rule.h"
 #include "model/regressor/conditional_scores.h"
-#include "normalizer/quadrature/kronrod_rule.h"
 
 namespace selfnorm {
 

@@ -1,13 +1,11 @@
 // Where the cells of conditional_cells.h are halved and their region grows.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <utility>
 #include <vector>
 
+#include "base/failure.h"
 #include "normalizer/quadrature/conditional_cells.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -201,13 +199,13 @@ bool ConditionalCells::plan(double precision, uint64_t most) {
     for (uint32_t j = 0; j < d; ++j) open += is_open(j, false) + is_open(j, true);
     const bool is_over = shells_ >= kMostCellShells || evaluations_ + open * rule_->nodes > most;
     if (!has_mass && (open == 0 || is_over))
-      throw Error(fmt::format("no mass was found in y = {} .. {}; the score is -inf there", region_.lower[0],
-                              region_.upper[0]));
+      throw_error("no mass was found in y = {} .. {}; the score is -inf there", region_.lower[0],
+                  region_.upper[0]);
     if (is_over && now.tail > now.value)
-      throw Error(
-          fmt::format("exp s does not decay up to y = {} .. {}, so it has no integral that can be computed; "
-                      "tilt a base distribution",
-                      region_.lower[0], region_.upper[0]));
+      throw_error(
+          "exp s does not decay up to y = {} .. {}, so it has no integral that can be computed; tilt a base "
+          "distribution",
+          region_.lower[0], region_.upper[0]);
     ++shells_;
     std::vector<std::pair<uint32_t, bool>> sides;  // all of them first: a new shell has no scores yet
     for (uint32_t j = 0; j < d && !is_over; ++j)

@@ -1,17 +1,15 @@
 #include "normalizer/quadrature/cubature.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numeric>
 
+#include "base/failure.h"
 #include "math/gauss_rule.h"
 #include "math/kernels.h"
 #include "math/parallel.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -95,10 +93,8 @@ std::vector<double> Cubature::integrals(std::span<const CubatureBox> boxes) {
     energy_.score(points, std::span(s).first(points.rows));
     for (uint64_t i = 0; i < points.rows; ++i)
       if (std::isnan(s[i]) || s[i] == INFINITY)
-        throw Error(
-            fmt::format("log Z by quadrature: the score at ({}) is {}; the model is damaged or training "
-                        "diverged",
-                        fmt::join(points.row(i), ", "), s[i]));
+        throw_error("log Z by quadrature: the score at ({}) is {}; the model is damaged or training diverged",
+                    fmt::join(points.row(i), ", "), s[i]);
     parallel_ranges(end - begin, 256, [&](size_t from, size_t to) {
       for (size_t b = from; b < to; ++b) {
         LogSumExp sum;

@@ -1,14 +1,12 @@
 #include "normalizer/quadrature/quadrature.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 
+#include "base/failure.h"
 #include "base/range.h"
 #include "normalizer/quadrature/cubature.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -146,11 +144,10 @@ LogZEstimate quadrature_log_z(const Energy& energy, const QuadratureOptions& opt
                            cubature.evaluations() + cubature.cost(cells.size()) > options.most_evaluations;
       if (is_over && std::isfinite(tail)) break;
       if (is_over)
-        throw Error(
-            fmt::format("log Z by quadrature: exp s does not decay up to {} around ({}), so it has no "
-                        "integral that can be computed; tilt a base distribution or give the centre and "
-                        "scale of the mass",
-                        region.side[0].upper - region.centre[0], fmt::join(region.centre, ", ")));
+        throw_error(
+            "log Z by quadrature: exp s does not decay up to {} around ({}), so it has no integral that can "
+            "be computed; tilt a base distribution or give the centre and scale of the mass",
+            region.side[0].upper - region.centre[0], fmt::join(region.centre, ", "));
     }
     tail = 0;
     cubature.add(cells, shell);
@@ -161,10 +158,8 @@ LogZEstimate quadrature_log_z(const Energy& energy, const QuadratureOptions& opt
 
   const CubatureTotals all = cubature.totals();
   if (!(all.value > 0))
-    throw Error(
-        fmt::format("log Z by quadrature: no mass was found around ({}); give the centre and scale of "
-                    "the data",
-                    fmt::join(region.centre, ", ")));
+    throw_error("log Z by quadrature: no mass was found around ({}); give the centre and scale of the data",
+                fmt::join(region.centre, ", "));
   const double error = all.error + kRounding * all.value;
   const double value = all.log_scale + std::log(all.value);
   return {"quadrature",

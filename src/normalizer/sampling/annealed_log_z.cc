@@ -6,7 +6,7 @@
 #include "base/range.h"
 #include "math/sigmoid.h"
 #include "normalizer/sampling/annealing_schedule.h"
-#include "normalizer/sampling/possible_draws.h"
+#include "normalizer/sampling/importance_log_z.h"
 #include "normalizer/sampling/resampling.h"
 #include "selfnorm/error.h"
 

@@ -1,6 +1,6 @@
 // log Z by annealed importance sampling (Neal 2001) along the path from a density q, restricted to the points
 // S that the energy allows, to the energy, at 0 = beta_0 < ... < beta_K = 1, with HMC (real supports) or
-// Gibbs (levels) transitions. q(S) is the share of its draws that are in S (normalizer/possible_draws.h).
+// Gibbs (levels) transitions. q(S) is the share of its draws that are in S (possible_draws).
 //   forward  x_0 ~ q / q(S); log w = log q(S) + sum_k (beta_{k+1} - beta_k) weight(x_k), x_k moved by a
 //            transition at beta_k. E w = Z, so log mean w is below log Z on average.
 //   reverse  the same way down from draws of the model. E w = 1/Z, so -log mean w is above it on average

@@ -1,9 +1,6 @@
 #include "normalizer/sampling/annealing_schedule.h"
 
-#include <algorithm>
 #include <cmath>
-
-#include "sampler/hmc.h"
 
 namespace selfnorm {
 namespace {

@@ -1,16 +1,12 @@
 #include "normalizer/sampling/resampling.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
+#include "base/failure.h"
 #include "base/range.h"
 #include "math/kernels.h"
 #include "normalizer/sampling/importance_log_z.h"
-#include "normalizer/sampling/pareto_tail.h"
-#include "normalizer/sampling/weighted_draws.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 
@@ -19,10 +15,10 @@ std::vector<uint64_t> systematic_resampling(std::span<const double> log_weight, 
   std::vector<double> weight(log_weight.begin(), log_weight.end());
   const LogSumExp total = exp_in_place(weight.data(), weight.size());
   if (!(total.sum > 0))
-    throw Error(
-        fmt::format("none of {} draws of the proposal is possible under the energy; expected a proposal "
-                    "that covers it: fit one to the data",
-                    weight.size()));
+    throw_error(
+        "none of {} draws of the proposal is possible under the energy; expected a proposal that covers it: "
+        "fit one to the data",
+        weight.size());
   std::vector<uint64_t> out;
   out.reserve(n);
   const double spacing = total.sum / static_cast<double>(n);

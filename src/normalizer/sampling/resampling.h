@@ -20,7 +20,7 @@ struct Resampled {
   std::vector<float> rows;  // n x d, in random order
   double pool_effective = 0;
   uint64_t pool = 0;
-  double pool_tail = 0;  // shape of the tail of the weights (normalizer/pareto_tail.h)
+  double pool_tail = 0;  // shape of the tail of the weights (ParetoTail)
 };
 
 // Memory is n rows and the weights of the pool. Throws Error when n or pool is 0, and as importance_log_z

@@ -1,17 +1,15 @@
 #include "proposal/conditional/mixture.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
+#include "base/failure.h"
 #include "base/range.h"
 #include "math/parallel.h"
 #include "proposal/conditional/mixture_row.h"
-#include "proposal/density/normal_draws.h"
-#include "selfnorm/error.h"
+#include "proposal/density/gaussian_terms.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {
@@ -31,16 +29,16 @@ float inner(double bound, float toward) {
 void require_bounds(const MixtureShape& shape) {
   const size_t d = shape.dimension;
   if (shape.lower.size() != d || shape.upper.size() != d)
-    throw Error(fmt::format(
+    throw_error(
         "a mixture of {} dimensions has {} lower and {} upper bounds; expected one of each a dimension, "
         "infinite where there is none",
-        d, shape.lower.size(), shape.upper.size()));
+        d, shape.lower.size(), shape.upper.size());
   for (size_t j = 0; j < d; ++j)
     if (!(inner(shape.lower[j], 1) < inner(shape.upper[j], -1)))
-      throw Error(
-          fmt::format("the support of coordinate {} of y is [{}, {}]; expected a lower bound below the upper "
-                      "one, as float32",
-                      j, shape.lower[j], shape.upper[j]));
+      throw_error(
+          "the support of coordinate {} of y is [{}, {}]; expected a lower bound below the upper one, as "
+          "float32",
+          j, shape.lower[j], shape.upper[j]);
 }
 
 // log(e^s - 1), the inverse of softplus, s > 0.

@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "math/gauss_rule.h"
-#include "math/normal_distribution.h"
+#include "math/special_functions.h"
 
 namespace selfnorm {
 namespace {

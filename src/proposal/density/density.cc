@@ -1,11 +1,9 @@
 #include "proposal/density/density.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 
+#include "base/failure.h"
 #include "math/parallel.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -16,6 +14,14 @@ constexpr size_t kBlock = 256;
 constexpr double kLargestRecorded = 1e50;
 
 }  // namespace
+
+void Density::log_prob_gradient(const Points&, std::span<double>, std::span<double>) const {
+  throw Bug("a density of levels or counts has no derivatives in x");
+}
+
+void Density::directional(const Points&, const Points&, std::span<double>, std::span<double>) const {
+  throw Bug("a density of levels or counts has no derivatives in x");
+}
 
 void sample_density(const Density& q, uint64_t seed, std::span<float> rows, std::span<double> log_q) {
   const size_t d = q.dimension(), n = rows.size() / d;
@@ -39,16 +45,15 @@ void density_log_prob(const Density& q, const Points& x, std::span<double> out) 
 const std::vector<double>& record_values(const DensityRecord& record, const std::string& name, size_t size) {
   const auto place = record.values.find(name);
   if (place == record.values.end())
-    throw Error(fmt::format("the density '{}' has no {}; its file is damaged", record.kind, name));
+    throw_error("the density '{}' has no {}; its file is damaged", record.kind, name);
   const std::vector<double>& values = place->second;
   if (values.empty() || (size > 0 && values.size() != size))
-    throw Error(fmt::format("the density '{}' has {} numbers in {}; expected {}; its file is damaged",
-                            record.kind, values.size(), name,
-                            size > 0 ? std::to_string(size) : "at least one"));
+    throw_error("the density '{}' has {} numbers in {}; expected {}; its file is damaged", record.kind,
+                values.size(), name, size > 0 ? std::to_string(size) : "at least one");
   for (const double v : values)
     if (!(std::abs(v) <= kLargestRecorded))
-      throw Error(fmt::format("the density '{}' has {} in {}; expected numbers up to {}; its file is damaged",
-                              record.kind, v, name, kLargestRecorded));
+      throw_error("the density '{}' has {} in {}; expected numbers up to {}; its file is damaged",
+                  record.kind, v, name, kLargestRecorded);
   return values;
 }
 

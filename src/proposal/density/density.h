@@ -31,12 +31,11 @@ class Density {
   // log q(x_i); -inf outside the support, never NaN for finite x.
   virtual void log_prob(const Points& x, std::span<double> out) const = 0;
 
-  // Real supports only. log q(x_i) and its gradient with respect to x_i, row-major n x d.
-  virtual void log_prob_gradient(const Points& x, std::span<double> log_q,
-                                 std::span<double> gradient) const = 0;
-  // Real supports only: first_i = v_i . grad log q(x_i), second_i = v_i' Hessian log q(x_i) v_i.
+  // Real supports only, others throw Bug. log q(x_i) and its gradient with respect to x_i, row-major n x d.
+  virtual void log_prob_gradient(const Points& x, std::span<double> log_q, std::span<double> gradient) const;
+  // The same of first_i = v_i . grad log q(x_i), second_i = v_i' Hessian log q(x_i) v_i.
   virtual void directional(const Points& x, const Points& v, std::span<double> first,
-                           std::span<double> second) const = 0;
+                           std::span<double> second) const;
 
   virtual DensityRecord record() const = 0;
 };

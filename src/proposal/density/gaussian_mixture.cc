@@ -1,17 +1,12 @@
 #include "proposal/density/gaussian_mixture.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
+#include "base/failure.h"
 #include "base/range.h"
-#include "proposal/density/density.h"
 #include "proposal/density/mixture_em.h"
-#include "proposal/density/normal_draws.h"
-#include "proposal/density/sample_moments.h"
-#include "proposal/density/term_sum.h"
-#include "selfnorm/error.h"
+#include "proposal/density/precision_root.h"
 
 namespace selfnorm {
 namespace {
@@ -31,8 +26,8 @@ GaussianMixture::GaussianMixture(MixtureComponents components, double defensive)
   require_range(defensive >= 0 && defensive <= 0.5, "defensive", defensive, "a number in [0, 0.5]");
   const size_t learned = components_.logit.size(), all = learned + (defensive > 0 ? 1 : 0);
   if (learned == 0 || components_.roots.size() != all || components_.mean.size() != all * dimension())
-    throw Error(fmt::format("a mixture has {} logits, {} means and {} covariances, which do not agree",
-                            learned, components_.mean.size(), components_.roots.size()));
+    throw_error("a mixture has {} logits, {} means and {} covariances, which do not agree", learned,
+                components_.mean.size(), components_.roots.size());
   for (const double v : components_.mean)
     if (!std::isfinite(v)) throw Error("a mean of a mixture is not finite");
   prepare();

@@ -2,10 +2,13 @@
 #define HWY_TARGET_INCLUDE "src/proposal/density/gaussian_terms.cc"
 #include <hwy/foreach_target.h>
 //
+#include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
 #include <limits>
+#include <numbers>
 
+#include "math/kernels.h"
 #include "proposal/density/gaussian_terms.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -108,18 +111,29 @@ void pulled_terms(size_t dimension, size_t stride, const double* root, double* z
   }
 }
 
+// u in (0, 1] and v in [0, 1) become the two normals. n is a multiple of 8.
+void box_muller(double* HWY_RESTRICT u, double* HWY_RESTRICT v, size_t n) {
+  const hn::CappedTag<double, 8> d;
+  for (size_t i = 0; i < n; i += hn::Lanes(d)) {
+    const auto radius = hn::Sqrt(hn::Mul(hn::Set(d, -2.0), hn::Log(d, hn::LoadU(d, u + i))));
+    const auto angle = hn::Mul(hn::Set(d, 2 * std::numbers::pi), hn::LoadU(d, v + i));
+    hn::StoreU(hn::Mul(radius, hn::Cos(d, angle)), d, u + i);
+    hn::StoreU(hn::Mul(radius, hn::Sin(d, angle)), d, v + i);
+  }
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace selfnorm
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 #include <cmath>
-#include <numbers>
 
 namespace selfnorm {
 
 HWY_EXPORT(gaussian_terms);
 HWY_EXPORT(pulled_terms);
+HWY_EXPORT(box_muller);
 
 GaussianTerms::GaussianTerms(uint32_t dimension, std::span<const double> constant,
                              std::span<const double> mean, std::span<const PrecisionRoot> roots)
@@ -165,6 +179,81 @@ GaussianTerms mixture_terms(std::span<const double> log_weight, std::span<const 
   for (size_t k = 0; k < roots.size(); ++k)
     constant.push_back(log_weight[k] + roots[k].log_determinant() - volume);
   return {dimension, constant, mean, roots};
+}
+
+constexpr size_t kPoints = GaussianTerms::kPoints;
+
+TermSum::TermSum(const GaussianTerms& terms)
+    : terms_(terms),
+      x_(kPoints * terms.dimension()),
+      z_(kPoints * terms.dimension() * terms.stride()),
+      share_(kPoints * terms.stride()) {}
+
+void TermSum::evaluate() {
+  terms_.evaluate(x_.data(), z_.data(), share_.data());
+  is_pulled_ = false;
+  for (size_t r = 0; r < kPoints; ++r) {
+    const LogSumExp total = exp_in_place(share_.data() + r * terms_.stride(), terms_.stride());
+    value_[r] = total.value();
+    sum_[r] = total.sum;
+  }
+}
+
+void TermSum::pull_back() {
+  if (!is_pulled_) terms_.pull_back(z_.data());
+  is_pulled_ = true;
+}
+
+std::span<const double> TermSum::share(size_t r) {
+  const std::span<double> out = std::span(share_).subspan(r * terms_.stride(), terms_.stride());
+  if (sum_[r] != 1) scale(1 / sum_[r], out.data(), out.size());
+  sum_[r] = 1;
+  return out;
+}
+
+double TermSum::z(size_t r, size_t j, size_t k) const {
+  return z_[(r * terms_.dimension() + j) * terms_.stride() + k];
+}
+
+void TermSum::gradient(size_t r, double* out) {
+  const size_t stride = terms_.stride(), d = terms_.dimension();
+  const double* p = share(r).data();
+  pull_back();
+  for (size_t j = 0; j < d; ++j) out[j] = -dot(p, z_.data() + (r * d + j) * stride, stride);
+}
+
+TermSum::Directional TermSum::directional(size_t r, const double* v) {
+  const size_t stride = terms_.stride(), d = terms_.dimension();
+  const std::span<const double> p = share(r);
+  pull_back();
+  std::vector<double> four;
+  for (size_t copy = 0; copy < kPoints; ++copy) four.insert(four.end(), v, v + d);
+  direction_.resize(z_.size());
+  curvature_.resize(kPoints * stride);
+  terms_.evaluate_direction(four.data(), direction_.data(), curvature_.data());
+  along_.assign(stride, 0);  // v . g_k
+  for (size_t j = 0; j < d; ++j) add_scaled(-v[j], z_.data() + (r * d + j) * stride, along_.data(), stride);
+  Directional out;
+  out.first = dot(p.data(), along_.data(), stride);
+  for (size_t k = 0; k < stride; ++k) {
+    const double away = along_[k] - out.first;
+    if (p[k] > 0) out.second += p[k] * (away * away + 2 * curvature_[k]);
+  }
+  return out;
+}
+
+void fill_normals(RandomStream& random, std::span<double> out) {
+  constexpr size_t kPairs = 64;
+  double pair[2 * kPairs];
+  for (size_t begin = 0; begin < out.size(); begin += 2 * kPairs) {
+    const size_t n = std::min(2 * kPairs, out.size() - begin), half = ((n + 1) / 2 + 7) / 8 * 8;
+    for (size_t i = 0; i < half; ++i) {
+      pair[i] = 1 - random.uniform();
+      pair[half + i] = random.uniform();
+    }
+    HWY_DYNAMIC_DISPATCH(box_muller)(pair, pair + half, half);
+    std::copy(pair, pair + n, out.begin() + static_cast<ptrdiff_t>(begin));
+  }
 }
 
 }  // namespace selfnorm

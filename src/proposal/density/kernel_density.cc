@@ -1,18 +1,13 @@
 #include "proposal/density/kernel_density.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
 
+#include "base/failure.h"
 #include "base/range.h"
-#include "proposal/density/density.h"
-#include "proposal/density/normal_draws.h"
-#include "proposal/density/sample_moments.h"
-#include "proposal/density/term_sum.h"
-#include "selfnorm/error.h"
+#include "proposal/density/precision_root.h"
 
 namespace selfnorm {
 namespace {
@@ -31,13 +26,6 @@ GaussianTerms kernel_terms(const KernelShape& shape, const std::vector<double>& 
   const double constant = shape.root.log_determinant() - std::log(static_cast<double>(n)) -
                           d * (std::log(shape.bandwidth) + 0.5 * std::log(2 * std::numbers::pi));
   return {d, std::vector<double>(n, constant), place};
-}
-
-// The rows of `order`.
-std::vector<float> taken(const Points& data, std::span<const uint64_t> order) {
-  std::vector<float> rows;
-  for (const uint64_t i : order) rows.insert(rows.end(), data.row(i).begin(), data.row(i).end());
-  return rows;
 }
 
 double scott(size_t n, uint32_t d) { return std::pow(static_cast<double>(n), -1.0 / (d + 4.0)); }
@@ -138,7 +126,7 @@ std::unique_ptr<KernelDensity> fit_kernel_density(const Points& data, double ban
   const ColumnMoments moments = column_moments(data);
   std::vector<uint64_t> order = random_permutation(data.rows, RandomStream(seed, 2));
   order.resize(std::min(kKernels, data.rows));
-  const std::vector<float> rows = taken(data, order);
+  const std::vector<float> rows = data.take(order);
   KernelShape shape{1, moments.mean, fitted_root(data, moments)};
   const Points used{rows.data(), order.size(), data.columns};
   shape.bandwidth =
@@ -150,10 +138,8 @@ std::unique_ptr<Density> restore_kernel_density(const DensityRecord& record, uin
   constexpr auto kFull = PrecisionRoot::Shape::full;
   const std::vector<double>& centres = record_values(record, "centres", 0);
   if (centres.size() % dimension != 0)
-    throw Error(
-        fmt::format("the density 'kde' has {} numbers in centres; expected a multiple of {}; its file "
-                    "is damaged",
-                    centres.size(), dimension));
+    throw_error("the density 'kde' has {} numbers in centres; expected a multiple of {}; its file is damaged",
+                centres.size(), dimension);
   const size_t size = PrecisionRoot::size(kFull, dimension);
   return std::make_unique<KernelDensity>(
       KernelShape{record_values(record, "bandwidth", 1)[0], record_values(record, "mean", dimension),

@@ -167,8 +167,7 @@ LevelMixture fit_level_mixture(const Points& data, const std::vector<uint32_t>& 
   std::vector<uint64_t> chosen = random_permutation(data.rows, RandomStream(options.seed, kStream));
   chosen.resize(std::min<uint64_t>(data.rows, std::max<uint64_t>(1, options.cells / data.columns)));
   std::sort(chosen.begin(), chosen.end());
-  std::vector<float> rows;
-  for (const uint64_t i : chosen) rows.insert(rows.end(), data.row(i).begin(), data.row(i).end());
+  const std::vector<float> rows = data.take(chosen);
   const Points used{rows.data(), chosen.size(), data.columns};
   const LevelFit fit(used, levels, options);
   const auto components =

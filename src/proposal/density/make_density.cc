@@ -1,27 +1,17 @@
 #include "proposal/density/make_density.h"
 
-#include <fmt/format.h>
-
 #include <charconv>
 #include <cmath>
 
+#include "base/failure.h"
 #include "base/range.h"
-#include "proposal/density/bernoulli_product.h"
-#include "proposal/density/categorical_product.h"
-#include "proposal/density/count_product.h"
-#include "proposal/density/gaussian.h"
+#include "proposal/density/elliptical.h"
 #include "proposal/density/gaussian_mixture.h"
 #include "proposal/density/kernel_density.h"
-#include "proposal/density/student_t.h"
-#include "proposal/density/uniform_box.h"
-#include "selfnorm/error.h"
+#include "proposal/density/products.h"
 
 namespace selfnorm {
 namespace {
-
-using FitFunction = std::unique_ptr<Density> (*)(const std::string& argument, const Points&,
-                                                 const FitOptions&);
-using Restore = std::unique_ptr<Density> (*)(const DensityRecord&, uint32_t dimension);
 
 // The argument of a word as a number; throws Error unless it is one in [low, high].
 double number_of(const std::string& argument, double low, double high, const char* expected) {
@@ -29,25 +19,25 @@ double number_of(const std::string& argument, double low, double high, const cha
   const char* end = argument.data() + argument.size();
   const auto [stop, error] = std::from_chars(argument.data(), end, value);
   if (error != std::errc() || stop != end || !(value >= low && value <= high))
-    throw Error(fmt::format("'{}' is no argument of a density; expected {}", argument, expected));
+    throw_error("'{}' is no argument of a density; expected {}", argument, expected);
   return value;
 }
 
 void no_argument(const std::string& argument) {
-  if (!argument.empty()) throw Error(fmt::format("'{}' is an argument of a density that has none", argument));
+  if (!argument.empty()) throw_error("'{}' is an argument of a density that has none", argument);
 }
 
 PrecisionRoot::Shape shape_of(const std::string& argument) {
   if (argument.empty()) return PrecisionRoot::Shape::full;
   if (argument == "diagonal") return PrecisionRoot::Shape::diagonal;
-  throw Error(fmt::format("'{}' is no argument of gaussian; expected 'diagonal' or none", argument));
+  throw_error("'{}' is no argument of gaussian; expected 'diagonal' or none", argument);
 }
 
 uint32_t components_of(const std::string& argument) {
   constexpr const char* kExpected = "mixture:COMPONENTS, a whole number in [1, 4096]";
   const double value = argument.empty() ? 32 : number_of(argument, 1, 4096, kExpected);
   if (value != std::floor(value))
-    throw Error(fmt::format("'{}' is no argument of a density; expected {}", argument, kExpected));
+    throw_error("'{}' is no argument of a density; expected {}", argument, kExpected);
   return static_cast<uint32_t>(value);
 }
 
@@ -63,14 +53,16 @@ double bandwidth_of(const std::string& argument) {
 struct Kind {
   const char* name;
   void (*check)(const std::string& argument);
-  FitFunction fit;
+  std::unique_ptr<Density> (*fit)(const std::string& argument, const Points& data, const FitOptions& options);
 };
 
+template <auto fit>
+std::unique_ptr<Density> fitted(const std::string&, const Points& data, const FitOptions&) {
+  return fit(data);
+}
+
 const Kind kKinds[] = {
-    {"uniform", no_argument,
-     [](const std::string&, const Points& data, const FitOptions&) -> std::unique_ptr<Density> {
-       return fit_uniform_box(data);
-     }},
+    {"uniform", no_argument, fitted<fit_uniform_box>},
     {"gaussian", [](const std::string& a) { shape_of(a); },
      [](const std::string& a, const Points& data, const FitOptions& options) -> std::unique_ptr<Density> {
        const std::unique_ptr<Gaussian> q = fit_gaussian(data, shape_of(a));
@@ -89,18 +81,9 @@ const Kind kKinds[] = {
      [](const std::string& a, const Points& data, const FitOptions& options) -> std::unique_ptr<Density> {
        return fit_kernel_density(data, bandwidth_of(a), options.seed);
      }},
-    {"bernoulli", no_argument,
-     [](const std::string&, const Points& data, const FitOptions&) -> std::unique_ptr<Density> {
-       return fit_bernoulli_product(data);
-     }},
-    {"categorical", no_argument,
-     [](const std::string&, const Points& data, const FitOptions&) -> std::unique_ptr<Density> {
-       return fit_categorical_product(data);
-     }},
-    {"counts", no_argument,
-     [](const std::string&, const Points& data, const FitOptions&) -> std::unique_ptr<Density> {
-       return fit_count_product(data);
-     }},
+    {"bernoulli", no_argument, fitted<fit_bernoulli_product>},
+    {"categorical", no_argument, fitted<fit_categorical_product>},
+    {"counts", no_argument, fitted<fit_count_product>},
 };
 
 struct Word {
@@ -113,7 +96,7 @@ Word parsed(const std::string& word) {
   const std::string name = word.substr(0, colon);
   require_one_of("density", name, density_names());
   if (colon != std::string::npos && colon + 1 == word.size())
-    throw Error(fmt::format("density '{}' ends after the colon; expected an argument or no colon", word));
+    throw_error("density '{}' ends after the colon; expected an argument or no colon", word);
   for (const Kind& kind : kKinds)
     if (name == kind.name) return {&kind, colon == std::string::npos ? "" : word.substr(colon + 1)};
   throw Bug("a density without a fit");
@@ -139,7 +122,7 @@ std::unique_ptr<Density> fit_density(const std::string& word, const Points& data
 }
 
 std::unique_ptr<Density> make_density(const DensityRecord& record, uint32_t dimension) {
-  const std::pair<const char*, Restore> restorers[] = {
+  const std::pair<const char*, std::unique_ptr<Density> (*)(const DensityRecord&, uint32_t)> restorers[] = {
       {"uniform", restore_uniform_box},         {"gaussian", restore_gaussian},
       {"gaussian-diagonal", restore_gaussian},  {"mixture", restore_gaussian_mixture},
       {"student-t", restore_student_t},         {"kde", restore_kernel_density},
@@ -149,8 +132,7 @@ std::unique_ptr<Density> make_density(const DensityRecord& record, uint32_t dime
   if (dimension == 0) throw Error("a density has no columns; its file is damaged");
   for (const auto& [kind, restore] : restorers)
     if (record.kind == kind) return restore(record, dimension);
-  throw Error(
-      fmt::format("the density '{}' is not known; its file is damaged or of a newer version", record.kind));
+  throw_error("the density '{}' is not known; its file is damaged or of a newer version", record.kind);
 }
 
 }  // namespace selfnorm

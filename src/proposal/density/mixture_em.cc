@@ -8,8 +8,8 @@
 #include "math/kernels.h"
 #include "math/parallel.h"
 #include "math/random.h"
-#include "proposal/density/sample_moments.h"
-#include "proposal/density/term_sum.h"
+#include "proposal/density/gaussian_terms.h"
+#include "proposal/density/precision_root.h"
 
 namespace selfnorm {
 namespace {
@@ -144,8 +144,7 @@ GaussianTerms terms_of(const MixtureComponents& c) {
 Points chosen_rows(const Points& data, const EmOptions& options, std::vector<float>& store) {
   if (data.rows <= options.rows) return data;
   const std::vector<uint64_t> order = random_permutation(data.rows, RandomStream(options.seed, 1));
-  for (uint64_t i = 0; i < options.rows; ++i)
-    store.insert(store.end(), data.row(order[i]).begin(), data.row(order[i]).end());
+  store = data.take(std::span(order).first(options.rows));
   return {store.data(), options.rows, data.columns};
 }
 

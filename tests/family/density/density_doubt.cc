@@ -2,7 +2,7 @@
 
 #include "family/density/density_log_z.h"
 #include "model/energy/tilted.h"
-#include "normalizer/sampling/pareto_tail.h"
+#include "normalizer/sampling/importance_log_z.h"
 #include "small_energies.h"
 
 namespace selfnorm {

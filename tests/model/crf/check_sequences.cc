@@ -1,9 +1,8 @@
-#include "model/crf/check_sequences.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
 
+#include "model/crf/crf_model.h"
 #include "selfnorm/error.h"
 #include "small_crfs.h"
 

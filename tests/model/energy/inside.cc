@@ -1,7 +1,6 @@
-#include "model/energy/inside.h"
-
 #include <gtest/gtest.h>
 
+#include "model/energy/energy.h"
 #include "model/energy/exponential_family.h"
 #include "selfnorm/error.h"
 

@@ -1,9 +1,8 @@
-#include "model/energy/statistic.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "model/energy/natural_domain.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {

@@ -1,10 +1,9 @@
-#include "normalizer/quadrature/kronrod_rule.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
+#include "math/gauss_rule.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {

@@ -7,7 +7,6 @@
 
 #include "math/parallel.h"
 #include "model/energy/tilted.h"
-#include "normalizer/sampling/pareto_tail.h"
 #include "small_energies.h"
 
 namespace selfnorm {

@@ -1,11 +1,10 @@
-#include "normalizer/sampling/pareto_tail.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "math/random.h"
+#include "normalizer/sampling/importance_log_z.h"
 
 namespace selfnorm {
 namespace {

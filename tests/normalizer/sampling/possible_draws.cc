@@ -1,8 +1,7 @@
-#include "normalizer/sampling/possible_draws.h"
-
 #include <gtest/gtest.h>
 
 #include "math/parallel.h"
+#include "normalizer/sampling/importance_log_z.h"
 #include "small_energies.h"
 
 namespace selfnorm {

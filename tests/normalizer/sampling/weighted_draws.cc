@@ -1,7 +1,6 @@
-#include "normalizer/sampling/weighted_draws.h"
-
 #include <gtest/gtest.h>
 
+#include "normalizer/sampling/importance_log_z.h"
 #include "small_energies.h"
 
 namespace selfnorm {

@@ -1,6 +1,5 @@
-#include "proposal/density/count_product.h"
-
 #include "proposal/density/density_checks.h"
+#include "proposal/density/products.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {

@@ -1,8 +1,7 @@
-#include "proposal/density/gaussian.h"
-
 #include <numbers>
 
 #include "proposal/density/density_checks.h"
+#include "proposal/density/elliptical.h"
 #include "proposal/density/make_density.h"
 #include "random_data.h"
 #include "selfnorm/error.h"

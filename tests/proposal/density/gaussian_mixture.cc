@@ -2,7 +2,7 @@
 
 #include "math/parallel.h"
 #include "proposal/density/density_checks.h"
-#include "proposal/density/gaussian.h"
+#include "proposal/density/elliptical.h"
 #include "random_data.h"
 #include "selfnorm/error.h"
 #include "selfnorm/runtime/log_sum_exp.h"

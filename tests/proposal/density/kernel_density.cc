@@ -1,7 +1,7 @@
 #include "proposal/density/kernel_density.h"
 
 #include "proposal/density/density_checks.h"
-#include "proposal/density/gaussian.h"
+#include "proposal/density/elliptical.h"
 #include "random_data.h"
 #include "selfnorm/error.h"
 #include "selfnorm/runtime/log_sum_exp.h"

@@ -1,10 +1,10 @@
-#include "proposal/density/normal_draws.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
+
+#include "proposal/density/gaussian_terms.h"
 
 namespace selfnorm {
 namespace {

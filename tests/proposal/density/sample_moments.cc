@@ -1,10 +1,9 @@
-#include "proposal/density/sample_moments.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "math/parallel.h"
+#include "proposal/density/precision_root.h"
 #include "random_data.h"
 #include "selfnorm/error.h"
 

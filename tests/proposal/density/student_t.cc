@@ -1,9 +1,7 @@
-#include "proposal/density/student_t.h"
-
 #include <numbers>
 
 #include "proposal/density/density_checks.h"
-#include "proposal/density/gaussian.h"
+#include "proposal/density/elliptical.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {

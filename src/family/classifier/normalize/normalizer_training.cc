@@ -12,7 +12,7 @@
 #include "math/parallel.h"
 #include "math/random.h"
 #include "model/normalizer_network.h"
-#include "model/scaling.h"
+#include "model/parameters.h"
 
 namespace selfnorm {
 namespace {

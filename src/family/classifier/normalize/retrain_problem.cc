@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "audit/gauge.h"
+#include "data/dataset.h"
 #include "math/parallel.h"
-#include "model/entries.h"
 #include "model/parameters.h"
 #include "normalizer/output_stream.h"
 #include "normalizer/problem.h"

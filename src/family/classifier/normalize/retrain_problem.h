@@ -9,7 +9,7 @@
 #include "family/classifier/normalize/retrain.h"
 #include "model/class_scores.h"
 #include "model/model_file.h"
-#include "model/scaling.h"
+#include "model/parameters.h"
 #include "objective/loss.h"
 
 namespace selfnorm {

@@ -11,7 +11,7 @@
 #include "base/range.h"
 #include "math/kernels.h"
 #include "math/parallel.h"
-#include "model/energy/inside.h"
+#include "model/energy/energy.h"
 #include "selfnorm/error.h"
 #include "selfnorm/runtime/shortened.h"
 

@@ -8,8 +8,8 @@
 
 #include "base/option_table.h"
 #include "data/points/point_source.h"
-#include "model/embedded_code.h"
 #include "model/energy/density_file.h"
+#include "model/energy/energy.h"
 #include "model/energy/mlp.h"
 #include "proposal/density/make_density.h"
 #include "selfnorm/progress.h"

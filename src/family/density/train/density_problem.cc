@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "family/density/train/column_moments.h"
-#include "model/energy/inside.h"
+#include "model/energy/energy.h"
 #include "model/energy/make_energy.h"
 #include "model/energy/tilted.h"
 #include "objective/registry.h"

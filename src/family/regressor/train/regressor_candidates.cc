@@ -10,7 +10,7 @@
 #include "math/parallel.h"
 #include "math/random.h"
 #include "objective/registry.h"
-#include "proposal/density/normal_draws.h"
+#include "proposal/density/gaussian_terms.h"
 
 namespace selfnorm {
 namespace {

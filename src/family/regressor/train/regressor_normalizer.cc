@@ -8,7 +8,7 @@
 #include "family/regressor/train/regressor_problem.h"
 #include "math/random.h"
 #include "normalizer/quadrature/conditional_quadrature.h"
-#include "proposal/density/normal_draws.h"
+#include "proposal/density/gaussian_terms.h"
 
 namespace selfnorm {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/option_table.h"
 #include "data/table/frame.h"
-#include "model/embedded_code.h"
+#include "model/energy/energy.h"
 
 namespace selfnorm {
 

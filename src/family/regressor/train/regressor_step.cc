@@ -11,7 +11,7 @@
 #include "model/regressor/regressor.h"
 #include "objective/registry.h"
 #include "objective/score_matching.h"
-#include "sampler/box_walls.h"
+#include "sampler/hmc.h"
 #include "sampler/langevin.h"
 #include "selfnorm/error.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "model/entries.h"
+#include "data/dataset.h"
 #include "model/normalizer_network.h"
 #include "random_data.h"
 #include "selfnorm/error.h"

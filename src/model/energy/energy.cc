@@ -1,11 +1,10 @@
-#include "model/energy/inside.h"
+#include "model/energy/energy.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "selfnorm/error.h"
+#include "base/failure.h"
 #include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm {
@@ -32,12 +31,20 @@ void require_inside(const Energy& energy, const Points& x, std::span<const uint6
   const Support support = energy.support();
   for (uint64_t i = 0; i < x.rows; ++i) {
     if (contains(support, x.row(i))) continue;
-    throw Error(fmt::format(
-        "row {} is ({}), outside the support of {}: expected {}; drop it or choose another family",
-        numbers.empty() ? first + i : numbers[i],
-        runtime::shortened(fmt::format("{}", fmt::join(x.row(i), ", "))), energy.record().kind,
-        described(support)));
+    throw_error("row {} is ({}), outside the support of {}: expected {}; drop it or choose another family",
+                numbers.empty() ? first + i : numbers[i],
+                runtime::shortened(fmt::format("{}", fmt::join(x.row(i), ", "))), energy.record().kind,
+                described(support));
   }
+}
+
+void require_consent(EmbeddedCode code, const std::string& name, size_t bytes) {
+  if (code == EmbeddedCode::run) return;
+  throw_error(
+      "{}: holds a TorchScript module, a program of {} bytes, which would run with your rights (your files, "
+      "your network); it was not loaded. Take such files only from those whose programs you would run; for "
+      "this one, give --allow-code or set SELFNORM_ALLOW_CODE=1",
+      name, bytes);
 }
 
 }  // namespace selfnorm

@@ -24,7 +24,7 @@ class Network(torch.nn.Module if torch else object):
         self.frequencies = torch.nn.Parameter(3 * torch.randn(fourier, 2)) if fourier else None
         sizes = [2 + 2 * fourier, *widths]
         layers = []
-        for before, after in zip(sizes, sizes[1:]):  # started as include/selfnorm/model/energy/mlp.h says
+        for before, after in zip(sizes, sizes[1:]):  # started as src/model/energy/mlp.h says
             layers += [torch.nn.Linear(before, after), torch.nn.SiLU()]
             torch.nn.init.kaiming_normal_(layers[-2].weight, nonlinearity="relu")
             torch.nn.init.zeros_(layers[-2].bias)

@@ -42,8 +42,8 @@ def broaden(log_q, log_g, weight):
 
 
 class Step(torch.nn.Module if torch else object):
-    """(objective, what Adam minimises) of a minibatch; started as include/selfnorm/model/network/dense_network.h and
-    train/regressor_problem.h say."""
+    """(objective, what Adam minimises) of a minibatch; started as src/model/network/dense_network.h and
+    family/regressor/train/regressor_problem.h say."""
 
     def __init__(self, y):
         super().__init__()

@@ -1,8 +1,7 @@
-#include <fmt/format.h>
-
 #include <charconv>
 #include <set>
 
+#include "base/failure.h"
 #include "classifier/audit_report.h"
 #include "classifier/model_header.h"
 #include "commands.h"
@@ -11,7 +10,6 @@
 #include "output.h"
 #include "run/model_document.h"
 #include "run/progress_line.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -22,7 +20,7 @@ constexpr const char* kExample = "as in 'eps=0.1,rho=0.01,conf=0.99'";
 void apply_requirement(const std::string& text, AuditOptions& options) {
   std::set<double*> seen;
   const auto fail = [&text](const std::string& found, const std::string& expected) {
-    throw Error(fmt::format("--require '{}': found {}, expected {}", text, found, expected));
+    throw_error("--require '{}': found {}, expected {}", text, found, expected);
   };
   for (std::string item : listed_words(text)) {
     std::erase(item, ' ');

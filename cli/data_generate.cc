@@ -1,16 +1,14 @@
-#include <fmt/format.h>
-
 #include <cstdio>
 #include <filesystem>
 #include <numeric>
 
+#include "base/failure.h"
 #include "commands.h"
 #include "data/toy/generate.h"
 #include "data/toy/toys.h"
 #include "data/write.h"
 #include "model/model_file.h"
 #include "output.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -91,7 +89,7 @@ int data_generate_command(const Arguments& arguments) {
   given.options.validate();
   if (given.out.empty()) throw Error("data generate needs --out FILE.svm");
   if (given.out.ends_with(".gz")) {
-    throw Error(fmt::format("--out {}: the data are written uncompressed; leave out .gz", given.out));
+    throw_error("--out {}: the data are written uncompressed; leave out .gz", given.out);
   }
   const std::string truth = given.truth.empty() ? given.out + ".truth.safetensors" : given.truth;
   if (truth == given.out) throw Error("--truth and --out name the same file " + truth);

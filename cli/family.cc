@@ -1,15 +1,13 @@
 #include "family.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
 
+#include "base/failure.h"
 #include "classifier/model_header.h"
 #include "commands.h"
 #include "crf/crf_model.h"
 #include "model/stored_record.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -119,10 +117,9 @@ const CommandFamily& family_of(const std::vector<std::string>& models) {
   if (std::all_of(places.begin(), places.end(), [&](size_t p) { return p == *first; })) return family;
   for (const std::string& model : models)
     if (const std::string path = finished_model_path(model); !std::filesystem::exists(path))
-      throw Error(fmt::format("{}: no such file; expected a model or the directory of a run", path));
-  throw Error(fmt::format("{} is {} and others {}; evaluate them apart",
-                          models[static_cast<size_t>(first - places.begin())], short_noun(family),
-                          family.others));
+      throw_error("{}: no such file; expected a model or the directory of a run", path);
+  throw_error("{} is {} and others {}; evaluate them apart",
+              models[static_cast<size_t>(first - places.begin())], short_noun(family), family.others);
 }
 
 }  // namespace
@@ -141,7 +138,7 @@ int run_for_family(const Arguments& arguments, const std::vector<std::string>& m
   const std::string& command = arguments.command;
   const CommandFamily& family = family_of(models);
   if (const auto why = family.refused.find(command); why != family.refused.end())
-    throw Error(fmt::format("{} is {}; {}", models[0], family.noun, why->second));
+    throw_error("{} is {}; {}", models[0], family.noun, why->second);
   if (const auto own = family.commands.find(command); own != family.commands.end()) {
     if (!family.reads_sentences) refuse_sentences(arguments, models[0]);
     arguments.refuse_foreign(family.name, fmt::format("{} is {}", models[0], short_noun(family)));
@@ -153,8 +150,7 @@ int run_for_family(const Arguments& arguments, const std::vector<std::string>& m
     if (own == owner.commands.end()) continue;
     const std::string path = finished_model_path(models[0]);
     if (!std::filesystem::is_regular_file(path)) return own->second(arguments);
-    throw Error(fmt::format("{} is not {}; expected a model of 'selfnorm train {}'", path, short_noun(owner),
-                            owner.name));
+    throw_error("{} is not {}; expected a model of 'selfnorm train {}'", path, short_noun(owner), owner.name);
   }
   throw Bug("no family has the command " + command);
 }

@@ -1,12 +1,10 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "base/failure.h"
 #include "classifier/model_header.h"
 #include "commands.h"
 #include "family.h"
 #include "output.h"
-#include "selfnorm/error.h"
 #include "selfnorm/runtime/checksum.h"
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/mapped_file.h"
@@ -79,7 +77,7 @@ std::string verified(const std::string& path) {
     file.expect_scan();
     const runtime::ChecksumState state = runtime::verify_checksum(file.bytes());
     if (state == runtime::ChecksumState::Differs)
-      throw Error(fmt::format("{}: {}; take another copy of it", path, runtime::kChecksumDiffers));
+      throw_error("{}: {}; take another copy of it", path, runtime::kChecksumDiffers);
     return state == runtime::ChecksumState::Matches ? "matches" : "none";
   } catch (const runtime::IoError& error) {
     throw Error(error.what());

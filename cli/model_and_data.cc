@@ -1,7 +1,6 @@
-#include <fmt/format.h>
-
 #include <filesystem>
 
+#include "base/failure.h"
 #include "classifier/audit_report.h"
 #include "classifier/model_header.h"
 #include "commands.h"
@@ -11,7 +10,6 @@
 #include "family.h"
 #include "math/parallel.h"
 #include "model/stored_record.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -87,15 +85,14 @@ void check_model_and_data(const Arguments& arguments) {
       constexpr const char* kModel =
           "a file or run directory of 'selfnorm train', or a softmax head in safetensors or npz";
       if (data.empty() && arguments.command != "score" && arguments.command != "tag")
-        throw Error(fmt::format("{} is no model; expected {}", model, kModel));
-      throw Error(fmt::format(
+        throw_error("{} is no model; expected {}", model, kModel);
+      throw_error(
           "{}: the first file is data, not a model: MODEL comes first, as in 'selfnorm {}', and is {}", model,
-          usage, kModel));
+          usage, kModel);
     }
   }
   if (data_is_model)
-    throw Error(
-        fmt::format("{} is a model, not data: DATA comes after MODEL, as in 'selfnorm {}'", data, usage));
+    throw_error("{} is a model, not data: DATA comes after MODEL, as in 'selfnorm {}'", data, usage);
 }
 
 }  // namespace selfnorm::cli

@@ -1,7 +1,6 @@
 #include "output.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -12,17 +11,16 @@
 #include <cstring>
 #include <iterator>
 
+#include "base/failure.h"
 #include "grammar/arguments.h"
 #include "interruption.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
 
 [[noreturn]] void fail_output() {
   if (errno == EPIPE) end_by_signal(SIGPIPE);
-  throw Error(fmt::format("cannot write to standard output: {}",
-                          errno == EBADF ? "it is closed" : std::strerror(errno)));
+  throw_error("cannot write to standard output: {}", errno == EBADF ? "it is closed" : std::strerror(errno));
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <functional>
 
+#include "base/failure.h"
 #include "classifier/model_header.h"
 #include "classifier/runtime_model.h"
 #include "classifier/score_kind.h"
@@ -11,7 +10,6 @@
 #include "grammar/option_list.h"
 #include "output.h"
 #include "run/reading_note.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -30,8 +28,7 @@ std::vector<uint32_t> classes_of(const std::vector<std::string>& wanted, const M
   for (const std::string& label : wanted) {
     const auto found = known.find(label);
     if (!found) {
-      throw Error(
-          fmt::format("candidate '{}' is not a label of {}; 'selfnorm info' shows some", label, header.path));
+      throw_error("candidate '{}' is not a label of {}; 'selfnorm info' shows some", label, header.path);
     }
     classes.push_back(*found);
   }
@@ -42,7 +39,7 @@ std::vector<uint32_t> positions_of(const std::vector<std::string>& wanted) {
   std::vector<uint32_t> positions;
   for (const std::string& word : wanted) {
     if (word.empty() || word.size() > 9 || word.find_first_not_of("0123456789") != std::string::npos) {
-      throw Error(fmt::format("candidate '{}' is not a position in a group; expected 0, 1, ...", word));
+      throw_error("candidate '{}' is not a position in a group; expected 0, 1, ...", word);
     }
     positions.push_back(static_cast<uint32_t>(std::stoul(word)));
   }
@@ -76,8 +73,7 @@ void check_positions(const std::vector<uint32_t>& candidates, const Dataset& dat
     const uint64_t size = data.group_begin[group + 1] - data.group_begin[group];
     for (const uint32_t position : candidates) {
       if (position < size) continue;
-      throw Error(fmt::format("candidate {} of group {}: it has {} alternatives", position,
-                              data.numbers[group], size));
+      throw_error("candidate {} of group {}: it has {} alternatives", position, data.numbers[group], size);
     }
   }
 }

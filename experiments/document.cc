@@ -14,70 +14,44 @@ struct Introduction {
 
 constexpr Introduction kPapers = {
     "# Reproduction\n\nWritten by `selfnorm reproduce`; do not edit. ",
-    "Notation and sources ([ARJK], [AK], [D]) are those of "
-    "the\n"
-    "papers: Andreas, Rabinovich, Jordan, Klein 2015; Andreas & Klein 2015; Devlin et al. 2014. A is the\n"
-    "log-normalizer log Z, delta bounds its root mean square about log K, K is the number of classes, and "
-    "all\n"
-    "likelihoods are in nats per example."};
+    "Notation and sources ([ARJK], [AK], [D]) are those of the\npapers: Andreas, Rabinovich, Jordan, Klein "
+    "2015; Andreas & Klein 2015; Devlin et al. 2014. A is the\nlog-normalizer log Z, delta bounds its root "
+    "mean square about log K, K is the number of classes, and all\nlikelihoods are in nats per example."};
 
 constexpr Introduction kDensity = {
-    "# Energy-based densities, measured\n\n"
-    "Written by `selfnorm reproduce density`; do not edit. ",
-    "A model is p(x) = exp(s(x)) / Z; s is a network "
-    "(or an\n"
-    "exponential family) that tilts the proposal, b is what training believes of log Z, and all likelihoods "
-    "are in\n"
-    "nats per row. The gap is the mean of log p_true(x) - log p_model(x) over test points of a known "
-    "distribution:\n"
-    "its expectation is that of the test NLL minus the true entropy, KL(true || model) >= 0, with less noise "
-    "because\n"
-    "the same points enter both. Which estimate of log Z was used stands beside each table; it is never b. "
-    "Numbers\n"
-    "are mean +- standard error over the seeds. MET and MISSED are computed. Seconds are of the machine that "
-    "wrote\n"
-    "this and for information."};
+    "# Energy-based densities, measured\n\nWritten by `selfnorm reproduce density`; do not edit. ",
+    "A model is p(x) = exp(s(x)) / Z; s is a network (or an\nexponential family) that tilts the proposal, b "
+    "is what training believes of log Z, and all likelihoods are in\nnats per row. The gap is the mean of "
+    "log p_true(x) - log p_model(x) over test points of a known distribution:\nits expectation is that of "
+    "the test NLL minus the true entropy, KL(true || model) >= 0, with less noise because\nthe same points "
+    "enter both. Which estimate of log Z was used stands beside each table; it is never b. Numbers\nare mean "
+    "+- standard error over the seeds. MET and MISSED are computed. Seconds are of the machine that "
+    "wrote\nthis and for information."};
 
 constexpr Introduction kRegression = {
-    "# Energy-based regression, measured\n\n"
-    "Written by `selfnorm reproduce regression`; do not edit. ",
-    "A model is p(y|x) = exp(s(x, y) - A(x)) for "
-    "real "
-    "y; s is\n"
-    "a network that tilts a mixture density network, the proposal, and b(x) is a small network that stands "
-    "for "
-    "A(x).\n"
-    "NLL and CRPS are means over test rows, NLL in nats and the units of the data; how A(x) was computed "
-    "stands beside\n"
-    "each table, it is never b(x). Numbers are mean +- standard error over the seeds or splits. MET, MISSED, "
-    "won and\n"
-    "lost are computed. Seconds are of the machine that wrote this and for information."};
+    "# Energy-based regression, measured\n\nWritten by `selfnorm reproduce regression`; do not edit. ",
+    "A model is p(y|x) = exp(s(x, y) - A(x)) for real y; s is\na network that tilts a mixture density "
+    "network, the proposal, and b(x) is a small network that stands for A(x).\nNLL and CRPS are means over "
+    "test rows, NLL in nats and the units of the data; how A(x) was computed stands beside\neach table, it "
+    "is never b(x). Numbers are mean +- standard error over the seeds or splits. MET, MISSED, won and\nlost "
+    "are computed. Seconds are of the machine that wrote this and for information."};
 
 constexpr Introduction kSequences = {
-    "# Sequences, measured\n\n"
-    "Written by `selfnorm reproduce sequences`; do not edit. ",
-    "A model is a linear-chain conditional random field,\n"
-    "p(y|x) = exp(s(x, y) - A(x)) for the labels y of a sentence x of T tokens. The score s is a sum over\n"
-    "tokens, O(T); the log-normalizer A(x) sums over all labellings by the forward recursion, O(T L^2) for\n"
-    "L labels. Exact log-probabilities are s - A. Raw ones are s itself, and s - b(x) of a model with an\n"
-    "amortised b(x), a linear function of the attributes: on every sentence they are off by A, or A - b, "
-    "which\n"
-    "is what A means in the tables. Log-likelihoods are in nats per token. Seconds are of the machine that "
-    "wrote\n"
-    "this and for information.\n\n"
-    "What to conclude:\n"
-    "- The best labelling of a sentence, and the order of several, need no A: it is the same for all of "
-    "them. "
-    "What A\n"
-    "  is for are probabilities as numbers: to compare sentences, to apply a threshold, to add to other "
-    "log-probabilities.\n"
-    "- There a raw score saves the forward recursion, a factor that grows with the labels, and is off by A.\n"
-    "- A penalty makes that error many times smaller at little or no cost in likelihood, until alpha is "
-    "large.\n"
-    "- So does `normalize` for an exact model that exists, nearly as far, at no cost at all.\n"
-    "- On new sentences the error stays of the order of nats a sentence and grows with its length, more than "
-    "on those\n"
-    "  trained on: measure it by `audit`, do not take it for 0."};
+    "# Sequences, measured\n\nWritten by `selfnorm reproduce sequences`; do not edit. ",
+    "A model is a linear-chain conditional random field,\np(y|x) = exp(s(x, y) - A(x)) for the labels y of a "
+    "sentence x of T tokens. The score s is a sum over\ntokens, O(T); the log-normalizer A(x) sums over all "
+    "labellings by the forward recursion, O(T L^2) for\nL labels. Exact log-probabilities are s - A. Raw "
+    "ones are s itself, and s - b(x) of a model with an\namortised b(x), a linear function of the "
+    "attributes: on every sentence they are off by A, or A - b, which\nis what A means in the tables. "
+    "Log-likelihoods are in nats per token. Seconds are of the machine that wrote\nthis and for "
+    "information.\n\nWhat to conclude:\n- The best labelling of a sentence, and the order of several, need "
+    "no A: it is the same for all of them. What A\n  is for are probabilities as numbers: to compare "
+    "sentences, to apply a threshold, to add to other log-probabilities.\n- There a raw score saves the "
+    "forward recursion, a factor that grows with the labels, and is off by A.\n- A penalty makes that error "
+    "many times smaller at little or no cost in likelihood, until alpha is large.\n- So does `normalize` for "
+    "an exact model that exists, nearly as far, at no cost at all.\n- On new sentences the error stays of "
+    "the order of nats a sentence and grows with its length, more than on those\n  trained on: measure it by "
+    "`audit`, do not take it for 0."};
 
 const Introduction& introduction(const std::string& group) {
   if (group == "papers") return kPapers;

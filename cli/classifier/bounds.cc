@@ -1,10 +1,9 @@
 // The price of self-normalisation on the user's own data (theory.md 2): the gap that the constrained optimum
 // leaves, measured, beside every bound of it, for the model as it is and for the maximum of the likelihood.
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "audit/bounds/gap_bounds.h"
+#include "base/failure.h"
 #include "classifier/model_header.h"
 #include "commands.h"
 #include "family/classifier/normalize/likelihood_gap.h"
@@ -15,7 +14,6 @@
 #include "objective/loss.h"
 #include "output.h"
 #include "run/reading_note.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -147,9 +145,9 @@ int bound_classifier(const Arguments& arguments) {
   const ModelHeader header = read_header(given.model, arguments.head);
   const ModelFile model = load_model(header);
   if (header.family == Family::Hierarchical)
-    throw Error(fmt::format(
+    throw_error(
         "{}: the probabilities of a hierarchical model sum to 1 as they are; a bound on log Z costs nothing",
-        header.path));
+        header.path);
   ReadResult read = read_for(header, given.data, arguments.reader.options);
   Dataset& data = read.data;
   if (model.encoder.exists()) data.features = encode(model.encoder, data.features);

@@ -1,16 +1,14 @@
 #include "classifier/model_header.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
 
+#include "base/failure.h"
 #include "data/string_index.h"
 #include "model/encoded_states.h"
 #include "model/text_model.h"
 #include "run/reading_note.h"
 #include "run/run_record.h"
-#include "selfnorm/error.h"
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/mapped_file.h"
 #include "selfnorm/runtime/shortened.h"
@@ -38,7 +36,7 @@ void check_labels(const std::vector<std::string>& labels, const std::string& pat
   try {
     const KnownLabels known(labels);
   } catch (const Error& error) {
-    throw Error(fmt::format("{}: {}", path, error.what()));
+    throw_error("{}: {}", path, error.what());
   }
 }
 
@@ -106,8 +104,8 @@ std::string finished_model_path(const std::string& model) {
   const std::string path = model_path(model);
   if (path != model && !std::filesystem::exists(path) &&
       std::filesystem::exists(model + "/" + kCheckpointName)) {
-    throw Error(fmt::format("{}: the run is not finished; 'selfnorm {} --resume --out {}' continues it",
-                            model, runtime::shortened(recorded_command(model)), model));
+    throw_error("{}: the run is not finished; 'selfnorm {} --resume --out {}' continues it", model,
+                runtime::shortened(recorded_command(model)), model);
   }
   return path;
 }
@@ -116,8 +114,7 @@ ModelHeader read_header(const std::string& model, const HeadNames& names) {
   const std::string path = finished_model_path(model);
   if (is_head_file(path)) return header_of_head(path, names);
   if (!names.weight.empty() || !names.bias.empty())
-    throw Error(fmt::format(
-        "{}: --weight-name and --bias-name are for softmax heads, this is a selfnorm model", path));
+    throw_error("{}: --weight-name and --bias-name are for softmax heads, this is a selfnorm model", path);
   try {
     const runtime::MappedFile file(path);
     return header_of(file.bytes(), path);
@@ -133,14 +130,12 @@ ModelFile load_model(const ModelHeader& header) {
 }
 
 ReadResult read_for(const ModelHeader& header, const std::string& path, ReadOptions options) {
-  if (header.is_language())
-    throw Error(fmt::format("{} is a language model; expected a classifier", header.path));
+  if (header.is_language()) throw_error("{} is a language model; expected a classifier", header.path);
   options.schema = &header.schema;
   if (header.schema.text && options.format == Format::automatic) options.format = Format::text;
   ReadResult read = read_dataset(path, options);
   if (header.encoder.kind == EncoderKind::Bag && !read.data.features.is_sparse)
-    throw Error(
-        fmt::format("{}: found dense rows, but the bag encoder of {} reads sparse ones", path, header.path));
+    throw_error("{}: found dense rows, but the bag encoder of {} reads sparse ones", path, header.path);
   return read;
 }
 
@@ -162,9 +157,9 @@ std::unique_ptr<ExampleSource> open_examples(const AnyModel& model, const std::s
                                              const ReadOptions& options, const std::string& states_name) {
   const ModelFile& file = model.file();
   if (file.family == Family::Hierarchical)
-    throw Error(fmt::format(
+    throw_error(
         "{}: the probabilities of a hierarchical model sum to 1 as they are; there is no log Z to look at",
-        model.path()));
+        model.path());
   std::unique_ptr<ExampleSource> source;
   UnseenLabels unseen;
   if (path != "-" && options.format == Format::automatic && options.skip_bad == 0 && is_array_file(path)) {
@@ -177,7 +172,7 @@ std::unique_ptr<ExampleSource> open_examples(const AnyModel& model, const std::s
                                 .classes = file.classes,
                                 .unseen = options.keep_unseen ? &unseen : nullptr});
   } else if (!states_name.empty()) {
-    throw Error(fmt::format("--states-name {}: {} is not an npz or safetensors file", states_name, path));
+    throw_error("--states-name {}: {} is not an npz or safetensors file", states_name, path);
   } else if (model.header().is_language()) {
     source = corpus_states(file.encoder, read_text(file.labels, path));
   } else {
@@ -190,8 +185,8 @@ std::unique_ptr<ExampleSource> open_examples(const AnyModel& model, const std::s
     if (file.encoder.exists()) source = bag_states(file.encoder, std::move(source));
   }
   if (source->columns() != file.features)
-    throw Error(fmt::format("{}: found {} columns, but {} has {} features", path, source->columns(),
-                            model.path(), file.features));
+    throw_error("{}: found {} columns, but {} has {} features", path, source->columns(), model.path(),
+                file.features);
   note_unseen(path, unseen);
   return source;
 }

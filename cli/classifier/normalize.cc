@@ -1,8 +1,7 @@
-#include <fmt/format.h>
-
 #include <cmath>
 
 #include "audit/gauge.h"
+#include "base/failure.h"
 #include "classifier/normalize_report.h"
 #include "classifier/normalized_file.h"
 #include "commands.h"
@@ -12,7 +11,6 @@
 #include "normalizer/output_stream.h"
 #include "output.h"
 #include "run/progress_line.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -187,8 +185,8 @@ int normalize_head(const Arguments& arguments) {
   check_normalized_path(out, any, {states, arguments.reader.options.labels_path});
   const auto source = open_examples(any, states, arguments.reader.options, place.name);
   if (source->examples() < 2)
-    throw Error(fmt::format("{}: found {} state, expected at least 2 (and rather 10 per feature)", states,
-                            source->examples()));
+    throw_error("{}: found {} state, expected at least 2 (and rather 10 per feature)", states,
+                source->examples());
   if (given.targets == "labels" && !source->has_targets())
     throw Error("--targets labels: the states have no labels; give them with --labels FILE");
   if (!arguments.common.quiet) {

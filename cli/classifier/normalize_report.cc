@@ -167,8 +167,7 @@ std::vector<std::string> lossless_warnings(const LosslessStep& r) {
 std::string lossless_text(const LosslessStep& r) {
   std::string text = fmt::format(
       "lossless     log Z regressed on {} over {} {} and subtracted: Var A {:.6g}, {:.6g} left; R^2 {:.4f} "
-      "on held-out {}\n"
-      "             V* {:.6g}, R^2 {:.4f}: least squares on the same {}\n",
+      "on held-out {}\n             V* {:.6g}, R^2 {:.4f}: least squares on the same {}\n",
       r.regressors, grouped(r.states), r.inputs, r.plain.variance, r.gauge.residual_variance,
       r.r_squared_held_out(), r.inputs, r.plain.residual_variance, r.plain.r_squared(), r.inputs);
   const std::string few = few_states(r);

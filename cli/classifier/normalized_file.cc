@@ -1,10 +1,10 @@
 #include "classifier/normalized_file.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <filesystem>
 
+#include "base/failure.h"
 #include "classifier/audit_report.h"
 #include "model/head/head_file.h"
 #include "model/quantization.h"
@@ -32,19 +32,18 @@ Head head_without_model(const Head& head) {
 
 void refuse_overwriting(const std::string& out, const std::string& input) {
   if (is_same_file(out, input))
-    throw Error(fmt::format("--out {} would overwrite {}, which is read; name another file", out, input));
+    throw_error("--out {} would overwrite {}, which is read; name another file", out, input);
 }
 
 // `wanted` is how the name ends.
 void check_new_file(const std::string& out, const std::string& model, const std::string& wanted) {
   if (!out.ends_with(wanted))
-    throw Error(
-        fmt::format("--out {}: the file is written in the format of {}; expected a name that ends in {}", out,
-                    model, wanted));
+    throw_error("--out {}: the file is written in the format of {}; expected a name that ends in {}", out,
+                model, wanted);
   const std::filesystem::path folder = std::filesystem::path(out).parent_path();
   const std::string name = folder.empty() ? "." : folder.string();
   if (!std::filesystem::is_directory(name) || access(name.c_str(), W_OK) != 0)
-    throw Error(fmt::format("cannot create {}: {} is not a folder that can be written to", out, name));
+    throw_error("cannot create {}: {} is not a folder that can be written to", out, name);
 }
 
 }  // namespace

@@ -1,12 +1,10 @@
 #include "classifier/score_kind.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 
+#include "base/failure.h"
 #include "objective/registry.h"
 #include "output.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -47,8 +45,7 @@ void check_kind_options(const ScoreArguments& given) {
 selfnorm_kind kind_of(const ScoreArguments& given, uint64_t classes, bool has_normalizer) {
   check_kind_options(given);
   if (given.amortised && !has_normalizer)
-    throw Error(
-        fmt::format("--amortised: {} has no b(x); 'selfnorm normalize --amortise' makes one", given.model));
+    throw_error("--amortised: {} has no b(x); 'selfnorm normalize --amortise' makes one", given.model);
   if (given.raw) return SELFNORM_RAW;
   if (given.exact || (!given.amortised && classes < kManyClasses)) return SELFNORM_EXACT;
   return has_normalizer ? SELFNORM_AMORTISED : SELFNORM_RAW;

@@ -1,7 +1,6 @@
-#include <fmt/format.h>
-
 #include <cmath>
 
+#include "base/failure.h"
 #include "classifier/evaluation_report.h"
 #include "classifier/model_header.h"
 #include "commands.h"
@@ -19,7 +18,6 @@
 #include "run/reading_note.h"
 #include "run/run_record.h"
 #include "run/training_run.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -49,7 +47,7 @@ void check_classifier_options(const Arguments& arguments) {
   if (!given.options.encoder.embeddings.empty() && !given.options.encoder.is_network())
     throw Error("--embeddings needs --encoder bag");
   if (given.options.encoder.hidden > 0 && !given.options.encoder.is_network())
-    throw Error(fmt::format("--hidden {} needs --encoder bag", given.options.encoder.hidden));
+    throw_error("--hidden {} needs --encoder bag", given.options.encoder.hidden);
   arguments.reader.options.validate();
 }
 
@@ -66,10 +64,10 @@ Dataset read_valid(const Arguments& arguments, TrainingData& data) {
   options.keep_unseen = true;
   ReadResult read = read_dataset(arguments.train.valid, options);
   if (read.report.unseen.examples == read.data.examples())
-    throw Error(
-        fmt::format("{}: found the label '{}', which {} does not have, and others in all rows; "
-                    "expected validation data with the labels of the training data",
-                    arguments.train.valid, shown_label(read.report.unseen.label), arguments.train.train));
+    throw_error(
+        "{}: found the label '{}', which {} does not have, and others in all rows; expected validation data "
+        "with the labels of the training data",
+        arguments.train.valid, shown_label(read.report.unseen.label), arguments.train.train);
   data.notes.push_back("validation: " + reading_text(arguments.train.valid, read));
   data.reports.emplace_back(arguments.train.valid, std::move(read.report));
   return std::move(read.data);
@@ -91,9 +89,9 @@ NetworkPlan network_plan(const Dataset& data) {
 void check_encoder(const EncoderOptions& encoder, const Dataset& data) {
   const bool is_fit = encoder.kind == "auto" || (encoder.kind == "identity") != data.features.is_sparse;
   if (!is_fit)
-    throw Error(fmt::format("--encoder {}: expected {} data, found {} ones", encoder.kind,
-                            encoder.kind == "identity" ? "dense" : "sparse",
-                            data.features.is_sparse ? "sparse" : "dense"));
+    throw_error("--encoder {}: expected {} data, found {} ones", encoder.kind,
+                encoder.kind == "identity" ? "dense" : "sparse",
+                data.features.is_sparse ? "sparse" : "dense");
   if (encoder.is_network() && data.is_joint())
     throw Error("--encoder bag: expected classes, found groups of alternatives (qid:)");
 }
@@ -104,8 +102,7 @@ void check_classes(const Dataset& data, const TrainArguments& given, Format form
   check_encoder(options.encoder, data);
   if (data.is_joint()) return;
   if (data.classes() < 2) {
-    throw Error(
-        fmt::format("the training data has one class only ('{}'); expected at least two", data.labels[0]));
+    throw_error("the training data has one class only ('{}'); expected at least two", data.labels[0]);
   }
   refuse_doubtful(given, classes_doubt(data, format == Format::csv || format == Format::tsv));
 }

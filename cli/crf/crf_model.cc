@@ -1,17 +1,16 @@
 #include "crf/crf_model.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <sstream>
 
+#include "base/failure.h"
 #include "classifier/model_header.h"
 #include "commands.h"
 #include "data/sentences/read_sequences.h"
 #include "output.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -44,12 +43,11 @@ SequenceEncoder reading_encoder(const SequenceEncoder& own, const std::string& f
                                 const std::string& model) {
   const std::vector<std::string> names = sequence_format_names();
   if (std::ranges::find(names, format) == names.end())
-    throw Error(
-        fmt::format("--format {}: {} is a chain; expected {}", format, model, fmt::join(names, ", ")));
+    throw_error("--format {}: {} is a chain; expected {}", format, model, fmt::join(names, ", "));
   try {
     return encoder_for(own, sequence_format_of(format));
   } catch (const Error& error) {
-    throw Error(fmt::format("--format {}: {}: {}", format, model, error.what()));
+    throw_error("--format {}: {}: {}", format, model, error.what());
   }
 }
 
@@ -63,7 +61,7 @@ void refuse_sentences(const Arguments& arguments, const std::string& model) {
   const std::string& format = arguments.reader.format;
   const std::vector<std::string> names = sequence_format_names();
   if (format != "auto" && std::ranges::find(names, format) != names.end())
-    throw Error(fmt::format("--format {} is of sentences; {} is no chain", format, model));
+    throw_error("--format {} is of sentences; {} is no chain", format, model);
 }
 
 std::string sentences_text(const std::string& path, const SequenceEncoder& encoder, const Sequences& data) {

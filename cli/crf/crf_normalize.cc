@@ -1,8 +1,7 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <optional>
 
+#include "base/failure.h"
 #include "classifier/evaluation_report.h"
 #include "classifier/normalize_report.h"
 #include "classifier/normalized_file.h"
@@ -110,8 +109,7 @@ std::string crf_normalize_text(const CrfNormalizeReport& r) {
   if (r.rms_fitted)
     text += fmt::format(
         "amortised    b(x), linear in T and the unigram attributes, fitted to log Z of {} sentences; weights "
-        "stay as they are\n"
-        "             rms of log Z - b(x): {:.4f} on these, {:.4f} on held-out sentences\n",
+        "stay as they are\n             rms of log Z - b(x): {:.4f} on these, {:.4f} on held-out sentences\n",
         grouped(r.states), *r.rms_fitted, r.after.audit.log_z.rms);
   text += fmt::format("\nlog Z of {} held-out sentences\n", grouped(r.held_out));
   for (const NamedState& named : crf_states_of(r)) text += state_row(named);
@@ -167,8 +165,8 @@ void check_normalize_options(const Arguments& arguments) {
                        "by 'selfnorm train crf --objective constraint --delta D', one with a price on it by "
                        "'--objective penalty --alpha A'");
   if (given.amortise == "mlp")
-    throw Error(fmt::format("--amortise mlp: {} is a chain, whose b(x) is linear; expected --amortise linear",
-                            given.head));
+    throw_error("--amortise mlp: {} is a chain, whose b(x) is linear; expected --amortise linear",
+                given.head);
 }
 
 class CrfWork {
@@ -264,8 +262,8 @@ int normalize_crf_command(const Arguments& arguments) {
   const Sequences data = read_sequences(place.path, encoder, false, UnseenLabel::kept);
   note_unseen(place.path, data);
   if (data.sentences() < 2)
-    throw Error(fmt::format("{}: found {} sentence, expected at least 2 (and rather 1,000)", place.path,
-                            data.sentences()));
+    throw_error("{}: found {} sentence, expected at least 2 (and rather 1,000)", place.path,
+                data.sentences());
   const bool amortises = given.amortise != "none";
   if (!arguments.common.quiet) {
     note(fmt::format("{}: {} labels, {} attributes; {}", crf.path, grouped(crf.model.shape.labels),

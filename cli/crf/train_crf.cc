@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <filesystem>
@@ -6,6 +5,7 @@
 #include <iterator>
 #include <optional>
 
+#include "base/failure.h"
 #include "commands.h"
 #include "crf/crf_model.h"
 #include "crf/crf_report.h"
@@ -23,7 +23,6 @@
 #include "run/reading_note.h"
 #include "run/run_record.h"
 #include "run/training_run.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -63,8 +62,8 @@ void check_optimiser(const Arguments& arguments, const std::string& optimiser) {
 std::string template_text(const std::string& path) {
   if (path.empty()) return "";
   const auto fail = [&path](const std::string& found) {
-    throw Error(fmt::format("--template {}: {}, expected a file with a template a line, such as U00:%x[0,0]",
-                            path, found));
+    throw_error("--template {}: {}, expected a file with a template a line, such as U00:%x[0,0]", path,
+                found);
   };
   if (std::filesystem::is_directory(path)) fail("found a directory");
   std::ifstream file(path, std::ios::binary);
@@ -135,11 +134,10 @@ TrainingSentences read_data(const CrfArguments& given) {
   if (!given.run.valid.empty()) {
     out.valid = read_sequences(given.run.valid, out.encoder, true, UnseenLabel::kept);
     if (seen_sentences(*out.valid, shape_of(out.encoder).labels).empty())
-      throw DataError(
-          given.run.valid, out.valid->unseen.line,
-          fmt::format("found the label '{}', which {} does not have, and others in all sentences; "
-                      "expected validation data with the labels of the training data",
-                      shown_label(out.valid->unseen.labels[0]), given.run.train));
+      throw_at(given.run.valid, out.valid->unseen.line,
+               "found the label '{}', which {} does not have, and others in all sentences; expected "
+               "validation data with the labels of the training data",
+               shown_label(out.valid->unseen.labels[0]), given.run.train);
     out.notes.push_back("validation: " + sentences_text(given.run.valid, out.encoder, *out.valid));
     out.valid_record = sentences_record(given.run.valid, out.encoder, *out.valid);
   } else if (const double part = hold_out_fraction(

@@ -1,16 +1,14 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <optional>
 
+#include "base/failure.h"
 #include "base/option_table.h"
 #include "classifier/evaluation_report.h"
 #include "classifier/score_kind.h"
 #include "commands.h"
 #include "density/density_model.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -97,8 +95,7 @@ int score_points(const Arguments& arguments) {
   const ScoreArguments& given = arguments.score;
   check_kind_options(given);
   if (given.amortised)
-    throw Error(
-        fmt::format("--amortised: b of {}, a density, is one number; --raw subtracts it", given.model));
+    throw_error("--amortised: b of {}, a density, is one number; --raw subtracts it", given.model);
   if (!given.exact) arguments.refuse({"--method", "--samples", "--precision", "--seed"}, "needs --exact");
   check_log_z(arguments);
   const DensityModel model = open_density(given.model, arguments.common.code()).model;

@@ -38,7 +38,7 @@ Json points_record(const std::string& path, const PointSource& points);
 // what it belongs to and what was found.
 void check_applicability(const Arguments& arguments);
 // The same for options of steps when a family over so many columns is fitted without any
-// (train/family_training.h).
+// (family/density/train/density_trainer.h).
 void check_step_applicability(const Arguments& arguments, uint32_t columns);
 // A sentence for every option that did nothing because of what the data are.
 std::vector<std::string> idle_options(const Arguments& arguments, const DensityModel& model);

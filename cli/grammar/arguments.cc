@@ -1,11 +1,9 @@
 #include "grammar/arguments.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "base/failure.h"
 #include "grammar/option_list.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -31,20 +29,19 @@ void Arguments::require(const std::vector<std::string>& names, bool applies, con
   if (applies) return;
   for (const std::string& option : names)
     if (has(option))
-      throw Error(
-          fmt::format("{} belongs to {}, found {}; leave it out or change that", option, owner, found));
+      throw_error("{} belongs to {}, found {}; leave it out or change that", option, owner, found);
 }
 
 void Arguments::refuse(const std::vector<std::string>& names, const std::string& why) const {
   for (const std::string& option : names)
-    if (has(option)) throw Error(fmt::format("{}: {}", option, why));
+    if (has(option)) throw_error("{}: {}", option, why);
 }
 
 void Arguments::refuse_foreign(const std::string& family, const std::string& model) const {
   for (const auto& [option, families] : changed) {
     const std::vector<std::string> words = listed_words(families);
     if (!words.empty() && std::ranges::find(words, family) == words.end())
-      throw Error(fmt::format("{}: {}; it is for {}", option, model, plural(families)));
+      throw_error("{}: {}; it is for {}", option, model, plural(families));
   }
 }
 

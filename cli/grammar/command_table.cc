@@ -1,11 +1,9 @@
 #include "grammar/command_table.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
 
-#include "selfnorm/error.h"
+#include "base/failure.h"
 #include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm::cli {
@@ -83,18 +81,17 @@ std::string command_path(const CommandTable& table, const std::vector<std::strin
     if (find(table, path) != nullptr || is_option(argument)) break;
     const std::vector<std::string> words = next_words(table, path);
     if (std::ranges::find(words, argument) == words.end()) {
-      throw Error(
-          fmt::format("unknown command '{}'; {}commands here: {}",
-                      runtime::shortened(path.empty() ? argument : fmt::format("{} {}", path, argument)),
-                      suggestion(argument, words), fmt::join(words, ", ")));
+      throw_error("unknown command '{}'; {}commands here: {}",
+                  runtime::shortened(path.empty() ? argument : fmt::format("{} {}", path, argument)),
+                  suggestion(argument, words), fmt::join(words, ", "));
     }
     if (!path.empty()) path += ' ';
     path += argument;
   }
   if (find(table, path) != nullptr) return path;
-  throw Error(fmt::format("{}; expected one of: {} (see 'selfnorm help')",
-                          path.empty() ? "no command given" : fmt::format("'{}' needs a word more", path),
-                          fmt::join(next_words(table, path), ", ")));
+  throw_error("{}; expected one of: {} (see 'selfnorm help')",
+              path.empty() ? "no command given" : fmt::format("'{}' needs a word more", path),
+              fmt::join(next_words(table, path), ", "));
 }
 
 void check_option_names(const CommandRow& command, const std::vector<std::string>& arguments) {
@@ -110,8 +107,8 @@ void check_option_names(const CommandRow& command, const std::vector<std::string
     if (name == "--help") continue;
     const OptionRow* option = command.find(name);
     if (option == nullptr) {
-      throw Error(fmt::format("unknown option '{}' of '{}'; {}see 'selfnorm {} --help'",
-                              runtime::shortened(name), command.path, suggestion(name, names), command.path));
+      throw_error("unknown option '{}' of '{}'; {}see 'selfnorm {} --help'", runtime::shortened(name),
+                  command.path, suggestion(name, names), command.path);
     }
     if (option->kind != ValueKind::kFlag && name == argument) ++i;
   }

@@ -1,14 +1,12 @@
 #include "grammar/config_file.h"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
-#include "selfnorm/error.h"
+#include "base/failure.h"
 #include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm::cli {
@@ -35,23 +33,22 @@ constexpr size_t kLongestConfig = size_t{1} << 16, kLongestSection = 200;
 
 std::vector<CLI::ConfigItem> config_items(const std::string& path, const std::string& text) {
   if (text.size() > kLongestConfig)
-    throw Error(fmt::format("{}: found {} bytes, expected a TOML file of options, of at most {}", path,
-                            text.size(), kLongestConfig));
+    throw_error("{}: found {} bytes, expected a TOML file of options, of at most {}", path, text.size(),
+                kLongestConfig);
   uint64_t number = 1;
   for (size_t begin = 0; begin < text.size(); ++number) {
     const size_t end = std::min(text.find('\n', begin), text.size());
     const size_t bracket = text.find_first_not_of(" \t", begin);
     if (bracket < end && text[bracket] == '[' && end - bracket > kLongestSection)
-      throw DataError(path, number,
-                      fmt::format("found a section of {} bytes, expected a command such as [train.density]",
-                                  end - bracket));
+      throw_at(path, number, "found a section of {} bytes, expected a command such as [train.density]",
+               end - bracket);
     begin = end + 1;
   }
   std::istringstream lines(text);
   try {
     return CLI::ConfigTOML().from_config(lines);
   } catch (const CLI::Error& error) {
-    throw Error(fmt::format("{}: {}; expected TOML", path, runtime::shortened(error.what())));
+    throw_error("{}: {}; expected TOML", path, runtime::shortened(error.what()));
   }
 }
 
@@ -62,8 +59,7 @@ std::vector<std::string> option_words(const CommandRow& command, const nlohmann:
   for (const auto& [name, value] : options.items()) {
     const OptionRow* option = command.find("--" + name);
     const bool is_positional = option == nullptr && (option = command.find(name)) != nullptr;
-    if (option == nullptr)
-      throw Error(fmt::format("unknown option '{}' of '{}'", runtime::shortened(name), command.path));
+    if (option == nullptr) throw_error("unknown option '{}' of '{}'", runtime::shortened(name), command.path);
     const std::string written = value.is_string() ? value.get<std::string>() : value.dump();
     if (written.empty() || value.is_null() || value == false) continue;
     if (!is_positional) words.push_back(fmt::format("--{}={}", name, written));
@@ -75,7 +71,7 @@ std::vector<std::string> config_words(const CommandTable& table, const CommandRo
                                       const std::string& path) {
   std::ifstream file(path);
   if (!file || std::filesystem::is_directory(path))
-    throw Error(fmt::format("cannot read the config file {}: expected a TOML file", path));
+    throw_error("cannot read the config file {}: expected a TOML file", path);
   return config_words(table, command, path, {std::istreambuf_iterator<char>(file), {}});
 }
 
@@ -89,17 +85,17 @@ std::vector<std::string> config_words(const CommandTable& table, const CommandRo
     const std::string section = fmt::format("{}", fmt::join(item.parents, " "));
     const CommandRow* owner = section.empty() ? &command : find(table, section);
     if (owner == nullptr)
-      throw Error(fmt::format("{}: section [{}] is no command", path,
-                              runtime::shortened(fmt::format("{}", fmt::join(item.parents, ".")))));
+      throw_error("{}: section [{}] is no command", path,
+                  runtime::shortened(fmt::format("{}", fmt::join(item.parents, "."))));
     const std::string name = "--" + item.name;
     const OptionRow* option = owner->find(name);
     if (option == nullptr) {
       if (section.empty() && std::ranges::find(known, name) != known.end()) continue;
-      throw Error(fmt::format("{}: unknown option '{}'{}", path, runtime::shortened(item.fullname()),
-                              name_suggestion(name, known)));
+      throw_error("{}: unknown option '{}'{}", path, runtime::shortened(item.fullname()),
+                  name_suggestion(name, known));
     }
     if (item.name == "allow-code")
-      throw Error(fmt::format("{}: allow-code is given on the command line, not in a file", path));
+      throw_error("{}: allow-code is given on the command line, not in a file", path);
     if (owner == &command) words.push_back(fmt::format("{}={}", name, fmt::join(item.inputs, ",")));
   }
   return words;

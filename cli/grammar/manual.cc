@@ -52,8 +52,8 @@ std::string reference_row(const OptionRow& option) {
 
 std::string objective_table() {
   std::string table =
-      "## Objectives\n\nWhich family of models offers an objective, and the options it reads there.\n\n"
-      "| objective | what it is | offered by |\n|---|---|---|\n";
+      "## Objectives\n\nWhich family of models offers an objective, and the options it reads there.\n\n| "
+      "objective | what it is | offered by |\n|---|---|---|\n";
   for (const ObjectiveEntry& entry : all_objectives()) {
     std::vector<std::string> offers;
     for (const ObjectiveOffer& offer : entry.offers)
@@ -128,9 +128,8 @@ selfnorm sample density \-n 1000 \-o drawn.csv
 
 std::string manual(const CommandTable& table, const std::string& version) {
   std::string page = fmt::format(
-      ".TH SELFNORM 1 \"\" \"selfnorm {}\" \"User Commands\"\n"
-      ".SH NAME\nselfnorm \\- probability models whose raw scores are already log\\-probabilities\n"
-      ".SH SYNOPSIS\n.nf\n",
+      ".TH SELFNORM 1 \"\" \"selfnorm {}\" \"User Commands\"\n.SH NAME\nselfnorm \\- probability models "
+      "whose raw scores are already log\\-probabilities\n.SH SYNOPSIS\n.nf\n",
       version);
   for (const CommandRow& command : table) page += roff(command.usage()) + "\n";
   page += ".fi\n.SH COMMANDS\n";

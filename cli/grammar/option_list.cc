@@ -1,15 +1,13 @@
 #include "grammar/option_list.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <fstream>
 #include <limits>
 
+#include "base/failure.h"
 #include "data/string_index.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -43,7 +41,7 @@ std::vector<Line> lines_of(const std::string& path) {
 float number_of(const std::string& path, const Line& line, const std::string& text) {
   double value = 0;
   if (!is_parsed(text, value) || !std::isfinite(static_cast<float>(value)))
-    throw DataError(path, line.number, fmt::format("expected a finite number, found '{}'", text));
+    throw_at(path, line.number, "expected a finite number, found '{}'", text);
   return static_cast<float>(value);
 }
 
@@ -66,7 +64,7 @@ std::vector<std::string> listed_words(const std::string& list) {
       words.back() += c;
     }
   }
-  if (is_quoted) throw Error(fmt::format("a list has an open quote: {}", list));
+  if (is_quoted) throw_error("a list has an open quote: {}", list);
   return words;
 }
 
@@ -76,8 +74,8 @@ std::vector<double> listed_numbers(const char* option, const std::string& list) 
   for (const std::string& word : listed_words(list)) {
     double value = 0;
     if (!is_parsed(word, value) || std::isnan(value))
-      throw Error(fmt::format("{} '{}': found '{}', expected numbers, inf or -inf, separated by commas",
-                              option, list, word));
+      throw_error("{} '{}': found '{}', expected numbers, inf or -inf, separated by commas", option, list,
+                  word);
     numbers.push_back(value);
   }
   return numbers;
@@ -89,8 +87,8 @@ std::vector<uint32_t> listed_widths(const char* option, const std::string& list)
   for (const std::string& word : listed_words(list)) {
     uint32_t value = 0;
     if (!is_parsed(word, value))
-      throw Error(fmt::format("{} '{}': found '{}', expected widths of layers separated by commas, or none",
-                              option, list, word));
+      throw_error("{} '{}': found '{}', expected widths of layers separated by commas, or none", option, list,
+                  word);
     widths.push_back(value);
   }
   return widths;
@@ -100,7 +98,7 @@ std::optional<double> number_or_auto(const char* option, const std::string& word
   if (word == "auto") return std::nullopt;
   double value = 0;
   if (!is_parsed(word, value) || !(value >= low && value <= high))
-    throw Error(fmt::format("{} is '{}'; expected auto or a number from {} to {}", option, word, low, high));
+    throw_error("{} is '{}'; expected auto or a number from {} to {}", option, word, low, high);
   return value;
 }
 
@@ -116,14 +114,11 @@ std::vector<float> read_weights(const std::string& path, uint64_t examples,
   std::vector<float> weights;
   for (const Line& line : lines_of(path)) {
     weights.push_back(number_of(path, line, line.text));
-    if (weights.back() < 0)
-      throw DataError(path, line.number, fmt::format("expected a weight >= 0, found {}", line.text));
+    if (weights.back() < 0) throw_at(path, line.number, "expected a weight >= 0, found {}", line.text);
   }
   if (weights.size() != examples + left_out.size()) {
-    throw DataError(
-        path, 0,
-        fmt::format("has {} weights; the data have {} examples{}", weights.size(), examples + left_out.size(),
-                    left_out.empty() ? "" : ", those that are skipped among them"));
+    throw_at(path, 0, "has {} weights; the data have {} examples{}", weights.size(),
+             examples + left_out.size(), left_out.empty() ? "" : ", those that are skipped among them");
   }
   if (std::ranges::none_of(weights, [](float w) { return w > 0; }))
     throw DataError(path, 0, "has only weights of 0; expected a positive one");
@@ -141,8 +136,7 @@ std::vector<float> read_weights(const std::string& path, uint64_t examples,
 std::vector<float> read_carrier(const std::string& path, const std::vector<std::string>& labels) {
   const std::vector<Line> lines = lines_of(path);
   if (lines.size() != labels.size()) {
-    throw DataError(path, 0,
-                    fmt::format("has {} lines; the data have {} classes", lines.size(), labels.size()));
+    throw_at(path, 0, "has {} lines; the data have {} classes", lines.size(), labels.size());
   }
   const KnownLabels known(labels);
   std::vector<float> carrier(labels.size(), std::numeric_limits<float>::quiet_NaN());
@@ -157,13 +151,10 @@ std::vector<float> read_carrier(const std::string& path, const std::vector<std::
     }
     if (tab != std::string::npos) {
       const auto found = known.find(line.text.substr(0, tab));
-      if (!found)
-        throw DataError(path, line.number,
-                        fmt::format("label '{}' is not in the data", line.text.substr(0, tab)));
+      if (!found) throw_at(path, line.number, "label '{}' is not in the data", line.text.substr(0, tab));
       k = *found;
     }
-    if (!std::isnan(carrier[k]))
-      throw DataError(path, line.number, fmt::format("label '{}' a second time", labels[k]));
+    if (!std::isnan(carrier[k])) throw_at(path, line.number, "label '{}' a second time", labels[k]);
     carrier[k] = number_of(path, line, tab == std::string::npos ? line.text : line.text.substr(tab + 1));
   }
   return carrier;

@@ -1,14 +1,12 @@
 #include "grammar/parser.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "base/failure.h"
 #include "crf/crf_model.h"
 #include "grammar/config_file.h"
 #include "grammar/grammar.h"
 #include "run/run_record.h"
-#include "selfnorm/error.h"
 #include "selfnorm/runtime/shortened.h"
 #include "version.h"
 
@@ -21,7 +19,7 @@ void parse_or_explain(Grammar& grammar, const std::string& path, const std::vect
   } catch (const CLI::ParseError& error) {
     std::string text = runtime::shortened(error.what(), 400);  // with the words that were expected
     std::ranges::replace(text, '\n', ' ');
-    throw Error(fmt::format("{}; see 'selfnorm {} --help'", text, path));
+    throw_error("{}; see 'selfnorm {} --help'", text, path);
   }
 }
 

@@ -1,18 +1,17 @@
 #include <fmt/compile.h>
-#include <fmt/format.h>
 
 #include <cmath>
 #include <iterator>
 #include <memory>
 
 #include "base/atomic_file.h"
+#include "base/failure.h"
 #include "commands.h"
 #include "data/write.h"
 #include "family/regressor/predictive.h"
 #include "output.h"
 #include "regressor/regressor_data.h"
 #include "run/progress_line.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -219,8 +218,7 @@ SheetOptions sheet_options(const Regressor& model, const PredictArguments& given
   const PredictionOptions& options = given.options;
   const std::string& wanted = given.log_density;
   if (!has_targets && wanted != "auto" && wanted != "none")
-    throw Error(fmt::format("--log-density {}: {} has no column {}", wanted, given.data,
-                            fmt::join(model.targets, ", ")));
+    throw_error("--log-density {}: {} has no column {}", wanted, given.data, fmt::join(model.targets, ", "));
   return {.targets = model.targets,
           .quantiles = options.quantiles,
           .intervals = options.intervals,

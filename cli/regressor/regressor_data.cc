@@ -1,17 +1,15 @@
 #include "regressor/regressor_data.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 
+#include "base/failure.h"
 #include "classifier/model_header.h"
 #include "commands.h"
 #include "data/table/frame.h"
 #include "density/density_model.h"
 #include "output.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -70,10 +68,9 @@ RegressionRows regression_rows(const Regressor& model, const Frame& frame, Targe
     return out;
   }
   if (const auto without = rows_without_targets(frame, model.targets); !without.empty())
-    throw DataError(
-        frame.file, frame.line[without[0]],
-        fmt::format("found no target ({}) in {} of {} rows, expected one in every row; leave those rows out",
-                    fmt::join(model.targets, ", "), grouped(without.size()), grouped(frame.rows)));
+    throw_at(frame.file, frame.line[without[0]],
+             "found no target ({}) in {} of {} rows, expected one in every row; leave those rows out",
+             fmt::join(model.targets, ", "), grouped(without.size()), grouped(frame.rows));
   std::vector<uint64_t> all = rows_with_targets(frame, model.targets);
   out.target = numeric_targets(frame, model.targets, all);
   return out;

@@ -1,9 +1,8 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <filesystem>
 
 #include "base/atomic_file.h"
+#include "base/failure.h"
 #include "classifier/audit_report.h"
 #include "classifier/evaluation_report.h"
 #include "classifier/score_kind.h"
@@ -14,7 +13,6 @@
 #include "regressor/regressor_report.h"
 #include "run/progress_line.h"
 #include "run/run_record.h"
-#include "selfnorm/error.h"
 #include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm::cli {
@@ -53,14 +51,13 @@ FrameOptions frame_options(const Arguments& arguments) {
 void check_feature(const Regressor& model, const Frame& frame, const std::string& feature) {
   const std::vector<std::string> columns = model.encoder.columns();
   if (std::ranges::find(columns, feature) == columns.end())
-    throw Error(fmt::format("--feature {}: the model has no such column; its columns are {}", feature,
-                            runtime::shortened(fmt::format("{}", fmt::join(columns, ", ")))));
+    throw_error("--feature {}: the model has no such column; its columns are {}", feature,
+                runtime::shortened(fmt::format("{}", fmt::join(columns, ", "))));
   const FrameColumn& column = *frame.find(feature);
-  if (!column.is_numeric)
-    throw Error(fmt::format("--feature {}: the column is categorical, expected numbers", feature));
+  if (!column.is_numeric) throw_error("--feature {}: the column is categorical, expected numbers", feature);
   const std::vector<double> sorted = sorted_numbers(column.number);
   if (sorted.empty() || sorted.front() == sorted.back())
-    throw Error(fmt::format("--feature {}: found fewer than two values in {}", feature, frame.file));
+    throw_error("--feature {}: found fewer than two values in {}", feature, frame.file);
 }
 
 // Pictures of a regressor on data, into the folder --draw, which is created: pit, coverage, normalizer (b
@@ -77,8 +74,7 @@ std::vector<std::string> draw_regressor(const Arguments& arguments, const ShownR
     for (Picture& picture : feature_pictures(rows, given.feature)) pictures.push_back(std::move(picture));
   std::error_code failure;
   std::filesystem::create_directories(given.draw, failure);
-  if (failure)
-    throw Error(fmt::format("--draw {}: the folder cannot be created ({})", given.draw, failure.message()));
+  if (failure) throw_error("--draw {}: the folder cannot be created ({})", given.draw, failure.message());
   std::vector<std::string> files;
   std::string problem;
   for (const Picture& picture : pictures) {

@@ -1,18 +1,16 @@
 #include "regressor/regressor_tables.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <numeric>
 
+#include "base/failure.h"
 #include "data/example_source.h"
 #include "data/string_index.h"
 #include "data/table/frame.h"
 #include "output.h"
 #include "run/training_run.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -55,13 +53,13 @@ std::vector<uint64_t> usable_rows(const Frame& frame, const std::vector<std::str
       notes.push_back(
           fmt::format("{}: {} rows without a target left out", frame.file, grouped(without.size())));
     if (without.size() == frame.rows)
-      throw Error(fmt::format("{}: no row has a target ({})", frame.file, fmt::join(targets, ", ")));
+      throw_error("{}: no row has a target ({})", frame.file, fmt::join(targets, ", "));
     return rows_with_targets(frame, targets);
   }
-  throw DataError(frame.file, frame.line[without[0]],
-                  fmt::format("found no target ({}), in {} of {} rows; expected one in every row, or "
-                              "--skip-missing-targets, which leaves them out",
-                              fmt::join(targets, ", "), grouped(without.size()), grouped(frame.rows)));
+  throw_at(frame.file, frame.line[without[0]],
+           "found no target ({}), in {} of {} rows; expected one in every row, or --skip-missing-targets, "
+           "which leaves them out",
+           fmt::join(targets, ", "), grouped(without.size()), grouped(frame.rows));
 }
 
 // The columns `given` means, names or zero-based indices; none: y or target. Throws Error that lists the
@@ -70,9 +68,9 @@ std::vector<std::string> target_names(const Frame& frame, const std::vector<std:
   if (given.empty()) {
     for (const char* name : {"y", "target"})
       if (frame.find(name) != nullptr) return {name};
-    throw Error(fmt::format(
+    throw_error(
         "{}: found no column y or target; say by --target which of its columns is to be predicted: {}",
-        frame.file, column_list(frame)));
+        frame.file, column_list(frame));
   }
   std::vector<std::string> names;
   for (const std::string& word : given) {
@@ -84,8 +82,8 @@ std::vector<std::string> target_names(const Frame& frame, const std::vector<std:
                parsed.ec == std::errc() && parsed.ptr == end && index < frame.columns.size()) {
       names.push_back(frame.columns[index].name);
     } else {
-      throw Error(fmt::format("--target {}: {} has no such column; expected some of {}", word, frame.file,
-                              column_list(frame)));
+      throw_error("--target {}: {} has no such column; expected some of {}", word, frame.file,
+                  column_list(frame));
     }
   }
   return names;
@@ -104,9 +102,8 @@ Frame joined_frames(Frame first, const Frame& second) {
     }
     const FrameColumn* other = second.find(column.name);
     if (other == nullptr || other->is_numeric != column.is_numeric)
-      throw DataError(second.file, 0,
-                      fmt::format("found no {} column {}, expected the columns of {}",
-                                  column.is_numeric ? "numeric" : "categorical", column.name, first.file));
+      throw_at(second.file, 0, "found no {} column {}, expected the columns of {}",
+               column.is_numeric ? "numeric" : "categorical", column.name, first.file);
     column.number.insert(column.number.end(), other->number.begin(), other->number.end());
     if (column.is_numeric) continue;
     StringIndex places;

@@ -1,7 +1,6 @@
 #include "run/progress_line.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,9 +11,9 @@
 #include <optional>
 
 #include "base/atomic_file.h"
+#include "base/failure.h"
 #include "base/json_text.h"
 #include "output.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -37,7 +36,7 @@ std::string numbers(const Progress& p) {
 }
 
 [[noreturn]] void fail_metrics(const std::string& path) {
-  throw Error(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+  throw_error("cannot write {}: {}", path, std::strerror(errno));
 }
 
 }  // namespace

@@ -1,9 +1,7 @@
 #include "run/record_text.h"
 
-#include <fmt/format.h>
-
+#include "base/failure.h"
 #include "base/json_text.h"
-#include "selfnorm/error.h"
 #include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm::cli {
@@ -13,8 +11,7 @@ using Json = nlohmann::ordered_json;
 
 void require(bool good, const std::string& path, const std::string& key, const char* expected) {
   if (!good)
-    throw Error(fmt::format("{}: not the record of a run: \"{}\" is not {}", path, runtime::shortened(key),
-                            expected));
+    throw_error("{}: not the record of a run: \"{}\" is not {}", path, runtime::shortened(key), expected);
 }
 
 }  // namespace
@@ -22,7 +19,7 @@ void require(bool good, const std::string& path, const std::string& key, const c
 Json parse_record(const std::string& text, const std::string& path) {
   Json record = bounded_json<Json>(text);
   if (!record.is_object() || !record.contains("options") || !record["options"].is_object()) {
-    throw Error(fmt::format("{}: not the record of a run; expected JSON with \"options\"", path));
+    throw_error("{}: not the record of a run; expected JSON with \"options\"", path);
   }
   const auto is_text = [](const Json& object, const char* key) {
     return !object.contains(key) || object[key].is_string();

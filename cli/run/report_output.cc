@@ -1,7 +1,5 @@
 #include "run/report_output.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
@@ -9,11 +7,11 @@
 #include <optional>
 
 #include "base/atomic_file.h"
+#include "base/failure.h"
 #include "document/source.h"
 #include "output.h"
 #include "page/page.h"
 #include "run/run_record.h"
-#include "selfnorm/error.h"
 #include "version.h"
 
 namespace selfnorm::cli {
@@ -56,7 +54,7 @@ std::string write_audit(const AuditPlace& place, const ReportDocument& document)
 
 void check_page_path(const std::string& path) {
   if (!is_page_or_absent(path))
-    throw Error(fmt::format("{} is there and is not a page of selfnorm, so it is left as it is", path));
+    throw_error("{} is there and is not a page of selfnorm, so it is left as it is", path);
 }
 
 void check_document_path(const std::string& path) {
@@ -66,7 +64,7 @@ void check_document_path(const std::string& path) {
   std::string found(beginning.size(), '\0');
   in.read(found.data(), static_cast<std::streamsize>(found.size()));
   if (found != beginning)
-    throw Error(fmt::format("{} is there and is not the data of a report, so it is left as it is", path));
+    throw_error("{} is there and is not the data of a report, so it is left as it is", path);
 }
 
 void write_page(const std::string& path, const ReportDocument& document) {
@@ -105,10 +103,10 @@ AuditPlace audit_place(const AuditArguments& given) {
     return {.run = run, .data = run + "/" + kAuditData, .page = run + "/" + kReportPage};
   }
   if (is_json(given.report))
-    throw Error(
-        fmt::format("--report {}: found a name that ends in .json, which is where the data of the page go; "
-                    "expected the name of the page, as {}",
-                    given.report, fs::path(given.report).replace_extension(".html").string()));
+    throw_error(
+        "--report {}: found a name that ends in .json, which is where the data of the page go; expected the "
+        "name of the page, as {}",
+        given.report, fs::path(given.report).replace_extension(".html").string());
   const AuditPlace place{.data = fs::path(given.report).replace_extension(".json").string(),
                          .page = given.report,
                          .is_asked_for = true};

@@ -1,7 +1,6 @@
 #include "run/run_directory.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -15,12 +14,12 @@
 #include <utility>
 
 #include "base/atomic_file.h"
+#include "base/failure.h"
 #include "base/memory.h"
 #include "document/source.h"
 #include "interruption.h"
 #include "math/parallel.h"
 #include "run/progress_line.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -35,8 +34,7 @@ constexpr const char* kSetAside[] = {kRecordName, kMetricsName, kCheckpointName,
 void try_writing(const std::string& path) {
   const std::string probe = fmt::format("{}/.probe-{}", path, getpid());
   const int descriptor = open(probe.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
-  if (descriptor < 0)
-    throw Error(fmt::format("cannot write in the output directory {}: {}", path, std::strerror(errno)));
+  if (descriptor < 0) throw_error("cannot write in the output directory {}: {}", path, std::strerror(errno));
   close(descriptor);
   unlink(probe.c_str());
 }
@@ -49,8 +47,7 @@ std::string nearest_folder(const std::string& path) {
     folder = folder.parent_path();
   if (folder.empty()) return ".";
   if (!fs::is_directory(folder, ignored))
-    throw Error(
-        fmt::format("cannot create the output directory {}: {} is not a directory", path, folder.string()));
+    throw_error("cannot create the output directory {}: {} is not a directory", path, folder.string());
   return folder.string();
 }
 
@@ -61,8 +58,8 @@ void make_folders(const std::string& path, std::vector<std::string>& made) {
     if (part.empty() || fs::is_directory(folder)) continue;
     std::error_code error;
     if (!fs::create_directory(folder, error) && !fs::is_directory(folder))
-      throw Error(fmt::format("cannot create the output directory {}: {}", folder.string(),
-                              error ? error.message() : "a file of that name exists"));
+      throw_error("cannot create the output directory {}: {}", folder.string(),
+                  error ? error.message() : "a file of that name exists");
     made.push_back(folder.string());
   }
 }
@@ -126,10 +123,10 @@ RunDirectory::RunDirectory(std::string path, Mode mode) : path_(std::move(path))
 void RunDirectory::check_new() const {
   for (const char* name : kFiles) {
     if (mode_ != Mode::kNew || !has(name)) continue;
-    throw Error(
-        fmt::format("{} already holds a run ({}); continue it with --resume, replace it with --overwrite, or "
-                    "give another --out",
-                    path_, name));
+    throw_error(
+        "{} already holds a run ({}); continue it with --resume, replace it with --overwrite, or give "
+        "another --out",
+        path_, name);
   }
 }
 
@@ -139,8 +136,7 @@ void RunDirectory::lock() {
   lock_ = open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (lock_ < 0 || flock(lock_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
   close(std::exchange(lock_, -1));
-  throw Error(
-      fmt::format("{} is in use: another selfnorm trains there; wait for it, or give another --out", path_));
+  throw_error("{} is in use: another selfnorm trains there; wait for it, or give another --out", path_);
 }
 
 // Unlocked last: what is removed is ours.
@@ -194,7 +190,7 @@ void RunDirectory::begin(const Json& record) {
     if (!has(name) || !replaces_run) continue;  // without a run they are somebody's own
     const int failed = is_set_aside ? unlink(file(name).c_str())
                                     : std::rename(file(name).c_str(), replaced(file(name)).c_str());
-    if (failed != 0) throw Error(fmt::format("cannot replace {}: {}", file(name), std::strerror(errno)));
+    if (failed != 0) throw_error("cannot replace {}: {}", file(name), std::strerror(errno));
   }
   AtomicFile::write_file(file(kRecordName),
                          record.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
@@ -202,8 +198,8 @@ void RunDirectory::begin(const Json& record) {
 
 std::string checked_needs(const Arguments& arguments, const RunDirectory& run, const RunNeeds& needs) {
   const auto refuse = [&](const std::string& kind, double needed, double found) {
-    throw Error(fmt::format("not enough {}: {} need about {}, but there are {}; {}, or --force to try", kind,
-                            needs.what, size_text(needed), size_text(found), needs.advice));
+    throw_error("not enough {}: {} need about {}, but there are {}; {}, or --force to try", kind, needs.what,
+                size_text(needed), size_text(found), needs.advice);
   };
   // A checkpoint is written beside the one it replaces, the model beside the last one.
   const double disk = needs.checkpoint + std::max(needs.checkpoint, needs.model);
@@ -221,7 +217,7 @@ std::string checked_needs(const Arguments& arguments, const RunDirectory& run, c
 
 void refuse_doubtful(const RunArguments& given, const std::string& doubt) {
   if (doubt.empty() || given.force) return;
-  throw Error(fmt::format("{}: {}; if it is meant, --force trains", given.train, doubt));
+  throw_error("{}: {}; if it is meant, --force trains", given.train, doubt);
 }
 
 }  // namespace selfnorm::cli

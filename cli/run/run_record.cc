@@ -1,7 +1,5 @@
 #include "run/run_record.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -9,8 +7,8 @@
 #include <iterator>
 #include <set>
 
+#include "base/failure.h"
 #include "run/record_text.h"
-#include "selfnorm/error.h"
 #include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm::cli {
@@ -116,7 +114,7 @@ std::string new_run_path(const RunArguments& run, const std::string& objective) 
 
 std::string resumed_run_path(const RunArguments& run, const std::string& objective) {
   if (!run.out.empty()) {
-    if (!fs::is_directory(run.out)) throw Error(fmt::format("--resume: {} is not a directory", run.out));
+    if (!fs::is_directory(run.out)) throw_error("--resume: {} is not a directory", run.out);
     return run.out;
   }
   if (run.train.empty()) throw Error("--resume needs --out DIR (or the data it was started with)");
@@ -124,7 +122,7 @@ std::string resumed_run_path(const RunArguments& run, const std::string& objecti
   int number = 1;
   while (fs::exists(numbered(base, number + 1))) ++number;
   if (!fs::exists(numbered(base, number)))
-    throw Error(fmt::format("--resume: there is no run {}; name it by --out", base));
+    throw_error("--resume: there is no run {}; name it by --out", base);
   return numbered(base, number);
 }
 
@@ -137,13 +135,13 @@ Json recorded_options(const CommandRow& command, const Arguments& given) {
   const std::string run = resumed_run_path(given.run(), given.objective());
   Json record = read_record(run);
   if (record.is_null() && given.run().train.empty())
-    throw Error(fmt::format(
+    throw_error(
         "--resume: the run in {} was never begun (it has no {}); start it with 'selfnorm {} {} --out {}'",
-        run, kRecordName, given.command, command.options[0].name, run));
+        run, kRecordName, given.command, command.options[0].name, run);
   if (record.is_null()) return record;
   if (recorded_command(run) != given.command)
-    throw Error(fmt::format("--resume: {} is a run of 'selfnorm {}', not of 'selfnorm {}'", run,
-                            runtime::shortened(recorded_command(run)), given.command));
+    throw_error("--resume: {} is a run of 'selfnorm {}', not of 'selfnorm {}'", run,
+                runtime::shortened(recorded_command(run)), given.command);
   Json options = record["options"];
   for (const char* name : {"resume", "out", "config", "quiet", "json", "overwrite", "allow-code"})
     options.erase(name);
@@ -166,8 +164,8 @@ void check_same_run(const Json& recorded, const Json& given) {
   for (const auto& [name, value] : recorded.items()) {
     if (kFree.contains(name) || !given.contains(name) || given[name] == value) continue;
     if (is_same_file(given[name], value)) continue;
-    throw Error(fmt::format("--resume: --{} is {} here but {} in the run; leave it out, or start a new run",
-                            name, runtime::shortened(given[name].dump()), runtime::shortened(value.dump())));
+    throw_error("--resume: --{} is {} here but {} in the run; leave it out, or start a new run", name,
+                runtime::shortened(given[name].dump()), runtime::shortened(value.dump()));
   }
 }
 
@@ -199,9 +197,9 @@ void check_same_data(const std::string& run, const std::string& key, const Json&
   const Json record = read_record(run);
   if (record.is_null() || !record.contains(key) || record[key].is_null()) return;
   if (record[key].value("hash", "") == now["hash"]) return;
-  throw Error(fmt::format("--resume: {} is not the data the run in {} was started with (hash {}, found {})",
-                          now["path"].get<std::string>(), run,
-                          runtime::shortened(record[key].value("hash", "")), now["hash"].get<std::string>()));
+  throw_error("--resume: {} is not the data the run in {} was started with (hash {}, found {})",
+              now["path"].get<std::string>(), run, runtime::shortened(record[key].value("hash", "")),
+              now["hash"].get<std::string>());
 }
 
 std::string run_of_model(const std::string& model) {

@@ -1,17 +1,16 @@
 #include "run/training_run.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <utility>
 
+#include "base/failure.h"
 #include "data/example_source.h"
 #include "grammar/option_list.h"
 #include "interruption.h"
 #include "output.h"
 #include "run/run_record.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 void RunObserver::on_progress(const Progress& progress) {
@@ -34,7 +33,7 @@ bool RunObserver::stop_requested() { return takes_interruption(); }
 void check_run(const RunArguments& given) {
   number_or_auto("--hold-out", given.hold_out, 0, 0.5);
   if (given.checkpoint_seconds < 0) {
-    throw Error(fmt::format("--checkpoint-seconds is {}; expected 0 or more", given.checkpoint_seconds));
+    throw_error("--checkpoint-seconds is {}; expected 0 or more", given.checkpoint_seconds);
   }
 }
 

@@ -174,14 +174,13 @@ Record run_density_ising(const ExperimentOptions& options) {
   for (size_t s = 0; s < sizes.size(); ++s) {
     const uint32_t spins = sizes[s];
     const double floor = 0.5 * spins * (spins + 1) / (2 * static_cast<double>(rows));
-    Table table{
-        .caption = fmt::format("{} spins, {} rows; log Z by enumeration of {} points. The expected KL of "
-                               "maximum likelihood is about parameters / (2 rows) = {:.4f}.",
-                               spins, rows, uint64_t{1} << spins, floor),
-        .columns = {"method", "rms of couplings J", "rms of fields h", "KL(true || model)",
-                    "log Z of the model - true log Z", "b - log Z as learned", "b - log Z as stored",
-                    "seconds"},
-        .rows = {}};
+    Table table{.caption = fmt::format("{} spins, {} rows; log Z by enumeration of {} points. The expected "
+                                       "KL of maximum likelihood is about parameters / (2 rows) = {:.4f}.",
+                                       spins, rows, uint64_t{1} << spins, floor),
+                .columns = {"method", "rms of couplings J", "rms of fields h", "KL(true || model)",
+                            "log Z of the model - true log Z", "b - log Z as learned", "b - log Z as stored",
+                            "seconds"},
+                .rows = {}};
     Series couplings{.name = fmt::format("{} spins", spins),
                      .x = {},
                      .y = {},
@@ -234,8 +233,7 @@ Record run_density_ising(const ExperimentOptions& options) {
     out.facts.emplace_back(fmt::format("snl_kl_{}", spins), snl_kl);
     out.measured += fmt::format(
         "{}With {} spins KL(true || model) is {:.4f} for exact maximum likelihood and {:.4f} for snl; of "
-        "those "
-        "that do not enumerate the least is that of {} ({:.4f}).",
+        "those that do not enumerate the least is that of {} ({:.4f}).",
         s > 0 ? " " : "", spins, exact_kl, snl_kl, best, least);
     panel.series.push_back(std::move(couplings));
     other.series.push_back(std::move(divergences));
@@ -246,18 +244,14 @@ Record run_density_ising(const ExperimentOptions& options) {
       "Lower is better: the nearer a method is to exact maximum likelihood, which none can beat but by "
       "chance, the better; log Z is by enumeration."};
   out.paper =
-      "Ising models with known couplings, up to 20 spins by enumeration: parameter error and log Z error "
-      "of snl, nce, pseudo-likelihood and pcd.";
+      "Ising models with known couplings, up to 20 spins by enumeration: parameter error and log Z error of "
+      "snl, nce, pseudo-likelihood and pcd.";
   out.differences =
       "Fields N(0, 0.3^2) and couplings N(0, 1 / spins), other ones for every seed; errors are of spins +-1. "
-      "The "
-      "proposal is a product of Bernoullis; pcd moves by one sweep of Gibbs a step. Exact maximum "
-      "likelihood, by "
-      "enumeration and L-BFGS, is what none of them can beat but by chance (`selfnorm train density --energy "
-      "ising` finds it "
-      "by itself: snl over all points). Learning rate and number of samples were chosen for snl on the first "
-      "seed, the "
-      "others have the same. Seconds are of processor time.";
+      "The proposal is a product of Bernoullis; pcd moves by one sweep of Gibbs a step. Exact maximum "
+      "likelihood, by enumeration and L-BFGS, is what none of them can beat but by chance (`selfnorm train "
+      "density --energy ising` finds it by itself: snl over all points). Learning rate and number of samples "
+      "were chosen for snl on the first seed, the others have the same. Seconds are of processor time.";
   out.settings = {{"rows", std::to_string(rows)},
                   {"steps", std::to_string(common.steps)},
                   {"rows per step", std::to_string(common.batch)},

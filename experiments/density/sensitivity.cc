@@ -205,10 +205,11 @@ Record run_density_sensitivity(const ExperimentOptions& options) {
     }
   }
   out.tables = {
-      table_of(by_dimension,
-               fmt::format("Gap against the dimension; {} samples of a fitted Gaussian, unless the "
-                           "column says mixture.",
-                           common.options.samples)),
+      table_of(
+          by_dimension,
+          fmt::format(
+              "Gap against the dimension; {} samples of a fitted Gaussian, unless the column says mixture.",
+              common.options.samples)),
       table_of(by_samples, fmt::format("Gap against the number of samples in {} dimensions.", kDimension)),
       table_of(by_width, fmt::format("Gap against the width of the proposal in {} dimensions, {} samples.",
                                      kDimension, common.options.samples))};
@@ -237,12 +238,9 @@ Record run_density_sensitivity(const ExperimentOptions& options) {
       "The gap against dimension (2 to 32, a known mixture), the number of samples M and the width of the "
       "proposal, which the reviewers of [SNL] asked for; MCMC at equal wall time.";
   out.measured = fmt::format(
-      "With a single Gaussian the gap of snl goes from {} in {} dimensions to {} in {}; the least "
-      "gap there "
-      "is that of {}. From {} to {} samples it goes from {} to {} (least with the fewest: {}). With "
-      "a "
-      "Gaussian {} times as wide as the data it is {}, with {} times {}; the least are those of {} "
-      "and {}. "
+      "With a single Gaussian the gap of snl goes from {} in {} dimensions to {} in {}; the least gap there "
+      "is that of {}. From {} to {} samples it goes from {} to {} (least with the fewest: {}). With a "
+      "Gaussian {} times as wide as the data it is {}, with {} times {}; the least are those of {} and {}. "
       "In the time of snl, pcd takes {:.0f} steps of {} on average. log Z could not be believed in {} of {} "
       "trainings (fewer than {} effective draws); they are left out.",
       gap_words(by_dimension, 0, 0), dimensions[0], gap_words(by_dimension, 0, last_d), dimensions[last_d],
@@ -253,8 +251,7 @@ Record run_density_sensitivity(const ExperimentOptions& options) {
   out.differences =
       "Eight Gaussians of known density (toy `mixture`). log Z by importance sampling from the truth and the "
       "proposal in equal parts, 100,000 draws; the CSV has its interval. pcd: 20 Langevin steps of as many "
-      "chains "
-      "as samples, from the same start; a pilot of 100 steps measures what a step costs.";
+      "chains as samples, from the same start; a pilot of 100 steps measures what a step costs.";
   out.settings = {{"training points", std::to_string(common.rows)},
                   {"energy", common.options.energy},
                   {"steps", std::to_string(common.options.steps)},

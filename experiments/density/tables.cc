@@ -125,13 +125,10 @@ void describe(Record& out, const DensityOptions& common) {
       "against full-covariance Gaussian, mixture and KDE baselines fitted by the same tool.";
   out.differences =
       "All columns together are the row. A tenth of the rows is the test and another tenth held out: it "
-      "chooses "
-      "the number of components of the mixture and when snl stops. snl tilts that mixture (with a broad "
-      "component "
-      "of 5%) by a network; log Z is by importance sampling from it, 100,000 draws. Repeated rows are left "
-      "out; "
-      "columns of few repeated values get uniform noise of their last digit. Density units are those of the "
-      "data.";
+      "chooses the number of components of the mixture and when snl stops. snl tilts that mixture (with a "
+      "broad component of 5%) by a network; log Z is by importance sampling from it, 100,000 draws. Repeated "
+      "rows are left out; columns of few repeated values get uniform noise of their last digit. Density "
+      "units are those of the data.";
   out.settings = {{"energy", common.energy},
                   {"steps", std::to_string(common.steps)},
                   {"rows per step", std::to_string(common.batch)},
@@ -234,8 +231,8 @@ Record run_density_tables(const ExperimentOptions& options) {
   out.facts.emplace_back("tables_where_snl_is_better", static_cast<double>(wins));
   if (found > 0) {
     out.measured = fmt::format(
-        "snl against the best of the fitted densities, nats per row: {}. Better by more than two "
-        "standard errors on {} of {} tables.",
+        "snl against the best of the fitted densities, nats per row: {}. Better by more than two standard "
+        "errors on {} of {} tables.",
         words, wins, found);
     out.figure = {.title = "Real tables", .panels = {panel}};
     out.tables = {std::move(described), std::move(table)};

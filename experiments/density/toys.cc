@@ -103,13 +103,13 @@ Record run_density_toys(const ExperimentOptions& options) {
   out.data.columns = {"toy",       "objective", "proposal",  "seed",      "gap",
                       "gap_error", "nll",       "log_z",     "log_z_low", "log_z_high",
                       "learned",   "stored",    "effective", "seconds",   "diverged"};
-  Table judged{.caption =
-                   "What was asked of snl with the fitted mixture. No worse: the mean difference of the "
-                   "gaps, seed by seed, is at most two of its standard errors, or the standard error over "
-                   "seeds of the gap of snl.",
-               .columns = {"toy", "gap asked", "gap", "", "largest |b - log Z| as learned", "at most 0.02",
-                           "snl - nce", "no worse than nce", "snl - is", "no worse than is"},
-               .rows = {}};
+  Table judged{
+      .caption =
+          "What was asked of snl with the fitted mixture. No worse: the mean difference of the gaps, seed by "
+          "seed, is at most two of its standard errors, or the standard error over seeds of the gap of snl.",
+      .columns = {"toy", "gap asked", "gap", "", "largest |b - log Z| as learned", "at most 0.02",
+                  "snl - nce", "no worse than nce", "snl - is", "no worse than is"},
+      .rows = {}};
   const auto run = [&](const std::string& toy, const ToyEntry& entry) {
     trial.toy = toy;
     trial.options = entry.options;
@@ -215,28 +215,23 @@ Record run_density_toys(const ExperimentOptions& options) {
       "Below should look like above: sharp edges, gaps that stay white, nothing where there are no data."};
   out.paper =
       "With a fitted mixture as proposal the gap of snl is at most 0.06 nats on checkerboard and four "
-      "circles and 0.03 on pinwheel and eight Gaussians, no worse than nce and is with the same "
-      "proposal and budget within seed noise, and |b - log Z| is at most 0.02. With a single wide "
-      "Gaussian: where snl loses, and what repairs it.";
+      "circles and 0.03 on pinwheel and eight Gaussians, no worse than nce and is with the same proposal and "
+      "budget within seed noise, and |b - log Z| is at most 0.02. With a single wide Gaussian: where snl "
+      "loses, and what repairs it.";
   out.measured = fmt::format(
       "The gap of snl with mixture:32 is {}. b as learned is within {} of log Z at every seed on {} of {} "
-      "toys. "
-      "snl is no worse than both nce and is on {} of {}. A Gaussian twice as wide as the data in the place "
-      "of "
-      "the mixture costs snl {:+.3f} nats on average over the toys and nce {:+.3f}; of the repairs of snl, "
-      "{}.",
+      "toys. snl is no worse than both nce and is on {} of {}. A Gaussian twice as wide as the data in the "
+      "place of the mixture costs snl {:+.3f} nats on average over the toys and nce {:+.3f}; of the repairs "
+      "of snl, {}.",
       gaps, kNormalizerTarget, normalizers_met, n, no_worse, n, costs, nce_costs, repaired);
   out.differences =
       "The energy tilts the proposal, and all objectives take equally many steps of equally many rows; cd, "
-      "pcd "
-      "and the score matching objectives use the mixture as base alone. \"fit\" is the mixture itself, "
-      "without "
-      "an energy. Effective samples are those of the proposal under the trained model. Objectives other than "
-      "snl and nce learn no b: the stored one is an importance estimate made after training. cd and pcd "
-      "have a tenth of the learning rate, because they diverge with that of the others. nce compares each "
-      "row with all "
-      "samples of its step, and with so many its gradient is nearly that of snl. Seconds are of processor "
-      "time.";
+      "pcd and the score matching objectives use the mixture as base alone. \"fit\" is the mixture itself, "
+      "without an energy. Effective samples are those of the proposal under the trained model. Objectives "
+      "other than snl and nce learn no b: the stored one is an importance estimate made after training. cd "
+      "and pcd have a tenth of the learning rate, because they diverge with that of the others. nce compares "
+      "each row with all samples of its step, and with so many its gradient is nearly that of snl. Seconds "
+      "are of processor time.";
   out.settings = {{"training points", std::to_string(trial.rows)},
                   {"test points", std::to_string(trial.test_rows)},
                   {"energy", common.energy + " with " + common.fourier + " Fourier features"},

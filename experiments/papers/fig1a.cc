@@ -122,8 +122,7 @@ Record run_fig1a(const ExperimentOptions& options) {
       "none."};
   out.paper =
       "Where the scores are convex in x, the level sets of A bound convex regions; \"exactly normalizable "
-      "sets are "
-      "always the boundaries of convex regions\" (section 3, Figure 1a).";
+      "sets are always the boundaries of convex regions\" (section 3, Figure 1a).";
   out.differences =
       "The paper's figure gives no parameters; here three models with three, four and seven classes in the "
       "plane.";
@@ -174,9 +173,8 @@ Record run_fig1a(const ExperimentOptions& options) {
                {"highest_boundary_midpoint", highest}};
   out.measured = fmt::format(
       "{} of {} midpoints of members of {{A <= 0}} lie outside it and its boundary turns the wrong way {} "
-      "times: the "
-      "sets are {}. The normalised set itself is the boundary alone: midway between two of its points A is "
-      "{}.",
+      "times: the sets are {}. The normalised set itself is the boundary alone: midway between two of its "
+      "points A is {}.",
       outside, kPairs * models.size(), turns, outside + turns == 0 ? "convex" : "NOT convex",
       highest < 0 ? "always below 0" : "not always below 0");
   options.progress(1);

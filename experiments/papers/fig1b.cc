@@ -113,8 +113,7 @@ Record run_fig1b(const ExperimentOptions& options) {
       "members of a band lies a point outside it."};
   out.paper =
       "Sets of delta-approximately self-normalising parameters, unlike sets of inputs, \"may have complex "
-      "geometry\" "
-      "(section 3, Figure 1b).";
+      "geometry\" (section 3, Figure 1b).";
   out.differences =
       "The paper does not state its inputs and features; here two outputs, T(x,y) = (xy, 1) and three "
       "inputs.";
@@ -163,8 +162,7 @@ Record run_fig1b(const ExperimentOptions& options) {
   out.facts = {{"least_midpoint_ratio", least_ratio}, {"largest_boundary_error", off}};
   out.measured = fmt::format(
       "The sets are bent bands around the curve eta2 = -E log(2 cosh(eta1 x)). For {} delta two members were "
-      "found whose "
-      "midpoint has rms A of at least {:.3g} delta: the sets are {}.",
+      "found whose midpoint has rms A of at least {:.3g} delta: the sets are {}.",
       least_ratio > 1 ? "every" : "not every", least_ratio,
       least_ratio > 1 ? "not convex" : "not shown to be non-convex");
   options.progress(1);

@@ -93,8 +93,7 @@ Record run_fig2a(const ExperimentOptions& options) {
       "right, and lower left is better; log Z is exact."};
   out.paper =
       "\"As the normalization constraint delta is relaxed, the likelihood gap decreases\" (Figure 2a, "
-      "synthetic lines by "
-      "their KL from uniform and one of a neural language model).";
+      "synthetic lines by their KL from uniform and one of a neural language model).";
   out.settings = {
       {"synthetic", fmt::format("n = {}, d = {}, K = {}, density {}, seed {}", synthetic.rows,
                                 synthetic.features, synthetic.classes, synthetic.density, synthetic.seed)},
@@ -177,15 +176,11 @@ Record run_fig2a(const ExperimentOptions& options) {
       falling, lines, beside);
   out.differences =
       "The paper's n, d and K are not stated, so shapes are compared, not values (other sizes that were "
-      "tried move the synthetic lines up and down); K = 200 makes its KL "
-      "values possible. The "
-      "synthetic lines sweep the constraint delta; the line of words sweeps the multiplier of the same "
-      "constraint, whose "
-      "optimum for alpha is the constrained one for its own rms. An optimum for one delta also counts for a "
-      "larger one, "
-      "so the synthetic lines cannot rise; that of words could. [D] is a neural network evaluated on "
-      "held-out text with mean "
-      "|log Z| on its axis.";
+      "tried move the synthetic lines up and down); K = 200 makes its KL values possible. The synthetic "
+      "lines sweep the constraint delta; the line of words sweeps the multiplier of the same constraint, "
+      "whose optimum for alpha is the constrained one for its own rms. An optimum for one delta also counts "
+      "for a larger one, so the synthetic lines cannot rise; that of words could. [D] is a neural network "
+      "evaluated on held-out text with mean |log Z| on its axis.";
   options.progress(1);
   return out;
 }

@@ -127,9 +127,8 @@ Record run_fig2b(const ExperimentOptions& options) {
       "lines that come down again on the right, and for those that do not."};
   out.paper =
       "\"Both extremes of this quantity result in small likelihood gaps, while intermediate values result in "
-      "large "
-      "likelihood gaps\" (section 5, Figure 2b): the gap rises, peaks and falls as predictions become more "
-      "peaked.";
+      "large likelihood gaps\" (section 5, Figure 2b): the gap rises, peaks and falls as predictions become "
+      "more peaked.";
   out.settings = {{"n", std::to_string(kRows)},
                   {"delta", "1 about log K"},
                   {"labels", "drawn from the model tau eta0, eta0 ~ N(0,1)"},
@@ -148,8 +147,7 @@ Record run_fig2b(const ExperimentOptions& options) {
       .caption =
           "Medians over the seeds: the largest gap of each regime, and the gap where the labels are nearly "
           "deterministic (last tau). Monotone: no median is below an earlier one by more than a sixth of the "
-          "highest; hump: the "
-          "highest is inside the range and the last is below three quarters of it.",
+          "highest; hump: the highest is inside the range and the last is below three quarters of it.",
       .columns = {"regime", "expected", "measured", "largest gap", "at KL/log K", "last gap", "at KL/log K",
                   "largest reference gap"},
       .rows = {}};
@@ -211,20 +209,18 @@ Record run_fig2b(const ExperimentOptions& options) {
   out.figure = {.title = "Likelihood gap at delta = 1 against the distance from uniform",
                 .panels = {std::move(share), std::move(nats), std::move(heat)}};
   out.tables.push_back(std::move(table));
-  out.measured = fmt::format(
-      "{} of {} regimes have the expected shape ({}). {}", agreed, kRegimes.size(), verdicts,
-      agreed == kRegimes.size()
-          ? "The hump is the regime of sparse features in many dimensions; with few dense features "
-            "the gap rises to the end, so the paper's figure does not hold in general."
-          : "The reference points of theory.md 2.4 lead to expect otherwise.");
+  out.measured =
+      fmt::format("{} of {} regimes have the expected shape ({}). {}", agreed, kRegimes.size(), verdicts,
+                  agreed == kRegimes.size()
+                      ? "The hump is the regime of sparse features in many dimensions; with few dense "
+                        "features the gap rises to the end, so the paper's figure does not hold in general."
+                      : "The reference points of theory.md 2.4 lead to expect otherwise.");
   out.differences =
       "The paper does not state n, d, K or the density; these are the settings of the reference points, "
-      "which an "
-      "independent program computed from one seed. The x axis is the KL of the fitted model, as in the "
-      "paper; where the "
-      "data are separable the maximum likelihood lies at infinity and the gap is measured from its supremum. "
-      "Near that point single runs (dots) lie far above the others, so the lines are medians over seeds; the "
-      "rule for the shapes was settled after a first run had been seen.";
+      "which an independent program computed from one seed. The x axis is the KL of the fitted model, as in "
+      "the paper; where the data are separable the maximum likelihood lies at infinity and the gap is "
+      "measured from its supremum. Near that point single runs (dots) lie far above the others, so the lines "
+      "are medians over seeds; the rule for the shapes was settled after a first run had been seen.";
   return out;
 }
 

@@ -15,9 +15,8 @@ Record run_open_questions(const ExperimentOptions& options) {
       "stable, (c) the higher, the less of Var A can be removed without loss."};
   out.paper =
       "Section 6 asks how else approximately normalisable distributions can be characterised (by spectral or "
-      "sparsity "
-      "conditions), whether the bounds of Theorem 2 are tight, and whether the hard distribution of Theorem "
-      "4 is stable.";
+      "sparsity conditions), whether the bounds of Theorem 2 are tight, and whether the hard distribution of "
+      "Theorem 4 is stable.";
   out.differences = "The paper asks and does not measure; there is nothing to compare with.";
   out.settings = {{"seed", std::to_string(options.seed)}};
   out.data.columns = {"question", "family", "parameter", "value", "low", "high"};

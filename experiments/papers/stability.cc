@@ -64,13 +64,13 @@ Answer stability_of_hardness(const ExperimentOptions& options, const std::functi
                .x = {.label = "size of the perturbation / |eta|", .logarithmic = true},
                .y = {.label = "V* / V* of the construction", .low = 0},
                .series = {}};
-  out.table = {.caption = fmt::format(
-                   "(b) Mean V* over {} random perturbations brought back to the norm of eta, as a share of "
-                   "V*(eta); random: a random direction of that norm instead of eta.",
-                   draws),
-               .columns = {"construction", "V*(eta)", "at 0.1 |eta|", "at 0.3 |eta|", "at 1 |eta|", "random",
-                           "random ones that reach V*(eta)"},
-               .rows = {}};
+  out.table = {
+      .caption = fmt::format("(b) Mean V* over {} random perturbations brought back to the norm of eta, as a "
+                             "share of V*(eta); random: a random direction of that norm instead of eta.",
+                             draws),
+      .columns = {"construction", "V*(eta)", "at 0.1 |eta|", "at 0.3 |eta|", "at 1 |eta|", "random",
+                  "random ones that reach V*(eta)"},
+      .rows = {}};
   struct Construction {
     std::string name;
     CubeModel model;
@@ -116,8 +116,7 @@ Answer stability_of_hardness(const ExperimentOptions& options, const std::functi
     out.facts.emplace_back("stability_" + key + "_random_direction", share);
     out.text += fmt::format(
         "{}When eta moves by a tenth of its norm, V* of {} keeps {:.0f}% on average: it is {}. Of random "
-        "directions of the same "
-        "norm {:.0f}% reach its V*, and their mean is {:.2g} times it.",
+        "directions of the same norm {:.0f}% reach its V*, and their mean is {:.2g} times it.",
         c > 0 ? " " : "", name, 100 * at_tenth,
         at_tenth > 0.8 ? "stable (more than 80%)" : "not stable (80% or less)", 100 * random.reached, share);
   }

@@ -55,7 +55,7 @@ TrainOptions train_options(const Setting& setting, const ExperimentOptions& opti
   return out;
 }
 
-// |H| of a batch is gamma times its size, rounded, and at least 1 (train/minibatches.cc).
+// |H| of a batch is gamma times its size, rounded, and at least 1 (family/classifier/minibatches.cc).
 double normalizers_computed(const TrainOptions& options, uint64_t examples) {
   double count = 0;
   const double gamma = options.objective.gamma;
@@ -104,18 +104,15 @@ Record run_table_ak(const ExperimentOptions& options) {
       "left end, gamma = 0; everywhere lower is better, and log Z is exact."};
   out.paper =
       "[AK]: with alpha = 1, R = mean |log Z| is 21.6 for gamma = 0 and 1.7, 1.5, 1.5, 1.5 for gamma = .001, "
-      ".01, .1, 1, "
-      "with BLEU 1.5 and 19.1, 19.2, 20.0, 20.0; with gamma = .1, R is 20.1, 9.7, 1.5, .5 for alpha = .01, "
-      ".1, 1, 10, with "
-      "BLEU 1.5, 2.6, 20.0, 16.9. Normalising a tenth is about ten times faster.";
+      ".01, .1, 1, with BLEU 1.5 and 19.1, 19.2, 20.0, 20.0; with gamma = .1, R is 20.1, 9.7, 1.5, .5 for "
+      "alpha = .01, .1, 1, 10, with BLEU 1.5, 2.6, 20.0, 16.9. Normalising a tenth is about ten times "
+      "faster.";
   out.differences =
       "[AK] trains a neural translation model on 10 million words and reports BLEU; here a log-linear model "
-      "of the next word "
-      "on a small text, and the exact likelihood of held-out text. The objective, its sampling per minibatch "
-      "and AdaGrad are "
-      "the same. The rate and the epochs were chosen, after looking at several, so that the behaviour of "
-      "[AK] shows; the second "
-      "table has other rates. Since A settles near 1/(2 alpha), the stored constant c is subtracted as well.";
+      "of the next word on a small text, and the exact likelihood of held-out text. The objective, its "
+      "sampling per minibatch and AdaGrad are the same. The rate and the epochs were chosen, after looking "
+      "at several, so that the behaviour of [AK] shows; the second table has other rates. Since A settles "
+      "near 1/(2 alpha), the stored constant c is subtracted as well.";
   out.settings = {{"text", options.text.empty() ? "/usr/share/common-licenses" : options.text},
                   {"training examples", std::to_string(train.examples())},
                   {"held out", std::to_string(test.examples())},
@@ -129,14 +126,13 @@ Record run_table_ak(const ExperimentOptions& options) {
   out.data.columns = {
       "alpha",    "gamma",       "mean_abs_log_z", "mean_abs_log_z_quarter", "mean_abs_log_z_minus_c",
       "test_nll", "normalizers", "seconds",        "printed_mean_abs_log_z"};
-  Table table{
-      .caption =
-          "Sweep of gamma at alpha = 1, then of alpha at gamma = 0.1. Seconds are of this machine and for "
-          "information; log-normalizers are exact counts.",
-      .columns = {"alpha", "gamma", "R = mean |log Z|", "R in [AK]", "R after a quarter of the epochs",
-                  "mean |log Z - c|", "held-out NLL", "log-normalizers computed", "of those for gamma = 1",
-                  "seconds"},
-      .rows = {}};
+  Table table{.caption =
+                  "Sweep of gamma at alpha = 1, then of alpha at gamma = 0.1. Seconds are of this machine "
+                  "and for information; log-normalizers are exact counts.",
+              .columns = {"alpha", "gamma", "R = mean |log Z|", "R in [AK]",
+                          "R after a quarter of the epochs", "mean |log Z - c|", "held-out NLL",
+                          "log-normalizers computed", "of those for gamma = 1", "seconds"},
+              .rows = {}};
   Series by_gamma{.name = "held-out NLL, sweep of gamma", .x = {}, .y = {}, .colour = 0};
   Series r_gamma{.name = "mean |log Z|, sweep of gamma", .x = {}, .y = {}, .colour = 0};
   Series ak_gamma{.name = "mean |log Z| printed in [AK], sweep of gamma",
@@ -253,12 +249,10 @@ Record run_table_ak(const ExperimentOptions& options) {
   const bool diverges = none.mean_absolute > 1.5 * none.early && tenth.mean_absolute < 1.5 * tenth.early;
   out.measured = fmt::format(
       "gamma = 0 {}: four times the epochs make mean |log Z| {:.3g} times as large ({:.3g} times at gamma = "
-      "0.1); it ends at "
-      "{:.3g} with a held-out NLL of {:.3g}, {} than the {:.3g} of the uniform model. From gamma = 0.001 to "
-      "1 the NLL is "
-      "{:.3f}, {:.3f}, {:.3f} and {:.3f}; gamma = 0.1 computes {:.3g} of the log-normalizers of gamma = 1. "
-      "At gamma = 0.1, mean "
-      "|log Z| goes from {:.3g} at alpha = 0.01 to {:.3g} at alpha = 10.",
+      "0.1); it ends at {:.3g} with a held-out NLL of {:.3g}, {} than the {:.3g} of the uniform model. From "
+      "gamma = 0.001 to 1 the NLL is {:.3f}, {:.3f}, {:.3f} and {:.3f}; gamma = 0.1 computes {:.3g} of the "
+      "log-normalizers of gamma = 1. At gamma = 0.1, mean |log Z| goes from {:.3g} at alpha = 0.01 to {:.3g} "
+      "at alpha = 10.",
       diverges ? "diverges" : "does not diverge here", none.mean_absolute / none.early,
       tenth.mean_absolute / tenth.early, none.mean_absolute, none.nll,
       none.nll > uniform ? "worse" : "better", uniform, few.nll, outcome(1, 0.01).nll, tenth.nll, every.nll,
@@ -266,8 +260,7 @@ Record run_table_ak(const ExperimentOptions& options) {
       outcome(10, 0.1).mean_absolute);
   out.measured += fmt::format(
       " This depends on the rate: gamma = 0 ends worse than uniform at {} of {} rates, and gamma = 0.001 is "
-      "{:.2f} to {:.2f} "
-      "nats worse than gamma = 0.1.",
+      "{:.2f} to {:.2f} nats worse than gamma = 0.1.",
       worse, kRates.size(), nearest, farthest);
   out.facts.emplace_back("rates_where_gamma_0_is_worse_than_uniform", static_cast<double>(worse));
   return out;

@@ -66,12 +66,10 @@ Record run_theorem4(const ExperimentOptions& options) {
       "line of their dimension; there should be none."};
   out.paper =
       "There is an eta0 such that for eta = alpha eta0 on the uniform cube V*(eta) >= |eta|^2/(32 d (d-1)) - "
-      "4 K "
-      "exp(-sqrt(1-1/d) |eta|/(2(d-1))) |eta| (Theorem 4).";
+      "4 K exp(-sqrt(1-1/d) |eta|/(2(d-1))) |eta| (Theorem 4).";
   out.differences =
       "V* is computed exactly by enumerating the cube, for the eta0 of the paper's proof and for a "
-      "construction of "
-      "ours: eta_1 = alpha (1,-1,0,...), eta_2 = -eta_1, whose A depends on x1 XOR x2 alone.";
+      "construction of ours: eta_1 = alpha (1,-1,0,...), eta_2 = -eta_1, whose A depends on x1 XOR x2 alone.";
   out.settings = {{"K", std::to_string(kClasses)}, {"d", "2 to 12"}, {"|eta|", "1 to 1000"}};
   out.data.columns = {"construction", "d", "K", "eta_norm", "var_log_normalizer", "v_star", "theorem4_bound"};
 
@@ -168,8 +166,8 @@ Record run_theorem4(const ExperimentOptions& options) {
                {"largest_reference_error", worst}};
   out.measured = fmt::format(
       "Dimensions where the inequality fails for the paper's eta0: {}; for XOR: {} ({} comparisons with a "
-      "positive right-hand "
-      "side). From d = {} to {}, V*/|eta|^2 of eta0 changes by a factor of {:.2f}, that of XOR by {:.2f}.",
+      "positive right-hand side). From d = {} to {}, V*/|eta|^2 of eta0 changes by a factor of {:.2f}, that "
+      "of XOR by {:.2f}.",
       listed(paper_fails), listed(xor_fails), compared, dimensions.front(), dimensions.back(),
       change(paper_limits), change(xor_limits));
   options.progress(1);

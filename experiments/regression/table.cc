@@ -100,10 +100,9 @@ RegressionTable read_regression_table(const std::string& folder) {
     for (const uint64_t row : split.train) is_trained[row] = true;
     for (const uint64_t row : split.test)
       if (is_trained[row])
-        throw Error(
-            fmt::format("{}: row {} is in index_train_{}.txt and in index_test_{}.txt; expected "
-                        "every row in one of them",
-                        folder, row, k, k));
+        throw Error(fmt::format(
+            "{}: row {} is in index_train_{}.txt and in index_test_{}.txt; expected every row in one of them",
+            folder, row, k, k));
     out.splits.push_back(std::move(split));
   }
   return out;

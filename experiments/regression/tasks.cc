@@ -25,20 +25,17 @@ void describe_tasks(Record& out) {
   out.differences =
       "All objectives train the same networks for the same steps: the mixture alone at first, then a tilt of "
       "it; mdn is the mixture without a tilt. \"On the grid\": p is exp(s) over its sum on the grid, "
-      "midpoints "
-      "of [-3, 3]^2 in task 1 and of [-12.5, 12.5] in task 2. \"On the whole line\": A(x) is by adaptive "
-      "quadrature to 1e-4, and mass beyond the grid counts against the model. rms(b - A) is over test rows, "
-      "A "
-      "by quadrature; in task 1 these are drawn from the true density. At the end of training b is fitted to "
-      "exact A of training inputs, for every objective; \"b as learned\" is snl without that. In task 1 a "
-      "tenth of the rows, another for every seed, is held out for checks, in task 2 those of the validation "
-      "file. mcmc starts chains at the data, 16 steps; step 0.05 (mcmc) and sigma 0.2 (dsm) are in units of "
-      "y "
-      "in task 1 and the defaults in task 2; nce+ and kld-is have noise 0.025 in units of y. Tilted: share "
-      "of the seeds in which |A(x)| is above 0.001 on some test row; the others are their mixture alone: the "
-      "best check came before the tilt, or there is none. Seconds are of processor time in training. The "
-      "defaults of training were chosen while looking at these numbers, so they are a little optimistic, for "
-      "all objectives alike.";
+      "midpoints of [-3, 3]^2 in task 1 and of [-12.5, 12.5] in task 2. \"On the whole line\": A(x) is by "
+      "adaptive quadrature to 1e-4, and mass beyond the grid counts against the model. rms(b - A) is over "
+      "test rows, A by quadrature; in task 1 these are drawn from the true density. At the end of training b "
+      "is fitted to exact A of training inputs, for every objective; \"b as learned\" is snl without that. "
+      "In task 1 a tenth of the rows, another for every seed, is held out for checks, in task 2 those of the "
+      "validation file. mcmc starts chains at the data, 16 steps; step 0.05 (mcmc) and sigma 0.2 (dsm) are "
+      "in units of y in task 1 and the defaults in task 2; nce+ and kld-is have noise 0.025 in units of y. "
+      "Tilted: share of the seeds in which |A(x)| is above 0.001 on some test row; the others are their "
+      "mixture alone: the best check came before the tilt, or there is none. Seconds are of processor time "
+      "in training. The defaults of training were chosen while looking at these numbers, so they are a "
+      "little optimistic, for all objectives alike.";
   out.data.columns = {"task",  "objective",  "seed",   "measure", "measure_whole",
                       "nll",   "nll_error",  "nll_b",  "crps",    "rmse",
                       "b_rms", "quadrature", "tilted", "seconds", "diverged"};
@@ -81,10 +78,9 @@ Record run_regression_tasks(const ExperimentOptions& options) {
     for (Table& table : tables) out.tables.push_back(std::move(table));
   }
   if (!missing.empty())
-    out.measured += fmt::format(
-        "{}NOT MEASURED: {}, whose files are not in '{}/ebm-1d' (--data DIR or "
-        "SELFNORM_DATA).",
-        tasks.empty() ? "" : " ", missing, options.data);
+    out.measured +=
+        fmt::format("{}NOT MEASURED: {}, whose files are not in '{}/ebm-1d' (--data DIR or SELFNORM_DATA).",
+                    tasks.empty() ? "" : " ", missing, options.data);
   out.settings = described(task_settings(1, "snl", 1, options.extent));
   out.settings.emplace_back("seeds", fmt::format("{} from {}", seeds, regression_seed(options, 0)));
   options.progress(1);

@@ -45,20 +45,16 @@ void describe_tables(Record& out) {
       "beyond the error bars; A(x) is integrated, never b(x)."};
   out.paper =
       "Mean test NLL and CRPS with standard errors against a mixture density network (mdn), a Gaussian "
-      "network "
-      "and a linear Gaussian model trained by the same tool, and the NLLs that deep ensembles and NGBoost "
-      "printed; every set reported, won or lost; all but protein in under 30 minutes on 2 cores.";
+      "network and a linear Gaussian model trained by the same tool, and the NLLs that deep ensembles and "
+      "NGBoost printed; every set reported, won or lost; all but protein in under 30 minutes on 2 cores.";
   out.differences =
       "Statistics of the inputs and the target come from the training rows of a split alone, and so do the "
-      "rows that training holds out for its checks. The networks have the same features, steps and "
-      "members, whose densities are averaged; gaussian is a mixture of one component, linear one of a linear "
-      "mean and "
-      "one scale, one member. Trainings have one "
-      "thread each, as many at a time as there are cores. NLL is in the units of the data. The "
-      "defaults of training were chosen while looking at test rows of splits 0 to 3 of the small tables and "
-      "0 "
-      "and 1 of kin8nm and power, so their numbers are a little optimistic, for all networks alike; nothing "
-      "was chosen on protein.";
+      "rows that training holds out for its checks. The networks have the same features, steps and members, "
+      "whose densities are averaged; gaussian is a mixture of one component, linear one of a linear mean and "
+      "one scale, one member. Trainings have one thread each, as many at a time as there are cores. NLL is "
+      "in the units of the data. The defaults of training were chosen while looking at test rows of splits 0 "
+      "to 3 of the small tables and 0 and 1 of kin8nm and power, so their numbers are a little optimistic, "
+      "for all networks alike; nothing was chosen on protein.";
   out.data.columns = {"table",  "model",   "split", "nll",         "nll_error",
                       "nll_b",  "crps",    "rmse",  "b_rms",       "quadrature",
                       "tilted", "seconds", "wall",  "all_seconds", "diverged"};
@@ -137,10 +133,9 @@ Record run_regression_uci(const ExperimentOptions& options) {
         out.number("processor_seconds"));
   }
   if (!missing.empty())
-    out.measured += fmt::format(
-        "{}NOT MEASURED: {} not found in '{}/uci-regression' (--data DIR or "
-        "SELFNORM_DATA).",
-        tables.empty() ? "" : " ", missing, options.data);
+    out.measured +=
+        fmt::format("{}NOT MEASURED: {} not found in '{}/uci-regression' (--data DIR or SELFNORM_DATA).",
+                    tables.empty() ? "" : " ", missing, options.data);
   out.settings = described(table_settings("snl", options.extent).options);
   out.settings.emplace_back("seed", fmt::format("that of the split, from {}", regression_seed(options, 0)));
   options.progress(1);

@@ -67,16 +67,15 @@ Outcome outcome_of(const MeanError& difference) {
 }
 
 Table uci_table(const std::vector<UciTable>& tables) {
-  Table out{
-      .caption =
-          "Test rows of the standard splits, mean +- standard error over splits. NLL in nats, exact: A by "
-          "quadrature. rms(b - A): of the error that b(x) makes in log p. First member tilted: share of the "
-          "splits in which |A(x)| of the first of the members is above 0.001 on some test row; in the others "
-          "that member is its mixture alone, and of the other members it says nothing. Seconds: processor "
-          "time of a training.",
-      .columns = {"table", "model", "NLL", "CRPS", "RMSE", "rms(b - A)", "first member tilted", "seconds",
-                  "splits"},
-      .rows = {}};
+  Table out{.caption =
+                "Test rows of the standard splits, mean +- standard error over splits. NLL in nats, exact: A "
+                "by quadrature. rms(b - A): of the error that b(x) makes in log p. First member tilted: "
+                "share of the splits in which |A(x)| of the first of the members is above 0.001 on some test "
+                "row; in the others that member is its mixture alone, and of the other members it says "
+                "nothing. Seconds: processor time of a training.",
+            .columns = {"table", "model", "NLL", "CRPS", "RMSE", "rms(b - A)", "first member tilted",
+                        "seconds", "splits"},
+            .rows = {}};
   const std::vector<std::string> models = table_models();
   for (const UciTable& table : tables)
     for (size_t m = 0; m < models.size(); ++m) {
@@ -135,15 +134,14 @@ std::vector<Table> uci_outcomes(const std::vector<UciTable>& tables, Record& rec
 }
 
 Table uci_times(const std::vector<UciTable>& tables, Record& record) {
-  Table out{
-      .caption =
-          "The tables, and the time of all their models and splits, evaluation included, for information. "
-          "Minutes by the clock are estimated from the clock of each training: its time over the number of "
-          "trainings at once, summed. Where rows or targets repeat, read likelihoods with care: a density "
-          "may grow without limit at values it has seen.",
-      .columns = {"table", "rows", "features", "repeated rows", "distinct targets", "splits",
-                  "processor seconds", "minutes by the clock, estimated"},
-      .rows = {}};
+  Table out{.caption =
+                "The tables, and the time of all their models and splits, evaluation included, for "
+                "information. Minutes by the clock are estimated from the clock of each training: its time "
+                "over the number of trainings at once, summed. Where rows or targets repeat, read "
+                "likelihoods with care: a density may grow without limit at values it has seen.",
+            .columns = {"table", "rows", "features", "repeated rows", "distinct targets", "splits",
+                        "processor seconds", "minutes by the clock, estimated"},
+            .rows = {}};
   double all = 0, in_time = 0, clock = 0;
   for (const UciTable& table : tables) {
     const double own = sum_of(table, processor_seconds), own_clock = sum_of(table, clock_minutes);

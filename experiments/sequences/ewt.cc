@@ -32,17 +32,14 @@ void describe_treebank(Record& out) {
       "a large alpha stops training early: its points are models that were stopped, not optima of their "
       "objectives. After penalty and sampled the level of A on dev, a constant of a sentence and one of a "
       "token, is taken out, which leaves p as it is. Alpha and delta are of A of a sentence, not of a token. "
-      "Lossless and b(x): A of "
-      "the exact model on the training sentences is regressed on their attribute counts and length by "
-      "conjugate "
-      "gradients, stopped where a held-out tenth of them is fitted best, and taken from the parameters (p "
-      "unchanged) or kept as "
-      "b(x); the default templates make no attributes of pairs of labels, so that both regress on the same "
-      "and differ in where the result is kept. Trainings with AdaGrad are for `sampled`, which needs "
-      "minibatches, and those to compare it with. Settings were not chosen by looking at test sentences, but "
-      "alpha 0.3 was added between its neighbours after their test numbers had been seen, and which penalty "
-      "is called best is said of test numbers; training and test are one split, so errors are those of test "
-      "sentences alone.";
+      "Lossless and b(x): A of the exact model on the training sentences is regressed on their attribute "
+      "counts and length by conjugate gradients, stopped where a held-out tenth of them is fitted best, and "
+      "taken from the parameters (p unchanged) or kept as b(x); the default templates make no attributes of "
+      "pairs of labels, so that both regress on the same and differ in where the result is kept. Trainings "
+      "with AdaGrad are for `sampled`, which needs minibatches, and those to compare it with. Settings were "
+      "not chosen by looking at test sentences, but alpha 0.3 was added between its neighbours after their "
+      "test numbers had been seen, and which penalty is called best is said of test numbers; training and "
+      "test are one split, so errors are those of test sentences alone.";
 }
 
 const MeasuredCrf& find(const std::vector<MeasuredCrf>& crfs, const std::string& name) {

@@ -22,7 +22,7 @@ std::string missing_treebank_files(const std::string& folder);
 Treebank read_treebank(const std::string& folder);
 
 // What is done to a trained model: A(x) is regressed on attribute counts of the training sentences
-// (analysis/crf_gauge.h), and what the regression finds goes into the parameters (lossless) or into b(x).
+// (family/crf/crf_gauge.h), and what the regression finds goes into the parameters (lossless) or into b(x).
 enum class CrfChange { none, lossless, amortised };
 
 struct CrfTrial {

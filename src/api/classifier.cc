@@ -1,13 +1,12 @@
 #include "selfnorm/classifier.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <functional>
 #include <optional>
 
 #include "api/rows.h"
 #include "audit/evaluation.h"
+#include "base/failure.h"
 #include "base/option_table.h"
 #include "data/example_source.h"
 #include "data/string_index.h"
@@ -39,7 +38,7 @@ Features features_of(const Rows& x) {
 Dataset dataset_of(const Rows& x, const std::vector<std::string>& labels, std::vector<std::string> known) {
   check_rows(x);
   if (labels.size() != x.rows())
-    throw Error(fmt::format("found {} labels for {} rows; expected one a row", labels.size(), x.rows()));
+    throw_error("found {} labels for {} rows; expected one a row", labels.size(), x.rows());
   Dataset out;
   out.features = features_of(x);
   out.labels = std::move(known);
@@ -53,8 +52,7 @@ Dataset dataset_of(const Rows& x, const std::vector<std::string>& labels, std::v
 void for_scores(const ModelFile& model, const Rows& x,
                 const std::function<void(uint64_t, std::span<const float>)>& visit) {
   if (x.columns != model.features)
-    throw Error(
-        fmt::format("found rows of {} numbers; the classifier was trained on {}", x.columns, model.features));
+    throw_error("found rows of {} numbers; the classifier was trained on {}", x.columns, model.features);
   const Features features = features_of(x);
   const auto scores = make_class_scores(model, false);
   parallel_ranges(x.rows(), kRowsAtOnce, [&](uint64_t begin, uint64_t end) {
@@ -81,7 +79,7 @@ Classifier Classifier::train(const Rows& x, const std::vector<std::string>& labe
   std::vector<std::string> known = labels;
   std::sort(known.begin(), known.end());
   known.erase(std::unique(known.begin(), known.end()), known.end());
-  if (known.size() < 2) throw Error(fmt::format("found {} classes; expected at least two", known.size()));
+  if (known.size() < 2) throw_error("found {} classes; expected at least two", known.size());
   Dataset data = dataset_of(x, labels, std::move(known));
   std::optional<Dataset> valid;
   if (const double part =
@@ -100,8 +98,7 @@ Classifier Classifier::train(const Rows& x, const std::vector<std::string>& labe
 Classifier Classifier::load(const std::string& path) {
   ModelFile model = load_model(model_file_of(path));
   if (model.family != Family::Multiclass || model.input != ModelInput::Dense)
-    throw Error(
-        fmt::format("{}: expected a classifier of dense rows; other models are opened by the program", path));
+    throw_error("{}: expected a classifier of dense rows; other models are opened by the program", path);
   return Classifier(std::make_shared<Content>(Content{std::move(model)}));
 }
 

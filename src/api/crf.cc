@@ -1,10 +1,9 @@
 #include "selfnorm/crf.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "api/rows.h"
+#include "base/failure.h"
 #include "base/option_table.h"
 #include "data/example_source.h"
 #include "data/string_index.h"
@@ -30,15 +29,14 @@ Sequences sequences_of(const std::vector<AttributeSentence>& x, const std::vecto
                        const StringIndex& unigrams, const StringIndex& labels) {
   if (x.empty()) throw Error("found no sentences; expected at least one");
   if (!y.empty() && y.size() != x.size())
-    throw Error(
-        fmt::format("found {} label sequences for {} sentences; expected one each", y.size(), x.size()));
+    throw_error("found {} label sequences for {} sentences; expected one each", y.size(), x.size());
   Sequences out;
   StringIndex unseen;
   for (size_t i = 0; i < x.size(); ++i) {
-    if (x[i].empty()) throw Error(fmt::format("sentence {} (from 0) is empty; expected positions", i));
+    if (x[i].empty()) throw_error("sentence {} (from 0) is empty; expected positions", i);
     if (!y.empty() && y[i].size() != x[i].size())
-      throw Error(fmt::format("sentence {} (from 0) has {} positions and {} labels; expected one a position",
-                              i, x[i].size(), y[i].size()));
+      throw_error("sentence {} (from 0) has {} positions and {} labels; expected one a position", i,
+                  x[i].size(), y[i].size());
     for (size_t t = 0; t < x[i].size(); ++t) {
       std::vector<uint32_t> row;
       for (const std::string& attribute : x[i][t])
@@ -86,8 +84,7 @@ Crf Crf::train(const std::vector<AttributeSentence>& x, const std::vector<LabelS
   encoder.format = SequenceFormat::attributes;
   encoder.labels = content.labels.strings();
   encoder.unigrams = content.unigrams.strings();
-  if (encoder.labels.size() < 2)
-    throw Error(fmt::format("found {} labels; expected at least two", encoder.labels.size()));
+  if (encoder.labels.size() < 2) throw_error("found {} labels; expected at least two", encoder.labels.size());
   Sequences data = sequences_of(x, y, content.unigrams, content.labels), valid;
   const double part = default_hold_out(x.size(), objective_entry(options.objective.name).is_constraint);
   if (part > 0) {

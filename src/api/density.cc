@@ -1,11 +1,10 @@
 #include "selfnorm/density.h"
 
-#include <fmt/format.h>
-
 #include <numeric>
 #include <tuple>
 
 #include "api/rows.h"
+#include "base/failure.h"
 #include "data/example_source.h"
 #include "data/points/point_parts.h"
 #include "family/density/density_evaluation.h"
@@ -59,7 +58,7 @@ uint32_t EnergyDensity::columns() const { return content_->model.dimension(); }
 std::vector<double> EnergyDensity::log_densities(const Rows& x) const {
   check_rows(x);
   if (x.columns != columns())
-    throw Error(fmt::format("found rows of {} numbers; the density was trained on {}", x.columns, columns()));
+    throw_error("found rows of {} numbers; the density was trained on {}", x.columns, columns());
   return density_scores(content_->model, {x.values.data(), x.rows(), x.columns});
 }
 

@@ -1,6 +1,5 @@
 #include "selfnorm/language_model.h"
 
-#include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <sstream>
 
 #include "api/rows.h"
+#include "base/failure.h"
 #include "base/option_table.h"
 #include "data/corpus/token_corpus.h"
 #include "family/classifier/network/example_feed.h"
@@ -98,7 +98,7 @@ LanguageModel LanguageModel::train(const std::vector<std::string>& sentences, co
 LanguageModel LanguageModel::load(const std::string& path) {
   ModelFile model = load_model(model_file_of(path));
   if (model.input != ModelInput::Context)
-    throw Error(fmt::format("{}: expected a language model; 'selfnorm info' says what it is", path));
+    throw_error("{}: expected a language model; 'selfnorm info' says what it is", path);
   return LanguageModel(std::make_shared<Content>(std::move(model)));
 }
 

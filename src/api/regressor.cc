@@ -1,13 +1,12 @@
 #include "selfnorm/regressor.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <tuple>
 
 #include "api/rows.h"
+#include "base/failure.h"
 #include "data/example_source.h"
 #include "family/regressor/predictive.h"
 #include "family/regressor/regression_evaluation.h"
@@ -33,10 +32,9 @@ Frame frame_of(const Rows& x, std::span<const double> y, const std::vector<std::
                const std::string& target) {
   check_rows(x);
   if (!columns.empty() && columns.size() != x.columns)
-    throw Error(
-        fmt::format("found rows of {} numbers; the regressor was trained on {}", x.columns, columns.size()));
+    throw_error("found rows of {} numbers; the regressor was trained on {}", x.columns, columns.size());
   if (!y.empty() && y.size() != x.rows())
-    throw Error(fmt::format("found {} targets for {} rows; expected one a row", y.size(), x.rows()));
+    throw_error("found {} targets for {} rows; expected one a row", y.size(), x.rows());
   Frame out{.file = "the rows", .rows = x.rows()};
   out.line.resize(x.rows());
   std::iota(out.line.begin(), out.line.end(), uint64_t{1});
@@ -46,8 +44,7 @@ Frame frame_of(const Rows& x, std::span<const double> y, const std::vector<std::
   }
   if (y.empty()) return out;
   for (size_t i = 0; i < y.size(); ++i)
-    if (!std::isfinite(y[i]))
-      throw Error(fmt::format("target {} (from 0) is {}; expected finite numbers", i, y[i]));
+    if (!std::isfinite(y[i])) throw_error("target {} (from 0) is {}; expected finite numbers", i, y[i]);
   out.columns.push_back({.name = target, .number = {y.begin(), y.end()}});
   return out;
 }
@@ -84,7 +81,7 @@ EnergyRegressor EnergyRegressor::train(const Rows& x, std::span<const double> y,
 EnergyRegressor EnergyRegressor::load(const std::string& path) {
   Regressor model = load_regressor(model_file_of(path));
   if (model.targets.size() != 1)
-    throw Error(fmt::format("{}: found {} targets; expected a regressor of one", path, model.targets.size()));
+    throw_error("{}: found {} targets; expected a regressor of one", path, model.targets.size());
   std::vector<std::string> columns = model.encoder.columns();
   const bool is_of_rows = std::all_of(columns.begin(), columns.end(), [](const std::string& name) {
     return name[0] == 'x' && name.size() > 1 && name.find_first_not_of("0123456789", 1) == std::string::npos;
@@ -110,7 +107,7 @@ std::vector<Predicted> EnergyRegressor::predict(const Rows& x, const std::vector
 }
 
 std::vector<double> EnergyRegressor::log_densities(const Rows& x, std::span<const double> y) const {
-  if (y.size() != x.rows()) throw Error(fmt::format("found {} targets for {} rows", y.size(), x.rows()));
+  if (y.size() != x.rows()) throw_error("found {} targets for {} rows", y.size(), x.rows());
   const EncodedFrame rows = encoded(content_->model, content_->columns, x);
   std::vector<double> out(x.rows());
   PredictionOptions options;
@@ -122,12 +119,12 @@ std::vector<double> EnergyRegressor::log_densities(const Rows& x, std::span<cons
 }
 
 std::vector<double> EnergyRegressor::raw_log_densities(const Rows& x, std::span<const double> y) const {
-  if (y.size() != x.rows()) throw Error(fmt::format("found {} targets for {} rows", y.size(), x.rows()));
+  if (y.size() != x.rows()) throw_error("found {} targets for {} rows", y.size(), x.rows());
   return raw_log_density(content_->model, encoded(content_->model, content_->columns, x).view(), y);
 }
 
 RegressorQuality EnergyRegressor::evaluate(const Rows& x, std::span<const double> y) const {
-  if (y.size() != x.rows()) throw Error(fmt::format("found {} targets for {} rows", y.size(), x.rows()));
+  if (y.size() != x.rows()) throw_error("found {} targets for {} rows", y.size(), x.rows());
   const EncodedFrame rows = encoded(content_->model, content_->columns, x);
   const RegressionEvaluation found = evaluate_regressor(content_->model, rows.view(), y, {});
   const CoordinateEvaluation& of = found.coordinates[0];

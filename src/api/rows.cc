@@ -1,22 +1,20 @@
 #include "api/rows.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <filesystem>
 
-#include "selfnorm/error.h"
+#include "base/failure.h"
 
 namespace selfnorm {
 
 void check_rows(const Rows& x) {
   if (x.columns == 0 || x.values.empty() || x.values.size() % x.columns != 0)
-    throw Error(fmt::format("found {} numbers in rows of {} columns; expected whole rows, at least one",
-                            x.values.size(), x.columns));
+    throw_error("found {} numbers in rows of {} columns; expected whole rows, at least one", x.values.size(),
+                x.columns);
   for (size_t i = 0; i < x.values.size(); ++i)
     if (!std::isfinite(x.values[i]))
-      throw Error(fmt::format("row {}, column {} (from 0): found {}; expected finite numbers", i / x.columns,
-                              i % x.columns, x.values[i]));
+      throw_error("row {}, column {} (from 0): found {}; expected finite numbers", i / x.columns,
+                  i % x.columns, x.values[i]);
 }
 
 std::string model_file_of(const std::string& path) {

@@ -1,16 +1,14 @@
 #include "audit/error_audit.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
+#include "base/failure.h"
 #include "base/option_table.h"
 #include "base/range.h"
 #include "math/special_functions.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -70,7 +68,7 @@ double clopper_pearson_upper(uint64_t exceed, uint64_t n, double confidence) {
   require_range(confidence > 0 && confidence < 1, "confidence", confidence, "a number between 0 and 1");
   if (n == 0) throw Error("a certificate needs at least one held-out input, received none");
   if (exceed > n) {
-    throw Error(fmt::format("{} of {} inputs exceed the bound; expected at most {}", exceed, n, n));
+    throw_error("{} of {} inputs exceed the bound; expected at most {}", exceed, n, n);
   }
   if (exceed == n) return 1;
   const double k = static_cast<double>(exceed), size = static_cast<double>(n);

@@ -1,16 +1,14 @@
 #include "audit/evaluation.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
+#include "base/failure.h"
 #include "math/parallel.h"
 #include "model/normalizer_network.h"
 #include "model/parameters.h"
 #include "normalizer/problem.h"
 #include "objective/hierarchical.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 
@@ -150,9 +148,8 @@ Evaluation evaluate_states(const ModelFile& model, const Dataset& data) {
   });
   for (uint64_t i = 0; i < out.n; ++i) {
     if (!std::isfinite(log_z[i])) {
-      throw Error(
-          fmt::format("row {} (counted from 0): log Z is {}; the features or the weights are too large",
-                      data.numbers[i], log_z[i]));
+      throw_error("row {} (counted from 0): log Z is {}; the features or the weights are too large",
+                  data.numbers[i], log_z[i]);
     }
   }
   add_means(parts, out);

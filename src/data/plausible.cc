@@ -49,8 +49,7 @@ std::string classes_doubt(const Dataset& data, bool is_table) {
   if (2 * k > n)
     return fmt::format(
         "found {} different labels in {} rows: these are names or texts of rows, not classes; name the "
-        "column "
-        "of the label by --target (text: label<TAB>text)",
+        "column of the label by --target (text: label<TAB>text)",
         k, n);
   return "";
 }

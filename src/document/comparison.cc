@@ -79,12 +79,10 @@ std::vector<ReportFigure> trade_figure(const std::vector<ReportDocument>& docume
                             .colour = own_colour(i)});
   }
   if (panel.series.size() < 2) return {};
-  return {
-      {.id = "compared_trade_off",
-       .look =
-           "Better is lower (likelihood) and further left (normalisation); compare only what was measured "
-           "on the same data.",
-       .figure = {.title = "Normalisation against likelihood", .panels = {std::move(panel)}}}};
+  return {{.id = "compared_trade_off",
+           .look = "Better is lower (likelihood) and further left (normalisation); compare only what was "
+                   "measured on the same data.",
+           .figure = {.title = "Normalisation against likelihood", .panels = {std::move(panel)}}}};
 }
 
 // A bound holds for all when all have it.

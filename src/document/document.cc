@@ -85,8 +85,7 @@ Stroke read_stroke(const JsonPlace& place) {
   for (size_t i = 0; i < kStrokes.size(); ++i)
     if (name == kStrokes[i]) return static_cast<Stroke>(i);
   place.at("stroke").fail(
-      "one of line, dashed, points, marks, line_points, dashed_points, region, bars, "
-      "rules, bands");
+      "one of line, dashed, points, marks, line_points, dashed_points, region, bars, rules, bands");
 }
 
 HeatScale read_scale(const JsonPlace& place) {

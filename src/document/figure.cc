@@ -226,11 +226,9 @@ std::string gnuplot_script(const Figure& figure, const std::string& svg) {
   const double row_height = kTop + kPlotHeight + below, height = row_height * static_cast<double>(rows),
                whole = static_cast<double>(width) * static_cast<double>(columns);
   std::string out = fmt::format(
-      "# {}; drawn by: gnuplot THIS_FILE\n"
-      "set encoding utf8\n"
-      "set terminal svg size {},{} noenhanced font 'Arial,15' background '#ffffff' linewidth 1\n"
-      "set output {}\n"
-      "set border 3 lw 1 lc rgb '#444444'\nset tics nomirror out\nset grid lc rgb '#dddddd' lt 1 lw 0.7\n",
+      "# {}; drawn by: gnuplot THIS_FILE\nset encoding utf8\nset terminal svg size {},{} noenhanced font "
+      "'Arial,15' background '#ffffff' linewidth 1\nset output {}\nset border 3 lw 1 lc rgb '#444444'\nset "
+      "tics nomirror out\nset grid lc rgb '#dddddd' lt 1 lw 0.7\n",
       one_line(figure.title), whole, height, quoted_string(svg));
   if (has_heat)
     out +=

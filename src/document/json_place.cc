@@ -1,6 +1,6 @@
 #include "document/json_place.h"
 
-#include <fmt/format.h>
+#include "base/failure.h"
 
 namespace selfnorm {
 namespace {
@@ -17,7 +17,7 @@ std::string found(const nlohmann::json& json) {
 }  // namespace
 
 void JsonPlace::fail(const std::string& expected) const {
-  throw Error(fmt::format("{}: found {}, expected {}", place_, found(*json_), expected));
+  throw_error("{}: found {}, expected {}", place_, found(*json_), expected);
 }
 
 JsonPlace JsonPlace::at(const char* key) const {

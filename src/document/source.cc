@@ -46,14 +46,13 @@ std::string text_of(const json& object, const char* key, const std::string& othe
 ReportDocument unfinished_run(const std::string& run, const json& config) {
   const std::string command = text_of(config, "command", "train classifier");
   ReportDocument out{.name = run, .command = command, .title = command};
-  out.notes.push_back(
-      fs::exists(run + "/model.safetensors")
-          ? fmt::format("The run has a model but no report of it (an older version, or stopped at its end); "
-                        "'selfnorm audit {} DATA' adds an audit.",
-                        run)
-          : fmt::format("Training is not finished: only its curves are shown. If it was interrupted, "
-                        "'selfnorm {} --resume --out {}' goes on.",
-                        command, run));
+  out.notes.push_back(fs::exists(run + "/model.safetensors")
+                          ? fmt::format("The run has a model but no report of it (an older version, or "
+                                        "stopped at its end); 'selfnorm audit {} DATA' adds an audit.",
+                                        run)
+                          : fmt::format("Training is not finished: only its curves are shown. If it was "
+                                        "interrupted, 'selfnorm {} --resume --out {}' goes on.",
+                                        command, run));
   if (config.contains("data"))
     out.cards.push_back({"data", "Data", text_of(config["data"], "path", "unknown"), {}, ""});
   if (config.contains("options"))
@@ -102,10 +101,9 @@ ReportDocument read_file(const std::string& path) {
       fs::is_directory(found["run"].get<std::string>()))
     return read_report(found["run"].get<std::string>());
   if (found.is_object() && found.contains("format")) return parse_document(found.dump(), path);
-  throw Error(
-      path +
-      ": no report in it; expected what train, audit, normalize or reproduce of this version wrote as JSON, "
-      "with the key \"report\" (evaluate has none: use audit --json)");
+  throw Error(path +
+              ": no report in it; expected what train, audit, normalize or reproduce of this version wrote "
+              "as JSON, with the key \"report\" (evaluate has none: use audit --json)");
 }
 
 // Experiments one after the other.
@@ -123,10 +121,9 @@ ReportDocument read_experiments(const std::string& folder) {
     for (const std::string& note : document.notes) out.notes.push_back(document.title + ": " + note);
   }
   if (!out.sections.empty()) return out;
-  throw Error(
-      folder +
-      ": neither a run (there is no config.json) nor a folder of experiments (no NAME.json of 'selfnorm "
-      "reproduce' with a report); name a run directory or a JSON file");
+  throw Error(folder +
+              ": neither a run (there is no config.json) nor a folder of experiments (no NAME.json of "
+              "'selfnorm reproduce' with a report); name a run directory or a JSON file");
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "engine/checkpoint.h"
 
-#include <fmt/format.h>
-
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -9,8 +7,8 @@
 #include <iterator>
 #include <span>
 
+#include "base/failure.h"
 #include "model/safetensors_writer.h"
-#include "selfnorm/error.h"
 #include "selfnorm/runtime/checksum.h"
 #include "selfnorm/runtime/mapped_file.h"
 #include "selfnorm/runtime/safetensors.h"
@@ -22,13 +20,12 @@ namespace {
 constexpr const char* kFormat = "selfnorm-checkpoint-1";
 
 [[noreturn]] void missing(const std::string& name) {
-  throw Error(fmt::format("the checkpoint has no '{}'; remove it and start again without --resume", name));
+  throw_error("the checkpoint has no '{}'; remove it and start again without --resume", name);
 }
 
 [[noreturn]] void damaged(const std::string& name, const std::string& found, const std::string& expected) {
-  throw Error(
-      fmt::format("the checkpoint has {} as '{}', expected {}; remove it and start again without --resume",
-                  runtime::shortened(found), name, expected));
+  throw_error("the checkpoint has {} as '{}', expected {}; remove it and start again without --resume",
+              runtime::shortened(found), name, expected);
 }
 
 template <class Map>
@@ -111,13 +108,12 @@ Checkpoint Checkpoint::load(const std::string& path) {
       if (tensor.dtype == runtime::Dtype::F64) out.doubles_[tensor.name] = values_of<double>(tensor);
     }
   } catch (const std::runtime_error& e) {
-    throw Error(fmt::format("{}; start again without --resume", e.what()));
+    throw_error("{}; start again without --resume", e.what());
   }
   const auto format = out.text_.find("format");
   if (format == out.text_.end() || format->second != kFormat)
-    throw Error(fmt::format(
-        "{}: expected a checkpoint of this version of selfnorm ({}); start again without --resume", path,
-        kFormat));
+    throw_error("{}: expected a checkpoint of this version of selfnorm ({}); start again without --resume",
+                path, kFormat);
   return out;
 }
 

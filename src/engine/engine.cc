@@ -1,7 +1,5 @@
 #include "engine/engine.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -9,8 +7,8 @@
 #include <functional>
 #include <utility>
 
+#include "base/failure.h"
 #include "base/interruption.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -35,10 +33,10 @@ class Pace {
       return std::nullopt;
     Checkpoint checkpoint = Checkpoint::load(options_.path);
     if (checkpoint.text("fingerprint") != fingerprint_)
-      throw Error(fmt::format(
-          "{}: the checkpoint was made with other data or options; repeat the command that made it, or "
-          "start again without --resume",
-          options_.path));
+      throw_error(
+          "{}: the checkpoint was made with other data or options; repeat the command that made it, or start "
+          "again without --resume",
+          options_.path);
     earlier_seconds_ = checkpoint.number("seconds");
     return checkpoint;
   }
@@ -298,8 +296,8 @@ RunOutcome run(Members& members, const CheckpointOptions& checkpoint, const std:
   if (resumed) {
     first = resumed->integer("member");
     if (first >= members.count())
-      throw Error(fmt::format("{}: found member {} of {}; start again without --resume", checkpoint.path,
-                              first, members.count()));
+      throw_error("{}: found member {} of {}; start again without --resume", checkpoint.path, first,
+                  members.count());
     CheckpointFields fields(std::as_const(*resumed));
     members.state(fields, first);
   } else {

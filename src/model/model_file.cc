@@ -193,7 +193,7 @@ void check_tree(std::span<const uint32_t> tree, const std::string& path) {
   with_plain_errors([&] { runtime::check_tree({tree}, path + ": tree"); });
 }
 
-// The slots of runtime/label_index.h; empty when the file has none.
+// The slots of selfnorm/runtime/string_table.h; empty when the file has none.
 std::vector<uint32_t> label_index(const ModelFile& model) {
   if (model.labels.empty() || has_numbered_labels(model) ||
       (model.input != ModelInput::Context && model.classes < kIndexedLabels))

@@ -89,7 +89,7 @@ void read_records(const runtime::LayoutReader& reader, Model& model) {
   model.audit_json = reader.metadata("audit");
 }
 
-// A list of strings as model files store it (runtime/string_table.h), to write and to read back.
+// A list of strings as model files store it (selfnorm/runtime/string_table.h), to write and to read back.
 struct StringColumn {
   std::string bytes;
   std::vector<uint64_t> offsets{0};
@@ -100,7 +100,7 @@ struct StringColumn {
   void add_to(std::vector<runtime::Tensor>& tensors, const std::string& name) const;
 };
 
-// The slots of runtime/label_index.h, that find the first of equal strings.
+// The slots of selfnorm/runtime/string_table.h, that find the first of equal strings.
 std::vector<uint32_t> index_slots(const std::vector<std::string>& strings);
 
 // Of a table whose offsets were checked.

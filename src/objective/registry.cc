@@ -1,11 +1,11 @@
 #include "objective/registry.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/failure.h"
 #include "base/range.h"
 #include "objective/exact.h"
 #include "objective/hierarchical.h"
@@ -18,7 +18,6 @@
 #include "objective/score_matching.h"
 #include "objective/snl.h"
 #include "proposal/proposal.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -64,8 +63,8 @@ ObjectiveEntry chain_entry(const std::string& name, const std::string& text, Obj
           .is_persistent = name == "pcd"};
 }
 
-// nce+, kld-is: the same with a jittered target (train/regressor_step.h), for regressors, the last to be
-// offered it.
+// nce+, kld-is: the same with a jittered target (family/regressor/train/regressor_step.h), for regressors,
+// the last to be offered it.
 ObjectiveEntry jittered(ObjectiveEntry entry, const std::string& name) {
   entry.text = entry.name + " with a jittered target";
   entry.name = name;
@@ -160,8 +159,8 @@ const std::vector<ObjectiveEntry>& all_objectives() { return registry(); }
 
 const ObjectiveEntry& objective_entry(const std::string& name) {
   if (const ObjectiveEntry* entry = find_entry(name)) return *entry;
-  throw Error(fmt::format("objective '{}' is not known; expected one of {}", name,
-                          fmt::join(names_where([](const auto&) { return true; }), ", ")));
+  throw_error("objective '{}' is not known; expected one of {}", name,
+              fmt::join(names_where([](const auto&) { return true; }), ", "));
 }
 
 void register_objective(ObjectiveEntry entry) {
@@ -197,16 +196,16 @@ std::unique_ptr<Objective> make_objective(const ObjectiveOptions& options) {
   options.validate();
   const ObjectiveEntry& entry = objective_entry(options.name);
   if (!entry.make)
-    throw Error(fmt::format("objective '{}' has no use for log Z; expected one of {}", options.name,
-                            fmt::join(objective_names(), ", ")));
+    throw_error("objective '{}' has no use for log Z; expected one of {}", options.name,
+                fmt::join(objective_names(), ", "));
   return entry.make(options);
 }
 
 std::unique_ptr<CandidateObjective> make_candidate_objective(const std::string& name) {
   const ObjectiveEntry& entry = objective_entry(name);
   if (!entry.make_candidate)
-    throw Error(fmt::format("objective '{}' draws nothing; expected one of {}", name,
-                            fmt::join(candidate_objective_names(), ", ")));
+    throw_error("objective '{}' draws nothing; expected one of {}", name,
+                fmt::join(candidate_objective_names(), ", "));
   return entry.make_candidate();
 }
 

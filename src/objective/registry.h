@@ -26,7 +26,7 @@ struct ObjectiveOptions {
   double delta = 0.1;  // constraint: rms(A - c) <= delta on the training data; > 0
   double gamma = 0.1;  // sampled: fraction of each minibatch that is normalised; in [0, 1]
   // penalty, constraint: c, the value log Z is drawn to; unset: 0, which calibration may move
-  // (train/options.h), and learned for joint models, whose alternatives have no bias to absorb it
+  // (family/classifier/options.h), and learned for joint models, whose alternatives have no bias to absorb it
   std::optional<double> centre = std::nullopt;
   bool learn_centre = false;  // penalty, constraint: c is a parameter too, stored and subtracted
 

@@ -1,15 +1,14 @@
 #include "optim/adaptive.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
+#include "base/failure.h"
 #include "math/kernels.h"
 #include "math/parallel.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -26,7 +25,7 @@ template <class Real>
 Adaptive<Real>::Adaptive(const std::string& name, size_t parameters, double initial_square)
     : adam_(name == "adam") {
   if (name != "adam" && name != "adagrad")
-    throw Error(fmt::format("optimiser '{}' is not known; expected adagrad or adam", name));
+    throw_error("optimiser '{}' is not known; expected adagrad or adam", name);
   state_.square.assign(parameters, adam_ ? Real{0} : static_cast<Real>(initial_square));
   if (adam_) state_.mean.resize(parameters);
 }
@@ -139,8 +138,7 @@ double Schedule::factor(uint64_t step) const {
   if (name == "cosine") return 0.5 * (1 + std::cos(std::numbers::pi * t));
   if (name == "inverse-sqrt")
     return 1 / std::sqrt(1 + static_cast<double>(step) / static_cast<double>(steps_per_epoch));
-  throw Error(
-      fmt::format("schedule '{}' is not known; expected one of {}", name, fmt::join(schedule_names(), ", ")));
+  throw_error("schedule '{}' is not known; expected one of {}", name, fmt::join(schedule_names(), ", "));
 }
 
 }  // namespace selfnorm

@@ -1,14 +1,12 @@
 #include "audit/bounds/gap_bounds.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
+#include "base/failure.h"
 #include "base/range.h"
 #include "math/kernels.h"
 #include "math/parallel.h"
-#include "selfnorm/error.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {
@@ -90,18 +88,16 @@ void add_example(GapSums& sums, const ScoredExample& e, double m, double alpha) 
 
 void check_example(uint64_t i, const ScoredExample& e, const GapBounds& bounds) {
   if (std::abs(log_normalizer(e, 0) - bounds.m) > kOneSize * (1 + std::abs(bounds.m))) {
-    throw Error(
-        fmt::format("example {} (counted from 0) has {} alternatives, the first one has {:.0f}; the bounds "
-                    "are about one m = log "
-                    "K, so all groups need the same size",
-                    i, e.scores.size(), std::exp(bounds.m)));
+    throw_error(
+        "example {} (counted from 0) has {} alternatives, the first one has {:.0f}; the bounds are about one "
+        "m = log K, so all groups need the same size",
+        i, e.scores.size(), std::exp(bounds.m));
   }
   const double limit = bounds.norm * bounds.radius * (1 + 1e-6) + 1e-12;
   for (const double s : e.scores) {
     if (std::abs(s) <= limit) continue;
-    throw Error(
-        fmt::format("example {} (counted from 0): score {} is beyond |eta| R = {}; expected R >= sup |T|", i,
-                    s, bounds.norm * bounds.radius));
+    throw_error("example {} (counted from 0): score {} is beyond |eta| R = {}; expected R >= sup |T|", i, s,
+                bounds.norm * bounds.radius);
   }
   require_range(e.weight >= 0, "weight", e.weight, "a number >= 0");
 }

@@ -1,14 +1,12 @@
 #include "audit/bounds/scored_examples.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
+#include "base/failure.h"
 #include "data/dataset.h"
 #include "math/kernels.h"
 #include "model/multiclass.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -30,8 +28,8 @@ double largest_row_norm(const Features& x, double constant) {
 void require_finite(std::span<const double> scores, uint64_t example) {
   for (const double s : scores) {
     if (std::isfinite(s)) continue;
-    throw Error(fmt::format(
-        "row {} (counted from 0): a score is {}; the features or the weights are too large", example, s));
+    throw_error("row {} (counted from 0): a score is {}; the features or the weights are too large", example,
+                s);
   }
 }
 
@@ -120,12 +118,12 @@ std::unique_ptr<ScoredExamples> scored_examples(const Dataset& data, std::vector
   const size_t width = data.is_joint() ? 1 : data.classes();
   const size_t rows = data.features.columns() + (data.is_joint() ? size_t{0} : size_t{1});
   if (width == 0 || theta.size() % width != 0 || theta.size() < rows * width) {
-    throw Error(fmt::format("the model has {} parameters; the data with {} features and {} classes needs {}",
-                            theta.size(), data.features.columns(), data.classes(), rows * width));
+    throw_error("the model has {} parameters; the data with {} features and {} classes needs {}",
+                theta.size(), data.features.columns(), data.classes(), rows * width);
   }
   if (!log_carrier.empty() && (data.is_joint() || log_carrier.size() != width)) {
-    throw Error(fmt::format("log h has {} values; expected one for each of {} classes", log_carrier.size(),
-                            data.classes()));
+    throw_error("log h has {} values; expected one for each of {} classes", log_carrier.size(),
+                data.classes());
   }
   if (data.is_joint()) return std::make_unique<JointExamples>(data, std::move(theta));
   return std::make_unique<MulticlassExamples>(data, std::move(theta), log_carrier);

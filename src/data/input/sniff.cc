@@ -106,11 +106,10 @@ Format detect_format(Input& input, const ReadOptions& options) {
   if (text) return Format::text;
   if (lines[0].find('\t') != std::string_view::npos) return Format::tsv;
   if (lines[0].find_first_of(",;") != std::string_view::npos) return Format::csv;
-  throw DataError(
-      input.name(), 0,
-      "found " + quoted_text(lines[0]) +
-          ", which fits no format; expected svmlight, csv, tsv, npy, npz, safetensors, label<TAB>text or idx "
-          "(or name the format)");
+  throw DataError(input.name(), 0,
+                  "found " + quoted_text(lines[0]) +
+                      ", which fits no format; expected svmlight, csv, tsv, npy, npz, safetensors, "
+                      "label<TAB>text or idx (or name the format)");
 }
 
 uint64_t text_header(Input& input, Header header) {

@@ -80,10 +80,9 @@ class Layout {
     if (wordy.size() == 1) return wordy[0];
     if (header_ || columns == 1) return std::nullopt;
     if (options_.schema)
-      columns_.fail(
-          fmt::format("cannot tell which of the {} columns is the target: there is no header; give its index "
-                      "(--target)",
-                      columns));
+      columns_.fail(fmt::format(
+          "cannot tell which of the {} columns is the target: there is no header; give its index (--target)",
+          columns));
     return weight == 0u ? 1u : 0u;
   }
 

@@ -141,13 +141,12 @@ std::optional<double> only_norm(const Audit& audit) {
 ReportFigure error_by_norm(const Audit& audit, const ErrorNames& names, const std::string& norm) {
   std::vector<double> norms;
   for (const AuditedInput& input : audit.sample) norms.push_back(input.norm);
-  return {
-      .id = "log_z_norm",
-      .look =
-          "Good is a flat cloud about 0; a slope or a wider cloud at one end means that scores of small or "
-          "large inputs cannot be trusted without normalising.",
-      .figure = {.title = thinned_title("Error against the " + norm, audit),
-                 .panels = {error_panel(audit, std::move(norms), {.label = norm}, names)}}};
+  return {.id = "log_z_norm",
+          .look =
+              "Good is a flat cloud about 0; a slope or a wider cloud at one end means that scores of small "
+              "or large inputs cannot be trusted without normalising.",
+          .figure = {.title = thinned_title("Error against the " + norm, audit),
+                     .panels = {error_panel(audit, std::move(norms), {.label = norm}, names)}}};
 }
 
 ReportFigure error_by_confidence(const Audit& audit, const ErrorNames& names) {
@@ -157,8 +156,8 @@ ReportFigure error_by_confidence(const Audit& audit, const ErrorNames& names) {
   if (!spans_decades(confidences)) axis.low = 0;
   return {.id = "log_z_confidence",
           .look =
-              "Good is a flat cloud about 0; errors that grow to the left mean that uncertain inputs are "
-              "the badly normalised ones, errors that grow to the right, the certain ones.",
+              "Good is a flat cloud about 0; errors that grow to the left mean that uncertain inputs are the "
+              "badly normalised ones, errors that grow to the right, the certain ones.",
           .figure = {.title = thinned_title("Error against confidence", audit),
                      .panels = {error_panel(audit, std::move(confidences), std::move(axis), names)}}};
 }
@@ -209,12 +208,11 @@ ReportFigure reliability(const LabelledAudit& labelled, const ErrorNames& names)
           calibration_series(labelled.bins_exact, "exact probabilities", 1)}};
   if (labelled.bins.back().confidence > kMostConfident)
     panel.x.label += fmt::format(" ({} stands for all beyond)", kMostConfident);
-  return {
-      .id = "reliability",
-      .look =
-          "Good are marks on the diagonal, within their error bars: outputs given a probability of 80% are "
-          "correct in 80% of cases; marks below it are overconfident.",
-      .figure = {.title = "Reliability", .panels = {std::move(panel)}}};
+  return {.id = "reliability",
+          .look =
+              "Good are marks on the diagonal, within their error bars: outputs given a probability of 80% "
+              "are correct in 80% of cases; marks below it are overconfident.",
+          .figure = {.title = "Reliability", .panels = {std::move(panel)}}};
 }
 
 ReportTable quantile_table(const ErrorAudit& audit, const ErrorNames& names) {
@@ -222,8 +220,8 @@ ReportTable quantile_table(const ErrorAudit& audit, const ErrorNames& names) {
   for (const auto& [q, value] : audit.quantiles) table.add({100 * q, value + 0.0});
   return {.id = "log_z_quantiles",
           .look = fmt::format(
-              "Good are small numbers of both signs, also at the ends, of which the first and the "
-              "last are the extremes{}.",
+              "Good are small numbers of both signs, also at the ends, of which the first and the last are "
+              "the extremes{}.",
               audit.exact_quantiles ? "" : "; those between are rounded away from 0 by at most 0.05%"),
           .table = std::move(table)};
 }
@@ -254,12 +252,11 @@ ReportTable worst_table(const Audit& audit, const ErrorNames& names, const Audit
     row.emplace_back(input.norm);
     table.add(std::move(row));
   }
-  return {
-      .id = "worst",
-      .look = fmt::format("The inputs whose {} log-probabilities are furthest from the exact ones, {}: look "
-                          "for what they have in common, such as an output or a large norm.",
-                          names.kind, of.numbering),
-      .table = std::move(table)};
+  return {.id = "worst",
+          .look = fmt::format("The inputs whose {} log-probabilities are furthest from the exact ones, {}: "
+                              "look for what they have in common, such as an output or a large norm.",
+                              names.kind, of.numbering),
+          .table = std::move(table)};
 }
 
 }  // namespace selfnorm

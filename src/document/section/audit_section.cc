@@ -141,8 +141,7 @@ ReportCard certificate_card(const Certificate& c, const std::string& kind, const
   if (!is_far) return card;
   card.value = fmt::format(
       "not normalised well enough: {} of inputs may have {} log-probabilities that are off by {}, a factor "
-      "of "
-      "{} in probabilities; use exact ones, or normalise the model",
+      "of {} in probabilities; use exact ones, or normalise the model",
       percent(c.rho), kind, rounded_up(*c.smallest_eps, kCertificateDigits),
       rounded_up(std::exp(*c.smallest_eps), kCertificateDigits));
   card.tone = "bad";

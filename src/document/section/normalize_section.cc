@@ -55,12 +55,11 @@ ReportTable state_table(const std::vector<NormalizationState>& states) {
     if (has_labels) row.emplace_back(*state.nll_exact);
     table.add(std::move(row));
   }
-  return {
-      .id = "normalization_states",
-      .look =
-          "Exact log Z - c of the held-out inputs after every step: variance and rms should fall, and the "
-          "likelihood should stay.",
-      .table = std::move(table)};
+  return {.id = "normalization_states",
+          .look =
+              "Exact log Z - c of the held-out inputs after every step: variance and rms should fall, and "
+              "the likelihood should stay.",
+          .table = std::move(table)};
 }
 
 }  // namespace
@@ -78,8 +77,7 @@ void add_states(const std::vector<NormalizationState>& states, ReportDocument& d
   }
   histogram.look +=
       " Lines are the same inputs at earlier steps; every step has bins of its own width, so compare where "
-      "they "
-      "are and how wide, not how high.";
+      "they are and how wide, not how high.";
   section.tables.insert(section.tables.begin(), state_table(states));
 }
 

@@ -1,7 +1,5 @@
 #include "document/section/training_section.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -9,9 +7,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/failure.h"
 #include "base/json_text.h"
 #include "document/point_cloud.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -21,7 +19,7 @@ constexpr size_t kFewPoints = 60;  // each of which is marked
 constexpr uint32_t kTraining = 0, kValidation = 1, kTrainingEstimate = 2, kValidationEstimate = 3,
                    kLowest = 4;
 
-// The lines of metrics.jsonl (engine/problem.h: Progress), by what they measured.
+// The lines of metrics.jsonl (engine/engine.h: Progress), by what they measured.
 struct MetricsLine {
   double step = 0;
   double epoch = 0;  // from 0; constraint: solve
@@ -40,7 +38,7 @@ struct Metrics {
 };
 
 [[noreturn]] void fail_metrics(const std::string& where, const std::string& what) {
-  throw Error(fmt::format("{}: {}; expected one JSON object a line, as training writes them", where, what));
+  throw_error("{}: {}; expected one JSON object a line, as training writes them", where, what);
 }
 
 double metric(const nlohmann::json& object, const char* key, const std::string& where) {
@@ -69,7 +67,7 @@ void add_metrics_line(const nlohmann::json& object, const std::string& where, Me
 // file and line for other lines that are no objects of numbers with a step.
 Metrics read_metrics(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(fmt::format("cannot read {}; expected the metrics of a training run", path));
+  if (!file) throw_error("cannot read {}; expected the metrics of a training run", path);
   Metrics metrics;
   size_t count = 0;
   for (std::string line; std::getline(file, line);) {
@@ -203,12 +201,12 @@ void add_losses(const Course& course, ReportDocument& document) {
                           course.series("valid_nll_estimate", "validation, estimate", kValidationEstimate)};
   const bool has_estimates = has_points(nll[2]) || has_points(nll[3]);
   nll.push_back(lowest_point(course, has_points(nll[1]) ? nll[1] : nll[3]));
-  add_figure(
-      document, "training_nll", "Negative log-likelihood in training", "nats per example", std::move(nll),
-      fmt::format("Lower is better, and a validation curve that turns up while training still falls is "
-                  "over-fitting; {}.",
-                  has_estimates ? "estimates are with log Z estimated from draws of the proposal"
-                                : "exact is with log Z summed or integrated"));
+  add_figure(document, "training_nll", "Negative log-likelihood in training", "nats per example",
+             std::move(nll),
+             fmt::format("Lower is better, and a validation curve that turns up while training still falls "
+                         "is over-fitting; {}.",
+                         has_estimates ? "estimates are with log Z estimated from draws of the proposal"
+                                       : "exact is with log Z summed or integrated"));
 }
 
 void add_penalties(const Course& course, ReportDocument& document) {
@@ -219,10 +217,10 @@ void add_penalties(const Course& course, ReportDocument& document) {
                "What is paid for normalisation beside the likelihood: small and level is good.");
   Series regulariser = course.series("regulariser", "regulariser", kTraining);
   if (!is_zero(regulariser))
-    add_figure(
-        document, "regulariser", "Regulariser in training", "nats per example", {std::move(regulariser)},
-        "What is paid for the size of the weights beside the likelihood: it should level off, small beside "
-        "the likelihood.");
+    add_figure(document, "regulariser", "Regulariser in training", "nats per example",
+               {std::move(regulariser)},
+               "What is paid for the size of the weights beside the likelihood: it should level off, small "
+               "beside the likelihood.");
   if (course.has_solves())
     add_figure(document, "alpha", "Alpha, the price of the constraint", "alpha", {course.solves()},
                "It should settle, where rms(log Z - c), shown at every solve, has come to the bound.",
@@ -246,11 +244,10 @@ void add_normalizers(const Course& course, ReportDocument& document) {
       has_b ? "It should stay near 0, where b is right; r far above 1 is the one instability of training "
               "with b."
             : "There is no b that it is compared with, so any level will do, but it should not run away.");
-  add_figure(
-      document, "effective_samples", "Effective samples in training", "samples",
-      {course.series("effective_samples", "effective samples", kTraining)},
-      "How many equal samples the weighted ones are worth, (sum w)^2 / sum w^2: near the number drawn is "
-      "good; with a few only, estimates of log Z mean little.");
+  add_figure(document, "effective_samples", "Effective samples in training", "samples",
+             {course.series("effective_samples", "effective samples", kTraining)},
+             "How many equal samples the weighted ones are worth, (sum w)^2 / sum w^2: near the number drawn "
+             "is good; with a few only, estimates of log Z mean little.");
 }
 
 }  // namespace

@@ -1,12 +1,10 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <vector>
 
+#include "base/failure.h"
 #include "family/classifier/trainer.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -35,12 +33,10 @@ std::vector<double> listed(const std::string& spec, const Dataset& data) {
       if (parsed.ec != std::errc() || parsed.ptr != end_of_item) value = -1;
     }
     if (!(value >= 0) || !std::isfinite(value))
-      throw Error(
-          fmt::format("class-weight '{}': expected label=weight with weight >= 0, or balanced", item));
-    if (found == data.labels.end())
-      throw Error(fmt::format("class-weight '{}': the data has no label '{}'", item, label));
+      throw_error("class-weight '{}': expected label=weight with weight >= 0, or balanced", item);
+    if (found == data.labels.end()) throw_error("class-weight '{}': the data has no label '{}'", item, label);
     const auto k = static_cast<size_t>(found - data.labels.begin());
-    if (is_given[k]) throw Error(fmt::format("class-weight '{}': label '{}' a second time", item, label));
+    if (is_given[k]) throw_error("class-weight '{}': label '{}' a second time", item, label);
     is_given[k] = true;
     weight[k] = value;
     begin = end + 1;

@@ -1,16 +1,14 @@
 // L-BFGS over all examples; for `constraint`, inside the search for the multiplier.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
+#include "base/failure.h"
 #include "engine/lbfgs_problem.h"
 #include "family/classifier/loop.h"
 #include "math/vector.h"
 #include "objective/loss.h"
 #include "objective/registry.h"
 #include "optim/dual.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -209,10 +207,10 @@ class FullPasses final : public LbfgsProblem<Real> {
     };
     double low = 0, high = 1, rms = rms_at(0);
     if (rms > delta)
-      throw Error(fmt::format(
+      throw_error(
           "constraint: rms log Z = {:.4g} where the model is closest to normalised, wanted {:.4g}; use a "
           "larger --delta",
-          rms, delta));
+          rms, delta);
     for (int i = 0; i < 50 && rms < delta * (1 - kSlack); ++i) {
       const double middle = 0.5 * (low + high), value = rms_at(middle);
       (value <= delta ? low : high) = middle;

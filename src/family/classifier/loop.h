@@ -68,8 +68,8 @@ struct LoopProblem {
   HeldOutMeasure<Real> held_out;
 };
 
-// What one minibatch does to the parameters: the part of minibatch training (train/loop.h) that differs
-// between log-normalizers that are computed and those that are sampled.
+// What one minibatch does to the parameters: the part of minibatch training (family/classifier/loop.h) that
+// differs between log-normalizers that are computed and those that are sampled.
 
 template <class Real>
 class MinibatchStep {

@@ -1,13 +1,11 @@
 #include "family/classifier/options.h"
 
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
+#include "base/failure.h"
 #include "base/range.h"
 #include "objective/registry.h"
 #include "optim/adaptive.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -101,24 +99,23 @@ void TrainOptions::validate() const {
   train_option_table(encoder.kind == "context" ? "lm" : "classifier", copy).validate();
   require_range(threads >= 0, "threads", threads, "0 (all cores) or more");
   if (objective_entry(objective.name).is_constraint && optimiser != "auto" && optimiser != "lbfgs")
-    throw Error(fmt::format("the constraint objective needs full passes, found --optimiser {}; use lbfgs",
-                            optimiser));
+    throw_error("the constraint objective needs full passes, found --optimiser {}; use lbfgs", optimiser);
   if (objective_entry(objective.name).is_subsampled && objective.gamma < 1 && optimiser == "lbfgs")
-    throw Error(
-        fmt::format("the sampled objective draws a new sample in every minibatch, which lbfgs cannot use "
-                    "with gamma = {}; use --optimiser adagrad, or --gamma 1",
-                    objective.gamma));
+    throw_error(
+        "the sampled objective draws a new sample in every minibatch, which lbfgs cannot use with gamma = "
+        "{}; use --optimiser adagrad, or --gamma 1",
+        objective.gamma);
   const bool full_passes = optimiser == "lbfgs" || objective_entry(objective.name).is_constraint;
   if (encoder.dropout > 0 && full_passes)
-    throw Error(
-        fmt::format("--dropout {} leaves out other inputs in every minibatch, which {} cannot use; use "
-                    "--dropout 0, or --optimiser adagrad or adam with another objective than constraint",
-                    encoder.dropout, optimiser == "lbfgs" ? "lbfgs" : "the constraint objective"));
+    throw_error(
+        "--dropout {} leaves out other inputs in every minibatch, which {} cannot use; use --dropout 0, or "
+        "--optimiser adagrad or adam with another objective than constraint",
+        encoder.dropout, optimiser == "lbfgs" ? "lbfgs" : "the constraint objective");
   if (is_candidate_objective(objective.name) && optimiser == "lbfgs")
-    throw Error(
-        fmt::format("the {} objective draws new noise classes in every minibatch, which lbfgs cannot use; "
-                    "use --optimiser adagrad or adam",
-                    objective.name));
+    throw_error(
+        "the {} objective draws new noise classes in every minibatch, which lbfgs cannot use; use "
+        "--optimiser adagrad or adam",
+        objective.name);
 }
 
 using nlohmann::json;
@@ -174,10 +171,10 @@ void check_noise(const ObjectiveOptions& o, uint64_t batch) {
         "--noise in-batch takes the other targets of a minibatch, and found minibatches of one example; use "
         "a larger --batch or another --noise");
   if (o.noise != "in-batch" && o.noise_sharing == "example" && o.samples > 0xFFFFFFFFu / batch)
-    throw Error(
-        fmt::format("--noise-sharing example with {} samples for each of {} examples is more than 2^32 draws "
-                    "a step; use fewer --samples or a smaller --batch",
-                    o.samples, batch));
+    throw_error(
+        "--noise-sharing example with {} samples for each of {} examples is more than 2^32 draws a step; use "
+        "fewer --samples or a smaller --batch",
+        o.samples, batch);
 }
 
 void resolve_centre(bool is_joint, ObjectiveOptions& o) {
@@ -187,8 +184,7 @@ void resolve_centre(bool is_joint, ObjectiveOptions& o) {
     return;
   }
   if (o.centre)
-    throw Error(
-        fmt::format("--centre is an option of penalty and constraint, and found --objective {}", o.name));
+    throw_error("--centre is an option of penalty and constraint, and found --objective {}", o.name);
   o.learn_centre = objective_entry(o.name).uses_normalizer && o.normalizer == "constant";
 }
 

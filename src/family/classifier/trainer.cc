@@ -1,10 +1,9 @@
 #include "family/classifier/trainer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
+#include "base/failure.h"
 #include "engine/checkpoint.h"
 #include "family/classifier/learned_normalizer.h"
 #include "family/classifier/loop.h"
@@ -17,7 +16,6 @@
 #include "objective/exact.h"
 #include "objective/loss.h"
 #include "objective/registry.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -28,13 +26,12 @@ constexpr uint64_t kConstantSample = 20'000;
 constexpr uint64_t kConstantStream = 0x636f6e7374616e;  // "constan"
 
 void check_data(const Dataset& data, const char* role) {
-  if (data.examples() == 0) throw Error(fmt::format("the {} data has no rows; expected at least one", role));
+  if (data.examples() == 0) throw_error("the {} data has no rows; expected at least one", role);
   if (data.target.size() != data.examples())
-    throw Error(
-        fmt::format("the {} data has {} targets for {} examples", role, data.target.size(), data.examples()));
+    throw_error("the {} data has {} targets for {} examples", role, data.target.size(), data.examples());
   for (const uint32_t y : data.target) {
     if (y == Dataset::kNoTarget)
-      throw Error(fmt::format("the {} data has rows without a label; expected one on every row", role));
+      throw_error("the {} data has rows without a label; expected one on every row", role);
     if (!data.is_joint()) SELFNORM_CHECK(y < data.classes());
   }
 }
@@ -43,7 +40,7 @@ void check_weights(const Dataset& data, const char* role) {
   double total = data.weight.empty() ? 1 : 0;
   for (const float w : data.weight) total += static_cast<double>(w);
   if (!(total > 0) || !std::isfinite(total))
-    throw Error(fmt::format("the weights of the {} data sum to {}; expected a positive number", role, total));
+    throw_error("the weights of the {} data sum to {}; expected a positive number", role, total);
 }
 
 void check_training_data(const Dataset& train) {
@@ -53,22 +50,22 @@ void check_training_data(const Dataset& train) {
     const bool varied = std::any_of(train.target.begin(), train.target.end(),
                                     [&](uint32_t y) { return y != train.target[0]; });
     if (!varied)
-      throw Error(fmt::format("the training data has one class only ('{}'); expected at least two",
-                              train.labels[train.target[0]]));
+      throw_error("the training data has one class only ('{}'); expected at least two",
+                  train.labels[train.target[0]]);
   }
 }
 
-// What a linear model takes; the others are networks (train/network_trainer.h).
+// What a linear model takes; the others are networks (family/classifier/network/network_trainer.h).
 void check_encoder(const std::string& kind, const Features& x) {
   if (kind == "identity" && x.is_sparse)
     throw Error("the identity encoder needs dense features, found sparse ones; use --encoder sparse");
   if (kind == "sparse" && !x.is_sparse)
     throw Error("the sparse encoder needs sparse features, found dense ones; use --encoder identity");
   if (kind == "bag" || kind == "context")
-    throw Error(
-        fmt::format("the {} encoder is a network, which train_classifier does not train; expected "
-                    "identity, sparse or auto",
-                    kind));
+    throw_error(
+        "the {} encoder is a network, which train_classifier does not train; expected identity, sparse or "
+        "auto",
+        kind);
 }
 
 // The mean of A over (a sample of) the training data: the constant that `sampled` settles at (theory.md 3),
@@ -232,12 +229,12 @@ TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const 
   const uint32_t features = train.features.columns();
   const uint32_t classes = train.is_joint() ? 0 : train.classes();
   if (!options.log_carrier.empty() && options.log_carrier.size() != classes)
-    throw Error(fmt::format("the carrier has {} values for {} classes", options.log_carrier.size(), classes));
+    throw_error("the carrier has {} values for {} classes", options.log_carrier.size(), classes);
   if (train.is_joint() && is_candidate_objective(options.objective.name))
-    throw Error(fmt::format(
-        "the {} objective draws noise from classes, and found groups of alternatives (qid:) without "
-        "classes; use penalty, constraint, sampled or exact",
-        options.objective.name));
+    throw_error(
+        "the {} objective draws noise from classes, and found groups of alternatives (qid:) without classes; "
+        "use penalty, constraint, sampled or exact",
+        options.objective.name);
   resolve_centre(train.is_joint(), options.objective);
   apply_class_weight(options.class_weight, train, valid ? &*valid : nullptr);
   check_weights(train, "training");
@@ -269,10 +266,9 @@ std::pair<Dataset, Dataset> hold_out(const Dataset& data, double fraction, uint6
 }
 
 HeldOut hold_out(uint64_t n, double fraction, uint64_t seed) {
-  if (n < 2)
-    throw Error(fmt::format("cannot hold out validation data from {} example(s); give more, or --valid", n));
+  if (n < 2) throw_error("cannot hold out validation data from {} example(s); give more, or --valid", n);
   if (!(fraction > 0 && fraction < 1))
-    throw Error(fmt::format("hold-out = {} is out of range; expected 0 < x < 1", fraction));
+    throw_error("hold-out = {} is out of range; expected 0 < x < 1", fraction);
   const std::vector<uint64_t> order = random_permutation(n, RandomStream(seed, kHoldOutStream));
   const auto count = static_cast<int64_t>(
       std::clamp<uint64_t>(static_cast<uint64_t>(std::llround(fraction * static_cast<double>(n))), 1, n / 2));

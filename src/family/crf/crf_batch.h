@@ -53,8 +53,9 @@ std::vector<double> touch_probability(const Sequences& data, const AttributeRows
 // The root mean square of |x_t| over the positions, x_t the unigram attributes; 1 when there are none.
 double position_norm(const AttributeRows& unigram);
 
-// One minibatch of sentences: the part of CRF training that the loop of minibatches (train/loop.h) leaves
-// to the model. The normalised fraction of `sampled` is the head of the batch.
+// One minibatch of sentences: the part of CRF training that the loop of minibatches
+// (family/classifier/loop.h) leaves to the model. The normalised fraction of `sampled` is the head of the
+// batch.
 
 // Keeps references. `batch` is the number of sentences of a step.
 std::unique_ptr<MinibatchStep<float>> make_crf_step(const Sequences& train, const CrfShape& shape,

@@ -1,19 +1,17 @@
 #include "family/crf/crf_evaluation.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
 
+#include "base/failure.h"
 #include "family/crf/crf_gauge.h"
 #include "math/parallel.h"
 #include "model/crf/crf_model.h"
 #include "normalizer/crf/crf_scorer.h"
 #include "normalizer/crf/decode.h"
 #include "normalizer/crf/lattice.h"
-#include "selfnorm/error.h"
 #include "selfnorm/runtime/crf_layout.h"
 
 namespace selfnorm {
@@ -120,7 +118,7 @@ std::vector<LengthLevel> levels_by_length(const Sequences& data, std::span<const
 
 double finite_level(double b) {
   if (std::isfinite(b)) return b;
-  throw Error(fmt::format("b(x) of a sentence is {}; the model is damaged", b));
+  throw_error("b(x) of a sentence is {}; the model is damaged", b);
 }
 
 // What likelihoods are means over.

@@ -22,7 +22,7 @@ enum class CrfFeatures { all, unigrams };
 // T.
 Dataset sentence_features(const Sequences& data, const CrfShape& shape, CrfFeatures features);
 
-// fit: V* on these sentences. prediction: the fit that is meant for other sentences (analysis/gauge.h).
+// fit: V* on these sentences. prediction: the fit that is meant for other sentences (audit/gauge.h).
 enum class CrfFitPurpose { fit, prediction };
 
 // Of A, or A - b, one a sentence.

@@ -1,11 +1,10 @@
 #include "family/crf/crf_trainer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
 
+#include "base/failure.h"
 #include "base/range.h"
 #include "family/classifier/loop.h"
 #include "family/classifier/options.h"
@@ -14,7 +13,6 @@
 #include "math/parallel.h"
 #include "model/crf/crf_model.h"
 #include "normalizer/crf/crf_pass.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -128,8 +126,7 @@ CrfTrainResult train_crf(const CrfTrainData& data, const CrfOptions& given,
                          const CheckpointOptions& checkpoint, TrainObserver& observer) {
   given.validate();
   const CrfShape shape = shape_of(data.encoder);
-  if (shape.labels < 2)
-    throw Error(fmt::format("found {} label(s), expected at least two to choose from", shape.labels));
+  if (shape.labels < 2) throw_error("found {} label(s), expected at least two to choose from", shape.labels);
   check_sequences(data.train, shape, "the training data", NeededLabels::known);
   if (data.valid != nullptr) check_sequences(*data.valid, shape, "the validation data", NeededLabels::known);
   const TrainOptions options = given;

@@ -1,16 +1,14 @@
 #include "family/density/density_evaluation.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <numeric>
 
+#include "base/failure.h"
 #include "math/random.h"
 #include "proposal/density/level_mixture.h"
 #include "proposal/density/make_density.h"
-#include "selfnorm/error.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {
@@ -28,10 +26,10 @@ void raw_scores(const DensityModel& model, const Points& x, uint64_t first_row, 
   for (uint64_t i = 0; i < x.rows; ++i) {
     if (!contains(support, standardised.row(i))) s[i] = -kInfinity;
     if (s[i] < kInfinity) continue;
-    throw Error(
-        fmt::format("row {} (from 0) has the score {}; expected a finite number: the model is damaged, or "
-                    "its training diverged",
-                    first_row + i, s[i]));
+    throw_error(
+        "row {} (from 0) has the score {}; expected a finite number: the model is damaged, or its training "
+        "diverged",
+        first_row + i, s[i]);
   }
 }
 
@@ -41,8 +39,7 @@ double log_volume(const DensityModel& model) {
 
 void check_columns(const DensityModel& model, uint32_t columns) {
   if (columns == model.dimension()) return;
-  throw Error(fmt::format("the data have {} columns and the model {}; expected the same", columns,
-                          model.dimension()));
+  throw_error("the data have {} columns and the model {}; expected the same", columns, model.dimension());
 }
 
 const char* outside_advice(const Support& support) {

@@ -1,4 +1,5 @@
-// How good a density is on data, with the best log Z that applies and its error (analysis/density_log_z.h).
+// How good a density is on data, with the best log Z that applies and its error
+// (family/density/density_log_z.h).
 #pragma once
 
 #include <cstdint>

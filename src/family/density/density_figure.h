@@ -27,7 +27,7 @@ struct DensityPoints {
   std::vector<float> some_data(uint64_t most) const;
 };
 
-// Samples as `selfnorm sample` draws them (analysis/density_sample.h), with chains only where
+// Samples as `selfnorm sample` draws them (family/density/density_sample.h), with chains only where
 // evaluations x evaluation_cost allows it.
 DensityPoints density_points(const DensityModel& model, const PointSource& data, uint64_t seed);
 

@@ -39,7 +39,7 @@ JudgedLogZ judged_log_z(const DensityModel& model, const DensityEvaluationOption
 // Why a log Z is not to be trusted, and what can be done about it where the model and the method allow it.
 
 // importance, annealed: too few effective samples; importance: a heavy tail of weights
-// (normalizer/pareto_tail.h); all: an interval wider than 1 nat. Empty: nothing of that.
+// (normalizer/sampling/importance_log_z.h); all: an interval wider than 1 nat. Empty: nothing of that.
 std::string log_z_doubt(const LogZEstimate& z, const Energy& energy, double least_effective);
 
 // Two intervals that exclude each other: the values differ by more than 0.01 nat and more than the error of

@@ -1,10 +1,9 @@
 #include "family/density/density_sample.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
+#include "base/failure.h"
 #include "base/option_table.h"
 #include "family/density/density_log_z.h"
 #include "math/random.h"
@@ -14,7 +13,6 @@
 #include "sampler/gibbs.h"
 #include "sampler/hmc.h"
 #include "sampler/langevin.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -125,10 +123,10 @@ DensitySample sample_density_model(const DensityModel& model, const DensitySampl
   }
   const auto bad = std::ranges::find_if(out.rows, [](float v) { return !std::isfinite(v); });
   if (bad != out.rows.end())
-    throw Error(fmt::format(
+    throw_error(
         "point {} (from 0) that was drawn has {} in column {}, expected a finite number: the model is "
         "damaged, or its training diverged",
-        (bad - out.rows.begin()) / model.dimension(), *bad, (bad - out.rows.begin()) % model.dimension()));
+        (bad - out.rows.begin()) / model.dimension(), *bad, (bad - out.rows.begin()) % model.dimension());
   return out;
 }
 

@@ -1,5 +1,5 @@
 // Points drawn from a density model, with what tells how good they are.
-//   sir       sampling-importance-resampling from the model's proposal (normalizer/resampling.h)
+//   sir       sampling-importance-resampling from the model's proposal (normalizer/sampling/resampling.h)
 //   langevin  MALA; real supports
 //   hmc       real supports
 //   gibbs     levels
@@ -35,7 +35,7 @@ OptionTable sample_option_table(DensitySampleOptions& options);
 struct DensitySample {
   std::string method;                        // the one used
   std::vector<float> rows;                   // count x d, in the units of the data
-  double pool_effective = 0, pool_tail = 0;  // normalizer/resampling.h
+  double pool_effective = 0, pool_tail = 0;  // normalizer/sampling/resampling.h
   uint64_t pool = 0;                         // of sir, by itself or as the start of chains
   double acceptance = 0;                     // chains; gibbs: the share of coordinates that changed
   // Chains: of every coordinate; otherwise empty. R-hat is that of all draws; so are the effective ones, but

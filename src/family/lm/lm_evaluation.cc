@@ -1,10 +1,9 @@
 #include "family/lm/lm_evaluation.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
+#include "base/failure.h"
 #include "data/example_source.h"
 #include "math/parallel.h"
 #include "math/random.h"
@@ -12,7 +11,6 @@
 #include "model/normalizer_network.h"
 #include "normalizer/output_stream.h"
 #include "objective/hierarchical.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -29,8 +27,7 @@ void check_model(const ModelFile& model, const TokenCorpus& corpus) {
   if (model.encoder.kind != EncoderKind::Context)
     throw Error("the model is no language model: it has no context encoder");
   if (model.classes != corpus.vocabulary())
-    throw Error(
-        fmt::format("the corpus is in {} words, but the model has {}", corpus.vocabulary(), model.classes));
+    throw_error("the corpus is in {} words, but the model has {}", corpus.vocabulary(), model.classes);
 }
 
 // At random, in the order of the corpus.

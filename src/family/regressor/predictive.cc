@@ -1,13 +1,12 @@
 #include "family/regressor/predictive.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <span>
 #include <vector>
 
+#include "base/failure.h"
 #include "base/option_table.h"
 #include "base/range.h"
 #include "family/regressor/line_table.h"
@@ -15,7 +14,6 @@
 #include "math/parallel.h"
 #include "math/random.h"
 #include "normalizer/quadrature/conditional_quadrature.h"
-#include "selfnorm/error.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {
@@ -229,9 +227,9 @@ void predict(const Regressor& model, const InputRows& x, std::span<const double>
     });
     for (size_t i = 0; i < out.size(); ++i) {
       if (!is_finite(out[i]))
-        throw Error(fmt::format(
+        throw_error(
             "row {} (from 0): the prediction is not finite; the model is damaged, or its training diverged",
-            begin + i));
+            begin + i);
       each(begin + i, std::move(out[i]));
     }
   }
@@ -254,7 +252,7 @@ std::vector<double> raw_log_density(const Regressor& model, const InputRows& x, 
     }
     for (size_t i = 0; i < sum.size(); ++i) {
       if (!targets.is_given(i))
-        throw Error(fmt::format("row {}: the target is not a number; expected one for every row", begin + i));
+        throw_error("row {}: the target is not a number; expected one for every row", begin + i);
       out.push_back(sum[i].value() - count - volume);
     }
   }

@@ -1,5 +1,6 @@
-// What a predictive density says, from its nodes (normalizer/conditional_quadrature.h), in the units of the
-// data. One dimension of y: everything. Two or three: the same for each coordinate's marginal distribution.
+// What a predictive density says, from its nodes (normalizer/quadrature/conditional_quadrature.h), in the
+// units of the data. One dimension of y: everything. Two or three: the same for each coordinate's marginal
+// distribution.
 //
 // Samples are drawn by inverse distribution functions: of the line in one dimension; otherwise a cell by its
 // mass, then inside it one coordinate after the other, each given those before, by the polynomial through the

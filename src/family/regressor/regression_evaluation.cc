@@ -1,17 +1,15 @@
 #include "family/regressor/regression_evaluation.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <vector>
 
 #include "audit/stream.h"
+#include "base/failure.h"
 #include "base/range.h"
 #include "family/regressor/regressor_block.h"
 #include "math/parallel.h"
-#include "selfnorm/error.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {
@@ -216,8 +214,8 @@ void check(const Regressor& model, const InputRows& x, std::span<const double> y
   check_targets(model, x.rows(), y);
   for (size_t i = 0; i < y.size(); ++i)
     if (!std::isfinite(y[i]))
-      throw Error(fmt::format("target {} of row {} (from 0) is {}, expected a finite number",
-                              model.targets[i % model.dimension()], i / model.dimension(), y[i]));
+      throw_error("target {} of row {} (from 0) is {}, expected a finite number",
+                  model.targets[i % model.dimension()], i / model.dimension(), y[i]);
 }
 
 constexpr double kLargestMiss = 0.05;  // of a share of targets inside central intervals
@@ -272,10 +270,10 @@ NormalizerAudit audit_normalizer(const Regressor& model, const InputRows& x,
                                  const RegressionEvaluationOptions& options,
                                  const std::function<void(uint64_t)>& progress) {
   if (model.members.size() > 1)
-    throw Error(
-        fmt::format("the error of b(x) of an ensemble of {} members depends on the target; expected data "
-                    "with it, or a model of one member",
-                    model.members.size()));
+    throw_error(
+        "the error of b(x) of an ensemble of {} members depends on the target; expected data with it, or a "
+        "model of one member",
+        model.members.size());
   if (x.rows() == 0) throw Error("the data has no rows; expected at least one");
   ErrorAuditor errors(options.audit);
   NormalizerAudit out;

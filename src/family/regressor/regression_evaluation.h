@@ -1,6 +1,6 @@
 // How good a regressor is on data with known targets. NLL exact comes from A(x) by quadrature, NLL with b
 // from b(x). The error of a log-density that is given without normalising is audited like any other
-// (analysis/error_audit.h), certificate included: with log p^ that of b,
+// (audit/error_audit.h), certificate included: with log p^ that of b,
 //     e = log p^(y|x) - log p(y|x) = A(x) - b(x)                               one member
 //     e = log mean_m exp(s_m - b_m) - log mean_m exp(s_m - A_m) at the target   ensembles
 // where a target without a density stands for any y: e = log mean_m exp(A_m - b_m). A regressor without a
@@ -64,9 +64,9 @@ RegressionEvaluation evaluate_regressor(const Regressor& model, const InputRows&
                                         const RegressionEvaluationOptions& options,
                                         const std::function<void(uint64_t)>& progress = {});
 
-// e(x) = A(x) - b(x) of a regressor of one member, audited like any log-normalizer (analysis/error_audit.h):
+// e(x) = A(x) - b(x) of a regressor of one member, audited like any log-normalizer (audit/error_audit.h):
 // it is a matter of the inputs, and needs no targets. That of an ensemble depends on the target:
-// analysis/regression_evaluation.h.
+// family/regressor/regression_evaluation.h.
 struct NormalizerAudit : ErrorAudit {
   uint64_t rows = 0;
   double quadrature_error = 0;  // largest error of A

@@ -1,19 +1,17 @@
 #include "family/regressor/regressor_block.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "selfnorm/error.h"
+#include "base/failure.h"
 
 namespace selfnorm {
 
 void check_targets(const Regressor& model, uint64_t rows, std::span<const double> y) {
   if (y.size() != rows * model.dimension())
-    throw Error(fmt::format("found {} values of targets, expected {}: {} rows of {}", y.size(),
-                            rows * model.dimension(), rows, model.dimension()));
+    throw_error("found {} values of targets, expected {}: {} rows of {}", y.size(), rows * model.dimension(),
+                rows, model.dimension());
 }
 
 BlockTargets::BlockTargets(const Regressor& model, std::span<const double> targets)
@@ -43,10 +41,10 @@ TargetScores target_scores(const ConditionalScores& scores, const BlockTargets& 
   for (uint64_t i = 0; i < scores.rows(); ++i) {
     out.b.push_back(scores.normalizer(i));
     if (std::isnan(out.s[i]) || out.s[i] == INFINITY || !std::isfinite(out.b[i]))
-      throw Error(
-          fmt::format("row {}: b(x) is {} and the score of the target {}, expected finite numbers; the "
-                      "model is damaged or training diverged",
-                      first_row + i, out.b[i], out.s[i]));
+      throw_error(
+          "row {}: b(x) is {} and the score of the target {}, expected finite numbers; the model is damaged "
+          "or training diverged",
+          first_row + i, out.b[i], out.s[i]);
   }
   return out;
 }

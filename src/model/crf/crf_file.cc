@@ -1,4 +1,4 @@
-// The file of a CRF (runtime/crf_layout.h): reading, checking, writing.
+// The file of a CRF (selfnorm/runtime/crf_layout.h): reading, checking, writing.
 #include <algorithm>
 #include <array>
 #include <cmath>

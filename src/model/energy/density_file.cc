@@ -121,11 +121,10 @@ void check_density(const DensityModel& model, const std::string& file) {
   require(s.mean.size() == s.scale.size() && (s.mean.empty() || s.mean.size() == d),
           fmt::format("standardisation of {} and {} columns, expected {}", s.mean.size(), s.scale.size(), d));
   for (size_t j = 0; j < s.scale.size(); ++j) {
-    require(
-        std::abs(s.mean[j]) <= FLT_MAX && s.scale[j] >= FLT_TRUE_MIN && s.scale[j] <= FLT_MAX,
-        fmt::format("standardisation of column {} by mean {} and scale {}; expected those of float32 data: "
-                    "at most {} in size, and a scale > 0",
-                    j, s.mean[j], s.scale[j], FLT_MAX));
+    require(std::abs(s.mean[j]) <= FLT_MAX && s.scale[j] >= FLT_TRUE_MIN && s.scale[j] <= FLT_MAX,
+            fmt::format("standardisation of column {} by mean {} and scale {}; expected those of float32 "
+                        "data: at most {} in size, and a scale > 0",
+                        j, s.mean[j], s.scale[j], FLT_MAX));
   }
   require(model.feature_names.empty() || model.feature_names.size() == d,
           fmt::format("{} names of columns, expected {}", model.feature_names.size(), d));

@@ -143,8 +143,7 @@ std::string NaturalDomain::violation(std::span<const double> eta) const {
           b.sign * b.bound, b.partner == b.k ? "" : " minus the size of that of x");
   if (leader_ == Leader::x2 && !is_valid_precision(eta))
     return "the precision matrix is not positive definite, so the density cannot be normalised on an "
-           "infinite "
-           "support";
+           "infinite support";
   return "";
 }
 

@@ -50,10 +50,9 @@ const ArrayEntry& weight_entry(const ArrayFile& file, const std::string& name) {
     ++candidates;
   }
   if (candidates == 1) return *found;
-  fail(file,
-       fmt::format("found {}; expected the weights of a softmax head, called weight, W or lm_head.weight "
-                   "or the only floats in two dimensions; name them (--weight-name)",
-                   list_of_names(file.entries())));
+  fail(file, fmt::format("found {}; expected the weights of a softmax head, called weight, W or "
+                         "lm_head.weight or the only floats in two dimensions; name them (--weight-name)",
+                         list_of_names(file.entries())));
 }
 
 // "lm_head.weight" -> "lm_head.bias"; empty when there is no "weight" in it.

@@ -9,8 +9,8 @@
 namespace selfnorm {
 namespace {
 
-// The Room of runtime/crf_lattice.h for the table of Viterbi. Sums are taken in the order of crf_score, so
-// they are its bits.
+// The Room of selfnorm/runtime/crf_lattice.h for the table of Viterbi. Sums are taken in the order of
+// crf_score, so they are its bits.
 template <class Real>
 class ViterbiTable {
  public:

@@ -1,6 +1,6 @@
-// Forward-backward of one sentence of a CRF, by the recursions of runtime/crf_lattice.h with the kernels of
-// math/crf_kernels.h: in Real and scaled, or where its numbers vanish in double and in log space. What
-// training needs beyond marginals:
+// Forward-backward of one sentence of a CRF, by the recursions of selfnorm/runtime/crf_lattice.h with the
+// kernels of math/crf_kernels.h: in Real and scaled, or where its numbers vanish in double and in log space.
+// What training needs beyond marginals:
 //     expected pairs  sum_t p(y_{t-1} = j, y_t = k) = E(j,k) sum_t alpha_{t-1}(j) g_t(k), in log space
 //                     p(y_t = k) p(y_{t-1} = j | y_t = k), the last in proportion to exp(a_{t-1}(j) +
 //                     v_t(j,k)),
@@ -53,7 +53,7 @@ class BasicLattice {
 
  private:
   template <class Self>
-  struct Room;  // of runtime/crf_lattice.h: this and a sentence
+  struct Room;  // of selfnorm/runtime/crf_lattice.h: this and a sentence
 
   void reset(const Scores& scores, const PairFactors<Real>* shared);
   const PairFactors<Real>& factors_at(const Scores& scores, uint64_t t);

@@ -1,6 +1,6 @@
-// The cells of one input of a conditional quadrature (normalizer/conditional_quadrature.h): their scores,
-// integrals and errors, and the region they fill. Scores come from outside, so that all inputs of a block ask
-// together.
+// The cells of one input of a conditional quadrature (normalizer/quadrature/conditional_quadrature.h): their
+// scores, integrals and errors, and the region they fill. Scores come from outside, so that all inputs of a
+// block ask together.
 #pragma once
 
 #include <algorithm>

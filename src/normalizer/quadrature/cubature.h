@@ -1,4 +1,4 @@
-// Cells of R^d, d <= 3, and the integrals of exp s over them (normalizer/quadrature.h).
+// Cells of R^d, d <= 3, and the integrals of exp s over them (normalizer/quadrature/quadrature.h).
 //
 // With D = |Q(cell) - sum Q(its 2^d halves)| and rho = D / D(parent), at most 0.8, the error of the sum is
 // taken to be

@@ -119,8 +119,7 @@ LogZEstimate quadrature_log_z(const Energy& energy, const QuadratureOptions& opt
   const Support support = energy.support();
   if (!support.is_real())
     throw Error(
-        "log Z by quadrature needs real x; choose enumeration, importance or annealed for levels and "
-        "counts");
+        "log Z by quadrature needs real x; choose enumeration, importance or annealed for levels and counts");
   Region region = start_region(support, d, options);
   Cubature cubature(energy, kOrder[d]);
   CubatureBox box;

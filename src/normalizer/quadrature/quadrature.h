@@ -2,12 +2,12 @@
 // R^d, circles as boxes of one period, and products of them.
 //
 // A region of cells is integrated by tensor Gauss-Legendre rules. The error of a cell is estimated from
-// |Q(cell) - sum Q(its 2^d halves)| at two levels (src/normalizer/cubature.h); the cells that carry most of
-// the error are split until the sum of errors meets the target. Infinite sides start at centre +- 4 scale and
-// double (R, 2R, 4R, ...) until what lies beyond is negligible: with t_k the integral over the k-th shell,
-// the rest is at most t_k rho / (1 - rho), rho = t_k / t_{k-1}, for tails that decay as a power of |x| (then
-// rho is constant) or faster. All in log space relative to the largest score. Features narrower than about
-// scale / 50 that nothing around them announces can be missed.
+// |Q(cell) - sum Q(its 2^d halves)| at two levels (src/normalizer/quadrature/cubature.h); the cells that
+// carry most of the error are split until the sum of errors meets the target. Infinite sides start at centre
+// +- 4 scale and double (R, 2R, 4R, ...) until what lies beyond is negligible: with t_k the integral over the
+// k-th shell, the rest is at most t_k rho / (1 - rho), rho = t_k / t_{k-1}, for tails that decay as a power
+// of |x| (then rho is constant) or faster. All in log space relative to the largest score. Features narrower
+// than about scale / 50 that nothing around them announces can be missed.
 #pragma once
 
 #include <span>

@@ -5,15 +5,15 @@
 //            transition at beta_k. E w = Z, so log mean w is below log Z on average.
 //   reverse  the same way down from draws of the model. E w = 1/Z, so -log mean w is above it on average
 //            (Grosse, Ghahramani & Adams 2015).
-// [low, high] is [forward - its reach, reverse + its reach] (normalizer/importance_log_z.h), reaches with
-// that of log q(S). `value` is Bennett's (1976) combination of both, the root c of sum_i sigma(w_i - c) =
-// sum_j sigma(c + w'_j) over the log weights w forward and w' reverse, inside [low, high].
+// [low, high] is [forward - its reach, reverse + its reach] (normalizer/sampling/importance_log_z.h), reaches
+// with that of log q(S). `value` is Bennett's (1976) combination of both, the root c of sum_i sigma(w_i - c)
+// = sum_j sigma(c + w'_j) over the log weights w forward and w' reverse, inside [low, high].
 //
-// A pilot run finds how to move and where on the path to stop (normalizer/annealing_schedule.h); none of its
-// draws is used. The reverse run starts at the ends of the forward run, resampled by their weights and moved
-// at beta = 1: draws of the model as far as the forward run finds its modes, so the upper end is as good as
-// they are. HMC does not mix at poles of exp s: for a gamma of shape 1/2 the bracket held the truth in 6 of
-// 40 runs, 0.04 nat off on average.
+// A pilot run finds how to move and where on the path to stop (normalizer/sampling/annealing_schedule.h);
+// none of its draws is used. The reverse run starts at the ends of the forward run, resampled by their
+// weights and moved at beta = 1: draws of the model as far as the forward run finds its modes, so the upper
+// end is as good as they are. HMC does not mix at poles of exp s: for a gamma of shape 1/2 the bracket held
+// the truth in 6 of 40 runs, 0.04 nat off on average.
 #pragma once
 
 #include "model/energy/energy.h"

@@ -28,7 +28,7 @@ class ExampleFeed {
   virtual double mean_weight() const { return 1; }
   // Replaces `out` by the examples listed, in that order.
   virtual void gather(std::span<const uint64_t> examples, ExampleBatch& out) const = 0;
-  // Of everything that can be gathered (train/checkpoint.h).
+  // Of everything that can be gathered (engine/checkpoint.h).
   virtual std::string fingerprint() const = 0;
 };
 

@@ -1,11 +1,10 @@
 #include "family/classifier/network/network_trainer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 
+#include "base/failure.h"
 #include "engine/minibatches.h"
 #include "family/classifier/learned_normalizer.h"
 #include "family/classifier/minibatch.h"
@@ -14,7 +13,6 @@
 #include "family/classifier/options.h"
 #include "math/parallel.h"
 #include "objective/registry.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -210,11 +208,9 @@ void check_options(const TrainOptions& options) {
     throw Error(
         "the constraint objective needs full passes over a linear model; use penalty with an encoder");
   if (options.optimiser != "auto" && options.optimiser != "adagrad")
-    throw Error(
-        fmt::format("--optimiser {}: a model with an encoder is trained by adagrad", options.optimiser));
+    throw_error("--optimiser {}: a model with an encoder is trained by adagrad", options.optimiser);
   if (options.precision != "float")
-    throw Error(
-        fmt::format("--precision {}: a model with an encoder is trained in float", options.precision));
+    throw_error("--precision {}: a model with an encoder is trained in float", options.precision);
   if (options.scale == "standard")
     throw Error(
         "--scale standard needs dense features; a model with an encoder takes sparse ones as they are");
@@ -261,11 +257,9 @@ TrainResult train_network(const ExampleFeed& train, const ExampleFeed* valid, Ne
   options.validate();
   check_options(options);
   if (train.examples() == 0) throw Error("the training data has no examples; expected at least one");
-  if (plan.classes < 2)
-    throw Error(fmt::format("the training data has {} class; expected at least two", plan.classes));
+  if (plan.classes < 2) throw_error("the training data has {} class; expected at least two", plan.classes);
   if (!options.log_carrier.empty() && options.log_carrier.size() != plan.classes)
-    throw Error(
-        fmt::format("the carrier has {} values for {} classes", options.log_carrier.size(), plan.classes));
+    throw_error("the carrier has {} values for {} classes", options.log_carrier.size(), plan.classes);
   if (!(train.mean_weight() > 0))
     throw Error("the weights of the training data sum to 0; expected a positive number");
   if (valid != nullptr && !(valid->mean_weight() > 0))

@@ -1,6 +1,5 @@
 #include "family/classifier/normalize/amortise.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -8,12 +7,12 @@
 #include <tuple>
 
 #include "audit/gauge.h"
+#include "base/failure.h"
 #include "base/range.h"
 #include "data/example_source.h"
 #include "math/parallel.h"
 #include "model/normalizer_network.h"
 #include "optim/adaptive.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -144,7 +143,7 @@ class Fitting {
 
 void AmortiseOptions::validate() const {
   if (kind != "linear" && kind != "mlp")
-    throw Error(fmt::format("the amortised normalizer '{}' is not known; expected linear or mlp", kind));
+    throw_error("the amortised normalizer '{}' is not known; expected linear or mlp", kind);
   require_range(hold_out > 0 && hold_out <= 0.5, "hold-out", hold_out, "more than 0, at most 0.5");
   require_range(network.hidden >= 1 && network.hidden <= kMostHidden, "hidden", network.hidden, "1 to 65536");
   require_range(network.epochs >= 1, "epochs", static_cast<double>(network.epochs), "at least 1");
@@ -153,8 +152,8 @@ void AmortiseOptions::validate() const {
   require_range(threads >= 0, "threads", threads, "0 (all cores) or more");
   const std::vector<std::string> schedules = schedule_names();
   if (std::find(schedules.begin(), schedules.end(), network.schedule) == schedules.end())
-    throw Error(fmt::format("schedule '{}' is not known; expected one of {}", network.schedule,
-                            fmt::join(schedules, ", ")));
+    throw_error("schedule '{}' is not known; expected one of {}", network.schedule,
+                fmt::join(schedules, ", "));
 }
 
 AmortisedFit fit_amortised(const ExampleSource& source, std::span<const double> log_z,
@@ -163,13 +162,12 @@ AmortisedFit fit_amortised(const ExampleSource& source, std::span<const double> 
   if (source.is_joint())
     throw Error("a model of alternatives has no amortised normalizer: it would depend on the whole group");
   if (source.examples() != log_z.size())
-    throw Error(fmt::format("there are {} examples with {} log-normalizers; expected one for each",
-                            source.examples(), log_z.size()));
+    throw_error("there are {} examples with {} log-normalizers; expected one for each", source.examples(),
+                log_z.size());
   if (log_z.size() < 2)
-    throw Error(fmt::format("found {} examples to fit an amortised normalizer to; expected at least 2",
-                            log_z.size()));
+    throw_error("found {} examples to fit an amortised normalizer to; expected at least 2", log_z.size());
   for (size_t i = 0; i < log_z.size(); ++i)
-    if (!std::isfinite(log_z[i])) throw Error(fmt::format("example {}: log Z is {}", i, log_z[i]));
+    if (!std::isfinite(log_z[i])) throw_error("example {}: log Z is {}", i, log_z[i]);
   const ThreadLimit limit(options.threads);
   return Fitting(source, log_z, options)();
 }

@@ -1,6 +1,6 @@
-// Fits the amortised normalizer b(x) ~ A(x) - c (model/amortised_normalizer.h) to log-normalizers that were
-// computed exactly, by least squares: minimises mean_i (b(x_i) - log_z_i)^2.
-//   linear  the least-squares fit of analysis/gauge.h, fit_for_prediction; the mean of log_z alone (slope 0)
+// Fits the amortised normalizer b(x) ~ A(x) - c (model/head/amortised_normalizer.h) to log-normalizers that
+// were computed exactly, by least squares: minimises mean_i (b(x_i) - log_z_i)^2.
+//   linear  the least-squares fit of audit/gauge.h, fit_for_prediction; the mean of log_z alone (slope 0)
 //           where that is better on the examples held out
 //   mlp     that fit, plus a network trained on what the fit leaves over (train_normalizer). The
 //           network starts at 0 and the examples held out choose its epoch, so on them the result is never

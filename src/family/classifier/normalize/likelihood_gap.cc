@@ -1,13 +1,12 @@
 #include "family/classifier/normalize/likelihood_gap.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <span>
 #include <utility>
 
+#include "base/failure.h"
 #include "base/range.h"
 #include "engine/engine.h"
 #include "engine/lbfgs_problem.h"
@@ -17,7 +16,6 @@
 #include "objective/loss.h"
 #include "objective/registry.h"
 #include "optim/dual.h"
-#include "selfnorm/error.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {
@@ -44,24 +42,23 @@ double total_weight(const Dataset& data) {
 void check(const Dataset& data, const LikelihoodGapOptions& options) {
   if (data.examples() == 0) throw Error("likelihood gap: the data has no rows; expected at least one");
   if (data.target.size() != data.examples())
-    throw Error(fmt::format("likelihood gap: the data has {} targets for {} examples", data.target.size(),
-                            data.examples()));
+    throw_error("likelihood gap: the data has {} targets for {} examples", data.target.size(),
+                data.examples());
   if (!data.is_joint() && data.classes() < 2)
-    throw Error(
-        fmt::format("likelihood gap: the data has {} class(es); expected at least two", data.classes()));
+    throw_error("likelihood gap: the data has {} class(es); expected at least two", data.classes());
   for (uint64_t i = 0; i < data.examples(); ++i) {
     const uint64_t outputs =
         data.is_joint() ? data.group_begin[i + 1] - data.group_begin[i] : uint64_t{data.classes()};
     if (data.target[i] >= outputs)
-      throw Error(fmt::format(
-          "likelihood gap: example {} (counted from 0) has no label; expected one on every example", i));
+      throw_error("likelihood gap: example {} (counted from 0) has no label; expected one on every example",
+                  i);
   }
   const double weight = total_weight(data);
   if (!(weight > 0) || !std::isfinite(weight))
-    throw Error(fmt::format("likelihood gap: the weights sum to {}; expected a positive number", weight));
+    throw_error("likelihood gap: the weights sum to {}; expected a positive number", weight);
   if (!options.log_carrier.empty() && options.log_carrier.size() != data.classes())
-    throw Error(fmt::format("likelihood gap: the carrier has {} values for {} classes",
-                            options.log_carrier.size(), data.classes()));
+    throw_error("likelihood gap: the carrier has {} values for {} classes", options.log_carrier.size(),
+                data.classes());
 }
 
 // log sum_y h(y); over groups of different size its mean.
@@ -245,10 +242,10 @@ class GapSearch {
     if (maximum.rms <= delta) return maximum;
     const LossSum at_previous = measure(previous);
     if (at_previous.rms_log_z() > delta)
-      throw Error(
-          fmt::format("likelihood gap: rms(A - m) = {:.4g} where the model is closest to normalised, wanted "
-                      "{:.4g}; use a larger delta",
-                      at_previous.rms_log_z(), delta));
+      throw_error(
+          "likelihood gap: rms(A - m) = {:.4g} where the model is closest to normalised, wanted {:.4g}; use "
+          "a larger delta",
+          at_previous.rms_log_z(), delta);
     Solve best;
     const auto consider = [&](Vector theta, double multiplier) {
       Solve candidate;

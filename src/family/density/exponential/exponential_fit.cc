@@ -1,6 +1,5 @@
 #include "family/density/exponential/exponential_fit.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <Eigen/Cholesky>
@@ -8,11 +7,11 @@
 #include <cmath>
 #include <utility>
 
+#include "base/failure.h"
 #include "base/range.h"
 #include "math/kernels.h"
 #include "math/parallel.h"
 #include "model/energy/energy.h"
-#include "selfnorm/error.h"
 #include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm {
@@ -65,9 +64,8 @@ FamilyLikelihood::FamilyLikelihood(const ExponentialFamily& family, StatisticMea
                                    const FitNodes& nodes)
     : mean_(std::move(data)), t_(nodes.x.rows * family.count()), level_(nodes.x.rows) {
   if (nodes.x.rows == 0 || nodes.x.columns != family.dimension())
-    throw Error(fmt::format(
-        "fit of a family: nodes of {} rows and {} columns; expected at least one row and {} columns",
-        nodes.x.rows, nodes.x.columns, family.dimension()));
+    throw_error("fit of a family: nodes of {} rows and {} columns; expected at least one row and {} columns",
+                nodes.x.rows, nodes.x.columns, family.dimension());
   SELFNORM_CHECK(nodes.log_weight.size() == nodes.x.rows && count() == family.count());
   const Support support = family.support();
   parallel_ranges(nodes.x.rows, kNodesAtOnce, [&](size_t begin, size_t end) {
@@ -141,10 +139,10 @@ ExponentialFit fit_exponential(const ExponentialFamily& family, const FamilyLike
   fit.eta = family.eta();
   fit.b = likelihood.log_z(fit.eta);
   if (!std::isfinite(fit.b))
-    throw Error(
-        fmt::format("fit of a family: the sum over the nodes is exp({}); expected nodes inside the support "
-                    "with finite weights",
-                    fit.b));
+    throw_error(
+        "fit of a family: the sum over the nodes is exp({}); expected nodes inside the support with finite "
+        "weights",
+        fit.b);
   for (;; ++fit.iterations) {
     const auto now = likelihood.derivatives(fit.eta, fit.b);
     fit.value = now.value;
@@ -184,11 +182,11 @@ void FamilyMean::add(const Points& x, std::span<const uint64_t> numbers) {
   for (uint64_t i = 0; i < x.rows; ++i, ++rows_) {
     for (const Statistic& term : family_.terms()) {
       if (term.kind != Statistic::Kind::log || x.row(i)[term.i] > 0) continue;
-      throw Error(fmt::format(
+      throw_error(
           "row {} is ({}), where {} has no likelihood: expected numbers above 0 for its log; drop it or "
           "choose another family",
           numbers.empty() ? rows_ : numbers[i],
-          runtime::shortened(fmt::format("{}", fmt::join(x.row(i), ", "))), family_.record().kind));
+          runtime::shortened(fmt::format("{}", fmt::join(x.row(i), ", "))), family_.record().kind);
     }
     family_.statistics(x.row(i), t_);
     add_scaled(1, t_.data(), sum_.t.data(), t_.size());

@@ -1,5 +1,5 @@
-// The maximum-likelihood estimate of an exponential family and its log Z from what train/family_training.h
-// has seen of the data.
+// The maximum-likelihood estimate of an exponential family and its log Z from what
+// family/density/train/density_trainer.h has seen of the data.
 #pragma once
 
 #include <optional>

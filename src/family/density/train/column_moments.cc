@@ -1,11 +1,9 @@
 #include "family/density/train/column_moments.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
-#include "selfnorm/error.h"
+#include "base/failure.h"
 
 namespace selfnorm {
 namespace {
@@ -52,17 +50,17 @@ void require_spread(const ColumnReading& moments, const std::vector<std::string>
   for (size_t j = 0; j < moments.mean.size(); ++j) {
     const double deviation = moments.deviation(j);
     if (moments.lower[j] == moments.upper[j])
-      throw Error(
-          fmt::format("{} is {} in all {} training rows, as 32-bit floats: a constant has no density; leave "
-                      "it out with --drop {}",
-                      column_name(names, j), moments.lower[j], moments.rows, drop_word(names, j)));
+      throw_error(
+          "{} is {} in all {} training rows, as 32-bit floats: a constant has no density; leave it out with "
+          "--drop {}",
+          column_name(names, j), moments.lower[j], moments.rows, drop_word(names, j));
     const double step = kFloatStep * std::max(std::abs(moments.lower[j]), std::abs(moments.upper[j]));
     // One far value widens the steps of the others no further than its own share of the spread.
     if (step > kCoarsest * deviation)
-      throw Error(
-          fmt::format("{} has mean {:.6g} and standard deviation {:.3g}: 32-bit floats are {:.3g} apart "
-                      "there; subtract a constant first, or leave it out with --drop {}",
-                      column_name(names, j), moments.mean[j], deviation, step, drop_word(names, j)));
+      throw_error(
+          "{} has mean {:.6g} and standard deviation {:.3g}: 32-bit floats are {:.3g} apart there; subtract "
+          "a constant first, or leave it out with --drop {}",
+          column_name(names, j), moments.mean[j], deviation, step, drop_word(names, j));
   }
 }
 

@@ -35,7 +35,7 @@ struct DensityOptions {
   uint64_t samples = 1024;              // from the proposal at each step; pcd: chains; >= 1
 
   // adam: minibatches; auto: exponential families with snl exactly where they can be
-  // (train/family_training.h, then nothing of the steps below applies), otherwise adam
+  // (family/density/train/density_trainer.h, then nothing of the steps below applies), otherwise adam
   std::string optimiser = "auto";
   uint64_t steps = 4000;            // >= 1
   uint64_t batch = 512;             // rows per step; >= 1

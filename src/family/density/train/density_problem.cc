@@ -1,18 +1,16 @@
 #include "family/density/train/density_problem.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 
+#include "base/failure.h"
 #include "family/density/train/column_moments.h"
 #include "model/energy/energy.h"
 #include "model/energy/make_energy.h"
 #include "model/energy/tilted.h"
 #include "objective/registry.h"
 #include "proposal/density/make_density.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -36,17 +34,16 @@ Support space_of(const std::string& word, const std::string& asker, const Column
   const double most = *std::max_element(moments.upper.begin(), moments.upper.end());
   const bool is_binary = moments.is_whole && most <= 1;
   if (word == "real" || (word == "auto" && !is_binary)) return Support::reals();
-  if (!moments.is_whole)
-    throw Error(fmt::format("{} needs whole numbers from 0; the data have others", asker));
+  if (!moments.is_whole) throw_error("{} needs whole numbers from 0; the data have others", asker);
   Support space;
   if (word == "counts") {
     space.space = Support::Space::counts;
     return space;
   }
   if (word == "binary" && !is_binary)
-    throw Error(fmt::format("{} needs the values 0 and 1; the largest value is {}", asker, most));
+    throw_error("{} needs the values 0 and 1; the largest value is {}", asker, most);
   if (most >= kMostLevels)
-    throw Error(fmt::format("{}: the largest value is {}; expected less than {}", asker, most, kMostLevels));
+    throw_error("{}: the largest value is {}; expected less than {}", asker, most, kMostLevels);
   space.space = Support::Space::levels;
   for (const double upper : moments.upper)
     space.levels.push_back(is_binary || word == "binary" ? 2 : static_cast<uint32_t>(upper) + 1);
@@ -59,7 +56,7 @@ uint32_t fourier_features(const std::string& word, bool is_low) {
   const char* end = word.data() + word.size();
   const auto parsed = std::from_chars(word.data(), end, count);
   if (parsed.ec != std::errc() || parsed.ptr != end)
-    throw Error(fmt::format("fourier is '{}'; expected auto or a number of features", word));
+    throw_error("fourier is '{}'; expected auto or a number of features", word);
   return count;
 }
 
@@ -70,7 +67,7 @@ DensityProblem::DensityProblem(const PointSource& data, std::span<const uint64_t
     : data_(data), options_(options) {
   options_.validate();
   if (train_rows.size() < 2)
-    throw Error(fmt::format("{} rows to train on; a density needs at least 2", train_rows.size()));
+    throw_error("{} rows to train on; a density needs at least 2", train_rows.size());
   look_at(train_rows);
   resolve_words();
   if (!wants_standardisation()) standardisation_ = {};
@@ -98,8 +95,8 @@ void DensityProblem::look_at(std::span<const uint64_t> rows) {
   const std::string asker = is_implied ? "--energy " + options_.energy : "--space " + options_.space;
   if (is_implied) options_.space = own;
   if (own != "auto" && options_.space != own)
-    throw Error(fmt::format("--energy {} is over {} numbers; expected --space {} or auto, found --space {}",
-                            options_.energy, own == "real" ? "real" : "whole", own, options_.space));
+    throw_error("--energy {} is over {} numbers; expected --space {} or auto, found --space {}",
+                options_.energy, own == "real" ? "real" : "whole", own, options_.space);
   space_ = space_of(options_.space, asker, moments);
   if (space_.is_real() && (is_fit() || !is_exponential_family(options_.energy))) {
     require_spread(moments, data_.names());
@@ -127,12 +124,12 @@ void DensityProblem::resolve_words() {
   const std::string& name = options_.objective;
   const ObjectiveSeam seam = objective_entry(name).seam;
   if (seam == ObjectiveSeam::chains && space_.space == Support::Space::counts)
-    throw Error(fmt::format("objective {} has no chains over counts; use snl, nce or is", name));
+    throw_error("objective {} has no chains over counts; use snl, nce or is", name);
   if (seam == ObjectiveSeam::matching && !space_.is_real())
-    throw Error(fmt::format(
+    throw_error(
         "objective {} needs derivatives in x; the data are whole numbers. Use snl, nce or pseudo-likelihood, "
         "or --space real",
-        name));
+        name);
   if (seam == ObjectiveSeam::conditionals && !is_binary)
     throw Error("objective pseudo-likelihood needs binary data, values 0 and 1");
   if (is_network(options_.energy) && options_.base == "none" && !space_.is_real())
@@ -169,18 +166,17 @@ void DensityProblem::fit_proposal(std::span<const uint64_t> rows) {
     options_.proposal = fmt::format("mixture:{}", choose_components(fitted, fit));
   proposal_ = fit_density(options_.proposal, fitted, fit);
   if (proposal_->support().space != space_.space && !is_exponential_family(options_.energy))
-    throw Error(
-        fmt::format("a proposal '{}' does not fit the data, which are {}; expected {}, or give --space",
-                    options_.proposal, space_.is_real() ? "real numbers" : "whole numbers",
-                    space_.is_real() ? "uniform, gaussian, student-t, mixture or kde"
-                                     : "bernoulli, categorical or counts"));
+    throw_error("a proposal '{}' does not fit the data, which are {}; expected {}, or give --space",
+                options_.proposal, space_.is_real() ? "real numbers" : "whole numbers",
+                space_.is_real() ? "uniform, gaussian, student-t, mixture or kde"
+                                 : "bernoulli, categorical or counts");
   if (options_.learn_proposal == "none") return;
   learnable_ = dynamic_cast<LearnableDensity*>(proposal_.get());
   if (learnable_ == nullptr)
-    throw Error(
-        fmt::format("--learn-proposal: a proposal '{}' cannot be learned; expected gaussian, mixture, "
-                    "bernoulli or categorical",
-                    options_.proposal));
+    throw_error(
+        "--learn-proposal: a proposal '{}' cannot be learned; expected gaussian, mixture, bernoulli or "
+        "categorical",
+        options_.proposal);
 }
 
 void DensityProblem::build_energy() {
@@ -198,8 +194,7 @@ void DensityProblem::build_energy() {
     energy = make_energy(plan);
   }
   if (energy->dimension() != data_.columns())
-    throw Error(
-        fmt::format("the energy takes {} columns; the data have {}", energy->dimension(), data_.columns()));
+    throw_error("the energy takes {} columns; the data have {}", energy->dimension(), data_.columns());
   if (options_.base == "proposal") {
     // A proposal that is learned moves; what is tilted stays.
     std::shared_ptr<const Density> base = proposal_;
@@ -225,9 +220,8 @@ void DensityProblem::check_support(std::span<const uint64_t> rows) const {
   const bool has_walls = std::any_of(support.lower.begin(), support.lower.end(), is_wall) ||
                          std::any_of(support.upper.begin(), support.upper.end(), is_wall);
   if (objective.seam == ObjectiveSeam::matching && has_walls && !is_circle)
-    throw Error(
-        fmt::format("objective {} is wrong where the support ends, and that of {} does; use snl, nce or is",
-                    name, options_.energy));
+    throw_error("objective {} is wrong where the support ends, and that of {} does; use snl, nce or is", name,
+                options_.energy);
 }
 
 DensityModel DensityProblem::release() {

@@ -1,16 +1,14 @@
 #include "family/density/train/density_step.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "base/failure.h"
 #include "engine/checkpoint.h"
 #include "objective/pseudo_likelihood.h"
 #include "objective/registry.h"
 #include "objective/score_matching.h"
 #include "sampler/gibbs.h"
 #include "sampler/langevin.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -285,7 +283,7 @@ std::unique_ptr<DensityStep> make_density_step(DensityProblem& problem) {
     case ObjectiveSeam::matching:
       return std::make_unique<MatchingStep>(problem);
     default:
-      throw Error(fmt::format("objective {} trains no energy", problem.options().objective));
+      throw_error("objective {} trains no energy", problem.options().objective);
   }
 }
 

@@ -24,10 +24,11 @@ DensityResult train_density(const PointSource& data, std::span<const uint64_t> t
 // Exponential families by snl without minibatches: the objective is jointly concave in (eta, b) and its
 // optimum, the maximum-likelihood estimate and log Z, needs only the means of T over the data.
 //     gaussian, exponential, poisson, bernoulli    matched moments (family_estimate.h)
-//     at most 2^18 points (ising up to 18 spins)   Newton's method over all points (train/exponential_fit.h)
-//     one or two real dimensions, and products of  Newton's method over quadrature nodes
-//     single coordinates (von-mises, gamma, any    (exponential_fit.h), which grow until log Z agrees with
-//     family without xx)                           its closed form or adaptive quadrature to 1e-6
+//     at most 2^18 points (ising up to 18 spins)   Newton's method over all points
+//     (family/density/exponential/exponential_fit.h) one or two real dimensions, and products of  Newton's
+//     method over quadrature nodes single coordinates (von-mises, gamma, any    (exponential_fit.h), which
+//     grow until log Z agrees with family without xx)                           its closed form or adaptive
+//     quadrature to 1e-6
 
 // Whether these options ask for such a fit: snl with b learned, nothing tilted, no weight decay, a proposal
 // that is not learned, an optimiser that is not "adam"; and a family as above.

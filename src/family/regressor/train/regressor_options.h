@@ -49,7 +49,7 @@ struct RegressorOptions {
   uint64_t patience = 0;  // checks without improvement before stopping; 0: all epochs, the best is kept
   uint64_t langevin_steps = 16;  // mcmc
   double langevin_step = 0.05;   // mcmc, in standard deviations of y
-  double noise = 0.1;            // dsm: sigma; kld-is, nce+: see train/regressor_step.h
+  double noise = 0.1;            // dsm: sigma; kld-is, nce+: see family/regressor/train/regressor_step.h
   uint64_t ensemble = 1;         // members, each with validation rows of its own; >= 1
   bool calibrate = true;         // at the end b is fitted to exact A of training inputs
 

@@ -1,16 +1,14 @@
 #include "family/regressor/train/regressor_problem.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
 
+#include "base/failure.h"
 #include "data/table/frame.h"
 #include "math/random.h"
 #include "objective/registry.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -28,8 +26,7 @@ std::vector<double> bounds(const std::vector<double>& given, uint32_t dimension,
                            const char* name) {
   if (given.empty()) return std::vector<double>(dimension, missing);
   if (given.size() != dimension)
-    throw Error(
-        fmt::format("{} has {} numbers for {} targets; give one for each", name, given.size(), dimension));
+    throw_error("{} has {} numbers for {} targets; give one for each", name, given.size(), dimension);
   return given;
 }
 
@@ -40,12 +37,10 @@ RegressorProblem::RegressorProblem(const Frame& frame, const std::vector<std::st
                                    const RegressorOptions& options)
     : options_(options) {
   if (targets.empty() || targets.size() > 3)
-    throw Error(fmt::format("{} targets, a regressor has 1 to 3", targets.size()));
+    throw_error("{} targets, a regressor has 1 to 3", targets.size());
   if (train_rows.size() < 2)
-    throw Error(
-        fmt::format("{} has {} rows to train on; a regressor needs at least 2, and is of use from about "
-                    "50",
-                    frame.file, train_rows.size()));
+    throw_error("{} has {} rows to train on; a regressor needs at least 2, and is of use from about 50",
+                frame.file, train_rows.size());
   model_.targets = targets;
   model_.mixture.dimension = static_cast<uint32_t>(targets.size());
   model_.mixture.components = options.components;
@@ -66,12 +61,10 @@ RegressorProblem::RegressorProblem(const Frame& frame, const std::vector<std::st
   model_.encoder =
       FrameEncoder(frame, train_rows, targets, /*standardise=*/options.module.empty(), warnings_);
   if (!options.module.empty() && !model_.encoder.levels().empty())
-    throw Error(
-        fmt::format("module {} takes numbers, and {} has categorical columns; leave them out (--ignore)",
-                    options.module, frame.file));
+    throw_error("module {} takes numbers, and {} has categorical columns; leave them out (--ignore)",
+                options.module, frame.file);
   if (model_.encoder.numeric_inputs() == 0 && model_.encoder.levels().empty())
-    throw Error(
-        fmt::format("{} has no column that could predict: none besides the target varies", frame.file));
+    throw_error("{} has no column that could predict: none besides the target varies", frame.file);
   EncodingReport report;
   inputs_ = model_.encoder.encode(frame, report);
   for (const EncodingReport::Count& count : report.columns)
@@ -101,10 +94,9 @@ void RegressorProblem::check_texts(const Frame& frame) {
     const std::string found = fmt::format("'{}' in column {}, of whose {} values {} are no numbers",
                                           column.levels[column.level[first]], column.name, values, texts);
     if (10 * texts < values)
-      throw DataError(frame.file, frame.line[first],
-                      fmt::format("found {}; correct them, leave them empty, or take the column as levels "
-                                  "(--categorical {})",
-                                  found, column.name));
+      throw_at(frame.file, frame.line[first],
+               "found {}; correct them, leave them empty, or take the column as levels (--categorical {})",
+               found, column.name);
     warnings_.push_back(
         fmt::format("line {}: found {}: the column is taken as levels", frame.line[first], found));
   }
@@ -134,8 +126,8 @@ void RegressorProblem::standardise_targets(const Frame& frame, std::span<const u
     const std::string& name = model_.targets[j];
     const TargetDistinct distinct = target_distinct(trained, d, j);
     if (distinct.distinct == 1)
-      throw Error(fmt::format("target {} of {} is {} in every training row; there is nothing to predict",
-                              name, frame.file, distinct.most_frequent));
+      throw_error("target {} of {} is {} in every training row; there is nothing to predict", name,
+                  frame.file, distinct.most_frequent);
     const bool repeats = distinct.share * static_cast<double>(training) > 1.5;
     if (options_.noise_floor == 0 && repeats &&
         (distinct.distinct < kFewDistinct || distinct.share > kLargeShare))
@@ -149,19 +141,18 @@ void RegressorProblem::standardise_targets(const Frame& frame, std::span<const u
     for (size_t i = 0; i < training; ++i) square += std::pow(trained[i * d + j] - mean, 2);
     const double scale = std::sqrt(square / static_cast<double>(training));
     if (!std::isfinite(scale) || !(scale > 1e-12 * std::abs(mean)) || scale < 1e-200)
-      throw Error(
-          fmt::format("target {} of {} has mean {} and standard deviation {}, beyond what can be "
-                      "standardised; shift or scale it",
-                      name, frame.file, mean, scale));
+      throw_error(
+          "target {} of {} has mean {} and standard deviation {}, beyond what can be standardised; shift or "
+          "scale it",
+          name, frame.file, mean, scale);
     model_.target_mean.push_back(mean);
     model_.target_scale.push_back(scale);
     noise_floor_.push_back(options_.noise_floor / scale);
     for (size_t i = 0; i < rows.size(); ++i) {
       const double value = y[i * d + j];
       if (value < lower[j] || value > upper[j])
-        throw DataError(i < training ? frame.file : frame.file + " or its validation rows",
-                        frame.line[rows[i]],
-                        fmt::format("target {} is {}, outside [{}, {}]", name, value, lower[j], upper[j]));
+        throw_at(i < training ? frame.file : frame.file + " or its validation rows", frame.line[rows[i]],
+                 "target {} is {}, outside [{}, {}]", name, value, lower[j], upper[j]);
       target_[rows[i] * d + j] = static_cast<float>((value - mean) / scale);
       if (i < training) largest = std::max(largest, std::abs((value - mean) / scale));
     }

@@ -1,19 +1,17 @@
 #include "family/regressor/train/regressor_step.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <vector>
 
+#include "base/failure.h"
 #include "math/random.h"
 #include "model/regressor/regressor.h"
 #include "objective/registry.h"
 #include "objective/score_matching.h"
 #include "sampler/hmc.h"
 #include "sampler/langevin.h"
-#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -172,10 +170,10 @@ class MatchingRegressorStep final : public RegressorStep {
     const auto is_finite = [](double bound) { return std::isfinite(bound); };
     if (std::any_of(shape.lower.begin(), shape.lower.end(), is_finite) ||
         std::any_of(shape.upper.begin(), shape.upper.end(), is_finite))
-      throw Error(fmt::format(
+      throw_error(
           "objective {}: the support of the target has a lower or upper end, where score matching lacks its "
           "boundary terms; leave out lower and upper, or use another objective (snl is the default)",
-          parts.options.objective));
+          parts.options.objective);
   }
 
   bool uses_normalizer() const override { return false; }

@@ -218,9 +218,9 @@ void OptionTable::set(const Options& given) {
       for (const Option& row : rows_) names.push_back(option_name(row.name));
       throw_error("found the option '{}'; expected one of {}", name, fmt::join(names, ", "));
     }
-    std::visit(
-        [&](auto* field) { *field = parsed<std::remove_cvref_t<decltype(*field)>>(*option, value.text()); },
-        option->field);
+    const std::string& text = value.text();
+    std::visit([&](auto* field) { *field = parsed<std::remove_cvref_t<decltype(*field)>>(*option, text); },
+               option->field);
   }
 }
 

@@ -57,6 +57,10 @@ int train_command(const Arguments& arguments) {
     if (!result.diverged) throw Error(text);
     warning(text);
     return ending(arguments, run, result, {.data = "held-out", .table = "not evaluated\n"}, "");
+  } catch (const std::exception&) {  // no memory, most likely
+    training->save(model);
+    end_run(run);
+    throw;
   }
   if (!quiet) {
     for (const std::string& text : verdict.notes) note(text);

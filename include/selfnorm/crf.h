@@ -38,7 +38,7 @@ class Crf {
   static Crf train(const std::vector<AttributeSentence>& x, const std::vector<LabelSequence>& y,
                    const Options& options, TrainObserver& observer);
   // A file of `selfnorm train crf` or of save(), or the run directory it is in. Attributes of models with
-  // templates are what the templates make: "U00:cat".
+  // templates are what the templates make, "U00:cat"; those of pairs of labels are refused.
   static Crf load(const std::string& path);
   void save(const std::string& path) const;
 

@@ -2,9 +2,9 @@
 //     {{"objective", "penalty"}, {"alpha", 0.1}, {"calibrate", false}}.
 #pragma once
 
+#include <charconv>
 #include <concepts>
 #include <map>
-#include <sstream>
 #include <string>
 
 namespace selfnorm {
@@ -17,10 +17,8 @@ class OptionValue {
   OptionValue(bool value) : text_(value ? "true" : "false") {}
   template <class Number>
   requires std::integral<Number> || std::floating_point<Number> OptionValue(Number value) {
-    std::ostringstream out;
-    out.precision(17);
-    out << value;
-    text_ = out.str();
+    char room[64];  // shortest digits that read back the same, in no locale
+    text_.assign(room, std::to_chars(room, room + sizeof room, +value).ptr);
   }
 
   const std::string& text() const { return text_; }

@@ -75,7 +75,9 @@ Classifier Classifier::train(const Rows& x, const std::vector<std::string>& labe
   TrainOptions options;
   train_option_table("classifier", options).set(given);
   options.validate();
-  if (options.encoder.is_network()) throw Error("encoder bag: expected sparse data, found dense ones");
+  const EncoderOptions& encoder = options.encoder;
+  if (encoder.is_network() || encoder.hidden > 0 || !encoder.embeddings.empty())
+    throw Error("encoder, hidden and embeddings are of sparse data; expected none of them for dense rows");
   std::vector<std::string> known = labels;
   std::sort(known.begin(), known.end());
   known.erase(std::unique(known.begin(), known.end()), known.end());
@@ -90,7 +92,7 @@ Classifier Classifier::train(const Rows& x, const std::vector<std::string>& labe
     valid = std::move(held_out);
   }
   TrainResult result = train_classifier(std::move(data), std::move(valid), options, {}, observer);
-  refuse_interrupted(result.interrupted);
+  check_ending(result, observer);
   round_as_stored(result.model);
   return Classifier(std::make_shared<Content>(Content{std::move(result.model)}));
 }

@@ -93,13 +93,15 @@ Crf Crf::train(const std::vector<AttributeSentence>& x, const std::vector<LabelS
     data = subset(data, split.train);
   }
   CrfTrainResult result = train_crf({data, part > 0 ? &valid : nullptr, encoder}, options, {}, observer);
-  refuse_interrupted(result.interrupted);
+  check_ending(result, observer);
   content.model = std::move(result.model);
   return Crf(std::make_shared<Content>(std::move(content)));
 }
 
 Crf Crf::load(const std::string& path) {
   CrfModel model = load_crf(model_file_of(path));
+  if (!model.encoder.bigrams.empty())
+    throw Error(path + ": found attributes of pairs of labels; expected attributes of positions alone");
   StringIndex unigrams(model.encoder.unigrams), labels(model.encoder.labels);
   return Crf(std::make_shared<Content>(Content{std::move(model), std::move(unigrams), std::move(labels)}));
 }
@@ -138,8 +140,10 @@ std::vector<std::vector<double>> Crf::marginals(const std::vector<AttributeSente
 }
 
 CrfQuality Crf::evaluate(const std::vector<AttributeSentence>& x, const std::vector<LabelSequence>& y) const {
-  const CrfEvaluation found =
-      evaluate_crf(content_->model, sequences_of(x, y, content_->unigrams, content_->labels));
+  const Sequences data = sequences_of(x, y, content_->unigrams, content_->labels);
+  if (seen_sentences(data, content_->model.shape.labels).empty())
+    throw Error("found labels that the CRF has not seen in all sentences; expected some without");
+  const CrfEvaluation found = evaluate_crf(content_->model, data);
   return {.sentences = found.sentences,
           .tokens = found.tokens,
           .accuracy = found.accuracy,

@@ -42,7 +42,7 @@ EnergyDensity EnergyDensity::train(const Rows& x, const Options& given, TrainObs
   if (const double part = default_hold_out(x.rows()); part > 0)
     std::tie(train, valid) = random_split(x.rows(), part, options.seed);
   DensityResult result = train_density(*points, train, valid, options, {}, observer);
-  refuse_interrupted(result.interrupted);
+  check_ending(result, observer);
   settle_normalizer(result.model, PointSubset(*points, valid.empty() ? train : valid), options);
   return EnergyDensity(std::make_shared<Content>(Content{std::move(result.model)}));
 }

@@ -3,14 +3,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <filesystem>
 #include <optional>
-#include <sstream>
 
 #include "api/rows.h"
 #include "base/failure.h"
 #include "base/option_table.h"
+#include "data/corpus/sentence_reader.h"
 #include "data/corpus/token_corpus.h"
 #include "family/classifier/network/example_feed.h"
 #include "family/classifier/network/network_trainer.h"
@@ -41,18 +43,18 @@ namespace {
 class SentenceFile {
  public:
   explicit SentenceFile(const std::vector<std::string>& sentences)
-      : descriptor_(memfd_create("sentences", 0)) {
-    if (descriptor_ < 0) throw Error("no memory for the sentences");
-    for (const std::string& sentence : sentences) {
-      if (sentence.find('\n') != std::string::npos)
-        throw Error("a sentence holds an end of line; expected one sentence each");
-      const std::string line = sentence + "\n";
-      for (size_t done = 0; done < line.size();) {
-        const ssize_t written = write(descriptor_, line.data() + done, line.size() - done);
-        if (written <= 0) throw Error("no memory for the sentences");
-        done += static_cast<size_t>(written);
-      }
-    }
+      : descriptor_(memfd_create("sentences", MFD_CLOEXEC)) {
+    std::string text;
+    for (const std::string& sentence : sentences) text.append(sentence).append(1, '\n');
+    const auto lines = static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+    const char* wrong = descriptor_ < 0 ? "no memory for the sentences"
+                        : lines != sentences.size()
+                            ? "a sentence holds an end of line; expected one sentence each"
+                        : !is_written(text) ? "no memory for the sentences"
+                                            : nullptr;
+    if (wrong == nullptr) return;
+    if (descriptor_ >= 0) close(descriptor_);
+    throw Error(wrong);
   }
   ~SentenceFile() { close(descriptor_); }
   SentenceFile(const SentenceFile&) = delete;
@@ -61,10 +63,24 @@ class SentenceFile {
   std::string path() const { return fmt::format("/proc/self/fd/{}", descriptor_); }
 
  private:
+  bool is_written(const std::string& text) const {
+    for (size_t done = 0; done < text.size();) {
+      const ssize_t written = write(descriptor_, text.data() + done, text.size() - done);
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) return false;
+      done += static_cast<size_t>(written);
+    }
+    return true;
+  }
+
   int descriptor_;
 };
 
-std::string temporary_folder() { return std::filesystem::temp_directory_path().string(); }
+std::string temporary_folder() {
+  std::error_code none;
+  const std::filesystem::path found = std::filesystem::temp_directory_path(none);
+  return none ? "/tmp" : found.string();
+}
 
 }  // namespace
 
@@ -78,6 +94,8 @@ LanguageModel LanguageModel::train(const std::vector<std::string>& sentences, co
   LanguageOptions options;
   language_option_table(options).set(given);
   options.validate();
+  if (!options.training.encoder.embeddings.empty())
+    throw Error("embeddings are read by the program alone; expected none");
   const LearnedCorpus learned = learn_corpus(
       SentenceFile(sentences).path(),
       {.vocabulary = options.vocabulary, .hold_out = kHeldOutSentences, .seed = options.training.seed},
@@ -88,7 +106,7 @@ LanguageModel LanguageModel::train(const std::vector<std::string>& sentences, co
   if (learned.held_out) valid.emplace(*learned.held_out, plan.positions);
   TrainResult result =
       train_network(train, valid ? &*valid : nullptr, std::move(plan), options.training, {}, observer);
-  refuse_interrupted(result.interrupted);
+  check_ending(result, observer);
   result.model.input = ModelInput::Context;
   result.model.labels = learned.vocabulary.words();
   round_as_stored(result.model);
@@ -116,10 +134,11 @@ std::vector<double> LanguageModel::scored(const std::string& sentence, int kind)
   const auto take = [&](uint32_t word) {
     Content::check(selfnorm_score_word(model, &state, word, kind, &out.emplace_back(), &state));
   };
-  std::istringstream words(sentence);
-  for (std::string text; words >> text;) {
+  const SentenceFile file({sentence});
+  SentenceReader words(file.path());
+  while (words.next() == SentenceReader::Token::kWord) {
     uint32_t word = 0;
-    Content::check(selfnorm_word_id(model, text.data(), text.size(), &word));
+    Content::check(selfnorm_word_id(model, words.word().data(), words.word().size(), &word));
     take(word);
   }
   uint32_t end = 0;

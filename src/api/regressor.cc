@@ -16,15 +16,26 @@ namespace selfnorm {
 
 struct EnergyRegressor::Content {
   Regressor model;
-  std::vector<std::string> columns;  // of Rows; empty: x0, x1, ...
+  std::vector<std::string> columns;  // of Rows; empty: row_column(0), ...
+  uint32_t width = 0;                // of Rows; 0: not known
 };
 
 namespace {
 
 constexpr const char* kTarget = "y";
 
+// Names that tell rows in memory from tables, whose columns have names of their own.
+std::string row_column(uint32_t j) { return fmt::format("#{}", j); }
+
 std::string column_name(const std::vector<std::string>& columns, uint32_t j) {
-  return columns.empty() ? fmt::format("x{}", j) : columns[j];
+  return columns.empty() ? row_column(j) : columns[j];
+}
+
+void check_targets(const Rows& x, std::span<const double> y) {
+  if (y.size() != x.rows())
+    throw_error("found {} targets for {} rows; expected one a row", y.size(), x.rows());
+  for (size_t i = 0; i < y.size(); ++i)
+    if (!std::isfinite(y[i])) throw_error("target {} (from 0) is {}; expected finite numbers", i, y[i]);
 }
 
 // `y` may be empty.
@@ -33,8 +44,7 @@ Frame frame_of(const Rows& x, std::span<const double> y, const std::vector<std::
   check_rows(x);
   if (!columns.empty() && columns.size() != x.columns)
     throw_error("found rows of {} numbers; the regressor was trained on {}", x.columns, columns.size());
-  if (!y.empty() && y.size() != x.rows())
-    throw_error("found {} targets for {} rows; expected one a row", y.size(), x.rows());
+  if (!y.empty()) check_targets(x, y);
   Frame out{.file = "the rows", .rows = x.rows()};
   out.line.resize(x.rows());
   std::iota(out.line.begin(), out.line.end(), uint64_t{1});
@@ -43,13 +53,14 @@ Frame frame_of(const Rows& x, std::span<const double> y, const std::vector<std::
     for (uint64_t i = 0; i < x.rows(); ++i) column.number.push_back(x.values[i * x.columns + j]);
   }
   if (y.empty()) return out;
-  for (size_t i = 0; i < y.size(); ++i)
-    if (!std::isfinite(y[i])) throw_error("target {} (from 0) is {}; expected finite numbers", i, y[i]);
   out.columns.push_back({.name = target, .number = {y.begin(), y.end()}});
   return out;
 }
 
-EncodedFrame encoded(const Regressor& model, const std::vector<std::string>& columns, const Rows& x) {
+EncodedFrame encoded(const Regressor& model, const std::vector<std::string>& columns, uint32_t width,
+                     const Rows& x) {
+  if (width > 0 && x.columns != width)
+    throw_error("found rows of {} numbers; the regressor was trained on {}", x.columns, width);
   EncodingReport report;
   return model.encoder.encode(frame_of(x, {}, columns, ""), report);
 }
@@ -74,8 +85,8 @@ EnergyRegressor EnergyRegressor::train(const Rows& x, std::span<const double> y,
   if (const double part = default_hold_out(x.rows()); part > 0)
     std::tie(train, valid) = random_split(x.rows(), part, options.seed);
   RegressorResult result = train_regressor(frame, {kTarget}, train, valid, options, {}, observer);
-  refuse_interrupted(result.interrupted);
-  return EnergyRegressor(std::make_shared<Content>(Content{std::move(result.model), {}}));
+  check_ending(result, observer);
+  return EnergyRegressor(std::make_shared<Content>(Content{std::move(result.model), {}, x.columns}));
 }
 
 EnergyRegressor EnergyRegressor::load(const std::string& path) {
@@ -83,17 +94,16 @@ EnergyRegressor EnergyRegressor::load(const std::string& path) {
   if (model.targets.size() != 1)
     throw_error("{}: found {} targets; expected a regressor of one", path, model.targets.size());
   std::vector<std::string> columns = model.encoder.columns();
-  const bool is_of_rows = std::all_of(columns.begin(), columns.end(), [](const std::string& name) {
-    return name[0] == 'x' && name.size() > 1 && name.find_first_not_of("0123456789", 1) == std::string::npos;
-  });
+  const bool is_of_rows = std::all_of(columns.begin(), columns.end(),
+                                      [](const std::string& name) { return name.starts_with('#'); });
   if (is_of_rows) columns.clear();
-  return EnergyRegressor(std::make_shared<Content>(Content{std::move(model), std::move(columns)}));
+  return EnergyRegressor(std::make_shared<Content>(Content{std::move(model), std::move(columns), 0}));
 }
 
 void EnergyRegressor::save(const std::string& path) const { save_regressor(content_->model, path); }
 
 std::vector<Predicted> EnergyRegressor::predict(const Rows& x, const std::vector<double>& quantiles) const {
-  const EncodedFrame rows = encoded(content_->model, content_->columns, x);
+  const EncodedFrame rows = encoded(content_->model, content_->columns, content_->width, x);
   PredictionOptions options;
   options.quantiles = quantiles;
   options.intervals.clear();
@@ -107,8 +117,8 @@ std::vector<Predicted> EnergyRegressor::predict(const Rows& x, const std::vector
 }
 
 std::vector<double> EnergyRegressor::log_densities(const Rows& x, std::span<const double> y) const {
-  if (y.size() != x.rows()) throw_error("found {} targets for {} rows", y.size(), x.rows());
-  const EncodedFrame rows = encoded(content_->model, content_->columns, x);
+  check_targets(x, y);
+  const EncodedFrame rows = encoded(content_->model, content_->columns, content_->width, x);
   std::vector<double> out(x.rows());
   PredictionOptions options;
   options.quantiles.clear();
@@ -119,13 +129,14 @@ std::vector<double> EnergyRegressor::log_densities(const Rows& x, std::span<cons
 }
 
 std::vector<double> EnergyRegressor::raw_log_densities(const Rows& x, std::span<const double> y) const {
-  if (y.size() != x.rows()) throw_error("found {} targets for {} rows", y.size(), x.rows());
-  return raw_log_density(content_->model, encoded(content_->model, content_->columns, x).view(), y);
+  check_targets(x, y);
+  return raw_log_density(content_->model,
+                         encoded(content_->model, content_->columns, content_->width, x).view(), y);
 }
 
 RegressorQuality EnergyRegressor::evaluate(const Rows& x, std::span<const double> y) const {
-  if (y.size() != x.rows()) throw_error("found {} targets for {} rows", y.size(), x.rows());
-  const EncodedFrame rows = encoded(content_->model, content_->columns, x);
+  check_targets(x, y);
+  const EncodedFrame rows = encoded(content_->model, content_->columns, content_->width, x);
   const RegressionEvaluation found = evaluate_regressor(content_->model, rows.view(), y, {});
   const CoordinateEvaluation& of = found.coordinates[0];
   RegressorQuality out{.rows = found.rows,

@@ -18,11 +18,14 @@ void check_rows(const Rows& x) {
 }
 
 std::string model_file_of(const std::string& path) {
-  return std::filesystem::is_directory(path) ? path + "/model.safetensors" : path;
+  std::error_code none;
+  return std::filesystem::is_directory(path, none) ? path + "/model.safetensors" : path;
 }
 
-void refuse_interrupted(bool is_interrupted) {
-  if (is_interrupted) throw Error("training was stopped before it was finished");
+void check_ending(const RunResult& result, TrainObserver& observer) {
+  if (result.interrupted) throw Error("training was stopped before it was finished");
+  if (result.diverged)
+    observer.on_warning("training diverged; the model is the last good one (try a smaller learning-rate)");
 }
 
 }  // namespace selfnorm

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "engine/engine.h"
+#include "selfnorm/progress.h"
 #include "selfnorm/rows.h"
 
 namespace selfnorm {
@@ -11,7 +13,7 @@ namespace selfnorm {
 void check_rows(const Rows& x);
 // The model of a run directory, or the file itself.
 std::string model_file_of(const std::string& path);
-// Training that was interrupted has no model to give: throws Error.
-void refuse_interrupted(bool is_interrupted);
+// Throws Error for training that was interrupted, which has no model to give; warns of one that diverged.
+void check_ending(const RunResult& result, TrainObserver& observer);
 
 }  // namespace selfnorm

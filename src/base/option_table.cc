@@ -6,6 +6,7 @@
 #include <atomic>
 #include <charconv>
 #include <cmath>
+#include <set>
 #include <type_traits>
 
 #include "base/failure.h"
@@ -209,9 +210,11 @@ OptionTable& OptionTable::of(const std::string& families) {
 }
 
 void OptionTable::set(const Options& given) {
+  std::set<std::string> seen;
   for (const auto& [name, value] : given) {
     std::string dashed = name;
     std::replace(dashed.begin(), dashed.end(), '_', '-');
+    if (!seen.insert(dashed).second) throw_error("found the option '{}' twice, written in two ways", name);
     Option* option = find(dashed);
     if (option == nullptr) {
       std::vector<std::string> names;

@@ -49,18 +49,15 @@ int train_command(const Arguments& arguments) {
   Verdict verdict;
   try {
     verdict = training->judge();
-  } catch (const Error& error) {  // training is not lost
+  } catch (const std::exception& error) {  // training is not lost
     training->save(model);
     end_run(run);
+    if (dynamic_cast<const Error*>(&error) == nullptr) throw;  // no memory, most likely
     const std::string text = fmt::format(
         "the model is trained and saved in {}, but could not be evaluated: {}", model, error.what());
     if (!result.diverged) throw Error(text);
     warning(text);
     return ending(arguments, run, result, {.data = "held-out", .table = "not evaluated\n"}, "");
-  } catch (const std::exception&) {  // no memory, most likely
-    training->save(model);
-    end_run(run);
-    throw;
   }
   if (!quiet) {
     for (const std::string& text : verdict.notes) note(text);

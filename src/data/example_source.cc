@@ -40,8 +40,6 @@ class DatasetSource : public ExampleSource {
   bool has_targets_ = false;
 };
 
-constexpr uint64_t kSplitStream = 0x73706c6974;  // "split"
-
 }  // namespace
 
 std::unique_ptr<ExampleSource> make_example_source(Dataset data) {
@@ -65,9 +63,9 @@ Dataset ExampleSubset::gather(std::span<const uint64_t> examples) const {
 }
 
 std::pair<std::vector<uint64_t>, std::vector<uint64_t>> random_split(uint64_t examples, double fraction,
-                                                                     uint64_t seed) {
+                                                                     uint64_t seed, uint64_t stream) {
   SELFNORM_CHECK(examples >= 2 && fraction > 0 && fraction < 1);
-  std::vector<uint64_t> order = random_permutation(examples, RandomStream(seed, kSplitStream));
+  std::vector<uint64_t> order = random_permutation(examples, RandomStream(seed, stream));
   const uint64_t wanted = static_cast<uint64_t>(std::llround(fraction * static_cast<double>(examples)));
   const auto count = static_cast<std::ptrdiff_t>(std::clamp<uint64_t>(wanted, 1, examples / 2));
   std::sort(order.begin(), order.begin() + count);

@@ -76,12 +76,15 @@ class ExampleSubset final : public ExampleSource {
 };
 
 // A random `fraction` of the examples (at least 1, at most half) and the others, each in order of the source:
-// (kept, held out). Needs at least two examples.
+// (kept, held out). Needs at least two examples. `stream` names the choice: splits of two names are
+// independent.
+inline constexpr uint64_t kSplitStream = 0x73706c6974;  // "split"
 std::pair<std::vector<uint64_t>, std::vector<uint64_t>> random_split(uint64_t examples, double fraction,
-                                                                     uint64_t seed);
+                                                                     uint64_t seed,
+                                                                     uint64_t stream = kSplitStream);
 
-// The share of examples that is held out when nobody says: 0.1; none of a handful, which cannot spare any; none
-// when all of them are to keep a promise that nothing is selected for (the constraint).
+// The share of examples that is held out when nobody says: 0.1; none of a handful, which cannot spare any;
+// none when all of them are to keep a promise that nothing is selected for (the constraint).
 double default_hold_out(uint64_t examples, bool keeps_all = false);
 
 }  // namespace selfnorm

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <locale>
 #include <random>
 
 #include "family/classifier/trainer.h"
@@ -10,7 +11,7 @@
 namespace selfnorm {
 namespace {
 
-struct Points {
+struct Clouds {
   std::vector<float> x;
   std::vector<std::string> y;
 
@@ -18,10 +19,10 @@ struct Points {
 };
 
 // Three clouds in the plane.
-Points clouds(uint64_t n, uint64_t seed) {
+Clouds clouds(uint64_t n, uint64_t seed) {
   std::mt19937_64 random(seed);
   std::normal_distribution<float> noise(0, 0.5f);
-  Points out;
+  Clouds out;
   for (uint64_t i = 0; i < n; ++i) {
     const float angle = 2.0944f * static_cast<float>(i % 3);
     out.x.insert(out.x.end(), {std::cos(angle) + noise(random), std::sin(angle) + noise(random)});
@@ -31,7 +32,7 @@ Points clouds(uint64_t n, uint64_t seed) {
 }
 
 TEST(ApiClassifier, ExactProbabilitiesSumToOneAndRawOnesAreNearThem) {
-  const Points train = clouds(600, 1), test = clouds(300, 2);
+  const Clouds train = clouds(600, 1), test = clouds(300, 2);
   const Classifier model = Classifier::train(train.rows(), train.y, {{"objective", "penalty"}, {"alpha", 1}});
   EXPECT_EQ(model.labels(), (std::vector<std::string>{"a", "b", "c"}));
   const std::vector<double> exact = model.log_probabilities(test.rows()),
@@ -60,7 +61,7 @@ TEST(ApiClassifier, ExactProbabilitiesSumToOneAndRawOnesAreNearThem) {
 }
 
 TEST(ApiClassifier, AFileGivesTheSameNumbers) {
-  const Points data = clouds(100, 3);
+  const Clouds data = clouds(100, 3);
   const std::string path = testing::TempDir() + "api_classifier.safetensors";
   const Classifier model = Classifier::train(data.rows(), data.y, {{"seed", 5}, {"l2", 0.1}});
   model.save(path);
@@ -68,7 +69,7 @@ TEST(ApiClassifier, AFileGivesTheSameNumbers) {
 }
 
 TEST(ApiClassifier, TheModelIsThatOfTheTrainer) {
-  const Points data = clouds(10, 4);  // too few to hold any out
+  const Clouds data = clouds(10, 4);  // too few to hold any out
   const Classifier model = Classifier::train(data.rows(), data.y);
   Dataset same;
   same.features.is_sparse = false;
@@ -83,7 +84,7 @@ TEST(ApiClassifier, TheModelIsThatOfTheTrainer) {
 }
 
 TEST(ApiClassifier, MistakesSayWhatWasExpected) {
-  const Points data = clouds(30, 5);
+  const Clouds data = clouds(30, 5);
   const auto error = [&](const Rows& x, const std::vector<std::string>& y,
                          const Options& options) -> std::string {
     try {
@@ -107,6 +108,23 @@ TEST(ApiClassifier, MistakesSayWhatWasExpected) {
   const Classifier model = Classifier::train(data.rows(), data.y);
   EXPECT_THROW(model.predict({data.x, 1}), Error);
   EXPECT_THROW(Classifier::load("no such file"), Error);
+}
+
+TEST(ApiOptions, NumbersAreWrittenInNoLocaleAndOnce) {
+  struct Grouped : std::numpunct<char> {
+    char do_decimal_point() const override { return ','; }
+    char do_thousands_sep() const override { return '.'; }
+    std::string do_grouping() const override { return "\3"; }
+  };
+  const std::locale before = std::locale::global(std::locale(std::locale(), new Grouped));
+  EXPECT_EQ(OptionValue(1000).text(), "1000");
+  EXPECT_EQ(OptionValue(0.1).text(), "0.1");
+  std::locale::global(before);
+  EXPECT_EQ(OptionValue(uint8_t{5}).text(), "5");
+  EXPECT_EQ(OptionValue(true).text(), "true");
+  const Clouds data = clouds(30, 6);
+  EXPECT_THROW(Classifier::train(data.rows(), data.y, {{"learning-rate", 1}, {"learning_rate", 2}}), Error);
+  EXPECT_THROW(Classifier::train(data.rows(), data.y, {{"hidden", 8}}), Error);
 }
 
 }  // namespace

@@ -66,7 +66,15 @@ TEST(ApiCrf, MistakesSayWhatWasExpected) {
   EXPECT_THROW(Crf::train(data.x, short_one), Error);
   EXPECT_THROW(Crf::train(data.x, std::vector<LabelSequence>(10, LabelSequence(6, "same"))), Error);
   EXPECT_THROW(Crf::train(data.x, data.y, {{"objective", "snl"}}), Error);
-  EXPECT_THROW(Crf::train(data.x, data.y).tag({{}}), Error);
+  const Crf model = Crf::train(data.x, data.y);
+  EXPECT_THROW(model.tag({{}}), Error);
+  EXPECT_THROW(model.evaluate(data.x, std::vector<LabelSequence>(10, LabelSequence(6, "unseen"))), Error);
+  try {
+    Crf::load(SELFNORM_SOURCE_DIR "/fuzz/corpus/fuzz_crf/bigrams-normalizer.safetensors");
+    FAIL() << "attributes of pairs were left out";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("pairs of labels"), std::string::npos) << error.what();
+  }
 }
 
 }  // namespace

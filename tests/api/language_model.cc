@@ -44,11 +44,23 @@ TEST(ApiLanguageModel, WordsAndPerplexitiesAgree) {
   EXPECT_EQ(model.log_probabilities("zebra").size(), 2u);
 }
 
+// Whatever the bytes, words are read as training read them.
+TEST(ApiLanguageModel, BytesThatAreNoTextAreReadAsInTraining) {
+  const std::string sentence = "the caf\xe9 sat";
+  const LanguageModel model = LanguageModel::train(std::vector<std::string>(30, sentence),
+                                                   {{"objective", "exact"}, {"dimension", 4}, {"hidden", 4}});
+  double sum = 0;
+  for (const double x : model.log_probabilities(sentence)) sum += x;
+  EXPECT_NEAR(std::log(model.evaluate({sentence}).perplexity_exact), -sum / 4, 1e-5);
+  EXPECT_THROW(model.log_probabilities("a </s> dog"), Error);
+}
+
 TEST(ApiLanguageModel, MistakesSayWhatWasExpected) {
   EXPECT_THROW(LanguageModel::train({}), Error);
   EXPECT_THROW(LanguageModel::train({"one\ntwo"}), Error);
   EXPECT_THROW(LanguageModel::train(sentences(20, 1), {{"order", 1}}), Error);
   EXPECT_THROW(LanguageModel::train(sentences(20, 1), {{"orders", 3}}), Error);
+  EXPECT_THROW(LanguageModel::train(sentences(20, 1), {{"embeddings", "none.vec"}}), Error);
   EXPECT_THROW(LanguageModel::load("none"), Error);
 }
 

@@ -4,7 +4,11 @@
 
 #include <cmath>
 #include <numbers>
+#include <numeric>
 #include <random>
+
+#include "family/regressor/predictive.h"
+#include "family/regressor/train/regressor_trainer.h"
 
 namespace selfnorm {
 namespace {
@@ -55,6 +59,32 @@ TEST(ApiRegressor, FindsALineAndItsNoise) {
             model.raw_log_densities({test.x, 2}, test.y));
 }
 
+// Columns of a table are those of Rows by their order, whatever their names.
+TEST(ApiRegressor, OpensAModelOfATable) {
+  const Line data = line(60, 4);
+  Frame frame{.file = "table.csv", .rows = 60};
+  frame.columns = {{.name = "x2"}, {.name = "x1"}, {.name = "y", .number = data.y}};
+  for (uint64_t i = 0; i < 60; ++i) {
+    frame.line.push_back(i + 2);
+    for (size_t j = 0; j < 2; ++j) frame.columns[j].number.push_back(data.x[2 * i + j]);
+  }
+  std::vector<uint64_t> rows(60);
+  std::iota(rows.begin(), rows.end(), uint64_t{0});
+  RegressorOptions options;
+  options.ensemble = 1;
+  options.epochs = 2;
+  TrainObserver silent;
+  const RegressorResult trained = train_regressor(frame, {"y"}, rows, {}, options, {}, silent);
+  const std::string path = testing::TempDir() + "api_table.safetensors";
+  save_regressor(trained.model, path);
+  EncodingReport report;
+  const EncodedFrame encoded = trained.model.encoder.encode(frame, report);
+  const EnergyRegressor model = EnergyRegressor::load(path);
+  EXPECT_EQ(model.raw_log_densities({data.x, 2}, data.y),
+            raw_log_density(trained.model, encoded.view(), data.y));
+  EXPECT_THROW(model.predict({data.x, 3}), Error);
+}
+
 TEST(ApiRegressor, MistakesSayWhatWasExpected) {
   const Line data = line(50, 3);
   EXPECT_THROW(EnergyRegressor::train({data.x, 1}, data.y), Error);
@@ -63,6 +93,9 @@ TEST(ApiRegressor, MistakesSayWhatWasExpected) {
   std::vector<double> bad = data.y;
   bad[7] = INFINITY;
   EXPECT_THROW(EnergyRegressor::train({data.x, 2}, bad), Error);
+  const EnergyRegressor model = EnergyRegressor::train({data.x, 2}, data.y, {{"ensemble", 1}, {"epochs", 1}});
+  EXPECT_THROW(model.log_densities({data.x, 2}, bad), Error);
+  EXPECT_THROW(model.predict({data.x, 4}), Error);
 }
 
 }  // namespace

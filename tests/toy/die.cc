@@ -64,6 +64,7 @@ class DieTraining final : public Training, public Problem {
     return result;
   }
   Verdict judge() override {
+    if (data_.size() < 2) throw Error("found one roll; expected two to judge by");
     const auto audit = measured(theta_, data_);
     return {.data = "training", .audit = audit, .table = audit.dump() + "\n", .nll = audit["nll_exact"]};
   }

@@ -61,5 +61,22 @@ TEST(ToyFamily, GoesThroughEveryCommand) {
             std::string::npos);
 }
 
+// A model that cannot be judged is not lost; one that diverged as well is said to have.
+TEST(ToyFamily, AModelThatCannotBeEvaluatedIsSaved) {
+  const Folder folder;
+  folder.write("one.txt", "6\n");
+  const std::vector<std::string> train{"train",   "die",      "one.txt", "--objective",
+                                       "quartic", "--epochs", "5",       "--out"};
+  expect_user_error(
+      folder.run(with(train, {"run", "--quiet"})),
+      "the model is trained and saved in run/model.safetensors, but could not be evaluated: found one");
+  EXPECT_EQ(folder.run({"evaluate", "run", "one.txt", "--json"}).json()["n"], 1);
+  EXPECT_NE(folder.run({"train", "die", "--resume", "--out", "run"}).err.find("complete"), std::string::npos);
+  const Outcome diverged = folder.run(with(train, {"far", "--alpha", "1e300"}));
+  EXPECT_EQ(diverged.code, 3) << diverged.err;
+  EXPECT_NE(diverged.err.find("training diverged"), std::string::npos) << diverged.err;
+  EXPECT_NE(diverged.out.find("not evaluated"), std::string::npos) << diverged.out;
+}
+
 }  // namespace
 }  // namespace selfnorm::cli

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/failure.h"
+#include "data/example_source.h"
 #include "engine/checkpoint.h"
 #include "family/classifier/learned_normalizer.h"
 #include "family/classifier/loop.h"
@@ -269,13 +270,8 @@ HeldOut hold_out(uint64_t n, double fraction, uint64_t seed) {
   if (n < 2) throw_error("cannot hold out validation data from {} example(s); give more, or --valid", n);
   if (!(fraction > 0 && fraction < 1))
     throw_error("hold-out = {} is out of range; expected 0 < x < 1", fraction);
-  const std::vector<uint64_t> order = random_permutation(n, RandomStream(seed, kHoldOutStream));
-  const auto count = static_cast<int64_t>(
-      std::clamp<uint64_t>(static_cast<uint64_t>(std::llround(fraction * static_cast<double>(n))), 1, n / 2));
-  HeldOut out{{order.begin() + count, order.end()}, {order.begin(), order.begin() + count}};
-  std::sort(out.train.begin(), out.train.end());
-  std::sort(out.valid.begin(), out.valid.end());
-  return out;
+  auto [train, valid] = random_split(n, fraction, seed, kHoldOutStream);
+  return {std::move(train), std::move(valid)};
 }
 
 }  // namespace selfnorm

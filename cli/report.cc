@@ -1,8 +1,7 @@
 #include <fmt/format.h>
 
 #include "commands.h"
-#include "document/comparison.h"
-#include "document/source.h"
+#include "document/document.h"
 #include "output.h"
 #include "run/report_output.h"
 

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/atomic_file.h"
-#include "document/drawing.h"
+#include "document/figure.h"
 #include "experiments/record_document.h"
 #include "selfnorm/error.h"
 

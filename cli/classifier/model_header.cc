@@ -5,7 +5,7 @@
 
 #include "base/failure.h"
 #include "data/string_index.h"
-#include "model/encoded_states.h"
+#include "model/encoder.h"
 #include "model/text_model.h"
 #include "run/reading_note.h"
 #include "run/run_record.h"

@@ -10,7 +10,7 @@
 #include "audit/least_squares.h"
 #include "classifier/model_header.h"
 #include "document/document.h"
-#include "document/section/rows_part.h"
+#include "document/section/audit_section.h"
 #include "family/classifier/normalize/amortise.h"
 #include "family/classifier/normalize/retrain.h"
 #include "grammar/arguments.h"

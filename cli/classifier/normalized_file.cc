@@ -7,7 +7,7 @@
 #include "base/failure.h"
 #include "classifier/audit_report.h"
 #include "model/head/head_file.h"
-#include "model/quantization.h"
+#include "model/parameters.h"
 #include "output.h"
 #include "run/run_record.h"
 

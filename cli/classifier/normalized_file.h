@@ -6,7 +6,7 @@
 
 #include "audit/audit.h"
 #include "classifier/model_header.h"
-#include "document/section/rows_part.h"
+#include "document/section/audit_section.h"
 #include "grammar/arguments.h"
 #include "selfnorm/error.h"
 

@@ -10,7 +10,7 @@
 #include "family/classifier/loop.h"
 #include "family/classifier/trainer.h"
 #include "grammar/option_list.h"
-#include "model/encoded_states.h"
+#include "model/encoder.h"
 #include "model/text_model.h"
 #include "objective/registry.h"
 #include "output.h"

@@ -6,7 +6,7 @@
 
 #include "commands.h"
 #include "data/example_source.h"
-#include "data/points/point_parts.h"
+#include "data/points/point_source.h"
 #include "density/density_model.h"
 #include "family/density/density_evaluation.h"
 #include "family/density/density_section.h"

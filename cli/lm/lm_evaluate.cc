@@ -9,7 +9,7 @@
 #include "classifier/runtime_model.h"
 #include "commands.h"
 #include "family/lm/lm_evaluation.h"
-#include "model/encoded_states.h"
+#include "model/encoder.h"
 #include "run/progress_line.h"
 
 namespace selfnorm::cli {

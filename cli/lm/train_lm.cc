@@ -5,7 +5,7 @@
 #include "family/classifier/network/example_feed.h"
 #include "family/lm/lm_evaluation.h"
 #include "grammar/option_list.h"
-#include "model/encoded_states.h"
+#include "model/encoder.h"
 #include "output.h"
 #include "run/model_document.h"
 #include "run/reading_note.h"

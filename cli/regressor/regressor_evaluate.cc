@@ -7,7 +7,7 @@
 #include "classifier/evaluation_report.h"
 #include "classifier/score_kind.h"
 #include "commands.h"
-#include "document/drawing.h"
+#include "document/figure.h"
 #include "family/regressor/regression_pictures.h"
 #include "regressor/regressor_data.h"
 #include "regressor/regressor_report.h"

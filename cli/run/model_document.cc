@@ -7,7 +7,7 @@
 
 #include "data/example_source.h"
 #include "document/picture.h"
-#include "document/section/rows_part.h"
+#include "document/section/audit_section.h"
 #include "family/classifier/normalize/trade_off_section.h"
 #include "output.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/atomic_file.h"
 #include "base/failure.h"
-#include "document/source.h"
+#include "document/document.h"
 #include "output.h"
 #include "page/page.h"
 #include "run/run_record.h"

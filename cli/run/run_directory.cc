@@ -16,7 +16,7 @@
 #include "base/atomic_file.h"
 #include "base/failure.h"
 #include "base/memory.h"
-#include "document/source.h"
+#include "document/document.h"
 #include "interruption.h"
 #include "math/parallel.h"
 #include "run/progress_line.h"

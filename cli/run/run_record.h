@@ -6,7 +6,7 @@
 #include <string>
 
 #include "data/dataset.h"
-#include "document/section/rows_part.h"
+#include "document/section/audit_section.h"
 #include "grammar/arguments.h"
 #include "grammar/command_table.h"
 

@@ -6,7 +6,7 @@
 #include "api/rows.h"
 #include "base/failure.h"
 #include "data/example_source.h"
-#include "data/points/point_parts.h"
+#include "data/points/point_source.h"
 #include "family/density/density_evaluation.h"
 #include "family/density/density_sample.h"
 #include "family/density/train/density_trainer.h"

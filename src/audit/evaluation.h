@@ -16,7 +16,7 @@ struct LogZStatistics {
   double mean = 0, std = 0, rms = 0, min = 0, max = 0, q01 = 0, q50 = 0, q99 = 0;
 };
 
-// Of a model with an amortised normalizer b (model/head/amortised_normalizer.h).
+// Of a model with an amortised normalizer b (model/model_file.h).
 struct AmortisedEvaluation {
   double nll = 0;        // mean of c + b - s_y: what a user of amortised scores sees
   LogZStatistics log_z;  // of A - c - b

@@ -1,5 +1,4 @@
-// Sizes that a user's numbers ask for, refused before they are taken: the system would grant more than it has
-// and end the process later.
+// Sizes that a user's numbers ask for, refused before they are taken: the system grants more than it has.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +6,7 @@
 
 namespace selfnorm {
 
-// What this process may still take: what the machine has available, or less by its limits (RLIMIT_AS, control
-// group).
+// What this process may still take: what the machine has, or less by limits (RLIMIT_AS, control group).
 uint64_t memory_limit();
 
 // Throws Error "WHAT need 3.2 GB, but there are 1.0 GB; ADVICE" when bytes exceed memory_limit(). A product

@@ -132,11 +132,6 @@ Option& Option::short_form(const std::string& flag) {
   return *this;
 }
 
-Option& Option::unrecorded() {
-  is_recorded = false;
-  return *this;
-}
-
 Option& Option::only(bool applies, const std::string& whose, const std::string& instead) {
   if (applies || !owner.empty()) return *this;
   owner = whose;
@@ -249,8 +244,7 @@ void OptionTable::refuse_idle(const OptionTable& initial) const {
 
 std::string OptionTable::fingerprint() const {
   std::string out;
-  for (const Option& option : rows_)
-    if (option.is_recorded) out += fmt::format("{}={}\n", option.name, option.value());
+  for (const Option& option : rows_) out += fmt::format("{}={}\n", option.name, option.value());
   return out;
 }
 

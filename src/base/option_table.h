@@ -40,7 +40,6 @@ struct Option {
   double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
   bool is_low_open = false, is_high_open = false;
   OptionKind kind = OptionKind::value;
-  bool is_recorded = true;             // part of records and fingerprints: it shapes the result
   std::string readers = {};            // "snl, nce": the objectives that read it; empty: all
   std::string families = {};           // "density,regressor": those whose models it is for; empty: all
   std::string owner = {}, found = {};  // it does nothing here: it belongs to `owner`, and this was found
@@ -54,7 +53,6 @@ struct Option {
   Option& of(const std::string& owning_families);
   Option& off(const std::string& name, const std::string& what);  // off_name, off_text
   Option& short_form(const std::string& flag);                    // letter
-  Option& unrecorded();
   // Unless `applies`, the option belongs to `owner` and does nothing here; the first reason stands.
   Option& only(bool applies, const std::string& owner, const std::string& found);
 

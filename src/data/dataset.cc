@@ -7,15 +7,11 @@ namespace {
 
 void append_row(const Features& from, uint64_t row, Features& to) {
   if (from.is_sparse) {
-    const SparseMatrix& m = from.sparse;
-    auto range = [&](const auto& v) {
-      return std::pair(v.begin() + static_cast<ptrdiff_t>(m.begin[row]),
-                       v.begin() + static_cast<ptrdiff_t>(m.begin[row + 1]));
-    };
-    auto [column, column_end] = range(m.column);
-    auto [value, value_end] = range(m.value);
-    to.sparse.column.insert(to.sparse.column.end(), column, column_end);
-    to.sparse.value.insert(to.sparse.value.end(), value, value_end);
+    const uint64_t begin = from.sparse.begin[row], size = from.sparse.begin[row + 1] - begin;
+    const auto column = std::span(from.sparse.column).subspan(begin, size);
+    const auto value = std::span(from.sparse.value).subspan(begin, size);
+    to.sparse.column.insert(to.sparse.column.end(), column.begin(), column.end());
+    to.sparse.value.insert(to.sparse.value.end(), value.begin(), value.end());
     to.sparse.begin.push_back(to.sparse.column.size());
   } else {
     auto values = from.dense.row(row);

@@ -54,13 +54,11 @@ struct Features {
   uint32_t columns() const { return is_sparse ? sparse.columns : dense.columns; }
 };
 
-// Multiclass: row i has class target[i], an index into labels; `group_begin` is empty.
-// Joint (conditional logit, `qid:` groups): rows are alternatives, group g owns rows group_begin[g] ..
-// group_begin[g+1]-1 and target[g] is the position of the chosen alternative within its group; labels is
-// empty.
+// Multiclass: row i has class target[i], an index into labels; `group_begin` is empty. Joint (conditional
+// logit, `qid:` groups): rows are alternatives, group g owns rows group_begin[g] .. group_begin[g+1]-1 and
+// target[g] is the place of the one chosen; labels is empty.
 struct Dataset {
-  // The target of a row whose file has no label column (accepted only when ReadOptions::require_labels is
-  // false).
+  // The target of a row without a label (with ReadOptions::require_labels false alone).
   static constexpr uint32_t kNoTarget = 0xFFFFFFFFu;
   // The target of a row whose label the model has not seen (ReadOptions::keep_unseen): it has probability 0.
   static constexpr uint32_t kUnseenTarget = 0xFFFFFFFEu;
@@ -78,8 +76,7 @@ struct Dataset {
   uint32_t classes() const { return static_cast<uint32_t>(labels.size()); }
 };
 
-// The examples listed, in that order (targets, weights, groups and features; labels and names are kept
-// whole).
+// The examples listed, in that order (labels and names are kept whole).
 Dataset subset(const Dataset& data, std::span<const uint64_t> examples);
 
 // The same without labels and names: what it costs does not depend on how many classes or features there are.

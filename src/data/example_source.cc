@@ -26,13 +26,6 @@ class DatasetSource : public ExampleSource {
   bool is_joint() const override { return data_.is_joint(); }
   uint64_t number(uint64_t example) const override { return data_.numbers[example]; }
 
-  Dataset block(uint64_t begin, uint64_t end) const override {
-    SELFNORM_CHECK(begin <= end && end <= examples());
-    std::vector<uint64_t> list(end - begin);
-    std::iota(list.begin(), list.end(), begin);
-    return subset(data_, list);
-  }
-
   Dataset gather(std::span<const uint64_t> examples) const override { return subset(data_, examples); }
 
  private:
@@ -41,6 +34,13 @@ class DatasetSource : public ExampleSource {
 };
 
 }  // namespace
+
+Dataset ExampleSource::block(uint64_t begin, uint64_t end) const {
+  SELFNORM_CHECK(begin <= end && end <= examples());
+  std::vector<uint64_t> list(end - begin);
+  std::iota(list.begin(), list.end(), begin);
+  return gather(list);
+}
 
 std::unique_ptr<ExampleSource> make_example_source(Dataset data) {
   return std::make_unique<DatasetSource>(std::move(data));

@@ -27,7 +27,7 @@ class ExampleSource {
   // Examples begin .. end-1, or those listed in that order. Targets are filled when has_targets() (else an
   // example without one has kNoTarget); labels and names are left empty. Throws DataError naming the file and
   // the row for a value that is not finite or a label that is no class.
-  virtual Dataset block(uint64_t begin, uint64_t end) const = 0;
+  virtual Dataset block(uint64_t begin, uint64_t end) const;
   virtual Dataset gather(std::span<const uint64_t> examples) const = 0;
 };
 
@@ -52,8 +52,7 @@ bool is_array_file(const std::string& path);
 
 // npy, npz or safetensors; float16, bfloat16, float32, float64 and integers. Deflated npz members and labels
 // that are not in arrays are read whole. The last dimension is the columns and all others together are the
-// rows (batch x tokens x d), unless labels or the schema's features fit the first dimension alone as rows.
-// Throws Error.
+// rows (batch x tokens x d), unless labels or features fit the first dimension alone as rows. Throws Error.
 std::unique_ptr<ExampleSource> open_states(const std::string& path, const StatesOptions& options);
 
 // Some of the examples of a source, in a given order.
@@ -76,8 +75,7 @@ class ExampleSubset final : public ExampleSource {
 };
 
 // A random `fraction` of the examples (at least 1, at most half) and the others, each in order of the source:
-// (kept, held out). Needs at least two examples. `stream` names the choice: splits of two names are
-// independent.
+// (kept, held out). Needs at least two examples. Splits of two names `stream` are independent.
 inline constexpr uint64_t kSplitStream = 0x73706c6974;  // "split"
 std::pair<std::vector<uint64_t>, std::vector<uint64_t>> random_split(uint64_t examples, double fraction,
                                                                      uint64_t seed,

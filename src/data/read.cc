@@ -39,14 +39,9 @@ std::atomic<double> largest_ratio = kLargestExpansion;
 
 }  // namespace
 
-void skip_byte_order_mark(Input& input) {
-  char mark[3];
-  if (input.peek(3) == "\xEF\xBB\xBF") read_fully(input, mark, 3);
-}
-
 ReadResult read_input(Input& input, const ReadOptions& options) {
   options.validate();
-  skip_byte_order_mark(input);
+  input.skip_byte_order_mark();
   Format format = options.format == Format::automatic ? detect_format(input, options) : options.format;
   check_use(input, format, options);
   ReadResult result = format == Format::csv || format == Format::tsv ? read_table(input, format, options)

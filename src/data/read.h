@@ -1,10 +1,8 @@
 // Files to datasets. Line formats are parsed in parallel blocks and assembled in file order, so neither the
-// result nor the error depends on the number of threads. Every file may be gzip-compressed; "-" is standard
-// input.
+// result nor the error depends on the threads. Files may be gzipped; "-" is standard input.
 //
 //   svmlight  `label [qid:N] index:value ... # comment`, indices from 1, strictly increasing. With `qid:` the
-//   rows of one
-//             contiguous qid are alternatives and a target > 0 marks the one chosen (a joint dataset).
+//             rows of one qid are alternatives and a target > 0 marks the one chosen (a joint dataset).
 //   csv, tsv  RFC 4180 fields; every column but the target and the weight is a number.
 //   npy, npz, safetensors
 //             arrays: features n x d (float16, bfloat16, float32, float64, integers), labels n. Names: X, x,
@@ -46,8 +44,7 @@ struct Schema {
   uint32_t feature_count = 0;
   std::vector<std::string> feature_names;
   std::optional<TextEncoder> text;
-  std::string
-      target{};  // tables: the target column in training, by name or zero-based index; empty: not known
+  std::string target{};   // tables: the target column in training, by name or index; empty: not known
   bool is_joint = false;  // groups of alternatives instead of classes
 };
 
@@ -64,8 +61,7 @@ struct ReadOptions {
   std::string labels_path;     // npy, npz, safetensors and idx: the file with the labels
   bool require_labels = true;  // false: rows without a label, or with one the schema lacks, get kNoTarget
   bool keep_unseen = false;    // rows with a label the schema lacks get kUnseenTarget and are reported
-  uint64_t skip_bad =
-      0;  // rows that may be bad; they are left out and reported (a bad alternative: its whole group)
+  uint64_t skip_bad = 0;       // bad rows left out and reported (a bad alternative: its whole group)
   const Schema* schema = nullptr;
   TextOptions text;  // when the schema has no encoder
   int threads = 0;   // 0: all that ThreadLimit allows
@@ -114,7 +110,6 @@ ReadResult read_dataset_from_memory(const std::string& name, std::string_view by
 
 // How far compressed data (gzip, members of zip archives) may expand: text that people have shrinks to a
 // 50th at most, deflate reaches a 1032nd.
-
 inline constexpr double kLargestExpansion = 200;
 
 // Of the whole process, from now on: more than 100 MB from a file are at most `ratio` times its size.
@@ -124,13 +119,10 @@ void limit_expansion(double ratio);
 void check_expansion(const std::string& name, uint64_t compressed, uint64_t size);
 
 // read_dataset from an input that is open.
-void skip_byte_order_mark(Input& input);
 ReadResult read_input(Input& input, const ReadOptions& options);
 
-// The svmlight/libsvm reader.
 ReadResult read_svmlight(Input& input, const ReadOptions& options);
-
-// The reader of label<TAB>text. It fits a TextEncoder unless the schema brings one.
+// Fits a TextEncoder unless the schema brings one.
 ReadResult read_text(Input& input, const ReadOptions& options);
 
 }  // namespace selfnorm

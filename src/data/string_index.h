@@ -13,8 +13,7 @@
 
 namespace selfnorm {
 
-// FNV-1a over the bytes, then the 64-bit finaliser of MurmurHash3. Stable: hashed text features in model
-// files rely on it.
+// FNV-1a over the bytes, then the 64-bit finaliser of MurmurHash3. Stable: model files rely on it.
 uint64_t hash_bytes(std::string_view bytes);
 
 // Of more words of 32 bits, from the hash of those before.
@@ -30,8 +29,7 @@ uint64_t hash_words(uint64_t hash, const Words& words) {
 class StringIndex {
  public:
   StringIndex() = default;
-  explicit StringIndex(
-      const std::vector<std::string>& strings);  // numbers follow the list; strings must differ
+  explicit StringIndex(const std::vector<std::string>& strings);  // numbered as listed; they must differ
 
   uint32_t add(std::string_view string);  // the number of the string, new or old
   std::optional<uint32_t> find(std::string_view string) const;
@@ -61,8 +59,6 @@ class StringIndex {
   std::vector<Slot> slot_;     // open addressing with linear probing, a power of two, at most half full
 };
 
-// The classes of a model by label, as the readers find them: "+7" and "7" are the same.
-
 // What makes two labels the same class: a plus sign before a digit does not count.
 std::string_view label_key(std::string_view label);
 
@@ -77,12 +73,11 @@ class KnownLabels {
   std::string example_;
 };
 
-// A label as it is shown on one line of a terminal or in a table.
-
 inline constexpr size_t kShownCharacters = 80;
 
-// U+FFFD for every byte of no well-formed UTF-8; '?' for C0 and C1 controls and DEL, which command a
-// terminal. Of more than kShownCharacters code points the first ones, and `cut` for the last.
+// A label on one line of a terminal or in a table: U+FFFD for every byte of no well-formed UTF-8; '?' for C0
+// and C1 controls and DEL, which command a terminal. Of more than kShownCharacters code points the first
+// ones, and `cut` for the last.
 std::string shown_label(std::string_view label, std::string_view cut = "\u2026");
 
 }  // namespace selfnorm

@@ -5,25 +5,18 @@
 
 #include "base/atomic_file.h"
 #include "base/failure.h"
+#include "data/array/array.h"
 #include "data/array/matrix.h"
-#include "data/array/npy.h"
 #include "data/input/zip.h"
 
 namespace selfnorm {
 namespace {
 
 void append_row(const Features& features, uint64_t row, std::string& line) {
-  auto pair = [&](uint64_t column, float value) {
-    fmt::format_to(std::back_inserter(line), " {}:{}", column + 1, value);
-  };
-  if (features.is_sparse) {
-    const SparseMatrix& x = features.sparse;
-    for (uint64_t k = x.begin[row]; k < x.begin[row + 1]; ++k) pair(x.column[k], x.value[k]);
-  } else {
-    std::span<const float> values = features.dense.row(row);
-    for (size_t j = 0; j < values.size(); ++j)
-      if (values[j] != 0 || j + 1 == values.size()) pair(j, values[j]);
-  }
+  for_each_entry(features, row, [&](uint64_t column, float value) {
+    if (features.is_sparse || value != 0 || column + 1 == features.columns())
+      fmt::format_to(std::back_inserter(line), " {}:{}", column + 1, value);
+  });
   line += '\n';
 }
 

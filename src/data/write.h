@@ -15,8 +15,7 @@ namespace selfnorm {
 
 // One-based indices and shortest round-trip decimals, so reading gives the same bits back; joint data get
 // qid:1, qid:2, ... with target 1 for the chosen alternative and 0 for the others. A dense row leaves its
-// zeros out, except in the last column, which keeps the width. Weights have no place in the format: a
-// weighted dataset is an Error.
+// zeros out, except in the last column, which keeps the width. A weighted dataset is an Error.
 void write_svmlight(const Dataset& data, const std::string& path);
 
 // FILE.csv: a header and shortest round-trip decimals, so reading gives the same bits back; without names the
@@ -33,9 +32,7 @@ void csv_lines(const Points& points, const std::vector<std::string>& names,
 void check_points_path(const std::string& path);
 
 // An npz file written anew from another one: some arrays put in place of those of the same name or added,
-// some left out, and every other member copied as it is packed.
-
-// C order. The bytes must outlive the call.
+// some left out, and every other member copied as it is packed. C order; the bytes must outlive the call.
 struct NpyArray {
   std::string name;   // without ".npy"
   std::string descr;  // of the element type, "<f4"

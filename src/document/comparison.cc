@@ -1,10 +1,10 @@
-#include "document/comparison.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
+
+#include "document/document.h"
 
 namespace selfnorm {
 namespace {

@@ -1,8 +1,11 @@
 #include "document/document.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "base/json_text.h"
 #include "document/json_place.h"
@@ -80,26 +83,19 @@ Axis read_axis(const JsonPlace& place) {
           .ticks = place.texts("ticks")};
 }
 
-Stroke read_stroke(const JsonPlace& place) {
-  const std::string name = place.text("stroke");
-  for (size_t i = 0; i < kStrokes.size(); ++i)
-    if (name == kStrokes[i]) return static_cast<Stroke>(i);
-  place.at("stroke").fail(
-      "one of line, dashed, points, marks, line_points, dashed_points, region, bars, rules, bands");
-}
-
-HeatScale read_scale(const JsonPlace& place) {
-  const std::string name = place.text_or("scale", kScales[0]);
-  for (size_t i = 0; i < kScales.size(); ++i)
-    if (name == kScales[i]) return static_cast<HeatScale>(i);
-  place.at("scale").fail("one of linear, root, logarithm");
+// `words` are in the order of the enumeration.
+template <class Choice>
+Choice read_choice(const JsonPlace& place, std::span<const char* const> words) {
+  const auto found = std::ranges::find(words, place.text());
+  if (found == words.end()) place.fail(fmt::format("one of {}", fmt::join(words, ", ")));
+  return static_cast<Choice>(found - words.begin());
 }
 
 Series read_series(const JsonPlace& place) {
   Series out{.name = place.text_or("name", ""),
              .x = place.numbers("x"),
              .y = place.numbers("y"),
-             .stroke = read_stroke(place),
+             .stroke = read_choice<Stroke>(place.at("stroke"), kStrokes),
              .colour = place.has("colour") ? static_cast<uint32_t>(place.count("colour", kMostColours)) : 0,
              .error = place.numbers("error"),
              .x_end = place.numbers("x_end"),
@@ -113,12 +109,13 @@ Series read_series(const JsonPlace& place) {
 }
 
 Heat read_heat(const JsonPlace& place) {
-  Heat out{.columns = place.count("columns", kMostCells),
-           .rows = place.count("rows", kMostCells),
-           .value = place.numbers("value"),
-           .label = place.text_or("label", ""),
-           .most = place.optional_number("most").value_or(1),
-           .scale = read_scale(place)};
+  Heat out{
+      .columns = place.count("columns", kMostCells),
+      .rows = place.count("rows", kMostCells),
+      .value = place.numbers("value"),
+      .label = place.text_or("label", ""),
+      .most = place.optional_number("most").value_or(1),
+      .scale = place.has("scale") ? read_choice<HeatScale>(place.at("scale"), kScales) : HeatScale::linear};
   if (!(out.most > 0)) place.at("most").fail("a number above 0");
   if (out.value.size() != out.columns * out.rows) place.at("value").fail("columns x rows numbers");
   return out;

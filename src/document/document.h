@@ -68,4 +68,19 @@ std::string document_text(const ReportDocument& document);
 // Throws Error saying where in `text` something is not as above; `where` names the file.
 ReportDocument parse_document(const std::string& text, const std::string& where);
 
+inline constexpr const char* kReportData = "report.json";  // of a run: what training had to show
+inline constexpr const char* kAuditData = "audit.json";    // of a run: what its last audit had to show
+inline constexpr const char* kReportPage = "report.html";
+
+// `path` is a run directory (config.json; finished, interrupted or running), a folder that `selfnorm
+// reproduce` wrote, or a JSON file: a document, or an object that has one under "report". Throws Error.
+ReportDocument read_report(const std::string& path);
+
+// One document: itself. More: names made different, a table "Compared" with a row of cards each, the
+// trade-off of rms log Z and exact NLL where two or more have both, and every figure with the series of all
+// documents that have it ("NAME: SERIES", one colour a document; a series that is the same in all, such as a
+// diagonal, once and grey). Panels with heat, or of different things, stand side by side in rows of at most
+// four. Equal notes are one.
+ReportDocument compared(std::vector<ReportDocument> documents);
+
 }  // namespace selfnorm

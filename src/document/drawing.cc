@@ -1,5 +1,3 @@
-#include "document/drawing.h"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
@@ -12,6 +10,7 @@
 #include <filesystem>
 
 #include "base/atomic_file.h"
+#include "document/figure.h"
 
 extern char** environ;
 

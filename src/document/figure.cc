@@ -167,8 +167,7 @@ std::string axis(const char* name, const Axis& axis) {
   return out + fmt::format("set format {} '%g'\n", name);
 }
 
-// Ranges about the middle of the data in which a unit has the same length on both axes of a plot `width`
-// pixels wide.
+// Ranges about the middle of the data in which a unit is as long on both axes of a plot `width` pixels wide.
 void equalise(Panel& panel, double width) {
   double low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY};
   for (const Series& series : panel.series) {

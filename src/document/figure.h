@@ -1,6 +1,5 @@
-// What is to be drawn: series, axes and labels. Two programs draw it: the page (page/page.h), from
-// the JSON of document/document.h, and gnuplot, from `gnuplot_script`, whose script holds its data, so that
-// it draws the figure by itself.
+// What is to be drawn: series, axes and labels. Two programs draw it: the page (page/page.h), from the JSON
+// of document/document.h, and gnuplot, from `gnuplot_script`, whose script holds its data.
 #pragma once
 
 #include <cstdint>
@@ -76,5 +75,12 @@ struct Figure {
 
 // A gnuplot program that writes the file `svg`.
 std::string gnuplot_script(const Figure& figure, const std::string& svg);
+
+// Runs `gnuplot SCRIPT` in `folder`. Returns an empty text, or why there is no figure: gnuplot is missing
+// (and how to install it), or what it complained about.
+std::string run_gnuplot(const std::string& folder, const std::string& script);
+
+// Writes NAME.gp into `folder` and draws NAME.svg, an older one removed. Returns what run_gnuplot does.
+std::string draw_figure(const Figure& figure, const std::string& folder, const std::string& name);
 
 }  // namespace selfnorm

@@ -1,5 +1,7 @@
 #include "document/json_place.h"
 
+#include <limits>
+
 #include "base/failure.h"
 
 namespace selfnorm {

@@ -25,8 +25,7 @@ struct ShownRange {
   bool holds(double value) const { return low <= value && value <= high; }
 };
 
-// Whether a logarithmic axis shows them better: all are positive, the largest more than 30 times the
-// smallest.
+// Whether a logarithmic axis shows them better: all are positive, the largest over 30 times the smallest.
 bool spans_decades(const std::vector<double>& values);
 
 // [low, high] made wide enough to be an axis where it is a point.
@@ -42,9 +41,8 @@ void draw_cloud(const PointCloud& cloud, Panel& panel);
 inline constexpr size_t kMostPoints = 2000;
 
 // A line with fewer points that looks the same: of every bucket of consecutive points the lowest, the highest
-// and the first interruption stay, and so do the first and the last point of all.
-// As it is with at most `most` points, most >= 8; otherwise no more than that, in their order, with their
-// errors, ends and labels.
+// and the first interruption stay, and so do the first and the last point of all. As it is with at most
+// `most` points, most >= 8; else no more, in order, with errors, ends and labels.
 Series thinned(Series series, size_t most = kMostPoints);
 
 }  // namespace selfnorm

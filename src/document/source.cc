@@ -1,5 +1,3 @@
-#include "document/source.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <sstream>
 
 #include "base/json_text.h"
+#include "document/document.h"
 #include "document/section/training_section.h"
 #include "selfnorm/error.h"
 
@@ -61,8 +60,7 @@ ReportDocument unfinished_run(const std::string& run, const json& config) {
   return out;
 }
 
-// A later audit is what counts: it comes first, and its cards take the place of those of training, which
-// become a table.
+// A later audit is what counts: it comes first, its cards instead of those of training, now a table.
 void put_audit_first(ReportDocument audit, ReportDocument& out) {
   ReportTable before{.id = "training_end",
                      .look = "What the run itself measured, beside what the audit found on data of its own.",

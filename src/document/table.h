@@ -17,12 +17,10 @@ struct Table {
   void add(std::vector<Cell> row);  // as many cells as columns
 };
 
-// Whole numbers in full, others with four significant digits, so that rounding differences of machines do not
-// show; text as it is.
+// Whole numbers in full, others with four significant digits, so that machines do not differ; text as it is.
 std::string written(const Cell& cell);
 
-// To so many significant digits, so that files are small; what is not finite, and what is too small to have
-// that many, as it is.
+// To so many significant digits, so that files are small; what is not finite or too small for that, as it is.
 double rounded(double value, int digits);
 
 std::string csv_text(const Table& table);

@@ -26,8 +26,7 @@ struct Jet {
   V value, d1, d2, d3;
 };
 
-// sigma(z) with exp(-z) kept finite: sigma(-87) = 2^-125. Max and Min may lose a NaN; the callers' z does
-// not.
+// sigma(z) with exp(-z) kept finite: sigma(-87) = 2^-125. Max and Min may lose a NaN, z does not.
 HWY_INLINE V sigma(V z) {
   const V e = hn::Exp(D(), hn::Min(hn::Neg(z), constant(87)));
   return hn::Div(constant(1), hn::Add(constant(1), e));
@@ -184,8 +183,7 @@ void multiply(const RowBlock& block, const float* x, const float* y, float* prod
   multiply_t<true>(block, x, y, product, sums);
 }
 
-// Highway's range reduction holds up to |z| = 39000; beyond it, and for what is not finite, the standard
-// library's.
+// Highway's range reduction holds up to |z| = 39000; beyond it, or not finite, std's.
 void cos_and_sin(size_t n, const float* z, float* cosine, float* sine) {
   const D d;
   const size_t lanes = hn::Lanes(d);

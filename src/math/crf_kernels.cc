@@ -8,8 +8,7 @@
 #include <limits>
 
 #include "math/crf_kernels.h"
-#include "math/for_count-inl.h"
-#include "math/load_double-inl.h"
+#include "math/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace selfnorm {

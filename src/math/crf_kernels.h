@@ -34,4 +34,19 @@ double multiply_rows(LabelSpace space, double a, const Real* x, const Real* y, R
 template <class Real>
 void max_plus(const double* x, const Real* matrix, size_t n, double* best, uint64_t* from);
 
+// Whether none of x_1 .. x_n is infinite or NaN.
+template <class Real>
+bool all_finite(const Real* x, size_t n);
+
+// Rows of a matrix by their numbers, with values, or all 1 when `value` is null. `readable` >= count numbers
+// may be read: those after the last are a hint of the rows that are wanted next.
+struct RowList {
+  const uint32_t* row;
+  const float* value;
+  size_t count, readable;
+};
+// out_k <- out_k + sum_i value_i M[row_i][k], k = 0 .. width-1; M has rows of `width`, not padded.
+template <class Real>
+void add_rows(const RowList& list, const Real* matrix, size_t width, Real* out);
+
 }  // namespace selfnorm

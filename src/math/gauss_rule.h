@@ -28,7 +28,6 @@ std::vector<double> kronrod_nodes(uint32_t n);
 
 // A Gauss-Legendre rule of n points inside a Kronrod rule of 2n + 1 on [0, 1] (math/gauss_rule.h), exact for
 // polynomials of degree 3n + 1; the difference of the two rules estimates the error.
-
 struct KronrodRule {
   explicit KronrodRule(uint32_t gauss_points);  // 1 .. 20
 

@@ -1,5 +1,4 @@
-// Dense products on row-major matrices: OpenBLAS, always single-threaded, because the caller's blocks are the
-// parallelism.
+// Dense products on row-major matrices: OpenBLAS, single-threaded: the caller's blocks are the parallelism.
 #pragma once
 
 #include <cstddef>

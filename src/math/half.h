@@ -1,10 +1,8 @@
-// The two 16-bit floats of other people's files. With s the sign, e the exponent and m the mantissa as
-// stored:
+// The two 16-bit floats of other people's files. With sign s, exponent e and mantissa m as stored:
 //   float16   1 + 5 + 10 bits (IEEE 754 binary16): (-1)^s 2^(e-15) (1 + m/1024); e = 0: (-1)^s 2^-24 m;
 //             e = 31: infinity, or NaN when m > 0; largest 65504
 //   bfloat16  1 + 8 + 7 bits: the upper half of a float32
-// Widening is exact. Rounding is to nearest, ties to even; beyond the largest it gives infinity, and NaN
-// stays NaN.
+// Widening is exact. Rounding is to nearest, ties to even; beyond the largest infinity; NaN stays NaN.
 #pragma once
 
 #include <bit>
@@ -49,8 +47,7 @@ inline uint16_t to_bfloat16(float value) {
   return static_cast<uint16_t>((bits & 0x7FFFFFFFu) > 0x7F800000u ? bits >> 16 | 0x40u : rounded);
 }
 
-// Whole arrays. The 16-bit side is bytes as a little-endian file has them, at any alignment: two for each
-// float.
+// Whole arrays. The 16-bit side is bytes as little-endian files have them, at any alignment.
 void widen_float16(std::span<const std::byte> from, std::span<float> to);
 void widen_bfloat16(std::span<const std::byte> from, std::span<float> to);
 void narrow_to_float16(std::span<const float> from, std::span<std::byte> to);

@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "math/kernels.h"
-#include "math/load_double-inl.h"
+#include "math/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace selfnorm {
@@ -124,8 +124,7 @@ double dot_t(const Real* x, const Real* y, size_t n) {
 double dot_float(const float* x, const float* y, size_t n) { return dot_t(x, y, n); }
 double dot_double(const double* x, const double* y, size_t n) { return dot_t(x, y, n); }
 
-// a and b stay in cache while v comes from memory, from many places in turn, which hardware prefetching
-// serves badly.
+// a and b stay in cache while v comes from memory, from many places in turn, where prefetching fails.
 template <class Real>
 ProductPair dot_pair_t(const Real* v, const Real* a, const Real* b, size_t n) {
   const hn::ScalableTag<double> d;
@@ -290,8 +289,7 @@ void SoftmaxMoments::append(const SoftmaxMoments& other, uint64_t first) {
   if (later > before || (total.sum == 0 && other.total.sum > 0)) best = first + other.best;
   const double left = total.sum, right = other.total.sum;
   total.merge(other.total);
-  // sum e^(x - M) (x - M) = e^(m - M) (shifted + (m - M) sum), M the new maximum; an empty part carries
-  // nothing.
+  // sum e^(x - M) (x - M) = e^(m - M) (shifted + (m - M) sum), M the new maximum; an empty part adds 0.
   const auto rebased = [this](double part, double sum, double max) {
     return sum > 0 ? std::exp(max - total.max) * (part + (max - total.max) * sum) : 0;
   };

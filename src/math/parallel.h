@@ -27,8 +27,7 @@ class ThreadLimit {
 size_t allowed_threads();
 
 // The same loop on plain threads, for ThreadSanitizer: it cannot see the synchronisation inside oneTBB's
-// library, which is not instrumented, but sees everything here, and with it every race between the bodies of
-// our loops.
+// library, which is not instrumented, but sees every race between the bodies of our loops.
 void units_on_plain_threads(size_t units, const std::function<void(size_t)>& body);
 
 // The same as parallel_units with a body of one type, so that the headers of oneTBB, a second of compile

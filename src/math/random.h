@@ -1,6 +1,5 @@
 // Reproducible random numbers: stream `i` of seed `s` is the SplitMix64 sequence started at a hash of (s, i).
-// The whole state is one integer, so a checkpoint stores it and parallel work takes one stream per fixed unit
-// of work.
+// The whole state is one integer, so a checkpoint stores it and parallel work takes one stream a unit.
 #pragma once
 
 #include <cstdint>

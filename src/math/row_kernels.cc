@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "math/for_count-inl.h"
-#include "math/row_kernels.h"
+#include "math/crf_kernels.h"
+#include "math/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace selfnorm {

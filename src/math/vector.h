@@ -1,5 +1,4 @@
-// Operations on parameter vectors, parallel over fixed pieces so that the bits do not depend on the number of
-// threads.
+// Operations on parameter vectors, parallel over fixed pieces: the bits do not depend on the threads.
 #pragma once
 
 #include <span>

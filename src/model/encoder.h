@@ -7,10 +7,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "data/corpus/token_corpus.h"
 #include "data/dataset.h"
+#include "data/example_source.h"
 #include "model/multiclass.h"
 #include "selfnorm/runtime/model_layout.h"
 
@@ -58,5 +61,17 @@ void hidden_states(const Encoder& encoder, uint64_t rows, const float* pooled, f
 Features encode(const Encoder& encoder, const Features& x);
 // The same of rows that are there already.
 Features encode(const Encoder& encoder, const TokenRows& rows);
+
+// Inputs of a model with an encoder as states h, a block at a time: what everything that works on dense
+// features (evaluation, audit, normalisation) reads.
+// The contexts of the examples listed, one row each; replaces `out`.
+void gather_contexts(const TokenCorpus& corpus, std::span<const uint64_t> examples, uint32_t positions,
+                     TokenRows& out);
+
+// h of every position of a corpus, with the word there as target. Keeps a reference to the encoder.
+std::unique_ptr<ExampleSource> corpus_states(const Encoder& encoder, TokenCorpus corpus);
+
+// h of every example of a source of sparse rows. Keeps a reference to the encoder.
+std::unique_ptr<ExampleSource> bag_states(const Encoder& encoder, std::unique_ptr<ExampleSource> inputs);
 
 }  // namespace selfnorm

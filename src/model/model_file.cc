@@ -7,7 +7,7 @@
 #include "base/failure.h"
 #include "base/json_text.h"
 #include "math/half.h"
-#include "model/quantization.h"
+#include "model/parameters.h"
 #include "model/safetensors_writer.h"
 #include "model/stored_record.h"
 #include "selfnorm/runtime/checksum.h"
@@ -152,17 +152,12 @@ bool has_numbered_labels(const ModelFile& model) {
 }
 
 Metadata metadata_of(const ModelFile& model) {
-  Metadata out = {{"format", std::string(runtime::kFormat)},
-                  {"format_version", std::string(runtime::kFormatVersion)},
-                  {"family", std::string(runtime::name(model.family))},
-                  {"input", std::string(runtime::name(model.input))},
-                  {"weights", std::string(runtime::name(model.weights))},
-                  {"classes", std::to_string(model.family == Family::Joint ? 0 : model.classes)},
-                  {"features", std::to_string(model.features)},
-                  {"log_normalizer", fmt::format("{}", model.log_normalizer)},
-                  {"objective", model.objective_json},
-                  {"training", model.training_json},
-                  {"audit", model.audit_json}};
+  Metadata out = model_metadata(runtime::name(model.family), model);
+  out["input"] = runtime::name(model.input);
+  out["weights"] = runtime::name(model.weights);
+  out["classes"] = std::to_string(model.family == Family::Joint ? 0 : model.classes);
+  out["features"] = std::to_string(model.features);
+  out["log_normalizer"] = fmt::format("{}", model.log_normalizer);
   if (model.input == ModelInput::Text) out["text"] = model.text_json;
   if (!model.target.empty()) out["target"] = model.target;
   if (has_numbered_labels(model)) out["labels"] = "numbers";

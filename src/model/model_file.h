@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "model/encoder.h"
-#include "model/head/amortised_normalizer.h"
 #include "selfnorm/runtime/model_layout.h"
 
 namespace selfnorm {
@@ -16,6 +15,24 @@ namespace selfnorm {
 using runtime::Family;
 using runtime::WeightKind;
 using ModelInput = runtime::Input;
+
+// A cheap approximation of the log-normalizer, stored in the model and subtracted from raw scores ("amortised
+// normalizer", theory.md 3):
+//     linear  b(x) = v . x + a                                  O(d)
+//     mlp     b(x) = u . max(0, V x + t) + v . x + a            O(d (m + 1))
+// and the amortised log-probability of class k is  raw_k - b(x),  b(x) ~ A(x) - c.
+struct AmortisedNormalizer {
+  double intercept = 0;              // a
+  std::vector<float> slope;          // v, d values; empty: there is no b
+  std::vector<float> hidden_weight;  // V, m x d; empty for linear
+  std::vector<float> hidden_bias;    // t, m
+  std::vector<float> output;         // u, m
+
+  bool exists() const { return !slope.empty(); }
+  uint32_t hidden() const { return static_cast<uint32_t>(output.size()); }
+
+  bool operator==(const AmortisedNormalizer&) const = default;
+};
 
 // Raw log-probability of class k: log_carrier_k + w_k . x + bias_k - log_normalizer; of a joint alternative:
 // w . x - log_normalizer. With an encoder, h(x) stands in the place of x.

@@ -18,8 +18,7 @@ struct Range {
   uint64_t size() const { return end - begin; }
 };
 
-// The features of a minibatch may be renumbered 0 .. u-1; `feature[j]` is then the original number of column
-// j.
+// The features of a minibatch may be renumbered 0 .. u-1; `feature[j]` is then what column j was.
 struct FeatureMap {
   std::vector<uint32_t> feature;  // empty: columns are the original features
 };
@@ -27,8 +26,7 @@ struct FeatureMap {
 template <class Real>
 class Multiclass {
  public:
-  // Keeps references: the features, the map and the carrier (K values of log h, or empty) must outlive the
-  // model.
+  // Keeps references: features, map and carrier (K values of log h, or empty) must outlive the model.
   Multiclass(const Features& x, uint32_t classes, uint32_t features, std::span<const float> log_carrier,
              const FeatureMap* map = nullptr);
 
@@ -61,7 +59,6 @@ std::vector<Real> initial_parameters(uint32_t classes, uint32_t features, std::s
 
 // The joint-feature model (conditional logit) [ARJK 2]: s(x,y) = eta . T(x,y) for the alternatives y of
 // example x. Rows of the data are the alternatives T(x,y); a group of rows is one x. theta = eta, d numbers.
-
 template <class Real>
 class Joint {
  public:

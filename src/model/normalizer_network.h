@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "model/head/amortised_normalizer.h"
+#include "model/model_file.h"
 #include "model/multiclass.h"
 #include "model/parameters.h"
 

@@ -1,7 +1,7 @@
-// Between the parameters of training (feature-major, scaled features) and a model file (class-major, raw
-// features).
+// Between parameters of training (feature-major, scaled features) and model files (class-major, raw ones).
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -10,14 +10,13 @@
 
 namespace selfnorm {
 
-// Standardisation of dense features for training: z = (x - mean) / std. Because scores are linear it folds
-// back exactly:
+// Standardisation of dense features for training, z = (x - mean) / std, which folds back exactly:
 //     w . z + c = (w / std) . x + (c - w . mean / std),
 // so a model file never knows about it.
 struct Scaling {
   std::vector<double> mean;  // empty: no scaling
-  std::vector<double>
-      inverse;  // 1 / std; std at least a tenth of the root mean square of all stds, 1 if all are 0
+  // 1 / std; std at least a tenth of the root mean square of all stds, 1 if all are 0.
+  std::vector<double> inverse;
 
   bool active() const { return !mean.empty(); }
   void apply(DenseMatrix& x) const;  // in place
@@ -32,5 +31,18 @@ void store_parameters(std::span<const Real> theta, const Scaling& scaling, Model
 // theta of a model file: (d+1) x K, or d for joint.
 template <class Real>
 std::vector<Real> parameters_of(const ModelFile& model);
+
+// Stored forms of float32 weights (bounds in model_file.h).
+// Rows of `columns` weights each.
+struct Int8Rows {
+  std::vector<int8_t> values;  // -127 .. 127
+  std::vector<float> scale;    // one per row, each a bfloat16
+};
+// The largest q of a row is 126 or 127. A row of 126 would fit the scale before, too: one that is already a
+// multiple of its scale keeps it, so that storing what was stored changes nothing.
+Int8Rows to_int8(std::span<const float> weight, size_t columns);
+
+// Each weight becomes what is read back after storing it.
+void round_to_int8(std::span<float> weight, size_t columns);
 
 }  // namespace selfnorm

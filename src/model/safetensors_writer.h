@@ -4,7 +4,6 @@
 // metadata is a checksum (selfnorm/runtime/checksum.h).
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <span>

@@ -34,7 +34,13 @@ std::vector<T> values_of(const runtime::LayoutReader& reader, const runtime::Ten
   const std::span<const T> values = reader.tensor<T>(tensor.name, dtype, tensor.shape);
   return {values.begin(), values.end()};
 }
-// A list of `n` strings (model/stored_record.h); empty when it is not there.
+// F64, n of them.
+inline std::vector<double> stored_doubles(const runtime::LayoutReader& reader, const std::string& name,
+                                          uint64_t n) {
+  const std::span<const double> values = reader.tensor<double>(name, runtime::Dtype::F64, {n});
+  return {values.begin(), values.end()};
+}
+// A list of `n` strings; empty when it is not there.
 std::vector<std::string> stored_strings(const runtime::LayoutReader& reader, const std::string& name,
                                         uint64_t n);
 
@@ -81,6 +87,13 @@ void check_records(const Model& model, const std::string& file) {
   check_metadata_json(file, "objective", model.objective_json);
   check_metadata_json(file, "training", model.training_json);
   check_metadata_json(file, "audit", model.audit_json);
+}
+// And what kind of file it is.
+template <class Model>
+Metadata model_metadata(std::string_view family, const Model& model) {
+  return {{"format", std::string(runtime::kFormat)}, {"format_version", std::string(runtime::kFormatVersion)},
+          {"family", std::string(family)},           {"objective", model.objective_json},
+          {"training", model.training_json},         {"audit", model.audit_json}};
 }
 template <class Model>
 void read_records(const runtime::LayoutReader& reader, Model& model) {

@@ -1,5 +1,4 @@
-// The text encoder in and out of a model file: its options are the metadata "text", its vocabulary and idf
-// are tensors.
+// The text encoder in a model file: its options are the metadata "text", vocabulary and idf are tensors.
 //   text  {"ngrams", "min_count", "max_vocabulary", "hash_buckets": whole numbers, "tf_idf", "lowercase":
 //         booleans; optional "char_ngrams_min", "char_ngrams_max": whole numbers, both or none (0)}
 #pragma once

@@ -241,7 +241,6 @@ bool ignores_log_z(const std::string& name) {
 nlohmann::ordered_json option_record(const OptionTable& table) {
   nlohmann::ordered_json record = nlohmann::ordered_json::object();
   for (const Option& option : table.rows()) {
-    if (!option.is_recorded) continue;
     std::string key = option.name;
     std::replace(key.begin(), key.end(), '-', '_');
     std::visit(

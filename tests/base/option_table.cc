@@ -17,7 +17,6 @@ struct Options {
   std::optional<double> centre;
   std::vector<uint32_t> widths = {64, 64};
   std::vector<double> lower;
-  int threads = 0;
 };
 
 OptionTable table_of(Options& o) {
@@ -31,7 +30,6 @@ OptionTable table_of(Options& o) {
   table.add("centre", &o.centre, "c").in(-1, 1);
   table.add("widths", &o.widths, "Layers").in(1, 4096);
   table.add("lower", &o.lower, "Ends");
-  table.add("threads", &o.threads, "Threads").unrecorded();
   return table;
 }
 
@@ -106,7 +104,6 @@ TEST(OptionTable, OptionsThatDoNothingAreRefused) {
 
 TEST(OptionTable, FingerprintsHaveWhatShapesTheResult) {
   Options a, b;
-  b.threads = 8;
   EXPECT_EQ(table_of(a).fingerprint(), table_of(b).fingerprint());
   b.rate = std::nextafter(a.rate, 1);
   EXPECT_NE(table_of(a).fingerprint(), table_of(b).fingerprint());

@@ -1,6 +1,6 @@
-#include "document/comparison.h"
-
 #include <gtest/gtest.h>
+
+#include "document/document.h"
 
 namespace selfnorm {
 namespace {

@@ -1,9 +1,8 @@
-#include "document/drawing.h"
-
 #include <gtest/gtest.h>
 
 #include <fstream>
 
+#include "document/figure.h"
 #include "scratch.h"
 
 namespace selfnorm {

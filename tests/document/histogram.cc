@@ -1,8 +1,8 @@
-#include "document/histogram.h"
-
 #include <gtest/gtest.h>
 
 #include <numeric>
+
+#include "document/picture.h"
 
 namespace selfnorm {
 namespace {

@@ -1,10 +1,9 @@
-#include "document/source.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 
+#include "document/document.h"
 #include "scratch.h"
 #include "selfnorm/error.h"
 

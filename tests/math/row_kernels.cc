@@ -1,10 +1,9 @@
-#include "math/row_kernels.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <vector>
 
+#include "math/crf_kernels.h"
 #include "math/kernel_test.h"
 
 namespace selfnorm {

@@ -1,7 +1,6 @@
-#include "model/encoded_states.h"
-
 #include <gtest/gtest.h>
 
+#include "model/encoder.h"
 #include "selfnorm/error.h"
 #include "small_corpus.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/json_text.h"
 #include "math/half.h"
-#include "model/quantization.h"
+#include "model/parameters.h"
 #include "model/safetensors_writer.h"
 #include "parsed_model.h"
 #include "runtime/random_model.h"

@@ -7,7 +7,7 @@
 #include "math/parallel.h"
 #include "math/sigmoid.h"
 #include "model/energy/exponential_family.h"
-#include "model/energy/rbm.h"
+#include "model/energy/make_energy.h"
 #include "random_data.h"
 #include "selfnorm/error.h"
 #include "selfnorm/runtime/log_sum_exp.h"

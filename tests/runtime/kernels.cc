@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "math/half.h"
-#include "model/quantization.h"
+#include "model/parameters.h"
 #include "runtime/random_model.h"
 
 namespace selfnorm::runtime {

@@ -9,7 +9,6 @@
 #include "base/failure.h"
 #include "base/memory.h"
 #include "data/array/array.h"
-#include "data/array/npy.h"
 #include "data/input/characters.h"
 #include "data/input/sniff.h"
 #include "data/input/zip.h"
@@ -228,13 +227,19 @@ bool is_array_head(std::string_view head) {
   return is_npy_head(head) || is_zip_head(head) || is_safetensors_head(head);
 }
 
-bool is_pickle_file(const std::string& path) {
+std::string array_head(const std::string& path) {
   std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) return false;
-  char head[kArrayHead] = {};
-  std::ifstream(path, std::ios::binary).read(head, sizeof head);
-  if (is_pickle_head({head, sizeof head})) return true;
-  if (!is_zip_head({head, sizeof head})) return false;
+  if (!std::filesystem::is_regular_file(path, ignored)) return {};
+  std::string head(kArrayHead, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(head.data(), kArrayHead);
+  return head.substr(0, static_cast<size_t>(file.gcount()));
+}
+
+bool is_pickle_file(const std::string& path) {
+  const std::string head = array_head(path);
+  if (is_pickle_head(head)) return true;
+  if (!is_zip_head(head)) return false;
   try {
     return ZipArchive(path, file_storage(path)).holds(".pkl");
   } catch (const Error&) {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "data/array/element.h"
+#include "data/array/array.h"
 
 namespace selfnorm {
 
@@ -65,8 +65,7 @@ class ArrayFile {
   const ArrayEntry* find(std::string_view name) const;                      // null when absent
   const std::map<std::string, std::string, std::less<>>& metadata() const;  // of safetensors
 
-  // Throw Error when the array has a problem, its size is not what its shape says or (npz) its CRC-32 is
-  // wrong.
+  // Throw Error when the array has a problem, or its size or (npz) its CRC-32 is wrong.
   ArrayView view(const ArrayEntry& entry) const;
   std::unique_ptr<ByteSource> source(const ArrayEntry& entry) const;  // a stream of its elements
 
@@ -81,10 +80,10 @@ std::string list_of_names(const std::vector<ArrayEntry>& entries);
 // By the first bytes of a file: npy, npz or safetensors.
 bool is_array_head(std::string_view head);
 inline constexpr size_t kArrayHead = 9;
+// Those of a regular file; empty for anything else.
+std::string array_head(const std::string& path);
 
-// Files of torch.save (.pt, .pth, .bin) and pickle.dump, which are not read here.
-
-// Whether a regular file is one of torch.save or pickle.dump.
+// Whether a regular file is one of torch.save (.pt, .pth, .bin) or pickle.dump, which are not read here.
 bool is_pickle_file(const std::string& path);
 // Throws DataError: what it is, and the line of Python that makes a file of it that is read here.
 [[noreturn]] void refuse_pickle(const std::string& name);

@@ -5,15 +5,14 @@
 #include <map>
 
 #include "base/failure.h"
-#include "data/array/npy.h"
+#include "data/array/array.h"
 #include "data/input/part.h"
 #include "data/input/records.h"
 
 namespace selfnorm {
 namespace {
 
-// The idx header: 0, 0, element type, number of dimensions, then each dimension as a big-endian uint32
-// (LeCun, MNIST).
+// The idx header: 0, 0, element type, number of dimensions, then each as a big-endian uint32 (LeCun, MNIST).
 
 Array open_idx(const std::string& name, ByteSource& source) {
   unsigned char head[4];
@@ -41,8 +40,7 @@ Array open_idx(const std::string& name, ByteSource& source) {
   return array;
 }
 
-// ".../train-images-idx3-ubyte.gz" -> ".../train-labels-idx1-ubyte.gz", with or without .gz, whichever
-// exists; else empty.
+// ".../train-images-idx3-ubyte.gz" -> ".../train-labels-idx1-ubyte.gz", or without .gz, or empty.
 std::string idx_labels_path(const std::string& images_path) {
   std::filesystem::path path(images_path);
   std::string file = path.filename().string();
@@ -142,14 +140,8 @@ ReadResult labelled_matrix(const Input& input, Features features,
     }
   }
   data.features = std::move(features);
-  data.labels = options.schema ? options.schema->labels : table.spellings();
-  if (!options.schema) {
-    std::vector<uint32_t> rank = sort_labels(data.labels);
-    for (uint32_t& t : data.target)
-      if (t != Dataset::kNoTarget) t = rank[t];
-  } else if (data.features.is_sparse) {
-    data.features.sparse.columns = options.schema->feature_count;
-  }
+  set_labels(table, options.schema, data);
+  if (options.schema && data.features.is_sparse) data.features.sparse.columns = options.schema->feature_count;
   if (kept.empty()) throw DataError(input.name(), 0, "found no good row of data");
   if (kept.size() < rows) data = subset(data, kept);
   data.numbers = numbers_without(left_out);

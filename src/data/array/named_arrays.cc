@@ -1,6 +1,8 @@
 #include "data/array/named_arrays.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
 
 #include "base/failure.h"
 #include "data/array/matrix.h"
@@ -9,8 +11,6 @@
 
 namespace selfnorm {
 namespace {
-
-// SciPy's sparse matrix in an npz file (scipy.sparse.save_npz).
 
 template <class Use>
 auto with(const ArrayFile& file, const char* name, Use use) {
@@ -37,7 +37,7 @@ bool order_row(std::span<const int64_t> indices, std::span<const float> data, ui
   return true;
 }
 
-// Row r has columns indices[indptr[r] .. indptr[r+1]) and the values of `data` there. Throws DataError.
+// scipy.sparse.save_npz: row r has columns indices[indptr[r] .. indptr[r+1]) and `data` there as values.
 Features csr_features(const ArrayFile& file) {
   auto fail = [&](const std::string& what, uint64_t row = 0) { throw DataError(file.name(), row, what); };
   if (file.find("format")) {
@@ -68,23 +68,22 @@ Features csr_features(const ArrayFile& file) {
   return features;
 }
 
-const ArrayEntry* first_of(const ArrayFile& file, std::initializer_list<const char*> names) {
+constexpr std::array kLabelNames = {"y", "label", "labels", "target", "targets"};
+constexpr std::array kFeatureNames = {"X", "x", "features", "data", "states", "hidden_states", "h", "H"};
+
+const ArrayEntry* first_of(const ArrayFile& file, std::span<const char* const> names) {
   for (const char* name : names)
     if (const ArrayEntry* entry = file.find(name)) return entry;
   return nullptr;
 }
 
-bool is_label_name(const std::string& name) {
-  return name == "y" || name == "label" || name == "labels" || name == "target" || name == "targets";
-}
-
 }  // namespace
 
-bool is_csr(const ArrayFile& file) { return file.find("indptr") && !first_of(file, {"X", "x", "features"}); }
-
-const ArrayEntry* choose_labels(const ArrayFile& file) {
-  return first_of(file, {"y", "label", "labels", "target", "targets"});
+bool is_csr(const ArrayFile& file) {
+  return file.find("indptr") && !first_of(file, std::span(kFeatureNames).first(3));
 }
+
+const ArrayEntry* choose_labels(const ArrayFile& file) { return first_of(file, kLabelNames); }
 
 const ArrayEntry& choose_features(const ArrayFile& file, const std::string& name) {
   if (!name.empty()) {
@@ -95,13 +94,12 @@ const ArrayEntry& choose_features(const ArrayFile& file, const std::string& name
                                                : list_of_names(file.entries()));
   }
   if (file.format() == ArrayFormat::npy) return file.entries().front();
-  const ArrayEntry* found =
-      first_of(file, {"X", "x", "features", "data", "states", "hidden_states", "h", "H"});
+  const ArrayEntry* found = first_of(file, kFeatureNames);
   if (found) return *found;
   size_t candidates = 0;
   for (const ArrayEntry& entry : file.entries()) {
     const bool fits = entry.problem.empty() && entry.type.is_float() && entry.shape.size() >= 2;
-    if (!fits || is_label_name(entry.name)) continue;
+    if (!fits || std::ranges::find(kLabelNames, entry.name) != kLabelNames.end()) continue;
     found = &entry;
     ++candidates;
   }

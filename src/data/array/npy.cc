@@ -1,8 +1,7 @@
-#include "data/array/npy.h"
-
 #include <bit>
 
 #include "base/failure.h"
+#include "data/array/array.h"
 #include "data/input/characters.h"
 
 namespace selfnorm {

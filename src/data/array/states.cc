@@ -1,8 +1,6 @@
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <charconv>
-#include <fstream>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -197,12 +195,10 @@ std::optional<ClassColumn> class_column(const ArrayFile& file, const StatesOptio
 }  // namespace
 
 bool is_array_file(const std::string& path) {
-  struct stat status {};
-  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
-  char head[kArrayHead] = {};
-  std::ifstream file(path, std::ios::binary);
-  file.read(head, sizeof head);
-  if (!is_array_head({head, static_cast<size_t>(file.gcount())})) return path.ends_with(".safetensors");
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;
+  const std::string head = array_head(path);
+  if (!is_array_head(head)) return path.ends_with(".safetensors");
   if (head[0] != 'P') return true;
   try {
     return !is_csr(ArrayFile(path));

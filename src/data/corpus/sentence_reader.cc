@@ -10,7 +10,6 @@ namespace selfnorm {
 namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 18;
-constexpr std::string_view kUtf8Mark = "\xEF\xBB\xBF";
 
 constexpr auto kIsSpace = [] {
   std::array<bool, 256> is{};
@@ -18,22 +17,13 @@ constexpr auto kIsSpace = [] {
   return is;
 }();
 
-bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const size_t n = utf8_length(text);
-    if (n == 0) return false;
-    text.remove_prefix(n);
-  }
-  return true;
-}
-
 bool is_space(char c) { return kIsSpace[static_cast<unsigned char>(c)]; }
 
 }  // namespace
 
 SentenceReader::SentenceReader(const std::string& path)
     : input_(Input::open(path)), name_(input_->name()), buffer_(kBufferBytes, '\0') {
-  if (input_->peek(kUtf8Mark.size()) == kUtf8Mark) read_fully(*input_, buffer_.data(), kUtf8Mark.size());
+  input_->skip_byte_order_mark();
 }
 
 SentenceReader::~SentenceReader() = default;
@@ -87,7 +77,7 @@ void SentenceReader::take_word() {
              "found the word {}, which stands for a boundary of sentences; expected a sentence a line, "
              "without marks",
              word_);
-  if (!is_utf8(word_)) {
+  if (!is_well_formed(word_)) {
     repaired_ = utf8_repaired(word_);
     word_ = repaired_;
   }

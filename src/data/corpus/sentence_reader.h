@@ -4,8 +4,7 @@
 //     order mark at the start is left out
 //     bytes that are not UTF-8 become U+FFFD
 //     a word of more than kLongestWord bytes becomes the unknown word
-// A NUL byte is an error (this is not text), and so are the words <s> and </s>, which stand for the
-// boundaries of sentences.
+// A NUL byte is an error (this is not text), and so are the words <s> and </s>, which bound sentences.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +33,7 @@ class SentenceReader {
   Token next();
   // Of the last kWord; valid until the next call.
   std::string_view word() const { return word_; }
+  const std::string& name() const { return name_; }
   // From 1; of a kSentenceEnd the line that it ended.
   uint64_t line() const { return line_; }
 

@@ -119,8 +119,7 @@ namespace {
 constexpr double kFarAway = 1e15;                        // sentences that no text has
 constexpr uint64_t kHeldOutStream = 0x68656c646f757400;  // "heldout"
 
-// Run j is the sentences from ceil(j / f) to ceil((j + 1) / f) - 1; one of each is held out, and never the
-// first of all.
+// Of each run of sentences, ceil(j / f) to ceil((j + 1) / f) - 1, one is held out, never the first of all.
 class HeldOutSentences {
  public:
   HeldOutSentences(double fraction, uint64_t seed) : fraction_(fraction), seed_(seed) {}
@@ -146,8 +145,7 @@ class HeldOutSentences {
   uint64_t run_ = 0, end_ = 0, chosen_ = 0;
 };
 
-[[noreturn]] void refuse_vocabulary(const std::string& path, const StringIndex& words, uint64_t min_count) {
-  const std::string name = path == "-" ? "standard input" : path;
+[[noreturn]] void refuse_vocabulary(const std::string& name, const StringIndex& words, uint64_t min_count) {
   if (words.size() <= WordVocabulary::kEnd + 1)
     throw DataError(name, 0,
                     "found no words; expected text, a sentence a line, words separated by white space");
@@ -179,8 +177,7 @@ TokenCorpus read_corpus(const std::string& path, const WordVocabulary& vocabular
   using Token = SentenceReader::Token;
   for (Token token = reader.next(); token != Token::kTextEnd; token = reader.next())
     file->append(token == Token::kWord ? vocabulary.number(reader.word()) : WordVocabulary::kEnd);
-  if (file->tokens().empty())
-    throw DataError(path == "-" ? "standard input" : path, 0, "found no text, expected a sentence a line");
+  if (file->tokens().empty()) throw DataError(reader.name(), 0, "found no text, expected a sentence a line");
   return {std::move(file), vocabulary.size()};
 }
 
@@ -204,7 +201,8 @@ LearnedCorpus learn_corpus(const std::string& path, const CorpusOptions& options
     if (is_end) is_held_out = held_out.contains(++sentence);
   }
   const std::vector<uint32_t> kept = frequent_words(words, counts, options.vocabulary);
-  if (kept.size() <= WordVocabulary::kEnd + 1) refuse_vocabulary(path, words, options.vocabulary.min_count);
+  if (kept.size() <= WordVocabulary::kEnd + 1)
+    refuse_vocabulary(reader.name(), words, options.vocabulary.min_count);
   std::vector<uint32_t> number(words.size(), WordVocabulary::kUnknown);
   std::vector<std::string> names;
   for (const uint32_t word : kept) {

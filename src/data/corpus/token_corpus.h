@@ -29,8 +29,7 @@ class TokenCorpus {
   const std::vector<uint64_t>& counts() const { return counts_; }
 
   uint32_t target(uint64_t i) const { return tokens_[i]; }
-  // The words before w_i in its sentence, the oldest first; what is before the sentence is padding, the
-  // number vocabulary().
+  // The words before w_i in its sentence, the oldest first; before the sentence it is padding, vocabulary().
   void context(uint64_t i, std::span<uint32_t> out) const;
 
   // A hash of all tokens, 16 hexadecimal digits.

@@ -1,6 +1,5 @@
 // The words of a language model, which are its classes: <unk>, then </s>, then the words kept, the most
-// frequent first (equal counts bytewise). One more number, padding(), stands for what is before a sentence;
-// it is read and never predicted.
+// frequent first (equal counts bytewise). One more number, size(), stands for what is before a sentence.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +15,7 @@ namespace selfnorm {
 class OptionTable;
 
 struct VocabularyOptions {
-  // Words seen less often become <unk>; >= 1. At 1 no text but one that has <unk> already teaches how likely
-  // an unknown word is.
+  // Words seen less often become <unk>; >= 1. At 1 only a text that has <unk> teaches how likely it is.
   uint64_t min_count = 2;
   uint32_t max_words = 0;  // keep at most this many, <unk> and </s> not counted; 0: no limit
 
@@ -33,7 +31,6 @@ class WordVocabulary {
   explicit WordVocabulary(const std::vector<std::string>& words);
 
   uint32_t size() const { return index_.size(); }
-  uint32_t padding() const { return size(); }
   uint32_t number(std::string_view word) const { return index_.find(word).value_or(kUnknown); }
   std::string_view word(uint32_t number) const { return index_[number]; }
   std::vector<std::string> words() const { return index_.strings(); }
@@ -42,8 +39,7 @@ class WordVocabulary {
   StringIndex index_;
 };
 
-// The numbers in `words` (whose first two are <unk> and </s>) of the words to keep, in order of the
-// vocabulary.
+// The numbers in `words` (whose first two are <unk> and </s>) of the words to keep, in their order.
 std::vector<uint32_t> frequent_words(const StringIndex& words, std::span<const uint64_t> counts,
                                      const VocabularyOptions& options);
 

@@ -65,6 +65,45 @@ std::string utf8_repaired(std::string_view text) {
   return out;
 }
 
+bool is_well_formed(std::string_view text) {
+  if (std::ranges::all_of(text, [](char c) { return static_cast<signed char>(c) >= 0; })) return true;
+  while (!text.empty()) {
+    const size_t n = utf8_length(text);
+    if (n == 0) return false;
+    text.remove_prefix(n);
+  }
+  return true;
+}
+
+void append_utf8(uint32_t c, std::string& out) {
+  if (c >= 0x110000 || (c >= 0xD800 && c < 0xE000)) c = 0xFFFD;
+  const auto tail = [&](unsigned shift) { out += static_cast<char>(0x80u | ((c >> shift) & 0x3Fu)); };
+  if (c < 0x80) {
+    out += static_cast<char>(c);
+  } else if (c < 0x800) {
+    out += static_cast<char>(0xC0u | (c >> 6));
+    tail(0);
+  } else if (c < 0x10000) {
+    out += static_cast<char>(0xE0u | (c >> 12));
+    tail(6), tail(0);
+  } else {
+    out += static_cast<char>(0xF0u | (c >> 18));
+    tail(12), tail(6), tail(0);
+  }
+}
+
+std::string lowercase(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+  return out;
+}
+
+std::string_view trimmed(std::string_view text, std::string_view blanks) {
+  const size_t begin = text.find_first_not_of(blanks);
+  if (begin == std::string_view::npos) return text.substr(0, 0);
+  return text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
+}
+
 std::string quoted_text(std::string_view text) {
   constexpr size_t kLimit = 40;
   std::string out = "'";

@@ -9,13 +9,11 @@
 
 namespace selfnorm {
 
-// The float32 nearest to the decimal at `begin`; returns the byte after it, or nullptr when there is no
-// finite number.
+// The float32 nearest to the decimal at `begin`; returns the byte after it; nullptr: no finite number.
 const char* parse_float_slowly(const char* begin, const char* end, float& value);
 
 // m 10^e with m < 10^19, |e| <= 22 in double: two roundings, relative error below 2^-52, so the float32 is
-// right unless the double lies within 4 units of the midpoint of two floats (its low 29 bits are 2^28 +- 4)
-// or is subnormal.
+// right unless the double is subnormal or its low 29 bits are 2^28 +- 4, near the midpoint of two floats.
 inline const char* parse_float(const char* begin, const char* end, float& value) {
   static constexpr double kPower[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                       1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -61,8 +59,7 @@ inline const char* parse_natural(const char* begin, const char*, uint64_t& value
   return p == begin ? nullptr : p;
 }
 
-// The whole token as the nearest double: false when it is no number; nan and inf are, and so is what
-// overflows to inf.
+// The whole token as the nearest double: false when it is no number; nan, inf and what overflows are.
 bool parse_double(std::string_view token, double& value);
 
 bool is_number(std::string_view token);  // whole token; nan and inf count, so that a bad value is no header
@@ -70,17 +67,25 @@ bool is_number(std::string_view token);  // whole token; nan and inf count, so t
 // Why parse_float refused this token: "found 'abc', expected a finite number".
 std::string number_error(std::string_view token);
 
-// UTF-8 as RFC 3629 has it: no overlong forms, no surrogates, nothing above U+10FFFF.
-
-// Length of the well-formed sequence at the start of `text`, which is not empty; 0 when there is none.
+// Length of the well-formed UTF-8 sequence at the start of `text`, which is not empty; 0 when there is none.
+// As RFC 3629 has it: no overlong forms, no surrogates, nothing above U+10FFFF.
 size_t utf8_length(std::string_view text);
 
 // `text` with U+FFFD in the place of every byte that belongs to no well-formed sequence.
 std::string utf8_repaired(std::string_view text);
 
-// How bad data are shown in an error message.
+bool is_well_formed(std::string_view text);  // all of it
 
-// 'text', cut at 40 bytes (then '...'), with control characters and bytes that are not UTF-8 written as \xNN.
+// Appends a code point; what is none becomes U+FFFD.
+void append_utf8(uint32_t c, std::string& out);
+
+std::string lowercase(std::string_view text);  // of ASCII
+
+// `text` without the `blanks` at its ends.
+std::string_view trimmed(std::string_view text, std::string_view blanks);
+
+// How bad data are shown in an error message: 'text', cut at 40 bytes (then '...'), with control characters
+// and bytes that are not UTF-8 written as \xNN.
 std::string quoted_text(std::string_view text);
 
 }  // namespace selfnorm

@@ -22,9 +22,33 @@ std::optional<int64_t> integer(std::string_view label) {
   return whole ? std::optional(value) : std::nullopt;
 }
 
+// Returns old number -> new number.
+std::vector<uint32_t> sort_labels(std::vector<std::string>& labels) {
+  std::vector<int64_t> numbers;
+  for (const std::string& label : labels) {
+    auto number = integer(label);
+    if (!number) break;
+    numbers.push_back(*number);
+  }
+  bool numeric = numbers.size() == labels.size();
+  std::vector<uint32_t> order(labels.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return numeric && numbers[a] != numbers[b] ? numbers[a] < numbers[b] : labels[a] < labels[b];
+  });
+  std::vector<std::string> sorted(labels.size());
+  std::vector<uint32_t> rank(labels.size());
+  for (uint32_t i = 0; i < order.size(); ++i) {
+    rank[order[i]] = i;
+    sorted[i] = std::move(labels[order[i]]);
+  }
+  labels = std::move(sorted);
+  return rank;
+}
+
 }  // namespace
 
-Assembly::Assembly(const Input& input, const ReadOptions& options, uint64_t first_line)
+Assembly::Assembly(Input& input, const ReadOptions& options, uint64_t first_line)
     : input_(input),
       options_(options),
       bad_(input.name(), options.skip_bad, Place::line),
@@ -106,12 +130,7 @@ ReadResult Assembly::finish(Format format) {
     numbers_ = numbers_without(left_out_);
   } else {
     data.target = std::move(target_);
-    data.labels = options_.schema ? options_.schema->labels : labels_.spellings();
-    if (!options_.schema) {
-      std::vector<uint32_t> rank = sort_labels(data.labels);
-      for (uint32_t& t : data.target)
-        if (t != Dataset::kNoTarget) t = rank[t];
-    }
+    set_labels(labels_, options_.schema, data);
   }
   data.numbers = std::move(numbers_);
   UnseenLabels unseen;
@@ -163,27 +182,12 @@ UnseenLabels unseen_labels(const Dataset& data, const LabelTable& table) {
   return out;
 }
 
-std::vector<uint32_t> sort_labels(std::vector<std::string>& labels) {
-  std::vector<int64_t> numbers;
-  for (const std::string& label : labels) {
-    auto number = integer(label);
-    if (!number) break;
-    numbers.push_back(*number);
-  }
-  bool numeric = numbers.size() == labels.size();
-  std::vector<uint32_t> order(labels.size());
-  std::iota(order.begin(), order.end(), 0u);
-  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return numeric && numbers[a] != numbers[b] ? numbers[a] < numbers[b] : labels[a] < labels[b];
-  });
-  std::vector<std::string> sorted(labels.size());
-  std::vector<uint32_t> rank(labels.size());
-  for (uint32_t i = 0; i < order.size(); ++i) {
-    rank[order[i]] = i;
-    sorted[i] = std::move(labels[order[i]]);
-  }
-  labels = std::move(sorted);
-  return rank;
+void set_labels(const LabelTable& table, const Schema* schema, Dataset& data) {
+  data.labels = schema ? schema->labels : table.spellings();
+  if (schema) return;
+  const std::vector<uint32_t> rank = sort_labels(data.labels);
+  for (uint32_t& t : data.target)
+    if (t != Dataset::kNoTarget) t = rank[t];
 }
 
 void Groups::row(uint64_t qid, uint64_t line, bool chosen) {

@@ -39,10 +39,8 @@ class BadRows {
 // Of examples of which these, by number, were left out.
 RowNumbers numbers_without(const std::vector<uint64_t>& left_out);
 
-// Groups of alternatives (`qid:`) from rows in file order.
-
-// A group with a bad row, without exactly one choice or with the qid of an earlier
-// group is left out whole.
+// Groups of alternatives (`qid:`) from rows in file order. A group with a bad row, without exactly one choice
+// or with the qid of an earlier group is left out whole.
 class Groups {
  public:
   Groups(BadRows& bad, bool require_choice) : bad_(bad), require_choice_(require_choice) {}
@@ -70,8 +68,6 @@ class Groups {
   std::optional<uint64_t> spoilt_qid_;
 };
 
-// Labels to class numbers.
-
 // Labels as first spelled, numbered by first appearance.
 class LabelTable {
  public:
@@ -88,8 +84,8 @@ class LabelTable {
 class LabelRule {
  public:
   explicit LabelRule(const ReadOptions& options);
-  std::string number(std::string_view label, LabelTable& table,
-                     uint32_t& target) const;  // returns what is wrong, or nothing
+  // Returns what is wrong, or nothing.
+  std::string number(std::string_view label, LabelTable& table, uint32_t& target) const;
 
  private:
   bool require_, keep_unseen_;
@@ -99,8 +95,9 @@ class LabelRule {
 // Of data read by a schema; `table` has the labels it lacks.
 UnseenLabels unseen_labels(const Dataset& data, const LabelTable& table);
 
-// Sorts labels (numerically when all are integers, otherwise bytewise); returns old number -> new number.
-std::vector<uint32_t> sort_labels(std::vector<std::string>& labels);
+// The labels of the schema; without one those of the table, sorted (numerically when all are integers,
+// otherwise bytewise), and the targets renumbered.
+void set_labels(const LabelTable& table, const Schema* schema, Dataset& data);
 
 struct Part {
   struct Bad {
@@ -114,7 +111,7 @@ struct Part {
   uint64_t lines = 0;
   uint64_t bytes = 0;
   std::vector<Bad> bad;
-  std::vector<uint64_t> not_rows;  // bad, blank or a comment: good rows of the part before it; not joint data
+  std::vector<uint64_t> not_rows;  // bad, blank or a comment: good rows of the part before it
   std::vector<uint64_t> row_end;   // sparse: ends into column and value
   std::vector<uint32_t> column;
   std::vector<float> value;
@@ -126,24 +123,44 @@ struct Part {
   std::vector<uint64_t> group;  // qid of each row; joint data only
 
   uint64_t rows() const { return target.size(); }
-  // After a record, with the number of rows before it.
-  void count(uint64_t rows_before) {
-    if (rows() == rows_before) not_rows.push_back(rows_before);
-  }
 };
+
+// parse(record, bad, part) for every record of a block that is not empty: it appends a row, or none, or
+// returns what is wrong; then the features it appended go, and `bad` stays with what else it says.
+template <class SomePart, class Parse>
+SomePart parse_records(std::string_view text, RecordRule rule, SomePart part, const Parse& parse) {
+  part.bytes = text.size();
+  while (!text.empty()) {
+    Part::Bad bad{part.lines, part.rows(), {}, {}};
+    const size_t columns = part.column.size(), values = part.value.size();
+    const std::string_view record = take_record(text, rule, part.lines);
+    if (!record.empty()) bad.message = parse(record, bad, part);
+    if (part.rows() == bad.row) part.not_rows.push_back(bad.row);
+    if (bad.message.empty()) continue;
+    part.column.resize(columns);
+    part.value.resize(values);
+    part.bad.push_back(std::move(bad));
+  }
+  return part;
+}
 
 class Assembly {
  public:
-  Assembly(const Input& input, const ReadOptions& options, uint64_t first_line);
+  Assembly(Input& input, const ReadOptions& options, uint64_t first_line);
 
-  // append(parse(block)) for all blocks, in file order.
+  // append(parse(block)) for all blocks of the rest of the input, in file order.
   template <class SomePart, class Parse, class Append>
-  void take(BlockReader& reader, Parse parse, Append append) {
+  void take(RecordRule rule, Parse parse, Append append) {
+    BlockReader reader(input_, rule, options_.block_bytes);
     try {
       parse_blocks<SomePart>(reader, options_.threads, parse, append);
     } catch (const LongRecord& problem) {
       throw DataError(input_.name(), line_, problem.what());
     }
+  }
+  template <class Parse>
+  void take(RecordRule rule, Parse parse) {
+    take<Part>(rule, parse, [this](Part&& part) { append(std::move(part)); });
   }
   void append(Part&& part);
   ReadResult finish(Format format);  // throws DataError when there are no rows
@@ -157,7 +174,7 @@ class Assembly {
   void append_targets(Part& part);
   void append_groups(Part& part);
 
-  const Input& input_;
+  Input& input_;
   const ReadOptions& options_;
   BadRows bad_;
   std::optional<Groups> groups_;

@@ -25,8 +25,7 @@ struct RecordRule {
   char separator = kNone;
 };
 
-// The line feed that ends the record at the start of `text`, as an offset; npos when the record is not
-// complete.
+// The line feed that ends the record at the start of `text`, as an offset; npos when there is none.
 inline size_t record_end(std::string_view text, RecordRule rule) {
   if (rule.separator == RecordRule::kNone) return text.find('\n');
   for (size_t from = 0;;) {
@@ -52,10 +51,8 @@ size_t whole_records(std::string_view text, RecordRule rule);
 // grows by the line feeds it spans. A table record that never ends is the whole rest.
 std::string_view take_record(std::string_view& text, RecordRule rule, uint64_t& lines);
 
-// A file in blocks of whole records, parsed in parallel and taken in file order.
-
-// The text ends with a line feed (added when the file lacks it), so a parser may look at the byte after a
-// record.
+// A part of a file made of whole records. The text ends with a line feed (added where it lacks), so a parser
+// may look at the byte after a record.
 struct Block {
   std::unique_ptr<char[]> bytes;
   size_t size = 0;

@@ -30,8 +30,7 @@ std::vector<std::string_view> first_lines(Input& input) {
   return lines;
 }
 
-// label<TAB>text: most lines have one tab and no number after it. A number before a single word is a table's
-// row.
+// label<TAB>text: most lines have one tab and no number after it. A number and a word are a table's row.
 bool looks_like_text(const std::vector<std::string_view>& lines) {
   auto two_fields = [](std::string_view line) {
     size_t tab = line.find('\t');
@@ -117,9 +116,7 @@ uint64_t text_header(Input& input, Header header) {
   std::string_view head = input.peek(kHead);
   size_t size = std::min(record_end(head, {}), head.size() - 1) + 1;
   if (header == Header::yes) return size;
-  std::string line(head.substr(0, std::min<size_t>(size, 32)));
-  std::transform(line.begin(), line.end(), line.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; });
+  std::string line = lowercase(head.substr(0, std::min<size_t>(size, 32)));
   while (line.ends_with('\n') || line.ends_with('\r')) line.pop_back();
   for (std::string name : {"label", "target", "class", "y"})
     if (line == name + "\ttext") return size;

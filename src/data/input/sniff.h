@@ -16,8 +16,7 @@ bool is_safetensors_head(std::string_view head);  // a length that a header may 
 
 Format detect_format(Input& input, const ReadOptions& options);  // throws DataError when nothing fits
 
-// Bytes of the header line of a text file, or 0. Automatic: label<TAB>text (or target, class, y), in any
-// case.
+// Bytes of the header line of a text file, or 0. Automatic: label (target, class, y) <TAB> text.
 uint64_t text_header(Input& input, Header header);
 
 }  // namespace selfnorm

@@ -287,6 +287,15 @@ size_t Input::read(char* to, size_t n) {
   return got;
 }
 
+void Input::skip(size_t n) {
+  std::string skipped(n, '\0');
+  read_fully(*this, skipped.data(), n);
+}
+
+void Input::skip_byte_order_mark() {
+  if (peek(kByteOrderMark.size()) == kByteOrderMark) skip(kByteOrderMark.size());
+}
+
 std::string Input::read_rest() {
   std::string text, chunk(size_t{1} << 16, '\0');
   while (size_t n = read(chunk.data(), chunk.size())) text.append(chunk, 0, n);

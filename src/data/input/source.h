@@ -37,6 +37,8 @@ std::shared_ptr<Storage> owned_storage(std::string bytes);
 
 std::unique_ptr<ByteSource> storage_source(std::shared_ptr<Storage> storage, uint64_t offset, uint64_t size);
 
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // of UTF-8
+
 // A named input after decompression, with a look ahead.
 class Input : public ByteSource {
  public:
@@ -49,6 +51,8 @@ class Input : public ByteSource {
 
   std::string_view peek(size_t n);  // the next n bytes (fewer at the end) without taking them
   size_t read(char* to, size_t n) override;
+  void skip(size_t n);
+  void skip_byte_order_mark();  // where there is one
   std::string read_rest();
   std::optional<uint64_t> remaining() const override;
 
@@ -63,8 +67,7 @@ class Input : public ByteSource {
   uint64_t bytes_read_ = 0;
 };
 
-// Decompression (RFC 1950-1952) as a byte source. Damaged or truncated data throw DataError.
-
+// Decompression (RFC 1950-1952); damaged or truncated data throw DataError.
 // One or more gzip members, then nothing but zero padding; `head` precedes the bytes of `compressed`.
 std::unique_ptr<ByteSource> gzip_source(std::string name, std::string head,
                                         std::unique_ptr<ByteSource> compressed);

@@ -96,8 +96,7 @@ std::string zip64_field(std::initializer_list<uint64_t> numbers) {
   return out + body;
 }
 
-// What the local header and the directory have in common, from the version needed to the length of the extra
-// field.
+// What the local header and the directory have in common, from the version to the length of the extra field.
 std::string common_fields(const ZipMember& m, const std::string& extra, uint64_t size,
                           uint64_t compressed_size) {
   std::string out;

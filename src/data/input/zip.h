@@ -50,8 +50,7 @@ class ZipArchive {
   std::vector<ZipMember> members_;
 };
 
-// Writes zip archives (zip.h): members one after the other, then their directory; zip64 where a number needs
-// it.
+// Writes zip archives (zip.h): members one after the other, then their directory; zip64 where needed.
 
 // bytes as one raw deflate stream.
 std::vector<std::byte> deflated(std::span<const std::byte> bytes);

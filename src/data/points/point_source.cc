@@ -10,8 +10,10 @@
 #include "data/example_source.h"
 #include "data/input/characters.h"
 #include "data/input/sniff.h"
+#include "data/string_index.h"
 #include "data/table/table.h"
 #include "data/table/table_sample.h"
+#include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
@@ -23,10 +25,7 @@ void check_columns(const std::string& file, uint64_t columns, const PointOptions
     throw_at(file, 0, "found {} columns, but the model has {}", columns, expected);
 }
 
-// The columns of a table of numbers without a target.
-
-// The numbers that the model gives to its columns, by name. Every kept column has one and every name a
-// column.
+// The numbers that the model gives to its columns, by name; both have all of them.
 void match_names(const TableColumns& columns, const TableSample& sample, const PointOptions& options,
                  TableLayout& layout) {
   const StringIndex known(options.names);
@@ -216,14 +215,13 @@ std::vector<float> dense_values(const std::string& file, Features features, std:
   return values;
 }
 
-// A table, or whatever read_dataset reads whole: svmlight, whose last columns may be absent, idx, compressed
-// arrays.
+// A table, or what read_dataset reads whole: svmlight (last columns may lack), idx, compressed arrays.
 std::unique_ptr<PointSource> whole_points(const std::string& path, const PointOptions& options) {
   const auto input = Input::open(path);
   ReadOptions reading;
   reading.format = options.format;
   reading.require_labels = false;
-  skip_byte_order_mark(*input);
+  input->skip_byte_order_mark();
   if (reading.format == Format::automatic) reading.format = detect_format(*input, reading);
   if (reading.format == Format::text) reading.format = Format::tsv;
   if (reading.format == Format::csv || reading.format == Format::tsv) {
@@ -269,6 +267,34 @@ std::unique_ptr<PointSource> open_points(const std::string& path, const PointOpt
   if (options.header != Header::automatic && is_array)
     throw DataError(path, 0, "found an array file, but a header (--header) is for csv and tsv");
   return is_array ? mapped_points(path, options) : whole_points(path, options);
+}
+
+void PointSubset::read(std::span<const uint64_t> rows, std::span<float> out) const {
+  std::vector<uint64_t> there(rows.size());
+  std::transform(rows.begin(), rows.end(), there.begin(), [this](uint64_t i) { return rows_[i]; });
+  whole_.read(there, out);
+}
+
+std::string PointSubset::fingerprint() const {
+  const std::string_view bytes(reinterpret_cast<const char*>(rows_.data()), rows_.size() * sizeof(uint64_t));
+  return whole_.fingerprint() + std::to_string(hash_bytes(bytes));
+}
+
+JoinedPoints::JoinedPoints(std::unique_ptr<PointSource> first, std::unique_ptr<PointSource> second)
+    : first_(std::move(first)), second_(std::move(second)) {
+  SELFNORM_CHECK(first_->columns() == second_->columns());
+}
+
+void JoinedPoints::read(std::span<const uint64_t> rows, std::span<float> out) const {
+  const uint64_t border = first_->rows();
+  for (size_t begin = 0; begin < rows.size();) {
+    const bool is_first = rows[begin] < border;
+    std::vector<uint64_t> there;
+    for (size_t i = begin; i < rows.size() && (rows[i] < border) == is_first; ++i)
+      there.push_back(is_first ? rows[i] : rows[i] - border);
+    (is_first ? first_ : second_)->read(there, out.subspan(begin * columns(), there.size() * columns()));
+    begin += there.size();
+  }
 }
 
 }  // namespace selfnorm

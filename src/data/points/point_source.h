@@ -1,5 +1,4 @@
-// Tables of numbers without a target, by row: in memory, or mapped array files of any size, of which only the
-// rows asked for are looked at.
+// Tables of numbers without a target, by row: in memory, or mapped array files of any size.
 #pragma once
 
 #include <memory>
@@ -18,11 +17,9 @@ class PointSource {
 
   virtual uint64_t rows() const = 0;
   virtual uint32_t columns() const = 0;
-  virtual const std::vector<std::string>& names()
-      const = 0;  // of the columns; empty when the format has none
+  virtual const std::vector<std::string>& names() const = 0;   // of the columns; empty: none
   virtual uint64_t number(uint64_t row) const { return row; }  // in the file, from 0
-  // The rows listed, in that order, row-major. Throws DataError naming file and row for a value that is not
-  // finite.
+  // The rows listed, in that order, row-major. Throws DataError for a value that is not finite.
   virtual void read(std::span<const uint64_t> rows, std::span<float> out) const = 0;
   // A hash of the contents: all of them in memory, a fixed sample of the rows of a mapped file.
   virtual std::string fingerprint() const = 0;
@@ -43,8 +40,43 @@ struct PointOptions {
 
 // csv, tsv (every column a number); npy, npz, safetensors (the first dimension is the rows, the others
 // together are the columns; found as the readers of classes find features); svmlight (its features; labels
-// are ignored), idx and compressed files whole, when they fit into memory. Throws DataError (file:line) or
-// Error.
+// are ignored), idx and compressed files, which are held in memory. Throws DataError (file:line), Error.
 std::unique_ptr<PointSource> open_points(const std::string& path, const PointOptions& options = {});
+
+// Points that are rows of other points: some of one source, or all of two.
+// Keeps a reference to `whole`.
+class PointSubset final : public PointSource {
+ public:
+  PointSubset(const PointSource& whole, std::vector<uint64_t> rows) : whole_(whole), rows_(std::move(rows)) {}
+
+  uint64_t rows() const override { return rows_.size(); }
+  uint32_t columns() const override { return whole_.columns(); }
+  const std::vector<std::string>& names() const override { return whole_.names(); }
+  void read(std::span<const uint64_t> rows, std::span<float> out) const override;
+  uint64_t number(uint64_t row) const override { return whole_.number(rows_[row]); }
+  std::string fingerprint() const override;
+
+ private:
+  const PointSource& whole_;
+  std::vector<uint64_t> rows_;
+};
+
+// The rows of `first`, then those of `second`, which has as many columns.
+class JoinedPoints final : public PointSource {
+ public:
+  JoinedPoints(std::unique_ptr<PointSource> first, std::unique_ptr<PointSource> second);
+
+  uint64_t rows() const override { return first_->rows() + second_->rows(); }
+  uint32_t columns() const override { return first_->columns(); }
+  const std::vector<std::string>& names() const override { return first_->names(); }
+  void read(std::span<const uint64_t> rows, std::span<float> out) const override;
+  uint64_t number(uint64_t row) const override {
+    return row < first_->rows() ? first_->number(row) : second_->number(row - first_->rows());
+  }
+  std::string fingerprint() const override { return first_->fingerprint() + second_->fingerprint(); }
+
+ private:
+  std::unique_ptr<PointSource> first_, second_;
+};
 
 }  // namespace selfnorm

@@ -20,33 +20,23 @@ struct Points {
   std::vector<float> take(std::span<const uint64_t> chosen) const;  // these rows, in this order
 };
 
-// Where x may be: a box of R^d; numbers of levels (x_j = 0 .. levels_j - 1, so binary vectors have 2); or
-// counts 0, 1, 2, ...
+// Where x may be: a box of R^d; levels (x_j = 0 .. levels_j - 1; binary: 2); or counts 0, 1, 2, ...
 struct Support {
   enum class Space { real, levels, counts };
 
   Space space = Space::real;
-  std::vector<double> lower, upper;  // real: of every coordinate, may be infinite; empty: all of R^d
-  std::vector<uint32_t> levels;      // levels: of every coordinate
+  std::vector<double> lower = {},
+                      upper = {};     // real: of every coordinate, may be infinite; empty: all of R^d
+  std::vector<uint32_t> levels = {};  // levels: of every coordinate
 
   static Support reals() { return {}; }
   static Support binary(uint32_t dimension) {
-    Support s;
-    s.space = Space::levels;
-    s.levels.assign(dimension, 2);
-    return s;
+    return {.space = Space::levels, .levels = std::vector<uint32_t>(dimension, 2)};
   }
   static Support box(std::vector<double> lower, std::vector<double> upper) {
-    Support s;
-    s.lower = std::move(lower);
-    s.upper = std::move(upper);
-    return s;
+    return {.lower = std::move(lower), .upper = std::move(upper)};
   }
-  static Support counts() {
-    Support s;
-    s.space = Space::counts;
-    return s;
-  }
+  static Support counts() { return {.space = Space::counts}; }
   bool is_real() const { return space == Space::real; }
 };
 

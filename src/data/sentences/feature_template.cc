@@ -21,8 +21,7 @@ constexpr std::string_view kMacros =
     "%x[row,column], %l[row,column], %h[row,column], %p[row,column,n], %s[row,column,n], "
     "%m[row,column,\"regex\"] or %t[row,column,\"regex\"]";
 
-// The regular expressions of a file, each once, and their instructions: a token costs as many steps a
-// character.
+// The regular expressions of a file, and their instructions: the steps that a character of a token costs.
 struct Programs {
   std::set<std::string> known;
   uint64_t size = 0;
@@ -88,30 +87,14 @@ class LineParser {
   }
 
   ItemKind kind() {
-    switch (rest_.size() > 1 ? rest_[1] : '\0') {
-      case 'x':
-        return advance(ItemKind::cell);
-      case 'l':
-      case 'X':
-        return advance(ItemKind::lower);
-      case 'h':
-        return advance(ItemKind::shape);
-      case 'p':
-        return advance(ItemKind::prefix);
-      case 's':
-        return advance(ItemKind::suffix);
-      case 'm':
-        return advance(ItemKind::match);
-      case 't':
-        return advance(ItemKind::test);
-      default:
-        fail_at(place_);
-    }
-  }
-
-  ItemKind advance(ItemKind kind) {
+    static constexpr std::string_view kLetters = "xlXhpsmt";
+    static constexpr ItemKind kKinds[] = {ItemKind::cell,  ItemKind::lower,  ItemKind::lower,
+                                          ItemKind::shape, ItemKind::prefix, ItemKind::suffix,
+                                          ItemKind::match, ItemKind::test};
+    const size_t place = rest_.size() > 1 ? kLetters.find(rest_[1]) : std::string_view::npos;
+    if (place == std::string_view::npos) fail_at(place_);
     rest_.remove_prefix(2);
-    return kind;
+    return kKinds[place];
   }
 
   bool take(char c) {
@@ -171,12 +154,6 @@ class LineParser {
   Programs& programs_;
 };
 
-std::string_view trimmed(std::string_view line) {
-  const size_t begin = line.find_first_not_of(" \t\r");
-  if (begin == std::string_view::npos) return {};
-  return line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin);
-}
-
 // Templates numbered in the order they are written.
 class Writer {
  public:
@@ -231,7 +208,7 @@ FeatureTemplates parse_templates(const std::string& text, const std::string& nam
   if (rest.starts_with(kByteOrderMark)) rest.remove_prefix(kByteOrderMark.size());
   while (!rest.empty()) {
     const size_t end = std::min(rest.find('\n'), rest.size());
-    const std::string_view line = trimmed(rest.substr(0, end));
+    const std::string_view line = trimmed(rest.substr(0, end), " \t\r");
     rest.remove_prefix(std::min(end + 1, rest.size()));
     ++number;
     if (line.find('\0') != std::string_view::npos)

@@ -3,12 +3,10 @@
 // attribute files of CRFsuite (label TAB attribute[:value] ..., '\:' and '\\' escaped, values at most 1e15 in
 // size; a line without a label begins with a tab). Plain or gzipped, - is standard input. Blank lines
 // separate sentences, one or many; a sentence that has lines and no token, such as comments of CoNLL-U before
-// a blank line, is an error. A line of labelling_mark.h before the first token is none of the tokens, in any
-// format.
+// a blank line, is an error. A labelling mark before the first token is no token, in any format.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -63,8 +61,7 @@ struct SequenceOptions {
   uint32_t min_count = 1;      // attributes seen less often in training are left out; >= 1
 };
 
-// As it was read, without the blanks around fields; bytes that are not UTF-8 too, which everywhere else are
-// U+FFFD.
+// As it was read, without the blanks around fields; bytes that are not UTF-8 too (else U+FFFD).
 struct SentenceText {
   // Of CoNLL-U: a comment, a range or an empty node.
   struct OtherLine {
@@ -89,8 +86,7 @@ enum class UnseenLabel { refused, kept };
 
 // In the words of a model: unseen attributes are left out, an unseen label is an error with file:line or is
 // kept (Sequences::unseen). Labels may be missing (`require_labels` false: a column less throughout, an empty
-// label, or _ where it is no label of the model); an attribute of the model in the place of a label is an
-// error.
+// label, or _ where it is no label of the model); an attribute in the place of a label is an error.
 Sequences read_sequences(const std::string& path, const SequenceEncoder& encoder, bool require_labels,
                          UnseenLabel unseen = UnseenLabel::refused);
 
@@ -107,8 +103,6 @@ class SequenceStream {
   struct State;
   std::unique_ptr<State> state_;
 };
-
-// Data in another format than those that a CRF was trained on.
 
 // The encoder of a model for data in `format`; automatic: the same one. Templates that read one column read a
 // word: of CoNLL-U it is the form (and the target UPOS), of columns the first of two, the label being the

@@ -85,8 +85,7 @@ void SentenceEncoding::append(const TokenLines& sentence, const Source& source, 
   out.sentence_begin.push_back(out.sentence_begin.back() + sentence.size());
 }
 
-// Of attributes it is a label or empty, whether or not labels are looked at: an attribute there would be
-// lost.
+// Of attributes it is a label or empty, even where labels are not looked at.
 void SentenceEncoding::check_first_field(const TokenLines& sentence, size_t token,
                                          const Source& source) const {
   const std::string_view text = sentence.field(token, 0);

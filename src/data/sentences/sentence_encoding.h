@@ -23,8 +23,7 @@ std::string parse_attribute(std::string_view field, AttributeField& attribute);
 // Of an attribute, in size: times parameters up to 1e20 scores stay within float32.
 inline constexpr float kLargestValue = 1e15f;
 
-// format, columns, target, templates and has_transitions of an encoder are enough to learn; afterwards its
-// lists are filled in.
+// format, columns, target, templates and has_transitions of an encoder are enough to learn its lists.
 class SentenceEncoding {
  public:
   enum class Words { learned, known };

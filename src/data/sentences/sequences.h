@@ -1,7 +1,6 @@
 // Sentences as a CRF model sees them: every position has attributes (numbers of strings such as "U00:the"),
-// and a label. Attributes of the observation and its label are unigram ones; those that meet a pair of
-// neighbouring labels are bigram ones and are rare: the plain bigram attribute, the pair alone, is not
-// listed.
+// and a label. Attributes of the observation and its label are unigram ones; those of a pair of neighbouring
+// labels are bigram ones and are rare: the pair alone is not listed.
 #pragma once
 
 #include <algorithm>

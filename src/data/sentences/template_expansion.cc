@@ -20,8 +20,7 @@ uint32_t& at(std::vector<uint32_t>& list, uint32_t i) {
   return list[i];
 }
 
-// Simple case mapping of UnicodeData.txt (Unicode 15) for Latin, Greek, Cyrillic and Armenian, whatever the
-// locale.
+// Simple case mapping of UnicodeData.txt (Unicode 15) for Latin, Greek, Cyrillic and Armenian.
 
 inline constexpr char32_t lower_case(char32_t c) {
   const auto within = [c](char32_t first, char32_t last) { return c >= first && c <= last; };
@@ -73,24 +72,11 @@ std::wstring decoded(std::string_view text) {
 
 std::string encoded(std::wstring_view text) {
   std::string out;
-  for (const wchar_t wide : text) {
-    const auto c = static_cast<uint32_t>(wide);
-    const auto tail = [&](unsigned shift) { out += static_cast<char>(0x80u | (c >> shift & 0x3Fu)); };
-    if (c < 0x80) {
-      out += static_cast<char>(c);
-    } else if (c < 0x800) {
-      out += static_cast<char>(0xC0u | c >> 6), tail(0);
-    } else if (c < 0x10000) {
-      out += static_cast<char>(0xE0u | c >> 12), tail(6), tail(0);
-    } else {
-      out += static_cast<char>(0xF0u | c >> 18), tail(12), tail(6), tail(0);
-    }
-  }
+  for (const wchar_t c : text) append_utf8(static_cast<uint32_t>(c), out);
   return out;
 }
 
-// Upper case A, lower case a, digit 0, other characters beyond ASCII *, others themselves; runs of one become
-// one.
+// Upper case A, lower case a, digit 0, beyond ASCII *, others themselves; runs become one.
 std::wstring shape(const std::wstring& token) {
   std::wstring out;
   for (const wchar_t wide : token) {

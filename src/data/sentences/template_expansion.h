@@ -20,11 +20,8 @@ class RE2;
 
 namespace selfnorm {
 
-// What the macros of feature_template.h make of one token.
-
 // RE2's syntax on UTF-8 (leftmost-first, as Perl's): matched in time proportional to the size of the
-// expression times characters, of which the first kPatternCharacters count. Throws Error that says what is
-// wrong with the expression.
+// expression times characters, of which the first kPatternCharacters count. Throws Error.
 inline constexpr size_t kPatternCharacters = 256, kPatternBytes = 1000;
 inline constexpr int64_t kPatternMemory = int64_t{1} << 20;
 std::shared_ptr<const re2::RE2> token_pattern(const std::string& text);

@@ -12,18 +12,12 @@ namespace {
 constexpr size_t kTokenBufferBytes = size_t{1} << 18;
 constexpr std::string_view kBlank = " \t\r\v\f";
 
-std::string_view without_blanks(std::string_view text) {
-  const size_t begin = text.find_first_not_of(kBlank);
-  if (begin == std::string_view::npos) return text.substr(0, 0);
-  return text.substr(begin, text.find_last_not_of(kBlank) + 1 - begin);
-}
-
 template <class Visit>
 void for_each_field(std::string_view line, Separator separator, Visit visit) {
   if (separator == Separator::tabs || line.find('\t') != std::string_view::npos) {
     for (size_t begin = 0;;) {
       const size_t end = std::min(line.find('\t', begin), line.size());
-      visit(without_blanks(line.substr(begin, end - begin)));
+      visit(trimmed(line.substr(begin, end - begin), kBlank));
       if (end == line.size()) return;
       begin = end + 1;
     }
@@ -33,17 +27,6 @@ void for_each_field(std::string_view line, Separator separator, Visit visit) {
     visit(line.substr(begin, end - begin));
     begin = line.find_first_not_of(kBlank, end);
   }
-}
-
-bool is_well_formed(std::string_view text) {
-  if (std::all_of(text.begin(), text.end(), [](char c) { return static_cast<signed char>(c) >= 0; }))
-    return true;
-  while (!text.empty()) {
-    const size_t n = utf8_length(text);
-    if (n == 0) return false;
-    text.remove_prefix(n);
-  }
-  return true;
 }
 
 std::string columns_text(size_t n) { return fmt::format("{} column{}", n, n == 1 ? "" : "s"); }
@@ -147,6 +130,7 @@ void TokenLines::remove_last() {
 
 TokenReader::TokenReader(std::unique_ptr<Input> input, const Shape& shape)
     : input_(std::move(input)), shape_(shape), buffer_(kTokenBufferBytes, '\0') {
+  input_->skip_byte_order_mark();
   if (shape.format == SequenceFormat::conllu) shape_.columns = kConlluColumns;
 }
 
@@ -176,7 +160,6 @@ bool TokenReader::next_line(std::string_view& line) {
     at_ = end_;
   }
   ++line_;
-  if (line_ == 1 && line.starts_with(kByteOrderMark)) line.remove_prefix(kByteOrderMark.size());
   if (line.find('\0') != std::string_view::npos)
     throw DataError(name(), line_, "found a NUL byte, expected text in UTF-8, a token a line");
   line = line.substr(0, line.find_last_not_of('\r') + 1);

@@ -17,11 +17,9 @@ inline constexpr uint32_t kConlluColumns = 10, kConlluForm = 1, kConlluUpos = 3;
 constexpr bool is_conllu_category(uint32_t column) {
   return column == kConlluUpos || column == 4 || column == 6 || column == 7;
 }
-inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 inline constexpr size_t kLongestLine = size_t{64} << 20;
 
-// Between the fields of a line: tabs, and the spaces around fields do not count; or, in a line without tabs,
-// any white space.
+// Between the fields of a line: tabs (blanks around fields do not count), or without tabs any white space.
 enum class Separator { tabs, tabs_or_blanks };
 
 class TokenLines {
@@ -103,10 +101,9 @@ class TokenReader {
   std::string parts_;  // a line that the end of the buffer cut
 };
 
-// Which format of read_sequences.h a file has, by its first lines.
-
 inline constexpr size_t kFormatSample = size_t{1} << 16;
 
+// The format of a file by its first lines.
 // CoNLL-U: the first line that is no comment, and half of them at least, have ten tab-separated columns, of
 // which the first begins with a digit; so that one bad line is an error of CoNLL-U. Attributes: every line
 // has tabs; not always as many, and at least half of the fields after the first hold ':' or '='; or as many

@@ -16,14 +16,11 @@
 #include "data/input/sniff.h"
 #include "data/read.h"
 #include "data/string_index.h"
-#include "data/table/frame_table.h"
 #include "data/table/table_sample.h"
 #include "data/write.h"
 
 namespace selfnorm {
 namespace {
-
-// Arrays x and y as frames.
 
 // Columns STEM0, STEM1, ...; where `single` is given, an only column is called so.
 void append_columns(const ArrayFile& file, const ArrayEntry& entry, const std::string& stem,
@@ -103,27 +100,19 @@ Frame read_array_frame(const ArrayFile& file, const FrameOptions& options) {
 }
 
 // What is no file, a pipe, is held in memory.
-class FrameFile final : public Reopening {
- public:
-  explicit FrameFile(const std::string& path) : path_(path) {
-    std::error_code ignored;
-    is_file_ = path != "-" && std::filesystem::is_regular_file(path, ignored);
-    if (is_file_) return;
-    const auto input = Input::open(path);
-    name_ = input->name();
-    bytes_ = input->read_rest();
-  }
-
-  std::unique_ptr<Input> open() const override {
-    auto input = is_file_ ? Input::open(path_) : Input::memory(name_, bytes_);
-    skip_byte_order_mark(*input);
+Reopen reopening(const std::string& path) {
+  const auto marked = [](std::unique_ptr<Input> input) {
+    input->skip_byte_order_mark();
     return input;
-  }
-
- private:
-  std::string path_, name_, bytes_;
-  bool is_file_ = false;
-};
+  };
+  std::error_code ignored;
+  if (path != "-" && std::filesystem::is_regular_file(path, ignored))
+    return [marked, path] { return marked(Input::open(path)); };
+  const auto input = Input::open(path);
+  return [marked, name = input->name(), bytes = input->read_rest()] {
+    return marked(Input::memory(name, bytes));
+  };
+}
 
 void append_value(const FrameColumn& column, uint64_t row, std::string& line) {
   if (!column.is_numeric && column.level[row] != kMissingLevel)
@@ -173,8 +162,8 @@ const FrameColumn* Frame::find(const std::string& name) const {
 }
 
 Frame read_frame(const std::string& path, const FrameOptions& options) {
-  const FrameFile file(path);
-  const auto input = file.open();
+  const Reopen open = reopening(path);
+  const auto input = open();
   if (is_array_head(input->peek(kArrayHead))) {
     auto storage = input->storage();
     const std::string name = input->name();
@@ -183,7 +172,7 @@ Frame read_frame(const std::string& path, const FrameOptions& options) {
   const Format format = detect_format(*input, {});
   if (format != Format::csv && format != Format::tsv && format != Format::text)
     throw_at(input->name(), 0, "found {} data, expected csv, tsv, npz or safetensors", format_name(format));
-  return read_table_frame(file, table_separator(*input, format), options);
+  return read_table_frame(open, table_separator(*input, format), options);
 }
 
 void write_frame(const Frame& frame, const std::string& path) {

@@ -8,12 +8,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "data/dataset.h"
+#include "data/input/source.h"
 
 namespace selfnorm {
 
@@ -53,9 +56,7 @@ Frame read_frame(const std::string& path, const FrameOptions& options = {});
 // same back; a line of one empty field is quoted. Appears whole or not at all.
 void write_frame(const Frame& frame, const std::string& path);
 
-// The columns of a frame that are to be predicted.
-
-// Rows in which a target is missing, rising. Throws DataError when a column is not there.
+// Rows in which a target, a column to be predicted, is missing. Throws DataError without such a column.
 std::vector<uint64_t> rows_without_targets(const Frame& frame, const std::vector<std::string>& names);
 
 // Those in which none is.
@@ -76,5 +77,14 @@ struct TargetDistinct {
 
 // Of column `column` of n x columns values; n >= 1, all finite.
 TargetDistinct target_distinct(std::span<const double> values, size_t columns, size_t column);
+
+// Opens the same bytes again, after a byte order mark.
+using Reopen = std::function<std::unique_ptr<Input>()>;
+
+// A column that is not declared is read as numbers until a text is found in it; then it is read once more.
+Frame read_table_frame(const Reopen& open, char separator, const FrameOptions& options);
+
+// DataError at the first text of a categorical column that is no number; `role` stands before its name.
+[[noreturn]] void fail_text(const Frame& frame, const FrameColumn& column, const char* role);
 
 }  // namespace selfnorm

@@ -10,15 +10,13 @@
 #include "base/memory.h"
 #include "data/input/characters.h"
 #include "data/string_index.h"
-#include "data/table/frame_table.h"
+#include "data/table/frame.h"
 #include "math/parallel.h"
 
 namespace selfnorm {
 namespace {
 
-// How a column of a frame becomes inputs: learned from its training rows.
-
-// What the column is encoded by; `reason`: why it is left out, or what else is to be said; empty: nothing.
+// What a column is encoded by; `reason`: why it is left out, or what else is to be said; empty: nothing.
 struct LearnedColumn {
   InputColumn column;
   bool is_used = false;

@@ -1,5 +1,3 @@
-#include "data/table/frame_table.h"
-
 #include <cmath>
 #include <optional>
 
@@ -9,6 +7,7 @@
 #include "data/input/records.h"
 #include "data/read.h"
 #include "data/string_index.h"
+#include "data/table/frame.h"
 #include "data/table/table_sample.h"
 
 namespace selfnorm {
@@ -47,6 +46,15 @@ struct FrameLayout {
   uint64_t header_bytes = 0;
   uint64_t first_line = 1;
 };
+
+// An empty field, NA, N/A, NaN, null, none or ? in any case.
+bool is_missing(std::string_view field) {
+  if (field.size() > 4) return false;
+  const std::string lower = lowercase(field);
+  for (const std::string_view word : {"", "na", "n/a", "nan", "null", "none", "?"})
+    if (lower == word) return true;
+  return false;
+}
 
 class FrameParser {
  public:
@@ -113,8 +121,7 @@ class Pass {
 
   // Takes the input to its end.
   void run(Input& input) {
-    std::string header(layout_.header_bytes, '\0');
-    read_fully(input, header.data(), header.size());
+    input.skip(layout_.header_bytes);
     line_ = layout_.first_line;
     BlockReader reader(input, layout_.rule, kFrameBlockBytes);
     try {
@@ -219,17 +226,9 @@ void look_ahead(Input& input, FrameLayout& layout) {
 
 }  // namespace
 
-bool is_missing(std::string_view field) {
-  if (field.size() > 4) return false;
-  const std::string lower = lowercase(field);
-  for (const std::string_view word : {"", "na", "n/a", "nan", "null", "none", "?"})
-    if (lower == word) return true;
-  return false;
-}
-
-Frame read_table_frame(const Reopening& file, char separator, const FrameOptions& options) {
+Frame read_table_frame(const Reopen& open, char separator, const FrameOptions& options) {
   Frame frame;
-  std::unique_ptr<Input> input = file.open();
+  const std::unique_ptr<Input> input = open();
   frame.file = input->name();
   FrameLayout layout = frame_layout(*input, separator, options);
   look_ahead(*input, layout);
@@ -252,7 +251,7 @@ Frame read_table_frame(const Reopening& file, char separator, const FrameOptions
   }
   if (has_text) {
     Pass second(again, frame);
-    second.run(*file.open());
+    second.run(*open());
     if (second.lines() != frame.line)
       throw DataError(frame.file, 0, "the file changed while it was read; expected it to stay as it is");
   }

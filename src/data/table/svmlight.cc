@@ -53,22 +53,12 @@ class SvmlightParser {
 
   Part operator()(std::string_view text) const {
     Part part;
-    part.bytes = text.size();
     part.column.reserve(text.size() / 8);
     part.value.reserve(text.size() / 8);
-    while (!text.empty()) {
-      uint64_t line = part.lines, rows = part.rows();
-      std::string_view record = take_record(text, {}, part.lines);
-      uint64_t kept = part.row_end.empty() ? 0 : part.row_end.back();
-      std::optional<uint64_t> group;
-      std::string message = parse(record, line, part, group);
-      if (!joint_) part.count(rows);
-      if (message.empty()) continue;
-      part.bad.push_back({line, part.rows(), std::move(message), group});
-      part.column.resize(kept);
-      part.value.resize(kept);
-    }
-    return part;
+    return parse_records(text, {}, std::move(part),
+                         [this](std::string_view record, Part::Bad& bad, Part& to) {
+                           return parse(record, bad.line, to, bad.group);
+                         });
   }
 
  private:
@@ -176,9 +166,7 @@ ReadResult read_svmlight(Input& input, const ReadOptions& options) {
                           : "the model scores groups of alternatives; expected svmlight data with qid:");
   Assembly assembly(input, options, 1);
   if (joint) assembly.expect_groups();
-  BlockReader reader(input, {}, options.block_bytes);
-  assembly.take<Part>(reader, SvmlightParser(options, joint),
-                      [&](Part&& part) { assembly.append(std::move(part)); });
+  assembly.take({}, SvmlightParser(options, joint));
   return assembly.finish(Format::svmlight);
 }
 

@@ -144,20 +144,13 @@ class TableParser {
   TableParser(const TableLayout& layout, const ReadOptions& options) : layout_(layout), labels_(options) {}
 
   Part operator()(std::string_view text) const {
-    Part part;
-    part.bytes = text.size();
     Fields fields;
-    while (!text.empty()) {
-      uint64_t line = part.lines, rows = part.rows();
-      std::string_view record = take_record(text, layout_.rule, part.lines);
-      size_t kept = part.value.size();
-      std::string message = record.empty() ? "" : parse(record, fields, part);
-      part.count(rows);
-      if (message.empty()) continue;
-      part.bad.push_back({line, part.rows(), std::move(message), std::nullopt, fields.is_open()});
-      part.value.resize(kept);
-    }
-    return part;
+    return parse_records(text, layout_.rule, Part(),
+                         [&](std::string_view record, Part::Bad& bad, Part& part) {
+                           std::string message = parse(record, fields, part);
+                           bad.is_fatal = fields.is_open();
+                           return message;
+                         });
   }
 
  private:
@@ -222,13 +215,10 @@ ReadResult read_table(Input& input, Format format, const ReadOptions& options) {
 }
 
 ReadResult read_table(Input& input, const TableLayout& layout, const ReadOptions& options) {
-  std::string header(layout.header_bytes, '\0');
-  read_fully(input, header.data(), header.size());
+  input.skip(layout.header_bytes);
   Assembly assembly(input, options, layout.first_line);
   assembly.expect_dense(layout.features, layout.names);
-  BlockReader reader(input, layout.rule, options.block_bytes);
-  assembly.take<Part>(reader, TableParser(layout, options),
-                      [&](Part&& part) { assembly.append(std::move(part)); });
+  assembly.take(layout.rule, TableParser(layout, options));
   ReadResult result = assembly.finish(layout.rule.separator == '\t' ? Format::tsv : Format::csv);
   result.report.target = layout.target;
   return result;

@@ -1,7 +1,6 @@
 // Which column of a table is what.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,8 +29,6 @@ struct TableLayout {
 
 // Looks ahead in the input, takes nothing. Throws DataError.
 TableLayout table_layout(Input& input, char separator, const ReadOptions& options);
-
-// The CSV and TSV reader.
 
 ReadResult read_table(Input& input, Format format, const ReadOptions& options);
 // With the columns as `layout` says.

@@ -92,12 +92,6 @@ bool is_decimal(std::string_view field, size_t comma) {
 
 }  // namespace
 
-std::string lowercase(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
-  return out;
-}
-
 std::span<const std::string_view> target_names() { return kTargetNames; }
 
 char table_separator(Input& input, Format format) {

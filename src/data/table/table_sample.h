@@ -26,15 +26,14 @@ struct TableSample {
   size_t later = 0;
 };
 
-// Looks ahead in the input, takes nothing. Throws DataError when the first record is damaged or there is
-// none.
+// Looks ahead in the input, takes nothing. Throws DataError without a good first record.
 TableSample table_sample(Input& input, RecordRule rule);
 
 // Its columns by name (with a header) and index.
 class TableColumns {
  public:
-  TableColumns(std::string file, const TableSample& sample,
-               Header header);  // throws for a name that is there twice
+  // Throws for a name that is there twice.
+  TableColumns(std::string file, const TableSample& sample, Header header);
 
   bool has_header() const { return has_header_; }
   uint32_t size() const { return static_cast<uint32_t>(sample_.first.size()); }
@@ -56,7 +55,6 @@ class TableColumns {
 // quotes) and none or differing numbers of commas, or only commas between digits: decimal ones.
 char table_separator(Input& input, Format format);
 
-std::string lowercase(std::string_view text);  // of ASCII
 // label, target, class and y, in the order of preference.
 std::span<const std::string_view> target_names();
 

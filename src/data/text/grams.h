@@ -17,8 +17,7 @@ inline bool is_word_byte(char c) {
          static_cast<unsigned char>(c) >= 0x80;
 }
 
-// visit(std::string_view) for each character n-gram of a word, in the order of their first characters,
-// shorter first.
+// visit(std::string_view) for each character n-gram of a word, by their first characters, shorter first.
 template <class Visit>
 void for_each_char_gram(std::string_view word, const TextOptions& options, Visit visit) {
   if (options.char_ngrams_max == 0) return;

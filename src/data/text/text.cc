@@ -17,8 +17,6 @@
 namespace selfnorm {
 namespace {
 
-// A TextEncoder from the counts of a whole corpus.
-
 constexpr uint32_t kDropped = 0xFFFFFFFFu;
 
 std::vector<uint64_t> text_frequency(const SparseMatrix& counts, uint64_t features) {
@@ -108,16 +106,9 @@ class TextParser {
   }
 
   TextPart operator()(std::string_view text) const {
-    TextPart part;
-    part.bytes = text.size();
-    while (!text.empty()) {
-      uint64_t line = part.lines, rows = part.rows();
-      std::string_view record = take_record(text, {}, part.lines);
-      std::string message = record.empty() ? "" : parse(record, part);
-      part.count(rows);
-      if (!message.empty()) part.bad.push_back({line, part.rows(), std::move(message), std::nullopt});
-    }
-    return part;
+    return parse_records(text, {}, TextPart(), [this](std::string_view record, Part::Bad&, TextPart& part) {
+      return parse(record, part);
+    });
   }
 
  private:
@@ -161,13 +152,11 @@ ReadResult read_text(Input& input, const ReadOptions& options) {
   if (!options.schema && options.text.hash_buckets > 0)  // frequencies and idf
     require_memory(12.0 * options.text.hash_buckets,
                    fmt::format("{} hash buckets", options.text.hash_buckets), "ask for fewer");
-  uint64_t header = text_header(input, options.header);
-  std::string skipped(header, '\0');
-  read_fully(input, skipped.data(), header);
+  const uint64_t header = text_header(input, options.header);
+  input.skip(header);
   Assembly assembly(input, options, header > 0 ? 2 : 1);
-  BlockReader reader(input, {}, options.block_bytes);
   StringIndex grams;
-  assembly.take<TextPart>(reader, TextParser(options), [&](TextPart&& part) {
+  assembly.take<TextPart>({}, TextParser(options), [&](TextPart&& part) {
     std::vector<uint32_t> number;
     for (uint32_t g = 0; g < part.grams.size(); ++g) number.push_back(grams.add(part.grams[g]));
     if (!number.empty())

@@ -65,9 +65,7 @@ class TextEncoder {
 
 // Columns that training can teach something: those that a row of the training data uses. When rows are held
 // out of a text after its vocabulary was made, words of theirs alone are not among them; a model must not
-// count them as known, since a new text's unknown words are not there either.
-
-// Rising.
+// count them as known, since a new text's unknown words are not there either. Rising.
 std::vector<uint32_t> used_columns(const SparseMatrix& x);
 
 // Renumbers these columns (rising) 0, 1, ...; the others' entries and names are removed.

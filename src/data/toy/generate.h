@@ -56,8 +56,7 @@ class RegressionTask {
 };
 
 std::vector<std::string> regression_task_names();
-std::unique_ptr<RegressionTask> make_regression_task(
-    const std::string& name);  // throws Error for another name
+std::unique_ptr<RegressionTask> make_regression_task(const std::string& name);  // throws for another name
 
 // The same for any number of threads.
 Frame sample_regression(const RegressionTask& task, uint64_t rows, uint64_t seed);

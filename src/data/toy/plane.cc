@@ -221,7 +221,6 @@ double plane_entropy(const std::function<double(double, double)>& log_density, d
 // Gaussian noise around curves: x = c(t) + sigma (z1, z2), t with density w on [0, 1], so
 //     p(x) = int w(t) N(x; c(t), sigma^2 I) dt,
 // by Gauss's rule of 4 points on pieces of t no longer on the curve than sigma.
-
 std::unique_ptr<Toy> make_ring() {
   const auto place = [](uint32_t, double t) { return circle(2, t); };
   return std::make_unique<CurveToy>(CurveFamily{.place = place, .speed = 2 * kTurn, .half_width = 2});

@@ -1,5 +1,4 @@
-// Distributions with known density and entropy, to learn and to measure against. z are independent N(0, 1)
-// and u independent U(0, 1).
+// Distributions with known density and entropy, to measure against. z ~ N(0, 1) and u ~ U(0, 1), independent.
 //   checkerboard     x1 = 4 u - 2, x2 = u - 2 Bernoulli(1/2) + (floor x1 mod 2), both times 2
 //   four-circles     centre (+-1, +-1), angle 2 pi u, radius 2, plus .1 (z1, z2)
 //   funnel           x1 = z1, x2 = exp(x1 / 2) z2

@@ -20,10 +20,8 @@ ReportTable quantile_table(const ErrorAudit& audit, const ErrorNames& names);
 ReportTable worst_table(const ErrorAudit& audit, const ErrorNames& names);
 
 // Of what a model says of inputs: e against the norm of the input and against the exact probability of its
-// best output; audited against exact probability, of the true outputs where all inputs have one, else of the
-// best.
-std::optional<double> only_norm(
-    const Audit& audit);  // that all inputs have, but for rounding, as unit vectors
+// best output; audited against exact probability, of the true outputs where all have one, else of the best.
+std::optional<double> only_norm(const Audit& audit);  // that all inputs have, as unit vectors
 ReportFigure error_by_norm(const Audit& audit, const ErrorNames& names, const std::string& norm);
 ReportFigure error_by_confidence(const Audit& audit, const ErrorNames& names);
 ReportFigure audited_by_exact(const Audit& audit, const ErrorNames& names);

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "document/section/audit_figures.h"
-#include "document/section/rows_part.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {

@@ -3,14 +3,32 @@
 // probability; reliability; the worst inputs.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "audit/audit.h"
 #include "document/document.h"
-#include "document/section/rows_part.h"
 
 namespace selfnorm {
+
+// What part the rows that are shown had in the model. A certificate speaks of inputs that had none.
+enum class RowsPart {
+  kNone,
+  kChoseStep,  // the step of training that did best on them was kept, and constants were fitted to them
+  kTrained
+};
+
+// What a page says of labels that were not in the training data; `units` are "inputs" or "tokens".
+inline void note_unseen(uint64_t unseen, const char* units, ReportDocument& document) {
+  if (unseen == 0) return;
+  document.notes.push_back(fmt::format(
+      "{} {} have a label that the model has not seen: they count as wrong, and likelihoods leave "
+      "them out; with them NLL is infinite.",
+      unseen, units));
+}
 
 struct AuditNames {
   std::string kind = "raw";                // "raw" or "amortised"
@@ -28,12 +46,10 @@ std::string rounded_up(double value, int digits);
 // "99%", to so many significant digits, or as many as it takes to be neither 0% nor 100% when `share` is not.
 std::string percent(double share, int digits = 6);
 
-// What a certificate of rows of this part rests on, after what it was computed by: "exact log Z; holds if
-// ...".
+// What a certificate of rows of this part rests on, after `computed_by`: "exact log Z; holds if ...".
 std::string certificate_source(const std::string& computed_by, RowsPart part);
 
-// "with 99% confidence, 99% of inputs have raw log-probabilities within 0.08", the bound rounded up; without
-// a bound, why not.
+// "with 99% confidence, 99% of inputs have raw log-probabilities within 0.08", rounded up; or why not.
 std::string certificate_words(const Certificate& certificate, const std::string& kind);
 
 // The certificate in words; above an error of 0.5 nats, which no user of probabilities could live with, a
@@ -47,8 +63,7 @@ void add_audit(const Audit& audit, const AuditNames& names, ReportDocument& docu
 // A card with V and V*; none without V*.
 void add_variance(const GaugeVariance& variance, ReportDocument& document);
 
-// Of any model whose errors were audited: histogram with quantiles and band, worst inputs; the same figures
-// as above, without cards.
+// Of any model whose errors were audited: histogram with quantiles and band, worst inputs; without cards.
 void add_errors(const ErrorAudit& audit, const std::string& kind, ReportDocument& document);
 
 }  // namespace selfnorm

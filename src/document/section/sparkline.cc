@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "data/input/characters.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {
@@ -18,11 +19,10 @@ constexpr std::array<const char*, 9> kUnicode = {"·", "▁", "▂", "▃", "▄
 constexpr std::array<const char*, 8> kAscii = {" ", ".", ":", "-", "=", "+", "*", "#"};
 constexpr size_t kSparklineColumns = 40, kMostColumns = 80;
 
-bool is_utf8(std::string codeset) {
-  std::erase(codeset, '-');
-  std::ranges::transform(codeset, codeset.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return codeset.starts_with("utf8");
+bool is_utf8(std::string_view codeset) {
+  std::string name = lowercase(codeset);
+  std::erase(name, '-');
+  return name.starts_with("utf8");
 }
 
 // POSIX: the first of these that is set and not empty.
@@ -92,7 +92,7 @@ Glyphs locale_glyphs() {
     utf8 = is_utf8(nl_langinfo_l(CODESET, locale));
     freelocale(locale);
   } else if (const size_t dot = name.find('.'); dot != std::string::npos) {
-    utf8 = is_utf8(name.substr(dot + 1));
+    utf8 = is_utf8(std::string_view(name).substr(dot + 1));
   }
   return utf8 ? Glyphs::unicode : Glyphs::ascii;
 }

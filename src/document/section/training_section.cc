@@ -163,8 +163,7 @@ bool is_zero(const Series& s) {
   return std::ranges::none_of(s.y, [](double y) { return std::isfinite(y) && y != 0; });
 }
 
-// Figures have one panel each, so that those of different objectives can be drawn into each other; without
-// points there is none.
+// A figure has one panel, so that those of different objectives can be overlaid; without points, none.
 void add_figure(ReportDocument& document, const char* id, std::string title, std::string unit,
                 std::vector<Series> series, std::string look, std::string across = "step") {
   std::erase_if(series, [](const Series& s) { return !has_points(s); });

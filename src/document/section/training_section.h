@@ -1,6 +1,5 @@
-// Curves of a training run, from its metrics.jsonl, as far as they exist; figures loss, training_nll,
-// penalty, regulariser, alpha (constraint: by solve), training_log_z, training_b, log_ratio,
-// effective_samples.
+// Curves of a run, from its metrics.jsonl, as far as they exist: loss, training_nll, penalty, regulariser,
+// alpha (constraint: by solve), training_log_z, training_b, log_ratio, effective_samples.
 #pragma once
 
 #include <string>
@@ -11,8 +10,7 @@ namespace selfnorm {
 
 // Appends the section "Training"; lines of more than 2,000 points are thinned, keeping the extremes. A last
 // line cut short by a kill is left out; other lines that are no objects of numbers throw Error with file and
-// line. What was not finite (null) interrupts its line, and so does the next solve of a constraint or member
-// of an ensemble.
+// line. What was not finite (null) interrupts its line, as does the next solve or member.
 void add_training(const std::string& metrics_path, ReportDocument& document);
 
 }  // namespace selfnorm

@@ -1,5 +1,5 @@
 // b of nce and snl while it is learned (theory.md 3): 0, a constant, a linear function of the state x or a
-// small network of it (model/head/amortised_normalizer.h). It reads the state and does not move it: at the
+// small network of it (model/model_file.h). It reads the state and does not move it: at the
 // optimum b = A the expected derivative of the loss with respect to b is 0, so what would flow back is noise.
 //
 // Steps. A constant b moves against g, the mean derivative over the minibatch clipped to [-1, 1] (1 - r is

@@ -13,7 +13,7 @@
 #include "engine/engine.h"
 #include "family/classifier/options.h"
 #include "family/classifier/validation.h"
-#include "model/head/amortised_normalizer.h"
+#include "model/model_file.h"
 #include "normalizer/problem.h"
 #include "objective/loss.h"
 #include "optim/adaptive.h"

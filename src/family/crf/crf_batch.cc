@@ -58,8 +58,7 @@ class CrfStep final : public MinibatchStep<float> {
     return std::sqrt(inner_product(gradient, gradient));
   }
 
-  // L2 is added on touched rows only, divided by the probability of being touched: its expectation is the
-  // full gradient.
+  // L2 is added on touched rows only, divided by their probability: on average the full gradient.
   void update(std::span<float> theta, Adaptive<float>& optimiser, double rate) override {
     parallel_ranges(blocks_.size(), kBlocksAtOnce, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) {

@@ -45,8 +45,7 @@ class CrfBatchMaker {
   std::vector<uint32_t> local_unigram_, local_bigram_;  // number in the model -> number in the batch
 };
 
-// For every attribute the probability that a minibatch of `batch` random sentences has it, 1 - (1 -
-// df/n)^batch.
+// The probability that a minibatch of `batch` random sentences has an attribute, 1 - (1 - df/n)^batch.
 std::vector<double> touch_probability(const Sequences& data, const AttributeRows& rows, uint64_t attributes,
                                       uint64_t batch);
 
@@ -54,8 +53,7 @@ std::vector<double> touch_probability(const Sequences& data, const AttributeRows
 double position_norm(const AttributeRows& unigram);
 
 // One minibatch of sentences: the part of CRF training that the loop of minibatches
-// (family/classifier/loop.h) leaves to the model. The normalised fraction of `sampled` is the head of the
-// batch.
+// (family/classifier/loop.h) leaves to the model. `sampled` normalises the head of the batch.
 
 // Keeps references. `batch` is the number of sentences of a step.
 std::unique_ptr<MinibatchStep<float>> make_crf_step(const Sequences& train, const CrfShape& shape,

@@ -18,8 +18,7 @@ namespace selfnorm {
 // Which attributes the regression has: those of a gauge, or those of b(x) (CrfNormalizer).
 enum class CrfFeatures { all, unigrams };
 
-// A sparse row a sentence: summed values of its unigram attributes, then of its bigram attributes (all), then
-// T.
+// A sparse row a sentence: summed values of its unigram, then of its bigram attributes (all), then T.
 Dataset sentence_features(const Sequences& data, const CrfShape& shape, CrfFeatures features);
 
 // fit: V* on these sentences. prediction: the fit that is meant for other sentences (audit/gauge.h).
@@ -29,9 +28,8 @@ enum class CrfFitPurpose { fit, prediction };
 LinearFit crf_gauge(const Sequences& data, const CrfShape& shape, std::span<const double> log_z,
                     CrfFeatures features, CrfFitPurpose purpose);
 
-// The equivalent CRF whose log-normalizer is A(x) - fit(x); its b is 0. The intercept i is free too, as
-// i = i T - i (T - 1), where there are transitions; without them it stays as the constant of b. The fit is of
-// A with all features.
+// The equivalent CRF whose log-normalizer is A(x) - fit(x); its b is 0. The intercept i is free too, as i = i
+// T - i (T - 1), where there are transitions; without them it stays in b. The fit is of all features.
 void apply_crf_gauge(const LinearFit& fit, CrfModel& model);
 
 // b(x) = fit(x), of a fit of A with unigrams alone; parameters stay as they are.

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "document/section/audit_section.h"
-#include "document/section/rows_part.h"
 
 namespace selfnorm {
 namespace {

@@ -1,12 +1,11 @@
 // What is shown of a CRF on sentences: cards with the certificate; the section "Normalisation" (errors of
-// log-probabilities of labellings, log Z against length), and with labels "Spans" (precision and recall by
-// type).
+// log-probabilities of labellings, log Z against length), and with labels "Spans" (recall, precision).
 #pragma once
 
 #include <string>
 
 #include "document/document.h"
-#include "document/section/rows_part.h"
+#include "document/section/audit_section.h"
 #include "family/crf/crf_evaluation.h"
 
 namespace selfnorm {
@@ -27,8 +26,7 @@ struct LengthState {
   std::string name;  // "before", ...
   const std::vector<LengthLevel>& levels;
 };
-// Beside what add_crf made of the last state: the figure log_z_by_length_states, rms of a sentence and a
-// token, a line a state.
+// Beside what add_crf made of the last state: log_z_by_length_states, rms of a sentence and a token.
 void add_length_states(const std::vector<LengthState>& states, ReportDocument& document);
 
 }  // namespace selfnorm

@@ -12,19 +12,9 @@ constexpr uint32_t kNoType = UINT32_MAX;
 // B, I, E or S; 0 for a label that is none of these and a dash.
 char prefix_of(const std::string& label) {
   if (label.size() < 2 || label[1] != '-') return 0;
-  switch (label[0]) {
-    case 'B':
-    case 'I':
-    case 'E':
-    case 'S':
-      return label[0];
-    case 'L':
-      return 'E';
-    case 'U':
-      return 'S';
-    default:
-      return 0;
-  }
+  constexpr std::string_view kLetters = "BIESLU", kPrefixes = "BIESES";
+  const size_t place = kLetters.find(label[0]);
+  return place == std::string_view::npos ? '\0' : kPrefixes[place];
 }
 
 double ratio(uint64_t part, uint64_t whole) {

@@ -2,10 +2,6 @@
 // by minibatches of sentences, with the loops, early stopping and checkpoints of every other model.
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
-
 #include "data/sentences/sequences.h"
 #include "engine/engine.h"
 #include "family/classifier/options.h"
@@ -13,8 +9,6 @@
 #include "objective/registry.h"
 
 namespace selfnorm {
-
-// Everything the training of a CRF can be told, with the formula, the default and the range of each value.
 
 // Loss minimised, over N sentences: (1/N) sum_i (A_i - s_i + penalty_i) + l2/2 |theta|^2 + l1 |theta|_1; the
 // biases are not regularised. Wapiti's rho1 and rho2, of the sum over sentences, are l1 N and l2 N.

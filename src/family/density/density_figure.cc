@@ -7,7 +7,6 @@
 #include <numeric>
 #include <utility>
 
-#include "document/histogram.h"
 #include "document/picture.h"
 #include "family/density/density_evaluation.h"
 #include "family/density/density_sample.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "document/document.h"
-#include "document/section/rows_part.h"
+#include "document/section/audit_section.h"
 #include "family/density/density_evaluation.h"
 
 namespace selfnorm {

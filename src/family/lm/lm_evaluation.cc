@@ -7,7 +7,7 @@
 #include "data/example_source.h"
 #include "math/parallel.h"
 #include "math/random.h"
-#include "model/encoded_states.h"
+#include "model/encoder.h"
 #include "model/normalizer_network.h"
 #include "normalizer/output_stream.h"
 #include "objective/hierarchical.h"

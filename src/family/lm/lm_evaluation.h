@@ -31,8 +31,7 @@ struct LanguageEvaluationOptions {
   int threads = 0;
 };
 
-// progress(tokens done) after each block. Throws Error when the model is not one of this corpus, or a log Z
-// is not finite.
+// progress(tokens done) after each block. Throws Error: a model of another corpus, an infinite log Z.
 LanguageEvaluation evaluate_language(const ModelFile& model, const TokenCorpus& corpus,
                                      const LanguageEvaluationOptions& options = {},
                                      const std::function<void(uint64_t)>& progress = {});

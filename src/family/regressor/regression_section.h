@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "document/document.h"
-#include "document/section/rows_part.h"
+#include "document/section/audit_section.h"
 #include "family/regressor/regression_evaluation.h"
 #include "family/regressor/regression_pictures.h"
 

@@ -9,7 +9,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -48,8 +47,6 @@ struct CrfModel {
 // One .safetensors file, family "chain"; whole or not at all. Throw Error.
 void save_crf(const CrfModel& model, const std::string& path);
 CrfModel load_crf(const std::string& path);
-
-// Whether sentences fit a CRF model: data that did not come from a reader with the model's encoder.
 
 // Of every position: one of the model, one of the model or of the unseen ones, or either or none.
 enum class NeededLabels { known, any, none };

@@ -7,7 +7,6 @@
 
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "model/energy/energy.h"
 #include "model/energy/mlp.h"

@@ -41,16 +41,17 @@ using runtime::Tensor;
 constexpr size_t kValues = 16384;  // a unit of parallel work
 
 Standardisation standardisation_of(const LayoutReader& reader, uint64_t dimension) {
-  const Tensor* mean = reader.file.find("standardisation.mean");
-  const Tensor* scale = reader.file.find("standardisation.scale");
-  if (mean == nullptr && scale == nullptr) return {};
-  Standardisation out;
-  for (const auto& [name, values] :
-       {std::pair{"standardisation.mean", &out.mean}, std::pair{"standardisation.scale", &out.scale}}) {
-    const std::span<const double> stored = reader.tensor<double>(name, Dtype::F64, {dimension});
-    values->assign(stored.begin(), stored.end());
-  }
-  return out;
+  const char *mean = "standardisation.mean", *scale = "standardisation.scale";
+  if (reader.file.find(mean) == nullptr && reader.file.find(scale) == nullptr) return {};
+  return {stored_doubles(reader, mean, dimension), stored_doubles(reader, scale, dimension)};
+}
+
+// out <- change(value, column) of every value.
+template <class Change>
+void each_value(const Points& x, std::span<float> out, const Change& change) {
+  parallel_ranges(x.size(), kValues, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) out[i] = change(x.data[i], i % x.columns);
+  });
 }
 
 // `kind` is the metadata with its kind (absent: null), `prefix` that of its tensors.
@@ -134,20 +135,14 @@ void check_density(const DensityModel& model, const std::string& file) {
 }  // namespace
 
 void Standardisation::apply(const Points& x, std::span<float> u) const {
-  parallel_ranges(x.size(), kValues, [&](size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i) {
-      const size_t j = i % x.columns;
-      u[i] = mean.empty() ? x.data[i] : static_cast<float>((x.data[i] - mean[j]) / scale[j]);
-    }
+  each_value(x, u, [this](float v, size_t j) {
+    return mean.empty() ? v : static_cast<float>((v - mean[j]) / scale[j]);
   });
 }
 
 void Standardisation::undo(const Points& u, std::span<float> x) const {
-  parallel_ranges(u.size(), kValues, [&](size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i) {
-      const size_t j = i % u.columns;
-      x[i] = mean.empty() ? u.data[i] : static_cast<float>(u.data[i] * scale[j] + mean[j]);
-    }
+  each_value(u, x, [this](float v, size_t j) {
+    return mean.empty() ? v : static_cast<float>(v * scale[j] + mean[j]);
   });
 }
 
@@ -166,18 +161,11 @@ void save_density(const DensityModel& model, const std::string& path) {
   check_density(model, path);
   const EnergyRecord energy = model.energy->record();
   check_metadata_json(path, "energy_settings", energy.settings);
-  Metadata metadata = {{"format", std::string(runtime::kFormat)},
-                       {"format_version", std::string(runtime::kFormatVersion)},
-                       {"family", std::string(kDensityFamily)},
-                       {"features", std::to_string(model.dimension())},
-                       {"log_normalizer", fmt::format("{}", model.log_normalizer)},
-                       {"normalizer", model.normalizer_kind},
-                       {"base", !model.base                    ? "none"
-                                : model.base == model.proposal ? "proposal"
-                                                               : "own"},
-                       {"objective", model.objective_json},
-                       {"training", model.training_json},
-                       {"audit", model.audit_json}};
+  Metadata metadata = model_metadata(kDensityFamily, model);
+  metadata["features"] = std::to_string(model.dimension());
+  metadata["log_normalizer"] = fmt::format("{}", model.log_normalizer);
+  metadata["normalizer"] = model.normalizer_kind;
+  metadata["base"] = !model.base ? "none" : model.base == model.proposal ? "proposal" : "own";
   std::vector<runtime::Tensor> tensors;
   const auto add = [&tensors]<class T>(std::string name, Dtype dtype, const T& values) {
     tensors.push_back(make_tensor(std::move(name), dtype, {values.size()}, std::span(values)));

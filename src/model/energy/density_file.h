@@ -1,5 +1,4 @@
-// The model file of a density: one safetensors file with family "density" in its metadata. In the units of
-// the data,
+// The model file of a density: safetensors, family "density" in the metadata. In the units of the data,
 //     log p(x) = s(u) - b - sum_j log scale_j,   u = (x - mean) / scale,   s = energy [+ log base].
 #pragma once
 

@@ -29,8 +29,7 @@ struct ClosedForm {
 struct FamilyPlan {
   std::string word;  // as above
   uint32_t dimension = 1;
-  std::vector<double> lower = {},
-                      upper = {};  // truncated-gaussian, family: the box, may be infinite; empty: none
+  std::vector<double> lower = {}, upper = {};  // truncated-gaussian, family: the box; empty: none
 };
 
 class ExponentialFamily final : public Energy {

@@ -1,5 +1,4 @@
-// Which statistics and support the words of model/energy/exponential_family.h stand for, and the
-// records of families.
+// Which statistics and support the words of model/energy/exponential_family.h stand for; records of families.
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>

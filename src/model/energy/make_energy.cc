@@ -5,7 +5,6 @@
 
 #include "base/failure.h"
 #include "model/energy/exponential_family.h"
-#include "model/energy/rbm.h"
 #include "model/energy/torchscript.h"
 #include "selfnorm/runtime/shortened.h"
 

@@ -3,7 +3,7 @@
 //   FILE.pt           any TorchScript module that maps n x d to n or n x 1 scores -E (needs libtorch)
 //   gaussian, truncated-gaussian, exponential, gamma, von-mises, poisson, bernoulli, ising,
 //   family:names      exponential families (model/energy/exponential_family.h), "family:x,x2,x4"
-//   rbm[:hidden]      restricted Boltzmann machine (model/energy/rbm.h), 64 hidden units
+//   rbm[:hidden]      restricted Boltzmann machine, 64 hidden units
 #pragma once
 
 #include <memory>
@@ -35,5 +35,18 @@ std::unique_ptr<Energy> make_energy(const EnergyRecord& record, EmbeddedCode cod
 
 // s(x) = 0: tilting a base with it gives the base. What a density fitted without an energy is stored as.
 std::unique_ptr<Energy> make_zero_energy(uint32_t dimension);
+
+// The restricted Boltzmann machine with its hidden units summed out: binary v of dimension d, H hidden units,
+//     s(v) = a . v + sum_h softplus(c_h + w_h . v),   ds/da = v,  ds/dc_h = sigma(c_h + w_h . v),
+//     ds/dw_h = sigma(c_h + w_h . v) v.
+// Not an exponential family in theta = (a, c, W row-major H x d), but exact where the points can be
+// enumerated. W starts N(0, 0.01^2) (Hinton 2012, A practical guide), a and c at 0.
+struct RbmOptions {
+  uint32_t dimension = 1, hidden = 64;  // each 1 .. 65536
+  uint64_t seed = 0;
+};
+
+std::unique_ptr<Energy> make_rbm(const RbmOptions& options);   // throws Error naming what is out of range
+std::unique_ptr<Energy> make_rbm(const EnergyRecord& record);  // throws Error when it is damaged
 
 }  // namespace selfnorm

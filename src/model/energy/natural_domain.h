@@ -1,6 +1,5 @@
 // Which natural parameters eta of s(x) = eta . T(x) can be normalised. On a box with finite sides (or
-// finitely many points) all of them; on infinite sides the growth of s is ruled by the leading statistic
-// there is:
+// finitely many points) all of them; on infinite sides the leading statistic rules:
 //     x4        every coefficient < 0
 //     x3        half lines only: every coefficient < 0 (lower side finite) or > 0
 //     x2 (xx)   the precision matrix P, s = -x'Px/2 + ..., is positive definite
@@ -41,8 +40,7 @@ struct Statistic {
 
 // x, x2, x3, x4, abs, log, cos, sin, xx
 const std::vector<std::string>& statistic_names();
-// One statistic for every coordinate (xx: for every pair i < j, ordered by i, then j). Throws Error for a
-// name that is none.
+// One statistic a coordinate (xx: a pair i < j, by i, then j). Throws Error for a name that is none.
 std::vector<Statistic> make_statistics(const std::string& name, uint32_t dimension);
 
 class NaturalDomain {

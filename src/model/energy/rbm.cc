@@ -1,5 +1,3 @@
-#include "model/energy/rbm.h"
-
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -8,6 +6,7 @@
 #include "math/parallel.h"
 #include "math/random.h"
 #include "math/sigmoid.h"
+#include "model/energy/make_energy.h"
 #include "model/energy/record_reader.h"
 #include "selfnorm/error.h"
 

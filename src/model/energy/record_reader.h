@@ -1,5 +1,4 @@
-// Settings and tensors of a record (model/energy/energy.h) by name, checked; what fails says which network,
-// what was found and what was expected.
+// Settings and tensors of a record (model/energy/energy.h) by name, checked; errors name the network.
 #pragma once
 
 #include <memory>
@@ -26,8 +25,7 @@ class RecordReader {
   uint32_t whole_number(const char* name, uint32_t least, uint32_t most) const;
   std::vector<uint32_t> whole_numbers(const char* name, uint32_t least, uint32_t most) const;
 
-  // Of all tensors; to be called before memory is allocated for them, since a damaged size is no reason to
-  // run out of it.
+  // Of all tensors; to be called before memory is taken for them, since a size may be damaged.
   void expect_values(size_t expected) const;
   // Finite numbers in exactly this shape.
   void read(const std::string& name, const std::vector<uint64_t>& shape, std::span<float> out) const;

@@ -24,8 +24,7 @@ namespace selfnorm {
 bool has_torchscript();
 
 // Throws Error naming the file when `code` is not run, when libtorch or the shared module is missing, when
-// the file is no TorchScript module, has no parameters, does not take n x `dimension`, or its scores have
-// another shape or are NaN.
+// the file is no TorchScript module, has no parameters or does not map n x `dimension` to scores.
 std::unique_ptr<Energy> load_torchscript(const std::string& path, uint32_t dimension,
                                          EmbeddedCode code = EmbeddedCode::refuse);
 
@@ -33,9 +32,8 @@ std::unique_ptr<Energy> load_torchscript(const std::string& path, uint32_t dimen
 std::unique_ptr<Energy> make_torchscript(const EnergyRecord& record,
                                          EmbeddedCode code = EmbeddedCode::refuse);
 
-// What libselfnorm_torch exports: a function that makes energies and one that makes features.
-
-// A new energy, or new features, of the module in `bytes`; throws Error, whose message starts with `name`.
+// What libselfnorm_torch exports: functions that make energies and features of the module in `bytes`; they
+// throw Error, whose message starts with `name`.
 using TorchFactory = Energy*(const char* bytes, size_t size, uint32_t dimension, const char* name);
 using TorchFeaturesFactory = FeatureNetwork*(const char* bytes, size_t size, uint32_t inputs,
                                              const char* name);
@@ -47,8 +45,7 @@ void* torch_symbol(const char* symbol, const std::string& name, std::string_view
 
 }  // namespace selfnorm
 
-// The numbers change whenever energy.h, feature_network.h or this file does, so that a module of another
-// version is not called.
+// The numbers change with energy.h, feature_network.h and this file: no module of another version is called.
 #define SELFNORM_TORCH_FACTORY selfnorm_torch_energy_3
 #define SELFNORM_TORCH_FEATURES selfnorm_torch_features_3
 #define SELFNORM_TEXT_OF(symbol) #symbol

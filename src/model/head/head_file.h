@@ -1,6 +1,5 @@
 // Anybody's softmax head: W (K x d) and an optional bias (K), in a safetensors or npz file among other
-// tensors. It is read as a ModelFile and written back in the format and dtypes it came in, the other tensors
-// of the file untouched.
+// tensors. It is read as a ModelFile and written back in its format and dtypes, other tensors untouched.
 #pragma once
 
 #include <string>
@@ -27,15 +26,13 @@ struct Head {
   ModelFile model;        // multiclass, dense input, no labels; bias 0 when the file has none
 };
 
-// Whether `path` is a head rather than a model of ours: npz, or safetensors without our "format" metadata.
-// False for what cannot be read.
+// Whether `path` is a head rather than a model of ours: npz, or safetensors without our "format".
 bool is_head_file(const std::string& path);
 
 // Throws Error naming the file, what it holds and what was expected.
 Head load_head(const std::string& path, const HeadNames& names);
 
-// Rounds weights and biases to what the file can hold (nearest, ties to even). Throws Error for a value
-// beyond the range of the kind.
+// Rounds weights and biases to what the file can hold (nearest, ties to even). Throws Error beyond its range.
 void round_to_kind(HeadKind kind, ModelFile& model);
 // The same with the kinds of a head's own weights and biases: what save_head writes.
 void round_to_kind(Head& head);

@@ -15,8 +15,7 @@
 
 namespace selfnorm {
 
-// One minibatch forward and back, with the memory in between; reused from step to step. The bits do not
-// depend on the number of threads.
+// One minibatch forward and back, with the memory in between; reused. The same bits for any threads.
 class FeaturePass {
  public:
   virtual ~FeaturePass() = default;

@@ -120,8 +120,7 @@ std::string TorchModule::saved() const {
   });
 }
 
-// A few points around the origin, together and one by one: NaN, and that what a row gives is its own. Scores
-// may be infinite.
+// A few points around the origin, together and one by one: no NaN, a row by itself. Scores may be infinite.
 void TorchModule::check_rows(const at::Tensor& x) const {
   const bool is_scores = kind_ == ModuleOutput::scores;
   const at::Tensor together = output(x);

@@ -3,7 +3,6 @@
 
 #include <torch/script.h>
 
-#include <span>
 #include <string>
 #include <vector>
 

@@ -31,8 +31,7 @@ namespace {
 constexpr std::string_view kRegressorFamily = "regressor";
 constexpr uint32_t kMostTargets = 3, kMostComponents = 4096, kMostMembers = 1000;
 
-// Sizes that fit each other, finite numbers, scales > 0, JSON: of models to save and of models just read.
-// Throws Error.
+// Sizes that fit each other, finite numbers, scales > 0, JSON: of models to save and just read. Throws Error.
 void check_regressor(const Regressor& model, const std::string& file);
 
 using runtime::Dtype;
@@ -52,11 +51,6 @@ double finite(const LayoutReader& reader, const char* key) {
   return value;
 }
 
-std::vector<double> vector_of(const LayoutReader& reader, const char* key, uint64_t n) {
-  const std::span<const double> values = reader.tensor<double>(key, Dtype::F64, {n});
-  return {values.begin(), values.end()};
-}
-
 MixtureShape mixture_of(const LayoutReader& reader) {
   MixtureShape shape;
   shape.dimension = size(reader, "dimension", kMostTargets);
@@ -65,8 +59,8 @@ MixtureShape mixture_of(const LayoutReader& reader) {
   shape.broad_mean = finite(reader, "broad_mean");
   shape.broad_scale = finite(reader, "broad_scale");
   if (reader.file.find("support.lower") != nullptr || reader.file.find("support.upper") != nullptr) {
-    shape.lower = vector_of(reader, "support.lower", shape.dimension);
-    shape.upper = vector_of(reader, "support.upper", shape.dimension);
+    shape.lower = stored_doubles(reader, "support.lower", shape.dimension);
+    shape.upper = stored_doubles(reader, "support.upper", shape.dimension);
   }
   return shape;
 }
@@ -126,8 +120,8 @@ Regressor read_regressor(std::span<const std::byte> bytes, const std::string& na
   check_family(reader, kRegressorFamily, "a regressor");
   Regressor model;
   model.mixture = mixture_of(reader);
-  model.target_mean = vector_of(reader, "target.mean", model.dimension());
-  model.target_scale = vector_of(reader, "target.scale", model.dimension());
+  model.target_mean = stored_doubles(reader, "target.mean", model.dimension());
+  model.target_scale = stored_doubles(reader, "target.scale", model.dimension());
   model.targets = stored_strings(reader, "targets", model.dimension());
   constexpr std::array<std::string_view, 2> bases = {"proposal", "broad"};
   model.has_base = reader.choice("base", bases) == 0;
@@ -253,22 +247,17 @@ void save_regressor(const Regressor& model, const std::string& path) {
   with_errors_of(path, [&] { check_regressor(model, path); });
   const MixtureShape& mixture = model.mixture;
   const auto number = [](double value) { return fmt::format("{}", value); };
-  Metadata metadata = {{"format", std::string(runtime::kFormat)},
-                       {"format_version", std::string(runtime::kFormatVersion)},
-                       {"family", std::string(kRegressorFamily)},
-                       {"dimension", std::to_string(mixture.dimension)},
-                       {"components", std::to_string(mixture.components)},
-                       {"least_scale", number(mixture.least_scale)},
-                       {"broad_mean", number(mixture.broad_mean)},
-                       {"broad_scale", number(mixture.broad_scale)},
-                       {"base", model.has_base ? "proposal" : "broad"},
-                       {"tail_weight", number(model.tail_weight)},
-                       {"normalizer", model.normalizer_kind},
-                       {"ensemble", std::to_string(model.members.size())},
-                       {"encoder", model.encoder.json()},
-                       {"objective", model.objective_json},
-                       {"training", model.training_json},
-                       {"audit", model.audit_json}};
+  Metadata metadata = model_metadata(kRegressorFamily, model);
+  metadata.insert({{"dimension", std::to_string(mixture.dimension)},
+                   {"components", std::to_string(mixture.components)},
+                   {"least_scale", number(mixture.least_scale)},
+                   {"broad_mean", number(mixture.broad_mean)},
+                   {"broad_scale", number(mixture.broad_scale)},
+                   {"base", model.has_base ? "proposal" : "broad"},
+                   {"tail_weight", number(model.tail_weight)},
+                   {"normalizer", model.normalizer_kind},
+                   {"ensemble", std::to_string(model.members.size())},
+                   {"encoder", model.encoder.json()}});
   std::vector<runtime::Tensor> tensors;
   const auto add = [&tensors](const char* name, const std::vector<double>& values) {
     tensors.push_back(make_tensor(name, Dtype::F64, {values.size()}, std::span(values)));

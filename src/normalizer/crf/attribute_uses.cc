@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "math/crf_kernels.h"
 #include "math/parallel.h"
-#include "math/row_kernels.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "math/row_kernels.h"
+#include "math/crf_kernels.h"
 #include "selfnorm/error.h"
 #include "selfnorm/runtime/crf_layout.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/failure.h"
 #include "base/memory.h"
-#include "math/row_kernels.h"
+#include "math/crf_kernels.h"
 
 namespace selfnorm {
 namespace {

@@ -42,8 +42,7 @@ class ConditionalMixture {
   // log q(y_i|x) and log g(y_i), either may be empty; -inf outside the support, for y that are not finite as
   // well. log q is NaN for a row of parameters that are not all finite, and so are derivatives and draws.
   void log_prob(const MixturePoints& at, std::span<double> log_q, std::span<double> log_g) const;
-  // d (rows x parameters) += sum_i weight_i d log q_w(y_i|x) / d parameters over the y_i in the support, held
-  // to what float32 has.
+  // d (rows x parameters) += sum_i weight_i d log q_w(y_i|x) / d parameters of y_i inside, as float32.
   void add_gradient(const MixturePoints& at, double w, std::span<const double> weight,
                     std::span<float> d) const;
   // `each` draws of q_w for every row of parameters, row after row: stream i of `seed` for row i.

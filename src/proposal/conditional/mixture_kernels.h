@@ -30,15 +30,13 @@ void mixture_shares(const MixtureTerms& terms, size_t n, const double* y, const 
 void mixture_moments(const MixtureTerms& terms, size_t n, const double* y, const double* share,
                      const double* c, double* sums);
 
-// s_i <- least + softplus(raw_i), log s_i, and the slope ds_i / draw_i = sigma(raw_i), finite and in place of
-// raw.
+// s_i <- least + softplus(raw_i), log s_i, and the slope ds_i / draw_i = sigma(raw_i), finite, for raw.
 struct MixtureScales {
   double *scale, *log_scale, *slope;  // slope holds raw before
 };
 void mixture_scales(size_t n, double least, const MixtureScales& out);
 
-// a_i <- log(exp(a_i + log_a) + exp(b_i + log_b)) for numbers below +inf; NaN gives NaN. n is a multiple of
-// kMixtureVector.
+// a_i <- log(exp(a_i + log_a) + exp(b_i + log_b)) below +inf; NaN gives NaN. kMixtureVector divides n.
 struct LogWeights {
   double log_a, log_b;
 };

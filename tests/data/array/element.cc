@@ -1,5 +1,3 @@
-#include "data/array/element.h"
-
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -7,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "data/array/array.h"
 #include "data/array_bytes.h"
 
 namespace selfnorm {

@@ -48,7 +48,7 @@ TEST(TokenCorpus, ContextStaysInItsSentence) {
   const Scratch scratch;
   const WordVocabulary vocabulary({"<unk>", "</s>", "a", "b", "c"});
   const TokenCorpus corpus = read_corpus(scratch.file("text", "a b c\nc d\n"), vocabulary, folder());
-  const uint32_t p = vocabulary.padding();
+  const uint32_t p = vocabulary.size();
   const std::vector<std::vector<uint32_t>> expected{
       {p, p}, {p, 2}, {2, 3}, {3, 4}, {p, p}, {p, 4}, {4, WordVocabulary::kUnknown}};
   ASSERT_EQ(corpus.examples(), expected.size());
@@ -88,7 +88,7 @@ RC_GTEST_PROP(TokenCorpus, AgreesWithSentencesInMemory, (const std::vector<std::
       std::vector<uint32_t> context(3);
       learned.train.context(i, context);
       for (size_t back = 1; back <= 3; ++back)
-        RC_ASSERT(context[3 - back] == (back <= w ? number(sentence[w - back]) : v.padding()));
+        RC_ASSERT(context[3 - back] == (back <= w ? number(sentence[w - back]) : v.size()));
     }
   RC_ASSERT(i == learned.train.examples());
   const TokenCorpus again = read_corpus(scratch.path("text"), v, folder());

@@ -10,7 +10,6 @@ namespace {
 TEST(WordVocabulary, UnknownWordsAreUnknown) {
   const WordVocabulary vocabulary({"<unk>", "</s>", "the", "a"});
   EXPECT_EQ(vocabulary.size(), 4u);
-  EXPECT_EQ(vocabulary.padding(), 4u);
   EXPECT_EQ(vocabulary.number("the"), 2u);
   EXPECT_EQ(vocabulary.number("The"), WordVocabulary::kUnknown);
   EXPECT_EQ(vocabulary.number("<unk>"), WordVocabulary::kUnknown);

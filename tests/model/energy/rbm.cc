@@ -1,10 +1,9 @@
-#include "model/energy/rbm.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "model/energy/energy_check.h"
+#include "model/energy/make_energy.h"
 #include "random_data.h"
 #include "selfnorm/error.h"
 #include "selfnorm/runtime/log_sum_exp.h"

@@ -4,7 +4,7 @@
 
 #include "engine/checkpoint.h"
 #include "family/classifier/minibatch.h"
-#include "model/encoded_states.h"
+#include "model/encoder.h"
 
 namespace selfnorm {
 

@@ -1,4 +1,4 @@
-// Fits the amortised normalizer b(x) ~ A(x) - c (model/head/amortised_normalizer.h) to log-normalizers that
+// Fits the amortised normalizer b(x) ~ A(x) - c (model/model_file.h) to log-normalizers that
 // were computed exactly, by least squares: minimises mean_i (b(x_i) - log_z_i)^2.
 //   linear  the least-squares fit of audit/gauge.h, fit_for_prediction; the mean of log_z alone (slope 0)
 //           where that is better on the examples held out
@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "data/example_source.h"
-#include "model/head/amortised_normalizer.h"
+#include "model/model_file.h"
 
 namespace selfnorm {
 

@@ -1,10 +1,9 @@
-// Loops over a few vectors whose number is known when compiled. Included once for every target
-// (hwy/foreach_target.h).
-#if defined(SELFNORM_FOR_COUNT_INL) == defined(HWY_TARGET_TOGGLE)
-#ifdef SELFNORM_FOR_COUNT_INL
-#undef SELFNORM_FOR_COUNT_INL
+// What kernels share. Included once for every target (hwy/foreach_target.h).
+#if defined(SELFNORM_VECTORS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef SELFNORM_VECTORS_INL
+#undef SELFNORM_VECTORS_INL
 #else
-#define SELFNORM_FOR_COUNT_INL
+#define SELFNORM_VECTORS_INL
 #endif
 
 #include <hwy/highway.h>
@@ -15,6 +14,17 @@
 HWY_BEFORE_NAMESPACE();
 namespace selfnorm {
 namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// A vector of doubles from either precision.
+template <class D>
+hn::Vec<D> load_double(D d, const float* x) {
+  return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), x));
+}
+template <class D>
+hn::Vec<D> load_double(D d, const double* x) {
+  return hn::LoadU(d, x);
+}
 
 // body(1 .. 4) with the number known when compiled: sums stay in registers.
 template <class Body>

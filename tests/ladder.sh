@@ -53,7 +53,7 @@ self_test() {
   local -A plant=(
     [src/math/planted.h]='#include "family/classifier/trainer.h"'
     [src/base/planted.cc]='#include "math/random.h"'
-    [runtime/src/planted.cc]='#include "base/range.h"'
+    [runtime/src/planted.cc]='#include "base/failure.h"'
     [runtime/src/public_planted.cc]='#include "selfnorm/error.h"'
     [src/math/planted.cc]='#include "../engine/secret.h"'
     [src/base/runtime_planted.cc]='#include "selfnorm/runtime/safetensors.h"'

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/range.h"
+#include "base/failure.h"
 #include "math/parallel.h"
 #include "selfnorm/error.h"
 

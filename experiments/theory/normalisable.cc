@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "base/range.h"
+#include "base/failure.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {

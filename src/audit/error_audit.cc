@@ -7,7 +7,6 @@
 
 #include "base/failure.h"
 #include "base/option_table.h"
-#include "base/range.h"
 #include "math/special_functions.h"
 
 namespace selfnorm {

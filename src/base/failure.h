@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "selfnorm/error.h"
 
@@ -20,5 +22,11 @@ template <class... T>
                            T&&... values) {
   throw DataError(file, line, fmt::format(message, std::forward<T>(values)...));
 }
+
+// Throws Error("name = value is out of range; expected ...") unless `good` and the value is finite.
+void require_range(bool good, const char* name, double value, const char* expected);
+
+// Throws Error("name 'value' is not known; expected one of ...") unless value is one of the choices.
+void require_one_of(const char* name, const std::string& value, const std::vector<std::string>& choices);
 
 }  // namespace selfnorm

@@ -10,7 +10,6 @@
 #include <type_traits>
 
 #include "base/failure.h"
-#include "base/range.h"
 
 namespace selfnorm {
 namespace {

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/range.h"
+#include "base/failure.h"
 #include "math/activation.h"
 
 HWY_BEFORE_NAMESPACE();

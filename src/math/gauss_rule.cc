@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "base/range.h"
+#include "base/failure.h"
 
 namespace selfnorm {
 namespace {

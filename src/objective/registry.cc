@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/failure.h"
-#include "base/range.h"
 #include "objective/exact.h"
 #include "objective/hierarchical.h"
 #include "objective/importance_sampling.h"

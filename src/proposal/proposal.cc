@@ -7,7 +7,6 @@
 #include <numeric>
 
 #include "base/failure.h"
-#include "base/range.h"
 
 namespace selfnorm {
 namespace {

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "base/failure.h"
-#include "base/range.h"
 #include "math/kernels.h"
 #include "math/parallel.h"
 

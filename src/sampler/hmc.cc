@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "base/failure.h"
-#include "base/range.h"
 #include "math/parallel.h"
 
 namespace selfnorm {

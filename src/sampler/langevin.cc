@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/range.h"
+#include "base/failure.h"
 #include "math/parallel.h"
 #include "math/random.h"
 #include "sampler/hmc.h"

@@ -1,9 +1,8 @@
-#include "base/range.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "base/failure.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {

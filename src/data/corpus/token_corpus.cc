@@ -10,7 +10,6 @@
 #include <cstring>
 
 #include "base/failure.h"
-#include "base/range.h"
 #include "data/corpus/sentence_reader.h"
 #include "math/random.h"
 

@@ -6,7 +6,6 @@
 
 #include "base/failure.h"
 #include "base/option_table.h"
-#include "base/range.h"
 #include "data/corpus/sentence_reader.h"
 #include "data/input/characters.h"
 #include "data/input/records.h"

@@ -2,7 +2,6 @@
 #include <optional>
 
 #include "base/failure.h"
-#include "base/range.h"
 #include "data/input/characters.h"
 #include "data/input/records.h"
 #include "data/read.h"

@@ -6,7 +6,6 @@
 #include "base/failure.h"
 #include "base/memory.h"
 #include "base/option_table.h"
-#include "base/range.h"
 #include "data/input/characters.h"
 #include "data/string_index.h"
 #include "data/toy/kinds.h"

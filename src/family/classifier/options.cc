@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/failure.h"
-#include "base/range.h"
 #include "objective/registry.h"
 #include "optim/adaptive.h"
 

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "base/failure.h"
-#include "base/range.h"
 #include "family/classifier/loop.h"
 #include "family/classifier/options.h"
 #include "family/crf/crf_batch.h"

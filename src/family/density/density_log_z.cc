@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/failure.h"
 #include "base/option_table.h"
-#include "base/range.h"
 #include "model/energy/exponential_family.h"
 #include "model/energy/tilted.h"
 #include "normalizer/point_enumeration.h"

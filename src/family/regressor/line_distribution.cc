@@ -6,7 +6,7 @@
 #include <map>
 #include <numeric>
 
-#include "base/range.h"
+#include "base/failure.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {

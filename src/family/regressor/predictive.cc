@@ -8,7 +8,6 @@
 
 #include "base/failure.h"
 #include "base/option_table.h"
-#include "base/range.h"
 #include "family/regressor/line_table.h"
 #include "family/regressor/regressor_block.h"
 #include "math/parallel.h"

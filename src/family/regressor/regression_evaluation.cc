@@ -7,7 +7,6 @@
 
 #include "audit/stream.h"
 #include "base/failure.h"
-#include "base/range.h"
 #include "family/regressor/regressor_block.h"
 #include "math/parallel.h"
 #include "selfnorm/runtime/log_sum_exp.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "base/range.h"
+#include "base/failure.h"
 #include "model/energy/conditional_energy.h"
 #include "model/energy/record_reader.h"
 #include "network/pass.h"

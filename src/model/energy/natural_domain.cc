@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "base/failure.h"
-#include "base/range.h"
 
 namespace selfnorm {
 namespace {

@@ -1,7 +1,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "base/range.h"
+#include "base/failure.h"
 #include "math/kernels.h"
 #include "math/parallel.h"
 #include "math/random.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "base/range.h"
+#include "base/failure.h"
 #include "model/energy/record_reader.h"
 #include "network/pass.h"
 #include "selfnorm/error.h"

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/failure.h"
-#include "base/range.h"
 #include "model/energy/record_reader.h"
 #include "model/energy/torchscript.h"
 #include "model/network/dense_network.h"

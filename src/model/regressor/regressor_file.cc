@@ -18,7 +18,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/range.h"
+#include "base/failure.h"
 #include "model/model_file.h"
 #include "model/regressor/regressor.h"
 #include "model/stored_record.h"

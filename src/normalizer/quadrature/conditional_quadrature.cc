@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "base/failure.h"
-#include "base/range.h"
 #include "math/parallel.h"
 #include "normalizer/quadrature/conditional_cells.h"
 

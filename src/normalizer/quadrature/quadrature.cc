@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "base/failure.h"
-#include "base/range.h"
 #include "normalizer/quadrature/cubature.h"
 
 namespace selfnorm {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/range.h"
+#include "base/failure.h"
 #include "math/sigmoid.h"
 #include "normalizer/sampling/annealing_schedule.h"
 #include "normalizer/sampling/importance_log_z.h"

@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "base/failure.h"
-#include "base/range.h"
 #include "math/kernels.h"
 #include "math/special_functions.h"
 

@@ -6,7 +6,6 @@
 #include <numeric>
 
 #include "base/failure.h"
-#include "base/range.h"
 #include "math/parallel.h"
 #include "proposal/conditional/mixture_row.h"
 #include "proposal/density/gaussian_terms.h"

@@ -5,7 +5,7 @@
 #include <limits>
 #include <numbers>
 
-#include "base/range.h"
+#include "base/failure.h"
 #include "math/kernels.h"
 #include "math/parallel.h"
 #include "math/special_functions.h"

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "base/failure.h"
-#include "base/range.h"
 #include "proposal/density/mixture_em.h"
 #include "proposal/density/precision_root.h"
 

@@ -6,7 +6,6 @@
 #include <numbers>
 
 #include "base/failure.h"
-#include "base/range.h"
 #include "proposal/density/precision_root.h"
 
 namespace selfnorm {

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "base/failure.h"
-#include "base/range.h"
 #include "proposal/density/elliptical.h"
 #include "proposal/density/gaussian_mixture.h"
 #include "proposal/density/kernel_density.h"

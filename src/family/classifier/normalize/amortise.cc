@@ -8,7 +8,6 @@
 
 #include "audit/gauge.h"
 #include "base/failure.h"
-#include "base/range.h"
 #include "data/example_source.h"
 #include "math/parallel.h"
 #include "model/normalizer_network.h"

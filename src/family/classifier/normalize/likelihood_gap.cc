@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/failure.h"
-#include "base/range.h"
 #include "engine/engine.h"
 #include "engine/lbfgs_problem.h"
 #include "math/parallel.h"

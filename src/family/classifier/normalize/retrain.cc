@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/range.h"
+#include "base/failure.h"
 #include "engine/engine.h"
 #include "engine/lbfgs_problem.h"
 #include "engine/minibatches.h"

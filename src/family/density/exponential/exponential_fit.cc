@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/failure.h"
-#include "base/range.h"
 #include "math/kernels.h"
 #include "math/parallel.h"
 #include "model/energy/energy.h"

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "base/range.h"
+#include "base/failure.h"
 #include "engine/checkpoint.h"
 #include "math/activation.h"
 #include "objective/registry.h"

@@ -5,6 +5,7 @@
 #include <cuda_fp16.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "gpu/cuda/context.cuh"
 
@@ -20,6 +21,7 @@ constexpr int kLanes = 16 / sizeof(T);
 template <class T>
 constexpr int kHeld = 8;  // vectors of 16 bytes that a thread keeps: a row of kThreads * kHeld * kLanes a block
 constexpr int kStreamed = 4;
+constexpr int kMostBlocks = 8;  // of a cluster
 
 __device__ inline float exp2_fast(float x) {
   float y;
@@ -219,9 +221,9 @@ __device__ inline void add_vector(const RowTask& task, const uint4& vector, int 
   }
 }
 
-// Adds the scores of some vectors of a plain head; what is no class is -inf.
+// Raises the max of a plain head's sums by some vectors; what is no class is -inf. Returns what their sum is multiplied by.
 template <class T, int kV>
-__device__ inline void add_plain(uint4 (&v)[kV], int first, bool wants_best, RowSums& sums) {
+__device__ inline float raise_max(const uint4 (&v)[kV], int first, bool wants_best, RowSums& sums) {
   constexpr int kL = kLanes<T>;
   using L = Lanes<T>;
   uint32_t most = L::kNothing;
@@ -239,18 +241,50 @@ __device__ inline void add_plain(uint4 (&v)[kV], int first, bool wants_best, Row
         if (s[j] == here) sums.best = first + i * kThreads * kL + j;
     }
   }
-  const float shift = top * kLog2e;
-  float sum[2] = {sums.sum * exp2_fast((sums.max - top) * kLog2e), 0};
+  const float factor = exp2_fast((sums.max - top) * kLog2e);
+  sums.max = top;
+  return factor;
+}
+
+// Adds the scores of some vectors of a plain head.
+template <class T, int kV>
+__device__ inline void add_plain(uint4 (&v)[kV], int first, bool wants_best, RowSums& sums) {
+  constexpr int kL = kLanes<T>;
+  float sum[2] = {sums.sum * raise_max<T>(v, first, wants_best, sums), 0};
+  const float shift = sums.max * kLog2e;
 #pragma unroll
   for (int i = 0; i < kV; ++i) {
     float s[kL];
     forget(v[i]);
-    L::open(v[i], s);
+    Lanes<T>::open(v[i], s);
 #pragma unroll
     for (int j = 0; j < kL; ++j) sum[j % 2] += exp2_fast(fmaf(s[j], kLog2e, -shift));
   }
   sums.sum = sum[0] + sum[1];
-  sums.max = top;
+}
+
+// The same for the only vectors of a thread, which become exp(s - max) 2^kLift in float16: at most 2^14, with all of its 11 bits
+// down to 4e-9 of the largest, four bits more than the bfloat16 that is made of it. So each exponential is taken once.
+constexpr float kLift = 14;
+template <class T, int kV>
+__device__ inline void exponentiate(uint4 (&v)[kV], int first, bool wants_best, RowSums& sums) {
+  constexpr int kL = kLanes<T>;
+  raise_max<T>(v, first, wants_best, sums);
+  const float shift = sums.max * kLog2e - kLift;
+  float sum[2] = {0, 0};
+#pragma unroll
+  for (int i = 0; i < kV; ++i) {
+    float s[kL];
+    forget(v[i]);
+    Lanes<T>::open(v[i], s);
+#pragma unroll
+    for (int j = 0; j < kL; ++j) {
+      s[j] = exp2_fast(fmaf(s[j], kLog2e, -shift));
+      sum[j % 2] += s[j];
+    }
+    v[i] = Lanes<__half>::close(s);
+  }
+  sums.sum = (sum[0] + sum[1]) * (1.0f / 16384);
 }
 
 // A vector of the sheet whose places from `count` on are -inf.
@@ -264,22 +298,73 @@ __device__ inline uint4 loaded(const T* from, int count) {
   return Lanes<T>::close(s);
 }
 
-// One row by a cluster of blocks, each of which has a segment of the classes. kHolds: the segment stays in
-// registers between the sums and the derivatives, so the sheet is read once and written once; else it is read
-// twice.
+// The next row's segment on its way to shared memory while this one's is worked on (Hopper's bulk copy and the barrier that
+// counts its bytes); elsewhere rows are read when their turn comes.
+template <class T>
+struct Prefetch {
+  uint64_t* barrier;
+  T* stage;
+
+  __device__ void open() {
+#if __CUDA_ARCH__ >= 900
+    if (threadIdx.x == 0) {
+      asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(barrier)) : "memory");
+      asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    __syncthreads();
+#endif
+  }
+  __device__ void start(const T* from, int count) {  // by one thread
+#if __CUDA_ARCH__ >= 900
+    const uint32_t bytes = (static_cast<uint32_t>(count) * sizeof(T) + 15) / 16 * 16;
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
+                 : "memory");
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                     shared_address(stage)),
+                 "l"(from), "r"(bytes), "r"(shared_address(barrier))
+                 : "memory");
+#endif
+  }
+  __device__ void wait(int turn) {
+#if __CUDA_ARCH__ >= 900
+    uint32_t is_there = 0;
+    while (is_there == 0)
+      asm volatile(
+          "{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
+          : "=r"(is_there)
+          : "r"(shared_address(barrier)), "r"(turn & 1)
+          : "memory");
+#endif
+  }
+  static __device__ uint32_t shared_address(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
+};
+
+// Rows by a cluster of blocks, each of which has a segment of the classes. kHolds: the segment stays in registers between
+// the sums and the derivatives, so the sheet is read once and written once; else it is read twice.
 template <class T, bool kPlain, bool kHolds>
 __global__ void __launch_bounds__(kThreads, kPlain ? 2 : 1) head_rows(const __grid_constant__ RowTask task) {
   constexpr int kL = kLanes<T>;
   constexpr int kV = kHolds ? kHeld<T> : kStreamed;
-  __shared__ BlockPart parts[kWarps];
-  __shared__ BlockPart own, whole;
+  constexpr bool kExponentiates = kPlain && kHolds && sizeof(T) == 2;
+  extern __shared__ __align__(128) unsigned char stage[];
+  __shared__ __align__(8) uint64_t barrier;
+  __shared__ RowSums parts[kWarps];
+  __shared__ BlockPart own[2], whole;  // own: of this row and of the last, which others may still read
   const int rank = cluster_rank(), blocks = cluster_blocks();
-  const int64_t local = blockIdx.x / blocks, row = task.first + local;
   const int begin = rank * task.segment;
   const int end = begin + task.segment < task.classes ? begin + task.segment : task.classes;
-  T* const sheet = static_cast<T*>(task.sheet) + local * task.stride;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-
+  const int64_t stride = gridDim.x / blocks;
+  Prefetch<T> prefetch{&barrier, reinterpret_cast<T*>(stage)};
+  if constexpr (kHolds) {
+    prefetch.open();
+    if (threadIdx.x == 0 && begin < end)
+      prefetch.start(static_cast<const T*>(task.sheet) + blockIdx.x / blocks * task.stride + begin, end - begin);
+  }
+  int turn = 0;
+  for (int64_t local = blockIdx.x / blocks; local < task.rows; local += stride, ++turn) {
+  const int64_t row = task.first + local;
+  T* const sheet = static_cast<T*>(task.sheet) + local * task.stride;
   const int64_t target = task.target != nullptr ? task.target[row] : -1;
   const bool is_ignored = task.target == nullptr || target == task.ignore_index;
   const int64_t shifted_target = target - task.first_class;
@@ -301,15 +386,27 @@ __global__ void __launch_bounds__(kThreads, kPlain ? 2 : 1) head_rows(const __gr
   const int mine = begin + static_cast<int>(threadIdx.x) * kL;
   const auto column = [&](int tile, int i) { return mine + (tile * kV + i) * kThreads * kL; };
   const int tiles = kHolds ? 1 : (end - begin + kV * kThreads * kL - 1) / (kV * kThreads * kL);
+  bool is_staged = false;
+#if __CUDA_ARCH__ >= 900
+  is_staged = kHolds && begin < end;
+#endif
+  if (is_staged) prefetch.wait(turn);
+  const T* const from = is_staged ? prefetch.stage - begin : sheet;
 #pragma unroll
-  for (int i = 0; i < kV; ++i) held[i] = loaded(sheet + column(0, i), end - column(0, i));
+  for (int i = 0; i < kV; ++i) held[i] = loaded(from + column(0, i), end - column(0, i));
+  if (is_staged) {
+    __syncthreads();
+    if (threadIdx.x == 0 && local + stride < task.rows) prefetch.start(sheet + stride * task.stride + begin, end - begin);
+  }
   for (int tile = 0; tile < tiles; ++tile) {
     uint4 next[kV];
     if constexpr (!kHolds) {
 #pragma unroll
       for (int i = 0; i < kV; ++i) next[i] = loaded(sheet + column(tile + 1, i), end - column(tile + 1, i));
     }
-    if constexpr (kPlain) {
+    if constexpr (kExponentiates) {
+      exponentiate<T>(held, column(tile, 0), task.best != nullptr, sums);
+    } else if constexpr (kPlain) {
       add_plain<T>(held, column(tile, 0), task.best != nullptr, sums);
     } else {
 #pragma unroll
@@ -324,25 +421,25 @@ __global__ void __launch_bounds__(kThreads, kPlain ? 2 : 1) head_rows(const __gr
     }
   }
 
+  const float own_max = sums.max;
   sums = of_warp<kPlain>(sums);
-  if (lane == 0) parts[warp].sums = sums;
+  if (lane == 0) parts[warp] = sums;
   __syncthreads();
   if (warp == 0) {
-    const RowSums block = of_warp<kPlain>(lane < kWarps ? parts[lane].sums : RowSums::none());
-    if (lane == 0) own = {block, is_here ? score_of<kPlain>(task, target_product, own_target) : 0};
+    const RowSums block = of_warp<kPlain>(lane < kWarps ? parts[lane] : RowSums::none());
+    if (lane == 0) own[turn % 2] = {block, is_here ? score_of<kPlain>(task, target_product, own_target) : 0};
   }
   cluster_arrive();
   cluster_wait();
   if (warp == 0) {
     BlockPart other = {RowSums::none(), 0};
-    if (lane < blocks) other = part_of(&own, lane);
+    if (lane < blocks) other = part_of(&own[turn % 2], lane);
     const RowSums row_sums = of_warp<kPlain>(other.sums);
 #pragma unroll
     for (int mask = 16; mask > 0; mask /= 2) other.target_score += __shfl_xor_sync(~0u, other.target_score, mask);
     if (lane == 0) whole = {row_sums, other.target_score};
   }
   __syncthreads();
-  cluster_arrive();  // nobody leaves while others read its part: the wait is at the end
 
   const RowSums& all = whole.sums;
   const LogZ log_z = task.given_log_z != nullptr ? LogZ{task.given_log_z[row], 0} : LogZ{all.max, logf(all.sum)};
@@ -381,6 +478,7 @@ __global__ void __launch_bounds__(kThreads, kPlain ? 2 : 1) head_rows(const __gr
   };
   if (task.has_gradient) {
     const bool is_nothing = partition == 0 && even == 0;
+    const float own_factor = partition * exp2_fast(own_max * kLog2e - kLift - shift);
     for (int tile = 0; tile < tiles; ++tile) {
       if constexpr (!kHolds) {
 #pragma unroll
@@ -392,9 +490,15 @@ __global__ void __launch_bounds__(kThreads, kPlain ? 2 : 1) head_rows(const __gr
         if (k >= end) continue;
         float x[kL];
         forget(held[i]);
-        Lanes<T>::open(held[i], x);
+        if constexpr (kExponentiates) {
+          Lanes<__half>::open(held[i], x);
 #pragma unroll
-        for (int j = 0; j < kL; ++j) x[j] = !is_nothing && (kPlain || k + j < end) ? derivative(x[j], k + j) : 0;
+          for (int j = 0; j < kL; ++j) x[j] = is_nothing ? 0 : own_factor * x[j];
+        } else {
+          Lanes<T>::open(held[i], x);
+#pragma unroll
+          for (int j = 0; j < kL; ++j) x[j] = !is_nothing && (kPlain || k + j < end) ? derivative(x[j], k + j) : 0;
+        }
         *reinterpret_cast<uint4*>(sheet + k) = Lanes<T>::close(x);
       }
     }
@@ -427,11 +531,14 @@ __global__ void __launch_bounds__(kThreads, kPlain ? 2 : 1) head_rows(const __gr
       if (is_first) sheet[k] = static_cast<T>(derivative(product, k) + own_part * own_slope(product, k));
     }
   }
+  }
+  cluster_arrive();  // nobody leaves while others read its part
   cluster_wait();
 }
 
 template <class T, bool kPlain, bool kHolds>
-void launch_rows(const RowTask& task, int cluster_size, cudaStream_t stream) {
+void launch_rows(const RowTask& task, int cluster_size, int sm_major, cudaStream_t stream) {
+  const auto kernel = head_rows<T, kPlain, kHolds>;
   const auto blocks = static_cast<unsigned>(cluster_size);
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(static_cast<unsigned>(task.rows) * blocks);
@@ -441,14 +548,26 @@ void launch_rows(const RowTask& task, int cluster_size, cudaStream_t stream) {
   cluster.id = cudaLaunchAttributeClusterDimension;
   cluster.val.clusterDim = {blocks, 1, 1};
   config.attrs = &cluster;
-  config.numAttrs = blocks > 1 ? 1 : 0;
-  check(cudaLaunchKernelEx(&config, head_rows<T, kPlain, kHolds>, task), "the rows of a head");
+  config.numAttrs = sm_major >= 9 ? 1 : 0;
+  if (kHolds && sm_major >= 9) {  // as many clusters as run at once, each with rows in turn
+    config.dynamicSmemBytes = kThreads * kHeld<T> * 16;
+    static std::atomic<int> at_once[kMostBlocks + 1];
+    int clusters = at_once[blocks];
+    if (clusters == 0) {
+      check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 static_cast<int>(config.dynamicSmemBytes)),
+            "the rows of a head");
+      check(cudaOccupancyMaxActiveClusters(&clusters, kernel, &config), "the rows of a head");
+      at_once[blocks] = clusters = std::max(1, clusters);
+    }
+    config.gridDim = dim3(static_cast<unsigned>(std::min<int64_t>(task.rows, clusters)) * blocks);
+  }
+  check(cudaLaunchKernelEx(&config, kernel, task), "the rows of a head");
 }
 
 template <class T>
 void run_typed(RowTask task, int sm_major, cudaStream_t stream) {
   constexpr int kL = kLanes<T>, kBlock = kThreads * kHeld<T> * kL;
-  constexpr int kMostBlocks = 8;
   const bool needs_sums = task.entropy != nullptr || task.expected != nullptr || task.moments != nullptr || task.loss.smoothing > 0;
   const bool is_plain = !needs_sums && task.bias == nullptr && task.carrier == nullptr && task.scale == 1 && !(task.cap > 0);
   int blocks = 1;
@@ -459,10 +578,10 @@ void run_typed(RowTask task, int sm_major, cudaStream_t stream) {
   const bool holds = task.classes <= blocks * kBlock && task.has_gradient;
   if (!task.has_gradient && task.rows >= 512) blocks = 1;
   task.segment = ((task.classes + blocks - 1) / blocks + kL - 1) / kL * kL;
-  if (is_plain && holds) launch_rows<T, true, true>(task, blocks, stream);
-  else if (is_plain) launch_rows<T, true, false>(task, blocks, stream);
-  else if (holds) launch_rows<T, false, true>(task, blocks, stream);
-  else launch_rows<T, false, false>(task, blocks, stream);
+  if (is_plain && holds) launch_rows<T, true, true>(task, blocks, sm_major, stream);
+  else if (is_plain) launch_rows<T, true, false>(task, blocks, sm_major, stream);
+  else if (holds) launch_rows<T, false, true>(task, blocks, sm_major, stream);
+  else launch_rows<T, false, false>(task, blocks, sm_major, stream);
 }
 
 // Sums by all threads of one block, in a fixed order.

@@ -147,10 +147,10 @@ void run(const NamedProblem& named, const Types& types, bool is_cut, bool has_gr
   compare(name, "log Z", rows(log_z), wanted.log_z, tolerance);
   if (!p.target.empty()) {
     compare(name, "target score", rows(target_score), wanted.target_score, tolerance);
-    compare(name, "nll", rows(nll), wanted.nll, 4 * tolerance);
+    compare(name, "nll", rows(nll), wanted.nll, 4 * tolerance, 1e-2);
     compare(name, "penalty", rows(penalty), wanted.penalty, 8 * tolerance, 1e-3);
     compare(name, "loss", floats(loss, SELFNORM_F32, 3),
-            {wanted.loss, wanted.likelihood, wanted.loss_penalty}, 4 * tolerance);
+            {wanted.loss, wanted.likelihood, wanted.loss_penalty}, 4 * tolerance, 1e-2);
   }
   if (!p.selected.empty())
     compare(name, "selected", floats(log_p, SELFNORM_F32, n * picks), wanted.selected_log_p, 2 * tolerance);
@@ -170,10 +170,10 @@ void run(const NamedProblem& named, const Types& types, bool is_cut, bool has_gr
     return;
   }
   const double bound = types.gradient;
-  compare(name, "d states", floats(d_states, gradient_type, n * d), wanted.d_states, bound, 1e-6);
+  compare(name, "d states", floats(d_states, gradient_type, n * d), wanted.d_states, bound, 1e-3);
   const std::vector<float> first = floats(d_weight, gradient_type, k * d);
-  compare(name, "d weight", first, wanted.d_weight, bound, 1e-6);
-  compare(name, "d bias", floats(d_bias, SELFNORM_F32, k), wanted.d_bias, bound, 1e-6);
+  compare(name, "d weight", first, wanted.d_weight, bound, 1e-3);
+  compare(name, "d bias", floats(d_bias, SELFNORM_F32, k), wanted.d_bias, bound, 1e-3);
   step();  // the same bits again
   ++comparisons;
   if (std::memcmp(first.data(), floats(d_weight, gradient_type, k * d).data(), first.size() * 4) != 0) {
@@ -184,7 +184,7 @@ void run(const NamedProblem& named, const Types& types, bool is_cut, bool has_gr
   step();
   std::vector<double> twice = wanted.d_weight;
   for (double& x : twice) x *= 2;
-  compare(name, "d weight twice", floats(d_weight, gradient_type, k * d), twice, bound, 1e-6);
+  compare(name, "d weight twice", floats(d_weight, gradient_type, k * d), twice, bound, 1e-3);
 }
 
 // A target out of range is an error that names the row; the next step is not hurt.
@@ -226,7 +226,8 @@ void too_much_memory() {
 
 }  // namespace
 
-int main() {
+// `gpu_test bf16` runs one type alone, for tools that make it slow.
+int main(int count, char** words) {
   char error[512];
   context = selfnorm_cuda_open(0, error, sizeof(error));
   if (context == nullptr) {
@@ -237,6 +238,9 @@ int main() {
   std::vector<NamedProblem> problems = head_problems();
   const HeadProblem whole = problems[9].problem;
   const HeadResult result = head_reference(whole);
+  // More rows than are worked on at once, in one block each and in several.
+  problems.push_back({"600 rows", random_head_problem(11, 600, 16, 203)});
+  problems.push_back({"300 rows of 40,000 classes", random_head_problem(12, 300, 8, 40000)});
   problems.push_back({"first shard of classes", shard_of(whole, 0, 100, result)});
   problems.push_back({"last shard of classes", shard_of(whole, 100, whole.classes, result)});
   // Scores near 5 rounded to a 16-bit float are off by 2^-9 or 2^-12 of themselves; their gradients likewise.
@@ -244,6 +248,7 @@ int main() {
                        {"f16", SELFNORM_F16, 4e-4, 3e-3},
                        {"bf16", SELFNORM_BF16, 3e-3, 2e-2}};
   for (const Types& types : all) {
+    if (count > 1 && std::strcmp(words[1], types.name) != 0) continue;
     for (const NamedProblem& named : problems) {
       for (const bool is_cut : {false, true}) {
         const int before = failures;

@@ -34,7 +34,7 @@ class _Step(ctypes.Structure):  # selfnorm_head_step
                 ("target", _pointer), ("token_weight", _pointer), ("row_gradient", _pointer), ("given_log_z", _pointer),
                 ("selected", _pointer), ("picks", _i64), ("selected_gradient", _pointer),
                 ("log_z", _pointer), ("target_score", _pointer), ("nll", _pointer), ("row_penalty", _pointer),
-                ("entropy", _pointer), ("expected", _pointer), ("best", _pointer), ("moments", _pointer),
+                ("entropy", _pointer), ("expected", _pointer), ("best", _pointer), ("better", _pointer), ("moments", _pointer),
                 ("selected_log_p", _pointer), ("loss", _pointer),
                 ("d_states", _pointer), ("d_weight", _pointer), ("d_bias", _pointer), ("d_states_type", _i32),
                 ("d_weight_type", _i32), ("is_added", _i32),

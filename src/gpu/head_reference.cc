@@ -81,6 +81,12 @@ HeadResult head_reference(const HeadProblem& p) {
             inverse * weight * upstream *
             ((1 + 2 * o.penalty * (a - o.center)) * std::exp(s[k] - a) - (k == t ? 1 - eps : 0) - eps / all);
     }
+    const bool has_target = !p.target.empty() && p.target[i] != o.ignore_index &&
+                            p.target[i] >= o.first_class && p.target[i] < o.first_class + p.classes;
+    int64_t better = 0;
+    for (int64_t k = 0; has_target && k < p.classes; ++k)
+      better += s[k] > target_score || (s[k] == target_score && k < p.target[i] - o.first_class) ? 1 : 0;
+    out.better.push_back(better);
     out.target_score.push_back(target_score);
     out.nll.push_back(nll);
     out.penalty.push_back(penalty);

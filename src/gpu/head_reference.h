@@ -26,7 +26,7 @@ struct HeadProblem {
 
 struct HeadResult {
   std::vector<double> log_z, target_score, nll, penalty, entropy, expected, selected_log_p;
-  std::vector<int64_t> best;
+  std::vector<int64_t> best, better;
   double loss = 0, likelihood = 0, loss_penalty = 0;
   std::vector<double> d_states, d_weight, d_bias;  // of the loss; with row_gradient, of sum_i row_gradient_i
                                                    // x (row i's weighted loss, or its log Z without targets);

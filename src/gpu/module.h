@@ -84,14 +84,16 @@ typedef struct {
   int64_t picks;
   const float* selected_gradient; /* rows x picks: gradients are those of the selected log-probabilities */
 
-  float* log_z;          /* rows */
-  float* target_score;   /* rows; 0 for a class of another shard */
-  float* nll;            /* rows, not weighted */
-  float* row_penalty;    /* rows, not weighted */
-  float* entropy;        /* rows */
-  float* expected;       /* rows: sum_k p_k s_k */
-  int64_t* best;         /* rows: the first best class */
-  double* moments;       /* rows x 5: max, sum exp(s - max), sum exp(s - max)(s - max), sum s, target score */
+  float* log_z;        /* rows */
+  float* target_score; /* rows; 0 for a class of another shard */
+  float* nll;          /* rows, not weighted */
+  float* row_penalty;  /* rows, not weighted */
+  float* entropy;      /* rows */
+  float* expected;     /* rows: sum_k p_k s_k */
+  int64_t* best;       /* rows: the first best class */
+  int64_t* better; /* rows: how many of these classes are ahead of the target, which is one of them: a higher
+                      score, or the same and a smaller index */
+  double* moments; /* rows x 5: max, sum exp(s - max), sum exp(s - max)(s - max), sum s, target score */
   float* selected_log_p; /* rows x picks */
   float* loss;           /* 3: loss, its likelihood, its penalty */
 

@@ -30,12 +30,13 @@ SELFNORM_BOTH float slope(float z, float scale, float cap) {
 // Sums over a part of a row's scores, in one reading.
 struct RowSums {
   float max;
-  float sum;      // of exp(s - max)
-  float shifted;  // of exp(s - max) (s - max)
-  float plain;    // of s
-  int32_t best;   // the first class with s = max
+  float sum;       // of exp(s - max)
+  float shifted;   // of exp(s - max) (s - max)
+  float plain;     // of s
+  int32_t best;    // the first class with s = max
+  int32_t better;  // scores above a given one
 
-  static SELFNORM_BOTH RowSums none() { return {kLowest, 0, 0, 0, -1}; }
+  static SELFNORM_BOTH RowSums none() { return {kLowest, 0, 0, 0, -1, 0}; }
 
   // Takes the sums of other classes; of equal best ones the class that comes first.
   SELFNORM_BOTH void merge(const RowSums& other) {
@@ -47,6 +48,7 @@ struct RowSums {
               its * (other.shifted + (other.sum == 0 ? 0 : other.sum * (other.max - top)));
     sum = mine * sum + its * other.sum;
     plain += other.plain;
+    better += other.better;
     if (is_first) best = other.best;
     max = top;
   }

@@ -24,7 +24,7 @@ RowSums sums_of(const std::vector<float>& scores, size_t piece) {
     RowSums part = RowSums::none();
     for (size_t k = first; k < std::min(scores.size(), first + piece); ++k)
       part.merge({std::max(scores[k], kLowest), scores[k] > kLowest ? 1.0f : 0.0f, 0, scores[k],
-                  static_cast<int32_t>(k)});
+                  static_cast<int32_t>(k), 0});
     total.merge(part);
   }
   return total;

@@ -134,6 +134,7 @@ __device__ inline RowSums of_warp(RowSums sums) {
       other.shifted = __shfl_xor_sync(~0u, sums.shifted, mask);
       other.plain = __shfl_xor_sync(~0u, sums.plain, mask);
       other.best = __shfl_xor_sync(~0u, sums.best, mask);
+      other.better = __shfl_xor_sync(~0u, sums.better, mask);
       sums.merge(other);
     }
     return sums;
@@ -191,9 +192,15 @@ __device__ inline BlockPart part_of(BlockPart* own, int rank) {
 #endif
 }
 
+// The target, ahead of which classes are counted: by a higher score, or the same and a smaller index.
+struct Bar {
+  float score;
+  int place;
+};
+
 // Adds the scores of one vector, the first `count` of which are classes. Terms 1e4 below the max count as 0.
 template <class T>
-__device__ inline void add_vector(const RowTask& task, const uint4& vector, int k, int count, RowSums& sums) {
+__device__ inline void add_vector(const RowTask& task, const uint4& vector, int k, int count, const Bar& bar, RowSums& sums) {
   constexpr int kL = kLanes<T>;
   float s[kL];
   Lanes<T>::open(vector, s);
@@ -218,6 +225,7 @@ __device__ inline void add_vector(const RowTask& task, const uint4& vector, int 
     sums.sum += e;
     sums.shifted += e * fmaxf(t, -1e4f);
     if (i < count) sums.plain += s[i];
+    sums.better += s[i] > bar.score || (s[i] == bar.score && k + i < bar.place) ? 1 : 0;
   }
 }
 
@@ -373,6 +381,9 @@ __global__ void __launch_bounds__(kThreads, kPlain ? 2 : 1) head_rows(const __gr
   const bool is_here = own_target >= begin && own_target < end;
   float target_product = 0;
   if (is_here) target_product = static_cast<float>(sheet[own_target]);
+  Bar bar{INFINITY, 0};
+  if (!kPlain && task.better != nullptr && is_ours)
+    bar = {score_of<kPlain>(task, static_cast<float>(sheet[own_target]), own_target), own_target};
   if (task.selected != nullptr) {  // kept as scores until A is known
     for (int64_t j = threadIdx.x; j < task.picks; j += kThreads) {
       const int64_t k = task.selected[row * task.picks + j];
@@ -412,7 +423,7 @@ __global__ void __launch_bounds__(kThreads, kPlain ? 2 : 1) head_rows(const __gr
 #pragma unroll
       for (int i = 0; i < kV; ++i) {
         const int k = column(tile, i);
-        if (k < end) add_vector<T>(task, held[i], k, end - k, sums);
+        if (k < end) add_vector<T>(task, held[i], k, end - k, bar, sums);
       }
     }
     if constexpr (!kHolds) {
@@ -454,6 +465,7 @@ __global__ void __launch_bounds__(kThreads, kPlain ? 2 : 1) head_rows(const __gr
     if (task.entropy != nullptr) task.entropy[row] = logf(all.sum) - spread;
     if (task.expected != nullptr) task.expected[row] = all.max + spread;
     if (task.best != nullptr) task.best[row] = all.best + task.first_class;
+    if (task.better != nullptr) task.better[row] = all.better;
     if (task.moments != nullptr) {
       double* const m = task.moments + row * 5;
       m[0] = all.max, m[1] = all.sum, m[2] = all.shifted, m[3] = all.plain, m[4] = whole.target_score;
@@ -568,7 +580,7 @@ void launch_rows(const RowTask& task, int cluster_size, int sm_major, cudaStream
 template <class T>
 void run_typed(RowTask task, int sm_major, cudaStream_t stream) {
   constexpr int kL = kLanes<T>, kBlock = kThreads * kHeld<T> * kL;
-  const bool needs_sums = task.entropy != nullptr || task.expected != nullptr || task.moments != nullptr || task.loss.smoothing > 0;
+  const bool needs_sums = task.entropy != nullptr || task.expected != nullptr || task.moments != nullptr || task.better != nullptr || task.loss.smoothing > 0;
   const bool is_plain = !needs_sums && task.bias == nullptr && task.carrier == nullptr && task.scale == 1 && !(task.cap > 0);
   int blocks = 1;
   if (sm_major >= 9) {  // as few as hold the row; for few rows, as many as share the work

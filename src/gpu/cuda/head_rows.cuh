@@ -25,7 +25,7 @@ struct RowTask {
   const float *selected_gradient, *given_log_z;
   const float* coefficient;  // rows of the step: what multiplies a row's derivatives
   float *log_z, *target_score, *nll, *penalty, *entropy, *expected, *selected_log_p;
-  int64_t* best;
+  int64_t *best, *better;
   double* moments;
   bool has_gradient;
 };

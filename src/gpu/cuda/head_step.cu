@@ -138,6 +138,7 @@ class HeadStep {
     t.expected = s_.expected;
     t.selected_log_p = s_.selected_log_p;
     t.best = s_.best;
+    t.better = s_.target != nullptr ? s_.better : nullptr;
     t.moments = s_.moments;
     t.has_gradient = has_gradient(s_);
     return t;

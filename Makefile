@@ -34,16 +34,20 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: help build test demo bench reproduce install lint format sanitize mutants fuzz clean
+.PHONY: help build test demo bench reproduce install lint format sanitize mutants fuzz gpu gpu-test clean
+
+# CUDA's compiler, where it is: then the module for GPUs is built with the program.
+NVCC := $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
+GPU_OPTION := $(if $(NVCC),-DSELFNORM_BUILD_CUDA=ON)
 
 help: ## this list
 	@echo "selfnorm: probability models whose raw scores are already log-probabilities"; echo
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1 /' | while read -r name text; do printf '  make %-9s %s\n' "$$name" "$$text"; done
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1 /' | while read -r name text; do printf '  make %-9s %s\n' "$$name" "$$text"; done
 	@echo; echo "TORCH=1 with build, install, test or sanitize installs libtorch too (some 150 packages), for TorchScript energies; without it they say so"
 
 build: ## the program, build/release/selfnorm
 	$(call packages,$(BUILD_PACKAGES))
-	cmake --preset release -DSELFNORM_BUILD_TESTS=OFF
+	cmake --preset release -DSELFNORM_BUILD_TESTS=OFF $(GPU_OPTION)
 	cmake --build --preset release -j $(JOBS)
 
 test: ## everything that must hold: unit, property and end-to-end tests, the reports in a browser, include ladder, a short fuzz run
@@ -103,6 +107,15 @@ fuzz: ## every reader and the model file, a few seconds each (FUZZ_SECONDS)
 	cmake --preset fuzz
 	cmake --build --preset fuzz --target fuzz_programs -j $(JOBS)
 	fuzz/run.sh $(FUZZ_SECONDS)
+
+gpu: ## the module for NVIDIA GPUs alone, build/gpu/libselfnorm_cuda.so (needs nvcc and nothing else)
+	src/gpu/build.sh build/gpu
+
+gpu-test: gpu ## every kernel against the CPU, on this machine's GPU (needs nvcc, g++ and a GPU)
+	$(CXX) -std=c++20 -O2 -Isrc tests/gpu/device/gpu_test.cc src/gpu/head_reference.cc build/gpu/libselfnorm_cuda.so \
+	  -Wl,-rpath,$(CURDIR)/build/gpu -Wl,--allow-shlib-undefined -o build/gpu/gpu_test
+	build/gpu/gpu_test
+	if python3 -c "import torch" 2>/dev/null; then SELFNORM_CUDA_MODULE=build/gpu/libselfnorm_cuda.so python3 tests/gpu/device/torch_test.py; else echo "torch is not installed: its test is skipped"; fi
 
 clean: ## remove the build folders
 	rm -rf build report/node_modules

@@ -6,6 +6,7 @@
 #include "classifier/model_header.h"
 #include "commands.h"
 #include "document/section/audit_section.h"
+#include "gpu/device.h"
 #include "grammar/option_list.h"
 #include "output.h"
 #include "run/model_document.h"
@@ -83,6 +84,7 @@ int audit_classifier(const Arguments& arguments) {
                           any.file().family == Family::Joint ? "alternatives at most" : "classes") +
               audit_text(result, names)};
   words.json["log_normalizer"] = any.file().log_normalizer;
+  words.json["device"] = used_device();
   words.json.update(audit_json(result));
   return end_audit(arguments, {place, part, result.certificate}, document, std::move(words));
 }

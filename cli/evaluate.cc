@@ -3,6 +3,7 @@
 #include "classifier/evaluation_report.h"
 #include "classifier/runtime_model.h"
 #include "commands.h"
+#include "gpu/device.h"
 #include "run/reading_note.h"
 
 namespace selfnorm::cli {
@@ -48,6 +49,7 @@ int evaluate_classifiers(const Arguments& arguments) {
         EvaluationRow row{name, evaluate(model, read.data, arguments.common.threads), {}};
         Json report = evaluation_json(row.evaluation, header.log_normalizer);
         report["bad_rows"] = read.report.bad.size();
+        report["device"] = used_device();
         if (given.timing) {
           row.timing = timing_of(RuntimeModel(header), read.data);
           report.update(timing_json(*row.timing));

@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "data/array/array_file.h"
 #include "data/example_source.h"
+#include "gpu/device.h"
 #include "normalizer/class_moments.h"
 #include "normalizer/output_stream.h"
 #include "output.h"
@@ -201,8 +202,10 @@ int normalize_head(const Arguments& arguments) {
   if (amortises) work.amortised(model);
   save_normalized(any, std::move(model), work.report().last(), out);
   const NormalizePlaces places{any.path(), states, out, place.part};
+  Json json = normalize_json(work.report());
+  json["device"] = used_device();
   put_out_normalization(arguments, places, normalize_document(work.report(), any, places),
-                        {normalize_json(work.report()), normalize_text(work.report())});
+                        {std::move(json), normalize_text(work.report())});
   const auto& retraining = work.report().retraining;
   return retraining && !retraining->reached ? kNotReached : 0;
 }

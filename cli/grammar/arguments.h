@@ -29,6 +29,7 @@ using Json = nlohmann::ordered_json;
 
 struct CommonArguments {
   int threads = 0;
+  std::string device = "auto";
   bool json = false;
   bool quiet = false;
   std::string config;

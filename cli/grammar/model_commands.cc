@@ -106,7 +106,7 @@ void Grammar::declare_model_commands() {
                         "regressors, or labelled sentences for chains, after the models")
       .options(evaluate_option_table(evaluate));
   declare_any_data(evaluation);
-  declare_common(evaluation, arguments_.common, kExpansion | kThreads | kCode);
+  declare_common(evaluation, arguments_.common, kExpansion | kThreads | kCode | kDevice);
 
   ScoreArguments& score = arguments_.score;
   Declaration& scoring = command(
@@ -158,7 +158,7 @@ void Grammar::declare_normalizing_commands() {
       .checked(normalize_option_table, n)
       .options(head_option_table(arguments_.head));
   declare_any_reader(normalization, arguments_.reader);
-  declare_common(normalization, arguments_.common, kExpansion | kThreads);
+  declare_common(normalization, arguments_.common, kExpansion | kThreads | kDevice);
 
   AuditArguments& a = arguments_.audit;
   OptionTable states, kind;
@@ -182,7 +182,7 @@ void Grammar::declare_normalizing_commands() {
       .options(page_option_table(a))
       .options(head_option_table(arguments_.head));
   declare_any_reader(auditing, arguments_.reader);
-  declare_common(auditing, arguments_.common, kExpansion | kThreads | kCode);
+  declare_common(auditing, arguments_.common, kExpansion | kThreads | kCode | kDevice);
 }
 
 }  // namespace selfnorm::cli

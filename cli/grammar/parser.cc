@@ -4,6 +4,7 @@
 
 #include "base/failure.h"
 #include "crf/crf_model.h"
+#include "gpu/device.h"
 #include "grammar/config_file.h"
 #include "grammar/grammar.h"
 #include "run/run_record.h"
@@ -61,6 +62,7 @@ std::vector<std::string> joined_lists(const CommandRow& command, const std::vect
 void resolve(Arguments& arguments) {
   const CommonArguments& common = arguments.common;
   limit_expansion(common.max_expansion);
+  choose_device(common.device);
   if (arguments.command == "evaluate") {
     std::vector<std::string>& models = arguments.evaluate.models;
     if (models.size() < 2)

@@ -42,6 +42,13 @@ void declare_common(Declaration& command, CommonArguments& common, unsigned grou
   if (groups & kExpansion) command.checked(expansion_option_table, common);
   if (groups & kThreads) command.checked(thread_option_table, common);
   OptionTable table;
+  if (groups & kDevice)
+    table
+        .add("device", &common.device,
+             "What sums over the classes of a softmax head: cpu, cuda or cuda:N (an NVIDIA GPU), or auto, a "
+             "GPU where there is one and the head "
+             "is large. Those of one GPU have the same bits each time, and differ from the CPU's by rounding")
+        .of("classifier,lm");
   if (groups & kCode)
     table.add("allow-code", &common.allow_code,
               "Load TorchScript modules: programs, which run with your rights; or SELFNORM_ALLOW_CODE=1. "

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "base/failure.h"
 #include "math/parallel.h"
 #include "model/normalizer_network.h"
 #include "model/parameters.h"
+#include "normalizer/device_head.h"
 #include "normalizer/problem.h"
 #include "objective/hierarchical.h"
 
@@ -126,16 +128,36 @@ Evaluation evaluate_tree(const ModelFile& model, const Dataset& data) {
   return out;
 }
 
+// visit(example, its summary): on a GPU where one was chosen and the rows are dense, else by enumeration
+// here.
+void summarise(const ModelFile& model, const Dataset& data,
+               const std::function<void(uint64_t, const OutputSummary&)>& visit) {
+  const bool can_be_sent = model.family == Family::Multiclass && !data.features.is_sparse;
+  if (const auto device = can_be_sent ? DeviceHead::on_chosen_device(model) : nullptr) {
+    const DeviceMoments of = device->moments(data.features, data.target);
+    for (uint64_t i = 0; i < data.examples(); ++i) {
+      const SoftmaxMoments& row = of.rows[i];
+      visit(i, {.score = of.target_score[i],
+                .log_z = row.log_z(),
+                .log_prob = row.total.log_share(of.target_score[i]),
+                .entropy = row.entropy(),
+                .better = of.better[i],
+                .outputs = model.classes});
+    }
+    return;
+  }
+  const std::vector<float> theta = parameters_of<float>(model);
+  make_exact_pass<float>(data, model.features, model.classes, model.log_carrier)->summarise(theta, visit);
+}
+
 Evaluation evaluate_states(const ModelFile& model, const Dataset& data) {
   if (model.family == Family::Hierarchical) return evaluate_tree(model, data);
-  const std::vector<float> theta = parameters_of<float>(model);
-  const auto pass = make_exact_pass<float>(data, model.features, model.classes, model.log_carrier);
   Evaluation out;
   out.n = data.examples();
   out.unseen = unseen_rows(data);
   std::vector<Evaluation> parts((out.n + kGranule - 1) / kGranule);
   std::vector<double> log_z(out.n);
-  pass->summarise(theta, [&](uint64_t i, const OutputSummary& row) {
+  summarise(model, data, [&](uint64_t i, const OutputSummary& row) {
     Evaluation& part = parts[i / kGranule];
     part.classes = std::max(part.classes, row.outputs);
     part.kl_uniform += std::log(static_cast<double>(row.outputs)) - row.entropy;

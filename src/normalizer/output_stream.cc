@@ -8,6 +8,7 @@
 #include "math/parallel.h"
 #include "model/multiclass.h"
 #include "normalizer/class_moments.h"
+#include "normalizer/device_head.h"
 
 namespace selfnorm {
 namespace {
@@ -33,8 +34,13 @@ OutputStream::OutputStream(const ModelFile& model, const ExampleSource& source)
   if (source.columns() > model.features) {
     throw_error("the data has {} columns, but the model has {} features", source.columns(), model.features);
   }
-  if (!joint) scores_ = make_class_scores(model, is_sparse(source));
+  if (joint) return;
+  const bool has_sparse_rows = is_sparse(source);
+  scores_ = make_class_scores(model, has_sparse_rows);
+  if (!has_sparse_rows) device_ = DeviceHead::on_chosen_device(model);
 }
+
+OutputStream::~OutputStream() = default;
 
 std::vector<OutputRow> OutputStream::rows_of(const Dataset& block) const {
   const uint64_t n = block.examples();
@@ -43,7 +49,8 @@ std::vector<OutputRow> OutputStream::rows_of(const Dataset& block) const {
     return !block.target.empty() && block.target[i] != Dataset::kNoTarget;
   };
   if (scores_) {
-    const ClassMoments of = class_moments(*scores_, block.features, block.target);
+    const ClassMoments of = device_ ? device_->moments(block.features, block.target)
+                                    : class_moments(*scores_, block.features, block.target);
     for (uint64_t i = 0; i < n; ++i) {
       rows[i] = {of.rows[i], model_.classes, std::numeric_limits<double>::quiet_NaN(), false};
       if (!has_target(i)) continue;
@@ -72,7 +79,7 @@ std::vector<OutputRow> OutputStream::rows_of(const Dataset& block) const {
 
 void OutputStream::run(const std::function<void(const OutputBlock&)>& visit,
                        const std::function<void(uint64_t)>& progress) const {
-  const uint64_t size = block_size(source_);
+  const uint64_t size = device_ ? DeviceHead::kRows : block_size(source_);
   for (uint64_t first = 0; first < source_.examples(); first += size) {
     const Dataset block = source_.block(first, std::min(source_.examples(), first + size));
     const std::vector<OutputRow> rows = rows_of(block);

@@ -1,6 +1,6 @@
 // What a model says of every example of a source, exactly, block by block in the order of the source:
-// multiclass by class_moments, joint by enumeration of each group. Memory is one block, whatever the number
-// of examples.
+// multiclass by class_moments (on a GPU where one was chosen: device_head.h), joint by enumeration of each
+// group. Memory is one block, whatever the number of examples.
 #pragma once
 
 #include <functional>
@@ -12,6 +12,8 @@
 #include "model/class_scores.h"
 
 namespace selfnorm {
+
+class DeviceHead;
 
 struct OutputRow {
   SoftmaxMoments moments;
@@ -31,6 +33,7 @@ class OutputStream {
  public:
   // Keeps references. Throws Error when the source does not fit the model.
   OutputStream(const ModelFile& model, const ExampleSource& source);
+  ~OutputStream();
 
   // visit(block) in order; progress(examples done) after each. Throws Error naming the example whose log Z is
   // not finite.
@@ -43,6 +46,7 @@ class OutputStream {
   const ModelFile& model_;
   const ExampleSource& source_;
   std::unique_ptr<ClassScores> scores_;  // multiclass
+  std::unique_ptr<DeviceHead> device_;   // the same on a GPU, where one was chosen
 };
 
 // log Z of every example, not less c.

@@ -1,0 +1,90 @@
+// The GPU that exact passes over heads use where there is one. CUDA is in a module, libselfnorm_cuda.so, that
+// is loaded when it is first asked for: from SELFNORM_CUDA_MODULE, beside the program, in the library folder,
+// or by the system's search path.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "gpu/module.h"
+
+namespace selfnorm {
+
+// The functions of gpu/module.h.
+#define SELFNORM_CUDA_FUNCTIONS(X) \
+  X(selfnorm_cuda_abi)             \
+  X(selfnorm_cuda_devices)         \
+  X(selfnorm_cuda_open)            \
+  X(selfnorm_cuda_close)           \
+  X(selfnorm_cuda_error)           \
+  X(selfnorm_cuda_name)            \
+  X(selfnorm_cuda_memory)          \
+  X(selfnorm_cuda_allocate)        \
+  X(selfnorm_cuda_free)            \
+  X(selfnorm_cuda_upload)          \
+  X(selfnorm_cuda_to_host)         \
+  X(selfnorm_cuda_to_device)       \
+  X(selfnorm_head_workspace)       \
+  X(selfnorm_head_run)             \
+  X(selfnorm_split_states)
+
+struct GpuModule {
+#define SELFNORM_DECLARE(name) decltype(&::name) name = nullptr;
+  SELFNORM_CUDA_FUNCTIONS(SELFNORM_DECLARE)
+#undef SELFNORM_DECLARE
+};
+
+class GpuDevice {
+ public:
+  GpuDevice(const GpuModule& module, int number);  // throws Error
+  ~GpuDevice();
+  GpuDevice(const GpuDevice&) = delete;
+  GpuDevice& operator=(const GpuDevice&) = delete;
+
+  const GpuModule& module() const { return module_; }
+  selfnorm_cuda_context* context() const { return context_; }
+  std::string name() const;
+  uint64_t free_bytes() const;
+  void must(int status) const;  // throws Error with the module's sentence
+
+ private:
+  const GpuModule& module_;
+  selfnorm_cuda_context* context_;
+};
+
+// Memory of a device.
+class GpuMemory {
+ public:
+  GpuMemory(const GpuDevice& device, uint64_t bytes);  // throws Error saying what is needed and what is free
+  ~GpuMemory();
+  GpuMemory(const GpuMemory&) = delete;
+  GpuMemory& operator=(const GpuMemory&) = delete;
+
+  template <class T = void>
+  T* get() const {
+    return static_cast<T*>(memory_);
+  }
+
+ private:
+  const GpuDevice& device_;
+  void* memory_ = nullptr;
+};
+
+// What the process uses from now on: "auto" (a GPU where the module and one are there), "cpu", "cuda" or
+// "cuda:N". Throws Error for another word.
+void choose_device(const std::string& word);
+
+// The chosen one, opened at the first call; none for the CPU. Throws Error when a GPU was asked for by name
+// and cannot be used; `is_required` tells auto from that.
+struct DeviceChoice {
+  GpuDevice* device = nullptr;
+  bool is_required = false;
+};
+DeviceChoice chosen_device();
+
+// What records say made their numbers: "cpu", or the name of the GPU once a head was summed over there.
+std::string used_device();
+void note_use(const GpuDevice& device);
+
+}  // namespace selfnorm

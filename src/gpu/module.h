@@ -1,0 +1,130 @@
+/* The C interface of libselfnorm_cuda.so, the one place of CUDA: a module that is loaded when a GPU is there
+ * (gpu/device.h; python/selfnorm/torch_gpu.py). Plain C, so that any language binds to it and nothing of it
+ * is needed to build the rest.
+ *
+ * Memory: every buffer is the caller's, planned up front by selfnorm_head_workspace. Calls are asynchronous
+ * on the given stream, allocate nothing and never wait, so they can be captured in a CUDA graph; the first
+ * call of a shape asks cuBLASLt for its algorithm, which is kept. Sums have a fixed order (no atomics): the
+ * same GPU gives the same bits. Functions return 0, or 1 with a sentence in selfnorm_cuda_error(context). */
+#ifndef SELFNORM_GPU_MODULE_H
+#define SELFNORM_GPU_MODULE_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SELFNORM_CUDA_ABI 1
+
+enum { SELFNORM_F32 = 0, SELFNORM_F16 = 1, SELFNORM_BF16 = 2 };
+
+typedef struct selfnorm_cuda_context selfnorm_cuda_context;
+
+int selfnorm_cuda_abi(void);
+/* How many GPUs the driver shows; 0 without a driver. */
+int selfnorm_cuda_devices(void);
+/* NULL with a sentence in `error` when the device cannot be used. */
+selfnorm_cuda_context* selfnorm_cuda_open(int device, char* error, uint64_t error_bytes);
+void selfnorm_cuda_close(selfnorm_cuda_context*);
+const char* selfnorm_cuda_error(const selfnorm_cuda_context*);
+/* The name of the device ("NVIDIA H200"). */
+const char* selfnorm_cuda_name(const selfnorm_cuda_context*);
+/* Bytes of device memory: free now, and in all. */
+int selfnorm_cuda_memory(selfnorm_cuda_context*, uint64_t* free_bytes, uint64_t* total_bytes);
+
+/* Memory for callers without an allocator of their own. A failure says how much was asked for and is free. */
+int selfnorm_cuda_allocate(selfnorm_cuda_context*, uint64_t bytes, void** out);
+int selfnorm_cuda_free(selfnorm_cuda_context*, void*);
+/* Host floats to device values of a type (rounded to nearest, ties to even), through pinned memory. */
+int selfnorm_cuda_upload(selfnorm_cuda_context*, void* to, int type, const float* from, uint64_t count);
+/* Device values to host floats. Waits for the work before it. */
+int selfnorm_cuda_download(selfnorm_cuda_context*, float* to, const void* from, int type, uint64_t count);
+/* Bytes as they are; waits. */
+int selfnorm_cuda_to_host(selfnorm_cuda_context*, void* to, const void* from, uint64_t bytes);
+int selfnorm_cuda_to_device(selfnorm_cuda_context*, void* to, const void* from, uint64_t bytes);
+int selfnorm_cuda_wait(selfnorm_cuda_context*);
+
+/* What the scores of a head and its loss are (gpu/row_formula.h has the formulas). */
+typedef struct {
+  float logit_scale;     /* of w.h + b; 1 for none */
+  float softcap;         /* 0: none */
+  float label_smoothing; /* eps, in [0, 1) */
+  float penalty;         /* alpha of alpha (A - c)^2; 0: none */
+  float center;          /* c */
+  int32_t is_mean;       /* the loss is divided by the sum of the token weights */
+  int64_t ignore_index;  /* a target that counts nothing */
+  int64_t first_class;   /* of this shard */
+  int64_t all_classes;   /* of all shards; 0: this is all of them */
+} selfnorm_head_options;
+
+/* One pass over a block of states. Pointers are to device memory; what is NULL is not asked for, or not
+ * there. Rows are tight but for their strides, counted in elements. */
+typedef struct {
+  uint64_t size; /* sizeof(selfnorm_head_step) */
+  int64_t rows, dim, classes;
+  int32_t type;       /* of states and weight */
+  int32_t sheet_type; /* of the scores in the workspace: `type`, or SELFNORM_F32 (no gradients then) */
+  const void* states; /* rows x dim */
+  int64_t state_stride;
+  int64_t parts; /* above 1: states are parts x rows x dim, tight, whose sum is meant (selfnorm_split_states);
+                    no gradients then */
+  const void* weight; /* classes x dim */
+  int64_t weight_stride;
+  const float* bias;    /* classes; inside scale and cap */
+  const float* carrier; /* classes: log h(k), outside of them */
+  selfnorm_head_options options;
+
+  const int64_t* target;     /* rows */
+  const float* token_weight; /* rows */
+  const float* row_gradient; /* rows: derivative by each row's loss (reduction none), or by its log Z without
+                                target; NULL: 1 */
+  const float* given_log_z;  /* rows: A over all shards; NULL: that of these classes */
+  const int64_t* selected;   /* rows x picks, classes to give log-probabilities of */
+  int64_t picks;
+  const float* selected_gradient; /* rows x picks: gradients are those of the selected log-probabilities */
+
+  float* log_z;        /* rows */
+  float* target_score; /* rows; 0 for a class of another shard */
+  float* nll;          /* rows, not weighted */
+  float* row_penalty;  /* rows, not weighted */
+  float* entropy;      /* rows */
+  float* expected;     /* rows: sum_k p_k s_k */
+  int64_t* best;       /* rows: the first best class */
+  int64_t* better; /* rows: how many of these classes are ahead of the target, which is one of them: a higher
+                      score, or the same and a smaller index */
+  double* moments; /* rows x 5: max, sum exp(s - max), sum exp(s - max)(s - max), sum s, target score */
+  float* selected_log_p; /* rows x picks */
+  float* loss;           /* 3: loss, its likelihood, its penalty */
+
+  void* d_states;                       /* rows x dim, tight */
+  void* d_weight;                       /* classes x dim, tight */
+  float* d_bias;                        /* classes */
+  int32_t d_states_type, d_weight_type; /* `type` or SELFNORM_F32 */
+  int32_t is_added;                     /* d_weight and d_bias are added to what is there */
+
+  void* workspace;
+  uint64_t workspace_bytes;
+  void* stream;
+} selfnorm_head_step;
+
+/* Bytes of workspace for the step: the most rows at once that stay within `budget` bytes of scores, and what
+ * one row needs at least. */
+uint64_t selfnorm_head_workspace(const selfnorm_head_step*, uint64_t budget);
+int selfnorm_head_run(selfnorm_cuda_context*, const selfnorm_head_step*);
+/* After a run with targets: waits for the check of the targets alone, which is the first of its work, and
+ * fails for one outside [0, all classes) that is not the ignored one. Not inside a capture. */
+int selfnorm_head_status(selfnorm_cuda_context*, const selfnorm_head_step*);
+/* x <- x * *factor, in place; reads the factor first and does nothing for 1. */
+int selfnorm_cuda_scale(selfnorm_cuda_context*, void* x, int type, uint64_t count, const float* factor,
+                        void* stream);
+
+/* States (float32) as a sum of bfloat16 numbers, parts x count: three have no rest (but for numbers below
+ * 2^-110), so products with bfloat16 weights are those of float32. */
+int selfnorm_split_states(selfnorm_cuda_context*, const float* states, int64_t count, void* parts,
+                          int32_t part_count, void* stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -71,7 +71,8 @@ RegressorNetworks RegressorNetworks::copy() const {
           copy_of(mixture_head),
           copy_of(context),
           tilt ? make_conditional_mlp(tilt->record()) : nullptr,
-          copy_of(normalizer)};
+          copy_of(normalizer),
+          temperature};
 }
 
 double Regressor::log_volume() const {

@@ -25,6 +25,8 @@ constexpr double kTarget = 10;  // seconds, of 100,000 rows
 Regressor trained() {
   const Frame frame = bench::regression_frame(kTrainingRows, 5);
   RegressorOptions options;
+  options.ensemble = 1;
+  options.input_noise = 0.02;
   options.epochs = 10;
   options.average = 0.98;
   TrainObserver observer;

@@ -20,6 +20,7 @@ constexpr uint64_t kRows = 12'800, kBatch = 128, kStepsOfEpoch = kRows / kBatch,
 
 RegressorOptions options_of(uint64_t steps) {
   RegressorOptions out;
+  out.ensemble = 1;
   out.features = {64, 64};
   out.joint = {48, 48};
   out.normalizer = {32};

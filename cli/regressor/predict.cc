@@ -18,7 +18,7 @@ namespace {
 
 struct SheetOptions {
   std::vector<std::string> targets;
-  std::vector<double> quantiles, intervals;
+  std::vector<double> quantiles, intervals, survival;
   bool has_exact = false, has_raw = false;  // log-densities of the target
   bool has_normalizer = false;              // a, b: not of ensembles
   bool has_samples = false, has_grid = false;
@@ -95,6 +95,7 @@ void add_json_coordinate(const CoordinatePrediction& c, const SheetOptions& opti
   add_by_level("central", options.intervals, out, [&](size_t i) { add_json_interval(c.central[i], out); });
   add_by_level("highest_density", options.intervals, out,
                [&](size_t i) { add_json_list(c.highest_density[i], out, add_json_interval); });
+  add_by_level("survival", options.survival, out, [&](size_t i) { add_json_number(c.survival[i], out); });
   if (!options.has_grid) return;
   out += ", \"grid\": {\"y\": ";
   add_json_list(c.grid_y, out, add_json_number);
@@ -124,6 +125,7 @@ class PredictionSheet {
         add(fmt::format("central{}", level));
         add(fmt::format("highest_density{}", level));
       }
+      for (const double t : options_.survival) add(fmt::format("survival{}", t));
       if (options_.has_grid) {
         add("grid_y");
         add("grid_density");
@@ -152,6 +154,7 @@ class PredictionSheet {
         field(c.central[i], add_interval);
         field(c.highest_density[i], add_intervals);
       }
+      for (const double share : c.survival) field(share, add_number);
       if (!options_.has_grid) continue;
       field(c.grid_y, add_numbers);
       field(c.grid_density, add_numbers);
@@ -222,6 +225,7 @@ SheetOptions sheet_options(const Regressor& model, const PredictArguments& given
   return {.targets = model.targets,
           .quantiles = options.quantiles,
           .intervals = options.intervals,
+          .survival = options.survival,
           .has_exact = has_targets && (wanted == "auto" || wanted == "exact" || wanted == "both"),
           .has_raw = has_targets && (wanted == "raw" || wanted == "both"),
           .has_normalizer = model.members.size() == 1,

@@ -62,13 +62,14 @@ void Grammar::declare_regressor_commands() {
   Declaration& prediction =
       command("predict",
               "Predictive distributions of a regressor, a row each: mean, standard deviation, median, modes, "
-              "quantiles, central and highest-density intervals, log-density of the target where DATA have "
+              "quantiles, central and highest-density intervals, survival functions, log-density of the "
+              "target where DATA have "
               "it, samples, the density on a grid. Levels of a categorical column that training did not have "
               "are taken for the average of those it had; they, missing values and values far outside those "
               "of training are counted on standard error.");
   prediction.positional("MODEL", predict.model, "Model file or run directory of a regressor")
       .positional("DATA", predict.data, "A table with the columns of the model; - is standard input")
-      .options(predicted, {"quantiles", "intervals", "samples", "grid"})
+      .options(predicted, {"quantiles", "intervals", "survival", "samples", "grid"})
       .options(output_option_table(predict))
       .options(header_option_table(arguments_.reader))
       .options(predicted, {"precision", "seed"});

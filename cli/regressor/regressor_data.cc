@@ -146,6 +146,8 @@ Json regressor_info(const Arguments& arguments) {
     info["tilt"] = nullptr;
     info["tail_weight"] = model.tail_weight;
   }
+  info["temperature"] = Json::array();
+  for (const RegressorNetworks& member : model.members) info["temperature"].push_back(member.temperature);
   info["objective"] = Json::parse(model.objective_json);
   info["training"] = Json::parse(model.training_json);
   info["audit"] = Json::parse(model.audit_json);

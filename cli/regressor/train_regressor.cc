@@ -59,7 +59,10 @@ std::string inputs_text(const TrainingTables& tables, bool standardises) {
 }
 
 // Each network at most as large as dense layers of its widths on all columns.
-RunNeeds needs_of(const RegressorOptions& options, const TrainingTables& tables) {
+RunNeeds needs_of(const RegressorOptions& given, const TrainingTables& tables) {
+  RegressorOptions options = resolved_by_rows(given, tables.train.size());
+  if (options.features != given.features)  // a race may take wider ones
+    for (uint32_t& width : options.features) width *= 2;
   double parameters = 0, widths = 0;
   for (const auto* layers : {&options.features, &options.joint, &options.normalizer}) {
     double inputs = static_cast<double>(tables.frame.columns.size());
@@ -69,10 +72,9 @@ RunNeeds needs_of(const RegressorOptions& options, const TrainingTables& tables)
       inputs = width;
     }
   }
-  const double members = static_cast<double>(options.ensemble), kBatch = 512;  // the largest of auto
-  const double batch = options.batch == 0 ? kBatch : static_cast<double>(options.batch);
-  const double scored =
-      std::min(batch, static_cast<double>(tables.train.size())) * static_cast<double>(options.samples + 1);
+  const double members = static_cast<double>(options.ensemble);
+  const double scored = static_cast<double>(std::min<uint64_t>(options.batch, tables.train.size())) *
+                        static_cast<double>(options.samples + 1);
   return {.what = fmt::format("{} columns with --samples {} and networks of {} parameters",
                               tables.frame.columns.size(), grouped(options.samples),
                               grouped(static_cast<uint64_t>(parameters))),
@@ -155,7 +157,7 @@ class RegressorTraining final : public Training {
         .records = {{"data", tables_.record}, {"valid", tables_.valid_record}, {"test", tables_.test_record}},
         .needs = needs_of(options_, tables_)};
     out.notes.push_back(inputs_text(tables_, options_.module.empty()));
-    if (!given_.run.valid.empty() && options_.ensemble > 1)
+    if (!given_.run.valid.empty() && options_.ensemble != 1)
       out.notes.push_back(fmt::format(
           "{} takes no part in training: the members of an ensemble hold out rows of {}{}", given_.run.valid,
           given_.run.train, given_.test.empty() ? "; the model is evaluated on it" : ""));

@@ -28,6 +28,11 @@ void RunObserver::on_warning(const std::string& text) {
   if (!quiet_) warning(text);
 }
 
+void RunObserver::on_note(const std::string& text) {
+  line_.finish();
+  if (!quiet_) note(text);
+}
+
 bool RunObserver::stop_requested() { return takes_interruption(); }
 
 void check_run(const RunArguments& given) {

@@ -19,6 +19,7 @@ class RunObserver : public TrainObserver {
 
   void on_progress(const Progress& progress) override;
   void on_warning(const std::string& text) override;
+  void on_note(const std::string& text) override;
   bool stop_requested() override;
   void finish() { line_.finish(); }
 

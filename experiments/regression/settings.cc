@@ -33,6 +33,7 @@ uint64_t regression_seed(const ExperimentOptions& options, size_t i) { return 5 
 RegressorOptions task_settings(int task, const std::string& objective, double deviation, Extent extent) {
   RegressorOptions out;
   out.objective = objective;
+  out.ensemble = 1;
   out.langevin_steps = 16;
   if (task == 1) out.langevin_step = kLangevinStep / deviation;
   if (task == 1 && objective == "dsm") out.noise = kMatchingNoise / deviation;
@@ -54,6 +55,7 @@ TableSettings table_settings(const std::string& model, Extent extent) {
   if (model == "linear") {
     o.features = {};
     o.shared_scale = true;
+    o.ensemble = 1;
   } else {
     o.ensemble = kMembers;
   }
@@ -63,15 +65,21 @@ TableSettings table_settings(const std::string& model, Extent extent) {
 
 std::vector<std::pair<std::string, std::string>> described(const RegressorOptions& o) {
   const auto by_rows = [](uint64_t value) { return value == 0 ? "by the rows" : std::to_string(value); };
-  return {{"features", fmt::format("{}", fmt::join(o.features, ","))},
+  const auto widths = [](const std::vector<uint32_t>& values) {
+    return values == std::vector<uint32_t>{0} ? "by the rows" : fmt::format("{}", fmt::join(values, ","));
+  };
+  return {{"features", widths(o.features) + (widths(o.features) == "by the rows" ? " and a race" : "")},
           {"joint", fmt::format("{}", fmt::join(o.joint, ","))},
-          {"normalizer", fmt::format("{}", fmt::join(o.normalizer, ","))},
+          {"normalizer", widths(o.normalizer)},
+          {"input noise", o.input_noise ? fmt::format("{}", *o.input_noise) : "by a race"},
           {"components", std::to_string(o.components)},
           {"samples", std::to_string(o.samples)},
           {"epochs", by_rows(o.epochs)},
           {"rows per step", by_rows(o.batch)},
           {"warm-up", fmt::format("{}", o.warm_up)},
-          {"learning rate", fmt::format("{}, {}", o.learning_rate, o.schedule)},
+          {"learning rate",
+           fmt::format("{}, {}", o.learning_rate == 0 ? "by the widths" : fmt::format("{}", o.learning_rate),
+                       o.schedule)},
           {"weight decay", fmt::format("{}", o.weight_decay)},
           {"average", fmt::format("{}", o.average)},
           {"members", std::to_string(o.ensemble)}};

@@ -38,6 +38,8 @@ class TrainObserver {
   virtual void on_progress(const Progress&) {}
   // Something the user should know that is not an error, e.g. "the constraint is not active".
   virtual void on_warning(const std::string&) {}
+  // What was chosen where an option left it open.
+  virtual void on_note(const std::string&) {}
   // Polled between steps; true makes the run write a checkpoint and end as interrupted.
   virtual bool stop_requested() { return false; }
 };

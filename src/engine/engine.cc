@@ -92,14 +92,9 @@ struct Kept {
   }
 };
 
-// Which of how many members a run is.
-struct Place {
-  uint64_t member = 0, of = 1;
-};
-
 class Run {
  public:
-  Run(Problem& problem, const Place& place, Pace& pace, TrainObserver& observer,
+  Run(Problem& problem, const Members::Steps& place, Pace& pace, TrainObserver& observer,
       std::function<void(CheckpointFields&)> save_others)
       : problem_(problem),
         plan_(problem.plan()),
@@ -175,15 +170,11 @@ class Run {
   void measure() {
     Progress& p = out_.last;
     p = {};
-    p.step = at_;
-    p.steps = plan_.steps;
+    p.step = place_.before + at_;
+    p.steps = place_.all;
     p.epoch = at_ == 0 ? 0 : (at_ - 1) / plan_.epoch;
     p.seconds = pace_.seconds();
     problem_.measure(p);
-    if (place_.of > 1) {
-      p.step += place_.member * p.steps;
-      p.steps *= place_.of;
-    }
     measured_ = at_;
   }
 
@@ -252,7 +243,7 @@ class Run {
 
   Problem& problem_;
   const Plan& plan_;
-  Place place_;
+  Members::Steps place_;
   Pace& pace_;
   TrainObserver& observer_;
   std::function<void(CheckpointFields&)> save_others_;
@@ -305,7 +296,8 @@ RunOutcome run(Members& members, const CheckpointOptions& checkpoint, const std:
   }
   RunOutcome out;
   for (uint64_t i = first; i < members.count(); ++i) {
-    Run member(members.make(i), {i, members.count()}, pace, observer,
+    Problem& problem = members.make(i);
+    Run member(problem, members.steps(i, problem.plan().steps), pace, observer,
                [&members, i](CheckpointFields& fields) mutable {
                  fields("member", i);
                  members.state(fields, i);

@@ -164,6 +164,11 @@ class Members {
   virtual void begin() {}                 // a run that is not resumed
   virtual Problem& make(uint64_t i) = 0;  // the i-th, at its start
   virtual void finish(uint64_t i, const RunOutcome& outcome) = 0;
+  // Planned steps of those before the i-th, which has `own`, and of all: what progress is told of.
+  struct Steps {
+    uint64_t before = 0, all = 0;
+  };
+  virtual Steps steps(uint64_t i, uint64_t own) const { return {i * own, count() * own}; }
 
   // Of those that are finished.
   virtual void state(CheckpointFields&, uint64_t /*finished*/) {}

@@ -39,7 +39,7 @@ inline std::vector<TrainedFamily> every_family() {
             "8"}},
           {"regressor",
            {"train", "regressor", "data", "--epochs", "4", "--features", "4", "--joint", "4", "--components",
-            "2", "--samples", "4", "--normalizer", "none"}},
+            "2", "--samples", "4", "--normalizer", "none", "--ensemble", "1", "--input-noise", "0.02"}},
           {"crf", {"train", "crf", "data", "--optimiser", "adagrad", "--epochs", "3"}}};
 }
 

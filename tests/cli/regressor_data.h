@@ -1,6 +1,8 @@
 // Small tables for the commands of regressors, and a training command that takes a blink.
 #pragma once
 
+#include <algorithm>
+
 #include "cli/density_data.h"
 
 namespace selfnorm::cli {
@@ -26,7 +28,8 @@ inline std::vector<std::string> tiny_regressor(const std::string& data, const st
   std::vector<std::string> words{"train", "regressor",    data,   "--out",        out, "--epochs",
                                  "8",     "--batch",      "32",   "--features",   "8", "--joint",
                                  "8",     "--normalizer", "none", "--components", "2", "--samples",
-                                 "8"};
+                                 "8",     "--input-noise", "0.02"};
+  if (std::find(more.begin(), more.end(), "--ensemble") == more.end()) words.insert(words.end(), {"--ensemble", "1"});
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }
@@ -34,8 +37,8 @@ inline std::vector<std::string> tiny_regressor(const std::string& data, const st
 // A folder with data.csv and a model `run` trained on it.
 inline void train_tiny(const Folder& folder, const std::vector<std::string>& more = {}) {
   if (!std::filesystem::exists(folder / "data.csv")) write_table(folder);
-  std::vector<std::string> words = tiny_regressor("data.csv", "run", {"--quiet"});
-  words.insert(words.end(), more.begin(), more.end());
+  std::vector<std::string> words = tiny_regressor("data.csv", "run", more);
+  words.push_back("--quiet");
   const Outcome trained = folder.run(words);
   if (trained.code != 0) throw std::runtime_error(trained.err);
 }

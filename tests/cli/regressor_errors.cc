@@ -35,7 +35,7 @@ TEST(RegressorErrors, OptionsThatDoNothingAreRefused) {
   error({"--module", "m.pt", "--features", "7"}, "--features belongs to feature networks of ours");
   error({"--hold-out", "0.2", "--valid", "data.csv"}, "--hold-out");
   error({"--features", "8,x"}, "--features '8,x'");
-  error({"--features", "0"}, "features");
+  error({"--features", "0,8"}, "features");
   error({"--lower", "a"}, "--lower 'a'");
   error({"--lower", "3", "--upper", "2"}, "lower");
   error({"--module", "missing.pt", "--ignore", "colour"}, "missing.pt");

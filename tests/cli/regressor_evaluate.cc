@@ -12,7 +12,7 @@ TEST(RegressorEvaluate, TableAndJson) {
   train_tiny(folder);
   ASSERT_EQ(folder
                 .run({"train", "regressor", "data.csv", "--objective", "mdn", "--epochs", "3", "--features",
-                      "8", "--quiet", "--out", "mdn"})
+                      "8", "--quiet", "--out", "mdn", "--ensemble", "1"})
                 .code,
             0);
   write_table(folder, "test.csv", 100, 2);

@@ -30,14 +30,14 @@ TEST(TrainRegressor, DataAloneGivesAnEvaluatedRun) {
   expect_in(trained.err, "missing values");
   expect_in(trained.err, "step ");
   expect_in(trained.out, "on the validation data");
-  for (const char* word : {"NLL with b", "rms(b - A)", "CRPS", "RMSE", "in 90%", "certificate"})
+  for (const char* word : {"NLL with b", "rms(gap)", "CRPS", "RMSE", "in 90%", "certificate"})
     expect_in(trained.out, word);
   EXPECT_EQ(files_of(folder / "out/data-snl"),
             (std::vector<std::string>{"config.json", "metrics.jsonl", "model.safetensors", "report.html",
                                       "report.json"}));
   const auto config = nlohmann::json::parse(content(folder / "out/data-snl/config.json"));
   EXPECT_EQ(config["command"], "train regressor");
-  EXPECT_EQ(config["options"]["features"], "64,64");
+  EXPECT_EQ(config["options"]["features"], "0");
   EXPECT_EQ(config["data"]["columns"], 3);
   const auto info = folder.run({"info", "out/data-snl", "--json"}).json();
   EXPECT_EQ(info["family"], "regressor");
@@ -45,7 +45,14 @@ TEST(TrainRegressor, DataAloneGivesAnEvaluatedRun) {
   EXPECT_EQ(info["audit"]["data"], "validation");
   EXPECT_EQ(info["audit"]["rows"], 20);
   EXPECT_TRUE(info["audit"]["nll"].is_number());
-  EXPECT_TRUE(info["audit"]["b_minus_a"]["rms"].is_number());
+  EXPECT_TRUE(info["audit"]["log_density_gap"]["rms"].is_number());
+  // What the number of rows and the folds of a race chose.
+  expect_in(trained.err, "chosen on 5 folds of the training rows: input noise 0");
+  EXPECT_EQ(info["ensemble"], 5);
+  EXPECT_EQ(info["training"]["features"], (std::vector<int>{64, 64}));
+  EXPECT_EQ(info["training"]["race"].size(), 2u);
+  EXPECT_TRUE(info["training"]["input_noise"].is_number());
+  EXPECT_EQ(info["temperature"].size(), 5u);
 }
 
 TEST(TrainRegressor, LearnsADensityCloseToTheTrueOne) {
@@ -54,7 +61,7 @@ TEST(TrainRegressor, LearnsADensityCloseToTheTrueOne) {
   write_table(folder, "test.csv", 300, 2);
   const Outcome trained =
       folder.run({"train", "regressor", "data.csv", "--test", "test.csv", "--epochs", "30", "--features",
-                  "16", "--joint", "16", "--samples", "16", "--json", "--quiet", "--out", "run"});
+                  "16", "--joint", "16", "--samples", "16", "--json", "--quiet", "--out", "run", "--ensemble", "1"});
   ASSERT_EQ(trained.code, 0) << trained.err;
   const auto audit = trained.json()["audit"];
   EXPECT_EQ(audit["data"], "test");
@@ -150,7 +157,8 @@ TEST(TrainRegressor, DivergenceKeepsAGoodModel) {
   write_table(folder, "data.csv", 60);
   const Outcome trained = folder.run({"train", "regressor", "data.csv", "--no-calibrate", "--learning-rate",
                                       "1e20", "--epochs", "4", "--hold-out", "0", "--features", "4",
-                                      "--joint", "4", "--base", "broad", "--out", "run", "--quiet"});
+                                      "--joint", "4", "--base", "broad", "--out", "run", "--quiet", "--ensemble",
+                                      "1"});
   EXPECT_EQ(trained.code, 3);
   expect_in(trained.err, "training diverged");
   EXPECT_EQ(files_of(folder / "run"),
@@ -168,7 +176,7 @@ TEST(TrainRegressor, DivergenceIsWhatTheExitCodeSays) {
         {"--epochs", "10", "--learning-rate", "3e6"},
         {"--epochs", "1", "--batch", "100", "--warm-up", "0", "--learning-rate", "1e4"}}) {
     std::vector<std::string> words{"train", "regressor", "data.csv", "--hold-out",  "0",
-                                   "--out", "run",       "--quiet",  "--overwrite", "--no-calibrate"};
+                                   "--out", "run",       "--quiet",  "--overwrite", "--no-calibrate", "--ensemble", "1"};
     words.insert(words.end(), how.begin(), how.end());
     const Outcome trained = folder.run(words);
     EXPECT_EQ(trained.code, 3) << trained.err;
@@ -209,7 +217,7 @@ TEST(TrainRegressor, EveryObjective) {
     std::vector<std::string> words{"train",      "regressor", "data.csv",     "--objective",
                                    objective,    "--json",    "--quiet",      "--overwrite",
                                    "--out",      "run",       "--epochs",     "4",
-                                   "--features", "8",         "--components", "2"};
+                                   "--features", "8",         "--components", "2", "--ensemble", "1"};
     if (objective != "mdn") words.insert(words.end(), {"--joint", "8"});
     const Outcome trained = folder.run(words);
     ASSERT_EQ(trained.code, 0) << objective << trained.err;

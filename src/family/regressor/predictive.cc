@@ -114,6 +114,8 @@ CoordinatePrediction coordinate_prediction(const LineDistribution& line, const U
     out.central.push_back(units.of(line.central(level)));
     out.highest_density.push_back(units.of(line.highest_density(level)));
   }
+  for (const double t : options.survival)
+    out.survival.push_back(1 - line.cdf((t - units.mean) / units.scale));
   if (options.grid == 0) return out;
   const Interval most = line.central(kGridMass), region = line.region();
   const double margin = kGridMargin * (most.to - most.from);
@@ -167,6 +169,8 @@ OptionTable prediction_option_table(PredictionOptions& o) {
            "Masses of central and highest-density intervals, X,X,...; none: no intervals")
       .above(0)
       .below(1);
+  table.add("survival", &o.survival,
+            "Places T,T,... of the survival function P(y > T), in the units of the target");
   table.add("samples", &o.samples, "Draws for every row");
   table.add("grid", &o.grid, "Points of the density for every row; 0, or 2 and more");
   table.add("precision", &o.quadrature.precision, "Error of A(x) by quadrature").in(1e-8, 0.1);

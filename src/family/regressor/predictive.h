@@ -24,9 +24,10 @@ class OptionTable;
 struct PredictionOptions {
   std::vector<double> quantiles = {0.05, 0.25, 0.5, 0.75, 0.95};
   std::vector<double> intervals = {0.9};  // levels of central and highest-density intervals
-  uint64_t samples = 0;                   // draws for every input
-  uint64_t grid = 0;                      // points of the density, over the central 99.9% and a tenth of
-                                          // their width on either side, inside the support; 0 or >= 2
+  std::vector<double> survival = {};  // places t of P(y > t), in the units of the data, of every coordinate
+  uint64_t samples = 0;               // draws for every input
+  uint64_t grid = 0;                  // points of the density, over the central 99.9% and a tenth of
+                                      // their width on either side, inside the support; 0 or >= 2
   uint64_t seed = 0;
   ConditionalQuadratureOptions quadrature;
   void validate() const;
@@ -37,6 +38,7 @@ OptionTable prediction_option_table(PredictionOptions& options);
 struct CoordinatePrediction {
   double mean = 0, deviation = 0, median = 0;
   std::vector<double> modes, quantiles;
+  std::vector<double> survival;                        // P(y > t), one a place
   std::vector<Interval> central;                       // one a level
   std::vector<std::vector<Interval>> highest_density;  // one list a level
   std::vector<double> grid_y, grid_density;

@@ -82,10 +82,19 @@ Rows run(const FeatureNetwork& network, const InputRows& x) {
 
 Rows run(const DenseNetwork& network, const Rows& h) { return run(network, {h.view(), nullptr, 0}); }
 
+MixtureShape tempered(MixtureShape shape, double temperature) {
+  shape.spread = std::sqrt(temperature);
+  return shape;
+}
+
 class RegressorScores final : public ConditionalScores {
  public:
   RegressorScores(const Regressor& model, const RegressorNetworks& member, const InputRows& x)
-      : mixture_(model.mixture), w_(model.base_weight()), tilt_(member.tilt.get()), rows_(x.rows()) {
+      : mixture_(tempered(model.mixture, member.temperature)),
+        w_(model.base_weight()),
+        cooling_(1 / member.temperature),
+        tilt_(member.tilt.get()),
+        rows_(x.rows()) {
     const Rows h = run(*member.features, x);
     parameters_ = run(*member.mixture_head, h);
     if (tilt_ == nullptr) return;
@@ -107,7 +116,7 @@ class RegressorScores final : public ConditionalScores {
     std::vector<double> f(s.size());
     tilt_->score({context_.view(), y, row}, f);
     parallel_ranges(s.size(), kPreparedValues, [&](size_t begin, size_t end) {
-      for (size_t i = begin; i < end; ++i) s[i] += f[i];
+      for (size_t i = begin; i < end; ++i) s[i] += cooling_ * f[i];
     });
   }
 
@@ -128,7 +137,7 @@ class RegressorScores final : public ConditionalScores {
 
  private:
   ConditionalMixture mixture_;
-  double w_;
+  double w_, cooling_;
   const ConditionalEnergy* tilt_;
   uint64_t rows_;
   Rows parameters_, context_;
@@ -153,7 +162,8 @@ RegressorNetworks RegressorNetworks::copy() const {
           copy_of(mixture_head),
           copy_of(context),
           tilt ? make_conditional_mlp(tilt->record()) : nullptr,
-          copy_of(normalizer)};
+          copy_of(normalizer),
+          temperature};
 }
 
 double Regressor::log_volume() const {

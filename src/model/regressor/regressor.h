@@ -6,6 +6,10 @@
 //     features h --> mixture head (linear) --> q(u|x)
 //              \--> context (linear) --> f(., u)         \--> b head --> b(x), of h as a constant
 // With own_features the tilt has features of its own instead of those of the mixture.
+//
+// A member of temperature T has f / T for f and components of sqrt(T) times their scales: of one component
+// without a broad one that is p^(1/T), of several every mode widens where it is. Means, weights and the broad
+// component stay, and A(x) is that of the score as it then is. T is fitted on held-out rows.
 #pragma once
 
 #include <memory>
@@ -29,6 +33,7 @@ struct RegressorNetworks {
   std::unique_ptr<DenseNetwork> context;  // null, with the two below: no tilt (mdn)
   std::unique_ptr<ConditionalEnergy> tilt;
   std::unique_ptr<DenseNetwork> normalizer;  // b of the features of the tilt; null: b = 0
+  double temperature = 1;                    // T > 0
 
   // Every network's parameters in a fixed order (those that are there), and the word that they changed.
   // features, tilt_features, mixture_head, context, tilt, normalizer.

@@ -6,6 +6,7 @@
 //             (model/stored_record.h); JSON: objective, training, audit
 //   tensors   target.mean, target.scale F64 d; support.lower, support.upper F64 d (both or neither); targets;
 //             member<m>.<network>.<name> F32, member<m>.<network>.module U8 (torchscript)
+//             member<m>.temperature, where it is not 1, in the metadata
 //   networks  features, mixture_head; with a tilt context, tilt and optionally normalizer, tilt_features
 #include <fmt/format.h>
 
@@ -79,6 +80,7 @@ class MemberReader {
     if (has("tilt_features")) out.tilt_features = features("tilt_features", out.context.get());
     if (has("tilt")) out.tilt = make_conditional_mlp(record("tilt"));
     if (has("normalizer")) out.normalizer = dense("normalizer");
+    if (has("temperature")) out.temperature = finite(reader_, (member_ + "temperature").c_str());
     return out;
   }
 
@@ -204,6 +206,8 @@ class Check {
   }
 
   void networks(const RegressorNetworks& m) const {
+    require(std::isfinite(m.temperature) && m.temperature > 0,
+            fmt::format("a member has temperature {}, expected a number above 0", m.temperature));
     require(m.features != nullptr && m.mixture_head != nullptr,
             "a member has no features or no mixture head, expected both");
     features("features", std::as_const(*m.features));
@@ -286,6 +290,8 @@ void save_regressor(const Regressor& model, const std::string& path) {
     if (member.context) add_network(m, "context", member.context->record());
     if (member.tilt) add_network(m, "tilt", member.tilt->record());
     if (member.normalizer) add_network(m, "normalizer", member.normalizer->record());
+    if (member.temperature != 1)
+      metadata.emplace(fmt::format("member{}.temperature", m), number(member.temperature));
   }
   write_safetensors(path, std::move(tensors), metadata);
 }

@@ -96,6 +96,7 @@ ConditionalMixture::ConditionalMixture(MixtureShape shape) : shape_(std::move(sh
   require_range(shape_.components >= 1 && shape_.components <= kMostComponents, "components",
                 shape_.components, "1 to 4096");
   require_range(shape_.least_scale > 0, "least_scale", shape_.least_scale, "a number above 0");
+  require_range(shape_.spread > 0, "spread", shape_.spread, "a number above 0");
   require_range(shape_.broad_scale > 0, "broad_scale", shape_.broad_scale, "a number above 0");
   require_range(true, "broad_mean", shape_.broad_mean, "a number");
   if (!shape_.lower.empty() || !shape_.upper.empty()) require_bounds(shape_);

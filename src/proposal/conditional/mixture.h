@@ -1,5 +1,5 @@
 // A mixture density of y given x: what a network says of x is a row of parameters
-//     logit_k (K),   mean_kj (K x d),   raw_kj (K x d),        sd_kj = least_scale + softplus(raw_kj),
+//     logit_k (K),   mean_kj (K x d),   raw_kj (K x d),   sd_kj = spread (least_scale + softplus(raw_kj)),
 //     q(y|x) = sum_k pi_k prod_j N(y_j; mean_kj, sd_kj) [y in the support] / mass_kj,
 // mass_kj being what the normal has inside [lower_j, upper_j]. A broad component g, the same for every x
 // (normal, broad_mean and broad_scale, cut to the support), is mixed in with a weight w that the caller says:
@@ -23,6 +23,7 @@ struct MixtureShape {
   double least_scale = 1e-3;
   std::vector<double> lower, upper;  // of every coordinate, may be infinite; empty: all of R^d
   double broad_mean = 0, broad_scale = 3;
+  double spread = 1;  // of every component
 
   uint32_t parameters() const { return components * (1 + 2 * dimension); }
 };

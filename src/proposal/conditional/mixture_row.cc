@@ -136,6 +136,12 @@ bool MixtureRow::set(std::span<const float> parameters) {
   std::fill(slope_.begin() + static_cast<ptrdiff_t>(cells), slope_.end(), 0.0);
   const MixtureShape& shape = mixture_.shape();
   mixture_scales(cells, shape.least_scale, {scale_.data(), log_scale_.data(), slope_.data()});
+  if (shape.spread != 1)
+    for (size_t kj = 0; kj < cells; ++kj) {
+      scale_[kj] *= shape.spread;
+      slope_[kj] *= shape.spread;
+      log_scale_[kj] += std::log(shape.spread);
+    }
   for (size_t k = 0, kj = 0; k < components_; ++k)
     for (size_t j = 0; j < d; ++j, ++kj) {
       inverse_[kj] = 1 / scale_[kj];

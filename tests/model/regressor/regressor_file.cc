@@ -66,6 +66,7 @@ TEST_F(RegressorFile, SaveAndLoadAreIdentity) {
     before.tail_weight = 1.0 / 7;
     before.has_base = plan.components == 1;
     before.mixture.broad_scale = 1.0 / 0.3;
+    before.members[0].temperature = plan.tilted ? 1.0 / 0.7 : 1;
     before.normalizer_kind = "fitted";
     before.audit_json = R"({"rms":0.1})";
     if (plan.dimension == 1) {

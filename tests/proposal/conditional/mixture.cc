@@ -19,6 +19,7 @@ TEST(ConditionalMixture, IsTheDensityWrittenOut) {
     c.mixture.log_prob(c.at(), log_q, log_g);
     MixtureShape broad = shape;
     broad.components = 1;
+    broad.spread = 1;
     std::vector<float> g(broad.parameters(), 0);
     for (size_t j = 0; j < shape.dimension; ++j)
       g[1 + shape.dimension + j] = static_cast<float>(std::log(std::expm1(3 - shape.least_scale)));

@@ -22,8 +22,15 @@ inline MixtureShape mixture_shape(uint32_t dimension, uint32_t components, std::
   return shape;
 }
 
+inline MixtureShape spread_by(double spread, MixtureShape shape) {
+  shape.spread = spread;
+  return shape;
+}
+
 inline std::vector<MixtureShape> mixture_shapes() {
-  return {mixture_shape(1, 1),
+  return {spread_by(1.5, mixture_shape(1, 3)),
+          spread_by(0.75, mixture_shape(2, 2, {-1, -kInfinity}, {1, kInfinity})),
+          mixture_shape(1, 1),
           mixture_shape(1, 3),
           mixture_shape(1, 16),
           mixture_shape(2, 4),
@@ -94,7 +101,7 @@ inline double log_density_by_definition(const MixtureShape& shape, const float* 
     double part = std::exp(static_cast<double>(p[k])) / total;
     for (size_t j = 0; j < d; ++j) {
       const double mean = p[count + k * d + j];
-      const double s = shape.least_scale + softplus(p[count + count * d + k * d + j]);
+      const double s = shape.spread * (shape.least_scale + softplus(p[count + count * d + k * d + j]));
       const auto phi = [&](double t) { return std::erfc(-(t - mean) / (s * std::numbers::sqrt2)) / 2; };
       const double mass = shape.lower.empty() ? 1 : phi(shape.upper[j]) - phi(shape.lower[j]);
       const double z = (y[j] - mean) / s;

@@ -1,7 +1,9 @@
 #include "family/regressor/train/regressor_member.h"
 
 #include <algorithm>
+#include <boost/math/tools/minima.hpp>
 #include <cmath>
+#include <limits>
 
 #include "family/regressor/train/regressor_problem.h"
 #include "math/random.h"
@@ -23,6 +25,8 @@ constexpr uint64_t kMemberReports = 100;  // in a run
 // Of a check, by the dimension of y, which is what quadrature costs.
 constexpr uint64_t kMostCheckRows[] = {1000, 200, 50};
 constexpr double kCheckPrecision[] = {1e-3, 1e-2, 3e-2};  // of A
+constexpr double kWidestLogTemperature = 1.5, kTemperatureEvidence = 4;
+constexpr std::uintmax_t kTemperatureEvaluations = 16;
 
 std::vector<std::span<float>> parts_of(const FlatParameters& parameters, std::vector<float>& flat) {
   std::vector<std::span<float>> parts;
@@ -129,12 +133,12 @@ void RegressorMember::read_batch(uint64_t at) {
   chosen_.resize(places.size());
   for (size_t i = 0; i < places.size(); ++i) chosen_[i] = train_rows_[places[i]];
   batch_ = problem_.inputs().take(chosen_);
-  if (options_.input_noise > 0) {
+  if (*options_.input_noise > 0) {
     RandomStream random(RandomStream(options_.seed, kInputStream).next(), at);
     noise_.resize(batch_.number.size());
     fill_normals(random, noise_);
     for (size_t i = 0; i < noise_.size(); ++i)
-      batch_.number[i] += static_cast<float>(options_.input_noise * noise_[i]);
+      batch_.number[i] += static_cast<float>(*options_.input_noise * noise_[i]);
   }
   const Points all = problem_.targets();
   target_.resize(chosen_.size() * all.columns);
@@ -276,29 +280,52 @@ RegressorMember::Result RegressorMember::finish(const RunOutcome& outcome) {
              .check = outcome.best,
              .kept = outcome.kept.value_or(outcome.steps)};
   try {
-    settle_result(!out.diverged && outcome.best, is_tilted(out.kept));
+    settle_result(!out.diverged && outcome.best, is_tilted(out.kept), out.check);
   } catch (const Error&) {  // scores that are not finite
     average_ = FlatParameters(problem_.make_networks(options_.seed, train_rows_).parameters()).gather();
     out.diverged = true;
     out.check.reset();
     out.kept = 0;
-    settle_result(false, is_tilted(0));
+    networks_.temperature = 1;
+    settle_result(false, is_tilted(0), out.check);
   }
   out.is_mixture_alone = tilt_step_ != nullptr && !is_tilted(out.kept);
   out.networks = networks_.copy();
   return out;
 }
 
-void RegressorMember::settle_result(bool is_checked, bool is_tilted) {
+// T by the likelihood of held-out rows, where that is more than chance: 2 n (NLL(1) - NLL(T)) is chi-squared
+// with one degree of freedom when T = 1 is right. Members of an ensemble keep theirs: their average is wider.
+void RegressorMember::fit_temperature(std::optional<double>& check) {
+  const bool keeps_learned_b = tilt_step_ != nullptr && tilt_step_->uses_normalizer() && !options_.calibrate;
+  if (!options_.temperature || options_.ensemble > 1 || keeps_learned_b || !check) return;
+  const auto nll = [this](double log_temperature) {
+    networks_.temperature = std::exp(log_temperature);
+    const double value = mean_nll(valid_rows_);
+    return std::isfinite(value) ? value : std::numeric_limits<double>::max();
+  };
+  const double untouched = nll(0);
+  std::uintmax_t evaluations = kTemperatureEvaluations;
+  const auto [at, value] = boost::math::tools::brent_find_minima(nll, -kWidestLogTemperature,
+                                                                 kWidestLogTemperature, 10, evaluations);
+  const bool helps = 2 * static_cast<double>(valid_rows_.size()) * (untouched - value) > kTemperatureEvidence;
+  networks_.temperature = helps ? std::exp(at) : 1;
+  if (helps) check = value;
+}
+
+void RegressorMember::settle_result(bool is_checked, bool is_tilted, std::optional<double>& check) {
   use(average_);
   problem_.set_unseen(train_rows_, networks_);
   if (!is_checked) {  // only a few rows may have been checked
     const uint64_t most = kMostCheckRows[problem_.model().dimension() - 1];
     require_usable(
         std::span<const uint64_t>(train_rows_).first(std::min<uint64_t>(most, train_rows_.size())));
+  } else {
+    fit_temperature(check);
   }
   if (networks_.normalizer && is_tilted && (options_.calibrate || !tilt_step_->uses_normalizer()))
-    fit_normalizer(problem_, train_rows_, options_.seed, networks_);
+    fit_normalizer(problem_, {train_rows_, options_.ensemble > 1 ? valid_rows_ : std::vector<uint64_t>()},
+                   options_.seed, networks_);
   if (networks_.normalizer && !is_tilted) {  // f = 0, so A = 0
     std::fill(networks_.normalizer->parameters().begin(), networks_.normalizer->parameters().end(), 0.0f);
     networks_.normalizer->parameters_changed();

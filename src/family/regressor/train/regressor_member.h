@@ -121,7 +121,8 @@ class RegressorMember final : public Problem {
   void use(std::span<const float> parameters);
   double mean_nll(std::span<const uint64_t> rows) const;
   void require_usable(std::span<const uint64_t> rows) const;
-  void settle_result(bool is_checked, bool is_tilted);
+  void settle_result(bool is_checked, bool is_tilted, std::optional<double>& check);
+  void fit_temperature(std::optional<double>& check);
 
   const RegressorProblem& problem_;
   RegressorOptions options_;  // with the member's own seed

@@ -14,13 +14,13 @@ namespace selfnorm {
 namespace {
 
 constexpr uint64_t kNormalizerStream = 0xB0F1;
-constexpr uint64_t kSteps = 1500, kBatch = 256, kCheckInterval = 50;
+constexpr uint64_t kLeastSteps = 1500, kBatch = 256, kCheckInterval = 50;
+constexpr uint64_t kFittedEpochs = 80;  // at least, where inputs are many
 constexpr double kNormalizerRate = 3e-3;
-constexpr double kAround = 0.5;   // in standard deviations of the inputs
-constexpr uint64_t kMovedOf = 4;  // one of so many inputs is moved
+constexpr double kAround = 1;  // largest noise, in standard deviations of the inputs
 constexpr double kKnee = 0.1;
 // By the dimension of y, which is what quadrature costs.
-constexpr uint64_t kFittedInputs[] = {4000, 2000, 400};
+constexpr uint64_t kFittedInputs[] = {6000, 1500, 300};  // and as many generated
 constexpr double kPrecision[] = {1e-4, 1e-3, 1e-2};
 
 // Minimises the mean of Huber's loss of b - A over features h(x) and exact A of inputs, the last fifth of
@@ -35,8 +35,8 @@ class NormalizerFit final : public Problem {
         minibatches_(fitted_, kBatch, seed),
         adam_(normalizer.parameters().size(), INFINITY, 0),
         pass_(normalizer) {
-    plan_.steps = kSteps;
     plan_.epoch = minibatches_.per_epoch();
+    plan_.steps = std::max(kLeastSteps, kFittedEpochs * plan_.epoch);
     plan_.schedule = "cosine";
     plan_.check_every = kCheckInterval;
     plan_.checks = plan_.keeps_best = true;
@@ -107,21 +107,30 @@ class NormalizerFit final : public Problem {
 
 }  // namespace
 
-void fit_normalizer(const RegressorProblem& problem, std::span<const uint64_t> rows, uint64_t seed,
+void fit_normalizer(const RegressorProblem& problem, const NormalizerRows& rows, uint64_t seed,
                     RegressorNetworks& networks) {
   RandomStream random(RandomStream(seed, kNormalizerStream).next());
-  std::vector<uint64_t> chosen(rows.begin(), rows.end());
+  std::vector<uint64_t> chosen(rows.trained.begin(), rows.trained.end());
+  chosen.insert(chosen.end(), rows.unseen.begin(), rows.unseen.end());
   random.shuffle(chosen);
   const size_t kind = problem.model().dimension() - 1;
   chosen.resize(std::min<uint64_t>(chosen.size(), kFittedInputs[kind]));
-  EncodedFrame x = problem.inputs().take(chosen);
-  // Some are moved, so that b is also fitted between and around them; those of modules, of any scale, are
-  // not.
+  // A row, then what is made of it.
+  std::vector<uint64_t> pairs;
+  for (const uint64_t row : chosen) pairs.insert(pairs.end(), 2, row);
+  EncodedFrame x = problem.inputs().take(pairs);
   std::vector<double> noise(x.numeric);
-  for (uint64_t i = 1; i < x.rows && problem.options().module.empty(); i += kMovedOf) {
-    fill_normals(random, noise);
-    for (uint32_t j = 0; j < x.numeric; ++j)
-      x.number[i * x.numeric + j] += static_cast<float>(kAround * noise[j]);
+  const bool has_units = problem.options().module.empty();  // inputs of modules are of any scale
+  for (uint64_t i = 1; i < x.rows; i += 2) {
+    float* const own = x.number.data() + i * x.numeric;
+    const double share = random.uniform();
+    if (i % 4 == 1 || !has_units) {
+      const float* const other = x.number.data() + 2 * random.below(chosen.size()) * x.numeric;
+      for (uint32_t j = 0; j < x.numeric; ++j) own[j] += static_cast<float>(share) * (other[j] - own[j]);
+    } else {
+      fill_normals(random, noise);
+      for (uint32_t j = 0; j < x.numeric; ++j) own[j] += static_cast<float>(kAround * share * noise[j]);
+    }
   }
   const auto scores = prepare_scores(problem.model(), networks, x.view());
   std::vector<double> value;

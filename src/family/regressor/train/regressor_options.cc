@@ -1,6 +1,7 @@
 #include "family/regressor/train/regressor_options.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -15,11 +16,21 @@ namespace selfnorm {
 namespace {
 
 constexpr double kWidest = 4096, kMost = 1e5, kMostRows = 1e6;
+constexpr double kUsualSteps = 3000, kLeastEpochs = 30, kUsualNoise = 0.02, kUsualRate = 0.01,
+                 kUsualWidth = 64;
+constexpr uint64_t kManyRows = 4000, kVeryManyRows = 20'000;
 
 void require_layers(const char* name, const std::vector<uint32_t>& widths, size_t least) {
   require_range(widths.size() >= least && widths.size() <= 16, name, static_cast<double>(widths.size()),
                 least == 0 ? "0 to 16 layers" : "1 to 16 layers");
+  if (widths.size() > 1 && std::ranges::count(widths, 0u) > 0)
+    throw_error(
+        "{} has a layer of width 0 among {}; expected 0 alone, which leaves them to the rows, or widths "
+        "of 1 and more",
+        name, widths.size());
 }
+
+bool is_open(const std::vector<uint32_t>& widths) { return widths == std::vector<uint32_t>{0}; }
 
 void add_target(RegressorOptions& o, OptionTable& table) {
   table.add("categorical", &o.categorical, "Columns of levels that look like numbers");
@@ -47,14 +58,22 @@ void add_objective(RegressorOptions& o, OptionTable& table) {
   table.add("noise", &o.noise, "Standard deviation of the jitter, in those of the target").above(0);
   table.add("calibrate", &o.calibrate, "b(x) is fitted at the end to exact A(x) of training rows").off_text =
       "Keep b(x) as trained; otherwise it is fitted at the end to exact A(x) of training rows";
+  table.add("temperature", &o.temperature, "A temperature of the densities is fitted on held-out rows")
+      .off_text =
+      "Keep the densities as trained; otherwise a temperature is fitted at the end on held-out rows, where "
+      "that helps";
 }
 
 void add_networks(RegressorOptions& o, OptionTable& table) {
-  table.add("features", &o.features, "Widths of the feature network of x, N,N,...; none: linear in x")
-      .in(1, kWidest);
+  table
+      .add("features", &o.features,
+           "Widths of the feature network of x, N,N,...; none: linear in x; 0: by the rows and a race")
+      .in(0, kWidest);
   table.add("joint", &o.joint, "Widths of the score network of x and y").in(1, kWidest);
-  table.add("normalizer", &o.normalizer, "Hidden widths of b(x); none: linear in the features")
-      .in(1, kWidest);
+  table
+      .add("normalizer", &o.normalizer,
+           "Hidden widths of b(x); none: linear in the features; 0: by the number of rows")
+      .in(0, kWidest);
   table.add("activation", &o.activation, "The function of the layers").one_of(activation_names());
   table.add("own-features", &o.own_features, "The score network has features of its own");
   table.add("module", &o.module, "TorchScript module FILE.pt, from numeric columns to features")
@@ -74,7 +93,8 @@ void add_networks(RegressorOptions& o, OptionTable& table) {
            "Smallest standard deviation of a component, in those of the target")
       .above(0)
       .below(10);
-  table.add("ensemble", &o.ensemble, "Members, whose densities are averaged").in(1, 100);
+  table.add("ensemble", &o.ensemble, "Members, whose densities are averaged; 0: by the number of rows")
+      .in(0, 100);
 }
 
 void add_steps(RegressorOptions& o, OptionTable& table) {
@@ -83,11 +103,14 @@ void add_steps(RegressorOptions& o, OptionTable& table) {
   table.add("warm-up", &o.warm_up, "Share of the epochs in which the mixture is trained alone")
       .at_least(0)
       .below(1);
-  table.add("learning-rate", &o.learning_rate, "Step size of Adam").above(0);
+  table.add("learning-rate", &o.learning_rate, "Step size of Adam; 0: 0.01, less for wide features")
+      .at_least(0);
   table.add("ramp", &o.ramp, "Steps in which the step size rises to that");
   table
       .add("input-noise", &o.input_noise,
-           "Standard deviation of noise added to the standardised numbers of x in training")
+           "Standard deviation of noise added to the standardised numbers of x in training; auto: by a race "
+           "on "
+           "held-out rows")
       .at_least(0);
   table.add("normalizer-rate", &o.normalizer_rate, "Learning rate of b(x) over that").above(0);
   table.add("schedule", &o.schedule, "How the step size falls").one_of(schedule_names());
@@ -126,6 +149,25 @@ OptionTable regressor_option_table(RegressorOptions& o) {
   limit_to_objective("regressor", o.objective, table);
   table.find("features")->only(o.module.empty(), "feature networks of ours", option_text("module", o.module));
   return table;
+}
+
+RegressorOptions resolved_by_rows(RegressorOptions o, uint64_t rows) {
+  if (o.batch == 0) o.batch = rows < 1200 ? 32 : rows < kManyRows ? 64 : rows < kVeryManyRows ? 128 : 512;
+  if (o.epochs == 0) {
+    const double steps_per_epoch = std::ceil(static_cast<double>(rows) / static_cast<double>(o.batch));
+    o.epochs = static_cast<uint64_t>(std::max(kLeastEpochs, std::ceil(kUsualSteps / steps_per_epoch)));
+  }
+  if (is_open(o.features)) o.features.assign(2, rows < kVeryManyRows ? 64 : 128);
+  if (is_open(o.normalizer))
+    o.normalizer = rows < kManyRows ? std::vector<uint32_t>{32} : std::vector{64u, 64u};
+  if (o.learning_rate == 0) {
+    const uint32_t widest = o.features.empty() ? 0 : *std::ranges::max_element(o.features);
+    o.learning_rate = kUsualRate * std::min(1.0, std::sqrt(kUsualWidth / widest));
+  }
+  if (o.ensemble == 0) o.ensemble = rows < kManyRows ? 5 : 1;
+  if (!o.module.empty()) o.input_noise = 0;  // numbers of any scale
+  if (!o.input_noise) o.input_noise = kUsualNoise;
+  return o;
 }
 
 void RegressorOptions::validate() const {

@@ -15,7 +15,6 @@ namespace {
 
 constexpr uint64_t kFeatureStream = 1, kTiltFeatureStream = 2, kMixtureStream = 3, kContextStream = 4,
                    kTiltStream = 5, kProblemNormalizerStream = 6;
-constexpr double kUsualSteps = 3000, kLeastEpochs = 20;
 constexpr uint64_t kFewDistinct = 20;
 constexpr double kLargeShare = 0.05;
 constexpr double kLeastBroadScale = 3;  // standard deviations of y
@@ -35,7 +34,7 @@ std::vector<double> bounds(const std::vector<double>& given, uint32_t dimension,
 RegressorProblem::RegressorProblem(const Frame& frame, const std::vector<std::string>& targets,
                                    std::span<const uint64_t> train_rows, std::span<const uint64_t> valid_rows,
                                    const RegressorOptions& options)
-    : options_(options) {
+    : options_(resolved_by_rows(options, train_rows.size())) {
   if (targets.empty() || targets.size() > 3)
     throw_error("{} targets, a regressor has 1 to 3", targets.size());
   if (train_rows.size() < 2)
@@ -47,7 +46,6 @@ RegressorProblem::RegressorProblem(const Frame& frame, const std::vector<std::st
   model_.mixture.least_scale = options.least_scale;
   model_.has_base =
       options.base == "proposal" || objective_entry(options.objective).seam == ObjectiveSeam::proposal;
-  resolve(train_rows.size());
   model_.tail_weight = options_.tail_weight;
 
   std::vector<uint64_t> rows(train_rows.begin(), train_rows.end());
@@ -100,16 +98,6 @@ void RegressorProblem::check_texts(const Frame& frame) {
     warnings_.push_back(
         fmt::format("line {}: found {}: the column is taken as levels", frame.line[first], found));
   }
-}
-
-// Rules of thumb, from the tables of docs/regression.md.
-void RegressorProblem::resolve(uint64_t rows) {
-  if (options_.batch == 0) options_.batch = rows < 1200 ? 32 : rows < 4000 ? 64 : rows < 20'000 ? 128 : 512;
-  if (options_.epochs == 0) {
-    const double steps_per_epoch = std::ceil(static_cast<double>(rows) / static_cast<double>(options_.batch));
-    options_.epochs = static_cast<uint64_t>(std::max(kLeastEpochs, std::ceil(kUsualSteps / steps_per_epoch)));
-  }
-  if (!options_.module.empty()) options_.input_noise = 0;  // numbers of any scale
 }
 
 void RegressorProblem::standardise_targets(const Frame& frame, std::span<const uint64_t> rows,

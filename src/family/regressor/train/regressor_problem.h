@@ -44,7 +44,6 @@ class RegressorProblem {
  private:
   // The first `training` of `rows` are the training rows.
   void standardise_targets(const Frame& frame, std::span<const uint64_t> rows, uint64_t training);
-  void resolve(uint64_t rows);
   void check_texts(const Frame& frame);
   // How often every level of every categorical input appears in `rows`.
   std::vector<std::vector<uint64_t>> level_counts(std::span<const uint64_t> rows) const;
@@ -65,9 +64,14 @@ void share_scales(const MixtureShape& shape, std::span<float> head);
 // Huber's loss r^2/2 up to |r| = 0.1 and linear beyond, so that a few inputs far outside, where A(x) is
 // anything, do not rule; by Adam on the normalizer alone, features constant.
 
-// A comes from quadrature at some of `rows`, a quarter of them moved by noise. The best of the networks
-// passed through, the one it starts from included, by the mean loss on a fifth of them, is kept.
-void fit_normalizer(const RegressorProblem& problem, std::span<const uint64_t> rows, uint64_t seed,
+// A comes from quadrature at some of the rows and as many generated inputs, in turn a point between two rows
+// and a row moved by noise of up to a standard deviation. The best of the networks passed through, the one it
+// starts from included, by the mean loss on a fifth of them, is kept. `unseen`: rows that the member was not
+// trained on, and that nothing is reported of.
+struct NormalizerRows {
+  std::span<const uint64_t> trained, unseen;
+};
+void fit_normalizer(const RegressorProblem& problem, const NormalizerRows& rows, uint64_t seed,
                     RegressorNetworks& networks);
 
 }  // namespace selfnorm

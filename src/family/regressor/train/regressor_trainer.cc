@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "family/regressor/train/regressor_member.h"
 #include "family/regressor/train/regressor_options.h"
+#include "family/regressor/train/regressor_race.h"
 #include "math/parallel.h"
 #include "math/random.h"
 #include "objective/registry.h"
@@ -24,26 +28,51 @@ class Ensemble final : public Members {
  public:
   Ensemble(const Frame& frame, const std::vector<std::string>& targets, std::span<const uint64_t> train_rows,
            std::span<const uint64_t> valid_rows, const RegressorOptions& options, TrainObserver& observer)
-      : train_rows_(train_rows),
+      : frame_(frame),
+        targets_(targets),
+        train_rows_(train_rows),
         valid_rows_(valid_rows),
-        problem_(frame, targets, train_rows, valid_rows, options),
-        options_(problem_.options()),
-        observer_(observer) {}
+        options_(resolved_by_rows(options, train_rows.size())),
+        observer_(observer),
+        race_(options, train_rows.size(), rows_of(0).valid.size()) {
+    use(race_.heats() > 0 ? race_.heat(0) : race_.outcome());
+  }
 
-  uint64_t count() const override { return options_.ensemble; }
+  // The heats of the race, then the members.
+  uint64_t count() const override { return race_.heats() + options_.ensemble; }
 
   void begin() override {
-    for (const std::string& text : problem_.warnings()) observer_.on_warning(text);
+    for (const std::string& text : problem_->warnings()) observer_.on_warning(text);
   }
 
   Problem& make(uint64_t i) override {
-    Rows rows = rows_of(i);
-    member_ = std::make_unique<RegressorMember>(problem_, member_seed(i), std::move(rows.train),
+    if (i < race_.heats()) use(race_.heat(i));
+    if (i == race_.heats()) use(race_.outcome());
+    const uint64_t own = i < race_.heats() ? 0 : i - race_.heats();
+    Rows rows = i < race_.heats() && race_.folds() > 1 ? fold_of(race_.folds(), race_.fold(i)) : rows_of(own);
+    member_ = std::make_unique<RegressorMember>(*problem_, member_seed(own), std::move(rows.train),
                                                 std::move(rows.valid));
     return *member_;
   }
 
+  Steps steps(uint64_t i, uint64_t own) const override {
+    if (race_.heats() == 0) return Members::steps(i, own);
+    const bool is_heat = i < race_.heats();
+    const uint64_t heat = is_heat ? own : steps_of(race_.heat(0)),
+                   member = is_heat ? steps_of(options_) : own;
+    const uint64_t all_heats = race_.heats() * heat;
+    return {is_heat ? i * heat : all_heats + (i - race_.heats()) * member,
+            all_heats + options_.ensemble * member};
+  }
+
   void finish(uint64_t i, const RunOutcome& outcome) override {
+    if (i < race_.heats()) {
+      race_.finish(i, outcome.best.value_or(INFINITY));
+      member_.reset();
+      if (i + 1 == race_.heats()) observer_.on_note(race_.text());
+      return;
+    }
+    i -= race_.heats();
     RegressorMember::Result result = member_->finish(outcome);
     if (result.diverged) {
       ++diverged_;
@@ -67,14 +96,19 @@ class Ensemble final : public Members {
   }
 
   void state(CheckpointFields& fields, uint64_t finished) override {
-    saved_.resize(finished);
-    for (uint64_t i = 0; i < finished; ++i) {
+    race_.state(fields, finished);
+    const uint64_t members = finished - std::min(finished, race_.heats());
+    if (fields.reads() && members > 0) use(race_.outcome());
+    saved_.resize(members);
+    for (uint64_t i = 0; i < members; ++i) {
       fields(fmt::format("member.{}", i), saved_[i]);
-      if (!fields.reads()) continue;
-      done_.push_back(problem_.make_networks(member_seed(i), train_rows_));
-      FlatParameters(done_[i].parameters()).scatter(saved_[i]);
-      done_[i].parameters_changed();
-      problem_.set_unseen(rows_of(i).train, done_[i]);
+      if (fields.reads()) {
+        done_.push_back(problem_->make_networks(member_seed(i), train_rows_));
+        FlatParameters(done_[i].parameters()).scatter(saved_[i]);
+        done_[i].parameters_changed();
+        problem_->set_unseen(rows_of(i).train, done_[i]);
+      }
+      fields(fmt::format("member.{}.temperature", i), done_[i].temperature);
     }
     fields("check.sum", check_sum_);
     fields("members.checked", checked_);
@@ -96,11 +130,15 @@ class Ensemble final : public Members {
     if (options_.ensemble == 1 && checked_ > 0)
       out.reason += fmt::format(" (kept: step {} of {}, the best on held-out rows)", kept_, taken_);
     if (checked_ > 0) out.valid_nll = check_sum_ / static_cast<double>(checked_);
-    out.model = problem_.release();
+    const RegressorOptions& options = problem_->options();
+    nlohmann::ordered_json training = nlohmann::ordered_json::parse(
+        regressor_training_json(options, out.reason, train_rows_.size(), taken_));
+    if (race_.heats() > 0) training["race"] = race_.record();
+    out.model = problem_->release();
     out.model.members = std::move(done_);
     out.model.normalizer_kind = normalizer_kind();
-    out.model.objective_json = regressor_objective_json(options_);
-    out.model.training_json = regressor_training_json(options_, out.reason, train_rows_.size(), taken_);
+    out.model.objective_json = regressor_objective_json(problem_->options());
+    out.model.training_json = training.dump();
     return out;
   }
 
@@ -117,13 +155,23 @@ class Ensemble final : public Members {
   Rows rows_of(uint64_t i) const {
     if (options_.ensemble == 1)
       return {{train_rows_.begin(), train_rows_.end()}, {valid_rows_.begin(), valid_rows_.end()}};
+    return fold_of(std::max(kFolds, options_.ensemble), i);
+  }
+  Rows fold_of(uint64_t folds, uint64_t i) const {
     const std::vector<uint64_t> order =
         random_permutation(train_rows_.size(), RandomStream(options_.seed, kFoldStream));
-    const uint64_t folds = std::max(kFolds, options_.ensemble);
     Rows out;
     for (uint64_t j = 0; j < order.size(); ++j)
       (j % folds == i ? out.valid : out.train).push_back(train_rows_[order[j]]);
     return out;
+  }
+
+  void use(const RegressorOptions& options) {
+    problem_ = std::make_unique<RegressorProblem>(frame_, targets_, train_rows_, valid_rows_, options);
+  }
+  uint64_t steps_of(const RegressorOptions& o) const {
+    const uint64_t rows = rows_of(0).train.size();
+    return std::max<uint64_t>(1, o.epochs * ((rows + o.batch - 1) / o.batch));
   }
 
   std::string normalizer_kind() const {
@@ -132,11 +180,14 @@ class Ensemble final : public Members {
     return objective.uses_normalizer && !options_.calibrate ? "learned" : "fitted";
   }
 
+  const Frame& frame_;
+  const std::vector<std::string>& targets_;
   std::span<const uint64_t> train_rows_, valid_rows_;
-  RegressorProblem problem_;
-  const RegressorOptions& options_;
+  RegressorOptions options_;  // with what the rows say; what the race says is in the problem
   TrainObserver& observer_;
-  std::unique_ptr<RegressorMember> member_;  // the one in training
+  RegressorRace race_;
+  std::unique_ptr<RegressorProblem> problem_;  // of the heat, or of the members
+  std::unique_ptr<RegressorMember> member_;    // the one in training
   std::vector<RegressorNetworks> done_;
   std::vector<std::vector<float>> saved_;  // the parameters of those
   double check_sum_ = 0;

@@ -60,6 +60,8 @@ RegressorOptions quick_regressor(const std::string& objective) {
   o.weight_decay = 0;
   o.checks = 5;
   o.noise = 0.05;
+  o.input_noise = 0.02;
+  o.ensemble = 1;
   o.langevin_steps = 30;
   o.langevin_step = 0.15;
   return o;
@@ -174,6 +176,57 @@ TEST(RegressorTrainer, ResumesFromEveryStepOfEveryMember) {
                                            {.path = path, .seconds = 1e9, .resume = true}, observer);
     EXPECT_EQ(parameters_of(rest.model), parameters_of(whole.model)) << step;
   }
+}
+
+// Noise and widths are chosen by a race, whose heats are steps of the run like all others.
+TEST(RegressorTrainer, ARaceIsRecordedAndResumesFromEveryStep) {
+  const Frame frame = two_branches(500);
+  RegressorOptions options = quick_regressor("snl");
+  options.features = {0};
+  options.input_noise.reset();
+  options.epochs = 1;
+  options.batch = 150;
+  TrainObserver observer;
+  RegressorResult whole =
+      train_regressor(frame, {"y"}, numbers(0, 300), numbers(300, 500), options, {}, observer);
+  EXPECT_NE(whole.model.training_json.find(R"("race":[{"input_noise":0.02,"features":[64,64],"valid_nll":)"),
+            std::string::npos)
+      << whole.model.training_json;
+  const std::string path = testing::TempDir() + "regressor_resume_race";
+  for (uint64_t step = 1; step <= 7; ++step) {
+    std::filesystem::remove(path);
+    Interrupter interrupter(step);
+    const RegressorResult part =
+        train_regressor(frame, {"y"}, numbers(0, 300), numbers(300, 500), options,
+                        {.path = path, .seconds = 1e9, .resume = false}, interrupter);
+    ASSERT_TRUE(part.interrupted) << step;
+    RegressorResult rest = train_regressor(frame, {"y"}, numbers(0, 300), numbers(300, 500), options,
+                                           {.path = path, .seconds = 1e9, .resume = true}, observer);
+    EXPECT_EQ(parameters_of(rest.model), parameters_of(whole.model)) << step;
+    EXPECT_EQ(rest.model.training_json, whole.model.training_json) << step;
+  }
+}
+
+// Held-out targets that scatter twice as much: every mode is wider, and the density still integrates to 1.
+TEST(RegressorTrainer, ATemperatureIsFittedOnHeldOutRows) {
+  Frame frame = two_branches(1500);
+  RandomStream random(9);
+  for (uint64_t i = 1000; i < 1500; ++i)
+    frame.columns[1].number[i] += std::sqrt(3) * kModeWidth * random.normal();
+  RegressorOptions options = quick_regressor("snl");
+  options.components = 2;
+  options.epochs = 20;
+  TrainObserver observer;
+  const auto trained = [&] {
+    return train_regressor(frame, {"y"}, numbers(0, 1000), numbers(1000, 1500), options, {}, observer);
+  };
+  const RegressorResult warm = trained();
+  options.temperature = false;
+  const RegressorResult cold = trained();
+  EXPECT_GT(warm.model.members[0].temperature, 2);
+  EXPECT_EQ(cold.model.members[0].temperature, 1);
+  EXPECT_LT(warm.valid_nll.value(), cold.valid_nll.value() - 0.1);
+  EXPECT_LT(fit_of(warm.model).log_z_rms, 0.05);  // b is fitted to the A of that temperature
 }
 
 TEST(RegressorTrainer, AMixtureAloneIsNormalised) {
@@ -431,6 +484,8 @@ TEST(RegressorTrainer, DivergenceKeepsAModelThatCanBeUsed) {
       for (const uint64_t valid : {0, 50}) {
         RegressorOptions options;
         options.objective = objective;
+        options.ensemble = 1;
+        options.input_noise = 0.02;
         options.calibrate = false;
         options.epochs = epochs;
         options.batch = batch;

@@ -452,29 +452,18 @@ __global__ void __launch_bounds__(kThreads, kPlain ? 2 : 1) head_rows(const __gr
   }
   __syncthreads();
 
-  const RowSums& all = whole.sums;
-  const LogZ log_z = task.given_log_z != nullptr ? LogZ{task.given_log_z[row], 0} : LogZ{all.max, logf(all.sum)};
-  RowLoss loss;
-  if (!is_ignored) loss = row_loss(task.loss, log_z, whole.target_score, all.plain, {is_ours, task.first_class == 0});
-  if (threadIdx.x == 0 && rank == 0) {
-    const float spread = all.shifted / all.sum, own_log_z = all.max + logf(all.sum);
-    if (task.log_z != nullptr) task.log_z[row] = own_log_z;
-    if (task.target_score != nullptr) task.target_score[row] = whole.target_score;
-    if (task.nll != nullptr) task.nll[row] = loss.nll;
-    if (task.penalty != nullptr) task.penalty[row] = loss.penalty;
-    if (task.entropy != nullptr) task.entropy[row] = logf(all.sum) - spread;
-    if (task.expected != nullptr) task.expected[row] = all.max + spread;
-    if (task.best != nullptr) task.best[row] = all.best + task.first_class;
-    if (task.better != nullptr) task.better[row] = all.better;
-    if (task.moments != nullptr) {
-      double* const m = task.moments + row * 5;
-      m[0] = all.max, m[1] = all.sum, m[2] = all.shifted, m[3] = all.plain, m[4] = whole.target_score;
-    }
-  }
-
+  const LogZ log_z =
+      task.given_log_z != nullptr ? LogZ{task.given_log_z[row], 0} : LogZ{whole.sums.max, logf(whole.sums.sum)};
+  const auto loss_of_row = [&] {
+    return is_ignored ? RowLoss{}
+                      : row_loss(task.loss, log_z, whole.target_score, whole.sums.plain, {is_ours, task.first_class == 0});
+  };
   const float factor = task.coefficient != nullptr ? task.coefficient[row] : 1;
   float partition = factor, even = 0, picked = 0;  // without targets: the derivative of A
-  if (task.target != nullptr) partition = factor * loss.partition, even = factor * loss.even, picked = factor * loss.picked;
+  if (task.target != nullptr) {
+    const RowLoss loss = loss_of_row();
+    partition = factor * loss.partition, even = factor * loss.even, picked = factor * loss.picked;
+  }
   if (task.selected != nullptr) {
     partition = 0;
     if (task.selected_gradient != nullptr)
@@ -502,17 +491,37 @@ __global__ void __launch_bounds__(kThreads, kPlain ? 2 : 1) head_rows(const __gr
         if (k >= end) continue;
         float x[kL];
         forget(held[i]);
-        if constexpr (kExponentiates) {
+        if (is_nothing) {
+#pragma unroll
+          for (int j = 0; j < kL; ++j) x[j] = 0;
+        } else if constexpr (kExponentiates) {
           Lanes<__half>::open(held[i], x);
 #pragma unroll
-          for (int j = 0; j < kL; ++j) x[j] = is_nothing ? 0 : own_factor * x[j];
+          for (int j = 0; j < kL; ++j) x[j] *= own_factor;
         } else {
           Lanes<T>::open(held[i], x);
 #pragma unroll
-          for (int j = 0; j < kL; ++j) x[j] = !is_nothing && (kPlain || k + j < end) ? derivative(x[j], k + j) : 0;
+          for (int j = 0; j < kL; ++j) x[j] = kPlain || k + j < end ? derivative(x[j], k + j) : 0;
         }
         *reinterpret_cast<uint4*>(sheet + k) = Lanes<T>::close(x);
       }
+    }
+  }
+  if (threadIdx.x == 0 && rank == 0) {
+    const RowSums& all = whole.sums;
+    const RowLoss loss = loss_of_row();
+    const float spread = all.shifted / all.sum, own_log_z = all.max + logf(all.sum);
+    if (task.log_z != nullptr) task.log_z[row] = own_log_z;
+    if (task.target_score != nullptr) task.target_score[row] = whole.target_score;
+    if (task.nll != nullptr) task.nll[row] = loss.nll;
+    if (task.penalty != nullptr) task.penalty[row] = loss.penalty;
+    if (task.entropy != nullptr) task.entropy[row] = logf(all.sum) - spread;
+    if (task.expected != nullptr) task.expected[row] = all.max + spread;
+    if (task.best != nullptr) task.best[row] = all.best + task.first_class;
+    if (task.better != nullptr) task.better[row] = all.better;
+    if (task.moments != nullptr) {
+      double* const m = task.moments + row * 5;
+      m[0] = all.max, m[1] = all.sum, m[2] = all.shifted, m[3] = all.plain, m[4] = whole.target_score;
     }
   }
   if (task.target != nullptr || task.selected != nullptr) __syncthreads();

@@ -1,0 +1,66 @@
+// --device, through the emulated module (tests/gpu/emulated).
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "cli/head.h"
+#include "cli/program.h"
+
+namespace selfnorm::cli {
+namespace {
+
+struct Device : testing::Test {
+  Device() { setenv("SELFNORM_CUDA_MODULE", SELFNORM_EMULATED_CUDA, 1); }
+  ~Device() override { unsetenv("SELFNORM_CUDA_MODULE"); }
+
+  // The same numbers from the CPU and from the device, but for rounding and for what names it.
+  static void expect_same(const Folder& folder, std::vector<std::string> words,
+                          const std::vector<std::string>& keys) {
+    words.push_back("--json");
+    words.push_back("--device");
+    words.push_back("cpu");
+    const Outcome cpu = folder.run(words);
+    words.back() = "cuda:0";
+    const Outcome gpu = folder.run(words);
+    ASSERT_EQ(cpu.code, 0) << cpu.err;
+    ASSERT_EQ(gpu.code, 0) << gpu.err;
+    EXPECT_EQ(cpu.json()["device"], "cpu");
+    EXPECT_EQ(gpu.json()["device"], "emulated");
+    for (const std::string& key : keys) {
+      const nlohmann::json::json_pointer place(key);
+      EXPECT_NEAR(cpu.json()[place].get<double>(), gpu.json()[place].get<double>(), 1e-4) << key;
+    }
+  }
+};
+
+TEST_F(Device, AuditsNormalisesAndEvaluatesHeadsAsTheCpuDoes) {
+  for (const auto dtype : {runtime::Dtype::F32, runtime::Dtype::F16, runtime::Dtype::BF16}) {
+    const Folder folder;
+    RandomHead().write(folder / "head.safetensors", dtype);
+    write_states(folder / "h.safetensors", 1000, true);
+    expect_same(folder, {"audit", "head.safetensors", "h.safetensors"},
+                {"/log_z/mean", "/log_z/rms", "/nll_exact", "/nll_raw", "/v_star", "/kl_uniform"});
+    expect_same(folder, {"evaluate", "head.safetensors", "h.safetensors"},
+                {"/log_z/mean", "/nll_exact", "/accuracy", "/top5", "/kl_uniform"});
+    expect_same(folder,
+                {"normalize", "head.safetensors", "--states", "h.safetensors", "-o", "out.safetensors"},
+                {"/log_z/rms", "/v_star", "/variance_before"});
+  }
+}
+
+TEST_F(Device, OtherWordsAndMissingGpusAreUserErrors) {
+  const Folder folder;
+  RandomHead().write(folder / "head.safetensors");
+  write_states(folder / "h.safetensors", 100, true);
+  expect_user_error(folder.run({"audit", "head.safetensors", "h.safetensors", "--device", "gpu"}),
+                    "expected auto, cpu, cuda or cuda:N");
+  expect_user_error(folder.run({"audit", "head.safetensors", "h.safetensors", "--device", "cuda:3"}),
+                    "--device cuda:3: found 1 GPUs");
+  setenv("SELFNORM_CUDA_MODULE", "/nowhere/libselfnorm_cuda.so", 1);
+  expect_user_error(folder.run({"audit", "head.safetensors", "h.safetensors", "--device", "cuda"}),
+                    "make gpu");
+  EXPECT_EQ(folder.run({"audit", "head.safetensors", "h.safetensors", "--json"}).json()["device"], "cpu");
+}
+
+}  // namespace
+}  // namespace selfnorm::cli

@@ -1,0 +1,126 @@
+// The module's interface without a GPU: memory is the host's, a step is the referee's. So what sends heads to
+// a device, and the commands that ask for one, are tested everywhere. Its one device is called "emulated".
+#include "gpu/module.h"
+
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <string>
+
+#include "gpu/head_reference.h"
+
+struct selfnorm_cuda_context {
+  std::string error;
+};
+
+namespace {
+
+using namespace selfnorm::gpu;
+
+// Nearest, ties to even; of finite numbers.
+uint16_t rounded_to_bfloat16(float x) {
+  const auto bits = std::bit_cast<uint32_t>(x);
+  return static_cast<uint16_t>((bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16);
+}
+float from_stored(const void* values, int type, int64_t i) {
+  if (type == SELFNORM_F32) return static_cast<const float*>(values)[i];
+  return std::bit_cast<float>(static_cast<uint32_t>(static_cast<const uint16_t*>(values)[i]) << 16);
+}
+
+HeadProblem problem_of(const selfnorm_head_step& s) {
+  HeadProblem p;
+  p.rows = s.rows, p.dim = s.dim, p.classes = s.classes;
+  p.options = s.options;
+  const int64_t parts = s.parts > 1 ? s.parts : 1;
+  for (int64_t i = 0; i < s.rows; ++i) {
+    for (int64_t j = 0; j < s.dim; ++j) {
+      float sum = 0;
+      for (int64_t part = 0; part < parts; ++part)
+        sum += from_stored(s.states, s.type, (part * s.rows + i) * s.state_stride + j);
+      p.states.push_back(sum);
+    }
+  }
+  for (int64_t k = 0; k < s.classes; ++k)
+    for (int64_t j = 0; j < s.dim; ++j)
+      p.weight.push_back(from_stored(s.weight, s.type, k * s.weight_stride + j));
+  if (s.bias != nullptr) p.bias.assign(s.bias, s.bias + s.classes);
+  if (s.carrier != nullptr) p.carrier.assign(s.carrier, s.carrier + s.classes);
+  if (s.target != nullptr) p.target.assign(s.target, s.target + s.rows);
+  return p;
+}
+
+}  // namespace
+
+extern "C" {
+
+int selfnorm_cuda_abi(void) { return SELFNORM_CUDA_ABI; }
+int selfnorm_cuda_devices(void) { return 1; }
+selfnorm_cuda_context* selfnorm_cuda_open(int, char*, uint64_t) { return new selfnorm_cuda_context; }
+void selfnorm_cuda_close(selfnorm_cuda_context* context) { delete context; }
+const char* selfnorm_cuda_error(const selfnorm_cuda_context* context) { return context->error.c_str(); }
+const char* selfnorm_cuda_name(const selfnorm_cuda_context*) { return "emulated"; }
+int selfnorm_cuda_memory(selfnorm_cuda_context*, uint64_t* free_bytes, uint64_t* total_bytes) {
+  *free_bytes = *total_bytes = uint64_t{1} << 40;
+  return 0;
+}
+int selfnorm_cuda_allocate(selfnorm_cuda_context* context, uint64_t bytes, void** out) {
+  *out = std::malloc(bytes);
+  if (*out != nullptr) return 0;
+  context->error = "no memory";
+  return 1;
+}
+int selfnorm_cuda_free(selfnorm_cuda_context*, void* memory) {
+  std::free(memory);
+  return 0;
+}
+int selfnorm_cuda_upload(selfnorm_cuda_context*, void* to, int type, const float* from, uint64_t count) {
+  for (uint64_t i = 0; i < count; ++i) {
+    if (type == SELFNORM_F32)
+      static_cast<float*>(to)[i] = from[i];
+    else
+      static_cast<uint16_t*>(to)[i] = rounded_to_bfloat16(from[i]);
+  }
+  return 0;
+}
+int selfnorm_cuda_to_host(selfnorm_cuda_context*, void* to, const void* from, uint64_t bytes) {
+  std::memcpy(to, from, bytes);
+  return 0;
+}
+int selfnorm_cuda_to_device(selfnorm_cuda_context*, void* to, const void* from, uint64_t bytes) {
+  std::memcpy(to, from, bytes);
+  return 0;
+}
+int selfnorm_split_states(selfnorm_cuda_context*, const float* states, int64_t count, void* parts,
+                          int32_t part_count, void*) {
+  auto* const out = static_cast<uint16_t*>(parts);
+  for (int64_t i = 0; i < count; ++i) {
+    float rest = states[i];
+    for (int64_t part = 0; part < part_count; ++part) {
+      out[part * count + i] = rounded_to_bfloat16(rest);
+      rest -= from_stored(out, SELFNORM_BF16, part * count + i);
+    }
+  }
+  return 0;
+}
+uint64_t selfnorm_head_workspace(const selfnorm_head_step*, uint64_t) { return 1; }
+
+int selfnorm_head_run(selfnorm_cuda_context* context, const selfnorm_head_step* s) {
+  try {
+    const HeadResult r = head_reference(problem_of(*s));
+    for (int64_t i = 0; i < s->rows; ++i) {
+      if (s->best != nullptr) s->best[i] = r.best[i];
+      if (s->better != nullptr) s->better[i] = r.better[i];
+      if (s->moments == nullptr) continue;
+      // With log Z for the max the sum is 1.
+      const double moments[5] = {r.log_z[i], 1, r.expected[i] - r.log_z[i], 0, r.target_score[i]};
+      std::memcpy(s->moments + i * 5, moments, sizeof(moments));
+    }
+    return 0;
+  } catch (const std::exception& failure) {
+    context->error = failure.what();
+    return 1;
+  }
+}
+
+}  // extern "C"

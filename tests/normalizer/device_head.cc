@@ -1,0 +1,74 @@
+// Through the emulated module (tests/gpu/emulated): what is sent and what comes back, without a GPU.
+#include "normalizer/device_head.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "math/half.h"
+#include "model/class_scores.h"
+#include "normalizer/output_stream.h"
+#include "random_head.h"
+
+namespace selfnorm {
+namespace {
+
+struct EmulatedDevice : testing::Test {
+  EmulatedDevice() {
+    setenv("SELFNORM_CUDA_MODULE", SELFNORM_EMULATED_CUDA, 1);
+    choose_device("cuda");
+  }
+  ~EmulatedDevice() override {
+    choose_device("cpu");
+    unsetenv("SELFNORM_CUDA_MODULE");
+  }
+};
+
+void expect_same_moments(const ModelFile& model, const Dataset& data) {
+  const ClassMoments expected = class_moments(*make_class_scores(model, false), data.features, data.target);
+  const auto device = DeviceHead::on_chosen_device(model);
+  ASSERT_TRUE(device);
+  const DeviceMoments got = device->moments(data.features, data.target);
+  for (uint64_t i = 0; i < data.examples(); ++i) {
+    EXPECT_NEAR(got.rows[i].log_z(), expected.rows[i].log_z(), 1e-5);
+    EXPECT_NEAR(got.rows[i].entropy(), expected.rows[i].entropy(), 1e-5);
+    EXPECT_NEAR(got.rows[i].expected(), expected.rows[i].expected(), 1e-5);
+    EXPECT_EQ(got.rows[i].best, expected.rows[i].best);
+    EXPECT_NEAR(got.target_score[i], expected.target_score[i], 1e-5);
+    EXPECT_EQ(got.better[i] == 0, got.rows[i].best == data.target[i]);
+  }
+}
+
+TEST_F(EmulatedDevice, GivesTheMomentsOfFloat32Heads) {
+  expect_same_moments(random_head(30, 7, 1), random_dataset({.rows = 200, .features = 7, .classes = 30}, 3));
+}
+
+TEST_F(EmulatedDevice, SplitsStatesForBfloat16Heads) {
+  ModelFile model = random_head(30, 7, 2);
+  for (float& w : model.weight) w = from_bfloat16(to_bfloat16(w));
+  model.log_carrier.assign(30, 0.25f);
+  expect_same_moments(model, random_dataset({.rows = 200, .features = 7, .classes = 30}, 4));
+}
+
+TEST_F(EmulatedDevice, TakesBlocksLargerThanItsBuffers) {
+  expect_same_moments(random_head(3, 2, 1), random_dataset({.rows = 9000, .features = 2, .classes = 3}, 5));
+}
+
+TEST_F(EmulatedDevice, StreamsAreThoseOfTheCpu) {
+  const ModelFile model = random_head(5, 3, 1);
+  const auto source = make_example_source(random_dataset({.rows = 5000, .features = 3, .classes = 5}, 3));
+  const std::vector<double> there = log_normalizers(model, *source);
+  EXPECT_EQ(used_device(), "emulated");
+  choose_device("cpu");
+  const std::vector<double> here = log_normalizers(model, *source);
+  ASSERT_EQ(there.size(), here.size());
+  for (size_t i = 0; i < here.size(); ++i) EXPECT_NEAR(there[i], here[i], 1e-5);
+}
+
+TEST_F(EmulatedDevice, AutoLeavesSmallHeadsToTheCpu) {
+  choose_device("auto");
+  EXPECT_EQ(DeviceHead::on_chosen_device(random_head(5, 3, 1)), nullptr);
+}
+
+}  // namespace
+}  // namespace selfnorm

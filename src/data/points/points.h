@@ -27,6 +27,7 @@ struct Support {
 
   Space space = Space::real;
   std::vector<double> lower, upper;  // real: of every coordinate, may be infinite; empty: all of R^d
+  std::vector<bool> wraps;           // real: coordinates whose two ends are one point; empty: none
   std::vector<uint32_t> levels;      // levels: of every coordinate
 
   static Support reals() { return {}; }
@@ -42,6 +43,8 @@ struct Support {
     s.upper = std::move(upper);
     return s;
   }
+  // Angles in radians, -pi to pi as float32, where `is_angle`; the others without ends.
+  static Support angles(std::vector<bool> is_angle);
   static Support counts() {
     Support s;
     s.space = Space::counts;

@@ -30,7 +30,9 @@ std::string decimal_or_power(double value) {
 }
 
 bool has_interval(const LogZEstimate& z) { return z.low < z.high; }
-bool is_sampled(const LogZEstimate& z) { return z.method == "importance" || z.method == "annealed"; }
+bool is_sampled(const LogZEstimate& z) {
+  return z.method == "importance" || z.method == "annealed" || z.method == "bridge";
+}
 
 }  // namespace
 
@@ -66,6 +68,7 @@ Json density_info(const Arguments& arguments) {
                {"log_normalizer", model.log_normalizer},
                {"normalizer", model.normalizer_kind},
                {"standardised", !model.standardisation.mean.empty()}};
+  if (!model.geometry.is_plain()) info["geometry"] = Json::parse(model.geometry.json());
   if (!record.module.empty()) {
     info["parameters"] = nullptr;  // in the module
     info["module"] = module_info(record);
@@ -91,8 +94,8 @@ std::unique_ptr<PointSource> open_points_for(const DensityModel& model, const st
                                              const Arguments& arguments) {
   PointOptions options = point_options(arguments);
   options.names = model.feature_names;
-  options.columns = model.dimension();
-  return open_points(path, options);
+  options.columns = model.columns();
+  return directed_points(open_points(path, options), model.geometry);
 }
 
 Json points_record(const std::string& path, const PointSource& points) {

@@ -49,7 +49,7 @@ int sample_points(const Arguments& arguments) {
   const DensitySampleOptions& options = given.options;
   const auto [path, model] = open_density(given.model, arguments.common.code());
   const DensitySample sample = sample_density_model(model, options);
-  const Points points{sample.rows.data(), options.count, model.dimension()};
+  const Points points{sample.rows.data(), options.count, model.columns()};
   if (!given.out.empty()) write_points(points, model.feature_names, given.out);
   if (!arguments.common.quiet) {
     if (!arguments.common.json) note(sample_text(sample, options.count));

@@ -103,6 +103,8 @@ class DensityTraining final : public Training {
 
   ReadData read(const std::string&) override {
     points_ = read_points(arguments_);
+    options_.geometry = resolve_geometry(options_, *points_.all);
+    points_.all = directed_points(std::move(points_.all), options_.geometry);
     check_step_applicability(arguments_, points_.all->columns());
     return {.notes = std::move(points_.notes),
             .warnings = {},
@@ -120,11 +122,16 @@ class DensityTraining final : public Training {
     DensityModel& model = result_.model;
     audited_.emplace(*points_.all, has_valid ? points_.valid : points_.train);
     Verdict out{.data = has_valid ? "validation" : "training", .warnings = idle_options(arguments_, model)};
+    if (!result_.choice.empty()) out.notes.push_back(result_.choice);
     if (has_valid)
       out.simple = simple_density(model, *points_.all, points_.train, points_.valid, options_.seed);
     SettledDensity settled = settle_normalizer(model, *audited_, options_);
     evaluation_ = std::move(settled.evaluation);
-    if (!settled.moved.empty()) out.notes.push_back(std::move(settled.moved));
+    std::string kept = has_valid ? keep_proposal(model, *audited_, evaluation_) : "";
+    if (!kept.empty())
+      out.notes.push_back(std::move(kept));
+    else if (!settled.moved.empty())
+      out.notes.push_back(std::move(settled.moved));
     out.audit = {{"data", out.data}};
     out.audit.update(density_json(evaluation_));
     if (out.simple) out.audit["simple"] = simple_json(*out.simple);
@@ -153,7 +160,7 @@ class DensityTraining final : public Training {
 
   const Arguments& arguments_;
   const DensityArguments& given_;
-  const DensityOptions& options_;
+  DensityOptions options_;
   TrainingPoints points_;
   DensityResult result_;
   std::optional<PointSubset> audited_;

@@ -19,9 +19,9 @@ struct EnergyDensity::Content {
 
 namespace {
 
-std::unique_ptr<PointSource> points_of(const Rows& x) {
+std::unique_ptr<PointSource> points_of(const Rows& x, const PointGeometry& geometry = {}) {
   check_rows(x);
-  return make_point_source(x.columns, {x.values.begin(), x.values.end()});
+  return directed_points(make_point_source(x.columns, {x.values.begin(), x.values.end()}), geometry);
 }
 
 }  // namespace
@@ -36,14 +36,18 @@ EnergyDensity EnergyDensity::train(const Rows& x, const Options& given, TrainObs
   density_option_table(options).set(given);
   options.validate();
   density_option_table(options).refuse_idle(density_option_table(initial));
-  const std::unique_ptr<PointSource> points = points_of(x);
+  std::unique_ptr<PointSource> points = points_of(x);
+  options.geometry = resolve_geometry(options, *points);
+  points = directed_points(std::move(points), options.geometry);
   std::vector<uint64_t> train(x.rows()), valid;
   std::iota(train.begin(), train.end(), uint64_t{0});
   if (const double part = default_hold_out(x.rows()); part > 0)
     std::tie(train, valid) = random_split(x.rows(), part, options.seed);
   DensityResult result = train_density(*points, train, valid, options, {}, observer);
   check_ending(result, observer);
-  settle_normalizer(result.model, PointSubset(*points, valid.empty() ? train : valid), options);
+  const PointSubset judges(*points, valid.empty() ? train : valid);
+  SettledDensity settled = settle_normalizer(result.model, judges, options);
+  if (!valid.empty()) keep_proposal(result.model, judges, settled.evaluation);
   return EnergyDensity(std::make_shared<Content>(Content{std::move(result.model)}));
 }
 
@@ -53,17 +57,22 @@ EnergyDensity EnergyDensity::load(const std::string& path) {
 
 void EnergyDensity::save(const std::string& path) const { save_density(content_->model, path); }
 
-uint32_t EnergyDensity::columns() const { return content_->model.dimension(); }
+uint32_t EnergyDensity::columns() const { return content_->model.columns(); }
 
 std::vector<double> EnergyDensity::log_densities(const Rows& x) const {
   check_rows(x);
   if (x.columns != columns())
     throw_error("found rows of {} numbers; the density was trained on {}", x.columns, columns());
-  return density_scores(content_->model, {x.values.data(), x.rows(), x.columns});
+  const auto points = points_of(x, content_->model.geometry);
+  std::vector<uint64_t> rows(x.rows());
+  std::iota(rows.begin(), rows.end(), uint64_t{0});
+  std::vector<float> seen(x.rows() * points->columns());
+  points->read(rows, seen);
+  return density_scores(content_->model, {seen.data(), x.rows(), points->columns()});
 }
 
 DensityQuality EnergyDensity::evaluate(const Rows& x) const {
-  const DensityEvaluation found = evaluate_density(content_->model, *points_of(x), {});
+  const DensityEvaluation found = evaluate_density(content_->model, *points_of(x, content_->model.geometry), {});
   return {.rows = found.rows,
           .is_trusted = found.is_trusted,
           .distrust = found.distrust,

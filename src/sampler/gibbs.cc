@@ -106,6 +106,12 @@ ChainDraws gibbs(const Energy& energy, const Points& start, uint64_t draws, cons
 }
 
 double gibbs_sweeps(const Energy& energy, uint64_t sweeps, uint64_t seed, std::span<float> rows) {
+  const std::vector<float> before(rows.begin(), rows.end());
+  if (energy.block_sweeps(sweeps, seed, rows)) {
+    double moved = 0;
+    for (size_t i = 0; i < rows.size(); ++i) moved += rows[i] != before[i] ? 1 : 0;
+    return rows.empty() ? 0 : moved / static_cast<double>(rows.size());
+  }
   const AnnealingPath path(energy);
   GibbsChains chains(path, {rows.data(), rows.size() / energy.dimension(), energy.dimension()}, seed);
   double changed = 0;

@@ -211,7 +211,9 @@ float BoxWalls::reflect(uint32_t j, double target, double& velocity) const {
   if (support_.lower.empty() || !std::isfinite(target)) return static_cast<float>(target);
   const double low = support_.lower[j], high = support_.upper[j];
   bool is_turned = false;
-  if (std::isfinite(low) && std::isfinite(high)) {
+  if (!support_.wraps.empty() && support_.wraps[j]) {
+    target -= (high - low) * std::floor((target - low) / (high - low));
+  } else if (std::isfinite(low) && std::isfinite(high)) {
     const double width = high - low;
     double way = std::fmod(target - low, 2 * width);
     if (way < 0) way += 2 * width;

@@ -16,7 +16,7 @@ class Density : public testing::Test {
   void SetUp() override {
     write_lumps(folder);
     write_lumps(folder, "test.csv", 100, 7);
-    const Outcome trained = folder.run(tiny_density("data.csv", "run", {"--quiet"}));
+    const Outcome trained = folder.run(tiny_density("data.csv", "run", {"--quiet", "--hold-out", "0"}));
     ASSERT_EQ(trained.code, 0) << trained.err;
   }
   nlohmann::json evaluated(const std::vector<std::string>& more = {}) const {

@@ -27,6 +27,7 @@ struct Support {
   Space space = Space::real;
   std::vector<double> lower = {},
                       upper = {};     // real: of every coordinate, may be infinite; empty: all of R^d
+  std::vector<bool> wraps = {};       // real: coordinates whose two ends are one point; empty: none
   std::vector<uint32_t> levels = {};  // levels: of every coordinate
 
   static Support reals() { return {}; }
@@ -36,6 +37,8 @@ struct Support {
   static Support box(std::vector<double> lower, std::vector<double> upper) {
     return {.lower = std::move(lower), .upper = std::move(upper)};
   }
+  // Angles in radians, -pi to pi as float32, where `is_angle`; the others without ends.
+  static Support angles(std::vector<bool> is_angle);
   static Support counts() { return {.space = Space::counts}; }
   bool is_real() const { return space == Space::real; }
 };

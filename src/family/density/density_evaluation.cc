@@ -7,8 +7,10 @@
 
 #include "base/failure.h"
 #include "math/random.h"
-#include "proposal/density/level_mixture.h"
+#include "model/energy/make_energy.h"
+#include "model/energy/tilted.h"
 #include "proposal/density/make_density.h"
+#include "proposal/density/product_mixture.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {
@@ -130,6 +132,10 @@ const char* name_of(const std::string& kind) {
   if (kind == "bernoulli") return "independent bits (a product of Bernoullis)";
   if (kind == "categorical") return "independent columns (a product of categoricals)";
   if (kind == "counts") return "independent counts (a product of negative binomials)";
+  if (kind == "products") return "a mixture of products";
+  if (kind == "trees") return "a mixture of trees";
+  if (kind == "autoregressive") return "an autoregressive network";
+  if (kind == "stacked") return "the proposal, several densities stacked";
   if (kind == "mixture") return "a Gaussian mixture";
   if (kind.starts_with("gaussian")) return "a Gaussian";
   return "the proposal";
@@ -183,6 +189,27 @@ SettledDensity settle_normalizer(DensityModel& model, const PointSource& data,
   return out;
 }
 
+std::string keep_proposal(DensityModel& model, const PointSource& held_out, DensityEvaluation& settled) {
+  const auto* tilted = dynamic_cast<const TiltedEnergy*>(model.energy.get());
+  if (tilted == nullptr || model.base != model.proposal || tilted->tilt().record().kind == "zero") return "";
+  DensityModel plain;
+  plain.energy = std::make_unique<TiltedEnergy>(make_zero_energy(model.dimension()), model.base);
+  plain.proposal = model.proposal;
+  plain.standardisation = model.standardisation;
+  DensityEvaluation base = evaluate_density(plain, held_out, {});
+  if (!base.is_trusted || (settled.is_trusted && settled.nll <= base.nll)) return "";
+  const std::string text =
+      settled.is_trusted
+          ? fmt::format("the energy gained nothing on held-out rows (NLL {:.4f}, its proposal alone {:.4f}): the model is the proposal",
+                        settled.nll, base.nll)
+          : fmt::format("log Z of the energy is not to be trusted: the model is its proposal, NLL {:.4f}", base.nll);
+  model.energy = std::move(plain.energy);
+  model.log_normalizer = 0;
+  model.normalizer_kind = "exact";
+  settled = std::move(base);
+  return text;
+}
+
 std::vector<double> density_scores(const DensityModel& model, const Points& x,
                                    const std::optional<LogZEstimate>& log_z) {
   check_columns(model, x.columns);
@@ -207,7 +234,8 @@ SimpleModel simple_density(const DensityModel& model, const PointSource& data,
   const std::string kind = proposal.record().kind;
   const std::string word = kind == "gaussian-diagonal" ? "gaussian:diagonal" : kind;
   SimpleModel best{name_of(kind), nll_of(of(proposal), model, data, held_out),
-                   fmt::format("--objective fit --proposal {} is that one", word)};
+                   kind == "stacked" ? "--objective fit is that one"
+                                      : fmt::format("--objective fit --proposal {} is that one", word)};
   const auto take = [&](SimpleModel other) {
     if (!(best.nll <= other.nll)) best = std::move(other);
   };
@@ -217,14 +245,15 @@ SimpleModel simple_density(const DensityModel& model, const PointSource& data,
   const std::vector<float> u = rows_of(model, data, chosen);
   const Points points{u.data(), chosen.size(), data.columns()};
   const Support support = proposal.support();
+  const bool is_chosen = kind == "stacked" || kind == "products" || kind == "trees" || kind == "autoregressive";
+  if (is_chosen) return best;
   if (support.space == Support::Space::levels) {
-    const LevelMixture mixture = fit_level_mixture(points, support.levels, {.seed = seed});
+    const auto mixture = fit_product_mixture(points, support, {.seed = seed}).density;
     const bool is_binary =
         std::all_of(support.levels.begin(), support.levels.end(), [](uint32_t n) { return n == 2; });
-    take({fmt::format("a mixture of {} products of {}", mixture.components(),
+    take({fmt::format("a mixture of {} products of {}", mixture->components(),
                       is_binary ? "Bernoullis" : "categoricals"),
-          nll_of([&](const Points& x, std::span<double> out) { mixture.log_prob(x, out); }, model, data,
-                 held_out),
+          nll_of(of(*mixture), model, data, held_out),
           "try --objective pseudo-likelihood, --energy rbm or more --steps"});
   } else if (support.is_real() && kind != "mixture" && data.columns() <= kMostColumns) {
     const uint64_t components = std::clamp<uint64_t>(chosen.size() / kRowsOfComponent, 1, kMostComponents);

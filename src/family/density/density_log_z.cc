@@ -15,6 +15,7 @@
 #include "normalizer/point_enumeration.h"
 #include "normalizer/quadrature/quadrature.h"
 #include "normalizer/sampling/annealed_log_z.h"
+#include "normalizer/sampling/bridge_log_z.h"
 #include "normalizer/sampling/importance_log_z.h"
 #include "sampler/annealing_path.h"
 #include "sampler/hmc.h"
@@ -26,6 +27,8 @@ namespace {
 constexpr uint64_t kScaleDraws = 4096;    // of the proposal, that say where the mass is
 constexpr uint64_t kCheckDraws = 20'000;  // of the proposal, that quadrature is compared with
 constexpr uint32_t kQuadratureDimensions = 3;
+constexpr double kMostDisagreement = 0.05;  // of chains: R-hat less 1
+constexpr double kNarrow = 5e-3;    // nats; draws whose interval is no wider serve as well as quadrature
 constexpr double kRounded = 1e8;  // a log Z beyond it rounds more than 1e-8: s - log Z would not sum to 1
 
 std::optional<double> closed_form(const Energy& energy) {
@@ -68,11 +71,22 @@ class Estimators {
     return judged(annealed_log_z(energy_, proposal_, a, options_.seed).estimate);
   }
 
+  // Of chains that agree.
+  JudgedLogZ bridge() const {
+    JudgedLogZ out = judged(bridge_log_z(energy_, proposal_, {}, options_.seed));
+    if (out.distrust.empty() && out.estimate.tail > kMostDisagreement)
+      out.distrust = fmt::format("the chains of bridge sampling do not agree (R-hat {:.3f}); compare --method annealed",
+                                 1 + out.estimate.tail);
+    return out;
+  }
+
+  // The narrowest that can be trusted.
   JudgedLogZ sampled() const {
     JudgedLogZ first = importance();
     if (first.distrust.empty() || energy_.support().space == Support::Space::counts) return first;
     try {
-      return annealed();
+      JudgedLogZ other = bridge();
+      return other.distrust.empty() ? other : annealed();
     } catch (const Error& error) {
       return {first.estimate, error.what()};
     }
@@ -98,6 +112,12 @@ class Estimators {
   const DensityEvaluationOptions& options_;
 };
 
+// Kernels, alone or among others.
+bool is_slow(const Density& q) {
+  const std::string kind = q.record().kind;
+  return kind == "stacked" || kind == "directions" || kind == "kde";
+}
+
 JudgedLogZ best(const DensityModel& model, const DensityEvaluationOptions& options) {
   const Estimators by(model, options);
   const Support support = model.energy->support();
@@ -106,6 +126,10 @@ JudgedLogZ best(const DensityModel& model, const DensityEvaluationOptions& optio
   if (z && !(is_countable && std::abs(*z) > kRounded)) return {{"closed-form", *z, *z, *z, 0, 0}, ""};
   if (is_countable) return by.judged(enumerate_log_z(*model.energy));
   if (!support.is_real() || model.dimension() > kQuadratureDimensions) return by.sampled();
+  if (is_slow(*model.proposal)) {  // millions of nodes are not
+    const JudgedLogZ drawn = by.importance();
+    if (drawn.distrust.empty() && drawn.estimate.high - drawn.estimate.low <= kNarrow) return drawn;
+  }
   try {
     return by.quadrature();
   } catch (const Error& error) {
@@ -117,7 +141,7 @@ constexpr double kWidest = 1;         // nats; a wider interval of log Z is not 
 constexpr double kDifference = 0.01;  // nats; a smaller one contradicts nothing
 
 bool is_importance(const LogZEstimate& z) { return z.method == "importance"; }
-bool is_drawn(const LogZEstimate& z) { return is_importance(z) || z.method == "annealed"; }
+bool is_drawn(const LogZEstimate& z) { return is_importance(z) || z.method == "annealed" || z.method == "bridge"; }
 
 // What makes weights more even.
 std::string remedies(const LogZEstimate& z, const Energy& energy, bool samples_help) {
@@ -140,7 +164,7 @@ std::string remedies(const LogZEstimate& z, const Energy& energy, bool samples_h
 OptionTable log_z_option_table(DensityEvaluationOptions& o) {
   OptionTable table;
   table.add("method", &o.method, "Densities: how log Z is found; auto: the best that applies")
-      .one_of({"auto", "quadrature", "enumeration", "importance", "annealed"});
+      .one_of({"auto", "quadrature", "enumeration", "importance", "annealed", "bridge"});
   const auto only = [&o](Option& option, const char* owner) {
     option.only(o.method == "auto" || o.method == owner, option_text("method", owner),
                 option_text("method", o.method));
@@ -165,6 +189,7 @@ JudgedLogZ judged_log_z(const DensityModel& model, const DensityEvaluationOption
   const Estimators by(model, options);
   if (options.method == "quadrature") return by.quadrature();
   if (options.method == "enumeration") return by.judged(enumerate_log_z(*model.energy));
+  if (options.method == "bridge") return by.bridge();
   return options.method == "importance" ? by.importance() : by.annealed();
 }
 
@@ -172,7 +197,7 @@ std::string log_z_doubt(const LogZEstimate& z, const Energy& energy, double leas
   if (is_drawn(z) && z.effective < least_effective)
     return fmt::format("log Z by {} sampling rests on {:.1f} effective samples, {:.0f} are needed; {}",
                        z.method, z.effective, least_effective, remedies(z, energy, true));
-  if (z.tail > kHeaviestTail)
+  if (is_importance(z) && z.tail > kHeaviestTail)
     return fmt::format(
         "the weights of importance sampling have a heavy tail (Pareto shape {:.2f}, expected at most {}), so "
         "that their interval is too narrow: the proposal hardly reaches a part of the model; {}",

@@ -1,8 +1,10 @@
 // The best log Z of a density that applies, and whether to trust it (theory.md 4):
 //   closed-form  exponential families that have one; a base that nothing tilts
 //   enumeration  levels up to 2^24 points
+//   importance   where the proposal has many kernels and its draws tell log Z to 0.005 nats
 //   quadrature   real numbers in up to 3 dimensions; compared with 20,000 draws of the proposal
 //   importance   from the model's proposal, with enough effective samples and no heavy tail of weights
+//   bridge       otherwise, where its chains agree; not for counts
 //   annealed     otherwise; not for counts
 // Importance sampling also where quadrature finds no integral. It is not trusted then, nor is quadrature that
 // good draws contradict, nor what log_z_doubt doubts.
@@ -19,7 +21,7 @@ namespace selfnorm {
 class OptionTable;
 
 struct DensityEvaluationOptions {
-  std::string method = "auto";   // auto | quadrature | enumeration | importance | annealed
+  std::string method = "auto";   // auto | quadrature | enumeration | importance | annealed | bridge
   uint64_t samples = 100'000;    // importance
   double least_effective = 100;  // importance, annealed: with fewer effective samples the number is refused
   double precision = 1e-3;       // of log Z by quadrature; 1e-7 .. 1

@@ -121,12 +121,19 @@ DensitySample sample_density_model(const DensityModel& model, const DensitySampl
     const std::vector<float> standardised = out.rows;
     model.standardisation.undo({standardised.data(), options.count, model.dimension()}, out.rows);
   }
+  if (model.columns() != model.dimension() || model.geometry.sphere != PointGeometry::Sphere::none) {
+    std::vector<float> rows(options.count * model.columns());
+    for (uint64_t i = 0; i < options.count; ++i)
+      model.geometry.outward(std::span(out.rows).subspan(i * model.dimension(), model.dimension()),
+                             rows.data() + i * model.columns());
+    out.rows = std::move(rows);
+  }
   const auto bad = std::ranges::find_if(out.rows, [](float v) { return !std::isfinite(v); });
   if (bad != out.rows.end())
     throw_error(
         "point {} (from 0) that was drawn has {} in column {}, expected a finite number: the model is "
         "damaged, or its training diverged",
-        (bad - out.rows.begin()) / model.dimension(), *bad, (bad - out.rows.begin()) % model.dimension());
+        (bad - out.rows.begin()) / model.columns(), *bad, (bad - out.rows.begin()) % model.columns());
   return out;
 }
 

@@ -2,7 +2,7 @@
 //   metadata  format, format_version and family "density"; features d; log_normalizer b (the shortest decimal
 //             that is the same double), normalizer (how b came about); base (none | proposal | own:
 //             base_kind); proposal (its kind); energy (its kind), energy_settings (JSON); JSON:
-//             objective, training, audit
+//             objective, training, audit; geometry (optional, data/points/point_geometry.h)
 //   tensors   proposal.<name>, base.<name> F64; energy.<name> F32; module U8 (torchscript);
 //             standardisation.mean, standardisation.scale F64 d (optional); feature_names (optional)
 #include "model/energy/density_file.h"
@@ -97,6 +97,8 @@ DensityModel read_density(std::span<const std::byte> bytes, const std::string& n
   model.log_normalizer = reader.number<double>("log_normalizer");
   model.normalizer_kind = reader.metadata("normalizer");
   model.standardisation = standardisation_of(reader, dimension);
+  if (file.metadata.contains("geometry"))
+    model.geometry = PointGeometry::of_json(std::string(reader.metadata("geometry")), dimension);
   model.feature_names = stored_strings(reader, "feature_names", dimension);
   read_records(reader, model);
   check_density(model, name);
@@ -166,6 +168,7 @@ void save_density(const DensityModel& model, const std::string& path) {
   metadata["log_normalizer"] = fmt::format("{}", model.log_normalizer);
   metadata["normalizer"] = model.normalizer_kind;
   metadata["base"] = !model.base ? "none" : model.base == model.proposal ? "proposal" : "own";
+  if (!model.geometry.is_plain()) metadata.emplace("geometry", model.geometry.json());
   std::vector<runtime::Tensor> tensors;
   const auto add = [&tensors]<class T>(std::string name, Dtype dtype, const T& values) {
     tensors.push_back(make_tensor(std::move(name), dtype, {values.size()}, std::span(values)));

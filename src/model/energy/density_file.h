@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "data/points/point_geometry.h"
 #include "model/energy/energy.h"
 #include "proposal/density/density.h"
 
@@ -27,10 +28,12 @@ struct DensityModel {
   double log_normalizer = 0;                // b
   std::string normalizer_kind;  // how b came about: learned | zero | estimated | exact | untrusted
   Standardisation standardisation;
+  PointGeometry geometry;                  // how the rows of the data become points
   std::vector<std::string> feature_names;  // may be empty
   std::string objective_json = "{}", training_json = "{}", audit_json = "{}";
 
   uint32_t dimension() const { return energy->dimension(); }
+  uint32_t columns() const { return geometry.columns(dimension()); }  // of the data
 };
 
 void save_density(const DensityModel& model, const std::string& path);  // whole or not at all

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/failure.h"
+#include "model/energy/directed.h"
 #include "model/energy/exponential_family.h"
 #include "model/energy/torchscript.h"
 #include "selfnorm/runtime/shortened.h"
@@ -150,12 +151,17 @@ std::unique_ptr<Energy> make_energy(const EnergyPlan& plan) {
   check_energy_word(plan.word);
   if (is_module(plan.word)) return load_torchscript(plan.word, plan.dimension, plan.code);
   const std::string name = split(plan.word).name;
+  if (name == "mlp" && !plan.space.wraps.empty()) {
+    const DirectionMap map = DirectionMap::of(plan.space);
+    return make_directed(make_mlp(map.features(), mlp_options(plan.mlp, plan.word), plan.seed), map);
+  }
   if (name == "mlp") return make_mlp(plan.dimension, mlp_options(plan.mlp, plan.word), plan.seed);
   if (name == "rbm") return make_rbm(rbm_options(plan));
   return std::make_unique<ExponentialFamily>(FamilyPlan{plan.word, plan.dimension, plan.lower, plan.upper});
 }
 
 std::unique_ptr<Energy> make_energy(const EnergyRecord& record, EmbeddedCode code) {
+  if (auto directed = make_directed(record, code)) return directed;
   if (record.kind == "mlp") return make_mlp(record);
   if (record.kind == "rbm") return make_rbm(record);
   if (record.kind == "torchscript") return make_torchscript(record, code);

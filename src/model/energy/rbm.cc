@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/failure.h"
+#include "math/gemm.h"
 #include "math/kernels.h"
 #include "math/parallel.h"
 #include "math/random.h"
@@ -61,6 +63,33 @@ class Rbm final : public Energy {
   void directional_backward(const Points&, const Points&, std::span<const double>, std::span<const double>,
                             std::span<float>) const override {
     refuse();
+  }
+
+  // h_k ~ sigma(c_k + w_k . v), then v_j ~ sigma(a_j + sum_k h_k w_kj).
+  bool block_sweeps(uint64_t sweeps, uint64_t seed, std::span<float> rows) const override {
+    parallel_ranges(rows.size() / dimension_, kRbmRowsAtOnce, [&](size_t begin, size_t end) {
+      const size_t n = end - begin;
+      float* v = rows.data() + begin * dimension_;
+      std::vector<float> h(n * hidden_);
+      std::vector<double> chance(n * std::max<size_t>(hidden_, dimension_));
+      std::vector<RandomStream> random;
+      for (size_t i = begin; i < end; ++i) random.emplace_back(seed, i);
+      const auto draw = [&](size_t width, float* out) {
+        std::copy_n(out, n * width, chance.begin());
+        sigmoid_in_place(chance.data(), n * width);
+        for (size_t i = 0; i < n * width; ++i) out[i] = random[i / width].uniform() < chance[i] ? 1.0f : 0.0f;
+      };
+      for (uint64_t t = 0; t < sweeps; ++t) {
+        for (size_t i = 0; i < n; ++i)
+          std::copy_n(hidden_bias().data(), hidden_, h.begin() + static_cast<std::ptrdiff_t>(i * hidden_));
+        gemm_by_rows(n, hidden_, dimension_, v, dimension_, weight(0), dimension_, h.data(), hidden_);
+        draw(hidden_, h.data());
+        for (size_t i = 0; i < n; ++i) std::copy_n(visible_bias().data(), dimension_, v + i * dimension_);
+        gemm(n, dimension_, hidden_, h.data(), hidden_, weight(0), dimension_, 1.0f, v, dimension_);
+        draw(dimension_, v);
+      }
+    });
+    return true;
   }
 
   EnergyRecord record() const override {

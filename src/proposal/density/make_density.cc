@@ -7,7 +7,12 @@
 #include "proposal/density/elliptical.h"
 #include "proposal/density/gaussian_mixture.h"
 #include "proposal/density/kernel_density.h"
+#include "proposal/autoregressive/autoregressive_fit.h"
+#include "proposal/density/product_mixture.h"
 #include "proposal/density/products.h"
+#include "proposal/density/stacked.h"
+#include "proposal/density/tree_mixture.h"
+#include "proposal/direction/direction_mixture.h"
 
 namespace selfnorm {
 namespace {
@@ -32,9 +37,10 @@ PrecisionRoot::Shape shape_of(const std::string& argument) {
   throw_error("'{}' is no argument of gaussian; expected 'diagonal' or none", argument);
 }
 
+template <uint32_t kDefault>
 uint32_t components_of(const std::string& argument) {
-  constexpr const char* kExpected = "mixture:COMPONENTS, a whole number in [1, 4096]";
-  const double value = argument.empty() ? 32 : number_of(argument, 1, 4096, kExpected);
+  constexpr const char* kExpected = "a whole number in [1, 4096]";
+  const double value = argument.empty() ? kDefault : number_of(argument, 1, 4096, kExpected);
   if (value != std::floor(value))
     throw_error("'{}' is no argument of a density; expected {}", argument, kExpected);
   return static_cast<uint32_t>(value);
@@ -49,6 +55,17 @@ double bandwidth_of(const std::string& argument) {
   return argument.empty() ? 0 : number_of(argument, 1e-6, 1e6, "kde:BANDWIDTH, a number in [1e-6, 1e6]");
 }
 
+// Levels as the data have them where nothing else is known of them.
+Support space_of(const Points& data, const FitOptions& options) {
+  return options.space.is_real() ? level_support(data) : options.space;
+}
+
+DirectionMap map_of(const FitOptions& options) {
+  if (options.space.wraps.empty())
+    throw Error("directions and kernels are for angles and the sphere: --space torus or sphere, or --periodic");
+  return DirectionMap::of(options.space);
+}
+
 struct Kind {
   const char* name;
   void (*check)(const std::string& argument);
@@ -61,16 +78,20 @@ std::unique_ptr<Density> fitted(const std::string&, const Points& data, const Fi
 }
 
 const Kind kKinds[] = {
-    {"uniform", no_argument, fitted<fit_uniform_box>},
+    {"uniform", no_argument,
+     [](const std::string&, const Points& data, const FitOptions& options) -> std::unique_ptr<Density> {
+       if (options.space.wraps.empty()) return fit_uniform_box(data);
+       return uniform_directions(DirectionMap::of(options.space));
+     }},
     {"gaussian", [](const std::string& a) { shape_of(a); },
      [](const std::string& a, const Points& data, const FitOptions& options) -> std::unique_ptr<Density> {
        const std::unique_ptr<Gaussian> q = fit_gaussian(data, shape_of(a));
        const std::vector<double> scale(q->dimension(), options.scale);
        return std::make_unique<Gaussian>(q->mean(), q->root().unscaled(scale));
      }},
-    {"mixture", [](const std::string& a) { components_of(a); },
+    {"mixture", [](const std::string& a) { components_of<32>(a); },
      [](const std::string& a, const Points& data, const FitOptions& options) -> std::unique_ptr<Density> {
-       return fit_gaussian_mixture(data, components_of(a), options);
+       return fit_gaussian_mixture(data, components_of<32>(a), options);
      }},
     {"student-t", [](const std::string& a) { dof_of(a); },
      [](const std::string& a, const Points& data, const FitOptions&) -> std::unique_ptr<Density> {
@@ -83,6 +104,34 @@ const Kind kKinds[] = {
     {"bernoulli", no_argument, fitted<fit_bernoulli_product>},
     {"categorical", no_argument, fitted<fit_categorical_product>},
     {"counts", no_argument, fitted<fit_count_product>},
+    {"products", [](const std::string& a) { components_of<16>(a); },
+     [](const std::string& a, const Points& data, const FitOptions& options) -> std::unique_ptr<Density> {
+       return fit_product_mixture(data, space_of(data, options),
+                                  {.components = components_of<16>(a), .starts = 3, .seed = options.seed})
+           .density;
+     }},
+    {"trees", [](const std::string& a) { components_of<1>(a); },
+     [](const std::string& a, const Points& data, const FitOptions& options) -> std::unique_ptr<Density> {
+       return fit_tree_mixture(data, space_of(data, options),
+                               {.components = components_of<1>(a), .seed = options.seed})
+           .density;
+     }},
+    {"directions", [](const std::string& a) { components_of<16>(a); },
+     [](const std::string& a, const Points& data, const FitOptions& options) -> std::unique_ptr<Density> {
+       return fit_direction_mixture(data, map_of(options), {.components = components_of<16>(a), .seed = options.seed})
+           .density;
+     }},
+    {"kernels", [](const std::string& a) { bandwidth_of(a); },
+     [](const std::string& a, const Points& data, const FitOptions& options) -> std::unique_ptr<Density> {
+       return fit_direction_kernels(data, map_of(options), bandwidth_of(a), options.seed);
+     }},
+    {"autoregressive", [](const std::string& a) { components_of<256>(a); },
+     [](const std::string& a, const Points& data, const FitOptions& options) -> std::unique_ptr<Density> {
+       const uint32_t width = components_of<256>(a);
+       return fit_autoregressive(data, {}, autoregressive_heads(data, options.space),
+                                 {.widths = {width, width}, .seed = options.seed})
+           .density;
+     }},
 };
 
 struct Word {
@@ -126,7 +175,9 @@ std::unique_ptr<Density> make_density(const DensityRecord& record, uint32_t dime
       {"gaussian-diagonal", restore_gaussian},  {"mixture", restore_gaussian_mixture},
       {"student-t", restore_student_t},         {"kde", restore_kernel_density},
       {"bernoulli", restore_bernoulli_product}, {"categorical", restore_categorical_product},
-      {"counts", restore_count_product},
+      {"counts", restore_count_product},        {"products", restore_product_mixture},
+      {"trees", restore_tree_mixture},          {"autoregressive", restore_autoregressive},
+      {"stacked", restore_stacked},             {"directions", restore_direction_mixture},
   };
   if (dimension == 0) throw Error("a density has no columns; its file is damaged");
   for (const auto& [kind, restore] : restorers)

@@ -14,7 +14,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint32_t kMostLevels = 65536;
+constexpr uint32_t kMostOfColumn = 65536;
 constexpr double kLeastDispersion = 1.5;  // of counts: variance over mean
 constexpr uint32_t kMostCount = 1 << 24;
 constexpr double kLargeRate = 10;
@@ -83,6 +83,8 @@ double log_gamma_draw(RandomStream& random, double shape) {
   }
 }
 
+}  // namespace
+
 // Small rates: the number of uniforms whose product stays above exp(-rate).
 // Large rates: transformed rejection with squeeze (Hormann 1993, PTRS).
 double poisson_draw(RandomStream& random, double rate) {
@@ -104,7 +106,29 @@ double poisson_draw(RandomStream& random, double rate) {
   }
 }
 
-}  // namespace
+Support level_support(const Points& data) {
+  require_whole(data, kMostOfColumn - 1,
+                fmt::format("categorical expects whole numbers 0 .. {}; use a density for real numbers",
+                            kMostOfColumn - 1));
+  Support support;
+  support.space = Support::Space::levels;
+  support.levels.assign(data.columns, 2);
+  for (uint64_t i = 0; i < data.rows; ++i)
+    for (uint32_t j = 0; j < data.columns; ++j)
+      support.levels[j] = std::max(support.levels[j], static_cast<uint32_t>(data.row(i)[j]) + 1);
+  return support;
+}
+
+Support stored_levels(const DensityRecord& record, uint32_t dimension) {
+  Support support;
+  support.space = Support::Space::levels;
+  for (const double n : record_values(record, "levels", dimension)) {
+    if (!(n >= 1 && n <= kMostOfColumn && n == std::floor(n)))
+      throw_error("the density '{}' has {} levels; its file is damaged", record.kind, n);
+    support.levels.push_back(static_cast<uint32_t>(n));
+  }
+  return support;
+}
 
 UniformBox::UniformBox(std::vector<double> lower, std::vector<double> upper)
     : support_(Support::box(std::move(lower), std::move(upper))) {
@@ -222,7 +246,7 @@ CategoricalProduct::CategoricalProduct(std::vector<uint32_t> levels, std::vector
   support_.space = Support::Space::levels;
   support_.levels = std::move(levels);
   for (const uint32_t n : support_.levels)
-    if (n < 1 || n > kMostLevels) throw_error("a column has {} levels; expected 1 to {}", n, kMostLevels);
+    if (n < 1 || n > kMostOfColumn) throw_error("a column has {} levels; expected 1 to {}", n, kMostOfColumn);
   if (logit_.size() != begin_.back())
     throw_error("there are {} logits for {} levels", logit_.size(), begin_.back());
   prepare();
@@ -271,13 +295,7 @@ void CategoricalProduct::add_gradient(const Points& x, std::span<const double> w
 }
 
 std::unique_ptr<CategoricalProduct> fit_categorical_product(const Points& data) {
-  require_whole(data, kMostLevels - 1,
-                fmt::format("categorical expects whole numbers 0 .. {}; use a density for real numbers",
-                            kMostLevels - 1));
-  std::vector<uint32_t> levels(data.columns, 2);
-  for (uint64_t i = 0; i < data.rows; ++i)
-    for (uint32_t j = 0; j < data.columns; ++j)
-      levels[j] = std::max(levels[j], static_cast<uint32_t>(data.row(i)[j]) + 1);
+  std::vector<uint32_t> levels = level_support(data).levels;
   const std::vector<size_t> begin = level_begins(levels);
   std::vector<double> logit(begin.back(), 0.5);
   for (uint64_t i = 0; i < data.rows; ++i)
@@ -287,13 +305,8 @@ std::unique_ptr<CategoricalProduct> fit_categorical_product(const Points& data) 
 }
 
 std::unique_ptr<Density> restore_categorical_product(const DensityRecord& record, uint32_t dimension) {
-  std::vector<uint32_t> levels;
-  for (const double n : record_values(record, "levels", dimension)) {
-    if (!(n >= 1 && n <= kMostLevels && n == std::floor(n)))
-      throw_error("the density 'categorical' has {} levels; its file is damaged", n);
-    levels.push_back(static_cast<uint32_t>(n));
-  }
-  return std::make_unique<CategoricalProduct>(std::move(levels), record_values(record, "logit", 0));
+  return std::make_unique<CategoricalProduct>(stored_levels(record, dimension).levels,
+                                              record_values(record, "logit", 0));
 }
 
 CountProduct::CountProduct(std::vector<double> mean, std::vector<double> size)

@@ -32,6 +32,15 @@ std::unique_ptr<UniformBox> fit_uniform_box(const Points& data);
 // lower, upper
 std::unique_ptr<Density> restore_uniform_box(const DensityRecord& record, uint32_t dimension);
 
+// Whole numbers 0, 1, 2, ... of mean `rate` > 0.
+double poisson_draw(RandomStream& random, double rate);
+
+// The support of levels: those up to the largest value of each column, at least 2 and at most 65,536. Throws
+// Error naming row and column for values that are not whole numbers in that range.
+Support level_support(const Points& data);
+// The same from "levels" of a record.
+Support stored_levels(const DensityRecord& record, uint32_t dimension);
+
 // Levels whose probabilities are functions of logits, which are the parameters.
 class LogitProduct : public LearnableDensity {
  public:
@@ -91,8 +100,7 @@ class CategoricalProduct final : public LogitProduct {
   std::vector<double> log_share_, cumulative_;
 };
 
-// Levels up to the largest value of each column, at least 2 and at most 65,536; half a row is added to each
-// level. Throws Error for values that are not whole numbers in that range.
+// Levels by level_support; half a row is added to each.
 std::unique_ptr<CategoricalProduct> fit_categorical_product(const Points& data);
 // levels, logit
 std::unique_ptr<Density> restore_categorical_product(const DensityRecord& record, uint32_t dimension);

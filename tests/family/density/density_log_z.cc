@@ -80,14 +80,14 @@ TEST(DensityLogZ, AModeThatTheProposalMissesIsNotTrusted) {
 
 // Weights without a variance: N(0, 1) from a normal distribution of standard deviation 0.62 has k = 1 -
 // 0.62^2.
-TEST(DensityLogZ, AHeavyTailIsAnnealed) {
+TEST(DensityLogZ, AHeavyTailIsBridged) {
   const DensityModel model =
       small_model(quadratic({0, 0, 0, 0}, {1, 1, 1, 1}), std::make_shared<SmallNormal>(4, 0, 0.62));
   const JudgedLogZ by_importance = judged_log_z(model, {.method = "importance", .samples = 20'000});
   EXPECT_GT(by_importance.estimate.effective, 100);
   EXPECT_NE(by_importance.distrust.find("heavy tail"), std::string::npos);
   const JudgedLogZ z = judged_log_z(model, {.samples = 20'000});
-  EXPECT_EQ(z.estimate.method, "annealed");
+  EXPECT_EQ(z.estimate.method, "bridge");
   EXPECT_EQ(z.distrust, "");
   EXPECT_NEAR(z.estimate.value, 4 * log_normal_volume(1), 0.1);
 }

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "math/parallel.h"
+#include "math/random.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {

@@ -12,15 +12,24 @@ namespace {
 
 std::vector<std::string> all_words() {
   return {"uniform",   "gaussian", "gaussian:diagonal", "student-t", "student-t:2.5", "mixture",
-          "mixture:3", "kde",      "kde:0.3",           "bernoulli", "categorical",   "counts"};
+          "mixture:3", "kde",      "kde:0.3",           "bernoulli", "categorical",   "counts",
+          "products",  "trees:2",  "autoregressive:8",  "directions:3", "kernels"};
 }
 
 // 300 x 2: real, or for the discrete ones 0 and 1.
 std::vector<float> rows_for(const std::string& word) {
   std::vector<float> rows = random_vector<float>(600, 8);
-  if (word == "bernoulli" || word == "categorical" || word == "counts")
+  if (word == "bernoulli" || word == "categorical" || word == "counts" || word == "products" || word == "trees:2")
     for (float& v : rows) v = v > 0.5f ? 1.0f : 0.0f;
+  if (word == "directions:3" || word == "kernels")
+    for (float& v : rows) v = std::clamp(v, -3.0f, 3.0f);
   return rows;
+}
+
+FitOptions options_for(const std::string& word) {
+  FitOptions options;
+  if (word == "directions:3" || word == "kernels") options.space = Support::angles({true, true});
+  return options;
 }
 
 TEST(MakeDensity, EveryNameHasAWordHere) {
@@ -35,7 +44,7 @@ TEST(MakeDensity, EveryWordFitsRestoresAndDrawsTheSameOnAnyNumberOfThreads) {
     SCOPED_TRACE(word);
     check_density_word(word);
     const std::vector<float> rows = rows_for(word);
-    const auto q = fit_density(word, {rows.data(), 300, 2});
+    const auto q = fit_density(word, {rows.data(), 300, 2}, options_for(word));
     EXPECT_EQ(q->dimension(), 2u);
     expect_round_trip(*q);
     for (const double log_q : log_probs(*q, rows)) EXPECT_TRUE(std::isfinite(log_q));
@@ -60,7 +69,7 @@ TEST(MakeDensity, OneRowIsEnough) {
   for (const std::string& word : all_words()) {
     SCOPED_TRACE(word);
     const std::vector<float> row{1, 0};
-    const auto q = fit_density(word, {row.data(), 1, 2});
+    const auto q = fit_density(word, {row.data(), 1, 2}, options_for(word));
     EXPECT_TRUE(std::isfinite(log_prob_at(*q, row)));
   }
 }
@@ -81,11 +90,11 @@ TEST(MakeDensity, BadDataAreUserErrors) {
   const float not_finite = std::nanf("");
   for (const std::string& word : all_words()) {
     std::vector<float> rows = rows_for(word);
-    EXPECT_THROW(fit_density(word, {rows.data(), 0, 2}), Error) << word;
+    EXPECT_THROW(fit_density(word, {rows.data(), 0, 2}, options_for(word)), Error) << word;
     rows[301] = not_finite;
-    EXPECT_THROW(fit_density(word, {rows.data(), 300, 2}), Error) << word;
+    EXPECT_THROW(fit_density(word, {rows.data(), 300, 2}, options_for(word)), Error) << word;
     rows[301] = INFINITY;
-    EXPECT_THROW(fit_density(word, {rows.data(), 300, 2}), Error) << word;
+    EXPECT_THROW(fit_density(word, {rows.data(), 300, 2}, options_for(word)), Error) << word;
   }
 }
 
@@ -94,7 +103,7 @@ TEST(MakeDensity, DamagedRecordsAreUserErrors) {
   for (const std::string& word : all_words()) {
     SCOPED_TRACE(word);
     const std::vector<float> rows = rows_for(word);
-    const DensityRecord good = fit_density(word, {rows.data(), 300, 2})->record();
+    const DensityRecord good = fit_density(word, {rows.data(), 300, 2}, options_for(word))->record();
     EXPECT_THROW(make_density(good, 0), Error);
     EXPECT_THROW(make_density(good, 3), Error);
     for (const auto& [name, values] : good.values) {

@@ -60,7 +60,7 @@ std::optional<DensityResult> train_family(const PointSource& data, std::span<con
                                           TrainObserver& observer) {
   SELFNORM_CHECK(fits_family(options, data.columns()));
   const auto start = std::chrono::steady_clock::now();
-  DensityProblem problem(data, train_rows, options);
+  DensityProblem problem(data, train_rows, valid_rows, options);
   auto& family = dynamic_cast<ExponentialFamily&>(problem.energy());
   const FamilyData seen = look_at(problem, family, train_rows);
   const FamilyEstimate estimate =

@@ -21,11 +21,6 @@ std::string drop_word(const std::vector<std::string>& names, size_t j) {
   return names.empty() ? std::to_string(j) : names[j];
 }
 
-constexpr uint32_t kMostTried = 32;    // components
-constexpr uint64_t kTriedRows = 5000;  // at most
-constexpr uint64_t kRowsOfTried = 20;  // at least
-constexpr uint64_t kChoiceStream = 0x31C7;
-
 }  // namespace
 
 ColumnReading::ColumnReading(uint32_t columns)
@@ -81,29 +76,6 @@ std::vector<std::string> column_warnings(const ColumnReading& moments,
         "all values are whole numbers, which have no density: its likelihood is without bound. Use --space "
         "counts or categorical, or add uniform noise from 0 to 1 first");
   return out;
-}
-
-uint32_t choose_components(const Points& data, const FitOptions& options) {
-  std::vector<uint64_t> order = random_permutation(data.rows, RandomStream(options.seed, kChoiceStream));
-  order.resize(std::min(data.rows, kTriedRows));
-  std::vector<float> rows;
-  for (const uint64_t i : order) rows.insert(rows.end(), data.row(i).begin(), data.row(i).end());
-  const Points all{rows.data(), order.size(), data.columns};
-  const uint64_t fitted = all.rows * 4 / 5;
-  uint32_t best = 1, failures = 0;
-  double best_likelihood = -INFINITY;
-  std::vector<double> log_q(all.rows - fitted);
-  for (uint32_t k = 1; k <= kMostTried && k * kRowsOfTried <= fitted && failures < 2; k *= 2) {
-    const auto density = fit_density(fmt::format("mixture:{}", k), all.slice(0, fitted), options);
-    density_log_prob(*density, all.slice(fitted, all.rows), log_q);
-    double likelihood = 0;
-    for (const double l : log_q) likelihood += l;
-    failures = likelihood > best_likelihood ? 0 : failures + 1;
-    if (failures > 0) continue;
-    best = k;
-    best_likelihood = likelihood;
-  }
-  return best;
 }
 
 }  // namespace selfnorm

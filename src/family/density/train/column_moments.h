@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "proposal/density/make_density.h"
-
 namespace selfnorm {
 
 struct ColumnReading {
@@ -28,9 +26,5 @@ void require_spread(const ColumnReading& moments, const std::vector<std::string>
 
 // One value that is most of a column's variance; whole numbers taken for real ones.
 std::vector<std::string> column_warnings(const ColumnReading& moments, const std::vector<std::string>& names);
-
-// How many components a Gaussian mixture deserves: 1, 2, 4, ... are fitted to four fifths of (a sample of)
-// the rows and judged by the likelihood of the rest; twice without a gain ends it.
-uint32_t choose_components(const Points& data, const FitOptions& options);
 
 }  // namespace selfnorm

@@ -70,22 +70,28 @@ DensityValidation::DensityValidation(DensityProblem& problem, std::span<const ui
       ++outside_;
   }
   samples_.resize(kSamples * problem.energy().dimension());
-  log_q_.resize(kSamples);
+  const bool cancels = problem.cancelled_tilt() != nullptr;
+  if (!cancels) log_q_.resize(kSamples);
   sample_density(problem.proposal(), RandomStream(problem.options().seed, kDensityValidationStream).next(),
                  samples_, log_q_);
+  if (!cancels) return;
+  std::vector<double> log_q(rows_.size() / d);
+  density_log_prob(problem.proposal(), {rows_.data(), log_q.size(), d}, log_q);
+  for (const double l : log_q) base_ += l;
 }
 
 std::optional<double> DensityValidation::check() const {
   if (!present()) return std::nullopt;
   const uint32_t d = problem_.energy().dimension();
   std::vector<double> score(std::max<uint64_t>(kSamples, rows_.size() / d));
-  problem_.energy().score({samples_.data(), kSamples, d}, std::span(score).first(kSamples));
+  const Energy& energy = problem_.cancelled_tilt() != nullptr ? *problem_.cancelled_tilt() : problem_.energy();
+  energy.score({samples_.data(), kSamples, d}, std::span(score).first(kSamples));
   WeightSum weights;
-  for (uint64_t i = 0; i < kSamples; ++i) weights.add(score[i] - log_q_[i]);
+  for (uint64_t i = 0; i < kSamples; ++i) weights.add(score[i] - (log_q_.empty() ? 0 : log_q_[i]));
   if (!(weights.effective() >= kLeastEffective)) return std::nullopt;
   const uint64_t n = rows_.size() / d;
-  problem_.energy().score({rows_.data(), n, d}, std::span(score).first(n));
-  double sum = 0;
+  energy.score({rows_.data(), n, d}, std::span(score).first(n));
+  double sum = base_;
   for (uint64_t i = 0; i < n; ++i) sum += score[i];
   const double nll =
       weights.log_mean() - sum / static_cast<double>(n) + problem_.standardisation().log_volume();

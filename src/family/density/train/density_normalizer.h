@@ -61,8 +61,9 @@ class DensityValidation {
  private:
   DensityProblem& problem_;
   std::vector<float> rows_;     // standardised
-  std::vector<float> samples_;  // of the proposal, with their log q
-  std::vector<double> log_q_;
+  std::vector<float> samples_;  // of the proposal, with their log q unless the energy tilts it: then
+  std::vector<double> log_q_;   // the tilt alone is evaluated
+  double base_ = 0;             // the sum of log q of the rows
   uint64_t outside_ = 0;
 };
 

@@ -28,8 +28,7 @@ struct DensityOptions {
   std::string objective = "snl";
   std::string normalizer = "learned";  // snl, nce: b is learned, or fixed at 0
   std::string proposal =
-      "auto";  // a word of proposal/density/make_density.h; auto: mixture, a component for 100 rows up to 32,
-               // for real data, bernoulli or categorical for levels, counts
+      "auto";  // a word of proposal/density/make_density.h; auto: chosen on held-out rows (choose_density.h)
   FitOptions fit;
   std::string learn_proposal = "none";  // none | data (likelihood) | kl (to the model) | both
   uint64_t samples = 1024;              // from the proposal at each step; pcd: chains; >= 1
@@ -56,7 +55,9 @@ struct DensityOptions {
   bool calibrate = true;  // at the end b is estimated from many samples; false: as trained
 
   bool standardise = true;     // real data: (x - mean) / std of the training rows
-  std::string space = "auto";  // real | binary | categorical | counts; auto: that of an exponential family or
+  std::vector<std::string> periodic;  // real data: "COLUMN=PERIOD" of columns that are angles
+  PointGeometry geometry;             // as resolve_geometry found it; no option
+  std::string space = "auto";  // real | binary | categorical | counts | torus | sphere; auto: that of an exponential family or
                                // rbm; for others binary when every value is 0 or 1
   std::vector<double> lower, upper;  // truncated-gaussian: the box, in the units of the data
 
@@ -67,6 +68,10 @@ struct DensityOptions {
 };
 
 OptionTable density_option_table(DensityOptions& o);
+
+// How rows become points with `space` and `periodic`, from the data. Whoever trains wraps its source in
+// directed_points with it. Throws Error for data that do not fit.
+PointGeometry resolve_geometry(const DensityOptions& options, const PointSource& data);
 
 // The training of a density in words: what its model records of it, and what tells it from other runs.
 // Nothing that depends on the clock or the machine enters.

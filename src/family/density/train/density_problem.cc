@@ -3,21 +3,24 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <numbers>
 
 #include "base/failure.h"
+#include "data/points/direction_map.h"
 #include "family/density/train/column_moments.h"
 #include "model/energy/energy.h"
 #include "model/energy/make_energy.h"
 #include "model/energy/tilted.h"
 #include "objective/registry.h"
+#include "proposal/density/choose_density.h"
 #include "proposal/density/make_density.h"
 
 namespace selfnorm {
 namespace {
 
 constexpr uint64_t kFewRows = 100;
-constexpr uint64_t kFitRows = 20'000;  // a proposal is fitted to at most so many
-constexpr double kMostLevels = 1 << 16;
+constexpr uint64_t kFitRows = 100'000;  // a proposal is fitted to at most so many
+constexpr double kMostOfSpace = 1 << 16;
 constexpr uint64_t kFitStream = 0xF17;
 
 bool is_network(const std::string& energy) { return energy.starts_with("mlp") || energy.ends_with(".pt"); }
@@ -42,8 +45,8 @@ Support space_of(const std::string& word, const std::string& asker, const Column
   }
   if (word == "binary" && !is_binary)
     throw_error("{} needs the values 0 and 1; the largest value is {}", asker, most);
-  if (most >= kMostLevels)
-    throw_error("{}: the largest value is {}; expected less than {}", asker, most, kMostLevels);
+  if (most >= kMostOfSpace)
+    throw_error("{}: the largest value is {}; expected less than {}", asker, most, kMostOfSpace);
   space.space = Support::Space::levels;
   for (const double upper : moments.upper)
     space.levels.push_back(is_binary || word == "binary" ? 2 : static_cast<uint32_t>(upper) + 1);
@@ -63,19 +66,19 @@ uint32_t fourier_features(const std::string& word, bool is_low) {
 }  // namespace
 
 DensityProblem::DensityProblem(const PointSource& data, std::span<const uint64_t> train_rows,
-                               const DensityOptions& options)
+                               std::span<const uint64_t> valid_rows, const DensityOptions& options)
     : data_(data), options_(options) {
   options_.validate();
   if (train_rows.size() < 2)
     throw_error("{} rows to train on; a density needs at least 2", train_rows.size());
   look_at(train_rows);
   resolve_words();
-  if (!wants_standardisation()) standardisation_ = {};
+  if (options_.geometry.is_plain() && !wants_standardisation()) standardisation_ = {};
   if (train_rows.size() < kFewRows && is_network(options_.energy) && !is_fit())
     warnings_.push_back(fmt::format(
         "{} training rows are few for a network; compare with --objective fit --proposal gaussian",
         train_rows.size()));
-  fit_proposal(train_rows);
+  fit_proposal(train_rows, valid_rows);
   build_energy();
   check_support(train_rows);
 }
@@ -90,6 +93,8 @@ void DensityProblem::look_at(std::span<const uint64_t> rows) {
     data_.read(part, block);
     for (uint64_t i = 0; i < part.size(); ++i) moments.add({block.data() + i * d, d});
   }
+  if (!options_.geometry.is_plain()) return look_at_directions(moments);
+  SELFNORM_CHECK(options_.space != "torus" && options_.space != "sphere");
   const std::string own = is_fit() ? "auto" : space_of_energy(options_.energy);
   const bool is_implied = options_.space == "auto" && own != "auto";
   const std::string asker = is_implied ? "--energy " + options_.energy : "--space " + options_.space;
@@ -109,16 +114,32 @@ void DensityProblem::look_at(std::span<const uint64_t> rows) {
   }
 }
 
+// Angles become radians whatever is standardised.
+void DensityProblem::look_at_directions(const ColumnReading& moments) {
+  const PointGeometry& geometry = options_.geometry;
+  if (!is_fit() && !is_network(options_.energy) && options_.energy != "auto" && options_.energy != "von-mises")
+    throw_error("--energy {} is not over angles; expected mlp, a module or von-mises", options_.energy);
+  if (geometry.sphere != PointGeometry::Sphere::none) {
+    space_ = DirectionMap::sphere().support();
+    return;
+  }
+  require_spread(moments, data_.names());
+  std::vector<bool> is_angle;
+  for (uint32_t j = 0; j < data_.columns(); ++j) {
+    is_angle.push_back(geometry.period[j] > 0);
+    const double deviation = options_.standardise && moments.deviation(j) > 0 ? moments.deviation(j) : 1;
+    standardisation_.mean.push_back(is_angle[j] || !options_.standardise ? 0 : moments.mean[j]);
+    standardisation_.scale.push_back(is_angle[j] ? geometry.period[j] / (2 * std::numbers::pi) : deviation);
+  }
+  space_ = Support::angles(std::move(is_angle));
+}
+
 void DensityProblem::resolve_words() {
   const auto has_two = [](uint32_t levels) { return levels == 2; };
   const bool is_binary = space_.space == Support::Space::levels &&
                          std::all_of(space_.levels.begin(), space_.levels.end(), has_two);
   if (options_.energy == "auto") options_.energy = "mlp:128,128";
   options_.mlp.fourier = fourier_features(options_.fourier, space_.is_real() && data_.columns() <= 3);
-  if (options_.proposal == "auto" && !space_.is_real())
-    options_.proposal = space_.space == Support::Space::counts ? "counts"
-                        : is_binary                            ? "bernoulli"
-                                                               : "categorical";
   if (options_.base == "auto") options_.base = is_network(options_.energy) ? "proposal" : "none";
   if (is_fit()) options_.base = "proposal";
   const std::string& name = options_.objective;
@@ -151,7 +172,7 @@ void DensityProblem::read(std::span<const uint64_t> rows, std::vector<float>& ou
   if (!standardisation_.mean.empty()) standardisation_.apply({out.data(), rows.size(), data_.columns()}, out);
 }
 
-void DensityProblem::fit_proposal(std::span<const uint64_t> rows) {
+void DensityProblem::fit_proposal(std::span<const uint64_t> rows, std::span<const uint64_t> valid_rows) {
   std::vector<uint64_t> chosen(rows.begin(), rows.end());
   if (chosen.size() > kFitRows) {
     RandomStream(options_.seed, kFitStream).shuffle(chosen);
@@ -161,15 +182,20 @@ void DensityProblem::fit_proposal(std::span<const uint64_t> rows) {
   read(chosen, points);
   FitOptions fit = options_.fit;
   fit.seed = options_.seed;
+  fit.space = space_;
   const Points fitted{points.data(), chosen.size(), data_.columns()};
   if (options_.proposal == "auto")
-    options_.proposal = fmt::format("mixture:{}", choose_components(fitted, fit));
-  proposal_ = fit_density(options_.proposal, fitted, fit);
+    choose_proposal(fitted, valid_rows, fit);
+  else
+    proposal_ = fit_density(options_.proposal, fitted, fit);
   if (proposal_->support().space != space_.space && !is_exponential_family(options_.energy))
     throw_error("a proposal '{}' does not fit the data, which are {}; expected {}, or give --space",
                 options_.proposal, space_.is_real() ? "real numbers" : "whole numbers",
                 space_.is_real() ? "uniform, gaussian, student-t, mixture or kde"
-                                 : "bernoulli, categorical or counts");
+                                 : "bernoulli, categorical, counts, products, trees or autoregressive");
+  if (!space_.wraps.empty() && proposal_->support().wraps != space_.wraps)
+    throw_error("a proposal '{}' is not over angles; expected directions, kernels, uniform or autoregressive",
+                options_.proposal);
   if (options_.learn_proposal == "none") return;
   learnable_ = dynamic_cast<LearnableDensity*>(proposal_.get());
   if (learnable_ == nullptr)
@@ -177,6 +203,25 @@ void DensityProblem::fit_proposal(std::span<const uint64_t> rows) {
         "--learn-proposal: a proposal '{}' cannot be learned; expected gaussian, mixture, bernoulli or "
         "categorical",
         options_.proposal);
+}
+
+void DensityProblem::choose_proposal(const Points& fitted, std::span<const uint64_t> valid_rows,
+                                     const FitOptions& fit) {
+  using Effort = ChoiceOptions::Effort;
+  std::vector<float> judges;
+  read(valid_rows, judges);
+  const ScoreMatching matching = objective_entry(options_.objective).matching;
+  const bool is_tilted = is_fit() || is_network(options_.energy);
+  DensityChoice choice = choose_density(
+      fitted, {judges.data(), valid_rows.size(), data_.columns()},
+      {.effort = options_.learn_proposal != "none" ? Effort::learnable : is_tilted ? Effort::full : Effort::quick,
+       .fit = fit,
+       .log_volume = standardisation_.log_volume(),
+       .is_smooth = objective_entry(options_.objective).seam == ObjectiveSeam::matching &&
+                    matching != ScoreMatching::denoising});
+  proposal_ = std::move(choice.density);
+  choice_ = std::move(choice.text);
+  if (choice.word != "stacked") options_.proposal = choice.word;
 }
 
 void DensityProblem::build_energy() {
@@ -189,6 +234,7 @@ void DensityProblem::build_energy() {
                     .mlp = options_.mlp,
                     .lower = options_.lower,
                     .upper = options_.upper,
+                    .space = space_,
                     .seed = options_.seed,
                     .code = options_.code};
     energy = make_energy(plan);
@@ -230,6 +276,7 @@ DensityModel DensityProblem::release() {
   model.proposal = proposal_;
   model.base = base_;
   model.standardisation = standardisation_;
+  model.geometry = options_.geometry;
   model.feature_names = data_.names();
   return model;
 }

@@ -1,5 +1,6 @@
 // What a density is trained with: its options with every "auto" resolved by the data, the energy at its
-// start, the proposal, the standardisation. Statistics come from the training rows alone.
+// start, the proposal, the standardisation. Statistics come from the training rows alone;
+// held-out rows choose between proposals.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +14,14 @@
 
 namespace selfnorm {
 
+struct ColumnReading;
+
 class DensityProblem {
  public:
-  // Throws Error for data that do not fit the options (one row, fractions in binary data, ...).
+  // Throws Error for data that do not fit the options (one row, fractions in binary data, ...). A proposal that
+  // is chosen by the data is the best on valid_rows, which may be empty.
   DensityProblem(const PointSource& data, std::span<const uint64_t> train_rows,
-                 const DensityOptions& options);
+                 std::span<const uint64_t> valid_rows, const DensityOptions& options);
 
   const DensityOptions& options() const { return options_; }
   const Support& space() const { return space_; }  // of the data
@@ -30,6 +34,8 @@ class DensityProblem {
   Energy* cancelled_tilt() { return tilt_; }
   const Standardisation& standardisation() const { return standardisation_; }
 
+  // One line on how the proposal was chosen; empty: the options said which.
+  const std::string& choice() const { return choice_; }
   // What the user should know of the data.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
@@ -51,8 +57,10 @@ class DensityProblem {
   static constexpr uint64_t kBlock = 4096;  // rows looked at together
 
   void look_at(std::span<const uint64_t> rows);
+  void look_at_directions(const ColumnReading& moments);
   void resolve_words();
-  void fit_proposal(std::span<const uint64_t> rows);
+  void fit_proposal(std::span<const uint64_t> rows, std::span<const uint64_t> valid_rows);
+  void choose_proposal(const Points& fitted, std::span<const uint64_t> valid_rows, const FitOptions& fit);
   void build_energy();
   void check_support(std::span<const uint64_t> rows) const;
   bool is_fit() const;  // the proposal is the model
@@ -62,6 +70,7 @@ class DensityProblem {
   DensityOptions options_;
   Support space_;
   std::vector<std::string> warnings_;
+  std::string choice_;
   Standardisation standardisation_;
   std::shared_ptr<Density> proposal_;
   LearnableDensity* learnable_ = nullptr;

@@ -178,6 +178,12 @@ class PseudoLikelihoodStep final : public DensityStep {
 // weighted by their shares (minus the gradient of KL(p||q), estimated), or both in equal parts.
 
 constexpr uint64_t kSampleStream = 0x5A3B;
+constexpr uint64_t kPoolDraws = 8, kPoolSteps = 32;
+
+bool is_slow(const Density& q) {
+  const std::string kind = q.record().kind;
+  return kind == "stacked" || kind == "autoregressive";
+}
 
 class CandidateDensityStep final : public DensityStep {
  public:
@@ -188,7 +194,8 @@ class CandidateDensityStep final : public DensityStep {
         uses_estimate_(objective_entry(problem.options().objective).uses_estimate),
         uses_normalizer_(objective_entry(problem.options().objective).uses_normalizer),
         pass_((cancels_ ? *problem.cancelled_tilt() : problem.energy()).make_pass()),
-        random_(RandomStream(problem.options().seed, kSampleStream).next()) {
+        random_(RandomStream(problem.options().seed, kSampleStream).next()),
+        has_pool_(is_slow(problem.proposal())) {
     if (LearnableDensity* q = problem.learnable_proposal()) {
       // The unconstrained numbers are the state: making q of them is the same before and after a checkpoint.
       q_parameters_ = q->parameters();
@@ -207,8 +214,7 @@ class CandidateDensityStep final : public DensityStep {
     log_q_.assign(n + k, 0);
     std::copy_n(batch.data, batch.size(), rows_.begin());
     const std::span<double> sample_log_q = std::span(log_q_).subspan(n);
-    sample_density(problem_.proposal(), RandomStream(random_, step).next(), std::span(rows_).subspan(n * d),
-                   cancels_ ? std::span<double>() : sample_log_q);
+    draw(step, std::span(rows_).subspan(n * d), cancels_ ? std::span<double>() : sample_log_q);
     if (!cancels_ && !uses_estimate_)
       density_log_prob(problem_.proposal(), batch, std::span(log_q_).first(n));
 
@@ -242,6 +248,23 @@ class CandidateDensityStep final : public DensityStep {
   }
 
  private:
+  // Networks are slow to draw from: their draws come from a pool of kPoolDraws times as many, which serves
+  // kPoolSteps steps and is a function of the step.
+  void draw(uint64_t step, std::span<float> rows, std::span<double> log_q) {
+    if (!log_q.empty() || !has_pool_)
+      return sample_density(problem_.proposal(), RandomStream(random_, step).next(), rows, log_q);
+    const uint64_t number = step / kPoolSteps, d = problem_.energy().dimension();
+    if (pool_.empty() || number != pool_number_) {
+      pool_.resize(kPoolDraws * rows.size());
+      sample_density(problem_.proposal(), RandomStream(random_, number).next(), pool_, {});
+      pool_number_ = number;
+    }
+    RandomStream random(random_ + 1, step);
+    for (size_t begin = 0; begin < rows.size(); begin += d)
+      std::copy_n(pool_.begin() + static_cast<std::ptrdiff_t>(random.below(pool_.size() / d) * d), d,
+                  rows.begin() + static_cast<std::ptrdiff_t>(begin));
+  }
+
   void learn_proposal(const Points& batch, std::span<const double> sample_score,
                       std::span<const double> sample_log_q) {
     const std::string& how = problem_.options().learn_proposal;
@@ -265,7 +288,9 @@ class CandidateDensityStep final : public DensityStep {
   bool uses_estimate_, uses_normalizer_;
   std::unique_ptr<EnergyPass> pass_;
   uint64_t random_;
-  std::vector<float> rows_;
+  bool has_pool_;
+  std::vector<float> rows_, pool_;
+  uint64_t pool_number_ = 0;
   std::vector<double> log_q_, derivative_, weight_, q_parameters_, q_gradient_;
   std::unique_ptr<Adaptive<double>> q_optimiser_;
 };

@@ -1,6 +1,6 @@
 // Adam on the energy, and on b with a rate of its own (theory.md 3, "what makes SNL work in practice"): b
 // starts at an importance estimate of log Z, moves alone at first, and is estimated anew when log r drifts;
-// the gradient is clipped; a step that is not finite ends the run at the last good energy, as does "is" when
+// the gradient is clipped, and steps follow the effective draws; a step that is not finite ends the run at the last good energy, as does "is" when
 // its draws are lost (seen_draws.h).
 #include "family/density/train/density_trainer.h"
 
@@ -26,12 +26,14 @@ namespace selfnorm {
 namespace {
 
 DensityResult fit_proposal_alone(const PointSource& data, std::span<const uint64_t> train_rows,
-                                 const DensityOptions& options, TrainObserver& observer) {
-  DensityProblem problem(data, train_rows, options);
+                                 std::span<const uint64_t> valid_rows, const DensityOptions& options,
+                                 TrainObserver& observer) {
+  DensityProblem problem(data, train_rows, valid_rows, options);
   for (const std::string& text : problem.warnings()) observer.on_warning(text);
   DensityResult out;
   out.reason = fmt::format("fitted {}", problem.options().proposal);
   out.optimiser.clear();
+  out.choice = problem.choice();
   out.model = problem.release();
   out.model.normalizer_kind = "exact";
   record_training(problem.options(), out.reason, train_rows.size(), {}, out.model);
@@ -56,6 +58,47 @@ class SeenDraws {
   double least_, mean_ = 0;
 };
 
+// SNL's steps are as good as the draws they rest on: where few of them carry the weight, the gradient pushes the
+// energy up where no draw was, b is lost, and the next steps are worse. So a step shrinks with the share of its
+// draws that is effective, theta is remembered while that share is healthy, and when the running share falls below
+// kLostShare the run goes back to what it remembers, with half the rate.
+class DrawGuard {
+ public:
+  explicit DrawGuard(uint64_t samples) : lost_(std::max(kLostShare, 2.0 / static_cast<double>(samples))) {}
+
+  static constexpr double kHealthy = 0.2, kLostShare = 0.02, kRate = 0.05, kSmallestScale = 1.0 / 64;
+
+  // The effective share of a step's draws; a factor of its rate.
+  double factor(double share) {
+    mean_ += kRate * (share - mean_);
+    return scale_ * std::min(1.0, share / kHealthy);
+  }
+  bool is_healthy() const { return mean_ >= kHealthy; }
+  bool is_lost() const { return mean_ < lost_; }
+  bool is_spent() const { return scale_ < kSmallestScale; }
+
+  void remember(std::span<const float> theta) { theta_.assign(theta.begin(), theta.end()); }
+  // False: there is nothing to go back to.
+  bool go_back(std::span<float> theta) {
+    scale_ /= 2;
+    mean_ = 1;
+    if (theta_.empty()) return false;
+    std::ranges::copy(theta_, theta.begin());
+    return true;
+  }
+
+  void state(CheckpointFields& fields) {
+    fields("guard.mean", mean_);
+    fields("guard.scale", scale_);
+    fields("guard.theta", theta_);
+  }
+
+ private:
+  double lost_, mean_ = 1, scale_ = 1;
+  std::vector<float> theta_;
+};
+
+constexpr uint64_t kRememberEvery = 20;  // steps
 constexpr uint64_t kDriftsShown = 3, kMostDrifts = 20;
 constexpr uint64_t kReports = 100, kChecks = 20;  // in a run
 constexpr uint64_t kFinalSamples = 200'000;       // for b at the end
@@ -70,7 +113,7 @@ class DensityTraining final : public Problem {
                   std::span<const uint64_t> valid_rows, const DensityOptions& options,
                   TrainObserver& observer)
       : train_rows_(train_rows),
-        problem_(data, train_rows, options),
+        problem_(data, train_rows, valid_rows, options),
         options_(problem_.options()),
         observer_(observer),
         step_(make_density_step(problem_)),
@@ -129,9 +172,19 @@ class DensityTraining final : public Problem {
 
   Step move(uint64_t at, double factor) override {
     seen_ = next_seen_;
+    double rate = options_.learning_rate * factor;
+    if (terms_.estimate && step_->uses_normalizer() && problem_.cancelled_tilt() != nullptr && at >= plan_.warm_steps) {
+      rate *= guard_.factor(terms_.estimate->effective / static_cast<double>(options_.samples));
+      if (guard_.is_healthy() && at % kRememberEvery == 0) guard_.remember(problem_.energy().parameters());
+      if (guard_.is_lost()) {
+        go_back(at);
+        if (guard_.is_spent()) return Step::finished("the draws of the proposal cannot follow the energy further");
+        taken_ = at + 1;
+        return {};
+      }
+    }
     if (terms_.estimate) watch_ratio(terms_.estimate->log_z - b_.value(), at);
     if (drifts_ > kMostDrifts) return Step::diverged(fmt::format("b was lost {} times, last", drifts_));
-    const double rate = options_.learning_rate * factor;
     if (at >= plan_.warm_steps) {
       const std::span<float> theta = problem_.energy().parameters();
       adam_.begin(theta, rate);
@@ -149,7 +202,7 @@ class DensityTraining final : public Problem {
 
   Due due(uint64_t steps_taken) const override {
     Due due = Problem::due(steps_taken);
-    if (steps_taken == 0) due.check = plan_.checks && needs_draws();  // the start may stay the best
+    if (steps_taken == 0) due.check = plan_.checks && options_.base == "proposal";  // the start may stay the best
     if (steps_taken > 0 && steps_taken <= plan_.warm_steps) due.check = false;
     return due;
   }
@@ -197,6 +250,7 @@ class DensityTraining final : public Problem {
     fields("good.drifts", good_drifts_);
     loss_.state(fields);
     seen_.state(fields);
+    guard_.state(fields);
     adam_.state(fields);
     b_.state(fields);
     step_->state(fields);
@@ -213,6 +267,7 @@ class DensityTraining final : public Problem {
       if (outcome.best && *outcome.kept < outcome.steps)
         outcome.reason += fmt::format(" (kept: step {}, the best on held-out rows)", *outcome.kept);
       out.learned_normalizer = b_.value();
+      out.choice = problem_.choice();
       std::string kind = step_->uses_normalizer() ? options_.normalizer : "estimated";
       if (options_.normalizer != "zero" && (options_.calibrate || !step_->uses_normalizer())) calibrate(kind);
       out.model = problem_.release();
@@ -252,6 +307,14 @@ class DensityTraining final : public Problem {
           fmt::format("log r drifted to {:.2f} at step {}: b was estimated anew", *drifted, at));
   }
 
+  void go_back(uint64_t at) {
+    const std::span<float> theta = problem_.energy().parameters();
+    if (!guard_.go_back(theta)) return;
+    problem_.energy().parameters_changed();
+    adam_ = ClippedAdam(theta.size(), options_.clip, options_.weight_decay);
+    b_.estimate(at);
+  }
+
   void calibrate(std::string& kind) {
     const LogZEstimate z = importance_log_z(problem_.energy(), problem_.proposal(), kFinalSamples,
                                             RandomStream(options_.seed, kFinalStream).next());
@@ -280,6 +343,7 @@ class DensityTraining final : public Problem {
   DensityStepTerms terms_;
   LossMean loss_;
   SeenDraws seen_{options_.samples}, next_seen_{options_.samples};
+  DrawGuard guard_{options_.samples};
   uint64_t taken_ = 0;                     // steps
   uint64_t drifts_ = 0, good_drifts_ = 0;  // times that b was estimated anew: now, and when the last good was
   std::vector<float> stored_theta_;        // what a checkpoint refers to while it is written
@@ -293,7 +357,7 @@ DensityResult train_density(const PointSource& data, std::span<const uint64_t> t
   options.validate();
   const ThreadLimit limit(options.threads);
   if (objective_entry(options.objective).seam == ObjectiveSeam::proposal)
-    return fit_proposal_alone(data, train_rows, options, observer);
+    return fit_proposal_alone(data, train_rows, valid_rows, options, observer);
   if (fits_family(options, data.columns()))
     if (auto fitted = train_family(data, train_rows, valid_rows, options, observer))
       return *std::move(fitted);

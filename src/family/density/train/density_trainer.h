@@ -13,10 +13,11 @@ namespace selfnorm {
 struct DensityResult : RunResult {
   DensityModel model;             // complete except audit_json; interrupted: none
   double learned_normalizer = 0;  // b as trained, before calibration
+  std::string choice;             // one line on how the proposal was chosen; empty: the options said which
 };
 
 // Rows of `data` by number; `valid_rows` may be empty. Statistics (standardisation, proposal) come from
-// train_rows alone.
+// train_rows alone; valid_rows choose between proposals and between steps.
 DensityResult train_density(const PointSource& data, std::span<const uint64_t> train_rows,
                             std::span<const uint64_t> valid_rows, const DensityOptions& options,
                             const CheckpointOptions& checkpoint, TrainObserver& observer);

@@ -23,7 +23,7 @@ class DensityNormalizerTest : public testing::Test {
     options_.proposal = "gaussian";
   }
   DensityProblem problem() {
-    DensityProblem out(*data(), rows_, options_);
+    DensityProblem out(*data(), rows_, {}, options_);
     for (float& theta : out.energy().parameters()) theta = 0;
     out.energy().parameters_changed();
     return out;

@@ -1,0 +1,43 @@
+// A weighted sum of densities, q(x) = sum_m w_m q_m(x), with weights by expectation maximisation on rows that
+// had no part in the members (stacking, Smyth & Wolpert 1999): on those rows never less likely than the best
+// member. With shares r_m = w_m q_m / q:
+//     grad log q = sum_m r_m grad log q_m,
+//     v' Hessian v = sum_m r_m (h_m + g_m^2) - (sum_m r_m g_m)^2,   g_m, h_m the derivatives of log q_m along v.
+#pragma once
+
+#include "proposal/density/density.h"
+
+namespace selfnorm {
+
+class Stacked final : public Density {
+ public:
+  // Throws Error unless there are members of one dimension and support, and a positive weight for each.
+  Stacked(std::vector<std::shared_ptr<const Density>> members, std::vector<double> weight);
+
+  const std::vector<std::shared_ptr<const Density>>& members() const { return members_; }
+  const std::vector<double>& weights() const { return weight_; }  // in proportion
+
+  uint32_t dimension() const override { return members_.front()->dimension(); }
+  Support support() const override { return members_.front()->support(); }
+  void sample(RandomStream& random, std::span<float> rows) const override;
+  void log_prob(const Points& x, std::span<double> out) const override;
+  void log_prob_gradient(const Points& x, std::span<double> log_q, std::span<double> gradient) const override;
+  void directional(const Points& x, const Points& v, std::span<double> first,
+                   std::span<double> second) const override;
+  // "M.KIND.NAME" for the numbers NAME of member M, and "weight".
+  DensityRecord record() const override;
+
+ private:
+  // log q of n rows and, in place of the log-densities of the members (members x n), their shares.
+  void fill_shares(std::span<double> member, std::span<double> log_q) const;
+
+  std::vector<std::shared_ptr<const Density>> members_;
+  std::vector<double> weight_, log_weight_, cumulative_;
+};
+
+// log_q: members x n. Those that every row is impossible under get 0.
+std::vector<double> stacking_weights(std::span<const double> log_q, size_t members);
+
+std::unique_ptr<Density> restore_stacked(const DensityRecord& record, uint32_t dimension);
+
+}  // namespace selfnorm

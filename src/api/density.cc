@@ -72,7 +72,8 @@ std::vector<double> EnergyDensity::log_densities(const Rows& x) const {
 }
 
 DensityQuality EnergyDensity::evaluate(const Rows& x) const {
-  const DensityEvaluation found = evaluate_density(content_->model, *points_of(x, content_->model.geometry), {});
+  const DensityEvaluation found =
+      evaluate_density(content_->model, *points_of(x, content_->model.geometry), {});
   return {.rows = found.rows,
           .is_trusted = found.is_trusted,
           .distrust = found.distrust,

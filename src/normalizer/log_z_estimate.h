@@ -13,9 +13,9 @@ namespace selfnorm {
 struct LogZEstimate {
   std::string method;  // quadrature | enumeration | importance | annealed | bridge | closed-form
   double value = 0;
-  double low = 0, high = 0;  // importance, bridge: a 95% interval; annealed: forward and reverse bracket with their
-                             // errors; quadrature: the error estimate; enumeration, closed-form: value
-  double effective = 0;      // importance, annealed: effective samples; otherwise the evaluations
+  double low = 0, high = 0;  // importance, bridge: a 95% interval; annealed: forward and reverse bracket with
+                             // their errors; quadrature: the error estimate; enumeration, closed-form: value
+  double effective = 0;  // importance, annealed: effective samples; otherwise the evaluations
   uint64_t evaluations = 0;
   double tail = 0;  // importance: shape of the tail of the weights; not to be trusted above 0.5
                     // (ParetoTail)

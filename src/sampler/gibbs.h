@@ -49,8 +49,9 @@ class GibbsChains {
 ChainDraws gibbs(const Energy& energy, const Points& start, uint64_t draws, const GibbsOptions& options,
                  uint64_t seed);
 
-// Moves every row of `chains` in place, `sweeps` times through all coordinates (pcd on binary data), by blocks where
-// the energy has them; returns the share of coordinates that changed in a sweep, or by blocks in all of them.
+// Moves every row of `chains` in place, `sweeps` times through all coordinates (pcd on binary data), by
+// blocks where the energy has them; returns the share of coordinates that changed in a sweep, or by blocks in
+// all of them.
 double gibbs_sweeps(const Energy& energy, uint64_t sweeps, uint64_t seed, std::span<float> chains);
 
 }  // namespace selfnorm

@@ -147,7 +147,8 @@ TEST(FirstHour, AModelThatIsNotBetterThanASimpleOneIsSaid) {
     bits += "\n";
   }
   folder.write("bits.csv", bits);
-  const Outcome binary = folder.run({"train", "density", "bits.csv", "--objective", "fit", "--proposal", "bernoulli", "--out", "bits"});
+  const Outcome binary = folder.run(
+      {"train", "density", "bits.csv", "--objective", "fit", "--proposal", "bernoulli", "--out", "bits"});
   EXPECT_NE(binary.err.find("products of Bernoullis"), std::string::npos) << binary.err;
   // Labels that nothing can tell, over-fitted.
   std::string noise;

@@ -1,5 +1,6 @@
-// What energies and mixtures see of points with angles: a real coordinate is itself, an angle (cos x, sin x). A
-// point of the sphere, kept as (longitude l, z = sin latitude), whose surface element is dl dz, is the unit vector
+// What energies and mixtures see of points with angles: a real coordinate is itself, an angle (cos x, sin x).
+// A point of the sphere, kept as (longitude l, z = sin latitude), whose surface element is dl dz, is the unit
+// vector
 //     u = (r cos l, r sin l, z),   r = sqrt(1 - z^2),   dr/dz = -z / r,   d2r/dz2 = -1 / r^3.
 #pragma once
 

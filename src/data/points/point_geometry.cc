@@ -17,7 +17,8 @@ constexpr uint64_t kGeometryBlock = 8192;
 constexpr const char* kSphereNames[] = {"none", "degrees", "radians", "vectors"};
 
 std::string small_letters(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
 }
 
@@ -80,12 +81,14 @@ class DirectedPoints final : public PointSource {
 void PointGeometry::inward(std::span<const float> row, float* out) const {
   if (sphere == Sphere::none) {
     for (size_t j = 0; j < row.size(); ++j)
-      out[j] = period.empty() || period[j] == 0 ? row[j] : within_period(static_cast<double>(row[j]), period[j]);
+      out[j] =
+          period.empty() || period[j] == 0 ? row[j] : within_period(static_cast<double>(row[j]), period[j]);
     return;
   }
   if (sphere == Sphere::vectors) {
     const double x = row[0], y = row[1], z = row[2], length = std::sqrt(x * x + y * y + z * z);
-    if (!(std::abs(length - 1) < kVectorError)) throw_error("a vector of length {}; expected unit vectors", length);
+    if (!(std::abs(length - 1) < kVectorError))
+      throw_error("a vector of length {}; expected unit vectors", length);
     out[0] = static_cast<float>(std::atan2(y, x));
     out[1] = static_cast<float>(std::clamp(z / length, -1.0, 1.0));
     return;
@@ -154,7 +157,8 @@ PointGeometry torus_geometry(const PointSource& data) {
   out.period.assign(data.columns(), is_radians ? kFullTurn : 360.0);
   for (size_t j = 0; j < most.size(); ++j)
     if (most[j] > 720)
-      throw_error("--space torus: column {} has the value {}; expected angles in degrees or radians", j, most[j]);
+      throw_error("--space torus: column {} has the value {}; expected angles in degrees or radians", j,
+                  most[j]);
   return out;
 }
 
@@ -165,11 +169,13 @@ PointGeometry sphere_geometry(const PointSource& data) {
     return out;
   }
   if (data.columns() != 2)
-    throw_error("--space sphere: found {} columns; expected latitude and longitude, or unit vectors of three numbers",
-                data.columns());
+    throw_error(
+        "--space sphere: found {} columns; expected latitude and longitude, or unit vectors of three numbers",
+        data.columns());
   const std::vector<double> most = column_magnitudes(data);
   const double quarter = std::numbers::pi / 2 + 1e-3;
-  const bool is_radians = std::min(most[0], most[1]) <= quarter && std::max(most[0], most[1]) <= kFullTurn + 1e-3;
+  const bool is_radians =
+      std::min(most[0], most[1]) <= quarter && std::max(most[0], most[1]) <= kFullTurn + 1e-3;
   out.sphere = is_radians ? PointGeometry::Sphere::radians : PointGeometry::Sphere::degrees;
   const double pole = is_radians ? quarter : 90.001;
   const std::vector<std::string>& names = data.names();
@@ -193,12 +199,14 @@ PointGeometry periodic_geometry(const PointSource& data, const std::vector<std::
     } catch (const std::exception&) {
       period = 0;
     }
-    if (!(period > 0) || !std::isfinite(period)) throw_error("--periodic '{}'; expected COLUMN=PERIOD, as in angle=360", word);
+    if (!(period > 0) || !std::isfinite(period))
+      throw_error("--periodic '{}'; expected COLUMN=PERIOD, as in angle=360", word);
     const std::string name = word.substr(0, sign);
     const std::vector<std::string>& names = data.names();
     size_t j = static_cast<size_t>(std::ranges::find(names, name) - names.begin());
     if (j == names.size()) {
-      const bool is_number = !name.empty() && name.size() < 9 && std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
+      const bool is_number = !name.empty() && name.size() < 9 &&
+                             std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
       j = is_number ? std::stoul(name) : data.columns();
     }
     if (j >= data.columns()) throw_error("--periodic '{}': there is no column '{}'", word, name);
@@ -207,7 +215,8 @@ PointGeometry periodic_geometry(const PointSource& data, const std::vector<std::
   return out;
 }
 
-std::unique_ptr<PointSource> directed_points(std::unique_ptr<PointSource> data, const PointGeometry& geometry) {
+std::unique_ptr<PointSource> directed_points(std::unique_ptr<PointSource> data,
+                                             const PointGeometry& geometry) {
   if (geometry.is_plain()) return data;
   return std::make_unique<DirectedPoints>(std::move(data), geometry);
 }

@@ -1,6 +1,6 @@
-// Points with angles or on the sphere, as users have them and as densities see them: angles within half a period
-// of 0; points of the sphere, latitude and longitude or unit vectors, as (longitude in radians, sin latitude), whose
-// area is that of the sphere.
+// Points with angles or on the sphere, as users have them and as densities see them: angles within half a
+// period of 0; points of the sphere, latitude and longitude or unit vectors, as (longitude in radians, sin
+// latitude), whose area is that of the sphere.
 #pragma once
 
 #include <memory>
@@ -25,19 +25,20 @@ struct PointGeometry {
   void inward(std::span<const float> row, float* out) const;
   void outward(std::span<const float> row, float* out) const;
 
-  std::string json() const;  // "{}" when plain
+  std::string json() const;                                                   // "{}" when plain
   static PointGeometry of_json(const std::string& text, uint32_t dimension);  // throws Error
 };
 
-// Which unit the columns are in, from the rows of `data`: a period of 2 pi where all values of an angle are within
-// 2 pi of 0, else 360; unit vectors where there are three columns, else latitude and longitude in radians or degrees,
-// in the order that names or sizes tell. Throws Error for columns that cannot be it.
+// Which unit the columns are in, from the rows of `data`: a period of 2 pi where all values of an angle are
+// within 2 pi of 0, else 360; unit vectors where there are three columns, else latitude and longitude in
+// radians or degrees, in the order that names or sizes tell. Throws Error for columns that cannot be it.
 PointGeometry torus_geometry(const PointSource& data);
 PointGeometry sphere_geometry(const PointSource& data);
 // "COLUMN=360", by name or number from 0.
 PointGeometry periodic_geometry(const PointSource& data, const std::vector<std::string>& words);
 
 // Its rows as densities see them; the same source when the geometry is plain.
-std::unique_ptr<PointSource> directed_points(std::unique_ptr<PointSource> data, const PointGeometry& geometry);
+std::unique_ptr<PointSource> directed_points(std::unique_ptr<PointSource> data,
+                                             const PointGeometry& geometry);
 
 }  // namespace selfnorm

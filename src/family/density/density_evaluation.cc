@@ -200,9 +200,12 @@ std::string keep_proposal(DensityModel& model, const PointSource& held_out, Dens
   if (!base.is_trusted || (settled.is_trusted && settled.nll <= base.nll)) return "";
   const std::string text =
       settled.is_trusted
-          ? fmt::format("the energy gained nothing on held-out rows (NLL {:.4f}, its proposal alone {:.4f}): the model is the proposal",
-                        settled.nll, base.nll)
-          : fmt::format("log Z of the energy is not to be trusted: the model is its proposal, NLL {:.4f}", base.nll);
+          ? fmt::format(
+                "the energy gained nothing on held-out rows (NLL {:.4f}, its proposal alone {:.4f}): the "
+                "model is the proposal",
+                settled.nll, base.nll)
+          : fmt::format("log Z of the energy is not to be trusted: the model is its proposal, NLL {:.4f}",
+                        base.nll);
   model.energy = std::move(plain.energy);
   model.log_normalizer = 0;
   model.normalizer_kind = "exact";
@@ -235,7 +238,7 @@ SimpleModel simple_density(const DensityModel& model, const PointSource& data,
   const std::string word = kind == "gaussian-diagonal" ? "gaussian:diagonal" : kind;
   SimpleModel best{name_of(kind), nll_of(of(proposal), model, data, held_out),
                    kind == "stacked" ? "--objective fit is that one"
-                                      : fmt::format("--objective fit --proposal {} is that one", word)};
+                                     : fmt::format("--objective fit --proposal {} is that one", word)};
   const auto take = [&](SimpleModel other) {
     if (!(best.nll <= other.nll)) best = std::move(other);
   };
@@ -245,7 +248,8 @@ SimpleModel simple_density(const DensityModel& model, const PointSource& data,
   const std::vector<float> u = rows_of(model, data, chosen);
   const Points points{u.data(), chosen.size(), data.columns()};
   const Support support = proposal.support();
-  const bool is_chosen = kind == "stacked" || kind == "products" || kind == "trees" || kind == "autoregressive";
+  const bool is_chosen =
+      kind == "stacked" || kind == "products" || kind == "trees" || kind == "autoregressive";
   if (is_chosen) return best;
   if (support.space == Support::Space::levels) {
     const auto mixture = fit_product_mixture(points, support, {.seed = seed}).density;

@@ -43,8 +43,8 @@ struct SettledDensity {
   std::string moved;
 };
 SettledDensity settle_normalizer(DensityModel& model, const PointSource& data, const DensityOptions& options);
-// Where an energy that tilts its proposal is not better than that on rows held out of training, or cannot be told,
-// the model becomes the proposal, and the text says so; otherwise empty. `settled` is of these rows.
+// Where an energy that tilts its proposal is not better than that on rows held out of training, or cannot be
+// told, the model becomes the proposal, and the text says so; otherwise empty. `settled` is of these rows.
 std::string keep_proposal(DensityModel& model, const PointSource& held_out, DensityEvaluation& settled);
 // log p(x_i) with b or with this log Z, in the units of the data: what `score` prints; -inf outside the
 // support.

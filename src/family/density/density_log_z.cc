@@ -28,7 +28,7 @@ constexpr uint64_t kScaleDraws = 4096;    // of the proposal, that say where the
 constexpr uint64_t kCheckDraws = 20'000;  // of the proposal, that quadrature is compared with
 constexpr uint32_t kQuadratureDimensions = 3;
 constexpr double kMostDisagreement = 0.05;  // of chains: R-hat less 1
-constexpr double kNarrow = 5e-3;    // nats; draws whose interval is no wider serve as well as quadrature
+constexpr double kNarrow = 5e-3;  // nats; draws whose interval is no wider serve as well as quadrature
 constexpr double kRounded = 1e8;  // a log Z beyond it rounds more than 1e-8: s - log Z would not sum to 1
 
 std::optional<double> closed_form(const Energy& energy) {
@@ -75,8 +75,9 @@ class Estimators {
   JudgedLogZ bridge() const {
     JudgedLogZ out = judged(bridge_log_z(energy_, proposal_, {}, options_.seed));
     if (out.distrust.empty() && out.estimate.tail > kMostDisagreement)
-      out.distrust = fmt::format("the chains of bridge sampling do not agree (R-hat {:.3f}); compare --method annealed",
-                                 1 + out.estimate.tail);
+      out.distrust =
+          fmt::format("the chains of bridge sampling do not agree (R-hat {:.3f}); compare --method annealed",
+                      1 + out.estimate.tail);
     return out;
   }
 
@@ -141,7 +142,9 @@ constexpr double kWidest = 1;         // nats; a wider interval of log Z is not 
 constexpr double kDifference = 0.01;  // nats; a smaller one contradicts nothing
 
 bool is_importance(const LogZEstimate& z) { return z.method == "importance"; }
-bool is_drawn(const LogZEstimate& z) { return is_importance(z) || z.method == "annealed" || z.method == "bridge"; }
+bool is_drawn(const LogZEstimate& z) {
+  return is_importance(z) || z.method == "annealed" || z.method == "bridge";
+}
 
 // What makes weights more even.
 std::string remedies(const LogZEstimate& z, const Energy& energy, bool samples_help) {

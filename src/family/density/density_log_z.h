@@ -1,7 +1,6 @@
 // The best log Z of a density that applies, and whether to trust it (theory.md 4):
 //   closed-form  exponential families that have one; a base that nothing tilts
 //   enumeration  levels up to 2^24 points
-//   importance   where the proposal has many kernels and its draws tell log Z to 0.005 nats
 //   quadrature   real numbers in up to 3 dimensions; compared with 20,000 draws of the proposal
 //   importance   from the model's proposal, with enough effective samples and no heavy tail of weights
 //   bridge       otherwise, where its chains agree; not for counts

@@ -12,13 +12,16 @@ constexpr const char* kDirections = "directions";
 
 class DirectedPass final : public EnergyPass {
  public:
-  DirectedPass(std::unique_ptr<EnergyPass> inner, const DirectionMap& map) : inner_(std::move(inner)), map_(map) {}
+  DirectedPass(std::unique_ptr<EnergyPass> inner, const DirectionMap& map)
+      : inner_(std::move(inner)), map_(map) {}
 
   std::span<const double> forward(const Points& x) override {
     phi_ = map_.apply(x);
     return inner_->forward({phi_.data(), x.rows, map_.features()});
   }
-  void backward(std::span<const double> d, std::span<float> gradient) override { inner_->backward(d, gradient); }
+  void backward(std::span<const double> d, std::span<float> gradient) override {
+    inner_->backward(d, gradient);
+  }
 
  private:
   std::unique_ptr<EnergyPass> inner_;
@@ -28,7 +31,8 @@ class DirectedPass final : public EnergyPass {
 
 class DirectedEnergy final : public Energy {
  public:
-  DirectedEnergy(std::unique_ptr<Energy> inner, DirectionMap map) : inner_(std::move(inner)), map_(std::move(map)) {
+  DirectedEnergy(std::unique_ptr<Energy> inner, DirectionMap map)
+      : inner_(std::move(inner)), map_(std::move(map)) {
     SELFNORM_CHECK(inner_->dimension() == map_.features());
   }
 
@@ -131,7 +135,8 @@ std::unique_ptr<Energy> make_directed(const EnergyRecord& record, EmbeddedCode c
   inner.settings = settings.dump();
   auto energy = make_energy(inner, code);
   if (energy->dimension() != map.features())
-    throw_error("the record of an energy takes {} numbers; its directions give {}", energy->dimension(), map.features());
+    throw_error("the record of an energy takes {} numbers; its directions give {}", energy->dimension(),
+                map.features());
   return make_directed(std::move(energy), map);
 }
 

@@ -1,5 +1,5 @@
-// An energy of what a DirectionMap makes of points (data/points/direction_map.h): s(x) = f(phi(x)), so that angles
-// have no ends and the sphere no poles. With J the derivatives of phi:
+// An energy of what a DirectionMap makes of points (data/points/direction_map.h): s(x) = f(phi(x)), so that
+// angles have no ends and the sphere no poles. With J the derivatives of phi:
 //     ds/dx = J' df/dphi,     along v: s' = phi' . df,   s'' = phi'' . df + phi'' along phi' of f.
 #pragma once
 

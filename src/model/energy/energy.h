@@ -62,9 +62,9 @@ class Energy {
   virtual void directional_backward(const Points& x, const Points& v, std::span<const double> d_first,
                                     std::span<const double> d_second, std::span<float> gradient) const = 0;
 
-  // Energies over bits with hidden units that are independent given the visible ones, and the other way round:
-  // Gibbs sweeps by blocks of rows that move in place, chain i by stream i of the seed. False: not such a one, and
-  // nothing has moved.
+  // Energies over bits with hidden units that are independent given the visible ones, and the other way
+  // round: Gibbs sweeps by blocks of rows that move in place, chain i by stream i of the seed. False: not
+  // such a one, and nothing has moved.
   virtual bool block_sweeps(uint64_t /*sweeps*/, uint64_t /*seed*/, std::span<float> /*rows*/) const {
     return false;
   }

@@ -56,7 +56,8 @@ std::vector<double> log_weights(const AnnealingPath& path, const Density& propos
 
 }  // namespace
 
-Bridge bridge_of(std::span<const double> of_proposal, std::span<const double> of_model, double effective_model) {
+Bridge bridge_of(std::span<const double> of_proposal, std::span<const double> of_model,
+                 double effective_model) {
   const double n2 = static_cast<double>(of_proposal.size()), total = effective_model + n2;
   const double log_s1 = std::log(effective_model / total), log_s2 = std::log(n2 / total);
   std::vector<double> top(of_proposal.size()), bottom(of_model.size());
@@ -74,15 +75,19 @@ Bridge bridge_of(std::span<const double> of_proposal, std::span<const double> of
   return out;
 }
 
-LogZEstimate bridge_log_z(const Energy& energy, const Density& proposal, const BridgeOptions& options, uint64_t seed) {
+LogZEstimate bridge_log_z(const Energy& energy, const Density& proposal, const BridgeOptions& options,
+                          uint64_t seed) {
   if (energy.support().space == Support::Space::counts)
-    throw Error("bridge sampling needs draws of the model by chains, which there are none of over counts; use importance");
+    throw Error(
+        "bridge sampling needs draws of the model by chains, which there are none of over counts; use "
+        "importance");
   const uint32_t d = energy.dimension();
   const AnnealingPath path(energy, proposal);
   std::vector<float> rows(options.draws * d);
   sample_density(proposal, RandomStream(seed, 1).next(), rows, {});
   const std::vector<double> of_proposal = log_weights(path, proposal, {rows.data(), options.draws, d});
-  const Resampled start = resample_spread(energy, proposal, options.chains, kBridgePool, RandomStream(seed, 2).next());
+  const Resampled start =
+      resample_spread(energy, proposal, options.chains, kBridgePool, RandomStream(seed, 2).next());
   const Points first{start.rows.data(), options.chains, d};
   const uint64_t chain_seed = RandomStream(seed, 3).next();
   const ChainDraws chains = energy.support().is_real() ? hmc(energy, first, options.each, {}, chain_seed)

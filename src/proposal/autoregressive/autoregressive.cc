@@ -114,7 +114,8 @@ std::vector<float> Autoregressive::theta() const {
 void Autoregressive::set_theta(std::span<const float> theta) {
   SELFNORM_CHECK(theta.size() == parameters());
   const size_t n = network_.theta.size();
-  for (size_t i = 0; i < theta.size(); ++i) (i < n ? network_.theta[i] : direct_[i - n]) = mask_[i] ? theta[i] : 0;
+  for (size_t i = 0; i < theta.size(); ++i)
+    (i < n ? network_.theta[i] : direct_[i - n]) = mask_[i] ? theta[i] : 0;
   network_.pack();
 }
 
@@ -150,7 +151,8 @@ void Autoregressive::add_direct(std::span<const float> x, std::span<float> t) co
   for (size_t i = 0; i * outputs() < t.size(); ++i)
     for (size_t p = 1; p < dimension(); ++p)
       for (size_t o = out_[p]; o < out_[p + 1]; ++o)
-        t[i * outputs() + o] += static_cast<float>(dot(x.data() + i * inputs(), direct_.data() + o * inputs(), in_[p]));
+        t[i * outputs() + o] +=
+            static_cast<float>(dot(x.data() + i * inputs(), direct_.data() + o * inputs(), in_[p]));
 }
 
 void Autoregressive::log_prob(const Points& x, std::span<double> out) const {
@@ -175,7 +177,8 @@ void Autoregressive::log_prob(const Points& x, std::span<double> out) const {
   }
 }
 
-double Autoregressive::add_gradient(const Points& x, std::span<float> gradient, const Dropout& dropout) const {
+double Autoregressive::add_gradient(const Points& x, std::span<float> gradient,
+                                    const Dropout& dropout) const {
   std::vector<float> feature = features(x);
   RandomStream random(dropout.seed);
   for (uint64_t i = 0; dropout.chance > 0 && i < x.rows; ++i)
@@ -189,15 +192,18 @@ double Autoregressive::add_gradient(const Points& x, std::span<float> gradient, 
   std::vector<float> t(forward.begin(), forward.end());
   add_direct(feature, t);
   std::vector<float> d(t.size());
-  const double mean = ordered_sum(x.rows, kHeadRows, [&](size_t begin, size_t end) {
-    double sum = 0;
-    for (size_t i = begin; i < end; ++i)
-      for (size_t p = 0; p < dimension(); ++p) {
-        const size_t place = i * outputs() + out_[p];
-        sum += head(p).log_prob(t.data() + place, x.row(i)[shape_.order[p]], d.data() + place);
-      }
-    return sum;
-  }) / static_cast<double>(x.rows);
+  const double mean = ordered_sum(x.rows, kHeadRows,
+                                  [&](size_t begin, size_t end) {
+                                    double sum = 0;
+                                    for (size_t i = begin; i < end; ++i)
+                                      for (size_t p = 0; p < dimension(); ++p) {
+                                        const size_t place = i * outputs() + out_[p];
+                                        sum += head(p).log_prob(t.data() + place, x.row(i)[shape_.order[p]],
+                                                                d.data() + place);
+                                      }
+                                    return sum;
+                                  }) /
+                      static_cast<double>(x.rows);
   for (float& v : d) v /= static_cast<float>(x.rows);
   const size_t n = network_.theta.size();
   pass.backward(d, gradient.first(n), {});
@@ -207,18 +213,21 @@ double Autoregressive::add_gradient(const Points& x, std::span<float> gradient, 
   return mean;
 }
 
-void Autoregressive::log_prob_gradient(const Points& x, std::span<double> log_q, std::span<double> gradient) const {
+void Autoregressive::log_prob_gradient(const Points& x, std::span<double> log_q,
+                                       std::span<double> gradient) const {
   const std::vector<float> feature = features(x);
   NetworkPass<float> pass(network_);
   const auto forward = pass.forward(Points{feature.data(), x.rows, static_cast<uint32_t>(inputs())});
-  std::vector<float> t(forward.begin(), forward.end()), d(t.size()), dx(feature.size()), unused(network_.theta.size());
+  std::vector<float> t(forward.begin(), forward.end()), d(t.size()), dx(feature.size()),
+      unused(network_.theta.size());
   add_direct(feature, t);
   std::fill(log_q.begin(), log_q.end(), 0.0);
   for (uint64_t i = 0; i < x.rows; ++i)
     for (size_t p = 0; p < dimension(); ++p) {
       const size_t place = i * outputs() + out_[p];
       const uint32_t j = shape_.order[p];
-      log_q[i] += head(p).log_prob(t.data() + place, x.row(i)[j], d.data() + place, &gradient[i * dimension() + j]);
+      log_q[i] +=
+          head(p).log_prob(t.data() + place, x.row(i)[j], d.data() + place, &gradient[i * dimension() + j]);
     }
   pass.backward(d, unused, dx);
   gemm(x.rows, inputs(), outputs(), d.data(), outputs(), direct_.data(), inputs(), 1.0f, dx.data(), inputs());
@@ -251,28 +260,31 @@ void Autoregressive::sample(RandomStream& random, std::span<float> rows) const {
   std::vector<std::vector<float>> h;
   for (const uint32_t width : shape_.widths) h.emplace_back(n * width);
   // to (n x stride, columns [begin, end)) <- bias + a W', of the first k columns of a.
-  const auto product = [&](const NetworkLayer& layer, size_t begin, size_t end, const float* a, size_t k, float* to,
-                           size_t stride) {
+  const auto product = [&](const NetworkLayer& layer, size_t begin, size_t end, const float* a, size_t k,
+                           float* to, size_t stride) {
     for (size_t i = 0; i < n; ++i)
       std::copy_n(network_.theta.data() + layer.bias + begin, end - begin, to + i * stride);
     if (k > 0 && end > begin)
-      gemm_by_rows(n, end - begin, k, a, layer.in, network_.theta.data() + layer.weight + begin * layer.in, layer.in,
-                   to, stride);
+      gemm_by_rows(n, end - begin, k, a, layer.in, network_.theta.data() + layer.weight + begin * layer.in,
+                   layer.in, to, stride);
   };
   for (size_t p = 0; p < d; ++p) {
     for (size_t l = 0; l < hidden; ++l) {
-      const size_t begin = p == 0 ? 0 : units_[l * d + p - 1], end = units_[l * d + p], width = shape_.widths[l];
+      const size_t begin = p == 0 ? 0 : units_[l * d + p - 1], end = units_[l * d + p],
+                   width = shape_.widths[l];
       if (begin == end) continue;
       float* own = h[l].data() + begin;
-      product(layers[l], begin, end, l == 0 ? x.data() : h[l - 1].data(), l == 0 ? in_[p] : units_[(l - 1) * d + p],
-              own, width);
+      product(layers[l], begin, end, l == 0 ? x.data() : h[l - 1].data(),
+              l == 0 ? in_[p] : units_[(l - 1) * d + p], own, width);
       activate(kHidden, {n, end - begin, width}, own, own, nullptr);
     }
     const size_t count = out_[p + 1] - out_[p];
     t.resize(n * count);
-    product(layers[hidden], out_[p], out_[p + 1], h.back().data(), units_[(hidden - 1) * d + p], t.data(), count);
+    product(layers[hidden], out_[p], out_[p + 1], h.back().data(), units_[(hidden - 1) * d + p], t.data(),
+            count);
     if (in_[p] > 0 && count > 0)
-      gemm_by_rows(n, count, in_[p], x.data(), inputs(), direct_.data() + out_[p] * inputs(), inputs(), t.data(), count);
+      gemm_by_rows(n, count, in_[p], x.data(), inputs(), direct_.data() + out_[p] * inputs(), inputs(),
+                   t.data(), count);
     for (size_t i = 0; i < n; ++i) {
       const float value = head(p).draw(t.data() + i * count, random);
       rows[i * d + shape_.order[p]] = value;
@@ -307,7 +319,8 @@ std::unique_ptr<Density> restore_autoregressive(const DensityRecord& record, uin
   };
   shape.order = whole("order", dimension, 0, dimension - 1);
   shape.widths = whole("widths", 0, 1, kMostWidth);
-  const std::vector<uint32_t> kind = whole("kind", dimension, 0, 2), count = whole("count", dimension, 1, kMostHeads);
+  const std::vector<uint32_t> kind = whole("kind", dimension, 0, 2),
+                              count = whole("count", dimension, 1, kMostHeads);
   double outputs = 0;
   for (uint32_t j = 0; j < dimension; ++j) {
     shape.heads.push_back({static_cast<HeadKind>(kind[j]), count[j]});
@@ -317,8 +330,8 @@ std::unique_ptr<Density> restore_autoregressive(const DensityRecord& record, uin
   }
   const std::vector<double>& theta = record_values(record, "theta", 0);
   if (outputs > static_cast<double>(theta.size()) + dimension)  // before memory is allocated for them
-    throw_error("the density 'autoregressive' has {} parameters for {} outputs; its file is damaged", theta.size(),
-                outputs);
+    throw_error("the density 'autoregressive' has {} parameters for {} outputs; its file is damaged",
+                theta.size(), outputs);
   auto out = std::make_unique<Autoregressive>(std::move(shape));
   record_values(record, "theta", out->parameters());
   std::vector<float> values(theta.begin(), theta.end());

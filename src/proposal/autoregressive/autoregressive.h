@@ -1,11 +1,11 @@
-// q(x) = prod_p q(x_o(p) | x_o(0) .. x_o(p-1)): every column given those before it in an order o, by one masked
-// network (MADE, Germain et al. 2015) from all columns to the parameters of all conditionals
-// (conditional_head.h): log q and draws are exact. Hidden units have degrees 1 .. d-1, in rising order: one of
-// degree m sees the columns before place m and the units of degrees up to m; the conditional at place p sees
-// the units of degrees up to p and, linearly, the columns before it:
+// q(x) = prod_p q(x_o(p) | x_o(0) .. x_o(p-1)): every column given those before it in an order o, by one
+// masked network (MADE, Germain et al. 2015) from all columns to the parameters of all conditionals
+// (conditional_head.h): log q and draws are exact. Hidden units have degrees 1 .. d-1, in rising order: one
+// of degree m sees the columns before place m and the units of degrees up to m; the conditional at place p
+// sees the units of degrees up to p and, linearly, the columns before it:
 //     t_p = W h + c + D x_<p.
-// So all weights that are not 0 are leading parts of rows, and a block of draws costs one pass: at place p only
-// the units of degree p are new.
+// So all weights that are not 0 are leading parts of rows, and a block of draws costs one pass: at place p
+// only the units of degree p are new.
 #pragma once
 
 #include "network/network.h"
@@ -32,14 +32,15 @@ class Autoregressive final : public Density {
   std::vector<float> theta() const;
   void set_theta(std::span<const float> theta);
   std::span<const uint8_t> mask() const { return mask_; }  // 1: free
-  void draw_start(const Points& data, uint64_t seed);     // marginals, and small random weights
+  void draw_start(const Points& data, uint64_t seed);      // marginals, and small random weights
 
   // Columns that the conditionals do not see, by chance; those they see are larger by 1 / (1 - chance).
   struct Dropout {
     double chance = 0;
     uint64_t seed = 0;
   };
-  // The mean of log q over the rows, and gradient += its derivative by theta. The rows are inside the support.
+  // The mean of log q over the rows, and gradient += its derivative by theta. The rows are inside the
+  // support.
   double add_gradient(const Points& x, std::span<float> gradient, const Dropout& dropout) const;
 
   uint32_t dimension() const override { return static_cast<uint32_t>(shape_.order.size()); }
@@ -62,8 +63,9 @@ class Autoregressive final : public Density {
 
   Shape shape_;
   Support support_;
-  std::vector<size_t> in_, out_;    // where the inputs and parameters of each place begin, and their numbers
-  std::vector<size_t> units_;       // of degrees up to p, in each hidden layer: layer after layer, place after place
+  std::vector<size_t> in_, out_;  // where the inputs and parameters of each place begin, and their numbers
+  std::vector<size_t>
+      units_;  // of degrees up to p, in each hidden layer: layer after layer, place after place
   Network network_;
   std::vector<float> direct_;
   std::vector<uint8_t> mask_;

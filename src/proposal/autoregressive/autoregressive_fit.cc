@@ -19,7 +19,8 @@ constexpr uint64_t kMostHeldOut = 4000;
 
 using HeadKind = ConditionalHead::Kind;
 
-Autoregressive::Shape masked_shape(const std::vector<ConditionalHead>& heads, const AutoregressiveOptions& options) {
+Autoregressive::Shape masked_shape(const std::vector<ConditionalHead>& heads,
+                                   const AutoregressiveOptions& options) {
   const auto order = random_permutation(heads.size(), RandomStream(options.seed, kOrderStream));
   return {heads, {order.begin(), order.end()}, options.widths};
 }
@@ -47,16 +48,19 @@ class MaskedFit {
 
   AutoregressiveFit run() {
     const uint64_t per_epoch = std::max<uint64_t>(1, train_.rows / options_.batch);
-    const double operations = 6.0 * static_cast<double>(q_->parameters()) * static_cast<double>(options_.batch);
-    const uint64_t most = std::min<uint64_t>(
-        {options_.steps, options_.epochs * per_epoch, static_cast<uint64_t>(options_.operations / operations)});
+    const double operations =
+        6.0 * static_cast<double>(q_->parameters()) * static_cast<double>(options_.batch);
+    const uint64_t most = std::min<uint64_t>({options_.steps, options_.epochs * per_epoch,
+                                              static_cast<uint64_t>(options_.operations / operations)});
     uint64_t epoch = 0, stale = 0, step = 0;
     double rate = options_.rate;
     bool is_small = false;
     for (; step < most; ++epoch) {
-      const auto order = random_permutation(train_.rows, RandomStream(options_.seed, kEpochStream + epoch * 16));
+      const auto order =
+          random_permutation(train_.rows, RandomStream(options_.seed, kEpochStream + epoch * 16));
       for (uint64_t b = 0; b < per_epoch && step < most; ++b, ++step)
-        if (!move(std::span(order).subspan(b * options_.batch, std::min(options_.batch, train_.rows)), step, rate))
+        if (!move(std::span(order).subspan(b * options_.batch, std::min(options_.batch, train_.rows)), step,
+                  rate))
           break;
       q_->set_theta(average_);
       const double value = mean_log_prob(*q_, held_out_);
@@ -117,7 +121,8 @@ std::vector<ConditionalHead> autoregressive_heads(const Points& data, const Supp
   require_finite_points(data);
   std::vector<ConditionalHead> heads(data.columns, {HeadKind::real, kComponents});
   if (space.space == Support::Space::counts)
-    throw Error("an autoregressive density is over real numbers or levels; for counts use products or counts");
+    throw Error(
+        "an autoregressive density is over real numbers or levels; for counts use products or counts");
   for (uint32_t j = 0; j < data.columns; ++j) {
     if (!space.is_real()) heads[j] = {HeadKind::levels, space.levels[j]};
     if (!space.wraps.empty() && space.wraps[j]) heads[j].kind = HeadKind::angle;
@@ -125,7 +130,8 @@ std::vector<ConditionalHead> autoregressive_heads(const Points& data, const Supp
   return heads;
 }
 
-AutoregressiveFit fit_autoregressive(const Points& data, const Points& held_out, const std::vector<ConditionalHead>& heads,
+AutoregressiveFit fit_autoregressive(const Points& data, const Points& held_out,
+                                     const std::vector<ConditionalHead>& heads,
                                      const AutoregressiveOptions& options) {
   SELFNORM_CHECK(data.rows > 0 && heads.size() == data.columns);
   if (held_out.rows > 0 || data.rows == 1)
@@ -134,7 +140,8 @@ AutoregressiveFit fit_autoregressive(const Points& data, const Points& held_out,
   const uint64_t count = std::clamp<uint64_t>(data.rows / 10, 1, kMostHeldOut);
   const std::vector<float> part = data.take(std::span(order).first(count));
   const std::vector<float> rest = data.take(std::span(order).subspan(count));
-  return MaskedFit({rest.data(), data.rows - count, data.columns}, {part.data(), count, data.columns}, heads, options)
+  return MaskedFit({rest.data(), data.rows - count, data.columns}, {part.data(), count, data.columns}, heads,
+                   options)
       .run();
 }
 

@@ -15,19 +15,19 @@ struct AutoregressiveOptions {
   double dropout = 0.1;        // levels: chance that a column is not seen
   uint64_t epochs = 100;       // at most
   uint64_t steps = 20'000;     // at most
-  double operations = 1.2e12;    // at most, of products
+  double operations = 1.2e12;  // at most, of products
   uint64_t patience = 4;       // epochs
   uint64_t seed = 0;           // of the order of the columns too
 };
 
 struct AutoregressiveFit {
   std::unique_ptr<Autoregressive> density;
-  double held_out = 0;        // its mean log q of the held-out rows
-  uint64_t epochs = 0;        // taken
+  double held_out = 0;  // its mean log q of the held-out rows
+  uint64_t epochs = 0;  // taken
 };
 
-// Of every column: its levels; mixtures of 8 normals, or of von Mises distributions where `space` wraps. Throws
-// Error for values that are not finite, or for counts.
+// Of every column: its levels; mixtures of 8 normals, or of von Mises distributions where `space` wraps.
+// Throws Error for values that are not finite, or for counts.
 std::vector<ConditionalHead> autoregressive_heads(const Points& data, const Support& space);
 
 // Without held-out rows a tenth of the data are.

@@ -15,11 +15,14 @@ namespace {
 constexpr double kLeastLogScale = -7;  // of a normal, in the units of the points
 constexpr double kLogRootTwoPi = 0.91893853320467274178;
 
-double log_scale_of(float raw) { return kLeastLogScale + softplus(static_cast<double>(raw) - kLeastLogScale); }
+double log_scale_of(float raw) {
+  return kLeastLogScale + softplus(static_cast<double>(raw) - kLeastLogScale);
+}
 
 // The terms log pi_k + log q_k(x) of a mixture; returns log sum_k exp logit_k.
 template <class LogProb>
-double mixture_terms_of(const float* t, uint32_t count, const LogProb& log_prob, LogSumExp& total, double* term) {
+double mixture_terms_of(const float* t, uint32_t count, const LogProb& log_prob, LogSumExp& total,
+                        double* term) {
   LogSumExp weights;
   for (uint32_t k = 0; k < count; ++k) weights.add(static_cast<double>(t[k]));
   const double level = weights.value();
@@ -77,20 +80,26 @@ double ConditionalHead::log_prob(const float* t, float x, float* d, double* dx) 
   const double cosine = kind == Kind::angle ? std::cos(static_cast<double>(x)) : 0;
   const double sine = kind == Kind::angle ? std::sin(static_cast<double>(x)) : 0;
   if (kind == Kind::real) {
-    level = mixture_terms_of(t, count, [&](uint32_t k) {
-      second[k] = log_scale_of(two[k]);
-      first[k] = (static_cast<double>(x) - static_cast<double>(one[k])) * std::exp(-second[k]);
-      return -0.5 * first[k] * first[k] - second[k] - kLogRootTwoPi;
-    }, total, term);
+    level = mixture_terms_of(
+        t, count,
+        [&](uint32_t k) {
+          second[k] = log_scale_of(two[k]);
+          first[k] = (static_cast<double>(x) - static_cast<double>(one[k])) * std::exp(-second[k]);
+          return -0.5 * first[k] * first[k] - second[k] - kLogRootTwoPi;
+        },
+        total, term);
   } else {
-    level = mixture_terms_of(t, count, [&](uint32_t k) {
-      const double a = one[k], b = two[k], kappa = std::hypot(a, b);
-      const BesselI bessel = bessel_i(kappa);
-      const double mean = kappa > 0 ? bessel.ratio / kappa : 0.5;
-      first[k] = cosine - mean * a;
-      second[k] = sine - mean * b;
-      return a * cosine + b * sine - bessel.log_zero - std::log(2 * std::numbers::pi);
-    }, total, term);
+    level = mixture_terms_of(
+        t, count,
+        [&](uint32_t k) {
+          const double a = one[k], b = two[k], kappa = std::hypot(a, b);
+          const BesselI bessel = bessel_i(kappa);
+          const double mean = kappa > 0 ? bessel.ratio / kappa : 0.5;
+          first[k] = cosine - mean * a;
+          second[k] = sine - mean * b;
+          return a * cosine + b * sine - bessel.log_zero - std::log(2 * std::numbers::pi);
+        },
+        total, term);
   }
   const double log_q = total.value();
   for (uint32_t k = 0; k < count && (d != nullptr || dx != nullptr); ++k) {
@@ -103,7 +112,8 @@ double ConditionalHead::log_prob(const float* t, float x, float* d, double* dx) 
       d[2 * count + k] = static_cast<float>(share * (first[k] * first[k] - 1) *
                                             sigmoid(static_cast<double>(two[k]) - kLeastLogScale));
     } else {
-      if (dx != nullptr) *dx += share * (static_cast<double>(two[k]) * cosine - static_cast<double>(one[k]) * sine);
+      if (dx != nullptr)
+        *dx += share * (static_cast<double>(two[k]) * cosine - static_cast<double>(one[k]) * sine);
       if (d == nullptr) continue;
       d[count + k] = static_cast<float>(share * first[k]);
       d[2 * count + k] = static_cast<float>(share * second[k]);
@@ -151,9 +161,11 @@ std::vector<float> ConditionalHead::start(std::span<const float> values) const {
   std::sort(sorted.begin(), sorted.end());
   double mean = 0, square = 0;
   for (const float x : values) mean += static_cast<double>(x) / static_cast<double>(values.size());
-  for (const float x : values) square += std::pow(static_cast<double>(x) - mean, 2) / static_cast<double>(values.size());
+  for (const float x : values)
+    square += std::pow(static_cast<double>(x) - mean, 2) / static_cast<double>(values.size());
   for (uint32_t k = 0; k < count; ++k) {
-    out[count + k] = count == 1 ? static_cast<float>(mean) : sorted[sorted.size() * (2 * k + 1) / (2 * count)];
+    out[count + k] =
+        count == 1 ? static_cast<float>(mean) : sorted[sorted.size() * (2 * k + 1) / (2 * count)];
     out[2 * count + k] = static_cast<float>(0.5 * std::log(square + 1e-12) - (count > 1 ? 0.7 : 0));
   }
   return out;

@@ -3,7 +3,8 @@
 //           d/dt_l = [x = l] - q(l)
 //   real    a mixture of normals, t = (logit_k, mean_k, raw_k), log s_k = least + softplus(raw_k - least):
 //           with shares r_k of x and z_k = (x - mean_k) / s_k,
-//           d/dlogit_k = r_k - pi_k,  d/dmean_k = r_k z_k / s_k,  d/draw_k = r_k (z_k^2 - 1) sigma(raw_k - least)
+//           d/dlogit_k = r_k - pi_k,  d/dmean_k = r_k z_k / s_k,  d/draw_k = r_k (z_k^2 - 1) sigma(raw_k -
+//           least)
 //   angle   a mixture of von Mises distributions in radians, t = (logit_k, a_k, b_k):
 //           exp(a_k cos x + b_k sin x) / (2 pi I_0(kappa_k)), kappa_k = |(a_k, b_k)|,
 //           d/da_k = r_k (cos x - I_1/I_0(kappa_k) a_k / kappa_k), b likewise with sin x

@@ -70,7 +70,8 @@ class Choice {
 
   // make(k) for k = first, first factor, ... as long as the likelihood gains; the best k.
   template <class Make>
-  uint32_t grow(const char* name, uint32_t first, uint32_t factor, uint32_t most, uint64_t rows_each, const Make& make) {
+  uint32_t grow(const char* name, uint32_t first, uint32_t factor, uint32_t most, uint64_t rows_each,
+                const Make& make) {
     double least = kInfinity;
     uint32_t best = first;
     for (uint32_t k = first; k <= most && k * rows_each <= data_.rows; k *= factor) {
@@ -95,15 +96,18 @@ class Choice {
       return std::shared_ptr<const Density>(
           fit_product_mixture(data_, space_, {.components = k, .seed = seed}).density);
     };
-    const uint32_t best = grow("products", 4, 4, within(kMostProducts, 20 * std::max(filled, 0.05 * cells)), 20, products);
+    const uint32_t best =
+        grow("products", 4, 4, within(kMostProducts, 20 * std::max(filled, 0.05 * cells)), 20, products);
     if (options_.effort == Effort::quick) return;
     for (uint64_t again = 1; again <= 2; ++again)
       add(fmt::format("products:{}", best), products(best, RandomStream(options_.fit.seed, again).next()));
     const auto trees = [&](uint32_t k, uint64_t seed) {
-      return std::shared_ptr<const Density>(fit_tree_mixture(data_, space_, {.components = k, .seed = seed}).density);
+      return std::shared_ptr<const Density>(
+          fit_tree_mixture(data_, space_, {.components = k, .seed = seed}).density);
     };
-    if (features <= kMostTreeFeatures && data_.columns > 1) 
-      grow("trees", 1, 4, within(kMostTrees, 2 * rows * std::pow(static_cast<double>(features), 2)), 50, trees);
+    if (features <= kMostTreeFeatures && data_.columns > 1)
+      grow("trees", 1, 4, within(kMostTrees, 2 * rows * std::pow(static_cast<double>(features), 2)), 50,
+           trees);
     if (features <= kMostNetworkFeatures) try_networks(features <= kFewFeatures ? 4 : 2);
   }
 
@@ -131,7 +135,8 @@ class Choice {
     const DirectionMap map = DirectionMap::of(space_);
     add("directions:1");
     const auto mixtures = [&](uint32_t k, uint64_t seed) {
-      return std::shared_ptr<const Density>(fit_direction_mixture(data_, map, {.components = k, .seed = seed}).density);
+      return std::shared_ptr<const Density>(
+          fit_direction_mixture(data_, map, {.components = k, .seed = seed}).density);
     };
     const uint32_t best = grow("directions", 4, 2, kMostDirections, 8, mixtures);
     if (options_.effort != Effort::full) return;
@@ -175,22 +180,25 @@ class Choice {
     stack_of([](size_t) { return true; });
     stack_of([all = weight](size_t m) { return all[m] >= kLeastWeight; });
     const auto shown = [&](double nll) { return nll + options_.log_volume; };
-    if (options_.effort == Effort::full && stack.size() > 1 && std::ranges::all_of(weight, [](double w) { return w > 0; })) {
+    if (options_.effort == Effort::full && stack.size() > 1 &&
+        std::ranges::all_of(weight, [](double w) { return w > 0; })) {
       auto stacked = std::make_unique<Stacked>(stack, weight);
       std::vector<double> own(held_out_.rows);
       density_log_prob(*stacked, held_out_, own);
       const double nll = -std::accumulate(own.begin(), own.end(), 0.0) / static_cast<double>(held_out_.rows);
       if (nll < out.nll - kLeastGain) {
-        out.text = fmt::format("the proposal is {} densities stacked, NLL {:.4f} on held-out rows; the best of them alone is {}, {:.4f}",
-                               stack.size(), shown(nll), first.word, shown(first.nll));
+        out.text = fmt::format(
+            "the proposal is {} densities stacked, NLL {:.4f} on held-out rows; the best of them alone is "
+            "{}, {:.4f}",
+            stack.size(), shown(nll), first.word, shown(first.nll));
         out.density = std::move(stacked);
         out.word = "stacked";
         out.nll = nll;
         return out;
       }
     }
-    out.text = fmt::format("the proposal is {}, NLL {:.4f} on held-out rows, the best of {}", first.word, shown(first.nll),
-                           members_.size());
+    out.text = fmt::format("the proposal is {}, NLL {:.4f} on held-out rows, the best of {}", first.word,
+                           shown(first.nll), members_.size());
     out.density = make_density(first.density->record(), data_.columns);
     return out;
   }
@@ -209,15 +217,17 @@ DensityChoice choose_density(const Points& data, const Points& held_out, const C
   for (uint64_t i = 0; i < held_out.rows && judges.size() < kMostJudges; ++i)
     if (contains(options.fit.space, held_out.row(i))) judges.push_back(i);
   if (!judges.empty() || data.rows < 2) {
-    const std::vector<float> rows = judges.empty() ? std::vector<float>(data.data, data.data + data.size())
-                                                   : held_out.take(judges);
+    const std::vector<float> rows =
+        judges.empty() ? std::vector<float>(data.data, data.data + data.size()) : held_out.take(judges);
     return Choice(data, {rows.data(), rows.size() / data.columns, data.columns}, options).take();
   }
-  const std::vector<uint64_t> order = random_permutation(data.rows, RandomStream(options.fit.seed, kChoiceStream));
+  const std::vector<uint64_t> order =
+      random_permutation(data.rows, RandomStream(options.fit.seed, kChoiceStream));
   const uint64_t count = std::clamp<uint64_t>(data.rows / 10, 1, kMostJudges);
   const std::vector<float> part = data.take(std::span(order).first(count));
   const std::vector<float> rest = data.take(std::span(order).subspan(count));
-  return Choice({rest.data(), data.rows - count, data.columns}, {part.data(), count, data.columns}, options).take();
+  return Choice({rest.data(), data.rows - count, data.columns}, {part.data(), count, data.columns}, options)
+      .take();
 }
 
 }  // namespace selfnorm

@@ -38,12 +38,12 @@ struct ChoiceOptions {
   };
   Effort effort = Effort::full;
   FitOptions fit = {};
-  double log_volume = 0;        // added to what the text says of likelihoods: that of the units of the data
-  bool is_smooth = false;       // only densities with second derivatives in x
+  double log_volume = 0;   // added to what the text says of likelihoods: that of the units of the data
+  bool is_smooth = false;  // only densities with second derivatives in x
 };
 
-// Rows of options.fit.space. Held-out rows outside of it have no say; without any, a tenth of the data are held
-// out, at most 4,000.
+// Rows of options.fit.space. Held-out rows outside of it have no say; without any, a tenth of the data are
+// held out, at most 4,000.
 DensityChoice choose_density(const Points& data, const Points& held_out, const ChoiceOptions& options);
 
 }  // namespace selfnorm

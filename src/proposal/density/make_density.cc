@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "base/failure.h"
+#include "proposal/autoregressive/autoregressive_fit.h"
 #include "proposal/density/elliptical.h"
 #include "proposal/density/gaussian_mixture.h"
 #include "proposal/density/kernel_density.h"
-#include "proposal/autoregressive/autoregressive_fit.h"
 #include "proposal/density/product_mixture.h"
 #include "proposal/density/products.h"
 #include "proposal/density/stacked.h"
@@ -62,7 +62,8 @@ Support space_of(const Points& data, const FitOptions& options) {
 
 DirectionMap map_of(const FitOptions& options) {
   if (options.space.wraps.empty())
-    throw Error("directions and kernels are for angles and the sphere: --space torus or sphere, or --periodic");
+    throw Error(
+        "directions and kernels are for angles and the sphere: --space torus or sphere, or --periodic");
   return DirectionMap::of(options.space);
 }
 
@@ -118,7 +119,8 @@ const Kind kKinds[] = {
      }},
     {"directions", [](const std::string& a) { components_of<16>(a); },
      [](const std::string& a, const Points& data, const FitOptions& options) -> std::unique_ptr<Density> {
-       return fit_direction_mixture(data, map_of(options), {.components = components_of<16>(a), .seed = options.seed})
+       return fit_direction_mixture(data, map_of(options),
+                                    {.components = components_of<16>(a), .seed = options.seed})
            .density;
      }},
     {"kernels", [](const std::string& a) { bandwidth_of(a); },
@@ -171,13 +173,20 @@ std::unique_ptr<Density> fit_density(const std::string& word, const Points& data
 
 std::unique_ptr<Density> make_density(const DensityRecord& record, uint32_t dimension) {
   const std::pair<const char*, std::unique_ptr<Density> (*)(const DensityRecord&, uint32_t)> restorers[] = {
-      {"uniform", restore_uniform_box},         {"gaussian", restore_gaussian},
-      {"gaussian-diagonal", restore_gaussian},  {"mixture", restore_gaussian_mixture},
-      {"student-t", restore_student_t},         {"kde", restore_kernel_density},
-      {"bernoulli", restore_bernoulli_product}, {"categorical", restore_categorical_product},
-      {"counts", restore_count_product},        {"products", restore_product_mixture},
-      {"trees", restore_tree_mixture},          {"autoregressive", restore_autoregressive},
-      {"stacked", restore_stacked},             {"directions", restore_direction_mixture},
+      {"uniform", restore_uniform_box},
+      {"gaussian", restore_gaussian},
+      {"gaussian-diagonal", restore_gaussian},
+      {"mixture", restore_gaussian_mixture},
+      {"student-t", restore_student_t},
+      {"kde", restore_kernel_density},
+      {"bernoulli", restore_bernoulli_product},
+      {"categorical", restore_categorical_product},
+      {"counts", restore_count_product},
+      {"products", restore_product_mixture},
+      {"trees", restore_tree_mixture},
+      {"autoregressive", restore_autoregressive},
+      {"stacked", restore_stacked},
+      {"directions", restore_direction_mixture},
   };
   if (dimension == 0) throw Error("a density has no columns; its file is damaged");
   for (const auto& [kind, restore] : restorers)

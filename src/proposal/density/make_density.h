@@ -11,7 +11,8 @@
 //   products[:components] mixture of products of levels or counts by EM (16)
 //   trees[:components]   mixture of Chow-Liu trees over levels by EM (1)
 //   autoregressive[:width] masked network of two layers (256), over real numbers or levels
-//   directions[:components] mixture of von Mises products or von Mises-Fisher distributions by EM (16): angles and
+//   directions[:components] mixture of von Mises products or von Mises-Fisher distributions by EM (16):
+//   angles and
 //                        the sphere
 //   kernels[:concentration] von Mises or von Mises-Fisher kernels on (a sample of) the data, likewise
 //   stacked              what choose_density.h finds, restored only
@@ -30,7 +31,7 @@ struct FitOptions {
   double defensive = 0.05;       // mixture: share of the broad component; in [0, 0.5]; 0: none
   double defensive_scale = 2.0;  // mixture: its standard deviations, in those of the data; > 0
   double scale = 1;              // gaussian: multiplies its standard deviations after the fit; > 0
-  Support space = {};             // of the data, where it is not all of R^d; levels of columns the data miss
+  Support space = {};            // of the data, where it is not all of R^d; levels of columns the data miss
   uint64_t seed = 0;
 };
 

@@ -40,7 +40,8 @@ ProductMixture::ProductMixture(Support support, uint32_t dimension, std::vector<
   const LevelFeatures features(support_, dimension);
   const size_t k = components(), width = features.size();
   if (k == 0 || mean_.size() != k * width)
-    throw_error("a mixture of products has {} means for {} components of {} features", mean_.size(), k, width);
+    throw_error("a mixture of products has {} means for {} components of {} features", mean_.size(), k,
+                width);
   start_ = log_weight_;
   slope_.resize(width * k);
   double below = 0;
@@ -52,14 +53,16 @@ ProductMixture::ProductMixture(Support support, uint32_t dimension, std::vector<
       for (size_t f = features.begin(j); f < features.begin(j + 1); ++f) {
         const double m = mean_[c * width + f];
         rest -= m;
-        if (!(m > 0) || !std::isfinite(m)) throw_error("a mixture of products has the mean {}; expected > 0", m);
+        if (!(m > 0) || !std::isfinite(m))
+          throw_error("a mixture of products has the mean {}; expected > 0", m);
         slope_[f * k + c] = std::log(m);
       }
       if (features.is_counts()) {
         start_[c] -= mean_[c * width + features.begin(j)];
         continue;
       }
-      if (!(rest > 0)) throw Error("a mixture of products has shares of a column that are 1 or more together");
+      if (!(rest > 0))
+        throw Error("a mixture of products has shares of a column that are 1 or more together");
       start_[c] += std::log(rest);
       for (size_t f = features.begin(j); f < features.begin(j + 1); ++f) slope_[f * k + c] -= std::log(rest);
     }
@@ -106,12 +109,14 @@ void ProductMixture::terms(const Points& x, const Body& body, std::vector<double
 
 void ProductMixture::log_prob(const Points& x, std::span<double> out) const {
   std::vector<double> share(components());
-  terms(x, [&](uint64_t i, bool is_inside, double log_q) { out[i] = is_inside ? log_q : -kInfinity; }, share);
+  terms(
+      x, [&](uint64_t i, bool is_inside, double log_q) { out[i] = is_inside ? log_q : -kInfinity; }, share);
 }
 
 void ProductMixture::shares(const Points& x, std::span<double> out) const {
   std::vector<double> share(components());
-  terms(x, [&](uint64_t i, bool, double) { std::ranges::copy(share, out.begin() + i * share.size()); }, share);
+  terms(
+      x, [&](uint64_t i, bool, double) { std::ranges::copy(share, out.begin() + i * share.size()); }, share);
 }
 
 DensityRecord ProductMixture::record() const {
@@ -124,8 +129,10 @@ DensityRecord ProductMixture::record() const {
 std::unique_ptr<Density> restore_product_mixture(const DensityRecord& record, uint32_t dimension) {
   Support support = Support::counts();
   const std::vector<double>& levels = record_values(record, "levels", dimension);
-  if (std::ranges::any_of(levels, [](double n) { return n != 0; })) support = stored_levels(record, dimension);
-  return std::make_unique<ProductMixture>(std::move(support), dimension, record_values(record, "log_weight", 0),
+  if (std::ranges::any_of(levels, [](double n) { return n != 0; }))
+    support = stored_levels(record, dimension);
+  return std::make_unique<ProductMixture>(std::move(support), dimension,
+                                          record_values(record, "log_weight", 0),
                                           record_values(record, "mean", 0));
 }
 
@@ -158,7 +165,8 @@ class ProductFit {
     out.density = around_rows(components, start);
     for (uint64_t i = 0; i <= options_.iterations; ++i) {
       const Sums sums = expectation(*out.density);
-      const double value = (sums.log_likelihood + carrier_ + log_prior(*out.density)) / static_cast<double>(rows());
+      const double value =
+          (sums.log_likelihood + carrier_ + log_prior(*out.density)) / static_cast<double>(rows());
       out.trace.push_back(value);
       const size_t last = out.trace.size() - 1;
       if (i == options_.iterations || (last > 0 && value - out.trace[last - 1] < options_.tolerance)) break;
@@ -184,10 +192,11 @@ class ProductFit {
     for (size_t c = 0; c < k; ++c) {
       log_weight[c] = std::log(sums.component[c] + 1);
       for (size_t f = 0; f < width; ++f)
-        mean[c * width + f] = (sums.feature[f * k + c] + options_.prior * pooled_[f]) /
-                              (sums.component[c] + options_.prior);
+        mean[c * width + f] =
+            (sums.feature[f * k + c] + options_.prior * pooled_[f]) / (sums.component[c] + options_.prior);
     }
-    return std::make_unique<ProductMixture>(support_, features_.columns(), std::move(log_weight), std::move(mean));
+    return std::make_unique<ProductMixture>(support_, features_.columns(), std::move(log_weight),
+                                            std::move(mean));
   }
 
   // Of w and the means, up to constants: sum_k log w_k + a log-likelihood of m under every component.

@@ -19,8 +19,9 @@ constexpr size_t kMostMembers = 64;
 Stacked::Stacked(std::vector<std::shared_ptr<const Density>> members, std::vector<double> weight)
     : members_(std::move(members)), weight_(std::move(weight)) {
   if (members_.empty() || members_.size() != weight_.size() || members_.size() > kMostMembers)
-    throw_error("a stacked density has {} members and {} weights; expected as many, at least one and at most {}",
-                members_.size(), weight_.size(), kMostMembers);
+    throw_error(
+        "a stacked density has {} members and {} weights; expected as many, at least one and at most {}",
+        members_.size(), weight_.size(), kMostMembers);
   double total = 0, below = 0;
   for (const double w : weight_) {
     if (!(w > 0) || !std::isfinite(w)) throw_error("a stacked density has the weight {}; expected > 0", w);
@@ -77,7 +78,8 @@ void Stacked::log_prob_gradient(const Points& x, std::span<double> log_q, std::s
   const size_t n = x.rows, count = members_.size();
   std::vector<double> share(count * n), own(count * x.size());
   for (size_t m = 0; m < count; ++m)
-    members_[m]->log_prob_gradient(x, std::span(share).subspan(m * n, n), std::span(own).subspan(m * x.size(), x.size()));
+    members_[m]->log_prob_gradient(x, std::span(share).subspan(m * n, n),
+                                   std::span(own).subspan(m * x.size(), x.size()));
   fill_shares(share, log_q);
   for (size_t i = 0; i < x.size(); ++i) {
     gradient[i] = 0;
@@ -86,7 +88,8 @@ void Stacked::log_prob_gradient(const Points& x, std::span<double> log_q, std::s
   }
 }
 
-void Stacked::directional(const Points& x, const Points& v, std::span<double> first, std::span<double> second) const {
+void Stacked::directional(const Points& x, const Points& v, std::span<double> first,
+                          std::span<double> second) const {
   const size_t n = x.rows, count = members_.size();
   std::vector<double> share(count * n), log_q(n), one(n), two(n);
   for (size_t m = 0; m < count; ++m) members_[m]->log_prob(x, std::span(share).subspan(m * n, n));
@@ -108,7 +111,8 @@ DensityRecord Stacked::record() const {
   DensityRecord out{"stacked", {{"weight", weight_}}};
   for (size_t m = 0; m < members_.size(); ++m) {
     const DensityRecord own = members_[m]->record();
-    for (const auto& [name, values] : own.values) out.values[fmt::format("{}.{}.{}", m, own.kind, name)] = values;
+    for (const auto& [name, values] : own.values)
+      out.values[fmt::format("{}.{}.{}", m, own.kind, name)] = values;
   }
   return out;
 }

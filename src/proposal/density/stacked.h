@@ -2,7 +2,8 @@
 // had no part in the members (stacking, Smyth & Wolpert 1999): on those rows never less likely than the best
 // member. With shares r_m = w_m q_m / q:
 //     grad log q = sum_m r_m grad log q_m,
-//     v' Hessian v = sum_m r_m (h_m + g_m^2) - (sum_m r_m g_m)^2,   g_m, h_m the derivatives of log q_m along v.
+//     v' Hessian v = sum_m r_m (h_m + g_m^2) - (sum_m r_m g_m)^2,   g_m, h_m the derivatives of log q_m along
+//     v.
 #pragma once
 
 #include "proposal/density/density.h"

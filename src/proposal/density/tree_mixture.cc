@@ -69,17 +69,18 @@ class TreeFit {
  private:
   double fill_shares(const TreeMixture& q, std::vector<double>& share) const {
     const size_t k = q.components();
-    return ordered_sum(data_.rows, (data_.rows + kTreePieces - 1) / kTreePieces, [&](size_t begin, size_t end) {
-      double sum = 0;
-      for (size_t i = begin; i < end; ++i) {
-        const std::span<double> own = std::span(share).subspan(i * k, k);
-        SELFNORM_CHECK(q.log_terms(data_.row(i), own));
-        const LogSumExp total = exp_in_place(own.data(), k);
-        scale(1 / total.sum, own.data(), k);
-        sum += total.value();
-      }
-      return sum;
-    });
+    return ordered_sum(data_.rows, (data_.rows + kTreePieces - 1) / kTreePieces,
+                       [&](size_t begin, size_t end) {
+                         double sum = 0;
+                         for (size_t i = begin; i < end; ++i) {
+                           const std::span<double> own = std::span(share).subspan(i * k, k);
+                           SELFNORM_CHECK(q.log_terms(data_.row(i), own));
+                           const LogSumExp total = exp_in_place(own.data(), k);
+                           scale(1 / total.sum, own.data(), k);
+                           sum += total.value();
+                         }
+                         return sum;
+                       });
   }
 
   std::unique_ptr<TreeMixture> maximised(const std::vector<double>& share, uint32_t components) const {
@@ -103,7 +104,8 @@ class TreeFit {
       for (size_t i = 0; i < n; ++i) {
         const double p = share[(first + i) * components + k];
         out.rows += p;
-        for (size_t f = 0; f < width; ++f) weighted[i * width + f] = static_cast<float>(p) * rows[i * width + f];
+        for (size_t f = 0; f < width; ++f)
+          weighted[i * width + f] = static_cast<float>(p) * rows[i * width + f];
       }
       gemm_transposed(width, width, n, rows, width, weighted.data(), width, out.pair.data(), width);
     }
@@ -216,9 +218,9 @@ class TreeFit {
 
 }  // namespace
 
-TreeMixture::TreeMixture(std::vector<uint32_t> levels, std::vector<double> log_weight, std::vector<LevelTree> trees)
-    : logit_(std::move(log_weight)),
-      log_weight_(log_shares(logit_)), trees_(std::move(trees)) {
+TreeMixture::TreeMixture(std::vector<uint32_t> levels, std::vector<double> log_weight,
+                         std::vector<LevelTree> trees)
+    : logit_(std::move(log_weight)), log_weight_(log_shares(logit_)), trees_(std::move(trees)) {
   support_.space = Support::Space::levels;
   support_.levels = std::move(levels);
   const auto require = [](bool good, const char* what) {
@@ -315,10 +317,13 @@ std::unique_ptr<Density> restore_tree_mixture(const DensityRecord& record, uint3
   size_t place = 0;
   for (size_t i = 0; i < column.size(); ++i) {
     if (!is_column(column[i]) || (parent[i] != -1 && !is_column(parent[i])))
-      throw_error("the density 'trees' has the column {} below {}; its file is damaged", column[i], parent[i]);
+      throw_error("the density 'trees' has the column {} below {}; its file is damaged", column[i],
+                  parent[i]);
     LevelTree::Node node{static_cast<uint32_t>(column[i]), static_cast<int64_t>(parent[i]), {}};
-    const size_t count = size_t{levels[node.column]} * (parent[i] < 0 ? 1 : levels[static_cast<size_t>(parent[i])]);
-    if (share.size() - place < count) throw Error("the density 'trees' has too few shares; its file is damaged");
+    const size_t count =
+        size_t{levels[node.column]} * (parent[i] < 0 ? 1 : levels[static_cast<size_t>(parent[i])]);
+    if (share.size() - place < count)
+      throw Error("the density 'trees' has too few shares; its file is damaged");
     node.log_share.assign(share.begin() + static_cast<std::ptrdiff_t>(place),
                           share.begin() + static_cast<std::ptrdiff_t>(place + count));
     place += count;
@@ -328,7 +333,8 @@ std::unique_ptr<Density> restore_tree_mixture(const DensityRecord& record, uint3
   return std::make_unique<TreeMixture>(levels, log_weight, std::move(trees));
 }
 
-TreeFitResult fit_tree_mixture(const Points& data, const Support& support, const TreeMixtureOptions& options) {
+TreeFitResult fit_tree_mixture(const Points& data, const Support& support,
+                               const TreeMixtureOptions& options) {
   SELFNORM_CHECK(data.rows > 0 && options.components > 0 && options.prior > 0);
   std::vector<uint64_t> chosen = random_permutation(data.rows, RandomStream(options.seed, kTreeStream));
   chosen.resize(std::min<uint64_t>(data.rows, std::max<uint64_t>(1, options.cells / data.columns)));

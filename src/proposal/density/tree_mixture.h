@@ -1,8 +1,8 @@
-// Mixtures of trees over levels (Meila & Jordan 2000): q(x) = sum_k w_k prod_j P_k(x_j | x_parent_k(j)), every
-// component the tree of largest mutual information (Chow & Liu 1968) of the rows it has a share in.
+// Mixtures of trees over levels (Meila & Jordan 2000): q(x) = sum_k w_k prod_j P_k(x_j | x_parent_k(j)),
+// every component the tree of largest mutual information (Chow & Liu 1968) of the rows it has a share in.
 // Expectation maximisation, started from the shares of a mixture of products. Shares of levels are drawn a
-// little to those of all rows: P(b | a) = (n_ab + a0 p[b]) / (n_a + a0), p[b] = (n_b + a0 m[b]) / (n + a0), m the
-// shares of all rows with half a row added to each level.
+// little to those of all rows: P(b | a) = (n_ab + a0 p[b]) / (n_a + a0), p[b] = (n_b + a0 m[b]) / (n + a0), m
+// the shares of all rows with half a row added to each level.
 #pragma once
 
 #include "proposal/density/density.h"
@@ -57,7 +57,8 @@ struct TreeFitResult {
   std::vector<double> trace;  // the log-likelihood per row, by iteration
 };
 // Rows of `support`, levels, at most 4,096 above 0 together, of which there is at least one.
-TreeFitResult fit_tree_mixture(const Points& data, const Support& support, const TreeMixtureOptions& options = {});
+TreeFitResult fit_tree_mixture(const Points& data, const Support& support,
+                               const TreeMixtureOptions& options = {});
 
 // levels, log_weight; column, parent (components x columns); log_share
 std::unique_ptr<Density> restore_tree_mixture(const DensityRecord& record, uint32_t dimension);

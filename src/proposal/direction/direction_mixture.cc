@@ -26,7 +26,8 @@ constexpr double kPriorRows = 1;
 template <class Body>
 void for_coordinates(const DirectionMap& map, const Body& body) {
   if (map.is_sphere()) return body(size_t{0}, size_t{0}, size_t{3});
-  for (size_t j = 0, f = 0; j < map.dimension(); ++j, f += 2) body(j, f, map.is_angle(j) ? size_t{2} : size_t{0});
+  for (size_t j = 0, f = 0; j < map.dimension(); ++j, f += 2)
+    body(j, f, map.is_angle(j) ? size_t{2} : size_t{0});
 }
 
 double norm(const double* x, size_t n) { return std::sqrt(dot(x, x, n)); }
@@ -54,13 +55,15 @@ size_t drawn_place(const std::vector<double>& cumulative, RandomStream& random) 
                              cumulative.begin());
 }
 
-// A unit vector of the von Mises-Fisher distribution eta (Ulrich 1984, in three dimensions in closed form), as
-// (longitude, z).
+// A unit vector of the von Mises-Fisher distribution eta (Ulrich 1984, in three dimensions in closed form),
+// as (longitude, z).
 void fisher_draw(const double* eta, RandomStream& random, float* out) {
   const double kappa = norm(eta, 3), u = random.uniform();
-  const double along = kappa < 1e-6 ? 2 * u - 1
-                                    : std::clamp(1 + std::log(u + (1 - u) * std::exp(-2 * kappa) + 1e-300) / kappa, -1.0, 1.0);
-  const double turn = 2 * std::numbers::pi * random.uniform(), across = std::sqrt(std::max(0.0, 1 - along * along));
+  const double along =
+      kappa < 1e-6 ? 2 * u - 1
+                   : std::clamp(1 + std::log(u + (1 - u) * std::exp(-2 * kappa) + 1e-300) / kappa, -1.0, 1.0);
+  const double turn = 2 * std::numbers::pi * random.uniform(),
+               across = std::sqrt(std::max(0.0, 1 - along * along));
   double mu[3] = {0, 0, 1};
   if (kappa >= 1e-6)
     for (size_t i = 0; i < 3; ++i) mu[i] = eta[i] / kappa;
@@ -76,7 +79,8 @@ void fisher_draw(const double* eta, RandomStream& random, float* out) {
   b[1] = mu[2] * a[0] - mu[0] * a[2];
   b[2] = mu[0] * a[1] - mu[1] * a[0];
   double x[3];
-  for (size_t i = 0; i < 3; ++i) x[i] = along * mu[i] + across * (std::cos(turn) * a[i] + std::sin(turn) * b[i]);
+  for (size_t i = 0; i < 3; ++i)
+    x[i] = along * mu[i] + across * (std::cos(turn) * a[i] + std::sin(turn) * b[i]);
   out[0] = static_cast<float>(std::atan2(x[1], x[0]));
   out[1] = static_cast<float>(std::clamp(x[2], -1.0, 1.0));
 }
@@ -84,8 +88,13 @@ void fisher_draw(const double* eta, RandomStream& random, float* out) {
 class DirectionEm {
  public:
   DirectionEm(const Points& data, const DirectionMap& map, const DirectionFitOptions& options)
-      : map_(map), options_(options), width_(DirectionMixture::features(map)), n_(data.rows), phi_(n_ * width_) {
-    for (size_t i = 0; i < n_; ++i) DirectionMixture::apply(map, data.row(i).data(), phi_.data() + i * width_);
+      : map_(map),
+        options_(options),
+        width_(DirectionMixture::features(map)),
+        n_(data.rows),
+        phi_(n_ * width_) {
+    for (size_t i = 0; i < n_; ++i)
+      DirectionMixture::apply(map, data.row(i).data(), phi_.data() + i * width_);
     mean_.resize(width_);
     for (size_t i = 0; i < n_; ++i)
       for (size_t f = 0; f < width_; ++f) mean_[f] += phi_[i * width_ + f] / static_cast<double>(n_);
@@ -102,7 +111,8 @@ class DirectionEm {
         seen[i * width_ + f + 1] = 0;
       }
     });
-    const auto nearest = plus_plus_clusters(seen, static_cast<uint32_t>(width_), options_.components, options_.seed);
+    const auto nearest =
+        plus_plus_clusters(seen, static_cast<uint32_t>(width_), options_.components, options_.seed);
     const size_t k = *std::ranges::max_element(nearest) + size_t{1};
     Sums sums{std::vector<double>(k), std::vector<double>(k * width_), 0};
     for (size_t i = 0; i < n_; ++i) {
@@ -115,7 +125,8 @@ class DirectionEm {
       sums = expectation(*out.density);
       out.trace.push_back(sums.log_likelihood / static_cast<double>(n_));
       const size_t last = out.trace.size() - 1;
-      if (i == options_.iterations || (last > 0 && out.trace[last] - out.trace[last - 1] < options_.tolerance))
+      if (i == options_.iterations ||
+          (last > 0 && out.trace[last] - out.trace[last - 1] < options_.tolerance))
         return out;
     }
   }
@@ -141,14 +152,16 @@ class DirectionEm {
         double* own = eta.data() + c * width_ + f;
         if (size == 0) {
           const double count = std::max(sums.component[c], 1e-9), m = sum[0] / count;
-          const double spread = std::max(-2 * sum[1] - count * m * m, 0.0) + kPriorRows * variance(f) * shrink;
+          const double spread =
+              std::max(-2 * sum[1] - count * m * m, 0.0) + kPriorRows * variance(f) * shrink;
           own[1] = 1 / std::max(spread / rows, 1e-6 * variance(f));
           own[0] = m * own[1];
           return;
         }
         const double length = norm(sum, size), narrow = 1 - (1 - norm(mean_.data() + f, size)) * shrink;
         const double r = std::min((length + kPriorRows * narrow) / rows, 1 - 1e-9);
-        const double kappa = size == 3 ? fisher_concentration(r) : von_mises_concentration(r, kMostConcentration);
+        const double kappa =
+            size == 3 ? fisher_concentration(r) : von_mises_concentration(r, kMostConcentration);
         for (size_t i = 0; i < size; ++i) own[i] = length > 0 ? kappa * sum[i] / length : 0;
       });
     }
@@ -166,7 +179,8 @@ class DirectionEm {
       std::vector<double> share(kDirectionTile * k);
       for (size_t tile = first; tile < end; tile += kDirectionTile) {
         const size_t n = std::min(kDirectionTile, end - tile);
-        for (size_t i = 0; i < n; ++i) std::ranges::copy(start, share.begin() + static_cast<std::ptrdiff_t>(i * k));
+        for (size_t i = 0; i < n; ++i)
+          std::ranges::copy(start, share.begin() + static_cast<std::ptrdiff_t>(i * k));
         gemm(n, k, width_, phi_.data() + tile * width_, width_, eta.data(), k, 1.0, share.data(), k);
         for (size_t i = 0; i < n; ++i) {
           const LogSumExp total = exp_in_place(share.data() + i * k, k);
@@ -174,7 +188,8 @@ class DirectionEm {
           scale(1 / total.sum, share.data() + i * k, k);
           add_scaled(1.0, share.data() + i * k, own.component.data(), k);
         }
-        gemm_transposed(k, width_, n, share.data(), k, phi_.data() + tile * width_, width_, own.feature.data(), width_);
+        gemm_transposed(k, width_, n, share.data(), k, phi_.data() + tile * width_, width_,
+                        own.feature.data(), width_);
       }
     });
     for (size_t p = 1; p < part.size(); ++p) {
@@ -200,8 +215,10 @@ std::vector<float> some_rows(const Points& data, uint64_t most, uint64_t seed) {
 }  // namespace
 
 DirectionMixture::DirectionMixture(DirectionMap map, std::vector<double> log_weight, std::vector<double> eta)
-    : map_(std::move(map)), logit_(std::move(log_weight)),
-      log_weight_(log_shares(logit_)), eta_(std::move(eta)) {
+    : map_(std::move(map)),
+      logit_(std::move(log_weight)),
+      log_weight_(log_shares(logit_)),
+      eta_(std::move(eta)) {
   const size_t k = components(), width = features(map_);
   if (k == 0 || eta_.size() != k * width)
     throw_error("a mixture of directions has {} numbers for {} components of {}", eta_.size(), k, width);
@@ -236,7 +253,8 @@ double DirectionMixture::log_normalizer(const DirectionMap& map, const double* e
   for_coordinates(map, [&](size_t, size_t f, size_t size) {
     if (size == 3) sum += fisher_log_normalizer(norm(eta, 3));
     if (size == 2) sum += std::log(2 * std::numbers::pi) + bessel_i(norm(eta + f, 2)).log_zero;
-    if (size == 0) sum += 0.5 * (eta[f] * eta[f] / eta[f + 1] - std::log(eta[f + 1]) + std::log(2 * std::numbers::pi));
+    if (size == 0)
+      sum += 0.5 * (eta[f] * eta[f] / eta[f + 1] - std::log(eta[f + 1]) + std::log(2 * std::numbers::pi));
   });
   return sum;
 }
@@ -270,7 +288,8 @@ void DirectionMixture::log_prob(const Points& x, std::span<double> out) const {
 }
 
 // Of eta-bar . phi with the mean parameters of a row: the features' derivatives, those of -x^2/2 added.
-void DirectionMixture::log_prob_gradient(const Points& x, std::span<double> log_q, std::span<double> gradient) const {
+void DirectionMixture::log_prob_gradient(const Points& x, std::span<double> log_q,
+                                         std::span<double> gradient) const {
   const size_t width = features(map_), d = dimension();
   std::vector<double> mean(width), g(map_.features());
   for_rows(x, [&](uint64_t i, double value, std::span<const double> share) {
@@ -278,7 +297,8 @@ void DirectionMixture::log_prob_gradient(const Points& x, std::span<double> log_
     double* dx = gradient.data() + i * d;
     std::fill_n(dx, d, 0.0);
     if (share.empty()) return;
-    for (size_t f = 0; f < width; ++f) mean[f] = dot(share.data(), transposed_.data() + f * share.size(), share.size());
+    for (size_t f = 0; f < width; ++f)
+      mean[f] = dot(share.data(), transposed_.data() + f * share.size(), share.size());
     if (map_.is_sphere()) return map_.pull_back(x.row(i).data(), mean.data(), dx);
     for_coordinates(map_, [&](size_t j, size_t f, size_t size) {
       const double at = x.row(i)[j];
@@ -340,9 +360,11 @@ std::unique_ptr<Density> restore_direction_mixture(const DensityRecord& record, 
   std::vector<bool> is_angle;
   for (const double k : kind) is_angle.push_back(k == 1);
   const bool is_sphere = std::ranges::all_of(kind, [](double k) { return k == 2; });
-  if (is_sphere && dimension != 2) throw Error("a mixture on the sphere has two columns; its file is damaged");
-  return std::make_unique<DirectionMixture>(is_sphere ? DirectionMap::sphere() : DirectionMap::angles(std::move(is_angle)),
-                                            record_values(record, "log_weight", 0), record_values(record, "eta", 0));
+  if (is_sphere && dimension != 2)
+    throw Error("a mixture on the sphere has two columns; its file is damaged");
+  return std::make_unique<DirectionMixture>(
+      is_sphere ? DirectionMap::sphere() : DirectionMap::angles(std::move(is_angle)),
+      record_values(record, "log_weight", 0), record_values(record, "eta", 0));
 }
 
 std::unique_ptr<DirectionMixture> uniform_directions(const DirectionMap& map) {
@@ -352,7 +374,8 @@ std::unique_ptr<DirectionMixture> uniform_directions(const DirectionMap& map) {
                                             std::vector<double>(DirectionMixture::features(map)));
 }
 
-DirectionFit fit_direction_mixture(const Points& data, const DirectionMap& map, const DirectionFitOptions& options) {
+DirectionFit fit_direction_mixture(const Points& data, const DirectionMap& map,
+                                   const DirectionFitOptions& options) {
   require_finite_points(data);
   SELFNORM_CHECK(options.components > 0);
   const std::vector<float> rows = some_rows(data, options.rows, options.seed);
@@ -361,14 +384,16 @@ DirectionFit fit_direction_mixture(const Points& data, const DirectionMap& map, 
 
 namespace {
 
-std::unique_ptr<DirectionMixture> kernels_of(const Points& centres, const DirectionMap& map, double concentration) {
+std::unique_ptr<DirectionMixture> kernels_of(const Points& centres, const DirectionMap& map,
+                                             double concentration) {
   const size_t width = DirectionMixture::features(map);
   std::vector<double> eta(centres.rows * width), spread(map.dimension()), mean(map.dimension());
   for (size_t j = 0; j < map.dimension(); ++j) {
     for (uint64_t i = 0; i < centres.rows; ++i)
       mean[j] += static_cast<double>(centres.row(i)[j]) / static_cast<double>(centres.rows);
     for (uint64_t i = 0; i < centres.rows; ++i)
-      spread[j] += std::pow(static_cast<double>(centres.row(i)[j]) - mean[j], 2) / static_cast<double>(centres.rows);
+      spread[j] +=
+          std::pow(static_cast<double>(centres.row(i)[j]) - mean[j], 2) / static_cast<double>(centres.rows);
   }
   for (uint64_t i = 0; i < centres.rows; ++i) {
     double* own = eta.data() + i * width;
@@ -388,7 +413,8 @@ std::unique_ptr<DirectionMixture> kernels_of(const Points& centres, const Direct
 double kernel_concentration(const Points& data, const DirectionMap& map, uint64_t seed) {
   constexpr uint64_t kTried = 6000;
   const std::vector<float> rows = some_rows(data, kTried, seed);
-  const uint64_t n = rows.size() / data.columns, judges = std::max<uint64_t>(1, std::min<uint64_t>(n / 5, 1000));
+  const uint64_t n = rows.size() / data.columns,
+                 judges = std::max<uint64_t>(1, std::min<uint64_t>(n / 5, 1000));
   if (n < 3) return 1;
   const Points all{rows.data(), n, data.columns};
   std::vector<double> log_q(judges);

@@ -1,12 +1,14 @@
-// Mixtures over points with angles (data/points/direction_map.h): von Mises-Fisher distributions on the sphere,
-// products of von Mises distributions (angles) and normals (real coordinates) on the torus and in mixed tables,
+// Mixtures over points with angles (data/points/direction_map.h): von Mises-Fisher distributions on the
+// sphere, products of von Mises distributions (angles) and normals (real coordinates) on the torus and in
+// mixed tables,
 //     q(x) = sum_k exp(c_k + eta_k . phi(x)),      phi the map's features and -x^2/2 for real coordinates;
 //     angle   eta = kappa (cos mu, sin mu),   log-normalizer log(2 pi I_0(kappa))
 //     sphere  eta = kappa mu,                 log(4 pi sinh(kappa) / kappa)
 //     real    eta = (m, 1) / s^2,             m^2 / (2 s^2) + log s + log(2 pi) / 2
-// Kernels are mixtures of one concentration around the rows. By EM from k-means++ in phi: kappa solves I_1/I_0 = R
-// or coth(kappa) - 1/kappa = R, R = (|sum p phi| + R_0) / (n_k + 1), s^2 = (sum p (x - m)^2 + s_0^2) / (n_k + 1), as if
-// every component had seen one more row of spread 1 - R_0 = (1 - R) / K^(2/d), s_0^2 likewise, R and s of all rows.
+// Kernels are mixtures of one concentration around the rows. By EM from k-means++ in phi: kappa solves
+// I_1/I_0 = R or coth(kappa) - 1/kappa = R, R = (|sum p phi| + R_0) / (n_k + 1), s^2 = (sum p (x - m)^2 +
+// s_0^2) / (n_k + 1), as if every component had seen one more row of spread 1 - R_0 = (1 - R) / K^(2/d),
+// s_0^2 likewise, R and s of all rows.
 #pragma once
 
 #include "data/points/direction_map.h"
@@ -62,7 +64,8 @@ struct DirectionFit {
   std::vector<double> trace;  // the log-likelihood per row, by iteration
 };
 // Rows inside the support of the map.
-DirectionFit fit_direction_mixture(const Points& data, const DirectionMap& map, const DirectionFitOptions& options);
+DirectionFit fit_direction_mixture(const Points& data, const DirectionMap& map,
+                                   const DirectionFitOptions& options);
 
 // Kernels around at most 10,000 rows, of this concentration (of real coordinates: 1 / s^2 in units of their
 // variance), or of the one under which a fifth of them is most likely given the others (0).

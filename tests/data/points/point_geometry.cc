@@ -56,7 +56,8 @@ TEST(PointGeometry, PlacesOnTheSphereThereAndBack) {
     EXPECT_NEAR(std::abs(back[1]), std::abs(places[i + 1]), 1e-3);
   }
   EXPECT_TRUE(sphere_geometry(*make_point_source(2, {170, 20, -120, 80})).is_longitude_first);
-  EXPECT_TRUE(sphere_geometry(*make_point_source(2, {17, 20, -12, 80}, {"Longitude", "Latitude"})).is_longitude_first);
+  EXPECT_TRUE(sphere_geometry(*make_point_source(2, {17, 20, -12, 80}, {"Longitude", "Latitude"}))
+                  .is_longitude_first);
   EXPECT_EQ(sphere_geometry(*make_point_source(2, {1, 2, -1.5f, 3})).sphere, PointGeometry::Sphere::radians);
   EXPECT_THROW(sphere_geometry(*make_point_source(2, {170, 120})), Error);
   EXPECT_THROW(sphere_geometry(*make_point_source(4, {1, 0, 0, 0})), Error);
@@ -89,7 +90,8 @@ TEST(DirectionMap, DerivativesAlongALine) {
   for (const DirectionMap& map : {DirectionMap::sphere(), DirectionMap::angles({true, false})}) {
     const float x[] = {0.5f, 0.25f}, v[] = {1, -0.5f};
     constexpr double h = 0x1p-8;
-    std::vector<double> first(map.features()), second(map.features()), at(map.features()), up(map.features()), down(map.features());
+    std::vector<double> first(map.features()), second(map.features()), at(map.features()), up(map.features()),
+        down(map.features());
     const auto moved = [&](double t, std::vector<double>& out) {
       const float y[] = {static_cast<float>(x[0] + t * v[0]), static_cast<float>(x[1] + t * v[1])};
       map.apply(y, out.data());

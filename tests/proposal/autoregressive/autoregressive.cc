@@ -23,7 +23,8 @@ Autoregressive random_density(std::vector<ConditionalHead> heads, std::vector<ui
 }
 
 Autoregressive levels_density() {
-  return random_density({{Kind::levels, 2}, {Kind::levels, 3}, {Kind::levels, 2}, {Kind::levels, 4}}, {2, 0, 3, 1}, 1);
+  return random_density({{Kind::levels, 2}, {Kind::levels, 3}, {Kind::levels, 2}, {Kind::levels, 4}},
+                        {2, 0, 3, 1}, 1);
 }
 
 TEST(Autoregressive, LevelsSumToOneAndDrawsFollow) {
@@ -74,7 +75,8 @@ TEST(Autoregressive, RealNumbersAndAnglesIntegrateToOne) {
 
 TEST(Autoregressive, GradientByParameters) {
   const std::vector<std::vector<ConditionalHead>> all{
-      {{Kind::levels, 2}, {Kind::levels, 3}, {Kind::levels, 2}}, {{Kind::real, 2}, {Kind::real, 1}, {Kind::angle, 2}}};
+      {{Kind::levels, 2}, {Kind::levels, 3}, {Kind::levels, 2}},
+      {{Kind::real, 2}, {Kind::real, 1}, {Kind::angle, 2}}};
   for (const auto& heads : all) {
     Autoregressive q = random_density(heads, {1, 2, 0}, 0.7);
     const std::vector<float> rows{1, 2, 0, 0, 1, 1, 1, 0, 1};
@@ -107,8 +109,9 @@ TEST(AutoregressiveFit, LearnsAChain) {
     float x = random.uniform() < 0.5 ? 1 : 0;
     for (int j = 0; j < 5; ++j) rows.push_back(x = random.uniform() < 0.15 ? 1 - x : x);
   }
-  const auto fit = fit_autoregressive({rows.data(), 3000, 5}, {}, std::vector<ConditionalHead>(5, {Kind::levels, 2}),
-                                      {.widths = {16, 16}, .epochs = 60});
+  const auto fit =
+      fit_autoregressive({rows.data(), 3000, 5}, {}, std::vector<ConditionalHead>(5, {Kind::levels, 2}),
+                         {.widths = {16, 16}, .epochs = 60});
   const double entropy = std::log(2) - 4 * (0.15 * std::log(0.15) + 0.85 * std::log(0.85));
   double nll = 0;
   for (const double l : log_probs(*fit.density, rows)) nll -= l / 3000;

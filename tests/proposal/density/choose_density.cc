@@ -30,8 +30,8 @@ TEST(ChooseDensity, AsManyComponentsAsTheDataDeserve) {
   EXPECT_EQ(components_of(chosen_for("ring", 0, 25)), 1u);
 }
 
-// Two lumps of bits: no product covers them, a mixture of products does, and nothing that was tried is better on
-// the held-out rows than what was taken.
+// Two lumps of bits: no product covers them, a mixture of products does, and nothing that was tried is better
+// on the held-out rows than what was taken.
 TEST(ChooseDensity, IsNeverWorseThanWhatItTried) {
   RandomStream random(5);
   std::vector<float> rows;
@@ -54,7 +54,8 @@ TEST(ChooseDensity, IsNeverWorseThanWhatItTried) {
 }
 
 TEST(Stacked, WeightsAreTheBestOnTheRows) {
-  const std::vector<double> log_q{-1, -5, -1, -5, -1, -1, -5, -1, -5, -5, -9, -9, -9, -9, -9};  // three members
+  const std::vector<double> log_q{-1, -5, -1, -5, -1, -1, -5, -1,
+                                  -5, -5, -9, -9, -9, -9, -9};  // three members
   const std::vector<double> weight = stacking_weights(log_q, 3);
   EXPECT_NEAR(weight[0] + weight[1] + weight[2], 1, 1e-9);
   EXPECT_GT(weight[0], weight[1]);
@@ -65,11 +66,13 @@ TEST(Stacked, SumsItsMembersAndTheirDerivatives) {
   const auto source = make_toy("ring", 0);
   const std::vector<float> x = sample_toy(*source, 500, 4);
   const Points data{x.data(), 500, 2};
-  std::vector<std::shared_ptr<const Density>> members{fit_density("gaussian", data), fit_density("mixture:4", data)};
+  std::vector<std::shared_ptr<const Density>> members{fit_density("gaussian", data),
+                                                      fit_density("mixture:4", data)};
   const Stacked stacked(members, {0.25, 0.75});
   const std::vector<float> at{0.3f, -0.4f};
   EXPECT_NEAR(std::exp(log_prob_at(stacked, at)),
-              0.25 * std::exp(log_prob_at(*members[0], at)) + 0.75 * std::exp(log_prob_at(*members[1], at)), 1e-12);
+              0.25 * std::exp(log_prob_at(*members[0], at)) + 0.75 * std::exp(log_prob_at(*members[1], at)),
+              1e-12);
   expect_derivatives(stacked, at, {1, -2});
   EXPECT_NEAR(grid_integral(stacked, -12, 12, 300), 1, 1e-3);
   expect_round_trip(stacked);

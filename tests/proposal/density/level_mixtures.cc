@@ -91,8 +91,8 @@ TEST(ProductMixture, SumsToOneIsDrawnAndStored) {
 
 TEST(ProductMixture, ExpectationMaximisationNeverFalls) {
   const std::vector<float> rows = dependent_rows(600);
-  const auto fit =
-      fit_product_mixture({rows.data(), 600, 3}, three_columns(), {.components = 6, .iterations = 40, .tolerance = -1});
+  const auto fit = fit_product_mixture({rows.data(), 600, 3}, three_columns(),
+                                       {.components = 6, .iterations = 40, .tolerance = -1});
   ASSERT_EQ(fit.trace.size(), 41u);
   for (size_t i = 1; i < fit.trace.size(); ++i) EXPECT_GE(fit.trace[i], fit.trace[i - 1] - 1e-9) << i;
 }
@@ -102,7 +102,8 @@ TEST(ProductMixture, FindsTwoLumpsForAnyNumberOfThreads) {
   constexpr uint32_t d = 10;
   const std::vector<float> rows = lumps(2000, d);
   const Points points{rows.data(), 2000, d};
-  const auto mixture = fit_product_mixture(points, Support::binary(d), {.components = 2, .starts = 3}).density;
+  const auto mixture =
+      fit_product_mixture(points, Support::binary(d), {.components = 2, .starts = 3}).density;
   double nll = 0;
   for (const double l : log_probs(*mixture, rows)) nll -= l / 2000;
   const double entropy =
@@ -125,7 +126,8 @@ TEST(ProductMixture, CountsOfTwoRates) {
       rows.push_back(static_cast<float>(count));
     }
   }
-  const auto mixture = fit_product_mixture({rows.data(), 2000, 3}, Support::counts(), {.components = 2}).density;
+  const auto mixture =
+      fit_product_mixture({rows.data(), 2000, 3}, Support::counts(), {.components = 2}).density;
   double sum = 0;
   for (float a = 0; a < 40; ++a)
     for (float b = 0; b < 40; ++b)
@@ -169,8 +171,7 @@ TEST(TreeMixture, MixturesSumToOneRiseAndAreStored) {
 
 TEST(TreeMixture, DamagedRecordsAreRefused) {
   const std::vector<float> rows = dependent_rows(100);
-  DensityRecord record = fit_tree_mixture({rows.data(), 100, 3}, three_columns())
-                             .density->record();
+  DensityRecord record = fit_tree_mixture({rows.data(), 100, 3}, three_columns()).density->record();
   record.values["parent"][0] = 2;
   EXPECT_THROW(make_density(record, 3), Error);
   record.values.erase("log_share");

@@ -11,15 +11,16 @@ namespace selfnorm {
 namespace {
 
 std::vector<std::string> all_words() {
-  return {"uniform",   "gaussian", "gaussian:diagonal", "student-t", "student-t:2.5", "mixture",
-          "mixture:3", "kde",      "kde:0.3",           "bernoulli", "categorical",   "counts",
+  return {"uniform",   "gaussian", "gaussian:diagonal", "student-t",    "student-t:2.5", "mixture",
+          "mixture:3", "kde",      "kde:0.3",           "bernoulli",    "categorical",   "counts",
           "products",  "trees:2",  "autoregressive:8",  "directions:3", "kernels"};
 }
 
 // 300 x 2: real, or for the discrete ones 0 and 1.
 std::vector<float> rows_for(const std::string& word) {
   std::vector<float> rows = random_vector<float>(600, 8);
-  if (word == "bernoulli" || word == "categorical" || word == "counts" || word == "products" || word == "trees:2")
+  if (word == "bernoulli" || word == "categorical" || word == "counts" || word == "products" ||
+      word == "trees:2")
     for (float& v : rows) v = v > 0.5f ? 1.0f : 0.0f;
   if (word == "directions:3" || word == "kernels")
     for (float& v : rows) v = std::clamp(v, -3.0f, 3.0f);

@@ -18,8 +18,10 @@ double sphere_integral(const Density& q, size_t cells) {
   std::vector<float> rows;
   for (size_t i = 0; i < cells; ++i)
     for (size_t j = 0; j < cells; ++j)
-      rows.insert(rows.end(), {static_cast<float>(-kPi + 2 * kPi * (static_cast<double>(i) + 0.5) / static_cast<double>(cells)),
-                               static_cast<float>(-1 + 2 * (static_cast<double>(j) + 0.5) / static_cast<double>(cells))});
+      rows.insert(
+          rows.end(),
+          {static_cast<float>(-kPi + 2 * kPi * (static_cast<double>(i) + 0.5) / static_cast<double>(cells)),
+           static_cast<float>(-1 + 2 * (static_cast<double>(j) + 0.5) / static_cast<double>(cells))});
   double sum = 0;
   for (const double l : log_probs(q, rows)) sum += std::exp(l);
   return sum * 4 * kPi / static_cast<double>(cells * cells);

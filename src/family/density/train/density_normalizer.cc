@@ -84,7 +84,8 @@ std::optional<double> DensityValidation::check() const {
   if (!present()) return std::nullopt;
   const uint32_t d = problem_.energy().dimension();
   std::vector<double> score(std::max<uint64_t>(kSamples, rows_.size() / d));
-  const Energy& energy = problem_.cancelled_tilt() != nullptr ? *problem_.cancelled_tilt() : problem_.energy();
+  const Energy& energy =
+      problem_.cancelled_tilt() != nullptr ? *problem_.cancelled_tilt() : problem_.energy();
   energy.score({samples_.data(), kSamples, d}, std::span(score).first(kSamples));
   WeightSum weights;
   for (uint64_t i = 0; i < kSamples; ++i) weights.add(score[i] - (log_q_.empty() ? 0 : log_q_[i]));

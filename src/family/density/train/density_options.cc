@@ -54,7 +54,8 @@ void add_objective(DensityOptions& o, OptionTable& table) {
       "proposal", &o.proposal,
       "What noise is drawn from and log Z estimated with, fitted to the data: uniform, gaussian[:diagonal], "
       "student-t[:DOF], mixture[:COMPONENTS], kde[:BANDWIDTH]; bernoulli, categorical, counts, "
-      "products[:COMPONENTS], trees[:COMPONENTS]; autoregressive[:WIDTH]; auto: the best of a few on held-out "
+      "products[:COMPONENTS], trees[:COMPONENTS]; autoregressive[:WIDTH]; auto: the best of a few on "
+      "held-out "
       "rows, or several of them stacked");
   table.add("defensive", &o.fit.defensive, "mixture: share of a broad component").in(0, 0.5);
   table
@@ -110,11 +111,13 @@ void add_steps(DensityOptions& o, OptionTable& table) {
   table
       .add("space", &o.space,
            "What the numbers are; auto: what an exponential family is over; else binary when every value is "
-           "0 or 1, real otherwise; torus: all columns are angles, in degrees or radians; sphere: latitude and "
+           "0 or 1, real otherwise; torus: all columns are angles, in degrees or radians; sphere: latitude "
+           "and "
            "longitude, or unit vectors of three numbers")
       .one_of({"auto", "real", "binary", "categorical", "counts", "torus", "sphere"});
   table.add("periodic", &o.periodic,
-            "Real data: columns that are angles, COLUMN=PERIOD,..., as in direction=360; all of them: --space torus");
+            "Real data: columns that are angles, COLUMN=PERIOD,..., as in direction=360; all of them: "
+            "--space torus");
   table.add("seed", &o.seed, "Seed of everything random");
 }
 
@@ -165,7 +168,8 @@ OptionTable density_option_table(DensityOptions& o) {
        option_text("energy", "mlp, FILE.pt, gaussian") + " and " + option_text("objective", "fit") +
            ", which standardise",
        option_text("energy", o.energy));
-  only({"periodic"}, is_one(o.space, {"auto", "real"}), option_text("space", "real"), option_text("space", o.space));
+  only({"periodic"}, is_one(o.space, {"auto", "real"}), option_text("space", "real"),
+       option_text("space", o.space));
   only({"lower", "upper"}, !is_fit && is_one(kind_of(o.energy), {"truncated-gaussian", "family"}),
        option_text("energy", "truncated-gaussian, family"), energy);
   only({"defensive", "defensive-scale"}, is_one(kind_of(o.proposal), {"auto", "mixture"}),

@@ -54,11 +54,11 @@ struct DensityOptions {
                           // best check is kept
   bool calibrate = true;  // at the end b is estimated from many samples; false: as trained
 
-  bool standardise = true;     // real data: (x - mean) / std of the training rows
+  bool standardise = true;            // real data: (x - mean) / std of the training rows
   std::vector<std::string> periodic;  // real data: "COLUMN=PERIOD" of columns that are angles
   PointGeometry geometry;             // as resolve_geometry found it; no option
-  std::string space = "auto";  // real | binary | categorical | counts | torus | sphere; auto: that of an exponential family or
-                               // rbm; for others binary when every value is 0 or 1
+  std::string space = "auto";  // real | binary | categorical | counts | torus | sphere; auto: that of an
+                               // exponential family or rbm; for others binary when every value is 0 or 1
   std::vector<double> lower, upper;  // truncated-gaussian: the box, in the units of the data
 
   uint64_t seed = 0;

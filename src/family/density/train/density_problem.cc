@@ -117,7 +117,8 @@ void DensityProblem::look_at(std::span<const uint64_t> rows) {
 // Angles become radians whatever is standardised.
 void DensityProblem::look_at_directions(const ColumnReading& moments) {
   const PointGeometry& geometry = options_.geometry;
-  if (!is_fit() && !is_network(options_.energy) && options_.energy != "auto" && options_.energy != "von-mises")
+  if (!is_fit() && !is_network(options_.energy) && options_.energy != "auto" &&
+      options_.energy != "von-mises")
     throw_error("--energy {} is not over angles; expected mlp, a module or von-mises", options_.energy);
   if (geometry.sphere != PointGeometry::Sphere::none) {
     space_ = DirectionMap::sphere().support();
@@ -212,13 +213,15 @@ void DensityProblem::choose_proposal(const Points& fitted, std::span<const uint6
   read(valid_rows, judges);
   const ScoreMatching matching = objective_entry(options_.objective).matching;
   const bool is_tilted = is_fit() || is_network(options_.energy);
-  DensityChoice choice = choose_density(
-      fitted, {judges.data(), valid_rows.size(), data_.columns()},
-      {.effort = options_.learn_proposal != "none" ? Effort::learnable : is_tilted ? Effort::full : Effort::quick,
-       .fit = fit,
-       .log_volume = standardisation_.log_volume(),
-       .is_smooth = objective_entry(options_.objective).seam == ObjectiveSeam::matching &&
-                    matching != ScoreMatching::denoising});
+  DensityChoice choice =
+      choose_density(fitted, {judges.data(), valid_rows.size(), data_.columns()},
+                     {.effort = options_.learn_proposal != "none" ? Effort::learnable
+                                : is_tilted                       ? Effort::full
+                                                                  : Effort::quick,
+                      .fit = fit,
+                      .log_volume = standardisation_.log_volume(),
+                      .is_smooth = objective_entry(options_.objective).seam == ObjectiveSeam::matching &&
+                                   matching != ScoreMatching::denoising});
   proposal_ = std::move(choice.density);
   choice_ = std::move(choice.text);
   if (choice.word != "stacked") options_.proposal = choice.word;

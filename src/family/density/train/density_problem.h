@@ -18,8 +18,8 @@ struct ColumnReading;
 
 class DensityProblem {
  public:
-  // Throws Error for data that do not fit the options (one row, fractions in binary data, ...). A proposal that
-  // is chosen by the data is the best on valid_rows, which may be empty.
+  // Throws Error for data that do not fit the options (one row, fractions in binary data, ...). A proposal
+  // that is chosen by the data is the best on valid_rows, which may be empty.
   DensityProblem(const PointSource& data, std::span<const uint64_t> train_rows,
                  std::span<const uint64_t> valid_rows, const DensityOptions& options);
 

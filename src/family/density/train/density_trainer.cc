@@ -1,7 +1,7 @@
 // Adam on the energy, and on b with a rate of its own (theory.md 3, "what makes SNL work in practice"): b
 // starts at an importance estimate of log Z, moves alone at first, and is estimated anew when log r drifts;
-// the gradient is clipped, and steps follow the effective draws; a step that is not finite ends the run at the last good energy, as does "is" when
-// its draws are lost (seen_draws.h).
+// the gradient is clipped, and steps follow the effective draws; a step that is not finite ends the run at
+// the last good energy, as does "is" when its draws are lost (seen_draws.h).
 #include "family/density/train/density_trainer.h"
 
 #include <fmt/format.h>
@@ -58,10 +58,10 @@ class SeenDraws {
   double least_, mean_ = 0;
 };
 
-// SNL's steps are as good as the draws they rest on: where few of them carry the weight, the gradient pushes the
-// energy up where no draw was, b is lost, and the next steps are worse. So a step shrinks with the share of its
-// draws that is effective, theta is remembered while that share is healthy, and when the running share falls below
-// kLostShare the run goes back to what it remembers, with half the rate.
+// SNL's steps are as good as the draws they rest on: where few of them carry the weight, the gradient pushes
+// the energy up where no draw was, b is lost, and the next steps are worse. So a step shrinks with the share
+// of its draws that is effective, theta is remembered while that share is healthy, and when the running share
+// falls below kLostShare the run goes back to what it remembers, with half the rate.
 class DrawGuard {
  public:
   explicit DrawGuard(uint64_t samples) : lost_(std::max(kLostShare, 2.0 / static_cast<double>(samples))) {}
@@ -173,12 +173,14 @@ class DensityTraining final : public Problem {
   Step move(uint64_t at, double factor) override {
     seen_ = next_seen_;
     double rate = options_.learning_rate * factor;
-    if (terms_.estimate && step_->uses_normalizer() && problem_.cancelled_tilt() != nullptr && at >= plan_.warm_steps) {
+    if (terms_.estimate && step_->uses_normalizer() && problem_.cancelled_tilt() != nullptr &&
+        at >= plan_.warm_steps) {
       rate *= guard_.factor(terms_.estimate->effective / static_cast<double>(options_.samples));
       if (guard_.is_healthy() && at % kRememberEvery == 0) guard_.remember(problem_.energy().parameters());
       if (guard_.is_lost()) {
         go_back(at);
-        if (guard_.is_spent()) return Step::finished("the draws of the proposal cannot follow the energy further");
+        if (guard_.is_spent())
+          return Step::finished("the draws of the proposal cannot follow the energy further");
         taken_ = at + 1;
         return {};
       }
@@ -202,7 +204,8 @@ class DensityTraining final : public Problem {
 
   Due due(uint64_t steps_taken) const override {
     Due due = Problem::due(steps_taken);
-    if (steps_taken == 0) due.check = plan_.checks && options_.base == "proposal";  // the start may stay the best
+    if (steps_taken == 0)
+      due.check = plan_.checks && options_.base == "proposal";  // the start may stay the best
     if (steps_taken > 0 && steps_taken <= plan_.warm_steps) due.check = false;
     return due;
   }

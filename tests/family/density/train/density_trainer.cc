@@ -355,7 +355,8 @@ TEST(DensityTrainer, SnlWithAPoorProposalKeepsB) {
     int count = 0;
     void on_warning(const std::string&) override { ++count; }
   } observer;
-  const DensityResult result = train_density(*data, numbers(0, 500), numbers(500, 600), options, {}, observer);
+  const DensityResult result =
+      train_density(*data, numbers(0, 500), numbers(500, 600), options, {}, observer);
   EXPECT_FALSE(result.diverged) << result.reason;
   EXPECT_LE(observer.count, 3);
   const LogZEstimate z = importance_log_z(*result.model.energy, *result.model.proposal, 20'000, 1);

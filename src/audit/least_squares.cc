@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "audit/device_scatter.h"
 #include "data/dataset.h"
 #include "math/gemm.h"
 #include "math/parallel.h"
@@ -62,6 +63,14 @@ LeastSquares::LeastSquares(uint32_t columns)
 //     S = S_a + S_b + n_a n_b / (n_a + n_b) d d'.
 void LeastSquares::add(const Features& x, std::span<const double> y) {
   SELFNORM_CHECK(x.rows() == y.size() && x.columns() <= columns_);
+  on_the_host_ = nullptr;
+  if (!device_ && rows_ == 0 && !x.is_sparse && x.columns() == columns_)
+    device_ = DeviceScatter::on_chosen_device(columns_);
+  if (device_) {
+    device_->add(x, y);
+    rows_ += y.size();
+    return;
+  }
   for (uint64_t begin = 0; begin < y.size(); begin += kSquareRowsAtOnce) {
     const uint64_t end = std::min<uint64_t>(y.size(), begin + kSquareRowsAtOnce);
     const double added = static_cast<double>(end - begin);
@@ -96,6 +105,21 @@ void LeastSquares::add(const Features& x, std::span<const double> y) {
     mean_y_ += shift_y * added / (before + added);
     rows_ += end - begin;
   }
+}
+
+const LeastSquares& LeastSquares::gathered() const {
+  if (!device_) return *this;
+  if (!on_the_host_) {
+    on_the_host_ = std::make_shared<LeastSquares>(columns_);
+    ScatterSums sums = device_->sums();
+    on_the_host_->rows_ = sums.rows;
+    on_the_host_->mean_x_ = std::move(sums.mean_x);
+    on_the_host_->mean_y_ = sums.mean_y;
+    on_the_host_->scatter_ = std::move(sums.scatter);
+    on_the_host_->cross_ = std::move(sums.cross);
+    on_the_host_->square_ = sums.square;
+  }
+  return *on_the_host_;
 }
 
 // The algebra of a finished sum.
@@ -188,12 +212,12 @@ struct LeastSquares::Solver {
 
 LinearFit LeastSquares::fit() const {
   SELFNORM_CHECK(rows_ > 0);
-  return Solver{*this}.fit();
+  return Solver{gathered()}.fit();
 }
 
 LinearFit LeastSquares::fit_for_prediction() const {
   SELFNORM_CHECK(rows_ > 0);
-  const Solver solver{*this};
+  const Solver solver{gathered()};
   const double n = static_cast<double>(rows_);
   const double plenty = columns_ <= kQuickSpectrum ? kPlentyOfRows : kEnoughRows;
   if (n >= plenty * static_cast<double>(columns_)) return solver.fit();

@@ -1,8 +1,10 @@
 // Least squares of y on (1, x) for rows that stream by: only means and second moments are kept, so memory is
-// d^2 doubles for any number of rows. Its residual variance for y = A is V* (theory.md 1.5).
+// d^2 doubles for any number of rows; on a GPU where one was chosen (device_scatter.h). Its residual variance
+// for y = A is V* (theory.md 1.5).
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -26,6 +28,18 @@ struct LinearFit {
   double operator()(const Features& x, uint64_t row) const;
 };
 
+// Sums over some rows about their own means.
+struct ScatterSums {
+  uint64_t rows = 0;
+  std::vector<double> mean_x;
+  double mean_y = 0;
+  std::vector<double> scatter;  // column-major, the lower triangle counts
+  std::vector<double> cross;
+  double square = 0;
+};
+
+class DeviceScatter;
+
 class LeastSquares {
  public:
   explicit LeastSquares(uint32_t columns);
@@ -47,6 +61,10 @@ class LeastSquares {
  private:
   struct Solver;
 
+  const LeastSquares& gathered() const;  // with the sums of the device
+
+  std::shared_ptr<DeviceScatter> device_;              // where a GPU was chosen
+  mutable std::shared_ptr<LeastSquares> on_the_host_;  // gathered() of rows_ rows
   uint32_t columns_;
   uint64_t rows_ = 0;
   std::vector<double> mean_x_;  // of the rows so far

@@ -57,6 +57,7 @@ struct DeviceState {
   int number = 0;
   bool is_open = false;
   std::unique_ptr<GpuDevice> device;
+  std::vector<std::unique_ptr<GpuDevice>> earlier;  // memory on them may outlive the choice
   std::string used = "cpu";
 };
 
@@ -109,7 +110,7 @@ void choose_device(const std::string& word) {
     throw_error("--device '{}': expected auto, cpu, cuda or cuda:N, as in cuda:0", word);
   DeviceState& state = device_state();
   const std::lock_guard lock(state.mutex);
-  state.device.reset();
+  if (state.device) state.earlier.push_back(std::move(state.device));
   state.is_open = false;
   state.is_allowed = word != "cpu";
   state.is_required = word != "cpu" && word != "auto";

@@ -27,7 +27,8 @@ namespace selfnorm {
   X(selfnorm_cuda_to_device)       \
   X(selfnorm_head_workspace)       \
   X(selfnorm_head_run)             \
-  X(selfnorm_split_states)
+  X(selfnorm_split_states)         \
+  X(selfnorm_scatter_add)
 
 struct GpuModule {
 #define SELFNORM_DECLARE(name) decltype(&::name) name = nullptr;

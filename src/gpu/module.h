@@ -17,7 +17,7 @@ extern "C" {
 
 #define SELFNORM_CUDA_ABI 1
 
-enum { SELFNORM_F32 = 0, SELFNORM_F16 = 1, SELFNORM_BF16 = 2 };
+enum { SELFNORM_F32 = 0, SELFNORM_F16 = 1, SELFNORM_BF16 = 2, SELFNORM_F64 = 3 /* sums alone */ };
 
 typedef struct selfnorm_cuda_context selfnorm_cuda_context;
 
@@ -123,6 +123,13 @@ int selfnorm_cuda_scale(selfnorm_cuda_context*, void* x, int type, uint64_t coun
  * 2^-110), so products with bfloat16 weights are those of float32. */
 int selfnorm_split_states(selfnorm_cuda_context*, const float* states, int64_t count, void* parts,
                           int32_t part_count, void* stream);
+
+/* Second moments of rows that stream by, in double: with z = (x - shift, y - shift_y, 1), of p = columns + 2
+ * numbers, sums (+)= sum_i z_i z_i',  p x p. `shift` has columns + 1 numbers, `room` count x p, `workspace`
+ * 32 MiB; all in device memory. is_first: sums are set. */
+int selfnorm_scatter_add(selfnorm_cuda_context*, const float* x, const double* y, const double* shift,
+                         int64_t count, int64_t columns, double* room, double* sums, int is_first,
+                         void* workspace);
 
 #ifdef __cplusplus
 }

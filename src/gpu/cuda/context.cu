@@ -12,7 +12,10 @@ namespace {
 constexpr int kThreads = 256;
 
 cudaDataType_t data_type(int type) {
-  return type == SELFNORM_F32 ? CUDA_R_32F : type == SELFNORM_F16 ? CUDA_R_16F : CUDA_R_16BF;
+  return type == SELFNORM_F64   ? CUDA_R_64F
+         : type == SELFNORM_F32 ? CUDA_R_32F
+         : type == SELFNORM_F16 ? CUDA_R_16F
+                                : CUDA_R_16BF;
 }
 
 unsigned blocks_of(uint64_t count) { return static_cast<unsigned>((count + kThreads - 1) / kThreads); }
@@ -67,9 +70,21 @@ int preferred(const cublasLtMatmulHeuristicResult_t* found, int count, int sm_ma
 
 constexpr int kCandidates = 8;
 
+// A row of (x - shift, y - shift_y, 1) for each row of x.
+__global__ void shifted_rows(const float* x, const double* y, const double* shift, int64_t count, int64_t columns, double* out) {
+  const int64_t p = columns + 2;
+  for (int64_t i = blockIdx.x * int64_t{kThreads} + threadIdx.x; i < count * p; i += int64_t{gridDim.x} * kThreads) {
+    const int64_t row = i / p, j = i % p;
+    out[i] = j < columns ? static_cast<double>(x[row * columns + j]) - shift[j] : j == columns ? y[row] - shift[j] : 1.0;
+  }
+}
+
 PlannedProduct planned(cublasLtHandle_t handle, const Product& p, int sm_major) {
   PlannedProduct out;
-  check(cublasLtMatmulDescCreate(&out.operation, CUBLAS_COMPUTE_32F, CUDA_R_32F), "a product");
+  const bool is_double = p.type == SELFNORM_F64;
+  check(cublasLtMatmulDescCreate(&out.operation, is_double ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F,
+                                 is_double ? CUDA_R_64F : CUDA_R_32F),
+        "a product");
   const auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto& value) {
     check(cublasLtMatmulDescSetAttribute(out.operation, attribute, &value, sizeof(value)), "a product");
   };
@@ -172,6 +187,9 @@ selfnorm_cuda_context* selfnorm_cuda_open(int device, char* error, uint64_t erro
     check(cudaStreamCreateWithFlags(&out->copies, cudaStreamNonBlocking), "a stream");
     check(cudaEventCreateWithFlags(&out->checked, cudaEventDisableTiming), "an event");
     check(cudaMallocHost(&out->status, 2 * sizeof(int64_t)), "pinned memory");
+    const double units[2] = {0, 1};
+    check(cudaMalloc(&out->units, sizeof(units)), "memory");
+    check(cudaMemcpy(out->units, units, sizeof(units), cudaMemcpyHostToDevice), "a copy");
   });
   if (failed == 0) return out;
   std::snprintf(error, error_bytes, "%s", out->error.c_str());
@@ -191,6 +209,7 @@ void selfnorm_cuda_close(selfnorm_cuda_context* context) {
   if (context->checked != nullptr) cudaEventDestroy(context->checked);
   if (context->staging != nullptr) cudaFreeHost(context->staging);
   if (context->incoming != nullptr) cudaFree(context->incoming);
+  if (context->units != nullptr) cudaFree(context->units);
   if (context->status != nullptr) cudaFreeHost(context->status);
   delete context;
 }
@@ -295,6 +314,18 @@ int selfnorm_split_states(selfnorm_cuda_context* context, const float* states, i
     split<<<blocks_of(static_cast<uint64_t>(count)), kThreads, 0, static_cast<cudaStream_t>(stream)>>>(
         states, count, static_cast<__nv_bfloat16*>(parts), part_count);
     check(cudaGetLastError(), "the parts of states");
+  });
+}
+
+int selfnorm_scatter_add(selfnorm_cuda_context* context, const float* x, const double* y, const double* shift, int64_t count,
+                         int64_t columns, double* room, double* sums, int is_first, void* workspace) {
+  return guarded(context, [&] {
+    const unsigned blocks = static_cast<unsigned>(context->properties.multiProcessorCount) * 8;
+    shifted_rows<<<blocks, kThreads>>>(x, y, shift, count, columns, room);
+    check(cudaGetLastError(), "the rows of a scatter");
+    const int64_t p = columns + 2;
+    context->run({SELFNORM_F64, SELFNORM_F64, false, true, p, p, count, p, p, p, kProductWorkspace},
+                 {room, room, sums, context->units + 1, is_first != 0 ? context->units : context->units + 1, workspace}, nullptr);
   });
 }
 

@@ -22,7 +22,7 @@ struct Failure : std::runtime_error {
 void check(cudaError_t status, const char* what);
 void check(cublasStatus_t status, const char* what);
 
-inline uint64_t bytes_of(int type) { return type == SELFNORM_F32 ? 4 : 2; }
+inline uint64_t bytes_of(int type) { return type == SELFNORM_F64 ? 8 : type == SELFNORM_F32 ? 4 : 2; }
 
 // D (m x n) <- alpha op(A) op(B) + beta D, all column-major.
 struct Product {
@@ -41,7 +41,7 @@ struct Product {
 struct Operands {
   const void *a, *b;
   void* d;
-  const float *alpha, *beta;  // in device memory
+  const void *alpha, *beta;  // in device memory: double where the product is, else float
   void* workspace;
 };
 
@@ -62,6 +62,7 @@ struct selfnorm_cuda_context {
   cudaStream_t copies = nullptr;
   void* staging = nullptr;   // pinned
   void* incoming = nullptr;  // on the device, as large
+  double* units = nullptr;   // on the device: 0 and 1
   cudaEvent_t checked = nullptr;
   int64_t* status = nullptr;  // pinned: the first wrong target's row and value
   std::string error;
@@ -72,6 +73,7 @@ struct selfnorm_cuda_context {
 namespace selfnorm::gpu {
 
 inline constexpr uint64_t kStagingBytes = 64u << 20;
+inline constexpr uint64_t kProductWorkspace = 32u << 20;
 
 // Runs `work` on the context's device; 0, or 1 with its sentence kept.
 template <class Work>

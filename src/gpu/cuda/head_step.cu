@@ -10,7 +10,6 @@
 namespace selfnorm::gpu {
 namespace {
 
-constexpr uint64_t kProductWorkspace = 32u << 20;
 constexpr int64_t kRowUnit = 128;    // rows at once, where they are cut
 constexpr int64_t kClassUnit = 128;  // of the sheet's stride
 

@@ -103,6 +103,24 @@ int selfnorm_split_states(selfnorm_cuda_context*, const float* states, int64_t c
   }
   return 0;
 }
+int selfnorm_scatter_add(selfnorm_cuda_context*, const float* x, const double* y, const double* shift,
+                         int64_t count, int64_t columns, double* room, double* sums, int is_first, void*) {
+  const int64_t p = columns + 2;
+  for (int64_t i = 0; i < count; ++i) {
+    for (int64_t j = 0; j < columns; ++j)
+      room[i * p + j] = static_cast<double>(x[i * columns + j]) - shift[j];
+    room[i * p + columns] = y[i] - shift[columns];
+    room[i * p + columns + 1] = 1;
+  }
+  for (int64_t a = 0; a < p; ++a) {
+    for (int64_t b = 0; b < p; ++b) {
+      double sum = is_first != 0 ? 0 : sums[a * p + b];
+      for (int64_t i = 0; i < count; ++i) sum += room[i * p + a] * room[i * p + b];
+      sums[a * p + b] = sum;
+    }
+  }
+  return 0;
+}
 uint64_t selfnorm_head_workspace(const selfnorm_head_step*, uint64_t) { return 1; }
 
 int selfnorm_head_run(selfnorm_cuda_context* context, const selfnorm_head_step* s) {

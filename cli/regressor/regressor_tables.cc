@@ -25,7 +25,7 @@ std::string column_list(const Frame& frame) {
 
 // The members of an ensemble hold out rows of their own, so that with --test none are needed besides.
 double fraction_held_out(const RegressorArguments& given, uint64_t rows) {
-  const bool has_enough = given.options.ensemble != 1 && !given.test.empty();
+  const bool has_enough = resolved_by_rows(given.options, rows).ensemble > 1 && !given.test.empty();
   return has_enough && given.run.hold_out == "auto" ? 0 : hold_out_fraction(given.run, rows);
 }
 

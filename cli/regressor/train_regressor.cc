@@ -157,7 +157,7 @@ class RegressorTraining final : public Training {
         .records = {{"data", tables_.record}, {"valid", tables_.valid_record}, {"test", tables_.test_record}},
         .needs = needs_of(options_, tables_)};
     out.notes.push_back(inputs_text(tables_, options_.module.empty()));
-    if (!given_.run.valid.empty() && options_.ensemble != 1)
+    if (!given_.run.valid.empty() && resolved_by_rows(options_, tables_.train.size()).ensemble > 1)
       out.notes.push_back(fmt::format(
           "{} takes no part in training: the members of an ensemble hold out rows of {}{}", given_.run.valid,
           given_.run.train, given_.test.empty() ? "; the model is evaluated on it" : ""));

@@ -16,7 +16,7 @@ TEST(Evaluate, JsonHasThePromisedKeys) {
   const auto json = outcome.json();
   EXPECT_EQ(keys(json),
             (std::set<std::string>{"n", "classes", "nll_exact", "nll_raw", "accuracy", "top5", "log_z",
-                                   "kl_uniform", "log_normalizer", "bad_rows", "model", "data"}));
+                                   "kl_uniform", "log_normalizer", "bad_rows", "model", "data", "device"}));
   EXPECT_EQ(keys(json["log_z"]),
             (std::set<std::string>{"mean", "std", "rms", "min", "max", "q01", "q50", "q99"}));
   EXPECT_EQ(json["n"], 300);

@@ -166,8 +166,8 @@ TEST(FirstHour, AModelThatIsNotBetterThanASimpleOneIsSaid) {
 TEST(FirstHour, CoverageThatIsOffIsSaid) {
   const Folder folder;
   write_table(folder, "data.csv", 400);
-  const Outcome wide =
-      folder.run(tiny_regressor("data.csv", "wide", {"--noise-floor", "3", "--hold-out", "0.4"}));
+  const Outcome wide = folder.run(tiny_regressor(
+      "data.csv", "wide", {"--noise-floor", "3", "--hold-out", "0.4", "--no-temperature"}));
   ASSERT_EQ(wide.code, 0) << wide.err;
   EXPECT_NE(wide.err.find("intervals of y hold "), std::string::npos) << wide.err;
   EXPECT_NE(wide.err.find("too wide"), std::string::npos) << wide.err;

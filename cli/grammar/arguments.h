@@ -93,6 +93,7 @@ struct RegressorArguments {
   RunArguments run;
   std::string test;
   std::vector<std::string> target, ignored;
+  std::string target_low;
   bool skip_missing_targets = false;
   RegressorOptions options;
 };

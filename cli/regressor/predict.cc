@@ -238,12 +238,18 @@ SheetOptions sheet_options(const Regressor& model, const PredictArguments& given
 int predict_targets(const Arguments& arguments) {
   const PredictArguments& given = arguments.predict;
   const bool json = arguments.common.json, quiet = arguments.common.quiet;
-  const PredictionOptions& options = given.options;
+  PredictionOptions options = given.options;
   const auto [path, model] = open_regressor(given.model, arguments.common.code());
   const Frame frame =
       read_frame_for(model, given.data, {.ignored = given.ignored, .header = arguments.reader.header},
                      TargetNeed::kOptional);
   const RegressionRows data = regression_rows(model, frame, TargetNeed::kOptional);
+  options.high = data.high;
+  if (!data.high.empty() && (given.log_density == "raw" || given.log_density == "both"))
+    throw_error(
+        "--log-density {}: the target is of kind {}, whose probabilities are masses by quadrature; expected "
+        "exact or none",
+        given.log_density, model.target_kind);
   if (!quiet)
     for (const std::string& text : encoding_notes(data.report)) note(text);
   const PredictionSheet sheet(sheet_options(model, given, !data.target.empty()));

@@ -9,6 +9,10 @@ OptionTable column_option_table(RegressorArguments& r) {
   table.add("target", &r.target,
             "Columns to be predicted, 1 to 3, by name or zero-based index, separated by commas; may be given "
             "several times; default: the column y or target");
+  table.add(
+      "target-low", &r.target_low,
+      "Column of the lower ends of targets that are known to lie in an interval, in the place of --target; "
+      "missing: left-censored; the upper ends are in --target-high");
   table.add("ignore", &r.ignored, "Columns left out");
   table.add("skip-missing-targets", &r.skip_missing_targets,
             "Leave out rows without a target instead of refusing them");

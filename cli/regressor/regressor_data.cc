@@ -55,14 +55,38 @@ Frame read_frame_for(const Regressor& model, const std::string& path, FrameOptio
   FrameOptions reading = model.encoder.reading();
   reading.ignored = std::move(options.ignored);
   reading.header = std::move(options.header);
-  if (need == TargetNeed::kRequired)
+  if (need == TargetNeed::kRequired) {
     reading.numeric.insert(reading.numeric.end(), model.targets.begin(), model.targets.end());
+    if (!model.target_high.empty()) reading.numeric.push_back(model.target_high);
+  }
   return read_frame(path, reading);
 }
 
 RegressionRows regression_rows(const Regressor& model, const Frame& frame, TargetNeed need) {
   RegressionRows out;
   out.inputs = model.encoder.encode(frame, out.report);
+  if (model.target().has_ends()) {
+    const TargetColumns columns = model.target();
+    if (need == TargetNeed::kOptional && (frame.find(columns.name) == nullptr ||
+                                          (!columns.high.empty() && frame.find(columns.high) == nullptr)))
+      return out;
+    const std::vector<uint64_t> without = rows_without_ends(frame, columns);
+    if (!without.empty() && need == TargetNeed::kRequired)
+      throw_at(frame.file, frame.line[without[0]],
+               "found no target ({}) in {} of {} rows, expected one in every row; leave those rows out",
+               columns.name, grouped(without.size()), grouped(frame.rows));
+    std::vector<uint64_t> rows;
+    for (uint64_t row = 0; row < frame.rows; ++row)
+      if (!std::ranges::binary_search(without, row)) rows.push_back(row);
+    const TargetEnds ends = target_ends(frame, columns, rows);
+    out.target.assign(frame.rows, NAN);
+    out.high.assign(frame.rows, NAN);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      out.target[rows[i]] = ends.low[i];
+      out.high[rows[i]] = ends.high[i];
+    }
+    return out;
+  }
   if (need == TargetNeed::kOptional) {
     out.target = optional_targets(model.targets, frame);
     return out;
@@ -79,6 +103,12 @@ RegressionRows regression_rows(const Regressor& model, const Frame& frame, Targe
 RegressionRows regression_rows(const Regressor& model, const Frame& frame, std::span<const uint64_t> rows) {
   RegressionRows out;
   out.inputs = model.encoder.encode(frame, out.report).take(rows);
+  if (model.target().has_ends()) {
+    TargetEnds ends = target_ends(frame, model.target(), rows);
+    out.target = std::move(ends.low);
+    out.high = std::move(ends.high);
+    return out;
+  }
   out.target = numeric_targets(frame, model.targets, rows);
   return out;
 }
@@ -119,6 +149,7 @@ Json regressor_info(const Arguments& arguments) {
       {"bytes", std::filesystem::file_size(path)},
       {"family", "regressor"},
       {"targets", model.targets},
+      {"target_kind", model.target_kind},
       {"target_mean", model.target_mean},
       {"target_scale", model.target_scale},
       {"columns", model.encoder.columns()},

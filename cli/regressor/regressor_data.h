@@ -23,6 +23,7 @@ NamedRegressor open_regressor(const std::string& model, EmbeddedCode code);
 struct RegressionRows {
   EncodedFrame inputs;
   std::vector<double> target;  // rows x targets in the units of the data, NaN: missing; empty: none are there
+  std::vector<double> high;    // upper ends of targets that are intervals, `target` having the lower ones
   EncodingReport report;
 };
 

@@ -28,7 +28,9 @@ ConditionalQuadratureOptions quadrature_of(const Arguments& arguments) {
 RegressionEvaluation evaluated(const Regressor& model, const RegressionRows& rows,
                                const RegressionEvaluationOptions& options, bool quiet) {
   ProgressLine line(quiet);
-  return evaluate_regressor(model, rows.inputs.view(), rows.target, options, [&](uint64_t done) {
+  RegressionEvaluationOptions own = options;
+  own.high = rows.high;
+  return evaluate_regressor(model, rows.inputs.view(), rows.target, own, [&](uint64_t done) {
     line.show({done, rows.inputs.rows, "rows evaluated"});
   });
 }
@@ -122,6 +124,9 @@ int evaluate_regressors(const Arguments& arguments) {
         if (part == RowsPart::kTrained) report["trained"] = true;
         report["columns"] = encoding_json(data.report);
         report["normalizer"] = model.normalizer_kind;
+        if (!given.draw.empty() && !data.high.empty())
+          throw_error("--draw: the pictures are of targets that are numbers, found a target of kind {}",
+                      model.target_kind);
         if (!given.draw.empty())
           report["pictures"] =
               draw_regressor(arguments, {model, frame, data.inputs, data.target}, row.evaluation);
@@ -161,7 +166,7 @@ int audit_regressor(const Arguments& arguments) {
   }
   const RegressionEvaluation result = evaluated(model, data, {.audit = options}, arguments.common.quiet);
   if (!arguments.common.quiet) warn_about_coverage({path, model.targets, result, part});
-  add_regression(rows, result, {given.data, part}, document);
+  if (data.high.empty()) add_regression(rows, result, {given.data, part}, document);
   return put_out(regression_audit_words(result, part), result.rows, "log-densities with b(x)", "",
                  result.certificate);
 }
@@ -179,8 +184,14 @@ int score_regressor(const Arguments& arguments) {
   std::vector<double> log_density;
   if (is_exact) {
     PredictionOptions options{.quantiles = {}, .intervals = {}, .quadrature = quadrature_of(arguments)};
+    options.high = data.high;
     predict(model, data.inputs.view(), data.target, options,
             [&](uint64_t, Prediction&& row) { log_density.push_back(row.log_density.value()); });
+  } else if (!data.high.empty()) {
+    throw_error(
+        "the target is {}, whose probabilities are masses of intervals by quadrature; expected no --raw and "
+        "no --amortised",
+        model.target_kind == "interval" ? "an interval" : "a " + model.target_kind);
   } else {
     log_density = raw_log_density(model, data.inputs.view(), data.target);
   }

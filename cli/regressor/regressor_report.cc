@@ -90,7 +90,7 @@ std::string prediction_table(const std::vector<RegressionRow>& rows) {
   for (const Coverage& level : rows[0].evaluation.coordinates[0].coverage)
     cells[0].push_back(fmt::format("in {:.6g}%", 100 * level.level));
   for (const RegressionRow& row : rows) {
-    for (size_t j = 0; j < row.targets.size(); ++j) {
+    for (size_t j = 0; j < row.targets.size() && row.evaluation.intervals < row.evaluation.rows; ++j) {
       const CoordinateEvaluation& c = row.evaluation.coordinates[j];
       std::vector<std::string> line{fmt::format("{}, {}", row.name, row.targets[j]),
                                     significant(c.crps),
@@ -112,7 +112,10 @@ Json regression_json(const RegressionEvaluation& e, const std::vector<std::strin
   Json out = {
       {"rows", e.rows}, {"members", e.members},     {"outside", e.outside}, {"zero_density", e.zero_density},
       {"nll", e.nll},   {"nll_error", e.nll_error}, {"nll_b", e.nll_b}};
-  if (targets.size() == 1) {
+  if (e.intervals > 0) out["intervals"] = e.intervals;
+  if (e.intervals == e.rows) {
+    // no target is a number
+  } else if (targets.size() == 1) {
     out.update(coordinate_json(e.coordinates[0]));
   } else {
     for (size_t j = 0; j < targets.size(); ++j) {

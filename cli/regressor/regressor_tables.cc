@@ -45,16 +45,20 @@ std::string frame_text(const std::string& path, const Frame& frame) {
 }
 
 // Rows that have every target; says how many have not, or refuses them.
-std::vector<uint64_t> usable_rows(const Frame& frame, const std::vector<std::string>& targets, bool skips,
-                                  std::vector<std::string>& notes) {
-  const std::vector<uint64_t> without = rows_without_targets(frame, targets);
+std::vector<uint64_t> usable_rows(const Frame& frame, const std::vector<std::string>& targets,
+                                  const TargetColumns& first, bool skips, std::vector<std::string>& notes) {
+  const std::vector<uint64_t> without =
+      first.has_ends() ? rows_without_ends(frame, first) : rows_without_targets(frame, targets);
   if (without.empty() || skips) {
     if (!without.empty())
       notes.push_back(
           fmt::format("{}: {} rows without a target left out", frame.file, grouped(without.size())));
     if (without.size() == frame.rows)
       throw_error("{}: no row has a target ({})", frame.file, fmt::join(targets, ", "));
-    return rows_with_targets(frame, targets);
+    std::vector<uint64_t> rows;
+    for (uint64_t row = 0; row < frame.rows; ++row)
+      if (!std::ranges::binary_search(without, row)) rows.push_back(row);
+    return rows;
   }
   throw_at(frame.file, frame.line[without[0]],
            "found no target ({}), in {} of {} rows; expected one in every row, or --skip-missing-targets, "
@@ -173,16 +177,27 @@ TrainingTables read_tables(const Arguments& arguments) {
   out.frame =
       read_frame(given.run.train,
                  {.categorical = given.options.categorical, .ignored = given.ignored, .header = header});
-  out.targets = target_names(out.frame, given.target);
+  if (given.target_low.empty() != given.options.target_high.empty() ||
+      (!given.target_low.empty() && !given.target.empty()))
+    throw Error(
+        "targets that are intervals have their lower ends in --target-low and their upper ones in "
+        "--target-high; "
+        "expected both, without --target");
+  out.targets =
+      target_names(out.frame, given.target_low.empty() ? given.target : std::vector{given.target_low});
+  for (const std::string& name : {given.options.target_high, given.options.weight})
+    if (!name.empty() && out.frame.find(name) == nullptr)
+      throw_error("{} has no column {}; expected some of {}", given.run.train, name, column_list(out.frame));
+  const TargetColumns first = given.options.target(out.targets[0]);
   out.record = frame_record(given.run.train, out.frame);
   out.notes.push_back(fmt::format("read {}, target {}", frame_text(given.run.train, out.frame),
                                   fmt::join(out.targets, ", ")));
-  out.train = usable_rows(out.frame, out.targets, given.skip_missing_targets, out.notes);
+  out.train = usable_rows(out.frame, out.targets, first, given.skip_missing_targets, out.notes);
   const auto read_other = [&](const std::string& path, const char* name, Json& record) {
     Frame other = read_frame(path, reading_like(out.frame, header));
     out.notes.push_back(fmt::format("{}: {}", name, frame_text(path, other)));
     record = frame_record(path, other);
-    return taken_rows(other, usable_rows(other, out.targets, given.skip_missing_targets, out.notes));
+    return taken_rows(other, usable_rows(other, out.targets, first, given.skip_missing_targets, out.notes));
   };
   if (!given.test.empty()) out.test = read_other(given.test, "test", out.test_record);
   if (!given.run.valid.empty()) {

@@ -38,9 +38,12 @@ RegressorOptions resolved(RegressorOptions options, size_t targets) {
 }
 
 // "inputs: x1, x2; categorical: colour (3 levels)"
-std::string inputs_text(const TrainingTables& tables, bool standardises) {
+std::string inputs_text(const TrainingTables& tables, const RegressorOptions& options) {
   std::vector<std::string> left_out, numeric, categorical;
-  const FrameEncoder encoder(tables.frame, tables.train, tables.targets, standardises, left_out);
+  std::vector<std::string> others = tables.targets;
+  for (const std::string& name : {options.target_high, options.weight})
+    if (!name.empty()) others.push_back(name);
+  const FrameEncoder encoder(tables.frame, tables.train, others, options.module.empty(), left_out);
   for (const std::string& name : encoder.columns()) {
     const FrameColumn& column = *tables.frame.find(name);
     if (column.is_numeric) {
@@ -52,10 +55,10 @@ std::string inputs_text(const TrainingTables& tables, bool standardises) {
     levels.erase(kMissingLevel);
     categorical.push_back(fmt::format("{} ({} levels)", name, grouped(levels.size())));
   }
-  const size_t others = tables.frame.columns.size() - tables.targets.size() - encoder.columns().size();
+  const size_t rest = tables.frame.columns.size() - others.size() - encoder.columns().size();
   return fmt::format("inputs: {} numeric columns{}{}; {} categorical{}{}; {} left out", numeric.size(),
                      numeric.empty() ? "" : " ", short_list(numeric), categorical.size(),
-                     categorical.empty() ? "" : " ", short_list(categorical), others);
+                     categorical.empty() ? "" : " ", short_list(categorical), rest);
 }
 
 // Each network at most as large as dense layers of its widths on all columns.
@@ -86,7 +89,8 @@ RunNeeds needs_of(const RegressorOptions& given, const TrainingTables& tables) {
 }
 
 // A number that takes two values is a class.
-std::string target_doubt(const TrainingTables& tables) {
+std::string target_doubt(const TrainingTables& tables, const RegressorOptions& options) {
+  if (options.target(tables.targets[0]).has_ends()) return "";
   for (const std::string& name : tables.targets) {
     const FrameColumn& column = *tables.frame.find(name);
     std::set<double> values;
@@ -150,13 +154,13 @@ class RegressorTraining final : public Training {
 
   ReadData read(const std::string&) override {
     tables_ = read_tables(arguments_);
-    refuse_doubtful(given_.run, target_doubt(tables_));
+    refuse_doubtful(given_.run, target_doubt(tables_, options_));
     ReadData out{
         .notes = std::move(tables_.notes),
         .warnings = {},
         .records = {{"data", tables_.record}, {"valid", tables_.valid_record}, {"test", tables_.test_record}},
         .needs = needs_of(options_, tables_)};
-    out.notes.push_back(inputs_text(tables_, options_.module.empty()));
+    out.notes.push_back(inputs_text(tables_, options_));
     if (!given_.run.valid.empty() && resolved_by_rows(options_, tables_.train.size()).ensemble > 1)
       out.notes.push_back(fmt::format(
           "{} takes no part in training: the members of an ensemble hold out rows of {}{}", given_.run.valid,
@@ -177,10 +181,11 @@ class RegressorTraining final : public Training {
     if (tables_.test)
       for (const std::string& text : encoding_notes(rows.rows.report))
         out.notes.push_back(fmt::format("{}: {}", given_.test, text));
-    evaluation_ = evaluate_regressor(model, rows.rows.inputs.view(), rows.rows.target, {});
+    evaluation_ =
+        evaluate_regressor(model, rows.rows.inputs.view(), rows.rows.target, {.high = rows.rows.high});
     out.audit = {{"data", rows.name}};
     out.audit.update(regression_json(evaluation_, tables_.targets, rows.part));
-    if (rows.part != RowsPart::kTrained) {
+    if (rows.part != RowsPart::kTrained && rows.rows.high.empty()) {
       const RegressionRows train = regression_rows(model, tables_.frame, tables_.train);
       out.simple = simple_regression(model, {train.inputs.view(), train.target},
                                      {rows.rows.inputs.view(), rows.rows.target});
@@ -199,6 +204,7 @@ class RegressorTraining final : public Training {
   void save(const std::string& path) const override { save_regressor(result_.model, path); }
 
   void show(const std::string&, ReportDocument& document) override {
+    if (!held_out_->rows.high.empty()) return;  // pictures are of targets that are numbers
     const size_t targets = result_.model.targets.size();
     std::vector<uint64_t> of_frame;
     std::vector<double> target;

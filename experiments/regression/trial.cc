@@ -42,7 +42,8 @@ TrialResult run_trial(const RegressionTrial& trial) {
   numbers["seconds"] = thread_seconds() - start;
   numbers["diverged"] = result.diverged ? 1 : 0;
   out.model = std::move(result.model);
-  for (const char* name : {"nll", "nll_error", "nll_b", "crps", "rmse", "b_rms", "quadrature", "tilted"})
+  for (const char* name :
+       {"nll", "nll_error", "nll_b", "crps", "rmse", "in50", "b_rms", "quadrature", "tilted"})
     numbers[name] = NAN;
   EncodingReport report;
   out.test = out.model.encoder.encode(*trial.frame, report).take(trial.test);
@@ -55,6 +56,7 @@ TrialResult run_trial(const RegressionTrial& trial) {
     numbers["nll_b"] = e.nll_b;
     numbers["crps"] = e.coordinates[0].crps;
     numbers["rmse"] = e.coordinates[0].rmse;
+    numbers["in50"] = e.coordinates[0].coverage[0].central;
     numbers["b_rms"] = e.log_z.rms;
     numbers["quadrature"] = e.quadrature_error;
     numbers["tilted"] = std::any_of(e.a.begin(), e.a.end(), is_tilted) ? 1 : 0;

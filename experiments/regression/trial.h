@@ -21,6 +21,7 @@ std::string trial_key(const RegressionTrial& trial);
 // nll, nll_error  exact test NLL, A by quadrature, and its standard error over the test rows
 // nll_b           with b(x)
 // crps, rmse
+// in50            share of the targets inside central 50% intervals
 // b_rms           rms of b(x) - A(x); of ensembles the error of log p
 // quadrature      the largest error of A
 // tilted          of the first member alone: 1, or 0 when |A| <= 0.001 on all test rows: there is no tilt, or

@@ -55,9 +55,9 @@ void describe_tables(Record& out) {
       "in the units of the data. The defaults of training were chosen while looking at test rows of splits 0 "
       "to 3 of the small tables and 0 and 1 of kin8nm and power, so their numbers are a little optimistic, "
       "for all networks alike; nothing was chosen on protein.";
-  out.data.columns = {"table",  "model",   "split", "nll",         "nll_error",
-                      "nll_b",  "crps",    "rmse",  "b_rms",       "quadrature",
-                      "tilted", "seconds", "wall",  "all_seconds", "diverged"};
+  out.data.columns = {"table",   "model", "split",       "nll",     "nll_error",  "nll_b",
+                      "crps",    "rmse",  "in50",        "b_rms",   "quadrature", "tilted",
+                      "seconds", "wall",  "all_seconds", "diverged"};
 }
 
 void add_numbers(const UciTable& table, Table& data) {

@@ -69,19 +69,20 @@ Outcome outcome_of(const MeanError& difference) {
 Table uci_table(const std::vector<UciTable>& tables) {
   Table out{.caption =
                 "Test rows of the standard splits, mean +- standard error over splits. NLL in nats, exact: A "
-                "by quadrature. rms(b - A): of the error that b(x) makes in log p. First member tilted: "
+                "by quadrature. In 50%: share of the targets inside central 50% intervals. rms(b - A): of "
+                "the error that b(x) makes in log p. First member tilted: "
                 "share of the splits in which |A(x)| of the first of the members is above 0.001 on some test "
                 "row; in the others that member is its mixture alone, and of the other members it says "
                 "nothing. Seconds: processor time of a training.",
-            .columns = {"table", "model", "NLL", "CRPS", "RMSE", "rms(b - A)", "first member tilted",
-                        "seconds", "splits"},
+            .columns = {"table", "model", "NLL", "CRPS", "RMSE", "in 50%", "rms(b - A)",
+                        "first member tilted", "seconds", "splits"},
             .rows = {}};
   const std::vector<std::string> models = table_models();
   for (const UciTable& table : tables)
     for (size_t m = 0; m < models.size(); ++m) {
       const auto& cells = table.cells[m];
       out.add({table.source.name, models[m], written(mean_of(cells, "nll")), written(mean_of(cells, "crps")),
-               written(mean_of(cells, "rmse")),
+               written(mean_of(cells, "rmse")), percent(mean_of(cells, "in50")),
                models[m] == "snl" ? written(mean_of(cells, "b_rms")) : "0, exact",
                models[m] == "snl" ? percent(mean_of(cells, "tilted")) : "-", mean_of(cells, "seconds").mean,
                static_cast<double>(cells.size())});

@@ -26,7 +26,7 @@ const char* word(Outcome outcome);
 // Of a mean of first - second of something that should be small: beyond two standard errors or not.
 Outcome outcome_of(const MeanError& difference);
 
-// Model by model: NLL, CRPS, RMSE, rms(b - A), seconds.
+// Model by model: NLL, CRPS, RMSE, coverage, rms(b - A), seconds.
 Table uci_table(const std::vector<UciTable>& tables);
 // snl against what others printed, and against the other models, set by set; facts count the outcomes.
 std::vector<Table> uci_outcomes(const std::vector<UciTable>& tables, Record& record);

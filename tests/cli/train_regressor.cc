@@ -59,9 +59,9 @@ TEST(TrainRegressor, LearnsADensityCloseToTheTrueOne) {
   const Folder folder;
   write_table(folder, "data.csv", 1000);
   write_table(folder, "test.csv", 300, 2);
-  const Outcome trained =
-      folder.run({"train", "regressor", "data.csv", "--test", "test.csv", "--epochs", "30", "--features",
-                  "16", "--joint", "16", "--samples", "16", "--json", "--quiet", "--out", "run", "--ensemble", "1"});
+  const Outcome trained = folder.run({"train", "regressor", "data.csv", "--test", "test.csv", "--epochs",
+                                      "30", "--features", "16", "--joint", "16", "--samples", "16", "--json",
+                                      "--quiet", "--out", "run", "--ensemble", "1"});
   ASSERT_EQ(trained.code, 0) << trained.err;
   const auto audit = trained.json()["audit"];
   EXPECT_EQ(audit["data"], "test");
@@ -155,9 +155,26 @@ TEST(TrainRegressor, CertificatesSpeakOfRowsWithoutAPart) {
 TEST(TrainRegressor, DivergenceKeepsAGoodModel) {
   const Folder folder;
   write_table(folder, "data.csv", 60);
-  const Outcome trained = folder.run({"train", "regressor", "data.csv", "--no-calibrate", "--learning-rate",
-                                      "1e20", "--epochs", "4", "--hold-out", "0", "--features", "4",
-                                      "--joint", "4", "--base", "broad", "--out", "run", "--quiet", "--ensemble",
+  const Outcome trained = folder.run({"train",
+                                      "regressor",
+                                      "data.csv",
+                                      "--no-calibrate",
+                                      "--learning-rate",
+                                      "1e20",
+                                      "--epochs",
+                                      "4",
+                                      "--hold-out",
+                                      "0",
+                                      "--features",
+                                      "4",
+                                      "--joint",
+                                      "4",
+                                      "--base",
+                                      "broad",
+                                      "--out",
+                                      "run",
+                                      "--quiet",
+                                      "--ensemble",
                                       "1"});
   EXPECT_EQ(trained.code, 3);
   expect_in(trained.err, "training diverged");
@@ -175,8 +192,9 @@ TEST(TrainRegressor, DivergenceIsWhatTheExitCodeSays) {
        {std::vector<std::string>{"--epochs", "10", "--learning-rate", "1e6"},
         {"--epochs", "10", "--learning-rate", "3e6"},
         {"--epochs", "1", "--batch", "100", "--warm-up", "0", "--learning-rate", "1e4"}}) {
-    std::vector<std::string> words{"train", "regressor", "data.csv", "--hold-out",  "0",
-                                   "--out", "run",       "--quiet",  "--overwrite", "--no-calibrate", "--ensemble", "1"};
+    std::vector<std::string> words{"train",       "regressor",      "data.csv",   "--hold-out",
+                                   "0",           "--out",          "run",        "--quiet",
+                                   "--overwrite", "--no-calibrate", "--ensemble", "1"};
     words.insert(words.end(), how.begin(), how.end());
     const Outcome trained = folder.run(words);
     EXPECT_EQ(trained.code, 3) << trained.err;
@@ -214,10 +232,10 @@ TEST(TrainRegressor, EveryObjective) {
   write_table(folder, "data.csv", 80);
   for (const std::string objective :
        {"is", "nce", "ranking-nce", "nce+", "kld-is", "mcmc", "sm", "dsm", "mdn"}) {
-    std::vector<std::string> words{"train",      "regressor", "data.csv",     "--objective",
-                                   objective,    "--json",    "--quiet",      "--overwrite",
-                                   "--out",      "run",       "--epochs",     "4",
-                                   "--features", "8",         "--components", "2", "--ensemble", "1"};
+    std::vector<std::string> words{
+        "train",      "regressor",   "data.csv",     "--objective", objective,    "--json",
+        "--quiet",    "--overwrite", "--out",        "run",         "--epochs",   "4",
+        "--features", "8",           "--components", "2",           "--ensemble", "1"};
     if (objective != "mdn") words.insert(words.end(), {"--joint", "8"});
     const Outcome trained = folder.run(words);
     ASSERT_EQ(trained.code, 0) << objective << trained.err;
@@ -340,6 +358,46 @@ TEST(TrainRegressor, SameBytesAfterASignal) {
   const Outcome complete = folder.run({"train", "regressor", "--resume", "--out", "killed"});
   EXPECT_EQ(complete.code, 0);
   expect_in(complete.err, "complete");
+}
+
+// Lower and upper ends in columns of their own, missing ones infinite; counts; weights.
+TEST(TrainRegressor, IntervalsCountsAndWeights) {
+  const Folder folder;
+  std::minstd_rand random(3);
+  std::string text = "x,low,high,count,w\n";
+  for (int i = 0; i < 120; ++i) {
+    const double x = 4 * uniform(random) - 2, y = x + 0.3 * normal(random);
+    const std::string low = i % 4 == 0 ? "" : fmt::format("{}", i % 4 == 1 ? y - 0.2 : y);
+    const std::string high = i % 4 == 2 ? "" : fmt::format("{}", i % 4 == 1 ? y + 0.2 : y);
+    text += fmt::format("{},{},{},{},{}\n", x, low, high,
+                        static_cast<int>(3 + y) > 0 ? static_cast<int>(3 + y) : 0, 1 + i % 2);
+  }
+  folder.write("data.csv", text);
+  const Outcome trained = folder.run(
+      tiny_regressor("data.csv", "run",
+                     {"--target-low", "low", "--target-high", "high", "--weight", "w", "--ignore", "count"}));
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  expect_in(trained.err, "inputs: 1 numeric columns x; 0 categorical; 0 left out");
+  const auto evaluated = folder.run({"evaluate", "run", "data.csv", "--json", "--quiet"}).json();
+  EXPECT_TRUE(evaluated["nll"].is_number()) << evaluated;
+  EXPECT_EQ(evaluated["intervals"], 90);
+  const auto row = folder.run({"predict", "run", "data.csv", "--survival", "-100,0,100", "--json", "--quiet"})
+                       .json()["rows"][0];
+  EXPECT_EQ(row["survival"]["-100"], 1);
+  EXPECT_EQ(row["survival"]["100"], 0);
+  EXPECT_LE(row["log_density"].get<double>(), 0);
+  expect_in(folder.run({"predict", "run", "data.csv", "--survival", "0.5"}).out, "survival0.5");
+  expect_user_error(folder.run({"score", "run", "data.csv", "--raw"}), "masses of intervals");
+  EXPECT_EQ(folder.run({"info", "run", "--json"}).json()["target_kind"], "interval");
+  const Outcome counts = folder.run(tiny_regressor(
+      "data.csv", "counts", {"--target", "count", "--target-kind", "count", "--ignore", "low,high,w"}));
+  ASSERT_EQ(counts.code, 0) << counts.err;
+  const auto scored = folder.run({"score", "counts", "data.csv", "--quiet", "--json"});
+  EXPECT_EQ(scored.code, 0) << scored.err;
+  expect_user_error(folder.run(tiny_regressor("data.csv", "x", {"--target-low", "low"})), "--target-high");
+  expect_user_error(
+      folder.run(tiny_regressor("data.csv", "x", {"--target", "x", "--target-kind", "count", "--quiet"})),
+      "expected a count");
 }
 
 }  // namespace

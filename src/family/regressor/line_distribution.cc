@@ -165,6 +165,12 @@ double LineDistribution::quantile(double level) const {
 
 double LineDistribution::cdf(double y) const { return std::min(1.0, table_.mass_below(y)); }
 
+double LineDistribution::log_mass(const Interval& interval) const {
+  const double below = std::isinf(interval.from) ? 0 : cdf(interval.from);
+  const double through = std::isinf(interval.to) ? 1 : cdf(interval.to);
+  return std::log(std::max(kLeastMass, through - below));
+}
+
 double LineDistribution::log_density(double y) const { return std::log(table_.density_at(y)); }
 
 Interval LineDistribution::central(double level) const {

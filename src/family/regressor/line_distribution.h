@@ -28,6 +28,10 @@ class LineDistribution {
   double deviation() const;
   double quantile(double level) const;  // level in (0, 1)
   double cdf(double y) const;
+  // log P(from < y < to), whose ends may be infinite; masses below kLeastMass, which the error of the nodes
+  // hides, count as that.
+  static constexpr double kLeastMass = 1e-12;
+  double log_mass(const Interval& interval) const;
   double log_density(double y) const;  // interpolated; for pictures, not for likelihoods
   // Local maxima with at least 5% of the largest density, highest first. Between two of them the density
   // falls to less than 99% of the lower one.

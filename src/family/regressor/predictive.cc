@@ -197,7 +197,16 @@ void predict(const Regressor& model, const InputRows& x, std::span<const double>
   for (uint64_t begin = 0; begin < x.rows(); begin += at_once) {
     const uint64_t end = std::min(x.rows(), begin + at_once);
     const InputRows block = x.slice(begin, end);
-    const BlockTargets targets(model, y.empty() ? y : y.subspan(begin * d, (end - begin) * d));
+    std::vector<double> numbers;  // NaN where it is an interval
+    if (!y.empty())
+      numbers.assign(y.begin() + static_cast<ptrdiff_t>(begin * d),
+                     y.begin() + static_cast<ptrdiff_t>(end * d));
+    const auto is_interval = [&](size_t i) {
+      return !options.high.empty() && y[begin + i] < options.high[begin + i];
+    };
+    for (size_t i = 0; i < numbers.size(); ++i)
+      if (is_interval(i)) numbers[i] = NAN;
+    const BlockTargets targets(model, numbers);
     ConditionalQuadratureOptions quadrature = options.quadrature;
     quadrature.first_row += begin;
     const std::vector<MemberBlock> members = member_blocks(model, block, targets, quadrature);
@@ -223,6 +232,9 @@ void predict(const Regressor& model, const InputRows& x, std::span<const double>
         for (uint32_t j = 0; j < d; ++j) {
           const auto line = LineDistribution::of(nodes, j, d, 0, 1);
           p.coordinates.push_back(coordinate_prediction(line, units[j], options));
+          if (is_interval(i))
+            p.log_density = line.log_mass({(y[begin + i] - units[0].mean) / units[0].scale,
+                                           (options.high[begin + i] - units[0].mean) / units[0].scale});
           if (j == 0 && options.samples > 0)
             p.samples = draw(units, nodes, options, RandomStream(options.seed, begin + i), line);
         }

@@ -30,6 +30,8 @@ struct PredictionOptions {
                                       // their width on either side, inside the support; 0 or >= 2
   uint64_t seed = 0;
   ConditionalQuadratureOptions quadrature;
+  // Upper ends of targets that are intervals, y being the lower ones: their log-density is the log mass.
+  std::span<const double> high = {};
   void validate() const;
 };
 OptionTable prediction_option_table(PredictionOptions& options);

@@ -85,7 +85,7 @@ class CoordinateEvaluator {
 
   // In the units of the data.
   CoordinateEvaluation finish(double scale) const {
-    const double n = static_cast<double>(pit_.size());
+    const double n = static_cast<double>(std::max<size_t>(1, pit_.size()));  // 0: all targets are intervals
     CoordinateEvaluation out;
     out.rmse = scale * (norm_ / std::sqrt(n));
     out.mae = scale * (sizes_ / n);
@@ -125,13 +125,17 @@ class Evaluator {
     out_.members = model.members.size();
   }
 
-  void add(const InputRows& x, std::span<const double> y) {
-    const BlockTargets targets(model_, y);
+  // high: empty, or the upper ends.
+  void add(const InputRows& x, std::span<const double> y, std::span<const double> high) {
+    std::vector<double> numbers(y.begin(), y.end());  // NaN where it is an interval
+    for (size_t i = 0; i < high.size(); ++i)
+      if (high[i] != y[i]) numbers[i] = NAN;
+    const BlockTargets targets(model_, numbers);
     ConditionalQuadratureOptions quadrature = options_.quadrature;
     quadrature.first_row += out_.rows;
     const std::vector<MemberBlock> members = member_blocks(model_, x, targets, quadrature);
-    add_densities(members, targets.reach);
-    add_places(members, y);
+    add_densities(members, targets, y, high);
+    add_places(members, numbers);
     out_.rows += x.rows();
   }
 
@@ -148,7 +152,18 @@ class Evaluator {
   }
 
  private:
-  void add_densities(const std::vector<MemberBlock>& members, const std::vector<TargetReach>& reach) {
+  // log P(low < y < high | x), of the mean of the members.
+  double log_mass(const std::vector<MemberBlock>& members, uint64_t i, const Interval& ends) const {
+    std::vector<const PredictiveNodes*> nodes;
+    for (const MemberBlock& member : members) nodes.push_back(&member.nodes[i]);
+    const double mean = model_.target_mean[0], scale = model_.target_scale[0];
+    return LineDistribution::of(nodes, 0, 1, 0, 1)
+        .log_mass({(ends.from - mean) / scale, (ends.to - mean) / scale});
+  }
+
+  void add_densities(const std::vector<MemberBlock>& members, const BlockTargets& targets,
+                     std::span<const double> low, std::span<const double> high) {
+    const std::vector<TargetReach>& reach = targets.reach;
     const double volume = model_.log_volume(), count = std::log(static_cast<double>(members.size()));
     for (uint64_t i = 0; i < reach.size(); ++i) {
       LogSumExp exact, raw, error;
@@ -172,6 +187,13 @@ class Evaluator {
       errors_.add(out_.rows + i, error.value(), doubt);
       out_.a.push_back(members[0].log_normalizer(i));
       out_.b.push_back(members[0].target.b[i]);
+      if (!high.empty() && high[i] != low[i]) {
+        const double mass = log_mass(members, i, {low[i], high[i]});
+        ++out_.intervals;
+        nll_.add(-mass);
+        nll_b_.add(-mass - error.value());
+        continue;
+      }
       if (!has_density) {
         ++(reach[i] == TargetReach::kOutside ? out_.outside : out_.zero_density);
         continue;
@@ -188,13 +210,14 @@ class Evaluator {
       std::vector<const PredictiveNodes*> nodes(members.size());
       for (size_t i = begin; i < end; ++i) {
         for (size_t m = 0; m < members.size(); ++m) nodes[m] = &members[m].nodes[i];
-        for (uint32_t j = 0; j < d; ++j) {
+        for (uint32_t j = 0; j < d && !std::isnan(y[i * d]); ++j) {
           const double u = (y[i * d + j] - model_.target_mean[j]) / model_.target_scale[j];
           places[i * d + j] = place_of(u, LineDistribution::of(nodes, j, d, 0, 1));
         }
       }
     });
-    for (size_t i = 0; i < places.size(); ++i) coordinates_[i % d].add(places[i]);
+    for (size_t i = 0; i < places.size(); ++i)
+      if (!std::isnan(y[i])) coordinates_[i % d].add(places[i]);
   }
 
   const Regressor& model_;
@@ -211,8 +234,11 @@ void check(const Regressor& model, const InputRows& x, std::span<const double> y
   require_range(options.pit_bins >= 1, "pit_bins", options.pit_bins, ">= 1");
   if (x.rows() == 0) throw Error("the data has no rows; expected at least one");
   check_targets(model, x.rows(), y);
+  if (!options.high.empty() && options.high.size() != x.rows())
+    throw_error("found {} upper ends of targets for {} rows; expected one a row", options.high.size(),
+                x.rows());
   for (size_t i = 0; i < y.size(); ++i)
-    if (!std::isfinite(y[i]))
+    if (!std::isfinite(y[i]) && (options.high.empty() || !(y[i] < options.high[i])))
       throw_error("target {} of row {} (from 0) is {}, expected a finite number",
                   model.targets[i % model.dimension()], i / model.dimension(), y[i]);
 }
@@ -235,16 +261,17 @@ double miss(const Coverage& coverage, uint64_t rows) {
 std::string coverage_doubt(const RegressionEvaluation& e, const std::vector<std::string>& targets) {
   const Coverage* worst = nullptr;
   size_t target = 0;
+  const uint64_t rows = e.rows - e.intervals;
+  if (rows == 0) return "";
   for (size_t j = 0; j < e.coordinates.size(); ++j)
     for (const Coverage& coverage : e.coordinates[j].coverage)
-      if (miss(coverage, e.rows) > (worst == nullptr ? kLargestMiss + 1e-12 : miss(*worst, e.rows)))
+      if (miss(coverage, rows) > (worst == nullptr ? kLargestMiss + 1e-12 : miss(*worst, rows)))
         worst = &coverage, target = j;
   if (worst == nullptr) return "";
   return fmt::format(
       "central {:.6g}% intervals of {} hold {:.1f}% of {} targets (standard error {:.1f} points), so "
       "predictions are too {}",
-      100 * worst->level, targets.at(target), 100 * worst->central, e.rows,
-      100 * standard_error(*worst, e.rows),
+      100 * worst->level, targets.at(target), 100 * worst->central, rows, 100 * standard_error(*worst, rows),
       worst->central > worst->level
           ? "wide; less noise in training may help (--input-noise 0, a smaller --weight-decay)"
           : "narrow; --ensemble 5, more rows or a larger --weight-decay may help");
@@ -259,7 +286,8 @@ RegressionEvaluation evaluate_regressor(const Regressor& model, const InputRows&
   const uint64_t block = rows_at_once(d);
   for (uint64_t begin = 0; begin < x.rows(); begin += block) {
     const uint64_t end = std::min(x.rows(), begin + block);
-    evaluator.add(x.slice(begin, end), y.subspan(begin * d, (end - begin) * d));
+    evaluator.add(x.slice(begin, end), y.subspan(begin * d, (end - begin) * d),
+                  options.high.empty() ? options.high : options.high.subspan(begin, end - begin));
     if (progress) progress(end);
   }
   return evaluator.finish();

@@ -21,6 +21,9 @@ struct RegressionEvaluationOptions {
   ConditionalQuadratureOptions quadrature = {};
   AuditOptions audit = {};  // eps, rho, confidence, bins, worst
   uint32_t pit_bins = 20;   // >= 1
+  // Upper ends of targets that are intervals (data/table/target_ends.h), y being the lower ones; empty: all
+  // are numbers. NLL is then that of masses, and the rest is about targets that are numbers alone.
+  std::span<const double> high = {};
 };
 
 struct Coverage {
@@ -43,6 +46,7 @@ struct RegressionEvaluation : ErrorAudit {
   uint64_t rows = 0;
   uint64_t members = 1;           // what e is: above
   uint64_t outside = 0;           // targets outside the support: then nll is +inf
+  uint64_t intervals = 0;         // targets of which an interval is known
   uint64_t zero_density = 0;      // targets inside it whose density is 0: then nll is +inf
   double nll = 0, nll_error = 0;  // exact, and the standard error of its mean over rows with a density
   double nll_b = 0;               // with b(x)

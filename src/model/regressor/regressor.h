@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "data/table/frame_encoder.h"
+#include "data/table/target_ends.h"
 #include "model/energy/conditional_energy.h"
 #include "model/energy/energy.h"
 #include "model/network/dense_network.h"
@@ -51,6 +52,9 @@ inline constexpr double kFarthestTarget = 1e12;
 struct Regressor {
   FrameEncoder encoder;
   std::vector<std::string> targets;  // names of the columns
+  // What the one target is where it is no number (data/table/target_ends.h): interval, count or ordinal, and
+  // the column of the upper ends of intervals.
+  std::string target_kind = "number", target_high = {};
   std::vector<double> target_mean, target_scale;
   MixtureShape mixture;                    // support in standardised units
   double tail_weight = 0.01;               // w of the base
@@ -61,6 +65,7 @@ struct Regressor {
   std::string objective_json = "{}", training_json = "{}", audit_json = "{}";
 
   uint32_t dimension() const { return mixture.dimension; }
+  TargetColumns target() const { return {targets[0], target_high, target_kind}; }
   double log_volume() const;  // sum_j log target_scale_j
   // w of the base as q_w: 1, the broad component alone, when there is no other base.
   double base_weight() const { return has_base ? tail_weight : 1; }

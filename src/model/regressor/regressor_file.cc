@@ -6,7 +6,7 @@
 //             (model/stored_record.h); JSON: objective, training, audit
 //   tensors   target.mean, target.scale F64 d; support.lower, support.upper F64 d (both or neither); targets;
 //             member<m>.<network>.<name> F32, member<m>.<network>.module U8 (torchscript)
-//             member<m>.temperature, where it is not 1, in the metadata
+//             in the metadata where they say something: member<m>.temperature, target_kind, target_high
 //   networks  features, mixture_head; with a tilt context, tilt and optionally normalizer, tilt_features
 #include <fmt/format.h>
 
@@ -125,6 +125,8 @@ Regressor read_regressor(std::span<const std::byte> bytes, const std::string& na
   model.target_mean = stored_doubles(reader, "target.mean", model.dimension());
   model.target_scale = stored_doubles(reader, "target.scale", model.dimension());
   model.targets = stored_strings(reader, "targets", model.dimension());
+  if (file.metadata.contains("target_kind")) model.target_kind = reader.metadata("target_kind");
+  if (file.metadata.contains("target_high")) model.target_high = reader.metadata("target_high");
   constexpr std::array<std::string_view, 2> bases = {"proposal", "broad"};
   model.has_base = reader.choice("base", bases) == 0;
   model.tail_weight = finite(reader, "tail_weight");
@@ -166,6 +168,12 @@ class Check {
     }
     require_range(model_.tail_weight >= 0 && model_.tail_weight < 1, "tail_weight", model_.tail_weight,
                   "0 <= x < 1");
+    require_one_of("target_kind", model_.target_kind, {"number", "interval", "count", "ordinal"});
+    require(
+        (model_.target_kind == "interval") == !model_.target_high.empty() &&
+            (model_.target_kind == "number" || d == 1),
+        fmt::format("{} targets of kind {} with upper ends in '{}', expected a column for one interval alone",
+                    d, model_.target_kind, model_.target_high));
     require_one_of("normalizer", model_.normalizer_kind, {"learned", "fitted", "zero", "estimated"});
     check_records(model_, file_);
   }
@@ -262,6 +270,8 @@ void save_regressor(const Regressor& model, const std::string& path) {
                    {"normalizer", model.normalizer_kind},
                    {"ensemble", std::to_string(model.members.size())},
                    {"encoder", model.encoder.json()}});
+  if (model.target_kind != "number") metadata.emplace("target_kind", model.target_kind);
+  if (!model.target_high.empty()) metadata.emplace("target_high", model.target_high);
   std::vector<runtime::Tensor> tensors;
   const auto add = [&tensors](const char* name, const std::vector<double>& values) {
     tensors.push_back(make_tensor(name, Dtype::F64, {values.size()}, std::span(values)));

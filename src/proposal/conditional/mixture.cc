@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/failure.h"
+#include "math/kernels.h"
 #include "math/parallel.h"
 #include "proposal/conditional/mixture_row.h"
 #include "proposal/density/gaussian_terms.h"
@@ -194,6 +195,38 @@ std::vector<float> ConditionalMixture::start(const Points& y) const {
           static_cast<float>(inverse_softplus(std::max(scale - shape_.least_scale, shape_.least_scale)));
     }
   return out;
+}
+
+void ConditionalMixture::sample_between(std::span<const float> parameters, double w, const Between& between,
+                                        RandomStream& random, std::span<float> y) const {
+  SELFNORM_CHECK(shape_.dimension == 1 && between.from < between.to);
+  MixtureRow row(*this, 0);
+  if (!row.set(parameters)) {
+    std::ranges::fill(y, std::numeric_limits<float>::quiet_NaN());
+    return;
+  }
+  // log of the integral over an interval: -tilt^2 / 2 + log_volume, up to the height of the normal.
+  const auto log_integral = [](const TruncatedNormal& n) { return n.log_volume - 0.5 * n.tilt * n.tilt; };
+  std::vector<TruncatedNormal> part;
+  std::vector<double> log_mass;
+  const auto add = [&](double weight, double mean, double scale) {
+    if (!(weight > 0)) return;
+    const double lower = is_bounded() ? shape_.lower[0] : -kInfinity,
+                 upper = is_bounded() ? shape_.upper[0] : kInfinity;
+    part.push_back(TruncatedNormal::of(mean, scale, between.from, between.to));
+    log_mass.push_back(std::log(weight) + log_integral(part.back()) -
+                       log_integral(TruncatedNormal::of(mean, scale, lower, upper)));
+  };
+  for (size_t k = 0; k < shape_.components; ++k)
+    add((1 - w) * row.weight(k), static_cast<double>(parameters[shape_.components + k]), row.scale(k));
+  add(w, shape_.broad_mean, shape_.broad_scale);
+  const LogSumExp total = exp_in_place(log_mass.data(), log_mass.size());
+  for (float& value : y) {
+    double u = random.uniform() * total.sum;
+    size_t k = 0;
+    while (k + 1 < part.size() && u >= log_mass[k]) u -= log_mass[k++];
+    value = within(std::clamp(part[k].draw(random), between.from, between.to), 0);
+  }
 }
 
 // Stream i: which component for each of the draws of row i, then their coordinates.

@@ -48,6 +48,14 @@ class ConditionalMixture {
                     std::span<float> d) const;
   // `each` draws of q_w for every row of parameters, row after row: stream i of `seed` for row i.
   void sample(const Points& parameters, uint64_t each, double w, uint64_t seed, std::span<float> y) const;
+  // Draws of q_w given that they are in [from, to], which is inside the support and may be infinite; one
+  // dimension. By Fisher's identity the mean over them of d log q_w(y) is that of the log mass of the
+  // interval.
+  struct Between {
+    double from, to;
+  };
+  void sample_between(std::span<const float> parameters, double w, const Between& between,
+                      RandomStream& random, std::span<float> y) const;
   // d log q_w / dy (n x d), and first and second derivative along v (either may be empty); 0 outside.
   void log_prob_gradient(const MixturePoints& at, double w, std::span<double> dy) const;
   void directional(const MixturePoints& at, const Points& v, double w, std::span<double> first,

@@ -149,5 +149,35 @@ TEST(MixtureSample, NoDrawsAreNone) {
   EXPECT_THROW(c.mixture.sample(c.parameter_points(), 2, 0.1, 1, y), Bug);
 }
 
+// Two normals and the broad one, given that a draw is in an interval: the moments of the density cut to it.
+TEST(MixtureSample, BetweenTwoPlacesIsTheCutDensity) {
+  for (const auto& [from, to] : {std::pair{0.2, 0.9}, {1.5, kInfinity}, {-kInfinity, -2.0}, {6.0, 7.0}}) {
+    MixtureCase c = mixture_case(mixture_shape(1, 2), {4000});
+    c.parameters = {0.25f, -0.5f, -1, 1, 0, 0.5f};
+    const double w = 0.1, low = std::max(from, -15.0), high = std::min(to, 15.0), h = (high - low) / 4000;
+    for (size_t i = 0; i < 4000; ++i) c.y[i] = static_cast<float>(low + (static_cast<double>(i) + 0.5) * h);
+    std::vector<double> log_q(4000), log_g(4000);
+    c.mixture.log_prob(c.at(), log_q, log_g);
+    broaden(log_q, log_g, w);
+    double mass = 0, first = 0, second = 0;
+    for (size_t i = 0; i < 4000; ++i) {
+      mass += std::exp(log_q[i]);
+      first += std::exp(log_q[i]) * c.y[i];
+      second += std::exp(log_q[i]) * c.y[i] * c.y[i];
+    }
+    const double mean = first / mass, deviation = std::sqrt(second / mass - mean * mean);
+    RandomStream random(5);
+    std::vector<float> y(20000);
+    c.mixture.sample_between(c.parameters, w, {from, to}, random, y);
+    double found = 0;
+    for (const float v : y) {
+      EXPECT_GE(v, static_cast<float>(from));
+      EXPECT_LE(v, static_cast<float>(to));
+      found += v / 20000.0;
+    }
+    EXPECT_NEAR(found, mean, 5 * deviation / std::sqrt(20000) + 1e-3) << from;
+  }
+}
+
 }  // namespace
 }  // namespace selfnorm

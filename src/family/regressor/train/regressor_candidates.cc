@@ -43,7 +43,7 @@ class CandidateRegressorStep final : public RegressorStep {
     for (size_t i = 0; i < d_context_.size(); ++i) out.context[i] += d_context_[i];
     if (has_base_) parts_.mixture.add_gradient(mixture, parts_.options.tail_weight, d_score_, out.mixture);
     if (learns_by_kl_) parts_.mixture.add_gradient(mixture, parts_.options.defence, share_, out.mixture);
-    return sum();
+    return sum(in.weight);
   }
 
  private:
@@ -78,7 +78,7 @@ class CandidateRegressorStep final : public RegressorStep {
   // The objective of every row, and its derivatives over n.
   void compare(const RegressorStepInput& in, std::span<const double> f, std::span<double> d_b) {
     const uint64_t n = in.y.rows;
-    const double scale = 1 / static_cast<double>(n);
+    const double share = 1 / static_cast<double>(n);
     score_.resize(row_.size());
     d_score_.resize(row_.size());
     terms_.resize(n);
@@ -99,6 +99,7 @@ class CandidateRegressorStep final : public RegressorStep {
                                .sample_log_q = own(log_q_).subspan(1),
                                .log_normalizer = in.b[i]},
                               own(d_score_).subspan(1));
+        const double scale = in.weight.empty() ? share : share * in.weight[i];
         own(d_score_)[0] = terms.d_score;
         for (double& d : own(d_score_)) d *= scale;
         d_b[i] += scale * terms.d_log_normalizer;
@@ -111,11 +112,12 @@ class CandidateRegressorStep final : public RegressorStep {
       if (terms_[i].estimate) terms_[i].estimate->log_z -= in.b[i];
   }
 
-  RegressorStepTerms sum() const {
+  RegressorStepTerms sum(std::span<const double> weight) const {
     RegressorStepTerms out;
     const double scale = 1 / static_cast<double>(terms_.size());
-    for (const CandidateTerms& terms : terms_) {
-      out.loss += scale * terms.likelihood;
+    for (size_t i = 0; i < terms_.size(); ++i) {
+      const CandidateTerms& terms = terms_[i];
+      out.loss += scale * (weight.empty() ? 1 : weight[i]) * terms.likelihood;
       if (!terms.estimate) continue;
       out.has_estimate = true;
       out.log_ratio += scale * terms.estimate->log_z;

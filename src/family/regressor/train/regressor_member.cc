@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <boost/math/tools/minima.hpp>
 #include <cmath>
+#include <functional>
 #include <limits>
 
+#include "family/regressor/line_distribution.h"
 #include "family/regressor/train/regressor_problem.h"
+#include "math/kernels.h"
 #include "math/random.h"
 #include "normalizer/quadrature/conditional_quadrature.h"
+#include "objective/registry.h"
 #include "proposal/density/gaussian_terms.h"
 #include "selfnorm/error.h"
 
@@ -25,6 +29,7 @@ constexpr uint64_t kMemberReports = 100;  // in a run
 // Of a check, by the dimension of y, which is what quadrature costs.
 constexpr uint64_t kMostCheckRows[] = {1000, 200, 50};
 constexpr double kCheckPrecision[] = {1e-3, 1e-2, 3e-2};  // of A
+constexpr uint64_t kBetweenStream = 0xBE77, kBetweenDraws = 8;
 constexpr double kWidestLogTemperature = 1.5, kTemperatureEvidence = 4;
 constexpr std::uintmax_t kTemperatureEvaluations = 16;
 
@@ -34,16 +39,78 @@ std::vector<std::span<float>> parts_of(const FlatParameters& parameters, std::ve
   return parts;
 }
 
-double mixture_nll(const ConditionalMixture& mixture, const MixturePoints& at, double tail_weight) {
+double mixture_nll(const ConditionalMixture& mixture, const MixturePoints& at, double tail_weight,
+                   std::span<const double> weight) {
   std::vector<double> log_q(at.row.size()), log_g(at.row.size());
   mixture.log_prob(at, log_q, log_g);
   double sum = 0;
   broaden(log_q, log_g, tail_weight);
-  for (const double value : log_q) sum -= value;
+  for (size_t i = 0; i < log_q.size(); ++i) sum -= (weight.empty() ? 1 : weight[i]) * log_q[i];
   return sum / static_cast<double>(log_q.size());
 }
 
+// A(x) where targets are numbers, and the mass where they are intervals.
+void add_masses(const RegressorProblem& problem, const ConditionalScores& scores,
+                std::span<const uint64_t> rows, std::span<double> nll) {
+  const std::vector<PredictiveNodes> nodes =
+      conditional_quadrature(scores, {.precision = kCheckPrecision[0]});
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (problem.is_interval(rows[i])) {
+      const PredictiveNodes* const own = &nodes[i];
+      nll[i] = -LineDistribution::of({&own, 1}, 0, 1, 0, 1)
+                    .log_mass({problem.ends().low[rows[i]], problem.ends().high[rows[i]]});
+    } else if (!scores.is_normalised()) {
+      nll[i] += nodes[i].log_normalizer;
+    }
+  }
+}
+
 }  // namespace
+
+double held_out_nll(const RegressorProblem& problem, const RegressorNetworks& networks,
+                    std::span<const uint64_t> rows, bool is_tilted) {
+  const EncodedFrame x = problem.inputs().take(rows);
+  const std::vector<float> y = problem.take_targets(rows);
+  const auto scores = prepare_scores(problem.model(), networks, x.view());
+  std::vector<uint32_t> row(rows.size());
+  for (uint32_t i = 0; i < row.size(); ++i) row[i] = i;
+  std::vector<double> s(rows.size());
+  scores->score({y.data(), rows.size(), problem.targets().columns}, row, s);
+  std::vector<double> nll(rows.size(), problem.model().log_volume());
+  for (size_t i = 0; i < s.size(); ++i) nll[i] -= s[i];
+  if (!problem.ends().low.empty()) {
+    add_masses(problem, *scores, rows, nll);
+  } else if (is_tilted) {
+    const auto log_z =
+        conditional_log_z(*scores, {.precision = kCheckPrecision[problem.model().dimension() - 1]});
+    for (size_t i = 0; i < log_z.size(); ++i) nll[i] += log_z[i].value;
+  }
+  double sum = 0, weights = 0;
+  for (size_t i = 0; i < nll.size(); ++i) {
+    const double weight = problem.weight(rows[i]);
+    if (weight == 0) continue;
+    sum += weight * nll[i];
+    weights += weight;
+  }
+  return weights > 0 ? sum / weights : 0;
+}
+
+bool can_be_tempered(const RegressorOptions& options) {
+  return options.temperature && (options.calibrate || !objective_entry(options.objective).uses_normalizer);
+}
+
+FittedTemperature fit_temperature(uint64_t rows, const std::function<double(double)>& nll) {
+  const auto finite = [&](double log_temperature) {
+    const double value = nll(std::exp(log_temperature));
+    return std::isfinite(value) ? value : std::numeric_limits<double>::max();
+  };
+  const double untouched = finite(0);
+  std::uintmax_t evaluations = kTemperatureEvaluations;
+  const auto [at, value] = boost::math::tools::brent_find_minima(finite, -kWidestLogTemperature,
+                                                                 kWidestLogTemperature, 10, evaluations);
+  const bool helps = 2 * static_cast<double>(rows) * (untouched - value) > kTemperatureEvidence;
+  return helps ? FittedTemperature{std::exp(at), value} : FittedTemperature{1, untouched};
+}
 
 RegressorNetworksPass::RegressorNetworksPass(const RegressorNetworks& networks)
     : networks_(networks),
@@ -140,6 +207,9 @@ void RegressorMember::read_batch(uint64_t at) {
     for (size_t i = 0; i < noise_.size(); ++i)
       batch_.number[i] += static_cast<float>(*options_.input_noise * noise_[i]);
   }
+  weight_.clear();
+  if (!options_.weight.empty())
+    for (const uint64_t row : chosen_) weight_.push_back(problem_.weight(row));
   const Points all = problem_.targets();
   target_.resize(chosen_.size() * all.columns);
   RandomStream random(RandomStream(options_.seed, kFloorStream).next(), at);
@@ -151,31 +221,63 @@ void RegressorMember::read_batch(uint64_t at) {
     }
 }
 
+// Targets that are intervals are drawn anew in every step: from the base given the interval, and once there
+// is a tilt resampled by exp f, so nearly from the model given the interval. The mean over such draws of a
+// gradient of log p(y|x) is that of the log mass of the interval (Fisher's identity).
+void RegressorMember::draw_targets(uint64_t at, bool is_tilted) {
+  const uint64_t seed = RandomStream(RandomStream(options_.seed, kBetweenStream).next(), at).next();
+  std::vector<float> drawn(kBetweenDraws);
+  std::vector<double> f(kBetweenDraws, 0);
+  for (uint64_t i = 0; i < chosen_.size(); ++i) {
+    if (!problem_.is_interval(chosen_[i])) continue;
+    RandomStream random(seed, i);
+    problem_.mixture().sample_between(
+        pass_.mixture().row(i), options_.base == "broad" ? 1 : options_.tail_weight,
+        {problem_.ends().low[chosen_[i]], problem_.ends().high[chosen_[i]]}, random, drawn);
+    if (is_tilted) {
+      const std::vector<uint32_t> row(kBetweenDraws, static_cast<uint32_t>(i));
+      networks_.tilt->score({pass_.context(), {drawn.data(), kBetweenDraws, 1}, row}, f);
+    }
+    const LogSumExp total = exp_in_place(f.data(), f.size());
+    double u = random.uniform() * total.sum;
+    size_t k = 0;
+    while (k + 1 < kBetweenDraws && u >= f[k]) u -= f[k++];
+    target_[i] = drawn[k];
+    std::ranges::fill(f, 0.0);
+  }
+}
+
 Step RegressorMember::gradient(uint64_t at) {
   read_batch(at);
   const bool is_tilted = this->is_tilted(at);
   std::fill(adam_.gradient.begin(), adam_.gradient.end(), 0.0f);
   pass_.forward(batch_.view(), is_tilted);
+  if (!problem_.ends().low.empty()) draw_targets(at, is_tilted);
   const uint64_t n = batch_.rows;
   const Points y{target_.data(), n, problem_.targets().columns};
 
   terms_ = {};
   if (is_tilted) {
     const size_t tilt = gradient_parts_.size() - (networks_.normalizer ? 2 : 1);
-    terms_ = (*tilt_step_)(
-        {.y = y, .mixture = pass_.mixture(), .context = pass_.context(), .b = pass_.normalizer(), .step = at},
-        {.mixture = pass_.d_mixture(),
-         .context = pass_.d_context(),
-         .b = pass_.d_normalizer(),
-         .tilt = gradient_parts_[tilt]});
+    terms_ = (*tilt_step_)({.y = y,
+                            .mixture = pass_.mixture(),
+                            .context = pass_.context(),
+                            .b = pass_.normalizer(),
+                            .step = at,
+                            .weight = weight_},
+                           {.mixture = pass_.d_mixture(),
+                            .context = pass_.d_context(),
+                            .b = pass_.d_normalizer(),
+                            .tilt = gradient_parts_[tilt]});
   }
   if (!is_tilted || options_.learn_proposal != "kl") {
     own_row_.resize(n);
     for (uint32_t i = 0; i < n; ++i) own_row_[i] = i;
     const MixturePoints points{pass_.mixture(), y, own_row_};
-    const std::vector<double> weight(n, -1 / static_cast<double>(n));
+    std::vector<double> weight(n, -1 / static_cast<double>(n));
+    for (uint64_t i = 0; i < weight_.size(); ++i) weight[i] *= weight_[i];
     problem_.mixture().add_gradient(points, options_.tail_weight, weight, pass_.d_mixture());
-    if (!is_tilted) terms_.loss = mixture_nll(problem_.mixture(), points, options_.tail_weight);
+    if (!is_tilted) terms_.loss = mixture_nll(problem_.mixture(), points, options_.tail_weight, weight_);
   }
   pass_.backward(gradient_parts_);
   return adam_.is_finite(terms_.loss) ? Step{} : Step::diverged();
@@ -210,7 +312,8 @@ Check RegressorMember::check(Progress& progress) {
   const auto few = std::span<const uint64_t>(chosen_).first(std::min(kFewMemberRows, chosen_.size()));
   Check out;
   try {
-    const double nll = mean_nll(valid_rows_.empty() ? few : valid_rows_);
+    const double nll =
+        held_out_nll(problem_, networks_, valid_rows_.empty() ? few : valid_rows_, is_tilted(taken_));
     // A held-out target may have no density: +inf.
     out.is_usable = std::isfinite(nll) || (nll > 0 && !valid_rows_.empty());
     if (!is_tilted(taken_)) require_usable(few);
@@ -220,23 +323,6 @@ Check RegressorMember::check(Progress& progress) {
   }
   use(theta_);
   return out;
-}
-
-double RegressorMember::mean_nll(std::span<const uint64_t> rows) const {
-  const EncodedFrame x = problem_.inputs().take(rows);
-  const std::vector<float> y = problem_.take_targets(rows);
-  const auto scores = prepare_scores(problem_.model(), networks_, x.view());
-  std::vector<uint32_t> row(rows.size());
-  for (uint32_t i = 0; i < row.size(); ++i) row[i] = i;
-  std::vector<double> s(rows.size());
-  scores->score({y.data(), rows.size(), problem_.targets().columns}, row, s);
-  double sum = 0;
-  for (const double value : s) sum -= value;
-  if (is_tilted(taken_))
-    for (const ConditionalLogZ& z :
-         conditional_log_z(*scores, {.precision = kCheckPrecision[problem_.model().dimension() - 1]}))
-      sum += z.value;
-  return sum / static_cast<double>(rows.size()) + problem_.model().log_volume();
 }
 
 // Throws Error when p(y|x) of one of the rows cannot be integrated.
@@ -294,25 +380,6 @@ RegressorMember::Result RegressorMember::finish(const RunOutcome& outcome) {
   return out;
 }
 
-// T by the likelihood of held-out rows, where that is more than chance: 2 n (NLL(1) - NLL(T)) is chi-squared
-// with one degree of freedom when T = 1 is right. Members of an ensemble keep theirs: their average is wider.
-void RegressorMember::fit_temperature(std::optional<double>& check) {
-  const bool keeps_learned_b = tilt_step_ != nullptr && tilt_step_->uses_normalizer() && !options_.calibrate;
-  if (!options_.temperature || options_.ensemble > 1 || keeps_learned_b || !check) return;
-  const auto nll = [this](double log_temperature) {
-    networks_.temperature = std::exp(log_temperature);
-    const double value = mean_nll(valid_rows_);
-    return std::isfinite(value) ? value : std::numeric_limits<double>::max();
-  };
-  const double untouched = nll(0);
-  std::uintmax_t evaluations = kTemperatureEvaluations;
-  const auto [at, value] = boost::math::tools::brent_find_minima(nll, -kWidestLogTemperature,
-                                                                 kWidestLogTemperature, 10, evaluations);
-  const bool helps = 2 * static_cast<double>(valid_rows_.size()) * (untouched - value) > kTemperatureEvidence;
-  networks_.temperature = helps ? std::exp(at) : 1;
-  if (helps) check = value;
-}
-
 void RegressorMember::settle_result(bool is_checked, bool is_tilted, std::optional<double>& check) {
   use(average_);
   problem_.set_unseen(train_rows_, networks_);
@@ -320,8 +387,13 @@ void RegressorMember::settle_result(bool is_checked, bool is_tilted, std::option
     const uint64_t most = kMostCheckRows[problem_.model().dimension() - 1];
     require_usable(
         std::span<const uint64_t>(train_rows_).first(std::min<uint64_t>(most, train_rows_.size())));
-  } else {
-    fit_temperature(check);
+  } else if (options_.ensemble == 1 && can_be_tempered(options_)) {
+    const FittedTemperature found = fit_temperature(valid_rows_.size(), [&](double temperature) {
+      networks_.temperature = temperature;
+      return held_out_nll(problem_, networks_, valid_rows_, is_tilted);
+    });
+    networks_.temperature = found.temperature;
+    if (found.temperature != 1) check = found.nll;
   }
   if (networks_.normalizer && is_tilted && (options_.calibrate || !tilt_step_->uses_normalizer()))
     fit_normalizer(problem_, {train_rows_, options_.ensemble > 1 ? valid_rows_ : std::vector<uint64_t>()},

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -89,6 +90,20 @@ class FlatParameters {
   size_t size_ = 0;
 };
 
+// Mean NLL of rows, weighted, in the units of the data: A(x) by quadrature, 0 unless it is tilted; masses
+// where targets are intervals.
+double held_out_nll(const RegressorProblem& problem, const RegressorNetworks& networks,
+                    std::span<const uint64_t> rows, bool is_tilted);
+
+// T by a likelihood of held-out rows, nll(T), where that is more than chance: 2 n (nll(1) - nll(T)) is
+// chi-squared with one degree of freedom when T = 1 is right; otherwise 1.
+struct FittedTemperature {
+  double temperature = 1, nll = 0;
+};
+FittedTemperature fit_temperature(uint64_t rows, const std::function<double(double)>& nll);
+// Whether options ask for it, and b(x) can follow.
+bool can_be_tempered(const RegressorOptions& options);
+
 class RegressorMember final : public Problem {
  public:
   // Rows of problem.inputs(); valid_rows may be empty: then the last average that can be used is kept.
@@ -118,11 +133,10 @@ class RegressorMember final : public Problem {
  private:
   bool is_tilted(uint64_t step) const { return tilt_step_ != nullptr && step >= warm_steps_; }
   void read_batch(uint64_t at);
+  void draw_targets(uint64_t at, bool is_tilted);
   void use(std::span<const float> parameters);
-  double mean_nll(std::span<const uint64_t> rows) const;
   void require_usable(std::span<const uint64_t> rows) const;
   void settle_result(bool is_checked, bool is_tilted, std::optional<double>& check);
-  void fit_temperature(std::optional<double>& check);
 
   const RegressorProblem& problem_;
   RegressorOptions options_;  // with the member's own seed
@@ -143,7 +157,7 @@ class RegressorMember final : public Problem {
   uint64_t taken_ = 0;
   EncodedFrame batch_;
   std::vector<float> target_;
-  std::vector<double> noise_;
+  std::vector<double> noise_, weight_;
   std::vector<uint64_t> chosen_;
   std::vector<uint32_t> own_row_;
   RegressorStepTerms terms_;

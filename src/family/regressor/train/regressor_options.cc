@@ -38,6 +38,15 @@ void add_target(RegressorOptions& o, OptionTable& table) {
             "Lower end of the support of the target: a number, or one a target, X,X,...; -inf: no end");
   table.add("upper", &o.upper, "Upper end of the support; inf: no end");
   table
+      .add("target-kind", &o.target_kind,
+           "What the target is: a number, a count 0, 1, 2, ..., or an ordinal level, a whole number")
+      .one_of({"number", "count", "ordinal"})
+      .only(o.target_high.empty(), "targets of one column", option_text("target-high", o.target_high));
+  table.add(
+      "target-high", &o.target_high,
+      "Column of the upper ends of targets that are known to lie in an interval; missing: right-censored");
+  table.add("weight", &o.weight, "Column of the weights of the rows in training and its checks, 0 or more");
+  table
       .add("noise-floor", &o.noise_floor,
            "Standard deviation, in the units of the target, of noise added to it in training; bounds the "
            "likelihood where values repeat")
@@ -147,6 +156,9 @@ OptionTable regressor_option_table(RegressorOptions& o) {
     table.find(name)->only(!is_mixture, "score networks",
                            option_text("objective", o.objective) + ", which is the mixture alone");
   limit_to_objective("regressor", o.objective, table);
+  const ObjectiveSeam seam = objective_entry(o.objective).seam;
+  table.find("weight")->only(seam == ObjectiveSeam::proposal || seam == ObjectiveSeam::candidates,
+                             "objectives of likelihoods and noise", option_text("objective", o.objective));
   table.find("features")->only(o.module.empty(), "feature networks of ours", option_text("module", o.module));
   return table;
 }

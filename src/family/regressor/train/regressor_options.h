@@ -9,6 +9,7 @@
 
 #include "base/option_table.h"
 #include "data/table/frame.h"
+#include "data/table/target_ends.h"
 #include "model/energy/energy.h"
 
 namespace selfnorm {
@@ -61,9 +62,17 @@ struct RegressorOptions {
   std::vector<std::string> categorical;
   std::vector<double> lower, upper;  // support of y, in its units: one a coordinate, may be infinite; or none
 
+  std::string target_kind = "number";  // number | count | ordinal (data/table/target_ends.h)
+  std::string target_high;  // column of the upper ends of targets, whose own is that of the lower ones
+  std::string weight;       // column of the weights of rows; empty: all count alike
+
   uint64_t seed = 0;
   int threads = 0;
 
+  // The one target, or the first.
+  TargetColumns target(const std::string& name) const {
+    return {name, target_high, target_high.empty() ? target_kind : "interval"};
+  }
   void validate() const;  // throws Error naming the option, the value and the range
 };
 

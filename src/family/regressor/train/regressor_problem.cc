@@ -50,14 +50,18 @@ RegressorProblem::RegressorProblem(const Frame& frame, const std::vector<std::st
 
   std::vector<uint64_t> rows(train_rows.begin(), train_rows.end());
   rows.insert(rows.end(), valid_rows.begin(), valid_rows.end());
+  read_weights(frame, rows, train_rows.size());
   standardise_targets(frame, rows, train_rows.size());
+  standardise_ends(rows);
   mixture_ = std::make_unique<ConditionalMixture>(model_.mixture);
   for (size_t i = 0; i < target_.size(); ++i)
     target_[i] = mixture_->within(static_cast<double>(target_[i]), static_cast<uint32_t>(i % targets.size()));
 
   check_texts(frame);
-  model_.encoder =
-      FrameEncoder(frame, train_rows, targets, /*standardise=*/options.module.empty(), warnings_);
+  std::vector<std::string> others = targets;  // columns that are no inputs
+  for (const std::string& name : {options.target_high, options.weight})
+    if (!name.empty()) others.push_back(name);
+  model_.encoder = FrameEncoder(frame, train_rows, others, /*standardise=*/options.module.empty(), warnings_);
   if (!options.module.empty() && !model_.encoder.levels().empty())
     throw_error("module {} takes numbers, and {} has categorical columns; leave them out (--ignore)",
                 options.module, frame.file);
@@ -100,10 +104,64 @@ void RegressorProblem::check_texts(const Frame& frame) {
   }
 }
 
+std::vector<double> RegressorProblem::read_targets(const Frame& frame, std::span<const uint64_t> rows) {
+  const TargetColumns columns = options_.target(model_.targets[0]);
+  if (!columns.has_ends()) return numeric_targets(frame, model_.targets, rows);
+  if (model_.targets.size() > 1)
+    throw_error("{} targets of which one is {}; expected one target alone", model_.targets.size(),
+                columns.kind == "interval" ? "an interval" : columns.kind);
+  model_.target_kind = columns.kind;
+  model_.target_high = columns.high;
+  const TargetEnds found = target_ends(frame, columns, rows);
+  std::vector<double> y;
+  for (size_t i = 0; i < rows.size(); ++i) y.push_back(found.place(i));
+  // The support of whole numbers.
+  if (columns.kind != "interval" && options_.lower.empty())
+    options_.lower = {columns.kind == "count" ? -0.5 : std::ranges::min(found.low)};
+  if (columns.kind == "ordinal" && options_.upper.empty()) options_.upper = {std::ranges::max(found.high)};
+  ends_.low.assign(frame.rows, 0);
+  ends_.high.assign(frame.rows, 0);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    ends_.low[rows[i]] = found.low[i];
+    ends_.high[rows[i]] = found.high[i];
+  }
+  return y;
+}
+
+// To standardised units, inside the support.
+void RegressorProblem::standardise_ends(std::span<const uint64_t> rows) {
+  if (ends_.low.empty()) return;
+  const double mean = model_.target_mean[0], scale = model_.target_scale[0];
+  const bool is_bounded = !model_.mixture.lower.empty();
+  for (const uint64_t row : rows) {
+    if (ends_.is_number(row)) continue;
+    double &low = ends_.low[row], &high = ends_.high[row];
+    low = std::max((low - mean) / scale, is_bounded ? model_.mixture.lower[0] : -INFINITY);
+    high = std::min((high - mean) / scale, is_bounded ? model_.mixture.upper[0] : INFINITY);
+  }
+}
+
+void RegressorProblem::read_weights(const Frame& frame, std::span<const uint64_t> rows, uint64_t training) {
+  if (options_.weight.empty()) return;
+  const std::vector<double> found = numeric_targets(frame, {options_.weight}, rows);
+  double sum = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (!(found[i] >= 0))
+      throw_at(frame.file, frame.line[rows[i]], "found weight {} in column {}, expected 0 or more", found[i],
+               options_.weight);
+    if (i < training) sum += found[i];
+  }
+  if (!(sum > 0) || !std::isfinite(sum))
+    throw_error("{}: the weights ({}) of the training rows sum to {}, expected a number above 0", frame.file,
+                options_.weight, sum);
+  weight_.assign(frame.rows, 0);
+  for (size_t i = 0; i < rows.size(); ++i) weight_[rows[i]] = found[i] * static_cast<double>(training) / sum;
+}
+
 void RegressorProblem::standardise_targets(const Frame& frame, std::span<const uint64_t> rows,
                                            uint64_t training) {
   const size_t d = model_.targets.size();
-  const std::vector<double> y = numeric_targets(frame, model_.targets, rows);
+  const std::vector<double> y = read_targets(frame, rows);
   const std::span<const double> trained = std::span(y).first(training * d);
   MixtureShape& mixture = model_.mixture;
   std::vector<double> lower = bounds(options_.lower, mixture.dimension, -INFINITY, "lower"),
@@ -117,7 +175,7 @@ void RegressorProblem::standardise_targets(const Frame& frame, std::span<const u
       throw_error("target {} of {} is {} in every training row; there is nothing to predict", name,
                   frame.file, distinct.most_frequent);
     const bool repeats = distinct.share * static_cast<double>(training) > 1.5;
-    if (options_.noise_floor == 0 && repeats &&
+    if (options_.noise_floor == 0 && repeats && ends_.low.empty() &&
         (distinct.distinct < kFewDistinct || distinct.share > kLargeShare))
       warnings_.push_back(fmt::format(
           "target {} has {} distinct values in {} rows ({:.1f}% are {}): the likelihood of a density is "

@@ -30,6 +30,12 @@ class RegressorProblem {
   std::vector<float> take_targets(std::span<const uint64_t> rows) const;
   // Of the targets in training: options.noise_floor in standardised units, by coordinate.
   const std::vector<double>& noise_floor() const { return noise_floor_; }
+  // Standardised, of all rows of the frame: targets that are known to lie between; empty: all are numbers.
+  const TargetEnds& ends() const { return ends_; }
+  bool is_interval(uint64_t row) const { return !ends_.low.empty() && !ends_.is_number(row); }
+  double weight(uint64_t row) const {
+    return weight_.empty() ? 1 : weight_[row];
+  }  // mean 1 over training rows
   const std::vector<std::string>& warnings() const { return warnings_; }
 
   // Networks of a member at their start. `rows`: those it is trained on.
@@ -44,6 +50,10 @@ class RegressorProblem {
  private:
   // The first `training` of `rows` are the training rows.
   void standardise_targets(const Frame& frame, std::span<const uint64_t> rows, uint64_t training);
+  // What standardise_targets takes for the targets: numbers, or places inside the intervals.
+  std::vector<double> read_targets(const Frame& frame, std::span<const uint64_t> rows);
+  void standardise_ends(std::span<const uint64_t> rows);
+  void read_weights(const Frame& frame, std::span<const uint64_t> rows, uint64_t training);
   void check_texts(const Frame& frame);
   // How often every level of every categorical input appears in `rows`.
   std::vector<std::vector<uint64_t>> level_counts(std::span<const uint64_t> rows) const;
@@ -52,7 +62,8 @@ class RegressorProblem {
   Regressor model_;
   EncodedFrame inputs_;
   std::vector<float> target_;
-  std::vector<double> noise_floor_;
+  std::vector<double> noise_floor_, weight_;
+  TargetEnds ends_;
   std::vector<std::string> warnings_;
   std::unique_ptr<ConditionalMixture> mixture_;
 };

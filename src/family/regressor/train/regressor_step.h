@@ -23,11 +23,12 @@
 namespace selfnorm {
 
 struct RegressorStepInput {
-  Points y;                   // n x d, standardised
-  Points mixture;             // n x parameters
-  Points context;             // n x width
-  std::span<const double> b;  // n; all 0 for objectives without b
-  uint64_t step = 0;          // names the random numbers
+  Points y;                             // n x d, standardised
+  Points mixture;                       // n x parameters
+  Points context;                       // n x width
+  std::span<const double> b;            // n; all 0 for objectives without b
+  uint64_t step = 0;                    // names the random numbers
+  std::span<const double> weight = {};  // n, of the rows: means are of weight_i times a term; empty: 1
 };
 
 // Means over the minibatch. The spans are set to zero by the caller and added to.

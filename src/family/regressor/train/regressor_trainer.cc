@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <utility>
 
 #include "family/regressor/train/regressor_member.h"
 #include "family/regressor/train/regressor_options.h"
@@ -20,6 +21,7 @@ namespace selfnorm {
 namespace {
 
 constexpr uint64_t kMemberStream = 0x3E3B, kFoldStream = 0xF01D;
+constexpr uint64_t kMostCooledRows[] = {300, 100, 30};  // of a member, by the dimension of y
 constexpr uint64_t kFolds = 10;  // a member of an ensemble checks itself on one of as many parts, at least
 constexpr const char* kRegressorRemedy =
     "try a smaller --learning-rate, more --samples or a larger --least-scale";
@@ -130,6 +132,7 @@ class Ensemble final : public Members {
     if (options_.ensemble == 1 && checked_ > 0)
       out.reason += fmt::format(" (kept: step {} of {}, the best on held-out rows)", kept_, taken_);
     if (checked_ > 0) out.valid_nll = check_sum_ / static_cast<double>(checked_);
+    cool();
     const RegressorOptions& options = problem_->options();
     nlohmann::ordered_json training = nlohmann::ordered_json::parse(
         regressor_training_json(options, out.reason, train_rows_.size(), taken_));
@@ -164,6 +167,39 @@ class Ensemble final : public Members {
     for (uint64_t j = 0; j < order.size(); ++j)
       (j % folds == i ? out.valid : out.train).push_back(train_rows_[order[j]]);
     return out;
+  }
+
+  // The average of members is wider than they are. So their common temperature, by the rows that each has
+  // held out, counts where it is below 1 alone: members that are themselves too wide.
+  void cool() {
+    if (options_.ensemble == 1 || !can_be_tempered(problem_->options())) return;
+    const auto is_tilted = [](const RegressorNetworks& networks) {  // otherwise b = 0
+      return networks.normalizer && std::ranges::any_of(std::as_const(*networks.normalizer).parameters(),
+                                                        [](float v) { return v != 0; });
+    };
+    std::vector<Rows> rows;
+    uint64_t all = 0;
+    for (uint64_t i = 0; i < done_.size(); ++i) {
+      rows.push_back(rows_of(i));
+      rows[i].valid.resize(
+          std::min<uint64_t>(rows[i].valid.size(), kMostCooledRows[problem_->model().dimension() - 1]));
+      all += rows[i].valid.size();
+    }
+    const FittedTemperature found = fit_temperature(all, [&](double temperature) {
+      double sum = 0;
+      for (uint64_t i = 0; i < done_.size(); ++i) {
+        done_[i].temperature = temperature;
+        sum += static_cast<double>(rows[i].valid.size()) *
+               held_out_nll(*problem_, done_[i], rows[i].valid, is_tilted(done_[i]));
+      }
+      return sum / static_cast<double>(all);
+    });
+    const double temperature = std::min(1.0, found.temperature);
+    for (uint64_t i = 0; i < done_.size(); ++i) {
+      done_[i].temperature = temperature;
+      if (temperature != 1 && is_tilted(done_[i]))
+        fit_normalizer(*problem_, {rows[i].train, rows[i].valid}, member_seed(i), done_[i]);
+    }
   }
 
   void use(const RegressorOptions& options) {

@@ -34,7 +34,7 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: help build test demo bench reproduce install lint format sanitize mutants fuzz clean
+.PHONY: help build test demo bench reproduce install deb lint format sanitize mutants fuzz clean
 
 help: ## this list
 	@echo "selfnorm: probability models whose raw scores are already log-probabilities"; echo
@@ -74,6 +74,10 @@ reproduce: ## the papers' figures, and docs/reproduction.md with what was measur
 
 install: build ## into PREFIX (default /usr/local)
 	cmake --install build/release --prefix $(PREFIX)
+
+deb: build ## Debian packages in build/deb: selfnorm, libselfnorm-runtime, libselfnorm-dev
+	$(call packages,dpkg-dev file)
+	cd build/release && cpack -G DEB -B ../deb
 
 lint: ## formatting and static checks
 	$(call packages,$(LINT_PACKAGES))

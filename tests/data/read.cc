@@ -51,7 +51,8 @@ TEST(Read, FilesThatCannotBeRead) {
   EXPECT_EQ(file_error(scratch.path("none")),
             "cannot read " + scratch.path("none") + ": No such file or directory");
   EXPECT_EQ(file_error(scratch.path("")),
-            "cannot read " + scratch.path("") + ": it is a directory, expected a data file");
+            "cannot read " + scratch.path("") + ": it is a directory, expected a data file; several files: '" +
+                scratch.path("") + "/*.csv'");
 }
 
 TEST(Read, NamedPipes) {

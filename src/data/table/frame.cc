@@ -17,6 +17,7 @@
 #include "data/read.h"
 #include "data/string_index.h"
 #include "data/table/frame_table.h"
+#include "data/table/json_lines.h"
 #include "data/table/table_sample.h"
 #include "data/write.h"
 
@@ -108,10 +109,9 @@ class FrameFile final : public Reopening {
   explicit FrameFile(const std::string& path) : path_(path) {
     std::error_code ignored;
     is_file_ = path != "-" && std::filesystem::is_regular_file(path, ignored);
-    if (is_file_) return;
-    const auto input = Input::open(path);
-    name_ = input->name();
-    bytes_ = input->read_rest();
+    if (is_file_ && !is_json_lines(*Input::open(path))) return;
+    is_file_ = false;
+    hold(*opened_table(Input::open(path)));
   }
 
   std::unique_ptr<Input> open() const override {
@@ -121,6 +121,11 @@ class FrameFile final : public Reopening {
   }
 
  private:
+  void hold(Input& input) {
+    name_ = input.name();
+    bytes_ = input.read_rest();
+  }
+
   std::string path_, name_, bytes_;
   bool is_file_ = false;
 };

@@ -33,7 +33,8 @@ std::string shown(std::string text) {
 
 std::string shown_number(double value) {
   const double size = std::abs(value);
-  return size == 0 || (size >= 0.001 && size < 100) ? fmt::format("{:.4f}", value) : fmt::format("{:.5g}", value);
+  return size == 0 || (size >= 0.001 && size < 100) ? fmt::format("{:.4f}", value)
+                                                    : fmt::format("{:.5g}", value);
 }
 
 std::string cell_text(const AnswerSheet::Cell& cell, bool is_table) {
@@ -69,10 +70,10 @@ bool is_table_for(const Arguments& arguments) {
 AnswerSheet::AnswerSheet(const Arguments& arguments, std::vector<std::string> columns, Json object,
                          std::string list)
     : columns_(std::move(columns)),
-      layout_(is_table_for(arguments)                                     ? Layout::table
-              : arguments.common.json && arguments.predict.out.empty()    ? Layout::inside
-              : arguments.predict.output_format == "json"                 ? Layout::lines
-                                                                          : Layout::csv),
+      layout_(is_table_for(arguments)                                  ? Layout::table
+              : arguments.common.json && arguments.predict.out.empty() ? Layout::inside
+              : arguments.predict.output_format == "json"              ? Layout::lines
+                                                                       : Layout::csv),
       file_(arguments.predict.out.empty() ? nullptr : std::make_unique<AtomicFile>(arguments.predict.out)),
       rows_(layout_ == Layout::inside, layout_ == Layout::csv ? csv_head(columns_) : "", std::move(object),
             std::move(list), [this](const std::string& text) { write(text); }),
@@ -105,9 +106,8 @@ void AnswerSheet::write_table() {
   for (const auto& row : texts)
     for (size_t j = 0; j < row.size(); ++j) width_[j] = std::max(width_[j], characters(row[j]));
   const auto is_text = [this](size_t j) {
-    return std::ranges::any_of(waiting_, [j](const auto& cells) {
-      return j < cells.size() && cells[j].kind == Cell::Kind::text;
-    });
+    return std::ranges::any_of(
+        waiting_, [j](const auto& cells) { return j < cells.size() && cells[j].kind == Cell::Kind::text; });
   };
   std::vector<bool> is_left;
   for (size_t j = 0; j < columns_.size(); ++j) is_left.push_back(is_text(j));

@@ -52,7 +52,10 @@ CommandFamily density_family() {
           .noun = "a density, whose log Z is one number for all x",
           .training = density_training,
           .info = density_info,
-          .commands = {{"evaluate", evaluate_densities}, {"score", score_points}, {"sample", sample_points}, {"predict", predict_points}},
+          .commands = {{"evaluate", evaluate_densities},
+                       {"score", score_points},
+                       {"sample", sample_points},
+                       {"predict", predict_points}},
           .refused = {
               {"audit", "'selfnorm evaluate' gives it with its error, beside the stored b"},
               {"normalize",

@@ -14,7 +14,8 @@ namespace {
 constexpr size_t kBytesAtOnce = size_t{1} << 20;
 
 bool is_of_lines(Format format) {
-  return format == Format::svmlight || format == Format::csv || format == Format::tsv || format == Format::text;
+  return format == Format::svmlight || format == Format::csv || format == Format::tsv ||
+         format == Format::text;
 }
 
 class LiveBlocks {
@@ -50,7 +51,8 @@ class LiveBlocks {
     }
     format_ = options_.format == Format::automatic ? detect_format(*first, options_) : options_.format;
     options_.format = *format_;
-    if (options_.schema != nullptr && options_.schema->is_joint) format_ = Format::npy;  // groups: all at once
+    if (options_.schema != nullptr && options_.schema->is_joint)
+      format_ = Format::npy;  // groups: all at once
     if (!is_of_lines(*format_)) return true;
     if (*format_ == Format::csv || *format_ == Format::tsv) {
       rule_ = {table_separator(*first, *format_)};
@@ -95,11 +97,14 @@ class LiveBlocks {
     const std::string text = header_ + waiting_.substr(0, size);
     const std::string_view rows = std::string_view(text).substr(header_.size());
     try {
-      visit({.read = read_dataset_from_memory(input_->name(), text, options_), .text = rows, .first = records_});
+      visit({.read = read_dataset_from_memory(input_->name(), text, options_),
+             .text = rows,
+             .first = records_});
     } catch (const DataError& error) {
       if (error.line() == 0) throw;
       const std::string place = fmt::format("{}:{}: ", input_->name(), error.line()), what = error.what();
-      const uint64_t before = lines_ + header_lines_ - static_cast<uint64_t>(std::ranges::count(header_, '\n'));
+      const uint64_t before =
+          lines_ + header_lines_ - static_cast<uint64_t>(std::ranges::count(header_, '\n'));
       throw DataError(input_->name(), error.line() + before,
                       what.starts_with(place) ? what.substr(place.size()) : what);
     }

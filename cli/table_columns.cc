@@ -39,10 +39,12 @@ KeptColumns::KeptColumns(const std::vector<std::string>& names, const Frame& fra
 void KeptColumns::add(uint64_t row, std::vector<AnswerSheet::Cell>& cells) const {
   for (const FrameColumn& column : columns_) {
     if (column.is_numeric)
-      cells.push_back(std::isnan(column.number[row]) ? AnswerSheet::Cell() : AnswerSheet::Cell(column.number[row]));
+      cells.push_back(std::isnan(column.number[row]) ? AnswerSheet::Cell()
+                                                     : AnswerSheet::Cell(column.number[row]));
     else
-      cells.push_back(column.level[row] == kMissingLevel ? AnswerSheet::Cell()
-                                                         : AnswerSheet::Cell(column.levels[column.level[row]]));
+      cells.push_back(column.level[row] == kMissingLevel
+                          ? AnswerSheet::Cell()
+                          : AnswerSheet::Cell(column.levels[column.level[row]]));
   }
 }
 

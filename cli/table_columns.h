@@ -12,8 +12,8 @@ namespace selfnorm::cli {
 
 class KeptColumns {
  public:
-  // Reads the table again, these columns as they are written. Throws Error for a column that is not there, and for standard input,
-  // which is read only once.
+  // Reads the table again, these columns as they are written. Throws Error for a column that is not there,
+  // and for standard input, which is read only once.
   KeptColumns(const std::vector<std::string>& names, const std::string& path, Header header);
   // Of a frame that was read.
   KeptColumns(const std::vector<std::string>& names, const Frame& frame);

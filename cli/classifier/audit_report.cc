@@ -74,7 +74,7 @@ std::string part_text(const Certificate& certificate, const std::string& kind, R
   std::string text =
       certificate_text(certificate) + "in words     " + certificate_words(certificate, kind) + "\n";
   if (certificate.smallest_eps)
-    text += "             " + certificate_source("log Z was computed for every input", part) + "\n";
+    text += "             " + certificate_source("measured on every input", part) + "\n";
   return text;
 }
 

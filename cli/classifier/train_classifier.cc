@@ -234,15 +234,15 @@ class ClassifierTraining final : public Training {
     check_classifier_options(arguments);
   }
 
-  // Maximum likelihood with log Z drawn to 0 where a sum over the classes is cheap, otherwise noise; an option
-  // that belongs to an objective or an encoder, or names one, has chosen already.
+  // Maximum likelihood with log Z drawn to 0 where a sum over the classes is cheap, otherwise noise; an
+  // option that belongs to an objective or an encoder, or names one, has chosen already.
   std::vector<std::string> choose(Arguments& arguments) override {
     const bool is_chosen =
         given_.resume ||
         arguments.has_named({"--objective", "--encoder", "--alpha", "--delta", "--gamma", "--centre",
                              "--learn-centre", "--samples", "--noise", "--noise-power", "--noise-sharing",
-                             "--normalizer", "--normalizer-hidden", "--no-calibrate", "--dimension", "--hidden",
-                             "--dropout", "--embeddings"});
+                             "--normalizer", "--normalizer-hidden", "--no-calibrate", "--dimension",
+                             "--hidden", "--dropout", "--embeddings"});
     if (is_chosen) return {};
     read_ = read_dataset(given_.train, arguments.reader.options);
     const Dataset& data = read_->data;
@@ -251,21 +251,24 @@ class ClassifierTraining final : public Training {
                          classes >= (data.features.is_sparse ? kManyClassesSparse : kManyClassesDense);
     TrainOptions& options = arguments.train.options;
     if (!is_many)
-      return {fmt::format("chosen{}: a linear model by maximum likelihood with log Z near 0 (--objective penalty); "
-                          "--objective exact leaves log Z free",
-                          data.is_joint() ? "" : fmt::format(" for {} classes", grouped(classes)))};
+      return {fmt::format(
+          "chosen{}: a linear model by maximum likelihood with log Z near 0 (--objective penalty); "
+          "--objective exact leaves log Z free",
+          data.is_joint() ? "" : fmt::format(" for {} classes", grouped(classes)))};
     options.objective.name = "nce";
     if (data.features.is_sparse) options.encoder.kind = "bag";
     arguments.options["objective"] = options.objective.name;
     arguments.options["encoder"] = options.encoder.kind;
     options_ = options;
-    return {fmt::format("chosen for {} classes: {}--objective nce, which does not sum over them; --objective exact{} does",
-                        grouped(classes), options.encoder.is_network() ? "--encoder bag " : "",
-                        options.encoder.is_network() ? " --encoder sparse" : "")};
+    return {fmt::format(
+        "chosen for {} classes: {}--objective nce, which does not sum over them; --objective exact{} does",
+        grouped(classes), options.encoder.is_network() ? "--encoder bag " : "",
+        options.encoder.is_network() ? " --encoder sparse" : "")};
   }
 
   ReadData read(const std::string&) override {
-    data_ = read_data(arguments_, read_ ? std::move(*read_) : read_dataset(given_.train, arguments_.reader.options));
+    data_ = read_data(arguments_,
+                      read_ ? std::move(*read_) : read_dataset(given_.train, arguments_.reader.options));
     read_.reset();
     if (!given_.carrier.empty() && data_.train.is_joint())
       throw Error(

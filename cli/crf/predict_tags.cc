@@ -19,9 +19,9 @@ bool is_blank_byte(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '
 
 // The bytes of the mark of punctuation at the start (or the end) of a word; 0: there is none.
 size_t mark_length(std::string_view word, bool at_end) {
-  for (const std::string_view mark : {".", ",", ";", ":", "!", "?", "\"", "'", "(", ")", "[", "]", "{", "}",
-                                      "\u2026", "\u201c", "\u201d", "\u201e", "\u2018", "\u2019", "\u00ab",
-                                      "\u00bb"})
+  for (const std::string_view mark :
+       {".", ",", ";", ":",      "!",      "?",      "\"",     "'",      "(",      ")",      "[",
+        "]", "{", "}", "\u2026", "\u201c", "\u201d", "\u201e", "\u2018", "\u2019", "\u00ab", "\u00bb"})
     if (at_end ? word.ends_with(mark) : word.starts_with(mark)) return mark.size();
   return 0;
 }
@@ -33,7 +33,8 @@ void add_tokens(std::string_view word, std::string& out) {
   while (const size_t n = begin < end ? mark_length(word.substr(begin, end - begin), false) : 0) begin += n;
   if (begin == end) return add(word);
   while (const size_t n = mark_length(word.substr(begin, end - begin), true)) end -= n;
-  for (size_t i = 0; i < begin; i += mark_length(word.substr(i), false)) add(word.substr(i, mark_length(word.substr(i), false)));
+  for (size_t i = 0; i < begin; i += mark_length(word.substr(i), false))
+    add(word.substr(i, mark_length(word.substr(i), false)));
   add(word.substr(begin, end - begin));
   for (size_t i = end; i < word.size(); i += mark_length(word.substr(i), false))
     add(word.substr(i, mark_length(word.substr(i), false)));
@@ -94,7 +95,8 @@ class StartedSource : public ByteSource {
     const size_t begin = start_.find_first_not_of(" \t\r\n");
     const size_t end = start_.find('\n', std::min(begin, start_.size()));
     if (begin == std::string::npos) return {};
-    return end == std::string::npos && !is_ended_ ? std::string_view() : std::string_view(start_).substr(begin, end - begin);
+    return end == std::string::npos && !is_ended_ ? std::string_view()
+                                                  : std::string_view(start_).substr(begin, end - begin);
   }
   size_t read(char* to, size_t n) override {
     const size_t got = start_.copy(to, n, given_);
@@ -131,9 +133,10 @@ SequenceEncoder word_encoder(const SequenceEncoder& own, const std::string& mode
     encoder.columns = 0;
   }
   if (!reads_words(encoder))
-    throw_error("{}: the model reads more of a word than the word itself, which raw sentences do not have; "
-                "give DATA with the columns it was trained on",
-                model);
+    throw_error(
+        "{}: the model reads more of a word than the word itself, which raw sentences do not have; "
+        "give DATA with the columns it was trained on",
+        model);
   return encoder;
 }
 
@@ -149,7 +152,8 @@ int predict_tags(const Arguments& arguments) {
   const std::string name = input->name();
   auto started = std::make_unique<StartedSource>(std::move(input));
   const bool looks_raw = format == "auto" && is_sentence(started->first_line(), model.encoder.labels);
-  const bool is_raw = format == "sentences" || (looks_raw && model.encoder.format != SequenceFormat::attributes);
+  const bool is_raw =
+      format == "sentences" || (looks_raw && model.encoder.format != SequenceFormat::attributes);
   std::unique_ptr<ByteSource> source = std::move(started);
   if (is_raw) {
     model.encoder = word_encoder(model.encoder, given.model);

@@ -26,16 +26,19 @@ void Grammar::declare_density_commands() {
   SampleArguments& sample = arguments_.sample;
   OptionTable drawn = sample_option_table(sample.options), words;
   for (const char* name : {"method", "chains", "pool"}) drawn.find(name)->of("density");
-  words.add("temperature", &sample.temperature, "Language models: draw words from p^(1/T); 0: the most probable")
+  words
+      .add("temperature", &sample.temperature,
+           "Language models: draw words from p^(1/T); 0: the most probable")
       .in(0, 100)
       .of("lm");
   words.add("longest", &sample.longest, "Language models: end a sentence after N words").at_least(1).of("lm");
   out.add("out", &sample.out, "FILE.csv or FILE.npy, of sentences any name; default: standard output")
       .of_kind(OptionKind::file)
       .short_form("-o");
-  Declaration& sampling = command("sample",
-                                  "Draw points from a density, with what tells whether they can be trusted "
-                                  "(effective samples, acceptance, R-hat), or sentences from a language model.");
+  Declaration& sampling =
+      command("sample",
+              "Draw points from a density, with what tells whether they can be trusted "
+              "(effective samples, acceptance, R-hat), or sentences from a language model.");
   sampling.positional("MODEL", sample.model, "Model file or run directory of a density or a language model")
       .options(drawn)
       .options(words)

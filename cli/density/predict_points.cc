@@ -41,7 +41,8 @@ int predict_points(const Arguments& arguments) {
   if (!kept.names().empty()) {
     reading.names = model.feature_names;
     for (const std::string& name : kept.names())
-      if (std::ranges::find(model.feature_names, name) == model.feature_names.end()) reading.drop.push_back(name);
+      if (std::ranges::find(model.feature_names, name) == model.feature_names.end())
+        reading.drop.push_back(name);
   }
   reading.names = model.feature_names;
   reading.columns = model.dimension();
@@ -78,7 +79,8 @@ int predict_points(const Arguments& arguments) {
     }
     std::vector<AnswerSheet::Cell> cells{number};
     kept.add(i, cells);
-    for (const AnswerSheet::Cell& cell : {AnswerSheet::Cell(score[i]), AnswerSheet::Cell(rank[i]), AnswerSheet::Cell(share)})
+    for (const AnswerSheet::Cell& cell :
+         {AnswerSheet::Cell(score[i]), AnswerSheet::Cell(rank[i]), AnswerSheet::Cell(share)})
       cells.push_back(cell);
     sheet.row(std::move(cells));
   }

@@ -139,8 +139,8 @@ struct SampleArguments {
 
   std::string model;
   std::string out;
-  double temperature = 1;      // language models
-  uint64_t longest = 100;      // words
+  double temperature = 1;  // language models
+  uint64_t longest = 100;  // words
   DensitySampleOptions options;
 };
 
@@ -214,7 +214,7 @@ struct Arguments {
   std::string command;  // the path, "train classifier"
   Json options;         // every option of the command, resolved, by name without dashes
   std::map<std::string, std::string>
-      changed;  // "--alpha": those that are not the default, with their families
+      changed;                  // "--alpha": those that are not the default, with their families
   std::set<std::string> named;  // those that were given, also with their default
   CommonArguments common;
   ReaderArguments reader;

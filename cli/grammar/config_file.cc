@@ -83,9 +83,11 @@ std::vector<std::string> config_words(const CommandTable& table, const CommandRo
   for (const CLI::ConfigItem& item : items) {
     const std::string section = fmt::format("{}", fmt::join(item.parents, " "));
     if (item.name == "++" || item.name == "--") {  // CLI11's marks of a section's begin and end
-      const bool is_start = std::ranges::any_of(
-          table, [&](const CommandRow& row) { return row.path == section || row.path.starts_with(section + " "); });
-      if (!is_start && !section.empty()) throw_error("{}: section [{}] is no command", path, runtime::shortened(section));
+      const bool is_start = std::ranges::any_of(table, [&](const CommandRow& row) {
+        return row.path == section || row.path.starts_with(section + " ");
+      });
+      if (!is_start && !section.empty())
+        throw_error("{}: section [{}] is no command", path, runtime::shortened(section));
       continue;
     }
     const CommandRow* owner = section.empty() ? &command : find(table, section);

@@ -60,7 +60,8 @@ void Grammar::declare_training_commands() {
       .of_kind(OptionKind::file);
   OptionTable training = train_option_table("classifier", train.options);
   training.find("objective")->text +=
-      ". Without this or another option of an objective or encoder: penalty below 1,000 classes, otherwise nce";
+      ". Without this or another option of an objective or encoder: penalty below 1,000 classes, otherwise "
+      "nce";
   classifier.options(training)
       .options(files)
       .options(column_kind_option_table(arguments_.reader.options))

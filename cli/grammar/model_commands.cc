@@ -49,9 +49,7 @@ OptionTable answer_option_table(PredictArguments& p) {
            "Classifiers: the N most probable labels (1); language models: next words (5); densities: only "
            "the N most unusual rows, the most unusual first; 0: as many as in brackets, or all")
       .of("classifier,lm,density");
-  table
-      .add("keep", &p.keep,
-           "Columns of the table DATA that are carried along, by name, separated by commas")
+  table.add("keep", &p.keep, "Columns of the table DATA that are carried along, by name, separated by commas")
       .of("classifier,regressor,density");
   table
       .add("output-format", &p.output_format,
@@ -68,7 +66,8 @@ OptionTable word_option_table(PredictArguments& p) {
   OptionTable table;
   table.add("candidates", &p.candidates, "Language models: these next words, separated by commas, instead");
   table
-      .add("complete", &p.complete, "Language models: continue the text by up to N words, to the end of the sentence")
+      .add("complete", &p.complete,
+           "Language models: continue the text by up to N words, to the end of the sentence")
       .at_least(0);
   table
       .add("temperature", &p.temperature,
@@ -161,7 +160,8 @@ void Grammar::declare_model_commands() {
       "Answers, one for each line or row of DATA as it is read, with exact probabilities. A classifier gives "
       "the label and its probability. A language model gives the next words, or continues the text. A chain "
       "labels the words of sentences. A density gives log-densities, and which rows are the most unusual. A "
-      "regressor gives mean, standard deviation, median, modes, quantiles and intervals; what is missing, new "
+      "regressor gives mean, standard deviation, median, modes, quantiles and intervals; what is missing, "
+      "new "
       "or far outside the training data is counted on standard error.");
   prediction.positional("MODEL", predict.model, "Model file, run directory or softmax head")
       .positional("DATA", predict.data,

@@ -124,7 +124,8 @@ void declare_run(Declaration& command, RunArguments& run, const std::string& dat
   table.add("overwrite", &run.overwrite, "Replace a run that is already in --out");
   table.add("checkpoint-seconds", &run.checkpoint_seconds, "Seconds between checkpoints; 0 after every step");
   table.add("no-report", &run.no_report, "Do not write report.html, the page of the run");
-  table.add("verbose", &run.verbose, "Show what training computes with too: loss, penalty, log Z, b, effective samples");
+  table.add("verbose", &run.verbose,
+            "Show what training computes with too: loss, penalty, log Z, b, effective samples");
   table.add("force", &run.force,
             "Train although the data look like a mistake, or need more memory or disk than there is");
   command.options(table);

@@ -39,7 +39,8 @@ Other   reproduce, completions, man, help
 )text";
 
 constexpr std::array<Topic, 4> kTopics = {{
-    {"data", R"text(Data: what each command reads. The format is found by content and extension; --format names it.
+    {"data",
+     R"text(Data: what each command reads. The format is found by content and extension; --format names it.
 
 Classifier  label<TAB>text, a line each; CSV or TSV with a header (numbers, categories, missing values, and
             texts by --text COLUMN); JSON lines; svmlight; npy, npz, safetensors, idx.

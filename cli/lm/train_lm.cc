@@ -42,8 +42,8 @@ struct Corpora {
 };
 
 std::string corpus_text(const std::string& path, const TokenCorpus& corpus) {
-  return fmt::format("{}: {} sentences, {} tokens, {} of them <unk>", path_text(path), grouped(corpus.sentences()),
-                     grouped(corpus.examples()), grouped(corpus.unknown()));
+  return fmt::format("{}: {} sentences, {} tokens, {} of them <unk>", path_text(path),
+                     grouped(corpus.sentences()), grouped(corpus.examples()), grouped(corpus.unknown()));
 }
 
 nlohmann::ordered_json corpus_record(const std::string& path, const TokenCorpus& corpus,

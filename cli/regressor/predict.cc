@@ -94,11 +94,11 @@ void add_json_coordinate(const CoordinatePrediction& c, const SheetOptions& opti
   out += '}';
 }
 
-// CSV: one column for each number. mode_1 is the highest mode; there are columns for three of them, lo_0.9 and
-// hi_0.9 are the ends of the central interval, and highest-density regions, which may be several intervals,
-// are in JSON alone. With several targets the names of columns start with that of the target and a dot.
-// Numbers have the digits that tell them from all others. A log-density of a target that is missing is an
-// empty field, or null; of one whose density is 0 it is -inf, or null. JSON has A and b of a model of one
+// CSV: one column for each number. mode_1 is the highest mode; there are columns for three of them, lo_0.9
+// and hi_0.9 are the ends of the central interval, and highest-density regions, which may be several
+// intervals, are in JSON alone. With several targets the names of columns start with that of the target and a
+// dot. Numbers have the digits that tell them from all others. A log-density of a target that is missing is
+// an empty field, or null; of one whose density is 0 it is -inf, or null. JSON has A and b of a model of one
 // member; an ensemble has none of its own.
 class PredictionSheet {
  public:

@@ -24,9 +24,10 @@ void Grammar::declare_regressor_commands() {
               "Train a predictive density p(y|x) of 1 to 3 numeric columns given the others, together with "
               "its log-normalizer b(x); evaluate it on held-out rows and write a run directory. Missing "
               "values and columns of text are taken as they are.");
-  training.files("DATA", regressor.run.train,
-                 "Tables, one or more files: csv, tsv with or without header, JSON lines, gzipped or not; npz, "
-                 "safetensors with x and y");
+  training.files(
+      "DATA", regressor.run.train,
+      "Tables, one or more files: csv, tsv with or without header, JSON lines, gzipped or not; npz, "
+      "safetensors with x and y");
   declare_run(training, regressor.run, "DATA",
               "Fraction of the rows of DATA held out for validation when there is no --valid, 0..0.5; auto: "
               "0.1, or 0 for an ensemble with --test, whose members hold out rows of their own");

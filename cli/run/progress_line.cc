@@ -25,7 +25,8 @@ constexpr size_t kBarWidth = 20;
 // What training computes with, for those who look inside.
 std::string internals(const Progress& p) {
   std::string text = fmt::format("  loss {:.4f}", p.loss);
-  if (p.nll && p.log_z_rms) text += fmt::format("  penalty {:.4f}  rms log Z {:.4f}", p.penalty, *p.log_z_rms);
+  if (p.nll && p.log_z_rms)
+    text += fmt::format("  penalty {:.4f}  rms log Z {:.4f}", p.penalty, *p.log_z_rms);
   if (p.log_normalizer) text += fmt::format("  b {:.4f}", *p.log_normalizer);
   if (p.log_ratio) text += fmt::format("  log r {:.4f}", *p.log_ratio);
   if (p.effective_samples) text += fmt::format("  effective samples {:.1f}", *p.effective_samples);
@@ -49,7 +50,8 @@ ProgressLine::ProgressLine(bool quiet, Unit unit, bool verbose)
     : quiet_(quiet), unit_(unit), is_verbose_(verbose), is_terminal_(isatty(STDERR_FILENO) == 1) {}
 
 std::string ProgressLine::measured(double nll) const {
-  return unit_ == Unit::perplexity ? fmt::format("perplexity {:.2f}", std::exp(nll)) : fmt::format("NLL {:.4f}", nll);
+  return unit_ == Unit::perplexity ? fmt::format("perplexity {:.2f}", std::exp(nll))
+                                   : fmt::format("NLL {:.4f}", nll);
 }
 
 void ProgressLine::show(const Progress& p) {
@@ -61,8 +63,9 @@ void ProgressLine::show(const Progress& p) {
   const std::optional<double> nll = p.nll ? p.nll : p.nll_estimate;
   std::string text = nll ? measured(*nll) : fmt::format("loss {:.4f}", p.loss);
   if (std::isfinite(best_))
-    text += fmt::format("  held-out {}{} (best {})", measured(held_out_), is_estimate_ ? " by an estimate" : "",
-                        measured(best_).substr(measured(best_).rfind(' ') + 1));
+    text +=
+        fmt::format("  held-out {}{} (best {})", measured(held_out_), is_estimate_ ? " by an estimate" : "",
+                    measured(best_).substr(measured(best_).rfind(' ') + 1));
   if (is_verbose_) text += internals(p);
   show({p.step, p.steps, text, true, true});
 }

@@ -18,8 +18,8 @@ namespace fs = std::filesystem;
 
 // How a run is carried out, as opposed to what it computes.
 const std::set<std::string> kFree{
-    "TRAIN", "CORPUS",     "DATA",         "out",  "resume", "overwrite", "checkpoint-seconds",
-    "valid", "test",       "threads",      "json", "quiet",  "config",    "no-report",
+    "TRAIN", "CORPUS",     "DATA",          "out",    "resume", "overwrite", "checkpoint-seconds",
+    "valid", "test",       "threads",       "json",   "quiet",  "config",    "no-report",
     "force", "allow-code", "max-expansion", "verbose"};
 
 std::string numbered(const std::string& base, int number) {

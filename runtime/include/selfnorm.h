@@ -79,8 +79,9 @@ typedef enum selfnorm_kind {
 /* What the calling thread's last failed call found wrong; valid until its next failure. Never null. */
 SELFNORM_API const char* selfnorm_error_message(void);
 
-/* Opens a model file, or that of a run directory. The cost does not depend on its size: weights are read from disk when first used. The
- * file must not be truncated while open (replace it by renaming another over it). */
+/* Opens a model file, or that of a run directory. The cost does not depend on its size: weights are read from
+ * disk when first used. The file must not be truncated while open (replace it by renaming another over it).
+ */
 SELFNORM_API selfnorm_status selfnorm_open(const char* path, selfnorm_model** model);
 
 /* Opens a model held in memory (aligned to 8 bytes), which is not copied and must outlive the model. */
@@ -171,9 +172,8 @@ SELFNORM_API selfnorm_status selfnorm_encode_text(const selfnorm_model* model, c
                                                   size_t length, size_t capacity, uint32_t* index,
                                                   float* value, size_t* nnz);
 /* out[i] = log-probability of classes[i] given the text, i < n. */
-SELFNORM_API selfnorm_status selfnorm_score_text(const selfnorm_model* model, const char* text,
-                                                 size_t length, const uint32_t* classes, size_t n, int kind,
-                                                 double* out);
+SELFNORM_API selfnorm_status selfnorm_score_text(const selfnorm_model* model, const char* text, size_t length,
+                                                 const uint32_t* classes, size_t n, int kind, double* out);
 /* The n best classes given the text, best first. */
 SELFNORM_API selfnorm_status selfnorm_top_text(const selfnorm_model* model, const char* text, size_t length,
                                                size_t n, int kind, uint32_t* classes, double* log_probs);

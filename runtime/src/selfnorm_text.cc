@@ -68,7 +68,8 @@ EncodedText encode(const selfnorm_model* model, std::string_view text) {
   const StoredTextOptions options =
       text_options(model->file.metadata.find("text")->second, model->name + ": text options");
   const bool is_hashed = options.hash_buckets > 0;
-  if (!is_hashed) std::call_once(model->indexes_words, [&] { model->word_slots = vocabulary_slots(layout.vocabulary); });
+  if (!is_hashed)
+    std::call_once(model->indexes_words, [&] { model->word_slots = vocabulary_slots(layout.vocabulary); });
   const LabelIndex index{model->word_slots};
   std::vector<uint32_t> columns;
   for_each_gram(text, options, [&](std::string_view gram) {
@@ -111,20 +112,23 @@ selfnorm_status selfnorm_encode_text(const selfnorm_model* model, const char* te
     std::copy_n(x.column.begin(), n, index);
     std::copy_n(x.value.begin(), n, value);
     if (n == *nnz) return SELFNORM_OK;
-    return fail(SELFNORM_ERROR_ARGUMENT, "the text has %zu features, and there is room for %zu", *nnz, capacity);
+    return fail(SELFNORM_ERROR_ARGUMENT, "the text has %zu features, and there is room for %zu", *nnz,
+                capacity);
   });
 }
 
 selfnorm_status selfnorm_score_text(const selfnorm_model* model, const char* text, size_t length,
                                     const uint32_t* classes, size_t n, int kind, double* out) {
   return with_text(model, text, length, [&](const EncodedText& x) {
-    return selfnorm_score_sparse(model, x.column.data(), x.value.data(), x.column.size(), classes, n, kind, out);
+    return selfnorm_score_sparse(model, x.column.data(), x.value.data(), x.column.size(), classes, n, kind,
+                                 out);
   });
 }
 
-selfnorm_status selfnorm_top_text(const selfnorm_model* model, const char* text, size_t length, size_t n, int kind,
-                                  uint32_t* classes, double* log_probs) {
+selfnorm_status selfnorm_top_text(const selfnorm_model* model, const char* text, size_t length, size_t n,
+                                  int kind, uint32_t* classes, double* log_probs) {
   return with_text(model, text, length, [&](const EncodedText& x) {
-    return selfnorm_top_sparse(model, x.column.data(), x.value.data(), x.column.size(), n, kind, classes, log_probs);
+    return selfnorm_top_sparse(model, x.column.data(), x.value.data(), x.column.size(), n, kind, classes,
+                               log_probs);
   });
 }

@@ -27,7 +27,8 @@ class ConfusionCount {
  public:
   void add(uint32_t truth, uint64_t best) {
     const auto predicted = static_cast<uint32_t>(best);
-    if (const size_t size = std::max(truth, predicted) + size_t{1}; counts_.size() < size) counts_.resize(size);
+    if (const size_t size = std::max(truth, predicted) + size_t{1}; counts_.size() < size)
+      counts_.resize(size);
     ++counts_[truth].inputs;
     ++counts_[predicted].predicted;
     if (truth == predicted)

@@ -63,11 +63,10 @@ std::string corpus_doubt(const std::string& path) {
   const auto input = Input::open(path);
   std::string_view head = input->peek(size_t{1} << 16);
   const auto advice = [&path](const char* found, const char* command) {
-    return fmt::format("{} looks like {}, not like a text with a sentence a line; 'selfnorm {}' reads such data", path,
-                       found, command);
+    return fmt::format(
+        "{} looks like {}, not like a text with a sentence a line; 'selfnorm {}' reads such data", path,
+        found, command);
   };
-  if (head.find('\0') != std::string_view::npos)
-    return fmt::format("{} is a binary file, not a text with a sentence a line", path);
   uint64_t lines = 0, pairs = 0, rows = 0;
   std::ptrdiff_t fields = 0;
   for (uint64_t count = 0; !head.empty() && lines < 100;) {
@@ -75,15 +74,18 @@ std::string corpus_doubt(const std::string& path) {
     if (line.empty()) continue;
     ++lines;
     const size_t colon = line.find(':'), blank = line.find(' ');
-    const bool is_pair = blank != std::string_view::npos && colon != std::string_view::npos && colon > blank + 1 &&
-                         line.substr(blank + 1, colon - blank - 1).find_first_not_of("0123456789") == std::string_view::npos;
+    const bool is_pair =
+        blank != std::string_view::npos && colon != std::string_view::npos && colon > blank + 1 &&
+        line.substr(blank + 1, colon - blank - 1).find_first_not_of("0123456789") == std::string_view::npos;
     pairs += is_pair ? 1 : 0;
-    const auto separators = std::ranges::count_if(line, [](char c) { return c == ',' || c == ';' || c == '\t'; });
+    const auto separators =
+        std::ranges::count_if(line, [](char c) { return c == ',' || c == ';' || c == '\t'; });
     if (lines == 1) fields = separators;
     rows += separators >= 2 && separators == fields && line.find(", ") == std::string_view::npos ? 1 : 0;
   }
   if (lines > 2 && 10 * pairs > 9 * lines) return advice("svmlight data", "train classifier");
-  if (lines > 2 && 10 * rows > 9 * lines) return advice("a table", "train classifier' or 'selfnorm train regressor");
+  if (lines > 2 && 10 * rows > 9 * lines)
+    return advice("a table", "train classifier' or 'selfnorm train regressor");
   return "";
 }
 

@@ -94,7 +94,8 @@ OptionTable column_kind_option_table(ReadOptions& o) {
   OptionTable table;
   table.add("text", &o.text_columns,
             "csv, tsv, JSON lines: columns of text, by name or zero-based index, separated by commas");
-  table.add("categorical", &o.categorical, "csv, tsv, JSON lines: columns that are categories although they look like numbers");
+  table.add("categorical", &o.categorical,
+            "csv, tsv, JSON lines: columns that are categories although they look like numbers");
   table.add("drop", &o.dropped, "csv, tsv, JSON lines: columns left out");
   return table;
 }

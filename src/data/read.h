@@ -51,7 +51,7 @@ struct Schema {
   std::optional<TextEncoder> text;
   std::string
       target{};  // tables: the target column in training, by name or zero-based index; empty: not known
-  bool is_joint = false;  // groups of alternatives instead of classes
+  bool is_joint = false;                // groups of alternatives instead of classes
   std::optional<TableEncoder> table{};  // of columns of several kinds
 };
 
@@ -73,8 +73,8 @@ struct ReadOptions {
   const Schema* schema = nullptr;
   TextOptions text;  // when the schema has no encoder
   int threads = 0;   // 0: all that ThreadLimit allows
-  // Tables without a schema: columns of text, columns of numbers that are categories, columns left out; by name
-  // or zero-based index.
+  // Tables without a schema: columns of text, columns of numbers that are categories, columns left out; by
+  // name or zero-based index.
   std::vector<std::string> text_columns, categorical, dropped;
 
   uint32_t block_bytes = 1u << 20;  // unit of parallel parsing; the result does not depend on it

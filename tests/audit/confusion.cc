@@ -7,7 +7,8 @@ namespace {
 
 TEST(Confusion, CountsClassesAndPairs) {
   ConfusionCount count;
-  for (const auto& [truth, best] : {std::pair{0u, 0u}, {0u, 2u}, {0u, 2u}, {1u, 1u}, {2u, 0u}, {2u, 1u}, {1u, 1u}})
+  for (const auto& [truth, best] :
+       {std::pair{0u, 0u}, {0u, 2u}, {0u, 2u}, {1u, 1u}, {2u, 0u}, {2u, 1u}, {1u, 1u}})
     count.add(truth, best);
   const Confusion found = count.taken(3);
   ASSERT_EQ(found.classes.size(), 3u);

@@ -12,9 +12,11 @@ TEST(Help, TheFirstPageIsShortAndNamesEveryCommand) {
   const Folder folder;
   const std::string page = folder.run({"--help"}).out;
   EXPECT_LE(std::count(page.begin(), page.end(), '\n'), 25);
-  for (const char* command : {"train classifier", "train lm", "train crf", "train regressor", "train density",
-                              "predict", "score", "tag", "sample", "evaluate", "audit", "normalize", "bounds", "info",
-                              "report", "data generate", "reproduce", "completions", "man", "help"})
+  for (const char* command : {"train classifier", "train lm",    "train crf", "train regressor",
+                              "train density",    "predict",     "score",     "tag",
+                              "sample",           "evaluate",    "audit",     "normalize",
+                              "bounds",           "info",        "report",    "data generate",
+                              "reproduce",        "completions", "man",       "help"})
     EXPECT_NE(page.find(command), std::string::npos) << command;
   EXPECT_EQ(page, folder.run({"help"}).out);
 }

@@ -40,8 +40,8 @@ TEST(Predict, ReadableRowsByDefault) {
   const auto table = table_of(predicted.out);
   ASSERT_EQ(table.size(), 3u);
   EXPECT_EQ(table[0],
-            (std::vector<std::string>{"row", "mean", "sd", "median", "mode_1", "mode_2", "mode_3", "q0.05", "q0.25",
-                                      "q0.5", "q0.75", "q0.95", "lo_0.9", "hi_0.9"}));
+            (std::vector<std::string>{"row", "mean", "sd", "median", "mode_1", "mode_2", "mode_3", "q0.05",
+                                      "q0.25", "q0.5", "q0.75", "q0.95", "lo_0.9", "hi_0.9"}));
   for (size_t row = 0; row < 2; ++row) {
     EXPECT_LT(field(table, row, "q0.05"), field(table, row, "q0.25"));
     EXPECT_EQ(field(table, row, "median"), field(table, row, "q0.5"));
@@ -132,10 +132,10 @@ TEST(Predict, SeveralTargets) {
           .run({"predict", "run", "new.csv", "--quantiles", "none", "--intervals", "none", "--samples", "2"})
           .out);
   ASSERT_EQ(table.size(), 3u);
-  EXPECT_EQ(table[0], (std::vector<std::string>{"row", "y.mean", "y.sd", "y.median", "y.mode_1", "y.mode_2", "y.mode_3",
-                                                "z.mean", "z.sd", "z.median", "z.mode_1", "z.mode_2", "z.mode_3",
-                                                "log_density", "y.sample_1", "z.sample_1", "y.sample_2",
-                                                "z.sample_2"}));
+  EXPECT_EQ(table[0], (std::vector<std::string>{"row", "y.mean", "y.sd", "y.median", "y.mode_1", "y.mode_2",
+                                                "y.mode_3", "z.mean", "z.sd", "z.median", "z.mode_1",
+                                                "z.mode_2", "z.mode_3", "log_density", "y.sample_1",
+                                                "z.sample_1", "y.sample_2", "z.sample_2"}));
   EXPECT_EQ(table[1][13], "");  // one of its targets is missing
   EXPECT_LT(std::stod(table[2][13]), 5);
   const auto row =
@@ -165,8 +165,8 @@ TEST(Predict, ATableForPeople) {
   const Folder folder;
   train_tiny(folder);
   folder.write("new.csv", "colour,x\nred,0.5\n");
-  const Outcome shown = folder.run({"predict", "run", "new.csv", "--output-format", "table", "--intervals", "none",
-                                    "--quantiles", "none"});
+  const Outcome shown = folder.run({"predict", "run", "new.csv", "--output-format", "table", "--intervals",
+                                    "none", "--quantiles", "none"});
   EXPECT_EQ(shown.code, 0) << shown.err;
   EXPECT_EQ(shown.out.find("row"), 0u);
   EXPECT_EQ(shown.out.find(','), std::string::npos) << shown.out;

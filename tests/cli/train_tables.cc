@@ -15,8 +15,9 @@ std::string tickets(int rows, unsigned seed) {
   std::string text = "id,title,body,colour,amount,label\n";
   for (int i = 0; i < rows; ++i) {
     const auto k = random() % 3;
-    text += fmt::format("{},\"{}, please\",note {},{},{},{}\n", i, words[k], i % 5, i % 2 == 0 ? "red" : "blue",
-                        i % 7 == 0 ? std::string() : fmt::format("{:.2f}", 10 * double(k) + normal(random)), labels[k]);
+    text += fmt::format(
+        "{},\"{}, please\",note {},{},{},{}\n", i, words[k], i % 5, i % 2 == 0 ? "red" : "blue",
+        i % 7 == 0 ? std::string() : fmt::format("{:.2f}", 10 * double(k) + normal(random)), labels[k]);
   }
   return text;
 }
@@ -27,8 +28,8 @@ TEST(TrainTables, TextsBesideOtherColumns) {
   const Folder folder;
   folder.write("train.csv", tickets(200, 1));
   folder.write("test.csv", tickets(100, 2));
-  const Outcome trained =
-      folder.run({"train", "classifier", "train.csv", "--text", "title,body", "--drop", "id", "--out", "run"});
+  const Outcome trained = folder.run(
+      {"train", "classifier", "train.csv", "--text", "title,body", "--drop", "id", "--out", "run"});
   expect_good(trained);
   EXPECT_NE(trained.err.find("text in title, body"), std::string::npos) << trained.err;
   EXPECT_NE(trained.err.find("chosen for 3 classes: a linear model"), std::string::npos) << trained.err;
@@ -50,8 +51,8 @@ TEST(TrainTables, TextsBesideOtherColumns) {
 TEST(TrainTables, TextsAloneTakeLinesToo) {
   const Folder folder;
   folder.write("train.csv", tickets(200, 1));
-  expect_good(folder.run(
-      {"train", "classifier", "train.csv", "--text", "title", "--drop", "id,body,colour,amount", "--out", "run"}));
+  expect_good(folder.run({"train", "classifier", "train.csv", "--text", "title", "--drop",
+                          "id,body,colour,amount", "--out", "run"}));
   const Outcome typed = folder.run_on("my card declined\nlate transfer\n", {"predict", "run"});
   expect_good(typed);
   EXPECT_NE(typed.out.find("0,card,"), std::string::npos) << typed.out;
@@ -70,17 +71,20 @@ TEST(TrainTables, CategoriesAndMissingValuesNeedNoOption) {
   for (int i = 0; i < 300; ++i) {
     const bool is_far = random() % 2 == 0;
     text += fmt::format("{};{};{}\n", is_far ? "Oslo" : "Rome",
-                        i % 3 == 0 ? std::string("NA") : fmt::format("{},5", is_far ? 3 : 1), is_far ? "cold" : "warm");
+                        i % 3 == 0 ? std::string("NA") : fmt::format("{},5", is_far ? 3 : 1),
+                        is_far ? "cold" : "warm");
   }
   folder.write("data.csv", text);
   expect_good(folder.run({"train", "classifier", "data.csv", "--target", "kind", "--out", "run"}));
   EXPECT_GT(folder.run({"evaluate", "run", "data.csv", "--json"}).json()["accuracy"].get<double>(), 0.99);
-  const Outcome other = folder.run_on("city;size\nLima;?\nOslo;3,5\n", {"predict", "run"});  // an unknown city
+  const Outcome other =
+      folder.run_on("city;size\nLima;?\nOslo;3,5\n", {"predict", "run"});  // an unknown city
   expect_good(other);
   EXPECT_NE(other.out.find("1,cold,"), std::string::npos) << other.out;
   // A word among numbers is a mistake that is named.
   folder.write("typo.csv", "a,label\n1,x\n2,y\nthree,x\n4,y\n5,x\n");
-  expect_user_error(folder.run({"train", "classifier", "typo.csv", "--out", "r"}), "typo.csv:4: in column 'a'");
+  expect_user_error(folder.run({"train", "classifier", "typo.csv", "--out", "r"}),
+                    "typo.csv:4: in column 'a'");
   expect_user_error(folder.run({"train", "classifier", "typo.csv", "--out", "r"}), "--categorical a");
 }
 
@@ -101,8 +105,9 @@ TEST(TrainTables, JsonLinesAndSeveralFiles) {
   expect_good(folder.run({"train", "classifier", "part-*.csv", "--out", "glob", "--quiet"}));
   const std::string model = content(folder / "two/model.safetensors");
   EXPECT_TRUE(model == content(folder / "glob/model.safetensors"));
-  EXPECT_NE(folder.run({"train", "classifier", "part-1.csv", "part-2.csv", "--out", "w"}).err.find("200 rows"),
-            std::string::npos);
+  EXPECT_NE(
+      folder.run({"train", "classifier", "part-1.csv", "part-2.csv", "--out", "w"}).err.find("200 rows"),
+      std::string::npos);
   EXPECT_EQ(folder.run({"evaluate", "j", "part-1.csv"}).code, 0);
   expect_user_error(folder.run({"train", "classifier", "none-*.csv", "--out", "r"}), "no file matches");
   folder.write("bad.jsonl", "{\"x\": 1, \"label\": \"a\"}\n{\"x\": [1], \"label\": \"b\"}\n");
@@ -124,7 +129,8 @@ TEST(TrainTables, ManyClassesAreTrainedByNoise) {
   folder.generate();
   expect_good(folder.run({"train", "classifier", "data.svm", "--alpha", "0.2", "--quiet"}));
   EXPECT_TRUE(std::filesystem::exists(folder / "out/data-penalty/model.safetensors"));
-  expect_good(folder.run({"train", "classifier", "data.svm", "--objective", "penalty", "--out", "p", "--quiet"}));
+  expect_good(
+      folder.run({"train", "classifier", "data.svm", "--objective", "penalty", "--out", "p", "--quiet"}));
   EXPECT_EQ(folder.run({"info", "p", "--json"}).json()["objective"]["name"], "penalty");
 }
 

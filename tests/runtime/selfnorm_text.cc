@@ -10,7 +10,8 @@
 namespace selfnorm::test {
 namespace {
 
-const char* const kTexts[] = {"Top up my card", "", "the THE the", "caf\xC3\xA9 \xFF na\xC3\xAFve top", "a.b,c top up 12_3"};
+const char* const kTexts[] = {"Top up my card", "", "the THE the", "caf\xC3\xA9 \xFF na\xC3\xAFve top",
+                              "a.b,c top up 12_3"};
 
 ModelFile text_model(std::mt19937& random, const TextEncoder& encoder) {
   ModelFile model = random_model(random, 5, encoder.features(), WeightKind::Float32);
@@ -26,8 +27,9 @@ void expect_same_features(const TextEncoder& encoder) {
     std::vector<uint32_t> index(200);
     std::vector<float> value(200);
     size_t nnz = 0;
-    ASSERT_EQ(selfnorm_encode_text(open.get(), text.data(), text.size(), 200, index.data(), value.data(), &nnz),
-              SELFNORM_OK)
+    ASSERT_EQ(
+        selfnorm_encode_text(open.get(), text.data(), text.size(), 200, index.data(), value.data(), &nnz),
+        SELFNORM_OK)
         << selfnorm_error_message();
     index.resize(nnz);
     value.resize(nnz);
@@ -38,9 +40,9 @@ void expect_same_features(const TextEncoder& encoder) {
     uint32_t best = 0;
     ASSERT_EQ(selfnorm_score_text(open.get(), text.data(), text.size(), classes, 2, SELFNORM_EXACT, by_text),
               SELFNORM_OK);
-    ASSERT_EQ(
-        selfnorm_score_sparse(open.get(), index.data(), value.data(), nnz, classes, 2, SELFNORM_EXACT, by_features),
-        SELFNORM_OK);
+    ASSERT_EQ(selfnorm_score_sparse(open.get(), index.data(), value.data(), nnz, classes, 2, SELFNORM_EXACT,
+                                    by_features),
+              SELFNORM_OK);
     EXPECT_EQ(by_text[0], by_features[0]);
     EXPECT_EQ(by_text[1], by_features[1]);
     ASSERT_EQ(selfnorm_top_text(open.get(), text.data(), text.size(), 1, SELFNORM_EXACT, &best, &log_prob),
@@ -51,7 +53,8 @@ void expect_same_features(const TextEncoder& encoder) {
 
 TEST(RuntimeText, FeaturesAreThoseOfTraining) {
   TextOptions words;
-  expect_same_features({words, {"card", "my", "the", "the the", "top", "top up", "up"}, {1, 2, 1.5f, 3, 1, 2, 1}});
+  expect_same_features(
+      {words, {"card", "my", "the", "the the", "top", "top up", "up"}, {1, 2, 1.5f, 3, 1, 2, 1}});
   TextOptions counts = words;
   counts.tf_idf = counts.lowercase = false;
   counts.char_ngrams_min = 1;

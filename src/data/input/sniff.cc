@@ -88,7 +88,8 @@ Format detect_format(Input& input, const ReadOptions& options) {
   if (head.starts_with("PAR1"))
     throw DataError(input.name(), 0,
                     "found a Parquet file, which is not read; make a CSV of it: python3 -c \"import pandas; "
-                    "pandas.read_parquet('" + input.name() + "').to_csv('data.csv', index=False)\"");
+                    "pandas.read_parquet('" +
+                        input.name() + "').to_csv('data.csv', index=False)\"");
 
   std::string_view name = input.name();
   if (name.ends_with(".gz")) name.remove_suffix(3);

@@ -331,7 +331,8 @@ std::unique_ptr<Input> Input::open(const std::string& path) {
   if (fstat(number, &status) != 0) fail(name);
   if (S_ISDIR(status.st_mode)) {
     close(number);
-    throw_error("cannot read {}: it is a directory, expected a data file; several files: '{}/*.csv'", name, name);
+    throw_error("cannot read {}: it is a directory, expected a data file; several files: '{}/*.csv'", name,
+                name);
   }
   if (standard || !S_ISREG(status.st_mode))
     return std::unique_ptr<Input>(new Input(name, std::make_unique<PipeSource>(name, number), nullptr));

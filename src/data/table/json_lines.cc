@@ -21,7 +21,8 @@ Json parsed_object(std::string_view line, const std::string& file, uint64_t numb
     throw_at(file, number, "found {}, expected one JSON object on every line", quoted_text(line));
   for (const auto& [key, value] : object.items())
     if (value.is_structured())
-      throw_at(file, number, "the value of {} is a list or an object; expected a text, a number, true, false or null",
+      throw_at(file, number,
+               "the value of {} is a list or an object; expected a text, a number, true, false or null",
                quoted_text(key));
   return object;
 }
@@ -48,9 +49,7 @@ class OwnedBytes : public ByteSource {
 
 }  // namespace
 
-bool is_json_lines(Input& input) {
-  return input.peek(1) == "{" && !is_safetensors_head(input.peek(9));
-}
+bool is_json_lines(Input& input) { return input.peek(1) == "{" && !is_safetensors_head(input.peek(9)); }
 
 std::string json_lines_table(Input& input) {
   const std::string text = input.read_rest(), file = input.name();

@@ -24,7 +24,8 @@ TextEncoder text_from(const Json& json) {
   for (const auto& [name, value] : json.at("options").items()) given.emplace(name, value.get<std::string>());
   text_option_table(options).set(given);
   options.validate();
-  return {options, json.at("vocabulary").get<std::vector<std::string>>(), json.at("idf").get<std::vector<float>>()};
+  return {options, json.at("vocabulary").get<std::vector<std::string>>(),
+          json.at("idf").get<std::vector<float>>()};
 }
 
 }  // namespace

@@ -72,8 +72,9 @@ class RoleFinder {
     if (!options_.weight_column.empty()) out.weight = resolved(options_.weight_column, "weight");
     out.target = target(out);
     if (out.target.empty() && options_.require_labels)
-      columns_.fail(fmt::format("cannot tell which column is the label: {}; name it (--target) or call it label",
-                                columns_.describe()));
+      columns_.fail(
+          fmt::format("cannot tell which column is the label: {}; name it (--target) or call it label",
+                      columns_.describe()));
     if (holds(out.text, out.target)) columns_.fail("found the same column as target and as text");
     return out;
   }
@@ -132,7 +133,8 @@ std::string joined_text(const Frame& frame, const std::vector<std::string>& colu
 }
 
 // By the reader of texts, which learns its vocabulary.
-ReadResult learned_texts(const Frame& frame, const std::vector<std::string>& columns, const ReadOptions& options) {
+ReadResult learned_texts(const Frame& frame, const std::vector<std::string>& columns,
+                         const ReadOptions& options) {
   std::string lines;
   for (uint64_t row = 0; row < frame.rows; ++row) lines += "\t" + joined_text(frame, columns, row) + "\n";
   ReadOptions reading;
@@ -145,7 +147,8 @@ ReadResult learned_texts(const Frame& frame, const std::vector<std::string>& col
   return read_text(*input, reading);
 }
 
-void append_frame(const EncodedFrame& encoded, const std::vector<uint32_t>& levels, uint64_t row, SparseMatrix& to) {
+void append_frame(const EncodedFrame& encoded, const std::vector<uint32_t>& levels, uint64_t row,
+                  SparseMatrix& to) {
   for (uint32_t j = 0; j < encoded.numeric; ++j)
     if (const float x = encoded.number[row * encoded.numeric + j]; x != 0) {
       to.column.push_back(j);
@@ -208,13 +211,15 @@ void refuse_mixed(const Frame& frame, const Roles& roles, const std::vector<std:
                            return std::ranges::count(level, ' ') > 0;
                          });
     if (words == frame.rows && is_text)
-      throw_at(frame.file, 0,
-               "column {} holds texts, nearly all different: read them by --text {}, or leave the column out by "
-               "--drop {}",
-               quoted_text(column.name), column.name, column.name);
+      throw_at(
+          frame.file, 0,
+          "column {} holds texts, nearly all different: read them by --text {}, or leave the column out by "
+          "--drop {}",
+          quoted_text(column.name), column.name, column.name);
     if (2 * words > frame.rows) continue;
     throw_at(frame.file, frame.line[first],
-             "in column {}: found {}, expected a finite number as in most other rows; correct it, or take the column as "
+             "in column {}: found {}, expected a finite number as in most other rows; correct it, or take "
+             "the column as "
              "words (--categorical {}) or leave it out (--drop {})",
              quoted_text(column.name), quoted_text(text_at(column, first)), column.name, column.name);
   }
@@ -248,7 +253,9 @@ ReadResult rows_of(const HeldTable& file, char separator, const ReadOptions& opt
   for (const std::string& name : roles.text) add(reading.categorical, name);
   add(reading.categorical, roles.target);
   add(reading.numeric, roles.weight);
-  reading.header = options.header == Header::automatic ? "auto" : options.header == Header::yes ? "yes" : "no";
+  reading.header = options.header == Header::automatic ? "auto"
+                   : options.header == Header::yes     ? "yes"
+                                                       : "no";
   Frame frame = read_table_frame(file, separator, reading);
 
   ReadResult out;
@@ -270,13 +277,15 @@ ReadResult rows_of(const HeldTable& file, char separator, const ReadOptions& opt
     encoder.frame = FrameEncoder(frame, all, others, true, out.report.notes);
     if (!roles.text.empty()) {
       if (options.text.hash_buckets > 0 && !encoder.is_text_alone())
-        throw Error("--hash-buckets is for texts alone; leave the other columns out (--drop) or give "
-                    "--max-vocabulary");
+        throw Error(
+            "--hash-buckets is for texts alone; leave the other columns out (--drop) or give "
+            "--max-vocabulary");
       texts = learned_texts(frame, roles.text, options);
       if (!encoder.is_text_alone()) encoder.text = texts->text;
     }
     if (roles.text.empty() && encoder.is_text_alone())
-      throw_at(frame.file, 0, "found no column that tells anything about the label; a column of texts is read by "
+      throw_at(frame.file, 0,
+               "found no column that tells anything about the label; a column of texts is read by "
                "--text COLUMN");
     out.report.notes.insert(out.report.notes.begin(), columns_note(encoder));
   }
@@ -293,7 +302,7 @@ ReadResult rows_of(const HeldTable& file, char separator, const ReadOptions& opt
   const EncodedFrame encoded = encoder.frame.encode(frame, report);
   const std::vector<uint32_t> levels = encoder.frame.levels();
   const uint32_t first_word = frame_features(encoder.frame);
-  const TextEncoder* words = encoder.text                      ? &*encoder.text
+  const TextEncoder* words = encoder.text                             ? &*encoder.text
                              : options.schema && options.schema->text ? &*options.schema->text
                                                                       : nullptr;
   SparseMatrix& x = out.data.features.sparse;
@@ -326,7 +335,8 @@ ReadResult rows_of(const HeldTable& file, char separator, const ReadOptions& opt
 
 ReadResult read_table_rows(Input& input, char separator, const ReadOptions& options) {
   if (options.skip_bad > 0)
-    throw_at(input.name(), 0, "--skip-bad is for tables of numbers; this one has columns of words, texts or missing "
+    throw_at(input.name(), 0,
+             "--skip-bad is for tables of numbers; this one has columns of words, texts or missing "
              "values");
   return rows_of(HeldTable(input), separator, options);
 }
@@ -335,7 +345,8 @@ ReadResult read_any_table(Input& input, Format format, const ReadOptions& option
   const bool is_learned = options.schema == nullptr;
   if (!is_learned && !options.schema->table) return read_table(input, format, options);
   const char separator = table_separator(input, format);
-  if (!is_learned || !options.text_columns.empty() || !options.categorical.empty() || !options.dropped.empty())
+  if (!is_learned || !options.text_columns.empty() || !options.categorical.empty() ||
+      !options.dropped.empty())
     return read_table_rows(input, separator, options);
   const HeldTable held(input);
   try {
@@ -351,7 +362,8 @@ bool names_columns(Input& input, const std::vector<std::string>& names) {
   const std::string_view line = head.substr(0, head.find('\n'));
   for (const char separator : {',', ';', '\t'}) {
     Fields fields;
-    if (!fields.split(line.ends_with('\r') ? line.substr(0, line.size() - 1) : line, separator).empty()) continue;
+    if (!fields.split(line.ends_with('\r') ? line.substr(0, line.size() - 1) : line, separator).empty())
+      continue;
     const std::vector<std::string> there = fields.strings();
     if (std::ranges::all_of(names, [&](const std::string& name) { return holds(there, name); })) return true;
   }

@@ -65,8 +65,8 @@ std::string factor_words(const Certificate& c) {
 // A certificate speaks of inputs that had no part in the model.
 void add_certificate(const Certificate& c, const AuditNames& names, ReportDocument& document) {
   if (names.part == RowsPart::kTrained) {
-    document.cards.push_back(
-        {"certificate", "Certificate of the normalizer", "none: the model was trained on these inputs", std::nullopt, ""});
+    document.cards.push_back({"certificate", "Certificate of the normalizer",
+                              "none: the model was trained on these inputs", std::nullopt, ""});
     document.notes.push_back(
         "The model was trained on the inputs shown, so they tell nothing about other inputs and nothing is "
         "certified; 'selfnorm audit' takes others.");
@@ -139,7 +139,8 @@ std::string certificate_words(const Certificate& c, const std::string& kind) {
 
 ReportCard certificate_card(const Certificate& c, const std::string& kind, const std::string& source) {
   const bool is_far = c.smallest_eps && *c.smallest_eps > kLargestUsefulError;
-  ReportCard card{"certificate", "Certificate of the normalizer", certificate_words(c, kind), c.smallest_eps, source};
+  ReportCard card{"certificate", "Certificate of the normalizer", certificate_words(c, kind), c.smallest_eps,
+                  source};
   if (!is_far) return card;
   card.value = fmt::format(
       "not normalised well enough: {} of inputs may have {} log-probabilities that are off by {}, a factor "

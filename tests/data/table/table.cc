@@ -48,7 +48,8 @@ TEST(Table, QuotedFields) {
 
 TEST(Table, LinesCountLineFeedsWithinQuotes) {
   EXPECT_EQ(read_error("a.csv", "f,label\n1,\"a\nb\"\nx,c\n"),
-            "a.csv:4: in column 'f': found 'x', expected a finite number as in most other rows; correct it, or take "
+            "a.csv:4: in column 'f': found 'x', expected a finite number as in most other rows; correct it, "
+            "or take "
             "the column as words (--categorical f) or leave it out (--drop f)");
 }
 
@@ -71,7 +72,8 @@ TEST(Table, ErrorsSayWhereAndWhat) {
            {"label,f\nx,1\ny,1,2\n", "a.csv:3: found 3 fields, expected 2 as in the first row"},
            {"label,f\nx\n", "a.csv:2: found 1 fields, expected 2 as in the first row"},
            {"label,f\nx,NaN\n",
-            "a.csv: found no column that tells anything about the label; a column of texts is read by --text COLUMN"},
+            "a.csv: found no column that tells anything about the label; a column of texts is read by --text "
+            "COLUMN"},
            {"label,f\n,1\n", "a.csv:2: found an empty label"},
            {"label,f\nx,\"1\"2\n", "a.csv:2: found '2' after a closing quote, expected ','"},
            {"label,f\nx,\"1\ny,2\n", "a.csv:2: found '\"1\\ny,2\\n', a quoted field that is never closed"},

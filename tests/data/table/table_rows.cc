@@ -35,7 +35,8 @@ const char* const kTable = "age,city,label\n1,Rome,a\n3,Oslo,b\nNA,Rome,a\n5,Osl
 TEST(TableRows, NumbersCategoriesAndMissingValues) {
   const ReadResult read = read_dataset_from_memory("t.csv", kTable, {});
   ASSERT_TRUE(read.table.has_value());
-  EXPECT_EQ(read.data.feature_names, (std::vector<std::string>{"age", "age missing", "city=Oslo", "city=Rome"}));
+  EXPECT_EQ(read.data.feature_names,
+            (std::vector<std::string>{"age", "age missing", "city=Oslo", "city=Rome"}));
   EXPECT_EQ(read.data.labels, (std::vector<std::string>{"a", "b"}));
   const auto x = rows_of(read.data);
   const float step = static_cast<float>(2 / std::sqrt(8.0 / 3));  // mean 3, variance 8/3
@@ -48,7 +49,8 @@ TEST(TableRows, NumbersCategoriesAndMissingValues) {
   ReadOptions options;
   options.schema = &schema;
   options.require_labels = false;
-  const auto y = rows_of(read_dataset_from_memory("new.csv", "id,city,age\n7,Lima,5\n8,Oslo,\n", options).data);
+  const auto y =
+      rows_of(read_dataset_from_memory("new.csv", "id,city,age\n7,Lima,5\n8,Oslo,\n", options).data);
   EXPECT_EQ(y[0], (std::vector<float>{x[3][0], 0, 0, 0}));
   EXPECT_EQ(y[1], (std::vector<float>{0, 1, 1, 0}));
   EXPECT_THROW(read_dataset_from_memory("new.csv", "city\nOslo\n", options), DataError);
@@ -74,9 +76,10 @@ TEST(TableRows, TextBesideOthersIsReadAsLinesOfTextAre) {
 }
 
 TEST(TableRows, JsonLinesAreTables) {
-  const std::string json = "{\"age\": 1, \"city\": \"Rome\", \"label\": \"a\"}\n{\"city\": \"Oslo\", \"age\": 3, "
-                           "\"label\": \"b\"}\n{\"city\": \"Rome\", \"label\": \"a\"}\n{\"age\": 5, \"city\": \"Oslo\", "
-                           "\"label\": \"b\"}\n";
+  const std::string json =
+      "{\"age\": 1, \"city\": \"Rome\", \"label\": \"a\"}\n{\"city\": \"Oslo\", \"age\": 3, "
+      "\"label\": \"b\"}\n{\"city\": \"Rome\", \"label\": \"a\"}\n{\"age\": 5, \"city\": \"Oslo\", "
+      "\"label\": \"b\"}\n";
   const auto x = rows_of(read_dataset_from_memory("t.jsonl", json, {}).data);
   EXPECT_EQ(x, rows_of(read_dataset_from_memory("t.csv", kTable, {}).data));
   EXPECT_THROW(read_dataset_from_memory("t.jsonl", "{\"a\": {}}\n", {}), DataError);

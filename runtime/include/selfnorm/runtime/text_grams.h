@@ -1,5 +1,5 @@
-// Text to columns: words, word n-grams and character n-grams, their counts and weights. The definitions are in
-// data/text/text_encoder.h; training and the C interface share this code, so they find the same columns.
+// Text to columns: words, word n-grams and character n-grams, their counts and weights. The definitions are
+// in data/text/text_encoder.h; training and the C interface share this code, so they find the same columns.
 #pragma once
 
 #include <algorithm>

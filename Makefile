@@ -34,7 +34,7 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: help build test demo bench reproduce install lint format sanitize mutants fuzz gpu gpu-test clean
+.PHONY: help build test demo bench reproduce install deb lint format sanitize mutants fuzz gpu gpu-test clean
 
 # CUDA's compiler, where it is: then the module for GPUs is built with the program.
 NVCC := $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
@@ -78,6 +78,10 @@ reproduce: ## the papers' figures, and docs/reproduction.md with what was measur
 
 install: build ## into PREFIX (default /usr/local)
 	cmake --install build/release --prefix $(PREFIX)
+
+deb: build ## Debian packages in build/deb: selfnorm, libselfnorm-runtime, libselfnorm-dev
+	$(call packages,dpkg-dev file)
+	cd build/release && cpack -G DEB -B ../deb
 
 lint: ## formatting and static checks
 	$(call packages,$(LINT_PACKAGES))

@@ -22,7 +22,8 @@ CommandFamily crf_family() {
                        {"score", score_labellings},
                        {"audit", audit_crf_command},
                        {"normalize", normalize_crf_command},
-                       {"tag", tag_sentences}},
+                       {"tag", tag_sentences},
+                       {"predict", predict_tags}},
           .refused = {{"bounds", "the bounds are of classifiers; 'selfnorm evaluate' gives rms log Z"},
                       {"sample", "'selfnorm tag --decode sample' draws labellings of sentences"}},
           .reads_sentences = true};
@@ -51,7 +52,10 @@ CommandFamily density_family() {
           .noun = "a density, whose log Z is one number for all x",
           .training = density_training,
           .info = density_info,
-          .commands = {{"evaluate", evaluate_densities}, {"score", score_points}, {"sample", sample_points}},
+          .commands = {{"evaluate", evaluate_densities},
+                       {"score", score_points},
+                       {"sample", sample_points},
+                       {"predict", predict_points}},
           .refused = {
               {"audit", "'selfnorm evaluate' gives it with its error, beside the stored b"},
               {"normalize",
@@ -72,7 +76,9 @@ CommandFamily language_family() {
                        {"score", score_sentences},
                        {"audit", audit_classifier},
                        {"normalize", normalize_head},
-                       {"bounds", bound_classifier}}};
+                       {"bounds", bound_classifier},
+                       {"predict", predict_words},
+                       {"sample", sample_sentences}}};
 }
 
 // And the heads of other programs; what is no model at all is told by its reader.
@@ -86,7 +92,8 @@ CommandFamily classifier_family() {
                        {"score", score_candidates},
                        {"audit", audit_classifier},
                        {"normalize", normalize_head},
-                       {"bounds", bound_classifier}}};
+                       {"bounds", bound_classifier},
+                       {"predict", predict_labels}}};
 }
 
 // The last one owns what none before it does.

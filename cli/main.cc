@@ -27,6 +27,11 @@ constexpr const char* kNoMemory =
 
 int help_command(const Arguments& arguments) {
   const std::vector<std::string>& words = arguments.help_words;
+  if (words.size() == 1)
+    if (const std::string text = topic_text(words[0]); !text.empty()) {
+      print(text);
+      return 0;
+    }
   print(help_text(words.empty() ? "" : command_path(command_table(), words)));
   return 0;
 }

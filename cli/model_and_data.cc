@@ -6,7 +6,6 @@
 #include "commands.h"
 #include "data/array/array_file.h"
 #include "data/example_source.h"
-#include "data/write.h"
 #include "family.h"
 #include "math/parallel.h"
 #include "model/stored_record.h"
@@ -51,6 +50,8 @@ void check_words(const Arguments& arguments) {
   const ScoreArguments& score = arguments.score;
   if (command == "audit") audit_options(arguments.audit);
   if (command == "predict") arguments.predict.options.validate();
+  if (command == "predict" && arguments.predict.output_format == "table" && arguments.common.json)
+    throw Error("give only one of --json and --output-format table");
   if (command == "tag" && arguments.tag.marginals && arguments.tag.all_marginals)
     throw Error("give only one of --marginals and --all-marginals");
   if (command == "evaluate" && arguments.evaluate.data == "-" && arguments.evaluate.models.size() > 1)
@@ -60,7 +61,6 @@ void check_words(const Arguments& arguments) {
   if (command != "sample") return;
   if (sample.options.count == 0) throw Error("sample needs -n N, the number of points; N >= 1");
   sample.options.validate();
-  if (!sample.out.empty()) check_points_path(sample.out);
 }
 
 }  // namespace
@@ -84,7 +84,7 @@ void check_model_and_data(const Arguments& arguments) {
     if (has_content(model) && (!is_array || (data_is_model && !is_ours(model)))) {
       constexpr const char* kModel =
           "a file or run directory of 'selfnorm train', or a softmax head in safetensors or npz";
-      if (data.empty() && arguments.command != "score" && arguments.command != "tag")
+      if (data.empty() && arguments.command != "tag")
         throw_error("{} is no model; expected {}", model, kModel);
       throw_error(
           "{}: the first file is data, not a model: MODEL comes first, as in 'selfnorm {}', and is {}", model,

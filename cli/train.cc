@@ -25,21 +25,24 @@ int ending(const Arguments& arguments, const RunDirectory& run, const RunResult&
 
 }  // namespace
 
-int train_command(const Arguments& arguments) {
+int train_command(const Arguments& given) {
+  Arguments arguments = given;
   const bool quiet = arguments.common.quiet;
   check_run(arguments.run());
   const std::unique_ptr<Training> training =
       family_named(arguments.command.substr(kTrain.size())).training(arguments);
+  const ThreadLimit limit(arguments.common.threads);
+  const std::vector<std::string> choices = training->choose(arguments);
   RunDirectory run = run_directory(arguments);
   if (has_nothing_to_resume(arguments, run)) return 0;
-  const ThreadLimit limit(arguments.common.threads);
   ReadData data = training->read(run.existing_folder());
   check_resumed_data(arguments, run, data.records);
+  data.notes.insert(data.notes.end(), choices.begin(), choices.end());
   data.notes.push_back(checked_needs(arguments, run, data.needs));
   begin_run(arguments, data.notes, data.records, run);
   for (const std::string& text : data.warnings) warning(text);
 
-  RunObserver observer(run.file(kMetricsName), quiet);
+  RunObserver observer(run.file(kMetricsName), arguments);
   RunResult result = training->train(checkpoint_options(arguments.run(), run), observer);
   observer.finish();
   if (result.interrupted) return interrupted();

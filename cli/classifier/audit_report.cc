@@ -74,7 +74,7 @@ std::string part_text(const Certificate& certificate, const std::string& kind, R
   std::string text =
       certificate_text(certificate) + "in words     " + certificate_words(certificate, kind) + "\n";
   if (certificate.smallest_eps)
-    text += "             " + certificate_source("by log Z of every input", part) + "\n";
+    text += "             " + certificate_source("measured on every input", part) + "\n";
   return text;
 }
 
@@ -94,12 +94,12 @@ std::string variance_text(const GaugeVariance& a) {
   std::string text = fmt::format("variance     of log Z {:.6g}", a.variance);
   if (!a.v_star) return text + "\n";
   if (*a.v_star >= a.variance * (1 - 1e-9)) return text + "; none of it can be removed without loss\n";
+  if (!a.v_star_adjusted)  // a fit of as many directions as inputs says nothing
+    return text + "; there are too few inputs to tell how much of it a lossless shift removes\n";
   text += fmt::format("; {:.6g} after the best lossless shift (V*)", *a.v_star);
-  if (!a.v_star_adjusted)
-    text += "; fitted with no more inputs than directions, so V* says nothing";
-  else if (*a.v_star_adjusted > 1.2 * *a.v_star)
+  if (*a.v_star_adjusted > 1.2 * *a.v_star)
     text += fmt::format(", {:.6g} allowing for the directions fitted", *a.v_star_adjusted);
-  if (a.v_star_adjusted && *a.v_star_adjusted < 0.9 * a.variance)
+  if (*a.v_star_adjusted < 0.9 * a.variance)
     text += "; 'selfnorm normalize' removes the difference at no cost";
   return text + "\n";
 }

@@ -148,8 +148,12 @@ int bound_classifier(const Arguments& arguments) {
     throw_error(
         "{}: the probabilities of a hierarchical model sum to 1 as they are; a bound on log Z costs nothing",
         header.path);
-  ReadResult read = read_for(header, given.data, arguments.reader.options);
+  ReadOptions options = arguments.reader.options;
+  options.keep_unseen = true;
+  ReadResult read = read_for(header, given.data, options);
+  note_unseen(given.data, read.report.unseen);
   Dataset& data = read.data;
+  if (read.report.unseen.examples > 0) data = subset(data, seen_examples(data));
   if (model.encoder.exists()) data.features = encode(model.encoder, data.features);
   note_bad_rows(given.data, read.report);
   if (header.is_joint() != data.is_joint())

@@ -71,6 +71,14 @@ ModelHeader header_of(std::span<const std::byte> bytes, const std::string& path)
                                        path);
   if (const auto target = file.metadata.find("target"); target != file.metadata.end())
     header.schema.target = target->second;
+  if (const auto columns = file.metadata.find("columns"); columns != file.metadata.end()) {
+    check_metadata_json(path, "columns", columns->second);
+    try {
+      header.schema.table = TableEncoder::from_json(columns->second);
+    } catch (const Error& error) {
+      throw_error("{}: {}", path, error.what());
+    }
+  }
   header.objective = metadata(file, "objective", path);
   header.training = metadata(file, "training", path);
   header.audit = metadata(file, "audit", path);
@@ -129,13 +137,22 @@ ModelFile load_model(const ModelHeader& header) {
   return header.head == nullptr ? load_model(header.path) : header.head->model;
 }
 
-ReadResult read_for(const ModelHeader& header, const std::string& path, ReadOptions options) {
+ReadOptions reading_for(const ModelHeader& header, ReadOptions options) {
   if (header.is_language()) throw_error("{} is a language model; expected a classifier", header.path);
   options.schema = &header.schema;
-  if (header.schema.text && options.format == Format::automatic) options.format = Format::text;
-  ReadResult read = read_dataset(path, options);
-  if (header.encoder.kind == EncoderKind::Bag && !read.data.features.is_sparse)
+  if (header.schema.text && !header.schema.table && options.format == Format::automatic)
+    options.format = Format::text;
+  return options;
+}
+
+void check_sparse(const ModelHeader& header, const std::string& path, const Dataset& data) {
+  if (header.encoder.kind == EncoderKind::Bag && !data.features.is_sparse)
     throw_error("{}: found dense rows, but the bag encoder of {} reads sparse ones", path, header.path);
+}
+
+ReadResult read_for(const ModelHeader& header, const std::string& path, ReadOptions options) {
+  ReadResult read = read_dataset(path, reading_for(header, std::move(options)));
+  check_sparse(header, path, read.data);
   return read;
 }
 

@@ -49,6 +49,10 @@ using selfnorm::load_model;
 // The whole model.
 ModelFile load_model(const ModelHeader& header);
 
+// How data for the model, which is no language model, are read.
+ReadOptions reading_for(const ModelHeader& header, ReadOptions options);
+// Throws Error for dense rows where the model has a bag encoder.
+void check_sparse(const ModelHeader& header, const std::string& path, const Dataset& data);
 // Data for the model, which is no language model.
 ReadResult read_for(const ModelHeader& header, const std::string& path, ReadOptions options);
 

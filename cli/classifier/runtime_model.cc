@@ -77,6 +77,12 @@ void RuntimeModel::score_contexts(std::span<const uint32_t> contexts, std::span<
   check(selfnorm_score_contexts(model_.get(), contexts.data(), words.data(), words.size(), kind, out.data()));
 }
 
+std::vector<float> RuntimeModel::context_state(std::span<const uint32_t> context) const {
+  std::vector<float> state(selfnorm_features(model_.get()));
+  check(selfnorm_encode_context(model_.get(), context.data(), state.data()));
+  return state;
+}
+
 void RuntimeModel::precompute(unsigned threads) { check(selfnorm_precompute(model_.get(), threads)); }
 
 }  // namespace selfnorm::cli

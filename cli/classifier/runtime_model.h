@@ -35,6 +35,8 @@ class RuntimeModel {
   // Language models: out[i] = log p(words[i] | the i-th context of positions() words).
   void score_contexts(std::span<const uint32_t> contexts, std::span<const uint32_t> words, selfnorm_kind kind,
                       std::span<double> out) const;
+  // The state of one context, as a dense row of the other calls.
+  std::vector<float> context_state(std::span<const uint32_t> context) const;
   void precompute(unsigned threads);
 
  private:

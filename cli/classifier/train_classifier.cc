@@ -27,6 +27,7 @@ struct TrainingData {
   std::optional<Dataset> valid;
   std::vector<uint64_t> held_out;  // numbers in TRAIN of what `valid` is made of
   std::optional<TextEncoder> text;
+  std::optional<TableEncoder> table;
   std::string target;              // column of a table
   std::vector<std::string> notes;  // held until all inputs are known to be good
   std::vector<std::pair<std::string, ReadReport>> reports;
@@ -57,11 +58,13 @@ Dataset read_valid(const Arguments& arguments, TrainingData& data) {
                       .feature_names = data.train.feature_names,
                       .text = data.text,
                       .target = data.target,
-                      .is_joint = data.train.is_joint()};
+                      .is_joint = data.train.is_joint(),
+                      .table = data.table};
   ReadOptions options = arguments.reader.options;
   options.schema = &schema;
   options.labels_path = arguments.train.valid_labels;
   options.keep_unseen = true;
+  options.text_columns = options.categorical = options.dropped = {};
   ReadResult read = read_dataset(arguments.train.valid, options);
   if (read.report.unseen.examples == read.data.examples())
     throw_error(
@@ -72,6 +75,8 @@ Dataset read_valid(const Arguments& arguments, TrainingData& data) {
   data.reports.emplace_back(arguments.train.valid, std::move(read.report));
   return std::move(read.data);
 }
+
+constexpr uint32_t kManyClassesSparse = 1000, kManyClassesDense = 10'000;
 
 constexpr const char* kAdvice =
     "use fewer features (a smaller largest index; text: --min-count 2, --hash-buckets, --max-vocabulary) or "
@@ -151,9 +156,8 @@ void keep_taught_words(TrainingData& data) {
   data.text = with_words(*data.text, used);
 }
 
-TrainingData read_data(const Arguments& arguments) {
+TrainingData read_data(const Arguments& arguments, ReadResult read) {
   const TrainArguments& given = arguments.train;
-  ReadResult read = read_dataset(given.train, arguments.reader.options);
   check_classes(read.data, given, read.report.format);
   check_class_weight(given.options.class_weight, read.data);
   if (!given.weight_file.empty()) {
@@ -163,6 +167,8 @@ TrainingData read_data(const Arguments& arguments) {
   data.notes.push_back("read " + reading_text(given.train, read));
   data.train = std::move(read.data);
   data.text = std::move(read.text);
+  data.table = std::move(read.table);
+  data.notes.insert(data.notes.end(), read.report.notes.begin(), read.report.notes.end());
   data.target = read.report.target;
   data.record = data_record(given.train, data.train);
   data.record["bad_rows"] = read.report.bad.size();
@@ -228,8 +234,42 @@ class ClassifierTraining final : public Training {
     check_classifier_options(arguments);
   }
 
+  // Maximum likelihood with log Z drawn to 0 where a sum over the classes is cheap, otherwise noise; an
+  // option that belongs to an objective or an encoder, or names one, has chosen already.
+  std::vector<std::string> choose(Arguments& arguments) override {
+    const bool is_chosen =
+        given_.resume ||
+        arguments.has_named({"--objective", "--encoder", "--alpha", "--delta", "--gamma", "--centre",
+                             "--learn-centre", "--samples", "--noise", "--noise-power", "--noise-sharing",
+                             "--normalizer", "--normalizer-hidden", "--no-calibrate", "--dimension",
+                             "--hidden", "--dropout", "--embeddings"});
+    if (is_chosen) return {};
+    read_ = read_dataset(given_.train, arguments.reader.options);
+    const Dataset& data = read_->data;
+    const uint32_t classes = data.classes();
+    const bool is_many = !data.is_joint() && !arguments.has_named({"--optimiser", "--l1", "--precision"}) &&
+                         classes >= (data.features.is_sparse ? kManyClassesSparse : kManyClassesDense);
+    TrainOptions& options = arguments.train.options;
+    if (!is_many)
+      return {fmt::format(
+          "chosen{}: a linear model by maximum likelihood with log Z near 0 (--objective penalty); "
+          "--objective exact leaves log Z free",
+          data.is_joint() ? "" : fmt::format(" for {} classes", grouped(classes)))};
+    options.objective.name = "nce";
+    if (data.features.is_sparse) options.encoder.kind = "bag";
+    arguments.options["objective"] = options.objective.name;
+    arguments.options["encoder"] = options.encoder.kind;
+    options_ = options;
+    return {fmt::format(
+        "chosen for {} classes: {}--objective nce, which does not sum over them; --objective exact{} does",
+        grouped(classes), options.encoder.is_network() ? "--encoder bag " : "",
+        options.encoder.is_network() ? " --encoder sparse" : "")};
+  }
+
   ReadData read(const std::string&) override {
-    data_ = read_data(arguments_);
+    data_ = read_data(arguments_,
+                      read_ ? std::move(*read_) : read_dataset(given_.train, arguments_.reader.options));
+    read_.reset();
     if (!given_.carrier.empty() && data_.train.is_joint())
       throw Error(
           "--carrier is one number per class; the data are groups of alternatives (qid:) without classes");
@@ -257,6 +297,7 @@ class ClassifierTraining final : public Training {
                   : train_classifier(std::move(data_.train), std::move(data_.valid), options_, checkpoint,
                                      observer);
     if (data_.text) store_text(*data_.text, result_.model);
+    if (data_.table) result_.model.columns_json = data_.table->json();
     result_.model.target = data_.target;
     return result_;
   }
@@ -296,6 +337,7 @@ class ClassifierTraining final : public Training {
   const Arguments& arguments_;
   const TrainArguments& given_;
   TrainOptions options_;
+  std::optional<ReadResult> read_;  // by choose
   TrainingData data_;
   NetworkPlan plan_;
   bool is_held_out_ = false;

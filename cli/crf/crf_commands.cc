@@ -67,9 +67,9 @@ void Grammar::declare_crf_commands() {
                                   "Train a linear-chain conditional random field for tagging, chunking or "
                                   "entities, whose raw score of a labelling is its log-probability; evaluate "
                                   "it on held-out sentences and write a run directory. No option is needed.");
-  training.positional(
-      "TRAIN", crf.run.train,
-      "Labelled sentences: columns, CoNLL-U or attributes, plain or gzipped; - is standard input", false);
+  training.files("TRAIN", crf.run.train,
+                 "Labelled sentences: columns, CoNLL-U or attributes, plain or gzipped, one or more files; - "
+                 "is standard input");
   declare_run(training, crf.run, "TRAIN",
               "Fraction of the sentences of TRAIN held out for validation when there is no --valid, 0..0.5; "
               "auto: 0.1, or 0 for the constraint, whose bound is about all of TRAIN");

@@ -59,7 +59,8 @@ NamedCrf open_crf(const std::string& model, const std::string& format) {
 
 void refuse_sentences(const Arguments& arguments, const std::string& model) {
   const std::string& format = arguments.reader.format;
-  const std::vector<std::string> names = sequence_format_names();
+  std::vector<std::string> names = sequence_format_names();
+  names.push_back("sentences");
   if (format != "auto" && std::ranges::find(names, format) != names.end())
     throw_error("--format {} is of sentences; {} is no chain", format, model);
 }

@@ -9,11 +9,8 @@
 #include "classifier/score_kind.h"
 #include "commands.h"
 #include "crf/crf_model.h"
-#include "data/sentences/read_sequences.h"
-#include "family/crf/crf_evaluation.h"
+#include "crf/tagger.h"
 #include "math/parallel.h"
-#include "normalizer/crf/crf_scorer.h"
-#include "normalizer/crf/decode.h"
 #include "output.h"
 #include "selfnorm/error.h"
 
@@ -21,13 +18,6 @@ namespace selfnorm::cli {
 namespace {
 
 constexpr size_t kSentencesAtOnce = 256, kSentencesOfUnit = 8;
-
-struct TaggedSentence {
-  SentenceText text;
-  std::vector<Labelling> labellings;  // best first
-  std::vector<double> log_prob;       // of each, or empty
-  std::vector<float> marginals;       // tokens x labels, or empty
-};
 
 struct TagSheetOptions {
   bool json = false;
@@ -165,56 +155,6 @@ class TagSheet {
   TagSheetOptions options_;
   const SequenceEncoder& encoder_;
   const std::vector<std::string>& labels_;
-};
-
-struct ReadSentence {
-  Sequences data;
-  SentenceText text;
-};
-
-// Decodes sentences with room that it keeps; one for each unit of work. `factors` are those of the model.
-class Tagger {
- public:
-  Tagger(const CrfModel& model, const PairFactors<float>& factors, const TagArguments& given)
-      : model_(model), factors_(factors), given_(given), scorer_(model.shape, model.theta) {}
-
-  TaggedSentence operator()(ReadSentence&& read, uint64_t number) {
-    const CrfScores scores = scorer_(read.data, 0);
-    const bool needs_marginals = given_.marginals || given_.all_marginals;
-    const bool is_posterior = given_.decode == "posterior", is_sample = given_.decode == "sample";
-    if (needs_marginals || is_posterior || is_sample || given_.score == "exact")
-      lattice_.forward(scores, factors_);
-    if (needs_marginals || is_posterior) lattice_.backward(scores);
-    TaggedSentence out{std::move(read.text), {}, {}, {}};
-    if (is_posterior)
-      out.labellings.push_back(posterior_decoding<float>(scores, lattice_));
-    else if (is_sample)
-      draw(scores, number, out.labellings);
-    else if (given_.n_best > 1)
-      out.labellings = n_best<float>(scores, given_.n_best);
-    else
-      out.labellings.push_back(viterbi<float>(scores));
-    if (given_.score != "none") {
-      const bool is_exact = given_.score == "exact";
-      const double b = is_exact ? 0 : crf_normalizer(model_.normalizer, read.data, 0);
-      for (const Labelling& y : out.labellings)
-        out.log_prob.push_back(is_exact ? lattice_.log_prob(scores, y.labels) : y.score - b);
-    }
-    if (needs_marginals) out.marginals.assign(lattice_.marginals().begin(), lattice_.marginals().end());
-    return out;
-  }
-
- private:
-  void draw(const CrfScores& scores, uint64_t number, std::vector<Labelling>& out) const {
-    RandomStream random(given_.seed, number);
-    while (out.size() < given_.n_best) out.push_back(sample_labelling<float>(scores, lattice_, random));
-  }
-
-  const CrfModel& model_;
-  const PairFactors<float>& factors_;
-  const TagArguments& given_;
-  CrfScorer scorer_;
-  Lattice lattice_;
 };
 
 }  // namespace

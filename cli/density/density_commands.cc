@@ -9,8 +9,8 @@ void Grammar::declare_density_commands() {
       command("train density",
               "Train an unnormalised density exp(-E(x)) together with its log Z on points: tables, arrays or "
               "binary vectors; evaluate it on held-out rows and write a run directory. No option is needed.");
-  training.positional("DATA", density.run.train, "Rows of numbers: csv, tsv, npy, npz, safetensors, svmlight",
-                      false);
+  training.files("DATA", density.run.train,
+                 "Rows of numbers, one or more files: csv, tsv, JSON lines, npy, npz, safetensors, svmlight");
   declare_run(
       training, density.run, "DATA",
       "Fraction of the rows of DATA held out for validation when there is no --valid, 0..0.5; auto: 0.1");
@@ -24,14 +24,24 @@ void Grammar::declare_density_commands() {
   declare_common(training, arguments_.common, kExpansion | kThreads | kCode);
 
   SampleArguments& sample = arguments_.sample;
-  out.add("out", &sample.out, "FILE.csv or FILE.npy; default: csv on standard output")
+  OptionTable drawn = sample_option_table(sample.options), words;
+  for (const char* name : {"method", "chains", "pool"}) drawn.find(name)->of("density");
+  words
+      .add("temperature", &sample.temperature,
+           "Language models: draw words from p^(1/T); 0: the most probable")
+      .in(0, 100)
+      .of("lm");
+  words.add("longest", &sample.longest, "Language models: end a sentence after N words").at_least(1).of("lm");
+  out.add("out", &sample.out, "FILE.csv or FILE.npy, of sentences any name; default: standard output")
       .of_kind(OptionKind::file)
       .short_form("-o");
-  Declaration& sampling = command("sample",
-                                  "Draw points from a density, with what tells whether they can be trusted: "
-                                  "effective samples, acceptance, R-hat.");
-  sampling.positional("MODEL", sample.model, "Model file or run directory of a density")
-      .options(sample_option_table(sample.options))
+  Declaration& sampling =
+      command("sample",
+              "Draw points from a density, with what tells whether they can be trusted "
+              "(effective samples, acceptance, R-hat), or sentences from a language model.");
+  sampling.positional("MODEL", sample.model, "Model file or run directory of a density or a language model")
+      .options(drawn)
+      .options(words)
       .options(out);
   declare_common(sampling, arguments_.common, kThreads | kCode);
 }

@@ -47,6 +47,7 @@ Json points_json(const Points& points) {
 int sample_points(const Arguments& arguments) {
   const SampleArguments& given = arguments.sample;
   const DensitySampleOptions& options = given.options;
+  if (!given.out.empty()) check_points_path(given.out);
   const auto [path, model] = open_density(given.model, arguments.common.code());
   const DensitySample sample = sample_density_model(model, options);
   const Points points{sample.rows.data(), options.count, model.columns()};

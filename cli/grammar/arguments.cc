@@ -24,6 +24,10 @@ std::string plural(const std::string& families) {
 
 }  // namespace
 
+bool Arguments::has_named(const std::vector<std::string>& names) const {
+  return std::ranges::any_of(names, [this](const std::string& name) { return named.contains(name); });
+}
+
 void Arguments::require(const std::vector<std::string>& names, bool applies, const std::string& owner,
                         const std::string& found) const {
   if (applies) return;

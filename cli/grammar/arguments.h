@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,7 @@ struct RunArguments {
   double checkpoint_seconds = 30;
   bool no_report = false;
   bool force = false;
+  bool verbose = false;
 };
 
 struct TrainArguments : RunArguments {
@@ -123,10 +125,14 @@ struct TagArguments {
 struct PredictArguments {
   std::string model;
   std::string data;
-  std::string log_density = "auto";
-  std::string format = "csv";
-  std::vector<std::string> ignored;
+  uint64_t top = 0;  // 0: as the family has it
+  std::vector<std::string> keep;
+  std::string output_format = "auto";
   std::string out;
+  std::vector<std::string> candidates;  // language models: next words
+  uint64_t complete = 0;                // language models: words that follow
+  double temperature = 0;               // 0: the most probable word
+  std::string log_density = "auto";     // regressors
   PredictionOptions options;
 };
 
@@ -135,6 +141,8 @@ struct SampleArguments {
 
   std::string model;
   std::string out;
+  double temperature = 1;  // language models
+  uint64_t longest = 100;  // words
   DensitySampleOptions options;
 };
 
@@ -208,7 +216,8 @@ struct Arguments {
   std::string command;  // the path, "train classifier"
   Json options;         // every option of the command, resolved, by name without dashes
   std::map<std::string, std::string>
-      changed;  // "--alpha": those that are not the default, with their families
+      changed;                  // "--alpha": those that are not the default, with their families
+  std::set<std::string> named;  // those that were given, also with their default
   CommonArguments common;
   ReaderArguments reader;
   HeadNames head;        // where MODEL may be anybody's softmax head
@@ -238,6 +247,8 @@ struct Arguments {
 
   // Whether an option ("--alpha") was given a value of its own.
   bool has(const std::string& option) const { return changed.contains(option); }
+  // Whether one of these was given, also with its default.
+  bool has_named(const std::vector<std::string>& names) const;
   // Unless `applies`, throws Error for the first of `names` that was given: it belongs to `owner`
   // ("--objective dsm"), and `found` is what was given instead.
   void require(const std::vector<std::string>& names, bool applies, const std::string& owner,

@@ -90,7 +90,7 @@ std::string command_path(const CommandTable& table, const std::vector<std::strin
   }
   if (find(table, path) != nullptr) return path;
   throw_error("{}; expected one of: {} (see 'selfnorm help')",
-              path.empty() ? "no command given" : fmt::format("'{}' needs a word more", path),
+              path.empty() ? "no command given" : fmt::format("'{}' is not a whole command", path),
               fmt::join(next_words(table, path), ", "));
 }
 

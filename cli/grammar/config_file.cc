@@ -81,8 +81,15 @@ std::vector<std::string> config_words(const CommandTable& table, const CommandRo
   const std::vector<std::string> known = all_option_names(table);
   std::vector<std::string> words;
   for (const CLI::ConfigItem& item : items) {
-    if (item.name == "++" || item.name == "--") continue;  // CLI11's marks of a section's begin and end
     const std::string section = fmt::format("{}", fmt::join(item.parents, " "));
+    if (item.name == "++" || item.name == "--") {  // CLI11's marks of a section's begin and end
+      const bool is_start = std::ranges::any_of(table, [&](const CommandRow& row) {
+        return row.path == section || row.path.starts_with(section + " ");
+      });
+      if (!is_start && !section.empty())
+        throw_error("{}: section [{}] is no command", path, runtime::shortened(section));
+      continue;
+    }
     const CommandRow* owner = section.empty() ? &command : find(table, section);
     if (owner == nullptr)
       throw_error("{}: section [{}] is no command", path,

@@ -39,6 +39,20 @@ class Declaration {
     return *this;
   }
 
+  // One or more files, read as one: their names separated by line feeds (data/input/source.h).
+  Declaration& files(const std::string& name, std::string& value, const std::string& words) {
+    std::vector<std::string>& list = lists_.emplace_back();
+    CLI::Option* added = app_.add_option(name, list, words);
+    stores_.emplace_back([&value, &list] { value = CLI::detail::join(list, "\n"); });
+    record({.name = name,
+            .kind = ValueKind::kFile,
+            .text = words,
+            .is_positional = true,
+            .is_required = false,
+            .is_repeated = true},
+           added, value);
+    return *this;
+  }
   // A positional for people only: another one takes its word.
   Declaration& shown_positional(const std::string& name, const std::string& words) {
     row_.options.push_back(
@@ -226,6 +240,7 @@ class Declaration {
   std::vector<std::pair<std::string, std::function<nlohmann::ordered_json()>>> readers_;
   std::list<bool> flags_;
   std::list<std::string> words_;
+  std::list<std::vector<std::string>> lists_;
   std::vector<std::function<void()>> stores_, checks_;
 };
 

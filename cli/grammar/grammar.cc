@@ -45,7 +45,7 @@ void Grammar::declare_training_commands() {
                                     "Train a classifier, log-linear or (--encoder bag) on embeddings, or, on "
                                     "svmlight data with qid: groups, a conditional logit, whose raw scores "
                                     "are log-probabilities; audit it and write a run directory.");
-  classifier.positional("TRAIN", train.train, "Training data", false);
+  classifier.files("TRAIN", train.train, "Training data, one or more files");
   declare_run(classifier, train, "TRAIN",
               "Fraction of TRAIN held out for validation when there is no --valid, 0..0.5; auto: 0.1, or 0 "
               "for the constraint, whose bound is about all of TRAIN");
@@ -58,8 +58,13 @@ void Grammar::declare_training_commands() {
       .of_kind(OptionKind::file);
   files.add("weight-file", &train.weight_file, "One weight per example, a number a line")
       .of_kind(OptionKind::file);
-  classifier.options(train_option_table("classifier", train.options))
+  OptionTable training = train_option_table("classifier", train.options);
+  training.find("objective")->text +=
+      ". Without this or another option of an objective or encoder: penalty below 1,000 classes, otherwise "
+      "nce";
+  classifier.options(training)
       .options(files)
+      .options(column_kind_option_table(arguments_.reader.options))
       .options(text_option_table(arguments_.reader.options.text));
   declare_reader(classifier, arguments_.reader);
   declare_common(classifier, arguments_.common, kExpansion | kThreads);
@@ -69,7 +74,7 @@ void Grammar::declare_training_commands() {
       "train lm",
       "Train a neural n-gram language model whose raw scores are log-probabilities, audit it and write a run "
       "directory. The text is tokenised: a sentence a line, words separated by white space.");
-  model.positional("CORPUS", language.run.train, "Text, plain or gzipped; - is standard input", false)
+  model.files("CORPUS", language.run.train, "Text, plain or gzipped, one or more files; - is standard input")
       .options(order_option_table(language.order))
       .options(vocabulary_option_table(language.vocabulary));
   declare_run(model, language.run, "CORPUS",
@@ -160,8 +165,8 @@ void Grammar::declare_other_commands() {
   completion.positional_choice("SHELL", arguments_.shell, {"bash", "zsh", "fish"}, "The shell");
   pages.add("markdown", &arguments_.markdown, "Print the reference page, docs/reference.md, instead");
   command("man", "Print the manual page.").options(pages);
-  command("help", "Show the options of a command.")
-      .positional("COMMAND", arguments_.help_words, "A command", false, ValueKind::kText);
+  command("help", "Show the options of a command, or explain a topic: data, choosing, scores, output.")
+      .positional("COMMAND_OR_TOPIC", arguments_.help_words, "A command or a topic", false, ValueKind::kText);
 }
 
 void Grammar::parse(const std::string& path, const std::vector<std::string>& words) {

@@ -17,6 +17,8 @@ void declare_reader(Declaration& command, ReaderArguments& reader);
 // Where MODEL may be a CRF: with the formats of sentences.
 void declare_any_reader(Declaration& command, ReaderArguments& reader);
 // Whether a table has a row of names.
+// Of `predict`: --format has raw sentences too, and "json", which was the format of the output once.
+void declare_predict_reader(Declaration& command, ReaderArguments& reader);
 OptionTable header_option_table(ReaderArguments& reader);
 OptionTable head_option_table(HeadNames& head);
 OptionTable point_option_table(PointArguments& points);

@@ -42,6 +42,50 @@ OptionTable score_option_table(ScoreArguments& s) {
   return table;
 }
 
+OptionTable answer_option_table(PredictArguments& p) {
+  OptionTable table;
+  table
+      .add("top", &p.top,
+           "Classifiers: the N most probable labels (1); language models: next words (5); densities: only "
+           "the N most unusual rows, the most unusual first; 0: as many as in brackets, or all")
+      .of("classifier,lm,density");
+  table.add("keep", &p.keep, "Columns of the table DATA that are carried along, by name, separated by commas")
+      .of("classifier,regressor,density");
+  table
+      .add("output-format", &p.output_format,
+           "table: for people; csv: one column for each number; json: an object a line (--json: one object "
+           "with all of them); auto: a table on a terminal, otherwise csv")
+      .one_of({"auto", "table", "csv", "json"});
+  table.add("out", &p.out, "File to write; default: standard output")
+      .of_kind(OptionKind::file)
+      .short_form("-o");
+  return table;
+}
+
+OptionTable word_option_table(PredictArguments& p) {
+  OptionTable table;
+  table.add("candidates", &p.candidates, "Language models: these next words, separated by commas, instead");
+  table
+      .add("complete", &p.complete,
+           "Language models: continue the text by up to N words, to the end of the sentence")
+      .at_least(0);
+  table
+      .add("temperature", &p.temperature,
+           "--complete: draw words from p^(1/T); 0: take the most probable one each time")
+      .in(0, 100);
+  return std::move(table.of("lm"));
+}
+
+OptionTable log_density_option_table(PredictArguments& p) {
+  OptionTable table;
+  table
+      .add("log-density", &p.log_density,
+           "Regressors: log-density of the target, raw with b(x) or exact by quadrature; auto: exact where "
+           "DATA have the target")
+      .one_of({"auto", "none", "raw", "exact", "both"});
+  return std::move(table.of("regressor"));
+}
+
 OptionTable bounds_option_table(BoundsArguments& b) {
   OptionTable table;
   table.add("delta", &b.delta, "Bound of rms(log Z - m)").above(0);
@@ -107,6 +151,32 @@ void Grammar::declare_model_commands() {
       .options(evaluate_option_table(evaluate));
   declare_any_data(evaluation);
   declare_common(evaluation, arguments_.common, kExpansion | kThreads | kCode | kDevice);
+
+  PredictArguments& predict = arguments_.predict;
+  OptionTable predicted = prediction_option_table(predict.options).of("regressor");
+  predicted.find("seed")->of("lm,regressor");
+  Declaration& prediction = command(
+      "predict",
+      "Answers, one for each line or row of DATA as it is read, with exact probabilities. A classifier gives "
+      "the label and its probability. A language model gives the next words, or continues the text. A chain "
+      "labels the words of sentences. A density gives log-densities, and which rows are the most unusual. A "
+      "regressor gives mean, standard deviation, median, modes, quantiles and intervals; what is missing, "
+      "new "
+      "or far outside the training data is counted on standard error.");
+  prediction.positional("MODEL", predict.model, "Model file, run directory or softmax head")
+      .positional("DATA", predict.data,
+                  "Lines of text, rows of a table, sentences, arrays: as the model was trained on, with or "
+                  "without labels; - or nothing: standard input",
+                  false)
+      .options(answer_option_table(predict))
+      .options(word_option_table(predict))
+      .options(predicted, {"quantiles", "intervals", "survival", "samples", "grid"})
+      .options(log_density_option_table(predict))
+      .options(point_option_table(arguments_.points))
+      .options(head_option_table(arguments_.head));
+  declare_predict_reader(prediction, arguments_.reader);
+  prediction.options(predicted, {"precision", "seed"});
+  declare_common(prediction, arguments_.common, kExpansion | kThreads | kCode);
 
   ScoreArguments& score = arguments_.score;
   Declaration& scoring = command(

@@ -7,6 +7,7 @@
 #include "gpu/device.h"
 #include "grammar/config_file.h"
 #include "grammar/grammar.h"
+#include "output.h"
 #include "run/run_record.h"
 #include "selfnorm/runtime/shortened.h"
 #include "version.h"
@@ -59,6 +60,26 @@ std::vector<std::string> joined_lists(const CommandRow& command, const std::vect
   return joined(lists, others);
 }
 
+struct FormerName {
+  std::string_view command, name, present;
+};
+constexpr FormerName kFormerNames[] = {
+    {"train regressor", "--ignore", "--drop"},
+    {"predict", "--ignore", "--drop"},
+};
+
+// Options by the names they have now; a former name is still understood, and the new one is said.
+std::vector<std::string> with_present_names(const CommandRow& command, std::vector<std::string> words) {
+  const bool is_quiet = std::ranges::find(words, "--quiet") != words.end();
+  for (auto word = words.begin(); word != std::ranges::find(words, "--"); ++word)
+    for (const auto& [path, name, present] : kFormerNames) {
+      if (path != command.path || word->substr(0, word->find('=')) != name) continue;
+      if (!is_quiet) note(fmt::format("{} is called {} now", name, present));
+      word->replace(0, name.size(), present);
+    }
+  return words;
+}
+
 void resolve(Arguments& arguments) {
   const CommonArguments& common = arguments.common;
   limit_expansion(common.max_expansion);
@@ -70,9 +91,15 @@ void resolve(Arguments& arguments) {
     arguments.evaluate.data = models.back();
     models.pop_back();
   }
-  if (arguments.command == "score" && arguments.score.data.empty()) arguments.score.data = "-";
+  if (arguments.score.data.empty()) arguments.score.data = "-";
+  if (arguments.predict.data.empty()) arguments.predict.data = "-";
+  if (arguments.command == "predict" && arguments.reader.format == "json") {
+    arguments.reader.format = "auto";
+    arguments.predict.output_format = "json";
+  }
   ReadOptions& read = arguments.reader.options;
-  const std::vector<std::string> of_sentences = sequence_format_names();  // and auto
+  std::vector<std::string> of_sentences = sequence_format_names();  // and auto
+  of_sentences.push_back("sentences");
   const std::string& format = arguments.reader.format;
   const bool is_of_rows = std::ranges::find(of_sentences, format) == of_sentences.end();
   read.format = is_of_rows ? format_from_name(format) : Format::automatic;
@@ -103,7 +130,8 @@ Arguments parse(const std::vector<std::string>& words) {
   const std::vector<std::string> start(words.begin(), split);
   if (asks_help({split, words.end()})) throw Reply{help_text(path)};
   const CommandRow& command = *find(table, path);
-  const std::vector<std::string> rest = joined_lists(command, {split, words.end()});
+  const std::vector<std::string> rest =
+      joined_lists(command, with_present_names(command, {split, words.end()}));
   check_option_names(command, rest);
 
   Grammar given;
@@ -113,14 +141,22 @@ Arguments parse(const std::vector<std::string>& words) {
   const RunArguments& run = given.arguments().run();
   if (path.starts_with("train ") && run.resume) {
     record = recorded_options(command, given.arguments());
+    for (const auto& [owner, name, present] : kFormerNames)
+      if (owner == path && record.contains(name.substr(2))) {
+        record[std::string(present.substr(2))] = record[std::string(name.substr(2))];
+        record.erase(std::string(name.substr(2)));
+      }
     below = option_words(command, record);
     const std::string& data = command.options[0].name;
     if (run.train.empty() && record.contains(data)) below.push_back(record[data]);
   }
   if (!given.arguments().common.config.empty())
     below = joined(below, config_words(table, command, given.arguments().common.config));
+  below = with_present_names(command, below);
   Grammar merged;
   parse_or_explain(merged, path, joined(joined(start, below), rest));
+  for (const std::string& word : joined(below, rest))
+    if (word.starts_with("--")) merged.arguments().named.insert(word.substr(0, word.find('=')));
   if (!record.is_null()) check_same_run(record, merged.arguments().options);
   merged.check(path);
   resolve(merged.arguments());
@@ -130,14 +166,8 @@ Arguments parse(const std::vector<std::string>& words) {
 CommandTable command_table() { return Grammar().table(); }
 
 std::string help_text(const std::string& path) {
+  if (path.empty()) return overview_text();
   Grammar grammar;
-  if (path.empty()) {
-    std::string text =
-        "selfnorm: probability models whose raw scores are already log-probabilities.\n\nCommands:\n";
-    for (const CommandRow& command : grammar.table())
-      text += fmt::format("  {}\n      {}\n", command.usage(), command.text);
-    return text + "\n'selfnorm COMMAND --help' shows the options; 'selfnorm --version' the version.\n";
-  }
   const size_t last = path.find_last_of(' ');
   return grammar.app_of(path).help(last == std::string::npos ? "selfnorm"
                                                              : "selfnorm " + path.substr(0, last));

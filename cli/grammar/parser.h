@@ -20,4 +20,8 @@ Arguments parse(const std::vector<std::string>& words);
 CommandTable command_table();
 std::string help_text(const std::string& path);
 
+// The first page of help, and the page of a topic of `selfnorm help`; empty where there is none.
+std::string overview_text();
+std::string topic_text(const std::string& name);
+
 }  // namespace selfnorm::cli

@@ -72,6 +72,20 @@ void declare_any_reader(Declaration& command, ReaderArguments& reader) {
                  "sentences for chains, whose auto is the format they were trained on");
 }
 
+void declare_predict_reader(Declaration& command, ReaderArguments& reader) {
+  OptionTable format, rows = read_option_table(reader.options).of("classifier");
+  format
+      .add("format", &reader.format,
+           "Format of the data; auto looks at content and extension; sentences: of a chain, raw text, a "
+           "sentence a line; columns, conllu, attributes: a token a line")
+      .one_of({"auto", "svmlight", "csv", "tsv", "npy", "npz", "text", "idx", "safetensors", "sentences",
+               "columns", "conllu", "attributes", "json"});
+  command.options(format)
+      .options(rows, {"target"})
+      .options(header_option_table(reader).of("classifier,density,regressor"))
+      .options(rows, {"skip-bad"});
+}
+
 OptionTable header_option_table(ReaderArguments& reader) {
   OptionTable table;
   table.add("header", &reader.header, "csv, tsv: whether the first row names the columns")
@@ -117,6 +131,8 @@ void declare_run(Declaration& command, RunArguments& run, const std::string& dat
   table.add("overwrite", &run.overwrite, "Replace a run that is already in --out");
   table.add("checkpoint-seconds", &run.checkpoint_seconds, "Seconds between checkpoints; 0 after every step");
   table.add("no-report", &run.no_report, "Do not write report.html, the page of the run");
+  table.add("verbose", &run.verbose,
+            "Show what training computes with too: loss, penalty, log Z, b, effective samples");
   table.add("force", &run.force,
             "Train although the data look like a mistake, or need more memory or disk than there is");
   command.options(table);

@@ -2,6 +2,7 @@
 
 #include "classifier/evaluation_report.h"
 #include "commands.h"
+#include "data/plausible.h"
 #include "family/classifier/network/example_feed.h"
 #include "family/lm/lm_evaluation.h"
 #include "grammar/option_list.h"
@@ -41,8 +42,8 @@ struct Corpora {
 };
 
 std::string corpus_text(const std::string& path, const TokenCorpus& corpus) {
-  return fmt::format("{}: {} sentences, {} tokens, {} of them <unk>", path, grouped(corpus.sentences()),
-                     grouped(corpus.examples()), grouped(corpus.unknown()));
+  return fmt::format("{}: {} sentences, {} tokens, {} of them <unk>", path_text(path),
+                     grouped(corpus.sentences()), grouped(corpus.examples()), grouped(corpus.unknown()));
 }
 
 nlohmann::ordered_json corpus_record(const std::string& path, const TokenCorpus& corpus,
@@ -57,6 +58,7 @@ nlohmann::ordered_json corpus_record(const std::string& path, const TokenCorpus&
 
 Corpora read_corpora(const LanguageArguments& given, const std::string& folder) {
   const bool has_valid = !given.run.valid.empty();
+  refuse_doubtful(given.run, corpus_doubt(given.run.train));
   const double hold_out =
       has_valid ? 0 : number_or_auto("--hold-out", given.run.hold_out, 0, 0.5).value_or(kHeldOutSentences);
   Corpora out{

@@ -2,16 +2,15 @@
 
 #include <cmath>
 #include <iterator>
-#include <memory>
 
-#include "base/atomic_file.h"
+#include "answer_sheet.h"
 #include "base/failure.h"
 #include "commands.h"
-#include "data/write.h"
 #include "family/regressor/predictive.h"
 #include "output.h"
 #include "regressor/regressor_data.h"
 #include "run/progress_line.h"
+#include "table_columns.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -46,14 +45,6 @@ void add_list(const Items& items, const char* separator, std::string& out, const
   }
 }
 
-void add_numbers(const std::vector<double>& values, std::string& out) {
-  add_list(values, ";", out, add_number);
-}
-void add_interval(const Interval& interval, std::string& out) {
-  add_number(interval.from, out);
-  out += ':';
-  add_number(interval.to, out);
-}
 void add_json_interval(const Interval& interval, std::string& out) {
   out += '[';
   add_json_number(interval.from, out);
@@ -104,73 +95,71 @@ void add_json_coordinate(const CoordinatePrediction& c, const SheetOptions& opti
   out += '}';
 }
 
-// CSV: several values of a field are separated by ';', an interval is FROM:TO, the coordinates of a sample
-// are separated by ' '. With several targets the names of columns start with that of the target and a dot.
-// Numbers have the digits that tell them from all others. A log-density of a target that is missing is an
-// empty field, or null; of one whose density is 0 it is -inf, or null. JSON has A and b of a model of one
+// CSV: one column for each number. mode_1 is the highest mode; there are columns for three of them, lo_0.9
+// and hi_0.9 are the ends of the central interval, and highest-density regions, which may be several
+// intervals, are in JSON alone. With several targets the names of columns start with that of the target and a
+// dot. Numbers have the digits that tell them from all others. A log-density of a target that is missing is
+// an empty field, or null; of one whose density is 0 it is -inf, or null. JSON has A and b of a model of one
 // member; an ensemble has none of its own.
 class PredictionSheet {
  public:
-  explicit PredictionSheet(SheetOptions options) : options_(std::move(options)) {}
+  PredictionSheet(SheetOptions options, const PredictionOptions& numbers)
+      : options_(std::move(options)), samples_(numbers.samples), grid_(numbers.grid) {}
 
-  // Lines without their end.
-  std::string csv_header() const {
-    std::string out = "row";
+  // After "row" and what is kept.
+  std::vector<std::string> columns() const {
+    std::vector<std::string> names;
     for (const std::string& target : options_.targets) {
       const std::string prefix = options_.targets.size() > 1 ? target + "." : "";
-      const auto add = [&](const std::string& name) { out += "," + csv_field(prefix + name); };
-      for (const char* name : {"mean", "sd", "median", "modes"}) add(name);
+      const auto add = [&](const std::string& name) { names.push_back(prefix + name); };
+      for (const char* name : {"mean", "sd", "median"}) add(name);
+      for (size_t i = 1; i <= kModes; ++i) add(fmt::format("mode_{}", i));
       for (const double level : options_.quantiles) add(fmt::format("q{}", level));
       for (const double level : options_.intervals) {
-        add(fmt::format("central{}", level));
-        add(fmt::format("highest_density{}", level));
+        add(fmt::format("lo_{}", level));
+        add(fmt::format("hi_{}", level));
       }
       for (const double t : options_.survival) add(fmt::format("survival{}", t));
-      if (options_.has_grid) {
-        add("grid_y");
-        add("grid_density");
+      for (uint64_t i = 1; i <= grid_; ++i) {
+        add(fmt::format("grid_y_{}", i));
+        add(fmt::format("grid_density_{}", i));
       }
     }
-    if (options_.has_exact) out += ",log_density";
-    if (options_.has_raw) out += ",log_density_raw";
-    if (options_.has_samples) out += ",samples";
-    return out;
+    if (options_.has_exact) names.emplace_back("log_density");
+    if (options_.has_raw) names.emplace_back("log_density_raw");
+    for (uint64_t i = 1; i <= samples_; ++i)
+      for (const std::string& target : options_.targets)
+        names.push_back((options_.targets.size() > 1 ? target + "." : "") + fmt::format("sample_{}", i));
+    return names;
   }
 
-  std::string csv(uint64_t row, const Prediction& p) const {
-    std::string out = std::to_string(row);
-    const auto field = [&out](const auto& value, const auto& add) { add(value, out += ','); };
-    const auto add_intervals = [](const std::vector<Interval>& intervals, std::string& to) {
-      add_list(intervals, ";", to, add_interval);
-    };
-    const auto add_optional = [](const std::optional<double>& value, std::string& to) {
-      if (value) add_number(*value, to);
-    };
+  void add(const Prediction& p, std::vector<AnswerSheet::Cell>& cells) const {
     for (const CoordinatePrediction& c : p.coordinates) {
-      for (const double value : {c.mean, c.deviation, c.median}) field(value, add_number);
-      field(c.modes, add_numbers);
-      for (const double quantile : c.quantiles) field(quantile, add_number);
-      for (size_t i = 0; i < c.central.size(); ++i) {
-        field(c.central[i], add_interval);
-        field(c.highest_density[i], add_intervals);
+      for (const double value : {c.mean, c.deviation, c.median}) cells.emplace_back(value);
+      for (size_t i = 0; i < kModes; ++i)
+        cells.push_back(i < c.modes.size() ? AnswerSheet::Cell(c.modes[i]) : AnswerSheet::Cell());
+      cells.insert(cells.end(), c.quantiles.begin(), c.quantiles.end());
+      for (const Interval& interval : c.central) {
+        cells.emplace_back(interval.from);
+        cells.emplace_back(interval.to);
       }
-      for (const double share : c.survival) field(share, add_number);
-      if (!options_.has_grid) continue;
-      field(c.grid_y, add_numbers);
-      field(c.grid_density, add_numbers);
+      cells.insert(cells.end(), c.survival.begin(), c.survival.end());
+      for (size_t i = 0; i < c.grid_y.size(); ++i) {
+        cells.emplace_back(c.grid_y[i]);
+        cells.emplace_back(c.grid_density[i]);
+      }
     }
-    if (options_.has_exact) field(p.log_density, add_optional);
-    if (options_.has_raw) field(p.log_density_raw, add_optional);
-    if (!options_.has_samples) return out;
-    for (size_t i = 0; i < p.samples.size(); ++i) {
-      out += i == 0 ? ',' : i % p.coordinates.size() == 0 ? ';' : ' ';
-      add_number(p.samples[i], out);
-    }
-    return out;
+    const auto optional = [&cells](const std::optional<double>& value) {
+      cells.push_back(value ? AnswerSheet::Cell(*value) : AnswerSheet::Cell());
+    };
+    if (options_.has_exact) optional(p.log_density);
+    if (options_.has_raw) optional(p.log_density_raw);
+    cells.insert(cells.end(), p.samples.begin(), p.samples.end());
   }
 
-  std::string json(uint64_t row, const Prediction& p) const {
-    std::string out = fmt::format("{{\"row\": {}, ", row);
+  // `kept`: members after the row, as text, or nothing.
+  std::string json(uint64_t row, const std::string& kept, const Prediction& p) const {
+    std::string out = fmt::format("{{\"row\": {}, {}", row, kept);
     if (p.coordinates.size() == 1) {
       add_json_coordinate(p.coordinates[0], options_, out);
     } else {
@@ -212,7 +201,10 @@ class PredictionSheet {
   }
 
  private:
+  static constexpr size_t kModes = 3;
+
   SheetOptions options_;
+  uint64_t samples_, grid_;
 };
 
 constexpr uint64_t kShownEvery = 256;
@@ -241,7 +233,7 @@ int predict_targets(const Arguments& arguments) {
   PredictionOptions options = given.options;
   const auto [path, model] = open_regressor(given.model, arguments.common.code());
   const Frame frame =
-      read_frame_for(model, given.data, {.ignored = given.ignored, .header = arguments.reader.header},
+      read_frame_for(model, given.data, {.ignored = arguments.points.drop, .header = arguments.reader.header},
                      TargetNeed::kOptional);
   const RegressionRows data = regression_rows(model, frame, TargetNeed::kOptional);
   options.high = data.high;
@@ -250,28 +242,38 @@ int predict_targets(const Arguments& arguments) {
         "--log-density {}: the target is of kind {}, whose probabilities are masses by quadrature; expected "
         "exact or none",
         given.log_density, model.target_kind);
+  const KeptColumns kept(given.keep, frame);
   if (!quiet)
     for (const std::string& text : encoding_notes(data.report)) note(text);
-  const PredictionSheet sheet(sheet_options(model, given, !data.target.empty()));
-  // --out appears whole or not at all.
-  const auto file = given.out.empty() ? nullptr : std::make_unique<AtomicFile>(given.out);
-  // Rows inside the one object of --json, unless they go to a file.
-  const bool is_inside = json && given.out.empty(), writes_json = is_inside || given.format == "json";
-  RowSheet rows(is_inside, writes_json ? "" : sheet.csv_header(),
-                {{"model", path},
-                 {"data", given.data},
-                 {"targets", model.targets},
-                 {"columns", encoding_json(data.report)}},
-                "rows", [&file](const std::string& text) { file ? file->write(text) : print(text); });
+  const PredictionSheet predictions(sheet_options(model, given, !data.target.empty()), options);
+  std::vector<std::string> columns{"row"};
+  columns.insert(columns.end(), given.keep.begin(), given.keep.end());
+  const std::vector<std::string> predicted = predictions.columns();
+  columns.insert(columns.end(), predicted.begin(), predicted.end());
+  AnswerSheet sheet(arguments, columns,
+                    {{"model", path},
+                     {"data", given.data},
+                     {"targets", model.targets},
+                     {"columns", encoding_json(data.report)}});
   {
-    ProgressLine line(quiet);
+    ProgressLine line(quiet || sheet.is_table());
     predict(model, data.inputs.view(), data.target, options, [&](uint64_t row, Prediction&& p) {
-      rows.put(writes_json ? sheet.json(frame.numbers[row], p) : sheet.csv(frame.numbers[row], p));
+      if (sheet.is_json()) {
+        Json object = Json::object();
+        kept.add(row, object);
+        const std::string members = json_line(object);
+        sheet.put(predictions.json(frame.numbers[row],
+                                   object.empty() ? "" : members.substr(1, members.size() - 2) + ", ", p));
+      } else {
+        std::vector<AnswerSheet::Cell> cells{frame.numbers[row]};
+        kept.add(row, cells);
+        predictions.add(p, cells);
+        sheet.row(std::move(cells));
+      }
       if (row % kShownEvery == 0) line.show({row + 1, data.inputs.rows, "rows predicted"});
     });
   }
-  rows.finish();
-  if (file) file->commit();
+  sheet.finish();
   if (json && !given.out.empty())
     print_json({{"model", path},
                 {"data", given.data},

@@ -22,16 +22,14 @@ constexpr double kRedrawSeconds = 0.1;
 constexpr double kPlainSeconds = 5.0;
 constexpr size_t kBarWidth = 20;
 
-std::string numbers(const Progress& p) {
-  std::string text = p.nll && p.log_z_rms ? fmt::format("nll {:.4f}  penalty {:.4f}  rms log Z {:.4f}",
-                                                        *p.nll, p.penalty, *p.log_z_rms)
-                                          : fmt::format("loss {:.4f}", p.loss);
+// What training computes with, for those who look inside.
+std::string internals(const Progress& p) {
+  std::string text = fmt::format("  loss {:.4f}", p.loss);
+  if (p.nll && p.log_z_rms)
+    text += fmt::format("  penalty {:.4f}  rms log Z {:.4f}", p.penalty, *p.log_z_rms);
   if (p.log_normalizer) text += fmt::format("  b {:.4f}", *p.log_normalizer);
   if (p.log_ratio) text += fmt::format("  log r {:.4f}", *p.log_ratio);
   if (p.effective_samples) text += fmt::format("  effective samples {:.1f}", *p.effective_samples);
-  if (p.nll_estimate) text += fmt::format("  nll estimate {:.4f}", *p.nll_estimate);
-  if (p.valid_nll_estimate) text += fmt::format("  valid nll estimate {:.4f}", *p.valid_nll_estimate);
-  if (p.valid_nll) text += fmt::format("  valid nll {:.4f}", *p.valid_nll);
   return text;
 }
 
@@ -48,9 +46,29 @@ std::string clock_text(double seconds) {
                    : fmt::format("{}:{:02}", s / 60, s % 60);
 }
 
-ProgressLine::ProgressLine(bool quiet) : quiet_(quiet), is_terminal_(isatty(STDERR_FILENO) == 1) {}
+ProgressLine::ProgressLine(bool quiet, Unit unit, bool verbose)
+    : quiet_(quiet), unit_(unit), is_verbose_(verbose), is_terminal_(isatty(STDERR_FILENO) == 1) {}
 
-void ProgressLine::show(const Progress& p) { show({p.step, p.steps, numbers(p), true, true}); }
+std::string ProgressLine::measured(double nll) const {
+  return unit_ == Unit::perplexity ? fmt::format("perplexity {:.2f}", std::exp(nll))
+                                   : fmt::format("NLL {:.4f}", nll);
+}
+
+void ProgressLine::show(const Progress& p) {
+  if (const std::optional<double> held_out = p.valid_nll ? p.valid_nll : p.valid_nll_estimate; held_out) {
+    is_estimate_ = !p.valid_nll;
+    held_out_ = *held_out;
+    best_ = std::min(best_, held_out_);
+  }
+  const std::optional<double> nll = p.nll ? p.nll : p.nll_estimate;
+  std::string text = nll ? measured(*nll) : fmt::format("loss {:.4f}", p.loss);
+  if (std::isfinite(best_))
+    text +=
+        fmt::format("  held-out {}{} (best {})", measured(held_out_), is_estimate_ ? " by an estimate" : "",
+                    measured(best_).substr(measured(best_).rfind(' ') + 1));
+  if (is_verbose_) text += internals(p);
+  show({p.step, p.steps, text, true, true});
+}
 
 void ProgressLine::show(const State& state) {
   if (quiet_) return;

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -13,7 +14,9 @@ namespace selfnorm::cli {
 
 class ProgressLine {
  public:
-  explicit ProgressLine(bool quiet);
+  // What held-out data are measured by.
+  enum class Unit { nll, perplexity };
+  explicit ProgressLine(bool quiet, Unit unit = Unit::nll, bool verbose = false);
   ~ProgressLine() { finish(); }
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
@@ -26,15 +29,23 @@ class ProgressLine {
     bool is_announced = false;  // with a line at once also where lines are plain
   };
   void show(const State& state);
-  void show(const Progress& progress);  // of training
+  // Of training: the likelihood on the training data, on held-out data, now and at best; with verbose what it
+  // computes with.
+  void show(const Progress& progress);
   // Leaves the bar on its own line so that other text can follow.
   void finish();
 
  private:
   using Clock = std::chrono::steady_clock;
 
+  std::string measured(double nll) const;
+
   bool quiet_;
+  Unit unit_;
+  bool is_verbose_;
   bool is_terminal_;
+  double held_out_ = 0, best_ = std::numeric_limits<double>::infinity();
+  bool is_estimate_ = false;
   bool is_drawn_ = false;
   bool is_started_ = false;
   uint64_t first_ = 0;

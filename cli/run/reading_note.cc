@@ -30,7 +30,7 @@ void say(const std::vector<std::string>& warnings) {
 
 std::string reading_text(const std::string& path, const ReadResult& read) {
   const Dataset& data = read.data;
-  std::string text = fmt::format("{}: {}, ", path, format_name(read.report.format));
+  std::string text = fmt::format("{}: {}, ", path_text(path), format_name(read.report.format));
   text += data.is_joint() ? fmt::format("{} groups of {} alternatives, {} features", grouped(data.examples()),
                                         grouped(data.features.rows()), grouped(data.features.columns()))
                           : fmt::format("{} rows, {} features, {} classes", grouped(data.examples()),

@@ -18,16 +18,18 @@ namespace fs = std::filesystem;
 
 // How a run is carried out, as opposed to what it computes.
 const std::set<std::string> kFree{
-    "TRAIN", "CORPUS",     "DATA",         "out",  "resume", "overwrite", "checkpoint-seconds",
-    "valid", "test",       "threads",      "json", "quiet",  "config",    "no-report",
-    "force", "allow-code", "max-expansion"};
+    "TRAIN", "CORPUS",     "DATA",          "out",    "resume", "overwrite", "checkpoint-seconds",
+    "valid", "test",       "threads",       "json",   "quiet",  "config",    "no-report",
+    "force", "allow-code", "max-expansion", "verbose"};
 
 std::string numbered(const std::string& base, int number) {
   return number == 1 ? base : fmt::format("{}-{}", base, number);
 }
 
 std::string base_run_path(const RunArguments& run, const std::string& objective) {
-  std::string stem = run.train == "-" ? "stdin" : fs::path(run.train).filename().string();
+  const std::string first = run.train.substr(0, run.train.find('\n'));
+  std::string stem = first == "-" ? "stdin" : fs::path(first).filename().string();
+  std::erase_if(stem, [](char c) { return c == '*' || c == '?'; });
   if (fs::path(stem).extension() == ".gz") stem = fs::path(stem).stem().string();
   stem = fs::path(stem).stem().string();
   return fmt::format("out/{}-{}", stem.empty() ? "run" : stem, objective);

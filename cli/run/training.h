@@ -15,6 +15,8 @@
 
 namespace selfnorm::cli {
 
+struct Arguments;
+
 // What config.json holds of the data: under "data", "valid", ...; null where there are none.
 using DataRecords = std::vector<std::pair<std::string, nlohmann::ordered_json>>;
 
@@ -39,6 +41,9 @@ struct Verdict {
 class Training {
  public:
   virtual ~Training() = default;
+
+  // Chooses what was not said, by the data, in the arguments it was made of; what there is to say about it.
+  virtual std::vector<std::string> choose(Arguments&) { return {}; }
 
   // Reads the data; `folder` exists and has room. Throws Error for what cannot work, before anything is made.
   virtual ReadData read(const std::string& folder) = 0;

@@ -13,6 +13,13 @@
 #include "run/run_record.h"
 
 namespace selfnorm::cli {
+RunObserver::RunObserver(const std::string& metrics, const Arguments& arguments)
+    : log_(metrics),
+      line_(arguments.common.quiet,
+            arguments.command == "train lm" ? ProgressLine::Unit::perplexity : ProgressLine::Unit::nll,
+            arguments.run().verbose),
+      quiet_(arguments.common.quiet) {}
+
 void RunObserver::on_progress(const Progress& progress) {
   try {
     log_.append(progress);

@@ -15,7 +15,7 @@ namespace selfnorm::cli {
 // Metrics to a file, progress to the terminal, Ctrl-C to the trainer.
 class RunObserver : public TrainObserver {
  public:
-  RunObserver(const std::string& metrics, bool quiet) : log_(metrics), line_(quiet), quiet_(quiet) {}
+  RunObserver(const std::string& metrics, const Arguments& arguments);
 
   void on_progress(const Progress& progress) override;
   void on_warning(const std::string& text) override;

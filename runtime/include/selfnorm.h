@@ -79,8 +79,9 @@ typedef enum selfnorm_kind {
 /* What the calling thread's last failed call found wrong; valid until its next failure. Never null. */
 SELFNORM_API const char* selfnorm_error_message(void);
 
-/* Opens a model file. The cost does not depend on its size: weights are read from disk when first used. The
- * file must not be truncated while open (replace it by renaming another over it). */
+/* Opens a model file, or that of a run directory. The cost does not depend on its size: weights are read from
+ * disk when first used. The file must not be truncated while open (replace it by renaming another over it).
+ */
 SELFNORM_API selfnorm_status selfnorm_open(const char* path, selfnorm_model** model);
 
 /* Opens a model held in memory (aligned to 8 bytes), which is not copied and must outlive the model. */
@@ -161,6 +162,21 @@ SELFNORM_API selfnorm_status selfnorm_top_dense(const selfnorm_model* model, con
 SELFNORM_API selfnorm_status selfnorm_top_sparse(const selfnorm_model* model, const uint32_t* index,
                                                  const float* value, size_t nnz, size_t n, int kind,
                                                  uint32_t* classes, double* log_probs);
+
+/* Texts, of a model that was trained on them: the words, n-grams and weights of training. These calls take
+ * memory for the features of the text; the first one of a model with a vocabulary makes an index of it.
+ *
+ * index[i], value[i], i < *nnz: the features of a text, for the calls on sparse x; SELFNORM_ERROR_ARGUMENT,
+ * with *nnz set, when there are more than `capacity`. */
+SELFNORM_API selfnorm_status selfnorm_encode_text(const selfnorm_model* model, const char* text,
+                                                  size_t length, size_t capacity, uint32_t* index,
+                                                  float* value, size_t* nnz);
+/* out[i] = log-probability of classes[i] given the text, i < n. */
+SELFNORM_API selfnorm_status selfnorm_score_text(const selfnorm_model* model, const char* text, size_t length,
+                                                 const uint32_t* classes, size_t n, int kind, double* out);
+/* The n best classes given the text, best first. */
+SELFNORM_API selfnorm_status selfnorm_top_text(const selfnorm_model* model, const char* text, size_t length,
+                                               size_t n, int kind, uint32_t* classes, double* log_probs);
 
 /* Joint family: *out = w . x - c for one alternative's features x. */
 SELFNORM_API selfnorm_status selfnorm_score_alternative_dense(const selfnorm_model* model, const float* x,

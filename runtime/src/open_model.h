@@ -2,6 +2,8 @@
 #pragma once
 
 #include <atomic>
+#include <mutex>
+#include <vector>
 
 #include "selfnorm.h"
 #include "selfnorm/runtime/crf_scorer.h"
@@ -22,6 +24,8 @@ struct selfnorm_model {
   selfnorm::runtime::StateEncoder encoder;
   selfnorm::runtime::CrfLayout crf;
   selfnorm::runtime::CrfScorer crf_scorer;
+  mutable std::once_flag indexes_words{};        // by the first text
+  mutable std::vector<uint32_t> word_slots{};    // of the vocabulary
   mutable std::atomic<bool> is_scanned = false;  // by the first call that reads every weight
 
   bool has_normalizer() const { return crf.exists() ? crf.normalizer.exists : layout.normalizer.exists(); }

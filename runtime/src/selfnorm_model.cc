@@ -2,6 +2,7 @@
 #include <charconv>
 #include <cstdarg>
 #include <cstdio>
+#include <filesystem>
 #include <string>
 
 #include "open_model.h"
@@ -104,9 +105,12 @@ const char* selfnorm_error_message(void) { return last_message; }
 selfnorm_status selfnorm_open(const char* path, selfnorm_model** model) {
   if (path == nullptr || model == nullptr) return fail_null();
   return guarded([&] {
-    MappedFile mapped{std::string(path)};
+    std::string name = path;
+    std::error_code none;
+    if (std::filesystem::is_directory(name, none)) name += "/model.safetensors";  // of a run
+    MappedFile mapped{name};
     const auto bytes = mapped.bytes();
-    return open_bytes(std::move(mapped), bytes, path, model);
+    return open_bytes(std::move(mapped), bytes, name.c_str(), model);
   });
 }
 

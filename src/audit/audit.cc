@@ -90,8 +90,11 @@ class Auditor {
   void add(const OutputBlock& block) {
     std::vector<double> b(block.rows.size());
     if (options_.amortised) b = values_of(model_.normalizer, block.data.features);
-    for (size_t i = 0; i < block.rows.size(); ++i)
+    for (size_t i = 0; i < block.rows.size(); ++i) {
       keep({block.first + i, add(block.first + i, block.rows[i], b[i])}, block);
+      if (!block.data.is_joint() && !std::isnan(block.rows[i].target_score))
+        confusion_.add(block.data.target[i], block.rows[i].moments.best);
+    }
   }
 
   Audit finish(const std::optional<LinearFit>& gauge) {
@@ -114,7 +117,8 @@ class Auditor {
                       .ece = audited_.ece(n),
                       .ece_exact = exact_.ece(n),
                       .bins = audited_.bins(),
-                      .bins_exact = exact_.bins()};
+                      .bins_exact = exact_.bins(),
+                      .confusion = confusion_.taken(kMostPairs)};
       if (options_.amortised) out.labelled->nll_amortised = nll_amortised_ / seen;
     }
     out.sample = sample_.points();
@@ -161,7 +165,10 @@ class Auditor {
   const AuditOptions& options_;
   RunningVariance log_z_;
   ErrorAuditor errors_;
+  static constexpr size_t kMostPairs = 200;
+
   Calibration audited_, exact_;
+  ConfusionCount confusion_;
   PointSample<AuditedInput> sample_;
   WorstInputs<AuditedInput> worst_;
   double kl_uniform_ = 0, nll_raw_ = 0, nll_amortised_ = 0, nll_exact_ = 0, correct_ = 0;

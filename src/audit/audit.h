@@ -12,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "audit/confusion.h"
 #include "audit/error_audit.h"
 #include "audit/gauge.h"
 #include "data/example_source.h"
@@ -37,6 +38,7 @@ struct LabelledAudit {
   double ece = 0;                                          // of the audited probabilities
   double ece_exact = 0;                                    // of the normalised ones
   std::vector<CalibrationBin> bins = {}, bins_exact = {};  // of the same
+  Confusion confusion = {};                                // not of groups of alternatives
 };
 
 // One input as pictures show it. Outputs are classes; joint: positions in the group.

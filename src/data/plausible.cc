@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "data/input/characters.h"
+#include "data/input/records.h"
+#include "data/input/source.h"
 
 namespace selfnorm {
 namespace {
@@ -51,6 +54,38 @@ std::string classes_doubt(const Dataset& data, bool is_table) {
         "found {} different labels in {} rows: these are names or texts of rows, not classes; name the "
         "column of the label by --target (text: label<TAB>text)",
         k, n);
+  return "";
+}
+
+std::string corpus_doubt(const std::string& path) {
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(path, none)) return "";
+  const auto input = Input::open(path);
+  std::string_view head = input->peek(size_t{1} << 16);
+  const auto advice = [&path](const char* found, const char* command) {
+    return fmt::format(
+        "{} looks like {}, not like a text with a sentence a line; 'selfnorm {}' reads such data", path,
+        found, command);
+  };
+  uint64_t lines = 0, pairs = 0, rows = 0;
+  std::ptrdiff_t fields = 0;
+  for (uint64_t count = 0; !head.empty() && lines < 100;) {
+    const std::string_view line = take_record(head, {}, count);
+    if (line.empty()) continue;
+    ++lines;
+    const size_t colon = line.find(':'), blank = line.find(' ');
+    const bool is_pair =
+        blank != std::string_view::npos && colon != std::string_view::npos && colon > blank + 1 &&
+        line.substr(blank + 1, colon - blank - 1).find_first_not_of("0123456789") == std::string_view::npos;
+    pairs += is_pair ? 1 : 0;
+    const auto separators =
+        std::ranges::count_if(line, [](char c) { return c == ',' || c == ';' || c == '\t'; });
+    if (lines == 1) fields = separators;
+    rows += separators >= 2 && separators == fields && line.find(", ") == std::string_view::npos ? 1 : 0;
+  }
+  if (lines > 2 && 10 * pairs > 9 * lines) return advice("svmlight data", "train classifier");
+  if (lines > 2 && 10 * rows > 9 * lines)
+    return advice("a table", "train classifier' or 'selfnorm train regressor");
   return "";
 }
 

@@ -7,7 +7,8 @@
 #include "base/option_table.h"
 #include "data/array/matrix.h"
 #include "data/input/sniff.h"
-#include "data/table/table.h"
+#include "data/table/json_lines.h"
+#include "data/table/table_rows.h"
 
 namespace selfnorm {
 namespace {
@@ -27,6 +28,9 @@ void check_use(const Input& input, Format format, const ReadOptions& options) {
   if (!options.weight_column.empty() && !table) refuse("a weight column (--weight-column)", "csv and tsv");
   if (options.header != Header::automatic && !table && format != Format::text)
     refuse("a header (--header)", "csv, tsv and text");
+  if (!options.text_columns.empty() && !table) refuse("a text column (--text)", "csv, tsv and JSON lines");
+  if (!options.categorical.empty() && !table) refuse("--categorical", "csv, tsv and JSON lines");
+  if (!options.dropped.empty() && !table) refuse("--drop", "csv, tsv and JSON lines");
   if (!options.labels_path.empty() && !array)
     refuse("a file of labels (--labels)", "npy, npz, safetensors and idx");
   if (options.schema && options.schema->is_joint && format != Format::svmlight)
@@ -42,9 +46,16 @@ std::atomic<double> largest_ratio = kLargestExpansion;
 ReadResult read_input(Input& input, const ReadOptions& options) {
   options.validate();
   input.skip_byte_order_mark();
+  if (options.format == Format::automatic && is_json_lines(input)) {
+    ReadOptions reading = options;
+    reading.format = Format::csv;
+    reading.header = Header::yes;
+    const std::string table = json_lines_table(input);
+    return read_input(*Input::memory(input.name() + " (as a table)", table), reading);
+  }
   Format format = options.format == Format::automatic ? detect_format(input, options) : options.format;
   check_use(input, format, options);
-  ReadResult result = format == Format::csv || format == Format::tsv ? read_table(input, format, options)
+  ReadResult result = format == Format::csv || format == Format::tsv ? read_any_table(input, format, options)
                       : format == Format::npz || format == Format::safetensors
                           ? read_named_arrays(input, format, options)
                       : format == Format::npy  ? read_npy(input, options)
@@ -71,6 +82,16 @@ OptionTable read_option_table(ReadOptions& o) {
   table.add("labels", &o.labels_path, "npy, npz, safetensors, idx: file with the labels")
       .of_kind(OptionKind::file);
   table.add("skip-bad", &o.skip_bad, "Leave out up to N bad rows and report them");
+  return table;
+}
+
+OptionTable column_kind_option_table(ReadOptions& o) {
+  OptionTable table;
+  table.add("text", &o.text_columns,
+            "csv, tsv, JSON lines: columns of text, by name or zero-based index, separated by commas");
+  table.add("categorical", &o.categorical,
+            "csv, tsv, JSON lines: columns that are categories although they look like numbers");
+  table.add("drop", &o.dropped, "csv, tsv, JSON lines: columns left out");
   return table;
 }
 

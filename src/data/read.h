@@ -3,7 +3,9 @@
 //
 //   svmlight  `label [qid:N] index:value ... # comment`, indices from 1, strictly increasing. With `qid:` the
 //             rows of one qid are alternatives and a target > 0 marks the one chosen (a joint dataset).
-//   csv, tsv  RFC 4180 fields; every column but the target and the weight is a number.
+//   csv, tsv  RFC 4180 fields. Tables of numbers; or numbers, categories, missing values and, where they are
+//             named, texts (table/table_encoder.h).
+//   JSON lines, an object a line, are read as such tables.
 //   npy, npz, safetensors
 //             arrays: features n x d (float16, bfloat16, float32, float64, integers), labels n. Names: X, x,
 //             features, data, states, hidden_states, h, H or the only array of floats in two or more
@@ -24,6 +26,7 @@
 
 #include "data/dataset.h"
 #include "data/input/source.h"
+#include "data/table/table_encoder.h"
 #include "data/text/text_encoder.h"
 
 namespace selfnorm {
@@ -46,6 +49,7 @@ struct Schema {
   std::optional<TextEncoder> text;
   std::string target{};   // tables: the target column in training, by name or index; empty: not known
   bool is_joint = false;  // groups of alternatives instead of classes
+  std::optional<TableEncoder> table{};  // of columns of several kinds
 };
 
 struct ReadOptions {
@@ -65,6 +69,9 @@ struct ReadOptions {
   const Schema* schema = nullptr;
   TextOptions text;  // when the schema has no encoder
   int threads = 0;   // 0: all that ThreadLimit allows
+  // Tables without a schema: columns of text, columns of numbers that are categories, columns left out; by
+  // name or zero-based index.
+  std::vector<std::string> text_columns, categorical, dropped;
 
   uint32_t block_bytes = 1u << 20;  // unit of parallel parsing; the result does not depend on it
 
@@ -72,6 +79,7 @@ struct ReadOptions {
 };
 // Of tables and arrays; format and header are words, those of text have their own table.
 OptionTable read_option_table(ReadOptions& options);
+OptionTable column_kind_option_table(ReadOptions& options);
 
 struct BadRow {
   uint64_t line = 0;  // of the file, from 1; arrays: row, from 1
@@ -93,12 +101,14 @@ struct ReadReport {
   std::vector<uint64_t> left_out;  // examples not in the data, by their number among all of the file, from 0
   std::string target;              // tables: the target column, by name or (without a header) index
   UnseenLabels unseen = {};        // with keep_unseen
+  std::vector<std::string> notes = {};  // what became of the columns
 };
 
 struct ReadResult {
   Dataset data;
   std::optional<TextEncoder> text;  // text format: what encoded it, fitted here or taken from the schema
   ReadReport report;
+  std::optional<TableEncoder> table{};  // what encoded tables with columns of several kinds
 };
 
 // Throws DataError (file:line: what was found, what was expected) or Error.

@@ -82,6 +82,8 @@ ModelFile read_model(std::span<const std::byte> bytes, const std::string& name) 
     if (const auto found = file.metadata.find(key); found != file.metadata.end()) value = found->second;
   };
   text("target", out.target);
+  text("columns", out.columns_json);
+  if (!out.columns_json.empty()) check_metadata_json(name, "columns", out.columns_json);
   text("unknown", out.unknown);
   runtime::require_checksum(bytes, name);
   return out;
@@ -160,6 +162,7 @@ Metadata metadata_of(const ModelFile& model) {
   out["log_normalizer"] = fmt::format("{}", model.log_normalizer);
   if (model.input == ModelInput::Text) out["text"] = model.text_json;
   if (!model.target.empty()) out["target"] = model.target;
+  if (!model.columns_json.empty()) out["columns"] = model.columns_json;
   if (has_numbered_labels(model)) out["labels"] = "numbers";
   if (!model.unknown.empty()) out["unknown"] = model.unknown;
   if (model.encoder.exists()) {

@@ -56,7 +56,9 @@ struct ModelFile {
   std::string training_json = "{}";
   std::string audit_json = "{}";
   std::string text_json;  // options of the text encoder; empty unless input is text
-  std::string target;     // tables: the column of the labels, by name or zero-based index; empty: none known
+  std::string
+      columns_json{};  // tables with columns of several kinds (data/table/table_encoder.h); else empty
+  std::string target;  // tables: the column of the labels, by name or zero-based index; empty: none known
   AmortisedNormalizer normalizer;  // b(x) ~ A(x) - log_normalizer, if there is one; multiclass only
   Encoder encoder;
   std::vector<uint32_t> tree;  // hierarchical: the parent of every node (model/huffman.h), 2K - 1

@@ -77,7 +77,7 @@ TEST(CrfErrors, ModelsOfOtherKinds) {
   expect_user_error(folder.run({"audit", "run", "data.conll", "--states-name", "h"}), "run is a chain");
   expect_user_error(folder.run({"bounds", "run", "data.conll"}), "run is a chain");
   expect_user_error(folder.run({"sample", "run", "-n", "3"}), "run is a chain");
-  expect_user_error(folder.run({"predict", "run", "data.conll"}), "is not a regressor");
+  expect_user_error(folder.run({"predict", "run", "data.conll", "--quantiles", "0.5"}), "--quantiles");
   for (const std::string command : {"evaluate", "score", "audit"}) {
     expect_user_error(folder.run({command, "run", "data.conll", "--format", "csv"}),
                       "--format csv: run is a chain; expected auto, columns, conllu, attributes");

@@ -70,7 +70,9 @@ TEST(FirstHour, SemicolonsForEveryFamily) {
 TEST(FirstHour, TextInATableSaysWhereTextsGo) {
   const Folder folder;
   folder.write("data.csv", "label,review\ngood,well done\nbad,not at all\ngood,fine\n");
-  expect_user_error(folder.run({"train", "classifier", "data.csv", "--out", "run"}), "label<TAB>text");
+  expect_user_error(folder.run({"train", "classifier", "data.csv", "--out", "run"}), "--text review");
+  EXPECT_EQ(
+      folder.run({"train", "classifier", "data.csv", "--text", "review", "--out", "run", "--quiet"}).code, 0);
 }
 
 TEST(FirstHour, WhatCannotBeMeantIsRefusedUntilForced) {

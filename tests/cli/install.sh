@@ -30,3 +30,8 @@ cmake -S "$source_dir/examples/cpp" -B "$work/cpp" -DCMAKE_PREFIX_PATH="$prefix"
 library="$(dirname "$(find "$prefix" -name libselfnorm_runtime.so)")"
 cc -std=c11 $flags "$source_dir/examples/c/score.c" -I"$prefix/include" -L"$library" -lselfnorm_runtime -Wl,-rpath,"$library" -o "$work/score"
 "$work/score" "$work/colours.safetensors" 0.85 0.2 0.2
+if command -v pkg-config > /dev/null; then
+  flags_of_pc="$(PKG_CONFIG_PATH="$library/pkgconfig" pkg-config --cflags --libs selfnorm)"
+  cc -std=c11 $flags "$source_dir/examples/c/score.c" $flags_of_pc -Wl,-rpath,"$library" -o "$work/score_pc"
+  "$work/score_pc" "$work/colours.safetensors" 0.85 0.2 0.2 > /dev/null
+fi

@@ -40,18 +40,17 @@ TEST(Predict, ReadableRowsByDefault) {
   const auto table = table_of(predicted.out);
   ASSERT_EQ(table.size(), 3u);
   EXPECT_EQ(table[0],
-            (std::vector<std::string>{"row", "mean", "sd", "median", "modes", "q0.05", "q0.25", "q0.5",
-                                      "q0.75", "q0.95", "central0.9", "highest_density0.9"}));
+            (std::vector<std::string>{"row", "mean", "sd", "median", "mode_1", "mode_2", "mode_3", "q0.05",
+                                      "q0.25", "q0.5", "q0.75", "q0.95", "lo_0.9", "hi_0.9"}));
   for (size_t row = 0; row < 2; ++row) {
     EXPECT_LT(field(table, row, "q0.05"), field(table, row, "q0.25"));
     EXPECT_EQ(field(table, row, "median"), field(table, row, "q0.5"));
     EXPECT_LT(field(table, row, "median"), field(table, row, "q0.95"));
     EXPECT_GT(field(table, row, "sd"), 0);
     // The central 90% lie between these quantiles.
-    const std::string& central = table[row + 1][10];
-    EXPECT_NEAR(std::stod(central), field(table, row, "q0.05"), 1e-9);
-    EXPECT_NEAR(std::stod(central.substr(central.find(':') + 1)), field(table, row, "q0.95"), 1e-9);
-    EXPECT_NE(table[row + 1][11].find(':'), std::string::npos);
+    EXPECT_NEAR(field(table, row, "lo_0.9"), field(table, row, "q0.05"), 1e-9);
+    EXPECT_NEAR(field(table, row, "hi_0.9"), field(table, row, "q0.95"), 1e-9);
+    EXPECT_GT(field(table, row, "mode_1"), field(table, row, "lo_0.9"));
   }
   EXPECT_GT(field(table, 1, "mean"), field(table, 0, "mean"));
 }
@@ -66,7 +65,7 @@ TEST(Predict, JsonHasTheSameNumbers) {
     more.insert(more.begin(), words.begin(), words.end());
     return folder.run(more);
   };
-  const Outcome csv = with({}), lines = with({"--format", "json"}), whole = with({"--json"});
+  const Outcome csv = with({}), lines = with({"--output-format", "json"}), whole = with({"--json"});
   ASSERT_EQ(csv.code, 0) << csv.err;
   const auto table = table_of(csv.out);
   ASSERT_EQ(table.size(), 201u);
@@ -75,6 +74,7 @@ TEST(Predict, JsonHasTheSameNumbers) {
   EXPECT_EQ(object["targets"][0], "y");
   const auto first = nlohmann::json::parse(lines.out.substr(0, lines.out.find('\n')));
   EXPECT_EQ(first, object["rows"][0]);
+  EXPECT_EQ(with({"--format", "json"}).out, lines.out);  // as it was once called
   for (size_t row = 0; row < 200; row += 50) {
     const auto& json = object["rows"][row];
     EXPECT_EQ(json["row"], row);
@@ -85,6 +85,9 @@ TEST(Predict, JsonHasTheSameNumbers) {
     EXPECT_NEAR(json["log_density_raw"].get<double>() - json["log_density"].get<double>(),
                 json["a"].get<double>() - json["b"].get<double>(), 1e-6);
     EXPECT_EQ(json["samples"].size(), 3u);
+    EXPECT_EQ(json["samples"][2].get<double>(), field(table, row, "sample_3"));
+    EXPECT_EQ(json["grid"]["density"][4].get<double>(), field(table, row, "grid_density_5"));
+    EXPECT_EQ(json["central"]["0.8"][1].get<double>(), field(table, row, "hi_0.8"));
     EXPECT_EQ(json["grid"]["density"].size(), 5u);
     EXPECT_EQ(json["central"]["0.5"].size(), 2u);
     EXPECT_GE(json["highest_density"]["0.8"].size(), 1u);
@@ -129,17 +132,44 @@ TEST(Predict, SeveralTargets) {
           .run({"predict", "run", "new.csv", "--quantiles", "none", "--intervals", "none", "--samples", "2"})
           .out);
   ASSERT_EQ(table.size(), 3u);
-  EXPECT_EQ(table[0], (std::vector<std::string>{"row", "y.mean", "y.sd", "y.median", "y.modes", "z.mean",
-                                                "z.sd", "z.median", "z.modes", "log_density", "samples"}));
-  EXPECT_EQ(table[1][9], "");  // one of its targets is missing
-  EXPECT_LT(std::stod(table[2][9]), 5);
-  EXPECT_EQ(std::count(table[1][10].begin(), table[1][10].end(), ';'), 1);
-  EXPECT_EQ(std::count(table[1][10].begin(), table[1][10].end(), ' '), 2);
+  EXPECT_EQ(table[0], (std::vector<std::string>{"row", "y.mean", "y.sd", "y.median", "y.mode_1", "y.mode_2",
+                                                "y.mode_3", "z.mean", "z.sd", "z.median", "z.mode_1",
+                                                "z.mode_2", "z.mode_3", "log_density", "y.sample_1",
+                                                "z.sample_1", "y.sample_2", "z.sample_2"}));
+  EXPECT_EQ(table[1][13], "");  // one of its targets is missing
+  EXPECT_LT(std::stod(table[2][13]), 5);
   const auto row =
       folder.run({"predict", "run", "new.csv", "--json", "--samples", "2", "--quiet"}).json()["rows"][0];
   EXPECT_TRUE(row["targets"]["z"]["mean"].is_number());
   EXPECT_TRUE(row["log_density"].is_null());
   EXPECT_EQ(row["samples"][1].size(), 2u);
+}
+
+TEST(Predict, ColumnsGoAlong) {
+  const Folder folder;
+  train_tiny(folder);
+  folder.write("new.csv", "id,x,colour,y\na7,0.5,red,0.1\n\"b,8\",1,blue,\n");
+  const Outcome kept = folder.run({"predict", "run", "new.csv", "--keep", "id,y", "--quiet"});
+  EXPECT_EQ(kept.code, 0) << kept.err;
+  EXPECT_EQ(kept.out.substr(0, 15), "row,id,y,mean,s");
+  EXPECT_NE(kept.out.find("\n0,a7,0.1,"), std::string::npos) << kept.out;
+  EXPECT_NE(kept.out.find("\n1,\"b,8\",,"), std::string::npos) << kept.out;
+  const auto rows = folder.run({"predict", "run", "new.csv", "--keep", "id,y", "--json"}).json()["rows"];
+  EXPECT_EQ(rows[0]["id"], "a7");
+  EXPECT_EQ(rows[0]["y"], 0.1);
+  EXPECT_TRUE(rows[1]["y"].is_null());
+  expect_user_error(folder.run({"predict", "run", "new.csv", "--keep", "idd"}), "has no column 'idd'");
+}
+
+TEST(Predict, ATableForPeople) {
+  const Folder folder;
+  train_tiny(folder);
+  folder.write("new.csv", "colour,x\nred,0.5\n");
+  const Outcome shown = folder.run({"predict", "run", "new.csv", "--output-format", "table", "--intervals",
+                                    "none", "--quantiles", "none"});
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  EXPECT_EQ(shown.out.find("row"), 0u);
+  EXPECT_EQ(shown.out.find(','), std::string::npos) << shown.out;
 }
 
 TEST(Predict, BadOptions) {

@@ -156,7 +156,7 @@ TEST(RegressorErrors, OtherCommandsSayWhatToUse) {
   write_lumps(folder, "points.csv", 50);
   ASSERT_EQ(folder.run(tiny_density("points.csv", "density", {"--quiet"})).code, 0);
   expect_user_error(folder.run({"sample", "run", "-n", "3"}), "predict MODEL DATA --samples N");
-  expect_user_error(folder.run({"predict", "density", "data.csv"}), "is not a regressor");
+  expect_user_error(folder.run({"predict", "density", "points.csv", "--quantiles", "0.5"}), "--quantiles");
   expect_user_error(folder.run({"predict", "missing", "data.csv"}), "missing");
   expect_user_error(folder.run({"evaluate", "run", "density", "data.csv"}),
                     "is a regressor and others are not");

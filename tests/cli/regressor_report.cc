@@ -92,7 +92,7 @@ TEST(RegressorReport, NamesTheRowsAndTheirPart) {
 TEST(RegressorReport, NoNumericColumnNoHeat) {
   const Folder folder;
   write_table(folder);
-  train_tiny(folder, {"--ignore", "x"});
+  train_tiny(folder, {"--drop", "x"});
   EXPECT_EQ(checked_figures(report_of(folder / "run")),
             (Ids{"fan", "pit", "coverage", "log_z_histogram", "normalizer"}));
 }

@@ -50,8 +50,9 @@ TEST(Read, FilesThatCannotBeRead) {
   Scratch scratch;
   EXPECT_EQ(file_error(scratch.path("none")),
             "cannot read " + scratch.path("none") + ": No such file or directory");
-  EXPECT_EQ(file_error(scratch.path("")),
-            "cannot read " + scratch.path("") + ": it is a directory, expected a data file");
+  EXPECT_EQ(file_error(scratch.path("")), "cannot read " + scratch.path("") +
+                                              ": it is a directory, expected a data file; several files: '" +
+                                              scratch.path("") + "/*.csv'");
 }
 
 TEST(Read, NamedPipes) {

@@ -7,6 +7,7 @@
 #include "data/array/array_file.h"
 #include "data/input/characters.h"
 #include "data/input/records.h"
+#include "data/table/table_rows.h"
 #include "selfnorm/error.h"
 #include "selfnorm/runtime/safetensors.h"
 
@@ -83,6 +84,11 @@ Format detect_format(Input& input, const ReadOptions& options) {
   if (is_safetensors_head(head)) return Format::safetensors;
   if (is_idx(head)) return Format::idx;
   if (is_pickle_head(head)) refuse_pickle(input.name());
+  if (head.starts_with("PAR1"))
+    throw DataError(input.name(), 0,
+                    "found a Parquet file, which is not read; make a CSV of it: python3 -c \"import pandas; "
+                    "pandas.read_parquet('" +
+                        input.name() + "').to_csv('data.csv', index=False)\"");
 
   std::string_view name = input.name();
   if (name.ends_with(".gz")) name.remove_suffix(3);
@@ -93,9 +99,18 @@ Format detect_format(Input& input, const ReadOptions& options) {
   if (extension({".npz"})) return Format::npz;
   if (extension({".safetensors"})) return Format::safetensors;
   if (extension({"-ubyte", ".idx"})) return Format::idx;
+  if (options.schema && options.schema->table && names_columns(input, options.schema->table->text_columns) &&
+      !options.schema->table->text_columns.empty())
+    return input.peek(kHead).substr(0, input.peek(kHead).find('\n')).find('\t') != std::string_view::npos
+               ? Format::tsv
+               : Format::csv;
   if (options.schema && options.schema->text) return Format::text;
   if (extension({".svm", ".libsvm", ".svmlight"})) return Format::svmlight;
   if (extension({".csv"})) return Format::csv;
+  if (!options.text_columns.empty()) {
+    const std::string_view all = input.peek(kHead), first = all.substr(0, all.find('\n'));
+    return first.find('\t') != std::string_view::npos ? Format::tsv : Format::csv;
+  }
 
   std::vector<std::string_view> lines = first_lines(input);
   if (lines.empty()) throw DataError(input.name(), 0, "found no rows of data");

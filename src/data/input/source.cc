@@ -1,6 +1,7 @@
 #include "data/input/source.h"
 
 #include <fcntl.h>
+#include <glob.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -127,6 +128,56 @@ class PipeSource : public ByteSource {
   Descriptor file_;
 };
 
+// Several inputs as one; each but the last ends with a line feed.
+class JoinedSource : public ByteSource {
+ public:
+  explicit JoinedSource(const std::vector<std::string>& paths) {
+    for (const std::string& path : paths) inputs_.push_back(Input::open(path));
+    header_ = shared_header();
+  }
+  size_t read(char* to, size_t n) override {
+    for (; n > 0 && at_ < inputs_.size(); ++at_, is_new_ = true) {
+      if (is_new_ && at_ > 0 && !header_.empty()) skip(*inputs_[at_]);
+      is_new_ = false;
+      if (const size_t got = inputs_[at_]->read(to, n); got > 0) {
+        last_ = to[got - 1];
+        return got;
+      }
+      if (last_ != '\n' && at_ + 1 < inputs_.size()) {
+        *to = last_ = '\n';
+        return 1;
+      }
+    }
+    return 0;
+  }
+
+ private:
+  static constexpr size_t kLongestHeader = size_t{1} << 16;
+  static std::string first_line(Input& input) {
+    std::string line(input.peek(kLongestHeader));
+    if (line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);
+    const size_t end = line.find('\n');
+    return end == std::string::npos ? "" : line.substr(0, end + 1);
+  }
+  std::string shared_header() {
+    const std::string first = first_line(*inputs_[0]);
+    const bool is_shared =
+        std::ranges::all_of(inputs_, [&](const auto& input) { return first_line(*input) == first; });
+    return is_shared && first.find_first_of(",;\t") != std::string::npos ? first : "";
+  }
+  void skip(Input& input) const {
+    const size_t mark = input.peek(3) == "\xEF\xBB\xBF" ? 3 : 0;
+    std::string skipped(mark + header_.size(), '\0');
+    read_fully(input, skipped.data(), skipped.size());
+  }
+
+  std::vector<std::unique_ptr<Input>> inputs_;
+  std::string header_;
+  size_t at_ = 0;
+  bool is_new_ = true;
+  char last_ = '\n';
+};
+
 constexpr size_t kInputBytes = 1u << 18;
 constexpr int kGzip = 15 + 16;  // windowBits of inflateInit2
 constexpr int kRaw = -15;
@@ -238,7 +289,40 @@ std::shared_ptr<Storage> owned_storage(std::string bytes) {
   return std::make_shared<OwnedStorage>(std::make_unique<const std::string>(std::move(bytes)));
 }
 
+std::vector<std::string> files_of_path(const std::string& path) {
+  if (path.find('\n') != std::string::npos) {
+    std::vector<std::string> all;
+    for (size_t begin = 0; begin <= path.size();) {
+      const size_t end = std::min(path.find('\n', begin), path.size());
+      const auto some = files_of_path(path.substr(begin, end - begin));
+      all.insert(all.end(), some.begin(), some.end());
+      begin = end + 1;
+    }
+    return all;
+  }
+  if (path.find_first_of("*?") == std::string::npos || access(path.c_str(), F_OK) == 0) return {path};
+  glob_t found{};
+  const int code = glob(path.c_str(), GLOB_TILDE, nullptr, &found);
+  std::vector<std::string> files(found.gl_pathv, found.gl_pathv + (code == 0 ? found.gl_pathc : 0));
+  globfree(&found);
+  if (files.empty()) throw_error("no file matches {}; expected one or more data files", path);
+  return files;
+}
+
+std::string path_text(const std::string& path) {
+  const auto others = std::ranges::count(path, '\n');
+  return others == 0 ? path : fmt::format("{} and {} more", path.substr(0, path.find('\n')), others);
+}
+
+std::unique_ptr<Input> Input::from(std::string name, std::unique_ptr<ByteSource> source) {
+  return std::unique_ptr<Input>(new Input(std::move(name), std::move(source), nullptr));
+}
+
 std::unique_ptr<Input> Input::open(const std::string& path) {
+  if (const auto files = files_of_path(path); files.size() > 1)
+    return from(path_text(path), std::make_unique<JoinedSource>(files));
+  else if (files[0] != path)
+    return open(files[0]);
   bool standard = path == "-";
   std::string name = standard ? "standard input" : path;
   int number = standard ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -247,7 +331,8 @@ std::unique_ptr<Input> Input::open(const std::string& path) {
   if (fstat(number, &status) != 0) fail(name);
   if (S_ISDIR(status.st_mode)) {
     close(number);
-    throw_error("cannot read {}: it is a directory, expected a data file", name);
+    throw_error("cannot read {}: it is a directory, expected a data file; several files: '{}/*.csv'", name,
+                name);
   }
   if (standard || !S_ISREG(status.st_mode))
     return std::unique_ptr<Input>(new Input(name, std::make_unique<PipeSource>(name, number), nullptr));

@@ -11,6 +11,7 @@
 #include "data/input/characters.h"
 #include "data/input/sniff.h"
 #include "data/string_index.h"
+#include "data/table/json_lines.h"
 #include "data/table/table.h"
 #include "data/table/table_sample.h"
 #include "selfnorm/error.h"
@@ -217,7 +218,7 @@ std::vector<float> dense_values(const std::string& file, Features features, std:
 
 // A table, or what read_dataset reads whole: svmlight (last columns may lack), idx, compressed arrays.
 std::unique_ptr<PointSource> whole_points(const std::string& path, const PointOptions& options) {
-  const auto input = Input::open(path);
+  const auto input = opened_table(Input::open(path));
   ReadOptions reading;
   reading.format = options.format;
   reading.require_labels = false;

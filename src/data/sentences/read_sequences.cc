@@ -96,11 +96,12 @@ SequenceEncoder resolved(const SequenceOptions& options, const TokenReader& read
 // The sentences of a file in the words of an encoder.
 class EncodedSentences {
  public:
-  EncodedSentences(const std::string& path, const SequenceEncoder& encoder, Labels labels, bool keeps_unseen)
+  EncodedSentences(std::unique_ptr<Input> input, const SequenceEncoder& encoder, Labels labels,
+                   bool keeps_unseen)
       : encoder_(encoder),
         labels_(labels),
         keeps_unseen_(keeps_unseen),
-        reader_(Input::open(path),
+        reader_(std::move(input),
                 {.format = encoder.format,
                  .columns = encoder.columns,
                  .may_lack_one = labels != Labels::required && encoder.format == SequenceFormat::columns,
@@ -206,8 +207,12 @@ struct SequenceStream::State : EncodedSentences {
 };
 
 SequenceStream::SequenceStream(const std::string& path, const SequenceEncoder& encoder, bool require_labels)
-    : state_(std::make_unique<State>(path, encoder, require_labels ? Labels::required : Labels::ignored,
-                                     false)) {}
+    : SequenceStream(Input::open(path), encoder, require_labels) {}
+
+SequenceStream::SequenceStream(std::unique_ptr<Input> input, const SequenceEncoder& encoder,
+                               bool require_labels)
+    : state_(std::make_unique<State>(std::move(input), encoder,
+                                     require_labels ? Labels::required : Labels::ignored, false)) {}
 
 SequenceStream::~SequenceStream() = default;
 
@@ -229,7 +234,7 @@ bool SequenceStream::next(Sequences& sentence, SentenceText& text) {
 
 Sequences read_sequences(const std::string& path, const SequenceEncoder& encoder, bool require_labels,
                          UnseenLabel unseen) {
-  EncodedSentences sentences(path, encoder, require_labels ? Labels::required : Labels::optional,
+  EncodedSentences sentences(Input::open(path), encoder, require_labels ? Labels::required : Labels::optional,
                              unseen == UnseenLabel::kept);
   Sequences out;
   while (sentences.next()) sentences.append(out);

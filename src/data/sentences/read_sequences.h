@@ -19,6 +19,8 @@
 
 namespace selfnorm {
 
+class Input;
+
 // The line before a labelling that says whose it is: "# sentence=I rank=R", and " log_prob=X kind=KIND" where
 // it has been scored. `tag` writes it, readers of sentences know it in every format.
 struct LabellingMark {
@@ -95,6 +97,7 @@ Sequences read_sequences(const std::string& path, const SequenceEncoder& encoder
 class SequenceStream {
  public:
   SequenceStream(const std::string& path, const SequenceEncoder& encoder, bool require_labels);
+  SequenceStream(std::unique_ptr<Input> input, const SequenceEncoder& encoder, bool require_labels);
   ~SequenceStream();
   // Replaces both; false at the end, with the lines of CoNLL-U that come after the last token.
   bool next(Sequences& sentence, SentenceText& text);

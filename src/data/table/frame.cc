@@ -16,6 +16,7 @@
 #include "data/input/sniff.h"
 #include "data/read.h"
 #include "data/string_index.h"
+#include "data/table/json_lines.h"
 #include "data/table/table_sample.h"
 #include "data/write.h"
 
@@ -106,9 +107,9 @@ Reopen reopening(const std::string& path) {
     return input;
   };
   std::error_code ignored;
-  if (path != "-" && std::filesystem::is_regular_file(path, ignored))
+  if (path != "-" && std::filesystem::is_regular_file(path, ignored) && !is_json_lines(*Input::open(path)))
     return [marked, path] { return marked(Input::open(path)); };
-  const auto input = Input::open(path);
+  const auto input = opened_table(Input::open(path));
   return [marked, name = input->name(), bytes = input->read_rest()] {
     return marked(Input::memory(name, bytes));
   };

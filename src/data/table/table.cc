@@ -47,9 +47,7 @@ class Layout {
       }
     }
     check_features(layout);
-    layout.advice =
-        " (beside the label a classifier reads numbers from tables; a text is read from lines "
-        "label<TAB>text, --format text; a column of words becomes a 0/1 column for each of them)";
+    layout.advice = " (a column of texts is read by --text COLUMN, one of words by --categorical COLUMN)";
     if (header_) layout.header_bytes = sample_.first_bytes, layout.first_line = sample_.next_line;
     return layout;
   }
@@ -221,6 +219,10 @@ ReadResult read_table(Input& input, const TableLayout& layout, const ReadOptions
   assembly.take(layout.rule, TableParser(layout, options));
   ReadResult result = assembly.finish(layout.rule.separator == '\t' ? Format::tsv : Format::csv);
   result.report.target = layout.target;
+  if (layout.header_bytes == 0 && !options.schema && options.target.empty() && layout.has_target)
+    result.report.notes.push_back(fmt::format(
+        "there is no header: column {}, counted from 0, is taken as the label (--target says otherwise)",
+        layout.target));
   return result;
 }
 

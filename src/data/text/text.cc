@@ -116,7 +116,9 @@ class TextParser {
     size_t tab = line.find('\t');
     bool labelled = tab != std::string_view::npos && tab > 0;
     if (!labelled && options_.require_labels)
-      return fmt::format("found {}, expected label<TAB>text", quoted_text(line));
+      return fmt::format(
+          "found {}, expected label<TAB>text{}", quoted_text(line),
+          options_.schema ? "; for texts without labels use 'selfnorm predict' or --top N" : "");
     uint32_t target = Dataset::kNoTarget;
     std::string message = labels_.number(labelled ? line.substr(0, tab) : "", part.labels, target);
     if (!message.empty()) return message;

@@ -78,27 +78,9 @@ SparseRow TextEncoder::encode(std::string_view text) const {
 }
 
 SparseRow count_columns(std::vector<uint32_t>& columns) {
-  std::sort(columns.begin(), columns.end());
   SparseRow row;
-  for (uint32_t column : columns) {
-    if (row.column.empty() || row.column.back() != column) {
-      row.column.push_back(column);
-      row.value.push_back(0);
-    }
-    row.value.back() += 1;
-  }
+  runtime::count_columns(columns, row.column, row.value);
   return row;
-}
-
-void weigh(std::span<const uint32_t> column, std::span<float> value, std::span<const float> idf) {
-  double square = 0;
-  for (size_t i = 0; i < column.size(); ++i) {
-    double x = double{value[i]} * double{idf[column[i]]};
-    square += x * x;
-  }
-  double scale = square > 0 ? 1 / std::sqrt(square) : 0;
-  for (size_t i = 0; i < column.size(); ++i)
-    value[i] = static_cast<float>(double{value[i]} * double{idf[column[i]]} * scale);
 }
 
 std::vector<uint32_t> used_columns(const SparseMatrix& x) {

@@ -215,6 +215,72 @@ ReportFigure reliability(const LabelledAudit& labelled, const ErrorNames& names)
           .figure = {.title = "Reliability", .panels = {std::move(panel)}}};
 }
 
+ReportFigure rejection(const LabelledAudit& labelled) {
+  Series answered{.name = "answered", .x = {}, .y = {}, .stroke = Stroke::line_points, .colour = 0};
+  Series correct{
+      .name = "correct among the answered", .x = {}, .y = {}, .stroke = Stroke::line_points, .colour = 1};
+  double all = 0, count = 0, right = 0;
+  for (const CalibrationBin& bin : labelled.bins_exact) all += static_cast<double>(bin.count);
+  for (auto bin = labelled.bins_exact.rbegin(); bin != labelled.bins_exact.rend(); ++bin) {
+    count += static_cast<double>(bin->count);
+    right += static_cast<double>(bin->count) * bin->accuracy;
+    if (count == 0) continue;
+    for (Series* series : {&answered, &correct}) series->x.insert(series->x.begin(), bin->from);
+    answered.y.insert(answered.y.begin(), count / all);
+    correct.y.insert(correct.y.begin(), right / count);
+  }
+  Panel panel{.title = "",
+              .x = {.label = "smallest exact probability that is answered", .low = 0, .high = 1},
+              .y = {.label = "share", .low = 0, .high = 1},
+              .series = {std::move(answered), std::move(correct)}};
+  return {.id = "rejection",
+          .look =
+              "Choose the threshold at which enough of the answers are correct, and read how many inputs are "
+              "still answered; the others go to a person.",
+          .figure = {.title = "Rejecting uncertain inputs", .panels = {std::move(panel)}}};
+}
+
+ReportTable class_table(const Confusion& confusion, const AuditNames& names) {
+  constexpr size_t kClassesShown = 200;
+  std::vector<uint32_t> order;
+  for (uint32_t k = 0; k < confusion.classes.size(); ++k)
+    if (confusion.classes[k].inputs + confusion.classes[k].predicted > 0) order.push_back(k);
+  std::ranges::stable_sort(order, [&](uint32_t a, uint32_t b) {
+    return confusion.classes[a].inputs > confusion.classes[b].inputs;
+  });
+  const size_t all = order.size();
+  order.resize(std::min(kClassesShown, all));
+  Table table{.caption = "Precision and recall",
+              .columns = {"class", "inputs", "predicted", "precision", "recall"}};
+  const auto share = [](uint64_t part, uint64_t whole) {
+    return whole == 0 ? Cell("") : Cell(static_cast<double>(part) / static_cast<double>(whole));
+  };
+  for (const uint32_t k : order) {
+    const ClassCounts& c = confusion.classes[k];
+    table.add({output_name(k, names.labels), static_cast<double>(c.inputs), static_cast<double>(c.predicted),
+               share(c.correct, c.predicted), share(c.correct, c.inputs)});
+  }
+  return {.id = "classes",
+          .look = fmt::format("Sort by a heading to find the weak classes{}.",
+                              all > kClassesShown
+                                  ? fmt::format("; the {} most frequent of {} are here", kClassesShown, all)
+                                  : ""),
+          .table = std::move(table)};
+}
+
+ReportTable confusion_table(const Confusion& confusion, const AuditNames& names) {
+  Table table{.caption = "Confused pairs",
+              .columns = {"true class", "taken for", "inputs", "share of the class"}};
+  for (const ConfusedPair& pair : confusion.pairs)
+    table.add({output_name(pair.truth, names.labels), output_name(pair.predicted, names.labels),
+               static_cast<double>(pair.count),
+               static_cast<double>(pair.count) / static_cast<double>(confusion.classes[pair.truth].inputs)});
+  return {
+      .id = "confusions",
+      .look = "The classes that are taken for each other most: more data, or one label for both, helps here.",
+      .table = std::move(table)};
+}
+
 ReportTable quantile_table(const ErrorAudit& audit, const ErrorNames& names) {
   Table table{.caption = "Quantiles of the error", .columns = {"inputs at or below, %", names.error}};
   for (const auto& [q, value] : audit.quantiles) table.add({100 * q, value + 0.0});

@@ -30,5 +30,11 @@ ReportTable worst_table(const Audit& audit, const ErrorNames& names, const Audit
 // Share of correct best outputs against their mean probability, a mark a bin that has inputs; its error is
 // the standard deviation of a share of which k of n were seen, that of Beta(k + 1, n - k + 1).
 ReportFigure reliability(const LabelledAudit& labelled, const ErrorNames& names);
+// Share of inputs answered, and of correct ones among them, when outputs of a lower exact probability are
+// rejected.
+ReportFigure rejection(const LabelledAudit& labelled);
+// Precision and recall of classes, the most frequent first; the pairs that are confused most.
+ReportTable class_table(const Confusion& confusion, const AuditNames& names);
+ReportTable confusion_table(const Confusion& confusion, const AuditNames& names);
 
 }  // namespace selfnorm

@@ -34,6 +34,8 @@ ReportCard share_card(std::string id, std::string label, double share, std::stri
   return {std::move(id), std::move(label), percent(share, kCardDigits), share, std::move(source)};
 }
 
+constexpr size_t kMostClassesShown = 100'000;  // words of a language model are no classes to look at
+
 void add_likelihood(const LabelledAudit& labelled, const std::string& kind, ReportDocument& document) {
   std::vector<ReportCard>& cards = document.cards;
   note_unseen(labelled.unseen, "inputs", document);
@@ -46,9 +48,9 @@ void add_likelihood(const LabelledAudit& labelled, const std::string& kind, Repo
         number_card("nll_raw", "NLL, raw", labelled.nll_raw, "raw scores less c, which stands for log Z"));
   cards.push_back(share_card("accuracy", "Accuracy", labelled.accuracy,
                              "scores alone: normalising does not change the best output"));
-  cards.push_back(number_card("ece", fmt::format("Calibration error, {}", kind), labelled.ece,
+  cards.push_back(number_card("ece", fmt::format("Calibration of predictions, {}", kind), labelled.ece,
                               fmt::format("{} probabilities of the best outputs, 15 bins", kind)));
-  cards.push_back(number_card("ece_exact", "Calibration error, exact", labelled.ece_exact,
+  cards.push_back(number_card("ece_exact", "Calibration of predictions, exact", labelled.ece_exact,
                               "exact probabilities of the best outputs, 15 bins"));
 }
 
@@ -62,8 +64,8 @@ std::string factor_words(const Certificate& c) {
 // A certificate speaks of inputs that had no part in the model.
 void add_certificate(const Certificate& c, const AuditNames& names, ReportDocument& document) {
   if (names.part == RowsPart::kTrained) {
-    document.cards.push_back(
-        {"certificate", "Certificate", "none: the model was trained on these inputs", std::nullopt, ""});
+    document.cards.push_back({"certificate", "Certificate of the normalizer",
+                              "none: the model was trained on these inputs", std::nullopt, ""});
     document.notes.push_back(
         "The model was trained on the inputs shown, so they tell nothing about other inputs and nothing is "
         "certified; 'selfnorm audit' takes others.");
@@ -136,7 +138,8 @@ std::string certificate_words(const Certificate& c, const std::string& kind) {
 
 ReportCard certificate_card(const Certificate& c, const std::string& kind, const std::string& source) {
   const bool is_far = c.smallest_eps && *c.smallest_eps > kLargestUsefulError;
-  ReportCard card{"certificate", "Certificate", certificate_words(c, kind), c.smallest_eps, source};
+  ReportCard card{"certificate", "Certificate of the normalizer", certificate_words(c, kind), c.smallest_eps,
+                  source};
   if (!is_far) return card;
   card.value = fmt::format(
       "not normalised well enough: {} of inputs may have {} log-probabilities that are off by {}, a factor "
@@ -180,7 +183,15 @@ void add_audit(const Audit& given, const AuditNames& names, ReportDocument& docu
   section.figures.push_back(audited_by_exact(audit, errors));
   section.tables.push_back(quantile_table(audit, errors));
   if (!audit.worst_inputs.empty()) section.tables.push_back(worst_table(audit, errors, names));
-  if (audit.labelled) document.section("Calibration").figures.push_back(reliability(*audit.labelled, errors));
+  if (!audit.labelled) return;
+  ReportSection& calibration = document.section("Calibration");
+  calibration.figures.push_back(reliability(*audit.labelled, errors));
+  calibration.figures.push_back(rejection(*audit.labelled));
+  const Confusion& confusion = audit.labelled->confusion;
+  if (confusion.classes.empty() || confusion.classes.size() > kMostClassesShown) return;
+  ReportSection& classes = document.section("Classes");
+  classes.tables.push_back(class_table(confusion, names));
+  if (!confusion.pairs.empty()) classes.tables.push_back(confusion_table(confusion, names));
 }
 
 void add_errors(const ErrorAudit& audit, const std::string& kind, ReportDocument& document) {

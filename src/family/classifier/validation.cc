@@ -39,7 +39,8 @@ Plan Validation::plan_of_epochs(const TrainOptions& options, uint64_t per_epoch)
            .check_every = per_epoch,
            .good_every = per_epoch,
            .unit = "epochs",
-           .completed = fmt::format("completed {} epochs", options.epochs)};
+           .completed = options.epochs == 1 ? "completed 1 epoch"
+                                            : fmt::format("completed {} epochs", options.epochs)};
   plan(out);
   return out;
 }

@@ -70,8 +70,8 @@ void add_cards(const ShownCrf& shown, ReportDocument& document) {
     add_labelled_cards(*shown.evaluation, cards);
   }
   if (shown.part == RowsPart::kTrained)
-    cards.push_back(
-        {"certificate", "Certificate", "none: the model was trained on these sentences", std::nullopt, ""});
+    cards.push_back({"certificate", "Certificate of the normalizer",
+                     "none: the model was trained on these sentences", std::nullopt, ""});
   else
     cards.push_back(certificate_card(c, shown.kind, certificate_source("exact log Z", shown.part)));
 }

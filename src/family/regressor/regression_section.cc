@@ -51,8 +51,8 @@ void add_rms(const ErrorAudit& audit, uint64_t members, ReportDocument& document
 
 void add_certificate(const Certificate& certificate, RowsPart part, ReportDocument& document) {
   if (part == RowsPart::kTrained) {
-    document.cards.push_back(
-        {"certificate", "Certificate", "none: the model was trained on these rows", std::nullopt, ""});
+    document.cards.push_back({"certificate", "Certificate of the normalizer",
+                              "none: the model was trained on these rows", std::nullopt, ""});
     document.notes.push_back(
         "The model was trained on the rows shown, so they tell nothing about other rows and nothing is "
         "certified; 'selfnorm audit' takes others, and --test FILE of training.");

@@ -9,10 +9,6 @@ namespace {
 using Strings = std::vector<std::string>;
 using Floats = std::vector<float>;
 
-const std::string kNumbersAlone =
-    " (beside the label a classifier reads numbers from tables; a text is read from lines label<TAB>text, "
-    "--format text; a column of words becomes a 0/1 column for each of them)";
-
 TEST(Table, HeaderAndNamedTarget) {
   Dataset d = read_bytes("a.csv", "a,Label,b\n1,x,2\n3,y,4\n").data;
   EXPECT_FALSE(d.features.is_sparse);
@@ -52,7 +48,9 @@ TEST(Table, QuotedFields) {
 
 TEST(Table, LinesCountLineFeedsWithinQuotes) {
   EXPECT_EQ(read_error("a.csv", "f,label\n1,\"a\nb\"\nx,c\n"),
-            "a.csv:4: in column 'f': found 'x', expected a finite number" + kNumbersAlone);
+            "a.csv:4: in column 'f': found 'x', expected a finite number as in most other rows; correct it, "
+            "or take "
+            "the column as words (--categorical f) or leave it out (--drop f)");
 }
 
 TEST(Table, ByteOrderMark) {
@@ -73,8 +71,9 @@ TEST(Table, ErrorsSayWhereAndWhat) {
            {"a,b,a\n1,2,3\n", "a.csv:1: found the column name 'a' twice, expected every name once"},
            {"label,f\nx,1\ny,1,2\n", "a.csv:3: found 3 fields, expected 2 as in the first row"},
            {"label,f\nx\n", "a.csv:2: found 1 fields, expected 2 as in the first row"},
-           {"label,f\nx,1\ny,\n", "a.csv:3: in column 'f': found an empty value, expected a number"},
-           {"label,f\nx,NaN\n", "a.csv:2: in column 'f': found 'NaN', expected a finite number"},
+           {"label,f\nx,NaN\n",
+            "a.csv: found no column that tells anything about the label; a column of texts is read by --text "
+            "COLUMN"},
            {"label,f\n,1\n", "a.csv:2: found an empty label"},
            {"label,f\nx,\"1\"2\n", "a.csv:2: found '2' after a closing quote, expected ','"},
            {"label,f\nx,\"1\ny,2\n", "a.csv:2: found '\"1\\ny,2\\n', a quoted field that is never closed"},

@@ -176,7 +176,7 @@ TEST(AuditSection, ReliabilityIsThatOfTheEnumeration) {
   const Enumerated e(600, 0.9);
   const ReportDocument document = document_of(e.audited(), {.kind = "raw", .data = ""});
   EXPECT_EQ(card_of(document, "data"), nullptr);
-  EXPECT_EQ(document.sections.back().title, "Calibration");
+  EXPECT_EQ(document.sections.back().title, "Classes");
   const Panel& panel = panel_of(document, "reliability");
   const auto check = [&](const Series& series, const char* card, auto of) {
     size_t place = 0;

@@ -258,7 +258,7 @@ ReportDocument normalize_document(const NormalizeReport& r, const AnyModel& any,
 }
 
 void put_out_normalization(const Arguments& arguments, const NormalizePlaces& places,
-                           const ReportDocument& document, NormalizeWords words) {
+                           const ReportDocument& document, const NormalizeWords& words) {
   std::string page_data = std::filesystem::path(places.out).replace_extension(".report.json").string();
   try {
     check_document_path(page_data);

@@ -84,6 +84,6 @@ struct NormalizeWords {
 // Writes the document beside the head, STEM.report.json, whole or not at all (a warning, for the head is
 // there), and prints the words.
 void put_out_normalization(const Arguments& arguments, const NormalizePlaces& places,
-                           const ReportDocument& document, NormalizeWords words);
+                           const ReportDocument& document, const NormalizeWords& words);
 
 }  // namespace selfnorm::cli

@@ -45,8 +45,9 @@ WordRate rate_of(const ModelHeader& header, const TokenCorpus& corpus, int threa
   std::iota(positions.begin(), positions.end(), uint64_t{0});
   TokenRows rows;
   gather_contexts(corpus, positions, model.positions(), rows);
-  std::vector<uint32_t> words;
-  for (const uint64_t i : positions) words.push_back(corpus.target(i));
+  std::vector<uint32_t> words(positions.size());
+  std::transform(positions.begin(), positions.end(), words.begin(),
+                 [&](uint64_t i) { return corpus.target(i); });
   const auto rate = [&](selfnorm_kind kind, size_t at_once) {
     return words_per_second(model, rows.id, words, kind, at_once);
   };

@@ -139,7 +139,9 @@ int audit_regressor(const Arguments& arguments) {
   const AuditOptions options = audit_options(arguments.audit);
   const AuditArguments& given = arguments.audit;
   const AuditPlace place = audit_place(given);
-  const auto [path, model] = open_regressor(given.model, arguments.common.code());
+  const auto opened = open_regressor(given.model, arguments.common.code());
+  const auto& path = opened.path;
+  const auto& model = opened.model;
   const FrameOptions reading{.header = arguments.reader.header};
   const Frame frame = read_frame_for(model, given.data, reading, TargetNeed::kOptional);
   const bool has_targets = frame.find(model.targets[0]) != nullptr || model.members.size() > 1;
@@ -149,7 +151,7 @@ int audit_regressor(const Arguments& arguments) {
   const ShownRows rows{model, frame, data.inputs, data.target};
   const RowsPart part = part_in(model, audited_part(given));
   ReportDocument document = audit_heading(path, given.data);
-  const auto put_out = [&](AuditWords found, uint64_t inputs, const char* what, const char* without,
+  const auto put_out = [&](const AuditWords& found, uint64_t inputs, const char* what, const char* without,
                            const Certificate& certificate) {
     AuditWords words{{{"model", path}, {"data", given.data}, {"kind", "amortised"}},
                      fmt::format("{} of {} on {}: {} inputs{}; log Z of each by quadrature\n\n", what, path,

@@ -149,8 +149,9 @@ Json recorded_options(const CommandRow& command, const Arguments& given) {
     options.erase(name);
   for (auto& [name, value] : options.items()) {
     const OptionRow* option = command.find(command.find(name) != nullptr ? name : "--" + name);
-    if (!value.is_string() || value == "" || option == nullptr) continue;
+    if (!value.is_string() || option == nullptr) continue;
     const std::string word = value;
+    if (word.empty()) continue;
     if (option->kind == ValueKind::kFile || word.ends_with(".pt")) value = found_path(record, word);
   }
   return options;

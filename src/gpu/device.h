@@ -31,7 +31,7 @@ namespace selfnorm {
   X(selfnorm_scatter_add)
 
 struct GpuModule {
-#define SELFNORM_DECLARE(name) decltype(&::name) name = nullptr;
+#define SELFNORM_DECLARE(name) decltype(&::name) name = nullptr;  // NOLINT(bugprone-macro-parentheses)
   SELFNORM_CUDA_FUNCTIONS(SELFNORM_DECLARE)
 #undef SELFNORM_DECLARE
 };

@@ -86,7 +86,8 @@ TEST(Trainer, LearnedCentreIsStoredAndSubtracted) {
 // Over-fitted on few rows, log Z of new rows is off by a constant, which calibration takes away.
 TEST(Trainer, CalibrationCentresLogZOnValidationData) {
   const Dataset data = random_dataset({.rows = 60, .features = 20, .classes = 3}, 9);
-  auto [train_part, valid_part] = hold_out(data, 0.5, 1);
+  const auto parts = hold_out(data, 0.5, 1);
+  const Dataset &train_part = parts.first, &valid_part = parts.second;
   TrainObserver observer;
   for (const uint64_t patience : {0u, 5u}) {
     TrainOptions options = tight("penalty");

@@ -142,7 +142,7 @@ selfnorm_status encode(const selfnorm_model* model, const Query& x, float* h) {
                                            ? "a language model takes words, not features"
                                            : "the model has no encoder");
   }
-  if (x.value.size() > 0 && x.value.data() == nullptr) return fail_null();
+  if (!x.value.empty() && x.value.data() == nullptr) return fail_null();
   SELFNORM_TRY(check_indices(x, model->layout.encoder.inputs));
   return model->encoder.bag(x, h) ? SELFNORM_OK : fail_not_finite(x);
 }
@@ -157,7 +157,7 @@ Query sparse(const uint32_t* index, const float* value, size_t nnz) {
 // call(x) with the sparse x as the output layer takes it: as it is, or encoded.
 template <class Call>
 selfnorm_status with_state(const selfnorm_model* model, const Query& x, const Call& call) {
-  if (x.value.size() > 0 && x.index == nullptr) return fail_null();
+  if (!x.value.empty() && x.index == nullptr) return fail_null();
   if (model == nullptr || !model->layout.encoder.exists()) return call(x);
   return with_floats(model->layout.features, [&](float* h) {
     SELFNORM_TRY(encode(model, x, h));

@@ -65,6 +65,7 @@ struct RunArguments {
 struct TrainArguments : RunArguments {
   std::string valid_labels;
   std::string weight_file;
+  std::string unlabelled;
   std::string carrier;
   TrainOptions options;
 };

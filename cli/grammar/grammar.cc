@@ -56,6 +56,11 @@ void Grammar::declare_training_commands() {
       .add("carrier", &train.carrier,
            "Fixed log h(k): lines 'label<TAB>number', or one number per class in the order of the labels")
       .of_kind(OptionKind::file);
+  files
+      .add("unlabelled", &train.unlabelled,
+           "Inputs whose log Z is drawn to 0 as well as that of TRAIN, in the same form; labels are not looked at; "
+           "penalty with lbfgs")
+      .of_kind(OptionKind::file);
   files.add("weight-file", &train.weight_file, "One weight per example, a number a line")
       .of_kind(OptionKind::file);
   OptionTable training = train_option_table("classifier", train.options);

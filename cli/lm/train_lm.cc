@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "classifier/evaluation_report.h"
 #include "commands.h"
 #include "data/plausible.h"
@@ -19,7 +21,8 @@ namespace {
 
 // Scores an audit computes for all positions; more than this take a sample of the positions.
 constexpr double kAuditedScores = 2e9;
-constexpr uint64_t kAuditedTokens = 20'000;
+constexpr uint64_t kAuditedTokens = 20'000, kFewestTokens = 2000;
+constexpr double kTokenWork = 1e11;  // multiplications that those may take together
 
 void check_options(const LanguageArguments& given) {
   if (given.run.train.empty()) throw Error("train lm needs CORPUS, a text with a sentence a line");
@@ -140,8 +143,10 @@ class LanguageTraining final : public Training {
     const TokenCorpus& corpus = valid ? *valid : corpora_->learned.train;
     const double scores = static_cast<double>(corpus.examples()) * model.classes;
     const bool is_long = scores > kAuditedScores && model.family != Family::Hierarchical;
+    const double most = kTokenWork / (static_cast<double>(model.classes) * model.features);
+    const uint64_t tokens = std::clamp(static_cast<uint64_t>(most), kFewestTokens, kAuditedTokens);
     evaluation_ = evaluate_language(
-        model, corpus, {.limit = is_long ? kAuditedTokens : 0, .threads = arguments_.common.threads});
+        model, corpus, {.limit = is_long ? tokens : 0, .threads = arguments_.common.threads});
     Verdict out{.data = valid ? "validation" : "training"};
     out.audit = {{"data", out.data}};
     out.audit.update(language_json(evaluation_, model.log_normalizer));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "audit/evaluation.h"
 #include "data/toy/generate.h"
@@ -288,6 +289,43 @@ TEST(Trainer, RegularisationShrinksAndL1MakesZeros) {
   options.optimiser = "adagrad";
   options.epochs = 100;
   EXPECT_GT(zeros(train_alone(data, options).model), 5);
+}
+
+// Labels of which half are noise, and more features than rows: what the path ends at is better on held-out rows
+// than either end of it, and recorded; a path that ends where it starts is none.
+TEST(Trainer, ThePathOfL2EndsWhereHeldOutRowsWantIt) {
+  Dataset data = random_dataset({.rows = 600, .features = 150, .classes = 3}, 5);
+  RandomStream random(7);
+  for (uint64_t i = 0; i < data.examples(); ++i) {
+    const auto x = data.features.dense.row(i);
+    if (random.uniform() < 0.6) data.target[i] = x[0] > x[1] ? 0 : x[2] > 0 ? 1 : 2;
+  }
+  const auto [rest, valid] = hold_out(data, 0.5, 1);
+  const auto trained = [&](double l2, double from) {
+    TrainOptions options;
+    options.objective.name = "exact";
+    options.l2 = l2;
+    options.l2_from = from;
+    TrainObserver observer;
+    return train_classifier(rest, valid, options, {}, observer).model;
+  };
+  const ModelFile path = trained(1e-6, 1);
+  const double found = nlohmann::json::parse(path.training_json)["l2"];
+  EXPECT_LT(found, 1);
+  EXPECT_GT(found, 1e-6);
+  EXPECT_NEAR(std::log(found) / std::log(4.0), std::round(std::log(found) / std::log(4.0)), 1e-9);
+  const double nll = evaluate(path, valid).nll_exact;
+  EXPECT_LT(nll, evaluate(trained(1e-6, 0), valid).nll_exact);
+  EXPECT_LT(nll, evaluate(trained(1, 0), valid).nll_exact);
+  EXPECT_TRUE(trained(0.5, 0.5) == trained(0.5, 0));
+}
+
+TEST(Trainer, ThePathOfL2NeedsFullPasses) {
+  const Dataset data = random_dataset({}, 1);
+  TrainOptions options;
+  options.l2_from = 1;
+  options.optimiser = "adagrad";
+  EXPECT_THROW(train_alone(data, options), Error);
 }
 
 TEST(Trainer, WeightsAreRepetitions) {

@@ -94,6 +94,9 @@ Dataset read_valid(const Arguments& arguments, TrainingData& data) {
 }
 
 constexpr uint32_t kManyClassesSparse = 1000, kManyClassesDense = 10'000;
+// Multiplications up to which all classes are summed over in training: about a minute on two cores.
+constexpr double kExactWork = 2e12;
+constexpr uint64_t kFullPasses = 100;  // of lbfgs
 constexpr double kStrongestL2 = 100;  // over the number of rows: where the path of l2 starts
 
 constexpr const char* kAdvice =
@@ -287,7 +290,9 @@ class ClassifierTraining final : public Training {
       if (!arguments.has_named({"--l1", "--l2", "--l2-from"}) &&
           choose_optimiser(options, parameters) == "lbfgs") {
         options.l2_from = kStrongestL2 / static_cast<double>(std::max<uint64_t>(1, data.examples()));
+        options.l2 = 0;
         arguments.options["l2-from"] = options.l2_from;
+        arguments.options["l2"] = options.l2;
       }
       options_ = options;
       return {fmt::format(
@@ -296,15 +301,23 @@ class ClassifierTraining final : public Training {
           data.is_joint() ? "" : fmt::format(" for {} classes", grouped(classes)),
           data.is_joint() ? "alternatives" : "classes")};
     }
-    options.objective.name = "nce";
+    const double passes = static_cast<double>(data.features.is_sparse ? options.epochs : kFullPasses);
+    const double width = data.features.is_sparse ? options.encoder.dimension : data.features.columns();
+    const double work = passes * 3 * static_cast<double>(data.examples()) * classes * width;
+    options.objective.name = work <= kExactWork ? "exact" : "nce";
     if (data.features.is_sparse) options.encoder.kind = "bag";
     arguments.options["objective"] = options.objective.name;
     arguments.options["encoder"] = options.encoder.kind;
     options_ = options;
+    const std::string encoder = options.encoder.is_network() ? "--encoder bag " : "";
+    if (work <= kExactWork)
+      return {fmt::format(
+          "chosen for {} classes: {}--objective exact, maximum likelihood, because {} rows are few enough to sum over "
+          "all classes; {}--objective nce does not, and is faster",
+          grouped(classes), encoder, grouped(data.examples()), encoder)};
     return {fmt::format(
-        "chosen for {} classes: {}--objective nce, which does not sum over them; --objective exact{} does",
-        grouped(classes), options.encoder.is_network() ? "--encoder bag " : "",
-        options.encoder.is_network() ? " --encoder sparse" : "")};
+        "chosen for {} classes: {}--objective nce, which does not sum over them; {}--objective exact does",
+        grouped(classes), encoder, encoder)};
   }
 
   ReadData read(const std::string&) override {

@@ -77,6 +77,7 @@ class FullPasses final : public LbfgsProblem<Real> {
     const Check found = validation_.judge(problem_.held_out(theta(), {centre(point()), {}}), progress);
     is_stalled_ = !(*found.criterion < criterion_ - kPathGain * std::abs(criterion_));
     criterion_ = std::min(criterion_, *found.criterion);
+    path_[l2_] = *found.criterion;
     return found;
   }
 
@@ -119,7 +120,8 @@ class FullPasses final : public LbfgsProblem<Real> {
             {level.value_or(centre(point())), {}},
             level.has_value(),
             std::move(outcome),
-            l2_};
+            l2_,
+            path_};
   }
 
  private:
@@ -303,6 +305,7 @@ class FullPasses final : public LbfgsProblem<Real> {
   double l2_;          // of the part of its path that the optimiser is on; of the result
   double criterion_ = std::numeric_limits<double>::infinity();  // the least at a check
   bool is_stalled_ = false;                                     // the last check did not lower it
+  std::map<double, double> path_;                               // of this session
   Validation validation_;
   LossSum sum_, accepted_;  // of the last evaluation, and of where the optimiser is
   LossSum unlabelled_, accepted_unlabelled_;

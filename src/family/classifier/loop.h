@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -49,6 +50,7 @@ struct LoopOutput {
   bool calibrated = false;  // its constant is the mean of A (less b(x)) on the validation data
   RunOutcome outcome;
   double l2;  // that theta was trained with
+  std::map<double, double> path = {};  // of l2: the criterion of the last check at each
 };
 
 // What held-out data say of theta with something subtracted; nothing: there are no such data.

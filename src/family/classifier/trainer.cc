@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
+#include <tuple>
 
 #include "base/failure.h"
 #include "data/example_source.h"
@@ -25,6 +28,9 @@ namespace {
 constexpr size_t kLargestFullPassProblem = 20'000'000;
 constexpr uint64_t kConstantStream = 0x636f6e7374616e;  // "constan"
 constexpr uint64_t kCheckedStream = 0x636865636b6564;   // "checked"
+constexpr uint64_t kFoldStream = 0x666f6c64;            // "fold"
+constexpr uint64_t kFolds = 5, kFewHeldOut = 300;
+constexpr double kFoldWork = 5e7;  // multiplications of a pass over the rows
 
 void check_data(const Dataset& data, const char* role) {
   if (data.examples() == 0) throw_error("the {} data has no rows; expected at least one", role);
@@ -191,8 +197,50 @@ LoopOutput<Real> trained(const LoopInput& input) {
   return train_in_minibatches<Real>(problem, *step, batch, row_norm(input.train.features));
 }
 
+// Whether held-out rows are too few to choose l2, and folds of the training rows cost little.
+bool needs_folds(const LoopInput& input) {
+  if (input.valid == nullptr || input.options.l2_from <= input.options.l2 || input.train.examples() < kFolds)
+    return false;
+  const Features& x = input.train.features;
+  const double values = x.is_sparse ? static_cast<double>(x.sparse.column.size())
+                                    : static_cast<double>(x.rows()) * x.columns();
+  return input.valid->examples() < kFewHeldOut && values * std::max(1u, input.classes) <= kFoldWork;
+}
+
+// The l2 whose NLL on the rows left out of a fold, summed over all rows, is least. A fold that ended before
+// counts with its last value, for which it ended.
 template <class Real>
-TrainResult train_as(const LoopInput& input, const Scaling& scaling) {
+double cross_validated_l2(const LoopInput& input) {
+  const std::vector<uint64_t> order =
+      random_permutation(input.train.examples(), RandomStream(input.options.seed, kFoldStream));
+  std::map<double, double, std::greater<>> total;  // strongest first
+  std::vector<std::pair<double, std::map<double, double>>> folds;
+  for (uint64_t fold = 0; fold < kFolds; ++fold) {
+    std::vector<uint64_t> rest, left_out;
+    for (uint64_t i = 0; i < order.size(); ++i) (i % kFolds == fold ? left_out : rest).push_back(order[i]);
+    std::sort(rest.begin(), rest.end());
+    std::sort(left_out.begin(), left_out.end());
+    const Dataset train = subset(input.train, rest), valid = subset(input.train, left_out);
+    const CheckpointOptions none;
+    TrainObserver nobody;
+    const LoopInput part{train,          &valid,        input.options,   none, nobody,
+                         input.features, input.classes, input.optimiser, ""};
+    folds.emplace_back(static_cast<double>(left_out.size()), trained<Real>(part).path);
+    for (const auto& [l2, nll] : folds.back().second) total[l2] = 0;
+  }
+  double best = input.options.l2, least = std::numeric_limits<double>::infinity();
+  for (auto& [l2, sum] : total) {
+    for (const auto& [rows, path] : folds) {
+      const auto at = path.lower_bound(l2);  // the weakest that is no weaker
+      sum += at == path.end() ? std::numeric_limits<double>::infinity() : rows * at->second;
+    }
+    if (sum < least) std::tie(least, best) = std::pair(sum, l2);
+  }
+  return best;
+}
+
+template <class Real>
+TrainResult train_with(const LoopInput& input, const Scaling& scaling, bool by_folds) {
   LoopOutput<Real> loop = trained<Real>(input);
   TrainResult result;
   ModelFile& model = result.model;
@@ -214,13 +262,24 @@ TrainResult train_as(const LoopInput& input, const Scaling& scaling) {
   if (input.valid != nullptr && input.options.l2_from > input.options.l2 &&
       loop.outcome.ending == Ending::complete)
     input.observer.on_note(fmt::format(
-        "chosen on the {} validation rows: l2 = {:.3g}, where their NLL was least on the way from {:.3g} down",
-        input.valid->examples(), loop.l2, input.options.l2_from));
+        "chosen on the {} validation rows{}: l2 = {:.3g}, where NLL was least on the way from {:.3g} down",
+        input.valid->examples(),
+        by_folds ? fmt::format(" and {} folds of the {} training rows", kFolds, input.train.examples()) : "",
+        loop.l2, input.options.l2_from));
   model.training_json = training_record(recorded, input.optimiser, loop.outcome.reason,
                                         input.train.examples(), loop.outcome.last);
   result.take(std::move(loop.outcome));
   result.optimiser = input.optimiser;
   return result;
+}
+
+template <class Real>
+TrainResult train_as(const LoopInput& input, const Scaling& scaling) {
+  TrainOptions options = input.options;
+  if (needs_folds(input)) options.l2 = cross_validated_l2<Real>(input);
+  const LoopInput own{input.train,    input.valid,   options,         input.checkpoint,  input.observer,
+                input.features, input.classes, input.optimiser, input.fingerprint, input.unlabelled};
+  return train_with<Real>(own, scaling, options.l2 > input.options.l2);
 }
 
 constexpr uint64_t kHoldOutStream = 0x686f6c646f7574;  // "holdout"

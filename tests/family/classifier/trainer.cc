@@ -328,6 +328,60 @@ TEST(Trainer, ThePathOfL2NeedsFullPasses) {
   EXPECT_THROW(train_alone(data, options), Error);
 }
 
+// The penalty is a mean over all inputs: the training inputs once more change nothing, and others come nearer to
+// 0 than they were without.
+TEST(Trainer, UnlabelledInputsArePenalisedToo) {
+  const Dataset data = random_dataset({.rows = 60, .features = 12, .classes = 4}, 3);
+  const Dataset others = random_dataset({.rows = 200, .features = 12, .classes = 4}, 4);
+  TrainOptions options = tight("penalty");
+  options.objective.alpha = 1;
+  options.l2 = 1e-3;
+  TrainObserver observer;
+  const auto trained = [&](std::optional<Dataset> unlabelled) {
+    return train_classifier(data, std::nullopt, options, {}, observer, std::move(unlabelled)).model;
+  };
+  const ModelFile alone = trained(std::nullopt), twice = trained(data), more = trained(others);
+  for (size_t i = 0; i < alone.weight.size(); ++i) EXPECT_NEAR(twice.weight[i], alone.weight[i], 1e-3);
+  EXPECT_LT(evaluate(more, others).log_z.rms, 0.8 * evaluate(alone, others).log_z.rms);
+  EXPECT_GE(evaluate(more, data).nll_exact, evaluate(alone, data).nll_exact - 1e-3);
+}
+
+TEST(Trainer, UnlabelledInputsAreForThePenalty) {
+  const Dataset data = random_dataset({}, 1);
+  TrainObserver observer;
+  TrainOptions options;
+  options.objective.name = "exact";
+  EXPECT_THROW(train_classifier(data, std::nullopt, options, {}, observer, data), Error);
+  options.objective.name = "penalty";
+  options.optimiser = "adagrad";
+  EXPECT_THROW(train_classifier(data, std::nullopt, options, {}, observer, data), Error);
+  options.optimiser = "auto";
+  EXPECT_THROW(train_classifier(data, std::nullopt, options, {}, observer, Dataset{}), Error);
+}
+
+// With few held-out rows the folds decide, and the floor of the path is theirs: what every tenth row happens to
+// say does not matter much.
+TEST(Trainer, FewHeldOutRowsDoNotChooseL2Alone) {
+  Dataset data = random_dataset({.rows = 300, .features = 20, .classes = 2}, 9);
+  RandomStream random(11);
+  for (uint64_t i = 0; i < data.examples(); ++i)
+    data.target[i] = data.features.dense.row(i)[0] + 1.5f * static_cast<float>(random.normal()) > 0 ? 1 : 0;
+  Dataset test = subset(data, numbers(0, 150));
+  data = subset(data, numbers(150, 300));
+  TrainOptions options;
+  options.objective.name = "exact";
+  options.l2 = 0;
+  options.l2_from = 100.0 / 150;
+  TrainObserver observer;
+  for (const uint64_t seed : {1, 2, 3}) {
+    options.seed = seed;
+    const auto [rest, valid] = hold_out(data, 0.1, seed);
+    const TrainResult result = train_classifier(rest, valid, options, {}, observer);
+    EXPECT_LT(evaluate(result.model, test).nll_exact, std::log(2.0)) << seed;
+    EXPECT_GT(nlohmann::json::parse(result.model.training_json)["l2"].get<double>(), 0.01) << seed;
+  }
+}
+
 TEST(Trainer, WeightsAreRepetitions) {
   Dataset repeated = random_dataset({.rows = 40, .features = 3, .classes = 2}, 6);
   Dataset weighted = repeated;

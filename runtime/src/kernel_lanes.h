@@ -61,6 +61,16 @@ void dot_rows(const RowBlock<Weight>& block, float* out) {
   }
 }
 
+template <class Lanes, class Weight>
+void dot_row_list(const RowList<Weight>& list, float* out) {
+  constexpr size_t kAhead = 4;
+  for (size_t i = 0; i < list.rows; ++i) {
+    if (i + kAhead < list.rows)
+      prefetch_row(list.weight + size_t{list.row[i + kAhead]} * list.features, list.features);
+    out[i] = dot<Lanes>(list.weight + size_t{list.row[i]} * list.features, Stored<Lanes>{list.x}, list.features);
+  }
+}
+
 // exp(t) = 2^n exp(r), n = round(t log2 e), |r| <= log(2)/2, exp(r) by the polynomial of Cephes expf. Domain
 // t <= 0; below -87.3 the result stays at exp(-87.3), about 1e-38.
 template <class Lanes>
@@ -110,6 +120,46 @@ double exp_sum(const double* s, size_t n, double* largest) {
 }
 
 template <class Lanes>
+ClusterShares cluster_shares(size_t n, const float* scatter, float* m, float* doubt) {
+  constexpr size_t kWidth = Lanes::kWidth;
+  const size_t whole = n / kWidth * kWidth;
+  float last[kWidth], spread[kWidth], most[kWidth];
+  for (size_t j = 0; j < kWidth; ++j) {
+    last[j] = whole + j < n ? m[whole + j] : m[0];
+    spread[j] = whole + j < n ? scatter[whole + j] : 0;
+  }
+  Lanes top = Lanes::load(last);
+  for (size_t i = 0; i < whole; i += kWidth) top = max(top, Lanes::load(m + i));
+  top.store(most);
+  ClusterShares out{most[0], 0, 0};
+  for (const float v : most) out.most = v > out.most ? v : out.most;
+
+  const Lanes shift = Lanes::fill(-out.most);
+  Lanes total = Lanes::fill(0), doubts = total;
+  for (size_t i = 0; i < whole; i += kWidth) {
+    const Lanes share = exp_lanes(add(Lanes::load(m + i), shift));
+    const Lanes u = fma(share, Lanes::load(scatter + i), Lanes::fill(0)), square = fma(u, u, Lanes::fill(0));
+    share.store(m + i);
+    square.store(doubt + i);
+    total = add(total, share);
+    doubts = add(doubts, square);
+  }
+  out.total = static_cast<double>(sum(total));
+  out.doubt = static_cast<double>(sum(doubts));
+  if (whole == n) return out;
+  float share[kWidth];
+  exp_lanes(add(Lanes::load(last), shift)).store(share);
+  for (size_t j = 0; whole + j < n; ++j) {
+    const float u = share[j] * spread[j];
+    m[whole + j] = share[j];
+    doubt[whole + j] = u * u;
+    out.total += static_cast<double>(share[j]);
+    out.doubt += static_cast<double>(u * u);
+  }
+  return out;
+}
+
+template <class Lanes>
 void add_scaled(float a, const float* x, size_t n, float* y) {
   const Lanes factor = Lanes::fill(a);
   size_t j = 0;
@@ -137,6 +187,10 @@ constexpr Kernels kernels_of(const char* name) {
           dot_rows<Lanes, float>,
           dot_rows<Lanes, uint16_t>,
           dot_rows<Lanes, int8_t>,
+          dot_row_list<Lanes, float>,
+          dot_row_list<Lanes, uint16_t>,
+          dot_row_list<Lanes, int8_t>,
+          cluster_shares<Lanes>,
           exp_sum<Lanes>,
           add_scaled<Lanes>,
           hidden<Lanes>,

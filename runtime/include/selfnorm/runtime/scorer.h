@@ -24,6 +24,12 @@ struct Ranked {
   std::span<double> scores;
 };
 
+// What a rung gives for an input: a(x) ~ A(x), and the dot products of the size of x that it took.
+struct Approximation {
+  double log_z = 0;
+  uint64_t cost = 0;
+};
+
 class Scorer {
  public:
   explicit Scorer(const ModelLayout& layout, const Kernels& kernels = best_kernels());
@@ -48,10 +54,22 @@ class Scorer {
   // hidden units.
   double amortised_normalizer(const Query& query) const;
 
+  // a(x) of a rung of the model's ladder; false when x is not finite, on overflow, and where the clusters of the file
+  // are damaged.
+  bool log_normalizer(const Query& query, const RungLayout& rung, Approximation* out) const;
+
   // The bound of selfnorm_score_error_bound_dense.
   double error_bound(const Query& query, uint64_t k) const;
 
  private:
+  // b(x), where extras, if there are any, are added to the hidden units; `slope` may be empty.
+  double network(const Query& query, const NormalizerLayout& b, std::span<const float> extra_weight,
+                 const double* extras) const;
+  bool nearest(const Query& query, const RungLayout& rung, Approximation* out) const;
+  // The exact sum over the classes of a cluster.
+  bool cluster_sum(const Query& query, size_t cluster, LogSumExp* out) const;
+  void dot_list(const Query& query, const uint32_t* rows, std::span<float> out) const;
+
   void dot(const Query& query, uint64_t first, std::span<float> out) const;
   double finish(double product, uint64_t k) const;
   double row_score(const Query& query, uint64_t row) const;

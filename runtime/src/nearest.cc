@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "selfnorm/runtime/nearest_sum.h"
 #include "selfnorm/runtime/scorer.h"
 #include "selfnorm/runtime/state_encoder.h"
 
@@ -9,37 +10,6 @@ namespace selfnorm::runtime {
 namespace {
 
 constexpr uint64_t kRowsAtOnce = 256;
-constexpr size_t kMostCandidates = 1024;
-
-// A cluster that may have to be summed.
-struct Doubtful {
-  float worth;  // doubt by class
-  uint32_t cluster;
-
-  bool operator<(const Doubtful& other) const {
-    return worth != other.worth ? worth > other.worth : cluster < other.cluster;
-  }
-};
-
-// Clusters whose doubts together are within the bound need not be summed, so none is that has less than its part.
-size_t candidates_of(std::span<const float> doubt, std::span<const uint32_t> begin, double bound, Doubtful* out) {
-  for (auto least = static_cast<float>(bound / static_cast<double>(doubt.size()));;
-       least = std::max(4 * least, 1e-36f)) {
-    size_t n = 0;
-    for (size_t j = 0; j < doubt.size() && n <= kMostCandidates; ++j) {
-      if (!(doubt[j] > least)) continue;
-      if (n < kMostCandidates)
-        out[n] = {doubt[j] / static_cast<float>(begin[j + 1] - begin[j]), static_cast<uint32_t>(j)};
-      ++n;
-    }
-    if (n <= kMostCandidates) return n;
-  }
-}
-
-double log_ratio(double a, double b) {
-  return a <= 0 ? -kMostExtra : b <= 0 ? kMostExtra : std::clamp(std::log(a / b), -kMostExtra, kMostExtra);
-}
-
 }  // namespace
 
 void Scorer::dot_list(const Query& query, const uint32_t* rows, std::span<float> out) const {
@@ -93,30 +63,19 @@ bool Scorer::nearest(const Query& query, const RungLayout& rung, Approximation* 
     const ClusterShares all = kernels_->cluster_shares(n, c.scatter.data(), share, doubt);
     if (!std::isfinite(all.most) || !std::isfinite(all.total) || !std::isfinite(all.doubt)) return false;
 
-    Doubtful candidate[kMostCandidates];
-    const double stop = rung.stop * rung.stop;
-    const size_t candidates = candidates_of({doubt, n}, c.begin, stop * all.total * all.total, candidate);
-    std::sort(candidate, candidate + candidates);
-    double near = 0, left = all.total, rest = all.doubt;
-    uint64_t cost = n;
-    for (size_t i = 0; i < candidates && rest > stop * (near + left) * (near + left); ++i) {
-      const uint32_t j = candidate[i].cluster;
-      if (c.begin[j] > c.begin[j + 1] || c.begin[j + 1] > layout_.classes) return false;
-      LogSumExp sum;
-      if (!cluster_sum(query, j, &sum)) return false;
-      near += sum.sum * std::exp(sum.max - static_cast<double>(all.most));
-      left = std::max(0.0, left - static_cast<double>(share[j]));
-      rest = std::max(0.0, rest - static_cast<double>(doubt[j]));
-      cost += c.begin[j + 1] - c.begin[j];
+    NearestSum sum;
+    const auto exact = [&](size_t j, LogSumExp* total) {
+      return c.begin[j] <= c.begin[j + 1] && c.begin[j + 1] <= layout_.classes && cluster_sum(query, j, total);
+    };
+    if (!nearest_sum(all, {share, n}, doubt, c.begin, rung.stop, exact, &sum)) return false;
+    double t = 0;
+    if (sum.has_tail()) {
+      double f[kTailExtras];
+      sum.extras(f);
+      t = network(query, rung.b, rung.extra, f);
     }
-    const double level = static_cast<double>(all.most) + std::log(near + left);
-    double tail = left;
-    if (left > kNoTail * (near + left)) {
-      const double f[kTailExtras] = {log_ratio(left, near), level, log_ratio(std::sqrt(rest), near + left)};
-      tail *= std::exp(std::clamp(network(query, rung.b, rung.extra, f), -kTailBound, kTailBound));
-      if (!rung.b.hidden_weight.empty()) cost += rung.b.output.size();
-    }
-    *out = {static_cast<double>(all.most) + std::log(near + tail), cost};
+    const bool looks_at_x = sum.has_tail() && !rung.b.hidden_weight.empty();
+    *out = {sum.log_z(t), n + sum.cost + (looks_at_x ? rung.b.output.size() : 0)};
     return std::isfinite(out->log_z);
   });
 }

@@ -3,6 +3,7 @@
 #include "base/failure.h"
 #include "classifier/evaluation_report.h"
 #include "classifier/model_header.h"
+#include "classifier/train_ladder.h"
 #include "commands.h"
 #include "data/plausible.h"
 #include "data/string_index.h"
@@ -310,11 +311,13 @@ class ClassifierTraining final : public Training {
     Verdict out{.data = is_held_out_ ? "validation" : "training"};
     out.audit = {{"data", out.data}};
     out.audit.update(evaluation_json(evaluation_, model.log_normalizer));
-    model.audit_json = out.audit.dump();
     out.nll = evaluation_.nll_exact;
     out.simple = simple_;
     out.table =
         evaluation_table({{options_.objective.name, evaluation_, {}}}) + log_z_line(evaluation_.log_z);
+    if (is_held_out_ && !arguments_.ladder.no_ladder && model.family == Family::Multiclass)
+      ladder_ = end_with_ladder(arguments_, options_.seed, *audited_source(audited_), model, out);
+    model.audit_json = out.audit.dump();
     return out;
   }
 
@@ -328,12 +331,18 @@ class ClassifierTraining final : public Training {
                        .part = is_held_out_ ? part_of_valid(given_.train, given_.valid) : RowsPart::kTrained,
                        .places = std::move(data_.held_out)};
     if (model.family == Family::Hierarchical) return add_normalised_run(run, evaluation_, document);
-    std::unique_ptr<ExampleSource> source = make_example_source(std::move(audited_));
-    if (model.encoder.exists()) source = bag_states(model.encoder, std::move(source));
-    add_run(run, *source, document);
+    add_run(run, *audited_source(std::move(audited_)), document);
+    if (ladder_) add_ladder(*ladder_, document);
   }
 
  private:
+  // What the output layer meets.
+  std::unique_ptr<ExampleSource> audited_source(Dataset data) const {
+    std::unique_ptr<ExampleSource> source = make_example_source(std::move(data));
+    if (result_.model.encoder.exists()) source = bag_states(result_.model.encoder, std::move(source));
+    return source;
+  }
+
   const Arguments& arguments_;
   const TrainArguments& given_;
   TrainOptions options_;
@@ -345,6 +354,7 @@ class ClassifierTraining final : public Training {
   Dataset audited_;
   TrainResult result_;
   Evaluation evaluation_;
+  std::optional<LadderFit> ladder_;
 };
 
 }  // namespace

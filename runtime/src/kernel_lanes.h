@@ -61,16 +61,6 @@ void dot_rows(const RowBlock<Weight>& block, float* out) {
   }
 }
 
-template <class Lanes, class Weight>
-void dot_row_list(const RowList<Weight>& list, float* out) {
-  constexpr size_t kAhead = 4;
-  for (size_t i = 0; i < list.rows; ++i) {
-    if (i + kAhead < list.rows)
-      prefetch_row(list.weight + size_t{list.row[i + kAhead]} * list.features, list.features);
-    out[i] = dot<Lanes>(list.weight + size_t{list.row[i]} * list.features, Stored<Lanes>{list.x}, list.features);
-  }
-}
-
 // exp(t) = 2^n exp(r), n = round(t log2 e), |r| <= log(2)/2, exp(r) by the polynomial of Cephes expf. Domain
 // t <= 0; below -87.3 the result stays at exp(-87.3), about 1e-38.
 template <class Lanes>
@@ -119,8 +109,17 @@ double exp_sum(const double* s, size_t n, double* largest) {
   return sum(total);
 }
 
+// (share (exp(min(q scatter, 4)) - 1))^2; exp_lanes takes t <= 0, and min(a, b) = -max(-a, -b).
 template <class Lanes>
-ClusterShares cluster_shares(size_t n, const float* scatter, float* m, float* doubt) {
+Lanes doubt_lanes(Lanes share, Lanes scatter, Lanes minus_q) {
+  const Lanes zero = Lanes::fill(0), minus = max(fma(scatter, minus_q, zero), Lanes::fill(-4));
+  const Lanes below = fma(minus, Lanes::fill(-1), Lanes::fill(-4));
+  const Lanes u = fma(share, fma(exp_lanes(below), Lanes::fill(54.598150f), Lanes::fill(-1)), zero);
+  return fma(u, u, zero);
+}
+
+template <class Lanes>
+ClusterShares cluster_shares(size_t n, const float* scatter, float q, float* m, float* doubt) {
   constexpr size_t kWidth = Lanes::kWidth;
   const size_t whole = n / kWidth * kWidth;
   float last[kWidth], spread[kWidth], most[kWidth];
@@ -134,11 +133,11 @@ ClusterShares cluster_shares(size_t n, const float* scatter, float* m, float* do
   ClusterShares out{most[0], 0, 0};
   for (const float v : most) out.most = v > out.most ? v : out.most;
 
-  const Lanes shift = Lanes::fill(-out.most);
+  const Lanes shift = Lanes::fill(-out.most), minus_q = Lanes::fill(-q);
   Lanes total = Lanes::fill(0), doubts = total;
   for (size_t i = 0; i < whole; i += kWidth) {
     const Lanes share = exp_lanes(add(Lanes::load(m + i), shift));
-    const Lanes u = fma(share, Lanes::load(scatter + i), Lanes::fill(0)), square = fma(u, u, Lanes::fill(0));
+    const Lanes square = doubt_lanes(share, Lanes::load(scatter + i), minus_q);
     share.store(m + i);
     square.store(doubt + i);
     total = add(total, share);
@@ -147,14 +146,15 @@ ClusterShares cluster_shares(size_t n, const float* scatter, float* m, float* do
   out.total = static_cast<double>(sum(total));
   out.doubt = static_cast<double>(sum(doubts));
   if (whole == n) return out;
-  float share[kWidth];
-  exp_lanes(add(Lanes::load(last), shift)).store(share);
+  float share[kWidth], square[kWidth];
+  const Lanes rest = exp_lanes(add(Lanes::load(last), shift));
+  rest.store(share);
+  doubt_lanes(rest, Lanes::load(spread), minus_q).store(square);
   for (size_t j = 0; whole + j < n; ++j) {
-    const float u = share[j] * spread[j];
     m[whole + j] = share[j];
-    doubt[whole + j] = u * u;
+    doubt[whole + j] = square[j];
     out.total += static_cast<double>(share[j]);
-    out.doubt += static_cast<double>(u * u);
+    out.doubt += static_cast<double>(square[j]);
   }
   return out;
 }
@@ -187,9 +187,6 @@ constexpr Kernels kernels_of(const char* name) {
           dot_rows<Lanes, float>,
           dot_rows<Lanes, uint16_t>,
           dot_rows<Lanes, int8_t>,
-          dot_row_list<Lanes, float>,
-          dot_row_list<Lanes, uint16_t>,
-          dot_row_list<Lanes, int8_t>,
           cluster_shares<Lanes>,
           exp_sum<Lanes>,
           add_scaled<Lanes>,

@@ -106,10 +106,13 @@ ClusterLayout read_clusters(const TensorReader& tensors, const LadderPlace& plac
                         std::to_string(std::min(kMostClusters, place.classes)));
   out.mass = tensors.floats("ladder.mass", {n});
   out.scatter = tensors.floats("ladder.scatter", {n});
-  out.centroid = tensors.floats("ladder.centroid", {place.features, n});
+  out.centroid = tensors.floats("ladder.centroid", {place.features + 1, n});
+  out.norm = tensors.floats("ladder.norm", {1});
   out.bias = tensors.floats("ladder.bias", {place.classes});
   out.begin = tensors.get<uint32_t>("ladder.begin", Dtype::U32, {n + 1});
   out.order = tensors.get<uint32_t>("ladder.order", Dtype::U32, {place.classes});
+  if (tensors.has("ladder.rows"))
+    out.rows = tensors.get<uint16_t>("ladder.rows", Dtype::BF16, {place.classes, place.features});
   return out;
 }
 
@@ -179,8 +182,11 @@ void check_ladder(const LadderLayout& ladder, uint64_t classes, const std::strin
   check_numbers(c.mass, where + "mass", kAny);
   check_numbers(c.bias, where + "bias", kAny);
   check_numbers(c.scatter, where + "scatter", 0);
+  check_numbers(c.norm, where + "norm", 1e-30);
   if (c.begin.front() != 0 || c.begin.back() != classes || !std::is_sorted(c.begin.begin(), c.begin.end()))
     throw FormatError(where + "begin: expected offsets from 0 to " + std::to_string(classes) + " that do not fall");
+  for (size_t i = 0; i < c.rows.size(); ++i)
+    if ((c.rows[i] & 0x7F80u) == 0x7F80u) throw FormatError(where + "rows: not finite (element " + std::to_string(i) + ")");
   std::vector<bool> seen(classes);
   for (const uint32_t k : c.order) {
     if (k >= classes || seen[k]) throw FormatError(where + "order: expected each class once");

@@ -12,62 +12,74 @@ namespace {
 constexpr uint64_t kRowsAtOnce = 256;
 }  // namespace
 
-void Scorer::dot_list(const Query& query, const uint32_t* rows, std::span<float> out) const {
-  if (query.index != nullptr) {
-    for (size_t i = 0; i < out.size(); ++i) dot(query, rows[i], {&out[i], 1});
-    return;
-  }
-  const size_t d = layout_.features, n = out.size();
-  const float* x = query.value.data();
-  if (layout_.weights == WeightKind::Float32)
-    return kernels_->dot_rows_f32({layout_.weight_f32.data(), rows, n, d, x}, out.data());
-  if (layout_.weights == WeightKind::Bfloat16)
-    return kernels_->dot_rows_bf16({layout_.weight_bf16.data(), rows, n, d, x}, out.data());
-  kernels_->dot_rows_i8({layout_.weight_i8.data(), rows, n, d, x}, out.data());
-}
-
-bool Scorer::cluster_sum(const Query& query, size_t cluster, LogSumExp* out) const {
+bool Scorer::cluster_sum(const Query& query, std::span<const DoubtfulCluster> clusters, LogSumExp* out) const {
   const ClusterLayout& c = layout_.ladder.clusters;
+  const size_t d = layout_.features;
+  const bool has_rows = query.index == nullptr && !c.rows.empty();
   float products[kRowsAtOnce];
   double scores[kRowsAtOnce];
-  *out = {};
-  for (uint64_t first = c.begin[cluster]; first < c.begin[cluster + 1]; first += kRowsAtOnce) {
-    const size_t n = std::min<uint64_t>(kRowsAtOnce, c.begin[cluster + 1] - first);
-    const uint32_t* rows = c.order.data() + first;
-    if (std::any_of(rows, rows + n, [&](uint32_t k) { return k >= layout_.classes; })) return false;
-    dot_list(query, rows, {products, n});
-    bool good = true;
-    for (size_t i = 0; i < n; ++i) {
-      const double product = static_cast<double>(products[i]);
-      scores[i] = (layout_.weight_scale.empty() ? product : product * layout_.weight_scale[rows[i]]) + c.bias[first + i];
-      good = good && std::isfinite(scores[i]);
-    }
-    if (!good) return false;
+  size_t filled = 0;
+  const auto add = [&] {
+    double check = 0;  // not finite when a score is not
+    for (size_t i = 0; i < filled; ++i) check += 0 * scores[i];
+    if (check != 0) return false;
     LogSumExp part;
-    part.sum = kernels_->exp_sum(scores, n, &part.max);
+    part.sum = kernels_->exp_sum(scores, filled, &part.max);
     out->merge(part);
+    filled = 0;
+    return true;
+  };
+  *out = {};
+  for (size_t next = 0; next < clusters.size(); ++next) {
+    if (has_rows && next + 1 < clusters.size())
+      prefetch_row(c.rows.data() + uint64_t{c.begin[clusters[next + 1].cluster]} * d, std::min<size_t>(4 * d, 1024));
+    const uint64_t end = c.begin[clusters[next].cluster + 1];
+    if (end > layout_.classes) return false;
+    for (uint64_t first = c.begin[clusters[next].cluster]; first < end;) {
+      const size_t n = std::min<uint64_t>(kRowsAtOnce - filled, end - first);
+      if (has_rows) {
+        kernels_->dot_bf16({c.rows.data() + first * d, n, d, query.value.data()}, products);
+      } else {
+        for (size_t i = 0; i < n; ++i) {
+          if (c.order[first + i] >= layout_.classes) return false;
+          dot(query, c.order[first + i], {products + i, 1});
+          if (!layout_.weight_scale.empty()) products[i] *= layout_.weight_scale[c.order[first + i]];
+        }
+      }
+      for (size_t i = 0; i < n; ++i)
+        scores[filled + i] = static_cast<double>(products[i]) + static_cast<double>(c.bias[first + i]);
+      filled += n;
+      first += n;
+      if (filled == kRowsAtOnce && !add()) return false;
+    }
   }
-  return true;
+  return filled == 0 || add();
 }
 
 bool Scorer::nearest(const Query& query, const RungLayout& rung, Approximation* out) const {
   const ClusterLayout& c = layout_.ladder.clusters;
-  const size_t n = c.clusters();
+  const size_t n = c.clusters(), d = layout_.features;
   return with_floats(2 * n, [&](float* work) {
     float *share = work, *doubt = work + n;
+    double square = 0;
     std::copy(c.mass.begin(), c.mass.end(), share);
     for (size_t i = 0; i < query.value.size(); ++i) {
-      const size_t feature = query.index == nullptr ? i : query.index[i];
-      if (query.value[i] != 0) kernels_->add_scaled(query.value[i], c.centroid.data() + feature * n, n, share);
+      const float v = query.value[i];
+      if (v == 0) continue;
+      square += static_cast<double>(v) * static_cast<double>(v);
+      kernels_->add_scaled(v, c.centroid.data() + (query.index == nullptr ? i : query.index[i]) * n, n, share);
     }
-    const ClusterShares all = kernels_->cluster_shares(n, c.scatter.data(), share, doubt);
+    const auto q = static_cast<float>(square / static_cast<double>(c.norm[0]));
+    if (!std::isfinite(q)) return false;
+    kernels_->add_scaled(q, c.centroid.data() + d * n, n, share);
+    const ClusterShares all = kernels_->cluster_shares(n, c.scatter.data(), q, share, doubt);
     if (!std::isfinite(all.most) || !std::isfinite(all.total) || !std::isfinite(all.doubt)) return false;
 
     NearestSum sum;
-    const auto exact = [&](size_t j, LogSumExp* total) {
-      return c.begin[j] <= c.begin[j + 1] && c.begin[j + 1] <= layout_.classes && cluster_sum(query, j, total);
+    const auto exact = [&](std::span<const DoubtfulCluster> some, LogSumExp* total) {
+      return cluster_sum(query, some, total);
     };
-    if (!nearest_sum(all, {share, n}, doubt, c.begin, rung.stop, exact, &sum)) return false;
+    if (!nearest_sum(all, static_cast<double>(q), {share, n}, doubt, c.begin, rung.stop, exact, &sum)) return false;
     double t = 0;
     if (sum.has_tail()) {
       double f[kTailExtras];

@@ -57,10 +57,12 @@ std::vector<runtime::Tensor> ladder_tensors(const Ladder& ladder, uint32_t featu
     floats(rung.name + ".extra", rung.extra, {m, runtime::kTailExtras});
   }
   const ClassClusters& c = ladder.clusters;
-  floats("centroid", c.centroid, {features, c.clusters()});
+  floats("centroid", c.centroid, {uint64_t{features} + 1, c.clusters()});
+  floats("norm", c.norm, {1});
   floats("mass", c.mass, {c.clusters()});
   floats("scatter", c.scatter, {c.clusters()});
   floats("bias", c.bias, {c.bias.size()});
+  if (!c.rows.empty()) add("rows", Dtype::BF16, std::span<const uint16_t>(c.rows), {c.order.size(), features});
   add("begin", Dtype::U32, std::span<const uint32_t>(c.begin), {c.begin.size()});
   add("order", Dtype::U32, std::span<const uint32_t>(c.order), {c.order.size()});
   return out;
@@ -80,7 +82,7 @@ runtime::LadderLayout layout_of(const Ladder& ladder, const runtime::NormalizerL
     out.rungs.push_back(std::move(layout));
   }
   const ClassClusters& c = ladder.clusters;
-  out.clusters = {c.centroid, c.mass, c.scatter, c.bias, c.begin, c.order};
+  out.clusters = {c.centroid, c.mass, c.scatter, c.norm, c.bias, c.begin, c.order, c.rows};
   return out;
 }
 
@@ -103,9 +105,14 @@ Ladder ladder_of(const runtime::LadderLayout& layout) {
     out.rungs.push_back(std::move(copied));
   }
   const runtime::ClusterLayout& c = layout.clusters;
-  out.clusters = {copy_of(c.centroid),          copy_of(c.mass),
-                  copy_of(c.scatter),           {c.begin.begin(), c.begin.end()},
-                  {c.order.begin(), c.order.end()}, copy_of(c.bias)};
+  out.clusters.centroid = copy_of(c.centroid);
+  out.clusters.mass = copy_of(c.mass);
+  out.clusters.scatter = copy_of(c.scatter);
+  out.clusters.norm = copy_of(c.norm);
+  out.clusters.bias = copy_of(c.bias);
+  out.clusters.begin.assign(c.begin.begin(), c.begin.end());
+  out.clusters.order.assign(c.order.begin(), c.order.end());
+  out.clusters.rows.assign(c.rows.begin(), c.rows.end());
   return out;
 }
 

@@ -33,10 +33,12 @@ struct AmortisedNormalizer {
 
 // Classes in clusters, for rungs of kind nearest.
 struct ClassClusters {
-  std::vector<float> centroid;          // d x C
+  std::vector<float> centroid;          // (d + 1) x C
   std::vector<float> mass, scatter;     // C
+  std::vector<float> norm;              // 1
   std::vector<uint32_t> begin, order;   // C + 1, K
   std::vector<float> bias;              // K: bias + log carrier, in the order of `order`
+  std::vector<uint16_t> rows = {};      // K x d: the weights as bfloat16, in that order; or empty
 
   size_t clusters() const { return mass.size(); }
   bool operator==(const ClassClusters&) const = default;
@@ -44,7 +46,7 @@ struct ClassClusters {
 
 struct LadderRung : Rung {
   AmortisedNormalizer b = {};     // of kinds linear and network (but "amortised"); nearest: the tail, without a slope
-  std::vector<float> extra = {};  // nearest: m x 3
+  std::vector<float> extra = {};  // nearest: m x 4
 
   bool operator==(const LadderRung&) const = default;
 };

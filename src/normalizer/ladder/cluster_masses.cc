@@ -6,6 +6,7 @@
 
 #include "base/failure.h"
 #include "math/gemm.h"
+#include "math/half.h"
 #include "math/parallel.h"
 #include "normalizer/class_moments.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 constexpr uint64_t kRowBlockOfMasses = 64, kClassTile = 512;
 constexpr float kLeastLog = -80;
-constexpr double kSlopeRidge = 5;  // in inputs of full weight
+constexpr double kSlopeRidge = 5, kCurveRidge = 1;  // in inputs of full weight
 
 // visit(row, its tile of exp(s - log Z), first class) for all rows and classes, rows in parallel.
 template <class Visit>
@@ -69,6 +70,17 @@ ClassClusters grouped_classes(std::span<const uint32_t> cluster_of, uint32_t clu
   return out;
 }
 
+void copy_rows(const ModelFile& model, ClassClusters& clusters) {
+  const size_t d = model.features;
+  clusters.rows.resize(clusters.order.size() * d);
+  parallel_ranges(clusters.order.size(), 1024, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      const float* row = model.weight.data() + size_t{clusters.order[i]} * d;
+      std::transform(row, row + d, clusters.rows.begin() + static_cast<std::ptrdiff_t>(i * d), to_bfloat16);
+    }
+  });
+}
+
 std::vector<double> exact_log_z(const ClassScores& scores, const Features& x) {
   std::vector<double> out;
   for (const SoftmaxMoments& row : class_moments(scores, x).rows) out.push_back(row.log_z());
@@ -113,6 +125,9 @@ MassFit::MassFit(const ModelFile& model, const Features& x, const InputMetric* m
   for (size_t j = 0; j < clusters_; ++j) size_.push_back(clusters.begin[j + 1] - clusters.begin[j]);
   start(clusters);
   if (metric) whitened_ = metric->whitened(x.dense);
+  square_ = squares_of(x);
+  norm_ = std::max(1e-20, std::accumulate(square_.begin(), square_.end(), 0.0) / static_cast<double>(x.rows()));
+  for (double& q : square_) q /= norm_;
 }
 
 void MassFit::start(const ClassClusters& clusters) {
@@ -140,72 +155,63 @@ void MassFit::start(const ClassClusters& clusters) {
 
 void MassFit::fit(std::span<const uint64_t> rows, std::span<const float> g, std::span<const double> log_z,
                   ClassClusters& out) const {
-  const size_t d = model_.features, n = clusters_;
-  out.centroid.assign(d * n, 0.0f);
+  const size_t d = model_.features, n = clusters_, width = (metric_ ? d : 1) + 1;
+  out.centroid.assign((d + 1) * n, 0.0f);
   out.mass.assign(n, 0.0f);
-  // What the start says of every row that counts: slope . (x - mean).
+  out.norm = {static_cast<float>(norm_)};
   parallel_ranges(n, 1, [&](size_t j, size_t) {
     const float* slope = slope_.data() + j * d;
     double at_mean = 0;
     for (size_t k = 0; k < d; ++k) at_mean += static_cast<double>(slope[k]) * mean_[k];
-    std::vector<uint64_t> used;
-    std::vector<double> weight, left, start;
-    double total = 0, sum = 0, flat = 0;
+    std::vector<double> delta(d), weight, left, column;  // delta: in features; columns: regressors, row by row
+    double curve = 0, shift = 0, total = 0;
     for (const uint64_t i : rows) {
       const double share = std::exp(static_cast<double>(g[i * n + j]) - log_z[i]);
-      if (share < kLeastShare) continue;
+      if (share < kLeastShare || size_[j] == 1) continue;
       double s = -at_mean;
       for_each_entry(x_, i, [&](uint32_t k, float v) { s += static_cast<double>(slope[k]) * static_cast<double>(v); });
-      used.push_back(i);
       weight.push_back(std::min(1.0, share / kFullShare));
-      start.push_back(s);
       left.push_back(static_cast<double>(g[i * n + j]) - level_[j] - s);
       total += weight.back();
-      sum += weight.back() * left.back();
-      flat += weight.back() * s;
+      if (metric_)
+        column.insert(column.end(), whitened_.begin() + static_cast<std::ptrdiff_t>(i * d),
+                      whitened_.begin() + static_cast<std::ptrdiff_t>((i + 1) * d));
+      else
+        column.push_back(s);
+      column.push_back(square_[i]);
     }
-    const bool is_fitted = size_[j] > 1 && total > 0;
-    const double mean = is_fitted ? sum / (total + 1) : 0;  // shrunk a little: one input of full weight says 0
-    std::vector<double> delta(d);  // in features
-    double shift = mean;
-    if (is_fitted && metric_) {
-      // (Z'WZ + ridge) delta = Z'W (left - mean), z centred by weight.
-      const size_t m = used.size();
-      std::vector<double> centre(d);
-      for (size_t i = 0; i < m; ++i)
-        for (size_t k = 0; k < d; ++k)
-          centre[k] += weight[i] / total * static_cast<double>(whitened_[used[i] * d + k]);
-      std::vector<float> z(m * d), gram(d * d);
-      std::vector<double> right(d), left_side(d * d);
+    if (total > 0) {
+      // (R'WR + ridge) v = R'W (left - mean), regressors R centred by weight. One input of full weight says 0.
+      const size_t m = weight.size();
+      std::vector<double> centre(width), v(width), matrix(width * width);
+      double mean = 0;
+      for (size_t i = 0; i < m; ++i) {
+        mean += weight[i] * left[i] / (total + 1);
+        for (size_t k = 0; k < width; ++k) centre[k] += weight[i] / total * column[i * width + k];
+      }
+      std::vector<float> scaled(m * width), gram(width * width);
       for (size_t i = 0; i < m; ++i) {
         const double root = std::sqrt(weight[i]);
-        for (size_t k = 0; k < d; ++k) {
-          const double v = root * (static_cast<double>(whitened_[used[i] * d + k]) - centre[k]);
-          z[i * d + k] = static_cast<float>(v);
-          right[k] += v * root * (left[i] - mean);
+        for (size_t k = 0; k < width; ++k) {
+          const double r = root * (column[i * width + k] - centre[k]);
+          scaled[i * width + k] = static_cast<float>(r);
+          v[k] += r * root * (left[i] - mean);
         }
       }
-      gemm_transposed(d, d, m, z.data(), d, z.data(), d, gram.data(), d);
-      std::copy(gram.begin(), gram.end(), left_side.begin());
-      for (size_t k = 0; k < d; ++k) left_side[k * d + k] += kSlopeRidge;
-      solve_positive(left_side, right);
-      for (size_t k = 0; k < d; ++k) shift -= right[k] * centre[k];
-      // delta . z = (L^-T delta) . (x - mean)
-      for (size_t k = d; k-- > 0;) {
-        double v = right[k];
-        for (size_t l = k + 1; l < d; ++l) v -= metric_->factor[l * d + k] * delta[l];
-        delta[k] = v / metric_->factor[k * d + k];
+      gemm_transposed(width, width, m, scaled.data(), width, scaled.data(), width, gram.data(), width);
+      std::copy(gram.begin(), gram.end(), matrix.begin());
+      for (size_t k = 0; k < width; ++k) matrix[k * width + k] += k + 1 < width ? kSlopeRidge : kCurveRidge;
+      solve_positive(matrix, v);
+      shift = mean;
+      for (size_t k = 0; k < width; ++k) shift -= v[k] * centre[k];
+      curve = v[width - 1];
+      // v . z = (L^-T v) . (x - mean)
+      for (size_t k = d; metric_ && k-- > 0;) {
+        double sum = v[k];
+        for (size_t l = k + 1; l < d; ++l) sum -= metric_->factor[l * d + k] * delta[l];
+        delta[k] = sum / metric_->factor[k * d + k];
       }
-    } else if (is_fitted) {
-      double square = kSlopeRidge, product = 0;
-      for (size_t i = 0; i < used.size(); ++i) {
-        const double s = start[i] - flat / total;
-        square += weight[i] * s * s;
-        product += weight[i] * s * (left[i] - mean);
-      }
-      const double factor = product / square;
-      for (size_t k = 0; k < d; ++k) delta[k] = factor * static_cast<double>(slope[k]);
-      shift -= factor * flat / total;
+      for (size_t k = 0; !metric_ && k < d; ++k) delta[k] = v[0] * static_cast<double>(slope[k]);
     }
     double mass = level_[j] + shift;
     for (size_t k = 0; k < d; ++k) {
@@ -213,6 +219,7 @@ void MassFit::fit(std::span<const uint64_t> rows, std::span<const float> g, std:
       out.centroid[k * n + j] = static_cast<float>(v);
       mass -= v * mean_[k];
     }
+    out.centroid[d * n + j] = static_cast<float>(curve);
     out.mass[j] = static_cast<float>(mass);
   });
 }
@@ -225,8 +232,16 @@ void MassFit::evaluate(const ClassClusters& fitted, std::span<const uint64_t> ro
       std::copy(fitted.mass.begin(), fitted.mass.end(), m);
       for_each_entry(x_, rows[r],
                      [&](uint32_t k, float v) { add_scaled(v, fitted.centroid.data() + size_t{k} * n, m, n); });
+      add_scaled(static_cast<float>(square_[rows[r]]), fitted.centroid.data() + model_.features * n, m, n);
     }
   });
+}
+
+std::vector<double> squares_of(const Features& x) {
+  std::vector<double> out(x.rows());
+  for (uint64_t i = 0; i < x.rows(); ++i)
+    for_each_entry(x, i, [&](uint32_t, float v) { out[i] += static_cast<double>(v) * static_cast<double>(v); });
+  return out;
 }
 
 }  // namespace selfnorm

@@ -49,8 +49,9 @@ std::vector<float> cross_fitted(const MassFit& fit, uint64_t rows, std::span<con
   return out;
 }
 
+// The root mean square of (G_j - m_j) / q.
 std::vector<float> scatters(const ClassClusters& clusters, std::span<const float> g, std::span<const float> m,
-                            std::span<const double> log_z) {
+                            std::span<const double> log_z, std::span<const double> q) {
   const size_t n = clusters.clusters();
   std::vector<double> weight(n), square(n);
   for (size_t i = 0; i < log_z.size(); ++i)
@@ -58,7 +59,7 @@ std::vector<float> scatters(const ClassClusters& clusters, std::span<const float
       const double exact = g[i * n + j], error = exact - static_cast<double>(m[i * n + j]);
       const double share = std::exp(std::max(exact, exact - error) - log_z[i]);
       if (share < kLeastShare) continue;
-      const double v = std::min(1.0, share / kFullShare), e = std::expm1(std::clamp(error, -2.0, 2.0));
+      const double v = std::min(1.0, share / kFullShare), e = std::min(2.0, std::abs(error)) / std::max(q[i], 0.1);
       weight[j] += v;
       square[j] += v * e * e;
     }
@@ -68,27 +69,26 @@ std::vector<float> scatters(const ClassClusters& clusters, std::span<const float
   std::vector<float> out(n);
   for (size_t j = 0; j < n; ++j)
     if (clusters.begin[j + 1] - clusters.begin[j] > 1)
-      out[j] = static_cast<float>(std::sqrt((square[j] + kPriorInputs * all_square / all_weight) / (weight[j] + kPriorInputs)));
+      out[j] = static_cast<float>(
+          std::sqrt((square[j] + kPriorInputs * all_square / all_weight) / (weight[j] + kPriorInputs)));
   return out;
 }
 
 std::vector<NearestSum> sums_of(const ClassClusters& clusters, std::span<const float> g, std::span<const float> m,
-                                uint64_t rows, double stop) {
+                                std::span<const double> q, double stop) {
   const size_t n = clusters.clusters();
-  std::vector<NearestSum> out(rows);
-  parallel_ranges(rows, 16, [&](size_t begin, size_t end) {
+  std::vector<NearestSum> out(q.size());
+  parallel_ranges(q.size(), 16, [&](size_t begin, size_t end) {
     std::vector<float> share(n), doubt(n);
     for (size_t i = begin; i < end; ++i) {
       std::copy_n(m.data() + i * n, n, share.data());
-      const runtime::ClusterShares all =
-          runtime::best_kernels().cluster_shares(n, clusters.scatter.data(), share.data(), doubt.data());
-      runtime::nearest_sum(
-          all, share, doubt.data(), clusters.begin, stop,
-          [&](size_t j, LogSumExp* sum) {
-            *sum = {static_cast<double>(g[i * n + j]), 1};
-            return true;
-          },
-          &out[i]);
+      const runtime::ClusterShares all = runtime::best_kernels().cluster_shares(
+          n, clusters.scatter.data(), static_cast<float>(q[i]), share.data(), doubt.data());
+      const auto exact = [&](std::span<const runtime::DoubtfulCluster> some, LogSumExp* sum) {
+        for (const runtime::DoubtfulCluster& cluster : some) sum->add(static_cast<double>(g[i * n + cluster.cluster]));
+        return true;
+      };
+      runtime::nearest_sum(all, q[i], share, doubt.data(), clusters.begin, stop, exact, &out[i]);
     }
   });
   return out;
@@ -127,13 +127,16 @@ NearestFit fit_nearest(const ModelFile& model, const Features& x, const NearestO
   std::vector<uint64_t> all(x.rows());
   std::iota(all.begin(), all.end(), 0);
   masses.fit(all, g, log_z, out.clusters);
-  out.clusters.scatter = scatters(out.clusters, g, m, log_z);
+  std::vector<double> q = squares_of(x);
+  for (double& v : q) v /= static_cast<double>(out.clusters.norm[0]);
+  out.clusters.scatter = scatters(out.clusters, g, m, log_z, q);
+  if (!x.is_sparse) copy_rows(model, out.clusters);
   for (const double stop : options.stops) {
     step("tails");
     LadderRung rung;
     rung.kind = RungKind::Nearest;
     rung.stop = stop;
-    const std::vector<NearestSum> sums = sums_of(out.clusters, g, m, x.rows(), stop);
+    const std::vector<NearestSum> sums = sums_of(out.clusters, g, m, q, stop);
     fit_tail(x, sums, log_z, options.tail, rung);
     const std::vector<double> t = tail_values(rung, x, sums);
     double cost = 0, square = 0;

@@ -1,7 +1,7 @@
 // Fits what rungs of kind nearest need (selfnorm/runtime/ladder_layout.h) on inputs of a model of classes: the clusters, their
 // log-masses, and for each rung the tail. Clusters: classes weigh the square root of their mean probability. Masses
 // and tails: with masses fitted to one half of the inputs and used on the other, both ways, the scatter of a cluster is
-// the root mean square of exp(G_j - m_j) - 1, weighted as in cluster_masses.h, and the tails meet the errors that new inputs
+// the root mean square of (G_j - m_j) / q, weighted as in cluster_masses.h, and the tails meet the errors that new inputs
 // will have; the masses that are kept are fitted to all. Same inputs and options: the same bits.
 #pragma once
 

@@ -38,16 +38,6 @@ struct RowBlock {
   const float* x;
 };
 
-// Rows of a matrix by their numbers, against one dense x.
-template <class Weight>
-struct RowList {
-  const Weight* weight;
-  const uint32_t* row;
-  size_t rows;
-  size_t features;
-  const float* x;
-};
-
 // Clusters of classes by their log-masses m_j (ladder_layout.h), in units of exp(most), most = max_j m_j.
 struct ClusterShares {
   float most;
@@ -109,12 +99,9 @@ struct Kernels {
   void (*dot_f32)(const RowBlock<float>& block, float* out);
   void (*dot_bf16)(const RowBlock<uint16_t>& block, float* out);
   void (*dot_i8)(const RowBlock<int8_t>& block, float* out);
-  // The same, and to the same bits, of rows that are scattered.
-  void (*dot_rows_f32)(const RowList<float>& list, float* out);
-  void (*dot_rows_bf16)(const RowList<uint16_t>& list, float* out);
-  void (*dot_rows_i8)(const RowList<int8_t>& list, float* out);
-  // m_j becomes share_j = exp(m_j - most), at least 1e-38; doubt_j = (share_j scatter_j)^2. n >= 1.
-  ClusterShares (*cluster_shares)(size_t n, const float* scatter, float* m, float* doubt);
+  // m_j becomes share_j = exp(m_j - most), at least 1e-38; doubt_j = (share_j (exp(min(q scatter_j, kMostDoubt)) - 1))^2.
+  // n >= 1, q >= 0.
+  ClusterShares (*cluster_shares)(size_t n, const float* scatter, float q, float* m, float* doubt);
   // sum_i exp(s_i - max) and max = max_i s_i, for n >= 1 finite s_i; relative error below 5e-7 (differences
   // in double, then Cephes expf, degree 5, in lanes), and at least 1.
   double (*exp_sum)(const double* s, size_t n, double* max);

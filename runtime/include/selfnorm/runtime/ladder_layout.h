@@ -5,17 +5,20 @@
 //             products of the size of x, the mean over inputs; eps absent: nothing can be certified; stop: of kind nearest
 //   tensors   of a rung of kind linear | network  ladder.NAME.slope, .intercept, .hidden_weight, .hidden_bias, .output:
 //             a(x) = c + b(x), b as in model_layout.h; the rung "amortised" is the b of the model itself
-//             of all rungs of kind nearest  ladder.centroid d x C (F32), ladder.mass C, ladder.scatter C, ladder.begin
-//             C + 1 (U32), ladder.order K (U32), ladder.bias K; each has a tail t:
-//             ladder.NAME.intercept 1 (F64), and for m units .extra m x 3, .hidden_bias m, .output m, and .hidden_weight
+//             of all rungs of kind nearest  ladder.centroid (d + 1) x C (F32), ladder.mass C, ladder.scatter C,
+//             ladder.norm 1, ladder.begin C + 1 (U32), ladder.order K (U32), ladder.bias K, and where x is dense
+//             ladder.rows K x d (BF16), the weights of the classes of `order`; each has a tail t:
+//             ladder.NAME.intercept 1 (F64), and for m units .extra m x 4, .hidden_bias m, .output m, and .hidden_weight
 //             m x d unless the tail does not look at x
-// Kind nearest: the classes order[begin_j .. begin_{j+1}) are cluster j, and bias the biases of `order`. With
-//     m_j(x) = mass_j + sum_i x_i centroid_ij  ~  log sum_{k in j} exp s_k(x),   u_j = exp(m_j) scatter_j,
+// Kind nearest: the classes order[begin_j .. begin_{j+1}) are cluster j, and bias the biases of `order`. A cluster is one
+// block of memory, of half the size. With q = |x|^2 / norm,
+//     m_j(x) = mass_j + sum_i x_i centroid_ij + q centroid_dj  ~  log sum_{k in j} exp s_k(x),
+//     u_j = exp(m_j) (exp(q scatter_j) - 1),  the exponent at most kMostDoubt,
 // clusters are summed exactly in decreasing order of u_j^2 / size_j, until
 //     sum_{j left} u_j^2 <= stop^2 (exp N + exp T)^2,   N = log of the exact sums, T = log sum_{j left} exp m_j;
 //     a(x) = log(exp N + exp(T + t(x))),   t = intercept + output . max(0, hidden_weight x + extra f + hidden_bias)
 //     within +-kTailBound, and 0 where exp T is below kNoTail of the sum; f = (T - N, a with t = 0, log of the left
-//     side over the right one with stop = 1), each within +-kMostExtra of 0 but the second.
+//     side over the right one with stop = 1, q), each within +-kMostExtra of 0 but the second.
 #pragma once
 
 #include <cstdint>
@@ -63,8 +66,9 @@ struct NormalizerLayout {
   bool exists() const { return !intercept.empty(); }
 };
 
-inline constexpr size_t kTailExtras = 3;
+inline constexpr size_t kTailExtras = 4;
 inline constexpr double kTailBound = 3, kNoTail = 1e-4, kMostExtra = 12;
+inline constexpr float kMostDoubt = 4;  // exponent of a doubt
 inline constexpr uint64_t kMostClusters = 8192, kMostRungs = 64;
 
 struct RungLayout : Rung {
@@ -73,8 +77,9 @@ struct RungLayout : Rung {
 };
 
 struct ClusterLayout {
-  std::span<const float> centroid, mass, scatter, bias;
+  std::span<const float> centroid, mass, scatter, norm, bias;
   std::span<const uint32_t> begin, order;
+  std::span<const uint16_t> rows;  // empty: the weights of the model
 
   size_t clusters() const { return mass.size(); }
 };

@@ -15,6 +15,7 @@ namespace selfnorm::runtime {
 // In units of exp(most): the exact sum, the approximate sum of what is left, and the doubt of that, sum u_j^2.
 struct NearestSum {
   double most = 0, near = 0, left = 0, rest = 0;
+  double square = 0;  // of x
   uint64_t cost = 0;  // classes
 
   double level() const { return most + std::log(near + left); }
@@ -23,6 +24,7 @@ struct NearestSum {
     f[0] = log_ratio(left, near);
     f[1] = level();
     f[2] = log_ratio(std::sqrt(rest), near + left);
+    f[3] = std::min(square, kMostExtra);
   }
   // a(x), given t(x).
   double log_z(double t) const {
@@ -39,8 +41,8 @@ struct DoubtfulCluster {
   float worth;  // doubt by class
   uint32_t cluster;
 
-  bool operator<(const DoubtfulCluster& other) const {
-    return worth != other.worth ? worth > other.worth : cluster < other.cluster;
+  bool operator<(const DoubtfulCluster& other) const {  // the worthiest is the greatest
+    return worth != other.worth ? worth < other.worth : cluster > other.cluster;
   }
 };
 inline constexpr size_t kMostDoubtful = 1024;
@@ -61,25 +63,31 @@ inline size_t doubtful_clusters(std::span<const float> doubt, std::span<const ui
   }
 }
 
-// share and doubt are those of Kernels::cluster_shares, `all` its result; exact(j, &sum) gives the LogSumExp of a
-// cluster, or false, which ends it.
+// share and doubt are those of Kernels::cluster_shares, `all` its result, `square` that of x (ClusterLayout::square_of);
+// exact(candidates, &sum) gives the LogSumExp of some clusters together, or false, which ends it. As many are asked for at
+// once as the shares say are needed.
 template <class Exact>
-bool nearest_sum(const ClusterShares& all, std::span<const float> share, const float* doubt,
+bool nearest_sum(const ClusterShares& all, double square, std::span<const float> share, const float* doubt,
                  std::span<const uint32_t> begin, double stop, const Exact& exact, NearestSum* out) {
   DoubtfulCluster candidate[kMostDoubtful];
-  const double square = stop * stop;
-  const size_t n =
-      doubtful_clusters({doubt, share.size()}, begin, square * all.total * all.total, candidate);
-  std::sort(candidate, candidate + n);
-  *out = {static_cast<double>(all.most), 0, all.total, all.doubt, 0};
-  for (size_t i = 0; i < n && out->rest > square * (out->near + out->left) * (out->near + out->left); ++i) {
-    const uint32_t j = candidate[i].cluster;
+  const size_t n = doubtful_clusters({doubt, share.size()}, begin, stop * stop * all.total * all.total, candidate);
+  DoubtfulCluster* last = candidate + n;  // a heap; behind it those that were taken, the latest first
+  std::make_heap(candidate, last);
+  *out = {static_cast<double>(all.most), 0, all.total, all.doubt, square, 0};
+  while (last > candidate) {
+    const double bound = stop * stop * (out->near + out->left) * (out->near + out->left);
+    if (!(out->rest > bound)) break;
+    DoubtfulCluster* const end = last;
+    while (last > candidate && out->rest > bound) {
+      std::pop_heap(candidate, last--);
+      const uint32_t j = last->cluster;
+      out->left = std::max(0.0, out->left - static_cast<double>(share[j]));
+      out->rest = std::max(0.0, out->rest - static_cast<double>(doubt[j]));
+      out->cost += begin[j + 1] - begin[j];
+    }
     LogSumExp sum;
-    if (!exact(j, &sum)) return false;
+    if (!exact(std::span<const DoubtfulCluster>(last, end), &sum)) return false;
     out->near += sum.sum * std::exp(sum.max - out->most);
-    out->left = std::max(0.0, out->left - static_cast<double>(share[j]));
-    out->rest = std::max(0.0, out->rest - static_cast<double>(doubt[j]));
-    out->cost += begin[j + 1] - begin[j];
   }
   return true;
 }

@@ -8,6 +8,7 @@
 #include "selfnorm/runtime/kernels.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 #include "selfnorm/runtime/model_layout.h"
+#include "selfnorm/runtime/nearest_sum.h"
 
 namespace selfnorm::runtime {
 
@@ -66,9 +67,8 @@ class Scorer {
   double network(const Query& query, const NormalizerLayout& b, std::span<const float> extra_weight,
                  const double* extras) const;
   bool nearest(const Query& query, const RungLayout& rung, Approximation* out) const;
-  // The exact sum over the classes of a cluster.
-  bool cluster_sum(const Query& query, size_t cluster, LogSumExp* out) const;
-  void dot_list(const Query& query, const uint32_t* rows, std::span<float> out) const;
+  // The exact sum over the classes of some clusters.
+  bool cluster_sum(const Query& query, std::span<const DoubtfulCluster> clusters, LogSumExp* out) const;
 
   void dot(const Query& query, uint64_t first, std::span<float> out) const;
   double finish(double product, uint64_t k) const;

@@ -18,7 +18,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kLadderStream = 0x6c616464;  // "ladd"
+constexpr uint64_t kLadderStream = 0x6c616464, kPartStream = 0x70617274;  // "ladd", "part"
 constexpr uint64_t kFewestFitted = 200;
 constexpr double kMostScores = 4e12;  // multiplications that exact sums may take
 constexpr double kTimedSeconds = 0.15;
@@ -35,8 +35,9 @@ runtime::Query query_of(const Features& x, uint64_t row) {
 
 class LadderFitting {
  public:
-  LadderFitting(const ModelFile& model, const ExampleSource& inputs, const LadderOptions& options)
-      : model_(model), inputs_(inputs), options_(options) {}
+  LadderFitting(const ModelFile& model, const ExampleSource& fitting, const ExampleSource& certifying,
+                const LadderOptions& options)
+      : model_(model), fitting_inputs_(fitting), certifying_inputs_(certifying), options_(options) {}
 
   LadderFit operator()() {
     MeasuredRung exact;
@@ -49,11 +50,12 @@ class LadderFitting {
     if (model_.classes < kLadderClasses)
       return exact_alone(exact, fmt::format("a sum over {} classes is cheap", model_.classes));
     const uint64_t needed = inputs_needed();
-    if (inputs_.examples() < needed + kFewestFitted)
-      return exact_alone(exact, fmt::format("{} inputs that had no part in the model are too few to certify anything: "
-                                            "{} certify and {} are fitted to",
-                                            inputs_.examples(), needed, kFewestFitted));
-    split(needed);
+    if (certifying_inputs_.examples() < needed || fitting_inputs_.examples() < kFewestFitted)
+      return exact_alone(exact, fmt::format("too few inputs that had no part in the model to certify anything: found {} to "
+                                            "fit to and {} to certify with, expected at least {} and {}",
+                                            fitting_inputs_.examples(), certifying_inputs_.examples(), kFewestFitted,
+                                            needed));
+    take_inputs(needed);
     add_rungs();
     certify();
     time(exact);
@@ -80,24 +82,19 @@ class LadderFitting {
     if (options_.on_step) options_.on_step(text);
   }
 
-  void split(uint64_t needed) {
+  void take_inputs(uint64_t needed) {
     const double by_input = static_cast<double>(model_.classes) * static_cast<double>(model_.features);
     const auto affordable = static_cast<uint64_t>(kMostScores / by_input);
-    uint64_t certified = std::min(inputs_.examples() * 55 / 100, options_.most_certified);
-    uint64_t fitted = std::min(inputs_.examples() - certified, options_.most_fitted);
-    certified = std::max(needed, std::min(certified, affordable * 3 / 5));
-    fitted = std::max(kFewestFitted, std::min({fitted, inputs_.examples() - certified, affordable * 2 / 5}));
-    std::vector<uint64_t> order(inputs_.examples());
-    for (uint64_t i = 0; i < order.size(); ++i) order[i] = i;
-    RandomStream(options_.seed, kLadderStream).shuffle(order);
-    const auto part = [&](uint64_t begin, uint64_t count) {
-      std::vector<uint64_t> chosen(order.begin() + static_cast<std::ptrdiff_t>(begin),
-                                   order.begin() + static_cast<std::ptrdiff_t>(begin + count));
-      std::sort(chosen.begin(), chosen.end());
-      return inputs_.gather(chosen);
+    const auto part = [&](const ExampleSource& source, uint64_t most, uint64_t least) {
+      std::vector<uint64_t> order(source.examples());
+      for (uint64_t i = 0; i < order.size(); ++i) order[i] = i;
+      RandomStream(options_.seed, kLadderStream).shuffle(order);
+      order.resize(std::min<uint64_t>(order.size(), std::max(least, most)));
+      std::sort(order.begin(), order.end());
+      return source.gather(order);
     };
-    fitting_ = part(0, fitted);
-    certifying_ = part(fitted, std::min(certified, inputs_.examples() - fitted));
+    fitting_ = part(fitting_inputs_, std::min(options_.most_fitted, affordable * 2 / 5), kFewestFitted);
+    certifying_ = part(certifying_inputs_, std::min(options_.most_certified, affordable * 3 / 5), needed);
   }
 
   void add(std::string name, RungKind kind, AmortisedNormalizer b = {}) {
@@ -250,7 +247,7 @@ class LadderFitting {
   }
 
   const ModelFile& model_;
-  const ExampleSource& inputs_;
+  const ExampleSource &fitting_inputs_, &certifying_inputs_;
   const LadderOptions& options_;
   Dataset fitting_, certifying_;
   Ladder ladder_;
@@ -267,10 +264,21 @@ void LadderOptions::validate() const {
   require_range(clusters <= runtime::kMostClusters, "clusters", clusters, "0 (chosen) to 8192");
 }
 
-LadderFit fit_ladder(const ModelFile& model, const ExampleSource& inputs, const LadderOptions& options) {
+LadderFit fit_ladder(const ModelFile& model, const ExampleSource& fitting, const ExampleSource& certifying,
+                     const LadderOptions& options) {
   options.validate();
-  if (inputs.is_joint()) throw Error("a model of alternatives has no ladder: its groups are summed as they are");
-  return LadderFitting(model, inputs, options)();
+  if (fitting.is_joint()) throw Error("a model of alternatives has no ladder: its groups are summed as they are");
+  return LadderFitting(model, fitting, certifying, options)();
+}
+
+LadderFit fit_ladder(const ModelFile& model, const ExampleSource& inputs, const LadderOptions& options) {
+  if (inputs.examples() < 2) return fit_ladder(model, inputs, inputs, options);
+  std::vector<uint64_t> order(inputs.examples());
+  for (uint64_t i = 0; i < order.size(); ++i) order[i] = i;
+  RandomStream(options.seed, kPartStream).shuffle(order);
+  const auto middle = order.begin() + static_cast<std::ptrdiff_t>(order.size() * 45 / 100);
+  return fit_ladder(model, ExampleSubset(inputs, {order.begin(), middle}), ExampleSubset(inputs, {middle, order.end()}),
+                    options);
 }
 
 std::string chosen_text(const LadderFit& fit) {

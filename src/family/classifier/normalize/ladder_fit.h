@@ -1,5 +1,5 @@
 // The ladder of log-normalizers of a model of classes (theory.md 5): fits its rungs on one part of the inputs it is
-// given, measures and certifies all of them on the other, and takes the cheapest that is good enough. None of the inputs
+// given, 45%, measures and certifies all of them on the other, and takes the cheapest that is good enough. None of the inputs
 // may have had a part in the model. The certificates of m rungs hold together with the confidence asked for: each is
 // computed at 1 - (1 - confidence) / m, so that one may be chosen freely afterwards. Errors and costs are those of the
 // runtime, on the weights as they are stored. Same inputs and options: the same ladder, to the bit; the
@@ -54,6 +54,9 @@ struct LadderFit {
 // looked at. With fewer than kLadderClasses classes, or too few inputs to certify anything, exact is taken and
 // nothing fitted.
 LadderFit fit_ladder(const ModelFile& model, const ExampleSource& inputs, const LadderOptions& options);
+// The same of inputs that are parted already.
+LadderFit fit_ladder(const ModelFile& model, const ExampleSource& fitting, const ExampleSource& certifying,
+                     const LadderOptions& options);
 
 // "nearest-0.05: 1,234 of 33,278 dot products, 18 times as fast as exact; within 0.08 for 99% of inputs (confidence 99%)"
 std::string chosen_text(const LadderFit& fit);

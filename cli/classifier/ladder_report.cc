@@ -11,7 +11,9 @@ namespace {
 
 constexpr uint64_t kLadderSteps = 18;
 
-std::string bound_text(const MeasuredRung& rung) { return std::isfinite(rung.eps) ? fmt::format("{:.4f}", rung.eps) : "none"; }
+std::string bound_text(const MeasuredRung& rung) {
+  return std::isfinite(rung.eps) ? fmt::format("{:.4f}", rung.eps) : "none";
+}
 
 std::string speed_text(const LadderFit& fit, const MeasuredRung& rung) {
   return rung.nanoseconds > 0 ? fmt::format("{:.1f}", fit.exact().nanoseconds / rung.nanoseconds) : "-";
@@ -19,9 +21,11 @@ std::string speed_text(const LadderFit& fit, const MeasuredRung& rung) {
 
 std::string certified_words(const LadderFit& fit) {
   const Rung& any = fit.rungs.front();
-  return fmt::format("certified for {:.4g}% of inputs with confidence {:.4g}%, all rungs together, on {} inputs that nothing "
-                     "was fitted to; fitted to {}",
-                     100 * (1 - any.rho), 100 * any.conf, grouped(fit.certified), grouped(fit.fitted));
+  return fmt::format(
+      "certified for {:.4g}% of inputs with confidence {:.4g}%, all rungs together, on {} inputs that "
+      "nothing "
+      "was fitted to; fitted to {}",
+      100 * (1 - any.rho), 100 * any.conf, grouped(fit.certified), grouped(fit.fitted));
 }
 
 }  // namespace
@@ -46,14 +50,15 @@ LadderOptions ladder_options(const LadderArguments& given, uint64_t seed, Progre
 std::string ladder_text(const LadderFit& fit) {
   std::string text = fmt::format("ladder       {}\n", chosen_text(fit));
   if (fit.rungs.size() == 1) return text;
-  text += fmt::format("  {:<14} {:>12} {:>12} {:>10} {:>10} {:>10} {:>10}\n", "rung", "dot products", "ns an input", "x faster",
-                      "rms", "99% within", "certified");
+  text += fmt::format("  {:<14} {:>12} {:>12} {:>10} {:>10} {:>10} {:>10}\n", "rung", "dot products",
+                      "ns an input", "x faster", "rms", "99% within", "certified");
   for (const MeasuredRung& rung : fit.rungs) {
     const bool is_exact = rung.kind == RungKind::Exact;
     text += fmt::format("  {:<14} {:>12} {:>12} {:>10} {:>10.4f} {:>10.4f} {:>10}{}\n", rung.name,
                         grouped(static_cast<uint64_t>(std::lround(rung.cost))),
-                        grouped(static_cast<uint64_t>(std::lround(rung.nanoseconds))), speed_text(fit, rung), rung.rms,
-                        rung.q99, is_exact ? "0" : bound_text(rung), &rung == &fit.best() ? "  <- chosen" : "");
+                        grouped(static_cast<uint64_t>(std::lround(rung.nanoseconds))), speed_text(fit, rung),
+                        rung.rms, rung.q99, is_exact ? "0" : bound_text(rung),
+                        &rung == &fit.best() ? "  <- chosen" : "");
   }
   return text + fmt::format("  {}\n", certified_words(fit));
 }
@@ -74,8 +79,11 @@ nlohmann::ordered_json ladder_report_json(const LadderFit& fit) {
     if (std::isfinite(rung.eps)) one["eps"] = rung.eps;
     rungs.push_back(std::move(one));
   }
-  return {{"chosen", fit.best().name}, {"reason", fit.reason}, {"fitted", fit.fitted},
-          {"certified", fit.certified}, {"rungs", rungs}};
+  return {{"chosen", fit.best().name},
+          {"reason", fit.reason},
+          {"fitted", fit.fitted},
+          {"certified", fit.certified},
+          {"rungs", rungs}};
 }
 
 void add_ladder(const LadderFit& fit, ReportDocument& document) {
@@ -87,7 +95,8 @@ void add_ladder(const LadderFit& fit, ReportDocument& document) {
   Series bounds{.name = "certified", .x = {}, .y = {}, .stroke = Stroke::line_points, .colour = 0};
   Series rms{.name = "rms", .x = {}, .y = {}, .stroke = Stroke::line_points, .colour = 1};
   Table table{.caption = "Rungs: " + certified_words(fit),
-              .columns = {"rung", "dot products", "ns an input", "times as fast as exact", "rms", "99% within", "certified"}};
+              .columns = {"rung", "dot products", "ns an input", "times as fast as exact", "rms",
+                          "99% within", "certified"}};
   for (const MeasuredRung& rung : fit.rungs) {
     table.add({rung.name, rung.cost, rung.nanoseconds, speed_text(fit, rung), rung.rms, rung.q99,
                rung.kind == RungKind::Exact ? "0" : bound_text(rung)});
@@ -106,12 +115,14 @@ void add_ladder(const LadderFit& fit, ReportDocument& document) {
   ReportSection& section = document.section("Normalisation");
   section.tables.push_back({.id = "ladder", .look = "", .table = std::move(table)});
   Panel panel{.title = "",
-              .x = {.label = fmt::format("dot products an input (exact: {:.0f})", fit.exact().cost), .logarithmic = true},
+              .x = {.label = fmt::format("dot products an input (exact: {:.0f})", fit.exact().cost),
+                    .logarithmic = true},
               .y = {.label = "error of log-probabilities, nats", .logarithmic = true},
               .series = {std::move(bounds), std::move(rms)}};
   section.figures.push_back(
       {.id = "error_against_cost",
-       .look = "Ways to log Z between one dot product and the sum over all classes: down and to the left is better. The "
+       .look = "Ways to log Z between one dot product and the sum over all classes: down and to the left is "
+               "better. The "
                "upper line is certified, the lower one is the typical error.",
        .figure = {.title = "Error against cost of log-normalizers", .panels = {std::move(panel)}}});
 }

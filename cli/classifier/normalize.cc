@@ -46,9 +46,10 @@ class Normalization {
         any_(any),
         ladder_(arguments.ladder),
         fits_ladder_(asks_for_ladder(arguments)),
-        split_(random_split(states.examples(),
-                            fits_ladder_ && !arguments.has_named({"--hold-out"}) ? kCertifying : given_.hold_out,
-                            given_.seed)),
+        split_(
+            random_split(states.examples(),
+                         fits_ladder_ && !arguments.has_named({"--hold-out"}) ? kCertifying : given_.hold_out,
+                         given_.seed)),
         kept_(states, split_.first),
         held_out_(states, split_.second) {
     report_.states = kept_.examples();
@@ -218,7 +219,8 @@ int normalize_head(const Arguments& arguments) {
 
   note_before(arguments, place, "states", any.file().normalizer.exists() && !amortises ? "b(h)" : "");
   if (any.file().ladder.exists() && !asks_for_ladder(arguments))
-    warning(fmt::format("the ladder stored in {} fits no more and is left out; --within 0.1 fits a new one", any.path()));
+    warning(fmt::format("the ladder stored in {} fits no more and is left out; --within 0.1 fits a new one",
+                        any.path()));
   Normalization work(arguments, any, *source);
   ModelFile model = work.lossless();
   if (retrains) work.retrained(model);

@@ -33,7 +33,9 @@ selfnorm_rung rung_at(const RuntimeModel& model, size_t i) {
 }
 
 ServedKind of_kind(const RuntimeModel& model, int kind) {
-  ServedKind out{.kind = kind, .name = word_of(kind)};
+  ServedKind out;
+  out.kind = kind;
+  out.name = word_of(kind);
   if (kind >= SELFNORM_RUNG(0)) {
     const selfnorm_rung rung = rung_at(model, static_cast<size_t>(kind - SELFNORM_RUNG(0)));
     out.name = word_of(rung.kind);
@@ -77,7 +79,8 @@ ServedKind served_kind(const LadderArguments& precision, const RuntimeModel& mod
   return of_kind(model, selfnorm_kind_within(model.get(), precision.within, runtime::kWithinShare));
 }
 
-ServedKind served_kind(const ScoreArguments& given, const LadderArguments& precision, const RuntimeModel& model) {
+ServedKind served_kind(const ScoreArguments& given, const LadderArguments& precision,
+                       const RuntimeModel& model) {
   if (int(given.raw) + int(given.amortised) + int(given.exact) + int(!given.rung.empty()) > 1)
     throw Error("give only one of --raw, --amortised, --exact and --rung");
   if (given.amortised && !model.has_normalizer())
@@ -86,10 +89,12 @@ ServedKind served_kind(const ScoreArguments& given, const LadderArguments& preci
   if (!given.rung.empty() && given.rung != "exact") {
     kind = -1;
     for (size_t i = 0; i < selfnorm_rungs(model.get()); ++i)
-      if (const selfnorm_rung rung = rung_at(model, i); given.rung == std::string_view(rung.name, rung.name_length))
+      if (const selfnorm_rung rung = rung_at(model, i);
+          given.rung == std::string_view(rung.name, rung.name_length))
         kind = SELFNORM_RUNG(i);
     if (kind < 0)
-      throw_error("--rung {}: {} has no such rung; expected one of {}", given.rung, given.model, rung_names(model));
+      throw_error("--rung {}: {} has no such rung; expected one of {}", given.rung, given.model,
+                  rung_names(model));
   }
   const bool is_asked_for = given.raw || given.amortised || given.exact || !given.rung.empty();
   // A ranking reads every weight, so exact costs no more.

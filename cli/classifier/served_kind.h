@@ -1,5 +1,5 @@
-// Which log-probabilities `score` gives of a model of classes: by default those of the cheapest rung of its ladder that is
-// certified to be precise enough, else exact ones; and what is said of them.
+// Which log-probabilities `score` gives of a model of classes: by default those of the cheapest rung of its
+// ladder that is certified to be precise enough, else exact ones; and what is said of them.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -25,9 +25,10 @@ struct ServedKind {
   nlohmann::ordered_json json() const;
 };
 
-// By --raw, --amortised, --exact, --rung or --within. Throws Error for more than one of the first four, and for what the
-// model does not have.
-ServedKind served_kind(const ScoreArguments& given, const LadderArguments& precision, const RuntimeModel& model);
+// By --raw, --amortised, --exact, --rung or --within. Throws Error for more than one of the first four, and
+// for what the model does not have.
+ServedKind served_kind(const ScoreArguments& given, const LadderArguments& precision,
+                       const RuntimeModel& model);
 // By the precision alone.
 ServedKind served_kind(const LadderArguments& precision, const RuntimeModel& model);
 

@@ -4,8 +4,8 @@
 
 namespace selfnorm::cli {
 
-LadderFit end_with_ladder(const Arguments& arguments, uint64_t seed, const ExampleSource& held_out, ModelFile& model,
-                          Verdict& verdict) {
+LadderFit end_with_ladder(const Arguments& arguments, uint64_t seed, const ExampleSource& held_out,
+                          ModelFile& model, Verdict& verdict) {
   ProgressLine line(arguments.common.quiet);
   LadderFit fit = fit_ladder(model, held_out, ladder_options(arguments.ladder, seed, line));
   line.finish();
@@ -13,7 +13,8 @@ LadderFit end_with_ladder(const Arguments& arguments, uint64_t seed, const Examp
   const MeasuredRung& best = fit.best();
   verdict.audit["served"] = {{"kind", runtime::name(best.kind)}, {"rung", best.name}, {"reason", fit.reason}};
   if (!fit.is_exact())
-    verdict.audit["served"].update({{"eps", best.eps}, {"rho", best.rho}, {"conf", best.conf}, {"cost", best.cost}});
+    verdict.audit["served"].update(
+        {{"eps", best.eps}, {"rho", best.rho}, {"conf", best.conf}, {"cost", best.cost}});
   verdict.table += "served: " + chosen_text(fit) + "\n";
   return fit;
 }

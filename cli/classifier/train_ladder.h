@@ -6,9 +6,10 @@
 
 namespace selfnorm::cli {
 
-// Puts the ladder into the model, and into the verdict a line that says which log-probabilities it serves and why, and
+// Puts the ladder into the model, and into the verdict a line that says which log-probabilities it serves and
+// why, and
 // {"served": {"kind", ...}}. `held_out`: the inputs of the output layer.
-LadderFit end_with_ladder(const Arguments& arguments, uint64_t seed, const ExampleSource& held_out, ModelFile& model,
-                          Verdict& verdict);
+LadderFit end_with_ladder(const Arguments& arguments, uint64_t seed, const ExampleSource& held_out,
+                          ModelFile& model, Verdict& verdict);
 
 }  // namespace selfnorm::cli

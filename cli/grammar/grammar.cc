@@ -13,8 +13,10 @@ OptionTable train_ladder_option_table(LadderArguments& l) {
   OptionTable table;
   table
       .add("within", &l.within,
-           "How far served log-probabilities may be off, for 99% of inputs with confidence 99%: training ends with a ladder "
-           "of log-normalizers, fitted to and certified on held-out rows, of which the model keeps the cheapest that is "
+           "How far served log-probabilities may be off, for 99% of inputs with confidence 99%: training "
+           "ends with a ladder "
+           "of log-normalizers, fitted to and certified on held-out rows, of which the model keeps the "
+           "cheapest that is "
            "precise enough; below 1,000 classes, and where none is, 'score' sums exactly")
       .above(0);
   table.add("no-ladder", &l.no_ladder, "End without the ladder: 'score' sums exactly unless told otherwise");

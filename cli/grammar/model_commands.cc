@@ -98,7 +98,8 @@ OptionTable precision_option_table(LadderArguments& l) {
   OptionTable table;
   table
       .add("within", &l.within,
-           "How far log-probabilities may be off: the cheapest rung of the model's ladder that is certified for this is "
+           "How far log-probabilities may be off: the cheapest rung of the model's ladder that is certified "
+           "for this is "
            "taken, and exact where there is none")
       .above(0)
       .of("classifier,lm");
@@ -109,18 +110,28 @@ OptionTable ladder_option_table(LadderArguments& l) {
   OptionTable table;
   table
       .add("within", &l.within,
-           "Fit the ladder of log-normalizers and keep the cheapest rung that is certified to be off by at most this; exit "
+           "Fit the ladder of log-normalizers and keep the cheapest rung that is certified to be off by at "
+           "most this; exit "
            "3 when none but exact is")
       .above(0)
       .of("classifier,lm");
-  table.add("rho", &l.rho, "--within: ... for all but this fraction of inputs").above(0).below(1).of("classifier,lm");
-  table.add("conf", &l.confidence, "--within: ... with this confidence").above(0).below(1).of("classifier,lm");
+  table.add("rho", &l.rho, "--within: ... for all but this fraction of inputs")
+      .above(0)
+      .below(1)
+      .of("classifier,lm");
+  table.add("conf", &l.confidence, "--within: ... with this confidence")
+      .above(0)
+      .below(1)
+      .of("classifier,lm");
   table
       .add("max-cost", &l.max_cost,
-           "Instead of --within: the most precise rung that takes at most so many dot products; 0: by --within")
+           "Instead of --within: the most precise rung that takes at most so many dot products; 0: by "
+           "--within")
       .at_least(0)
       .of("classifier,lm");
-  table.add("keep", &l.keep, "--within, --max-cost: rungs that the file keeps").one_of({"chosen", "all"}).of("classifier,lm");
+  table.add("keep", &l.keep, "--within, --max-cost: rungs that the file keeps")
+      .one_of({"chosen", "all"})
+      .of("classifier,lm");
   table.add("clusters", &l.clusters, "--within, --max-cost: clusters of classes; 0: by their number")
       .in(0, 8192)
       .of("classifier,lm");
@@ -217,8 +228,10 @@ void Grammar::declare_model_commands() {
   ScoreArguments& score = arguments_.score;
   Declaration& scoring = command(
       "score",
-      "Log-probabilities of candidates, within --within: by the cheapest rung of the model's ladder of log-normalizers "
-      "that is certified for it, exactly normalised where there is none. Without --candidates or --top the label "
+      "Log-probabilities of candidates, within --within: by the cheapest rung of the model's ladder of "
+      "log-normalizers "
+      "that is certified for it, exactly normalised where there is none. Without --candidates or --top the "
+      "label "
       "in the data is scored. A language model scores every word of the sentences in DATA, a chain the "
       "labels of every sentence, a density every row, a regressor the target of every row.");
   scoring.positional("MODEL", score.model, "Model file, run directory or softmax head")
@@ -260,7 +273,8 @@ void Grammar::declare_normalizing_commands() {
   Declaration& normalization = command(
       "normalize",
       "Self-normalise an existing model or softmax head: without changing what it predicts; with --delta or "
-      "--budget, at a stated price; with --amortise, by a cheap estimate of log Z that is stored with it; with --within, by "
+      "--budget, at a stated price; with --amortise, by a cheap estimate of log Z that is stored with it; "
+      "with --within, by "
       "a ladder of such estimates, of which the cheapest that is certified to be good enough is stored.");
   normalization.positional("HEAD", n.head, "Model file, run directory, or softmax head (.safetensors, .npz)")
       .checked(normalize_option_table, n)
@@ -274,6 +288,11 @@ void Grammar::declare_normalizing_commands() {
   states.add("states-name", &a.states_name, "npz, safetensors: the array that holds the states")
       .of("classifier,lm");
   kind.add("require", &a.require, "'eps=0.1,rho=0.01,conf=0.99': exit 3 unless certified");
+  kind.add("sample", &a.sample,
+           "Audit N inputs of DATA, chosen at random (0: all), and the certificates of the model's ladder on "
+           "them; exit 3 "
+           "when one of these no longer holds")
+      .of("classifier,lm");
   kind.add("raw", &a.raw, "Audit raw scores also where the model has an amortised normalizer")
       .of("classifier,lm,crf");
   const OptionTable certified = audit_option_table(a.options);

@@ -18,9 +18,7 @@ constexpr size_t kWordsAtOnce = 4096;
 class SentenceSheet {
  public:
   SentenceSheet(bool json, bool totals, const ServedKind& served)
-      : totals_(totals),
-        kind_(served.name),
-        sheet_(json, "# " + served.text(), served.json(), "sentences") {}
+      : totals_(totals), kind_(served.name), sheet_(json, "# " + served.text(), served.json(), "sentences") {}
 
   void word(const std::string& text, double log_prob, bool is_unknown) {
     total_ += log_prob;
@@ -106,8 +104,9 @@ class SentenceScorer {
 
 }  // namespace
 
-// TSV: after a line "# KIND" or "# KIND: RUNG, certified ...", lines "sentence<TAB>word<TAB>log_prob<TAB>kind", with a fifth field "unknown"
-// where the word was scored as <unk>; the last word of a sentence is </s>, and then comes
+// TSV: after a line "# KIND" or "# KIND: RUNG, certified ...", lines
+// "sentence<TAB>word<TAB>log_prob<TAB>kind", with a fifth field "unknown" where the word was scored as <unk>;
+// the last word of a sentence is </s>, and then comes
 // "sentence<TAB><total><TAB>log_prob<TAB>kind<TAB>tokens<TAB>unknown". Sentences count from 0.
 int score_sentences(const Arguments& arguments) {
   const ScoreArguments& given = arguments.score;

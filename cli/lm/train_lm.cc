@@ -181,7 +181,8 @@ class LanguageTraining final : public Training {
  private:
   // The states of positions chosen at random.
   std::unique_ptr<ExampleSource> some_states(const TokenCorpus& corpus) const {
-    std::vector<uint64_t> chosen = random_permutation(corpus.examples(), RandomStream(options_.seed, kLadderStates));
+    std::vector<uint64_t> chosen =
+        random_permutation(corpus.examples(), RandomStream(options_.seed, kLadderStates));
     if (chosen.size() > kLadderTokens) chosen.resize(kLadderTokens);
     std::sort(chosen.begin(), chosen.end());
     TokenRows rows;

@@ -25,12 +25,14 @@ bool is_name(std::string_view text) {
 void check_rung(const Rung& rung, const std::string& file) {
   if (!is_name(rung.name))
     fail_ladder(file, "found a rung named \"" + rung.name + "\", expected 1 .. 40 of a-z, 0-9, - and .");
-  const bool good = rung.cost >= 0 && std::isfinite(rung.cost) && rung.rms >= 0 && rung.eps >= 0 && rung.rho >= 0 &&
-                    rung.rho <= 1 && rung.conf >= 0 && rung.conf <= 1 && rung.stop >= 0;
+  const bool good = rung.cost >= 0 && std::isfinite(rung.cost) && rung.rms >= 0 && rung.eps >= 0 &&
+                    rung.rho >= 0 && rung.rho <= 1 && rung.conf >= 0 && rung.conf <= 1 && rung.stop >= 0;
   if (!good)
-    fail_ladder(file, "rung \"" + rung.name +
-                          "\" has a number out of range; expected cost, rms, eps and stop of at least 0, rho and conf "
-                          "within 0 .. 1");
+    fail_ladder(
+        file,
+        "rung \"" + rung.name +
+            "\" has a number out of range; expected cost, rms, eps and stop of at least 0, rho and conf "
+            "within 0 .. 1");
 }
 
 Rung parse_rung(JsonCursor& json, const std::string& file) {
@@ -136,7 +138,8 @@ std::vector<Rung> parse_rungs(std::string_view text, const std::string& file) {
   json.expect('[');
   do {
     out.push_back(parse_rung(json, file));
-    if (out.size() > kMostRungs) fail_ladder(file, "found more than " + std::to_string(kMostRungs) + " rungs");
+    if (out.size() > kMostRungs)
+      fail_ladder(file, "found more than " + std::to_string(kMostRungs) + " rungs");
     for (size_t i = 0; i + 1 < out.size(); ++i)
       if (out[i].name == out.back().name) fail_ladder(file, "two rungs are named \"" + out[i].name + "\"");
   } while (json.accept(','));
@@ -173,7 +176,8 @@ void check_ladder(const LadderLayout& ladder, uint64_t classes, const std::strin
   constexpr double kAny = -std::numeric_limits<double>::max();
   for (const RungLayout& rung : ladder.rungs) {
     check_numbers(rung.b.intercept, where + rung.name + ".intercept", kAny);
-    for (const auto values : {rung.b.slope, rung.b.hidden_weight, rung.b.hidden_bias, rung.b.output, rung.extra})
+    for (const auto values :
+         {rung.b.slope, rung.b.hidden_weight, rung.b.hidden_bias, rung.b.output, rung.extra})
       check_numbers(values, where + rung.name, kAny);
   }
   const ClusterLayout& c = ladder.clusters;
@@ -184,9 +188,11 @@ void check_ladder(const LadderLayout& ladder, uint64_t classes, const std::strin
   check_numbers(c.scatter, where + "scatter", 0);
   check_numbers(c.norm, where + "norm", 1e-30);
   if (c.begin.front() != 0 || c.begin.back() != classes || !std::is_sorted(c.begin.begin(), c.begin.end()))
-    throw FormatError(where + "begin: expected offsets from 0 to " + std::to_string(classes) + " that do not fall");
+    throw FormatError(where + "begin: expected offsets from 0 to " + std::to_string(classes) +
+                      " that do not fall");
   for (size_t i = 0; i < c.rows.size(); ++i)
-    if ((c.rows[i] & 0x7F80u) == 0x7F80u) throw FormatError(where + "rows: not finite (element " + std::to_string(i) + ")");
+    if ((c.rows[i] & 0x7F80u) == 0x7F80u)
+      throw FormatError(where + "rows: not finite (element " + std::to_string(i) + ")");
   std::vector<bool> seen(classes);
   for (const uint32_t k : c.order) {
     if (k >= classes || seen[k]) throw FormatError(where + "order: expected each class once");

@@ -12,7 +12,8 @@ namespace {
 constexpr uint64_t kRowsAtOnce = 256;
 }  // namespace
 
-bool Scorer::cluster_sum(const Query& query, std::span<const DoubtfulCluster> clusters, LogSumExp* out) const {
+bool Scorer::cluster_sum(const Query& query, std::span<const DoubtfulCluster> clusters,
+                         LogSumExp* out) const {
   const ClusterLayout& c = layout_.ladder.clusters;
   const size_t d = layout_.features;
   const bool has_rows = query.index == nullptr && !c.rows.empty();
@@ -32,7 +33,8 @@ bool Scorer::cluster_sum(const Query& query, std::span<const DoubtfulCluster> cl
   *out = {};
   for (size_t next = 0; next < clusters.size(); ++next) {
     if (has_rows && next + 1 < clusters.size())
-      prefetch_row(c.rows.data() + uint64_t{c.begin[clusters[next + 1].cluster]} * d, std::min<size_t>(4 * d, 1024));
+      prefetch_row(c.rows.data() + uint64_t{c.begin[clusters[next + 1].cluster]} * d,
+                   std::min<size_t>(4 * d, 1024));
     const uint64_t end = c.begin[clusters[next].cluster + 1];
     if (end > layout_.classes) return false;
     for (uint64_t first = c.begin[clusters[next].cluster]; first < end;) {
@@ -67,7 +69,8 @@ bool Scorer::nearest(const Query& query, const RungLayout& rung, Approximation* 
       const float v = query.value[i];
       if (v == 0) continue;
       square += static_cast<double>(v) * static_cast<double>(v);
-      kernels_->add_scaled(v, c.centroid.data() + (query.index == nullptr ? i : query.index[i]) * n, n, share);
+      kernels_->add_scaled(v, c.centroid.data() + (query.index == nullptr ? i : query.index[i]) * n, n,
+                           share);
     }
     const auto q = static_cast<float>(square / static_cast<double>(c.norm[0]));
     if (!std::isfinite(q)) return false;
@@ -79,7 +82,8 @@ bool Scorer::nearest(const Query& query, const RungLayout& rung, Approximation* 
     const auto exact = [&](std::span<const DoubtfulCluster> some, LogSumExp* total) {
       return cluster_sum(query, some, total);
     };
-    if (!nearest_sum(all, static_cast<double>(q), {share, n}, doubt, c.begin, rung.stop, exact, &sum)) return false;
+    if (!nearest_sum(all, static_cast<double>(q), {share, n}, doubt, c.begin, rung.stop, exact, &sum))
+      return false;
     double t = 0;
     if (sum.has_tail()) {
       double f[kTailExtras];

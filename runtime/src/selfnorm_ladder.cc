@@ -9,7 +9,8 @@ namespace {
 constexpr int kFirstRung = SELFNORM_RUNG(0);
 
 int kind_number(RungKind kind) {
-  constexpr int kNumbers[] = {SELFNORM_RAW, SELFNORM_LINEAR, SELFNORM_NETWORK, SELFNORM_NEAREST, SELFNORM_EXACT};
+  constexpr int kNumbers[] = {SELFNORM_RAW, SELFNORM_LINEAR, SELFNORM_NETWORK, SELFNORM_NEAREST,
+                              SELFNORM_EXACT};
   return kNumbers[static_cast<size_t>(kind)];
 }
 
@@ -21,10 +22,11 @@ const RungLayout* best_of_kind(const LadderLayout& ladder, int kind) {
   for (const RungLayout& rung : ladder.rungs) {
     if (kind_number(rung.kind) != kind) continue;
     const auto keeps = [](const RungLayout& r) { return r.meets(kWithin, kWithinShare); };
-    const bool better = best == nullptr || keeps(rung) > keeps(*best) ||
-                        (keeps(rung) == keeps(*best) &&
-                         (keeps(rung) ? rung.cost < best->cost
-                                      : rung.eps < best->eps || (rung.eps == best->eps && rung.rms < best->rms)));
+    const bool better =
+        best == nullptr || keeps(rung) > keeps(*best) ||
+        (keeps(rung) == keeps(*best) &&
+         (keeps(rung) ? rung.cost < best->cost
+                      : rung.eps < best->eps || (rung.eps == best->eps && rung.rms < best->rms)));
     if (better) best = &rung;
   }
   return best;
@@ -56,15 +58,17 @@ selfnorm_status check_kind(const selfnorm_model* model, int kind) {
   const size_t rungs = model->layout.ladder.rungs.size();
   if (is_rung_kind(kind)) {
     if (best_of_kind(model->layout.ladder, kind) != nullptr) return SELFNORM_OK;
-    return fail(SELFNORM_ERROR_ARGUMENT,
-                "the ladder of the model has no rung of kind %d; expected SELFNORM_AUTO, or a model written by "
-                "'selfnorm normalize --within' that has one",
-                kind);
+    return fail(
+        SELFNORM_ERROR_ARGUMENT,
+        "the ladder of the model has no rung of kind %d; expected SELFNORM_AUTO, or a model written by "
+        "'selfnorm normalize --within' that has one",
+        kind);
   }
   if (kind >= kFirstRung && static_cast<size_t>(kind - kFirstRung) < rungs) return SELFNORM_OK;
   if (kind >= kFirstRung)
     return fail(SELFNORM_ERROR_ARGUMENT, "rung %d of %zu, expected one below", kind - kFirstRung, rungs);
-  return fail(SELFNORM_ERROR_ARGUMENT, "kind is %d, expected a value of selfnorm_kind or SELFNORM_RUNG(i)", kind);
+  return fail(SELFNORM_ERROR_ARGUMENT, "kind is %d, expected a value of selfnorm_kind or SELFNORM_RUNG(i)",
+              kind);
 }
 
 bool log_normalizer(const selfnorm_model* model, const Query& x, const RungLayout& rung, double* out) {
@@ -96,7 +100,8 @@ size_t selfnorm_rungs(const selfnorm_model* model) { return model->layout.ladder
 selfnorm_status selfnorm_rung_at(const selfnorm_model* model, size_t i, selfnorm_rung* out) {
   if (model == nullptr || out == nullptr) return fail_null();
   const auto& rungs = model->layout.ladder.rungs;
-  if (i >= rungs.size()) return fail(SELFNORM_ERROR_ARGUMENT, "rung %zu of %zu, expected one below", i, rungs.size());
+  if (i >= rungs.size())
+    return fail(SELFNORM_ERROR_ARGUMENT, "rung %zu of %zu, expected one below", i, rungs.size());
   const RungLayout& r = rungs[i];
   *out = {r.name.data(), r.name.size(), kind_number(r.kind), r.cost, r.rms, r.eps, r.rho, r.conf};
   return SELFNORM_OK;
@@ -116,9 +121,10 @@ selfnorm_status selfnorm_error_bound(const selfnorm_model* model, int kind, doub
   *rho = 1;
   if (what.kind == SELFNORM_EXACT && what.rung == nullptr) *eps = *rho = 0;
   for (const RungLayout& rung : ladder.rungs) {
-    const bool is_it = what.rung != nullptr            ? &rung == what.rung
-                       : what.kind == SELFNORM_AMORTISED ? rung.name == "amortised"
-                                                         : what.kind == SELFNORM_RAW && rung.kind == RungKind::Raw;
+    const bool is_it = what.rung != nullptr ? &rung == what.rung
+                       : what.kind == SELFNORM_AMORTISED
+                           ? rung.name == "amortised"
+                           : what.kind == SELFNORM_RAW && rung.kind == RungKind::Raw;
     if (!is_it) continue;
     *eps = rung.eps;
     *rho = rung.rho;

@@ -87,7 +87,8 @@ selfnorm_status amortised_normalizer(const selfnorm_model* model, const Query& q
 }
 
 // b <- a(x) - c
-selfnorm_status rung_normalizer(const selfnorm_model* model, const Query& query, const RungLayout& rung, double* b) {
+selfnorm_status rung_normalizer(const selfnorm_model* model, const Query& query, const RungLayout& rung,
+                                double* b) {
   if (!log_normalizer(model, query, rung, b)) return fail_not_finite(query);
   *b -= model->layout.log_normalizer;
   return SELFNORM_OK;

@@ -42,8 +42,8 @@ TEST(Runtime, NoCallAllocates) {
     int failures = 0;
     const uint64_t news = allocations;
     const size_t bytes = mallinfo2().uordblks;
-    for (const int scored : {int{SELFNORM_RAW}, int{SELFNORM_EXACT}, int{SELFNORM_AMORTISED}, int{SELFNORM_AUTO},
-                             SELFNORM_RUNG(2), SELFNORM_RUNG(3), SELFNORM_RUNG(5)}) {
+    for (const int scored : {int{SELFNORM_RAW}, int{SELFNORM_EXACT}, int{SELFNORM_AMORTISED},
+                             int{SELFNORM_AUTO}, SELFNORM_RUNG(2), SELFNORM_RUNG(3), SELFNORM_RUNG(5)}) {
       failures += selfnorm_score_dense(open, x.data(), 20, classes, 3, scored, out);
       failures += selfnorm_score_sparse(open, index, x.data(), 2, classes, 3, scored, out);
       failures += selfnorm_top_dense(open, x.data(), 20, 50, scored, best, out);

@@ -43,13 +43,15 @@ std::vector<double> masses_of(const ModelFile& model, const std::vector<float>& 
   return m;
 }
 
-// Where nothing may be left in doubt every cluster that has scatter is summed: with scatter everywhere that is A(x).
+// Where nothing may be left in doubt every cluster that has scatter is summed: with scatter everywhere that
+// is A(x).
 RC_GTEST_PROP(Nearest, WithoutDoubtItIsExact, (uint32_t seed)) {
   std::mt19937 random(seed);
   const ModelFile model = with_ladder(random, kKinds[random() % 3]);
   const OpenModel open(model);
   const auto x = normals(random, model.features);
-  RC_ASSERT(std::fabs(log_normalizer_of(open, x, SELFNORM_RUNG(3)) - reference_log_normalizer(model, x)) < tolerance(model));
+  RC_ASSERT(std::fabs(log_normalizer_of(open, x, SELFNORM_RUNG(3)) - reference_log_normalizer(model, x)) <
+            tolerance(model));
 }
 
 RC_GTEST_PROP(Nearest, WithoutSumsItIsTheMassesAndTheTail, (uint32_t seed)) {
@@ -69,7 +71,8 @@ RC_GTEST_PROP(Nearest, WithoutSumsItIsTheMassesAndTheTail, (uint32_t seed)) {
   double t = rung.b.intercept;
   for (size_t u = 0; u < 5; ++u) {
     double unit = rung.b.hidden_bias[u];
-    for (size_t i = 0; i < x.size(); ++i) unit += static_cast<double>(rung.b.hidden_weight[u * x.size() + i]) * x[i];
+    for (size_t i = 0; i < x.size(); ++i)
+      unit += static_cast<double>(rung.b.hidden_weight[u * x.size() + i]) * x[i];
     for (size_t e = 0; e < 4; ++e) unit += static_cast<double>(rung.extra[u * 4 + e]) * f[e];
     t += rung.b.output[u] * std::max(0.0, unit);
   }
@@ -90,9 +93,10 @@ RC_GTEST_PROP(Nearest, SparseAndDenseInputsAgree, (uint32_t seed)) {
   const uint32_t classes[] = {0, model.classes - 1};
   for (size_t rung = 0; rung < selfnorm_rungs(open); ++rung) {
     double dense[2], other[2];
-    RC_ASSERT(selfnorm_score_dense(open, x.data(), x.size(), classes, 2, SELFNORM_RUNG(rung), dense) == SELFNORM_OK);
-    RC_ASSERT(selfnorm_score_sparse(open, sparse.index.data(), sparse.value.data(), sparse.index.size(), classes, 2,
-                                    SELFNORM_RUNG(rung), other) == SELFNORM_OK);
+    RC_ASSERT(selfnorm_score_dense(open, x.data(), x.size(), classes, 2, SELFNORM_RUNG(rung), dense) ==
+              SELFNORM_OK);
+    RC_ASSERT(selfnorm_score_sparse(open, sparse.index.data(), sparse.value.data(), sparse.index.size(),
+                                    classes, 2, SELFNORM_RUNG(rung), other) == SELFNORM_OK);
     RC_ASSERT(std::fabs(dense[0] - other[0]) < 0.03 && std::fabs(dense[1] - other[1]) < 0.03);
     // One log Z for all candidates of an input.
     double raw[2];
@@ -131,7 +135,8 @@ TEST(Ladder, KindsChooseTheRungTheySay) {
   EXPECT_EQ(eps, 0.9);
   double out = 0;
   const uint32_t k = 0;
-  EXPECT_EQ(selfnorm_score_dense(open, x.data(), x.size(), &k, 1, SELFNORM_RUNG(6), &out), SELFNORM_ERROR_ARGUMENT);
+  EXPECT_EQ(selfnorm_score_dense(open, x.data(), x.size(), &k, 1, SELFNORM_RUNG(6), &out),
+            SELFNORM_ERROR_ARGUMENT);
 }
 
 TEST(Ladder, WithoutOneAutoIsExact) {
@@ -148,10 +153,12 @@ TEST(Ladder, WithoutOneAutoIsExact) {
   EXPECT_EQ(eps, 0);
   ASSERT_EQ(selfnorm_error_bound(open, SELFNORM_RAW, &eps, &rho), SELFNORM_OK);
   EXPECT_TRUE(std::isinf(eps));
-  EXPECT_EQ(selfnorm_score_dense(open, x.data(), 5, &k, 1, SELFNORM_NEAREST, &chosen), SELFNORM_ERROR_ARGUMENT);
+  EXPECT_EQ(selfnorm_score_dense(open, x.data(), 5, &k, 1, SELFNORM_NEAREST, &chosen),
+            SELFNORM_ERROR_ARGUMENT);
 }
 
-// Every second call is checked; the rung without sums of clusters with random masses is far off, the exact one is not.
+// Every second call is checked; the rung without sums of clusters with random masses is far off, the exact
+// one is not.
 TEST(Ladder, WatchedCallsAreCounted) {
   std::mt19937 random(3);
   const ModelFile model = with_ladder(random, WeightKind::Float32);
@@ -195,7 +202,8 @@ INSTANTIATE_TEST_SUITE_P(
     Changes, DamagedLadder,
     testing::Values(Damage{"a class twice", [](Ladder& l) { l.clusters.order[0] = l.clusters.order[1]; }},
                     Damage{"a class beyond the last", [](Ladder& l) { l.clusters.order[0] = 100000; }},
-                    Damage{"clusters out of order", [](Ladder& l) { std::swap(l.clusters.begin[0], l.clusters.begin[1]); }},
+                    Damage{"clusters out of order",
+                           [](Ladder& l) { std::swap(l.clusters.begin[0], l.clusters.begin[1]); }},
                     Damage{"a scatter below 0", [](Ladder& l) { l.clusters.scatter[0] = -1; }},
                     Damage{"a mass that is no number", [](Ladder& l) { l.clusters.mass[0] = NAN; }},
                     Damage{"a tail that is no number", [](Ladder& l) { l.rungs[4].extra[0] = NAN; }}));
@@ -232,13 +240,14 @@ TEST(Rungs, AreWhatTheirTextSays) {
 }
 
 TEST(Rungs, RefuseWhatTheyDoNotKnow) {
-  for (const char* text : {"", "{}", R"({"rungs": []})", R"({"rungs": [{"name": "a"}]})",
-                           R"({"rungs": [{"name": "A", "kind": "raw"}]})", R"({"rungs": [{"name": "a", "kind": "b"}]})",
-                           R"({"rungs": [{"name": "a", "kind": "raw", "cost": -1}]})",
-                           R"({"rungs": [{"name": "a", "kind": "raw", "eps": 1e999}]})",
-                           R"({"rungs": [{"name": "a", "kind": "raw", "odd": 1}]})",
-                           R"({"rungs": [{"name": "a", "kind": "raw"}, {"name": "a", "kind": "raw"}]})",
-                           R"({"rungs": [{"name": "a", "kind": "raw"}]} x)"})
+  for (const char* text :
+       {"", "{}", R"({"rungs": []})", R"({"rungs": [{"name": "a"}]})",
+        R"({"rungs": [{"name": "A", "kind": "raw"}]})", R"({"rungs": [{"name": "a", "kind": "b"}]})",
+        R"({"rungs": [{"name": "a", "kind": "raw", "cost": -1}]})",
+        R"({"rungs": [{"name": "a", "kind": "raw", "eps": 1e999}]})",
+        R"({"rungs": [{"name": "a", "kind": "raw", "odd": 1}]})",
+        R"({"rungs": [{"name": "a", "kind": "raw"}, {"name": "a", "kind": "raw"}]})",
+        R"({"rungs": [{"name": "a", "kind": "raw"}]} x)"})
     EXPECT_THROW(runtime::parse_rungs(text, "f"), runtime::FormatError) << text;
 }
 

@@ -45,7 +45,9 @@ inline Ladder random_ladder(std::mt19937& random, const ModelFile& model, uint32
   add("network-7", RungKind::Network, 8, 0.3)->b = random_normalizer(random, model.features, 7);
   for (const double stop : {0.0, 0.1, 1e9}) {
     LadderRung* rung = add("nearest-" + std::to_string(out.rungs.size()), RungKind::Nearest, 100 - stop / 1e8,
-                           stop == 0.1 ? 0.08 : stop == 0 ? 0.01 : 0.4);
+                           stop == 0.1 ? 0.08
+                           : stop == 0 ? 0.01
+                                       : 0.4);
     rung->stop = stop;
     rung->b.intercept = 0.05;
     rung->b.hidden_weight = normals(random, 5 * size_t{model.features}, 0.2f);

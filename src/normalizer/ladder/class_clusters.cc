@@ -29,7 +29,8 @@ class Means {
   void measure() {
     for (size_t j = 0; j < clusters(); ++j) {
       double sum = 0;
-      for (size_t i = 0; i < width_; ++i) sum += static_cast<double>(row(j)[i]) * static_cast<double>(row(j)[i]);
+      for (size_t i = 0; i < width_; ++i)
+        sum += static_cast<double>(row(j)[i]) * static_cast<double>(row(j)[i]);
       square_[j] = static_cast<float>(sum);
     }
   }
@@ -121,8 +122,9 @@ std::vector<uint32_t> cluster_classes(const ScoreRows& rows, std::span<const dou
     std::vector<size_t> worst(sample.size());
     std::iota(worst.begin(), worst.end(), 0);
     const auto empty = static_cast<size_t>(std::count(total.begin(), total.end(), 0.0));
-    std::partial_sort(worst.begin(), worst.begin() + static_cast<std::ptrdiff_t>(std::min(empty, worst.size())),
-                      worst.end(), [&](size_t a, size_t b) {
+    std::partial_sort(worst.begin(),
+                      worst.begin() + static_cast<std::ptrdiff_t>(std::min(empty, worst.size())), worst.end(),
+                      [&](size_t a, size_t b) {
                         const double x = weight[sample[a]] * static_cast<double>(nearest[a].distance),
                                      y = weight[sample[b]] * static_cast<double>(nearest[b].distance);
                         return x != y ? x > y : a < b;
@@ -152,8 +154,9 @@ std::vector<uint32_t> cluster_classes(const ScoreRows& rows, std::span<const dou
     if (size[j] > 0) continue;
     uint64_t worst = classes;
     for (uint64_t k = 0; k < classes; ++k)
-      if (size[out[k]] > 1 && (worst == classes || weight[k] * static_cast<double>(all[k].distance) >
-                                                       weight[worst] * static_cast<double>(all[worst].distance)))
+      if (size[out[k]] > 1 &&
+          (worst == classes || weight[k] * static_cast<double>(all[k].distance) >
+                                   weight[worst] * static_cast<double>(all[worst].distance)))
         worst = k;
     --size[out[worst]];
     ++size[out[worst] = j];

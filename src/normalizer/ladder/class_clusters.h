@@ -1,6 +1,6 @@
 // k-means of classes, weighted: minimises sum_k v_k |x_k - m_j(k)|^2 over C means, where x are the points of
-// score_rows.h. Started from classes drawn by weight, Lloyd's iterations on a sample of the classes, a mean without
-// classes becomes the worst fitted one of them. The same bits for any number of threads.
+// score_rows.h. Started from classes drawn by weight, Lloyd's iterations on a sample of the classes, a mean
+// without classes becomes the worst fitted one of them. The same bits for any number of threads.
 #pragma once
 
 #include <cstdint>

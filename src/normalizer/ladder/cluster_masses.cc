@@ -19,7 +19,8 @@ constexpr double kSlopeRidge = 5, kCurveRidge = 1;  // in inputs of full weight
 
 // visit(row, its tile of exp(s - log Z), first class) for all rows and classes, rows in parallel.
 template <class Visit>
-void for_each_share(const ClassScores& scores, const Features& x, std::span<const double> log_z, const Visit& visit) {
+void for_each_share(const ClassScores& scores, const Features& x, std::span<const double> log_z,
+                    const Visit& visit) {
   parallel_ranges(x.rows(), kRowBlockOfMasses, [&](size_t begin, size_t end) {
     std::vector<float> tile((end - begin) * kClassTile);
     for (uint64_t first = 0; first < scores.classes(); first += kClassTile) {
@@ -57,7 +58,8 @@ void solve_positive(std::vector<double>& a, std::vector<double>& b) {
 
 }  // namespace
 
-ClassClusters grouped_classes(std::span<const uint32_t> cluster_of, uint32_t clusters, const ModelFile& model) {
+ClassClusters grouped_classes(std::span<const uint32_t> cluster_of, uint32_t clusters,
+                              const ModelFile& model) {
   ClassClusters out;
   out.begin.resize(clusters + 1);
   for (const uint32_t j : cluster_of) ++out.begin[j + 1];
@@ -95,12 +97,13 @@ std::vector<double> mean_shares(const ClassScores& scores, const Features& x, st
   });
   std::vector<double> out(scores.classes());
   for (const std::vector<float>& p : part)
-    for (size_t k = 0; k < out.size(); ++k) out[k] += static_cast<double>(p[k]) / static_cast<double>(x.rows());
+    for (size_t k = 0; k < out.size(); ++k)
+      out[k] += static_cast<double>(p[k]) / static_cast<double>(x.rows());
   return out;
 }
 
-std::vector<float> cluster_log_masses(const ClassScores& scores, const Features& x, std::span<const double> log_z,
-                                      const ClassClusters& clusters) {
+std::vector<float> cluster_log_masses(const ClassScores& scores, const Features& x,
+                                      std::span<const double> log_z, const ClassClusters& clusters) {
   const size_t n = clusters.begin.size() - 1;
   std::vector<uint32_t> cluster_of(scores.classes());
   for (uint32_t j = 0; j < n; ++j)
@@ -118,15 +121,19 @@ std::vector<float> cluster_log_masses(const ClassScores& scores, const Features&
   return out;
 }
 
-MassFit::MassFit(const ModelFile& model, const Features& x, const InputMetric* metric, const ClassClusters& clusters)
+MassFit::MassFit(const ModelFile& model, const Features& x, const InputMetric* metric,
+                 const ClassClusters& clusters)
     : model_(model), x_(x), metric_(metric), clusters_(clusters.begin.size() - 1), mean_(model.features) {
   for (uint64_t i = 0; i < x.rows(); ++i)
-    for_each_entry(x, i, [&](uint32_t j, float v) { mean_[j] += static_cast<double>(v) / static_cast<double>(x.rows()); });
+    for_each_entry(x, i, [&](uint32_t j, float v) {
+      mean_[j] += static_cast<double>(v) / static_cast<double>(x.rows());
+    });
   for (size_t j = 0; j < clusters_; ++j) size_.push_back(clusters.begin[j + 1] - clusters.begin[j]);
   start(clusters);
   if (metric) whitened_ = metric->whitened(x.dense);
   square_ = squares_of(x);
-  norm_ = std::max(1e-20, std::accumulate(square_.begin(), square_.end(), 0.0) / static_cast<double>(x.rows()));
+  norm_ =
+      std::max(1e-20, std::accumulate(square_.begin(), square_.end(), 0.0) / static_cast<double>(x.rows()));
   for (double& q : square_) q /= norm_;
 }
 
@@ -163,13 +170,15 @@ void MassFit::fit(std::span<const uint64_t> rows, std::span<const float> g, std:
     const float* slope = slope_.data() + j * d;
     double at_mean = 0;
     for (size_t k = 0; k < d; ++k) at_mean += static_cast<double>(slope[k]) * mean_[k];
-    std::vector<double> delta(d), weight, left, column;  // delta: in features; columns: regressors, row by row
+    std::vector<double> delta(d), weight, left,
+        column;  // delta: in features; columns: regressors, row by row
     double curve = 0, shift = 0, total = 0;
     for (const uint64_t i : rows) {
       const double share = std::exp(static_cast<double>(g[i * n + j]) - log_z[i]);
       if (share < kLeastShare || size_[j] == 1) continue;
       double s = -at_mean;
-      for_each_entry(x_, i, [&](uint32_t k, float v) { s += static_cast<double>(slope[k]) * static_cast<double>(v); });
+      for_each_entry(
+          x_, i, [&](uint32_t k, float v) { s += static_cast<double>(slope[k]) * static_cast<double>(v); });
       weight.push_back(std::min(1.0, share / kFullShare));
       left.push_back(static_cast<double>(g[i * n + j]) - level_[j] - s);
       total += weight.back();
@@ -181,7 +190,8 @@ void MassFit::fit(std::span<const uint64_t> rows, std::span<const float> g, std:
       column.push_back(square_[i]);
     }
     if (total > 0) {
-      // (R'WR + ridge) v = R'W (left - mean), regressors R centred by weight. One input of full weight says 0.
+      // (R'WR + ridge) v = R'W (left - mean), regressors R centred by weight. One input of full weight says
+      // 0.
       const size_t m = weight.size();
       std::vector<double> centre(width), v(width), matrix(width * width);
       double mean = 0;
@@ -224,14 +234,16 @@ void MassFit::fit(std::span<const uint64_t> rows, std::span<const float> g, std:
   });
 }
 
-void MassFit::evaluate(const ClassClusters& fitted, std::span<const uint64_t> rows, std::span<float> out) const {
+void MassFit::evaluate(const ClassClusters& fitted, std::span<const uint64_t> rows,
+                       std::span<float> out) const {
   const size_t n = clusters_;
   parallel_ranges(rows.size(), kRowBlockOfMasses, [&](size_t begin, size_t end) {
     for (size_t r = begin; r < end; ++r) {
       float* m = out.data() + rows[r] * n;
       std::copy(fitted.mass.begin(), fitted.mass.end(), m);
-      for_each_entry(x_, rows[r],
-                     [&](uint32_t k, float v) { add_scaled(v, fitted.centroid.data() + size_t{k} * n, m, n); });
+      for_each_entry(x_, rows[r], [&](uint32_t k, float v) {
+        add_scaled(v, fitted.centroid.data() + size_t{k} * n, m, n);
+      });
       add_scaled(static_cast<float>(square_[rows[r]]), fitted.centroid.data() + model_.features * n, m, n);
     }
   });
@@ -240,7 +252,8 @@ void MassFit::evaluate(const ClassClusters& fitted, std::span<const uint64_t> ro
 std::vector<double> squares_of(const Features& x) {
   std::vector<double> out(x.rows());
   for (uint64_t i = 0; i < x.rows(); ++i)
-    for_each_entry(x, i, [&](uint32_t, float v) { out[i] += static_cast<double>(v) * static_cast<double>(v); });
+    for_each_entry(x, i,
+                   [&](uint32_t, float v) { out[i] += static_cast<double>(v) * static_cast<double>(v); });
   return out;
 }
 

@@ -26,11 +26,17 @@ Features first_rows(const Features& x, uint64_t rows) {
   if (x.is_sparse) {
     const uint64_t end = x.sparse.begin[rows];
     out.sparse.columns = x.sparse.columns;
-    out.sparse.begin.assign(x.sparse.begin.begin(), x.sparse.begin.begin() + static_cast<std::ptrdiff_t>(rows + 1));
-    out.sparse.column.assign(x.sparse.column.begin(), x.sparse.column.begin() + static_cast<std::ptrdiff_t>(end));
-    out.sparse.value.assign(x.sparse.value.begin(), x.sparse.value.begin() + static_cast<std::ptrdiff_t>(end));
+    out.sparse.begin.assign(x.sparse.begin.begin(),
+                            x.sparse.begin.begin() + static_cast<std::ptrdiff_t>(rows + 1));
+    out.sparse.column.assign(x.sparse.column.begin(),
+                             x.sparse.column.begin() + static_cast<std::ptrdiff_t>(end));
+    out.sparse.value.assign(x.sparse.value.begin(),
+                            x.sparse.value.begin() + static_cast<std::ptrdiff_t>(end));
   } else {
-    out.dense = {rows, x.dense.columns, {x.dense.values.begin(), x.dense.values.begin() + static_cast<std::ptrdiff_t>(rows * x.dense.columns)}};
+    out.dense = {rows,
+                 x.dense.columns,
+                 {x.dense.values.begin(),
+                  x.dense.values.begin() + static_cast<std::ptrdiff_t>(rows * x.dense.columns)}};
   }
   return out;
 }
@@ -59,7 +65,8 @@ std::vector<float> scatters(const ClassClusters& clusters, std::span<const float
       const double exact = g[i * n + j], error = exact - static_cast<double>(m[i * n + j]);
       const double share = std::exp(std::max(exact, exact - error) - log_z[i]);
       if (share < kLeastShare) continue;
-      const double v = std::min(1.0, share / kFullShare), e = std::min(2.0, std::abs(error)) / std::max(q[i], 0.1);
+      const double v = std::min(1.0, share / kFullShare),
+                   e = std::min(2.0, std::abs(error)) / std::max(q[i], 0.1);
       weight[j] += v;
       square[j] += v * e * e;
     }
@@ -74,8 +81,8 @@ std::vector<float> scatters(const ClassClusters& clusters, std::span<const float
   return out;
 }
 
-std::vector<NearestSum> sums_of(const ClassClusters& clusters, std::span<const float> g, std::span<const float> m,
-                                std::span<const double> q, double stop) {
+std::vector<NearestSum> sums_of(const ClassClusters& clusters, std::span<const float> g,
+                                std::span<const float> m, std::span<const double> q, double stop) {
   const size_t n = clusters.clusters();
   std::vector<NearestSum> out(q.size());
   parallel_ranges(q.size(), 16, [&](size_t begin, size_t end) {
@@ -85,7 +92,8 @@ std::vector<NearestSum> sums_of(const ClassClusters& clusters, std::span<const f
       const runtime::ClusterShares all = runtime::best_kernels().cluster_shares(
           n, clusters.scatter.data(), static_cast<float>(q[i]), share.data(), doubt.data());
       const auto exact = [&](std::span<const runtime::DoubtfulCluster> some, LogSumExp* sum) {
-        for (const runtime::DoubtfulCluster& cluster : some) sum->add(static_cast<double>(g[i * n + cluster.cluster]));
+        for (const runtime::DoubtfulCluster& cluster : some)
+          sum->add(static_cast<double>(g[i * n + cluster.cluster]));
         return true;
       };
       runtime::nearest_sum(all, q[i], share, doubt.data(), clusters.begin, stop, exact, &out[i]);
@@ -106,7 +114,8 @@ NearestFit fit_nearest(const ModelFile& model, const Features& x, const NearestO
   const auto step = [&](const std::string& text) {
     if (options.on_step) options.on_step(text);
   };
-  const uint32_t clusters = options.clusters > 0 ? std::min(options.clusters, model.classes) : default_clusters(model.classes);
+  const uint32_t clusters =
+      options.clusters > 0 ? std::min(options.clusters, model.classes) : default_clusters(model.classes);
   const auto scores = make_class_scores(model, x.is_sparse);
   std::optional<InputMetric> metric;
   if (InputMetric::is_for(x)) metric = InputMetric::of(x.dense);
@@ -117,7 +126,8 @@ NearestFit fit_nearest(const ModelFile& model, const Features& x, const NearestO
     std::vector<double> weight = mean_shares(*scores, some, exact_log_z(*scores, some));
     for (double& v : weight) v = std::pow(v + 1e-12, options.weight_power);
     const ScoreRows rows(model, *scores, some, metric ? &*metric : nullptr);
-    out.clusters = grouped_classes(cluster_classes(rows, weight, {.clusters = clusters, .seed = options.tail.seed}), clusters, model);
+    out.clusters = grouped_classes(
+        cluster_classes(rows, weight, {.clusters = clusters, .seed = options.tail.seed}), clusters, model);
   }
   step("masses of clusters");
   const std::vector<double> log_z = exact_log_z(*scores, x);

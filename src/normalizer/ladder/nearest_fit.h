@@ -1,8 +1,9 @@
-// Fits what rungs of kind nearest need (selfnorm/runtime/ladder_layout.h) on inputs of a model of classes: the clusters, their
-// log-masses, and for each rung the tail. Clusters: classes weigh the square root of their mean probability. Masses
-// and tails: with masses fitted to one half of the inputs and used on the other, both ways, the scatter of a cluster is
-// the root mean square of (G_j - m_j) / q, weighted as in cluster_masses.h, and the tails meet the errors that new inputs
-// will have; the masses that are kept are fitted to all. Same inputs and options: the same bits.
+// Fits what rungs of kind nearest need (selfnorm/runtime/ladder_layout.h) on inputs of a model of classes:
+// the clusters, their log-masses, and for each rung the tail. Clusters: classes weigh the square root of
+// their mean probability. Masses and tails: with masses fitted to one half of the inputs and used on the
+// other, both ways, the scatter of a cluster is the root mean square of (G_j - m_j) / q, weighted as in
+// cluster_masses.h, and the tails meet the errors that new inputs will have; the masses that are kept are
+// fitted to all. Same inputs and options: the same bits.
 #pragma once
 
 #include <functional>
@@ -16,9 +17,9 @@
 namespace selfnorm {
 
 struct NearestOptions {
-  uint32_t clusters = 0;             // 0: by the number of classes
-  std::vector<double> stops = {};    // of the rungs, falling
-  double weight_power = 0.5;         // of a class: its mean probability to this power
+  uint32_t clusters = 0;           // 0: by the number of classes
+  std::vector<double> stops = {};  // of the rungs, falling
+  double weight_power = 0.5;       // of a class: its mean probability to this power
   TailOptions tail = {};
   std::function<void(const std::string& step)> on_step = {};
 };

@@ -1,7 +1,8 @@
-// Classes as points whose distances are those of their scores, for clustering. With h the inputs and hbar their mean,
+// Classes as points whose distances are those of their scores, for clustering. With h the inputs and hbar
+// their mean,
 //     E [(w_k - w_l) . (h - hbar)]^2 = |L'(w_k - w_l)|^2,   L L' = Cov h,
-// so class k is the point L' w_k. Where x is sparse, or has more than kWidestMetric features, the points are the scores
-// w_k . (h_i - hbar) / sqrt n of kMetricInputs inputs, whose distances estimate the same.
+// so class k is the point L' w_k. Where x is sparse, or has more than kWidestMetric features, the points are
+// the scores w_k . (h_i - hbar) / sqrt n of kMetricInputs inputs, whose distances estimate the same.
 #pragma once
 
 #include <memory>
@@ -16,8 +17,8 @@ namespace selfnorm {
 inline constexpr uint32_t kWidestMetric = 512;
 inline constexpr uint64_t kMetricInputs = 256;
 
-// The mean of dense inputs and the Cholesky factor of their covariance (lower, d x d, row-major), with a ridge of 1e-6 of
-// the mean variance.
+// The mean of dense inputs and the Cholesky factor of their covariance (lower, d x d, row-major), with a
+// ridge of 1e-6 of the mean variance.
 struct InputMetric {
   std::vector<double> mean, factor;
 
@@ -30,7 +31,8 @@ struct InputMetric {
 class ScoreRows {
  public:
   // Keeps references.
-  ScoreRows(const ModelFile& model, const ClassScores& scores, const Features& inputs, const InputMetric* metric);
+  ScoreRows(const ModelFile& model, const ClassScores& scores, const Features& inputs,
+            const InputMetric* metric);
 
   uint32_t width() const { return width_; }
   uint64_t classes() const { return model_.classes; }

@@ -25,7 +25,10 @@ struct TailInputs {
   std::vector<float> rows;
 
   TailInputs(const Features& x, std::span<const NearestSum> sums, std::span<const uint64_t> used)
-      : features(x.is_sparse ? 0 : x.columns()), width(features + kTailExtras), mean(width), deviation(width) {
+      : features(x.is_sparse ? 0 : x.columns()),
+        width(features + kTailExtras),
+        mean(width),
+        deviation(width) {
     std::vector<double> values(used.size() * width);
     for (size_t i = 0; i < used.size(); ++i) {
       double* row = values.data() + i * width;
@@ -166,7 +169,8 @@ std::vector<double> tail_values(const LadderRung& rung, const Features& x, std::
       double t = rung.b.intercept;
       for (size_t u = 0; u < m && sums[i].has_tail(); ++u) {
         double unit = static_cast<double>(rung.b.hidden_bias[u]);
-        for (size_t e = 0; e < kTailExtras; ++e) unit += static_cast<double>(rung.extra[u * kTailExtras + e]) * f[e];
+        for (size_t e = 0; e < kTailExtras; ++e)
+          unit += static_cast<double>(rung.extra[u * kTailExtras + e]) * f[e];
         if (d > 0) unit += dot(rung.b.hidden_weight.data() + u * d, x.dense.row(i).data(), d);
         t += static_cast<double>(rung.b.output[u]) * std::max(0.0, unit);
       }

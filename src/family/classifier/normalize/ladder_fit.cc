@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
+#include <ctime>
 
 #include "audit/error_audit.h"
 #include "base/failure.h"
 #include "family/classifier/normalize/amortise.h"
+#include "family/classifier/normalize/ladder_query.h"
 #include "math/parallel.h"
 #include "math/random.h"
 #include "normalizer/ladder/cluster_masses.h"
@@ -23,14 +24,14 @@ constexpr uint64_t kFewestFitted = 200;
 constexpr double kMostScores = 4e12;  // multiplications that exact sums may take
 constexpr double kTimedSeconds = 0.15;
 // The stops of rungs of kind nearest, in units of the error that is allowed.
-constexpr double kStops[] = {4, 2, 1, 0.6, 0.4, 0.25, 0.12};
+constexpr double kStops[] = {4, 2, 1, 0.5, 0.3, 0.2, 0.14};
 constexpr uint32_t kNetworks[] = {64, 256};
 
-runtime::Query query_of(const Features& x, uint64_t row) {
-  static constexpr uint32_t kNone = 0;
-  if (!x.is_sparse) return {x.dense.row(row)};
-  const uint64_t begin = x.sparse.begin[row], n = x.sparse.begin[row + 1] - begin;
-  return {{x.sparse.value.data() + begin, n}, n == 0 ? &kNone : x.sparse.column.data() + begin};
+// Of this thread alone: others on the machine do not count.
+double thread_seconds() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
 class LadderFitting {
@@ -46,15 +47,17 @@ class LadderFitting {
     exact.cost = exact.most_cost = model_.classes;
     exact.eps = exact.rho = 0;
     exact.conf = 1;
-    if (model_.family != Family::Multiclass) return exact_alone(exact, "the model needs no sum over its classes");
+    if (model_.family != Family::Multiclass)
+      return exact_alone(exact, "the model needs no sum over its classes");
     if (model_.classes < kLadderClasses)
       return exact_alone(exact, fmt::format("a sum over {} classes is cheap", model_.classes));
     const uint64_t needed = inputs_needed();
     if (certifying_inputs_.examples() < needed || fitting_inputs_.examples() < kFewestFitted)
-      return exact_alone(exact, fmt::format("too few inputs that had no part in the model to certify anything: found {} to "
-                                            "fit to and {} to certify with, expected at least {} and {}",
-                                            fitting_inputs_.examples(), certifying_inputs_.examples(), kFewestFitted,
-                                            needed));
+      return exact_alone(
+          exact,
+          fmt::format("too few inputs that had no part in the model to certify anything: found {} to "
+                      "fit to and {} to certify with, expected at least {} and {}",
+                      fitting_inputs_.examples(), certifying_inputs_.examples(), kFewestFitted, needed));
     take_inputs(needed);
     add_rungs();
     certify();
@@ -155,8 +158,6 @@ class LadderFitting {
     const runtime::LadderLayout layout = layout_of(ladder_, {});
     const runtime::Scorer scorer = this->scorer();
     const runtime::ModelLayout whole = layout_of(model_);
-    const double confidence = 1 - (1 - options_.confidence) / static_cast<double>(ladder_.rungs.size());
-    const int64_t allowed = largest_certifiable_count(x.rows(), options_.rho, confidence);
     for (size_t r = 0; r < ladder_.rungs.size(); ++r) {
       runtime::RungLayout rung = layout.rungs[r];
       if (rung.name == "amortised") rung.b = whole.normalizer;
@@ -177,12 +178,12 @@ class LadderFitting {
         sum += cost[i];
         measured.most_cost = std::max(measured.most_cost, cost[i]);
       }
+      out.eps = certified_error(size, options_.rho, options_.confidence, ladder_.rungs.size());
       std::sort(size.begin(), size.end());
       out.cost = sum / static_cast<double>(size.size());
       out.rms = std::sqrt(square / static_cast<double>(size.size()));
       out.rho = options_.rho;
       out.conf = options_.confidence;
-      out.eps = allowed < 0 ? kInfinity : size[size.size() - 1 - static_cast<size_t>(allowed)];
       measured.q99 = size[static_cast<size_t>(0.99 * static_cast<double>(size.size() - 1))];
       static_cast<Rung&>(measured) = out;
       measured_.push_back(std::move(measured));
@@ -195,14 +196,15 @@ class LadderFitting {
     const runtime::ModelLayout whole = layout_of(model_);
     const runtime::LadderLayout layout = layout_of(ladder_, whole.normalizer);
     const auto nanoseconds = [&](const runtime::RungLayout& rung) {
-      using Clock = std::chrono::steady_clock;
-      const auto begin = Clock::now();
+      const double begin = thread_seconds();
       double seconds = 0;
       uint64_t done = 0;
       do {
         runtime::Approximation a;
-        scorer.log_normalizer(query_of(certifying_.features, done++ % certifying_.features.rows()), rung, &a);
-        seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+        for (int i = 0; i < 8; ++i)
+          scorer.log_normalizer(query_of(certifying_.features, done++ % certifying_.features.rows()), rung,
+                                &a);
+        seconds = thread_seconds() - begin;
       } while (seconds < kTimedSeconds);
       return 1e9 * seconds / static_cast<double>(done);
     };
@@ -218,15 +220,17 @@ class LadderFitting {
     size_t chosen = n;  // exact
     for (size_t r = 0; r < n; ++r) {
       const Rung& rung = ladder_.rungs[r];
-      const bool is_allowed = options_.max_cost > 0 ? rung.cost <= options_.max_cost && std::isfinite(rung.eps)
-                                                    : rung.meets(options_.within, options_.rho);
+      const bool is_allowed = options_.max_cost > 0
+                                  ? rung.cost <= options_.max_cost && std::isfinite(rung.eps)
+                                  : rung.meets(options_.within, options_.rho);
       const bool is_better = chosen == n || (options_.max_cost > 0 ? rung.eps < ladder_.rungs[chosen].eps
                                                                    : rung.cost < ladder_.rungs[chosen].cost);
       if (is_allowed && is_better && rung.cost < model_.classes) chosen = r;
     }
-    out.reason = chosen < n ? options_.max_cost > 0 ? "the most precise rung of that cost" : "the cheapest rung that is certified"
-                 : options_.max_cost > 0            ? "no rung of that cost is certified"
-                                                    : "no cheaper rung is certified";
+    out.reason = chosen < n              ? options_.max_cost > 0 ? "the most precise rung of that cost"
+                                                                 : "the cheapest rung that is certified"
+                 : options_.max_cost > 0 ? "no rung of that cost is certified"
+                                         : "no cheaper rung is certified";
     bool has_nearest = false;
     for (size_t r = 0; r < n; ++r) {
       const LadderRung& rung = ladder_.rungs[r];
@@ -256,6 +260,15 @@ class LadderFitting {
 
 }  // namespace
 
+double certified_error(std::vector<double> sizes, double rho, double confidence, size_t rungs) {
+  const double each = 1 - (1 - confidence) / static_cast<double>(std::max<size_t>(1, rungs));
+  const int64_t allowed = largest_certifiable_count(sizes.size(), rho, each);
+  if (allowed < 0) return kInfinity;
+  const auto place = sizes.end() - 1 - static_cast<std::ptrdiff_t>(allowed);
+  std::nth_element(sizes.begin(), place, sizes.end());
+  return *place;
+}
+
 void LadderOptions::validate() const {
   require_range(within > 0, "within", within, "a number > 0");
   require_range(rho > 0 && rho < 1, "rho", rho, "a number between 0 and 1");
@@ -267,7 +280,8 @@ void LadderOptions::validate() const {
 LadderFit fit_ladder(const ModelFile& model, const ExampleSource& fitting, const ExampleSource& certifying,
                      const LadderOptions& options) {
   options.validate();
-  if (fitting.is_joint()) throw Error("a model of alternatives has no ladder: its groups are summed as they are");
+  if (fitting.is_joint())
+    throw Error("a model of alternatives has no ladder: its groups are summed as they are");
   return LadderFitting(model, fitting, certifying, options)();
 }
 
@@ -277,15 +291,16 @@ LadderFit fit_ladder(const ModelFile& model, const ExampleSource& inputs, const 
   for (uint64_t i = 0; i < order.size(); ++i) order[i] = i;
   RandomStream(options.seed, kPartStream).shuffle(order);
   const auto middle = order.begin() + static_cast<std::ptrdiff_t>(order.size() * 45 / 100);
-  return fit_ladder(model, ExampleSubset(inputs, {order.begin(), middle}), ExampleSubset(inputs, {middle, order.end()}),
-                    options);
+  return fit_ladder(model, ExampleSubset(inputs, {order.begin(), middle}),
+                    ExampleSubset(inputs, {middle, order.end()}), options);
 }
 
 std::string chosen_text(const LadderFit& fit) {
   const MeasuredRung& best = fit.best();
   if (fit.is_exact()) return fmt::format("exact: {}", fit.reason);
   return fmt::format(
-      "{}, {}: within {:.2g} for {:.4g}% of inputs (confidence {:.4g}%), {:.0f} of {:.0f} dot products, {:.3g} times "
+      "{}, {}: within {:.2g} for {:.4g}% of inputs (confidence {:.4g}%), {:.0f} of {:.0f} dot products, "
+      "{:.3g} times "
       "as fast as exact",
       best.name, fit.reason, best.eps, 100 * (1 - best.rho), 100 * best.conf, best.cost, fit.exact().cost,
       fit.exact().nanoseconds / best.nanoseconds);

@@ -3,6 +3,7 @@
 #include "base/failure.h"
 #include "classifier/evaluation_report.h"
 #include "classifier/model_header.h"
+#include "classifier/train_ladder.h"
 #include "commands.h"
 #include "data/plausible.h"
 #include "data/string_index.h"
@@ -344,6 +345,7 @@ class ClassifierTraining final : public Training {
   RunResult train(const CheckpointOptions& checkpoint, TrainObserver& observer) override {
     is_held_out_ = data_.valid.has_value();
     simple_ = simple_model(data_, options_);
+    examples_ = data_.train.examples();
     audited_ = is_held_out_ ? *data_.valid : data_.train;
     if (is_held_out_ && data_.has_unseen()) data_.valid = subset(audited_, seen_examples(audited_));
     result_ = options_.encoder.is_network()
@@ -374,11 +376,13 @@ class ClassifierTraining final : public Training {
           grouped(rows.size()), grouped(audited_.examples()), out.data, grouped(model.classes)));
     }
     out.audit.update(evaluation_json(evaluation_, model.log_normalizer));
-    model.audit_json = out.audit.dump();
     out.nll = evaluation_.nll_exact;
     out.simple = simple_;
     out.table =
         evaluation_table({{options_.objective.name, evaluation_, {}}}) + log_z_line(evaluation_.log_z);
+    if (is_held_out_ && !arguments_.ladder.no_ladder && model.family == Family::Multiclass)
+      ladder_ = end_with_ladder(arguments_, examples_, *audited_source(audited_), model, out);
+    model.audit_json = out.audit.dump();
     return out;
   }
 
@@ -392,12 +396,18 @@ class ClassifierTraining final : public Training {
                        .part = is_held_out_ ? part_of_valid(given_.train, given_.valid) : RowsPart::kTrained,
                        .places = std::move(data_.held_out)};
     if (model.family == Family::Hierarchical) return add_normalised_run(run, evaluation_, document);
-    std::unique_ptr<ExampleSource> source = make_example_source(std::move(audited_));
-    if (model.encoder.exists()) source = bag_states(model.encoder, std::move(source));
-    add_run(run, *source, document);
+    add_run(run, *audited_source(std::move(audited_)), document);
+    if (ladder_) add_ladder(*ladder_, document);
   }
 
  private:
+  // What the output layer meets.
+  std::unique_ptr<ExampleSource> audited_source(Dataset data) const {
+    std::unique_ptr<ExampleSource> source = make_example_source(std::move(data));
+    if (result_.model.encoder.exists()) source = bag_states(result_.model.encoder, std::move(source));
+    return source;
+  }
+
   const Arguments& arguments_;
   const TrainArguments& given_;
   TrainOptions options_;
@@ -405,10 +415,12 @@ class ClassifierTraining final : public Training {
   TrainingData data_;
   NetworkPlan plan_;
   bool is_held_out_ = false;
+  uint64_t examples_ = 0;  // trained on
   std::optional<SimpleModel> simple_;
   Dataset audited_;
   TrainResult result_;
   Evaluation evaluation_;
+  std::optional<LadderFit> ladder_;
 };
 
 }  // namespace

@@ -19,9 +19,13 @@ bool has_level(const ObjectiveEntry& o) { return o.is_penalised || o.uses_normal
 
 }  // namespace
 
+double affordable_rows(double steps, double row) {
+  return std::max(1e-3, kShareOfTraining * kStepsOverProducts * steps / row);
+}
+
 ValidationEffort validation_effort(double epoch, double row) {
   using Effort = ValidationEffort;
-  const double rows = std::max(1e-3, kShareOfTraining * kStepsOverProducts * epoch / row);
+  const double rows = affordable_rows(epoch, row);
   if (rows >= double{Effort::kMostRows}) return {};
   if (rows >= double{Effort::kFewestRows}) return {.rows = static_cast<uint64_t>(rows)};
   return {.rows = Effort::kFewestRows,

@@ -30,6 +30,8 @@ struct ValidationEffort {
   uint64_t rows = kMostRows;
   uint64_t epochs = 1;
 };
+// Held-out rows whose log Z takes a fifth of such steps.
+double affordable_rows(double steps, double row);
 // Multiplications of an epoch of steps on scattered rows, and of log Z of one held-out row by matrix products.
 ValidationEffort validation_effort(double epoch, double row);
 

@@ -12,6 +12,7 @@
 #include "document/document.h"
 #include "document/section/audit_section.h"
 #include "family/classifier/normalize/amortise.h"
+#include "family/classifier/normalize/ladder_fit.h"
 #include "family/classifier/normalize/retrain.h"
 #include "grammar/arguments.h"
 
@@ -49,6 +50,8 @@ struct NormalizeReport : LosslessStep {
   std::string
       amortisation_doubt;  // why there is no b, or none of the kind that was asked for; empty: there is
   std::optional<Audit> amortised;  // absent: b was left out
+
+  std::optional<LadderFit> ladder;
 
   const Audit& last() const { return amortised ? *amortised : retrained ? *retrained : lossless; }
 };

@@ -18,7 +18,7 @@ _PLACES = {
     "SelfNormalizedClassifier": "classifier", "EnergyDensity": "density", "EnergyRegressor": "regressor",
     "PredictiveDistribution": "regressor", "CRF": "crf", "LanguageModel": "language_model", "load": "_base",
     "Result": "_base", "normalize_head": "head", "NormalizedHead": "head", "normalize_checkpoint": "head",
-    "read_states": "head", "report": "_report", "Report": "_report", "Error": "_core",
+    "report": "_report", "Report": "_report", "Error": "_core",
 }
 _MODULES = ("torch", "torch_gpu", "runtime")
 __all__ = ["__version__", *_PLACES]

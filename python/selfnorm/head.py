@@ -1,6 +1,8 @@
 """Somebody's softmax layer: scores W h + b, made log-probabilities without changing one of them."""
 
 import os
+import tempfile
+import warnings
 
 import numpy as np
 
@@ -67,4 +69,25 @@ def normalize_head(W, b, H, within=0.1, *, rho=0.01, confidence=0.99, hold_out=0
         found[name] = None if found[name] is None else Result(found[name])
     found["weight"] = _like(found["weight"], W)
     found["bias"] = _like(found["bias"], W if b is None else b)
+    return found
+
+
+def normalize_checkpoint(directory, states, out=None, *, within=0.1, vocabulary=0, link=False, states_name="", weight_name="",
+                         rho=0.01, confidence=0.99, hold_out=0.1, seed=0):
+    """The head of a directory of Hugging Face's layout (config.json, model.safetensors or shards with an index), as
+    `selfnorm normalize DIR --states H` does: a new directory `out` (default DIR-normalized) with the same probabilities, whose
+    raw logits, less log_normalizer, are nearly log-probabilities. `states` is what goes into the head: an array or tensor, a
+    file, or a folder of .npy and .safetensors shards."""
+    options = dict(out=os.fspath(out or ""), states_name=states_name, weight_name=weight_name, vocabulary=vocabulary, link=link,
+                   hold_out=hold_out, within=within, rho=rho, confidence=confidence, seed=seed)
+    if isinstance(states, (str, os.PathLike)):
+        found = Result(_core.normalize_checkpoint(os.fspath(directory), os.fspath(states), options))
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            np.save(os.path.join(folder, "states.npy"), as_numpy(states))
+            found = Result(_core.normalize_checkpoint(os.fspath(directory), folder, options))
+    for name in ("before", "after"):
+        found[name] = Result(found[name])
+    for note in found.notes:
+        warnings.warn(note, stacklevel=2)
     return found

@@ -104,11 +104,6 @@ void for_blocks(const ExampleSource& source, const std::function<void(uint64_t, 
                   [&](uint64_t begin, uint64_t end) { visit(begin, source.block(begin, end).features); });
 }
 
-void refuse_idle(const ClassifierOptions& given) {
-  ClassifierOptions options = given, initial;
-  classifier_option_table(options).refuse_idle(classifier_option_table(initial));
-}
-
 TrainResult trained(LearnedInputs learned, const TrainOptions& options, const Run& run) {
   Dataset& data = learned.data;
   const EncoderOptions& encoder = options.encoder;
@@ -160,7 +155,6 @@ Classifier Classifier::train(const Inputs& x, const Labels& labels, const Option
   classifier_option_table(options).set(given);
   options.training.validate();
   options.text.validate();
-  refuse_idle(options);
   LearnedInputs learned = learn_inputs(x, labels, run.weights, options.text);
   const std::optional<TextEncoder> text = learned.text;
   TrainResult result = trained(std::move(learned), options.training, run);

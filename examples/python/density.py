@@ -11,7 +11,7 @@ ring = ring / np.linalg.norm(ring, axis=1, keepdims=True) * 3 + 0.3 * random.nor
 train, test = ring[:1000], ring[1000:]
 
 # %% A Gaussian, and a mixture that an energy network tilts.
-for options in ({"energy": "gaussian"}, {"epochs": 30}):
+for options in ({"energy": "gaussian"}, {"steps": 1000}):
     model = selfnorm.EnergyDensity(**options).fit(train)
     found, z = model.evaluate(test), model.log_normalizer_
     print(f"{options}: NLL {found.nll:.3f} +- {found.nll_error:.3f} nats a row, log Z {z.value:.4f} in [{z.low:.4f}, {z.high:.4f}] by {z.method}")

@@ -18,9 +18,12 @@ asked = ["please send money from my savings", "I lost the card"]
 for text, row in zip(asked, model.predict_proba(asked)):
     print(f"{text}: " + ", ".join(f"{intent} {p:.3f}" for intent, p in zip(model.classes_, row)))
 
-# %% How far is one dot product from the exact log-probability? On texts that had no part in the training:
-unseen = [f"{verb} the {thing}" for verb in sum(verbs.values(), []) for thing in ("account of my wife", "old card", "gift card")]
-audit = model.audit(unseen * 20)
-print(f"rms of log Z - c: {audit.rms:.3f}; certified: 99% of inputs within {audit.smallest_eps:.3f}")
+# %% How far is one dot product from the exact log-probability? On independent texts that had no part in the training:
+random = np.random.default_rng(0)
+pick = random.choice
+every = sum(verbs.values(), [])
+unseen = [f"{pick(['hello,', 'please', 'good morning,', 'hi'])} {pick(every)} {pick(things)} {pick(['now', 'today', 'again', 'thanks'])}" for _ in range(1000)]
+audit = model.audit(unseen)
+print(f"rms of log Z - c: {audit.rms:.3f}; with 99% confidence, 99% of such texts within {audit.smallest_eps:.3f}")
 found = model.score_candidates(asked, ["transfer", "block"], within=audit.smallest_eps)
 print(found.kind, np.round(found.log_probabilities, 3).tolist())

@@ -7,6 +7,8 @@ FUZZ_SECONDS ?= 5
 SANITIZERS ?= asan-ubsan tsan
 SHARD ?= 1/1
 TORCH ?=
+PYTHON ?= /usr/bin/python3
+TARGET ?=
 MUTANTS ?= 10
 SEED ?= 0
 
@@ -17,7 +19,11 @@ LIBRARY_PACKAGES := build-essential cmake ninja-build ccache pkg-config libtbb-d
   libcli11-dev libfmt-dev nlohmann-json3-dev libfast-float-dev zlib1g-dev libre2-dev libxxhash-dev libeigen3-dev libboost-dev \
   $(if $(TORCH),libtorch-dev)
 BUILD_PACKAGES := $(LIBRARY_PACKAGES) $(NODE_PACKAGES)
-TEST_PACKAGES := $(BUILD_PACKAGES) libgtest-dev librapidcheck-dev liblbfgs-dev gnuplot-nox $(BROWSER_PACKAGES)
+# Of Debian's own Python; another one (PYTHON=) brings its own.
+PYTHON_PACKAGES := pybind11-dev $(if $(filter /usr/bin/python3,$(PYTHON)),python3-dev python3-numpy python3-pip python3-setuptools python3-wheel python3-venv)
+PYTHON_TEST_PACKAGES := $(PYTHON_PACKAGES) $(if $(filter /usr/bin/python3,$(PYTHON)),python3-pytest python3-scipy python3-sklearn python3-pandas \
+  python3-torch python3-matplotlib mypy)
+TEST_PACKAGES := $(BUILD_PACKAGES) $(PYTHON_TEST_PACKAGES) libgtest-dev librapidcheck-dev liblbfgs-dev gnuplot-nox $(BROWSER_PACKAGES)
 FUZZ_PACKAGES := $(LIBRARY_PACKAGES) clang libclang-rt-14-dev
 DEMO_PACKAGES := $(BUILD_PACKAGES) dict-gcide
 BENCH_PACKAGES := $(BUILD_PACKAGES) dataset-fashion-mnist python3-sklearn fasttext python3-torch openssl
@@ -34,7 +40,7 @@ if [ -n "$$missing" ]; then \
 fi
 endef
 
-.PHONY: help build test demo bench reproduce install deb lint format sanitize mutants fuzz gpu gpu-test clean
+.PHONY: help build test python wheel demo bench reproduce install deb lint format sanitize mutants fuzz gpu gpu-test clean
 
 # CUDA's compiler, where it is: then the module for GPUs is built with the program.
 NVCC := $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
@@ -52,11 +58,20 @@ build: ## the program, build/release/selfnorm
 
 test: ## everything that must hold: unit, property and end-to-end tests, the reports in a browser, include ladder, a short fuzz run
 	$(call packages,$(TEST_PACKAGES) $(FUZZ_PACKAGES))
-	cmake --preset release -DSELFNORM_BUILD_TESTS=ON
+	cmake --preset release -DSELFNORM_BUILD_TESTS=ON -DPYTHON=$(PYTHON)
 	cmake --build --preset release -j $(JOBS)
 	ctest --preset release -j $(JOBS)
 	tests/ladder.sh
 	$(MAKE) fuzz
+
+python: ## the Python package, into the virtual environment PYTHON=venv/bin/python, or into the folder TARGET=DIR (default build/site)
+	$(call packages,$(LIBRARY_PACKAGES) $(PYTHON_PACKAGES))
+	$(PYTHON) -m pip install --no-build-isolation --no-deps --upgrade $(if $(filter /usr/bin/python3,$(PYTHON))$(TARGET),--target $(or $(TARGET),build/site)) .
+	@echo "import selfnorm works with $(if $(filter /usr/bin/python3,$(PYTHON))$(TARGET),PYTHONPATH=$(or $(TARGET),build/site) )$(PYTHON)"
+
+wheel: ## a wheel in build/wheel that needs no installed selfnorm
+	$(call packages,$(LIBRARY_PACKAGES) $(PYTHON_PACKAGES))
+	$(PYTHON) -m pip wheel --no-build-isolation --no-deps --wheel-dir build/wheel .
 
 demo: ## a self-normalised language model on the dictionary gcide, raw against exact (2 minutes after the build)
 	$(call packages,$(DEMO_PACKAGES))

@@ -41,6 +41,7 @@ int audit_classifier(const Arguments& arguments);
 int audit_regressor(const Arguments& arguments);
 int audit_crf_command(const Arguments& arguments);
 int normalize_head(const Arguments& arguments);
+int normalize_directory(const Arguments& arguments);  // of a checkpoint; called by the one above
 int normalize_crf_command(const Arguments& arguments);
 int bound_classifier(const Arguments& arguments);
 int sample_points(const Arguments& arguments);

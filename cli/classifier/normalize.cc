@@ -13,6 +13,7 @@
 #include "normalizer/output_stream.h"
 #include "output.h"
 #include "run/progress_line.h"
+#include "selfnorm/checkpoint.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -196,6 +197,8 @@ class Normalization {
 
 int normalize_head(const Arguments& arguments) {
   const NormalizeArguments& given = arguments.normalize;
+  if (is_checkpoint_directory(given.head)) return normalize_directory(arguments);
+  arguments.require({"--vocabulary", "--link"}, false, "checkpoint directories", given.head);
   const AnyModel any(given.head, arguments.head);
   const bool retrains = given.delta > 0 || given.budget > 0, amortises = given.amortise != "none";
   if (any.file().family == Family::Joint && (retrains || amortises || asks_for_ladder(arguments)))

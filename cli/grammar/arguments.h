@@ -194,6 +194,8 @@ struct NormalizeArguments {
   std::string head;
   std::string states;
   std::string states_name;
+  uint32_t vocabulary = 0;  // checkpoint directories; 0: all rows
+  bool link = false;
   std::string out;
   double hold_out = 0.1;
   double delta = 0;   // 0: none

@@ -146,11 +146,18 @@ OptionTable normalize_option_table(NormalizeArguments& n) {
   OptionTable table;
   table
       .add("states", &n.states,
-           "Hidden states (.npy, .npz, .safetensors) or data of the model, with or without labels; default: "
+           "Hidden states (.npy, .npz, .safetensors, a folder of shards) or data of the model, with or "
+           "without labels; default: "
            "the training data of a run directory, or an array in HEAD itself")
       .of_kind(OptionKind::file);
   table.add("states-name", &n.states_name, "npz, safetensors: the array that holds the states")
       .of("classifier,lm");
+  table
+      .add("vocabulary", &n.vocabulary,
+           "Checkpoint directories: rows of the head that are classes, the others are padding; 0: all")
+      .of("classifier");
+  table.add("link", &n.link, "Checkpoint directories: files that do not change are hard links, not copies")
+      .of("classifier");
   table.add("out", &n.out, "File to write; default HEAD-normalized")
       .of_kind(OptionKind::file)
       .short_form("-o");

@@ -8,13 +8,25 @@
 
 #include "selfnorm/error.h"
 #include "selfnorm/options.h"
-#include "selfnorm/progress.h"
+#include "selfnorm/run.h"
 
 namespace selfnorm {
 
-using Attributes = std::vector<std::string>;        // of a position, such as {"word=cat", "next=sat"}
-using AttributeSentence = std::vector<Attributes>;  // a list a position
-using LabelSequence = std::vector<std::string>;     // a label a position
+struct CrfModel;
+struct Sequences;
+
+// Of a position: "word=cat", 1 unless it says otherwise.
+struct Attribute {
+  std::string name;
+  float value = 1;
+
+  Attribute(std::string named, float valued = 1) : name(std::move(named)), value(valued) {}
+  Attribute(const char* named) : name(named) {}
+};
+using Attributes = std::vector<Attribute>;
+using AttributeSentence = std::vector<Attributes>;            // a list a position
+using TokenSentence = std::vector<std::vector<std::string>>;  // the columns of every token, the word first
+using LabelSequence = std::vector<std::string>;               // a label a position
 
 struct TaggedSequence {
   LabelSequence labels;        // the most probable
@@ -32,25 +44,39 @@ struct CrfQuality {
 class Crf {
  public:
   // Holds out a tenth of the sentences (of 20 and more) to know when to stop. Throws Error for data or
-  // options that cannot be used, and when `observer` asked to stop.
+  // options that cannot be used, Stopped when the observer asked to stop.
   static Crf train(const std::vector<AttributeSentence>& x, const std::vector<LabelSequence>& y,
-                   const Options& options = {});
-  static Crf train(const std::vector<AttributeSentence>& x, const std::vector<LabelSequence>& y,
-                   const Options& options, TrainObserver& observer);
-  // A file of `selfnorm train crf` or of save(), or the run directory it is in. Attributes of models with
-  // templates are what the templates make, "U00:cat"; those of pairs of labels are refused.
+                   const Options& options = {}, const Run& run = {});
+  // Tokens, whose attributes the option templates makes ("U00:%x[0,0]", a line each; empty: the program's).
+  static Crf train(const std::vector<TokenSentence>& x, const std::vector<LabelSequence>& y,
+                   const Options& options = {}, const Run& run = {});
+  // A file of `selfnorm train crf` or of save(), or the run directory it is in. A model with templates takes
+  // tokens, or attributes as its templates make them, "U00:cat", if none is of pairs of labels.
   static Crf load(const std::string& path);
   void save(const std::string& path) const;
 
   const std::vector<std::string>& labels() const;
+  bool has_templates() const;
+  // The `best` most probable labellings of every sentence, best first, fewer where there are fewer.
   // Attributes that the model does not know are left out.
+  using Tagged = std::vector<std::vector<TaggedSequence>>;
+  Tagged tag(const std::vector<AttributeSentence>& x, uint32_t best) const;
+  Tagged tag(const std::vector<TokenSentence>& x, uint32_t best) const;
   std::vector<TaggedSequence> tag(const std::vector<AttributeSentence>& x) const;
   // Of each sentence, positions x labels: p(y_t = k | x).
   std::vector<std::vector<double>> marginals(const std::vector<AttributeSentence>& x) const;
+  std::vector<std::vector<double>> marginals(const std::vector<TokenSentence>& x) const;
   CrfQuality evaluate(const std::vector<AttributeSentence>& x, const std::vector<LabelSequence>& y) const;
+  CrfQuality evaluate(const std::vector<TokenSentence>& x, const std::vector<LabelSequence>& y) const;
 
  private:
   struct Content;
+  static std::shared_ptr<const Content> opened(CrfModel&& model);
+  Sequences read(const std::vector<AttributeSentence>& x, const std::vector<LabelSequence>& y) const;
+  Sequences read(const std::vector<TokenSentence>& x, const std::vector<LabelSequence>& y) const;
+  Tagged tagged(const Sequences& data, uint32_t best) const;
+  std::vector<std::vector<double>> marginals_of(const Sequences& data) const;
+  CrfQuality quality(const Sequences& data) const;
   explicit Crf(std::shared_ptr<const Content> content) : content_(std::move(content)) {}
   std::shared_ptr<const Content> content_;
 };

@@ -2,87 +2,119 @@
 
 #include <algorithm>
 #include <functional>
+#include <mutex>
 #include <optional>
 
+#include "api/classifier_options.h"
+#include "api/inputs.h"
+#include "api/lossless.h"
 #include "api/rows.h"
-#include "audit/evaluation.h"
+#include "audit/audit.h"
 #include "base/failure.h"
-#include "base/option_table.h"
-#include "data/example_source.h"
 #include "data/string_index.h"
+#include "family/classifier/network/network_trainer.h"
 #include "family/classifier/trainer.h"
 #include "math/parallel.h"
 #include "model/class_scores.h"
+#include "model/text_model.h"
+#include "normalizer/output_stream.h"
 #include "objective/registry.h"
+#include "selfnorm.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {
 
 struct Classifier::Content {
   ModelFile model;
+  std::optional<TextEncoder> text;
+
+  explicit Content(ModelFile from) : model(std::move(from)) {
+    if (model.input == ModelInput::Text) text = restored_text(model, "the model");
+  }
+
+  bool is_bag() const { return model.encoder.exists(); }
+  InputShape shape() const {
+    return {.columns = model.inputs(), .text = text ? &*text : nullptr, .is_sparse = is_bag()};
+  }
+  // As the output layer sees them.
+  std::unique_ptr<ExampleSource> states(const Inputs& x, std::vector<uint32_t> targets = {}) const {
+    auto out = make_input_source(x, shape(), std::move(targets));
+    return is_bag() ? bag_states(model.encoder, std::move(out)) : std::move(out);
+  }
+  // Labels that the model does not have are unseen.
+  std::vector<uint32_t> targets(const Inputs& x, const Labels& labels) const {
+    if (labels.index.size() != x.rows())
+      throw_error("found {} labels for {} rows; expected one a row", labels.index.size(), x.rows());
+    const StringIndex known(model.labels);
+    std::vector<uint32_t> out;
+    for (const uint32_t index : labels.index)
+      out.push_back(index < labels.names.size()
+                        ? known.find(labels.names[index]).value_or(Dataset::kUnseenTarget)
+                        : Dataset::kUnseenTarget);
+    return out;
+  }
+  const ClassScores& scores(bool is_sparse) const {
+    std::call_once(is_sparse ? sparse_once_ : dense_once_,
+                   [&] { (is_sparse ? sparse_ : dense_) = make_class_scores(model, is_sparse); });
+    return *(is_sparse ? sparse_ : dense_);
+  }
+  const selfnorm_model* runtime() const {
+    std::call_once(runtime_once_, [&] {
+      bytes_ = model_bytes(model, "a classifier");
+      selfnorm_model* opened = nullptr;
+      check(selfnorm_open_memory(bytes_.data(), bytes_.size(), &opened));
+      runtime_.reset(opened);
+    });
+    return runtime_.get();
+  }
+  static void check(selfnorm_status status) {
+    if (status != SELFNORM_OK) throw Error(selfnorm_error_message());
+  }
+
+ private:
+  mutable std::once_flag sparse_once_, dense_once_, runtime_once_;
+  mutable std::unique_ptr<ClassScores> sparse_, dense_;
+  mutable std::string bytes_;  // of the same as a file
+  mutable std::unique_ptr<selfnorm_model, void (*)(selfnorm_model*)> runtime_{nullptr, selfnorm_close};
 };
 
 namespace {
 
 constexpr uint64_t kRowsAtOnce = 64;
 
-Features features_of(const Rows& x) {
-  check_rows(x);
-  Features out;
-  out.is_sparse = false;
-  out.dense = {x.rows(), x.columns, {x.values.begin(), x.values.end()}};
-  return out;
+int runtime_kind(ScoreKind kind) {
+  return kind == ScoreKind::raw     ? SELFNORM_RAW
+         : kind == ScoreKind::exact ? SELFNORM_EXACT
+                                    : SELFNORM_AMORTISED;
 }
 
-// Labels that are not among `known` are unseen.
-Dataset dataset_of(const Rows& x, const std::vector<std::string>& labels, std::vector<std::string> known) {
-  check_rows(x);
-  if (labels.size() != x.rows())
-    throw_error("found {} labels for {} rows; expected one a row", labels.size(), x.rows());
-  Dataset out;
-  out.features = features_of(x);
-  out.labels = std::move(known);
-  const StringIndex index(out.labels);
-  for (const std::string& label : labels)
-    out.target.push_back(index.find(label).value_or(Dataset::kUnseenTarget));
-  return out;
+// The function of the runtime for row `i`, sparse or dense, with what else it takes.
+template <class Sparse, class Dense, class... Rest>
+selfnorm_status call_row(const selfnorm_model* model, const Features& x, uint64_t i, Sparse sparse,
+                         Dense dense, Rest... rest) {
+  if (!x.is_sparse) return dense(model, x.dense.row(i).data(), x.dense.columns, rest...);
+  const uint64_t begin = x.sparse.begin[i];
+  return sparse(model, x.sparse.column.data() + begin, x.sparse.value.data() + begin,
+                x.sparse.begin[i + 1] - begin, rest...);
 }
 
-// Scores of all classes: visit(row, scores).
-void for_scores(const ModelFile& model, const Rows& x,
-                const std::function<void(uint64_t, std::span<const float>)>& visit) {
-  if (x.columns != model.features)
-    throw_error("found rows of {} numbers; the classifier was trained on {}", x.columns, model.features);
-  const Features features = features_of(x);
-  const auto scores = make_class_scores(model, false);
-  parallel_ranges(x.rows(), kRowsAtOnce, [&](uint64_t begin, uint64_t end) {
-    std::vector<float> tile((end - begin) * model.classes);
-    scores->tile(features, {begin, end}, {0, model.classes}, tile.data());
-    for (uint64_t row = begin; row < end; ++row)
-      visit(row, std::span(tile).subspan((row - begin) * model.classes, model.classes));
-  });
+// Blocks of rows in parallel: visit(first row, features of the block).
+void for_blocks(const ExampleSource& source, const std::function<void(uint64_t, const Features&)>& visit) {
+  parallel_ranges(source.examples(), kRowsAtOnce,
+                  [&](uint64_t begin, uint64_t end) { visit(begin, source.block(begin, end).features); });
 }
 
-}  // namespace
-
-Classifier Classifier::train(const Rows& x, const std::vector<std::string>& labels, const Options& options) {
-  TrainObserver silent;
-  return train(x, labels, options, silent);
-}
-
-Classifier Classifier::train(const Rows& x, const std::vector<std::string>& labels, const Options& given,
-                             TrainObserver& observer) {
-  TrainOptions options;
-  train_option_table("classifier", options).set(given);
-  options.validate();
+TrainResult trained(LearnedInputs learned, const TrainOptions& options, const Run& run) {
+  Dataset& data = learned.data;
   const EncoderOptions& encoder = options.encoder;
-  if (encoder.is_network() || encoder.hidden > 0 || !encoder.embeddings.empty())
-    throw Error("encoder, hidden and embeddings are of sparse data; expected none of them for dense rows");
-  std::vector<std::string> known = labels;
-  std::sort(known.begin(), known.end());
-  known.erase(std::unique(known.begin(), known.end()), known.end());
-  if (known.size() < 2) throw_error("found {} classes; expected at least two", known.size());
-  Dataset data = dataset_of(x, labels, std::move(known));
+  if (!encoder.embeddings.empty()) throw Error("embeddings are read by the program alone; expected none");
+  const bool is_sparse = data.features.is_sparse;
+  if (encoder.kind != "auto" && (encoder.kind == "identity") == is_sparse)
+    throw_error("{}: expected {} rows, found {} ones", option_text("encoder", encoder.kind),
+                is_sparse ? "dense" : "sparse", is_sparse ? "sparse" : "dense");
+  if (!encoder.is_network() && encoder.hidden > 0)
+    throw_error("{} belongs to {}, found {}; leave it out or change that", option_name("hidden"),
+                option_text("encoder", "bag"), option_text("encoder", encoder.kind));
   std::optional<Dataset> valid;
   if (const double part =
           default_hold_out(data.examples(), objective_entry(options.objective.name).is_constraint);
@@ -91,59 +123,196 @@ Classifier Classifier::train(const Rows& x, const std::vector<std::string>& labe
     data = std::move(train);
     valid = std::move(held_out);
   }
-  TrainResult result = train_classifier(std::move(data), std::move(valid), options, {}, observer);
-  check_ending(result, observer);
+  if (!encoder.is_network())
+    return train_classifier(std::move(data), std::move(valid), options, run.checkpoint, observer_of(run));
+  if (valid && learned.text && !learned.text->vocabulary().empty()) {
+    // What is held out must meet unknown words as new texts will.
+    const std::vector<uint32_t> used = used_columns(data.features.sparse);
+    keep_columns(used, data);
+    keep_columns(used, *valid);
+    learned.text = with_words(*learned.text, used);
+  }
+  apply_class_weight(options.class_weight, data, valid ? &*valid : nullptr);
+  NetworkPlan plan;
+  plan.inputs = data.features.columns();
+  plan.classes = data.classes();
+  plan.examples = data.examples();
+  std::optional<BagFeed> judges;
+  if (valid) judges.emplace(*valid);
+  TrainResult out = train_network(BagFeed(data), judges ? &*judges : nullptr, std::move(plan), options,
+                                  run.checkpoint, observer_of(run));
+  out.model.input = ModelInput::Sparse;
+  out.model.labels = data.labels;
+  out.model.feature_names = data.feature_names;
+  if (learned.text) store_text(*learned.text, out.model);
+  return out;
+}
+
+}  // namespace
+
+Classifier Classifier::train(const Inputs& x, const Labels& labels, const Options& given, const Run& run) {
+  ClassifierOptions options;
+  classifier_option_table(options).set(given);
+  options.training.validate();
+  options.text.validate();
+  LearnedInputs learned = learn_inputs(x, labels, run.weights, options.text);
+  const std::optional<TextEncoder> text = learned.text;
+  TrainResult result = trained(std::move(learned), options.training, run);
+  check_ending(result, run);
+  if (text && !options.training.encoder.is_network()) store_text(*text, result.model);
   round_as_stored(result.model);
-  return Classifier(std::make_shared<Content>(Content{std::move(result.model)}));
+  return Classifier(std::make_shared<Content>(std::move(result.model)));
 }
 
 Classifier Classifier::load(const std::string& path) {
   ModelFile model = load_model(model_file_of(path));
-  if (model.family != Family::Multiclass || model.input != ModelInput::Dense)
-    throw_error("{}: expected a classifier of dense rows; other models are opened by the program", path);
-  return Classifier(std::make_shared<Content>(Content{std::move(model)}));
+  if (model.family == Family::Joint)
+    throw_error("{}: expected a classifier; models of alternatives are opened by the program", path);
+  if (model.input == ModelInput::Context)
+    throw_error("{}: expected a classifier; found a language model", path);
+  return Classifier(std::make_shared<Content>(std::move(model)));
 }
 
 void Classifier::save(const std::string& path) const { save_model(content_->model, path); }
 
 const std::vector<std::string>& Classifier::labels() const { return content_->model.labels; }
 
-std::vector<double> Classifier::log_probabilities(const Rows& x) const {
-  const uint32_t classes = content_->model.classes;
+uint32_t Classifier::columns() const { return content_->model.inputs(); }
+
+bool Classifier::is_of_texts() const { return content_->text.has_value(); }
+
+bool Classifier::has_amortised() const { return content_->model.normalizer.exists(); }
+
+std::vector<double> Classifier::log_probabilities(const Inputs& x, ScoreKind kind) const {
+  const ModelFile& model = content_->model;
+  const uint32_t classes = model.classes;
   std::vector<double> out(x.rows() * classes);
-  for_scores(content_->model, x, [&](uint64_t row, std::span<const float> scores) {
-    LogSumExp z;
-    for (const float s : scores) z.add(s);
-    for (uint32_t k = 0; k < classes; ++k) out[row * classes + k] = z.log_share(scores[k]);
+  if (model.family == Family::Hierarchical) {
+    std::vector<uint32_t> all(classes);
+    for (uint32_t k = 0; k < classes; ++k) all[k] = k;
+    return score(x, {all}, ScoreKind::exact);
+  }
+  const auto states = content_->states(x);
+  if (kind == ScoreKind::amortised && !has_amortised())
+    throw Error("the model has no b(x); expected one that was trained or normalised with it");
+  for_blocks(*states, [&](uint64_t first, const Features& block) {
+    std::vector<float> tile(block.rows() * classes);
+    content_->scores(block.is_sparse).tile(block, {0, block.rows()}, {0, classes}, tile.data());
+    for (uint64_t i = 0; i < block.rows(); ++i) {
+      const auto scores = std::span(tile).subspan(i * classes, classes);
+      double* to = out.data() + (first + i) * classes;
+      if (kind == ScoreKind::exact) {
+        LogSumExp z;
+        for (const float s : scores) z.add(s);
+        for (uint32_t k = 0; k < classes; ++k) to[k] = z.log_share(scores[k]);
+        continue;
+      }
+      double b = 0;
+      if (kind == ScoreKind::amortised)
+        Content::check(call_row(content_->runtime(), block, i, selfnorm_amortised_normalizer_sparse,
+                                selfnorm_amortised_normalizer_dense, &b));
+      for (uint32_t k = 0; k < classes; ++k) to[k] = scores[k] - model.log_normalizer - b;
+    }
   });
   return out;
 }
 
-std::vector<double> Classifier::raw_log_probabilities(const Rows& x) const {
+std::vector<double> Classifier::log_normalizers(const Inputs& x) const {
+  if (content_->model.family == Family::Hierarchical) return std::vector<double>(x.rows());
+  std::vector<double> out = selfnorm::log_normalizers(content_->model, *content_->states(x));
+  for (double& a : out) a -= content_->model.log_normalizer;
+  return out;
+}
+
+std::vector<double> Classifier::score(const Inputs& x, const Candidates& candidates, ScoreKind kind) const {
+  const uint64_t rows = x.rows(), all = candidates.label.size();
+  const auto source = make_input_source(x, content_->shape());
+  if (!candidates.is_shared && all % rows != 0)
+    throw_error("found {} candidates for {} rows; expected as many for each row", all, rows);
+  const uint64_t width = candidates.is_shared ? all : all / rows;
+  const selfnorm_model* model = content_->runtime();
+  std::vector<double> out(rows * width);
+  for_blocks(*source, [&](uint64_t first, const Features& block) {
+    for (uint64_t i = 0; i < block.rows(); ++i) {
+      const uint32_t* labels = candidates.label.data() + (candidates.is_shared ? 0 : (first + i) * width);
+      Content::check(call_row(model, block, i, selfnorm_score_sparse, selfnorm_score_dense, labels, width,
+                              runtime_kind(kind), out.data() + (first + i) * width));
+    }
+  });
+  return out;
+}
+
+std::vector<uint32_t> Classifier::predict_index(const Inputs& x) const {
+  if (content_->model.family == Family::Hierarchical) return top(x, 1).label;
   const uint32_t classes = content_->model.classes;
-  std::vector<double> out(x.rows() * classes);
-  for_scores(content_->model, x, [&](uint64_t row, std::span<const float> scores) {
-    for (uint32_t k = 0; k < classes; ++k)
-      out[row * classes + k] = scores[k] - content_->model.log_normalizer;
+  std::vector<uint32_t> out(x.rows());
+  for_blocks(*content_->states(x), [&](uint64_t first, const Features& block) {
+    std::vector<float> tile(block.rows() * classes);
+    content_->scores(block.is_sparse).tile(block, {0, block.rows()}, {0, classes}, tile.data());
+    for (uint64_t i = 0; i < block.rows(); ++i) {
+      const auto begin = tile.begin() + static_cast<ptrdiff_t>(i * classes);
+      out[first + i] = static_cast<uint32_t>(std::max_element(begin, begin + classes) - begin);
+    }
   });
   return out;
 }
 
-std::vector<std::string> Classifier::predict(const Rows& x) const {
-  std::vector<std::string> out(x.rows());
-  for_scores(content_->model, x, [&](uint64_t row, std::span<const float> scores) {
-    out[row] = labels()[static_cast<size_t>(std::max_element(scores.begin(), scores.end()) - scores.begin())];
+std::vector<std::string> Classifier::predict(const Inputs& x) const {
+  std::vector<std::string> out;
+  for (const uint32_t label : predict_index(x)) out.push_back(labels()[label]);
+  return out;
+}
+
+Ranking Classifier::top(const Inputs& x, uint32_t width, ScoreKind kind) const {
+  const auto source = make_input_source(x, content_->shape());
+  const selfnorm_model* model = content_->runtime();
+  if (width == 0 || width > content_->model.classes)
+    throw_error("asked for the {} best classes; expected 1 to {}", width, content_->model.classes);
+  Ranking out{width, std::vector<uint32_t>(x.rows() * width), std::vector<double>(x.rows() * width)};
+  for_blocks(*source, [&](uint64_t first, const Features& block) {
+    for (uint64_t i = 0; i < block.rows(); ++i) {
+      const uint64_t at = (first + i) * width;
+      Content::check(call_row(model, block, i, selfnorm_top_sparse, selfnorm_top_dense, size_t{width},
+                              runtime_kind(kind), out.label.data() + at, out.log_probability.data() + at));
+    }
   });
   return out;
 }
 
-ClassifierQuality Classifier::evaluate(const Rows& x, const std::vector<std::string>& given) const {
-  const Evaluation found = selfnorm::evaluate(content_->model, dataset_of(x, given, labels()));
+ClassifierQuality Classifier::evaluate(const Inputs& x, const Labels& given) const {
+  Dataset data = make_input_source(x, content_->shape(), content_->targets(x, given))->block(0, x.rows());
+  data.labels = labels();
+  const Evaluation found = selfnorm::evaluate(content_->model, data);
   return {.rows = found.n,
           .accuracy = found.accuracy,
           .nll_exact = found.nll_exact,
           .nll_raw = found.nll_raw,
           .log_z_rms = found.log_z.rms};
+}
+
+AuditReport Classifier::audit(const Inputs& x, const Labels* given, const Options& named,
+                              ScoreKind kind) const {
+  if (content_->model.family == Family::Hierarchical)
+    throw Error(
+        "the probabilities of a hierarchical model sum to 1 as they are; there is no log Z to look at");
+  if (kind == ScoreKind::exact)
+    throw Error("exact log-probabilities have no error; audit raw or amortised ones");
+  AuditOptions options;
+  audit_option_table(options).set(named);
+  options.amortised = kind == ScoreKind::amortised;
+  const auto source = content_->states(x, given ? content_->targets(x, *given) : std::vector<uint32_t>());
+  return audit_report(selfnorm::audit(content_->model, *source, options), options.amortised);
+}
+
+NormalizedClassifier Classifier::normalized(const Inputs& x) const {
+  if (content_->model.family == Family::Hierarchical)
+    throw Error(
+        "the probabilities of a hierarchical model sum to 1 as they are; there is nothing to normalise");
+  const auto states = content_->states(x);
+  LosslessHead found =
+      normalise_lossless(content_->model, *states, [](ModelFile& model) { round_as_stored(model); });
+  return {Classifier(std::make_shared<Content>(std::move(found.model))), audit_report(found.before, false),
+          audit_report(found.after, false)};
 }
 
 }  // namespace selfnorm

@@ -1,14 +1,11 @@
 #include "selfnorm/language_model.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <filesystem>
 #include <optional>
 
+#include "api/memory_file.h"
 #include "api/rows.h"
 #include "base/failure.h"
 #include "base/option_table.h"
@@ -39,42 +36,13 @@ struct LanguageModel::Content {
 
 namespace {
 
-// Sentences as a file that readers can open, in memory.
-class SentenceFile {
- public:
-  explicit SentenceFile(const std::vector<std::string>& sentences)
-      : descriptor_(memfd_create("sentences", MFD_CLOEXEC)) {
-    std::string text;
-    for (const std::string& sentence : sentences) text.append(sentence).append(1, '\n');
-    const auto lines = static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
-    const char* wrong = descriptor_ < 0 ? "no memory for the sentences"
-                        : lines != sentences.size()
-                            ? "a sentence holds an end of line; expected one sentence each"
-                        : !is_written(text) ? "no memory for the sentences"
-                                            : nullptr;
-    if (wrong == nullptr) return;
-    if (descriptor_ >= 0) close(descriptor_);
-    throw Error(wrong);
-  }
-  ~SentenceFile() { close(descriptor_); }
-  SentenceFile(const SentenceFile&) = delete;
-  SentenceFile& operator=(const SentenceFile&) = delete;
-
-  std::string path() const { return fmt::format("/proc/self/fd/{}", descriptor_); }
-
- private:
-  bool is_written(const std::string& text) const {
-    for (size_t done = 0; done < text.size();) {
-      const ssize_t written = write(descriptor_, text.data() + done, text.size() - done);
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) return false;
-      done += static_cast<size_t>(written);
-    }
-    return true;
-  }
-
-  int descriptor_;
-};
+MemoryFile sentence_file(const std::vector<std::string>& sentences) {
+  std::string text;
+  for (const std::string& sentence : sentences) text.append(sentence).append(1, '\n');
+  if (static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) != sentences.size())
+    throw Error("a sentence holds an end of line; expected one sentence each");
+  return MemoryFile("the sentences", text);
+}
 
 std::string temporary_folder() {
   std::error_code none;
@@ -82,31 +50,33 @@ std::string temporary_folder() {
   return none ? "/tmp" : found.string();
 }
 
-}  // namespace
-
-LanguageModel LanguageModel::train(const std::vector<std::string>& sentences, const Options& options) {
-  TrainObserver silent;
-  return train(sentences, options, silent);
+SentenceState public_state(const selfnorm_state& state) {
+  SentenceState out;
+  std::copy_n(state.words, state.positions, out.words.begin());
+  return out;
 }
 
+}  // namespace
+
 LanguageModel LanguageModel::train(const std::vector<std::string>& sentences, const Options& given,
-                                   TrainObserver& observer) {
+                                   const Run& run) {
+  refuse_weights(run);
   LanguageOptions options;
   language_option_table(options).set(given);
   options.validate();
   if (!options.training.encoder.embeddings.empty())
     throw Error("embeddings are read by the program alone; expected none");
   const LearnedCorpus learned = learn_corpus(
-      SentenceFile(sentences).path(),
+      sentence_file(sentences).path(),
       {.vocabulary = options.vocabulary, .hold_out = kHeldOutSentences, .seed = options.training.seed},
       temporary_folder());
   NetworkPlan plan = language_plan(learned, options.order);
   const CorpusFeed train(learned.train, plan.positions);
   std::optional<CorpusFeed> valid;
   if (learned.held_out) valid.emplace(*learned.held_out, plan.positions);
-  TrainResult result =
-      train_network(train, valid ? &*valid : nullptr, std::move(plan), options.training, {}, observer);
-  check_ending(result, observer);
+  TrainResult result = train_network(train, valid ? &*valid : nullptr, std::move(plan), options.training,
+                                     run.checkpoint, observer_of(run));
+  check_ending(result, run);
   result.model.input = ModelInput::Context;
   result.model.labels = learned.vocabulary.words();
   round_as_stored(result.model);
@@ -134,7 +104,7 @@ std::vector<double> LanguageModel::scored(const std::string& sentence, int kind)
   const auto take = [&](uint32_t word) {
     Content::check(selfnorm_score_word(model, &state, word, kind, &out.emplace_back(), &state));
   };
-  const SentenceFile file({sentence});
+  const MemoryFile file = sentence_file({sentence});
   SentenceReader words(file.path());
   while (words.next() == SentenceReader::Token::kWord) {
     uint32_t word = 0;
@@ -155,9 +125,42 @@ std::vector<double> LanguageModel::raw_log_probabilities(const std::string& sent
   return scored(sentence, SELFNORM_RAW);
 }
 
+bool LanguageModel::has_word(const std::string& word) const {
+  uint32_t number = 0;
+  return selfnorm_class_of_label(content_->scorer.get(), word.data(), word.size(), &number) == SELFNORM_OK;
+}
+
+SentenceState LanguageModel::begin_sentence() const {
+  selfnorm_state state;
+  Content::check(selfnorm_begin_sentence(content_->scorer.get(), &state));
+  return public_state(state);
+}
+
+SentenceState LanguageModel::no_context() const {
+  uint32_t unknown = 0;
+  Content::check(selfnorm_word_id(content_->scorer.get(), "", 0, &unknown));
+  SentenceState out;
+  std::fill_n(out.words.begin(), order() - 1, unknown);
+  return out;
+}
+
+double LanguageModel::score(const SentenceState& in, const std::string& word, SentenceState& out,
+                            bool is_exact) const {
+  const selfnorm_model* model = content_->scorer.get();
+  selfnorm_state before{.positions = order() - 1, .words = {}}, after;
+  std::copy_n(in.words.begin(), before.positions, before.words);
+  uint32_t number = 0;
+  double found = 0;
+  Content::check(selfnorm_word_id(model, word.data(), word.size(), &number));
+  Content::check(
+      selfnorm_score_word(model, &before, number, is_exact ? SELFNORM_EXACT : SELFNORM_RAW, &found, &after));
+  out = public_state(after);
+  return found;
+}
+
 LanguageQuality LanguageModel::evaluate(const std::vector<std::string>& sentences) const {
   const TokenCorpus corpus =
-      read_corpus(SentenceFile(sentences).path(), WordVocabulary(vocabulary()), temporary_folder());
+      read_corpus(sentence_file(sentences).path(), WordVocabulary(vocabulary()), temporary_folder());
   const LanguageEvaluation found = evaluate_language(content_->model, corpus);
   return {.words = found.tokens,
           .unknown = found.unknown,

@@ -83,6 +83,135 @@ TEST(ApiClassifier, TheModelIsThatOfTheTrainer) {
   EXPECT_EQ(load_model(mine), load_model(theirs));
 }
 
+// However the numbers lie in memory, they are the same numbers.
+TEST(ApiClassifier, RowsAreReadWhereTheyAre) {
+  const Clouds data = clouds(60, 7);
+  const Classifier model = Classifier::train(data.rows(), data.y);
+  const std::vector<double> expected = model.log_probabilities(data.rows());
+  std::vector<double> turned(120);  // column-major, backwards, doubles
+  for (size_t i = 0; i < 60; ++i)
+    for (size_t j = 0; j < 2; ++j) turned[j * 60 + (59 - i)] = data.x[2 * i + j];
+  const Rows strided(Rows::Layout{.data = turned.data() + 59,
+                                  .type = NumberType::float64,
+                                  .rows = 60,
+                                  .columns = 2,
+                                  .row_step = -8,
+                                  .column_step = 60 * 8});
+  EXPECT_EQ(model.log_probabilities(strided), expected);
+  std::vector<int64_t> begin{0};
+  std::vector<int32_t> column;
+  for (size_t i = 0; i < 60; ++i) {
+    column.insert(column.end(), {0, 1});
+    begin.push_back(static_cast<int64_t>(column.size()));
+  }
+  const SparseRows sparse{begin, column, data.x, 2};
+  const std::vector<double> found = model.log_probabilities(sparse);
+  for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-5);
+  EXPECT_EQ(Classifier::train(sparse, data.y).labels(), model.labels());
+  std::swap(column[0], column[1]);
+  EXPECT_THROW(model.predict(sparse), Error);
+}
+
+TEST(ApiClassifier, CandidatesAndTheBestAgreeWithAllClasses) {
+  const Clouds data = clouds(60, 8);
+  const Classifier model = Classifier::train(data.rows(), data.y);
+  for (const ScoreKind kind : {ScoreKind::raw, ScoreKind::exact}) {
+    const std::vector<double> all = model.log_probabilities(data.rows(), kind);
+    const std::vector<uint32_t> shared{2, 0};
+    const std::vector<double> some = model.score(data.rows(), {shared}, kind);
+    ASSERT_EQ(some.size(), 120u);
+    for (size_t i = 0; i < 60; ++i) EXPECT_NEAR(some[2 * i], all[3 * i + 2], 1e-5);
+    std::vector<uint32_t> own;
+    for (uint32_t i = 0; i < 60; ++i) own.push_back(i % 3);
+    const std::vector<double> one = model.score(data.rows(), {own, false}, kind);
+    for (size_t i = 0; i < 60; ++i) EXPECT_NEAR(one[i], all[3 * i + i % 3], 1e-5);
+    const Ranking best = model.top(data.rows(), 2, kind);
+    const std::vector<uint32_t> first = model.predict_index(data.rows());
+    for (size_t i = 0; i < 60; ++i) {
+      EXPECT_EQ(best.label[2 * i], first[i]);
+      EXPECT_NEAR(best.log_probability[2 * i], all[3 * i + first[i]], 1e-5);
+    }
+  }
+  EXPECT_THROW(model.top(data.rows(), 4), Error);
+  EXPECT_THROW(model.score(data.rows(), {std::vector<uint32_t>{3}}, ScoreKind::raw), Error);
+  EXPECT_THROW(model.log_probabilities(data.rows(), ScoreKind::amortised), Error);
+}
+
+TEST(ApiClassifier, TextsLinearAndWithABag) {
+  std::vector<std::string_view> texts;
+  std::vector<std::string> y;
+  for (int i = 0; i < 60; ++i) {
+    texts.push_back(i % 2 == 0 ? "a good\tfilm\nindeed" : "a bad film, sadly");
+    y.push_back(i % 2 == 0 ? "+" : "-");
+  }
+  for (const char* encoder : {"sparse", "bag"}) {
+    const Classifier model = Classifier::train(Texts(texts), y, {{"encoder", encoder}, {"ngrams", 1}});
+    EXPECT_TRUE(model.is_of_texts());
+    const std::vector<std::string_view> asked{"good", "sadly bad", "unheard of"};
+    const std::vector<std::string> found = model.predict(Texts(asked));
+    EXPECT_EQ(found[0], "+");
+    EXPECT_EQ(found[1], "-");
+    const std::string path = testing::TempDir() + "api_texts";
+    model.save(path);
+    EXPECT_EQ(Classifier::load(path).log_probabilities(Texts(asked)), model.log_probabilities(Texts(asked)));
+    EXPECT_THROW(model.predict({std::vector<float>{1}, 1}), Error);
+  }
+}
+
+// Rows of weight 2 are rows that are there twice, to the trainer's own precision.
+TEST(ApiClassifier, WeightsCount) {
+  const Clouds data = clouds(12, 9);  // too few to hold any out
+  const std::vector<float> weights{2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+  selfnorm::Run run;
+  run.weights = weights;
+  const Options precise{{"tolerance", 1e-6}, {"l2", 0.1}, {"scale", "none"}};
+  const Classifier weighted = Classifier::train(data.rows(), data.y, precise, run);
+  Clouds twice = data;
+  twice.x.insert(twice.x.begin(), data.x.begin(), data.x.begin() + 2);
+  twice.y.insert(twice.y.begin(), data.y[0]);
+  const std::vector<double> a = weighted.log_probabilities(data.rows()),
+                            b = Classifier::train(twice.rows(), twice.y, precise)
+                                    .log_probabilities(data.rows());
+  for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-3);
+  run.weights = std::span(weights).first(3);
+  EXPECT_THROW(Classifier::train(data.rows(), data.y, {}, run), Error);
+}
+
+// log Z does not become worse, and no probability changes.
+TEST(ApiClassifier, NormalisingKeepsProbabilities) {
+  const Clouds data = clouds(600, 10);
+  const Classifier model = Classifier::train(data.rows(), data.y, {{"objective", "exact"}});
+  const NormalizedClassifier found = model.normalized(data.rows());
+  EXPECT_LT(found.after.rms, found.before.rms);
+  const std::vector<double> before = model.log_probabilities(data.rows()),
+                            after = found.model.log_probabilities(data.rows()),
+                            log_z = found.model.log_normalizers(data.rows());
+  for (size_t i = 0; i < before.size(); ++i) EXPECT_NEAR(before[i], after[i], 1e-4);
+  const AuditReport audit = found.model.audit(data.rows(), nullptr, {{"eps", 2}});
+  double squares = 0;
+  for (const double a : log_z) squares += a * a / 600;
+  EXPECT_NEAR(audit.rms, std::sqrt(squares), 1e-5);
+  EXPECT_EQ(audit.eps, 2);
+}
+
+// Stopped after some steps and resumed, it is the model that was never stopped.
+TEST(ApiClassifier, AStoppedTrainingResumesToTheSameBits) {
+  struct Impatient : TrainObserver {
+    int steps = 0;
+    bool stop_requested() override { return ++steps > 3; }
+  };
+  const Clouds data = clouds(300, 11);
+  const std::string path = testing::TempDir() + "api_checkpoint";
+  Impatient impatient;
+  selfnorm::Run run(impatient);
+  run.checkpoint.path = path;
+  EXPECT_THROW(Classifier::train(data.rows(), data.y, {}, run), Stopped);
+  run.observer = nullptr;
+  run.checkpoint.resume = true;
+  EXPECT_EQ(Classifier::train(data.rows(), data.y, {}, run).log_probabilities(data.rows()),
+            Classifier::train(data.rows(), data.y).log_probabilities(data.rows()));
+}
+
 TEST(ApiClassifier, MistakesSayWhatWasExpected) {
   const Clouds data = clouds(30, 5);
   const auto error = [&](const Rows& x, const std::vector<std::string>& y,

@@ -57,9 +57,40 @@ TEST(ApiCrf, TagsAndProbabilitiesAgree) {
   EXPECT_EQ(Crf::load(path).marginals(test.x), marginals);
 }
 
+TEST(ApiCrf, TheBestLabellingsAreAllOfThem) {
+  const Tagged train = letters(60, 4);
+  const Crf model = Crf::train(train.x, train.y);
+  const AttributeSentence two{{"A", {"letter", 0.5f}}, {"?"}};
+  const auto found = model.tag(std::vector<AttributeSentence>{two}, 9)[0];
+  ASSERT_EQ(found.size(), 4u);
+  double sum = 0;
+  for (size_t i = 0; i < 4; ++i) {
+    sum += std::exp(found[i].log_probability);
+    EXPECT_TRUE(i == 0 || found[i].log_probability <= found[i - 1].log_probability);
+  }
+  EXPECT_NEAR(sum, 1, 1e-5);
+}
+
+TEST(ApiCrf, TokensAndTemplates) {
+  std::vector<TokenSentence> x;
+  std::vector<LabelSequence> y;
+  for (int i = 0; i < 30; ++i) {
+    x.push_back({{"the"}, {i % 2 ? "cat" : "dog"}, {"sat"}});
+    y.push_back({"D", "N", "V"});
+  }
+  const Crf model = Crf::train(x, y, {{"templates", "U00:%x[0,0]\nB\n"}});
+  EXPECT_TRUE(model.has_templates());
+  const std::vector<TokenSentence> asked{{{"the"}, {"cat"}}};
+  EXPECT_EQ(model.tag(asked, 1)[0][0].labels, (LabelSequence{"D", "N"}));
+  const auto attributes = model.tag(std::vector<AttributeSentence>{{{"U00:the"}, {"U00:cat"}}}, 1);
+  EXPECT_EQ(attributes[0][0].log_probability, model.tag(asked, 1)[0][0].log_probability);
+  EXPECT_EQ(model.evaluate(x, y).accuracy, 1);
+  EXPECT_THROW(model.tag(std::vector<TokenSentence>{{{"two words"}}}, 1), Error);
+}
+
 TEST(ApiCrf, MistakesSayWhatWasExpected) {
   const Tagged data = letters(10, 3);
-  EXPECT_THROW(Crf::train({}, {}), Error);
+  EXPECT_THROW(Crf::train(std::vector<AttributeSentence>{}, {}), Error);
   EXPECT_THROW(Crf::train(data.x, {data.y[0]}), Error);
   std::vector<LabelSequence> short_one = data.y;
   short_one[4].pop_back();
@@ -70,7 +101,8 @@ TEST(ApiCrf, MistakesSayWhatWasExpected) {
   EXPECT_THROW(model.tag({{}}), Error);
   EXPECT_THROW(model.evaluate(data.x, std::vector<LabelSequence>(10, LabelSequence(6, "unseen"))), Error);
   try {
-    Crf::load(SELFNORM_SOURCE_DIR "/fuzz/corpus/fuzz_crf/bigrams-normalizer.safetensors");
+    const Crf pairs = Crf::load(SELFNORM_SOURCE_DIR "/fuzz/corpus/fuzz_crf/bigrams-normalizer.safetensors");
+    pairs.tag(std::vector<AttributeSentence>{{{"x"}}});
     FAIL() << "attributes of pairs were left out";
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("pairs of labels"), std::string::npos) << error.what();

@@ -42,6 +42,18 @@ TEST(ApiDensity, LikelihoodOfNormalsIsTheirEntropy) {
   EXPECT_EQ(EnergyDensity::load(path).log_densities({test, 2}), model.log_densities({test, 2}));
 }
 
+TEST(ApiDensity, NormalizerSamplesAndParameters) {
+  const std::vector<float> train = normals(400, 5);
+  const EnergyDensity model = EnergyDensity::train({train, 2}, {{"energy", "gaussian"}});
+  const DensityNormalizer z = model.normalizer();
+  EXPECT_TRUE(z.distrust.empty());
+  EXPECT_LE(z.low, z.log_z);
+  EXPECT_LE(z.log_z, z.high);
+  EXPECT_GT(model.parameters(), 3u);
+  EXPECT_EQ(model.sample({{"number", 7}, {"seed", 1}}).size(), 14u);
+  EXPECT_EQ(model.sample(7, 1), model.sample({{"number", 7}, {"seed", 1}}));
+}
+
 TEST(ApiDensity, MistakesSayWhatWasExpected) {
   const std::vector<float> data = normals(50, 3);
   EXPECT_THROW(EnergyDensity::train({data, 3}), Error);

@@ -44,6 +44,20 @@ TEST(ApiLanguageModel, WordsAndPerplexitiesAgree) {
   EXPECT_EQ(model.log_probabilities("zebra").size(), 2u);
 }
 
+TEST(ApiLanguageModel, StatesCarryASentence) {
+  const LanguageModel model = LanguageModel::train(
+      sentences(100, 3),
+      {{"order", 3}, {"objective", "exact"}, {"epochs", 1}, {"dimension", 4}, {"hidden", 4}});
+  SentenceState state = model.begin_sentence();
+  const std::vector<double> expected = model.log_probabilities("the cat sat");
+  std::vector<double> found;
+  for (const char* word : {"the", "cat", "sat", "</s>"}) found.push_back(model.score(state, word, state));
+  EXPECT_EQ(found, expected);
+  EXPECT_TRUE(model.has_word("cat"));
+  EXPECT_FALSE(model.has_word("zebra"));
+  EXPECT_NE(model.no_context(), model.begin_sentence());
+}
+
 // Whatever the bytes, words are read as training read them.
 TEST(ApiLanguageModel, BytesThatAreNoTextAreReadAsInTraining) {
   const std::string sentence = "the caf\xe9 sat";

@@ -53,6 +53,27 @@ TEST(ApiRegressor, FindsALineAndItsNoise) {
     EXPECT_LT(one.median, one.quantiles[1]);
   }
 
+  const PredictiveRows rows = model.distributions({test.x, 2});
+  const std::vector<double> mean = rows.mean(), median = rows.quantile(std::vector<double>(300, 0.5)),
+                            cdf = rows.cdf(median), crps = rows.crps(test.y),
+                            log_density = rows.log_density(test.y),
+                            exact = model.log_densities({test.x, 2}, test.y), draws = rows.sample(50, 3);
+  double score = 0, drawn = 0;
+  for (size_t i = 0; i < 300; ++i) {
+    EXPECT_NEAR(mean[i], all[i].mean, 1e-9);
+    EXPECT_NEAR(median[i], all[i].median, 1e-9);
+    EXPECT_NEAR(cdf[i], 0.5, 1e-6);
+    EXPECT_NEAR(log_density[i], exact[i], 0.02);
+    score += crps[i] / 300;
+    for (size_t j = 0; j < 50; ++j) drawn += (draws[50 * i + j] - mean[i]) / 15000;
+  }
+  EXPECT_NEAR(score, found.crps, 1e-6);
+  EXPECT_NEAR(drawn, 0, 0.03);  // 0.5 / sqrt(15000), seven times
+  for (const auto& parts : rows.highest_density(0.9)) EXPECT_FALSE(parts.empty());
+  EXPECT_EQ(rows.modes().size(), 300u);
+  EXPECT_THROW(rows.quantile(std::vector<double>(300, 1.0)), Error);
+  EXPECT_THROW(rows.cdf(std::vector<double>(7)), Error);
+
   const std::string path = testing::TempDir() + "api_regressor.safetensors";
   model.save(path);
   EXPECT_EQ(EnergyRegressor::load(path).raw_log_densities({test.x, 2}, test.y),

@@ -192,10 +192,70 @@ std::optional<ClassColumn> class_column(const ArrayFile& file, const StatesOptio
   return ClassColumn::from_array(file.view(*inside), options);
 }
 
+// The npy and safetensors files of a directory, in the order of their names.
+std::vector<std::string> state_shards(const std::string& directory) {
+  std::vector<std::string> out;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    const std::string extension = entry.path().extension();
+    if (extension == ".npy" || extension == ".safetensors") out.push_back(entry.path());
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+// Shards of states, one after the other.
+class JoinedStates final : public ExampleSource {
+ public:
+  JoinedStates(const std::string& directory, const StatesOptions& options) {
+    if (!options.labels.empty())
+      throw DataError(directory, 0, "found labels beside a directory of states; expected them in its files");
+    for (const std::string& path : state_shards(directory)) {
+      part_.push_back(open_states(path, options));
+      end_.push_back(examples() + part_.back()->examples());
+      if (part_.back()->columns() != columns())
+        throw DataError(path, 0,
+                        fmt::format("found {} columns, expected {} as in the files before",
+                                    part_.back()->columns(), columns()));
+    }
+    if (part_.empty())
+      throw DataError(directory, 0, "found no npy or safetensors file; expected those of states");
+  }
+
+  uint64_t examples() const override { return end_.empty() ? 0 : end_.back(); }
+  uint32_t columns() const override { return part_[0]->columns(); }
+  bool has_targets() const override {
+    return std::all_of(part_.begin(), part_.end(), [](const auto& part) { return part->has_targets(); });
+  }
+  Dataset gather(std::span<const uint64_t> examples) const override {
+    Dataset out;
+    out.features.is_sparse = false;
+    out.features.dense.columns = columns();
+    for (size_t i = 0; i < examples.size();) {  // runs of examples in one part
+      const auto at =
+          static_cast<size_t>(std::upper_bound(end_.begin(), end_.end(), examples[i]) - end_.begin());
+      const uint64_t begin = at == 0 ? 0 : end_[at - 1];
+      std::vector<uint64_t> run;
+      for (; i < examples.size() && examples[i] >= begin && examples[i] < end_[at]; ++i)
+        run.push_back(examples[i] - begin);
+      const Dataset part = part_[at]->gather(run);
+      DenseMatrix& to = out.features.dense;
+      to.rows += part.features.dense.rows;
+      to.values.insert(to.values.end(), part.features.dense.values.begin(), part.features.dense.values.end());
+      out.target.insert(out.target.end(), part.target.begin(), part.target.end());
+    }
+    return out;
+  }
+
+ private:
+  std::vector<std::unique_ptr<ExampleSource>> part_;
+  std::vector<uint64_t> end_;  // of each part
+};
+
 }  // namespace
 
 bool is_array_file(const std::string& path) {
   std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return !state_shards(path).empty();
   if (!std::filesystem::is_regular_file(path, ignored)) return false;
   const std::string head = array_head(path);
   if (!is_array_head(head)) return path.ends_with(".safetensors");
@@ -210,6 +270,7 @@ bool is_array_file(const std::string& path) {
 std::unique_ptr<ExampleSource> open_states(const std::string& path, const StatesOptions& options) {
   if (options.schema && options.schema->is_joint)
     throw DataError(path, 0, "the model scores groups of alternatives; expected svmlight data with qid:");
+  if (std::filesystem::is_directory(path)) return std::make_unique<JoinedStates>(path, options);
   const ArrayFile file(path);
   if (options.name.empty() && is_csr(file))
     throw DataError(path, 0, "found a sparse matrix, expected an array of states: rows x columns");

@@ -1,0 +1,157 @@
+"""Classifiers whose raw scores are nearly log-probabilities."""
+
+import numpy as np
+
+from . import _core
+from ._base import (WEIGHTS_AND_ROWS, Estimator, Result, are_texts, as_data, checked, named, sample_weights, sklearn_tags,
+                    with_options)
+
+try:
+    from sklearn.base import ClassifierMixin
+    from sklearn.utils.multiclass import check_classification_targets
+except ImportError:
+
+    class ClassifierMixin:
+        pass
+
+    def check_classification_targets(y):
+        pass
+
+def _names(classes):
+    return [str(label) for label in classes.tolist()]
+
+
+@with_options("classifier", own="""
+    verbose | False | True: a line of progress; "auto": on a terminal and in notebooks
+""")
+class SelfNormalizedClassifier(ClassifierMixin, Estimator):
+    """p(y|x) = exp(s_y(x) - A(x)), trained so that A(x) is nearly a constant c: then s_y - c, one dot product, is nearly the
+    log-probability of y, and `score_candidates` costs what the candidates cost, not what all classes do.
+
+    X is an array, a CSR matrix, a frame of numbers, or a list of texts. Probabilities are exact and sum to 1. A tenth of the
+    rows (of 20 and more) is held out of the training to know when to stop.
+
+    Attributes: classes_, n_features_in_, feature_names_in_ (frames), model_ (of the extension), certificates_ (by `audit`)."""
+
+    _core_class = _core.Classifier
+
+    def _options(self):
+        weight = self.class_weight
+        if not isinstance(weight, dict):
+            return super()._options()
+        return {**super()._options(), "class_weight": ",".join(f"{label}={float(value)!r}" for label, value in weight.items())}
+
+    def _input(self, X):
+        if are_texts(X):
+            return list(X)
+        if self._model().is_of_texts and not hasattr(X, "tocsr"):
+            raise _core.Error("found rows of numbers; the model was trained on texts")
+        return as_data(checked(self, X, sparse=True))
+
+    def fit(self, X, y, sample_weight=None, *, checkpoint=None, resume=False, callback=None):
+        texts = are_texts(X)
+        if texts:
+            X, y = list(X), np.asarray(y)
+        else:
+            X, y = checked(self, X, y, reset=True, sparse=True)
+        check_classification_targets(y)
+        classes, index = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise _core.Error(f"found {len(classes)} class; expected at least two classes")
+        weights = sample_weights(sample_weight, len(y))
+        data, options = X if texts else as_data(X), self._options()
+        self._train(lambda run: _core.Classifier.train(data, (_names(classes), index.astype(np.uint32)), options, run, weights),
+                    checkpoint, resume, callback)
+        self.classes_ = classes
+        self.certificates_ = {}
+        if texts:
+            self.n_features_in_ = 1
+        return self
+
+    def _describe(self):
+        labels = self.model_.labels
+        if all(label.lstrip("-").isdigit() and str(int(label)) == label for label in labels):
+            self.classes_ = np.array([int(label) for label in labels])
+        else:
+            self.classes_ = np.array(labels)
+        self.n_features_in_ = 1 if self.model_.is_of_texts else self.model_.columns
+        self.certificates_ = {}
+
+    def predict(self, X):
+        model = self._model()
+        return self.classes_[model.predict(self._input(X))]
+
+    def predict_log_proba(self, X):
+        """Exact."""
+        model = self._model()
+        return model.log_probabilities(self._input(X), "exact")
+
+    def predict_proba(self, X):
+        """Exact; every row sums to 1."""
+        out = self.predict_log_proba(X)
+        return np.exp(out, out=out)
+
+    def decision_function(self, X):
+        """Raw log-probabilities, which no sum over the classes went into; of two classes their difference."""
+        model = self._model()
+        raw = model.log_probabilities(self._input(X), "raw")
+        return raw[:, 1] - raw[:, 0] if len(self.classes_) == 2 else raw
+
+    def top(self, X, k=5, kind="exact"):
+        """(classes, log-probabilities) of the k best of every row, best first."""
+        model = self._model()
+        index, log_probabilities = model.top(self._input(X), k, kind)
+        return self.classes_[index], log_probabilities
+
+    def _places(self, classes):
+        classes = np.asarray(classes)
+        flat = classes.ravel()
+        order = np.searchsorted(self.classes_, flat)
+        order[order == len(self.classes_)] = 0
+        missing = self.classes_[order] != flat
+        if np.any(missing):
+            raise _core.Error(f"found the candidate {flat[missing][0]!r}; expected one of classes_")
+        return order.astype(np.uint32).reshape(classes.shape)
+
+    def score_candidates(self, X, classes, within=0.1, kind=None):
+        """Log-probabilities of some classes, rows x candidates: `classes` are the same for all rows (a list), or one list a
+        row. They are as cheap as a certificate allows: raw or amortised ones where `audit` has certified that they are right
+        to `within` nats, otherwise exact ones, which sum over all classes. kind="raw", "amortised" or "exact" decides."""
+        model = self._model()
+        if kind is None:
+            kind = next((k for k in ("raw", "amortised")
+                         if k in self.certificates_ and (self.certificates_[k].smallest_eps or np.inf) <= within), "exact")
+        places = self._places(classes)
+        if places.ndim not in (1, 2):
+            raise _core.Error(f"found candidates in {places.ndim} dimensions; expected a list, or one list a row")
+        return Result(log_probabilities=model.score(self._input(X), places.ravel(), places.ndim == 1, kind), kind=kind,
+                      certificate=self.certificates_.get(kind), within=0.0 if kind == "exact" else within)
+
+    def log_normalizer(self, X):
+        """A(x) - c of every row: how far its raw log-probabilities are off."""
+        model = self._model()
+        return model.log_normalizers(self._input(X))
+
+    def audit(self, X, y=None, kind="raw", **options):
+        """How far log-probabilities of a kind ("raw", "amortised") are off, with a certificate that `score_candidates` then
+        uses. X had no part in the training. Options are those of `selfnorm audit`: eps, rho, confidence, bins, worst."""
+        model = self._model()
+        labels = None
+        if y is not None:
+            names, index = np.unique(np.asarray(y), return_inverse=True)
+            labels = (_names(names), index.astype(np.uint32))
+        self.certificates_[kind] = Result(model.audit(self._input(X), labels, named(**options), kind))
+        return self.certificates_[kind]
+
+    def normalize_(self, X):
+        """Replaces the model by the one with the same probabilities whose log Z varies least on rows like these. Returns what
+        log Z was and is on a tenth of them."""
+        model, before, after = self._model().normalized(self._input(X))
+        self.model_, self.certificates_ = model, {}
+        return Result(before=Result(before), after=Result(after))
+
+    def _more_tags(self):
+        return {"X_types": ["2darray", "sparse", "string"], "_xfail_checks": WEIGHTS_AND_ROWS}
+
+    def __sklearn_tags__(self):
+        return sklearn_tags(self, super().__sklearn_tags__(), sparse=True, string=True, requires_y=True)

@@ -1,0 +1,93 @@
+"""Somebody's softmax layer: scores W h + b, made log-probabilities without changing one of them."""
+
+import os
+import tempfile
+import warnings
+
+import numpy as np
+
+from . import _core
+from ._base import Result
+
+
+def as_numpy(values):
+    """An array, float32 or float64, without a copy where that can be: numpy, torch (CPU; others are copied), DLPack."""
+    if hasattr(values, "detach"):  # torch: bfloat16 and float16 have to be widened
+        values = values.detach()
+        values = (values if values.element_size() >= 4 and values.is_floating_point() else values.float()).cpu().numpy()
+    elif not isinstance(values, np.ndarray) and hasattr(values, "__dlpack__"):
+        values = np.from_dlpack(values)
+    values = np.asarray(values)
+    return values if values.dtype in (np.float32, np.float64) else values.astype(np.float32)
+
+
+def _like(values, given):
+    if not hasattr(given, "detach"):
+        return values
+    import torch
+
+    return torch.from_numpy(np.ascontiguousarray(values)).to(dtype=given.dtype, device=given.device)
+
+
+class NormalizedHead(Result):
+    """weight and bias are the head with the same probabilities and log Z near 0; slope and intercept what every row was moved
+    by; before and after the audits of log Z on states held out. rung is the cheapest way to a log-probability that is
+    certified: "constant" (a score is one), "network" (less b(h)) or "exact" (less log Z, a sum over all classes)."""
+
+    def log_normalizer(self, states):
+        """What is subtracted from the scores of states, by the rung."""
+        states = as_numpy(states).astype(np.float32, copy=False)
+        if self.rung == "constant":
+            return np.zeros(len(states))
+        if self.rung == "exact":
+            return _core.head_log_normalizers(as_numpy(self.weight), as_numpy(self.bias), states)
+        b = self.normalizer
+        hidden = np.maximum(states @ b["hidden_weight"].T + b["hidden_bias"], 0) if len(b["output"]) else 0
+        return b["intercept"] + states @ b["slope"] + (hidden @ b["output"] if len(b["output"]) else 0)
+
+    def log_prob(self, states, candidates):
+        """log p(candidates | states): as many candidates for each state, n x m, or one."""
+        states, candidates = as_numpy(states), np.asarray(candidates)
+        rows = as_numpy(self.weight)[candidates]
+        scores = np.einsum("nd,n...d->n...", states, rows) + as_numpy(self.bias)[candidates]
+        log_z = self.log_normalizer(states)
+        return scores - (log_z if scores.ndim == 1 else log_z[:, None])
+
+
+def normalize_head(W, b, H, within=0.1, *, rho=0.01, confidence=0.99, hold_out=0.1, hidden=64, seed=0):
+    """The head W (classes x features), b (classes, or None) on states H (n x features): numpy arrays or torch tensors.
+
+    The gauge that costs nothing is fitted to nine tenths of the states; the others certify, with `confidence`, that all but a
+    share `rho` of states have |error| <= the smallest_eps of `after`. Where that is above `within`, b(h) with `hidden` units
+    is tried, and after it the whole sum."""
+    weight, states = as_numpy(W), as_numpy(H)
+    states = states.reshape(-1, states.shape[-1]) if states.ndim > 2 else states
+    bias = None if b is None else as_numpy(b)
+    found = NormalizedHead(_core.normalize_head(weight, bias, states, dict(
+        within=within, rho=rho, confidence=confidence, hold_out=hold_out, hidden=hidden, seed=seed)))
+    for name in ("before", "after", "network"):
+        found[name] = None if found[name] is None else Result(found[name])
+    found["weight"] = _like(found["weight"], W)
+    found["bias"] = _like(found["bias"], W if b is None else b)
+    return found
+
+
+def normalize_checkpoint(directory, states, out=None, *, within=0.1, vocabulary=0, link=False, states_name="", weight_name="",
+                         rho=0.01, confidence=0.99, hold_out=0.1, seed=0):
+    """The head of a directory of Hugging Face's layout (config.json, model.safetensors or shards with an index), as
+    `selfnorm normalize DIR --states H` does: a new directory `out` (default DIR-normalized) with the same probabilities, whose
+    raw logits, less log_normalizer, are nearly log-probabilities. `states` is what goes into the head: an array or tensor, a
+    file, or a folder of .npy and .safetensors shards."""
+    options = dict(out=os.fspath(out or ""), states_name=states_name, weight_name=weight_name, vocabulary=vocabulary, link=link,
+                   hold_out=hold_out, within=within, rho=rho, confidence=confidence, seed=seed)
+    if isinstance(states, (str, os.PathLike)):
+        found = Result(_core.normalize_checkpoint(os.fspath(directory), os.fspath(states), options))
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            np.save(os.path.join(folder, "states.npy"), as_numpy(states))
+            found = Result(_core.normalize_checkpoint(os.fspath(directory), folder, options))
+    for name in ("before", "after"):
+        found[name] = Result(found[name])
+    for note in found.notes:
+        warnings.warn(note, stacklevel=2)
+    return found

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Builds selfnorm._core for this Python with g++ and ninja alone, where CMake packages of the dependencies are missing.
+
+    build.py DEPS OUT      DEPS has include/ and lib/ of oneTBB, OpenBLAS, Highway, fmt, RE2 and the rest; OUT becomes a package folder
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import sysconfig
+
+deps, out = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
+root = pathlib.Path(__file__).resolve().parents[3]
+work, package = out / "objects", out / "selfnorm"
+work.mkdir(parents=True, exist_ok=True)
+package.mkdir(exist_ok=True)
+import pybind11  # noqa: E402
+
+# What CMake defines for single files (src/CMakeLists.txt).
+defined = {"torchscript.cc": '-DSELFNORM_HAS_TORCH=0 -DSELFNORM_LIBRARY=\\"/usr/lib\\" -DSELFNORM_LIBRARY_FROM_PROGRAM=\\"../lib\\"',
+           "device.cc": '-DSELFNORM_LIBRARY=\\"/usr/lib\\"'}
+units, alone = {}, []
+for folder in sorted({path.parent for path in [*root.glob("src/**/*.cc"), *root.glob("runtime/src/*.cc")]}):
+    rung = folder.relative_to(root).parts
+    if "neural" in rung or "page" in rung:
+        continue
+    for path in sorted(folder.glob("*.cc")):
+        if "HWY_TARGET_INCLUDE" in path.read_text() or path.name in defined or rung[0] == "runtime":
+            alone.append(path)
+        else:
+            name = "_".join(rung[1:3] if rung[1] == "family" else rung[1:2])
+            units.setdefault(name, []).append(path)
+sources = [(path.with_suffix("").relative_to(root).as_posix().replace("/", "_"), path, defined.get(path.name, "")) for path in alone]
+for name, paths in units.items():
+    for i in range(0, len(paths), 8):
+        unit = work / f"{name}_{i}.cc"
+        unit.write_text("".join(f'#include "{path}"\n' for path in paths[i:i + 8]))
+        sources.append((unit.stem, unit, ""))
+sources.append(("core", root / "python/src/core.cc", f"-I{pybind11.get_include()} -I{sysconfig.get_paths()['include']} -fvisibility=hidden"))
+flags = f"-std=c++20 -O2 -DNDEBUG -w -fPIC -DFMT_SHARED -isystem {deps}/include -isystem {deps}/include/eigen3 -I{root} -I{root}/include -I{root}/src -I{root}/runtime/include -I{root}/runtime/src"
+core = package / ("_core" + sysconfig.get_config_var("EXT_SUFFIX"))
+objects = " ".join(f"{name}.o" for name, _, _ in sources)
+libraries = " ".join(f"{deps}/lib/lib{name}.so" for name in ("tbb", "openblas", "hwy", "fmt", "re2", "z"))
+rules = [f"rule cc\n  command = g++ {flags} $own -c $in -o $out", f"rule so\n  command = g++ -shared $in {libraries} -ldl -lpthread "
+         "-Wl,--exclude-libs,ALL -Wl,--disable-new-dtags -Wl,-rpath,$origin/lib -o $out", "origin = \\$$ORIGIN"]
+rules += [f"build {name}.o: cc {path}\n  own = {own}" for name, path, own in sources]
+rules.append(f"build {core}: so {objects}")
+runtime = " ".join(f"{name}.o" for name, path, _ in sources if "runtime" in path.parts)
+rules.append(f"build {package}/libselfnorm_runtime.so: so {runtime}")
+(work / "build.ninja").write_text("\n".join(rules) + "\n")
+code = subprocess.call(["ninja", "-C", work, "-k", "0"], stdout=open(out / "log", "w"), stderr=subprocess.STDOUT)
+if code:
+    print((out / "log").read_text()[-6000:])
+    sys.exit(code)
+for path in [*(root / "python/selfnorm").glob("*.py*"), root / "python/selfnorm/py.typed"]:
+    shutil.copy2(path, package)
+(package / "lib").mkdir(exist_ok=True)
+for path in (deps / "lib").glob("*.so*"):
+    shutil.copy2(path, package / "lib", follow_symlinks=True)
+print(f"built {core} with {len(sources)} units, {os.cpu_count()} cores")

@@ -1,0 +1,207 @@
+"""Heads as arrays and tensors, and checkpoint directories of every layout."""
+import json
+import os
+
+import numpy as np
+import pytest
+
+import selfnorm
+from conftest import read_safetensors, write_safetensors
+
+
+def head(spread=0.05, classes=60, features=8, states=6000, seed=0):
+    """log Z is nearly linear in h when the rows of W are alike."""
+    random = np.random.default_rng(seed)
+    W = (random.normal(size=features) + spread * random.normal(size=(classes, features))).astype(np.float32)
+    return W, random.normal(size=classes).astype(np.float32), random.normal(size=(states, features)).astype(np.float32)
+
+
+def log_z(W, b, H):
+    scores = H.astype(np.float64) @ W.T.astype(np.float64) + b
+    top = scores.max(axis=1)
+    return top + np.log(np.exp(scores - top[:, None]).sum(axis=1))
+
+
+def probabilities(W, b, H):
+    return np.exp(H @ W.T + b - log_z(W, b, H)[:, None])
+
+
+def test_a_head_of_arrays():
+    W, b, H = head()
+    found = selfnorm.normalize_head(W, b, H, within=0.1)
+    assert found.rung == "constant" and found.after.smallest_eps <= 0.1 < found.before.rms
+    np.testing.assert_allclose(probabilities(found.weight, found.bias, H[:50]), probabilities(W, b, H[:50]), atol=1e-5)
+    assert np.sqrt(np.mean(log_z(found.weight, found.bias, H) ** 2)) < 0.1
+    candidates = np.array([[1, 5]] * 20)
+    exact = np.log(probabilities(W, b, H[:20]))[:, [1, 5]]
+    np.testing.assert_allclose(found.log_prob(H[:20], candidates), exact, atol=0.1)
+    wide = selfnorm.normalize_head(*head(0.7), within=1e-6, hidden=16)
+    assert wide.rung == "exact"
+    W, b, H = head(0.7)
+    np.testing.assert_allclose(wide.log_prob(H[:20], candidates), np.log(probabilities(W, b, H[:20]))[:, [1, 5]], atol=1e-3)
+    with pytest.raises(selfnorm.Error, match="states of 4"):
+        selfnorm.normalize_head(W, b, H[:, :4])
+    assert selfnorm.normalize_head(W, None, H.reshape(60, 100, 8)).before.rows == 600
+
+
+def test_a_head_of_torch():
+    torch = pytest.importorskip("torch")
+    from selfnorm.torch import SelfNormalizedHead
+
+    W, b, H = head()
+    found = selfnorm.normalize_head(torch.tensor(W), torch.tensor(b), torch.tensor(H))
+    assert isinstance(found.weight, torch.Tensor) and found.rung == "constant"
+    assert selfnorm.normalize_head(torch.tensor(W).bfloat16(), None, torch.tensor(H)).weight.dtype == torch.bfloat16
+    for spread, rung, within in ((0.05, "constant", 0.1), (0.7, "exact", 1e-6)):
+        W, b, H = head(spread)
+        linear = torch.nn.Linear(8, 60)
+        with torch.no_grad():
+            linear.weight.copy_(torch.tensor(W))
+            linear.bias.copy_(torch.tensor(b))
+        layer, h = SelfNormalizedHead(linear), torch.tensor(H[:30])
+        before = torch.log_softmax(layer(h), dim=-1).detach()
+        layer.normalize(torch.tensor(H), within=within, hidden=0)
+        assert layer.rung == rung
+        torch.testing.assert_close(layer.log_prob(h), before, atol=1e-4, rtol=0)
+        candidates = torch.randint(60, (30, 4))
+        error = (layer.log_prob(h, candidates) - before.gather(1, candidates)).abs().max().item()
+        assert error <= max(layer.audit(h)["largest"], 0) + 1e-4
+        assert layer.certificate.rows == 600
+        (-layer.log_prob(h, candidates)).sum().backward()
+
+
+SMALL = {"vocab_size": 60, "hidden_size": 8}
+LAYOUTS = {
+    "single": dict(names=("model.embed_tokens.weight", "lm_head.weight"), config={"tie_word_embeddings": False}),
+    "sharded": dict(names=("model.embed_tokens.weight", "lm_head.weight"), config={}, shards=3),
+    "tied": dict(names=("model.embed_tokens.weight", None), config={"tie_word_embeddings": True}),
+    "tied, sharded": dict(names=("transformer.wte.weight", None), config={}, shards=2),
+    "tied inside text_config": dict(names=("model.language_model.embed_tokens.weight", None),
+                                    config={"text_config": {"tie_word_embeddings": True}}),
+    "says tied, is not": dict(names=("model.embed_tokens.weight", "lm_head.weight"), config={"tie_word_embeddings": True}, notes=1),
+    "says untied, is tied": dict(names=("model.embed_tokens.weight", None), config={"tie_word_embeddings": False}, notes=1),
+    "with a bias": dict(names=("transformer.wte.weight", "lm_head.weight"), config={}, bias=True),
+    "scaled": dict(names=("model.embed_tokens.weight", None), config={"logit_scale": 0.5, "tie_word_embeddings": True}, scale=0.5),
+    "divided": dict(names=("model.embed_tokens.weight", "lm_head.weight"), config={"logits_scaling": 4.0}, scale=0.25),
+    "t5": dict(names=("shared.weight", None), config={"model_type": "t5", "tie_word_embeddings": True}, stored=8 ** -0.5),
+}
+
+
+def checkpoint(folder, names, config, shards=1, bias=False, kind="F32", **_):
+    W, b, H = head()
+    os.makedirs(folder)
+    embedding, own = names
+    tensors = {"layer.0.weight": ("F32", np.eye(3)), embedding: (kind, W if own is None else 0.1 * W + 1)}
+    if own:
+        tensors[own] = (kind, W)
+    if bias:
+        tensors[own.replace("weight", "bias")] = (kind, b)
+    if shards == 1:
+        write_safetensors(folder / "model.safetensors", tensors, {"format": "pt"})
+    else:
+        places = {name: f"model-0000{i % shards + 1}-of-0000{shards}.safetensors" for i, name in enumerate(tensors)}
+        for file in set(places.values()):
+            write_safetensors(folder / file, {n: t for n, t in tensors.items() if places[n] == file}, {"format": "pt"})
+        (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {"total_size": 1}, "weight_map": places}))
+    (folder / "config.json").write_text(json.dumps({**SMALL, **config}))
+    (folder / "tokenizer.json").write_text("{}")
+    return W, b if bias else np.zeros(60, np.float32), H
+
+
+def tensors_of(folder):
+    out, metadata = {}, {}
+    for file in sorted(folder.glob("*.safetensors")):
+        tensors, words = read_safetensors(file)
+        out.update(tensors)
+        metadata.update(words)
+    return out, metadata
+
+
+@pytest.mark.parametrize("kind", ["F32", "F16", "BF16"])
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_checkpoint_directories(name, kind, tmp_path):
+    layout = LAYOUTS[name]
+    W, b, H = checkpoint(tmp_path / "model", kind=kind, **layout)
+    before, _ = tensors_of(tmp_path / "model")
+    context = pytest.warns(UserWarning, match="the tensors decide") if layout.get("notes") else _nothing()
+    with context:
+        found = selfnorm.normalize_checkpoint(tmp_path / "model", H, link=True)
+    after, metadata = tensors_of(tmp_path / "model-normalized")
+    own = layout["names"][1] or "lm_head.weight"
+    scale, stored = layout.get("scale", 1), layout.get("stored", 1)
+    W = before[layout["names"][1] or layout["names"][0]] * np.float32(scale)
+    b = b * np.float32(scale)
+    new, bias = after[own] / stored, after.get("lm_head.bias", np.zeros(60))
+    assert found.was_tied == (layout["names"][1] is None) and found.weight == own and found.logit_scale == scale
+    tolerance = {"F32": 1e-5, "F16": 5e-3, "BF16": 3e-2}[kind]
+    np.testing.assert_allclose(probabilities(new, bias, H[:100]), probabilities(W, b, H[:100]), atol=tolerance)
+    constant = float(metadata["selfnorm.log_normalizer"])
+    assert constant == pytest.approx(found.log_normalizer) and (constant == 0) == bool(layout.get("bias"))
+    assert np.sqrt(np.mean((log_z(new, bias, H) - constant) ** 2)) < 0.1 < np.std(log_z(W, b, H))
+    for tensor, values in before.items():  # embeddings and everything else
+        if tensor not in (own, "lm_head.bias"):
+            np.testing.assert_array_equal(after[tensor], values)
+    config = json.loads((tmp_path / "model-normalized" / "config.json").read_text())
+    assert config["tie_word_embeddings"] is False and config.get("text_config", {}).get("tie_word_embeddings", False) is False
+    assert config.get("logit_scale", 1) == config.get("logits_scaling", 1) == 1
+    assert os.path.samefile(tmp_path / "model" / "tokenizer.json", tmp_path / "model-normalized" / "tokenizer.json")
+    if layout.get("shards", 1) > 1:
+        index = json.loads((tmp_path / "model-normalized" / "model.safetensors.index.json").read_text())["weight_map"]
+        assert index[own] == found.shard and set(index) == set(after)
+        for file in (tmp_path / "model").glob("*.safetensors"):
+            assert os.path.samefile(file, tmp_path / "model-normalized" / file.name) == (file.name != found.shard)
+
+
+class _nothing:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return False
+
+
+def test_padding_is_left_out_of_log_z(tmp_path):
+    W, b, H = checkpoint(tmp_path / "m", **LAYOUTS["single"])
+    found = selfnorm.normalize_checkpoint(tmp_path / "m", H, vocabulary=50)
+    new = tensors_of(tmp_path / "m-normalized")[0]["lm_head.weight"]
+    assert new.shape == (60, 8) and found.classes == 50
+    residual = log_z(new[:50], np.zeros(50), H) - found.log_normalizer
+    assert np.sqrt(np.mean(residual ** 2)) < 0.05
+    np.testing.assert_allclose(probabilities(new, 0, H[:50]), probabilities(W, 0, H[:50]), atol=1e-4)
+    with pytest.raises(selfnorm.Error, match="vocabulary of 61"):
+        selfnorm.normalize_checkpoint(tmp_path / "m", H, out=tmp_path / "n", vocabulary=61)
+
+
+def test_what_cannot_be_normalised_says_why(tmp_path):
+    _, _, H = checkpoint(tmp_path / "capped", names=("model.embed_tokens.weight", None), config={"final_logit_softcapping": 30.0})
+    with pytest.raises(selfnorm.Error, match="tanh"):
+        selfnorm.normalize_checkpoint(tmp_path / "capped", H)
+    checkpoint(tmp_path / "eight", kind="F8_E4M3", **LAYOUTS["single"])
+    with pytest.raises(selfnorm.Error, match="float32, float16 or bfloat16|F8_E4M3"):
+        selfnorm.normalize_checkpoint(tmp_path / "eight", H)
+    checkpoint(tmp_path / "none", names=("something.weight", None), config={})
+    with pytest.raises(selfnorm.Error, match="no tensor"):
+        selfnorm.normalize_checkpoint(tmp_path / "none", H)
+    checkpoint(tmp_path / "good", **LAYOUTS["sharded"])
+    with pytest.raises(selfnorm.Error, match="states of 4"):
+        selfnorm.normalize_checkpoint(tmp_path / "good", H[:, :4])
+    selfnorm.normalize_checkpoint(tmp_path / "good", H)
+    with pytest.raises(selfnorm.Error, match="exists"):
+        selfnorm.normalize_checkpoint(tmp_path / "good", H)
+    assert not [name for name in os.listdir(tmp_path) if name.endswith(".part")]
+
+
+def test_the_command_line_does_the_same_from_shards_of_states(program, tmp_path):
+    _, _, H = checkpoint(tmp_path / "model", **LAYOUTS["tied, sharded"])
+    os.makedirs(tmp_path / "states")
+    np.save(tmp_path / "states" / "a.npy", H[:1500])
+    write_safetensors(tmp_path / "states" / "b.safetensors", {"hidden_states": ("F32", H[1500:])})
+    printed = json.loads(program("normalize", tmp_path / "model", "--states", tmp_path / "states", "--json", "--link").stdout)
+    assert printed["was_tied"] and printed["after"]["rms"] < 0.1 < printed["before"]["rms"]
+    mine = selfnorm.normalize_checkpoint(tmp_path / "model", tmp_path / "states", out=tmp_path / "mine")
+    assert mine.after.rms == printed["after"]["rms"]
+    for file in (tmp_path / "mine").iterdir():
+        assert file.read_bytes() == (tmp_path / "model-normalized" / file.name).read_bytes()
+    refused = program("normalize", tmp_path / "model", "--states", tmp_path / "states", "--amortise", "mlp", check=False)
+    assert refused.returncode == 1 and "without loss" in refused.stderr
+    assert program("normalize", tmp_path / "model", check=False).returncode == 1

@@ -1,0 +1,181 @@
+"""Training that is watched, stopped, resumed; memory, threads, forks; agreement with the command line; hostile inputs."""
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import selfnorm
+
+
+def test_a_callback_sees_steps_and_can_stop_a_training_that_then_resumes(clouds):
+    X, y = clouds
+
+    class Enough(Exception):
+        pass
+
+    seen = []
+
+    def impatient(progress):
+        seen.append(progress)
+        if len(seen) == 3:
+            raise Enough
+
+    model = selfnorm.SelfNormalizedClassifier(tolerance=1e-6)
+    with pytest.raises(Enough):
+        model.fit(X, y, callback=impatient)
+    assert seen[-1]["step"] > seen[0]["step"] and "loss" in seen[0]
+    assert os.path.exists(model.checkpoint_)
+    model.fit(X, y, resume=True)
+    whole = selfnorm.SelfNormalizedClassifier(tolerance=1e-6).fit(X, y)
+    np.testing.assert_array_equal(model.predict_proba(X), whole.predict_proba(X))
+    assert not hasattr(model, "checkpoint_")
+    with pytest.raises(selfnorm.Error, match="no checkpoint"):
+        whole.fit(X, y, resume=True)
+
+
+def test_ctrl_c_is_a_keyboard_interrupt(clouds):
+    X, y = clouds
+    model = selfnorm.SelfNormalizedClassifier(objective="nce", epochs=100000, patience=0)
+
+    def interrupt(progress):
+        if progress["step"] > 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y, callback=interrupt)
+    assert os.path.exists(model.checkpoint_)
+    os.unlink(model.checkpoint_)
+
+
+def test_the_files_are_those_of_the_command_line(program, clouds, tmp_path):
+    X, y = clouds
+    np.savez(tmp_path / "data.npz", X=X, y=y)
+    program("train", "classifier", tmp_path / "data.npz", "--out", tmp_path / "run", "--quiet")
+    mine = selfnorm.SelfNormalizedClassifier().fit(X, y)
+    theirs = selfnorm.load(tmp_path / "run")
+    assert isinstance(theirs, selfnorm.SelfNormalizedClassifier)
+    np.testing.assert_array_equal(theirs.classes_, mine.classes_)
+    np.testing.assert_array_equal(theirs.predict_log_proba(X), mine.predict_log_proba(X))  # bit for bit
+    mine.save(tmp_path / "mine.safetensors")
+    printed = program("score", tmp_path / "mine.safetensors", tmp_path / "data.npz", "--candidates", "1", "--quiet").stdout
+    scores = np.array([float(line.split("\t")[2]) for line in printed.splitlines() if not line.startswith("#")])
+    np.testing.assert_array_equal(scores, mine.score_candidates(X, [1], kind="exact").log_probabilities[:, 0])
+    assert "report" in selfnorm.report(tmp_path / "run")._repr_html_()
+
+
+def test_load_gives_the_right_estimator(clouds, tmp_path):
+    X, y = clouds
+    fitted = [selfnorm.SelfNormalizedClassifier().fit(X, y), selfnorm.EnergyDensity(energy="gaussian").fit(X),
+              selfnorm.EnergyRegressor(ensemble=1, epochs=3).fit(X, X[:, 0].astype(float)),
+              selfnorm.CRF().fit([["a", "b"]] * 4, [["X", "Y"]] * 4),
+              selfnorm.LanguageModel(objective="exact", epochs=1, dimension=4, hidden=4, order=2).fit(["a b c"] * 30)]
+    for model in fitted:
+        model.save(tmp_path / "model")
+        again = selfnorm.load(tmp_path / "model")
+        assert type(again) is type(model)
+    assert again.order == 2
+    with pytest.raises(selfnorm.Error, match="no such file|cannot"):
+        selfnorm.load(tmp_path / "none")
+
+
+def test_no_copy_of_large_arrays(clouds):
+    X, y = clouds
+    model = selfnorm.SelfNormalizedClassifier().fit(X, y)
+    density = selfnorm.EnergyDensity(energy="gaussian").fit(X)
+    large = np.zeros((80_000_000, 3), dtype=np.float32)[::2]  # 1 GB of memory that is never written to
+    large.flags.writeable = False
+    model.model_.predict(large[:1000])
+    density.model_.log_densities(large[:1000])
+    part = large[:20_000_000]
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert model.model_.predict(part).shape == (20_000_000,)  # 80 MB
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 150_000  # kB; the array has 240 MB
+
+
+def test_rows_of_any_layout_are_the_same_rows(clouds, tmp_path):
+    X, y = clouds
+    model = selfnorm.SelfNormalizedClassifier().fit(X, y)
+    expected = model.predict_proba(X)
+    wide = np.zeros((600, 6), dtype=np.float32)
+    wide[:, ::2] = X
+    np.save(tmp_path / "x.npy", X)
+    for same in (np.asfortranarray(X), wide[:, ::2], X[::-1][::-1], X.astype(np.float64), np.load(tmp_path / "x.npy", mmap_mode="r")):
+        np.testing.assert_array_equal(model.predict_proba(same), expected)
+
+
+def test_threads_share_a_model(clouds):
+    X, y = clouds
+    model = selfnorm.SelfNormalizedClassifier().fit(X, y)
+    expected, found = model.predict_proba(X), [None] * 8
+
+    def work(i):
+        found[i] = model.predict_proba(X)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for one in found:
+        np.testing.assert_array_equal(one, expected)
+
+
+def test_a_forked_child_predicts(clouds):
+    X, y = clouds
+    model = selfnorm.SelfNormalizedClassifier().fit(X, y)
+    expected = model.predict(X)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if np.array_equal(model.predict(X), expected) else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.parametrize("X, y, words", [
+    (np.full((4, 2), np.nan), [0, 1, 0, 1], "NaN|nan"),
+    (np.full((4, 2), 1e300), [0, 1, 0, 1], "finite|large"),
+    (np.zeros((4, 2)), [0, 0, 0, 0], "at least two"),
+    (np.zeros((4, 2)), [0, 1], "inconsistent|labels"),
+    (np.zeros((0, 2)), [], "0 sample|no rows"),
+    ([["a", "b"]], ["x"], "could not convert|numeric|at least"),
+])
+def test_mistakes_are_value_errors(X, y, words):
+    with pytest.raises(ValueError, match=words):
+        selfnorm.SelfNormalizedClassifier().fit(X, y)
+
+
+def test_lone_surrogates_and_odd_texts():
+    model = selfnorm.SelfNormalizedClassifier().fit(["a\tb\n", "c\0d", "\u00e9", ""] * 5, ["x", "y", "x", "y"] * 5)
+    assert model.predict(["", "\U0001f600"]).shape == (2,)
+    with pytest.raises(ValueError):
+        model.predict(["\ud800"])
+
+
+def test_importing_is_quick_because_it_imports_little():
+    code = "import sys, selfnorm; print(sorted(m for m in ('sklearn', 'torch', 'pandas', 'scipy') if m in sys.modules))"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+
+
+def test_the_runtime_needs_no_extension(clouds, tmp_path):
+    from selfnorm.runtime import Error, Model
+
+    X, y = clouds
+    model = selfnorm.SelfNormalizedClassifier().fit(X, y)
+    model.save(tmp_path / "m.safetensors")
+    runtime = Model(tmp_path / "m.safetensors")
+    runtime.verify()
+    assert (runtime.classes, runtime.features, runtime.labels) == (3, 3, ["0", "1", "2"])
+    row = X[0].tolist()
+    np.testing.assert_allclose(runtime.score(row, ["2", 0], kind="exact"), model.predict_log_proba(X[:1])[0, [2, 0]], atol=1e-6)
+    np.testing.assert_allclose(runtime.score(row, [1]), model.decision_function(X[:1])[0, 1], atol=1e-6)
+    assert runtime.top(row, 1)[0][0] == str(model.predict(X[:1])[0])
+    np.testing.assert_allclose(runtime.log_normalizer_of(row) - runtime.log_normalizer, model.log_normalizer(X[:1])[0], atol=1e-6)
+    with pytest.raises(Error, match="expected"):
+        runtime.score([1.0], [0])
+    text = selfnorm.SelfNormalizedClassifier().fit(["good", "bad"] * 10, ["+", "-"] * 10)
+    text.save(tmp_path / "t.safetensors")
+    assert Model(tmp_path / "t.safetensors").top("good good", 1)[0][0] == "+"

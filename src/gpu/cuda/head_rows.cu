@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <type_traits>
 
 #include "gpu/cuda/cluster.cuh"
 #include "gpu/cuda/context.cuh"
@@ -236,7 +237,7 @@ template <class T, bool kPlain, bool kHolds>
 __global__ void __launch_bounds__(kThreads, kPlain ? 2 : 1) head_rows(const __grid_constant__ RowTask task) {
   constexpr int kL = kLanes<T>;
   constexpr int kV = kHolds ? kHeld<T> : kStreamed;
-  constexpr bool kExponentiates = kPlain && kHolds && sizeof(T) == 2;
+  constexpr bool kExponentiates = kPlain && kHolds && std::is_same_v<T, __nv_bfloat16>;  // float16 would be rounded twice
   extern __shared__ __align__(128) unsigned char stage[];
   __shared__ __align__(8) uint64_t barrier;
   __shared__ RowSums parts[kWarps];

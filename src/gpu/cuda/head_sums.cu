@@ -1,4 +1,7 @@
 // What is done once for all rows of a step: targets checked, losses and the derivatives of the biases summed.
+#include <algorithm>
+#include <cmath>
+
 #include "gpu/cuda/context.cuh"
 #include "gpu/cuda/head_rows.cuh"
 #include "gpu/cuda/lanes.cuh"
@@ -25,6 +28,7 @@ struct PrepareTask {
   const int64_t *target, *selected;
   const float *token_weight, *row_gradient;
   bool is_mean;
+  float lift;
 };
 
 constexpr int kOneBlock = 1024;
@@ -55,7 +59,7 @@ __global__ void __launch_bounds__(kOneBlock) prepare(PrepareTask task, StepScala
   largest = block_reduced(largest, shared, most);
   weight = block_reduced(weight, shared, sum);
   wrong = block_reduced(wrong, shared_row, [](int64_t a, int64_t b) { return min(a, b); });
-  const float divisor = largest > 0 ? largest : 1;
+  const float divisor = (largest > 0 ? largest : 1) / task.lift;
   for (int64_t i = threadIdx.x; i < task.rows; i += kOneBlock) coefficient[i] /= divisor;
   if (threadIdx.x != 0) return;
   const float inverse = !task.is_mean ? 1 : weight != 0 ? 1 / weight : 0;
@@ -128,6 +132,17 @@ void column_sums(const RowTask& task, float* partial, cudaStream_t stream) {
   column_slabs<T><<<grid, kColumnThreads, 0, stream>>>(task, partial);
 }
 
+// Derivatives by scores in float16 lose bits below 6e-5, as most probabilities of a large head are, so they are multiplied by
+// the power of 2 with which none can be infinite: they are at most 1.5 + 2 alpha |A|, and |A| is about that of a float16 score.
+float lift_of(const selfnorm_head_step& step) {
+  constexpr float kLargest = 65504;
+  if (step.type != SELFNORM_F16 || step.selected != nullptr) return 1;
+  const float scale = std::max(1.0f, std::abs(step.options.logit_scale));
+  const float most =
+      scale * (1.5f + 2 * std::abs(step.options.penalty) * (scale * kLargest + std::abs(step.options.center)));
+  return std::max(1.0f, std::exp2(std::floor(std::log2(kLargest / most))));
+}
+
 }  // namespace
 
 void prepare_rows(const selfnorm_head_step& step, StepScalars* scalars, float* coefficient, cudaStream_t stream) {
@@ -141,7 +156,8 @@ void prepare_rows(const selfnorm_head_step& step, StepScalars* scalars, float* c
                          .selected = step.selected,
                          .token_weight = step.token_weight,
                          .row_gradient = step.row_gradient,
-                         .is_mean = o.is_mean != 0 && step.target != nullptr};
+                         .is_mean = o.is_mean != 0 && step.target != nullptr,
+                         .lift = lift_of(step)};
   prepare<<<1, kOneBlock, 0, stream>>>(task, scalars, coefficient);
   check(cudaGetLastError(), "the check of the targets");
 }

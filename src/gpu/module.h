@@ -112,6 +112,11 @@ typedef struct {
  * one row needs at least. */
 uint64_t selfnorm_head_workspace(const selfnorm_head_step*, uint64_t budget);
 int selfnorm_head_run(selfnorm_cuda_context*, const selfnorm_head_step*);
+/* How the distributions of two heads differ on the same rows and classes: rows x 3 numbers, the largest |p - q|, the largest
+ * |log p - log q| over classes with p >= visible, and KL(p || q). Both steps have float32 sheets, workspace and moments, which
+ * are given too. */
+int selfnorm_head_difference(selfnorm_cuda_context*, const selfnorm_head_step* p, const selfnorm_head_step* q,
+                             double visible, double* out);
 /* After a run with targets: waits for the check of the targets alone, which is the first of its work, and
  * fails for one outside [0, all classes) that is not the ignored one. Not inside a capture. */
 int selfnorm_head_status(selfnorm_cuda_context*, const selfnorm_head_step*);

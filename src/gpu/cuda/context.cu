@@ -156,6 +156,7 @@ void selfnorm_cuda_context::run(const Product& product, const Operands& x, cudaS
   const PlannedProduct* plan = nullptr;
   {
     const std::lock_guard lock(mutex);
+    if (handle == nullptr) check(cublasLtCreate(&handle), "its handle");  // energies need none
     auto found = products.find(product);
     if (found == products.end()) found = products.emplace(product, planned(handle, product, properties.major)).first;
     plan = &found->second;
@@ -183,7 +184,6 @@ selfnorm_cuda_context* selfnorm_cuda_open(int device, char* error, uint64_t erro
       throw Failure(std::string("the GPU ") + out->properties.name + " has compute capability " +
                     std::to_string(out->properties.major) + "." + std::to_string(out->properties.minor) +
                     "; expected 8.0 or later");
-    check(cublasLtCreate(&out->handle), "its handle");
     check(cudaStreamCreateWithFlags(&out->copies, cudaStreamNonBlocking), "a stream");
     check(cudaEventCreateWithFlags(&out->checked, cudaEventDisableTiming), "an event");
     check(cudaMallocHost(&out->status, 2 * sizeof(int64_t)), "pinned memory");

@@ -132,6 +132,43 @@ void column_sums(const RowTask& task, float* partial, cudaStream_t stream) {
   column_slabs<T><<<grid, kColumnThreads, 0, stream>>>(task, partial);
 }
 
+constexpr int kDifferenceThreads = 256;
+
+// log p_k as (s_k - max) - log sum, in double.
+struct LogShare {
+  const RowTask& task;
+  const float* sheet;
+  double top, rest;
+
+  __device__ LogShare(const RowTask& t, int64_t row)
+      : task(t), sheet(static_cast<const float*>(t.sheet) + row * t.stride), top(t.moments[(t.first + row) * 5]),
+        rest(log(t.moments[(t.first + row) * 5 + 1])) {}
+  __device__ double operator()(int k) const {
+    const float z = capped(task.scale * (sheet[k] + (task.bias != nullptr ? task.bias[k] : 0)), task.cap);
+    return (static_cast<double>(task.carrier != nullptr ? z + task.carrier[k] : z) - top) - rest;
+  }
+};
+
+__global__ void __launch_bounds__(kDifferenceThreads)
+    row_difference(const __grid_constant__ RowTask p, const __grid_constant__ RowTask q, double visible, double* out) {
+  __shared__ double shared[kDifferenceThreads];
+  const LogShare log_p(p, blockIdx.x), log_q(q, blockIdx.x);
+  const auto larger = [](double a, double b) { return b <= a ? a : b; };  // NaN stays
+  double share_most = 0, log_most = 0, kl = 0;
+  for (int k = threadIdx.x; k < p.classes; k += kDifferenceThreads) {
+    const double a = log_p(k), b = log_q(k), share = exp(a);
+    share_most = larger(share_most, fabs(share - exp(b)));
+    if (share >= visible) log_most = larger(log_most, fabs(a - b));
+    kl += share * (a - b);
+  }
+  share_most = block_reduced(share_most, shared, larger);
+  log_most = block_reduced(log_most, shared, larger);
+  kl = block_reduced(kl, shared, [](double a, double b) { return a + b; });
+  if (threadIdx.x != 0) return;
+  double* const to = out + (p.first + blockIdx.x) * 3;
+  to[0] = share_most, to[1] = log_most, to[2] = kl;
+}
+
 // Derivatives by scores in float16 lose bits below 6e-5, as most probabilities of a large head are, so they are multiplied by
 // the power of 2 with which none can be infinite: they are at most 1.5 + 2 alpha |A|, and |A| is about that of a float16 score.
 float lift_of(const selfnorm_head_step& step) {
@@ -167,6 +204,11 @@ void sum_loss(const selfnorm_head_step& step, const StepScalars* scalars, const 
       {step.rows, step.options.ignore_index, step.target, step.token_weight, nll, penalty, step.loss},
       scalars);
   check(cudaGetLastError(), "the sum of the loss");
+}
+
+void difference_of_rows(const RowTask& p, const RowTask& q, double visible, double* out, cudaStream_t stream) {
+  row_difference<<<static_cast<unsigned>(p.rows), kDifferenceThreads, 0, stream>>>(p, q, visible, out);
+  check(cudaGetLastError(), "the difference of two heads");
 }
 
 void sum_columns(const RowTask& task, int sheet_type, const StepScalars* scalars, float* partial, float* d_bias,

@@ -11,7 +11,6 @@ namespace selfnorm {
 namespace {
 
 constexpr uint64_t kSamples = 20'000;
-constexpr double kMemory = 0.98;  // of the running mean
 constexpr uint64_t kDensityNormalizerStream = 0xE571;
 
 constexpr uint64_t kRowStream = 0x7A11, kDensityValidationStream = 0x7A12;

@@ -22,6 +22,11 @@ class DensityNormalizer {
   double value() const { return value_; }
   void set(double value) { value_ = value; }
   bool is_learned() const { return is_learned_; }
+  static constexpr double kMemory = 0.98;  // of the running mean
+
+  // For whoever moves b elsewhere.
+  Adaptive<double>& optimiser() { return optimiser_; }
+  double& mean_ratio() { return mean_ratio_; }
 
   // b <- the estimate; Adam and the running mean forget. `step` names the random numbers.
   void estimate(uint64_t step);

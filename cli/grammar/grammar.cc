@@ -67,7 +67,7 @@ void Grammar::declare_training_commands() {
       .options(column_kind_option_table(arguments_.reader.options))
       .options(text_option_table(arguments_.reader.options.text));
   declare_reader(classifier, arguments_.reader);
-  declare_common(classifier, arguments_.common, kExpansion | kThreads);
+  declare_common(classifier, arguments_.common, kExpansion | kThreads | kTrainingDevice);
 
   LanguageArguments& language = arguments_.language;
   Declaration& model = command(
@@ -81,7 +81,7 @@ void Grammar::declare_training_commands() {
               "Fraction of the sentences of CORPUS held out for validation when there is no --valid, 0..0.5; "
               "auto: 0.05");
   model.options(train_option_table("lm", language.run.options));
-  declare_common(model, arguments_.common, kExpansion | kThreads);
+  declare_common(model, arguments_.common, kExpansion | kThreads | kTrainingDevice);
 }
 
 void Grammar::declare_registered_families() {

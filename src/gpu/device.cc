@@ -131,6 +131,10 @@ DeviceChoice chosen_device() {
   return {state.device.get(), state.is_required};
 }
 
+void refuse_device(const std::string& what) {
+  if (device_state().is_required) throw_error("{}; use --device cpu or auto", what);
+}
+
 std::string used_device() {
   const std::lock_guard lock(device_state().mutex);
   return device_state().used;

@@ -30,6 +30,7 @@ namespace selfnorm {
   X(selfnorm_head_difference)      \
   X(selfnorm_split_states)         \
   X(selfnorm_scatter_add)          \
+  X(selfnorm_row_adagrad)          \
   X(selfnorm_energy_open)          \
   X(selfnorm_energy_close)         \
   X(selfnorm_energy_parameters)    \
@@ -91,6 +92,9 @@ struct DeviceChoice {
   bool is_required = false;
 };
 DeviceChoice chosen_device();
+
+// Throws Error with `what`, which says what is done on the CPU alone, when a GPU was asked for by name.
+void refuse_device(const std::string& what);
 
 // What records say made their numbers: "cpu", or the name of the GPU once something was computed there.
 std::string used_device();

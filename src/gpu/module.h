@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-#define SELFNORM_CUDA_ABI 2
+#define SELFNORM_CUDA_ABI 1
 
 enum { SELFNORM_F32 = 0, SELFNORM_F16 = 1, SELFNORM_BF16 = 2, SELFNORM_F64 = 3 /* sums alone */ };
 
@@ -135,6 +135,11 @@ int selfnorm_split_states(selfnorm_cuda_context*, const float* states, int64_t c
 int selfnorm_scatter_add(selfnorm_cuda_context*, const float* x, const double* y, const double* shift,
                          int64_t count, int64_t columns, double* room, double* sums, int is_first,
                          void* workspace);
+
+/* AdaGrad with one accumulator a row (optim/adaptive.h), of matrices rows x columns, tight:
+ * square_r += |g_r|^2 / columns,  x_r <- keep x_r - rate g_r / sqrt(square_r). */
+int selfnorm_row_adagrad(selfnorm_cuda_context*, float* x, float* square, const float* gradient, int64_t rows,
+                         int64_t columns, double rate, double keep, void* stream);
 
 /* Training a network energy s(x) = w . a_L (model/energy/mlp.h has the layers and the order of theta) by minibatches against
  * draws. A run is many steps without a word from the host: their points and rates go to the device at once, their records

@@ -50,6 +50,7 @@ HeadProblem problem_of(const selfnorm_head_step& s) {
   if (s.bias != nullptr) p.bias.assign(s.bias, s.bias + s.classes);
   if (s.carrier != nullptr) p.carrier.assign(s.carrier, s.carrier + s.classes);
   if (s.target != nullptr) p.target.assign(s.target, s.target + s.rows);
+  if (s.row_gradient != nullptr) p.row_gradient.assign(s.row_gradient, s.row_gradient + s.rows);
   return p;
 }
 
@@ -124,6 +125,19 @@ int selfnorm_scatter_add(selfnorm_cuda_context*, const float* x, const double* y
   }
   return 0;
 }
+int selfnorm_row_adagrad(selfnorm_cuda_context*, float* x, float* square, const float* gradient, int64_t rows,
+                         int64_t columns, double rate, double keep, void*) {
+  for (int64_t r = 0; r < rows; ++r) {
+    double sum = 0;
+    for (int64_t j = 0; j < columns; ++j) sum += std::pow(static_cast<double>(gradient[r * columns + j]), 2);
+    square[r] += static_cast<float>(sum / static_cast<double>(columns));
+    for (int64_t j = 0; j < columns; ++j)
+      x[r * columns + j] = static_cast<float>(keep * static_cast<double>(x[r * columns + j]) -
+                                              rate / std::sqrt(static_cast<double>(square[r])) *
+                                                  static_cast<double>(gradient[r * columns + j]));
+  }
+  return 0;
+}
 uint64_t selfnorm_head_workspace(const selfnorm_head_step*, uint64_t) { return 1; }
 
 int selfnorm_head_run(selfnorm_cuda_context* context, const selfnorm_head_step* s) {
@@ -131,12 +145,20 @@ int selfnorm_head_run(selfnorm_cuda_context* context, const selfnorm_head_step* 
     const HeadResult r = head_reference(problem_of(*s));
     for (int64_t i = 0; i < s->rows; ++i) {
       if (s->best != nullptr) s->best[i] = r.best[i];
+      if (s->log_z != nullptr) s->log_z[i] = static_cast<float>(r.log_z[i]);
+      if (s->target_score != nullptr) s->target_score[i] = static_cast<float>(r.target_score[i]);
       if (s->better != nullptr) s->better[i] = r.better[i];
       if (s->moments == nullptr) continue;
       // With log Z for the max the sum is 1.
       const double moments[5] = {r.log_z[i], 1, r.expected[i] - r.log_z[i], 0, r.target_score[i]};
       std::memcpy(s->moments + i * 5, moments, sizeof(moments));
     }
+    const auto give = [](void* to, const std::vector<double>& from) {
+      for (size_t i = 0; to != nullptr && i < from.size(); ++i) static_cast<float*>(to)[i] = static_cast<float>(from[i]);
+    };
+    give(s->d_states, r.d_states);
+    give(s->d_weight, r.d_weight);
+    give(s->d_bias, r.d_bias);
     return 0;
   } catch (const std::exception& failure) {
     context->error = failure.what();

@@ -3,6 +3,7 @@
 // has drifted from 0. Fixed at 0 with --normalizer zero, and for objectives without b.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -60,7 +61,10 @@ class DensityValidation {
   // Rows left out because they are outside the support: they have no likelihood at all.
   uint64_t outside() const { return outside_; }
 
-  // The estimate, or nothing when it has too few effective samples to be told from noise.
+  // The estimate, or nothing when it has too few effective samples to be told from noise. `score` gives the scores of the
+  // energy, or of the tilt where that alone is evaluated.
+  using Scores = std::function<void(const Points&, std::span<double>)>;
+  std::optional<double> check(const Scores& score) const;
   std::optional<double> check() const;
 
  private:

@@ -239,7 +239,9 @@ class DensityTraining final : public Problem {
   }
 
   Check check(Progress& progress) override {
-    progress.valid_nll_estimate = validation_.check();
+    progress.valid_nll_estimate =
+        device_ ? validation_.check([this](const Points& x, std::span<double> s) { device_->score(x, s); })
+                : validation_.check();
     return {progress.valid_nll_estimate};
   }
 

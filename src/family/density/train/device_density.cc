@@ -139,6 +139,10 @@ void DeviceDensity::continue_from(uint64_t at, double rate) {
   forget();
 }
 
+void DeviceDensity::score(const Points& x, std::span<double> s) const {
+  device_.must(device_.module().selfnorm_energy_scores(energy_, x.data, static_cast<int64_t>(x.rows), s.data()));
+}
+
 void DeviceDensity::pull() {
   device_.must(device_.module().selfnorm_energy_get(energy_, problem_.energy().parameters().data(), nullptr, nullptr, nullptr, nullptr));
   problem_.energy().parameters_changed();

@@ -51,6 +51,9 @@ class DeviceDensity {
   // What was taken is over: the next record begins a run.
   void forget() { records_.clear(); }
 
+  // s(x_i) with the device's theta.
+  void score(const Points& x, std::span<double> s) const;
+
   // theta of the energy becomes the device's, or the other way round.
   void pull();
   void push();

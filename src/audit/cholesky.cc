@@ -21,8 +21,8 @@ StridedMatrix block_of(double* at, size_t rows, size_t columns, size_t stride) {
 
 }  // namespace
 
-// With the columns [begin, end) of a block: L11 L11' = A11, L21 = A21 L11'^-1, A22 <- A22 - L21 L21'. Column-major, L21 has
-// its columns, contiguous, where a row-major matrix has the rows of L21'.
+// With the columns [begin, end) of a block: L11 L11' = A11, L21 = A21 L11'^-1, A22 <- A22 - L21 L21'.
+// Column-major, L21 has its columns, contiguous, where a row-major matrix has the rows of L21'.
 bool cholesky(double* a, size_t n) {
   std::vector<double> negative;
   for (size_t begin = 0; begin < n; begin += kCholeskyBlock) {
@@ -41,7 +41,8 @@ bool cholesky(double* a, size_t n) {
     });
     parallel_ranges(rest, kCholeskyBlock, [&](size_t first, size_t last) {
       double* const columns = a + (end + first) * n + end + first;
-      gemm_transposed(last - first, rest - first, width, negative.data() + first, rest, panel + first, n, columns, n);
+      gemm_transposed(last - first, rest - first, width, negative.data() + first, rest, panel + first, n,
+                      columns, n);
     });
   }
   return true;

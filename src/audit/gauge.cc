@@ -144,7 +144,8 @@ void apply_gauge(const LinearFit& fit, ModelFile& model) {
   parallel_ranges(model.weight.size() / std::max<size_t>(1, d), kGaugeRows, [&](size_t begin, size_t end) {
     for (size_t k = begin; k < end; ++k)
       for (size_t j = 0; j < d; ++j)
-        model.weight[k * d + j] = static_cast<float>(static_cast<double>(model.weight[k * d + j]) - fit.slope[j]);
+        model.weight[k * d + j] =
+            static_cast<float>(static_cast<double>(model.weight[k * d + j]) - fit.slope[j]);
   });
   for (float& b : model.bias) b = static_cast<float>(static_cast<double>(b) - fit.intercept);
   model.log_normalizer = model.family == Family::Joint ? fit.intercept : 0;

@@ -56,9 +56,11 @@ class LargeLlt : public Eigen::LLT<Eigen::MatrixXd> {
     }
     m_l1_norm = 0;
     for (Index j = 0; j < lower.rows(); ++j)
-      m_l1_norm = std::max(m_l1_norm, lower.col(j).tail(lower.rows() - j).lpNorm<1>() + lower.row(j).head(j).lpNorm<1>());
+      m_l1_norm = std::max(
+          m_l1_norm, lower.col(j).tail(lower.rows() - j).lpNorm<1>() + lower.row(j).head(j).lpNorm<1>());
     m_matrix = std::move(lower);
-    m_info = cholesky(m_matrix.data(), static_cast<size_t>(m_matrix.rows())) ? Eigen::Success : Eigen::NumericalIssue;
+    m_info = cholesky(m_matrix.data(), static_cast<size_t>(m_matrix.rows())) ? Eigen::Success
+                                                                             : Eigen::NumericalIssue;
     m_isInitialized = true;
   }
 };

@@ -1,6 +1,6 @@
-// One step of training a network energy against draws (theory.md 3), as the device takes it and as its referee does: the
-// activation, what a point adds to the loss, and what follows from the sums of a step. What is decided here is what
-// family/density/train decides on the CPU.
+// One step of training a network energy against draws (theory.md 3), as the device takes it and as its
+// referee does: the activation, what a point adds to the loss, and what follows from the sums of a step. What
+// is decided here is what family/density/train decides on the CPU.
 #pragma once
 
 #include <math.h>
@@ -53,8 +53,8 @@ struct EnergySums {
 // A point's part of the loss with u = s - log q, and its derivative by s:
 //     snl   data: (b - s)/n, -1/n;   draws: exp(u - b)/k, which is its own derivative
 //     nce   with v = u - b - log k:  data: softplus(-v)/n, -sigma(-v)/n;   draws: softplus(v), sigma(v).
-SELFNORM_BOTH double energy_point(const selfnorm_energy_plan& plan, bool is_draw, double score, double log_q, double b,
-                                  EnergySums& sums) {
+SELFNORM_BOTH double energy_point(const selfnorm_energy_plan& plan, bool is_draw, double score, double log_q,
+                                  double b, EnergySums& sums) {
   const double n = plan.rows, k = plan.samples, u = score - log_q;
   if (plan.objective == SELFNORM_SNL) {
     if (!is_draw) {
@@ -77,17 +77,17 @@ SELFNORM_BOTH double energy_point(const selfnorm_energy_plan& plan, bool is_draw
 }
 
 struct EnergyMove {
-  int event;        // SELFNORM_STEP_*; other than moved: nothing moves
-  bool remembers;   // theta, before it moves
+  int event;       // SELFNORM_STEP_*; other than moved: nothing moves
+  bool remembers;  // theta, before it moves
   double rate;
   double clipping;  // factor of the gradient
 };
 
-// What follows from the sums of step `at` and the squared norm of its gradient. The record is filled, and `state` becomes
-// that after the step, or at its event.
-SELFNORM_BOTH EnergyMove energy_move(const selfnorm_energy_plan& plan, const EnergySums& sums, double square_norm,
-                                     const selfnorm_energy_at& at, selfnorm_energy_state& state,
-                                     selfnorm_energy_record& record) {
+// What follows from the sums of step `at` and the squared norm of its gradient. The record is filled, and
+// `state` becomes that after the step, or at its event.
+SELFNORM_BOTH EnergyMove energy_move(const selfnorm_energy_plan& plan, const EnergySums& sums,
+                                     double square_norm, const selfnorm_energy_at& at,
+                                     selfnorm_energy_state& state, selfnorm_energy_record& record) {
   EnergyMove out = {SELFNORM_STEP_MOVED, false, at.rate, 1};
   const double norm = sqrt(square_norm);
   if (norm > plan.clip) out.clipping = plan.clip / norm;
@@ -134,8 +134,8 @@ SELFNORM_BOTH EnergyMove energy_move(const selfnorm_energy_plan& plan, const Ene
 }
 
 // Adam on one parameter with decoupled decay; the corrections are 1 / (1 - beta^t).
-SELFNORM_BOTH void adam_move(float gradient, float rate, float keep, float mean_correction, float square_correction,
-                             float& theta, float& mean, float& square) {
+SELFNORM_BOTH void adam_move(float gradient, float rate, float keep, float mean_correction,
+                             float square_correction, float& theta, float& mean, float& square) {
   mean = 0.9f * mean + (1 - 0.9f) * gradient;
   square = 0.999f * square + (1 - 0.999f) * gradient * gradient;
   theta = keep * theta - rate * (mean * mean_correction) / (sqrtf(square * square_correction) + 1e-8f);

@@ -1,5 +1,5 @@
-// Training of a network energy on the host, in double, one point after the other: what the kernels of energy_step.cu are
-// compared with, and what the emulated device runs.
+// Training of a network energy on the host, in double, one point after the other: what the kernels of
+// energy_step.cu are compared with, and what the emulated device runs.
 #pragma once
 
 #include <span>
@@ -9,7 +9,8 @@
 
 namespace selfnorm::gpu {
 
-// Where the parameters of a network are in theta (model/energy/mlp.h): B, then W and c of every layer, then w.
+// Where the parameters of a network are in theta (model/energy/mlp.h): B, then W and c of every layer, then
+// w.
 struct EnergyLayout {
   int32_t width[SELFNORM_MOST_LAYERS + 1];  // of a_0 .. a_L
   int32_t weight[SELFNORM_MOST_LAYERS], bias[SELFNORM_MOST_LAYERS];
@@ -66,14 +67,16 @@ double EnergyReference::point(const float* x, bool goes_back, const Derivative& 
     const int32_t in = layout_.width[l];
     for (int32_t o = 0; o < layout_.width[l + 1]; ++o) {
       double z = theta[layout_.bias[l] + o];
-      for (int32_t i = 0; i < in; ++i) z += static_cast<double>(theta[layout_.weight[l] + o * in + i]) * a[l][i];
+      for (int32_t i = 0; i < in; ++i)
+        z += static_cast<double>(theta[layout_.weight[l] + o * in + i]) * a[l][i];
       const Activated<double> y = activated(plan_.activation, z);
       a[l + 1].push_back(y.value + (is_residual(l) ? a[l][o] : 0));
       slope[l + 1].push_back(y.slope);
     }
   }
   double score = 0;
-  for (int32_t o = 0; o < layout_.width[layers]; ++o) score += static_cast<double>(theta[layout_.output + o]) * a[layers][o];
+  for (int32_t o = 0; o < layout_.width[layers]; ++o)
+    score += static_cast<double>(theta[layout_.output + o]) * a[layers][o];
   const double by_score = derivative(score);
   if (!goes_back) return score;
   std::vector<double> delta;

@@ -112,9 +112,9 @@ typedef struct {
  * one row needs at least. */
 uint64_t selfnorm_head_workspace(const selfnorm_head_step*, uint64_t budget);
 int selfnorm_head_run(selfnorm_cuda_context*, const selfnorm_head_step*);
-/* How the distributions of two heads differ on the same rows and classes: rows x 3 numbers, the largest |p - q|, the largest
- * |log p - log q| over classes with p >= visible, and KL(p || q). Both steps have float32 sheets, workspace and moments, which
- * are given too. */
+/* How the distributions of two heads differ on the same rows and classes: rows x 3 numbers, the largest |p -
+ * q|, the largest |log p - log q| over classes with p >= visible, and KL(p || q). Both steps have float32
+ * sheets, workspace and moments, which are given too. */
 int selfnorm_head_difference(selfnorm_cuda_context*, const selfnorm_head_step* p, const selfnorm_head_step* q,
                              double visible, double* out);
 /* After a run with targets: waits for the check of the targets alone, which is the first of its work, and
@@ -141,13 +141,19 @@ int selfnorm_scatter_add(selfnorm_cuda_context*, const float* x, const double* y
 int selfnorm_row_adagrad(selfnorm_cuda_context*, float* x, float* square, const float* gradient, int64_t rows,
                          int64_t columns, double rate, double keep, void* stream);
 
-/* Training a network energy s(x) = w . a_L (model/energy/mlp.h has the layers and the order of theta) by minibatches against
- * draws. A run is many steps without a word from the host: their points and rates go to the device at once, their records
- * come back at once. gpu/energy_formula.h has the formulas. */
+/* Training a network energy s(x) = w . a_L (model/energy/mlp.h has the layers and the order of theta) by
+ * minibatches against draws. A run is many steps without a word from the host: their points and rates go to
+ * the device at once, their records come back at once. gpu/energy_formula.h has the formulas. */
 enum { SELFNORM_SNL = 0, SELFNORM_NCE = 1 };
-/* How a step ended: with a move; with a loss or gradient that is not finite; with too few effective draws; with b too far
- * from log Z. After all but the first nothing has moved, and the steps behind it were not taken. */
-enum { SELFNORM_STEP_MOVED = 0, SELFNORM_STEP_DIVERGED = 1, SELFNORM_STEP_LOST = 2, SELFNORM_STEP_DRIFTED = 3 };
+/* How a step ended: with a move; with a loss or gradient that is not finite; with too few effective draws;
+ * with b too far from log Z. After all but the first nothing has moved, and the steps behind it were not
+ * taken. */
+enum {
+  SELFNORM_STEP_MOVED = 0,
+  SELFNORM_STEP_DIVERGED = 1,
+  SELFNORM_STEP_LOST = 2,
+  SELFNORM_STEP_DRIFTED = 3
+};
 #define SELFNORM_MOST_LAYERS 16
 
 typedef struct {
@@ -164,7 +170,7 @@ typedef struct {
   int32_t is_guarded;    /* snl: rates follow the share of effective draws */
   int32_t remember_every;
   double clip, decay, normalizer_rate, drift;
-  double memory;                     /* of the running mean of log Z - b */
+  double memory;                    /* of the running mean of log Z - b */
   double healthy, lost, guard_rate; /* shares of effective draws, and the rate of their running mean */
 } selfnorm_energy_plan;
 
@@ -190,9 +196,9 @@ typedef struct {
 typedef struct {
   uint64_t size; /* sizeof(selfnorm_energy_run_of) */
   int32_t steps;
-  const selfnorm_energy_at* at; /* steps; is_continued: of a run of one */
-  const float* points;          /* steps x (rows + samples) x inputs */
-  const double* log_q;          /* steps x (rows + samples), or NULL */
+  const selfnorm_energy_at* at;    /* steps; is_continued: of a run of one */
+  const float* points;             /* steps x (rows + samples) x inputs */
+  const double* log_q;             /* steps x (rows + samples), or NULL */
   selfnorm_energy_record* records; /* steps */
   int32_t* taken;                  /* steps whose records are filled; the last may have an event */
 } selfnorm_energy_run_of;
@@ -202,7 +208,8 @@ typedef struct selfnorm_energy selfnorm_energy;
 int selfnorm_energy_open(selfnorm_cuda_context*, const selfnorm_energy_plan*, selfnorm_energy** out);
 void selfnorm_energy_close(selfnorm_energy*);
 int64_t selfnorm_energy_parameters(const selfnorm_energy_plan*);
-/* theta, Adam's moments, the remembered theta and the rest; what is NULL stays, or is not asked for. From and to the host. */
+/* theta, Adam's moments, the remembered theta and the rest; what is NULL stays, or is not asked for. From and
+ * to the host. */
 int selfnorm_energy_put(selfnorm_energy*, const float* theta, const float* mean, const float* square,
                         const float* remembered, const selfnorm_energy_state*);
 int selfnorm_energy_get(selfnorm_energy*, float* theta, float* mean, float* square, float* remembered,

@@ -128,8 +128,8 @@ HeadDifference DeviceHead::difference(const DeviceHead& other, const Features& r
   for (uint64_t first = 0; first < rows.rows(); first += kRows) {
     const uint64_t count = std::min(kRows, rows.rows() - first);
     const selfnorm_head_step p = step_for(rows, first, count), q = other.step_for(rows, first, count);
-    device_.must(device_.module().selfnorm_head_difference(device_.context(), &p, &q, HeadDifference::kVisible,
-                                                           there.get<double>()));
+    device_.must(device_.module().selfnorm_head_difference(device_.context(), &p, &q,
+                                                           HeadDifference::kVisible, there.get<double>()));
     std::vector<double> found(count * 3);
     device_.must(device_.module().selfnorm_cuda_to_host(device_.context(), found.data(), there.get(),
                                                         found.size() * sizeof(double)));

@@ -87,7 +87,8 @@ void OutputStream::run(const std::function<void(const OutputBlock&)>& visit,
   std::future<Dataset> next;  // a device works while the host reads
   for (uint64_t first = 0; first < source_.examples(); first += size) {
     const Dataset block = next.valid() ? next.get() : read(first);
-    if (device_ && first + size < source_.examples()) next = std::async(std::launch::async, read, first + size);
+    if (device_ && first + size < source_.examples())
+      next = std::async(std::launch::async, read, first + size);
     const std::vector<OutputRow> rows = rows_of(block);
     for (uint64_t i = 0; i < rows.size(); ++i) {
       const double log_z = rows[i].moments.log_z();

@@ -33,7 +33,8 @@ TEST(Cholesky, TheFactorMakesTheMatrixAgain) {
       for (size_t j = 0; j <= i; ++j) {
         double sum = 0;
         for (size_t k = 0; k <= j; ++k) sum += l[k * n + i] * l[k * n + j];
-        ASSERT_NEAR(sum, a[j * n + i], 1e-10 * std::sqrt(a[i * n + i] * a[j * n + j])) << n << ": " << i << ", " << j;
+        ASSERT_NEAR(sum, a[j * n + i], 1e-10 * std::sqrt(a[i * n + i] * a[j * n + j]))
+            << n << ": " << i << ", " << j;
       }
     }
   }

@@ -1,4 +1,5 @@
-// The training of network energies on this machine's GPU against the referee (gpu/energy_reference.h), and the time of a step.
+// The training of network energies on this machine's GPU against the referee (gpu/energy_reference.h), and
+// the time of a step.
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -35,7 +36,8 @@ void compare(const std::string& name, const char* what, const A& got, const B& w
   ++comparisons;
   if (error <= tolerance) return;
   ++failures;
-  std::printf("FAILED  %-40s %-10s relative error %.2e, at most %.0e\n", name.c_str(), what, error, tolerance);
+  std::printf("FAILED  %-40s %-10s relative error %.2e, at most %.0e\n", name.c_str(), what, error,
+              tolerance);
 }
 
 struct Shape {
@@ -75,7 +77,8 @@ Data data_of(const selfnorm_energy_plan& p, int steps) {
   for (float& x : d.theta) x = 0.1f * normal(random);
   for (int l = 0; l < p.layers; ++l)
     for (int i = 0; i < layout.width[l] * layout.width[l + 1]; ++i)
-      d.theta[static_cast<size_t>(layout.weight[l] + i)] = normal(random) * std::sqrt(2.0f / static_cast<float>(layout.width[l]));
+      d.theta[static_cast<size_t>(layout.weight[l] + i)] =
+          normal(random) * std::sqrt(2.0f / static_cast<float>(layout.width[l]));
   const size_t points = static_cast<size_t>(steps) * static_cast<size_t>(p.rows + p.samples);
   d.points.resize(points * static_cast<size_t>(p.inputs));
   for (float& x : d.points) x = normal(random);
@@ -105,12 +108,18 @@ void check_steps(const std::string& name, const Shape& shape) {
   std::vector<float> theta(n), mean(n), square(n), remembered(n), gradient(n);
   // Steps one by one, each from where the referee is.
   for (int i = 0; i < kSteps; ++i) {
-    must(selfnorm_energy_put(e, wanted.theta.data(), wanted.mean.data(), wanted.square.data(), wanted.remembered.data(), &wanted.state));
+    must(selfnorm_energy_put(e, wanted.theta.data(), wanted.mean.data(), wanted.square.data(),
+                             wanted.remembered.data(), &wanted.state));
     const size_t points = static_cast<size_t>(i) * static_cast<size_t>(p.rows + p.samples);
     selfnorm_energy_record got = {}, expected = {};
     int32_t taken = 0, expected_taken = 0;
-    selfnorm_energy_run_of run{sizeof(run), 1, &d.at[static_cast<size_t>(i)], d.points.data() + points * static_cast<size_t>(p.inputs),
-                               shape.has_log_q ? d.log_q.data() + points : nullptr, &got, &taken};
+    selfnorm_energy_run_of run{sizeof(run),
+                               1,
+                               &d.at[static_cast<size_t>(i)],
+                               d.points.data() + points * static_cast<size_t>(p.inputs),
+                               shape.has_log_q ? d.log_q.data() + points : nullptr,
+                               &got,
+                               &taken};
     must(selfnorm_energy_run(e, &run));
     run.records = &expected, run.taken = &expected_taken;
     expected_taken = wanted.run(run);
@@ -120,12 +129,17 @@ void check_steps(const std::string& name, const Shape& shape) {
     if (i >= 2) compare(name, "gradient", gradient, wanted.gradient, 2e-5);
     compare(name, "theta", theta, wanted.theta, 1e-4);
     compare(name, "remembered", remembered, wanted.remembered, 1e-7);
-    const std::vector<double> numbers{got.loss, got.norm, got.b, got.rate, state.b, state.guard_mean, state.mean_ratio, state.steps};
-    const std::vector<double> others{expected.loss, expected.norm, expected.b, expected.rate, wanted.state.b, wanted.state.guard_mean, wanted.state.mean_ratio, wanted.state.steps};
+    const std::vector<double> numbers{got.loss,         got.norm,         got.b,      got.rate, state.b,
+                                      state.guard_mean, state.mean_ratio, state.steps};
+    const std::vector<double> others{expected.loss,           expected.norm,     expected.b,
+                                     expected.rate,           wanted.state.b,    wanted.state.guard_mean,
+                                     wanted.state.mean_ratio, wanted.state.steps};
     compare(name, "numbers", numbers, others, 2e-5);
     if (shape.objective == SELFNORM_SNL)
-      compare(name, "draws", std::vector<double>{got.log_z, got.effective}, std::vector<double>{expected.log_z, expected.effective}, 2e-5);
-    compare(name, "event", std::vector<int64_t>{got.event, taken, state.is_halted}, std::vector<int64_t>{expected.event, expected_taken, wanted.state.is_halted}, 0);
+      compare(name, "draws", std::vector<double>{got.log_z, got.effective},
+              std::vector<double>{expected.log_z, expected.effective}, 2e-5);
+    compare(name, "event", std::vector<int64_t>{got.event, taken, state.is_halted},
+            std::vector<int64_t>{expected.event, expected_taken, wanted.state.is_halted}, 0);
   }
   // The same steps as one run give the same bits twice; scores are those of the referee.
   std::vector<float> again[2];
@@ -136,7 +150,9 @@ void check_steps(const std::string& name, const Shape& shape) {
     must(selfnorm_energy_put(e, d.theta.data(), zeros.data(), zeros.data(), zeros.data(), &start));
     std::vector<selfnorm_energy_record> records(kSteps);
     int32_t taken = 0;
-    const selfnorm_energy_run_of run{sizeof(run), kSteps, d.at.data(), d.points.data(), shape.has_log_q ? d.log_q.data() : nullptr, records.data(), &taken};
+    const selfnorm_energy_run_of run{
+        sizeof(run),    kSteps, d.at.data(), d.points.data(), shape.has_log_q ? d.log_q.data() : nullptr,
+        records.data(), &taken};
     must(selfnorm_energy_run(e, &run));
     out.resize(n);
     must(selfnorm_energy_get(e, out.data(), nullptr, nullptr, nullptr, nullptr));
@@ -146,7 +162,8 @@ void check_steps(const std::string& name, const Shape& shape) {
   std::vector<double> scores(100), others;
   wanted.theta = again[0];
   must(selfnorm_energy_scores(e, d.points.data(), 100, scores.data()));
-  for (int i = 0; i < 100; ++i) others.push_back(wanted.point(d.points.data() + i * p.inputs, false, [](double) { return 0.0; }));
+  for (int i = 0; i < 100; ++i)
+    others.push_back(wanted.point(d.points.data() + i * p.inputs, false, [](double) { return 0.0; }));
   compare(name, "scores", scores, others, 1e-5);
   selfnorm_energy_close(e);
 }
@@ -176,7 +193,8 @@ void check_events() {
     expected_taken = other.run(run);
     const std::string name = "event " + std::to_string(event);
     compare(name, "taken", std::vector<int>{taken}, std::vector<int>{expected_taken}, 0);
-    compare(name, "event", std::vector<int64_t>{got[static_cast<size_t>(taken - 1)].event}, std::vector<int64_t>{event}, 0);
+    compare(name, "event", std::vector<int64_t>{got[static_cast<size_t>(taken - 1)].event},
+            std::vector<int64_t>{event}, 0);
     if (event == SELFNORM_STEP_DRIFTED) {
       selfnorm_energy_state state = {};
       must(selfnorm_energy_get(e, nullptr, nullptr, nullptr, nullptr, &state));
@@ -192,7 +210,8 @@ void check_events() {
       std::vector<float> theta(d.theta.size());
       must(selfnorm_energy_get(e, theta.data(), nullptr, nullptr, nullptr, &state));
       compare(name, "theta", theta, other.theta, 1e-5);
-      compare(name, "b", std::vector<double>{state.b, state.steps}, std::vector<double>{other.state.b, other.state.steps}, 1e-6);
+      compare(name, "b", std::vector<double>{state.b, state.steps},
+              std::vector<double>{other.state.b, other.state.steps}, 1e-6);
     }
     selfnorm_energy_close(e);
   }
@@ -209,12 +228,17 @@ void time_steps(const char* name, const Shape& shape) {
   selfnorm_energy* const e = opened(p, d, state);
   std::vector<selfnorm_energy_record> records(kSteps);
   int32_t taken = 0;
-  const selfnorm_energy_run_of run{sizeof(run), kSteps, d.at.data(), d.points.data(), shape.has_log_q ? d.log_q.data() : nullptr, records.data(), &taken};
+  const selfnorm_energy_run_of run{
+      sizeof(run),    kSteps, d.at.data(), d.points.data(), shape.has_log_q ? d.log_q.data() : nullptr,
+      records.data(), &taken};
   for (int i = 0; i < 3; ++i) must(selfnorm_energy_run(e, &run));
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < kRuns; ++i) must(selfnorm_energy_run(e, &run));
-  const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count() / (kRuns * kSteps);
-  std::printf("%-44s %.4f ms a step (runs of %d steps, copies included; taken %d)\n", name, ms, kSteps, taken);
+  const double ms =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count() /
+      (kRuns * kSteps);
+  std::printf("%-44s %.4f ms a step (runs of %d steps, copies included; taken %d)\n", name, ms, kSteps,
+              taken);
   selfnorm_energy_close(e);
 }
 
@@ -231,18 +255,22 @@ int main(int argc, char**) {
   if (argc == 1) {
     check_steps("2-128-128 snl", {2, 0, {128, 128}, kSilu, false, SELFNORM_SNL, 256, 1024, false});
     check_steps("2-128-128 fourier 64 snl", {2, 64, {128, 128}, kSilu, false, SELFNORM_SNL, 100, 333, false});
-    check_steps("3-64-64-64 residual gelu snl log q", {3, 8, {64, 64, 64}, kGelu, true, SELFNORM_SNL, 77, 300, true});
+    check_steps("3-64-64-64 residual gelu snl log q",
+                {3, 8, {64, 64, 64}, kGelu, true, SELFNORM_SNL, 77, 300, true});
     check_steps("69-256-256 relu snl", {69, 0, {256, 256}, kRelu, false, SELFNORM_SNL, 50, 100, false});
     check_steps("2-600-20 snl", {2, 0, {600, 20}, kSilu, false, SELFNORM_SNL, 20, 30, false});
     check_steps("2-16 many points", {2, 0, {16}, kSilu, false, SELFNORM_SNL, 3000, 5000, false});
   }
-  check_steps("2-40-40 residual fourier 5 snl log q", {2, 5, {40, 40}, kGelu, true, SELFNORM_SNL, 13, 20, true});
+  check_steps("2-40-40 residual fourier 5 snl log q",
+              {2, 5, {40, 40}, kGelu, true, SELFNORM_SNL, 13, 20, true});
   check_steps("5-17-33-9 tanh nce log q", {5, 0, {17, 33, 9}, kTanh, false, SELFNORM_NCE, 31, 97, true});
   check_steps("1-40 softplus nce", {1, 0, {40}, kSoftplus, false, SELFNORM_NCE, 64, 64, true});
   check_events();
   if (argc == 1) {
-    time_steps("snl 2-128-128-1, 256 + 1,024 points", {2, 0, {128, 128}, kSilu, false, SELFNORM_SNL, 256, 1024, false});
-    time_steps("with 64 Fourier features, 512 + 1,024", {2, 64, {128, 128}, kSilu, false, SELFNORM_SNL, 512, 1024, false});
+    time_steps("snl 2-128-128-1, 256 + 1,024 points",
+               {2, 0, {128, 128}, kSilu, false, SELFNORM_SNL, 256, 1024, false});
+    time_steps("with 64 Fourier features, 512 + 1,024",
+               {2, 64, {128, 128}, kSilu, false, SELFNORM_SNL, 512, 1024, false});
   }
   selfnorm_cuda_close(context);
   std::printf("energy_test: %d comparisons, %d failed\n", comparisons, failures);

@@ -226,7 +226,8 @@ void difference(const Types& types) {
   HeadProblem p = random_head_problem(5, 37, 24, 1003), q = p;
   p.options.softcap = q.options.softcap = 30;
   for (size_t i = 0; i < q.weight.size(); i += 3) q.weight[i] += 0.05f;
-  const Owned states = typed(p.states, types.type), weight = typed(p.weight, types.type), other = typed(q.weight, types.type);
+  const Owned states = typed(p.states, types.type), weight = typed(p.weight, types.type),
+              other = typed(q.weight, types.type);
   q.states = p.states;
   const Owned bias = typed(p.bias, SELFNORM_F32), carrier = typed(p.carrier, SELFNORM_F32);
   const auto rows = static_cast<size_t>(p.rows);
@@ -242,7 +243,8 @@ void difference(const Types& types) {
   const Device workspace(bytes), other_workspace(bytes);
   s.workspace = workspace.get(), s.workspace_bytes = bytes;
   selfnorm_head_step t = s;
-  t.weight = other->get(), t.moments = static_cast<double*>(other_moments.get()), t.workspace = other_workspace.get();
+  t.weight = other->get(), t.moments = static_cast<double*>(other_moments.get()),
+  t.workspace = other_workspace.get();
   constexpr double kVisible = 1e-4;
   must(selfnorm_head_difference(context, &s, &t, kVisible, static_cast<double*>(out.get())));
   std::vector<double> got(rows * 3), wanted;
@@ -253,7 +255,8 @@ void difference(const Types& types) {
     for (const HeadProblem* whole : {&p, &q}) {
       HeadProblem row = *whole;
       row.rows = 1;
-      row.states.assign(whole->states.begin() + static_cast<ptrdiff_t>(i * 24), whole->states.begin() + static_cast<ptrdiff_t>(i * 24 + 24));
+      row.states.assign(whole->states.begin() + static_cast<ptrdiff_t>(i * 24),
+                        whole->states.begin() + static_cast<ptrdiff_t>(i * 24 + 24));
       row.target.clear(), row.token_weight.clear(), row.row_gradient.clear(), row.given_log_z.clear();
       row.picks = row.classes;
       row.selected.resize(static_cast<size_t>(row.classes));

@@ -154,7 +154,8 @@ int selfnorm_head_run(selfnorm_cuda_context* context, const selfnorm_head_step* 
       std::memcpy(s->moments + i * 5, moments, sizeof(moments));
     }
     const auto give = [](void* to, const std::vector<double>& from) {
-      for (size_t i = 0; to != nullptr && i < from.size(); ++i) static_cast<float*>(to)[i] = static_cast<float>(from[i]);
+      for (size_t i = 0; to != nullptr && i < from.size(); ++i)
+        static_cast<float*>(to)[i] = static_cast<float>(from[i]);
     };
     give(s->d_states, r.d_states);
     give(s->d_weight, r.d_weight);
@@ -166,8 +167,8 @@ int selfnorm_head_run(selfnorm_cuda_context* context, const selfnorm_head_step* 
   }
 }
 
-int selfnorm_head_difference(selfnorm_cuda_context* context, const selfnorm_head_step* p, const selfnorm_head_step* q,
-                             double visible, double* out) {
+int selfnorm_head_difference(selfnorm_cuda_context* context, const selfnorm_head_step* p,
+                             const selfnorm_head_step* q, double visible, double* out) {
   if (selfnorm_head_run(context, p) != 0 || selfnorm_head_run(context, q) != 0) return 1;
   const HeadProblem a = problem_of(*p), b = problem_of(*q);
   const auto log_share = [](const HeadProblem& h, const double* moments, int64_t row, int64_t k) {
@@ -201,7 +202,9 @@ int selfnorm_energy_open(selfnorm_cuda_context*, const selfnorm_energy_plan* pla
   return 0;
 }
 void selfnorm_energy_close(selfnorm_energy* energy) { delete energy; }
-int64_t selfnorm_energy_parameters(const selfnorm_energy_plan* plan) { return EnergyLayout(*plan).parameters; }
+int64_t selfnorm_energy_parameters(const selfnorm_energy_plan* plan) {
+  return EnergyLayout(*plan).parameters;
+}
 int selfnorm_energy_put(selfnorm_energy* energy, const float* theta, const float* mean, const float* square,
                         const float* remembered, const selfnorm_energy_state* state) {
   EnergyReference& r = energy->reference;

@@ -1,6 +1,6 @@
-// The output layer on a GPU (gpu/module.h): weights, biases and their AdaGrad stay there; states go up and their derivatives
-// come down at each step. The same numbers as EnumeratedOutput, but for rounding; objectives whose loss is
-// A - s + alpha (A - c)^2.
+// The output layer on a GPU (gpu/module.h): weights, biases and their AdaGrad stay there; states go up and
+// their derivatives come down at each step. The same numbers as EnumeratedOutput, but for rounding;
+// objectives whose loss is A - s + alpha (A - c)^2.
 #include <cmath>
 
 #include "family/classifier/network/output_step.h"
@@ -56,11 +56,15 @@ class DeviceOutput final : public OutputStep {
     std::vector<int64_t> target(batch.target.begin(), batch.target.end());
     std::vector<float> factor(n);
     for (size_t i = 0; i < n; ++i)
-      factor[i] = static_cast<float>(batch.scale * (batch.weight.empty() ? 1.0 : static_cast<double>(batch.weight[i])));
+      factor[i] = static_cast<float>(batch.scale *
+                                     (batch.weight.empty() ? 1.0 : static_cast<double>(batch.weight[i])));
     const GpuModule& module = device_.module();
-    device_.must(module.selfnorm_cuda_upload(device_.context(), states_.get(), SELFNORM_F32, batch.state.dense.values.data(), n * columns_));
-    device_.must(module.selfnorm_cuda_to_device(device_.context(), target_.get(), target.data(), n * sizeof(int64_t)));
-    device_.must(module.selfnorm_cuda_to_device(device_.context(), factor_.get(), factor.data(), n * sizeof(float)));
+    device_.must(module.selfnorm_cuda_upload(device_.context(), states_.get(), SELFNORM_F32,
+                                             batch.state.dense.values.data(), n * columns_));
+    device_.must(
+        module.selfnorm_cuda_to_device(device_.context(), target_.get(), target.data(), n * sizeof(int64_t)));
+    device_.must(
+        module.selfnorm_cuda_to_device(device_.context(), factor_.get(), factor.data(), n * sizeof(float)));
     step_ = planned();
     step_.rows = static_cast<int64_t>(n);
     step_.options.center = static_cast<float>(centre());
@@ -77,7 +81,8 @@ class DeviceOutput final : public OutputStep {
   }
 
   LossSum block(Range examples, float* d_state) override {
-    std::copy_n(host_d_states_.begin() + static_cast<ptrdiff_t>(examples.begin * columns_), examples.size() * columns_, d_state);
+    std::copy_n(host_d_states_.begin() + static_cast<ptrdiff_t>(examples.begin * columns_),
+                examples.size() * columns_, d_state);
     LossSum sum;
     for (uint64_t i = examples.begin; i < examples.end; ++i) {
       const double w = batch_->weight.empty() ? 1 : static_cast<double>(batch_->weight[i]);
@@ -101,9 +106,11 @@ class DeviceOutput final : public OutputStep {
   }
 
   void update(double rate) override {
-    const auto move = [&](const GpuMemory& x, const GpuMemory& square, const GpuMemory& gradient, size_t columns, double keep) {
-      device_.must(device_.module().selfnorm_row_adagrad(device_.context(), x.get<float>(), square.get<float>(), gradient.get<float>(),
-                                                         static_cast<int64_t>(classes_), static_cast<int64_t>(columns), rate, keep, nullptr));
+    const auto move = [&](const GpuMemory& x, const GpuMemory& square, const GpuMemory& gradient,
+                          size_t columns, double keep) {
+      device_.must(device_.module().selfnorm_row_adagrad(
+          device_.context(), x.get<float>(), square.get<float>(), gradient.get<float>(),
+          static_cast<int64_t>(classes_), static_cast<int64_t>(columns), rate, keep, nullptr));
     };
     move(weight_, weight_square_there_, d_weight_, columns_, 1 - std::min(0.5, rate * decay_));
     move(bias_, bias_square_there_, d_bias_, 1, 1);
@@ -160,10 +167,12 @@ class DeviceOutput final : public OutputStep {
   }
 
   void upload(const GpuMemory& to, const std::vector<float>& values) const {
-    device_.must(device_.module().selfnorm_cuda_upload(device_.context(), to.get(), SELFNORM_F32, values.data(), values.size()));
+    device_.must(device_.module().selfnorm_cuda_upload(device_.context(), to.get(), SELFNORM_F32,
+                                                       values.data(), values.size()));
   }
   void download(std::vector<float>& to, const GpuMemory& from) const {
-    device_.must(device_.module().selfnorm_cuda_to_host(device_.context(), to.data(), from.get(), to.size() * sizeof(float)));
+    device_.must(device_.module().selfnorm_cuda_to_host(device_.context(), to.data(), from.get(),
+                                                        to.size() * sizeof(float)));
   }
   void push() const {
     upload(weight_, model_.weight);

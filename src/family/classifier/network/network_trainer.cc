@@ -274,7 +274,8 @@ TrainResult train_network(const ExampleFeed& train, const ExampleFeed* valid, Ne
   const std::vector<uint64_t> counts = train.class_counts();
   ModelFile start = starting_network(std::move(plan), options, counts);
   NetworkProblem problem(train, valid, std::move(start), options);
-  const std::string mark = train.fingerprint() + options_text(options, "network") + (valid ? valid->fingerprint() : "") + problem.device();
+  const std::string mark = train.fingerprint() + options_text(options, "network") +
+                           (valid ? valid->fingerprint() : "") + problem.device();
   return problem.result(run(problem, checkpoint, mark, observer), observer);
 }
 

@@ -157,8 +157,8 @@ class OutputStep {
 
 // `model` has its weights and biases; `counts` says how often each class is a target. Keep references.
 std::unique_ptr<OutputStep> make_enumerated_output(const TrainOptions& options, ModelFile& model);
-// The same on the chosen device (gpu/device.h); none when that is the CPU, and by the choice "auto" also for small layers and
-// other objectives. Throws Error for those when a GPU was asked for by name.
+// The same on the chosen device (gpu/device.h); none when that is the CPU, and by the choice "auto" also for
+// small layers and other objectives. Throws Error for those when a GPU was asked for by name.
 std::unique_ptr<OutputStep> make_device_output(const TrainOptions& options, ModelFile& model);
 std::unique_ptr<OutputStep> make_candidate_output(const TrainOptions& options, ModelFile& model,
                                                   std::span<const uint64_t> counts);

@@ -61,8 +61,8 @@ class DensityValidation {
   // Rows left out because they are outside the support: they have no likelihood at all.
   uint64_t outside() const { return outside_; }
 
-  // The estimate, or nothing when it has too few effective samples to be told from noise. `score` gives the scores of the
-  // energy, or of the tilt where that alone is evaluated.
+  // The estimate, or nothing when it has too few effective samples to be told from noise. `score` gives the
+  // scores of the energy, or of the tilt where that alone is evaluated.
   using Scores = std::function<void(const Points&, std::span<double>)>;
   std::optional<double> check(const Scores& score) const;
   std::optional<double> check() const;

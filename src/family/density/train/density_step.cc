@@ -231,7 +231,8 @@ class CandidateDensityStep final : public DensityStep {
   void gather(const Points& batch, uint64_t step, std::span<float> rows, std::span<double> log_q) override {
     std::copy_n(batch.data, batch.size(), rows.begin());
     draw(step, rows.subspan(batch.size()), log_q.empty() ? log_q : log_q.subspan(batch.rows));
-    if (!log_q.empty() && !uses_estimate_) density_log_prob(problem_.proposal(), batch, log_q.first(batch.rows));
+    if (!log_q.empty() && !uses_estimate_)
+      density_log_prob(problem_.proposal(), batch, log_q.first(batch.rows));
   }
 
   void update(double rate) override {

@@ -361,36 +361,37 @@ class DensityTraining final : public Problem {
     const bool cancels = problem_.cancelled_tilt() != nullptr;
     const Schedule schedule{plan_.schedule, plan_.steps - plan_.warm_steps, plan_.epoch};
     device_ = DeviceDensity::on_chosen_device(
-        problem_, {.objective = objective_entry(options_.objective).device_formula,
-                   .rows = minibatches_.size(),
-                   .has_log_q = !cancels,
-                   .is_learned = b_.is_learned(),
-                   .is_guarded = cancels,
-                   .memory = DensityNormalizer::kMemory,
-                   .healthy = DrawGuard::kHealthy,
-                   .lost = guard_.lost(),
-                   .guard_rate = DrawGuard::kRate,
-                   .remember_every = kRememberEvery,
-                   .end =
-                       [this](uint64_t at) {
-                         const auto next = [at](uint64_t every) { return (at / every + 1) * every; };
-                         const uint64_t warm = at < plan_.warm_steps ? plan_.warm_steps : plan_.steps;
-                         return std::min({next(plan_.report_every), next(plan_.check_every), warm, plan_.steps});
-                       },
-                   .at =
-                       [this, schedule](uint64_t at) {
-                         const bool is_warm = at < plan_.warm_steps;
-                         return selfnorm_energy_at{
-                             .step = static_cast<int64_t>(at),
-                             .rate = options_.learning_rate * schedule.factor(is_warm ? 0 : at - plan_.warm_steps),
-                             .is_warm = is_warm ? 1 : 0,
-                             .is_continued = 0};
-                       },
-                   .points =
-                       [this](uint64_t at, std::span<float> rows, std::span<double> log_q) {
-                         read(at);
-                         step_->gather(points(), at, rows, log_q);
-                       }});
+        problem_,
+        {.objective = objective_entry(options_.objective).device_formula,
+         .rows = minibatches_.size(),
+         .has_log_q = !cancels,
+         .is_learned = b_.is_learned(),
+         .is_guarded = cancels,
+         .memory = DensityNormalizer::kMemory,
+         .healthy = DrawGuard::kHealthy,
+         .lost = guard_.lost(),
+         .guard_rate = DrawGuard::kRate,
+         .remember_every = kRememberEvery,
+         .end =
+             [this](uint64_t at) {
+               const auto next = [at](uint64_t every) { return (at / every + 1) * every; };
+               const uint64_t warm = at < plan_.warm_steps ? plan_.warm_steps : plan_.steps;
+               return std::min({next(plan_.report_every), next(plan_.check_every), warm, plan_.steps});
+             },
+         .at =
+             [this, schedule](uint64_t at) {
+               const bool is_warm = at < plan_.warm_steps;
+               return selfnorm_energy_at{
+                   .step = static_cast<int64_t>(at),
+                   .rate = options_.learning_rate * schedule.factor(is_warm ? 0 : at - plan_.warm_steps),
+                   .is_warm = is_warm ? 1 : 0,
+                   .is_continued = 0};
+             },
+         .points =
+             [this](uint64_t at, std::span<float> rows, std::span<double> log_q) {
+               read(at);
+               step_->gather(points(), at, rows, log_q);
+             }});
   }
 
   Step device_gradient(uint64_t at) {
@@ -414,7 +415,8 @@ class DensityTraining final : public Problem {
     if (found.event == SELFNORM_STEP_LOST) {
       go_back(at);
       push_state();
-      if (guard_.is_spent()) return Step::finished("the draws of the proposal cannot follow the energy further");
+      if (guard_.is_spent())
+        return Step::finished("the draws of the proposal cannot follow the energy further");
     }
     if (found.event == SELFNORM_STEP_DRIFTED) {
       const double mean = b_.mean_ratio();
@@ -460,7 +462,8 @@ class DensityTraining final : public Problem {
   void pull_state() {
     DeviceDensity::Rest rest = device_->rest();
     const selfnorm_energy_state& s = rest.state;
-    adam_.optimiser().state() = {static_cast<uint64_t>(s.steps), std::move(rest.square), std::move(rest.mean)};
+    adam_.optimiser().state() = {static_cast<uint64_t>(s.steps), std::move(rest.square),
+                                 std::move(rest.mean)};
     b_.set(s.b);
     b_.mean_ratio() = s.mean_ratio;
     b_.optimiser().state() = {static_cast<uint64_t>(s.b_steps), {s.b_square}, {s.b_mean}};
@@ -505,7 +508,8 @@ DensityResult train_density(const PointSource& data, std::span<const uint64_t> t
     if (auto fitted = train_family(data, train_rows, valid_rows, options, observer))
       return *std::move(fitted);
   DensityTraining training(data, train_rows, valid_rows, options, observer);
-  const std::string mark = density_fingerprint(data, train_rows, valid_rows, options) + training.device_mark();
+  const std::string mark =
+      density_fingerprint(data, train_rows, valid_rows, options) + training.device_mark();
   return training.result(run(training, checkpoint, mark, observer));
 }
 

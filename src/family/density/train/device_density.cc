@@ -36,7 +36,8 @@ std::optional<selfnorm_energy_plan> energy_plan(const Energy& energy, std::strin
 
 }  // namespace
 
-std::unique_ptr<DeviceDensity> DeviceDensity::on_chosen_device(DensityProblem& problem, DeviceDensityOptions options) {
+std::unique_ptr<DeviceDensity> DeviceDensity::on_chosen_device(DensityProblem& problem,
+                                                               DeviceDensityOptions options) {
   const DeviceChoice choice = chosen_device();
   if (choice.device == nullptr) return nullptr;
   const DensityOptions& o = problem.options();
@@ -47,7 +48,8 @@ std::unique_ptr<DeviceDensity> DeviceDensity::on_chosen_device(DensityProblem& p
   else if (o.learn_proposal != "none")
     why = "found a proposal that is learned";
   else
-    plan = energy_plan(problem.cancelled_tilt() != nullptr ? *problem.cancelled_tilt() : problem.energy(), why);
+    plan =
+        energy_plan(problem.cancelled_tilt() != nullptr ? *problem.cancelled_tilt() : problem.energy(), why);
   if (plan) {
     plan->objective = options.objective;
     plan->rows = static_cast<int32_t>(options.rows);
@@ -57,11 +59,13 @@ std::unique_ptr<DeviceDensity> DeviceDensity::on_chosen_device(DensityProblem& p
     plan->is_learned = options.is_learned;
     plan->is_guarded = options.is_guarded;
     plan->remember_every = static_cast<int32_t>(options.remember_every);
-    plan->clip = o.clip, plan->decay = o.weight_decay, plan->normalizer_rate = o.normalizer_rate, plan->drift = o.drift;
+    plan->clip = o.clip, plan->decay = o.weight_decay, plan->normalizer_rate = o.normalizer_rate,
+    plan->drift = o.drift;
     plan->memory = options.memory, plan->healthy = options.healthy, plan->lost = options.lost;
     plan->guard_rate = options.guard_rate;
     try {
-      return std::unique_ptr<DeviceDensity>(new DeviceDensity(*choice.device, problem, *plan, std::move(options)));
+      return std::unique_ptr<DeviceDensity>(
+          new DeviceDensity(*choice.device, problem, *plan, std::move(options)));
     } catch (const Error& error) {
       if (choice.is_required) throw;
       return nullptr;
@@ -71,10 +75,11 @@ std::unique_ptr<DeviceDensity> DeviceDensity::on_chosen_device(DensityProblem& p
   return nullptr;
 }
 
-DeviceDensity::DeviceDensity(const GpuDevice& device, DensityProblem& problem, const selfnorm_energy_plan& plan,
-                             DeviceDensityOptions options)
+DeviceDensity::DeviceDensity(const GpuDevice& device, DensityProblem& problem,
+                             const selfnorm_energy_plan& plan, DeviceDensityOptions options)
     : device_(device), problem_(problem), options_(std::move(options)), plan_(plan) {
-  SELFNORM_CHECK(static_cast<uint64_t>(device.module().selfnorm_energy_parameters(&plan)) == problem.energy().parameters().size());
+  SELFNORM_CHECK(static_cast<uint64_t>(device.module().selfnorm_energy_parameters(&plan)) ==
+                 problem.energy().parameters().size());
   device.must(device.module().selfnorm_energy_open(device.context(), &plan, &energy_));
   note_use(device);
 }
@@ -84,14 +89,16 @@ DeviceDensity::~DeviceDensity() { device_.module().selfnorm_energy_close(energy_
 void DeviceDensity::prepare(uint64_t first, Prepared& out) const {
   out.first = first;
   out.steps = 0;  // unless all are made
-  const uint64_t end = std::min(first + kMostSteps, options_.end(first)), points = options_.rows + static_cast<uint64_t>(plan_.samples);
+  const uint64_t end = std::min(first + kMostSteps, options_.end(first)),
+                 points = options_.rows + static_cast<uint64_t>(plan_.samples);
   const uint64_t numbers = points * static_cast<uint64_t>(plan_.inputs);
   out.points.resize((end - first) * numbers);
   out.log_q.resize(options_.has_log_q ? (end - first) * points : 0);
   out.at.clear();
   for (uint64_t i = 0; i < end - first; ++i) {
-    options_.points(first + i, std::span(out.points).subspan(i * numbers, numbers),
-                    options_.has_log_q ? std::span(out.log_q).subspan(i * points, points) : std::span<double>());
+    options_.points(
+        first + i, std::span(out.points).subspan(i * numbers, numbers),
+        options_.has_log_q ? std::span(out.log_q).subspan(i * points, points) : std::span<double>());
     out.at.push_back(options_.at(first + i));
   }
   out.steps = end - first;
@@ -134,36 +141,47 @@ void DeviceDensity::continue_from(uint64_t at, double rate) {
   step.is_continued = 1;
   selfnorm_energy_record unused = {};
   int32_t taken = 0;
-  const selfnorm_energy_run_of run{.size = sizeof(run), .steps = 1, .at = &step, .points = nullptr, .log_q = nullptr, .records = &unused, .taken = &taken};
+  const selfnorm_energy_run_of run{.size = sizeof(run),
+                                   .steps = 1,
+                                   .at = &step,
+                                   .points = nullptr,
+                                   .log_q = nullptr,
+                                   .records = &unused,
+                                   .taken = &taken};
   device_.must(device_.module().selfnorm_energy_run(energy_, &run));
   forget();
 }
 
 void DeviceDensity::score(const Points& x, std::span<double> s) const {
-  device_.must(device_.module().selfnorm_energy_scores(energy_, x.data, static_cast<int64_t>(x.rows), s.data()));
+  device_.must(
+      device_.module().selfnorm_energy_scores(energy_, x.data, static_cast<int64_t>(x.rows), s.data()));
 }
 
 void DeviceDensity::pull() {
-  device_.must(device_.module().selfnorm_energy_get(energy_, problem_.energy().parameters().data(), nullptr, nullptr, nullptr, nullptr));
+  device_.must(device_.module().selfnorm_energy_get(energy_, problem_.energy().parameters().data(), nullptr,
+                                                    nullptr, nullptr, nullptr));
   problem_.energy().parameters_changed();
 }
 
 void DeviceDensity::push() {
-  device_.must(device_.module().selfnorm_energy_put(energy_, problem_.energy().parameters().data(), nullptr, nullptr, nullptr, nullptr));
+  device_.must(device_.module().selfnorm_energy_put(energy_, problem_.energy().parameters().data(), nullptr,
+                                                    nullptr, nullptr, nullptr));
 }
 
 DeviceDensity::Rest DeviceDensity::rest() const {
   Rest out;
   const size_t n = problem_.energy().parameters().size();
   for (std::vector<float>* values : {&out.mean, &out.square, &out.remembered}) values->resize(n);
-  device_.must(device_.module().selfnorm_energy_get(energy_, nullptr, out.mean.data(), out.square.data(), out.remembered.data(), &out.state));
+  device_.must(device_.module().selfnorm_energy_get(energy_, nullptr, out.mean.data(), out.square.data(),
+                                                    out.remembered.data(), &out.state));
   if (out.state.is_remembered == 0) out.remembered.clear();
   return out;
 }
 
 void DeviceDensity::put(const Rest& rest) {
-  device_.must(device_.module().selfnorm_energy_put(energy_, nullptr, rest.mean.data(), rest.square.data(),
-                                                    rest.remembered.empty() ? nullptr : rest.remembered.data(), &rest.state));
+  device_.must(device_.module().selfnorm_energy_put(
+      energy_, nullptr, rest.mean.data(), rest.square.data(),
+      rest.remembered.empty() ? nullptr : rest.remembered.data(), &rest.state));
 }
 
 selfnorm_energy_state DeviceDensity::state() const {

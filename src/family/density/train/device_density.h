@@ -1,6 +1,7 @@
-// Steps of a density on a GPU (gpu/module.h): many at a time without a word from the host, which meanwhile makes the
-// minibatches and draws of the next ones. These are those of the CPU's steps, so the two differ by rounding alone. What needs
-// the host (b is to be estimated anew, the draws are lost) stops the device at that step.
+// Steps of a density on a GPU (gpu/module.h): many at a time without a word from the host, which meanwhile
+// makes the minibatches and draws of the next ones. These are those of the CPU's steps, so the two differ by
+// rounding alone. What needs the host (b is to be estimated anew, the draws are lost) stops the device at
+// that step.
 #pragma once
 
 #include <functional>
@@ -36,9 +37,10 @@ class DeviceDensity {
     selfnorm_energy_state state = {};
   };
 
-  // On the chosen device; none when that is the CPU, and by the choice "auto" also for energies it cannot train. Throws
-  // Error for those when a GPU was asked for by name.
-  static std::unique_ptr<DeviceDensity> on_chosen_device(DensityProblem& problem, DeviceDensityOptions options);
+  // On the chosen device; none when that is the CPU, and by the choice "auto" also for energies it cannot
+  // train. Throws Error for those when a GPU was asked for by name.
+  static std::unique_ptr<DeviceDensity> on_chosen_device(DensityProblem& problem,
+                                                         DeviceDensityOptions options);
   ~DeviceDensity();
 
   std::string name() const { return device_.name(); }

@@ -31,7 +31,8 @@ void expect_near(const std::vector<float>& a, const std::vector<float>& b) {
 }
 
 TEST_F(DeviceOutputs, TakeTheStepsOfTheCpu) {
-  std::vector<ObjectiveOptions> objectives = {objective_of("exact"), objective_of("penalty"), objective_of("penalty")};
+  std::vector<ObjectiveOptions> objectives = {objective_of("exact"), objective_of("penalty"),
+                                              objective_of("penalty")};
   objectives[1].centre = 0.7;
   objectives[2].learn_centre = true;
   for (const ObjectiveOptions& objective : objectives) {
@@ -79,7 +80,8 @@ TEST_F(DeviceOutputs, TrainNetworksAndResumeThem) {
   int sessions = 0;
   const TrainResult parts = finished_in_sessions(
       [&](TrainObserver& observer, bool resume) {
-        return train_network(feed, nullptr, bag_plan(), options, {.path = path, .seconds = 1e9, .resume = resume}, observer);
+        return train_network(feed, nullptr, bag_plan(), options,
+                             {.path = path, .seconds = 1e9, .resume = resume}, observer);
       },
       4, sessions);
   EXPECT_GT(sessions, 2);
@@ -89,7 +91,8 @@ TEST_F(DeviceOutputs, TrainNetworksAndResumeThem) {
   const TrainResult cpu = train_network(feed, nullptr, bag_plan(), options, {}, quiet);
   EXPECT_FALSE(nlohmann::json::parse(cpu.model.training_json).contains("device"));
   ASSERT_EQ(cpu.model.weight.size(), whole.model.weight.size());
-  for (size_t i = 0; i < cpu.model.weight.size(); ++i) EXPECT_NEAR(cpu.model.weight[i], whole.model.weight[i], 1e-3);
+  for (size_t i = 0; i < cpu.model.weight.size(); ++i)
+    EXPECT_NEAR(cpu.model.weight[i], whole.model.weight[i], 1e-3);
 }
 
 TEST_F(DeviceOutputs, OtherObjectivesAreRefusedOrLeftToTheCpu) {

@@ -1,5 +1,5 @@
-// Through the emulated module (tests/gpu/emulated), whose steps are those of the referee in gpu/energy_reference.h: what it
-// does with them has to be what the CPU's own network does.
+// Through the emulated module (tests/gpu/emulated), whose steps are those of the referee in
+// gpu/energy_reference.h: what it does with them has to be what the CPU's own network does.
 #include "family/density/train/device_density.h"
 
 #include <gtest/gtest.h>
@@ -78,7 +78,8 @@ struct DeviceDensities : testing::Test {
 };
 
 TEST_F(DeviceDensities, TakeTheStepsOfTheCpu) {
-  std::vector<DensityOptions> cases = {options("snl"), options("nce"), options("snl"), options("nce"), options("snl")};
+  std::vector<DensityOptions> cases = {options("snl"), options("nce"), options("snl"), options("nce"),
+                                       options("snl")};
   cases[2].mlp.residual = true;
   cases[2].mlp.activation = "gelu";
   cases[2].weight_decay = 0.01;
@@ -93,10 +94,14 @@ TEST_F(DeviceDensities, TakeTheStepsOfTheCpu) {
     ASSERT_EQ(here.progress.size(), there.progress.size());
     for (size_t i = 0; i < here.progress.size(); ++i) {
       EXPECT_EQ(here.progress[i].step, there.progress[i].step);
-      EXPECT_NEAR(here.progress[i].loss, there.progress[i].loss, 1e-3 * (1 + std::abs(here.progress[i].loss)));
-      EXPECT_NEAR(here.progress[i].gradient_norm, there.progress[i].gradient_norm, 1e-2 * (1 + here.progress[i].gradient_norm));
-      EXPECT_NEAR(here.progress[i].log_normalizer.value_or(0), there.progress[i].log_normalizer.value_or(0), 1e-3);
-      EXPECT_NEAR(here.progress[i].effective_samples.value_or(0), there.progress[i].effective_samples.value_or(0), 0.1);
+      EXPECT_NEAR(here.progress[i].loss, there.progress[i].loss,
+                  1e-3 * (1 + std::abs(here.progress[i].loss)));
+      EXPECT_NEAR(here.progress[i].gradient_norm, there.progress[i].gradient_norm,
+                  1e-2 * (1 + here.progress[i].gradient_norm));
+      EXPECT_NEAR(here.progress[i].log_normalizer.value_or(0), there.progress[i].log_normalizer.value_or(0),
+                  1e-3);
+      EXPECT_NEAR(here.progress[i].effective_samples.value_or(0),
+                  there.progress[i].effective_samples.value_or(0), 0.1);
     }
     EXPECT_FALSE(nlohmann::json::parse(cpu.model.training_json).contains("device"));
     EXPECT_EQ(nlohmann::json::parse(gpu.model.training_json)["device"], "emulated");
@@ -142,11 +147,13 @@ TEST_F(DeviceDensities, InterruptedAndResumedIsUninterrupted) {
                          {.path = path, .seconds = 1e9, .resume = resume}, observer);
   };
   TrainObserver observer;
-  const DensityResult whole = train_density(*data, numbers(0, 400), numbers(400, 500), options("snl"), {}, observer);
+  const DensityResult whole =
+      train_density(*data, numbers(0, 400), numbers(400, 500), options("snl"), {}, observer);
   int sessions = 0;
   const DensityResult parts = finished_in_sessions(run, 7, sessions);
   EXPECT_GT(sessions, 3);
-  const auto a = std::as_const(*whole.model.energy).parameters(), b = std::as_const(*parts.model.energy).parameters();
+  const auto a = std::as_const(*whole.model.energy).parameters(),
+             b = std::as_const(*parts.model.energy).parameters();
   EXPECT_EQ(std::vector(a.begin(), a.end()), std::vector(b.begin(), b.end()));
   EXPECT_EQ(whole.model.log_normalizer, parts.model.log_normalizer);
   // The checkpoint of one device is not continued on another.

@@ -90,7 +90,7 @@ void Grammar::declare_training_commands() {
       .options(column_kind_option_table(arguments_.reader.options))
       .options(text_option_table(arguments_.reader.options.text));
   declare_reader(classifier, arguments_.reader);
-  declare_common(classifier, arguments_.common, kExpansion | kThreads);
+  declare_common(classifier, arguments_.common, kExpansion | kThreads | kTrainingDevice);
 
   LanguageArguments& language = arguments_.language;
   Declaration& model = command(
@@ -105,7 +105,7 @@ void Grammar::declare_training_commands() {
               "auto: 0.05");
   model.options(train_option_table("lm", language.run.options))
       .checked(train_ladder_option_table, arguments_.ladder);
-  declare_common(model, arguments_.common, kExpansion | kThreads);
+  declare_common(model, arguments_.common, kExpansion | kThreads | kTrainingDevice);
 }
 
 void Grammar::declare_registered_families() {

@@ -202,7 +202,7 @@ Json data_record(const std::string& path, const Dataset& data) {
 void check_same_data(const std::string& run, const std::string& key, const Json& now) {
   const Json record = read_record(run);
   if (record.is_null() || !record.contains(key) || record[key].is_null()) return;
-  if (record[key].value("hash", "") == now["hash"]) return;
+  if (record[key].value("hash", "") == now["hash"].get<std::string>()) return;
   throw_error("--resume: {} is not the data the run in {} was started with (hash {}, found {})",
               now["path"].get<std::string>(), run, runtime::shortened(record[key].value("hash", "")),
               now["hash"].get<std::string>());

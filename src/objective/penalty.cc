@@ -31,6 +31,7 @@ ObjectiveEntry penalty_entry() {
                      {"crf", {"alpha", "calibrate"}}},
           .has_centre = true,
           .is_penalised = true,
+          .is_head_loss = true,
           .make = [](const ObjectiveOptions& o) { return std::make_unique<Penalty>(o.alpha); }};
 }
 

@@ -154,6 +154,13 @@ std::string training_record(const TrainOptions& o, const std::string& optimiser,
   return training.dump();
 }
 
+void note_training_device(const std::string& name, ModelFile& model) {
+  if (name.empty()) return;
+  json training = json::parse(model.training_json);
+  training["device"] = name;
+  model.training_json = training.dump();
+}
+
 std::string options_text(const TrainOptions& given, const std::string& optimiser) {
   TrainOptions o = given;
   std::string carrier;

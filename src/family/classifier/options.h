@@ -79,6 +79,9 @@ std::string objective_record(const ObjectiveOptions& objective, double alpha);
 std::string training_record(const TrainOptions& options, const std::string& optimiser,
                             const std::string& reason, uint64_t examples, const Progress& last);
 
+// The GPU that took part in the steps, into the record; empty: none.
+void note_training_device(const std::string& name, ModelFile& model);
+
 // Everything the bits of the result depend on, besides the data.
 std::string options_text(const TrainOptions& options, const std::string& optimiser);
 

@@ -13,6 +13,7 @@
 #include "family/classifier/loop.h"
 #include "family/classifier/minibatch.h"
 #include "family/classifier/options.h"
+#include "gpu/device.h"
 #include "math/parallel.h"
 #include "math/random.h"
 #include "model/normalizer_network.h"
@@ -313,6 +314,7 @@ TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const 
                              std::optional<Dataset> unlabelled) {
   TrainOptions options = given;
   options.validate();
+  refuse_device("a classifier without an encoder is trained on the CPU");
   check_training_data(train);
   check_encoder(options.encoder.kind, train.features);
   if (valid) check_data(*valid, "validation");

@@ -24,6 +24,7 @@ constexpr double kDefaultRate = 0.1;
 
 std::unique_ptr<OutputStep> make_output(const TrainOptions& options, ModelFile& model,
                                         std::span<const uint64_t> counts) {
+  if (auto output = make_device_output(options, model)) return output;
   const ObjectiveSeam seam = objective_entry(options.objective.name).seam;
   if (seam == ObjectiveSeam::tree) return make_hierarchical_output(options, model);
   return seam == ObjectiveSeam::candidates ? make_candidate_output(options, model, counts)
@@ -86,6 +87,7 @@ class NetworkProblem final : public Problem {
   }
 
   const Plan& plan() const override { return plan_; }
+  std::string device() const { return output_->device(); }
 
   Step gradient(uint64_t at) override {
     const std::span<const uint64_t> chosen = minibatches_.of(at);
@@ -189,6 +191,7 @@ class NetworkProblem final : public Problem {
     model_.objective_json = objective_record(options_.objective, options_.objective.alpha);
     model_.training_json =
         training_record(options_, "adagrad", outcome.reason, train_.examples(), outcome.last);
+    note_training_device(output_->device(), model_);
     TrainResult result;
     result.model = std::move(model_);
     result.optimiser = "adagrad";
@@ -288,11 +291,11 @@ TrainResult train_network(const ExampleFeed& train, const ExampleFeed* valid, Ne
   warn_about_gamma(options.objective, observer);
   check_noise(options.objective, std::min(options.batch, train.examples()));
   const ThreadLimit limit(options.threads);
-  const std::string mark =
-      train.fingerprint() + options_text(options, "network") + (valid ? valid->fingerprint() : "");
   const std::vector<uint64_t> counts = train.class_counts();
   ModelFile start = starting_network(std::move(plan), options, counts);
   NetworkProblem problem(train, valid, std::move(start), options);
+  const std::string mark = train.fingerprint() + options_text(options, "network") +
+                           (valid ? valid->fingerprint() : "") + problem.device();
   return problem.result(run(problem, checkpoint, mark, observer), observer);
 }
 

@@ -10,6 +10,12 @@
 
 #include "base/interruption.h"
 
+#if defined(__has_feature)  // clang; GCC has __SANITIZE_THREAD__
+#if __has_feature(thread_sanitizer)
+#define __SANITIZE_THREAD__ 1
+#endif
+#endif
+
 namespace selfnorm {
 
 struct ThreadLimit::Control {

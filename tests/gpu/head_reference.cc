@@ -32,8 +32,8 @@ double objective_of(const HeadProblem& p) {
 
 TEST(HeadReference, GradientsAreThoseOfDifferences) {
   for (const auto& named : head_problems()) {
-    if (named.second.classes > 256) continue;
-    HeadProblem p = named.second;
+    if (named.problem.classes > 256) continue;
+    HeadProblem p = named.problem;
     const HeadResult r = head_reference(p);
     const auto each = [&](std::vector<float> HeadProblem::*values, const std::vector<double>& gradient) {
       for (const size_t i : {size_t{0}, gradient.size() / 3, gradient.size() - 1}) {
@@ -44,7 +44,7 @@ TEST(HeadReference, GradientsAreThoseOfDifferences) {
         const double below = objective_of(p), low = (p.*values)[i];
         (p.*values)[i] = kept;
         EXPECT_NEAR(gradient[i], (above - below) / (high - low), 2e-4 * (1 + std::abs(gradient[i])))
-            << named.first << " at " << i;
+            << named.name << " at " << i;
       }
     };
     each(&HeadProblem::states, r.d_states);

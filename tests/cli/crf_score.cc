@@ -1,6 +1,8 @@
 // Exact log-probabilities of labellings: what `tag` says of the best one, `score` says of the same labels.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "cli/sentence_data.h"
 
 namespace selfnorm::cli {
@@ -28,6 +30,43 @@ TEST(CrfScore, ExactIsAtMostZeroAndThatOfTag) {
     EXPECT_LE(log_prob, 0) << size;
     EXPECT_EQ(log_prob, best["log_prob"].get<double>()) << size;
   }
+}
+
+// What is served is the cheapest rung that is certified for --within; its difference from exact is the log Z that
+// the certificate is about.
+TEST(CrfScore, WithinTakesACertifiedRung) {
+  const Folder folder;
+  folder.write("train.conll", sentences_text(100));
+  folder.write("valid.conll", sentences_text(1500, 2));
+  folder.write("test.conll", sentences_text(300, 3));
+  const Outcome trained = folder.run({"train", "crf", "train.conll", "--valid", "valid.conll", "--out", "run"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_NE(trained.out.find("certified: raw within "), std::string::npos) << trained.out;
+  const auto rungs = folder.run({"info", "run", "--json"}).json()["audit"]["ladder"]["rungs"];
+  ASSERT_EQ(rungs.size(), 2u);
+  const double raw = rungs[0]["eps"].get<double>();
+  const auto scored = [&folder](std::vector<std::string> more) {
+    more.insert(more.begin(), {"score", "run", "test.conll", "--json", "--quiet"});
+    return folder.run(more).json();
+  };
+  const auto exact = scored({});
+  EXPECT_EQ(exact["kind"], "exact");
+  EXPECT_FALSE(exact.contains("eps"));
+  const auto served = scored({"--within", fmt::format("{}", 1.01 * raw)});
+  EXPECT_EQ(served["kind"], "raw");
+  EXPECT_EQ(served["eps"], raw);
+  uint64_t exceed = 0;
+  for (size_t i = 0; i < exact["sentences"].size(); ++i)
+    exceed += std::abs(exact["sentences"][i]["log_prob"].get<double>() -
+                       served["sentences"][i]["log_prob"].get<double>()) > raw;
+  EXPECT_LE(exceed, 12u);  // of 300, where at most 1% are promised
+  const auto level = scored({"--rung", "level"});
+  EXPECT_EQ(level["kind"], "linear");
+  EXPECT_EQ(level["rung"], "level");
+  expect_user_error(folder.run({"score", "run", "test.conll", "--rung", "nearest"}),
+                    "expected one of raw, level, exact");
+  expect_user_error(folder.run({"score", "run", "test.conll", "--raw", "--exact"}), "only one of");
+  expect_user_error(folder.run({"score", "run", "test.conll", "--amortised"}), "has no b(x)");
 }
 
 }  // namespace

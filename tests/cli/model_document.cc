@@ -64,7 +64,7 @@ TEST(ModelDocument, InputsHaveTheirNumbersInTheFile) {
   for (const std::vector<std::string>& plan :
        {std::vector<std::string>{}, {"--hold-out", "0"}, {"--valid", "other.svm"}}) {
     folder.write("other.svm", content(folder / "data.svm") + "0 1:1\n");
-    std::vector<std::string> words{"train", "classifier", "data.svm"};
+    std::vector<std::string> words{"train", "classifier", "--objective", "penalty", "data.svm"};
     words.insert(words.end(), plan.begin(), plan.end());
     const auto worst = worst_of(trained_report(folder, words));
     ASSERT_EQ(worst["columns"][5], "true output");
@@ -95,7 +95,7 @@ TEST(ModelDocument, SaysThatTrainingDiverged) {
   folder.generate_text("data.txt", 100);
   const std::string note = "Training diverged";
   for (const std::vector<std::string>& words :
-       {std::vector<std::string>{"train", "classifier", "data.svm", "--optimiser", "adagrad", "--epochs",
+       {std::vector<std::string>{"train", "classifier", "--objective", "penalty", "data.svm", "--optimiser", "adagrad", "--epochs",
                                  "3"},
         small_lm({})}) {
     EXPECT_FALSE(has_note(trained_report(folder, words), note)) << words[1];
@@ -108,7 +108,7 @@ TEST(ModelDocument, SaysThatTrainingDiverged) {
 TEST(ModelDocument, SaysWhyThereIsNoTradeOff) {
   const Folder folder;
   folder.generate();
-  const std::vector<std::string> words{"train", "classifier", "data.svm"};
+  const std::vector<std::string> words{"train", "classifier", "--objective", "penalty", "data.svm"};
   const auto with = trained_report(folder, words);
   EXPECT_TRUE(checked_figures(with).contains("trade_off"));
   EXPECT_FALSE(has_note(with, "No trade-off curve"));
@@ -145,7 +145,7 @@ TEST(ModelDocument, ValidationByTheTrainingFileIsTraining) {
   folder.generate_text("data.txt", 100);
   folder.write("copy.svm", content(folder / "data.svm"));
   for (const std::vector<std::string>& words :
-       {std::vector<std::string>{"train", "classifier", "data.svm", "--valid", "copy.svm"},
+       {std::vector<std::string>{"train", "classifier", "--objective", "penalty", "data.svm", "--valid", "copy.svm"},
         small_bag({"--objective", "hierarchical", "--valid", "./data.svm"}),
         small_lm({"--valid", "./data.txt"})}) {
     const auto report = trained_report(folder, words);

@@ -171,5 +171,24 @@ TEST(RegressorEvaluate, PicturesWithTheirData) {
                     "its columns are x, colour");
 }
 
+TEST(RegressorEvaluate, WithinServesACertifiedNormalizer) {
+  const Folder folder;
+  write_table(folder, "data.csv", 300);
+  write_table(folder, "valid.csv", 1000, 2);
+  ASSERT_EQ(folder.run(tiny_regressor("data.csv", "run", {"--valid", "valid.csv", "--quiet"})).code, 0);
+  const auto rung = folder.run({"info", "run", "--json"}).json()["audit"]["ladder"]["rungs"][0];
+  EXPECT_EQ(rung["name"], "amortised");
+  const double eps = rung["eps"];
+  const auto kind_within = [&](double within) {
+    return folder.run({"score", "run", "valid.csv", "--within", fmt::format("{}", within), "--json", "--quiet"})
+        .json();
+  };
+  const auto served = kind_within(eps * 1.01 + 1e-9);
+  EXPECT_EQ(served["kind"], "amortised");
+  EXPECT_EQ(served["eps"], eps);
+  if (eps > 1e-6) EXPECT_EQ(kind_within(eps * 0.5)["kind"], "quadrature");
+  EXPECT_EQ(folder.run({"score", "run", "valid.csv", "--exact", "--json", "--quiet"}).json()["kind"], "quadrature");
+}
+
 }  // namespace
 }  // namespace selfnorm::cli

@@ -31,7 +31,7 @@ std::set<std::string> figures_of(const nlohmann::json& document) {
 bool is_there(const std::string& path) { return std::filesystem::exists(path); }
 
 Outcome trained(const Folder& folder, const std::string& out, const std::vector<std::string>& more = {}) {
-  std::vector<std::string> words{"train", "classifier", "data.svm", "--out", out};
+  std::vector<std::string> words{"train", "classifier", "--objective", "penalty", "data.svm", "--out", out};
   words.insert(words.end(), more.begin(), more.end());
   return folder.run(words);
 }
@@ -215,7 +215,7 @@ TEST(Report, APageOfHostileLabelsHoldsNoMarkupOfTheirs) {
              (i % 2 == 0 ? "\"<img src=x onerror=alert(1)>\"" : "\"</script><script>alert(2)</script>\"") +
              "\n";
   folder.write("data.csv", table);
-  const Outcome outcome = folder.run({"train", "classifier", "data.csv", "--out", "run"});
+  const Outcome outcome = folder.run({"train", "classifier", "--objective", "penalty", "data.csv", "--out", "run"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const std::string page = content(folder / "run/report.html");
   EXPECT_EQ(page.find("<img"), std::string::npos);

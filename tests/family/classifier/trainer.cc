@@ -310,14 +310,14 @@ TEST(Trainer, ThePathOfL2EndsWhereHeldOutRowsWantIt) {
     TrainObserver observer;
     return train_classifier(rest, valid, options, {}, observer).model;
   };
-  const ModelFile path = trained(1e-6, 1);
+  const ModelFile path = trained(1e-6, 16);
   const double found = nlohmann::json::parse(path.training_json)["l2"];
-  EXPECT_LT(found, 1);
+  EXPECT_LT(found, 16);
   EXPECT_GT(found, 1e-6);
   EXPECT_NEAR(std::log(found) / std::log(4.0), std::round(std::log(found) / std::log(4.0)), 1e-9);
   const double nll = evaluate(path, valid).nll_exact;
   EXPECT_LT(nll, evaluate(trained(1e-6, 0), valid).nll_exact);
-  EXPECT_LT(nll, evaluate(trained(1, 0), valid).nll_exact);
+  EXPECT_LT(nll, evaluate(trained(16, 0), valid).nll_exact);
   EXPECT_TRUE(trained(0.5, 0.5) == trained(0.5, 0));
 }
 

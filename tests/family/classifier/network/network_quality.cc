@@ -237,8 +237,8 @@ TEST(ValidationEffort, IsAFifthOfTraining) {
   }
   EXPECT_EQ(validation_effort(epoch, 1).rows, ValidationEffort::kMostRows);
   EXPECT_EQ(validation_effort(epoch, 1e7).epochs, 7u);
-  const Plan plan =
-      Validation(patient_options("snl", 3), true).plan_of_epochs({.epochs = 20}, 10, 7);
+  const TrainOptions options = patient_options("snl", 3);
+  const Plan plan = Validation(options, true).plan_of_epochs(options, 10, 7);
   EXPECT_EQ(plan.check_every, 70u);
   EXPECT_EQ(plan.unit, "checks");
 }

@@ -101,16 +101,16 @@ deb: build ## Debian packages in build/deb: selfnorm, libselfnorm-runtime, libse
 lint: ## formatting and static checks
 	$(call packages,$(LINT_PACKAGES))
 	git ls-files '*.h' '*.cc' '*.c' | xargs clang-format --dry-run --Werror
-	cmake --preset dev -B build/lint -DSELFNORM_BUILD_TESTS=OFF
-	sed -n 's/^ *"file": "\(.*\.cc\)".*/\1/p' build/lint/compile_commands.json | sort -u | \
-	  xargs -P $(JOBS) -n 4 clang-tidy --quiet -p build/lint --extra-arg=-Wno-unknown-warning-option
+	cmake --preset release -B build/lint -DSELFNORM_BUILD_TESTS=OFF
+	sed -n 's/^ *"file": "\(.*\.c[cx]x*\)".*/\1/p' build/lint/compile_commands.json | sort -u | \
+	  xargs -P $(JOBS) -n 1 clang-tidy --quiet -p build/lint --extra-arg=-Wno-unknown-warning-option
 
 format: ## rewrite the sources in the project's format
 	$(call packages,$(LINT_PACKAGES))
 	git ls-files '*.h' '*.cc' '*.c' | xargs clang-format -i
 
 sanitize: ## all tests under ASan+UBSan and under TSan; SHARD=2/4 runs the second of four parts, SANITIZERS=tsan one kind
-	$(call packages,$(TEST_PACKAGES))
+	$(call packages,$(TEST_PACKAGES) $(FUZZ_PACKAGES))
 	for preset in $(SANITIZERS); do start=$$SECONDS; \
 	  cmake --preset $$preset && cmake --build --preset $$preset -j $(JOBS) && built=$$SECONDS && \
 	  ctest --preset $$preset -j $(JOBS) -I $(firstword $(subst /, ,$(SHARD))),,$(lastword $(subst /, ,$(SHARD))) || exit 1; \
@@ -134,6 +134,9 @@ gpu-test: gpu ## every kernel against the CPU, on this machine's GPU (needs nvcc
 	$(CXX) -std=c++20 -O2 -Isrc tests/gpu/device/gpu_test.cc src/gpu/head_reference.cc build/gpu/libselfnorm_cuda.so \
 	  -Wl,-rpath,$(CURDIR)/build/gpu -Wl,--allow-shlib-undefined -o build/gpu/gpu_test
 	build/gpu/gpu_test
+	$(CXX) -std=c++20 -O2 -Isrc tests/gpu/device/energy_test.cc src/gpu/energy_reference.cc build/gpu/libselfnorm_cuda.so \
+	  -Wl,-rpath,$(CURDIR)/build/gpu -Wl,--allow-shlib-undefined -o build/gpu/energy_test
+	build/gpu/energy_test
 	if python3 -c "import torch" 2>/dev/null; then SELFNORM_CUDA_MODULE=build/gpu/libselfnorm_cuda.so python3 tests/gpu/device/torch_test.py; else echo "torch is not installed: its test is skipped"; fi
 
 clean: ## remove the build folders

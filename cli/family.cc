@@ -117,8 +117,8 @@ size_t family_place(const std::string& model) {
 std::string short_noun(const CommandFamily& family) { return family.noun.substr(0, family.noun.find(',')); }
 
 const CommandFamily& family_of(const std::vector<std::string>& models) {
-  std::vector<size_t> places;
-  for (const std::string& model : models) places.push_back(family_place(model));
+  std::vector<size_t> places(models.size());
+  std::transform(models.begin(), models.end(), places.begin(), family_place);
   const auto first = std::min_element(places.begin(), places.end());
   const CommandFamily& family = families()[*first];
   if (std::all_of(places.begin(), places.end(), [&](size_t p) { return p == *first; })) return family;

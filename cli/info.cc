@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <cmath>
 
 #include "base/failure.h"
 #include "classifier/model_header.h"
 #include "commands.h"
 #include "family.h"
+#include "model/stored_record.h"
 #include "output.h"
 #include "selfnorm/runtime/checksum.h"
 #include "selfnorm/runtime/file_error.h"
@@ -55,6 +57,19 @@ Json info_json(const ModelHeader& header) {
   return info;
 }
 
+// Of its ladder; none where it has none.
+std::vector<Rung> rungs_of(const ModelHeader& header) {
+  if (header.head != nullptr)
+    return {header.head->model.ladder.rungs.begin(), header.head->model.ladder.rungs.end()};
+  return with_plain_errors([&]() -> std::vector<Rung> {
+    const runtime::MappedFile file(header.path);
+    const auto metadata = runtime::parse_safetensors(file.bytes(), header.path).metadata;
+    const auto found = metadata.find("ladder");
+    if (found == metadata.end()) return {};
+    return runtime::parse_rungs(found->second, header.path);
+  });
+}
+
 // {"a": {"b": 1}} -> "a.b  1"
 void add_rows(const std::string& name, const Json& value, std::vector<std::vector<std::string>>& rows) {
   if (value.is_object()) {
@@ -87,7 +102,14 @@ std::string verified(const std::string& path) {
 }  // namespace
 
 Json classifier_info(const Arguments& arguments) {
-  return info_json(read_header(arguments.info_model, arguments.head));
+  const ModelHeader header = read_header(arguments.info_model, arguments.head);
+  Json info = info_json(header);
+  for (const Rung& rung : rungs_of(header)) {
+    Json& shown = info["ladder"][rung.name];
+    shown = {{"kind", runtime::name(rung.kind)}, {"cost", rung.cost}, {"rms", rung.rms}};
+    if (std::isfinite(rung.eps)) shown.update({{"eps", rung.eps}, {"rho", rung.rho}, {"conf", rung.conf}});
+  }
+  return info;
 }
 
 int info_command(const Arguments& arguments) {

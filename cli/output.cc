@@ -113,7 +113,7 @@ std::string json_line(const Json& value) {
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-RowSheet::RowSheet(bool json, std::string head, Json object, std::string list, Write write)
+RowSheet::RowSheet(bool json, std::string head, const Json& object, const std::string& list, Write write)
     : json_(json), head_(std::move(head)), write_(std::move(write)) {
   if (!json_) return;
   head_ = json_line(object);

@@ -62,7 +62,8 @@ class RowSheet {
   };
 
   // `head`: the first line, or none; `object`: the members before the list `list`.
-  RowSheet(bool json, std::string head, Json object, std::string list = "rows", Write write = print);
+  RowSheet(bool json, std::string head, const Json& object, const std::string& list = "rows",
+           Write write = print);
 
   // Fields separated by tabs, or an object.
   void row(const std::vector<Field>& fields);

@@ -4,7 +4,7 @@
 #include "base/failure.h"
 #include "classifier/model_header.h"
 #include "classifier/runtime_model.h"
-#include "classifier/score_kind.h"
+#include "classifier/served_kind.h"
 #include "commands.h"
 #include "data/string_index.h"
 #include "grammar/option_list.h"
@@ -49,7 +49,7 @@ std::vector<uint32_t> positions_of(const std::vector<std::string>& wanted) {
 struct Request {
   std::vector<uint32_t> candidates;
   size_t top = 0;
-  selfnorm_kind kind = SELFNORM_RAW;
+  int kind = SELFNORM_RAW;
 };
 
 void score_classes(const RuntimeModel& model, const Dataset& data, const std::vector<std::string>& labels,
@@ -101,23 +101,23 @@ void score_groups(const RuntimeModel& model, const Dataset& data, const Request&
 int score_candidates(const Arguments& arguments) {
   const ScoreArguments& given = arguments.score;
   const ModelHeader header = read_header(given.model, arguments.head);
-  const selfnorm_kind kind = kind_of(given, header.is_joint() ? 0 : header.classes, header.has_normalizer);
   const RuntimeModel model(header);
+  const ServedKind served = served_kind(given, arguments.ladder, model);
   const std::vector<std::string> wanted = candidate_labels(given);
   Request request{.candidates = header.is_joint() ? positions_of(wanted) : classes_of(wanted, header),
                   .top = given.top,
-                  .kind = kind};
+                  .kind = served.kind};
   ReadOptions options = arguments.reader.options;
   options.require_labels = wanted.empty() && given.top == 0;
   const ReadResult read = read_for(header, given.data, options);
   if (header.is_joint()) check_positions(request.candidates, read.data);
   note_bad_rows(given.data, read.report);
-  if (!arguments.common.quiet) warn_about_scores(kind, header);
+  if (!arguments.common.quiet) warn_about_scores(served, header);
 
   std::vector<std::string> labels = header.schema.labels;
   for (size_t k = labels.size(); k < header.classes; ++k) labels.push_back(std::to_string(k));
-  const char* name = kind_name(request.kind);
-  RowSheet sheet(arguments.common.json, fmt::format("# {}", name), {{"kind", name}});
+  const std::string& name = served.name;
+  RowSheet sheet(arguments.common.json, "# " + served.text(), served.json());
   const auto add = [&](uint64_t row, const std::string& label, double log_prob) {
     sheet.row({{"row", row}, {"label", label}, {"log_prob", log_prob}, {"", name}});
   };

@@ -67,7 +67,7 @@ std::string data_folder(const std::string& given) {
 // The file of finished trainings of an experiment.
 std::string cells_path(const ReproductionOptions& given, const Experiment& experiment) {
   if (experiment.group == "papers") return "";
-  const std::string path = given.out + "/" + experiment.name + ".cells.jsonl";
+  std::string path = given.out + "/" + experiment.name + ".cells.jsonl";
   std::error_code ignored;
   if (given.fresh) fs::remove(path, ignored);
   return path;

@@ -42,8 +42,9 @@ std::string percent(const MeanError& share) {
 }
 
 std::vector<double> numbers_of(const std::vector<CellValues>& cells, const std::string& name) {
-  std::vector<double> out;
-  for (const CellValues& cell : cells) out.push_back(cell.at(name));
+  std::vector<double> out(cells.size());
+  std::transform(cells.begin(), cells.end(), out.begin(),
+                 [&](const CellValues& cell) { return cell.at(name); });
   return out;
 }
 

@@ -11,9 +11,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-RUNGS = ["math", "proposal", "normalizer", "objective", "analysis", "optim"]
-ABOVE = {"math": ["math", "normalizer", "train"], "proposal": ["proposal", "normalizer", "train"], "normalizer": ["normalizer", "analysis", "train"],
-         "objective": ["objective", "train"], "analysis": ["analysis", "report"], "optim": ["optim", "train"]}
+ABOVE = {"math": ["math", "normalizer", "classifier"], "network": ["network", "density"], "proposal": ["proposal", "normalizer", "density"],
+         "sampler": ["sampler", "normalizer", "density"], "normalizer": ["normalizer", "audit", "classifier", "density"],
+         "objective": ["objective", "classifier", "density"], "audit": ["audit", "classifier"], "optim": ["optim", "classifier"]}
 OPERATORS = [(r" \+ ", " - "), (r" - ", " + "), (r" \* ", " / "), (r" / ", " * "), (r" < ", " <= "), (r" <= ", " < "), (r" > ", " >= "),
              (r" >= ", " > "), (r" \+= ", " -= "), (r" -= ", " += "), (r" && ", " || "), (r" \|\| ", " && "), (r"std::max\(", "std::min("),
              (r"std::min\(", "std::max("), (r"\b0\.5\b", "0.25"), (r"\b1\.0\b", "2.0"), (r"std::exp\(", "std::expm1("), (r"std::log1p\(", "std::log(")]
@@ -21,7 +21,7 @@ OPERATORS = [(r" \+ ", " - "), (r" - ", " + "), (r" \* ", " / "), (r" / ", " * "
 
 def candidates(tree):
     """(file, line number, column, length, replacement) of every change that can be made outside of comments, strings and includes."""
-    for path in sorted(p for rung in RUNGS for p in (tree / "src" / rung).rglob("*.cc")):
+    for path in sorted(p for rung in ABOVE for p in (tree / "src" / rung).rglob("*.cc")):
         for number, line in enumerate(path.read_text().split("\n")):
             if line.lstrip().startswith(("//", "#", "*")) or '"' in line or "template" in line:
                 continue

@@ -109,7 +109,7 @@ std::string model_path(const std::string& model) {
 }
 
 std::string finished_model_path(const std::string& model) {
-  const std::string path = model_path(model);
+  std::string path = model_path(model);
   if (path != model && !std::filesystem::exists(path) &&
       std::filesystem::exists(model + "/" + kCheckpointName)) {
     throw_error("{}: the run is not finished; 'selfnorm {} --resume --out {}' continues it", model,

@@ -2,6 +2,7 @@
 
 #include "audit/gauge.h"
 #include "base/failure.h"
+#include "classifier/ladder_report.h"
 #include "classifier/normalize_report.h"
 #include "classifier/normalized_file.h"
 #include "commands.h"
@@ -19,6 +20,9 @@ namespace {
 
 constexpr uint64_t kComparedStates = 1000;
 constexpr int kNotReached = 3;
+constexpr double kCertifying = 0.5;  // of the states, where a ladder is fitted to the others
+
+bool asks_for_ladder(const Arguments& arguments) { return arguments.has_named({"--within", "--max-cost"}); }
 
 // Without --states: the training data of a run directory, or an array in the head's own file that says it is
 // states.
@@ -41,7 +45,12 @@ class Normalization {
       : given_(arguments.normalize),
         quiet_(arguments.common.quiet),
         any_(any),
-        split_(random_split(states.examples(), given_.hold_out, given_.seed)),
+        ladder_(arguments.ladder),
+        fits_ladder_(asks_for_ladder(arguments)),
+        split_(
+            random_split(states.examples(),
+                         fits_ladder_ && !arguments.has_named({"--hold-out"}) ? kCertifying : given_.hold_out,
+                         given_.seed)),
         kept_(states, split_.first),
         held_out_(states, split_.second) {
     report_.states = kept_.examples();
@@ -56,6 +65,7 @@ class Normalization {
   ModelFile lossless() {
     ModelFile model = any_.file();
     model.normalizer = {};
+    model.ladder = {};
     GaugeRegression regression(kept_, model.features);
     {
       ProgressLine line(quiet_);
@@ -154,6 +164,16 @@ class Normalization {
     if (!doubt.empty()) warning(doubt);
   }
 
+  // Fitted to the states that everything else is fitted to, certified on the others.
+  void laddered(ModelFile& model) {
+    ProgressLine line(quiet_);
+    const LadderFit fit = fit_ladder(model, kept_, held_out_, ladder_options(ladder_, given_.seed, line));
+    line.finish();
+    model.ladder = fit.ladder;
+    report_.ladder = fit;
+  }
+  bool fits_ladder() const { return fits_ladder_; }
+
   const NormalizeReport& report() const { return report_; }
 
  private:
@@ -166,6 +186,8 @@ class Normalization {
   const NormalizeArguments& given_;
   bool quiet_;
   const AnyModel& any_;
+  const LadderArguments& ladder_;
+  bool fits_ladder_;
   std::pair<std::vector<uint64_t>, std::vector<uint64_t>> split_;
   ExampleSubset kept_, held_out_;
   NormalizeReport report_;
@@ -179,10 +201,10 @@ int normalize_head(const Arguments& arguments) {
   arguments.require({"--vocabulary", "--link"}, false, "checkpoint directories", given.head);
   const AnyModel any(given.head, arguments.head);
   const bool retrains = given.delta > 0 || given.budget > 0, amortises = given.amortise != "none";
-  if (any.file().family == Family::Joint && (retrains || amortises))
+  if (any.file().family == Family::Joint && (retrains || amortises || asks_for_ladder(arguments)))
     throw Error(
-        "models of alternatives can be normalised without loss only; leave out --delta, --budget and "
-        "--amortise");
+        "models of alternatives can be normalised without loss only; leave out --delta, --budget, "
+        "--amortise, --within and --max-cost");
   const StatesPlace place = states_place(given, any);
   const std::string& states = place.path;
   const std::string out = normalized_path(given.out, any.path());
@@ -199,10 +221,14 @@ int normalize_head(const Arguments& arguments) {
   }
 
   note_before(arguments, place, "states", any.file().normalizer.exists() && !amortises ? "b(h)" : "");
+  if (any.file().ladder.exists() && !asks_for_ladder(arguments))
+    warning(fmt::format("the ladder stored in {} fits no more and is left out; --within 0.1 fits a new one",
+                        any.path()));
   Normalization work(arguments, any, *source);
   ModelFile model = work.lossless();
   if (retrains) work.retrained(model);
   if (amortises) work.amortised(model);
+  if (work.fits_ladder()) work.laddered(model);
   save_normalized(any, std::move(model), work.report().last(), out);
   const NormalizePlaces places{any.path(), states, out, place.part};
   Json json = normalize_json(work.report());
@@ -210,7 +236,8 @@ int normalize_head(const Arguments& arguments) {
   put_out_normalization(arguments, places, normalize_document(work.report(), any, places),
                         {std::move(json), normalize_text(work.report())});
   const auto& retraining = work.report().retraining;
-  return retraining && !retraining->reached ? kNotReached : 0;
+  const auto& ladder = work.report().ladder;
+  return (retraining && !retraining->reached) || (ladder && ladder->is_exact()) ? kNotReached : 0;
 }
 
 }  // namespace selfnorm::cli

@@ -8,6 +8,7 @@
 
 #include "base/atomic_file.h"
 #include "classifier/evaluation_report.h"
+#include "classifier/ladder_report.h"
 #include "document/section/audit_section.h"
 #include "document/section/normalize_section.h"
 #include "family/classifier/normalize/trade_off_section.h"
@@ -154,6 +155,7 @@ Json normalize_json(const NormalizeReport& r) {
     if (!r.amortisation_doubt.empty()) out["amortisation"]["doubt"] = r.amortisation_doubt;
     if (r.amortised) out["log_z_amortised"] = log_z_json(r.amortised->log_z);
   }
+  if (r.ladder) out["ladder"] = ladder_report_json(*r.ladder);
   out["log_z"] = log_z_json(r.last().log_z);
   return out;
 }
@@ -208,6 +210,7 @@ std::string normalize_text(const NormalizeReport& r) {
   text += row("  before", r.before) + row("  lossless", r.lossless);
   if (r.retrained) text += row("  retrained", *r.retrained);
   if (r.amortised) text += row("  less b(h)", *r.amortised);
+  if (r.ladder) text += "\n" + ladder_text(*r.ladder);
   return text;
 }
 
@@ -254,11 +257,12 @@ ReportDocument normalize_document(const NormalizeReport& r, const AnyModel& any,
             out);
   add_states(states_of(r), out);
   if (r.retraining) add_trade_off(*r.retraining, out);
+  if (r.ladder) add_ladder(*r.ladder, out);
   return out;
 }
 
 void put_out_normalization(const Arguments& arguments, const NormalizePlaces& places,
-                           const ReportDocument& document, NormalizeWords words) {
+                           const ReportDocument& document, const NormalizeWords& words) {
   std::string page_data = std::filesystem::path(places.out).replace_extension(".report.json").string();
   try {
     check_document_path(page_data);

@@ -12,6 +12,7 @@
 #include "document/document.h"
 #include "document/section/audit_section.h"
 #include "family/classifier/normalize/amortise.h"
+#include "family/classifier/normalize/ladder_fit.h"
 #include "family/classifier/normalize/retrain.h"
 #include "grammar/arguments.h"
 
@@ -50,6 +51,8 @@ struct NormalizeReport : LosslessStep {
       amortisation_doubt;  // why there is no b, or none of the kind that was asked for; empty: there is
   std::optional<Audit> amortised;  // absent: b was left out
 
+  std::optional<LadderFit> ladder;
+
   const Audit& last() const { return amortised ? *amortised : retrained ? *retrained : lossless; }
 };
 
@@ -84,6 +87,6 @@ struct NormalizeWords {
 // Writes the document beside the head, STEM.report.json, whole or not at all (a warning, for the head is
 // there), and prints the words.
 void put_out_normalization(const Arguments& arguments, const NormalizePlaces& places,
-                           const ReportDocument& document, NormalizeWords words);
+                           const ReportDocument& document, const NormalizeWords& words);
 
 }  // namespace selfnorm::cli

@@ -44,12 +44,12 @@ void RuntimeModel::call(const Features& x, uint64_t row, Sparse sparse, Dense de
 }
 
 void RuntimeModel::score(const Features& x, uint64_t row, std::span<const uint32_t> classes,
-                         selfnorm_kind kind, std::span<double> out) const {
+                         int kind, std::span<double> out) const {
   call(x, row, selfnorm_score_sparse, selfnorm_score_dense, classes.data(), classes.size(), kind, out.data());
 }
 
 std::vector<Candidate> RuntimeModel::top(const Features& x, uint64_t row, size_t n,
-                                         selfnorm_kind kind) const {
+                                         int kind) const {
   n = std::min<size_t>(n, classes());
   std::vector<uint32_t> best(n);
   std::vector<double> log_probs(n);
@@ -60,7 +60,7 @@ std::vector<Candidate> RuntimeModel::top(const Features& x, uint64_t row, size_t
 }
 
 std::vector<Candidate> RuntimeModel::alternatives(const Features& x, uint64_t begin, uint64_t end,
-                                                  selfnorm_kind kind) const {
+                                                  int kind) const {
   std::vector<Candidate> all(end - begin);
   std::vector<double> raw(end - begin);
   for (uint64_t row = begin; row < end; ++row)
@@ -73,7 +73,7 @@ std::vector<Candidate> RuntimeModel::alternatives(const Features& x, uint64_t be
 }
 
 void RuntimeModel::score_contexts(std::span<const uint32_t> contexts, std::span<const uint32_t> words,
-                                  selfnorm_kind kind, std::span<double> out) const {
+                                  int kind, std::span<double> out) const {
   check(selfnorm_score_contexts(model_.get(), contexts.data(), words.data(), words.size(), kind, out.data()));
 }
 

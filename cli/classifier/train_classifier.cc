@@ -3,6 +3,7 @@
 #include "base/failure.h"
 #include "classifier/evaluation_report.h"
 #include "classifier/model_header.h"
+#include "classifier/train_ladder.h"
 #include "commands.h"
 #include "data/plausible.h"
 #include "data/string_index.h"
@@ -24,7 +25,7 @@ namespace {
 
 struct TrainingData {
   Dataset train;
-  std::optional<Dataset> valid;
+  std::optional<Dataset> valid, unlabelled;
   std::vector<uint64_t> held_out;  // numbers in TRAIN of what `valid` is made of
   std::optional<TextEncoder> text;
   std::optional<TableEncoder> table;
@@ -52,14 +53,31 @@ void check_classifier_options(const Arguments& arguments) {
   arguments.reader.options.validate();
 }
 
+Schema schema_of(const TrainingData& data) {
+  return {.labels = data.train.labels,
+          .feature_count = data.train.features.columns(),
+          .feature_names = data.train.feature_names,
+          .text = data.text,
+          .target = data.target,
+          .is_joint = data.train.is_joint(),
+          .table = data.table};
+}
+
+Dataset read_unlabelled(const Arguments& arguments, TrainingData& data) {
+  const Schema schema = schema_of(data);
+  ReadOptions options = arguments.reader.options;
+  options.schema = &schema;
+  options.labels_path = {};
+  options.keep_unseen = true;
+  options.require_labels = false;
+  options.text_columns = options.categorical = options.dropped = {};
+  ReadResult read = read_dataset(arguments.train.unlabelled, options);
+  data.notes.push_back("unlabelled: " + reading_text(arguments.train.unlabelled, read));
+  return std::move(read.data);
+}
+
 Dataset read_valid(const Arguments& arguments, TrainingData& data) {
-  const Schema schema{.labels = data.train.labels,
-                      .feature_count = data.train.features.columns(),
-                      .feature_names = data.train.feature_names,
-                      .text = data.text,
-                      .target = data.target,
-                      .is_joint = data.train.is_joint(),
-                      .table = data.table};
+  const Schema schema = schema_of(data);
   ReadOptions options = arguments.reader.options;
   options.schema = &schema;
   options.labels_path = arguments.train.valid_labels;
@@ -77,6 +95,10 @@ Dataset read_valid(const Arguments& arguments, TrainingData& data) {
 }
 
 constexpr uint32_t kManyClassesSparse = 1000, kManyClassesDense = 10'000;
+// Multiplications up to which all classes are summed over in training: about a minute on two cores.
+constexpr double kExactWork = 2e12;
+constexpr uint64_t kFullPasses = 100;  // of lbfgs
+constexpr double kStrongestL2 = 100;  // over the number of rows: where the path of l2 starts
 
 constexpr const char* kAdvice =
     "use fewer features (a smaller largest index; text: --min-count 2, --hash-buckets, --max-vocabulary) or "
@@ -186,6 +208,10 @@ TrainingData read_data(const Arguments& arguments, ReadResult read) {
     const bool has_words = data.text && !data.text->vocabulary().empty();
     if (has_words && given.options.encoder.is_network()) keep_taught_words(data);
   }
+  if (!given.unlabelled.empty()) {
+    if (given.options.encoder.is_network()) throw Error("--unlabelled: expected a linear model, found an encoder");
+    data.unlabelled = read_unlabelled(arguments, data);
+  }
   return data;
 }
 
@@ -227,6 +253,13 @@ TrainResult train_bag(TrainingData& data, NetworkPlan plan, const TrainOptions& 
   return result;
 }
 
+// Of a row that is multiplied by the weights of every class.
+double mean_inputs(const ModelFile& model, const Dataset& data) {
+  if (model.encoder.exists() || !data.features.is_sparse) return model.features;
+  return static_cast<double>(data.features.sparse.column.size()) /
+         static_cast<double>(std::max<uint64_t>(1, data.features.rows()));
+}
+
 class ClassifierTraining final : public Training {
  public:
   explicit ClassifierTraining(const Arguments& arguments)
@@ -234,15 +267,16 @@ class ClassifierTraining final : public Training {
     check_classifier_options(arguments);
   }
 
-  // Maximum likelihood with log Z drawn to 0 where a sum over the classes is cheap, otherwise noise; an
-  // option that belongs to an objective or an encoder, or names one, has chosen already.
+  // Maximum likelihood where a sum over the classes is cheap, so that nothing is paid for scores that need
+  // none, otherwise noise; an option that belongs to an objective or an encoder, or names one, has chosen
+  // already. A regulariser that was not given either is chosen on the held-out rows.
   std::vector<std::string> choose(Arguments& arguments) override {
     const bool is_chosen =
         given_.resume ||
         arguments.has_named({"--objective", "--encoder", "--alpha", "--delta", "--gamma", "--centre",
                              "--learn-centre", "--samples", "--noise", "--noise-power", "--noise-sharing",
                              "--normalizer", "--normalizer-hidden", "--no-calibrate", "--dimension",
-                             "--hidden", "--dropout", "--embeddings"});
+                             "--hidden", "--dropout", "--embeddings", "--unlabelled"});
     if (is_chosen) return {};
     read_ = read_dataset(given_.train, arguments.reader.options);
     const Dataset& data = read_->data;
@@ -250,20 +284,41 @@ class ClassifierTraining final : public Training {
     const bool is_many = !data.is_joint() && !arguments.has_named({"--optimiser", "--l1", "--precision"}) &&
                          classes >= (data.features.is_sparse ? kManyClassesSparse : kManyClassesDense);
     TrainOptions& options = arguments.train.options;
-    if (!is_many)
+    if (!is_many) {
+      options.objective.name = "exact";
+      arguments.options["objective"] = options.objective.name;
+      const size_t parameters = size_t{data.is_joint() ? 1 : classes} * (data.features.columns() + 1);
+      if (!arguments.has_named({"--l1", "--l2", "--l2-from"}) &&
+          choose_optimiser(options, parameters) == "lbfgs") {
+        options.l2_from = kStrongestL2 / static_cast<double>(std::max<uint64_t>(1, data.examples()));
+        options.l2 = 0;
+        arguments.options["l2-from"] = options.l2_from;
+        arguments.options["l2"] = options.l2;
+      }
+      options_ = options;
       return {fmt::format(
-          "chosen{}: a linear model by maximum likelihood with log Z near 0 (--objective penalty); "
-          "--objective exact leaves log Z free",
-          data.is_joint() ? "" : fmt::format(" for {} classes", grouped(classes)))};
-    options.objective.name = "nce";
+          "chosen{}: a linear model by maximum likelihood (--objective exact), because sums over so few {} "
+          "cost little; --objective penalty draws log Z to 0 at a price in likelihood",
+          data.is_joint() ? "" : fmt::format(" for {} classes", grouped(classes)),
+          data.is_joint() ? "alternatives" : "classes")};
+    }
+    const double passes = static_cast<double>(data.features.is_sparse ? options.epochs : kFullPasses);
+    const double width = data.features.is_sparse ? options.encoder.dimension : data.features.columns();
+    const double work = passes * 3 * static_cast<double>(data.examples()) * classes * width;
+    options.objective.name = work <= kExactWork ? "exact" : "nce";
     if (data.features.is_sparse) options.encoder.kind = "bag";
     arguments.options["objective"] = options.objective.name;
     arguments.options["encoder"] = options.encoder.kind;
     options_ = options;
+    const std::string encoder = options.encoder.is_network() ? "--encoder bag " : "";
+    if (work <= kExactWork)
+      return {fmt::format(
+          "chosen for {} classes: {}--objective exact, maximum likelihood, because {} rows are few enough to sum over "
+          "all classes; {}--objective nce does not, and is faster",
+          grouped(classes), encoder, grouped(data.examples()), encoder)};
     return {fmt::format(
-        "chosen for {} classes: {}--objective nce, which does not sum over them; --objective exact{} does",
-        grouped(classes), options.encoder.is_network() ? "--encoder bag " : "",
-        options.encoder.is_network() ? " --encoder sparse" : "")};
+        "chosen for {} classes: {}--objective nce, which does not sum over them; {}--objective exact does",
+        grouped(classes), encoder, encoder)};
   }
 
   ReadData read(const std::string&) override {
@@ -290,12 +345,13 @@ class ClassifierTraining final : public Training {
   RunResult train(const CheckpointOptions& checkpoint, TrainObserver& observer) override {
     is_held_out_ = data_.valid.has_value();
     simple_ = simple_model(data_, options_);
+    examples_ = data_.train.examples();
     audited_ = is_held_out_ ? *data_.valid : data_.train;
     if (is_held_out_ && data_.has_unseen()) data_.valid = subset(audited_, seen_examples(audited_));
     result_ = options_.encoder.is_network()
                   ? train_bag(data_, std::move(plan_), options_, checkpoint, observer)
                   : train_classifier(std::move(data_.train), std::move(data_.valid), options_, checkpoint,
-                                     observer);
+                                     observer, std::move(data_.unlabelled));
     if (data_.text) store_text(*data_.text, result_.model);
     if (data_.table) result_.model.columns_json = data_.table->json();
     result_.model.target = data_.target;
@@ -306,15 +362,27 @@ class ClassifierTraining final : public Training {
   Verdict judge() override {
     ModelFile& model = result_.model;
     round_as_stored(model);
-    evaluation_ = evaluate(model, audited_, arguments_.common.threads);
+    const std::vector<uint64_t> rows =
+        audited_rows(audited_.examples(), static_cast<double>(model.classes) * mean_inputs(model, audited_));
+    const bool is_part = rows.size() < audited_.examples();
+    evaluation_ =
+        evaluate(model, is_part ? subset(audited_, rows) : audited_, arguments_.common.threads);
     Verdict out{.data = is_held_out_ ? "validation" : "training"};
     out.audit = {{"data", out.data}};
+    if (is_part) {
+      out.audit["of"] = audited_.examples();
+      out.notes.push_back(fmt::format(
+          "audited: {} of the {} {} rows, because a sum over {} classes is dear; 'selfnorm evaluate' takes all",
+          grouped(rows.size()), grouped(audited_.examples()), out.data, grouped(model.classes)));
+    }
     out.audit.update(evaluation_json(evaluation_, model.log_normalizer));
-    model.audit_json = out.audit.dump();
     out.nll = evaluation_.nll_exact;
     out.simple = simple_;
     out.table =
         evaluation_table({{options_.objective.name, evaluation_, {}}}) + log_z_line(evaluation_.log_z);
+    if (is_held_out_ && !arguments_.ladder.no_ladder && model.family == Family::Multiclass)
+      ladder_ = end_with_ladder(arguments_, examples_, *audited_source(audited_), model, out);
+    model.audit_json = out.audit.dump();
     return out;
   }
 
@@ -328,12 +396,18 @@ class ClassifierTraining final : public Training {
                        .part = is_held_out_ ? part_of_valid(given_.train, given_.valid) : RowsPart::kTrained,
                        .places = std::move(data_.held_out)};
     if (model.family == Family::Hierarchical) return add_normalised_run(run, evaluation_, document);
-    std::unique_ptr<ExampleSource> source = make_example_source(std::move(audited_));
-    if (model.encoder.exists()) source = bag_states(model.encoder, std::move(source));
-    add_run(run, *source, document);
+    add_run(run, *audited_source(std::move(audited_)), document);
+    if (ladder_) add_ladder(*ladder_, document);
   }
 
  private:
+  // What the output layer meets.
+  std::unique_ptr<ExampleSource> audited_source(Dataset data) const {
+    std::unique_ptr<ExampleSource> source = make_example_source(std::move(data));
+    if (result_.model.encoder.exists()) source = bag_states(result_.model.encoder, std::move(source));
+    return source;
+  }
+
   const Arguments& arguments_;
   const TrainArguments& given_;
   TrainOptions options_;
@@ -341,10 +415,12 @@ class ClassifierTraining final : public Training {
   TrainingData data_;
   NetworkPlan plan_;
   bool is_held_out_ = false;
+  uint64_t examples_ = 0;  // trained on
   std::optional<SimpleModel> simple_;
   Dataset audited_;
   TrainResult result_;
   Evaluation evaluation_;
+  std::optional<LadderFit> ladder_;
 };
 
 }  // namespace

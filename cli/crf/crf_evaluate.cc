@@ -12,41 +12,44 @@
 #include "crf/crf_model.h"
 #include "crf/crf_report.h"
 #include "family/crf/crf_evaluation.h"
+#include "family/crf/crf_ladder.h"
 #include "family/crf/crf_section.h"
 #include "normalizer/crf/crf_scorer.h"
 #include "normalizer/crf/lattice.h"
 #include "run/progress_line.h"
 #include "run/reading_note.h"
 #include "selfnorm/error.h"
+#include "served_rung.h"
 
 namespace selfnorm::cli {
 namespace {
 
-// log p(y|x) of a sentence's own labels: raw s(x,y), amortised s(x,y) - b(x), both O(T) with s summed in
-// double from the weights (target_score), or exact s(x,y) - log Z(x) <= 0, with s and Z of the same rounded u
-// and v (Lattice::log_prob), as `tag` gives it. Keeps a reference to the model, and room.
+// log p(y|x) of a sentence's own labels: s(x,y) less a(x) of a rung, O(T) with s summed in double from the weights
+// (target_score), or exact s(x,y) - log Z(x) <= 0, with s and Z of the same rounded u and v (Lattice::log_prob), as
+// `tag` gives it. Keeps a reference to the model, and room.
 class LabellingScore {
  public:
-  LabellingScore(const CrfModel& model, selfnorm_kind kind)
+  LabellingScore(const CrfModel& model, std::string rung, CrfLadder ladder = {})
       : model_(model),
-        kind_(kind),
+        rung_(std::move(rung)),
+        ladder_(std::move(ladder)),
         scorer_(model.shape, model.theta),
         factors_(transition_factors<float>(model.shape, model.theta)) {}
 
   double operator()(const Sequences& data, uint64_t sentence) {
-    if (kind_ == SELFNORM_EXACT) {
+    if (rung_ == "exact") {
       const CrfScores scores = scorer_(data, sentence);
       const auto labels = std::span(data.label).subspan(data.sentence_begin[sentence], scores.length);
       lattice_.forward(scores, factors_);
       return lattice_.log_prob(scores, labels);
     }
-    const double score = scorer_.target_score(data, sentence);
-    return kind_ == SELFNORM_AMORTISED ? score - crf_normalizer(model_.normalizer, data, sentence) : score;
+    return scorer_.target_score(data, sentence) - ladder_.value(rung_, model_, data, sentence);
   }
 
  private:
   const CrfModel& model_;
-  selfnorm_kind kind_;
+  std::string rung_;
+  CrfLadder ladder_;
   CrfScorer scorer_;
   PairFactors<float> factors_;
   Lattice lattice_;
@@ -58,15 +61,15 @@ CrfTiming time_crf(const CrfModel& model, const Sequences& data) {
   const uint64_t sentences = std::min<uint64_t>(kTimedRows, seen.size());
   if (sentences == 0)
     throw Error("--timing: every sentence has a label that the model has not seen; expected one without");
-  const auto time = [&](selfnorm_kind kind) {
-    LabellingScore score(model, kind);
+  const auto time = [&](const char* rung) {
+    LabellingScore score(model, rung);
     volatile double sink = 0;
     return nanoseconds(sentences, [&](uint64_t sentence) { sink = score(data, seen[sentence]); });
   };
   CrfTiming out;
-  out.score.raw_ns = time(SELFNORM_RAW);
-  out.score.exact_ns = time(SELFNORM_EXACT);
-  if (model.normalizer.exists) out.score.amortised_ns = time(SELFNORM_AMORTISED);
+  out.score.raw_ns = time("raw");
+  out.score.exact_ns = time("exact");
+  if (model.normalizer.exists) out.score.amortised_ns = time("amortised");
   for (uint64_t i = 0; i < sentences; ++i)
     out.tokens += static_cast<double>(data.length(seen[i])) / static_cast<double>(sentences);
   return out;
@@ -149,14 +152,19 @@ int audit_crf_command(const Arguments& arguments) {
 
 int score_labellings(const Arguments& arguments) {
   const ScoreArguments& given = arguments.score;
-  const CrfModel model = open_crf(given.model, arguments.reader.format).model;
-  const selfnorm_kind kind = kind_of(given, model.shape.labels, model.normalizer.exists);
+  const auto [path, model] = open_crf(given.model, arguments.reader.format);
+  const CrfLadder ladder = crf_ladder_of(model, path);
+  OfferedRungs offered{.certified = ladder.rungs, .names = {"raw"}};
+  if (!ladder.rungs.empty()) offered.names.push_back("level");
+  if (model.normalizer.exists) offered.names.push_back("amortised");
+  const ServedKind served = served_rung(arguments, offered);
   const bool is_piped = given.data == "-" || !std::filesystem::is_regular_file(given.data);
   SequenceStream stream(given.data, model.encoder, true);
-  if (!arguments.common.quiet) warn_about_scores(kind, records_of(model), "--exact");
-  const std::string name = kind_name(kind);
-  RowSheet sheet(arguments.common.json, "# " + name, {{"kind", name}}, "sentences");
-  LabellingScore score(model, kind);
+  if (!arguments.common.quiet && (given.raw || given.amortised))
+    warn_about_scores(given.raw ? SELFNORM_RAW : SELFNORM_AMORTISED, records_of(model), "--exact");
+  const std::string& name = served.name;
+  RowSheet sheet(arguments.common.json, "# " + served.text(), served.json(), "sentences");
+  LabellingScore score(model, served.rung.empty() ? name : served.rung, ladder);
   Sequences sentence;
   SentenceText text;
   for (uint64_t row = 0; stream.next(sentence, text); ++row) {

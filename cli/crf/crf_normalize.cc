@@ -13,6 +13,7 @@
 #include "family/crf/crf_batch.h"
 #include "family/crf/crf_evaluation.h"
 #include "family/crf/crf_gauge.h"
+#include "family/crf/crf_ladder.h"
 #include "family/crf/crf_section.h"
 #include "output.h"
 #include "run/progress_line.h"
@@ -226,6 +227,10 @@ class CrfWork {
   }
 
   const CrfNormalizeReport& report() const { return report_; }
+  // Of sentences that had no part in normalising either.
+  CrfLadder ladder_of(const CrfModel& model, uint64_t seed) const {
+    return fit_crf_ladder(model, held_out_, seed);
+  }
 
  private:
   CrfProgress shown(ProgressLine& line, const char* what) const {
@@ -274,7 +279,9 @@ int normalize_crf_command(const Arguments& arguments) {
   note_before(arguments, place, "sentences", has_b ? "b(x)" : "");
   CrfWork work(arguments, crf.model, data);
   CrfModel model = amortises ? work.amortised() : work.lossless();
-  model.audit_json = normalized_crf_audit(work.report().after, model.normalizer.exists);
+  Json audit = Json::parse(normalized_crf_audit(work.report().after, model.normalizer.exists));
+  audit["ladder"] = Json::parse(crf_ladder_json(work.ladder_of(model, given.seed)));
+  model.audit_json = audit.dump();
   save_crf(model, out);
   const NormalizePlaces places{crf.path, place.path, out, place.part};
   put_out_normalization(arguments, places, crf_normalize_document(work.report(), model, places),

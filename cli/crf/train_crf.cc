@@ -16,6 +16,7 @@
 #include "family/classifier/trainer.h"
 #include "family/crf/crf_batch.h"
 #include "family/crf/crf_evaluation.h"
+#include "family/crf/crf_ladder.h"
 #include "family/crf/crf_section.h"
 #include "family/crf/crf_trainer.h"
 #include "objective/registry.h"
@@ -23,6 +24,7 @@
 #include "run/reading_note.h"
 #include "run/run_record.h"
 #include "run/training_run.h"
+#include "served_rung.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -195,6 +197,11 @@ class CrfTraining final : public Training {
     Verdict out{.data = data_.valid ? "validation" : "training"};
     out.audit = {{"data", out.data}};
     out.audit.update(crf_json(evaluation_));
+    CrfLadder ladder;
+    if (data_.valid) {
+      ladder = fit_crf_ladder(result_.model, *data_.valid, options_.seed);
+      out.audit["ladder"] = Json::parse(crf_ladder_json(ladder));
+    }
     result_.model.audit_json = out.audit.dump();
     out.nll = evaluation_.nll_exact_per_token;
     const auto labels = static_cast<uint32_t>(data_.encoder.labels.size());
@@ -202,6 +209,9 @@ class CrfTraining final : public Training {
       out.simple = frequency_model("the frequencies of the labels", class_counts(data_.train.label, labels),
                                    class_counts(data_.valid->label, labels));
     out.table = crf_table({{options_.objective.name, evaluation_, {}}}) + crf_details(evaluation_);
+    if (data_.valid)
+      out.table += fmt::format("certified: {}; 'score' gives exact log-probabilities unless --within allows less\n",
+                               rungs_text(ladder.rungs));
     return out;
   }
 

@@ -21,7 +21,7 @@ void Grammar::declare_density_commands() {
       .options(format)
       .options(header_option_table(arguments_.reader))
       .options(point_option_table(arguments_.points));
-  declare_common(training, arguments_.common, kExpansion | kThreads | kCode);
+  declare_common(training, arguments_.common, kExpansion | kThreads | kCode | kTrainingDevice);
 
   SampleArguments& sample = arguments_.sample;
   OptionTable drawn = sample_option_table(sample.options), words;

@@ -65,6 +65,7 @@ struct RunArguments {
 struct TrainArguments : RunArguments {
   std::string valid_labels;
   std::string weight_file;
+  std::string unlabelled;
   std::string carrier;
   TrainOptions options;
 };
@@ -146,6 +147,15 @@ struct SampleArguments {
   DensitySampleOptions options;
 };
 
+// How precise log-probabilities have to be, of the commands that fit a ladder or take a rung of one.
+struct LadderArguments {
+  double within = 0.1, rho = 0.01, confidence = 0.99;
+  double max_cost = 0;  // dot products; 0: --within decides
+  uint32_t clusters = 0;
+  std::string keep = "chosen";
+  bool no_ladder = false;  // train
+};
+
 struct EvaluateArguments {
   std::vector<std::string> models;
   std::string data;
@@ -164,6 +174,7 @@ struct ScoreArguments {
   bool raw = false;
   bool amortised = false;
   bool exact = false;
+  std::string rung;     // by name; empty: by the precision
   bool totals = false;  // language models: of sentences only
 };
 
@@ -173,6 +184,7 @@ struct AuditArguments {
   std::string states_name;
   std::string require;
   bool raw = false;
+  uint64_t sample = 0;  // inputs, chosen at random; 0: all
   std::string report;  // the page; empty: in the run, or here
   bool no_report = false;
   AuditOptions options;
@@ -222,6 +234,7 @@ struct Arguments {
   std::set<std::string> named;  // those that were given, also with their default
   CommonArguments common;
   ReaderArguments reader;
+  LadderArguments ladder;
   HeadNames head;        // where MODEL may be anybody's softmax head
   TrainArguments train;  // train classifier
   LanguageArguments language;

@@ -7,6 +7,23 @@
 #include "selfnorm/error.h"
 
 namespace selfnorm::cli {
+namespace {
+
+OptionTable train_ladder_option_table(LadderArguments& l) {
+  OptionTable table;
+  table
+      .add("within", &l.within,
+           "How far served log-probabilities may be off, for 99% of inputs with confidence 99%: training "
+           "ends with a ladder "
+           "of log-normalizers, fitted to and certified on held-out rows, of which the model keeps the "
+           "cheapest that is "
+           "precise enough; below 1,000 classes, and where none is, 'score' sums exactly")
+      .above(0);
+  table.add("no-ladder", &l.no_ladder, "End without the ladder: 'score' sums exactly unless told otherwise");
+  return table;
+}
+
+}  // namespace
 
 Grammar::Grammar() {
   root_.require_subcommand(1);
@@ -56,6 +73,11 @@ void Grammar::declare_training_commands() {
       .add("carrier", &train.carrier,
            "Fixed log h(k): lines 'label<TAB>number', or one number per class in the order of the labels")
       .of_kind(OptionKind::file);
+  files
+      .add("unlabelled", &train.unlabelled,
+           "Inputs whose log Z is drawn to 0 as well as that of TRAIN, in the same form; labels are not looked at; "
+           "penalty with lbfgs")
+      .of_kind(OptionKind::file);
   files.add("weight-file", &train.weight_file, "One weight per example, a number a line")
       .of_kind(OptionKind::file);
   OptionTable training = train_option_table("classifier", train.options);
@@ -63,11 +85,12 @@ void Grammar::declare_training_commands() {
       ". Without this or another option of an objective or encoder: penalty below 1,000 classes, otherwise "
       "nce";
   classifier.options(training)
+      .checked(train_ladder_option_table, arguments_.ladder)
       .options(files)
       .options(column_kind_option_table(arguments_.reader.options))
       .options(text_option_table(arguments_.reader.options.text));
   declare_reader(classifier, arguments_.reader);
-  declare_common(classifier, arguments_.common, kExpansion | kThreads);
+  declare_common(classifier, arguments_.common, kExpansion | kThreads | kTrainingDevice);
 
   LanguageArguments& language = arguments_.language;
   Declaration& model = command(
@@ -80,8 +103,9 @@ void Grammar::declare_training_commands() {
   declare_run(model, language.run, "CORPUS",
               "Fraction of the sentences of CORPUS held out for validation when there is no --valid, 0..0.5; "
               "auto: 0.05");
-  model.options(train_option_table("lm", language.run.options));
-  declare_common(model, arguments_.common, kExpansion | kThreads);
+  model.options(train_option_table("lm", language.run.options))
+      .checked(train_ladder_option_table, arguments_.ladder);
+  declare_common(model, arguments_.common, kExpansion | kThreads | kTrainingDevice);
 }
 
 void Grammar::declare_registered_families() {

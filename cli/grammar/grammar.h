@@ -11,7 +11,7 @@
 namespace selfnorm::cli {
 
 // What every command is told, after what is its own, and the groups that it needs of the rest.
-enum CommonGroup : unsigned { kExpansion = 1, kThreads = 2, kCode = 4, kDevice = 8 };
+enum CommonGroup : unsigned { kExpansion = 1, kThreads = 2, kCode = 4, kDevice = 8, kTrainingDevice = 16 };
 void declare_common(Declaration& command, CommonArguments& common, unsigned groups);
 void declare_reader(Declaration& command, ReaderArguments& reader);
 // Where MODEL may be a CRF: with the formats of sentences.

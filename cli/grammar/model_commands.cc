@@ -38,6 +38,8 @@ OptionTable score_option_table(ScoreArguments& s) {
             "regressor: with b");
   table.add("amortised", &s.amortised, "Scores less b(x), of a model that has one");
   table.add("exact", &s.exact, "Normalise exactly, with any number of classes");
+  table.add("rung", &s.rung, "This rung of the model's ladder, by its name; 'selfnorm info' lists them")
+      .of("classifier,lm,crf,regressor");
   table.add("totals", &s.totals, "Language models: only the total of each sentence").of("lm");
   return table;
 }
@@ -89,6 +91,54 @@ OptionTable log_density_option_table(PredictArguments& p) {
 OptionTable bounds_option_table(BoundsArguments& b) {
   OptionTable table;
   table.add("delta", &b.delta, "Bound of rms(log Z - m)").above(0);
+  return table;
+}
+
+OptionTable precision_option_table(LadderArguments& l) {
+  OptionTable table;
+  table
+      .add("within", &l.within,
+           "How far log-probabilities may be off: the cheapest rung of the model's ladder that is certified "
+           "for this is "
+           "taken, and exact where there is none")
+      .above(0)
+      .of("classifier,lm");
+  return table;
+}
+
+OptionTable served_option_table(LadderArguments& l) {
+  return precision_option_table(l).of("classifier,lm,crf,regressor");
+}
+
+OptionTable ladder_option_table(LadderArguments& l) {
+  OptionTable table;
+  table
+      .add("within", &l.within,
+           "Fit the ladder of log-normalizers and keep the cheapest rung that is certified to be off by at "
+           "most this; exit "
+           "3 when none but exact is")
+      .above(0)
+      .of("classifier,lm");
+  table.add("rho", &l.rho, "--within: ... for all but this fraction of inputs")
+      .above(0)
+      .below(1)
+      .of("classifier,lm");
+  table.add("conf", &l.confidence, "--within: ... with this confidence")
+      .above(0)
+      .below(1)
+      .of("classifier,lm");
+  table
+      .add("max-cost", &l.max_cost,
+           "Instead of --within: the most precise rung that takes at most so many dot products; 0: by "
+           "--within")
+      .at_least(0)
+      .of("classifier,lm");
+  table.add("keep", &l.keep, "--within, --max-cost: rungs that the file keeps")
+      .one_of({"chosen", "all"})
+      .of("classifier,lm");
+  table.add("clusters", &l.clusters, "--within, --max-cost: clusters of classes; 0: by their number")
+      .in(0, 8192)
+      .of("classifier,lm");
   return table;
 }
 
@@ -155,7 +205,8 @@ void Grammar::declare_model_commands() {
       .shown_positional("DATA",
                         "Labelled data, text for language models, points for densities, a table for "
                         "regressors, or labelled sentences for chains, after the models")
-      .options(evaluate_option_table(evaluate));
+      .options(evaluate_option_table(evaluate))
+      .checked(precision_option_table, arguments_.ladder);
   declare_any_data(evaluation);
   declare_common(evaluation, arguments_.common, kExpansion | kThreads | kCode | kDevice);
 
@@ -188,8 +239,10 @@ void Grammar::declare_model_commands() {
   ScoreArguments& score = arguments_.score;
   Declaration& scoring = command(
       "score",
-      "Log-probabilities of candidates, exactly normalised; from 10,000 classes on amortised (raw - b(x)) "
-      "where the model has a b, otherwise raw (a dot product each). Without --candidates or --top the label "
+      "Log-probabilities of candidates, within --within: by the cheapest rung of the model's ladder of "
+      "log-normalizers "
+      "that is certified for it, exactly normalised where there is none. Without --candidates or --top the "
+      "label "
       "in the data is scored. A language model scores every word of the sentences in DATA, a chain the "
       "labels of every sentence, a density every row, a regressor the target of every row.");
   scoring.positional("MODEL", score.model, "Model file, run directory or softmax head")
@@ -197,7 +250,8 @@ void Grammar::declare_model_commands() {
                   "Data, with or without labels; a language model: text, a chain: labelled sentences; - or "
                   "none: standard input",
                   false)
-      .options(score_option_table(score));
+      .options(score_option_table(score))
+      .checked(served_option_table, arguments_.ladder);
   declare_any_data(scoring);
   declare_common(scoring, arguments_.common, kExpansion | kThreads | kCode);
 
@@ -230,9 +284,12 @@ void Grammar::declare_normalizing_commands() {
   Declaration& normalization = command(
       "normalize",
       "Self-normalise an existing model or softmax head: without changing what it predicts; with --delta or "
-      "--budget, at a stated price; with --amortise, by a cheap estimate of log Z that is stored with it.");
+      "--budget, at a stated price; with --amortise, by a cheap estimate of log Z that is stored with it; "
+      "with --within, by "
+      "a ladder of such estimates, of which the cheapest that is certified to be good enough is stored.");
   normalization.positional("HEAD", n.head, "Model file, run directory, or softmax head (.safetensors, .npz)")
       .checked(normalize_option_table, n)
+      .checked(ladder_option_table, arguments_.ladder)
       .options(head_option_table(arguments_.head));
   declare_any_reader(normalization, arguments_.reader);
   declare_common(normalization, arguments_.common, kExpansion | kThreads | kDevice);
@@ -242,6 +299,11 @@ void Grammar::declare_normalizing_commands() {
   states.add("states-name", &a.states_name, "npz, safetensors: the array that holds the states")
       .of("classifier,lm");
   kind.add("require", &a.require, "'eps=0.1,rho=0.01,conf=0.99': exit 3 unless certified");
+  kind.add("sample", &a.sample,
+           "Audit N inputs of DATA, chosen at random (0: all), and the certificates of the model's ladder on "
+           "them; exit 3 "
+           "when one of these no longer holds")
+      .of("classifier,lm");
   kind.add("raw", &a.raw, "Audit raw scores also where the model has an amortised normalizer")
       .of("classifier,lm,crf");
   const OptionTable certified = audit_option_table(a.options);

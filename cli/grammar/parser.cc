@@ -50,10 +50,11 @@ std::vector<std::string> joined_lists(const CommandRow& command, const std::vect
       others.insert(others.end(), {name, value});
       continue;
     }
+    const std::string start = fmt::format("{}=", name);
     const auto same = std::find_if(lists.begin(), lists.end(),
-                                   [&name](const auto& list) { return list.starts_with(name + "="); });
+                                   [&start](const auto& list) { return list.starts_with(start); });
     if (same == lists.end())
-      lists.push_back(name + "=" + value);
+      lists.push_back(start + value);
     else
       *same += "," + value;
   }

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <numeric>
 #include <thread>
 
 #include "classifier/evaluation_report.h"
-#include "classifier/runtime_model.h"
+#include "classifier/served_kind.h"
 #include "commands.h"
 #include "family/lm/lm_evaluation.h"
 #include "model/encoder.h"
@@ -45,8 +46,9 @@ WordRate rate_of(const ModelHeader& header, const TokenCorpus& corpus, int threa
   std::iota(positions.begin(), positions.end(), uint64_t{0});
   TokenRows rows;
   gather_contexts(corpus, positions, model.positions(), rows);
-  std::vector<uint32_t> words;
-  for (const uint64_t i : positions) words.push_back(corpus.target(i));
+  std::vector<uint32_t> words(positions.size());
+  std::transform(positions.begin(), positions.end(), words.begin(),
+                 [&](uint64_t i) { return corpus.target(i); });
   const auto rate = [&](selfnorm_kind kind, size_t at_once) {
     return words_per_second(model, rows.id, words, kind, at_once);
   };
@@ -58,12 +60,35 @@ WordRate rate_of(const ModelHeader& header, const TokenCorpus& corpus, int threa
   return out;
 }
 
+constexpr uint64_t kServedWords = 20'000;
+
+// What `score` would give of the first words, where that is not exact.
+Json served_words(const ServedKind& served, const RuntimeModel& model, const TokenCorpus& corpus) {
+  std::vector<uint64_t> positions(std::min(kServedWords, corpus.examples()));
+  std::iota(positions.begin(), positions.end(), uint64_t{0});
+  TokenRows rows;
+  gather_contexts(corpus, positions, model.positions(), rows);
+  std::vector<uint32_t> words;
+  for (const uint64_t i : positions) words.push_back(corpus.target(i));
+  std::vector<double> out(words.size());
+  model.score_contexts(rows.id, words, served.kind, out);
+  double nll = 0, above = 0;
+  for (const double log_prob : out) {
+    nll -= log_prob / static_cast<double>(out.size());
+    above += (log_prob > 0 ? 1.0 : 0.0) / static_cast<double>(out.size());
+  }
+  Json json = served.json();
+  json.update({{"words", out.size()}, {"ppl", std::exp(nll)}, {"above_one", above}});
+  return json;
+}
+
 }  // namespace
 
 int evaluate_language_models(const Arguments& arguments) {
   const EvaluateArguments& given = arguments.evaluate;
   const int threads = arguments.common.threads;
   for (const std::string& name : given.models) read_header(name, arguments.head);  // before any is evaluated
+  std::string served_lines;
   return evaluate_models(
       arguments,
       [&](const std::string& name) {
@@ -85,14 +110,27 @@ int evaluate_language_models(const Arguments& arguments) {
           warning(fmt::format("{}: {} of {} tokens are unknown to {}; is it a text like the model's?",
                               given.data, grouped(e.unknown), grouped(e.tokens), name));
         Json report = language_json(e, model.log_normalizer);
+        if (model.ladder.exists()) {
+          const RuntimeModel runtime(header);
+          const ServedKind served = served_kind(arguments.ladder, runtime);
+          report["served"] = served.json();
+          if (served.name != "exact") {
+            report["served"] = served_words(served, runtime, corpus);
+            served_lines += fmt::format(
+                "{}: served by {}; perplexity of the first {} words {:.2f}, {:.2g}% of them above 1\n", name,
+                served.text(), grouped(report["served"]["words"].get<uint64_t>()),
+                report["served"]["ppl"].get<double>(), 100 * report["served"]["above_one"].get<double>());
+          }
+        }
         if (given.timing) {
           row.rate = rate_of(header, corpus, threads);
           report.update(rate_json(*row.rate));
         }
         return std::pair(std::move(report), std::move(row));
       },
-      [](const std::vector<LanguageRow>& rows) {
-        return language_table(rows) + (rows.size() == 1 ? language_lines(rows[0].evaluation) : "");
+      [&](const std::vector<LanguageRow>& rows) {
+        return language_table(rows) + served_lines +
+               (rows.size() == 1 ? language_lines(rows[0].evaluation) : "");
       });
 }
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "classifier/runtime_model.h"
-#include "classifier/score_kind.h"
+#include "classifier/served_kind.h"
 #include "commands.h"
 #include "data/corpus/sentence_reader.h"
 #include "data/corpus/word_vocabulary.h"
@@ -17,10 +17,8 @@ constexpr size_t kWordsAtOnce = 4096;
 // Lines go out word by word, an object when its sentence ends.
 class SentenceSheet {
  public:
-  SentenceSheet(bool json, bool totals, const char* kind)
-      : totals_(totals),
-        kind_(kind),
-        sheet_(json, fmt::format("# {}", kind), {{"kind", kind}}, "sentences") {}
+  SentenceSheet(bool json, bool totals, const ServedKind& served)
+      : totals_(totals), kind_(served.name), sheet_(json, "# " + served.text(), served.json(), "sentences") {}
 
   void word(const std::string& text, double log_prob, bool is_unknown) {
     total_ += log_prob;
@@ -55,7 +53,7 @@ class SentenceSheet {
 
  private:
   bool totals_;
-  const char* kind_;
+  std::string kind_;
   RowSheet sheet_;
   uint64_t sentence_ = 0, tokens_ = 0, unknown_ = 0;
   double total_ = 0;
@@ -65,7 +63,7 @@ class SentenceSheet {
 // Words wait until there are enough of them or their sentence ends.
 class SentenceScorer {
  public:
-  SentenceScorer(const RuntimeModel& model, selfnorm_kind kind, SentenceSheet& sheet)
+  SentenceScorer(const RuntimeModel& model, int kind, SentenceSheet& sheet)
       : model_(model), kind_(kind), sheet_(sheet), history_(model.positions(), model.classes()) {}
 
   void add(std::string_view text, uint32_t number) {
@@ -97,7 +95,7 @@ class SentenceScorer {
   }
 
   const RuntimeModel& model_;
-  selfnorm_kind kind_;
+  int kind_;
   SentenceSheet& sheet_;
   std::vector<uint32_t> history_, contexts_, numbers_;
   std::vector<std::string> texts_;
@@ -106,20 +104,21 @@ class SentenceScorer {
 
 }  // namespace
 
-// TSV: after a line "# KIND", lines "sentence<TAB>word<TAB>log_prob<TAB>kind", with a fifth field "unknown"
-// where the word was scored as <unk>; the last word of a sentence is </s>, and then comes
+// TSV: after a line "# KIND" or "# KIND: RUNG, certified ...", lines
+// "sentence<TAB>word<TAB>log_prob<TAB>kind", with a fifth field "unknown" where the word was scored as <unk>;
+// the last word of a sentence is </s>, and then comes
 // "sentence<TAB><total><TAB>log_prob<TAB>kind<TAB>tokens<TAB>unknown". Sentences count from 0.
 int score_sentences(const Arguments& arguments) {
   const ScoreArguments& given = arguments.score;
   const ModelHeader header = read_header(given.model, arguments.head);
-  const selfnorm_kind kind = kind_of(given, header.classes, header.has_normalizer);
   const RuntimeModel model(header);
+  const ServedKind served = served_kind(given, arguments.ladder, model);
   const WordVocabulary vocabulary(header.schema.labels);
   const bool is_piped = given.data == "-";
   SentenceReader reader(given.data);
-  if (!arguments.common.quiet) warn_about_scores(kind, header);
-  SentenceSheet sheet(arguments.common.json, given.totals, kind_name(kind));
-  SentenceScorer scorer(model, kind, sheet);
+  if (!arguments.common.quiet) warn_about_scores(served, header);
+  SentenceSheet sheet(arguments.common.json, given.totals, served);
+  SentenceScorer scorer(model, served.kind, sheet);
   using Token = SentenceReader::Token;
   for (Token token = reader.next(); token != Token::kTextEnd; token = reader.next()) {
     if (token == Token::kWord) {

@@ -1,11 +1,15 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "classifier/evaluation_report.h"
+#include "classifier/train_ladder.h"
 #include "commands.h"
 #include "data/plausible.h"
 #include "family/classifier/network/example_feed.h"
 #include "family/lm/lm_evaluation.h"
 #include "grammar/option_list.h"
+#include "math/random.h"
 #include "model/encoder.h"
 #include "output.h"
 #include "run/model_document.h"
@@ -19,7 +23,9 @@ namespace {
 
 // Scores an audit computes for all positions; more than this take a sample of the positions.
 constexpr double kAuditedScores = 2e9;
-constexpr uint64_t kAuditedTokens = 20'000;
+constexpr uint64_t kAuditedTokens = 20'000, kFewestTokens = 2000;
+constexpr double kTokenWork = 1e11;  // multiplications that those may take together
+constexpr uint64_t kLadderTokens = 20'000, kLadderStates = 0x6c73;  // "ls"
 
 void check_options(const LanguageArguments& given) {
   if (given.run.train.empty()) throw Error("train lm needs CORPUS, a text with a sentence a line");
@@ -140,17 +146,21 @@ class LanguageTraining final : public Training {
     const TokenCorpus& corpus = valid ? *valid : corpora_->learned.train;
     const double scores = static_cast<double>(corpus.examples()) * model.classes;
     const bool is_long = scores > kAuditedScores && model.family != Family::Hierarchical;
+    const double most = kTokenWork / (static_cast<double>(model.classes) * model.features);
+    const uint64_t tokens = std::clamp(static_cast<uint64_t>(most), kFewestTokens, kAuditedTokens);
     evaluation_ = evaluate_language(
-        model, corpus, {.limit = is_long ? kAuditedTokens : 0, .threads = arguments_.common.threads});
+        model, corpus, {.limit = is_long ? tokens : 0, .threads = arguments_.common.threads});
     Verdict out{.data = valid ? "validation" : "training"};
     out.audit = {{"data", out.data}};
     out.audit.update(language_json(evaluation_, model.log_normalizer));
-    model.audit_json = out.audit.dump();
     out.nll = evaluation_.nll_exact;
     if (valid)
       out.simple =
           frequency_model("the frequencies of the words", corpora_->learned.train.counts(), valid->counts());
     out.table = language_table({{options_.objective.name, evaluation_, {}}}) + language_lines(evaluation_);
+    if (valid && !arguments_.ladder.no_ladder && model.family == Family::Multiclass)
+      ladder_ = end_with_ladder(arguments_, corpora_->learned.train.examples(), *some_states(*valid), model, out);
+    model.audit_json = out.audit.dump();
     return out;
   }
 
@@ -168,9 +178,24 @@ class LanguageTraining final : public Training {
                                                 part == RowsPart::kTrained ? "training" : "held-out")};
     if (model.family == Family::Hierarchical) return add_normalised_run(run, evaluation_, document);
     add_run(run, *corpus_states(model.encoder, std::move(*corpora_).audited()), document);
+    if (ladder_) add_ladder(*ladder_, document);
   }
 
  private:
+  // The states of positions chosen at random.
+  std::unique_ptr<ExampleSource> some_states(const TokenCorpus& corpus) const {
+    std::vector<uint64_t> chosen =
+        random_permutation(corpus.examples(), RandomStream(options_.seed, kLadderStates));
+    if (chosen.size() > kLadderTokens) chosen.resize(kLadderTokens);
+    std::sort(chosen.begin(), chosen.end());
+    TokenRows rows;
+    gather_contexts(corpus, chosen, result_.model.encoder.positions, rows);
+    Dataset states;
+    states.features = encode(result_.model.encoder, rows);
+    states.target.assign(chosen.size(), Dataset::kNoTarget);
+    return make_example_source(std::move(states));
+  }
+
   const Arguments& arguments_;
   const LanguageArguments& given_;
   const TrainOptions& options_;
@@ -178,6 +203,7 @@ class LanguageTraining final : public Training {
   NetworkPlan plan_;
   TrainResult result_;
   LanguageEvaluation evaluation_;
+  std::optional<LadderFit> ladder_;
 };
 
 }  // namespace

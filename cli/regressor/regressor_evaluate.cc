@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 
 #include "base/atomic_file.h"
 #include "base/failure.h"
@@ -14,6 +15,7 @@
 #include "run/progress_line.h"
 #include "run/run_record.h"
 #include "selfnorm/runtime/shortened.h"
+#include "served_rung.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -93,6 +95,13 @@ std::vector<std::string> draw_regressor(const Arguments& arguments, const ShownR
   return files;
 }
 
+// Of training; of older files none.
+std::vector<runtime::Rung> stored_rungs(const Regressor& model, const std::string& file) {
+  const Json audit = Json::parse(model.audit_json, nullptr, false);
+  if (!audit.is_object() || !audit.contains("ladder")) return {};
+  return runtime::parse_rungs(audit["ladder"].dump(), file);
+}
+
 double stored_rms(const Regressor& model) {
   const auto audit = Json::parse(model.audit_json);
   return stored_number(audit, {model.members.size() > 1 ? "log_density_gap" : "b_minus_a", "rms"})
@@ -139,7 +148,9 @@ int audit_regressor(const Arguments& arguments) {
   const AuditOptions options = audit_options(arguments.audit);
   const AuditArguments& given = arguments.audit;
   const AuditPlace place = audit_place(given);
-  const auto [path, model] = open_regressor(given.model, arguments.common.code());
+  const auto opened = open_regressor(given.model, arguments.common.code());
+  const auto& path = opened.path;
+  const auto& model = opened.model;
   const FrameOptions reading{.header = arguments.reader.header};
   const Frame frame = read_frame_for(model, given.data, reading, TargetNeed::kOptional);
   const bool has_targets = frame.find(model.targets[0]) != nullptr || model.members.size() > 1;
@@ -149,7 +160,7 @@ int audit_regressor(const Arguments& arguments) {
   const ShownRows rows{model, frame, data.inputs, data.target};
   const RowsPart part = part_in(model, audited_part(given));
   ReportDocument document = audit_heading(path, given.data);
-  const auto put_out = [&](AuditWords found, uint64_t inputs, const char* what, const char* without,
+  const auto put_out = [&](const AuditWords& found, uint64_t inputs, const char* what, const char* without,
                            const Certificate& certificate) {
     AuditWords words{{{"model", path}, {"data", given.data}, {"kind", "amortised"}},
                      fmt::format("{} of {} on {}: {} inputs{}; log Z of each by quadrature\n\n", what, path,
@@ -173,14 +184,20 @@ int audit_regressor(const Arguments& arguments) {
 
 int score_regressor(const Arguments& arguments) {
   const ScoreArguments& given = arguments.score;
-  check_kind_options(given);
-  const bool is_exact = !given.raw && !given.amortised;
-  if (!is_exact) arguments.refuse({"--precision"}, "is of --exact");
-  const Regressor model = open_regressor(given.model, arguments.common.code()).model;
+  const auto [path, model] = open_regressor(given.model, arguments.common.code());
+  ServedKind served = served_rung(
+      arguments, {.certified = stored_rungs(model, path), .names = {"amortised"}, .exact = "quadrature"});
   const Frame frame = read_frame_for(model, given.data, frame_options(arguments), TargetNeed::kRequired);
   const RegressionRows data = regression_rows(model, frame, TargetNeed::kRequired);
   note_encoding(arguments, data.report);
-  if (!is_exact && !arguments.common.quiet) warn_about_rms(stored_rms(model), "amortised", "--exact");
+  // Masses of intervals are by quadrature, and what says how precise it has to be asks for it.
+  if (!served.is_asked_for && (!data.high.empty() || arguments.has("--precision"))) {
+    served.name = "quadrature";
+    served.eps = std::numeric_limits<double>::infinity();
+  }
+  const bool is_exact = served.name == "quadrature";
+  if (!is_exact) arguments.refuse({"--precision"}, "is of --exact");
+  if (!is_exact && served.is_asked_for && !arguments.common.quiet) warn_about_rms(stored_rms(model), "amortised", "--exact");
   std::vector<double> log_density;
   if (is_exact) {
     PredictionOptions options{.quantiles = {}, .intervals = {}, .quadrature = quadrature_of(arguments)};
@@ -195,9 +212,9 @@ int score_regressor(const Arguments& arguments) {
   } else {
     log_density = raw_log_density(model, data.inputs.view(), data.target);
   }
-  const std::string kind = is_exact ? "quadrature" : "amortised";
+  const std::string& kind = served.name;
   RowSheet sheet(arguments.common.json,
-                 "# " + kind + (is_exact ? "" : ", " + model.normalizer_kind + " b(x)"), {{"kind", kind}});
+                 "# " + served.text() + (is_exact ? "" : ", " + model.normalizer_kind + " b(x)"), served.json());
   for (size_t i = 0; i < log_density.size(); ++i)
     sheet.row({{"row", frame.numbers[i]}, {"log_prob", log_density[i]}, {"", kind}});
   sheet.finish();

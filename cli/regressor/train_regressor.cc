@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -7,6 +8,7 @@
 #include "commands.h"
 #include "family/regressor/simple_regression.h"
 #include "family/regressor/train/regressor_trainer.h"
+#include "model/ladder.h"
 #include "output.h"
 #include "regressor/regressor_data.h"
 #include "regressor/regressor_report.h"
@@ -14,6 +16,7 @@
 #include "run/run_record.h"
 #include "run/training_run.h"
 #include "selfnorm/error.h"
+#include "served_rung.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -145,6 +148,19 @@ HeldOutRows held_out_rows(const RegressorArguments& given, const Regressor& mode
           tables.frame, tables.valid};
 }
 
+// b(x) in the place of A(x): its certificate on held-out rows is that of the log-density it gives.
+runtime::Rung normalizer_rung(const RegressionEvaluation& evaluation) {
+  runtime::Rung out;
+  out.name = "amortised";
+  out.kind = RungKind::Network;
+  out.cost = 1;
+  out.rms = evaluation.log_z.rms;
+  out.rho = evaluation.certificate.rho;
+  out.conf = evaluation.certificate.confidence;
+  out.eps = evaluation.certificate.smallest_eps.value_or(std::numeric_limits<double>::infinity());
+  return out;
+}
+
 class RegressorTraining final : public Training {
  public:
   explicit RegressorTraining(const Arguments& arguments)
@@ -191,6 +207,11 @@ class RegressorTraining final : public Training {
                                      {rows.rows.inputs.view(), rows.rows.target});
       out.audit["simple"] = simple_json(*out.simple);
     }
+    std::vector<runtime::Rung> rungs;
+    if (rows.part != RowsPart::kTrained && rows.rows.high.empty()) {
+      rungs.push_back(normalizer_rung(evaluation_));
+      out.audit["ladder"] = Json::parse(rungs_json(rungs));
+    }
     model.audit_json = out.audit.dump();
     out.nll = evaluation_.nll;
     const RegressionRow row{options_.objective, tables_.targets, evaluation_, rows.part};
@@ -198,6 +219,7 @@ class RegressorTraining final : public Training {
         rows.part != RowsPart::kTrained && !doubt.empty())
       out.warnings.push_back(fmt::format("{}: {}", row.name, doubt));
     out.table = regression_tables({row});
+    if (!rungs.empty()) out.table += fmt::format("certified: {}\n", rungs_text(rungs));
     return out;
   }
 

@@ -23,11 +23,6 @@ constexpr uint64_t kTradeInputs = 2000;
 
 constexpr const char* kNormalised = "probabilities of the model, which sum to 1";
 
-std::vector<uint64_t> audited_inputs(const ModelFile& model, const ExampleSource& source) {
-  const double work = std::max(1.0, static_cast<double>(model.classes) * model.features);
-  return spread_rows(source.examples(), std::max(kFewestAudited, static_cast<uint64_t>(kAuditWork / work)));
-}
-
 // "held out of data.csv, 1,000 of 25,000 inputs"
 std::string data_words(const ShownRun& run, uint64_t shown, uint64_t inputs) {
   const RunArguments& given = run.given;
@@ -70,6 +65,11 @@ void add_normalised(const ShownRun& run, uint64_t shown, uint64_t inputs, double
 
 }  // namespace
 
+std::vector<uint64_t> audited_rows(uint64_t inputs, double multiplications) {
+  const double most = kAuditWork / std::max(1.0, multiplications);
+  return spread_rows(inputs, std::max(kFewestAudited, static_cast<uint64_t>(most)));
+}
+
 std::string norm_words(const ModelFile& model) {
   return model.encoder.exists() ? "norm of the state" : "norm of the input";
 }
@@ -100,7 +100,8 @@ void add_model_audit(const Audit& audit, const AuditNames& names, const ModelFil
 void add_run(const ShownRun& run, const ExampleSource& source, ReportDocument& out) {
   const ModelFile& model = run.model;
   add_model(run, out);
-  const std::vector<uint64_t> inputs = audited_inputs(model, source);
+  const std::vector<uint64_t> inputs =
+      audited_rows(source.examples(), static_cast<double>(model.classes) * model.features);
   const ExampleSubset audited(source, inputs);
   const bool amortised = model.normalizer.exists();
   Audit result = audit(model, audited, {.amortised = amortised, .with_v_star = false});

@@ -23,6 +23,10 @@ std::string norm_words(const ModelFile& model);
 void add_model_audit(const Audit& audit, const AuditNames& names, const ModelFile& model,
                      const ExampleSource& source, ReportDocument& document);
 
+// Inputs that the audit of a run looks at, evenly spread over all of them: what a few seconds allow, where an
+// input takes so many multiplications.
+std::vector<uint64_t> audited_rows(uint64_t inputs, double multiplications);
+
 // A run that is finished, and the inputs that are shown of it.
 struct ShownRun {
   const ModelFile& model;

@@ -85,7 +85,7 @@ std::string write_run_report(const Arguments& arguments, const RunDirectory& run
     check_document_path(run.file(kReportData));
     AtomicFile::write_file(run.file(kReportData), document_text(document()) + "\n");
     if (arguments.run().no_report) return "";
-    const std::string page = run.file(kReportPage);
+    std::string page = run.file(kReportPage);
     check_page_path(page);
     write_page(page, read_report(run.path()));
     return page;
@@ -107,9 +107,9 @@ AuditPlace audit_place(const AuditArguments& given) {
         "--report {}: found a name that ends in .json, which is where the data of the page go; expected the "
         "name of the page, as {}",
         given.report, fs::path(given.report).replace_extension(".html").string());
-  const AuditPlace place{.data = fs::path(given.report).replace_extension(".json").string(),
-                         .page = given.report,
-                         .is_asked_for = true};
+  AuditPlace place{.data = fs::path(given.report).replace_extension(".json").string(),
+                   .page = given.report,
+                   .is_asked_for = true};
   try {
     check_audit_paths(place);
     const AtomicFile page(place.page), data(place.data);  // neither is committed

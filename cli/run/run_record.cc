@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/failure.h"
+#include "objective/registry.h"
 #include "run/record_text.h"
 #include "selfnorm/runtime/shortened.h"
 
@@ -120,7 +121,9 @@ std::string resumed_run_path(const RunArguments& run, const std::string& objecti
     return run.out;
   }
   if (run.train.empty()) throw Error("--resume needs --out DIR (or the data it was started with)");
-  const std::string base = base_run_path(run, objective);
+  std::string base = base_run_path(run, objective);
+  for (const ObjectiveEntry& other : all_objectives())  // chosen by the data
+    if (!fs::exists(base) && fs::exists(base_run_path(run, other.name))) base = base_run_path(run, other.name);
   int number = 1;
   while (fs::exists(numbered(base, number + 1))) ++number;
   if (!fs::exists(numbered(base, number)))
@@ -149,8 +152,9 @@ Json recorded_options(const CommandRow& command, const Arguments& given) {
     options.erase(name);
   for (auto& [name, value] : options.items()) {
     const OptionRow* option = command.find(command.find(name) != nullptr ? name : "--" + name);
-    if (!value.is_string() || value == "" || option == nullptr) continue;
+    if (!value.is_string() || option == nullptr) continue;
     const std::string word = value;
+    if (word.empty()) continue;
     if (option->kind == ValueKind::kFile || word.ends_with(".pt")) value = found_path(record, word);
   }
   return options;
@@ -198,7 +202,7 @@ Json data_record(const std::string& path, const Dataset& data) {
 void check_same_data(const std::string& run, const std::string& key, const Json& now) {
   const Json record = read_record(run);
   if (record.is_null() || !record.contains(key) || record[key].is_null()) return;
-  if (record[key].value("hash", "") == now["hash"]) return;
+  if (record[key].value("hash", "") == now["hash"].get<std::string>()) return;
   throw_error("--resume: {} is not the data the run in {} was started with (hash {}, found {})",
               now["path"].get<std::string>(), run, runtime::shortened(record[key].value("hash", "")),
               now["hash"].get<std::string>());

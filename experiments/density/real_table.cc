@@ -30,7 +30,7 @@ std::vector<double> numbers_of_line(const std::string& line) {
 
 // The largest power of ten from 1 to 1e-6 that all values are multiples of, or 0.
 double unit_of(const std::set<double>& values) {
-  for (double inverse = 1; inverse < 2e6; inverse *= 10) {
+  for (const double inverse : {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6}) {
     bool fits = true;
     for (const double v : values) {
       const double scaled = v * inverse;

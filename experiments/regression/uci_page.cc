@@ -123,7 +123,7 @@ std::vector<Table> uci_outcomes(const std::vector<UciTable>& tables, Record& rec
     for (const auto& [model, number] : others) {
       const MeanError difference = mean_difference(snl, cells_of(table, model), number);
       row.emplace_back(written(difference));
-      row.emplace_back(judged(model + "_" + number, difference));
+      row.emplace_back(judged(fmt::format("{}_{}", model, number), difference));
     }
     own.add(std::move(row));
   }

@@ -111,6 +111,7 @@ Record run_sequences_ewt(const ExperimentOptions& options) {
   Trials trials(options, static_cast<double>(list.size()));
   CrfTrials runs(data, options.threads);
   std::vector<MeasuredCrf> crfs;
+  crfs.reserve(list.size());
   for (const CrfTrial& trial : list)
     crfs.push_back({trial, trials.get(runs.key(trial), 1, [&] { return runs.run(trial); })});
   compare_with_first(data.test, crfs);

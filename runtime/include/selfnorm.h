@@ -8,12 +8,15 @@
  * Amortised log-probability:               raw_k - b(x),  b(x) ~ A(x) - c a cheap function stored in the
  * model: b(x)  = a + v . x + u . max(0, V x + t), or a + v . x alone
  * A hierarchical model gives raw_k by the path of k in a tree; it is exact, and A(x) = c = 0.
+ * A model may have a ladder of approximations a(x) of A(x), the rungs, each with its cost and a certified
+ * error; a log-probability by one is raw_k - (a(x) - c) (below, at selfnorm_rungs).
  * In a model with an encoder the state h(x), selfnorm_features() values, stands in the place of x.
  * A chain gives log-probabilities of the labels of a sentence together (below, at the end).
  *
  * An open model is constant: any number of threads may use it at once. No call after selfnorm_open* allocates
- * memory, except selfnorm_precompute. States are kept on the stack, at most 512 KiB (20 KiB where neither the
- * states nor the embeddings of a context together have more than 1,024 values). Every call that can fail
+ * memory, except selfnorm_precompute. States are kept on the stack, at most 768 KiB (20 KiB where neither the
+ * states nor the embeddings of a context together have more than 1,024 values, and 64 KiB more by a rung of
+ * kind nearest with at most 2,048 clusters). Every call that can fail
  * returns a selfnorm_status; selfnorm_error_message() then says, for the calling thread, what was found and
  * what was expected. Outputs are left untouched on failure, except as said at SELFNORM_ERROR_NOT_FINITE.
  */
@@ -69,12 +72,21 @@ typedef enum selfnorm_weights {
 
 /* Which log-probabilities a call gives (its `kind`): SELFNORM_EXACT also computes A(x), at the cost of
  * reading every weight; SELFNORM_AMORTISED also computes b(x), at the cost of one dot product and one more
- * per hidden unit. */
+ * per hidden unit; SELFNORM_AUTO takes the cheapest rung of the ladder that is certified within 0.1 for 99% of
+ * inputs, and exact where there is none; SELFNORM_LINEAR, SELFNORM_NETWORK and SELFNORM_NEAREST take the
+ * cheapest rung of that kind that is, else the one of them with the smallest certified error. All but exact
+ * and raw compute a(x) once for all classes of a call. SELFNORM_RUNG(i) takes rung i. A ranking of all classes
+ * (selfnorm_top_*) reads every weight anyway: there SELFNORM_AUTO is SELFNORM_EXACT. */
 typedef enum selfnorm_kind {
   SELFNORM_RAW = 0,
   SELFNORM_EXACT = 1,
-  SELFNORM_AMORTISED = 2 /* needs selfnorm_has_amortised_normalizer() */
+  SELFNORM_AMORTISED = 2, /* needs selfnorm_has_amortised_normalizer() */
+  SELFNORM_AUTO = 3,
+  SELFNORM_NEAREST = 4, /* this and the next two need a ladder with a rung of the kind */
+  SELFNORM_LINEAR = 5,
+  SELFNORM_NETWORK = 6
 } selfnorm_kind;
+#define SELFNORM_RUNG(i) (0x100 + (int)(i))
 
 /* What the calling thread's last failed call found wrong; valid until its next failure. Never null. */
 SELFNORM_API const char* selfnorm_error_message(void);
@@ -162,6 +174,33 @@ SELFNORM_API selfnorm_status selfnorm_top_dense(const selfnorm_model* model, con
 SELFNORM_API selfnorm_status selfnorm_top_sparse(const selfnorm_model* model, const uint32_t* index,
                                                  const float* value, size_t nnz, size_t n, int kind,
                                                  uint32_t* classes, double* log_probs);
+
+/* The ladder: rungs 0 .. selfnorm_rungs() - 1, none in files without one. A certificate says: with confidence
+ * `conf`, |A(x) - a(x)| <= eps for all but a share rho of inputs, for all rungs of the model together, provided
+ * that inputs are drawn like those it was certified on. eps is infinite where nothing could be certified. */
+typedef struct selfnorm_rung {
+  const char* name;   /* not NUL-terminated, valid until close */
+  size_t name_length;
+  int kind;           /* SELFNORM_RAW, _LINEAR, _NETWORK, _NEAREST or _EXACT */
+  double cost;        /* dot products of the size of x, on average */
+  double rms, eps, rho, conf;
+} selfnorm_rung;
+
+SELFNORM_API size_t selfnorm_rungs(const selfnorm_model* model);
+SELFNORM_API selfnorm_status selfnorm_rung_at(const selfnorm_model* model, size_t i, selfnorm_rung* out);
+/* The kind to ask for: SELFNORM_RUNG of the cheapest rung with an error of at most eps for all but a share rho
+ * of inputs, or SELFNORM_EXACT. */
+SELFNORM_API int selfnorm_kind_within(const selfnorm_model* model, double eps, double rho);
+/* What is certified of the log-probabilities of this kind: 0 and 0 for exact ones, an infinite eps and rho = 1
+ * where there is no certificate. */
+SELFNORM_API selfnorm_status selfnorm_error_bound(const selfnorm_model* model, int kind, double* eps,
+                                                  double* rho);
+
+/* A service watches its own certificate: of the calls selfnorm_score_* by a rung, one in `every` (0: none, as
+ * at first) also computes A(x) and counts whether |A(x) - a(x)| is above the certified eps. `exceeded` much
+ * above rho times `checked` says that inputs have changed: certify again. Any thread, at any time. */
+SELFNORM_API void selfnorm_watch(selfnorm_model* model, uint64_t every);
+SELFNORM_API void selfnorm_watched(const selfnorm_model* model, uint64_t* checked, uint64_t* exceeded);
 
 /* Texts, of a model that was trained on them: the words, n-grams and weights of training. These calls take
  * memory for the features of the text; the first one of a model with a vocabulary makes an index of it.

@@ -41,8 +41,9 @@ class CrfRoom {
           const uint32_t* labels = nullptr)
       : layout_(layout), kernels_(kernels), x_(x), wanted_(labels), stride_(padded(layout.labels)) {
     const size_t n = layout.labels, length = x.positions;
-    const auto address = reinterpret_cast<uintptr_t>(memory);
-    auto* next = reinterpret_cast<double*>((address + kAlignment - 1) / kAlignment * kAlignment);
+    const size_t beyond = reinterpret_cast<uintptr_t>(memory) % kAlignment;
+    auto* next =
+        reinterpret_cast<double*>(static_cast<std::byte*>(memory) + (beyond == 0 ? 0 : kAlignment - beyond));
     const auto take = [&next](size_t count) { return std::exchange(next, next + count); };
     alpha_ = take(length * stride_);
     unary_factor_ = take(length * stride_);

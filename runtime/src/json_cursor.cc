@@ -1,6 +1,7 @@
 #include "selfnorm/runtime/json_cursor.h"
 
 #include <charconv>
+#include <cmath>
 
 #include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/shortened.h"
@@ -73,6 +74,16 @@ uint64_t JsonCursor::integer() {
   if (error == std::errc::result_out_of_range) fail("an integer below 2^64");
   if (error != std::errc()) fail("a non-negative integer");
   if (*begin == '0' && last - begin > 1) fail("an integer without leading zeros");
+  at_ += static_cast<size_t>(last - begin);
+  return value;
+}
+
+double JsonCursor::number() {
+  const char c = peek();
+  double value = 0;
+  const char* begin = text_.data() + at_;
+  const auto [last, error] = std::from_chars(begin, text_.data() + text_.size(), value);
+  if (error != std::errc() || !std::isfinite(value) || (c != '-' && (c < '0' || c > '9'))) fail("a finite number");
   at_ += static_cast<size_t>(last - begin);
   return value;
 }

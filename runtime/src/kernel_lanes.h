@@ -109,6 +109,56 @@ double exp_sum(const double* s, size_t n, double* largest) {
   return sum(total);
 }
 
+// (share (exp(min(q scatter, 4)) - 1))^2; exp_lanes takes t <= 0, and min(a, b) = -max(-a, -b).
+template <class Lanes>
+Lanes doubt_lanes(Lanes share, Lanes scatter, Lanes minus_q) {
+  const Lanes zero = Lanes::fill(0), minus = max(fma(scatter, minus_q, zero), Lanes::fill(-4));
+  const Lanes below = fma(minus, Lanes::fill(-1), Lanes::fill(-4));
+  const Lanes u = fma(share, fma(exp_lanes(below), Lanes::fill(54.598150f), Lanes::fill(-1)), zero);
+  return fma(u, u, zero);
+}
+
+template <class Lanes>
+ClusterShares cluster_shares(size_t n, const float* scatter, float q, float* m, float* doubt) {
+  constexpr size_t kWidth = Lanes::kWidth;
+  const size_t whole = n / kWidth * kWidth;
+  float last[kWidth], spread[kWidth], most[kWidth];
+  for (size_t j = 0; j < kWidth; ++j) {
+    last[j] = whole + j < n ? m[whole + j] : m[0];
+    spread[j] = whole + j < n ? scatter[whole + j] : 0;
+  }
+  Lanes top = Lanes::load(last);
+  for (size_t i = 0; i < whole; i += kWidth) top = max(top, Lanes::load(m + i));
+  top.store(most);
+  ClusterShares out{most[0], 0, 0};
+  for (const float v : most) out.most = v > out.most ? v : out.most;
+
+  const Lanes shift = Lanes::fill(-out.most), minus_q = Lanes::fill(-q);
+  Lanes total = Lanes::fill(0), doubts = total;
+  for (size_t i = 0; i < whole; i += kWidth) {
+    const Lanes share = exp_lanes(add(Lanes::load(m + i), shift));
+    const Lanes square = doubt_lanes(share, Lanes::load(scatter + i), minus_q);
+    share.store(m + i);
+    square.store(doubt + i);
+    total = add(total, share);
+    doubts = add(doubts, square);
+  }
+  out.total = static_cast<double>(sum(total));
+  out.doubt = static_cast<double>(sum(doubts));
+  if (whole == n) return out;
+  float share[kWidth], square[kWidth];
+  const Lanes rest = exp_lanes(add(Lanes::load(last), shift));
+  rest.store(share);
+  doubt_lanes(rest, Lanes::load(spread), minus_q).store(square);
+  for (size_t j = 0; whole + j < n; ++j) {
+    m[whole + j] = share[j];
+    doubt[whole + j] = square[j];
+    out.total += static_cast<double>(share[j]);
+    out.doubt += static_cast<double>(square[j]);
+  }
+  return out;
+}
+
 template <class Lanes>
 void add_scaled(float a, const float* x, size_t n, float* y) {
   const Lanes factor = Lanes::fill(a);
@@ -137,6 +187,7 @@ constexpr Kernels kernels_of(const char* name) {
           dot_rows<Lanes, float>,
           dot_rows<Lanes, uint16_t>,
           dot_rows<Lanes, int8_t>,
+          cluster_shares<Lanes>,
           exp_sum<Lanes>,
           add_scaled<Lanes>,
           hidden<Lanes>,

@@ -51,9 +51,8 @@ void MappedFile::expect_scan() const {
 void MappedFile::release(std::span<const std::byte> part) const {
   if (part.empty()) return;
   const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto begin = reinterpret_cast<uintptr_t>(part.data()) / page * page;
-  const auto end = reinterpret_cast<uintptr_t>(part.data() + part.size());
-  ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  const size_t before = reinterpret_cast<uintptr_t>(part.data()) % page;  // from the start of its page
+  ::madvise(const_cast<std::byte*>(part.data()) - before, before + part.size(), MADV_DONTNEED);
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept

@@ -48,6 +48,7 @@ void check_contents(const ModelLayout& layout, const std::string& file_name) {
   check_string_tables(layout, file_name);
   check_index(layout.label_index, layout.labels, where + "labels.index");
   check_tree(layout.tree, where + "tree.parent");
+  check_ladder(layout.ladder, layout.classes, file_name);
 }
 
 void check_tree(const Tree& tree, const std::string& where) {

@@ -71,13 +71,14 @@ void read_metadata(const LayoutReader& reader, ModelLayout& out) {
   }
 }
 
-void check_tensor_names(const LayoutReader& reader, const ModelLayout& layout) {
+void check_tensor_names(const LayoutReader& reader, const ModelLayout& layout,
+                        const std::vector<std::string>& ladder) {
   const auto forbid = [&reader](std::string_view key, bool allowed, const char* when) {
     if (!allowed && reader.file.find(key) != nullptr) {
       reader.fail("tensor \"" + std::string(key) + "\" is expected only in " + when);
     }
   };
-  reader.refuse_others(kTensors, kNormalizerTensors, kEncoderTensors);
+  reader.refuse_others(kTensors, kNormalizerTensors, kEncoderTensors, ladder);
   forbid("weight_scale", layout.weights == WeightKind::Int8, "int8 models");
   for (const char* key : {"bias", "labels.bytes", "labels.offsets"}) {
     forbid(key, layout.family != Family::Joint, "models of classes");
@@ -216,7 +217,12 @@ ModelLayout read_layout(const Safetensors& file, const std::string& file_name) {
   const LayoutReader reader{file, file_name};
   ModelLayout out;
   read_metadata(reader, out);
-  check_tensor_names(reader, out);
+  std::vector<std::string> ladder;
+  if (out.family == Family::Multiclass) {
+    out.normalizer = read_normalizer(reader, out.features);
+    out.ladder = read_ladder({file, file_name, out.classes, out.features, out.normalizer}, ladder);
+  }
+  check_tensor_names(reader, out, ladder);
   out.encoder = read_encoder(reader, out);
   read_weights(reader, out);
   if (out.family != Family::Joint) {
@@ -232,7 +238,6 @@ ModelLayout read_layout(const Safetensors& file, const std::string& file_name) {
   out.feature_names = reader.strings("feature_names", out.inputs());
   out.vocabulary = reader.strings("vocabulary", out.inputs());
   out.idf = reader.optional_floats("idf", out.inputs());
-  out.normalizer = read_normalizer(reader, out.features);
   return out;
 }
 

@@ -28,6 +28,8 @@ struct selfnorm_model {
   mutable std::vector<uint32_t> word_slots{};    // of the vocabulary
   mutable std::atomic<bool> is_scanned = false;  // by the first call that reads every weight
 
+  mutable std::atomic<uint64_t> watch_every = 0, calls = 0, checked = 0, exceeded = 0;  // selfnorm_watch
+
   bool has_normalizer() const { return crf.exists() ? crf.normalizer.exists : layout.normalizer.exists(); }
   void expect_scan() const {
     if (!is_scanned.load(std::memory_order_relaxed) && !is_scanned.exchange(true)) mapped.expect_scan();
@@ -52,6 +54,14 @@ struct ClassList {
 
 selfnorm_status check_amortised(const selfnorm_model* model);  // that it has b
 selfnorm_status check_kind(const selfnorm_model* model, int kind);
+// What a checked kind stands for in a model: SELFNORM_RAW, _EXACT or _AMORTISED, or a rung.
+struct ResolvedKind {
+  int kind = SELFNORM_EXACT;
+  const RungLayout* rung = nullptr;
+};
+ResolvedKind resolved(const selfnorm_model* model, int kind);
+// a(x) of the rung; where that has no number, A(x). One call in `watch_every` computes both.
+bool log_normalizer(const selfnorm_model* model, const Query& x, const RungLayout& rung, double* out);
 selfnorm_status check_class(const selfnorm_model* model, uint32_t k);
 // Of a model of classes, for any form of x; with an encoder, x is the state. Arguments are checked.
 selfnorm_status score(const selfnorm_model* model, const Query& x, ClassList list, int kind, double* out);

@@ -223,19 +223,29 @@ bool Scorer::top(const Query& query, Ranked best, LogSumExp* log_sum) const {
 }
 
 double Scorer::amortised_normalizer(const Query& query) const {
-  const NormalizerLayout& b = layout_.normalizer;
+  return network(query, layout_.normalizer, {}, nullptr);
+}
+
+double Scorer::network(const Query& query, const NormalizerLayout& b, std::span<const float> extra_weight,
+                       const double* extras) const {
   const size_t d = layout_.features;
-  float products[kBlock];
+  float products[kBlock] = {};
   const auto dots = [&](const float* weight, size_t rows) {
     dot_block<float>({weight, rows, d, query.value.data()}, kernels_->dot_f32, query, products);
   };
-  dots(b.slope.data(), 1);
-  double sum = b.intercept[0] + products[0];
+  double sum = b.intercept[0];
+  if (!b.slope.empty()) {
+    dots(b.slope.data(), 1);
+    sum += static_cast<double>(products[0]);
+    products[0] = 0;
+  }
+  const size_t count = b.output.empty() ? 0 : extra_weight.size() / b.output.size();
   for (size_t first = 0; first < b.output.size(); first += kBlock) {
     const size_t n = std::min<size_t>(kBlock, b.output.size() - first);
-    dots(b.hidden_weight.data() + first * d, n);
+    if (!b.hidden_weight.empty()) dots(b.hidden_weight.data() + first * d, n);
     for (size_t i = 0; i < n; ++i) {
-      const double unit = static_cast<double>(products[i]) + b.hidden_bias[first + i];
+      double unit = static_cast<double>(products[i]) + b.hidden_bias[first + i];
+      for (size_t e = 0; e < count; ++e) unit += extra_weight[(first + i) * count + e] * extras[e];
       if (!std::isfinite(unit)) return NAN;
       sum += b.output[first + i] * std::max(0.0, unit);
     }

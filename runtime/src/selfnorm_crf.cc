@@ -139,6 +139,7 @@ selfnorm_status selfnorm_tag(const selfnorm_model* model, const selfnorm_sentenc
   if (labels == nullptr && sentence->positions > 0) return fail_null();
   double b = 0;
   SELFNORM_TRY(check_kind(model, kind));
+  kind = resolved(model, kind).kind;
   if (log_prob != nullptr) SELFNORM_TRY(amortised_level(model, *sentence, kind, &b));
   const CrfScorer& scorer = model->crf_scorer;
   if (!scorer.best_labels(*sentence, workspace, labels)) return fail_not_finite(model, *sentence);
@@ -156,6 +157,7 @@ selfnorm_status selfnorm_score_labelling(const selfnorm_model* model, const self
   for (size_t t = 0; t < sentence->positions; ++t) SELFNORM_TRY(check_class(model, labels[t]));
   double b = 0;
   SELFNORM_TRY(check_kind(model, kind));
+  kind = resolved(model, kind).kind;
   if (kind == SELFNORM_EXACT) SELFNORM_TRY(check_workspace(model, *sentence, {workspace, bytes}));
   SELFNORM_TRY(amortised_level(model, *sentence, kind, &b));
   const CrfScorer& scorer = model->crf_scorer;

@@ -89,9 +89,12 @@ selfnorm_status score_pairs(const selfnorm_model* model, const uint32_t* context
     SELFNORM_TRY(check_context(model, contexts + i * positions));
     SELFNORM_TRY(check_class(model, words.classes[i]));
   }
-  if (is_fused(model, kind)) return score_by_table(model, contexts, words, out);
-  for (size_t i = 0; i < words.n; ++i) {
-    SELFNORM_TRY(score_classes(model, contexts + i * positions, {words.classes + i, 1}, kind, out + i));
+  if (is_fused(model, resolved(model, kind).kind)) return score_by_table(model, contexts, words, out);
+  for (size_t i = 0, end; i < words.n; i = end) {  // neighbours of one context share its normalizer
+    const uint32_t* context = contexts + i * positions;
+    for (end = i + 1; end < words.n; ++end)
+      if (!std::equal(context, context + positions, contexts + end * positions)) break;
+    SELFNORM_TRY(score_classes(model, context, {words.classes + i, end - i}, kind, out + i));
   }
   return SELFNORM_OK;
 }

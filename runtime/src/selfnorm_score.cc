@@ -86,6 +86,14 @@ selfnorm_status amortised_normalizer(const selfnorm_model* model, const Query& q
   return SELFNORM_OK;
 }
 
+// b <- a(x) - c
+selfnorm_status rung_normalizer(const selfnorm_model* model, const Query& query, const RungLayout& rung,
+                                double* b) {
+  if (!log_normalizer(model, query, rung, b)) return fail_not_finite(query);
+  *b -= model->layout.log_normalizer;
+  return SELFNORM_OK;
+}
+
 struct TopOutput {
   size_t n;
   uint32_t* classes;
@@ -102,7 +110,11 @@ selfnorm_status top(const selfnorm_model* model, const Query& query, int kind, T
   if (out.n > 0 && (out.classes == nullptr || out.log_probs == nullptr)) return fail_null();
   LogSumExp total;
   double b = 0;
+  if (kind == SELFNORM_AUTO) kind = SELFNORM_EXACT;  // which costs no more here
+  const ResolvedKind what = resolved(model, kind);
+  kind = what.kind;
   if (kind == SELFNORM_AMORTISED) SELFNORM_TRY(amortised_normalizer(model, query, &b));
+  if (what.rung != nullptr) SELFNORM_TRY(rung_normalizer(model, query, *what.rung, &b));
   model->expect_scan();
   if (!model->scorer.top(query, {{out.classes, out.n}, {out.log_probs, out.n}},
                          kind == SELFNORM_EXACT ? &total : nullptr)) {
@@ -142,7 +154,7 @@ selfnorm_status encode(const selfnorm_model* model, const Query& x, float* h) {
                                            ? "a language model takes words, not features"
                                            : "the model has no encoder");
   }
-  if (x.value.size() > 0 && x.value.data() == nullptr) return fail_null();
+  if (!x.value.empty() && x.value.data() == nullptr) return fail_null();
   SELFNORM_TRY(check_indices(x, model->layout.encoder.inputs));
   return model->encoder.bag(x, h) ? SELFNORM_OK : fail_not_finite(x);
 }
@@ -157,7 +169,7 @@ Query sparse(const uint32_t* index, const float* value, size_t nnz) {
 // call(x) with the sparse x as the output layer takes it: as it is, or encoded.
 template <class Call>
 selfnorm_status with_state(const selfnorm_model* model, const Query& x, const Call& call) {
-  if (x.value.size() > 0 && x.index == nullptr) return fail_null();
+  if (!x.value.empty() && x.index == nullptr) return fail_null();
   if (model == nullptr || !model->layout.encoder.exists()) return call(x);
   return with_floats(model->layout.features, [&](float* h) {
     SELFNORM_TRY(encode(model, x, h));
@@ -174,13 +186,6 @@ selfnorm_status check_amortised(const selfnorm_model* model) {
               "written by 'selfnorm normalize --amortise'");
 }
 
-selfnorm_status check_kind(const selfnorm_model* model, int kind) {
-  if (kind == SELFNORM_RAW || kind == SELFNORM_EXACT) return SELFNORM_OK;
-  if (kind == SELFNORM_AMORTISED) return check_amortised(model);
-  return fail(SELFNORM_ERROR_ARGUMENT,
-              "kind is %d, expected SELFNORM_RAW, SELFNORM_EXACT or SELFNORM_AMORTISED", kind);
-}
-
 selfnorm_status check_class(const selfnorm_model* model, uint32_t k) {
   const uint32_t classes = model->layout.family == Family::Joint ? 1 : model->layout.classes;
   if (k < classes) return SELFNORM_OK;
@@ -195,9 +200,12 @@ selfnorm_status score(const selfnorm_model* model, const Query& query, ClassList
   if (list.n > 0 && (list.classes == nullptr || out == nullptr)) return fail_null();
   for (size_t i = 0; i < list.n; ++i) SELFNORM_TRY(check_class(model, list.classes[i]));
   LogSumExp total;
+  const ResolvedKind what = resolved(model, kind);
+  kind = what.kind;
   if (kind == SELFNORM_EXACT) SELFNORM_TRY(sum_of_classes(model, query, &total));
   double b = 0;
   if (kind == SELFNORM_AMORTISED) SELFNORM_TRY(amortised_normalizer(model, query, &b));
+  if (what.rung != nullptr) SELFNORM_TRY(rung_normalizer(model, query, *what.rung, &b));
   for (size_t i = 0; i < list.n; ++i) {
     const double s = model->scorer.score(query, list.classes[i]);
     if (!std::isfinite(s)) return fail_not_finite(query);

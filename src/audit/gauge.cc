@@ -6,12 +6,14 @@
 
 #include "audit/iterative_least_squares.h"
 #include "data/dataset.h"
+#include "math/parallel.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {
 namespace {
 
 constexpr uint64_t kGroupsAtOnce = 4096;
+constexpr size_t kGaugeRows = 256;
 constexpr double kRounding = 1e-13;  // of the scatter of a feature within groups, relative to the feature
 constexpr double kFree = 1e-12;      // of the scatter of a direction, relative to the largest, scales apart
 
@@ -139,8 +141,12 @@ GaugeVariance gauge_variance(double variance, const LinearFit& fit, uint64_t n) 
 void apply_gauge(const LinearFit& fit, ModelFile& model) {
   SELFNORM_CHECK(fit.slope.size() == model.features);
   const size_t d = model.features;
-  for (size_t i = 0; i < model.weight.size(); ++i)
-    model.weight[i] = static_cast<float>(static_cast<double>(model.weight[i]) - fit.slope[i % d]);
+  parallel_ranges(model.weight.size() / std::max<size_t>(1, d), kGaugeRows, [&](size_t begin, size_t end) {
+    for (size_t k = begin; k < end; ++k)
+      for (size_t j = 0; j < d; ++j)
+        model.weight[k * d + j] =
+            static_cast<float>(static_cast<double>(model.weight[k * d + j]) - fit.slope[j]);
+  });
   for (float& b : model.bias) b = static_cast<float>(static_cast<double>(b) - fit.intercept);
   model.log_normalizer = model.family == Family::Joint ? fit.intercept : 0;
 }

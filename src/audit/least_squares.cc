@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "audit/cholesky.h"
 #include "audit/device_scatter.h"
 #include "data/dataset.h"
 #include "math/gemm.h"
@@ -44,6 +45,26 @@ std::vector<double> centred_rows(const Features& x, uint64_t begin, uint64_t end
   return rows;
 }
 
+// Eigen's, with the factor of a large matrix made in parallel.
+class LargeLlt : public Eigen::LLT<Eigen::MatrixXd> {
+ public:
+  explicit LargeLlt(Eigen::MatrixXd lower) {
+    constexpr Index kLarge = 512;
+    if (lower.rows() < kLarge) {
+      compute(lower);
+      return;
+    }
+    m_l1_norm = 0;
+    for (Index j = 0; j < lower.rows(); ++j)
+      m_l1_norm = std::max(
+          m_l1_norm, lower.col(j).tail(lower.rows() - j).lpNorm<1>() + lower.row(j).head(j).lpNorm<1>());
+    m_matrix = std::move(lower);
+    m_info = cholesky(m_matrix.data(), static_cast<size_t>(m_matrix.rows())) ? Eigen::Success
+                                                                             : Eigen::NumericalIssue;
+    m_isInitialized = true;
+  }
+};
+
 }  // namespace
 
 double LinearFit::r_squared() const { return variance > 0 ? 1 - residual_variance / variance : 1; }
@@ -64,6 +85,7 @@ LeastSquares::LeastSquares(uint32_t columns)
 void LeastSquares::add(const Features& x, std::span<const double> y) {
   SELFNORM_CHECK(x.rows() == y.size() && x.columns() <= columns_);
   on_the_host_ = nullptr;
+  plain_ = nullptr;
   if (!device_ && rows_ == 0 && !x.is_sparse && x.columns() == columns_)
     device_ = DeviceScatter::on_chosen_device(columns_);
   if (device_) {
@@ -193,7 +215,7 @@ struct LeastSquares::Solver {
   // By Cholesky when the scatter is far from singular, which is cheaper than its spectrum.
   std::optional<LinearFit> well_conditioned() const {
     if ((scale.array() == 0).any()) return std::nullopt;
-    const Eigen::LLT<Eigen::MatrixXd> factor(scaled_scatter());
+    const LargeLlt factor(scaled_scatter());
     if (factor.info() != Eigen::Success) return std::nullopt;
     const double reciprocal = factor.rcond();
     if (!(reciprocal > 100 * kSmallestVariance)) return std::nullopt;
@@ -212,15 +234,16 @@ struct LeastSquares::Solver {
 
 LinearFit LeastSquares::fit() const {
   SELFNORM_CHECK(rows_ > 0);
-  return Solver{gathered()}.fit();
+  if (!plain_) plain_ = std::make_shared<LinearFit>(Solver{gathered()}.fit());
+  return *plain_;
 }
 
 LinearFit LeastSquares::fit_for_prediction() const {
   SELFNORM_CHECK(rows_ > 0);
-  const Solver solver{gathered()};
   const double n = static_cast<double>(rows_);
   const double plenty = columns_ <= kQuickSpectrum ? kPlentyOfRows : kEnoughRows;
-  if (n >= plenty * static_cast<double>(columns_)) return solver.fit();
+  if (n >= plenty * static_cast<double>(columns_)) return fit();
+  const Solver solver{gathered()};
   const Solver::Spectrum known = solver.spectrum();
   LinearFit best = solver.solve(known, 1e6);  // next to no slope
   const auto score = [&](const LinearFit& fit) {

@@ -65,6 +65,7 @@ class LeastSquares {
 
   std::shared_ptr<DeviceScatter> device_;              // where a GPU was chosen
   mutable std::shared_ptr<LeastSquares> on_the_host_;  // gathered() of rows_ rows
+  mutable std::shared_ptr<LinearFit> plain_;           // fit() of rows_ rows
   uint32_t columns_;
   uint64_t rows_ = 0;
   std::vector<double> mean_x_;  // of the rows so far

@@ -31,6 +31,10 @@ class ClippedAdam {
   }
   double norm() const { return norm_; }  // of the last move, before it was clipped
 
+  // For whoever moves elsewhere.
+  Adaptive<float>& optimiser() { return optimiser_; }
+  void note_norm(double norm) { norm_ = norm; }
+
   // Between begin() and the next: every coordinate at most once.
   void begin(std::span<float> x, double rate) {
     norm_ = seen_norm_;

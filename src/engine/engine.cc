@@ -124,6 +124,7 @@ class Run {
         look();
         if (is_lost_ || is_impatient()) break;
       }
+      if (!problem_.is_between_runs()) continue;
       const bool stops = is_interrupted || observer_.stop_requested();
       pace_.checkpoint(stops, [this](CheckpointFields& fields) {
         state(fields);

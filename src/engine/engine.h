@@ -98,6 +98,10 @@ class Problem {
   // Interrupted left gradient(), or move(): whether the step can be taken again as if it had not begun.
   virtual bool is_unmoved(bool in_move) const { return !in_move; }
 
+  // False inside a run of steps that was taken at once elsewhere: no checkpoint is written there, and nobody
+  // stops.
+  virtual bool is_between_runs() const { return true; }
+
   // What is to be done after so many steps; 0: at the start.
   virtual Due due(uint64_t steps_taken) const;
   // Fills what there is to say, as often as it is asked; step, steps, epoch and seconds are there.

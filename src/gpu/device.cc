@@ -62,7 +62,7 @@ struct DeviceState {
 };
 
 DeviceState& device_state() {
-  static DeviceState state;
+  static DeviceState& state = *new DeviceState;  // never given back: the end of the process is quicker
   return state;
 }
 
@@ -129,6 +129,10 @@ DeviceChoice chosen_device() {
     state.is_open = true;
   }
   return {state.device.get(), state.is_required};
+}
+
+void refuse_device(const std::string& what) {
+  if (device_state().is_required) throw_error("{}; use --device cpu or auto", what);
 }
 
 std::string used_device() {

@@ -27,11 +27,20 @@ namespace selfnorm {
   X(selfnorm_cuda_to_device)       \
   X(selfnorm_head_workspace)       \
   X(selfnorm_head_run)             \
+  X(selfnorm_head_difference)      \
   X(selfnorm_split_states)         \
-  X(selfnorm_scatter_add)
+  X(selfnorm_scatter_add)          \
+  X(selfnorm_row_adagrad)          \
+  X(selfnorm_energy_open)          \
+  X(selfnorm_energy_close)         \
+  X(selfnorm_energy_parameters)    \
+  X(selfnorm_energy_put)           \
+  X(selfnorm_energy_get)           \
+  X(selfnorm_energy_run)           \
+  X(selfnorm_energy_scores)
 
 struct GpuModule {
-#define SELFNORM_DECLARE(name) decltype(&::name) name = nullptr;
+#define SELFNORM_DECLARE(name) decltype(&::name) name = nullptr;  // NOLINT(bugprone-macro-parentheses)
   SELFNORM_CUDA_FUNCTIONS(SELFNORM_DECLARE)
 #undef SELFNORM_DECLARE
 };
@@ -84,7 +93,10 @@ struct DeviceChoice {
 };
 DeviceChoice chosen_device();
 
-// What records say made their numbers: "cpu", or the name of the GPU once a head was summed over there.
+// Throws Error with `what`, which says what is done on the CPU alone, when a GPU was asked for by name.
+void refuse_device(const std::string& what);
+
+// What records say made their numbers: "cpu", or the name of the GPU once something was computed there.
 std::string used_device();
 void note_use(const GpuDevice& device);
 

@@ -112,6 +112,11 @@ typedef struct {
  * one row needs at least. */
 uint64_t selfnorm_head_workspace(const selfnorm_head_step*, uint64_t budget);
 int selfnorm_head_run(selfnorm_cuda_context*, const selfnorm_head_step*);
+/* How the distributions of two heads differ on the same rows and classes: rows x 3 numbers, the largest |p -
+ * q|, the largest |log p - log q| over classes with p >= visible, and KL(p || q). Both steps have float32
+ * sheets, workspace and moments, which are given too. */
+int selfnorm_head_difference(selfnorm_cuda_context*, const selfnorm_head_step* p, const selfnorm_head_step* q,
+                             double visible, double* out);
 /* After a run with targets: waits for the check of the targets alone, which is the first of its work, and
  * fails for one outside [0, all classes) that is not the ignored one. Not inside a capture. */
 int selfnorm_head_status(selfnorm_cuda_context*, const selfnorm_head_step*);
@@ -130,6 +135,90 @@ int selfnorm_split_states(selfnorm_cuda_context*, const float* states, int64_t c
 int selfnorm_scatter_add(selfnorm_cuda_context*, const float* x, const double* y, const double* shift,
                          int64_t count, int64_t columns, double* room, double* sums, int is_first,
                          void* workspace);
+
+/* AdaGrad with one accumulator a row (optim/adaptive.h), of matrices rows x columns, tight:
+ * square_r += |g_r|^2 / columns,  x_r <- keep x_r - rate g_r / sqrt(square_r). */
+int selfnorm_row_adagrad(selfnorm_cuda_context*, float* x, float* square, const float* gradient, int64_t rows,
+                         int64_t columns, double rate, double keep, void* stream);
+
+/* Training a network energy s(x) = w . a_L (model/energy/mlp.h has the layers and the order of theta) by
+ * minibatches against draws. A run is many steps without a word from the host: their points and rates go to
+ * the device at once, their records come back at once. gpu/energy_formula.h has the formulas. */
+enum { SELFNORM_SNL = 0, SELFNORM_NCE = 1 };
+/* How a step ended: with a move; with a loss or gradient that is not finite; with too few effective draws;
+ * with b too far from log Z. After all but the first nothing has moved, and the steps behind it were not
+ * taken. */
+enum {
+  SELFNORM_STEP_MOVED = 0,
+  SELFNORM_STEP_DIVERGED = 1,
+  SELFNORM_STEP_LOST = 2,
+  SELFNORM_STEP_DRIFTED = 3
+};
+#define SELFNORM_MOST_LAYERS 16
+
+typedef struct {
+  uint64_t size;           /* sizeof(selfnorm_energy_plan) */
+  int32_t inputs, fourier; /* d, F */
+  int32_t layers, widths[SELFNORM_MOST_LAYERS];
+  int32_t activation; /* in the order of math/activation.h */
+  int32_t is_residual;
+  int32_t objective;
+  int32_t rows, samples; /* of a step: points of the data, then draws */
+  int32_t most_steps;    /* of a run */
+  int32_t has_log_q;     /* draws (nce: data, too) come with their log q; else it is 0 */
+  int32_t is_learned;    /* b */
+  int32_t is_guarded;    /* snl: rates follow the share of effective draws */
+  int32_t remember_every;
+  double clip, decay, normalizer_rate, drift;
+  double memory;                    /* of the running mean of log Z - b */
+  double healthy, lost, guard_rate; /* shares of effective draws, and the rate of their running mean */
+} selfnorm_energy_plan;
+
+typedef struct {
+  double b, d_b, b_mean, b_square, b_steps; /* b, its derivative, Adam's moments and steps */
+  double mean_ratio, guard_mean, guard_scale;
+  double steps; /* of Adam on theta */
+  int32_t is_remembered, is_halted;
+} selfnorm_energy_state;
+
+typedef struct {
+  double loss, log_z, effective, norm, b, rate;
+  int64_t event;
+} selfnorm_energy_record;
+
+typedef struct {
+  int64_t step;
+  double rate;
+  int32_t is_warm;      /* b alone moves */
+  int32_t is_continued; /* the gradient is there and nothing is judged: the move after a drift */
+} selfnorm_energy_at;
+
+typedef struct {
+  uint64_t size; /* sizeof(selfnorm_energy_run_of) */
+  int32_t steps;
+  const selfnorm_energy_at* at;    /* steps; is_continued: of a run of one */
+  const float* points;             /* steps x (rows + samples) x inputs */
+  const double* log_q;             /* steps x (rows + samples), or NULL */
+  selfnorm_energy_record* records; /* steps */
+  int32_t* taken;                  /* steps whose records are filled; the last may have an event */
+} selfnorm_energy_run_of;
+
+typedef struct selfnorm_energy selfnorm_energy;
+/* All memory is allocated here. A network that does not fit a multiprocessor is an error that says so. */
+int selfnorm_energy_open(selfnorm_cuda_context*, const selfnorm_energy_plan*, selfnorm_energy** out);
+void selfnorm_energy_close(selfnorm_energy*);
+int64_t selfnorm_energy_parameters(const selfnorm_energy_plan*);
+/* theta, Adam's moments, the remembered theta and the rest; what is NULL stays, or is not asked for. From and
+ * to the host. */
+int selfnorm_energy_put(selfnorm_energy*, const float* theta, const float* mean, const float* square,
+                        const float* remembered, const selfnorm_energy_state*);
+int selfnorm_energy_get(selfnorm_energy*, float* theta, float* mean, float* square, float* remembered,
+                        selfnorm_energy_state*);
+int selfnorm_energy_run(selfnorm_energy*, const selfnorm_energy_run_of*);
+/* s(x_i) of points on the host. */
+int selfnorm_energy_scores(selfnorm_energy*, const float* points, int64_t count, double* scores);
+/* The gradient of the last step, before it was clipped. */
+int selfnorm_energy_gradient(selfnorm_energy*, float* gradient);
 
 #ifdef __cplusplus
 }

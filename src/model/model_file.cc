@@ -26,15 +26,6 @@ std::vector<float> weights_of(const runtime::ModelLayout& layout) {
   return out;
 }
 
-AmortisedNormalizer normalizer_of(const runtime::NormalizerLayout& layout) {
-  if (!layout.exists()) return {};
-  return {.intercept = layout.intercept[0],
-          .slope = copy(layout.slope),
-          .hidden_weight = copy(layout.hidden_weight),
-          .hidden_bias = copy(layout.hidden_bias),
-          .output = copy(layout.output)};
-}
-
 Encoder encoder_of(const runtime::EncoderLayout& layout) {
   if (!layout.exists()) return {};
   return {.kind = layout.kind,
@@ -68,6 +59,7 @@ ModelFile read_model(std::span<const std::byte> bytes, const std::string& name) 
   out.feature_names = strings_of(layout.feature_names);
   out.vocabulary = strings_of(layout.vocabulary);
   out.normalizer = normalizer_of(layout.normalizer);
+  out.ladder = ladder_of(layout.ladder);
   out.encoder = encoder_of(layout.encoder);
   out.tree = {layout.tree.link.begin(), layout.tree.link.end()};
   const auto json = [&](const char* key, std::string& value) {
@@ -112,6 +104,7 @@ void check_sizes(const ModelFile& model) {
   SELFNORM_CHECK(is_empty_or(b.slope.size(), joint || hierarchical ? 0 : d));
   SELFNORM_CHECK(b.exists() || b == AmortisedNormalizer());
   SELFNORM_CHECK(b.hidden_bias.size() == b.hidden() && b.hidden_weight.size() == b.hidden() * d);
+  SELFNORM_CHECK(!model.ladder.exists() || model.family == Family::Multiclass);
 }
 
 // model_layout.h says which encoders go with which inputs.
@@ -165,6 +158,7 @@ Metadata metadata_of(const ModelFile& model) {
   if (!model.columns_json.empty()) out["columns"] = model.columns_json;
   if (has_numbered_labels(model)) out["labels"] = "numbers";
   if (!model.unknown.empty()) out["unknown"] = model.unknown;
+  if (model.ladder.exists()) out["ladder"] = ladder_json(model.ladder);
   if (model.encoder.exists()) {
     out["encoder"] = std::string(runtime::name(model.encoder.kind));
     out["inputs"] = std::to_string(model.encoder.inputs);
@@ -184,6 +178,7 @@ void check_values(const ModelFile& model, const std::string& path) {
   check_model_finite(path, "hidden bias", model.encoder.hidden_bias);
   if (!std::isfinite(model.log_normalizer)) throw Error(path + ": the log-normalizer constant is not finite");
   check_records(model, path);
+  with_plain_errors([&] { runtime::check_ladder(layout_of(model.ladder, {}), model.classes, path); });
   if (model.input == ModelInput::Text) check_metadata_json(path, "text", model.text_json);
 }
 
@@ -259,6 +254,8 @@ class StoredModel {
     add("encoder.hidden_bias", Dtype::F32, encoder.hidden_bias);
     add("tree.parent", Dtype::U32, model_.tree);
     add("labels.index", Dtype::U32, slots_);
+
+    for (runtime::Tensor& tensor : ladder_tensors(model_.ladder, model_.features)) out.push_back(std::move(tensor));
 
     labels_.add_to(out, "labels");
     names_.add_to(out, "feature_names");

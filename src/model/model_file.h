@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/encoder.h"
+#include "model/ladder.h"
 #include "selfnorm/runtime/model_layout.h"
 
 namespace selfnorm {
@@ -15,24 +16,6 @@ namespace selfnorm {
 using runtime::Family;
 using runtime::WeightKind;
 using ModelInput = runtime::Input;
-
-// A cheap approximation of the log-normalizer, stored in the model and subtracted from raw scores ("amortised
-// normalizer", theory.md 3):
-//     linear  b(x) = v . x + a                                  O(d)
-//     mlp     b(x) = u . max(0, V x + t) + v . x + a            O(d (m + 1))
-// and the amortised log-probability of class k is  raw_k - b(x),  b(x) ~ A(x) - c.
-struct AmortisedNormalizer {
-  double intercept = 0;              // a
-  std::vector<float> slope;          // v, d values; empty: there is no b
-  std::vector<float> hidden_weight;  // V, m x d; empty for linear
-  std::vector<float> hidden_bias;    // t, m
-  std::vector<float> output;         // u, m
-
-  bool exists() const { return !slope.empty(); }
-  uint32_t hidden() const { return static_cast<uint32_t>(output.size()); }
-
-  bool operator==(const AmortisedNormalizer&) const = default;
-};
 
 // Raw log-probability of class k: log_carrier_k + w_k . x + bias_k - log_normalizer; of a joint alternative:
 // w . x - log_normalizer. With an encoder, h(x) stands in the place of x.
@@ -60,6 +43,7 @@ struct ModelFile {
       columns_json{};  // tables with columns of several kinds (data/table/table_encoder.h); else empty
   std::string target;  // tables: the column of the labels, by name or zero-based index; empty: none known
   AmortisedNormalizer normalizer;  // b(x) ~ A(x) - log_normalizer, if there is one; multiclass only
+  Ladder ladder = {};  // rungs between raw and exact; multiclass only
   Encoder encoder;
   std::vector<uint32_t> tree;  // hierarchical: the parent of every node (model/huffman.h), 2K - 1
   std::string unknown;         // context: the label of words that are no class; empty: <unk>

@@ -4,6 +4,7 @@
 
 #include "math/parallel.h"
 #include "model/multiclass.h"
+#include "normalizer/device_head.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {
@@ -88,11 +89,7 @@ HeadDifference head_difference(const ClassScores& p, const ClassScores& q, const
     });
   });
   HeadDifference total;
-  for (const HeadDifference& part : parts) {
-    if (!(part.probability <= total.probability)) total.probability = part.probability;
-    if (!(part.log_probability <= total.log_probability)) total.log_probability = part.log_probability;
-    total.kl += part.kl;
-  }
+  for (const HeadDifference& part : parts) total.add(part);
   return total;
 }
 
@@ -100,6 +97,11 @@ HeadDifference model_difference(const ModelFile& p, const ModelFile& q, const Da
   SELFNORM_CHECK(p.family == q.family && p.features == q.features && p.classes == q.classes);
   if (p.family == Family::Multiclass) {
     const bool sparse = examples.features.is_sparse;
+    if (!sparse) {
+      const auto there = DeviceHead::on_chosen_device(p);
+      const auto other = there ? DeviceHead::on_chosen_device(q) : nullptr;
+      if (other) return there->difference(*other, examples.features);
+    }
     return head_difference(*make_class_scores(p, sparse), *make_class_scores(q, sparse), examples.features);
   }
   const Joint<float> model(examples.features, p.features);

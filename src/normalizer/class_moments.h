@@ -31,11 +31,18 @@ struct HeadDifference {
   double log_probability = 0;  // largest |log p_k(x) - log q_k(x)| over classes with p_k(x) >= kVisible
   double kl = 0;               // sum over the rows of KL(p || q)
 
-  // One output of one row. What is not a number stays one.
+  // What is not a number stays one.
+  static void raise(double& most, double value) {
+    if (!(value <= most)) most = value;
+  }
+  // Other rows, or other classes.
+  void add(const HeadDifference& other) {
+    raise(probability, other.probability);
+    raise(log_probability, other.log_probability);
+    kl += other.kl;
+  }
+  // One output of one row.
   void add(double log_p, double log_q) {
-    const auto raise = [](double& most, double value) {
-      if (!(value <= most)) most = value;
-    };
     const double share = std::exp(log_p);
     raise(probability, std::abs(share - std::exp(log_q)));
     kl += share * (log_p - log_q);

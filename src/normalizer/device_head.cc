@@ -109,6 +109,35 @@ void DeviceHead::send(const Features& rows, uint64_t first, uint64_t count, self
   step.states = buffers_->parts.get();
 }
 
+selfnorm_head_step DeviceHead::step_for(const Features& rows, uint64_t first, uint64_t count) const {
+  selfnorm_head_step step = moments_step(classes_, features_, type_);
+  send(rows, first, count, step);
+  step.weight = buffers_->weight.get();
+  step.bias = buffers_->bias.get<float>();
+  step.carrier = buffers_->has_carrier ? buffers_->carrier.get<float>() : nullptr;
+  step.moments = buffers_->moments.get<double>();
+  step.workspace = buffers_->workspace.get();
+  step.workspace_bytes = buffers_->workspace_size;
+  return step;
+}
+
+HeadDifference DeviceHead::difference(const DeviceHead& other, const Features& rows) const {
+  SELFNORM_CHECK(&device_ == &other.device_ && classes_ == other.classes_ && !rows.is_sparse);
+  const GpuMemory there(device_, kRows * 3 * sizeof(double));
+  HeadDifference out;
+  for (uint64_t first = 0; first < rows.rows(); first += kRows) {
+    const uint64_t count = std::min(kRows, rows.rows() - first);
+    const selfnorm_head_step p = step_for(rows, first, count), q = other.step_for(rows, first, count);
+    device_.must(device_.module().selfnorm_head_difference(device_.context(), &p, &q,
+                                                           HeadDifference::kVisible, there.get<double>()));
+    std::vector<double> found(count * 3);
+    device_.must(device_.module().selfnorm_cuda_to_host(device_.context(), found.data(), there.get(),
+                                                        found.size() * sizeof(double)));
+    for (uint64_t i = 0; i < count; ++i) out.add({found[i * 3], found[i * 3 + 1], found[i * 3 + 2]});
+  }
+  return out;
+}
+
 DeviceMoments DeviceHead::moments(const Features& rows, std::span<const uint32_t> target) const {
   SELFNORM_CHECK(!rows.is_sparse && rows.columns() <= features_);
   SELFNORM_CHECK(target.empty() || target.size() == rows.rows());
@@ -120,11 +149,7 @@ DeviceMoments DeviceHead::moments(const Features& rows, std::span<const uint32_t
   out.better.resize(target.size());
   for (uint64_t first = 0; first < rows.rows(); first += kRows) {
     const uint64_t count = std::min(kRows, rows.rows() - first);
-    selfnorm_head_step step = moments_step(classes_, features_, type_);
-    send(rows, first, count, step);
-    step.weight = buffers_->weight.get();
-    step.bias = buffers_->bias.get<float>();
-    step.carrier = buffers_->has_carrier ? buffers_->carrier.get<float>() : nullptr;
+    selfnorm_head_step step = step_for(rows, first, count);
     if (!target.empty()) {
       std::vector<int64_t> chosen(count);
       for (uint64_t i = 0; i < count; ++i)
@@ -134,10 +159,7 @@ DeviceMoments DeviceHead::moments(const Features& rows, std::span<const uint32_t
       step.target = buffers_->target.get<int64_t>();
       step.better = buffers_->better.get<int64_t>();
     }
-    step.moments = buffers_->moments.get<double>();
     step.best = buffers_->best.get<int64_t>();
-    step.workspace = buffers_->workspace.get();
-    step.workspace_bytes = buffers_->workspace_size;
     device_.must(module.selfnorm_head_run(context, &step));
     std::vector<double> moments(count * 5);
     std::vector<int64_t> best(count), better(count);

@@ -31,9 +31,13 @@ class DeviceHead {
   // left out.
   DeviceMoments moments(const Features& rows, std::span<const uint32_t> target) const;
 
+  // As head_difference, of this head and another on the same device.
+  HeadDifference difference(const DeviceHead& other, const Features& rows) const;
+
  private:
   struct Buffers;
   DeviceHead(const GpuDevice& device, const ModelFile& model);
+  selfnorm_head_step step_for(const Features& rows, uint64_t first, uint64_t count) const;
   void send(const Features& rows, uint64_t first, uint64_t count, selfnorm_head_step& step) const;
 
   const GpuDevice& device_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <future>
 #include <limits>
 
 #include "base/failure.h"
@@ -80,8 +81,14 @@ std::vector<OutputRow> OutputStream::rows_of(const Dataset& block) const {
 void OutputStream::run(const std::function<void(const OutputBlock&)>& visit,
                        const std::function<void(uint64_t)>& progress) const {
   const uint64_t size = device_ ? DeviceHead::kRows : block_size(source_);
+  const auto read = [&](uint64_t first) {
+    return source_.block(first, std::min(source_.examples(), first + size));
+  };
+  std::future<Dataset> next;  // a device works while the host reads
   for (uint64_t first = 0; first < source_.examples(); first += size) {
-    const Dataset block = source_.block(first, std::min(source_.examples(), first + size));
+    const Dataset block = next.valid() ? next.get() : read(first);
+    if (device_ && first + size < source_.examples())
+      next = std::async(std::launch::async, read, first + size);
     const std::vector<OutputRow> rows = rows_of(block);
     for (uint64_t i = 0; i < rows.size(); ++i) {
       const double log_z = rows[i].moments.log_z();

@@ -13,6 +13,7 @@ ObjectiveEntry exact_entry() {
           .text = "-log p",
           .seam = ObjectiveSeam::log_z,
           .offers = {{"classifier", {}}, {"lm", {}}, {"crf", {}}},
+          .is_head_loss = true,
           .make = [](const ObjectiveOptions&) { return std::make_unique<Exact>(); }};
 }
 

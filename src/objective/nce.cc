@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "gpu/module.h"
 #include "math/sigmoid.h"
 #include "objective/registry.h"
 
@@ -51,6 +52,7 @@ ObjectiveEntry nce_entry() {
                                  {"normalizer", "normalizer-rate", "normalizer-steps", "calibrate"},
                                  {"normalizer-rate", "calibrate"}),
           .uses_normalizer = true,
+          .device_formula = SELFNORM_NCE,
           .make_candidate = [] { return std::make_unique<Nce>(); }};
 }
 

@@ -13,6 +13,15 @@ LossTerms Penalty::operator()(const ExampleScores& x) const {
           .d_centre = -2 * alpha_ * excess};
 }
 
+LossTerms LevelPenalty::operator()(const ExampleScores& x) const {
+  const double excess = x.log_z - x.centre;
+  return {.likelihood = 0,
+          .penalty = alpha_ * excess * excess,
+          .d_score = 0,
+          .d_log_z = 2 * alpha_ * excess,
+          .d_centre = -2 * alpha_ * excess};
+}
+
 ObjectiveEntry penalty_entry() {
   return {.name = "penalty",
           .text = "-log p + alpha (log Z - c)^2",
@@ -22,6 +31,7 @@ ObjectiveEntry penalty_entry() {
                      {"crf", {"alpha", "calibrate"}}},
           .has_centre = true,
           .is_penalised = true,
+          .is_head_loss = true,
           .make = [](const ObjectiveOptions& o) { return std::make_unique<Penalty>(o.alpha); }};
 }
 

@@ -20,6 +20,16 @@ class Penalty final : public Objective {
   double alpha_;
 };
 
+// alpha (A - c)^2 alone, of inputs without a target: their normalizers need none.
+class LevelPenalty final : public Objective {
+ public:
+  explicit LevelPenalty(double alpha) : alpha_(alpha) {}
+  LossTerms operator()(const ExampleScores& x) const override;
+
+ private:
+  double alpha_;
+};
+
 // In the registry.
 ObjectiveEntry penalty_entry();
 ObjectiveEntry constraint_entry();

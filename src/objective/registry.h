@@ -83,6 +83,9 @@ struct ObjectiveEntry {
   bool is_persistent = false;   // chains go on from step to step
   bool jitters_target = false;  // the target is a draw around the data, of scale `noise`
   ScoreMatching matching = ScoreMatching::exact;
+  bool is_head_loss =
+      false;  // A - s + alpha (A - c)^2, with alpha = 0 unless is_penalised: what a GPU knows of classes
+  int device_formula = -1;  // of energies on a GPU: its number in gpu/module.h; -1: none
 
   std::function<std::unique_ptr<Objective>(const ObjectiveOptions&)> make = {};  // log_z
   std::function<std::unique_ptr<CandidateObjective>()> make_candidate = {};      // candidates

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gpu/module.h"
 #include "math/kernels.h"
 #include "objective/registry.h"
 
@@ -52,6 +53,7 @@ ObjectiveEntry snl_entry() {
                                  {"normalizer-rate", "calibrate"}),
           .uses_normalizer = true,
           .uses_estimate = true,
+          .device_formula = SELFNORM_SNL,
           .make_candidate = [] { return std::make_unique<Snl>(); }};
 }
 

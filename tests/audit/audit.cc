@@ -153,7 +153,7 @@ TEST(Audit, JointModelsAndDataWithoutLabels) {
 // Everything a picture shows of an input, against the scores computed directly.
 TEST(Audit, KeepsWhatPicturesNeed) {
   ModelFile model = random_model(3, 2, 11);
-  model.normalizer.slope = {0.1, -0.2};
+  model.normalizer.slope = {0.1f, -0.2f};
   model.normalizer.intercept = 0.3;
   Dataset data = random_dataset({.rows = 40, .features = 2, .classes = 3}, 12);
   data.target[7] = Dataset::kNoTarget;

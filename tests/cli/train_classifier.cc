@@ -17,12 +17,15 @@ TEST(TrainClassifier, DataAloneGivesAnAuditedRun) {
   ASSERT_EQ(trained.code, 0) << trained.err;
   EXPECT_NE(trained.err.find("300 rows, 30 features, 4 classes"), std::string::npos) << trained.err;
   EXPECT_NE(trained.out.find("validation"), std::string::npos) << trained.out;
-  const std::string run = folder / "out/data-penalty/";
+  EXPECT_NE(trained.err.find("chosen for 4 classes: a linear model by maximum likelihood"), std::string::npos)
+      << trained.err;
+  EXPECT_NE(trained.err.find("chosen on the 30 validation rows: l2 = "), std::string::npos) << trained.err;
+  const std::string run = folder / "out/data-exact/";
   EXPECT_TRUE(fs::exists(run + "model.safetensors"));
   EXPECT_FALSE(fs::exists(run + "checkpoint.safetensors"));
   const auto config = nlohmann::json::parse(content(run + "config.json"));
-  EXPECT_EQ(config["options"]["objective"], "penalty");
-  EXPECT_EQ(config["options"]["alpha"], 0.1);
+  EXPECT_EQ(config["options"]["objective"], "exact");
+  EXPECT_NEAR(config["options"]["l2-from"].get<double>(), 1.0 / 3, 1e-12);
   EXPECT_EQ(config["data"]["rows"], 300);
 
   std::istringstream lines(content(run + "metrics.jsonl"));
@@ -33,12 +36,13 @@ TEST(TrainClassifier, DataAloneGivesAnAuditedRun) {
       EXPECT_TRUE(metrics.contains(key)) << key;
   }
   EXPECT_GT(count, 0u);
-  const auto info = folder.run({"info", "out/data-penalty", "--json"}).json();
+  const auto info = folder.run({"info", "out/data-exact", "--json"}).json();
   EXPECT_EQ(info["audit"]["data"], "validation");
+  EXPECT_GT(info["training"]["l2"].get<double>(), 0);
   EXPECT_EQ(info["audit"]["n"], 30);
 
   ASSERT_EQ(folder.run({"train", "classifier", "data.svm", "--quiet"}).code, 0);
-  EXPECT_TRUE(fs::exists(folder / "out/data-penalty-2/model.safetensors"));
+  EXPECT_TRUE(fs::exists(folder / "out/data-exact-2/model.safetensors"));
 }
 
 TEST(TrainClassifier, QuietSaysNothingAndJsonOnlyJson) {
@@ -49,7 +53,7 @@ TEST(TrainClassifier, QuietSaysNothingAndJsonOnlyJson) {
   EXPECT_EQ(quiet.out + quiet.err, "");
   const auto json = folder.run({"train", "classifier", "data.svm", "--json", "--out", "b"}).json();
   EXPECT_EQ(json["run"], "b");
-  EXPECT_EQ(json["objective"], "penalty");
+  EXPECT_EQ(json["objective"], "exact");
   EXPECT_TRUE(json["audit"]["nll_exact"].is_number());
 }
 

@@ -116,14 +116,20 @@ TEST(TrainTables, JsonLinesAndSeveralFiles) {
   expect_user_error(folder.run({"train", "classifier", "x.parquet", "--out", "r"}), "read_parquet");
 }
 
-TEST(TrainTables, ManyClassesAreTrainedByNoise) {
+TEST(TrainTables, ManyClassesAreSummedOverWhereThatIsCheap) {
   const Folder folder;
   std::string text;
   for (int i = 0; i < 4000; ++i) text += fmt::format("c{} {}:1 {}:1\n", i % 1200, 1 + i % 40, 50 + i % 30);
   folder.write("many.svm", text);
   const Outcome many = folder.run({"train", "classifier", "many.svm", "--epochs", "1"});
   expect_good(many);
-  EXPECT_NE(many.err.find("--encoder bag --objective nce"), std::string::npos) << many.err;
+  EXPECT_NE(many.err.find("chosen for 1,200 classes: --encoder bag --objective exact"), std::string::npos) << many.err;
+  EXPECT_TRUE(std::filesystem::exists(folder / "out/many-exact/model.safetensors"));
+  const Outcome long_run =
+      folder.run({"train", "classifier", "many.svm", "--epochs", "10000", "--patience", "1", "--no-report"});
+  expect_good(long_run);
+  EXPECT_NE(long_run.err.find("--encoder bag --objective nce, which does not sum"), std::string::npos)
+      << long_run.err;
   EXPECT_TRUE(std::filesystem::exists(folder / "out/many-nce/model.safetensors"));
   // An option of an objective has chosen.
   folder.generate();

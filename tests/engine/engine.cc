@@ -17,7 +17,8 @@
 namespace selfnorm {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::nan("");
+constexpr double kInf = std::numeric_limits<double>::infinity(),
+                 kNan = std::numeric_limits<double>::quiet_NaN();
 
 // x <- x - 0.1 factor (x - 3 + noise of the step). What its checks say is written down.
 struct Toy : Problem {

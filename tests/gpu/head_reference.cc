@@ -31,10 +31,10 @@ double objective_of(const HeadProblem& p) {
 }
 
 TEST(HeadReference, GradientsAreThoseOfDifferences) {
-  for (const auto& [name, problem] : head_problems()) {
-    if (problem.classes > 256) continue;
-    const HeadResult r = head_reference(problem);
-    HeadProblem p = problem;
+  for (const auto& named : head_problems()) {
+    if (named.second.classes > 256) continue;
+    HeadProblem p = named.second;
+    const HeadResult r = head_reference(p);
     const auto each = [&](std::vector<float> HeadProblem::*values, const std::vector<double>& gradient) {
       for (const size_t i : {size_t{0}, gradient.size() / 3, gradient.size() - 1}) {
         const float kept = (p.*values)[i], step = 1.0f / 256;
@@ -44,7 +44,7 @@ TEST(HeadReference, GradientsAreThoseOfDifferences) {
         const double below = objective_of(p), low = (p.*values)[i];
         (p.*values)[i] = kept;
         EXPECT_NEAR(gradient[i], (above - below) / (high - low), 2e-4 * (1 + std::abs(gradient[i])))
-            << name << " at " << i;
+            << named.first << " at " << i;
       }
     };
     each(&HeadProblem::states, r.d_states);

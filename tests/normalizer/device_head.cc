@@ -65,6 +65,20 @@ TEST_F(EmulatedDevice, StreamsAreThoseOfTheCpu) {
   for (size_t i = 0; i < here.size(); ++i) EXPECT_NEAR(there[i], here[i], 1e-5);
 }
 
+TEST_F(EmulatedDevice, HeadsDifferAsTheyDoOnTheCpu) {
+  ModelFile p = random_head(30, 7, 1), q = p;
+  p.log_carrier = q.log_carrier = std::vector<float>(30, 0.5f);
+  for (size_t i = 0; i < q.weight.size(); i += 2) q.weight[i] += 0.1f;
+  const Dataset data = random_dataset({.rows = 100, .features = 7, .classes = 30}, 3);
+  const HeadDifference there = model_difference(p, q, data);
+  choose_device("cpu");
+  const HeadDifference here = model_difference(p, q, data);
+  EXPECT_GT(here.kl, 0);
+  EXPECT_NEAR(there.kl, here.kl, 1e-4);
+  EXPECT_NEAR(there.probability, here.probability, 1e-5);
+  EXPECT_NEAR(there.log_probability, here.log_probability, 1e-5);
+}
+
 TEST_F(EmulatedDevice, AutoLeavesSmallHeadsToTheCpu) {
   choose_device("auto");
   EXPECT_EQ(DeviceHead::on_chosen_device(random_head(5, 3, 1)), nullptr);

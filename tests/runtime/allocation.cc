@@ -7,6 +7,7 @@
 #include <new>
 
 #include "runtime/random_crf.h"
+#include "runtime/random_ladder.h"
 #include "runtime/random_network.h"
 
 static std::atomic<uint64_t> allocations = 0;
@@ -31,6 +32,7 @@ TEST(Runtime, NoCallAllocates) {
   for (const WeightKind kind : {WeightKind::Float32, WeightKind::Bfloat16, WeightKind::Int8}) {
     ModelFile model = random_model(random, 600, 20, kind);
     model.normalizer = random_normalizer(random, 20, 300);
+    model.ladder = random_ladder(random, model, 40);
     const OpenModel open(model);
     const auto x = normals(random, 20);
     const uint32_t index[] = {1, 19}, classes[] = {0, 599, 3};
@@ -40,7 +42,8 @@ TEST(Runtime, NoCallAllocates) {
     int failures = 0;
     const uint64_t news = allocations;
     const size_t bytes = mallinfo2().uordblks;
-    for (const selfnorm_kind scored : {SELFNORM_RAW, SELFNORM_EXACT, SELFNORM_AMORTISED}) {
+    for (const int scored : {int{SELFNORM_RAW}, int{SELFNORM_EXACT}, int{SELFNORM_AMORTISED},
+                             int{SELFNORM_AUTO}, SELFNORM_RUNG(2), SELFNORM_RUNG(3), SELFNORM_RUNG(5)}) {
       failures += selfnorm_score_dense(open, x.data(), 20, classes, 3, scored, out);
       failures += selfnorm_score_sparse(open, index, x.data(), 2, classes, 3, scored, out);
       failures += selfnorm_top_dense(open, x.data(), 20, 50, scored, best, out);

@@ -2,15 +2,20 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <span>
 
 #include "base/failure.h"
 #include "data/array/matrix.h"
 #include "data/dataset.h"
 #include "data/input/characters.h"
+#include "math/parallel.h"
 
 namespace selfnorm {
 namespace {
+
+constexpr size_t kRowsToWiden = 64;
 
 template <class Use>
 auto with(const ArrayFile& file, const char* name, Use use) {
@@ -130,6 +135,23 @@ ReadResult read_named_arrays(Input& input, Format format, const ReadOptions& opt
   return result;
 }
 
+template <class Number>
+void ArrayRows::check_rows(std::span<const float> values, const Number& number) const {
+  const uint64_t rows = values.size() / columns_;
+  std::vector<char> is_bad((rows + kRowsToWiden - 1) / kRowsToWiden);
+  parallel_ranges(rows, kRowsToWiden, [&](size_t first, size_t last) {
+    bool is_good = true;
+    for (const float v : values.subspan(first * columns_, (last - first) * columns_))
+      is_good &= std::abs(v) <= std::numeric_limits<float>::max();
+    is_bad[first / kRowsToWiden] = !is_good;
+  });
+  const auto found = static_cast<uint64_t>(std::find(is_bad.begin(), is_bad.end(), 1) - is_bad.begin());
+  for (uint64_t i = found * kRowsToWiden; i < rows; ++i) {
+    const std::string message = value_error(values.subspan(i * columns_, columns_));
+    if (!message.empty()) throw_at(view_.place, number(i) + 1, "row {}: {}", number(i) + 1, message);
+  }
+}
+
 void ArrayRows::block(uint64_t begin, uint64_t end, std::span<float> to) const {
   SELFNORM_CHECK(begin <= end && end <= rows_ && to.size() == (end - begin) * columns_);
   if (view_.fortran_order) {
@@ -139,23 +161,27 @@ void ArrayRows::block(uint64_t begin, uint64_t end, std::span<float> to) const {
       for (uint64_t r = 0; r < column.size(); ++r) to[r * columns_ + c] = column[r];
     }
   } else {
-    view_.widen(begin * columns_, to);
+    parallel_ranges(end - begin, kRowsToWiden, [&](size_t first, size_t last) {
+      view_.widen((begin + first) * columns_, to.subspan(first * columns_, (last - first) * columns_));
+    });
   }
-  for (uint64_t r = begin; r < end; ++r) check_row(to.subspan((r - begin) * columns_, columns_), r);
+  check_rows(to, [&](uint64_t i) { return begin + i; });
 }
 
 void ArrayRows::gather(std::span<const uint64_t> rows, std::span<float> to) const {
   SELFNORM_CHECK(to.size() == rows.size() * columns_);
-  for (size_t r = 0; r < rows.size(); ++r) {
-    SELFNORM_CHECK(rows[r] < rows_);
-    const auto row = to.subspan(r * columns_, columns_);
-    if (view_.fortran_order) {
-      for (uint32_t c = 0; c < columns_; ++c) view_.widen(c * rows_ + rows[r], row.subspan(c, 1));
-    } else {
-      view_.widen(rows[r] * columns_, row);
+  for (const uint64_t r : rows) SELFNORM_CHECK(r < rows_);
+  parallel_ranges(rows.size(), kRowsToWiden, [&](size_t first, size_t last) {
+    for (size_t r = first; r < last; ++r) {
+      const auto row = to.subspan(r * columns_, columns_);
+      if (view_.fortran_order) {
+        for (uint32_t c = 0; c < columns_; ++c) view_.widen(c * rows_ + rows[r], row.subspan(c, 1));
+      } else {
+        view_.widen(rows[r] * columns_, row);
+      }
     }
-    check_row(row, rows[r]);
-  }
+  });
+  check_rows(to, [&](uint64_t i) { return rows[i]; });
 }
 
 void ArrayRows::release(uint64_t begin, uint64_t end) const {
@@ -163,11 +189,6 @@ void ArrayRows::release(uint64_t begin, uint64_t end) const {
     view_.release(0, rows_ * columns_);
   else
     view_.release(begin * columns_, (end - begin) * columns_);
-}
-
-void ArrayRows::check_row(std::span<const float> values, uint64_t row) const {
-  const std::string message = value_error(values);
-  if (!message.empty()) throw_at(view_.place, row + 1, "row {}: {}", row + 1, message);
 }
 
 }  // namespace selfnorm

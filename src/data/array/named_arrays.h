@@ -45,7 +45,9 @@ class ArrayRows {
   void release(uint64_t begin, uint64_t end) const;
 
  private:
-  void check_row(std::span<const float> values, uint64_t row) const;
+  // number(i): of the i-th row of `values` in the file.
+  template <class Number>
+  void check_rows(std::span<const float> values, const Number& number) const;
 
   ArrayView view_;
   uint64_t rows_;

@@ -136,8 +136,10 @@ WordVectors read_word_vectors(const std::string& path, const StringIndex& words,
   try {
     for (Block block; blocks.next(block);) {
       if (block.failure) std::rethrow_exception(block.failure);
-      for (std::string_view text = block.text(); !text.empty();)
-        reader.add(take_record(text, {}, line), line + 1);
+      for (std::string_view text = block.text(); !text.empty();) {
+        const uint64_t number = line + 1;
+        reader.add(take_record(text, {}, line), number);
+      }
     }
   } catch (const LongRecord& error) {
     throw DataError(input->name(), line + 1, error.what());

@@ -1,12 +1,16 @@
-// L-BFGS over all examples; for `constraint`, inside the search for the multiplier.
+// L-BFGS over all examples; for `constraint`, inside the search for the multiplier. With l2-from and held-out
+// data l2 is a path: it starts there and becomes a quarter whenever their NLL stops falling, until patience
+// runs out or l2 is reached, so one run from simple to complicated models ends at the best of them.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/failure.h"
 #include "engine/lbfgs_problem.h"
 #include "family/classifier/loop.h"
 #include "math/vector.h"
 #include "objective/loss.h"
+#include "objective/penalty.h"
 #include "objective/registry.h"
 #include "optim/dual.h"
 
@@ -19,20 +23,23 @@ constexpr double kRoughSlack = 0.1;
 constexpr uint64_t kRoughUpdates = 30;
 constexpr double kSlack = 0.01;
 constexpr uint64_t kFineUpdates = 8;
+constexpr double kPathFactor = 0.25;  // of l2, from one part of its path to the next
+constexpr double kPathGain = 1e-3;    // the share by which the criterion falls at a check for l2 to stay
 
 template <class Real>
 class FullPasses final : public LbfgsProblem<Real> {
  public:
-  FullPasses(const LoopProblem<Real>& problem, const ExactPass<Real>& pass, std::span<const float> weight)
+  FullPasses(const LoopProblem<Real>& problem, const TrainingPass<Real>& training)
       : LbfgsProblem<Real>({.history = problem.options.history,
                             .tolerance = problem.options.tolerance,
                             .l1 = problem.options.l1,
                             .l1_count = problem.penalised}),
         problem_(problem),
-        pass_(pass),
-        weight_(weight),
+        training_(training),
         objective_options_(problem.options.objective),
         dual_(objective_options_.delta, kRoughSlack, kRoughUpdates),
+        l2_(problem.held_out != nullptr ? std::max(problem.options.l2, problem.options.l2_from)
+                                        : problem.options.l2),
         validation_(problem.options, problem.held_out != nullptr) {
     validation_.plan(plan_);
   }
@@ -58,24 +65,30 @@ class FullPasses final : public LbfgsProblem<Real> {
     progress.steps = earlier_steps_ + iteration_limit();
     progress.loss = state.value;
     progress.nll = accepted_.mean_nll();
-    progress.penalty = accepted_.penalty / accepted_.weight;
-    progress.regulariser = state.value - accepted_.mean_loss();
+    const double unlabelled = accepted_unlabelled_.weight > 0 ? accepted_unlabelled_.mean_loss() : 0;
+    progress.penalty = accepted_.penalty / accepted_.weight + unlabelled;
+    progress.regulariser = state.value - accepted_.mean_loss() - unlabelled;
     progress.log_z_rms = accepted_.rms_log_z();
     progress.gradient_norm = lbfgs_.gradient_norm();
     progress.alpha = objective_options_.alpha;
   }
 
   Check check(Progress& progress) override {
-    return validation_.judge(problem_.held_out(theta(), {centre(point()), {}}), progress);
+    const Check found = validation_.judge(problem_.held_out(theta(), {centre(point()), {}}), progress);
+    is_stalled_ = !(*found.criterion < criterion_ - kPathGain * std::abs(criterion_));
+    criterion_ = std::min(criterion_, *found.criterion);
+    path_[l2_] = *found.criterion;
+    return found;
   }
 
   void take(Snapshot& out) const override {
     LbfgsProblem<Real>::take(out);
-    out.numbers.clear();
+    out.numbers = {l2_};
     validation_.take(out);
   }
   void put(const Snapshot& snapshot) override {
     LbfgsProblem<Real>::put(snapshot);
+    l2_ = snapshot.numbers[0];
     validation_.put(snapshot);
   }
 
@@ -88,12 +101,16 @@ class FullPasses final : public LbfgsProblem<Real> {
     fields("dual.earlier_steps", earlier_steps_);
     fields("dual.feasible", feasible_, problem_.start.size());
     fields("dual.infeasible", infeasible_, problem_.start.size());
+    fields("l2", l2_);
+    fields("l2.criterion", criterion_);
+    fields("l2.stalled", is_stalled_);
     validation_.state(fields);
     if (!fields.reads()) return;
     dual_.restore(dual);
     use_multiplier();
     evaluate_here();
     accepted_ = sum_;
+    accepted_unlabelled_ = unlabelled_;
   }
 
   LoopOutput<Real> output(RunOutcome outcome) const {
@@ -102,7 +119,9 @@ class FullPasses final : public LbfgsProblem<Real> {
     return {{found.begin(), found.end()},
             {level.value_or(centre(point())), {}},
             level.has_value(),
-            std::move(outcome)};
+            std::move(outcome),
+            l2_,
+            path_};
   }
 
  private:
@@ -114,20 +133,36 @@ class FullPasses final : public LbfgsProblem<Real> {
   std::span<const Real> theta() const { return std::span<const Real>(point()).first(problem_.parameters); }
 
   std::string limit() override {
-    const uint64_t iteration = lbfgs_.state().iteration;
-    return iteration >= iteration_limit() ? fmt::format("reached {} iterations", iteration) : "";
+    const uint64_t iteration = lbfgs_.state().iteration + (has_path() ? earlier_steps_ : 0);
+    if (iteration >= iteration_limit()) return fmt::format("reached {} iterations", iteration);
+    return is_stalled_ && l2_ > problem_.options.l2 ? "a weaker l2 is tried" : "";
   }
 
   Step stop(std::string reason) override {
     if (lbfgs_.stuck() && lbfgs_.state().iteration == 0 && solves_ == 0)
       problem_.observer.on_warning(
           "training could not take a single step; are the features extremely large or small?");
+    if (l2_ > problem_.options.l2 && earlier_steps_ + lbfgs_.state().iteration < iteration_limit()) {
+      weaken();
+      return {};
+    }
     return next_multiplier(reason) ? Step{} : Step::finished(std::move(reason));
   }
 
   void arrive() override {
     accepted_ = sum_;
+    accepted_unlabelled_ = unlabelled_;
     validation_.forget_level();
+  }
+
+  bool has_path() const { return problem_.held_out != nullptr && problem_.options.l2_from > problem_.options.l2; }
+
+  void weaken() {
+    l2_ = std::max(problem_.options.l2, kPathFactor * l2_);
+    is_stalled_ = false;
+    earlier_steps_ += lbfgs_.state().iteration;
+    lbfgs_.start_again(std::vector<Real>(lbfgs_.state().x));
+    arrive();
   }
 
   bool constrained() const { return objective_entry(objective_options_.name).is_constraint; }
@@ -140,7 +175,9 @@ class FullPasses final : public LbfgsProblem<Real> {
 
   void use_multiplier() {
     if (constrained()) objective_options_.alpha = dual_.alpha();
-    objective_ = make_objective(objective_options_);
+    ObjectiveOptions own = objective_options_;
+    own.alpha *= 1 - unlabelled_share();
+    objective_ = make_objective(own);
   }
 
   double centre(std::span<const Real> x) const {
@@ -148,23 +185,42 @@ class FullPasses final : public LbfgsProblem<Real> {
                                            : objective_options_.centre.value_or(0);
   }
 
-  // mean loss + l2/2 |W|^2 and its gradient; L1 is the optimiser's.
+  // Of all inputs.
+  double unlabelled_share() const {
+    if (training_.unlabelled == nullptr) return 0;
+    const auto m = static_cast<double>(training_.unlabelled->examples());
+    return m / (m + static_cast<double>(problem_.examples));
+  }
+
+  // mean loss + l2/2 |W|^2 and its gradient; L1 is the optimiser's. The penalty is the mean over all inputs, with
+  // and without a label.
   double evaluate(std::span<const Real> x, std::span<Real> gradient) override {
     std::fill(gradient.begin(), gradient.end(), Real{0});
     double weight = static_cast<double>(problem_.examples);
-    if (!weight_.empty()) {
+    if (!training_.weight.empty()) {
       weight = 0;
-      for (const float w : weight_) weight += static_cast<double>(w);
+      for (const float w : training_.weight) weight += static_cast<double>(w);
     }
-    sum_ = value_and_gradient<Real>(pass_, *objective_,
-                                    {.weight = weight_, .centre = centre(x), .gradient_scale = 1 / weight},
-                                    x.first(problem_.parameters), gradient.first(problem_.parameters));
-    if (objective_options_.learn_centre) gradient.back() = static_cast<Real>(sum_.d_centre / weight);
+    const auto theta = x.first(problem_.parameters);
+    const auto d_theta = gradient.first(problem_.parameters);
+    sum_ = value_and_gradient<Real>(
+        training_.pass, *objective_,
+        {.weight = training_.weight, .centre = centre(x), .gradient_scale = 1 / weight}, theta, d_theta);
+    double d_centre = sum_.d_centre / weight, unlabelled = 0;
+    if (training_.unlabelled != nullptr) {
+      const double scale = 1 / static_cast<double>(training_.unlabelled->examples());
+      unlabelled_ = value_and_gradient<Real>(
+          *training_.unlabelled, LevelPenalty(objective_options_.alpha * unlabelled_share()),
+          {.centre = centre(x), .gradient_scale = scale}, theta, d_theta);
+      d_centre += unlabelled_.d_centre * scale;
+      unlabelled = unlabelled_.mean_loss();
+    }
+    if (objective_options_.learn_centre) gradient.back() = static_cast<Real>(d_centre);
     const auto penalised = x.first(problem_.penalised);
-    const double l2 = problem_.options.l2;
-    if (l2 == 0) return sum_.mean_loss();
-    add_multiple(l2, penalised, gradient.first(problem_.penalised));
-    return sum_.mean_loss() + 0.5 * l2 * inner_product(penalised, penalised);
+    const double loss = sum_.mean_loss() + unlabelled;
+    if (l2_ == 0) return loss;
+    add_multiple(l2_, penalised, gradient.first(problem_.penalised));
+    return loss + 0.5 * l2_ * inner_product(penalised, penalised);
   }
 
   // Continues with another multiplier; false when the search is over, with the answer in the optimiser.
@@ -238,8 +294,7 @@ class FullPasses final : public LbfgsProblem<Real> {
   }
 
   const LoopProblem<Real>& problem_;
-  const ExactPass<Real>& pass_;
-  std::span<const float> weight_;
+  TrainingPass<Real> training_;
   ObjectiveOptions objective_options_;
   std::unique_ptr<Objective> objective_;
   DualSearch dual_;
@@ -247,23 +302,25 @@ class FullPasses final : public LbfgsProblem<Real> {
   uint64_t solves_ = 0;
   uint64_t earlier_steps_ = 0;               // of the solves before this one
   std::vector<Real> feasible_, infeasible_;  // constraint: the latest solutions on either side
+  double l2_;          // of the part of its path that the optimiser is on; of the result
+  double criterion_ = std::numeric_limits<double>::infinity();  // the least at a check
+  bool is_stalled_ = false;                                     // the last check did not lower it
+  std::map<double, double> path_;                               // of this session
   Validation validation_;
   LossSum sum_, accepted_;  // of the last evaluation, and of where the optimiser is
+  LossSum unlabelled_, accepted_unlabelled_;
 };
 
 }  // namespace
 
 template <class Real>
-LoopOutput<Real> train_in_full_passes(const LoopProblem<Real>& problem, const ExactPass<Real>& pass,
-                                      std::span<const float> weight) {
-  FullPasses<Real> passes(problem, pass, weight);
+LoopOutput<Real> train_in_full_passes(const LoopProblem<Real>& problem, const TrainingPass<Real>& training) {
+  FullPasses<Real> passes(problem, training);
   RunOutcome outcome = run(passes, problem.checkpoint, problem.fingerprint, problem.observer);
   return passes.output(std::move(outcome));
 }
 
-template LoopOutput<float> train_in_full_passes(const LoopProblem<float>&, const ExactPass<float>&,
-                                                std::span<const float>);
-template LoopOutput<double> train_in_full_passes(const LoopProblem<double>&, const ExactPass<double>&,
-                                                 std::span<const float>);
+template LoopOutput<float> train_in_full_passes(const LoopProblem<float>&, const TrainingPass<float>&);
+template LoopOutput<double> train_in_full_passes(const LoopProblem<double>&, const TrainingPass<double>&);
 
 }  // namespace selfnorm

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -30,6 +31,7 @@ struct LoopInput {
   uint32_t classes;
   std::string optimiser;    // resolved
   std::string fingerprint;  // of data and options
+  const Dataset* unlabelled = nullptr;
 
   ParameterShape shape() const { return parameter_shape(train.is_joint(), features, classes); }
 };
@@ -47,6 +49,8 @@ struct LoopOutput {
   Subtracted subtracted;    // c (nce, snl: b) at the end
   bool calibrated = false;  // its constant is the mean of A (less b(x)) on the validation data
   RunOutcome outcome;
+  double l2;  // that theta was trained with
+  std::map<double, double> path = {};  // of l2: the criterion of the last check at each
 };
 
 // What held-out data say of theta with something subtracted; nothing: there are no such data.
@@ -66,6 +70,7 @@ struct LoopProblem {
   size_t penalised = 0;     // the first so many are regularised
   std::vector<Real> start;  // theta, then the centre when it is learned
   HeldOutMeasure<Real> held_out;
+  uint64_t check_epochs = 1;  // minibatches: from one check to the next
 };
 
 // What one minibatch does to the parameters: the part of minibatch training (family/classifier/loop.h) that
@@ -111,10 +116,17 @@ class MinibatchStep {
   virtual void state(CheckpointFields&) {}
 };
 
-// L-BFGS over the examples of `pass` with their weights (none: all 1).
+// What full passes go over.
 template <class Real>
-LoopOutput<Real> train_in_full_passes(const LoopProblem<Real>& problem, const ExactPass<Real>& pass,
-                                      std::span<const float> weight);
+struct TrainingPass {
+  const ExactPass<Real>& pass;
+  std::span<const float> weight = {};           // none: all 1
+  const ExactPass<Real>* unlabelled = nullptr;  // inputs that the penalty is of too; their targets do not count
+};
+
+// L-BFGS over these examples.
+template <class Real>
+LoopOutput<Real> train_in_full_passes(const LoopProblem<Real>& problem, const TrainingPass<Real>& training);
 
 // AdaGrad or Adam with steps of `batch` examples; `row_norm` is the root mean square of |x| that the default
 // rate is divided by.

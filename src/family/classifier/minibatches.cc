@@ -109,7 +109,8 @@ class MinibatchProblem final : public Problem {
     LoopOutput<Real> out{{parameters.begin(), parameters.end()},
                          batch_step_.subtracted(theta_),
                          level.has_value(),
-                         std::move(outcome)};
+                         std::move(outcome),
+                         options_.l2};
     out.subtracted.constant = level.value_or(out.subtracted.constant);
     return out;
   }
@@ -136,7 +137,7 @@ class MinibatchProblem final : public Problem {
   Adaptive<Real> optimiser_;
   double rate_;
   Validation validation_;
-  Plan plan_ = validation_.plan_of_epochs(options_, minibatches_.per_epoch());
+  Plan plan_ = validation_.plan_of_epochs(options_, minibatches_.per_epoch(), problem_.check_epochs);
   uint64_t taken_ = 0;  // steps
   LossSum sum_, epoch_sum_;
   double gradient_norm_ = 0;

@@ -43,6 +43,11 @@ void add_full_passes(const std::string& family, TrainOptions& o, OptionTable& ta
 
 void add_linear(TrainOptions& o, OptionTable& table) {
   table
+      .add("l2-from", &o.l2_from,
+           "lbfgs with validation data: l2 starts here and becomes a quarter whenever their NLL stops falling, "
+           "down to l2; 0: it is l2 from the start")
+      .at_least(0);
+  table
       .add("scale", &o.scale,
            "Dense data: standardise the features for training; the model takes them as they are")
       .one_of({"auto", "standard", "none"});
@@ -147,6 +152,13 @@ std::string training_record(const TrainOptions& o, const std::string& optimiser,
   if (last.nll) training["nll"] = *last.nll;
   if (o.encoder.dropout > 0) training["dropout"] = o.encoder.dropout;
   return training.dump();
+}
+
+void note_training_device(const std::string& name, ModelFile& model) {
+  if (name.empty()) return;
+  json training = json::parse(model.training_json);
+  training["device"] = name;
+  model.training_json = training.dump();
 }
 
 std::string options_text(const TrainOptions& given, const std::string& optimiser) {

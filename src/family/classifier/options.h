@@ -32,6 +32,9 @@ struct TrainOptions {
   ObjectiveOptions objective;
   EncoderOptions encoder;
   double l2 = 1e-6;  // >= 0
+  // lbfgs with validation data: l2 starts here and becomes a quarter whenever their NLL stops falling, down to
+  // l2; at most l2: no such path
+  double l2_from = 0;
   double l1 = 0.0;   // >= 0; OWL-QN with lbfgs, soft threshold with adagrad/adam
 
   std::string optimiser = "auto";   // auto | lbfgs | adagrad | adam
@@ -75,6 +78,9 @@ std::string objective_record(const ObjectiveOptions& objective, double alpha);
 // JSON of the run.
 std::string training_record(const TrainOptions& options, const std::string& optimiser,
                             const std::string& reason, uint64_t examples, const Progress& last);
+
+// The GPU that took part in the steps, into the record; empty: none.
+void note_training_device(const std::string& name, ModelFile& model);
 
 // Everything the bits of the result depend on, besides the data.
 std::string options_text(const TrainOptions& options, const std::string& optimiser);

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
+#include <tuple>
 
 #include "base/failure.h"
 #include "data/example_source.h"
@@ -10,6 +13,7 @@
 #include "family/classifier/loop.h"
 #include "family/classifier/minibatch.h"
 #include "family/classifier/options.h"
+#include "gpu/device.h"
 #include "math/parallel.h"
 #include "math/random.h"
 #include "model/normalizer_network.h"
@@ -23,8 +27,11 @@ namespace {
 
 // Full passes keep 2 history + 5 vectors; beyond this many parameters minibatches are the better default.
 constexpr size_t kLargestFullPassProblem = 20'000'000;
-constexpr uint64_t kConstantSample = 20'000;
 constexpr uint64_t kConstantStream = 0x636f6e7374616e;  // "constan"
+constexpr uint64_t kCheckedStream = 0x636865636b6564;   // "checked"
+constexpr uint64_t kFoldStream = 0x666f6c64;            // "fold"
+constexpr uint64_t kFolds = 5, kFewHeldOut = 300;
+constexpr double kFoldWork = 5e7;  // multiplications of a pass over the rows
 
 void check_data(const Dataset& data, const char* role) {
   if (data.examples() == 0) throw_error("the {} data has no rows; expected at least one", role);
@@ -69,17 +76,32 @@ void check_encoder(const std::string& kind, const Features& x) {
         kind);
 }
 
+// Rows of checks: of noise objectives a check costs more than a step by the number of classes over that of the
+// draws; the others see all classes anyway.
+ValidationEffort linear_effort(const LoopInput& input) {
+  const ObjectiveOptions& o = input.options.objective;
+  const double classes = input.classes;
+  const double draws =
+      static_cast<double>(o.noise == "in-batch" ? input.options.batch : o.samples);
+  const double scored = is_candidate_objective(o.name) ? std::min(classes, draws) : classes;
+  return validation_effort(static_cast<double>(input.train.examples()) * 3 * scored, classes);
+}
+
+// A sample of the rows with weight, in their order.
+Dataset sampled_rows(const Dataset& data, uint64_t most, RandomStream random) {
+  std::vector<uint64_t> rows = random_permutation(data.examples(), random);
+  if (!data.weight.empty()) std::erase_if(rows, [&](uint64_t i) { return data.weight[i] == 0; });
+  rows.resize(std::min<size_t>(rows.size(), most));
+  std::sort(rows.begin(), rows.end());
+  return subset(data, rows);
+}
+
 // The mean of A over (a sample of) the training data: the constant that `sampled` settles at (theory.md 3),
 // or the level that ranking-nce and is leave free.
 template <class Real>
 double mean_log_normalizer(const LoopInput& input, std::span<const Real> theta) {
-  std::vector<uint64_t> rows =
-      random_permutation(input.train.examples(), RandomStream(input.options.seed, kConstantStream));
-  const std::vector<float>& weight = input.train.weight;
-  if (!weight.empty()) std::erase_if(rows, [&](uint64_t i) { return weight[i] == 0; });
-  rows.resize(std::min<size_t>(rows.size(), kConstantSample));
-  std::sort(rows.begin(), rows.end());
-  const Dataset sample = subset(input.train, rows);
+  const Dataset sample = sampled_rows(input.train, linear_effort(input).rows,
+                                      RandomStream(input.options.seed, kConstantStream));
   const auto pass = make_exact_pass<Real>(sample, input.features, input.classes, input.options.log_carrier);
   const auto exact = make_objective({.name = "exact"});
   return value_and_gradient<Real>(*pass, *exact, {.weight = sample.weight}, theta, std::span<Real>())
@@ -117,10 +139,15 @@ std::vector<Real> starting_point(const LoopInput& input) {
 template <class Real>
 HeldOutMeasure<Real> held_out_measure(const LoopInput& input) {
   if (input.valid == nullptr) return nullptr;
-  const Dataset& data = *input.valid;
+  const bool is_sampled = is_candidate_objective(input.options.objective.name);
+  const auto sample = std::make_shared<const Dataset>(
+      is_sampled ? sampled_rows(*input.valid, linear_effort(input).rows,
+                                RandomStream(input.options.seed, kCheckedStream))
+                 : Dataset{});
+  const Dataset& data = is_sampled ? *sample : *input.valid;
   std::shared_ptr<ExactPass<Real>> pass =
       make_exact_pass<Real>(data, input.features, input.classes, input.options.log_carrier);
-  return [&data, pass](std::span<const Real> theta, const Subtracted& subtracted) {
+  return [&data, sample, pass](std::span<const Real> theta, const Subtracted& subtracted) {
     std::vector<double> normalizer;
     if (subtracted.function.exists()) normalizer = values_of(subtracted.function, data.features);
     const LossSum sum = value_and_gradient<Real>(
@@ -148,7 +175,8 @@ LoopProblem<Real> loop_problem(const LoopInput& input) {
           .parameters = input.shape().size(),
           .penalised = input.shape().penalised(),
           .start = starting_point<Real>(input),
-          .held_out = held_out_measure<Real>(input)};
+          .held_out = held_out_measure<Real>(input),
+          .check_epochs = input.valid != nullptr ? linear_effort(input).epochs : 1};
 }
 
 template <class Real>
@@ -157,7 +185,11 @@ LoopOutput<Real> trained(const LoopInput& input) {
   if (input.optimiser == "lbfgs") {
     const auto pass =
         make_exact_pass<Real>(input.train, input.features, input.classes, input.options.log_carrier);
-    return train_in_full_passes<Real>(problem, *pass, input.train.weight);
+    const auto unlabelled = input.unlabelled == nullptr
+                                ? nullptr
+                                : make_exact_pass<Real>(*input.unlabelled, input.features, input.classes,
+                                                        input.options.log_carrier);
+    return train_in_full_passes<Real>(problem, {*pass, input.train.weight, unlabelled.get()});
   }
   const uint64_t batch = std::min(input.options.batch, input.train.examples());
   const auto step = is_candidate_objective(input.options.objective.name)
@@ -166,8 +198,50 @@ LoopOutput<Real> trained(const LoopInput& input) {
   return train_in_minibatches<Real>(problem, *step, batch, row_norm(input.train.features));
 }
 
+// Whether held-out rows are too few to choose l2, and folds of the training rows cost little.
+bool needs_folds(const LoopInput& input) {
+  if (input.valid == nullptr || input.options.l2_from <= input.options.l2 || input.train.examples() < kFolds)
+    return false;
+  const Features& x = input.train.features;
+  const double values = x.is_sparse ? static_cast<double>(x.sparse.column.size())
+                                    : static_cast<double>(x.rows()) * x.columns();
+  return input.valid->examples() < kFewHeldOut && values * std::max(1u, input.classes) <= kFoldWork;
+}
+
+// The l2 whose NLL on the rows left out of a fold, summed over all rows, is least. A fold that ended before
+// counts with its last value, for which it ended.
 template <class Real>
-TrainResult train_as(const LoopInput& input, const Scaling& scaling) {
+double cross_validated_l2(const LoopInput& input) {
+  const std::vector<uint64_t> order =
+      random_permutation(input.train.examples(), RandomStream(input.options.seed, kFoldStream));
+  std::map<double, double, std::greater<>> total;  // strongest first
+  std::vector<std::pair<double, std::map<double, double>>> folds;
+  for (uint64_t fold = 0; fold < kFolds; ++fold) {
+    std::vector<uint64_t> rest, left_out;
+    for (uint64_t i = 0; i < order.size(); ++i) (i % kFolds == fold ? left_out : rest).push_back(order[i]);
+    std::sort(rest.begin(), rest.end());
+    std::sort(left_out.begin(), left_out.end());
+    const Dataset train = subset(input.train, rest), valid = subset(input.train, left_out);
+    const CheckpointOptions none;
+    TrainObserver nobody;
+    const LoopInput part{train,          &valid,        input.options,   none, nobody,
+                         input.features, input.classes, input.optimiser, ""};
+    folds.emplace_back(static_cast<double>(left_out.size()), trained<Real>(part).path);
+    for (const auto& [l2, nll] : folds.back().second) total[l2] = 0;
+  }
+  double best = input.options.l2, least = std::numeric_limits<double>::infinity();
+  for (auto& [l2, sum] : total) {
+    for (const auto& [rows, path] : folds) {
+      const auto at = path.lower_bound(l2);  // the weakest that is no weaker
+      sum += at == path.end() ? std::numeric_limits<double>::infinity() : rows * at->second;
+    }
+    if (sum < least) std::tie(least, best) = std::pair(sum, l2);
+  }
+  return best;
+}
+
+template <class Real>
+TrainResult train_with(const LoopInput& input, const Scaling& scaling, bool by_folds) {
   LoopOutput<Real> loop = trained<Real>(input);
   TrainResult result;
   ModelFile& model = result.model;
@@ -184,11 +258,29 @@ TrainResult train_as(const LoopInput& input, const Scaling& scaling) {
   if (loop.subtracted.function.exists()) model.normalizer = folded(loop.subtracted.function, scaling);
   store_parameters<Real>(loop.theta, scaling, model);
   model.objective_json = objective_record(input.options.objective, loop.outcome.last.alpha);
-  model.training_json = training_record(input.options, input.optimiser, loop.outcome.reason,
+  TrainOptions recorded = input.options;
+  recorded.l2 = loop.l2;
+  if (input.valid != nullptr && input.options.l2_from > input.options.l2 &&
+      loop.outcome.ending == Ending::complete)
+    input.observer.on_note(fmt::format(
+        "chosen on the {} validation rows{}: l2 = {:.3g}, where NLL was least on the way from {:.3g} down",
+        input.valid->examples(),
+        by_folds ? fmt::format(" and {} folds of the {} training rows", kFolds, input.train.examples()) : "",
+        loop.l2, input.options.l2_from));
+  model.training_json = training_record(recorded, input.optimiser, loop.outcome.reason,
                                         input.train.examples(), loop.outcome.last);
   result.take(std::move(loop.outcome));
   result.optimiser = input.optimiser;
   return result;
+}
+
+template <class Real>
+TrainResult train_as(const LoopInput& input, const Scaling& scaling) {
+  TrainOptions options = input.options;
+  if (needs_folds(input)) options.l2 = cross_validated_l2<Real>(input);
+  const LoopInput own{input.train,    input.valid,   options,         input.checkpoint,  input.observer,
+                input.features, input.classes, input.optimiser, input.fingerprint, input.unlabelled};
+  return train_with<Real>(own, scaling, options.l2 > input.options.l2);
 }
 
 constexpr uint64_t kHoldOutStream = 0x686f6c646f7574;  // "holdout"
@@ -218,9 +310,11 @@ std::string choose_optimiser(const TrainOptions& options, size_t parameters) {
 }
 
 TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const TrainOptions& given,
-                             const CheckpointOptions& checkpoint, TrainObserver& observer) {
+                             const CheckpointOptions& checkpoint, TrainObserver& observer,
+                             std::optional<Dataset> unlabelled) {
   TrainOptions options = given;
   options.validate();
+  refuse_device("a classifier without an encoder is trained on the CPU");
   check_training_data(train);
   check_encoder(options.encoder.kind, train.features);
   if (valid) check_data(*valid, "validation");
@@ -245,8 +339,22 @@ TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const 
 
   const std::string optimiser =
       choose_optimiser(options, parameter_shape(train.is_joint(), features, classes).size());
-  const std::string mark =
-      fingerprint(train, options_text(options, optimiser)) + (valid ? fingerprint(*valid, "") : "");
+  if (options.l2_from > options.l2 && optimiser != "lbfgs")
+    throw_error("l2-from {} is a path of full passes, which {} does not make; use l2", options.l2_from,
+                optimiser);
+  if (unlabelled) {
+    const bool is_used = objective_entry(options.objective.name).is_penalised && optimiser == "lbfgs";
+    if (!is_used || train.is_joint() || unlabelled->is_joint())
+      throw_error(
+          "unlabelled inputs are for the penalty objective with lbfgs on classes, found {} with {}{}",
+          options.objective.name, optimiser, train.is_joint() ? " on groups of alternatives" : "");
+    if (unlabelled->examples() == 0) throw Error("the unlabelled data has no rows; expected at least one");
+    unlabelled->target.assign(unlabelled->examples(), 0);
+    unlabelled->weight.clear();
+  }
+  const std::string mark = fingerprint(train, options_text(options, optimiser)) +
+                           (valid ? fingerprint(*valid, "") : "") +
+                           (unlabelled ? fingerprint(*unlabelled, "unlabelled") : "");
   Scaling scaling;
   const bool dense = !train.features.is_sparse && !train.is_joint();
   if (options.scale == "standard" && !dense)
@@ -255,9 +363,11 @@ TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const 
     scaling = fit_scaling(train.features.dense);
     scaling.apply(train.features.dense);
     if (valid) scaling.apply(valid->features.dense);
+    if (unlabelled) scaling.apply(unlabelled->features.dense);
   }
   const LoopInput input{
-      train, valid ? &*valid : nullptr, options, checkpoint, observer, features, classes, optimiser, mark};
+      train,    valid ? &*valid : nullptr, options, checkpoint, observer, features, classes, optimiser, mark,
+      unlabelled ? &*unlabelled : nullptr};
   return options.precision == "double" ? train_as<double>(input, scaling) : train_as<float>(input, scaling);
 }
 

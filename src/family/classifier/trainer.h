@@ -19,10 +19,12 @@ struct TrainResult : RunResult {
 };
 
 // `valid` may be null (no early stopping). Both datasets share labels and feature space. `train` and `valid`
-// are taken by value because standardisation works in place. Throws Error for unusable data (no rows, one
-// class, ...) or options.
+// are taken by value because standardisation works in place. `unlabelled` has inputs that the penalty is of as
+// well as of those of `train`; its targets do not count. Throws Error for unusable data (no rows, one class, ...)
+// or options.
 TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const TrainOptions& options,
-                             const CheckpointOptions& checkpoint, TrainObserver& observer);
+                             const CheckpointOptions& checkpoint, TrainObserver& observer,
+                             std::optional<Dataset> unlabelled = std::nullopt);
 
 // Splits off a random `fraction` of the examples (at least 1, at most half) for validation: (train, valid).
 std::pair<Dataset, Dataset> hold_out(const Dataset& data, double fraction, uint64_t seed);

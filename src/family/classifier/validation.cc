@@ -11,11 +11,26 @@ namespace selfnorm {
 namespace {
 
 constexpr uint64_t kReportsPerEpoch = 20;
+constexpr double kShareOfTraining = 0.2;
+constexpr double kStepsOverProducts = 4;  // the time of a multiplication of a step over that of a product
 
 // Whether log Z is drawn to a constant, or left at one, which validation data may tell better.
 bool has_level(const ObjectiveEntry& o) { return o.is_penalised || o.uses_normalizer || o.leaves_level; }
 
 }  // namespace
+
+double affordable_rows(double steps, double row) {
+  return std::max(1e-3, kShareOfTraining * kStepsOverProducts * steps / row);
+}
+
+ValidationEffort validation_effort(double epoch, double row) {
+  using Effort = ValidationEffort;
+  const double rows = affordable_rows(epoch, row);
+  if (rows >= double{Effort::kMostRows}) return {};
+  if (rows >= double{Effort::kFewestRows}) return {.rows = static_cast<uint64_t>(rows)};
+  return {.rows = Effort::kFewestRows,
+          .epochs = static_cast<uint64_t>(std::ceil(double{Effort::kFewestRows} / rows))};
+}
 
 // The constraint is met on the training data, so its last iterate is the answer.
 Validation::Validation(const TrainOptions& options, bool has_data)
@@ -31,14 +46,14 @@ void Validation::plan(Plan& plan) const {
   plan.patience = patience_;
 }
 
-Plan Validation::plan_of_epochs(const TrainOptions& options, uint64_t per_epoch) const {
+Plan Validation::plan_of_epochs(const TrainOptions& options, uint64_t per_epoch, uint64_t epochs) const {
   Plan out{.steps = options.epochs * per_epoch,
            .epoch = per_epoch,
            .schedule = options.schedule,
            .report_every = std::max<uint64_t>(1, per_epoch / kReportsPerEpoch),
-           .check_every = per_epoch,
+           .check_every = epochs * per_epoch,
            .good_every = per_epoch,
-           .unit = "epochs",
+           .unit = epochs == 1 ? "epochs" : "checks",
            .completed = options.epochs == 1 ? "completed 1 epoch"
                                             : fmt::format("completed {} epochs", options.epochs)};
   plan(out);

@@ -20,6 +20,21 @@ struct ValidationMeasure {
   double calibrated_square = 0;  // with the level in the place of c
 };
 
+// How much of the held-out data a check looks at, and how many epochs lie between two checks: at most a fifth
+// of the work of training, counted in operations so that it does not depend on the clock. Up to kMostRows, whose
+// mean NLL moves by a few thousandths of a nat from one epoch to the next by chance; when a fifth is less than
+// kFewestRows, those are looked at after several epochs.
+struct ValidationEffort {
+  static constexpr uint64_t kMostRows = 20'000, kFewestRows = 500;
+
+  uint64_t rows = kMostRows;
+  uint64_t epochs = 1;
+};
+// Held-out rows whose log Z takes a fifth of such steps.
+double affordable_rows(double steps, double row);
+// Multiplications of an epoch of steps on scattered rows, and of log Z of one held-out row by matrix products.
+ValidationEffort validation_effort(double epoch, double row);
+
 class Validation {
  public:
   Validation(const TrainOptions& options, bool has_data);
@@ -27,8 +42,8 @@ class Validation {
   bool calibrates() const { return calibrates_; }
   // Fills what the plan says of checks.
   void plan(Plan& plan) const;
-  // The plan of minibatches, so many of them an epoch.
-  Plan plan_of_epochs(const TrainOptions& options, uint64_t per_epoch) const;
+  // The plan of minibatches, so many of them an epoch, with checks so many epochs apart.
+  Plan plan_of_epochs(const TrainOptions& options, uint64_t per_epoch, uint64_t epochs) const;
   // Fills the validation fields.
   Check judge(const ValidationMeasure& measured, Progress& progress);
 

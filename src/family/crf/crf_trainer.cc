@@ -107,7 +107,7 @@ std::vector<float> start_of(const CrfShape& shape) {
 LoopOutput<float> trained(const LoopProblem<float>& problem, const Sequences& train, const CrfShape& shape) {
   if (problem.optimiser == "lbfgs") {
     const auto pass = make_crf_pass<float>(train, shape);
-    return train_in_full_passes<float>(problem, *pass, {});
+    return train_in_full_passes<float>(problem, {*pass});
   }
   const uint64_t batch = std::min(problem.options.batch, train.sentences());
   const auto step = make_crf_step(train, shape, problem.options, batch);

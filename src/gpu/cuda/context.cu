@@ -79,6 +79,21 @@ __global__ void shifted_rows(const float* x, const double* y, const double* shif
   }
 }
 
+// A warp a row.
+__global__ void row_adagrad(float* x, float* square, const float* gradient, int64_t rows, int64_t columns, float rate, float keep) {
+  const int64_t row = (blockIdx.x * int64_t{kThreads} + threadIdx.x) / 32;
+  const int lane = threadIdx.x % 32;
+  if (row >= rows) return;
+  const float* const g = gradient + row * columns;
+  float sum = 0;
+  for (int64_t j = lane; j < columns; j += 32) sum = fmaf(g[j], g[j], sum);
+  for (int half = 16; half > 0; half /= 2) sum += __shfl_xor_sync(~0u, sum, half);
+  const float total = square[row] + sum / static_cast<float>(columns), own_rate = rate / sqrtf(total);
+  __syncwarp();
+  if (lane == 0) square[row] = total;
+  for (int64_t j = lane; j < columns; j += 32) x[row * columns + j] = keep * x[row * columns + j] - own_rate * g[j];
+}
+
 PlannedProduct planned(cublasLtHandle_t handle, const Product& p, int sm_major) {
   PlannedProduct out;
   const bool is_double = p.type == SELFNORM_F64;
@@ -156,6 +171,7 @@ void selfnorm_cuda_context::run(const Product& product, const Operands& x, cudaS
   const PlannedProduct* plan = nullptr;
   {
     const std::lock_guard lock(mutex);
+    if (handle == nullptr) check(cublasLtCreate(&handle), "its handle");  // energies need none
     auto found = products.find(product);
     if (found == products.end()) found = products.emplace(product, planned(handle, product, properties.major)).first;
     plan = &found->second;
@@ -183,7 +199,6 @@ selfnorm_cuda_context* selfnorm_cuda_open(int device, char* error, uint64_t erro
       throw Failure(std::string("the GPU ") + out->properties.name + " has compute capability " +
                     std::to_string(out->properties.major) + "." + std::to_string(out->properties.minor) +
                     "; expected 8.0 or later");
-    check(cublasLtCreate(&out->handle), "its handle");
     check(cudaStreamCreateWithFlags(&out->copies, cudaStreamNonBlocking), "a stream");
     check(cudaEventCreateWithFlags(&out->checked, cudaEventDisableTiming), "an event");
     check(cudaMallocHost(&out->status, 2 * sizeof(int64_t)), "pinned memory");
@@ -314,6 +329,15 @@ int selfnorm_split_states(selfnorm_cuda_context* context, const float* states, i
     split<<<blocks_of(static_cast<uint64_t>(count)), kThreads, 0, static_cast<cudaStream_t>(stream)>>>(
         states, count, static_cast<__nv_bfloat16*>(parts), part_count);
     check(cudaGetLastError(), "the parts of states");
+  });
+}
+
+int selfnorm_row_adagrad(selfnorm_cuda_context* context, float* x, float* square, const float* gradient, int64_t rows,
+                         int64_t columns, double rate, double keep, void* stream) {
+  return guarded(context, [&] {
+    row_adagrad<<<blocks_of(static_cast<uint64_t>(rows) * 32), kThreads, 0, static_cast<cudaStream_t>(stream)>>>(
+        x, square, gradient, rows, columns, static_cast<float>(rate), static_cast<float>(keep));
+    check(cudaGetLastError(), "a step of AdaGrad");
   });
 }
 

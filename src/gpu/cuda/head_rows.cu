@@ -1,13 +1,12 @@
 #include "gpu/cuda/head_rows.cuh"
 
-#include <cooperative_groups.h>
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
 #include <algorithm>
 #include <atomic>
+#include <type_traits>
 
+#include "gpu/cuda/cluster.cuh"
 #include "gpu/cuda/context.cuh"
+#include "gpu/cuda/lanes.cuh"
 
 namespace selfnorm::gpu {
 namespace {
@@ -16,8 +15,6 @@ constexpr int kThreads = 512;
 constexpr int kWarps = kThreads / 32;
 constexpr float kLog2e = 1.4426950408889634f;
 
-template <class T>
-constexpr int kLanes = 16 / sizeof(T);
 template <class T>
 constexpr int kHeld = 8;  // vectors of 16 bytes that a thread keeps: a row of kThreads * kHeld * kLanes a block
 constexpr int kStreamed = 4;
@@ -31,83 +28,6 @@ __device__ inline float exp2_fast(float x) {
 
 // What was computed from v is forgotten, so that registers hold v alone rather than its numbers as floats.
 __device__ inline void forget(uint4& v) { asm volatile("" : "+r"(v.x), "+r"(v.y), "+r"(v.z), "+r"(v.w)); }
-
-// The 16 bytes of a vector as floats, and back; words of 4 bytes, by the larger of each of their numbers.
-template <class T>
-struct Lanes;
-template <>
-struct Lanes<float> {
-  static __device__ void open(const uint4& v, float* x) {
-    x[0] = __uint_as_float(v.x), x[1] = __uint_as_float(v.y);
-    x[2] = __uint_as_float(v.z), x[3] = __uint_as_float(v.w);
-  }
-  static __device__ uint4 close(const float* x) {
-    return {__float_as_uint(x[0]), __float_as_uint(x[1]), __float_as_uint(x[2]), __float_as_uint(x[3])};
-  }
-  static __device__ uint32_t larger(uint32_t a, uint32_t b) {
-    return __float_as_uint(fmaxf(__uint_as_float(a), __uint_as_float(b)));
-  }
-  static __device__ float largest(uint32_t a) { return __uint_as_float(a); }
-  static constexpr uint32_t kNothing = 0xff800000u;  // -inf
-};
-template <>
-struct Lanes<__nv_bfloat16> {
-  static __device__ void open(const uint4& v, float* x) {
-    const uint32_t words[4] = {v.x, v.y, v.z, v.w};
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      x[2 * i] = __uint_as_float(words[i] << 16);
-      x[2 * i + 1] = __uint_as_float(words[i] & 0xffff0000u);
-    }
-  }
-  static __device__ uint4 close(const float* x) {
-    uint32_t words[4];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const __nv_bfloat162 pair = __floats2bfloat162_rn(x[2 * i], x[2 * i + 1]);
-      words[i] = *reinterpret_cast<const uint32_t*>(&pair);
-    }
-    return {words[0], words[1], words[2], words[3]};
-  }
-  static __device__ uint32_t larger(uint32_t a, uint32_t b) {
-    const __nv_bfloat162 most = __hmax2(*reinterpret_cast<const __nv_bfloat162*>(&a), *reinterpret_cast<const __nv_bfloat162*>(&b));
-    return *reinterpret_cast<const uint32_t*>(&most);
-  }
-  static __device__ float largest(uint32_t a) {
-    const float2 pair = __bfloat1622float2(*reinterpret_cast<const __nv_bfloat162*>(&a));
-    return fmaxf(pair.x, pair.y);
-  }
-  static constexpr uint32_t kNothing = 0xff80ff80u;  // -inf, twice
-};
-template <>
-struct Lanes<__half> {
-  static __device__ void open(const uint4& v, float* x) {
-    const uint32_t words[4] = {v.x, v.y, v.z, v.w};
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const float2 pair = __half22float2(*reinterpret_cast<const __half2*>(&words[i]));
-      x[2 * i] = pair.x, x[2 * i + 1] = pair.y;
-    }
-  }
-  static __device__ uint4 close(const float* x) {
-    uint32_t words[4];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const __half2 pair = __floats2half2_rn(x[2 * i], x[2 * i + 1]);
-      words[i] = *reinterpret_cast<const uint32_t*>(&pair);
-    }
-    return {words[0], words[1], words[2], words[3]};
-  }
-  static __device__ uint32_t larger(uint32_t a, uint32_t b) {
-    const __half2 most = __hmax2(*reinterpret_cast<const __half2*>(&a), *reinterpret_cast<const __half2*>(&b));
-    return *reinterpret_cast<const uint32_t*>(&most);
-  }
-  static __device__ float largest(uint32_t a) {
-    const float2 pair = __half22float2(*reinterpret_cast<const __half2*>(&a));
-    return fmaxf(pair.x, pair.y);
-  }
-  static constexpr uint32_t kNothing = 0xfc00fc00u;  // -inf, twice
-};
 
 // z_k, from the product at class k. Plain heads, of whose sums only log Z and the best class are asked: the product itself.
 template <bool kPlain>
@@ -155,42 +75,6 @@ struct BlockPart {
   RowSums sums;
   float target_score;
 };
-
-// What a block of a cluster reads of the others, in the order of their ranks.
-__device__ inline int cluster_rank() {
-#if __CUDA_ARCH__ >= 900
-  return cooperative_groups::this_cluster().block_rank();
-#else
-  return 0;
-#endif
-}
-__device__ inline int cluster_blocks() {
-#if __CUDA_ARCH__ >= 900
-  return cooperative_groups::this_cluster().num_blocks();
-#else
-  return 1;
-#endif
-}
-__device__ inline void cluster_arrive() {
-#if __CUDA_ARCH__ >= 900
-  cooperative_groups::this_cluster().barrier_arrive();
-#endif
-}
-__device__ inline void cluster_wait() {  // for all to have arrived
-#if __CUDA_ARCH__ >= 900
-  cooperative_groups::this_cluster().barrier_wait();
-#else
-  __syncthreads();
-#endif
-}
-__device__ inline BlockPart part_of(BlockPart* own, int rank) {
-#if __CUDA_ARCH__ >= 900
-  return *cooperative_groups::this_cluster().map_shared_rank(own, rank);
-#else
-  (void)rank;
-  return *own;
-#endif
-}
 
 // The target, ahead of which classes are counted: by a higher score, or the same and a smaller index.
 struct Bar {
@@ -353,7 +237,7 @@ template <class T, bool kPlain, bool kHolds>
 __global__ void __launch_bounds__(kThreads, kPlain ? 2 : 1) head_rows(const __grid_constant__ RowTask task) {
   constexpr int kL = kLanes<T>;
   constexpr int kV = kHolds ? kHeld<T> : kStreamed;
-  constexpr bool kExponentiates = kPlain && kHolds && sizeof(T) == 2;
+  constexpr bool kExponentiates = kPlain && kHolds && std::is_same_v<T, __nv_bfloat16>;  // float16 would be rounded twice
   extern __shared__ __align__(128) unsigned char stage[];
   __shared__ __align__(8) uint64_t barrier;
   __shared__ RowSums parts[kWarps];
@@ -605,158 +489,12 @@ void run_typed(RowTask task, int sm_major, cudaStream_t stream) {
   else launch_rows<T, false, false>(task, blocks, sm_major, stream);
 }
 
-// Sums by all threads of one block, in a fixed order.
-template <class Combine>
-__device__ float block_reduced(float value, float* shared, const Combine& combine) {
-  shared[threadIdx.x] = value;
-  __syncthreads();
-  for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {
-    if (threadIdx.x < half) shared[threadIdx.x] = combine(shared[threadIdx.x], shared[threadIdx.x + half]);
-    __syncthreads();
-  }
-  const float out = shared[0];
-  __syncthreads();
-  return out;
-}
-
-struct PrepareTask {
-  int64_t rows, ignore_index, all_classes, classes, picks;
-  const int64_t *target, *selected;
-  const float *token_weight, *row_gradient;
-  bool is_mean;
-};
-
-constexpr int kOneBlock = 1024;
-
-__global__ void __launch_bounds__(kOneBlock) prepare(PrepareTask task, StepScalars* scalars, float* coefficient) {
-  __shared__ float shared[kOneBlock];
-  float largest = 0, weight = 0, wrong = 3e38f;
-  for (int64_t i = threadIdx.x; i < task.rows; i += kOneBlock) {
-    float w = task.token_weight != nullptr ? task.token_weight[i] : 1;
-    if (task.target != nullptr) {
-      const int64_t target = task.target[i];
-      if (target == task.ignore_index) w = 0;
-      else if (target < 0 || target >= task.all_classes) wrong = fminf(wrong, static_cast<float>(i));
-    }
-    for (int64_t j = 0; task.selected != nullptr && j < task.picks; ++j) {
-      const int64_t k = task.selected[i * task.picks + j];
-      if (k < 0 || k >= task.classes) wrong = fminf(wrong, static_cast<float>(i));
-    }
-    weight += w;
-    if (task.row_gradient != nullptr) w *= task.row_gradient[i];
-    coefficient[i] = w;
-    largest = fmaxf(largest, fabsf(w));
-  }
-  const auto sum = [](float a, float b) { return a + b; };
-  const auto most = [](float a, float b) { return fmaxf(a, b); };
-  const auto least = [](float a, float b) { return fminf(a, b); };
-  largest = block_reduced(largest, shared, most);
-  weight = block_reduced(weight, shared, sum);
-  wrong = block_reduced(wrong, shared, least);
-  const float divisor = largest > 0 ? largest : 1;
-  for (int64_t i = threadIdx.x; i < task.rows; i += kOneBlock) coefficient[i] /= divisor;
-  if (threadIdx.x != 0) return;
-  const float inverse = !task.is_mean ? 1 : weight != 0 ? 1 / weight : 0;
-  *scalars = {1, 0, divisor * inverse, inverse, -1, 0};
-  if (wrong < 3e38f) {  // a float counts rows up to 2^24 exactly; from there on it names one near
-    scalars->wrong_row = static_cast<int64_t>(wrong);
-    scalars->wrong_target = task.target != nullptr ? task.target[scalars->wrong_row] : 0;
-  }
-}
-
-struct LossSumTask {
-  int64_t rows, ignore_index;
-  const int64_t* target;
-  const float *token_weight, *nll, *penalty;
-  float* loss;
-};
-
-__global__ void __launch_bounds__(kOneBlock) loss_sum(LossSumTask task, const StepScalars* scalars) {
-  __shared__ float shared[kOneBlock];
-  float nll = 0, penalty = 0;
-  for (int64_t i = threadIdx.x; i < task.rows; i += kOneBlock) {
-    const float w = task.token_weight != nullptr ? task.token_weight[i] : 1;
-    if (task.target[i] == task.ignore_index) continue;
-    nll += w * task.nll[i];
-    penalty += w * task.penalty[i];
-  }
-  const auto sum = [](float a, float b) { return a + b; };
-  nll = block_reduced(nll, shared, sum) * scalars->inverse;
-  penalty = block_reduced(penalty, shared, sum) * scalars->inverse;
-  if (threadIdx.x != 0) return;
-  const float nan = __int_as_float(0x7fffffff);  // a wrong target leaves no loss that looks like one
-  const bool is_wrong = scalars->wrong_row >= 0;
-  task.loss[0] = is_wrong ? nan : nll + penalty;
-  task.loss[1] = is_wrong ? nan : nll;
-  task.loss[2] = is_wrong ? nan : penalty;
-}
-
-constexpr int kColumnThreads = 128;
-
-// A slab of rows of one vector of columns.
-template <class T>
-__global__ void column_slabs(RowTask task, float* partial) {
-  constexpr int kL = kLanes<T>;
-  const int64_t k = (blockIdx.x * int64_t{kColumnThreads} + threadIdx.x) * kL;
-  if (k >= task.classes) return;
-  const int64_t slab = (task.rows + kBiasSlabs - 1) / kBiasSlabs;
-  const int64_t begin = blockIdx.y * slab, end = begin + slab < task.rows ? begin + slab : task.rows;
-  float sum[kL] = {};
-  for (int64_t i = begin; i < end; ++i) {
-    float x[kL];
-    Lanes<T>::open(*reinterpret_cast<const uint4*>(static_cast<const T*>(task.sheet) + i * task.stride + k), x);
-#pragma unroll
-    for (int j = 0; j < kL; ++j) sum[j] += x[j];
-  }
-  for (int j = 0; j < kL && k + j < task.classes; ++j) partial[blockIdx.y * task.classes + k + j] = sum[j];
-}
-
-__global__ void slabs_sum(int64_t classes, const float* partial, const StepScalars* scalars, float* d_bias, bool is_added) {
-  const int64_t k = blockIdx.x * int64_t{kColumnThreads} + threadIdx.x;
-  if (k >= classes) return;
-  float sum = 0;
-  for (int slab = 0; slab < kBiasSlabs; ++slab) sum += partial[slab * classes + k];
-  d_bias[k] = scalars->scale * sum + (is_added ? d_bias[k] : 0);
-}
-
-template <class T>
-void column_sums(const RowTask& task, float* partial, cudaStream_t stream) {
-  const int64_t vectors = (task.classes + kLanes<T> - 1) / kLanes<T>;
-  const dim3 grid(static_cast<unsigned>((vectors + kColumnThreads - 1) / kColumnThreads), kBiasSlabs);
-  column_slabs<T><<<grid, kColumnThreads, 0, stream>>>(task, partial);
-}
-
 }  // namespace
-
-void prepare_rows(const selfnorm_head_step& step, StepScalars* scalars, float* coefficient, cudaStream_t stream) {
-  const selfnorm_head_options& o = step.options;
-  const PrepareTask task{step.rows, o.ignore_index, o.all_classes > 0 ? o.all_classes : step.classes, step.classes, step.picks, step.target, step.selected, step.token_weight, step.row_gradient, o.is_mean != 0 && step.target != nullptr};
-  prepare<<<1, kOneBlock, 0, stream>>>(task, scalars, coefficient);
-  check(cudaGetLastError(), "the check of the targets");
-}
 
 void run_rows(const RowTask& task, int sheet_type, int sm_major, cudaStream_t stream) {
   if (sheet_type == SELFNORM_F32) run_typed<float>(task, sm_major, stream);
   if (sheet_type == SELFNORM_F16) run_typed<__half>(task, sm_major, stream);
   if (sheet_type == SELFNORM_BF16) run_typed<__nv_bfloat16>(task, sm_major, stream);
-}
-
-void sum_loss(const selfnorm_head_step& step, const StepScalars* scalars, const float* nll, const float* penalty,
-              cudaStream_t stream) {
-  loss_sum<<<1, kOneBlock, 0, stream>>>(
-      {step.rows, step.options.ignore_index, step.target, step.token_weight, nll, penalty, step.loss},
-      scalars);
-  check(cudaGetLastError(), "the sum of the loss");
-}
-
-void sum_columns(const RowTask& task, int sheet_type, const StepScalars* scalars, float* partial, float* d_bias,
-                 bool is_added, cudaStream_t stream) {
-  if (sheet_type == SELFNORM_F32) column_sums<float>(task, partial, stream);
-  if (sheet_type == SELFNORM_F16) column_sums<__half>(task, partial, stream);
-  if (sheet_type == SELFNORM_BF16) column_sums<__nv_bfloat16>(task, partial, stream);
-  const unsigned blocks = static_cast<unsigned>((task.classes + kColumnThreads - 1) / kColumnThreads);
-  slabs_sum<<<blocks, kColumnThreads, 0, stream>>>(task.classes, partial, scalars, d_bias, is_added);
-  check(cudaGetLastError(), "the gradient of the biases");
 }
 
 }  // namespace selfnorm::gpu

@@ -46,6 +46,8 @@ void run_rows(const RowTask& task, int sheet_type, int sm_major, cudaStream_t st
 // loss <- the weighted sum over rows of nll and penalty, in the order of the rows.
 void sum_loss(const selfnorm_head_step& step, const StepScalars* scalars, const float* nll, const float* penalty,
               cudaStream_t stream);
+// out (rows x 3 of the step) <- how p and q differ; sheets are float32, moments are there.
+void difference_of_rows(const RowTask& p, const RowTask& q, double visible, double* out, cudaStream_t stream);
 // d_bias (+)= scale x column sums of the sheet; `partial` has kBiasSlabs x classes floats.
 inline constexpr int kBiasSlabs = 16;
 void sum_columns(const RowTask& task, int sheet_type, const StepScalars* scalars, float* partial, float* d_bias,

@@ -81,11 +81,28 @@ class HeadStep {
     throw Failure(text);
   }
 
-  void run() {
+  void prepare() {
     prepare_rows(s_, scalars(), place<float>(layout_.coefficient), stream_);
     if (s_.target != nullptr || s_.selected != nullptr) keep_status();
+  }
+
+  void run() {
+    prepare();
     for (int64_t first = 0; first < s_.rows; first += rows_) chunk(first, std::min(rows_, s_.rows - first));
     if (s_.loss != nullptr) sum_loss(s_, scalars(), nll(), penalty(), stream_);
+  }
+
+  // Of p, this one, and q.
+  void difference(HeadStep& q, double visible, double* out) {
+    prepare();
+    q.prepare();
+    const int64_t some = std::min(rows_, q.rows_);
+    for (int64_t first = 0; first < s_.rows; first += some) {
+      const int64_t rows = std::min(some, s_.rows - first);
+      chunk(first, rows);
+      q.chunk(first, rows);
+      difference_of_rows(task(first, rows), q.task(first, rows), visible, out, stream_);
+    }
   }
 
  private:
@@ -199,6 +216,21 @@ int selfnorm_head_run(selfnorm_cuda_context* context, const selfnorm_head_step* 
   return guarded(context, [&] {
     verify(*step);
     HeadStep(*context, *step).run();
+  });
+}
+
+int selfnorm_head_difference(selfnorm_cuda_context* context, const selfnorm_head_step* p, const selfnorm_head_step* q,
+                             double visible, double* out) {
+  return guarded(context, [&] {
+    verify(*p);
+    verify(*q);
+    const auto fits = [](const selfnorm_head_step& s) {
+      return s.sheet_type == SELFNORM_F32 && s.moments != nullptr && !has_gradient(s) && s.selected == nullptr;
+    };
+    if (p->rows != q->rows || p->classes != q->classes || p->stream != q->stream || !fits(*p) || !fits(*q))
+      throw Failure("two heads can be compared on the same rows and classes, with float32 sheets and moments");
+    HeadStep second(*context, *q);
+    HeadStep(*context, *p).difference(second, visible, out);
   });
 }
 

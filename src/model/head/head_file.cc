@@ -152,6 +152,7 @@ HeadTensor stored_tensor(const std::string& file, const std::string& name, const
 
 runtime::Dtype dtype_of(const ElementType& type) {
   if (type.kind == ElementKind::bfloat) return runtime::Dtype::BF16;
+  if (type.kind == ElementKind::natural) return runtime::Dtype::U8;
   return type.size == 2 ? runtime::Dtype::F16 : type.size == 4 ? runtime::Dtype::F32 : runtime::Dtype::F64;
 }
 
@@ -178,6 +179,7 @@ void save_npz(const std::string& path, std::span<const HeadTensor> tensors, cons
   for (const HeadTensor& tensor : tensors)
     change.put.push_back({tensor.name, tensor.descr, tensor.shape, tensor.bytes});
   change.leave_out.assign(std::begin(kNormalizerTensors), std::end(kNormalizerTensors));
+  change.leave_out.emplace_back(kLadderTensor);
   rewrite_npz(path, change, out);
 }
 
@@ -271,6 +273,7 @@ Head load_head(const std::string& path, const HeadNames& names) {
   model.weight = values_of(file, weight);
   model.bias = bias ? values_of(file, *bias) : std::vector<float>(model.classes);
   model.normalizer = read_normalizer(file, model.features);
+  model.ladder = read_head_ladder(file, model.classes, model.features);
   if (file.format() == ArrayFormat::safetensors) check_bytes(file);
   return head;
 }
@@ -308,6 +311,7 @@ void save_head(const Head& head, const std::string& out) {
   if (has_bias)
     tensors.push_back(stored_tensor(out, head.names.bias, bias ? *bias : *weight, {classes}, model.bias));
   add_normalizer(model.normalizer, model.features, tensors);
+  add_head_ladder(model.ladder, model.features, tensors);
   if (head.format == HeadFormat::Npz) {
     save_npz(head.path, tensors, out);
   } else {

@@ -38,7 +38,12 @@ inline constexpr std::string_view kNormalizerTensors[] = {
     "selfnorm.normalizer.slope", "selfnorm.normalizer.intercept", "selfnorm.normalizer.hidden_weight",
     "selfnorm.normalizer.hidden_bias", "selfnorm.normalizer.output"};
 
-bool is_normalizer_tensor(std::string_view name);
+// The ladder is one array of bytes, a safetensors file of its own (model/ladder.h).
+inline constexpr std::string_view kLadderTensor = "selfnorm.ladder";
+
+bool is_normalizer_tensor(std::string_view name);  // or the ladder
+Ladder read_head_ladder(const ArrayFile& file, uint32_t classes, uint32_t features);  // throws Error
+void add_head_ladder(const Ladder& ladder, uint32_t features, std::vector<HeadTensor>& out);
 AmortisedNormalizer read_normalizer(const ArrayFile& file, uint32_t features);  // throws Error
 void add_normalizer(const AmortisedNormalizer& normalizer, uint32_t features, std::vector<HeadTensor>& out);
 

@@ -25,6 +25,7 @@ struct ResumedCase {
   const char* noise = "unigram";
   const char* sharing = "batch";
   double dropout = 0;
+  double l2_from = 0;
 
   friend void PrintTo(const ResumedCase& c, std::ostream* out) { *out << c.name; }
 };
@@ -45,6 +46,7 @@ class Resume : public testing::TestWithParam<ResumedCase> {
     options_.objective.noise = c.noise;
     options_.objective.noise_sharing = c.sharing;
     options_.encoder.dropout = c.dropout;
+    options_.l2_from = c.l2_from;
     options_.epochs = 4;
     options_.batch = 32;
     options_.iterations = 60;
@@ -131,6 +133,7 @@ INSTANTIATE_TEST_SUITE_P(
         ResumedCase{"dropout", "snl", "adagrad", 0, true, false, "float", "linear", "unigram", "batch", 0.3},
         ResumedCase{"exact_dropout", "penalty", "adagrad", 0, false, false, "float", "constant", "unigram",
                     "batch", 0.5},
+        ResumedCase{"path", "exact", "lbfgs", 0, false, false, "float", "constant", "unigram", "batch", 0, 0.3},
         ResumedCase{"joint", "penalty", "lbfgs", 0, false, true, "float"},
         ResumedCase{"joint_adagrad", "penalty", "adagrad", 0, false, true, "float"}),
     [](const auto& instance) { return std::string(instance.param.name); });

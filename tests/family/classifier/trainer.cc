@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "audit/evaluation.h"
 #include "data/toy/generate.h"
@@ -86,7 +87,8 @@ TEST(Trainer, LearnedCentreIsStoredAndSubtracted) {
 // Over-fitted on few rows, log Z of new rows is off by a constant, which calibration takes away.
 TEST(Trainer, CalibrationCentresLogZOnValidationData) {
   const Dataset data = random_dataset({.rows = 60, .features = 20, .classes = 3}, 9);
-  auto [train_part, valid_part] = hold_out(data, 0.5, 1);
+  const auto parts = hold_out(data, 0.5, 1);
+  const Dataset &train_part = parts.first, &valid_part = parts.second;
   TrainObserver observer;
   for (const uint64_t patience : {0u, 5u}) {
     TrainOptions options = tight("penalty");
@@ -288,6 +290,97 @@ TEST(Trainer, RegularisationShrinksAndL1MakesZeros) {
   options.optimiser = "adagrad";
   options.epochs = 100;
   EXPECT_GT(zeros(train_alone(data, options).model), 5);
+}
+
+// Labels of which half are noise, and more features than rows: what the path ends at is better on held-out rows
+// than either end of it, and recorded; a path that ends where it starts is none.
+TEST(Trainer, ThePathOfL2EndsWhereHeldOutRowsWantIt) {
+  Dataset data = random_dataset({.rows = 600, .features = 150, .classes = 3}, 5);
+  RandomStream random(7);
+  for (uint64_t i = 0; i < data.examples(); ++i) {
+    const auto x = data.features.dense.row(i);
+    if (random.uniform() < 0.6) data.target[i] = x[0] > x[1] ? 0 : x[2] > 0 ? 1 : 2;
+  }
+  const auto [rest, valid] = hold_out(data, 0.5, 1);
+  const auto trained = [&](double l2, double from) {
+    TrainOptions options;
+    options.objective.name = "exact";
+    options.l2 = l2;
+    options.l2_from = from;
+    TrainObserver observer;
+    return train_classifier(rest, valid, options, {}, observer).model;
+  };
+  const ModelFile path = trained(1e-6, 1);
+  const double found = nlohmann::json::parse(path.training_json)["l2"];
+  EXPECT_LT(found, 1);
+  EXPECT_GT(found, 1e-6);
+  EXPECT_NEAR(std::log(found) / std::log(4.0), std::round(std::log(found) / std::log(4.0)), 1e-9);
+  const double nll = evaluate(path, valid).nll_exact;
+  EXPECT_LT(nll, evaluate(trained(1e-6, 0), valid).nll_exact);
+  EXPECT_LT(nll, evaluate(trained(1, 0), valid).nll_exact);
+  EXPECT_TRUE(trained(0.5, 0.5) == trained(0.5, 0));
+}
+
+TEST(Trainer, ThePathOfL2NeedsFullPasses) {
+  const Dataset data = random_dataset({}, 1);
+  TrainOptions options;
+  options.l2_from = 1;
+  options.optimiser = "adagrad";
+  EXPECT_THROW(train_alone(data, options), Error);
+}
+
+// The penalty is a mean over all inputs: the training inputs once more change nothing, and others come nearer to
+// 0 than they were without.
+TEST(Trainer, UnlabelledInputsArePenalisedToo) {
+  const Dataset data = random_dataset({.rows = 60, .features = 12, .classes = 4}, 3);
+  const Dataset others = random_dataset({.rows = 200, .features = 12, .classes = 4}, 4);
+  TrainOptions options = tight("penalty");
+  options.objective.alpha = 1;
+  options.l2 = 1e-3;
+  TrainObserver observer;
+  const auto trained = [&](std::optional<Dataset> unlabelled) {
+    return train_classifier(data, std::nullopt, options, {}, observer, std::move(unlabelled)).model;
+  };
+  const ModelFile alone = trained(std::nullopt), twice = trained(data), more = trained(others);
+  for (size_t i = 0; i < alone.weight.size(); ++i) EXPECT_NEAR(twice.weight[i], alone.weight[i], 1e-3);
+  EXPECT_LT(evaluate(more, others).log_z.rms, 0.8 * evaluate(alone, others).log_z.rms);
+  EXPECT_GE(evaluate(more, data).nll_exact, evaluate(alone, data).nll_exact - 1e-3);
+}
+
+TEST(Trainer, UnlabelledInputsAreForThePenalty) {
+  const Dataset data = random_dataset({}, 1);
+  TrainObserver observer;
+  TrainOptions options;
+  options.objective.name = "exact";
+  EXPECT_THROW(train_classifier(data, std::nullopt, options, {}, observer, data), Error);
+  options.objective.name = "penalty";
+  options.optimiser = "adagrad";
+  EXPECT_THROW(train_classifier(data, std::nullopt, options, {}, observer, data), Error);
+  options.optimiser = "auto";
+  EXPECT_THROW(train_classifier(data, std::nullopt, options, {}, observer, Dataset{}), Error);
+}
+
+// With few held-out rows the folds decide, and the floor of the path is theirs: what every tenth row happens to
+// say does not matter much.
+TEST(Trainer, FewHeldOutRowsDoNotChooseL2Alone) {
+  Dataset data = random_dataset({.rows = 300, .features = 20, .classes = 2}, 9);
+  RandomStream random(11);
+  for (uint64_t i = 0; i < data.examples(); ++i)
+    data.target[i] = data.features.dense.row(i)[0] + 1.5f * static_cast<float>(random.normal()) > 0 ? 1 : 0;
+  Dataset test = subset(data, numbers(0, 150));
+  data = subset(data, numbers(150, 300));
+  TrainOptions options;
+  options.objective.name = "exact";
+  options.l2 = 0;
+  options.l2_from = 100.0 / 150;
+  TrainObserver observer;
+  for (const uint64_t seed : {1, 2, 3}) {
+    options.seed = seed;
+    const auto [rest, valid] = hold_out(data, 0.1, seed);
+    const TrainResult result = train_classifier(rest, valid, options, {}, observer);
+    EXPECT_LT(evaluate(result.model, test).nll_exact, std::log(2.0)) << seed;
+    EXPECT_GT(nlohmann::json::parse(result.model.training_json)["l2"].get<double>(), 0.01) << seed;
+  }
 }
 
 TEST(Trainer, WeightsAreRepetitions) {

@@ -221,6 +221,61 @@ void wrong_target() {
   std::printf("FAILED  a target out of range is not refused\n");
 }
 
+// Two heads on the same rows, a few at a time.
+void difference(const Types& types) {
+  HeadProblem p = random_head_problem(5, 37, 24, 1003), q = p;
+  p.options.softcap = q.options.softcap = 30;
+  for (size_t i = 0; i < q.weight.size(); i += 3) q.weight[i] += 0.05f;
+  const Owned states = typed(p.states, types.type), weight = typed(p.weight, types.type),
+              other = typed(q.weight, types.type);
+  q.states = p.states;
+  const Owned bias = typed(p.bias, SELFNORM_F32), carrier = typed(p.carrier, SELFNORM_F32);
+  const auto rows = static_cast<size_t>(p.rows);
+  const Device moments(rows * 40), other_moments(rows * 40), out(rows * 24);
+  selfnorm_head_step s = {};
+  s.size = sizeof(s);
+  s.rows = p.rows, s.dim = p.dim, s.classes = p.classes;
+  s.type = types.type, s.sheet_type = SELFNORM_F32;
+  s.states = states->get(), s.state_stride = p.dim, s.weight = weight->get(), s.weight_stride = p.dim;
+  s.bias = at<float>(bias), s.carrier = at<float>(carrier), s.options = p.options;
+  s.moments = static_cast<double*>(moments.get());
+  const uint64_t bytes = selfnorm_head_workspace(&s, 10 * 1024 * 4);
+  const Device workspace(bytes), other_workspace(bytes);
+  s.workspace = workspace.get(), s.workspace_bytes = bytes;
+  selfnorm_head_step t = s;
+  t.weight = other->get(), t.moments = static_cast<double*>(other_moments.get()),
+  t.workspace = other_workspace.get();
+  constexpr double kVisible = 1e-4;
+  must(selfnorm_head_difference(context, &s, &t, kVisible, static_cast<double*>(out.get())));
+  std::vector<double> got(rows * 3), wanted;
+  must(selfnorm_cuda_to_host(context, got.data(), out.get(), got.size() * 8));
+  // One row at a time, with every class selected.
+  for (size_t i = 0; i < rows; ++i) {
+    std::vector<double> log_p[2];
+    for (const HeadProblem* whole : {&p, &q}) {
+      HeadProblem row = *whole;
+      row.rows = 1;
+      row.states.assign(whole->states.begin() + static_cast<ptrdiff_t>(i * 24),
+                        whole->states.begin() + static_cast<ptrdiff_t>(i * 24 + 24));
+      row.target.clear(), row.token_weight.clear(), row.row_gradient.clear(), row.given_log_z.clear();
+      row.picks = row.classes;
+      row.selected.resize(static_cast<size_t>(row.classes));
+      std::iota(row.selected.begin(), row.selected.end(), 0);
+      row.selected_gradient.assign(row.selected.size(), 0.0f);
+      log_p[whole == &q] = head_reference(row).selected_log_p;
+    }
+    double most = 0, log_most = 0, kl = 0;
+    for (size_t k = 0; k < log_p[0].size(); ++k) {
+      const double share = std::exp(log_p[0][k]), change = log_p[0][k] - log_p[1][k];
+      most = std::max(most, std::abs(share - std::exp(log_p[1][k])));
+      if (share >= kVisible) log_most = std::max(log_most, std::abs(change));
+      kl += share * change;
+    }
+    wanted.insert(wanted.end(), {most, log_most, kl});
+  }
+  compare("difference of two heads", types.name, std::vector<float>(got.begin(), got.end()), wanted, 1e-3);
+}
+
 void too_much_memory() {
   void* memory = nullptr;
   ++comparisons;
@@ -269,6 +324,8 @@ int main(int count, char** words) {
       }
     }
   }
+  for (const Types& types : all)
+    if (count == 1 || std::strcmp(words[1], types.name) == 0) difference(types);
   wrong_target();
   too_much_memory();
   selfnorm_cuda_close(context);

@@ -2,12 +2,15 @@
 // a device, and the commands that ask for one, are tested everywhere. Its one device is called "emulated".
 #include "gpu/module.h"
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <string>
 
+#include "gpu/energy_reference.h"
 #include "gpu/head_reference.h"
 
 struct selfnorm_cuda_context {
@@ -47,6 +50,7 @@ HeadProblem problem_of(const selfnorm_head_step& s) {
   if (s.bias != nullptr) p.bias.assign(s.bias, s.bias + s.classes);
   if (s.carrier != nullptr) p.carrier.assign(s.carrier, s.carrier + s.classes);
   if (s.target != nullptr) p.target.assign(s.target, s.target + s.rows);
+  if (s.row_gradient != nullptr) p.row_gradient.assign(s.row_gradient, s.row_gradient + s.rows);
   return p;
 }
 
@@ -121,6 +125,19 @@ int selfnorm_scatter_add(selfnorm_cuda_context*, const float* x, const double* y
   }
   return 0;
 }
+int selfnorm_row_adagrad(selfnorm_cuda_context*, float* x, float* square, const float* gradient, int64_t rows,
+                         int64_t columns, double rate, double keep, void*) {
+  for (int64_t r = 0; r < rows; ++r) {
+    double sum = 0;
+    for (int64_t j = 0; j < columns; ++j) sum += std::pow(static_cast<double>(gradient[r * columns + j]), 2);
+    square[r] += static_cast<float>(sum / static_cast<double>(columns));
+    for (int64_t j = 0; j < columns; ++j)
+      x[r * columns + j] = static_cast<float>(keep * static_cast<double>(x[r * columns + j]) -
+                                              rate / std::sqrt(static_cast<double>(square[r])) *
+                                                  static_cast<double>(gradient[r * columns + j]));
+  }
+  return 0;
+}
 uint64_t selfnorm_head_workspace(const selfnorm_head_step*, uint64_t) { return 1; }
 
 int selfnorm_head_run(selfnorm_cuda_context* context, const selfnorm_head_step* s) {
@@ -128,17 +145,97 @@ int selfnorm_head_run(selfnorm_cuda_context* context, const selfnorm_head_step* 
     const HeadResult r = head_reference(problem_of(*s));
     for (int64_t i = 0; i < s->rows; ++i) {
       if (s->best != nullptr) s->best[i] = r.best[i];
+      if (s->log_z != nullptr) s->log_z[i] = static_cast<float>(r.log_z[i]);
+      if (s->target_score != nullptr) s->target_score[i] = static_cast<float>(r.target_score[i]);
       if (s->better != nullptr) s->better[i] = r.better[i];
       if (s->moments == nullptr) continue;
       // With log Z for the max the sum is 1.
       const double moments[5] = {r.log_z[i], 1, r.expected[i] - r.log_z[i], 0, r.target_score[i]};
       std::memcpy(s->moments + i * 5, moments, sizeof(moments));
     }
+    const auto give = [](void* to, const std::vector<double>& from) {
+      for (size_t i = 0; to != nullptr && i < from.size(); ++i)
+        static_cast<float*>(to)[i] = static_cast<float>(from[i]);
+    };
+    give(s->d_states, r.d_states);
+    give(s->d_weight, r.d_weight);
+    give(s->d_bias, r.d_bias);
     return 0;
   } catch (const std::exception& failure) {
     context->error = failure.what();
     return 1;
   }
+}
+
+int selfnorm_head_difference(selfnorm_cuda_context* context, const selfnorm_head_step* p,
+                             const selfnorm_head_step* q, double visible, double* out) {
+  if (selfnorm_head_run(context, p) != 0 || selfnorm_head_run(context, q) != 0) return 1;
+  const HeadProblem a = problem_of(*p), b = problem_of(*q);
+  const auto log_share = [](const HeadProblem& h, const double* moments, int64_t row, int64_t k) {
+    double s = h.bias.empty() ? 0 : static_cast<double>(h.bias[static_cast<size_t>(k)]);
+    for (int64_t j = 0; j < h.dim; ++j)
+      s += static_cast<double>(h.states[static_cast<size_t>(row * h.dim + j)]) *
+           static_cast<double>(h.weight[static_cast<size_t>(k * h.dim + j)]);
+    if (!h.carrier.empty()) s += static_cast<double>(h.carrier[static_cast<size_t>(k)]);
+    return s - moments[row * 5] - std::log(moments[row * 5 + 1]);
+  };
+  for (int64_t row = 0; row < p->rows; ++row) {
+    double* const to = out + row * 3;
+    to[0] = to[1] = to[2] = 0;
+    for (int64_t k = 0; k < p->classes; ++k) {
+      const double log_p = log_share(a, p->moments, row, k), log_q = log_share(b, q->moments, row, k);
+      to[0] = std::max(to[0], std::abs(std::exp(log_p) - std::exp(log_q)));
+      if (std::exp(log_p) >= visible) to[1] = std::max(to[1], std::abs(log_p - log_q));
+      to[2] += std::exp(log_p) * (log_p - log_q);
+    }
+  }
+  return 0;
+}
+
+struct selfnorm_energy {
+  EnergyReference reference;
+  selfnorm_energy_plan plan;
+};
+
+int selfnorm_energy_open(selfnorm_cuda_context*, const selfnorm_energy_plan* plan, selfnorm_energy** out) {
+  *out = new selfnorm_energy{EnergyReference(*plan), *plan};
+  return 0;
+}
+void selfnorm_energy_close(selfnorm_energy* energy) { delete energy; }
+int64_t selfnorm_energy_parameters(const selfnorm_energy_plan* plan) {
+  return EnergyLayout(*plan).parameters;
+}
+int selfnorm_energy_put(selfnorm_energy* energy, const float* theta, const float* mean, const float* square,
+                        const float* remembered, const selfnorm_energy_state* state) {
+  EnergyReference& r = energy->reference;
+  if (theta != nullptr) r.theta.assign(theta, theta + r.theta.size());
+  if (mean != nullptr) r.mean.assign(mean, mean + r.mean.size());
+  if (square != nullptr) r.square.assign(square, square + r.square.size());
+  if (remembered != nullptr) r.remembered.assign(remembered, remembered + r.remembered.size());
+  if (state != nullptr) r.state = *state;
+  return 0;
+}
+int selfnorm_energy_get(selfnorm_energy* energy, float* theta, float* mean, float* square, float* remembered,
+                        selfnorm_energy_state* state) {
+  const EnergyReference& r = energy->reference;
+  const auto give = [](float* to, const std::vector<float>& from) {
+    if (to != nullptr) std::memcpy(to, from.data(), from.size() * sizeof(float));
+  };
+  give(theta, r.theta);
+  give(mean, r.mean);
+  give(square, r.square);
+  give(remembered, r.remembered);
+  if (state != nullptr) *state = r.state;
+  return 0;
+}
+int selfnorm_energy_run(selfnorm_energy* energy, const selfnorm_energy_run_of* run) {
+  *run->taken = energy->reference.run(*run);
+  return 0;
+}
+int selfnorm_energy_scores(selfnorm_energy* energy, const float* points, int64_t count, double* scores) {
+  for (int64_t i = 0; i < count; ++i)
+    scores[i] = energy->reference.point(points + i * energy->plan.inputs, false, [](double) { return 0.0; });
+  return 0;
 }
 
 }  // extern "C"

@@ -1,6 +1,5 @@
 // A strict pull reader for JSON (RFC 8259) whose structure is known in advance: the caller asks for each
-// token, so nesting is bounded by the caller and nothing is stored. Only what a safetensors header needs: no
-// fractions, no null.
+// token, so nesting is bounded by the caller and nothing is stored. Only what headers of model files need: no null.
 #pragma once
 
 #include <cstddef>
@@ -22,6 +21,8 @@ class JsonCursor {
   std::string string();
   // 0 .. 2^64-1, no sign, no leading zeros, no fraction.
   uint64_t integer();
+  // A finite number.
+  double number();
   // Nothing but white space may follow.
   void end();
 

@@ -38,6 +38,12 @@ struct RowBlock {
   const float* x;
 };
 
+// Clusters of classes by their log-masses m_j (ladder_layout.h), in units of exp(most), most = max_j m_j.
+struct ClusterShares {
+  float most;
+  double total, doubt;  // sum_j share_j, sum_j doubt_j
+};
+
 // A hidden layer whose products with its inputs are known: unit j is
 //     h_j = max(0, bias_j + scale_j sum_i q_ij),   i over the inputs, |sum_i q_ij| <= 32767.
 struct HiddenSum {
@@ -93,6 +99,9 @@ struct Kernels {
   void (*dot_f32)(const RowBlock<float>& block, float* out);
   void (*dot_bf16)(const RowBlock<uint16_t>& block, float* out);
   void (*dot_i8)(const RowBlock<int8_t>& block, float* out);
+  // m_j becomes share_j = exp(m_j - most), at least 1e-38; doubt_j = (share_j (exp(min(q scatter_j, kMostDoubt)) - 1))^2.
+  // n >= 1, q >= 0.
+  ClusterShares (*cluster_shares)(size_t n, const float* scatter, float q, float* m, float* doubt);
   // sum_i exp(s_i - max) and max = max_i s_i, for n >= 1 finite s_i; relative error below 5e-7 (differences
   // in double, then Cephes expf, degree 5, in lanes), and at least 1.
   double (*exp_sum)(const double* s, size_t n, double* max);

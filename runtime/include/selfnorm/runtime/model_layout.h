@@ -17,7 +17,8 @@
 //             encoder.hidden_weight m x p and encoder.hidden_bias m; all F32,
 //             string lists <name>.bytes U8 and <name>.offsets U64 (n + 1) for labels (K), feature_names and
 //             vocabulary (R), labels.index U32 (optional; string_table.h),
-//             tree.parent U32 2K - 1 (hierarchical only; struct Tree)
+//             tree.parent U32 2K - 1 (hierarchical only; struct Tree),
+//             ladder.* (multiclass, optional; ladder_layout.h, also of the metadata "ladder")
 // Raw log-probability of class k: log_carrier_k + w_k . x + bias_k - c; of a joint alternative: w . x - c.
 // b(x) = intercept + slope . x + output . max(0, hidden_weight x + hidden_bias).
 // Without an encoder R = d. With one, h(x) stands in the place of x, and d is its size:
@@ -37,6 +38,7 @@
 #include <string>
 #include <string_view>
 
+#include "selfnorm/runtime/ladder_layout.h"
 #include "selfnorm/runtime/safetensors.h"
 #include "selfnorm/runtime/string_table.h"
 
@@ -79,13 +81,6 @@ struct EncoderLayout {
   uint32_t hidden() const { return static_cast<uint32_t>(hidden_bias.size()); }
   uint32_t pooled() const { return width * positions; }
   uint32_t states() const { return hidden() > 0 ? hidden() : pooled(); }
-};
-
-struct NormalizerLayout {
-  std::span<const double> intercept;  // 1; empty: there is no b
-  std::span<const float> slope, hidden_weight, hidden_bias, output;
-
-  bool exists() const { return !intercept.empty(); }
 };
 
 inline constexpr uint32_t kNoParent = 0xFFFFFFFFu;
@@ -131,6 +126,7 @@ struct ModelLayout {
   LabelIndex label_index;
   bool has_numbered_labels = false;  // 0 .. K-1; `labels` is empty
   NormalizerLayout normalizer;
+  LadderLayout ladder;
   EncoderLayout encoder;
   Tree tree;
 

@@ -8,6 +8,7 @@
 #include "selfnorm/runtime/kernels.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 #include "selfnorm/runtime/model_layout.h"
+#include "selfnorm/runtime/nearest_sum.h"
 
 namespace selfnorm::runtime {
 
@@ -22,6 +23,12 @@ struct Query {
 struct Ranked {
   std::span<uint32_t> classes;
   std::span<double> scores;
+};
+
+// What a rung gives for an input: a(x) ~ A(x), and the dot products of the size of x that it took.
+struct Approximation {
+  double log_z = 0;
+  uint64_t cost = 0;
 };
 
 class Scorer {
@@ -48,10 +55,21 @@ class Scorer {
   // hidden units.
   double amortised_normalizer(const Query& query) const;
 
+  // a(x) of a rung of the model's ladder; false when x is not finite, on overflow, and where the clusters of the file
+  // are damaged.
+  bool log_normalizer(const Query& query, const RungLayout& rung, Approximation* out) const;
+
   // The bound of selfnorm_score_error_bound_dense.
   double error_bound(const Query& query, uint64_t k) const;
 
  private:
+  // b(x), where extras, if there are any, are added to the hidden units; `slope` may be empty.
+  double network(const Query& query, const NormalizerLayout& b, std::span<const float> extra_weight,
+                 const double* extras) const;
+  bool nearest(const Query& query, const RungLayout& rung, Approximation* out) const;
+  // The exact sum over the classes of some clusters.
+  bool cluster_sum(const Query& query, std::span<const DoubtfulCluster> clusters, LogSumExp* out) const;
+
   void dot(const Query& query, uint64_t first, std::span<float> out) const;
   double finish(double product, uint64_t k) const;
   double row_score(const Query& query, uint64_t row) const;

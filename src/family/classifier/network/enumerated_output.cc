@@ -16,8 +16,6 @@ namespace selfnorm {
 namespace {
 
 constexpr size_t kClassTile = 128;  // classes of a unit of work
-constexpr double kCentreRate = 10;
-constexpr double kLargestCentreRate = 1;
 
 class EnumeratedOutput final : public OutputStep {
  public:
@@ -25,9 +23,7 @@ class EnumeratedOutput final : public OutputStep {
       : objective_(make_objective(options.objective)),
         classes_(model.classes),
         layer_(model, options.l2),
-        learns_centre_(options.objective.learn_centre),
-        centre_{static_cast<float>(options.objective.centre.value_or(0))},
-        centre_optimiser_(1, 1, 1.0, 0),
+        centre_(options),
         alone_(model.classes) {}
 
   void begin(const StateBatch& batch) override {
@@ -58,7 +54,7 @@ class EnumeratedOutput final : public OutputStep {
   }
 
   void update(double rate) override {
-    const size_t m = layer_.states(), n = batch_->target.size();
+    const size_t m = layer_.states();
     const float* state = batch_->state.dense.values.data();
     layer_.begin_step(rate);
     alone_.group(batch_->target.subspan(normalised_));
@@ -81,15 +77,10 @@ class EnumeratedOutput final : public OutputStep {
         layer_.update(k, own, d_bias[k - begin]);
       }
     });
-    if (!learns_centre_) return;
-    double d = 0;
-    for (size_t i = 0; i < n; ++i) d += d_centre_[i];
-    const float clipped = static_cast<float>(std::clamp(d / static_cast<double>(n), -1.0, 1.0));
-    centre_optimiser_.begin_step(std::min(kCentreRate * rate, kLargestCentreRate));
-    centre_optimiser_.update(centre_.data(), 0, &clipped);
+    centre_.update(d_centre_, rate);
   }
 
-  double centre() const override { return static_cast<double>(centre_[0]); }
+  double centre() const override { return centre_.value(); }
   void finish(ModelFile& model) override {
     layer_.settle();
     model.log_normalizer = centre();
@@ -97,8 +88,7 @@ class EnumeratedOutput final : public OutputStep {
 
   void state(CheckpointFields& fields) override {
     layer_.state(fields);
-    fields("centre", centre_);
-    fields("centre.square", centre_optimiser_.state().square);
+    centre_.state(fields);
   }
 
  private:
@@ -144,9 +134,7 @@ class EnumeratedOutput final : public OutputStep {
   std::unique_ptr<Objective> objective_;
   size_t classes_;
   OutputLayer layer_;
-  bool learns_centre_;
-  std::vector<float> centre_;
-  RowAdagrad centre_optimiser_;
+  LearnedCentre centre_;
   Occurrences alone_;  // targets of the examples that are not normalised
 
   // Of the current step.

@@ -108,12 +108,12 @@ NetworkQuality network_quality(const ModelFile& model, const ExampleBatch& x) {
   return {sum.nll / weight, sum.log_z / weight, sum.log_z_square / weight};
 }
 
-ExampleBatch validation_examples(const ExampleFeed* valid, uint64_t seed) {
+ExampleBatch validation_examples(const ExampleFeed* valid, uint64_t seed, uint64_t rows) {
   ExampleBatch out;
   if (valid == nullptr) return out;
   std::vector<uint64_t> chosen =
       random_permutation(valid->examples(), RandomStream(seed, kValidationSampleStream));
-  chosen.resize(std::min<size_t>(chosen.size(), kValidationExamples));
+  chosen.resize(std::min<size_t>(chosen.size(), rows));
   std::sort(chosen.begin(), chosen.end());
   valid->gather(chosen, out);
   return out;

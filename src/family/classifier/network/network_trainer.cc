@@ -24,6 +24,7 @@ constexpr double kDefaultRate = 0.1;
 
 std::unique_ptr<OutputStep> make_output(const TrainOptions& options, ModelFile& model,
                                         std::span<const uint64_t> counts) {
+  if (auto output = make_device_output(options, model)) return output;
   const ObjectiveSeam seam = objective_entry(options.objective.name).seam;
   if (seam == ObjectiveSeam::tree) return make_hierarchical_output(options, model);
   return seam == ObjectiveSeam::candidates ? make_candidate_output(options, model, counts)
@@ -32,13 +33,30 @@ std::unique_ptr<OutputStep> make_output(const TrainOptions& options, ModelFile& 
 
 // What the model needs of the training data besides its loss: log Z of `sampled`, ranking-nce and is settles
 // at a constant of its own.
-double settled_constant(const ModelFile& model, const ExampleFeed& train, uint64_t seed) {
+double settled_constant(const ModelFile& model, const ExampleFeed& train, uint64_t seed, uint64_t rows) {
   ShuffledOrder order(train.examples(), seed);
   std::vector<uint64_t> chosen;
-  order.slice(0, 0, std::min(train.examples(), kValidationExamples), chosen);
+  order.slice(0, 0, std::min(train.examples(), rows), chosen);
   ExampleBatch batch;
   train.gather(chosen, batch);
   return network_quality(model, batch).log_z;
+}
+
+// Of training and of a check: products with the hidden layer and the output rows, a step's three times (scores,
+// derivatives of states, derivatives of rows).
+ValidationEffort network_effort(const ModelFile& model, const TrainOptions& options, uint64_t examples) {
+  const ObjectiveEntry& objective = objective_entry(options.objective.name);
+  const double all = model.classes, path = std::log2(std::max(2.0, all));
+  const double draws = static_cast<double>(options.objective.noise == "in-batch" ? options.batch
+                                                                                 : options.objective.samples);
+  const bool has_tree = objective.seam == ObjectiveSeam::tree;
+  const double scored = has_tree                                       ? path
+                        : objective.seam == ObjectiveSeam::candidates ? std::min(all, draws)
+                        : objective.is_subsampled                      ? all * options.objective.gamma
+                                                                       : all;
+  const double states = model.features, inner = static_cast<double>(model.encoder.hidden_weight.size());
+  return validation_effort(static_cast<double>(examples) * 3 * (scored * states + inner),
+                           (has_tree ? path : all) * states + inner);
 }
 
 // The parameters of a network as a snapshot: one vector, then the numbers.
@@ -62,12 +80,14 @@ class NetworkProblem final : public Problem {
         output_(make_output(options, model_, counts_)),
         minibatches_(train.examples(), options.batch, options.seed),
         rate_(options.learning_rate > 0 ? options.learning_rate : output_->rate_factor() * kDefaultRate),
-        held_out_(validation_examples(valid, options.seed)),
+        effort_(network_effort(model_, options, train.examples())),
+        held_out_(validation_examples(valid, options.seed, effort_.rows)),
         validation_(options, held_out_.rows.rows() > 0) {
     output_->finish(model_);
   }
 
   const Plan& plan() const override { return plan_; }
+  std::string device() const { return output_->device(); }
 
   Step gradient(uint64_t at) override {
     const std::span<const uint64_t> chosen = minibatches_.of(at);
@@ -167,10 +187,11 @@ class NetworkProblem final : public Problem {
     if (const auto level = validation_.level())
       model_.log_normalizer = *level;
     else if (needs_constant(options_.objective) && outcome.ending != Ending::interrupted)
-      model_.log_normalizer = settled_constant(model_, train_, options_.seed);
+      model_.log_normalizer = settled_constant(model_, train_, options_.seed, effort_.rows);
     model_.objective_json = objective_record(options_.objective, options_.objective.alpha);
     model_.training_json =
         training_record(options_, "adagrad", outcome.reason, train_.examples(), outcome.last);
+    note_training_device(output_->device(), model_);
     TrainResult result;
     result.model = std::move(model_);
     result.optimiser = "adagrad";
@@ -187,9 +208,10 @@ class NetworkProblem final : public Problem {
   std::unique_ptr<OutputStep> output_;
   Minibatches minibatches_;
   double rate_;
+  ValidationEffort effort_;
   ExampleBatch held_out_;
   Validation validation_;
-  Plan plan_ = validation_.plan_of_epochs(options_, minibatches_.per_epoch());
+  Plan plan_ = validation_.plan_of_epochs(options_, minibatches_.per_epoch(), effort_.epochs);
   uint64_t taken_ = 0;  // steps
   ExampleBatch examples_;
   std::optional<StateBatch> batch_;
@@ -215,6 +237,7 @@ void check_options(const TrainOptions& options) {
     throw Error(
         "--scale standard needs dense features; a model with an encoder takes sparse ones as they are");
   if (options.l1 > 0) throw Error("--l1: a model with an encoder has no L1 term; use --l2");
+  if (options.l2_from > 0) throw Error("--l2-from: a model with an encoder has no path of l2; use --l2");
   if (objective_entry(options.objective.name).seam == ObjectiveSeam::tree && !options.log_carrier.empty())
     throw Error(
         "a carrier belongs to classes, and the hierarchical objective scores nodes of a tree; use exact");
@@ -245,7 +268,7 @@ double network_bytes(const NetworkPlan& plan, const TrainOptions& options) {
       static_cast<double>(plan.examples > 0 ? std::min(options.batch, plan.examples) : options.batch);
   const double noise = noise_floats(options.objective, batch);
   const double scores = enumerates ? fraction * batch * plan.classes : draws ? noise : 0;
-  const double validation = static_cast<double>(kValidationExamples) * states;
+  const double validation = double{ValidationEffort::kMostRows} * states;
   const double layers = batch * (2 * p + 2 * m + states);
   return sizeof(float) * (2 * parameters + rows + scores + layers + validation);
 }
@@ -268,11 +291,11 @@ TrainResult train_network(const ExampleFeed& train, const ExampleFeed* valid, Ne
   warn_about_gamma(options.objective, observer);
   check_noise(options.objective, std::min(options.batch, train.examples()));
   const ThreadLimit limit(options.threads);
-  const std::string mark =
-      train.fingerprint() + options_text(options, "network") + (valid ? valid->fingerprint() : "");
   const std::vector<uint64_t> counts = train.class_counts();
   ModelFile start = starting_network(std::move(plan), options, counts);
   NetworkProblem problem(train, valid, std::move(start), options);
+  const std::string mark = train.fingerprint() + options_text(options, "network") +
+                           (valid ? valid->fingerprint() : "") + problem.device();
   return problem.result(run(problem, checkpoint, mark, observer), observer);
 }
 

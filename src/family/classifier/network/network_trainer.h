@@ -29,8 +29,8 @@ struct NetworkPlan {
 double network_bytes(const NetworkPlan& plan, const TrainOptions& options);
 double network_parameters(const NetworkPlan& plan, const TrainOptions& options);
 
-// `valid` may be null. Validation looks at no more than kValidationExamples of it, chosen at random once.
-inline constexpr uint64_t kValidationExamples = 20'000;
+// `valid` may be null. Validation looks at no more than ValidationEffort::kMostRows of it, chosen at random
+// once, and at fewer where they would take more than a fifth of the work of training.
 TrainResult train_network(const ExampleFeed& train, const ExampleFeed* valid, NetworkPlan plan,
                           const TrainOptions& options, const CheckpointOptions& checkpoint,
                           TrainObserver& observer);
@@ -58,8 +58,8 @@ struct NetworkQuality {
 };
 NetworkQuality network_quality(const ModelFile& model, const ExampleBatch& examples);
 
-// At most kValidationExamples, chosen at random once; none of none.
-ExampleBatch validation_examples(const ExampleFeed* valid, uint64_t seed);
+// At most so many, chosen at random once; none of none.
+ExampleBatch validation_examples(const ExampleFeed* valid, uint64_t seed, uint64_t rows);
 
 // The NLL of the frequencies (n_k + 1) / sum_j (n_j + 1), which is where training starts.
 double frequency_nll(const ExampleBatch& examples, std::span<const uint64_t> counts);

@@ -38,6 +38,26 @@ void OutputLayer::state(CheckpointFields& fields) {
   bias_.state("bias", fields);
 }
 
+LearnedCentre::LearnedCentre(const TrainOptions& options)
+    : is_learned_(options.objective.learn_centre),
+      value_{static_cast<float>(options.objective.centre.value_or(0))},
+      optimiser_(1, 1, 1.0, 0) {}
+
+void LearnedCentre::update(std::span<const double> derivative, double rate) {
+  constexpr double kRate = 10, kLargestRate = 1;
+  if (!is_learned_) return;
+  double d = 0;
+  for (const double x : derivative) d += x;
+  const float clipped = static_cast<float>(std::clamp(d / static_cast<double>(derivative.size()), -1.0, 1.0));
+  optimiser_.begin_step(std::min(kRate * rate, kLargestRate));
+  optimiser_.update(value_.data(), 0, &clipped);
+}
+
+void LearnedCentre::state(CheckpointFields& fields) {
+  fields("centre", value_);
+  fields("centre.square", optimiser_.state().square);
+}
+
 Occurrences::Occurrences(size_t rows) : slot_(rows, kNone) {}
 
 void Occurrences::group(std::span<const uint32_t> list) {

@@ -115,6 +115,22 @@ struct StateBatch {
   uint64_t step = 0;              // the stream of randomness
 };
 
+// c of an output layer, fixed or learned by clipped steps of its own.
+class LearnedCentre {
+ public:
+  explicit LearnedCentre(const TrainOptions& options);
+
+  double value() const { return static_cast<double>(value_[0]); }
+  // With the derivatives of the examples.
+  void update(std::span<const double> derivative, double rate);
+  void state(CheckpointFields& fields);
+
+ private:
+  bool is_learned_;
+  std::vector<float> value_;
+  RowAdagrad optimiser_;
+};
+
 class OutputStep {
  public:
   virtual ~OutputStep() = default;
@@ -128,6 +144,7 @@ class OutputStep {
 
   // c or b as it is now; the constant part when b is a function.
   virtual double centre() const { return 0; }
+  virtual std::string device() const { return {}; }  // the GPU it runs on; empty: none
   // Of the default rate.
   virtual double rate_factor() const { return 1; }
   // What to do when the loss is not finite.
@@ -140,6 +157,9 @@ class OutputStep {
 
 // `model` has its weights and biases; `counts` says how often each class is a target. Keep references.
 std::unique_ptr<OutputStep> make_enumerated_output(const TrainOptions& options, ModelFile& model);
+// The same on the chosen device (gpu/device.h); none when that is the CPU, and by the choice "auto" also for
+// small layers and other objectives. Throws Error for those when a GPU was asked for by name.
+std::unique_ptr<OutputStep> make_device_output(const TrainOptions& options, ModelFile& model);
 std::unique_ptr<OutputStep> make_candidate_output(const TrainOptions& options, ModelFile& model,
                                                   std::span<const uint64_t> counts);
 std::unique_ptr<OutputStep> make_hierarchical_output(const TrainOptions& options, ModelFile& model);

@@ -11,7 +11,6 @@ namespace selfnorm {
 namespace {
 
 constexpr uint64_t kSamples = 20'000;
-constexpr double kMemory = 0.98;  // of the running mean
 constexpr uint64_t kDensityNormalizerStream = 0xE571;
 
 constexpr uint64_t kRowStream = 0x7A11, kDensityValidationStream = 0x7A12;
@@ -81,17 +80,21 @@ DensityValidation::DensityValidation(DensityProblem& problem, std::span<const ui
 }
 
 std::optional<double> DensityValidation::check() const {
+  const Energy& energy =
+      problem_.cancelled_tilt() != nullptr ? *problem_.cancelled_tilt() : problem_.energy();
+  return check([&](const Points& x, std::span<double> s) { energy.score(x, s); });
+}
+
+std::optional<double> DensityValidation::check(const Scores& score_of) const {
   if (!present()) return std::nullopt;
   const uint32_t d = problem_.energy().dimension();
   std::vector<double> score(std::max<uint64_t>(kSamples, rows_.size() / d));
-  const Energy& energy =
-      problem_.cancelled_tilt() != nullptr ? *problem_.cancelled_tilt() : problem_.energy();
-  energy.score({samples_.data(), kSamples, d}, std::span(score).first(kSamples));
+  score_of({samples_.data(), kSamples, d}, std::span(score).first(kSamples));
   WeightSum weights;
   for (uint64_t i = 0; i < kSamples; ++i) weights.add(score[i] - (log_q_.empty() ? 0 : log_q_[i]));
   if (!(weights.effective() >= kLeastEffective)) return std::nullopt;
   const uint64_t n = rows_.size() / d;
-  energy.score({rows_.data(), n, d}, std::span(score).first(n));
+  score_of({rows_.data(), n, d}, std::span(score).first(n));
   double sum = base_;
   for (uint64_t i = 0; i < n; ++i) sum += score[i];
   const double nll =

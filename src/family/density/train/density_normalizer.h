@@ -3,6 +3,7 @@
 // has drifted from 0. Fixed at 0 with --normalizer zero, and for objectives without b.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -22,6 +23,11 @@ class DensityNormalizer {
   double value() const { return value_; }
   void set(double value) { value_ = value; }
   bool is_learned() const { return is_learned_; }
+  static constexpr double kMemory = 0.98;  // of the running mean
+
+  // For whoever moves b elsewhere.
+  Adaptive<double>& optimiser() { return optimiser_; }
+  double& mean_ratio() { return mean_ratio_; }
 
   // b <- the estimate; Adam and the running mean forget. `step` names the random numbers.
   void estimate(uint64_t step);
@@ -55,7 +61,10 @@ class DensityValidation {
   // Rows left out because they are outside the support: they have no likelihood at all.
   uint64_t outside() const { return outside_; }
 
-  // The estimate, or nothing when it has too few effective samples to be told from noise.
+  // The estimate, or nothing when it has too few effective samples to be told from noise. `score` gives the
+  // scores of the energy, or of the tilt where that alone is evaluated.
+  using Scores = std::function<void(const Points&, std::span<double>)>;
+  std::optional<double> check(const Scores& score) const;
   std::optional<double> check() const;
 
  private:

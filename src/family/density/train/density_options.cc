@@ -214,6 +214,12 @@ void record_training(const DensityOptions& options, const std::string& reason, u
   model.training_json = density_training_json(options, reason, rows, last);
 }
 
+void note_device(const std::string& name, DensityModel& model) {
+  auto training = nlohmann::ordered_json::parse(model.training_json);
+  training["device"] = name;
+  model.training_json = training.dump();
+}
+
 std::string density_fingerprint(const PointSource& data, std::span<const uint64_t> train_rows,
                                 std::span<const uint64_t> valid_rows, const DensityOptions& options) {
   Fingerprint hash;

@@ -83,6 +83,8 @@ std::string density_training_json(const DensityOptions& options, const std::stri
 // Both, into a model.
 void record_training(const DensityOptions& options, const std::string& reason, uint64_t rows,
                      const Progress& last, DensityModel& model);
+// The GPU that took the steps.
+void note_device(const std::string& name, DensityModel& model);
 // Of everything the bits of the result depend on (engine/checkpoint.h).
 std::string density_fingerprint(const PointSource& data, std::span<const uint64_t> train_rows,
                                 std::span<const uint64_t> valid_rows, const DensityOptions& options);

@@ -212,12 +212,8 @@ class CandidateDensityStep final : public DensityStep {
     const uint64_t n = batch.rows, k = problem_.options().samples, d = batch.columns;
     rows_.resize((n + k) * d);
     log_q_.assign(n + k, 0);
-    std::copy_n(batch.data, batch.size(), rows_.begin());
     const std::span<double> sample_log_q = std::span(log_q_).subspan(n);
-    draw(step, std::span(rows_).subspan(n * d), cancels_ ? std::span<double>() : sample_log_q);
-    if (!cancels_ && !uses_estimate_)
-      density_log_prob(problem_.proposal(), batch, std::span(log_q_).first(n));
-
+    gather(batch, step, rows_, cancels_ ? std::span<double>() : std::span(log_q_));
     const std::span<const double> score = pass_->forward({rows_.data(), n + k, batch.columns});
     derivative_.resize(n + k);
     const CandidateTerms terms =
@@ -230,6 +226,13 @@ class CandidateDensityStep final : public DensityStep {
     if (problem_.learnable_proposal() != nullptr) learn_proposal(batch, score.subspan(n), sample_log_q);
     if (!gradient.empty()) pass_->backward(derivative_, gradient);
     return {.loss = terms.likelihood, .d_log_normalizer = terms.d_log_normalizer, .estimate = terms.estimate};
+  }
+
+  void gather(const Points& batch, uint64_t step, std::span<float> rows, std::span<double> log_q) override {
+    std::copy_n(batch.data, batch.size(), rows.begin());
+    draw(step, rows.subspan(batch.size()), log_q.empty() ? log_q : log_q.subspan(batch.rows));
+    if (!log_q.empty() && !uses_estimate_)
+      density_log_prob(problem_.proposal(), batch, log_q.first(batch.rows));
   }
 
   void update(double rate) override {

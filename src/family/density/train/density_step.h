@@ -25,6 +25,11 @@ class DensityStep {
   // gradient += d loss / d theta (nothing when it is empty: only b moves). `step` names the random numbers.
   virtual DensityStepTerms operator()(const Points& batch, uint64_t step, double log_normalizer,
                                       std::span<float> gradient) = 0;
+  // What a step against draws evaluates, and nothing else of the problem: the batch and the draws of the
+  // step, with their log q (of the batch where the objective needs it) unless that cancels, and log_q is
+  // empty.
+  virtual void gather(const Points& /*batch*/, uint64_t /*step*/, std::span<float> /*rows*/,
+                      std::span<double> /*log_q*/) {}
   // After the energy has moved: what else the step learns (a proposal) with this rate.
   virtual void update(double rate) { static_cast<void>(rate); }
   virtual bool uses_normalizer() const { return false; }  // b is part of the loss

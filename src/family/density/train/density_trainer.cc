@@ -18,6 +18,7 @@
 #include "family/density/train/density_options.h"
 #include "family/density/train/density_problem.h"
 #include "family/density/train/density_step.h"
+#include "family/density/train/device_density.h"
 #include "math/parallel.h"
 #include "objective/registry.h"
 #include "selfnorm/error.h"
@@ -77,6 +78,15 @@ class DrawGuard {
   bool is_lost() const { return mean_ < lost_; }
   bool is_spent() const { return scale_ < kSmallestScale; }
 
+  double mean() const { return mean_; }
+  double scale() const { return scale_; }
+  double lost() const { return lost_; }
+  const std::vector<float>& remembered() const { return theta_; }
+  void set(double mean, std::vector<float> theta) {
+    mean_ = mean;
+    theta_ = std::move(theta);
+  }
+
   void remember(std::span<const float> theta) { theta_.assign(theta.begin(), theta.end()); }
   // False: there is nothing to go back to.
   bool go_back(std::span<float> theta) {
@@ -131,6 +141,7 @@ class DensityTraining final : public Problem {
     plan_.check_every = plan_.good_every = std::max<uint64_t>(1, plan_.steps / kChecks);
     plan_.checks = plan_.keeps_best = validation_.present();
     plan_.patience = options_.patience;
+    open_device();
   }
 
   const Plan& plan() const override { return plan_; }
@@ -143,10 +154,12 @@ class DensityTraining final : public Problem {
                       "out of the checks",
                       validation_.outside()));
     b_.estimate(0);
+    if (device_) push_state();
     return {};
   }
 
   Step gradient(uint64_t at) override {
+    if (device_) return device_gradient(at);
     read(at);
     std::fill(adam_.gradient.begin(), adam_.gradient.end(), 0.0f);
     const bool is_warm = at < plan_.warm_steps;
@@ -171,6 +184,7 @@ class DensityTraining final : public Problem {
   }
 
   Step move(uint64_t at, double factor) override {
+    if (device_) return device_move(at);
     seen_ = next_seen_;
     double rate = options_.learning_rate * factor;
     if (terms_.estimate && step_->uses_normalizer() && problem_.cancelled_tilt() != nullptr &&
@@ -201,6 +215,7 @@ class DensityTraining final : public Problem {
   }
 
   bool is_unmoved(bool in_move) const override { return !in_move && !step_->has_memory(); }
+  bool is_between_runs() const override { return !device_ || is_between_runs_; }
 
   Due due(uint64_t steps_taken) const override {
     Due due = Problem::due(steps_taken);
@@ -224,7 +239,9 @@ class DensityTraining final : public Problem {
   }
 
   Check check(Progress& progress) override {
-    progress.valid_nll_estimate = validation_.check();
+    progress.valid_nll_estimate =
+        device_ ? validation_.check([this](const Points& x, std::span<double> s) { device_->score(x, s); })
+                : validation_.check();
     return {progress.valid_nll_estimate};
   }
 
@@ -246,6 +263,7 @@ class DensityTraining final : public Problem {
   }
 
   void state(CheckpointFields& fields, uint64_t steps_taken) override {
+    if (device_ && !fields.reads()) pull_state();
     const std::span<float> theta = problem_.energy().parameters();
     stored_theta_.assign(theta.begin(), theta.end());
     fields("theta", stored_theta_);
@@ -262,7 +280,11 @@ class DensityTraining final : public Problem {
     problem_.energy().parameters_changed();
     taken_ = steps_taken;
     if (taken_ > 0) read(taken_ - 1);  // of the last step, which may have been the last of all
+    if (device_) push_state();
   }
+
+  // What tells the bits of a GPU from those of others, in the mark of a checkpoint.
+  std::string device_mark() const { return device_ ? " on " + device_->name() : ""; }
 
   DensityResult result(RunOutcome outcome) {
     DensityResult out;
@@ -277,6 +299,7 @@ class DensityTraining final : public Problem {
       out.model.log_normalizer = b_.value();
       out.model.normalizer_kind = kind;
       record_training(options_, outcome.reason, train_rows_.size(), outcome.last, out.model);
+      if (device_) note_device(device_->name(), out.model);
     }
     out.take(std::move(outcome));
     return out;
@@ -304,10 +327,11 @@ class DensityTraining final : public Problem {
 
   // A warning for the first drifts; a run that drifts on and on is lost.
   void watch_ratio(double log_ratio, uint64_t at) {
-    const auto drifted = b_.watch(log_ratio, at);
-    if (drifted && ++drifts_ <= kDriftsShown)
-      observer_.on_warning(
-          fmt::format("log r drifted to {:.2f} at step {}: b was estimated anew", *drifted, at));
+    if (const auto mean = b_.watch(log_ratio, at)) drifted(*mean, at);
+  }
+  void drifted(double mean, uint64_t at) {
+    if (++drifts_ <= kDriftsShown)
+      observer_.on_warning(fmt::format("log r drifted to {:.2f} at step {}: b was estimated anew", mean, at));
   }
 
   void go_back(uint64_t at) {
@@ -331,6 +355,122 @@ class DensityTraining final : public Problem {
     kind = z.effective < DensityValidation::kLeastEffective ? "untrusted" : "estimated";
   }
 
+  // On a GPU (device_density.h): what is kept there, the same numbers as here, and the same steps.
+
+  void open_device() {
+    const bool cancels = problem_.cancelled_tilt() != nullptr;
+    const Schedule schedule{plan_.schedule, plan_.steps - plan_.warm_steps, plan_.epoch};
+    device_ = DeviceDensity::on_chosen_device(
+        problem_,
+        {.objective = objective_entry(options_.objective).device_formula,
+         .rows = minibatches_.size(),
+         .has_log_q = !cancels,
+         .is_learned = b_.is_learned(),
+         .is_guarded = cancels,
+         .memory = DensityNormalizer::kMemory,
+         .healthy = DrawGuard::kHealthy,
+         .lost = guard_.lost(),
+         .guard_rate = DrawGuard::kRate,
+         .remember_every = kRememberEvery,
+         .end =
+             [this](uint64_t at) {
+               const auto next = [at](uint64_t every) { return (at / every + 1) * every; };
+               const uint64_t warm = at < plan_.warm_steps ? plan_.warm_steps : plan_.steps;
+               return std::min({next(plan_.report_every), next(plan_.check_every), warm, plan_.steps});
+             },
+         .at =
+             [this, schedule](uint64_t at) {
+               const bool is_warm = at < plan_.warm_steps;
+               return selfnorm_energy_at{
+                   .step = static_cast<int64_t>(at),
+                   .rate = options_.learning_rate * schedule.factor(is_warm ? 0 : at - plan_.warm_steps),
+                   .is_warm = is_warm ? 1 : 0,
+                   .is_continued = 0};
+             },
+         .points =
+             [this](uint64_t at, std::span<float> rows, std::span<double> log_q) {
+               read(at);
+               step_->gather(points(), at, rows, log_q);
+             }});
+  }
+
+  Step device_gradient(uint64_t at) {
+    const selfnorm_energy_record& found = device_->record(at);
+    is_between_runs_ = false;
+    terms_ = {.loss = found.loss, .d_log_normalizer = 0, .estimate = {}};
+    if (objective_entry(options_.objective).uses_estimate)
+      terms_.estimate = ImportanceEstimate{.log_z = found.log_z, .effective = found.effective};
+    if (at >= plan_.warm_steps) adam_.note_norm(found.norm);
+    return found.event == SELFNORM_STEP_DIVERGED ? Step::diverged() : Step{};
+  }
+
+  Step device_move(uint64_t at) {
+    const selfnorm_energy_record found = device_->record(at);
+    const bool is_last = device_->is_end(at);
+    if (is_last) read(at);
+    if (found.event != SELFNORM_STEP_MOVED) {
+      pull_state();
+      device_->pull();
+    }
+    if (found.event == SELFNORM_STEP_LOST) {
+      go_back(at);
+      push_state();
+      if (guard_.is_spent())
+        return Step::finished("the draws of the proposal cannot follow the energy further");
+    }
+    if (found.event == SELFNORM_STEP_DRIFTED) {
+      const double mean = b_.mean_ratio();
+      b_.estimate(at);
+      drifted(mean, at);
+      if (drifts_ > kMostDrifts) return Step::diverged(fmt::format("b was lost {} times, last", drifts_));
+      push_state();
+      device_->continue_from(at, found.rate);
+    }
+    if (found.event != SELFNORM_STEP_LOST) loss_.add(terms_.loss);
+    if (is_last) {
+      device_->pull();
+      b_.set(device_->state().b);
+      device_->forget();
+    }
+    is_between_runs_ = is_last;
+    taken_ = at + 1;
+    return {};
+  }
+
+  void push_state() {
+    const AdaptiveState<float>& adam = adam_.optimiser().state();
+    const AdaptiveState<double>& b = b_.optimiser().state();
+    const std::vector<float>& remembered = guard_.remembered();
+    device_->push();
+    device_->put({.mean = adam.mean,
+                  .square = adam.square,
+                  .remembered = remembered,
+                  .state = {.b = b_.value(),
+                            .d_b = last_d_b_,
+                            .b_mean = b.mean[0],
+                            .b_square = b.square[0],
+                            .b_steps = static_cast<double>(b.step),
+                            .mean_ratio = b_.mean_ratio(),
+                            .guard_mean = guard_.mean(),
+                            .guard_scale = guard_.scale(),
+                            .steps = static_cast<double>(adam.step),
+                            .is_remembered = remembered.empty() ? 0 : 1,
+                            .is_halted = 0}});
+    device_->forget();
+  }
+
+  void pull_state() {
+    DeviceDensity::Rest rest = device_->rest();
+    const selfnorm_energy_state& s = rest.state;
+    adam_.optimiser().state() = {static_cast<uint64_t>(s.steps), std::move(rest.square),
+                                 std::move(rest.mean)};
+    b_.set(s.b);
+    b_.mean_ratio() = s.mean_ratio;
+    b_.optimiser().state() = {static_cast<uint64_t>(s.b_steps), {s.b_square}, {s.b_mean}};
+    guard_.set(s.guard_mean, std::move(rest.remembered));
+    last_d_b_ = s.d_b;
+  }
+
   std::span<const uint64_t> train_rows_;
   DensityProblem problem_;
   const DensityOptions& options_;
@@ -350,6 +490,9 @@ class DensityTraining final : public Problem {
   uint64_t taken_ = 0;                     // steps
   uint64_t drifts_ = 0, good_drifts_ = 0;  // times that b was estimated anew: now, and when the last good was
   std::vector<float> stored_theta_;        // what a checkpoint refers to while it is written
+  std::unique_ptr<DeviceDensity> device_;  // where a GPU was chosen
+  bool is_between_runs_ = true;            // of its steps
+  double last_d_b_ = 0;                    // of the step whose move goes on there
 };
 
 }  // namespace
@@ -364,8 +507,9 @@ DensityResult train_density(const PointSource& data, std::span<const uint64_t> t
   if (fits_family(options, data.columns()))
     if (auto fitted = train_family(data, train_rows, valid_rows, options, observer))
       return *std::move(fitted);
-  const std::string mark = density_fingerprint(data, train_rows, valid_rows, options);
   DensityTraining training(data, train_rows, valid_rows, options, observer);
+  const std::string mark =
+      density_fingerprint(data, train_rows, valid_rows, options) + training.device_mark();
   return training.result(run(training, checkpoint, mark, observer));
 }
 

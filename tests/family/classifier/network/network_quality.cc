@@ -208,17 +208,39 @@ struct CountingFeed : ExampleFeed {
 TEST(ValidationExamples, AreASample) {
   CountingFeed feed;
   feed.size = 50;
-  EXPECT_EQ(validation_examples(&feed, 1).target.size(), 50u);
+  constexpr uint64_t kRows = 100;
+  EXPECT_EQ(validation_examples(&feed, 1, kRows).target.size(), 50u);
   EXPECT_EQ(feed.asked.size(), 50u);
-  feed.size = kValidationExamples * 3;
-  validation_examples(&feed, 1);
-  EXPECT_EQ(feed.asked.size(), kValidationExamples);
+  feed.size = kRows * 3;
+  validation_examples(&feed, 1, kRows);
+  EXPECT_EQ(feed.asked.size(), kRows);
   EXPECT_TRUE(std::adjacent_find(feed.asked.begin(), feed.asked.end(), std::greater_equal<>()) ==
               feed.asked.end());
-  EXPECT_GT(feed.asked.back(), kValidationExamples * 2);
+  EXPECT_GT(feed.asked.back(), kRows * 2);
   feed.size = 0;
-  EXPECT_EQ(validation_examples(&feed, 1).rows.rows(), 0u);
-  EXPECT_EQ(validation_examples(nullptr, 1).rows.rows(), 0u);
+  EXPECT_EQ(validation_examples(&feed, 1, kRows).rows.rows(), 0u);
+  EXPECT_EQ(validation_examples(nullptr, 1, kRows).rows.rows(), 0u);
+}
+
+// However dear a row, checks stay below their share of the steps between them, and no check has fewer rows than
+// it needs.
+TEST(ValidationEffort, IsAFifthOfTraining) {
+  const double epoch = 1e9;
+  uint64_t before = ValidationEffort::kMostRows;
+  for (const double row : {1.0, 1e4, 4.1e4, 1e5, 1e6, 1e7, 1e9}) {
+    const ValidationEffort effort = validation_effort(epoch, row);
+    EXPECT_LE(effort.rows, before);
+    EXPECT_GE(effort.rows, ValidationEffort::kFewestRows);
+    EXPECT_LE(static_cast<double>(effort.rows) * row, 0.2 * 4 * epoch * static_cast<double>(effort.epochs)) << row;
+    EXPECT_TRUE(effort.epochs == 1 || effort.rows == ValidationEffort::kFewestRows);
+    before = effort.rows;
+  }
+  EXPECT_EQ(validation_effort(epoch, 1).rows, ValidationEffort::kMostRows);
+  EXPECT_EQ(validation_effort(epoch, 1e7).epochs, 7u);
+  const Plan plan =
+      Validation(patient_options("snl", 3), true).plan_of_epochs({.epochs = 20}, 10, 7);
+  EXPECT_EQ(plan.check_every, 70u);
+  EXPECT_EQ(plan.unit, "checks");
 }
 
 // The start is the frequencies, so it is as good as they are; the maximum likelihood is better, and scores

@@ -1,0 +1,119 @@
+// The rungs of a ladder (ladder_layout.h).
+#include <algorithm>
+#include <cmath>
+
+#include "selfnorm/runtime/nearest_sum.h"
+#include "selfnorm/runtime/scorer.h"
+#include "selfnorm/runtime/state_encoder.h"
+
+namespace selfnorm::runtime {
+namespace {
+
+constexpr uint64_t kRowsAtOnce = 256;
+}  // namespace
+
+bool Scorer::cluster_sum(const Query& query, std::span<const DoubtfulCluster> clusters,
+                         LogSumExp* out) const {
+  const ClusterLayout& c = layout_.ladder.clusters;
+  const size_t d = layout_.features;
+  const bool has_rows = query.index == nullptr && !c.rows.empty();
+  float products[kRowsAtOnce];
+  double scores[kRowsAtOnce];
+  size_t filled = 0;
+  const auto add = [&] {
+    double check = 0;  // not finite when a score is not
+    for (size_t i = 0; i < filled; ++i) check += 0 * scores[i];
+    if (check != 0) return false;
+    LogSumExp part;
+    part.sum = kernels_->exp_sum(scores, filled, &part.max);
+    out->merge(part);
+    filled = 0;
+    return true;
+  };
+  *out = {};
+  for (size_t next = 0; next < clusters.size(); ++next) {
+    if (has_rows && next + 1 < clusters.size())
+      prefetch_row(c.rows.data() + uint64_t{c.begin[clusters[next + 1].cluster]} * d,
+                   std::min<size_t>(4 * d, 1024));
+    const uint64_t end = c.begin[clusters[next].cluster + 1];
+    if (end > layout_.classes) return false;
+    for (uint64_t first = c.begin[clusters[next].cluster]; first < end;) {
+      const size_t n = std::min<uint64_t>(kRowsAtOnce - filled, end - first);
+      if (has_rows) {
+        kernels_->dot_bf16({c.rows.data() + first * d, n, d, query.value.data()}, products);
+      } else {
+        for (size_t i = 0; i < n; ++i) {
+          if (c.order[first + i] >= layout_.classes) return false;
+          dot(query, c.order[first + i], {products + i, 1});
+          if (!layout_.weight_scale.empty()) products[i] *= layout_.weight_scale[c.order[first + i]];
+        }
+      }
+      for (size_t i = 0; i < n; ++i)
+        scores[filled + i] = static_cast<double>(products[i]) + static_cast<double>(c.bias[first + i]);
+      filled += n;
+      first += n;
+      if (filled == kRowsAtOnce && !add()) return false;
+    }
+  }
+  return filled == 0 || add();
+}
+
+bool Scorer::nearest(const Query& query, const RungLayout& rung, Approximation* out) const {
+  const ClusterLayout& c = layout_.ladder.clusters;
+  const size_t n = c.clusters(), d = layout_.features;
+  return with_floats(2 * n, [&](float* work) {
+    float *share = work, *doubt = work + n;
+    double square = 0;
+    std::copy(c.mass.begin(), c.mass.end(), share);
+    for (size_t i = 0; i < query.value.size(); ++i) {
+      const float v = query.value[i];
+      if (v == 0) continue;
+      square += static_cast<double>(v) * static_cast<double>(v);
+      kernels_->add_scaled(v, c.centroid.data() + (query.index == nullptr ? i : query.index[i]) * n, n,
+                           share);
+    }
+    const auto q = static_cast<float>(square / static_cast<double>(c.norm[0]));
+    if (!std::isfinite(q)) return false;
+    kernels_->add_scaled(q, c.centroid.data() + d * n, n, share);
+    const ClusterShares all = kernels_->cluster_shares(n, c.scatter.data(), q, share, doubt);
+    if (!std::isfinite(all.most) || !std::isfinite(all.total) || !std::isfinite(all.doubt)) return false;
+
+    NearestSum sum;
+    const auto exact = [&](std::span<const DoubtfulCluster> some, LogSumExp* total) {
+      return cluster_sum(query, some, total);
+    };
+    if (!nearest_sum(all, static_cast<double>(q), {share, n}, doubt, c.begin, rung.stop, exact, &sum))
+      return false;
+    double t = 0;
+    if (sum.has_tail()) {
+      double f[kTailExtras];
+      sum.extras(f);
+      t = network(query, rung.b, rung.extra, f);
+    }
+    const bool looks_at_x = sum.has_tail() && !rung.b.hidden_weight.empty();
+    *out = {sum.log_z(t), n + sum.cost + (looks_at_x ? rung.b.output.size() : 0)};
+    return std::isfinite(out->log_z);
+  });
+}
+
+bool Scorer::log_normalizer(const Query& query, const RungLayout& rung, Approximation* out) const {
+  switch (rung.kind) {
+    case RungKind::Raw:
+      *out = {layout_.log_normalizer, 0};
+      return std::all_of(query.value.begin(), query.value.end(), [](float v) { return std::isfinite(v); });
+    case RungKind::Linear:
+    case RungKind::Network:
+      *out = {layout_.log_normalizer + network(query, rung.b, {}, nullptr), 1 + rung.b.output.size()};
+      return std::isfinite(out->log_z);
+    case RungKind::Nearest:
+      return nearest(query, rung, out);
+    case RungKind::Exact:
+      break;
+  }
+  LogSumExp total;
+  if (!log_sum(query, &total)) return false;
+  *out = {total.value(), layout_.classes};
+  return true;
+}
+
+}  // namespace selfnorm::runtime

@@ -1,0 +1,309 @@
+#include "family/classifier/normalize/ladder_fit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+
+#include "audit/error_audit.h"
+#include "base/failure.h"
+#include "family/classifier/normalize/amortise.h"
+#include "family/classifier/normalize/ladder_query.h"
+#include "math/parallel.h"
+#include "math/random.h"
+#include "normalizer/ladder/cluster_masses.h"
+#include "normalizer/ladder/nearest_fit.h"
+#include "selfnorm/runtime/scorer.h"
+
+namespace selfnorm {
+namespace {
+
+constexpr uint64_t kLadderStream = 0x6c616464, kPartStream = 0x70617274;  // "ladd", "part"
+constexpr uint64_t kFewestFitted = 200;
+constexpr double kMostScores = 4e12;  // multiplications that exact sums may take
+constexpr double kTimedSeconds = 0.15;
+// The stops of rungs of kind nearest, in units of the error that is allowed.
+constexpr double kStops[] = {4, 2, 1, 0.5, 0.3, 0.2, 0.14};
+constexpr uint32_t kNetworks[] = {64, 256};
+
+// Of this thread alone: others on the machine do not count.
+double thread_seconds() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+class LadderFitting {
+ public:
+  LadderFitting(const ModelFile& model, const ExampleSource& fitting, const ExampleSource& certifying,
+                const LadderOptions& options)
+      : model_(model), fitting_inputs_(fitting), certifying_inputs_(certifying), options_(options) {}
+
+  LadderFit operator()() {
+    MeasuredRung exact;
+    exact.name = "exact";
+    exact.kind = RungKind::Exact;
+    exact.cost = exact.most_cost = model_.classes;
+    exact.eps = exact.rho = 0;
+    exact.conf = 1;
+    if (model_.family != Family::Multiclass)
+      return exact_alone(exact, "the model needs no sum over its classes");
+    if (model_.classes < kLadderClasses)
+      return exact_alone(exact, fmt::format("a sum over {} classes is cheap", model_.classes));
+    const uint64_t needed = inputs_needed();
+    if (certifying_inputs_.examples() < needed || fitting_inputs_.examples() < kFewestFitted)
+      return exact_alone(
+          exact,
+          fmt::format("too few inputs that had no part in the model to certify anything: found {} to "
+                      "fit to and {} to certify with, expected at least {} and {}",
+                      fitting_inputs_.examples(), certifying_inputs_.examples(), kFewestFitted, needed));
+    take_inputs(needed);
+    add_rungs();
+    certify();
+    time(exact);
+    measured_.push_back(std::move(exact));
+    return choose();
+  }
+
+ private:
+  LadderFit exact_alone(MeasuredRung exact, std::string reason) const {
+    LadderFit out;
+    out.rungs.push_back(std::move(exact));
+    out.reason = std::move(reason);
+    return out;
+  }
+
+  size_t most_rungs() const { return 3 + std::size(kNetworks) + std::size(kStops); }
+  // That certify any error for this many rungs together, if none of them exceeds it.
+  uint64_t inputs_needed() const {
+    const double beta = (1 - options_.confidence) / static_cast<double>(most_rungs());
+    return static_cast<uint64_t>(std::ceil(std::log(beta) / std::log1p(-options_.rho)));
+  }
+
+  void step(const std::string& text) const {
+    if (options_.on_step) options_.on_step(text);
+  }
+
+  void take_inputs(uint64_t needed) {
+    const double by_input = static_cast<double>(model_.classes) * static_cast<double>(model_.features);
+    const auto affordable = static_cast<uint64_t>(kMostScores / by_input);
+    const auto part = [&](const ExampleSource& source, uint64_t most, uint64_t least) {
+      std::vector<uint64_t> order(source.examples());
+      for (uint64_t i = 0; i < order.size(); ++i) order[i] = i;
+      RandomStream(options_.seed, kLadderStream).shuffle(order);
+      order.resize(std::min<uint64_t>(order.size(), std::max(least, most)));
+      std::sort(order.begin(), order.end());
+      return source.gather(order);
+    };
+    fitting_ = part(fitting_inputs_, std::min(options_.most_fitted, affordable * 2 / 5), kFewestFitted);
+    certifying_ = part(certifying_inputs_, std::min(options_.most_certified, affordable * 3 / 5), needed);
+  }
+
+  void add(std::string name, RungKind kind, AmortisedNormalizer b = {}) {
+    LadderRung rung;
+    rung.name = std::move(name);
+    rung.kind = kind;
+    rung.b = std::move(b);
+    ladder_.rungs.push_back(std::move(rung));
+  }
+
+  void add_rungs() {
+    const Features& x = fitting_.features;
+    add("raw", RungKind::Raw);
+    if (model_.normalizer.exists())
+      add("amortised", model_.normalizer.hidden() > 0 ? RungKind::Network : RungKind::Linear);
+    step("log-normalizers");
+    const auto scores = make_class_scores(model_, x.is_sparse);
+    std::vector<double> b = exact_log_z(*scores, x);
+    for (double& v : b) v -= model_.log_normalizer;
+    const auto source = make_example_source(fitting_);
+    const auto fit = [&](const std::string& kind, uint32_t hidden) {
+      step(hidden == 0 ? "linear b" : fmt::format("a network of {} units", hidden));
+      AmortiseOptions amortise;
+      amortise.kind = kind;
+      amortise.network.hidden = std::max(1u, hidden);
+      amortise.network.seed = options_.seed;
+      return fit_amortised(*source, b, amortise).normalizer;
+    };
+    add("linear", RungKind::Linear, fit("linear", 0));
+    if (!x.is_sparse)  // on thousands of features a network learns its inputs by heart
+      for (const uint32_t hidden : kNetworks)
+        if (AmortisedNormalizer network = fit("mlp", hidden); network.hidden() > 0)
+          add(fmt::format("network-{}", hidden), RungKind::Network, std::move(network));
+    NearestOptions nearest;
+    nearest.clusters = options_.clusters;
+    nearest.tail.seed = options_.seed;
+    nearest.tail.hidden = model_.classes < 10'000 ? 32 : 64;
+    nearest.on_step = options_.on_step;
+    for (const double stop : kStops) nearest.stops.push_back(stop * options_.within);
+    NearestFit fitted = fit_nearest(model_, x, nearest);
+    ladder_.clusters = std::move(fitted.clusters);
+    for (LadderRung& rung : fitted.rungs) {
+      rung.name = fmt::format("nearest-{:.3g}", rung.stop);
+      ladder_.rungs.push_back(std::move(rung));
+    }
+  }
+
+  runtime::Scorer scorer() const {
+    runtime::ModelLayout layout = layout_of(model_);
+    layout.ladder = layout_of(ladder_, layout.normalizer);
+    return runtime::Scorer(layout);
+  }
+
+  void certify() {
+    step("certificates");
+    const Features& x = certifying_.features;
+    const std::vector<double> exact = exact_log_z(*make_class_scores(model_, x.is_sparse), x);
+    const runtime::LadderLayout layout = layout_of(ladder_, {});
+    const runtime::Scorer scorer = this->scorer();
+    const runtime::ModelLayout whole = layout_of(model_);
+    for (size_t r = 0; r < ladder_.rungs.size(); ++r) {
+      runtime::RungLayout rung = layout.rungs[r];
+      if (rung.name == "amortised") rung.b = whole.normalizer;
+      std::vector<double> size(x.rows()), cost(x.rows());
+      parallel_ranges(x.rows(), 16, [&](size_t begin, size_t end) {
+        for (size_t i = begin; i < end; ++i) {
+          runtime::Approximation a;
+          const bool has_number = scorer.log_normalizer(query_of(x, i), rung, &a);
+          size[i] = has_number ? std::abs(a.log_z - exact[i]) : 0;  // the runtime then gives A itself
+          cost[i] = has_number ? static_cast<double>(a.cost) : model_.classes;
+        }
+      });
+      Rung& out = ladder_.rungs[r];
+      MeasuredRung measured;
+      double square = 0, sum = 0;
+      for (size_t i = 0; i < size.size(); ++i) {
+        square += size[i] * size[i];
+        sum += cost[i];
+        measured.most_cost = std::max(measured.most_cost, cost[i]);
+      }
+      out.eps = certified_error(size, options_.rho, options_.confidence, ladder_.rungs.size());
+      std::sort(size.begin(), size.end());
+      out.cost = sum / static_cast<double>(size.size());
+      out.rms = std::sqrt(square / static_cast<double>(size.size()));
+      out.rho = options_.rho;
+      out.conf = options_.confidence;
+      measured.q99 = size[static_cast<size_t>(0.99 * static_cast<double>(size.size() - 1))];
+      static_cast<Rung&>(measured) = out;
+      measured_.push_back(std::move(measured));
+    }
+  }
+
+  void time(MeasuredRung& exact) {
+    step("speed");
+    const runtime::Scorer scorer = this->scorer();
+    const runtime::ModelLayout whole = layout_of(model_);
+    const runtime::LadderLayout layout = layout_of(ladder_, whole.normalizer);
+    const auto nanoseconds = [&](const runtime::RungLayout& rung) {
+      const double begin = thread_seconds();
+      double seconds = 0;
+      uint64_t done = 0;
+      do {
+        runtime::Approximation a;
+        for (int i = 0; i < 8; ++i)
+          scorer.log_normalizer(query_of(certifying_.features, done++ % certifying_.features.rows()), rung,
+                                &a);
+        seconds = thread_seconds() - begin;
+      } while (seconds < kTimedSeconds);
+      return 1e9 * seconds / static_cast<double>(done);
+    };
+    for (size_t r = 0; r < measured_.size(); ++r) measured_[r].nanoseconds = nanoseconds(layout.rungs[r]);
+    runtime::RungLayout whole_sum;
+    whole_sum.kind = RungKind::Exact;
+    exact.nanoseconds = nanoseconds(whole_sum);
+  }
+
+  LadderFit choose() {
+    LadderFit out;
+    const size_t n = ladder_.rungs.size();
+    size_t chosen = n;  // exact
+    for (size_t r = 0; r < n; ++r) {
+      const Rung& rung = ladder_.rungs[r];
+      const bool is_allowed = options_.max_cost > 0
+                                  ? rung.cost <= options_.max_cost && std::isfinite(rung.eps)
+                                  : rung.meets(options_.within, options_.rho);
+      const bool is_better = chosen == n || (options_.max_cost > 0 ? rung.eps < ladder_.rungs[chosen].eps
+                                                                   : rung.cost < ladder_.rungs[chosen].cost);
+      if (is_allowed && is_better && rung.cost < model_.classes) chosen = r;
+    }
+    out.reason = chosen < n              ? options_.max_cost > 0 ? "the most precise rung of that cost"
+                                                                 : "the cheapest rung that is certified"
+                 : options_.max_cost > 0 ? "no rung of that cost is certified"
+                                         : "no cheaper rung is certified";
+    bool has_nearest = false;
+    for (size_t r = 0; r < n; ++r) {
+      const LadderRung& rung = ladder_.rungs[r];
+      if (!options_.keep_all && r != chosen && rung.kind != RungKind::Raw) continue;
+      has_nearest = has_nearest || rung.kind == RungKind::Nearest;
+      out.ladder.rungs.push_back(rung);
+    }
+    if (has_nearest) out.ladder.clusters = std::move(ladder_.clusters);
+    const std::string name = measured_[chosen].name;
+    std::stable_sort(measured_.begin(), measured_.end() - 1,
+                     [](const MeasuredRung& a, const MeasuredRung& b) { return a.cost < b.cost; });
+    out.rungs = std::move(measured_);
+    for (size_t r = 0; r < out.rungs.size(); ++r)
+      if (out.rungs[r].name == name) out.chosen = r;
+    out.fitted = fitting_.features.rows();
+    out.certified = certifying_.features.rows();
+    return out;
+  }
+
+  const ModelFile& model_;
+  const ExampleSource &fitting_inputs_, &certifying_inputs_;
+  const LadderOptions& options_;
+  Dataset fitting_, certifying_;
+  Ladder ladder_;
+  std::vector<MeasuredRung> measured_;
+};
+
+}  // namespace
+
+double certified_error(std::vector<double> sizes, double rho, double confidence, size_t rungs) {
+  const double each = 1 - (1 - confidence) / static_cast<double>(std::max<size_t>(1, rungs));
+  const int64_t allowed = largest_certifiable_count(sizes.size(), rho, each);
+  if (allowed < 0) return kInfinity;
+  const auto place = sizes.end() - 1 - static_cast<std::ptrdiff_t>(allowed);
+  std::nth_element(sizes.begin(), place, sizes.end());
+  return *place;
+}
+
+void LadderOptions::validate() const {
+  require_range(within > 0, "within", within, "a number > 0");
+  require_range(rho > 0 && rho < 1, "rho", rho, "a number between 0 and 1");
+  require_range(confidence > 0 && confidence < 1, "conf", confidence, "a number between 0 and 1");
+  require_range(max_cost >= 0, "max-cost", max_cost, "a number of dot products, at least 0");
+  require_range(clusters <= runtime::kMostClusters, "clusters", clusters, "0 (chosen) to 8192");
+}
+
+LadderFit fit_ladder(const ModelFile& model, const ExampleSource& fitting, const ExampleSource& certifying,
+                     const LadderOptions& options) {
+  options.validate();
+  if (fitting.is_joint())
+    throw Error("a model of alternatives has no ladder: its groups are summed as they are");
+  return LadderFitting(model, fitting, certifying, options)();
+}
+
+LadderFit fit_ladder(const ModelFile& model, const ExampleSource& inputs, const LadderOptions& options) {
+  if (inputs.examples() < 2) return fit_ladder(model, inputs, inputs, options);
+  std::vector<uint64_t> order(inputs.examples());
+  for (uint64_t i = 0; i < order.size(); ++i) order[i] = i;
+  RandomStream(options.seed, kPartStream).shuffle(order);
+  const auto middle = order.begin() + static_cast<std::ptrdiff_t>(order.size() * 45 / 100);
+  return fit_ladder(model, ExampleSubset(inputs, {order.begin(), middle}),
+                    ExampleSubset(inputs, {middle, order.end()}), options);
+}
+
+std::string chosen_text(const LadderFit& fit) {
+  const MeasuredRung& best = fit.best();
+  if (fit.is_exact()) return fmt::format("exact: {}", fit.reason);
+  return fmt::format(
+      "{}, {}: within {:.2g} for {:.4g}% of inputs (confidence {:.4g}%), {:.0f} of {:.0f} dot products, "
+      "{:.3g} times "
+      "as fast as exact",
+      best.name, fit.reason, best.eps, 100 * (1 - best.rho), 100 * best.conf, best.cost, fit.exact().cost,
+      fit.exact().nanoseconds / best.nanoseconds);
+}
+
+}  // namespace selfnorm

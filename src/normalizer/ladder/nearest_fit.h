@@ -1,0 +1,38 @@
+// Fits what rungs of kind nearest need (selfnorm/runtime/ladder_layout.h) on inputs of a model of classes:
+// the clusters, their log-masses, and for each rung the tail. Clusters: classes weigh the square root of
+// their mean probability. Masses and tails: with masses fitted to one half of the inputs and used on the
+// other, both ways, the scatter of a cluster is the root mean square of (G_j - m_j) / q, weighted as in
+// cluster_masses.h, and the tails meet the errors that new inputs will have; the masses that are kept are
+// fitted to all. Same inputs and options: the same bits.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "data/dataset.h"
+#include "model/model_file.h"
+#include "normalizer/ladder/tail_network.h"
+
+namespace selfnorm {
+
+struct NearestOptions {
+  uint32_t clusters = 0;           // 0: by the number of classes
+  std::vector<double> stops = {};  // of the rungs, falling
+  double weight_power = 0.5;       // of a class: its mean probability to this power
+  TailOptions tail = {};
+  std::function<void(const std::string& step)> on_step = {};
+};
+
+// About 3 sqrt K.
+uint32_t default_clusters(uint64_t classes);
+
+struct NearestFit {
+  ClassClusters clusters;
+  std::vector<LadderRung> rungs;  // one a stop; cost and rms as the cross-fitted inputs say
+};
+
+// The model as it is stored; of at least two classes and 100 inputs.
+NearestFit fit_nearest(const ModelFile& model, const Features& inputs, const NearestOptions& options);
+
+}  // namespace selfnorm

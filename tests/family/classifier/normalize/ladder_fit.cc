@@ -1,0 +1,129 @@
+#include "family/classifier/normalize/ladder_fit.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "math/parallel.h"
+#include "normalizer/ladder/cluster_masses.h"
+#include "normalizer/ladder/clustered_head.h"
+#include "selfnorm/runtime/scorer.h"
+
+namespace selfnorm {
+namespace {
+
+std::unique_ptr<ExampleSource> source_of(uint64_t rows, uint32_t features, uint64_t seed) {
+  Dataset data;
+  data.features = dense_inputs(rows, features, seed);
+  data.target.assign(rows, Dataset::kNoTarget);
+  return make_example_source(std::move(data));
+}
+
+const LadderFit& small_fit() {
+  static const LadderFit fit = fit_ladder(clustered_head(1200, 5, 12, 0.2, 1), *source_of(2600, 5, 2),
+                                          {.within = 0.1, .keep_all = true});
+  return fit;
+}
+
+TEST(LadderFit, TakesTheCheapestCertifiedRung) {
+  const LadderFit& fit = small_fit();
+  EXPECT_FALSE(fit.is_exact());
+  EXPECT_EQ(fit.exact().name, "exact");
+  EXPECT_LE(fit.best().eps, 0.1);
+  for (const MeasuredRung& rung : fit.rungs)
+    EXPECT_TRUE(rung.cost >= fit.best().cost || rung.eps > 0.1) << rung.name;
+  EXPECT_EQ(fit.fitted + fit.certified, 2600u);
+  EXPECT_NE(chosen_text(fit).find("the cheapest rung that is certified"), std::string::npos);
+}
+
+// What is certified holds on inputs that nothing has seen, by what the file will hold.
+TEST(LadderFit, TheCertificateHoldsOnFreshInputs) {
+  ModelFile model = clustered_head(1200, 5, 12, 0.2, 1);
+  model.ladder = small_fit().ladder;
+  const runtime::ModelLayout layout = layout_of(model);
+  const runtime::Scorer scorer(layout);
+  const Features fresh = dense_inputs(4000, 5, 77);
+  const std::vector<double> exact = exact_log_z(*make_class_scores(model, false), fresh);
+  for (const runtime::RungLayout& rung : layout.ladder.rungs) {
+    uint64_t exceeded = 0;
+    for (uint64_t i = 0; i < fresh.rows(); ++i) {
+      runtime::Approximation a;
+      ASSERT_TRUE(scorer.log_normalizer({fresh.dense.row(i)}, rung, &a));
+      exceeded += std::abs(a.log_z - exact[i]) > rung.eps ? 1 : 0;
+    }
+    EXPECT_LT(exceeded, 40 + 4 * 7) << rung.name;  // 1%, and four standard deviations
+  }
+}
+
+TEST(LadderFit, IsTheSameForAnyNumberOfThreads) {
+  const ModelFile model = clustered_head(1000, 4, 8, 0.2, 3);
+  const auto inputs = source_of(1800, 4, 4);
+  const Ladder all = fit_ladder(model, *inputs, {}).ladder;
+  const ThreadLimit limit(1);
+  EXPECT_EQ(fit_ladder(model, *inputs, {}).ladder, all);
+}
+
+TEST(LadderFit, KeepsWhatWasChosenUnlessAllIsAskedFor) {
+  const ModelFile model = clustered_head(1200, 5, 12, 0.2, 1);
+  EXPECT_EQ(small_fit().ladder.rungs.size() + 1, small_fit().rungs.size());
+  const LadderFit cheap = fit_ladder(model, *source_of(2600, 5, 2), {.max_cost = 1});
+  ASSERT_FALSE(cheap.is_exact());
+  EXPECT_LE(cheap.best().cost, 1);
+  EXPECT_EQ(cheap.ladder.rungs.size(), cheap.best().name == "raw" ? 1u : 2u);
+  EXPECT_EQ(cheap.ladder.clusters.clusters(), 0u);
+}
+
+TEST(LadderFit, TakesExactWhereThatIsCheapOrNothingCanBeSaid) {
+  const LadderFit few = fit_ladder(random_head(20, 3, 1), *source_of(3000, 3, 2), {});
+  EXPECT_TRUE(few.is_exact());
+  EXPECT_FALSE(few.ladder.exists());
+  EXPECT_NE(few.reason.find("20 classes is cheap"), std::string::npos);
+  const LadderFit short_of = fit_ladder(random_head(1000, 3, 1), *source_of(300, 3, 2), {});
+  EXPECT_TRUE(short_of.is_exact());
+  EXPECT_NE(short_of.reason.find("too few inputs"), std::string::npos);
+}
+
+TEST(LadderFit, RefusesOptionsOutOfRange) {
+  const ModelFile model = random_head(20, 3, 1);
+  const auto inputs = source_of(10, 3, 2);
+  EXPECT_THROW(fit_ladder(model, *inputs, {.within = 0}), Error);
+  EXPECT_THROW(fit_ladder(model, *inputs, {.rho = 1}), Error);
+  EXPECT_THROW(fit_ladder(model, *inputs, {.confidence = 0}), Error);
+  EXPECT_THROW(fit_ladder(model, *inputs, {.clusters = 9000}), Error);
+}
+
+// theory.md 5: after choosing the cheapest rung whose certificate says eps, that certificate is wrong at most
+// as often as the confidence allows. Eight rungs whose true share beyond eps is just above rho, so that every
+// certificate would be wrong: the worst case. Independent errors are the worst for a choice. 4,000 trials: 1%
+// and four standard deviations.
+TEST(CertifiedError, CoversAfterTheChoice) {
+  constexpr double kRho = 0.01, kEps = 1;
+  constexpr size_t kRungs = 8, kInputs = 1500, kTrials = 4000;
+  RandomStream random(5);
+  size_t wrong = 0;
+  for (size_t trial = 0; trial < kTrials; ++trial) {
+    bool any = false;
+    for (size_t r = 0; r < kRungs && !any; ++r) {
+      std::vector<double> sizes(kInputs);
+      for (double& e : sizes) e = random.uniform() < kRho * 1.0001 ? 2 : 0.5;
+      any = certified_error(sizes, kRho, 0.99, kRungs) <= kEps;
+    }
+    wrong += any ? 1 : 0;
+  }
+  EXPECT_LE(static_cast<double>(wrong) / kTrials, 0.01 + 4 * std::sqrt(0.01 * 0.99 / kTrials));
+  EXPECT_GT(wrong, 0u);  // it is not merely never given
+}
+
+TEST(CertifiedError, IsAnOrderStatistic) {
+  std::vector<double> sizes;
+  for (int i = 0; i < 2000; ++i) sizes.push_back(i);
+  const double one = certified_error(sizes, 0.01, 0.99, 1), many = certified_error(sizes, 0.01, 0.99, 10);
+  EXPECT_GT(one, 1980);
+  EXPECT_GT(many, one);
+  EXPECT_TRUE(std::isinf(certified_error(std::vector<double>(400, 0.0), 0.01, 0.99, 1)));
+}
+
+}  // namespace
+}  // namespace selfnorm

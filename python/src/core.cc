@@ -89,8 +89,9 @@ void declare_classifier(py::module_& m) {
            [](const Classifier& model, const py::object& x, const Tight<uint32_t>& labels, bool is_shared,
               double eps, double rho) {
              const Data data(x);
-             ScoredWithin found =
-                 unlocked([&] { return model.score_within(*data, {span_of(labels), is_shared}, eps, rho); });
+             ScoredWithin found = unlocked([&] {
+               return model.score_within(*data, {span_of(labels), is_shared}, eps, rho);
+             });
              return py::make_tuple(owned_rows(std::move(found.log_probability), (*data).rows()), found.rung,
                                    found.eps, found.rho);
            })

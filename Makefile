@@ -26,7 +26,7 @@ PYTHON_TEST_PACKAGES := $(PYTHON_PACKAGES) $(if $(filter /usr/bin/python3,$(PYTH
 TEST_PACKAGES := $(BUILD_PACKAGES) $(PYTHON_TEST_PACKAGES) libgtest-dev librapidcheck-dev liblbfgs-dev gnuplot-nox $(BROWSER_PACKAGES)
 FUZZ_PACKAGES := $(LIBRARY_PACKAGES) clang libclang-rt-14-dev
 DEMO_PACKAGES := $(BUILD_PACKAGES) dict-gcide
-BENCH_PACKAGES := $(BUILD_PACKAGES) dataset-fashion-mnist python3-sklearn fasttext python3-torch openssl
+BENCH_PACKAGES := $(BUILD_PACKAGES) $(PYTHON_PACKAGES) dataset-fashion-mnist python3-sklearn fasttext python3-torch openssl
 LINT_PACKAGES := $(LIBRARY_PACKAGES) clang-format clang-tidy
 
 # $(call packages,LIST): installs those of LIST that are missing; says nothing and asks nothing when there are none.

@@ -37,7 +37,7 @@ std::string certificate_line(const AuditReport& a) {
 int normalize_directory(const Arguments& arguments) {
   const NormalizeArguments& given = arguments.normalize;
   arguments.refuse(
-      {"--delta", "--budget", "--targets", "--amortise", "--hidden"},
+      {"--delta", "--budget", "--targets", "--amortise", "--hidden", "--within", "--max-cost"},
       "a checkpoint directory is normalised without loss alone; take its head out into a file of its own");
   if (given.states.empty())
     throw_error("{}: normalising needs what goes into the head; give --states FILE, or a folder of shards",

@@ -287,7 +287,9 @@ void Grammar::declare_normalizing_commands() {
       "--budget, at a stated price; with --amortise, by a cheap estimate of log Z that is stored with it; "
       "with --within, by "
       "a ladder of such estimates, of which the cheapest that is certified to be good enough is stored.");
-  normalization.positional("HEAD", n.head, "Model file, run directory, or softmax head (.safetensors, .npz)")
+  normalization
+      .positional("HEAD", n.head,
+                  "Model file, run directory, softmax head (.safetensors, .npz), or checkpoint directory")
       .checked(normalize_option_table, n)
       .checked(ladder_option_table, arguments_.ladder)
       .options(head_option_table(arguments_.head));

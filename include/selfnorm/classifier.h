@@ -50,6 +50,14 @@ struct Candidates {
   bool is_shared = true;
 };
 
+// Log-probabilities by a rung of the model's ladder of log-normalizers, and what is certified of them: with
+// the confidence of the certificate, |error| <= eps for all but a share rho of inputs.
+struct ScoredWithin {
+  std::vector<double> log_probability;  // rows x candidates
+  std::string rung;                     // "exact": nothing cheaper is certified
+  double eps = 0, rho = 0;
+};
+
 struct NormalizedClassifier;
 
 class Classifier {
@@ -76,6 +84,9 @@ class Classifier {
   std::vector<double> log_normalizers(const Inputs& x) const;
   // rows x candidates. Raw ones cost one class each.
   std::vector<double> score(const Inputs& x, const Candidates& candidates, ScoreKind kind) const;
+  // By the cheapest rung that is certified within `eps` nats for all but a share rho of inputs.
+  ScoredWithin score_within(const Inputs& x, const Candidates& candidates, double eps,
+                            double rho = 0.01) const;
   std::vector<std::string> predict(const Inputs& x) const;
   std::vector<uint32_t> predict_index(const Inputs& x) const;
   Ranking top(const Inputs& x, uint32_t width, ScoreKind kind = ScoreKind::exact) const;
@@ -89,6 +100,7 @@ class Classifier {
 
  private:
   struct Content;
+  std::vector<double> scored(const Inputs& x, const Candidates& candidates, int kind) const;
   explicit Classifier(std::shared_ptr<const Content> content) : content_(std::move(content)) {}
   std::shared_ptr<const Content> content_;
 };

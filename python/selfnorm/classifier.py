@@ -116,16 +116,19 @@ class SelfNormalizedClassifier(ClassifierMixin, Estimator):
     def score_candidates(self, X, classes, within=0.1, kind=None):
         """Log-probabilities of some classes, rows x candidates: `classes` are the same for all rows (a list), or one list a
         row. They are as cheap as a certificate allows: raw or amortised ones where `audit` has certified that they are right
-        to `within` nats, otherwise exact ones, which sum over all classes. kind="raw", "amortised" or "exact" decides."""
-        model = self._model()
-        if kind is None:
-            kind = next((k for k in ("raw", "amortised")
-                         if k in self.certificates_ and (self.certificates_[k].smallest_eps or np.inf) <= within), "exact")
-        places = self._places(classes)
+        to `within` nats; else a rung of the ladder of the model's file that is ('selfnorm normalize'); otherwise exact ones,
+        which sum over all classes. kind="raw", "amortised" or "exact" decides."""
+        model, data, places = self._model(), self._input(X), self._places(classes)
         if places.ndim not in (1, 2):
             raise _core.Error(f"found candidates in {places.ndim} dimensions; expected a list, or one list a row")
-        return Result(log_probabilities=model.score(self._input(X), places.ravel(), places.ndim == 1, kind), kind=kind,
-                      certificate=self.certificates_.get(kind), within=0.0 if kind == "exact" else within)
+        if kind is None:
+            kind = next((k for k in ("raw", "amortised")
+                         if k in self.certificates_ and (self.certificates_[k].smallest_eps or np.inf) <= within), None)
+        if kind is None:
+            found, rung, eps, rho = model.score_within(data, places.ravel(), places.ndim == 1, within, 0.01)
+            return Result(log_probabilities=found, kind=rung, within=eps, certificate=None if rung == "exact" else Result(eps=eps, rho=rho))
+        return Result(log_probabilities=model.score(data, places.ravel(), places.ndim == 1, kind), kind=kind,
+                      within=0.0 if kind == "exact" else within, certificate=self.certificates_.get(kind))
 
     def log_normalizer(self, X):
         """A(x) - c of every row: how far its raw log-probabilities are off."""

@@ -85,6 +85,16 @@ void declare_classifier(py::module_& m) {
                                }),
                                (*data).rows());
            })
+      .def("score_within",
+           [](const Classifier& model, const py::object& x, const Tight<uint32_t>& labels, bool is_shared,
+              double eps, double rho) {
+             const Data data(x);
+             ScoredWithin found = unlocked([&] {
+               return model.score_within(*data, {span_of(labels), is_shared}, eps, rho);
+             });
+             return py::make_tuple(owned_rows(std::move(found.log_probability), (*data).rows()), found.rung,
+                                   found.eps, found.rho);
+           })
       .def("top",
            [](const Classifier& model, const py::object& x, uint32_t width, const std::string& kind) {
              const Data data(x);
@@ -342,7 +352,8 @@ void declare_head(py::module_& m) {
                                    "output"_a = owned(std::move(n.output)));
     return out;
   });
-  m.def("normalize_checkpoint", [](const std::string& directory, const std::string& states, const py::dict& given) {
+  m.def("normalize_checkpoint", [](const std::string& directory, const std::string& states,
+                                   const py::dict& given) {
     using namespace py::literals;
     CheckpointHeadOptions options;
     options.out = py::cast<std::string>(given["out"]);
@@ -358,9 +369,9 @@ void declare_head(py::module_& m) {
     const NormalizedCheckpoint c = unlocked([&] { return normalize_checkpoint(directory, states, options); });
     return py::dict("out"_a = c.out, "shard"_a = c.shard, "weight"_a = c.weight, "was_tied"_a = c.was_tied,
                     "classes"_a = c.classes, "features"_a = c.features, "states"_a = c.states,
-                    "held_out"_a = c.held_out, "log_normalizer"_a = c.log_normalizer, "logit_scale"_a = c.scale,
-                    "probability_difference"_a = c.probability, "before"_a = dict_of(c.before),
-                    "after"_a = dict_of(c.after), "notes"_a = c.notes);
+                    "held_out"_a = c.held_out, "log_normalizer"_a = c.log_normalizer,
+                    "logit_scale"_a = c.scale, "probability_difference"_a = c.probability,
+                    "before"_a = dict_of(c.before), "after"_a = dict_of(c.after), "notes"_a = c.notes);
   });
   m.def("head_log_normalizers",
         [](const py::array& weight, const std::optional<Tight<float>>& bias, const py::array& states) {

@@ -224,7 +224,7 @@ std::vector<double> Classifier::log_normalizers(const Inputs& x) const {
   return out;
 }
 
-std::vector<double> Classifier::score(const Inputs& x, const Candidates& candidates, ScoreKind kind) const {
+std::vector<double> Classifier::scored(const Inputs& x, const Candidates& candidates, int kind) const {
   const uint64_t rows = x.rows(), all = candidates.label.size();
   const auto source = make_input_source(x, content_->shape());
   if (!candidates.is_shared && all % rows != 0)
@@ -236,9 +236,30 @@ std::vector<double> Classifier::score(const Inputs& x, const Candidates& candida
     for (uint64_t i = 0; i < block.rows(); ++i) {
       const uint32_t* labels = candidates.label.data() + (candidates.is_shared ? 0 : (first + i) * width);
       Content::check(call_row(model, block, i, selfnorm_score_sparse, selfnorm_score_dense, labels, width,
-                              runtime_kind(kind), out.data() + (first + i) * width));
+                              kind, out.data() + (first + i) * width));
     }
   });
+  return out;
+}
+
+std::vector<double> Classifier::score(const Inputs& x, const Candidates& candidates, ScoreKind kind) const {
+  return scored(x, candidates, runtime_kind(kind));
+}
+
+ScoredWithin Classifier::score_within(const Inputs& x, const Candidates& candidates, double eps,
+                                      double rho) const {
+  const selfnorm_model* model = content_->runtime();
+  const int kind = selfnorm_kind_within(model, eps, rho);
+  ScoredWithin out;
+  out.rung = "exact";
+  if (kind != SELFNORM_EXACT) {
+    selfnorm_rung rung;
+    Content::check(selfnorm_rung_at(model, static_cast<size_t>(kind - SELFNORM_RUNG(0)), &rung));
+    out.rung.assign(rung.name, rung.name_length);
+    out.eps = rung.eps;
+    out.rho = rung.rho;
+  }
+  out.log_probability = scored(x, candidates, kind);
   return out;
 }
 

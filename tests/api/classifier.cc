@@ -132,6 +132,10 @@ TEST(ApiClassifier, CandidatesAndTheBestAgreeWithAllClasses) {
       EXPECT_NEAR(best.log_probability[2 * i], all[3 * i + first[i]], 1e-5);
     }
   }
+  const std::vector<uint32_t> shared{2, 0};  // without a ladder nothing cheaper is certified
+  const ScoredWithin within = model.score_within(data.rows(), {shared}, 0.1);
+  EXPECT_EQ(within.rung, "exact");
+  EXPECT_EQ(within.log_probability, model.score(data.rows(), {shared}, ScoreKind::exact));
   EXPECT_THROW(model.top(data.rows(), 4), Error);
   EXPECT_THROW(model.score(data.rows(), {std::vector<uint32_t>{3}}, ScoreKind::raw), Error);
   EXPECT_THROW(model.log_probabilities(data.rows(), ScoreKind::amortised), Error);

@@ -218,6 +218,19 @@ TEST(States, Errors) {
   EXPECT_EQ(states_error(two, options), h + ": found no array 'r'; found 'p', 'q'");
 }
 
+TEST(States, AFolderOfShardsIsOneArray) {
+  const Scratch scratch;
+  scratch.file("b.npy", npy("<f4", "(2, 2)", raw<float>({5, 6, 7, 8})));
+  scratch.file("a.safetensors", safetensors({{"hidden_states", "F32", "[2,2]", raw<float>({1, 2, 3, 4})}}));
+  scratch.file("notes.txt", "of no interest");
+  const std::string folder = scratch.path("");
+  expect_whole(*open_states(folder, {}), {1, 2, 3, 4, 5, 6, 7, 8}, 2, {kNone, kNone, kNone, kNone});
+  scratch.file("c.npy", npy("<f4", "(1, 3)", raw<float>({1, 2, 3})));
+  EXPECT_NE(states_error(folder).find("found 3 columns, expected 2"), std::string::npos);
+  scratch.file("config.json", "{}");  // of a run, or of a checkpoint
+  EXPECT_FALSE(is_array_file(folder));
+}
+
 TEST(States, WhichFilesCanBeStreamed) {
   const Scratch scratch;
   const std::string array = npy("<f4", "(1, 1)", raw<float>({1}));
@@ -228,7 +241,7 @@ TEST(States, WhichFilesCanBeStreamed) {
   EXPECT_FALSE(is_array_file(scratch.file("e", gzip(array))));
   EXPECT_FALSE(is_array_file(scratch.file("f.csv", "1,2\n")));
   EXPECT_FALSE(is_array_file(scratch.path("none")));
-  EXPECT_FALSE(is_array_file(scratch.path("")));
+  EXPECT_TRUE(is_array_file(scratch.path("")));  // a folder of them
   EXPECT_FALSE(is_array_file("-"));
   const std::string csr = scratch.file("g.npz", zip({{"indptr.npy", array}, {"data.npy", array}}));
   EXPECT_FALSE(is_array_file(csr));

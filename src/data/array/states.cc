@@ -192,9 +192,10 @@ std::optional<ClassColumn> class_column(const ArrayFile& file, const StatesOptio
   return ClassColumn::from_array(file.view(*inside), options);
 }
 
-// The npy and safetensors files of a directory, in the order of their names.
+// The npy and safetensors files of a directory, in the order of their names; none of a run or a checkpoint.
 std::vector<std::string> state_shards(const std::string& directory) {
   std::vector<std::string> out;
+  if (std::filesystem::exists(directory + "/config.json")) return out;
   for (const auto& entry : std::filesystem::directory_iterator(directory)) {
     const std::string extension = entry.path().extension();
     if (extension == ".npy" || extension == ".safetensors") out.push_back(entry.path());

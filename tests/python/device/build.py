@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Builds selfnorm._core for this Python with g++ and ninja alone, where CMake packages of the dependencies are missing.
 
-    build.py DEPS OUT      DEPS has include/ and lib/ of oneTBB, OpenBLAS, Highway, fmt, RE2 and the rest; OUT becomes a package folder
+    build.py DEPS OUT [PAGE]     DEPS has include/ and lib/ of oneTBB, OpenBLAS, Highway, fmt, RE2 and the rest; OUT becomes a package
+                                 folder; with PAGE, the page.html of a build, the program is built too: OUT/bin/selfnorm
 """
 import os
 import pathlib
@@ -20,16 +21,18 @@ import pybind11  # noqa: E402
 # What CMake defines for single files (src/CMakeLists.txt).
 defined = {"torchscript.cc": '-DSELFNORM_HAS_TORCH=0 -DSELFNORM_LIBRARY=\\"/usr/lib\\" -DSELFNORM_LIBRARY_FROM_PROGRAM=\\"../lib\\"',
            "device.cc": '-DSELFNORM_LIBRARY=\\"/usr/lib\\"'}
+page = pathlib.Path(sys.argv[3]).resolve() if len(sys.argv) > 3 else None
+OF_THE_PROGRAM = ("cli", "experiments", "page")
 units, alone = {}, []
-for folder in sorted({path.parent for path in [*root.glob("src/**/*.cc"), *root.glob("runtime/src/*.cc")]}):
+for folder in sorted({path.parent for top in ("src", "runtime/src", "cli", "experiments") for path in root.glob(f"{top}/**/*.cc")}):
     rung = folder.relative_to(root).parts
-    if "neural" in rung or "page" in rung:
+    if "neural" in rung or (page is None and (rung[0] in OF_THE_PROGRAM or "page" in rung)):
         continue
     for path in sorted(folder.glob("*.cc")):
         if "HWY_TARGET_INCLUDE" in path.read_text() or path.name in defined or rung[0] == "runtime":
             alone.append(path)
         else:
-            name = "_".join(rung[1:3] if rung[1] == "family" else rung[1:2])
+            name = rung[0] if rung[0] in OF_THE_PROGRAM else "_".join(rung[1:3] if rung[1] == "family" else rung[1:2])
             units.setdefault(name, []).append(path)
 sources = [(path.with_suffix("").relative_to(root).as_posix().replace("/", "_"), path, defined.get(path.name, "")) for path in alone]
 for name, paths in units.items():
@@ -38,9 +41,10 @@ for name, paths in units.items():
         unit.write_text("".join(f'#include "{path}"\n' for path in paths[i:i + 8]))
         sources.append((unit.stem, unit, ""))
 sources.append(("core", root / "python/src/core.cc", f"-I{pybind11.get_include()} -I{sysconfig.get_paths()['include']} -fvisibility=hidden"))
-flags = f"-std=c++20 -O2 -DNDEBUG -w -fPIC -DFMT_SHARED -isystem {deps}/include -isystem {deps}/include/eigen3 -I{root} -I{root}/include -I{root}/src -I{root}/runtime/include -I{root}/runtime/src"
+flags = f"-std=c++20 -O2 -DNDEBUG -w -fPIC -DFMT_SHARED -isystem {deps}/include -isystem {deps}/include/eigen3 -isystem {deps}/include/openblas -I{root} -I{root}/include -I{root}/src -I{root}/runtime/include -I{root}/runtime/src -I{root}/cli -I{work}"
 core = package / ("_core" + sysconfig.get_config_var("EXT_SUFFIX"))
-objects = " ".join(f"{name}.o" for name, _, _ in sources)
+in_program = [name for name, _, _ in sources if name.split("_")[0] in OF_THE_PROGRAM]
+objects = " ".join(f"{name}.o" for name, _, _ in sources if name not in in_program)
 libraries = " ".join(f"{deps}/lib/lib{name}.so" for name in ("tbb", "openblas", "hwy", "fmt", "re2", "z"))
 rules = [f"rule cc\n  command = g++ {flags} $own -c $in -o $out", f"rule so\n  command = g++ -shared $in {libraries} -ldl -lpthread "
          "-Wl,--exclude-libs,ALL -Wl,--disable-new-dtags -Wl,-rpath,$origin/lib -o $out", "origin = \\$$ORIGIN"]
@@ -48,6 +52,12 @@ rules += [f"build {name}.o: cc {path}\n  own = {own}" for name, path, own in sou
 rules.append(f"build {core}: so {objects}")
 runtime = " ".join(f"{name}.o" for name, path, _ in sources if "runtime" in path.parts)
 rules.append(f"build {package}/libselfnorm_runtime.so: so {runtime}")
+if page:
+    (work / "version.h").write_text('#pragma once\nnamespace selfnorm::cli { inline constexpr const char* kVersion = "0.3.0"; }\n')
+    (out / "bin").mkdir(exist_ok=True)
+    rules.append(f"build page_S.o: cc {root}/src/page/page.S\n  own = -x assembler-with-cpp -DSELFNORM_PAGE=\\\"{page}\\\"")
+    rules.append(f"rule program\n  command = g++ $in {libraries} -ldl -lpthread -Wl,-rpath,{deps}/lib -o $out")
+    rules.append(f"build {out}/bin/selfnorm: program {' '.join(name + '.o' for name, _, _ in sources if name != 'core')} page_S.o")
 (work / "build.ninja").write_text("\n".join(rules) + "\n")
 code = subprocess.call(["ninja", "-C", work, "-k", "0"], stdout=open(out / "log", "w"), stderr=subprocess.STDOUT)
 if code:

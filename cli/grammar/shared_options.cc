@@ -50,12 +50,13 @@ void declare_common(Declaration& command, CommonArguments& common, unsigned grou
              "is large. Those of one GPU have the same bits each time, and differ from the CPU's by rounding")
         .of("classifier,lm");
   if (groups & kTrainingDevice)
-    table.add("device", &common.device,
-              "What takes the steps: cpu, cuda or cuda:N (an NVIDIA GPU; mlp energies with snl or nce, the "
-              "output layer of "
-              "language models and classifiers with an encoder with exact or penalty), or auto, a GPU where "
-              "there is one that can. Those of one GPU have the same bits each time, and differ from the "
-              "CPU's by rounding");
+    table.add(
+        "device", &common.device,
+        "What takes the steps: cpu, cuda or cuda:N (an NVIDIA GPU; mlp energies with snl or nce; the output "
+        "layer, with exact or penalty, of language models and of classifiers with an encoder), or auto, a "
+        "GPU "
+        "where there is one that can. Those of one GPU have the same bits each time, and differ from the "
+        "CPU's by rounding");
   if (groups & kCode)
     table.add("allow-code", &common.allow_code,
               "Load TorchScript modules: programs, which run with your rights; or SELFNORM_ALLOW_CODE=1. "

@@ -11,6 +11,7 @@ libselfnorm_cuda.so is found beside this file, in a build folder, or by SELFNORM
 """
 
 import ctypes
+import math
 import os
 import pathlib
 import threading
@@ -194,6 +195,11 @@ class _LinearCrossEntropy(torch.autograd.Function):
                 value = value * weight
             return value, lse, nll, penalty
         ctx.gradients = _gradients(head, needs, call["acc_dtype"])
+        ctx.lift = 1.0
+        if h.dtype == torch.float16 and call["reduction"] == "mean" and head.rows > 0:
+            # The gradients of a mean lose bits in float16: they are made larger, by a power of 2 that backward takes away.
+            ctx.lift = 2.0 ** math.ceil(math.log2(head.rows) / 2)
+            outputs["row_gradient"] = head.empty(head.rows).fill_(ctx.lift)
         head.run(call["budget"], call["check"], loss=loss, **outputs, **ctx.gradients)
         return loss[0], lse, nll, penalty
 
@@ -208,8 +214,9 @@ class _LinearCrossEntropy(torch.autograd.Function):
             made, ctx.gradients = ctx.gradients, None
             if made is None:
                 raise RuntimeError("the gradients of this loss were taken already; call linear_cross_entropy again")
+            factor = upstream if ctx.lift == 1 else upstream / ctx.lift
             for tensor in made.values():
-                head.scale(tensor, upstream)
+                head.scale(tensor, factor)
         return _returned(made, ctx.shape, ctx.types) + (None, None)
 
 

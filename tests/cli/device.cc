@@ -48,6 +48,32 @@ TEST_F(Device, AuditsNormalisesAndEvaluatesHeadsAsTheCpuDoes) {
   }
 }
 
+TEST_F(Device, TrainsDensitiesAndNetworks) {
+  const Folder folder;
+  ASSERT_EQ(folder.run({"data", "generate", "--toy", "ring", "--rows", "300", "--out", "ring.csv"}).code, 0);
+  const std::vector<std::string> density = {"train",      "density",     "ring.csv", "--energy", "mlp:8",
+                                            "--proposal", "gaussian",    "--steps",  "30",       "--out",
+                                            "ring",       "--overwrite", "--quiet"};
+  folder.write("text.txt", "a b c a\nb a c b\nc c a b\na b a b\nb c a a\nc b a c\n");
+  const std::vector<std::string> language = {"train",    "lm",          "text.txt",   "--objective", "exact",
+                                             "--epochs", "2",           "--hold-out", "0",           "--out",
+                                             "lm",       "--overwrite", "--quiet"};
+  for (const auto& [words, run] : {std::pair{density, "ring"}, std::pair{language, "lm"}}) {
+    for (const char* device : {"cpu", "cuda:0"}) {
+      std::vector<std::string> given = words;
+      given.insert(given.end(), {"--device", device});
+      const Outcome trained = folder.run(given);
+      ASSERT_EQ(trained.code, 0) << trained.err;
+      const nlohmann::json record = folder.run({"info", run, "--json"}).json();
+      EXPECT_EQ(record["training"].contains("device"), std::string(device) != "cpu") << record.dump(1);
+    }
+  }
+  std::vector<std::string> other = density;
+  other.insert(other.end(), {"--objective", "is", "--device", "cuda"});
+  expect_user_error(folder.run(other),
+                    "a GPU cannot train this density: found the objective is, expected snl or nce");
+}
+
 TEST_F(Device, OtherWordsAndMissingGpusAreUserErrors) {
   const Folder folder;
   RandomHead().write(folder / "head.safetensors");

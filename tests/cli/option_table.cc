@@ -1,6 +1,8 @@
 // What is generated from the option table: help, completions, the manual page, config files.
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "cli/program.h"
 
 namespace selfnorm::cli {

@@ -199,7 +199,7 @@ selfnorm_cuda_context* selfnorm_cuda_open(int device, char* error, uint64_t erro
       throw Failure(std::string("the GPU ") + out->properties.name + " has compute capability " +
                     std::to_string(out->properties.major) + "." + std::to_string(out->properties.minor) +
                     "; expected 8.0 or later");
-    check(cudaStreamCreateWithFlags(&out->copies, cudaStreamNonBlocking), "a stream");
+    check(cudaStreamCreate(&out->copies), "a stream");  // ordered with the default stream, on which copies and kernels are
     check(cudaEventCreateWithFlags(&out->checked, cudaEventDisableTiming), "an event");
     check(cudaMallocHost(&out->status, 2 * sizeof(int64_t)), "pinned memory");
     const double units[2] = {0, 1};

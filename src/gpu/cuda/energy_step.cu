@@ -79,13 +79,13 @@ void open(selfnorm_energy& e) {
   check(cudaStreamCreateWithFlags(&e.stream, cudaStreamNonBlocking), "a stream");
   for (float** values : {&t.to.theta, &t.to.turned, &t.to.mean, &t.to.square, &t.to.remembered, &t.to.gradient}) {
     e.allocate(*values, n, "the parameters of an energy");
-    check(cudaMemset(*values, 0, n * sizeof(float)), "the parameters of an energy");
+    check(cudaMemsetAsync(*values, 0, n * sizeof(float), e.stream), "the parameters of an energy");
   }
   e.allocate(t.to.partial, n * static_cast<size_t>(t.blocks), "the gradients of an energy");
   e.allocate(t.to.squares, static_cast<size_t>(gradient_blocks(t)), "the gradients of an energy");
   e.allocate(t.to.sums, static_cast<size_t>(t.blocks), "the sums of an energy");
   e.allocate(t.to.states, 2, "the state of an energy");
-  check(cudaMemset(t.to.states, 0, 2 * sizeof(selfnorm_energy_state)), "the state of an energy");
+  check(cudaMemsetAsync(t.to.states, 0, 2 * sizeof(selfnorm_energy_state), e.stream), "the state of an energy");
   e.allocate(t.to.records, steps, "the records of an energy");
   e.allocate(t.to.at, steps, "the steps of an energy");
   e.allocate(t.to.points, steps * points * static_cast<size_t>(t.plan.inputs), "the points of an energy");

@@ -153,7 +153,7 @@ int score_labellings(const Arguments& arguments) {
   const selfnorm_kind kind = kind_of(given, model.shape.labels, model.normalizer.exists);
   const bool is_piped = given.data == "-" || !std::filesystem::is_regular_file(given.data);
   SequenceStream stream(given.data, model.encoder, true);
-  if (!arguments.common.quiet) warn_about_scores(kind, records_of(model), "--exact");
+  warn_about_scores(kind, records_of(model), "--exact");
   const std::string name = kind_name(kind);
   RowSheet sheet(arguments.common.json, "# " + name, {{"kind", name}}, "sentences");
   LabellingScore score(model, kind);

@@ -117,7 +117,7 @@ int score_sentences(const Arguments& arguments) {
   const WordVocabulary vocabulary(header.schema.labels);
   const bool is_piped = given.data == "-";
   SentenceReader reader(given.data);
-  if (!arguments.common.quiet) warn_about_scores(kind, header);
+  warn_about_scores(kind, header);
   SentenceSheet sheet(arguments.common.json, given.totals, kind_name(kind));
   SentenceScorer scorer(model, kind, sheet);
   using Token = SentenceReader::Token;

@@ -128,7 +128,7 @@ def main():
     parser.add_argument("--programs", default="build/bench/bench")
     parser.add_argument("--work", default="build/bench/crf", help="where CRFsuite is built and files are made")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--iterations", type=int, default=100, help="of CRFsuite")
+    parser.add_argument("--steps", type=int, default=100, help="of CRFsuite")
     parser.add_argument("--l2", type=float, default=1e-4)
     options = parser.parse_args()
     os.makedirs(options.work, exist_ok=True)

@@ -57,7 +57,7 @@ def main():
     parser.add_argument("data", help="svmlight file or MNIST images (...images-idx3-ubyte.gz)")
     parser.add_argument("--program", default="build/bench/bench/bench_train_loss")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--iterations", type=int, default=100, help="of scikit-learn")
+    parser.add_argument("--steps", type=int, default=100, help="of scikit-learn")
     parser.add_argument("--C", type=float, default=1.0)
     parser.add_argument("--float32", action="store_true", help="give scikit-learn single precision")
     options = parser.parse_args()

@@ -43,8 +43,7 @@ CommandFamily regressor_family() {
           {"normalize",
            "its b(x) is fitted by 'selfnorm train regressor', and 'selfnorm audit' compares it with A(x)"},
           {"bounds", "the bounds are of classifiers; 'selfnorm evaluate' gives rms(b - A)"},
-          {"sample",
-           "what it draws depends on x: 'selfnorm predict MODEL DATA --samples N' gives N for each row"}}};
+          {"sample", "what it draws depends on x: 'selfnorm predict MODEL DATA -n N' gives N for each row"}}};
 }
 
 CommandFamily density_family() {

@@ -63,7 +63,7 @@ int fail(const char* kind, std::string text, int code) {
   text = runtime::shortened(text, kLongestMessage);
   for (char& c : text)  // a terminal obeys what is left of them
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = c == '\n' || c == '\t' ? ' ' : '?';
-  note(fmt::format("selfnorm: {}: {}", kind, text));
+  put_on_stderr(fmt::format("selfnorm: {}: {}\n", kind, text));
   return code;
 }
 

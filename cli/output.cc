@@ -18,6 +18,8 @@
 namespace selfnorm::cli {
 namespace {
 
+bool is_quiet = false;
+
 [[noreturn]] void fail_output() {
   if (errno == EPIPE) end_by_signal(SIGPIPE);
   throw_error("cannot write to standard output: {}", errno == EBADF ? "it is closed" : std::strerror(errno));
@@ -42,7 +44,7 @@ void print_json(const Json& value) {
 void put_out(const CommonArguments& common, const Json& json, const std::string& text) {
   if (common.json)
     print_json(json);
-  else if (!common.quiet)
+  else
     print(text);
 }
 
@@ -59,7 +61,11 @@ void put_on_stderr(std::string_view text) noexcept {
   }
 }
 
-void note(const std::string& text) { put_on_stderr(text + "\n"); }
+void be_quiet(bool quiet) { is_quiet = quiet; }
+
+void note(const std::string& text) {
+  if (!is_quiet) put_on_stderr(text + "\n");
+}
 
 void warning(const std::string& text) { note("selfnorm: warning: " + text); }
 

@@ -25,11 +25,12 @@ void print_json(const Json& value);
 // Pushes what is buffered to stdout; throws Error when it cannot.
 void flush_output();
 
-// The result of a command: as JSON with --json, otherwise as text, unless --quiet.
+// The result of a command: as JSON with --json, otherwise as text.
 void put_out(const CommonArguments& common, const Json& json, const std::string& text);
 
 // Nothing depends on stderr: what it does not take (closed, full, its reader gone) is lost without a word.
 void put_on_stderr(std::string_view text) noexcept;  // async-signal-safe
+void be_quiet(bool quiet);                           // --quiet: no notes and no warnings
 void note(const std::string& text);                  // "text" on stderr
 void warning(const std::string& text);               // "selfnorm: warning: text" on stderr
 

@@ -112,7 +112,7 @@ int score_candidates(const Arguments& arguments) {
   const ReadResult read = read_for(header, given.data, options);
   if (header.is_joint()) check_positions(request.candidates, read.data);
   note_bad_rows(given.data, read.report);
-  if (!arguments.common.quiet) warn_about_scores(served, header);
+  warn_about_scores(served, header);
 
   std::vector<std::string> labels = header.schema.labels;
   for (size_t k = labels.size(); k < header.classes; ++k) labels.push_back(std::to_string(k));

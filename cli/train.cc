@@ -8,6 +8,7 @@
 #include "output.h"
 #include "run/report_output.h"
 #include "run/run_record.h"
+#include "run/shown_rows.h"
 #include "run/training_run.h"
 #include "selfnorm/error.h"
 
@@ -72,6 +73,7 @@ int train_command(const Arguments& given) {
   const std::string page = write_run_report(arguments, run, [&] {
     ReportDocument out = run_heading(arguments, run, result.diverged);
     training->show(model, out);
+    show_worst_rows(arguments, model, out);
     return out;
   });
   return ending(arguments, run, result, verdict, page);

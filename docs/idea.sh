@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 classes=0,1,2,3,4,5,6,7,8,9
 test=$data/t10k-images-idx3-ubyte.gz
 for objective in exact penalty; do
-  "$program" train classifier "$data/train-images-idx3-ubyte.gz" --objective "$objective" --out "out/idea/$objective" --overwrite --quiet
+  "$program" train classifier "$data/train-images-idx3-ubyte.gz" --objective "$objective" --out "out/idea/$objective" --overwrite --quiet > /dev/null
 done
 
 # points MODEL X0: SVG circles of the panel whose left edge is X0; x is -25 .. 0 and y -25 .. 15.

@@ -113,7 +113,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
     SequenceOptions options;
     options.format = static_cast<SequenceFormat>(data[0] >> 1 & 3u);
-    options.target = data[0] >> 3 & 3u;
+    const unsigned column = data[0] >> 3 & 3u;
+    options.target = column == 0 ? "" : std::to_string(column - 1);
     options.min_count = 1 + (data[0] >> 5 & 1u);
     if ((data[0] & 64u) != 0)
       options.templates = "U:%l[-1,0]/%h[1,0]\nU0:%p[0,0,2]\nB\nB1:%m[0,0,\"[a-z]+\"]\n";

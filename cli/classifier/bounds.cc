@@ -162,7 +162,7 @@ int bound_classifier(const Arguments& arguments) {
                      ? ": the model scores groups of alternatives, but the data has no qid: groups"
                      : ": the data has qid: groups, but the model is a multiclass classifier"));
   Side own = side_of(data, parameters_of<double>(model), model, given.delta);
-  if (!arguments.common.quiet) note("maximising the likelihood, free and under the constraint ...");
+  note("maximising the likelihood, free and under the constraint ...");
   const LikelihoodGap found = likelihood_gap(
       data, {.deltas = {given.delta}, .log_carrier = model.log_carrier, .threads = arguments.common.threads});
   Side maximum = side_of(data, found.maximum.theta, model, given.delta);

@@ -26,7 +26,7 @@ namespace {
 struct TrainingData {
   Dataset train;
   std::optional<Dataset> valid, unlabelled;
-  std::vector<uint64_t> held_out;  // numbers in TRAIN of what `valid` is made of
+  std::vector<uint64_t> held_out;  // numbers, in the file, of what `valid` is made of
   std::optional<TextEncoder> text;
   std::optional<TableEncoder> table;
   std::string target;              // column of a table
@@ -137,7 +137,13 @@ void check_classes(const Dataset& data, const TrainArguments& given, Format form
 // Of a linear model, or a network.
 RunNeeds needs_of(const TrainArguments& given, const TrainingData& data, const NetworkPlan& plan) {
   const TrainOptions& options = given.options;
-  if (options.encoder.is_network()) return network_needs(plan, options, kAdvice);
+  if (options.encoder.is_network()) {
+    const double examples = static_cast<double>(data.train.examples());
+    return network_needs(
+        plan, options,
+        {examples, static_cast<double>(data.train.features.sparse.column.size()) / std::max(1.0, examples)},
+        kAdvice);
+  }
   const bool is_joint = data.train.is_joint();
   const double classes = is_joint ? 1 : data.train.classes(), features = data.train.features.columns();
   const double parameters = classes * (features + 1);
@@ -198,6 +204,7 @@ TrainingData read_data(const Arguments& arguments, ReadResult read) {
   if (!given.valid.empty()) {
     data.valid = read_valid(arguments, data);
     data.valid_record = data_record(given.valid, *data.valid);
+    for (uint64_t i = 0; i < data.valid->examples(); ++i) data.held_out.push_back(data.valid->numbers[i]);
   } else if (const double part = hold_out_fraction(
                  given, data.train.examples(), objective_entry(given.options.objective.name).is_constraint);
              part > 0 && data.train.examples() > 1) {
@@ -274,14 +281,14 @@ class ClassifierTraining final : public Training {
     const bool is_chosen =
         given_.resume ||
         arguments.has_named({"--objective", "--encoder", "--alpha", "--delta", "--gamma", "--centre",
-                             "--learn-centre", "--samples", "--noise", "--noise-power", "--noise-sharing",
-                             "--normalizer", "--normalizer-hidden", "--no-calibrate", "--dimension",
-                             "--hidden", "--dropout", "--embeddings", "--unlabelled"});
+                             "--learn-centre", "--samples", "--proposal", "--proposal-power",
+                             "--proposal-sharing", "--normalizer", "--normalizer-hidden", "--no-calibrate",
+                             "--dimension", "--hidden", "--dropout", "--embeddings", "--unlabelled"});
     if (is_chosen) return {};
     read_ = read_dataset(given_.train, arguments.reader.options);
     const Dataset& data = read_->data;
     const uint32_t classes = data.classes();
-    const bool is_many = !data.is_joint() && !arguments.has_named({"--optimiser", "--l1", "--precision"}) &&
+    const bool is_many = !data.is_joint() && !arguments.has_named({"--optimiser", "--l1", "--arithmetic"}) &&
                          classes >= (data.features.is_sparse ? kManyClassesSparse : kManyClassesDense);
     TrainOptions& options = arguments.train.options;
     if (!is_many) {

@@ -12,8 +12,10 @@ OptionTable sentence_option_table(CrfArguments& crf) {
            "columns: a token a line, a blank line between sentences; conllu; attributes: label TAB "
            "attribute[:value] ..., as of CRFsuite; auto looks at the content")
       .one_of(sequence_format_names());
-  table.add("target", &crf.target,
-            "Column of the labels, counted from 1; 0: the last one, of CoNLL-U 4 (UPOS)");
+  table.add(
+      "target", &crf.target,
+      "Column of the labels, by number from 0, or in CoNLL-U by name (UPOS, XPOS, ...); default: the last "
+      "one, in CoNLL-U UPOS");
   table
       .add("template", &crf.template_file,
            "Feature templates as of CRF++ and wapiti (U00:%x[-1,0], B), with prefixes %p, suffixes %s, lower "
@@ -79,7 +81,7 @@ void Grammar::declare_crf_commands() {
   TagArguments& tag = arguments_.tag;
   Declaration& tagging =
       command("tag",
-              "Label sentences with a chain, one after the other as they are read: the columns of every "
+              "Label sentences with a CRF, one after the other as they are read: the columns of every "
               "token and its label after them (where the labels of the training data are, if DATA have "
               "none), separated by tabs, and a blank line after a sentence. Attributes are written with the "
               "label in the first field, CoNLL-U as CoNLL-U with the label in the target column; all else is "

@@ -160,7 +160,7 @@ int score_labellings(const Arguments& arguments) {
   const ServedKind served = served_rung(arguments, offered);
   const bool is_piped = given.data == "-" || !std::filesystem::is_regular_file(given.data);
   SequenceStream stream(given.data, model.encoder, true);
-  if (!arguments.common.quiet && (given.raw || given.amortised))
+  if (given.raw || given.amortised)
     warn_about_scores(given.raw ? SELFNORM_RAW : SELFNORM_AMORTISED, records_of(model), "--exact");
   const std::string& name = served.name;
   RowSheet sheet(arguments.common.json, "# " + served.text(), served.json(), "sentences");

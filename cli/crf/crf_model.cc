@@ -81,7 +81,7 @@ Json crf_info(const Arguments& arguments) {
                {"format", sequence_format_names()[static_cast<size_t>(encoder.format)]}};
   if (encoder.format != SequenceFormat::attributes) {
     info["columns"] = encoder.columns;
-    info["target"] = encoder.target + 1;
+    info["target"] = encoder.target;
     info["templates"] = template_lines(encoder.templates.text);
   }
   info["classes"] = model.shape.labels;

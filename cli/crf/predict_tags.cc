@@ -158,7 +158,7 @@ int predict_tags(const Arguments& arguments) {
   if (is_raw) {
     model.encoder = word_encoder(model.encoder, given.model);
     source = std::make_unique<RawSentences>(std::move(source));
-    if (!arguments.common.quiet) note(fmt::format("read {} as {}", name, kTokeniser));
+    note(fmt::format("read {} as {}", name, kTokeniser));
   }
   SequenceStream stream(Input::from(name, std::move(source)), model.encoder, false);
   const size_t word_column = model.encoder.format == SequenceFormat::conllu ? 1 : 0;

@@ -55,7 +55,7 @@ void check_crf_options(const Arguments& arguments) {
 void check_optimiser(const Arguments& arguments, const std::string& optimiser) {
   const std::string& given = arguments.crf.options.optimiser;
   const std::string found = fmt::format("{}{}", optimiser, given == "auto" ? ", which auto takes here" : "");
-  arguments.require({"--iterations", "--tolerance", "--history"}, optimiser == "lbfgs", "--optimiser lbfgs",
+  arguments.require({"--steps", "--tolerance", "--history"}, optimiser == "lbfgs", "--optimiser lbfgs",
                     found);
   arguments.require({"--epochs", "--batch", "--learning-rate"}, optimiser == "adagrad", "--optimiser adagrad",
                     found);

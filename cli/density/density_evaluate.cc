@@ -83,7 +83,7 @@ int evaluate_densities(const Arguments& arguments) {
         const DensityModel model = open_density(name, arguments.common.code()).model;
         const auto points = open_points_for(model, arguments.evaluate.data, arguments);
         DensityRow row{name, evaluate_density(model, *points, arguments.log_z), normalizer_doubt(model)};
-        if (!arguments.common.quiet) warn_about_idle(arguments, row.evaluation.log_z.method, name + ": ");
+        warn_about_idle(arguments, row.evaluation.log_z.method, name + ": ");
         Json report = density_json(row.evaluation);
         report["normalizer"] = model.normalizer_kind;
         return std::pair(std::move(report), std::move(row));
@@ -103,7 +103,7 @@ int score_points(const Arguments& arguments) {
   const Level level = given.exact ? exact_level(model, arguments.log_z)
                       : given.raw ? raw_level(model)
                                   : default_level(model, arguments.log_z);
-  if (!arguments.common.quiet) warn(level, model, arguments);
+  warn(level, model, arguments);
   Json head = {{"kind", level.kind}};
   if (level.log_z) head["log_z"] = log_z_json(*level.log_z);
   RowSheet sheet(arguments.common.json, "# " + level.description, head);

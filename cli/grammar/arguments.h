@@ -45,6 +45,7 @@ struct CommonArguments {
 struct ReaderArguments {
   std::string format = "auto";
   std::string header = "auto";
+  bool decimal_comma = false;
   ReadOptions options;
 };
 
@@ -105,7 +106,7 @@ struct RegressorArguments {
 struct CrfArguments {
   RunArguments run;
   std::string format = "auto";
-  uint32_t target = 0;  // column from 1; 0: the one of the format
+  std::string target;  // column from 0, or a name of CoNLL-U; empty: the one of the format
   std::string template_file;
   uint32_t min_count = 1;
   CrfOptions options;

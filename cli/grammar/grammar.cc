@@ -165,8 +165,8 @@ void Grammar::declare_other_commands() {
               "figure and what was expected beside what was found.");
   reproduction
       .positional_choice("EXPERIMENT", r.experiment, reproduction_names(),
-                         "Which; all: those of the papers, in a few minutes; density, regression: theirs, in "
-                         "about 40 minutes each, sequences in 15, resumable")
+                         "Which experiment; all: those of the papers, in a few minutes; density and "
+                         "regression take about 40 minutes each, sequences 15, and can be resumed")
       .options(table);
   declare_common(reproduction, arguments_.common, kExpansion | kThreads);
 

@@ -8,8 +8,8 @@ OptionTable evaluate_option_table(EvaluateArguments& e) {
   OptionTable table;
   table
       .add("timing", &e.timing,
-           "Also time the scoring of one candidate, raw and exact, in nanoseconds; of a chain: of one "
-           "labelling, a sentence and a token; a language model: in words per second")
+           "Also time the scoring of one candidate, raw and exact, in nanoseconds; of a CRF, of one "
+           "labelling, for each sentence and token; of a language model, in words per second")
       .of("classifier,lm,crf");
   table.add("limit", &e.limit, "Language models: evaluate N tokens of DATA, chosen at random; 0: all")
       .of("lm");
@@ -163,7 +163,7 @@ OptionTable normalize_option_table(NormalizeArguments& n) {
       .short_form("-o");
   table.add("hold-out", &n.hold_out, "Fraction of the states that only verifies").in(0, 0.5).above(0);
   table.add("delta", &n.delta, "Retrain the head until rms log Z <= delta; 0: do not").at_least(0);
-  table.add("budget", &n.budget, "Retrain the head for at most so many nats of likelihood; 0: do not")
+  table.add("budget", &n.budget, "Retrain the head, giving up at most so many nats of likelihood; 0: do not")
       .at_least(0);
   table
       .add("targets", &n.targets,
@@ -172,8 +172,8 @@ OptionTable normalize_option_table(NormalizeArguments& n) {
       .of("classifier,lm");
   table
       .add("amortise", &n.amortise,
-           "Fit b(h) to what is left of log Z and store it; 'score' then subtracts it. Of chains: linear, "
-           "b(x) of log Z as it is, instead of the lossless step: no weight changes")
+           "Fit b(h) to what is left of log Z and store it; 'score' then subtracts it. For CRFs: linear, "
+           "b(x) of log Z as it is, instead of the lossless step; no weight changes")
       .one_of({"none", "linear", "mlp"});
   table.add("hidden", &n.hidden, "--amortise mlp: hidden units").at_least(1).of("classifier,lm");
   table.add("seed", &n.seed, "Seed of everything random");
@@ -200,11 +200,11 @@ void Grammar::declare_model_commands() {
               "Likelihood, accuracy and normalisation of models on labelled data; perplexity of language "
               "models on text; likelihood of densities on points, with log Z and its error; likelihood, b(x) "
               "against A(x), CRPS and calibration of regressors on tables; accuracy, F1 of spans and log Z "
-              "by length of chains on sentences.");
+              "by length of CRFs on sentences.");
   evaluation.positional("MODEL", evaluate.models, "Model files, run directories or softmax heads")
       .shown_positional("DATA",
                         "Labelled data, text for language models, points for densities, a table for "
-                        "regressors, or labelled sentences for chains, after the models")
+                        "regressors, or labelled sentences for CRFs, after the models")
       .options(evaluate_option_table(evaluate))
       .checked(precision_option_table, arguments_.ladder);
   declare_any_data(evaluation);
@@ -216,7 +216,7 @@ void Grammar::declare_model_commands() {
   Declaration& prediction = command(
       "predict",
       "Answers, one for each line or row of DATA as it is read, with exact probabilities. A classifier gives "
-      "the label and its probability. A language model gives the next words, or continues the text. A chain "
+      "the label and its probability. A language model gives the next words, or continues the text. A CRF "
       "labels the words of sentences. A density gives log-densities, and which rows are the most unusual. A "
       "regressor gives mean, standard deviation, median, modes, quantiles and intervals; what is missing, "
       "new "
@@ -228,7 +228,7 @@ void Grammar::declare_model_commands() {
                   false)
       .options(answer_option_table(predict))
       .options(word_option_table(predict))
-      .options(predicted, {"quantiles", "intervals", "survival", "samples", "grid"})
+      .options(predicted, {"quantiles", "intervals", "survival", "number", "grid"})
       .options(log_density_option_table(predict))
       .options(point_option_table(arguments_.points))
       .options(head_option_table(arguments_.head));
@@ -240,16 +240,15 @@ void Grammar::declare_model_commands() {
   Declaration& scoring = command(
       "score",
       "Log-probabilities of candidates, within --within: by the cheapest rung of the model's ladder of "
-      "log-normalizers "
-      "that is certified for it, exactly normalised where there is none. Without --candidates or --top the "
-      "label "
-      "in the data is scored. A language model scores every word of the sentences in DATA, a chain the "
-      "labels of every sentence, a density every row, a regressor the target of every row.");
+      "log-normalizers that is certified for it, exactly normalised where there is none. Without --candidates "
+      "or --top the label in the data is scored. A language model scores every word of the sentences in DATA, "
+      "a CRF the labels of every sentence, a density every row, a regressor the target of every row.");
   scoring.positional("MODEL", score.model, "Model file, run directory or softmax head")
-      .positional("DATA", score.data,
-                  "Data, with or without labels; a language model: text, a chain: labelled sentences; - or "
-                  "none: standard input",
-                  false)
+      .positional(
+          "DATA", score.data,
+          "Data, with or without labels; text for a language model, labelled sentences for a CRF; - or "
+          "nothing: standard input",
+          false)
       .options(score_option_table(score))
       .checked(served_option_table, arguments_.ladder);
   declare_any_data(scoring);

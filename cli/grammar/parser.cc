@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "base/failure.h"
+#include "base/former_names.h"
 #include "crf/crf_model.h"
+#include "data/table/table_sample.h"
 #include "gpu/device.h"
 #include "grammar/config_file.h"
 #include "grammar/grammar.h"
@@ -61,29 +63,55 @@ std::vector<std::string> joined_lists(const CommandRow& command, const std::vect
   return joined(lists, others);
 }
 
-struct FormerName {
-  std::string_view command, name, present;
-};
-constexpr FormerName kFormerNames[] = {
-    {"train regressor", "--ignore", "--drop"},
-    {"predict", "--ignore", "--drop"},
-};
-
-// Options by the names they have now; a former name is still understood, and the new one is said.
+// Options and words by the names they have now; a former one is still understood, and the new one is said.
 std::vector<std::string> with_present_names(const CommandRow& command, std::vector<std::string> words) {
-  const bool is_quiet = std::ranges::find(words, "--quiet") != words.end();
-  for (auto word = words.begin(); word != std::ranges::find(words, "--"); ++word)
-    for (const auto& [path, name, present] : kFormerNames) {
-      if (path != command.path || word->substr(0, word->find('=')) != name) continue;
-      if (!is_quiet) note(fmt::format("{} is called {} now", name, present));
-      word->replace(0, name.size(), present);
+  be_quiet(std::ranges::find(words, "--quiet") != words.end());
+  const auto exists = [&command](const std::string& name) { return command.find("--" + name) != nullptr; };
+  const auto replaced = [](std::string& word, size_t at, size_t size, const std::string& now) {
+    const std::string former = word.substr(at, size);
+    word.replace(at, size, now);
+    return former;
+  };
+  const auto end = std::ranges::find(words, "--");
+  for (auto word = words.begin(); word != end; ++word) {
+    if (!word->starts_with("--")) continue;
+    const std::string name = word->substr(2, word->find('=') - 2);
+    if (const std::string now = present_name(name, exists); !now.empty())
+      note(fmt::format("--{} is called --{} now", replaced(*word, 2, name.size(), now), now));
+    const size_t equals = word->find('=');
+    const bool is_next = equals == std::string::npos;
+    if (is_next && word + 1 == end) break;
+    std::string& value = is_next ? *(word + 1) : *word;
+    const size_t at = is_next ? 0 : equals + 1;
+    if (const std::string now = present_value(name, value.substr(at)); !now.empty())
+      note(fmt::format("--{} {} is called {} now", name, replaced(value, at, std::string::npos, now), now));
+    if (command.path == "predict" && name == "format" && value.substr(at) == "json") {
+      note("--format json is called --output-format json now");
+      word->insert(2, "output-");
     }
+  }
   return words;
+}
+
+// The same of a record.
+void name_as_now(const CommandRow& command, Json& record) {
+  const auto exists = [&command](const std::string& name) { return command.find("--" + name) != nullptr; };
+  const Json before = record;
+  for (const auto& [name, value] : before.items()) {
+    const std::string now = present_name(name, exists);
+    if (!now.empty()) record.erase(name);
+    if (!now.empty()) record[now] = value;
+    if (value.is_string())
+      if (const std::string word = present_value(name, value.get<std::string>()); !word.empty())
+        record[name] = word;
+  }
 }
 
 void resolve(Arguments& arguments) {
   const CommonArguments& common = arguments.common;
+  be_quiet(common.quiet);
   limit_expansion(common.max_expansion);
+  read_decimal_commas(arguments.reader.decimal_comma);
   choose_device(common.device);
   if (arguments.command == "evaluate") {
     std::vector<std::string>& models = arguments.evaluate.models;
@@ -94,10 +122,6 @@ void resolve(Arguments& arguments) {
   }
   if (arguments.score.data.empty()) arguments.score.data = "-";
   if (arguments.predict.data.empty()) arguments.predict.data = "-";
-  if (arguments.command == "predict" && arguments.reader.format == "json") {
-    arguments.reader.format = "auto";
-    arguments.predict.output_format = "json";
-  }
   ReadOptions& read = arguments.reader.options;
   std::vector<std::string> of_sentences = sequence_format_names();  // and auto
   of_sentences.push_back("sentences");
@@ -142,11 +166,7 @@ Arguments parse(const std::vector<std::string>& words) {
   const RunArguments& run = given.arguments().run();
   if (path.starts_with("train ") && run.resume) {
     record = recorded_options(command, given.arguments());
-    for (const auto& [owner, name, present] : kFormerNames)
-      if (owner == path && record.contains(name.substr(2))) {
-        record[std::string(present.substr(2))] = record[std::string(name.substr(2))];
-        record.erase(std::string(name.substr(2)));
-      }
+    name_as_now(command, record);
     below = option_words(command, record);
     const std::string& data = command.options[0].name;
     if (run.train.empty() && record.contains(data)) below.push_back(record[data]);

@@ -8,7 +8,7 @@ OptionTable expansion_option_table(CommonArguments& common) {
   OptionTable table;
   table
       .add("max-expansion", &common.max_expansion,
-           "Compressed data of more than 100 MB may expand to so many times their size")
+           "Largest factor by which compressed data of more than 100 MB may expand")
       .at_least(1);
   return table;
 }
@@ -47,7 +47,8 @@ void declare_common(Declaration& command, CommonArguments& common, unsigned grou
         .add("device", &common.device,
              "What sums over the classes of a softmax head: cpu, cuda or cuda:N (an NVIDIA GPU), or auto, a "
              "GPU where there is one and the head "
-             "is large. Those of one GPU have the same bits each time, and differ from the CPU's by rounding")
+             "is large. Results of one GPU are the same each time, and differ from those of the CPU by "
+             "rounding")
         .of("classifier,lm");
   if (groups & kTrainingDevice)
     table.add(
@@ -59,10 +60,11 @@ void declare_common(Declaration& command, CommonArguments& common, unsigned grou
         "CPU's by rounding");
   if (groups & kCode)
     table.add("allow-code", &common.allow_code,
-              "Load TorchScript modules: programs, which run with your rights; or SELFNORM_ALLOW_CODE=1. "
-              "info never does");
+              "Load TorchScript modules, which are programs that run with your rights; SELFNORM_ALLOW_CODE=1 "
+              "does the same. info never loads them");
   table.add("json", &common.json, "Print one JSON object on standard output and nothing else there");
-  table.add("quiet", &common.quiet, "No progress and no notes on standard error");
+  table.add("quiet", &common.quiet,
+            "No progress, notes or warnings on standard error; results and errors as ever");
   table.add("config", &common.config, "TOML file with option values; the command line wins over it")
       .of_kind(OptionKind::file);
   command.options(table);
@@ -77,17 +79,17 @@ void declare_any_reader(Declaration& command, ReaderArguments& reader) {
   std::erase(sentences, "auto");
   declare_reader(command, reader, sentences,
                  "Format of the data; auto looks at content and extension; columns, conllu, attributes: "
-                 "sentences for chains, whose auto is the format they were trained on");
+                 "sentences for CRFs, whose auto is the format they were trained on");
 }
 
 void declare_predict_reader(Declaration& command, ReaderArguments& reader) {
   OptionTable format, rows = read_option_table(reader.options).of("classifier");
   format
       .add("format", &reader.format,
-           "Format of the data; auto looks at content and extension; sentences: of a chain, raw text, a "
+           "Format of the data; auto looks at content and extension; sentences: for CRFs, raw text with one "
            "sentence a line; columns, conllu, attributes: a token a line")
       .one_of({"auto", "svmlight", "csv", "tsv", "npy", "npz", "text", "idx", "safetensors", "sentences",
-               "columns", "conllu", "attributes", "json"});
+               "columns", "conllu", "attributes"});
   command.options(format)
       .options(rows, {"target"})
       .options(header_option_table(reader).of("classifier,density,regressor"))
@@ -98,6 +100,8 @@ OptionTable header_option_table(ReaderArguments& reader) {
   OptionTable table;
   table.add("header", &reader.header, "csv, tsv: whether the first row names the columns")
       .one_of({"auto", "yes", "no"});
+  table.add("decimal-comma", &reader.decimal_comma,
+            "csv, tsv: 1,5 is a number; files with semicolons are read so without this");
   return table;
 }
 
@@ -111,7 +115,7 @@ OptionTable head_option_table(HeadNames& head) {
 
 OptionTable point_option_table(PointArguments& points) {
   OptionTable table;
-  table.add("drop", &points.drop, "Points: columns left out, NAME or zero-based index, separated by commas")
+  table.add("drop", &points.drop, "Points: columns left out, by name or number from 0, separated by commas")
       .of("density,regressor");
   table.add("array", &points.array, "Points: npz, safetensors: the array of the points").of("density");
   return table;
@@ -137,10 +141,11 @@ void declare_run(Declaration& command, RunArguments& run, const std::string& dat
   table.add("resume", &run.resume,
             "Continue the interrupted run in --out (" + data + " and options come from its record)");
   table.add("overwrite", &run.overwrite, "Replace a run that is already in --out");
-  table.add("checkpoint-seconds", &run.checkpoint_seconds, "Seconds between checkpoints; 0 after every step");
+  table.add("checkpoint-seconds", &run.checkpoint_seconds,
+            "Seconds between checkpoints; 0: one after every step");
   table.add("no-report", &run.no_report, "Do not write report.html, the page of the run");
   table.add("verbose", &run.verbose,
-            "Show what training computes with too: loss, penalty, log Z, b, effective samples");
+            "Also show what training computes with: loss, penalty, log Z, b, effective samples");
   table.add("force", &run.force,
             "Train although the data look like a mistake, or need more memory or disk than there is");
   command.options(table);

@@ -51,7 +51,8 @@ Regressor   CSV, TSV or JSON lines with a header; --target NAME, or the column y
 Density     CSV, TSV, npy: rows of numbers.
 
 All of them may be gzipped; - is standard input. Several files: give them all, or 'data/part-*.csv' in quotes.
-Separators are commas, semicolons (with decimal commas) or tabs; fields may be quoted. Parquet is not read:
+Separators are commas, semicolons (with decimal commas; elsewhere --decimal-comma) or tabs; fields may be
+quoted. Parquet is not read:
   python3 -c "import pandas; pandas.read_parquet('x.parquet').to_csv('x.csv', index=False)"
 )text"},
     {"choosing", R"text(Which command, which objective? docs/guide/choosing.md draws it.

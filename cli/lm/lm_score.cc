@@ -116,7 +116,7 @@ int score_sentences(const Arguments& arguments) {
   const WordVocabulary vocabulary(header.schema.labels);
   const bool is_piped = given.data == "-";
   SentenceReader reader(given.data);
-  if (!arguments.common.quiet) warn_about_scores(served, header);
+  warn_about_scores(served, header);
   SentenceSheet sheet(arguments.common.json, given.totals, served);
   SentenceScorer scorer(model, served.kind, sheet);
   using Token = SentenceReader::Token;

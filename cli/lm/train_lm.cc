@@ -123,6 +123,8 @@ class LanguageTraining final : public Training {
             .warnings = {},
             .records = {{"data", corpora_->record}, {"valid", corpora_->valid_record}},
             .needs = network_needs(plan_, options_,
+                                   {static_cast<double>(corpora_->learned.train.examples()),
+                                    static_cast<double>(plan_.positions)},
                                    "use a smaller --dimension, --hidden, --batch or vocabulary (--min-count, "
                                    "--max-vocabulary)")};
   }

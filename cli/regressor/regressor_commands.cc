@@ -7,7 +7,7 @@ namespace {
 OptionTable column_option_table(RegressorArguments& r) {
   OptionTable table;
   table.add("target", &r.target,
-            "Columns to be predicted, 1 to 3, by name or zero-based index, separated by commas; may be given "
+            "Columns to be predicted, 1 to 3, by name or number from 0, separated by commas; may be given "
             "several times; default: the column y or target");
   table.add(
       "target-low", &r.target_low,
@@ -26,8 +26,8 @@ void Grammar::declare_regressor_commands() {
   Declaration& training =
       command("train regressor",
               "Train a predictive density p(y|x) of 1 to 3 numeric columns given the others, together with "
-              "its log-normalizer b(x); evaluate it on held-out rows and write a run directory. Missing "
-              "values and columns of text are taken as they are.");
+              "its log-normalizer b(x); evaluate it on held-out rows and write a run directory. "
+              "Columns may have missing values, or words, which are categories.");
   training.files(
       "DATA", regressor.run.train,
       "Tables, one or more files: csv, tsv with or without header, JSON lines, gzipped or not; npz, "

@@ -128,7 +128,7 @@ int evaluate_regressors(const Arguments& arguments) {
         note_encoding(arguments, data.report);
         const RowsPart part = part_in(model, rows_part(name, given.data));
         RegressionRow row{name, model.targets, evaluated(model, data, options, arguments.common.quiet), part};
-        if (!arguments.common.quiet) warn_about_coverage(row);
+        warn_about_coverage(row);
         Json report = regression_json(row.evaluation, model.targets, part);
         if (part == RowsPart::kTrained) report["trained"] = true;
         report["columns"] = encoding_json(data.report);
@@ -176,7 +176,7 @@ int audit_regressor(const Arguments& arguments) {
                    result.certificate);
   }
   const RegressionEvaluation result = evaluated(model, data, {.audit = options}, arguments.common.quiet);
-  if (!arguments.common.quiet) warn_about_coverage({path, model.targets, result, part});
+  warn_about_coverage({path, model.targets, result, part});
   if (data.high.empty()) add_regression(rows, result, {given.data, part}, document);
   return put_out(regression_audit_words(result, part), result.rows, "log-densities with b(x)", "",
                  result.certificate);

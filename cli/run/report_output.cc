@@ -12,6 +12,7 @@
 #include "output.h"
 #include "page/page.h"
 #include "run/run_record.h"
+#include "run/shown_rows.h"
 #include "version.h"
 
 namespace selfnorm::cli {
@@ -119,8 +120,11 @@ AuditPlace audit_place(const AuditArguments& given) {
   return place;
 }
 
-void put_out_audit(const Arguments& arguments, const AuditPlace& place, const ReportDocument& document,
+void put_out_audit(const Arguments& arguments, const AuditPlace& place, ReportDocument document,
                    AuditWords words) {
+  show_worst_rows(arguments, arguments.audit.model, document);
+  if (const std::string hash = hash_of_files(arguments.audit.data); !hash.empty())
+    document.cards.push_back({"data_hash", "Data hash", hash, std::nullopt, "of the file, byte for byte"});
   if (!arguments.common.json) {
     print(words.text);
     flush_output();

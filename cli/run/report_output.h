@@ -44,10 +44,11 @@ struct AuditWords {
   std::string text;
 };
 
-// Prints the audit, and writes its page: its path is the last line of the text, and "page" of the JSON (null
-// when there is none), beside "report", the document. A page that cannot be written is a warning; one that
-// was asked for throws Error, after the audit was printed.
-void put_out_audit(const Arguments& arguments, const AuditPlace& place, const ReportDocument& document,
+// Prints the audit, and writes its page, with the worst inputs as they are written and a hash of the data:
+// its path is the last line of the text, and "page" of the JSON (null when there is none), beside "report",
+// the document. A page that cannot be written is a warning; one that was asked for throws Error, after the
+// audit was printed.
+void put_out_audit(const Arguments& arguments, const AuditPlace& place, ReportDocument document,
                    AuditWords words);
 
 }  // namespace selfnorm::cli

@@ -90,7 +90,7 @@ void remove_unfinished(const std::string& path) {
 }
 
 constexpr double kOperationsPerSecond = 3e8;  // of a thread, on the slow side
-constexpr double kShort = 60;                 // seconds, below which time is not worth a word
+constexpr double kShort = 10;                 // seconds, below which time is not worth a word
 
 std::string size_text(double bytes) {
   return bytes < 1e6   ? fmt::format("{:.0f} kB", std::max(1.0, bytes / 1e3))

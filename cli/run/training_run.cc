@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "data/example_source.h"
 #include "grammar/option_list.h"
 #include "interruption.h"
+#include "objective/registry.h"
 #include "output.h"
 #include "run/run_record.h"
 
@@ -83,8 +85,7 @@ void check_resumed_data(const Arguments& arguments, const RunDirectory& run, con
 
 void begin_run(const Arguments& arguments, const std::vector<std::string>& notes, const DataRecords& records,
                RunDirectory& run) {
-  if (!arguments.common.quiet)
-    for (const std::string& text : notes) note(text);
+  for (const std::string& text : notes) note(text);
   stop_in_order(fmt::format("interrupted; 'selfnorm {} --resume --out {}' continues to the same model",
                             arguments.command, run.path()));
   nlohmann::ordered_json record = {{"command", arguments.command},
@@ -94,7 +95,14 @@ void begin_run(const Arguments& arguments, const std::vector<std::string>& notes
   run.begin(record);
 }
 
-RunNeeds network_needs(const NetworkPlan& plan, const TrainOptions& options, const std::string& advice) {
+RunNeeds network_needs(const NetworkPlan& plan, const TrainOptions& options, const NetworkLoad& load,
+                       const std::string& advice) {
+  // Forward and backward: the embeddings, the hidden layer, and the classes that are scored.
+  const double dimension = options.encoder.dimension, hidden = options.encoder.hidden;
+  const bool draws = is_candidate_objective(options.objective.name);
+  const double scored =
+      draws ? std::min<double>(plan.classes, static_cast<double>(options.objective.samples)) : plan.classes;
+  const double each = load.inputs * dimension * (1 + hidden) + scored * (hidden > 0 ? hidden : dimension);
   const double model = sizeof(float) * network_parameters(plan, options);
   return {.what = fmt::format(
               "{} classes and {} inputs with embeddings of {}{}", grouped(plan.classes), grouped(plan.inputs),
@@ -103,7 +111,7 @@ RunNeeds network_needs(const NetworkPlan& plan, const TrainOptions& options, con
           .memory = network_bytes(plan, options),
           .checkpoint = 2 * model,
           .model = model,
-          .operations = 0,
+          .operations = 3 * static_cast<double>(options.epochs) * load.examples * each,
           .advice = advice};
 }
 
@@ -141,7 +149,6 @@ void print_report(const Arguments& arguments, const RunDirectory& run, const Run
                 {"page", page.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(page)}});
     return;
   }
-  if (arguments.common.quiet) return;
   const std::string steps = result.optimiser.empty()
                                 ? ""
                                 : fmt::format("{} {} steps of {}", result.diverged ? ";" : " after",

@@ -50,7 +50,11 @@ void check_resumed_data(const Arguments& arguments, const RunDirectory& run, con
 void begin_run(const Arguments& arguments, const std::vector<std::string>& notes, const DataRecords& records,
                RunDirectory& run);
 
-RunNeeds network_needs(const NetworkPlan& plan, const TrainOptions& options, const std::string& advice);
+struct NetworkLoad {
+  double examples, inputs;  // words or features of an example
+};
+RunNeeds network_needs(const NetworkPlan& plan, const TrainOptions& options, const NetworkLoad& load,
+                       const std::string& advice);
 
 CheckpointOptions checkpoint_options(const RunArguments& given, const RunDirectory& run);
 

@@ -18,8 +18,8 @@ namespace selfnorm {
 namespace {
 
 constexpr std::array kFiles = {"en_ewt-ud-train.conllu", "en_ewt-ud-dev.conllu", "en_ewt-ud-test.conllu"};
-constexpr uint32_t kUniversalTag = 4;  // column of CoNLL-U
-constexpr int kKeptDigits = 6;         // of the NLL of a sentence
+constexpr const char* kUniversalTag = "UPOS";  // column of CoNLL-U
+constexpr int kKeptDigits = 6;                 // of the NLL of a sentence
 
 const char* word(CrfChange change) {
   return change == CrfChange::lossless ? "lossless" : change == CrfChange::amortised ? "amortised" : "";

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "base/failure.h"
+#include "base/former_names.h"
 
 namespace selfnorm {
 namespace {
@@ -209,13 +210,16 @@ void OptionTable::set(const Options& given) {
     std::string dashed = name;
     std::replace(dashed.begin(), dashed.end(), '_', '-');
     if (!seen.insert(dashed).second) throw_error("found the option '{}' twice, written in two ways", name);
+    const auto exists = [this](const std::string& n) { return find(n) != nullptr; };
+    if (const std::string now = present_name(dashed, exists); !now.empty()) dashed = now;
     Option* option = find(dashed);
     if (option == nullptr) {
       std::vector<std::string> names;
       for (const Option& row : rows_) names.push_back(option_name(row.name));
       throw_error("found the option '{}'; expected one of {}", name, fmt::join(names, ", "));
     }
-    const std::string& text = value.text();
+    const std::string now = present_value(dashed, value.text());
+    const std::string& text = now.empty() ? value.text() : now;
     std::visit([&](auto* field) { *field = parsed<std::remove_cvref_t<decltype(*field)>>(*option, text); },
                option->field);
   }

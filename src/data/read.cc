@@ -76,9 +76,9 @@ Format format_from_name(std::string_view name) {
 
 OptionTable read_option_table(ReadOptions& o) {
   OptionTable table;
-  table.add("target", &o.target, "csv, tsv: the label column, by name or zero-based index");
+  table.add("target", &o.target, "csv, tsv: the label column, by name or number from 0");
   table.add("weight-column", &o.weight_column,
-            "csv, tsv: column of example weights, by name or zero-based index");
+            "csv, tsv: column of example weights, by name or number from 0");
   table.add("labels", &o.labels_path, "npy, npz, safetensors, idx: file with the labels")
       .of_kind(OptionKind::file);
   table.add("skip-bad", &o.skip_bad, "Leave out up to N bad rows and report them");
@@ -88,7 +88,7 @@ OptionTable read_option_table(ReadOptions& o) {
 OptionTable column_kind_option_table(ReadOptions& o) {
   OptionTable table;
   table.add("text", &o.text_columns,
-            "csv, tsv, JSON lines: columns of text, by name or zero-based index, separated by commas");
+            "csv, tsv, JSON lines: columns of text, by name or number from 0, separated by commas");
   table.add("categorical", &o.categorical,
             "csv, tsv, JSON lines: columns that are categories although they look like numbers");
   table.add("drop", &o.dropped, "csv, tsv, JSON lines: columns left out");

@@ -252,6 +252,26 @@ std::vector<std::string> merged_notes(const std::vector<ReportDocument>& documen
   return out;
 }
 
+// Where numbers of the documents were measured on different data: which.
+std::vector<std::string> data_warning(const std::vector<ReportDocument>& documents) {
+  std::vector<std::string> words;
+  std::set<std::string> different;
+  for (const ReportDocument& document : documents) {
+    const ReportCard *hash = card_of(document, "data_hash"), *rows = card_of(document, "measured_on"),
+                     *data = card_of(document, "data");
+    const ReportCard* known = hash != nullptr ? hash : rows != nullptr ? rows : data;
+    if (known == nullptr) continue;
+    different.insert(known->value);
+    words.push_back(fmt::format("{}: {}{}", document.name,
+                                hash != nullptr && data != nullptr ? data->value + " " : "", known->value));
+  }
+  if (different.size() < 2) return {};
+  return {
+      fmt::format("These reports were measured on different data, so their numbers cannot be compared: {}. "
+                  "'selfnorm audit MODEL DATA' of each on the same DATA gives numbers that can.",
+                  fmt::join(words, "; "))};
+}
+
 }  // namespace
 
 ReportDocument compared(std::vector<ReportDocument> documents) {
@@ -260,7 +280,8 @@ ReportDocument compared(std::vector<ReportDocument> documents) {
   ReportDocument out{.name = "comparison",
                      .command = "report",
                      .title = fmt::format("{} reports compared", documents.size()),
-                     .notes = merged_notes(documents)};
+                     .notes = data_warning(documents)};
+  for (std::string& note : merged_notes(documents)) out.notes.push_back(std::move(note));
   out.sections.push_back(
       {.title = "Compared", .figures = trade_figure(documents), .tables = {card_table(documents)}});
   for (const ReportDocument& document : documents) {

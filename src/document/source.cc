@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 
 #include "base/json_text.h"
@@ -75,6 +77,53 @@ void put_audit_first(ReportDocument audit, ReportDocument& out) {
   out.sections.insert(out.sections.begin(), audit.sections.begin(), audit.sections.end());
 }
 
+std::string plain(const json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+
+// The last "seconds" of metrics.jsonl; a run that was resumed goes on counting.
+std::optional<double> seconds_of(const std::string& metrics) {
+  std::ifstream in(metrics);
+  std::optional<double> out;
+  for (std::string line; std::getline(in, line);) {
+    const json at = bounded_json<json>(line);
+    if (at.is_object() && at.contains("seconds") && at["seconds"].is_number()) out = at["seconds"];
+  }
+  return out;
+}
+
+// "data.csv (a0b1...), 10% held out by seed 0": equal words, equal rows.
+std::string measured_on(const json& config) {
+  if (!config.contains("data") || text_of(config["data"], "hash", "").empty()) return "";
+  const auto words = [](const json& data) {
+    return fmt::format("{} ({})", text_of(data, "path", "unknown"), text_of(data, "hash", "no hash"));
+  };
+  if (config.contains("valid") && config["valid"].is_object()) return words(config["valid"]);
+  std::string out = words(config["data"]);
+  const json options = config.value("options", json::object());
+  if (options.is_object() && options.contains("hold-out") && options.contains("seed"))
+    out += fmt::format(", held out: {} by seed {}", plain(options["hold-out"]), plain(options["seed"]));
+  return out;
+}
+
+// What would make the run again: data with their hash, time and all options.
+void add_record(const std::string& run, const json& config, ReportDocument& out) {
+  const std::string measured = measured_on(config);
+  if (!measured.empty()) out.cards.push_back({"measured_on", "Measured on", measured, {}, "path and hash"});
+  ReportTable table{.id = "record",
+                    .look = "Everything that shapes the run: the same data and options give the same model.",
+                    .table = {.caption = "Record", .columns = {"what", "value"}}};
+  table.table.add({"command", text_of(config, "command", "unknown")});
+  for (const char* key : {"data", "valid", "test"})
+    if (config.contains(key) && config[key].is_object())
+      for (const auto& [name, value] : config[key].items())
+        table.table.add({fmt::format("{}: {}", key, name), plain(value)});
+  if (const auto seconds = seconds_of(run + "/metrics.jsonl"))
+    table.table.add({"training time, s", std::round(10 * *seconds) / 10});
+  if (config.contains("options") && config["options"].is_object())
+    for (const auto& [name, value] : config["options"].items())
+      if (!value.is_null() && plain(value) != "") table.table.add({"--" + name, plain(value)});
+  out.section("Record").tables.push_back(std::move(table));
+}
+
 ReportDocument read_run(const std::string& run) {
   const json config = parsed(run + "/config.json");
   if (!config.is_object()) throw Error(run + "/config.json: not the record of a run; expected a JSON object");
@@ -87,6 +136,7 @@ ReportDocument read_run(const std::string& run) {
   out.sections.clear();
   if (fs::exists(metrics)) add_training(metrics, out);
   for (ReportSection& section : shown) out.sections.push_back(std::move(section));
+  add_record(run, config, out);
   if (fs::exists(audit)) put_audit_first(parse_document(content(audit), audit), out);
   return out;
 }

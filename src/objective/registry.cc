@@ -31,14 +31,15 @@ OptionTable all_options(ObjectiveOptions& o) {
   table.add("centre", &o.centre, "c, the value log Z is drawn to; auto: 0, calibrated or learned")
       .in(-kLargestCentre, kLargestCentre);
   table.add("learn-centre", &o.learn_centre, "c is learned, stored and subtracted");
-  table.add("samples", &o.samples, "Noise classes of a draw").in(1, kMostSamples);
+  table.add("samples", &o.samples, "Classes drawn from the proposal at a time").in(1, kMostSamples);
   table
-      .add("noise", &o.noise,
-           "What noise classes are drawn from; unigram: (count + 1)^beta; log-uniform: by the rank of the "
+      .add("proposal", &o.noise,
+           "What classes to compare with are drawn from; unigram: (count + 1)^beta; log-uniform: by the rank "
+           "of the "
            "count; in-batch: the other targets of the minibatch")
       .one_of(noise_names());
-  table.add("noise-power", &o.noise_power, "beta of the noise unigram").in(0, 1);
-  table.add("noise-sharing", &o.noise_sharing, "One draw for all examples of a minibatch, or one for each")
+  table.add("proposal-power", &o.noise_power, "beta of the proposal unigram").in(0, 1);
+  table.add("proposal-sharing", &o.noise_sharing, "One draw for all examples of a minibatch, or one for each")
       .one_of({"batch", "example"});
   table
       .add("normalizer", &o.normalizer,
@@ -211,9 +212,10 @@ std::unique_ptr<CandidateObjective> make_candidate_objective(const std::string& 
 std::vector<ObjectiveOffer> noise_offers(std::vector<std::string> of_classes,
                                          std::vector<std::string> of_points,
                                          std::vector<std::string> of_targets) {
-  of_classes.insert(of_classes.end(), {"samples", "noise", "noise-power", "noise-sharing", "calibrate"});
+  of_classes.insert(of_classes.end(),
+                    {"samples", "proposal", "proposal-power", "proposal-sharing", "calibrate"});
   of_points.insert(of_points.end(), {"samples", "learn-proposal"});
-  of_targets.insert(of_targets.end(), {"samples", "defence", "learn-proposal"});
+  of_targets.insert(of_targets.end(), {"samples", "defensive", "learn-proposal"});
   return {{"classifier", of_classes}, {"lm", of_classes}, {"density", of_points}, {"regressor", of_targets}};
 }
 

@@ -58,7 +58,7 @@ class LogUniform final : public Proposal {
 class Unigram final : public Proposal {
  public:
   Unigram(std::span<const uint64_t> counts, double beta) : column_(counts.size()), log_prob_(counts.size()) {
-    require_range(beta >= 0 && beta <= 1, "noise-power", beta, "a number in [0, 1]");
+    require_range(beta >= 0 && beta <= 1, "proposal-power", beta, "a number in [0, 1]");
     const auto classes = static_cast<uint32_t>(counts.size());
     std::vector<double> mass(classes);  // in units of a column, 1/K
     double total = 0;

@@ -12,8 +12,8 @@ namespace {
 // The maximum of the likelihood of data.svm, in run/.
 void train_to_the_maximum(const Folder& folder, const std::string& data) {
   const Outcome trained = folder.run({"train", "classifier", data, "--objective", "exact", "--hold-out", "0",
-                                      "--patience", "0", "--precision", "double", "--tolerance", "1e-8",
-                                      "--iterations", "2000", "--out", "run", "--quiet"});
+                                      "--patience", "0", "--arithmetic", "double", "--tolerance", "1e-8",
+                                      "--steps", "2000", "--out", "run", "--quiet"});
   ASSERT_EQ(trained.code, 0) << trained.err;
 }
 

@@ -34,7 +34,7 @@ TEST(TrainCrf, DataAloneGivesAnEvaluatedRun) {
   const auto info = folder.run({"info", "out/data-penalty", "--json"}).json();
   EXPECT_EQ(info["family"], "chain");
   EXPECT_EQ(info["classes"], 4);
-  EXPECT_EQ(info["target"], 2);
+  EXPECT_EQ(info["target"], 1);
   EXPECT_EQ(info["transitions"], true);
   EXPECT_FALSE(info["templates"].empty());
   EXPECT_EQ(info["objective"]["name"], "penalty");
@@ -47,15 +47,14 @@ TEST(TrainCrf, DataAloneGivesAnEvaluatedRun) {
 TEST(TrainCrf, TheReportShowsLogZByLengthAndSpans) {
   const Folder folder;
   folder.write("data.conll", sentences_text(100));
-  ASSERT_EQ(folder.run(train_crf("data.conll", "run", {"--iterations", "20"})).code, 0);
+  ASSERT_EQ(folder.run(train_crf("data.conll", "run", {"--steps", "20"})).code, 0);
   const auto report = report_of(folder / "run");
   const auto figures = checked_figures(report), cards = card_ids(report);
   EXPECT_TRUE(figures.contains("log_z_by_length"));
   for (const char* id : {"nll_exact", "nll_raw", "accuracy", "span_f1", "rms_log_z_per_token"})
     EXPECT_TRUE(cards.contains(id)) << id;
   ASSERT_EQ(folder.run({"report", "run", "-o", "page.html", "--quiet"}).code, 0);
-  ASSERT_EQ(folder.run(train_crf("data.conll", "bare", {"--iterations", "2", "--no-report", "--json"})).code,
-            0);
+  ASSERT_EQ(folder.run(train_crf("data.conll", "bare", {"--steps", "2", "--no-report", "--json"})).code, 0);
   EXPECT_FALSE(fs::exists(folder / "bare/report.html"));
 }
 
@@ -130,10 +129,10 @@ TEST(TrainCrf, TemplatesTargetAndCutOff) {
   folder.write("data.conll", swapped);
   folder.write("words.tpl", "# the word and the one before\nU0:%x[0,2]\nU1:%x[-1,2]\nB\n");
   const Outcome trained = folder.run(
-      train_crf("data.conll", "run", {"--target", "1", "--template", "words.tpl", "--min-count", "2"}));
+      train_crf("data.conll", "run", {"--target", "0", "--template", "words.tpl", "--min-count", "2"}));
   ASSERT_EQ(trained.code, 0) << trained.err;
   const auto info = folder.run({"info", "run", "--json"}).json();
-  EXPECT_EQ(info["target"], 1);
+  EXPECT_EQ(info["target"], 0);
   EXPECT_EQ(info["templates"], (nlohmann::json{"U0:%x[0,2]", "U1:%x[-1,2]", "B"}));
   EXPECT_GT(info["audit"]["accuracy"].get<double>(), 0.9);
 }

@@ -30,10 +30,10 @@ TEST(CrfErrors, BadDataSayWhereAndLeaveNothing) {
   error("one.conll", {}, "one.conll:1");
   error("same.conll", {}, "same.conll:1: found one label");
   error("hollow.conllu", {}, "hollow.conllu:3: found a sentence without a token");
-  error("open.conllu", {}, "open.conllu:2: found _ in column 4");
+  error("open.conllu", {}, "open.conllu:2: found _ in column 3");
   error("empty.conll", {}, "no sentence");
   error("missing.conll", {}, "missing.conll");
-  error("good.conll", {"--target", "3"}, "the target is column 3");
+  error("good.conll", {"--target", "3"}, "the target is column '3'");
   error("good.conll", {"--template", "column.tpl"}, "column.tpl:2");
   error("good.conll", {"--template", "target.tpl"}, "target.tpl:1");
   error("good.conll", {"--template", "syntax.tpl"}, "syntax.tpl:1");
@@ -60,7 +60,7 @@ TEST(CrfErrors, OptionsOutOfRangeAndOptionsThatDoNothing) {
   error({"--delta", "1"}, "--delta belongs to --objective constraint");
   error({"--gamma", "0.2"}, "--gamma belongs to --objective sampled");
   error({"--epochs", "3"}, "--epochs belongs to --optimiser adagrad");
-  error({"--optimiser", "adagrad", "--iterations", "3"}, "--iterations belongs to --optimiser lbfgs");
+  error({"--optimiser", "adagrad", "--steps", "3"}, "--steps belongs to --optimiser lbfgs");
   EXPECT_EQ(folder.names(), before);
   expect_user_error(folder.run({"train", "crf"}), "needs TRAIN");
 }
@@ -69,7 +69,7 @@ TEST(CrfErrors, ModelsOfOtherKinds) {
   const Folder folder;
   folder.generate("data.svm", 60, 3);
   folder.write("data.conll", sentences_text(30));
-  ASSERT_EQ(folder.run(train_crf("data.conll", "run", {"--iterations", "3"})).code, 0);
+  ASSERT_EQ(folder.run(train_crf("data.conll", "run", {"--steps", "3"})).code, 0);
   const std::string classifier = "data.svm.truth.safetensors";
   expect_user_error(folder.run({"tag", classifier, "data.conll"}), "is not a chain");
   expect_user_error(folder.run({"tag", "missing", "data.conll"}), "missing");
@@ -92,7 +92,7 @@ TEST(CrfErrors, ModelsOfOtherKinds) {
 TEST(CrfErrors, SentencesThatDoNotFitTheModel) {
   const Folder folder;
   folder.write("data.conll", sentences_text(30));
-  ASSERT_EQ(folder.run(train_crf("data.conll", "run", {"--iterations", "3"})).code, 0);
+  ASSERT_EQ(folder.run(train_crf("data.conll", "run", {"--steps", "3"})).code, 0);
   folder.write("wide.conll", "a b X\n");
   folder.write("unseen.conll", "a O\nb B-ORG\n");
   folder.write("words.conll", "a\nb\n");

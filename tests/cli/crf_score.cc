@@ -12,7 +12,7 @@ TEST(CrfScore, ExactIsAtMostZeroAndThatOfTag) {
   const Folder folder;
   folder.write("data.crfsuite", "A\ta:1\tc\nB\tb:1\tc\nA\ta\n\nB\tb:0.7\nA\ta:0.3\tc\n\n");
   const Outcome trained =
-      folder.run(train_crf("data.crfsuite", "run", {"--iterations", "20", "--format", "attributes"}));
+      folder.run(train_crf("data.crfsuite", "run", {"--steps", "20", "--format", "attributes"}));
   ASSERT_EQ(trained.code, 0) << trained.err;
   for (const std::string size : {"1e3", "12345.678", "1e5", "98765.4", "3e6"}) {
     const std::string large = ":" + size;

@@ -30,7 +30,7 @@ TEST(DensityErrors, OptionsThatDoNothingAreRefused) {
   error({"--objective", "is", "--normalizer", "zero"}, "--normalizer belongs to --objective snl, nce");
   error({"--objective", "dsm", "--no-calibrate"}, "--no-calibrate belongs to");
   error({"--normalizer", "zero", "--normalizer-rate", "3"},
-        "--normalizer-rate belongs to --normalizer learned");
+        "--normalizer-rate belongs to --normalizer constant");
   error({"--objective", "nce", "--drift", "3"}, "--drift belongs to --objective snl");
   error({"--energy", "gaussian", "--residual"},
         "--residual belongs to --energy mlp, found --energy gaussian");

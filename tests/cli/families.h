@@ -31,16 +31,17 @@ struct TrainedFamily {
 };
 
 inline std::vector<TrainedFamily> every_family() {
-  return {{"classifier", {"train", "classifier", "data", "--optimiser", "adam", "--epochs", "3"}},
-          {"bag", {"train", "classifier", "data", "--encoder", "bag", "--dimension", "4"}},
-          {"lm", {"train", "lm", "data", "--dimension", "4", "--hidden", "4", "--epochs", "2"}},
-          {"density",
-           {"train", "density", "data", "--format", "csv", "--energy", "mlp:4", "--steps", "40", "--samples",
-            "8"}},
-          {"regressor",
-           {"train", "regressor", "data", "--epochs", "4", "--features", "4", "--joint", "4", "--components",
-            "2", "--samples", "4", "--normalizer", "none", "--ensemble", "1", "--input-noise", "0.02"}},
-          {"crf", {"train", "crf", "data", "--optimiser", "adagrad", "--epochs", "3"}}};
+  return {
+      {"classifier", {"train", "classifier", "data", "--optimiser", "adam", "--epochs", "3"}},
+      {"bag", {"train", "classifier", "data", "--encoder", "bag", "--dimension", "4"}},
+      {"lm", {"train", "lm", "data", "--dimension", "4", "--hidden", "4", "--epochs", "2"}},
+      {"density",
+       {"train", "density", "data", "--format", "csv", "--energy", "mlp:4", "--steps", "40", "--samples",
+        "8"}},
+      {"regressor",
+       {"train", "regressor", "data", "--epochs", "4", "--features", "4", "--joint", "4", "--components", "2",
+        "--samples", "4", "--normalizer-hidden", "none", "--ensemble", "1", "--input-noise", "0.02"}},
+      {"crf", {"train", "crf", "data", "--optimiser", "adagrad", "--epochs", "3"}}};
 }
 
 }  // namespace selfnorm::cli

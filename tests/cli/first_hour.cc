@@ -65,6 +65,10 @@ TEST(FirstHour, SemicolonsForEveryFamily) {
             std::string::npos);
   trained({"train", "density", "points.csv", "--out", "d", "--objective", "fit", "--quiet"});
   EXPECT_NE(trained(tiny_regressor("table.csv", "r")).find("1 numeric columns x"), std::string::npos);
+  std::ranges::replace(table, ';', '\t');
+  folder.write("table.tsv", table);
+  EXPECT_NE(trained(tiny_regressor("table.tsv", "t", {"--decimal-comma"})).find("1 numeric columns x"),
+            std::string::npos);
 }
 
 TEST(FirstHour, TextInATableSaysWhereTextsGo) {
@@ -89,8 +93,8 @@ TEST(FirstHour, WhatCannotBeMeantIsRefusedUntilForced) {
   folder.write("ids.csv", ids);
   folder.write("texts.txt", texts);
   folder.write("bits.csv", bits);
-  const std::vector<std::string> classes{"train",        "classifier", "prices.csv", "--target", "price",
-                                         "--iterations", "2",          "--out",      "run",      "--quiet"};
+  const std::vector<std::string> classes{"train",   "classifier", "prices.csv", "--target", "price",
+                                         "--steps", "2",          "--out",      "run",      "--quiet"};
   expect_user_error(folder.run(classes), "train regressor");
   expect_user_error(folder.run(classes), "--force");
   EXPECT_FALSE(std::filesystem::exists(folder / "run"));
@@ -100,7 +104,7 @@ TEST(FirstHour, WhatCannotBeMeantIsRefusedUntilForced) {
   expect_user_error(folder.run({"train", "classifier", "ids.csv", "--target", "id", "--out", "r"}),
                     "80 different labels in 80 rows");
   expect_user_error(folder.run(train_crf("texts.txt", "r")), "looks like a file of texts");
-  EXPECT_EQ(folder.run(train_crf("texts.txt", "crf", {"--force", "--iterations", "1"})).code, 0);
+  EXPECT_EQ(folder.run(train_crf("texts.txt", "crf", {"--force", "--steps", "1"})).code, 0);
   expect_user_error(folder.run(tiny_regressor("bits.csv", "r")), "train classifier");
 }
 
@@ -112,12 +116,12 @@ TEST(FirstHour, NeedsAreSaidBeforeAndRefusedWhereThereIsLess) {
   folder.generate_text();
   folder.write("data.conll", sentences_text(60));
   for (const std::vector<std::string>& words :
-       {std::vector<std::string>{"train", "classifier", "data.svm", "--out", "a", "--iterations", "2"},
+       {std::vector<std::string>{"train", "classifier", "data.svm", "--out", "a", "--steps", "2"},
         {"train", "classifier", "data.svm", "--out", "b", "--encoder", "bag", "--epochs", "1"},
         {"train", "lm", "data.txt", "--out", "c", "--epochs", "1"},
         tiny_density("data.csv", "d"),
         tiny_regressor("table.csv", "e"),
-        {"train", "crf", "data.conll", "--out", "f", "--iterations", "2"}}) {
+        {"train", "crf", "data.conll", "--out", "f", "--steps", "2"}}) {
     const Outcome outcome = folder.run(words);
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_NE(outcome.err.find("\nneeds about "), std::string::npos) << outcome.err;
@@ -168,8 +172,8 @@ TEST(FirstHour, AModelThatIsNotBetterThanASimpleOneIsSaid) {
 TEST(FirstHour, CoverageThatIsOffIsSaid) {
   const Folder folder;
   write_table(folder, "data.csv", 400);
-  const Outcome wide = folder.run(tiny_regressor(
-      "data.csv", "wide", {"--noise-floor", "3", "--hold-out", "0.4", "--no-temperature"}));
+  const Outcome wide = folder.run(
+      tiny_regressor("data.csv", "wide", {"--noise-floor", "3", "--hold-out", "0.4", "--no-temperature"}));
   ASSERT_EQ(wide.code, 0) << wide.err;
   EXPECT_NE(wide.err.find("intervals of y hold "), std::string::npos) << wide.err;
   EXPECT_NE(wide.err.find("too wide"), std::string::npos) << wide.err;

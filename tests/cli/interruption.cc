@@ -106,9 +106,9 @@ TEST(Interruption, LeavesNoUnfinishedFile) {
 TEST(Interruption, ATerminatedTrainingThatHadNoEndLeavesItsCheckpoint) {
   const Folder folder;
   folder.generate("data.svm", 2000, 500);
-  const std::vector<std::string> words{
-      "train", "classifier",   "data.svm", "--out",       "run",    "--quiet",    "--optimiser",
-      "lbfgs", "--iterations", "1000000",  "--tolerance", "1e-300", "--patience", "0"};
+  const std::vector<std::string> words{"train",       "classifier",  "data.svm",   "--out",   "run",
+                                       "--quiet",     "--optimiser", "lbfgs",      "--steps", "1000000",
+                                       "--tolerance", "1e-300",      "--patience", "0"};
   const Outcome outcome = folder.run(words, [&](pid_t child) {
     for (int i = 0; i < 20000 && !fs::exists(folder / "run/metrics.jsonl"); ++i) usleep(1000);
     kill(child, SIGTERM);

@@ -58,9 +58,9 @@ TEST(Predict, ReadableRowsByDefault) {
 TEST(Predict, JsonHasTheSameNumbers) {
   const Folder folder;
   train_tiny(folder);
-  const std::vector<std::string> words{"predict",     "run",           "data.csv",  "--quantiles", "0.1,0.9",
-                                       "--intervals", "0.5,0.8",       "--samples", "3",           "--grid",
-                                       "5",           "--log-density", "both",      "--quiet"};
+  const std::vector<std::string> words{"predict",     "run",           "data.csv", "--quantiles", "0.1,0.9",
+                                       "--intervals", "0.5,0.8",       "--number", "3",           "--grid",
+                                       "5",           "--log-density", "both",     "--quiet"};
   const auto with = [&](std::vector<std::string> more) {
     more.insert(more.begin(), words.begin(), words.end());
     return folder.run(more);
@@ -105,7 +105,7 @@ TEST(Predict, SeedsThreadsAndFiles) {
   const Folder folder;
   train_tiny(folder);
   const auto run = [&](const std::vector<std::string>& more) {
-    std::vector<std::string> words{"predict", "run", "data.csv", "--samples", "2", "--quiet"};
+    std::vector<std::string> words{"predict", "run", "data.csv", "--number", "2", "--quiet"};
     words.insert(words.end(), more.begin(), more.end());
     const Outcome predicted = folder.run(words);
     EXPECT_EQ(predicted.code, 0) << predicted.err;
@@ -118,7 +118,7 @@ TEST(Predict, SeedsThreadsAndFiles) {
   EXPECT_TRUE(one == content(folder / "p.csv"));
   EXPECT_EQ(nlohmann::json::parse(run({"--out", "p.csv", "--json"}))["out"], "p.csv");
   const Outcome piped =
-      folder.run_on(content(folder / "data.csv"), {"predict", "run", "-", "--samples", "2", "--quiet"});
+      folder.run_on(content(folder / "data.csv"), {"predict", "run", "-", "--number", "2", "--quiet"});
   EXPECT_TRUE(one == piped.out) << piped.err;
 }
 
@@ -128,8 +128,7 @@ TEST(Predict, SeveralTargets) {
   train_tiny(folder, {"--target", "y,z", "--epochs", "2"});
   folder.write("new.csv", "x,colour,y,z\n0.5,red,0.4,\n1,blue,3,-3\n");
   const auto table = table_of(
-      folder
-          .run({"predict", "run", "new.csv", "--quantiles", "none", "--intervals", "none", "--samples", "2"})
+      folder.run({"predict", "run", "new.csv", "--quantiles", "none", "--intervals", "none", "--number", "2"})
           .out);
   ASSERT_EQ(table.size(), 3u);
   EXPECT_EQ(table[0], (std::vector<std::string>{"row", "y.mean", "y.sd", "y.median", "y.mode_1", "y.mode_2",
@@ -139,7 +138,7 @@ TEST(Predict, SeveralTargets) {
   EXPECT_EQ(table[1][13], "");  // one of its targets is missing
   EXPECT_LT(std::stod(table[2][13]), 5);
   const auto row =
-      folder.run({"predict", "run", "new.csv", "--json", "--samples", "2", "--quiet"}).json()["rows"][0];
+      folder.run({"predict", "run", "new.csv", "--json", "--number", "2", "--quiet"}).json()["rows"][0];
   EXPECT_TRUE(row["targets"]["z"]["mean"].is_number());
   EXPECT_TRUE(row["log_density"].is_null());
   EXPECT_EQ(row["samples"][1].size(), 2u);

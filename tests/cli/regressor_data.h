@@ -25,11 +25,19 @@ inline void write_table(const Folder& folder, const std::string& name = "data.cs
 
 inline std::vector<std::string> tiny_regressor(const std::string& data, const std::string& out,
                                                const std::vector<std::string>& more = {}) {
-  std::vector<std::string> words{"train", "regressor",    data,   "--out",        out, "--epochs",
-                                 "8",     "--batch",      "32",   "--features",   "8", "--joint",
-                                 "8",     "--normalizer", "none", "--components", "2", "--samples",
-                                 "8",     "--input-noise", "0.02"};
-  if (std::find(more.begin(), more.end(), "--ensemble") == more.end()) words.insert(words.end(), {"--ensemble", "1"});
+  std::vector<std::string> words{"train", "regressor",
+                                 data,    "--out",
+                                 out,     "--epochs",
+                                 "8",     "--batch",
+                                 "32",    "--features",
+                                 "8",     "--joint",
+                                 "8",     "--normalizer-hidden",
+                                 "none",  "--components",
+                                 "2",     "--samples",
+                                 "8",     "--input-noise",
+                                 "0.02"};
+  if (std::find(more.begin(), more.end(), "--ensemble") == more.end())
+    words.insert(words.end(), {"--ensemble", "1"});
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }

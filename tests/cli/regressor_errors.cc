@@ -155,7 +155,7 @@ TEST(RegressorErrors, OtherCommandsSayWhatToUse) {
   train_tiny(folder);
   write_lumps(folder, "points.csv", 50);
   ASSERT_EQ(folder.run(tiny_density("points.csv", "density", {"--quiet"})).code, 0);
-  expect_user_error(folder.run({"sample", "run", "-n", "3"}), "predict MODEL DATA --samples N");
+  expect_user_error(folder.run({"sample", "run", "-n", "3"}), "predict MODEL DATA -n N");
   expect_user_error(folder.run({"predict", "density", "points.csv", "--quantiles", "0.5"}), "--quantiles");
   expect_user_error(folder.run({"predict", "missing", "data.csv"}), "missing");
   expect_user_error(folder.run({"evaluate", "run", "density", "data.csv"}),

@@ -142,7 +142,7 @@ INSTANTIATE_TEST_SUITE_P(
         Plan{"Snl", {"--objective", "snl", "--epochs", "4", "--batch", "16", "--samples", "20"}},
         Plan{"Bag", {"--encoder", "bag", "--dimension", "8", "--epochs", "4", "--batch", "32"}},
         Plan{"LanguageModel", {"--dimension", "8", "--hidden", "8", "--epochs", "3", "--batch", "128"}, "lm"},
-        Plan{"Constraint", {"--objective", "constraint", "--delta", "0.05", "--iterations", "60"}}),
+        Plan{"Constraint", {"--objective", "constraint", "--delta", "0.05", "--steps", "60"}}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace

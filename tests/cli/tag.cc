@@ -14,7 +14,7 @@ class Tag : public testing::Test {
  protected:
   void SetUp() override {
     folder_.write("data.conll", sentences_text(100));
-    const Outcome trained = folder_.run(train_crf("data.conll", "run", {"--iterations", "30"}));
+    const Outcome trained = folder_.run(train_crf("data.conll", "run", {"--steps", "30"}));
     ASSERT_EQ(trained.code, 0) << trained.err;
   }
   const Folder folder_;

@@ -36,7 +36,7 @@ class TagConllu : public testing::Test {
  protected:
   void SetUp() override {
     folder_.write("data.conllu", "# newdoc\n" + conllu_text(60));
-    const Outcome trained = folder_.run(train_crf("data.conllu", "run", {"--iterations", "20"}));
+    const Outcome trained = folder_.run(train_crf("data.conllu", "run", {"--steps", "20"}));
     ASSERT_EQ(trained.code, 0) << trained.err;
     EXPECT_EQ(folder_.run({"info", "run", "--json"}).json()["format"], "conllu");
   }
@@ -119,7 +119,7 @@ TEST(TagFormats, Attributes) {
                  return label + "\tw=" + word + "\tlong:0.5\tescaped\\:name\tbias:1\tbias:1";
                }));
   const Outcome trained =
-      folder.run(train_crf("data.crfsuite", "run", {"--iterations", "20", "--format", "attributes"}));
+      folder.run(train_crf("data.crfsuite", "run", {"--steps", "20", "--format", "attributes"}));
   ASSERT_EQ(trained.code, 0) << trained.err;
   EXPECT_EQ(folder.run({"info", "run", "--json"}).json()["format"], "attributes");
   for (const std::string label : {"", "?", "O"})
@@ -139,7 +139,7 @@ TEST(TagFormats, LabelsInTheirColumn) {
                rewritten(sentences_text(60), [](int, const std::string& word, const std::string& label) {
                  return word + " " + label + " x";
                }));
-  ASSERT_EQ(folder.run(train_crf("data.conll", "run", {"--iterations", "20", "--target", "2"})).code, 0);
+  ASSERT_EQ(folder.run(train_crf("data.conll", "run", {"--steps", "20", "--target", "1"})).code, 0);
   EXPECT_EQ(folder.run_on("Ann x\nLee x\n", {"tag", "run"}).out, "Ann\tB-PER\tx\nLee\tI-PER\tx\n\n");
   EXPECT_EQ(folder.run_on("Rome O x\n", {"tag", "run"}).out, "Rome\tO\tx\tB-LOC\n\n");
   EXPECT_EQ(folder.run_on("R\xFFme x\r\n", {"tag", "run"}).out.find("R\xFFme\t"), 0u);
@@ -151,9 +151,9 @@ TEST(TagFormats, GzippedDataAndPipes) {
   folder.write("data.conll", text);
   ASSERT_EQ(std::system(("gzip -k " + folder / "data.conll").c_str()), 0);
   const std::string zipped = content(folder / "data.conll.gz");
-  ASSERT_EQ(folder.run(train_crf("data.conll", "plain", {"--iterations", "5"})).code, 0);
-  ASSERT_EQ(folder.run(train_crf("data.conll.gz", "gz", {"--iterations", "5"})).code, 0);
-  std::vector<std::string> piped = train_crf("-", "piped", {"--iterations", "5"});
+  ASSERT_EQ(folder.run(train_crf("data.conll", "plain", {"--steps", "5"})).code, 0);
+  ASSERT_EQ(folder.run(train_crf("data.conll.gz", "gz", {"--steps", "5"})).code, 0);
+  std::vector<std::string> piped = train_crf("-", "piped", {"--steps", "5"});
   ASSERT_EQ(folder.run_on(zipped, piped).code, 0);
   const std::string model = content(folder / "plain/model.safetensors");
   EXPECT_TRUE(model == content(folder / "gz/model.safetensors"));

@@ -43,7 +43,7 @@ class TagNBest : public testing::TestWithParam<Form> {
       text += (is_token ? GetParam().token(number, word, label) : "") + "\n";
     }
     folder_.write("data", text);
-    const Outcome trained = folder_.run(train_crf("data", "run", {"--iterations", "20"}));
+    const Outcome trained = folder_.run(train_crf("data", "run", {"--steps", "20"}));
     ASSERT_EQ(trained.code, 0) << trained.err;
     EXPECT_EQ(folder_.run({"info", "run", "--json"}).json()["format"], GetParam().name);
   }

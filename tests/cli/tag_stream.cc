@@ -60,7 +60,7 @@ class Conversation {
 TEST(TagStream, ASentenceIsAnsweredBeforeTheInputEnds) {
   const Folder folder;
   folder.write("data.conll", sentences_text(60));
-  ASSERT_EQ(folder.run(train_crf("data.conll", "run", {"--iterations", "20"})).code, 0);
+  ASSERT_EQ(folder.run(train_crf("data.conll", "run", {"--steps", "20"})).code, 0);
   // A path that is no file is a pipe as well.
   for (const std::string data : {"-", "/dev/stdin"}) {
     Conversation tag(folder, {"tag", "run", data});

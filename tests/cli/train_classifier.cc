@@ -62,7 +62,7 @@ TEST(TrainClassifier, NoiseClassesReportEstimates) {
   const Folder folder;
   folder.generate();
   const Outcome trained = folder.run({"train", "classifier", "data.svm", "--objective", "snl", "--samples",
-                                      "50", "--noise", "log-uniform", "--normalizer", "constant",
+                                      "50", "--proposal", "log-uniform", "--normalizer", "constant",
                                       "--no-calibrate", "--epochs", "5", "--verbose", "--out", "run"});
   ASSERT_EQ(trained.code, 0) << trained.err;
   EXPECT_NE(trained.err.find("log r"), std::string::npos) << trained.err;

@@ -307,7 +307,7 @@ TEST(TrainRegressor, ColumnsAndRowsOfOtherFiles) {
   EXPECT_EQ(audit["data"], "test");
   EXPECT_EQ(audit["rows"], 2);
   const Outcome ignored =
-      folder.run(tiny_regressor("data.csv", "ignored", {"--ignore", "colour", "--hold-out", "0"}));
+      folder.run(tiny_regressor("data.csv", "ignored", {"--drop", "colour", "--hold-out", "0"}));
   ASSERT_EQ(ignored.code, 0) << ignored.err;
   const auto info = folder.run({"info", "ignored", "--json"}).json();
   EXPECT_EQ(info["columns"], nlohmann::json{"x"});
@@ -373,9 +373,9 @@ TEST(TrainRegressor, IntervalsCountsAndWeights) {
                         static_cast<int>(3 + y) > 0 ? static_cast<int>(3 + y) : 0, 1 + i % 2);
   }
   folder.write("data.csv", text);
-  const Outcome trained = folder.run(
-      tiny_regressor("data.csv", "run",
-                     {"--target-low", "low", "--target-high", "high", "--weight", "w", "--ignore", "count"}));
+  const Outcome trained = folder.run(tiny_regressor(
+      "data.csv", "run",
+      {"--target-low", "low", "--target-high", "high", "--weight-column", "w", "--drop", "count"}));
   ASSERT_EQ(trained.code, 0) << trained.err;
   expect_in(trained.err, "inputs: 1 numeric columns x; 0 categorical; 0 left out");
   const auto evaluated = folder.run({"evaluate", "run", "data.csv", "--json", "--quiet"}).json();
@@ -390,7 +390,7 @@ TEST(TrainRegressor, IntervalsCountsAndWeights) {
   expect_user_error(folder.run({"score", "run", "data.csv", "--raw"}), "masses of intervals");
   EXPECT_EQ(folder.run({"info", "run", "--json"}).json()["target_kind"], "interval");
   const Outcome counts = folder.run(tiny_regressor(
-      "data.csv", "counts", {"--target", "count", "--target-kind", "count", "--ignore", "low,high,w"}));
+      "data.csv", "counts", {"--target", "count", "--target-kind", "count", "--drop", "low,high,w"}));
   ASSERT_EQ(counts.code, 0) << counts.err;
   const auto scored = folder.run({"score", "counts", "data.csv", "--quiet", "--json"});
   EXPECT_EQ(scored.code, 0) << scored.err;

@@ -50,6 +50,25 @@ TEST(Comparison, TradeOffHasThePointsOfThoseThatHaveBoth) {
       compared({run("a", 1, 2), {.name = "c", .command = "", .title = ""}}).sections[0].figures.empty());
 }
 
+TEST(Comparison, DifferentDataAreSaid) {
+  const auto on = [](const std::string& name, const char* id, const std::string& data) {
+    ReportDocument out = run(name, 1, 2);
+    out.notes.clear();
+    out.cards.push_back({id, "Data", data, {}, ""});
+    return out;
+  };
+  EXPECT_TRUE(
+      compared({on("a", "measured_on", "t.csv (01)"), on("b", "measured_on", "t.csv (01)")}).notes.empty());
+  const auto notes =
+      compared({on("a", "measured_on", "t.csv (01)"), on("b", "measured_on", "t.csv (02)")}).notes;
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("different data"), std::string::npos);
+  EXPECT_NE(notes[0].find("a: t.csv (01); b: t.csv (02)"), std::string::npos) << notes[0];
+  // The name of a file may stay and its content change, or the other way round.
+  EXPECT_EQ(compared({on("a", "data_hash", "01"), on("b", "data_hash", "02")}).notes.size(), 1u);
+  EXPECT_TRUE(compared({on("a", "data_hash", "01"), on("b", "data_hash", "01")}).notes.empty());
+}
+
 TEST(Comparison, FiguresAreDrawnIntoEachOtherAndWhatIsTheSameOnce) {
   const ReportDocument out = compared({run("a", 1, 2), run("b", 3, 4)});
   const Panel& panel = out.sections.at(1).figures.at(0).figure.panels.at(0);

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "document/document.h"
 #include "scratch.h"
@@ -63,7 +64,7 @@ TEST(Source, RunHasItsCurvesItsReportAndItsAudit) {
   write(folder / "run/report.json", document("run"));
   write(folder / "run/audit.json", document("later"));
   const ReportDocument out = read_report(folder / "run/");
-  ASSERT_EQ(out.sections.size(), 3u);
+  ASSERT_EQ(out.sections.size(), 4u);
   EXPECT_EQ(out.sections[0].title, "Audit: Normalisation");
   EXPECT_EQ(out.sections[1].title, "Training");
   EXPECT_EQ(out.sections[2].title, "Normalisation");
@@ -73,6 +74,26 @@ TEST(Source, RunHasItsCurvesItsReportAndItsAudit) {
   const ReportTable& before = out.sections[1].tables.at(0);
   EXPECT_EQ(std::get<std::string>(before.table.rows.at(0).at(1)), "run");
   EXPECT_NE(before.look.find("note of run"), std::string::npos);
+}
+
+TEST(Source, RecordOfARun) {
+  const Scratch folder;
+  write(folder / "run/config.json",
+        R"({"command": "train density", "data": {"path": "x.csv", "rows": 9, "hash": "0a1b"},
+            "options": {"objective": "snl", "seed": 3, "hold-out": "auto", "weights": ""}})");
+  write(folder / "run/metrics.jsonl", kMetrics);
+  write(folder / "run/report.json", document("run"));
+  const ReportDocument out = read_report(folder / "run");
+  EXPECT_EQ(out.cards.back().id, "measured_on");
+  EXPECT_EQ(out.cards.back().value, "x.csv (0a1b), held out: auto by seed 3");
+  ASSERT_EQ(out.sections.back().title, "Record");
+  std::map<std::string, Cell> found;
+  for (const auto& row : out.sections.back().tables.at(0).table.rows)
+    found.emplace(std::get<std::string>(row.at(0)), row.at(1));
+  EXPECT_EQ(found.at("data: hash"), Cell("0a1b"));
+  EXPECT_EQ(found.at("--seed"), Cell("3"));
+  EXPECT_EQ(found.at("training time, s"), Cell(2.0));
+  EXPECT_FALSE(found.contains("--weights"));
 }
 
 TEST(Source, RunThatIsNotFinishedShowsItsCurves) {

@@ -9,6 +9,9 @@
 #include "runtime/random_crf.h"
 #include "runtime/random_ladder.h"
 #include "runtime/random_network.h"
+#include "scratch.h"
+#include "selfnorm_table.h"
+#include "small_regressors.h"
 
 static std::atomic<uint64_t> allocations = 0;
 
@@ -135,6 +138,30 @@ TEST(Runtime, NoCallOnACrfAllocates) {
     EXPECT_EQ(news_after, news);
     EXPECT_EQ(bytes_after, bytes);
   }
+}
+
+TEST(Runtime, NoCallOnTablesAllocates) {
+  const Scratch folder;
+  save_regressor(random_regressor({.members = 2}), folder / "model.safetensors");
+  selfnorm_table* model = nullptr;
+  ASSERT_EQ(selfnorm_table_open((folder / "model.safetensors").c_str(), &model), SELFNORM_OK);
+  std::vector<char> memory(selfnorm_table_workspace(model));
+  const double x[] = {0.5, -1, 2}, levels[] = {0.1, 0.9};
+  double out[2];
+  selfnorm_prediction found;
+  int failures = 0;
+  const uint64_t news = allocations;
+  const size_t bytes = mallinfo2().uordblks;
+  for (const selfnorm_kind kind : {SELFNORM_RAW, SELFNORM_EXACT})
+    failures += selfnorm_table_log_density_of(model, x, 3, 0.3, kind, memory.data(), memory.size(), out);
+  failures += selfnorm_table_predict(model, x, 3, levels, 2, memory.data(), memory.size(), &found, out);
+  failures += selfnorm_table_level(model, 2, "mid", 3) < 1;
+  const uint64_t news_after = allocations;
+  const size_t bytes_after = mallinfo2().uordblks;
+  EXPECT_EQ(failures, 0);
+  EXPECT_EQ(news_after, news);
+  EXPECT_EQ(bytes_after, bytes);
+  selfnorm_table_close(model);
 }
 
 }  // namespace

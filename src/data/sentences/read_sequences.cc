@@ -1,6 +1,7 @@
 #include "data/sentences/read_sequences.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <set>
@@ -20,17 +21,28 @@ using Labels = SentenceEncoding::Labels;
   throw DataError(name, 0, "found no sentence, expected a token a line and a blank line between sentences");
 }
 
+constexpr std::array<std::string_view, 10> kConlluNames = {"ID",    "FORM", "LEMMA",  "UPOS", "XPOS",
+                                                           "FEATS", "HEAD", "DEPREL", "DEPS", "MISC"};
+
 // From 0.
-uint32_t target_column(const SequenceOptions& options, const TokenReader& reader, uint64_t first_line) {
+uint32_t target_column(const SequenceOptions& options, const TokenReader& reader, SequenceFormat format,
+                       uint64_t first_line) {
   const uint32_t columns = reader.columns();
-  if (options.target > columns)
-    throw_at(
-        reader.name(), first_line,
-        "found {} columns, but the target is column {}, counted from 1; expected 1 to {}, or 0 for the last",
-        columns, options.target, columns);
+  const std::string& target = options.target;
   if (columns < 2)
     throw DataError(reader.name(), first_line, "found one column, expected a word and its label at least");
-  return options.target > 0 ? options.target - 1 : columns - 1;
+  const bool is_conllu = format == SequenceFormat::conllu;
+  if (target.empty()) return is_conllu ? kConlluUpos : columns - 1;
+  const auto name = std::find(kConlluNames.begin(), kConlluNames.end(), target);
+  if (is_conllu && name != kConlluNames.end()) return static_cast<uint32_t>(name - kConlluNames.begin());
+  uint32_t column = 0;
+  const auto [end, error] = std::from_chars(target.data(), target.data() + target.size(), column);
+  if (error != std::errc() || end != target.data() + target.size() || column >= columns)
+    throw_at(reader.name(), first_line,
+             "found {} columns, but the target is column '{}'; expected 0 to {}, counted from 0{}", columns,
+             target, columns - 1,
+             is_conllu ? ", or a name such as UPOS" : "; without it the last one is taken");
+  return column;
 }
 
 void check_templates(const SequenceEncoder& encoder, const std::string& templates, const std::string& data) {
@@ -64,9 +76,9 @@ SequenceEncoder resolved(const SequenceOptions& options, const TokenReader& read
   SequenceEncoder encoder;
   encoder.format = format;
   if (format == SequenceFormat::attributes) {
-    if (options.target > 1)
+    if (!options.target.empty() && options.target != "0")
       throw_at(reader.name(), first_line,
-               "found an attribute file, whose labels are column 1, but the target is column {}; leave the "
+               "found an attribute file, whose labels are column 0, but the target is column {}; leave the "
                "target out, or say --format columns",
                options.target);
     if (!options.templates.empty())
@@ -76,14 +88,13 @@ SequenceEncoder resolved(const SequenceOptions& options, const TokenReader& read
     return encoder;
   }
   encoder.columns = reader.columns();
-  const bool is_upos = format == SequenceFormat::conllu && options.target == 0;
-  encoder.target = is_upos ? kConlluUpos : target_column(options, reader, first_line);
+  encoder.target = target_column(options, reader, format, first_line);
   const bool is_default = options.templates.empty();
   if (is_default && format == SequenceFormat::conllu && encoder.target == kConlluForm)
     throw_at(reader.name(), first_line,
              "the target is column {} of CoNLL-U, the word form, which is all that the default templates "
              "read; expected another target, or templates of your own",
-             kConlluForm + 1);
+             kConlluForm);
   const std::string name = is_default                       ? "default templates"
                            : options.templates_name.empty() ? "templates"
                                                             : options.templates_name;
@@ -192,13 +203,14 @@ SequenceRead learn_sequences(const std::string& path, const SequenceOptions& opt
   } while (reader.next(sentence));
   encoding.finish(options.min_count, out.data, out.encoder);
   if (out.encoder.labels.size() < 2)
-    throw_at(reader.name(), first_line,
-             "found one label, {}, here and in all {} tokens, expected two at least: is column {} the "
-             "target, and is the file {}? --target and --format say otherwise",
-             quoted_text(out.encoder.labels[0]), out.data.positions(), out.encoder.target + 1,
-             format == SequenceFormat::conllu       ? "CoNLL-U"
-             : format == SequenceFormat::attributes ? "one of attributes"
-                                                    : "one of columns");
+    throw_at(
+        reader.name(), first_line,
+        "found one label, {}, here and in all {} tokens, expected two at least: is column {} (from 0) the "
+        "target, and is the file {}? --target and --format say otherwise",
+        quoted_text(out.encoder.labels[0]), out.data.positions(), out.encoder.target,
+        format == SequenceFormat::conllu       ? "CoNLL-U"
+        : format == SequenceFormat::attributes ? "one of attributes"
+                                               : "one of columns");
   return out;
 }
 

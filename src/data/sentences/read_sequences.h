@@ -57,7 +57,7 @@ struct SequenceEncoder {
 
 struct SequenceOptions {
   SequenceFormat format = SequenceFormat::automatic;
-  uint32_t target = 0;    // column from 1; 0: the last (CoNLL-U: 4, UPOS)
+  std::string target;     // column from 0, or its name in CoNLL-U; empty: the last (CoNLL-U: UPOS)
   std::string templates;  // text; empty: tagging when there is one input column or CoNLL-U, else chunking
   std::string templates_name;  // of the file, in errors
   uint32_t min_count = 1;      // attributes seen less often in training are left out; >= 1

@@ -109,7 +109,7 @@ uint32_t SentenceEncoding::label(const TokenLines& sentence, size_t token, const
   if (text.empty()) {
     if (source.labels == Labels::optional) return kNoLabel;
     throw_at(source.name, sentence.line(token),
-             "found an empty label in column {}, expected one for every token", encoder_.target + 1);
+             "found an empty label in column {} (from 0), expected one for every token", encoder_.target);
   }
   const bool is_open =
       text == "_" && encoder_.format == SequenceFormat::conllu && is_conllu_category(encoder_.target);
@@ -117,7 +117,7 @@ uint32_t SentenceEncoding::label(const TokenLines& sentence, size_t token, const
     throw_at(source.name, sentence.line(token),
              "found _ in column {}, which says that CoNLL-U has no label there, expected one for every token "
              "of training data; take the sentence out, or choose another --target",
-             encoder_.target + 1);
+             encoder_.target);
   if (is_learning_) return labels_.add(text);
   const auto known = labels_.find(text);
   if (known) return *known;
@@ -131,7 +131,7 @@ uint32_t SentenceEncoding::label(const TokenLines& sentence, size_t token, const
   throw_at(source.name, sentence.line(token),
            "found the label {} in column {}, which the model has not learned; expected one of its {} labels: "
            "{}; correct it, or train on data that have it",
-           quoted_text(text), encoder_.target + 1, labels_.size(), some_labels(labels_));
+           quoted_text(text), encoder_.target, labels_.size(), some_labels(labels_));
 }
 
 void SentenceEncoding::append_expanded(TemplateExpansion& expansion, size_t token, AttributeNumbers& numbers,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 
 #include "data/input/characters.h"
@@ -53,6 +54,8 @@ bool first_is_header(const TableSample& s) {
   return is_numbered_header(s);
 }
 
+std::atomic<bool> has_decimal_commas_everywhere = false;
+
 // What may separate the fields of a record, outside quotes.
 struct Separators {
   explicit Separators(std::string_view record) {
@@ -91,6 +94,8 @@ bool is_decimal(std::string_view field, size_t comma) {
 }
 
 }  // namespace
+
+void read_decimal_commas(bool asked) { has_decimal_commas_everywhere = asked; }
 
 std::span<const std::string_view> target_names() { return kTargetNames; }
 
@@ -207,7 +212,7 @@ std::string Fields::split(std::string_view record, char separator) {
       end = record.find(separator);
       views_.push_back(trim(record.substr(0, end)));
     }
-    if (separator == ';') views_.back() = with_point(views_.back());
+    if (separator == ';' || has_decimal_commas_everywhere) views_.back() = with_point(views_.back());
     if (end == std::string_view::npos) return {};
     record.remove_prefix(end + 1);
   }

@@ -55,6 +55,10 @@ class TableColumns {
 // quotes) and none or differing numbers of commas, or only commas between digits: decimal ones.
 char table_separator(Input& input, Format format);
 
+// Whether 1,5 is a number in all tables of this process, also in those without semicolons (tabs, or quotes);
+// at first it is not.
+void read_decimal_commas(bool asked);
+
 // label, target, class and y, in the order of preference.
 std::span<const std::string_view> target_names();
 
@@ -62,8 +66,8 @@ std::span<const std::string_view> target_names();
 class Fields {
  public:
   // Spaces around a field do not count. Returns what is wrong with the record, or nothing. The byte after
-  // each field is readable and no part of a number; the views last until the next split. Between semicolons
-  // a comma between digits is a decimal point.
+  // each field is readable and no part of a number; the views last until the next split. Between semicolons,
+  // or where it was asked for (read_decimal_commas), a comma between digits is a decimal point.
   std::string split(std::string_view record, char separator);
 
   bool is_open() const { return is_open_; }  // the last record ends within quotes

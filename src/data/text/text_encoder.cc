@@ -23,7 +23,7 @@ OptionTable text_option_table(TextOptions& o) {
       .in(0, kMostCharacters);
   table.add("char-ngrams-max", &o.char_ngrams_max, "text: longest character n-gram; 0: none")
       .in(0, kMostCharacters);
-  table.add("min-count", &o.min_count, "text: keep n-grams in at least N texts").at_least(1);
+  table.add("min-count", &o.min_count, "text: keep n-grams that are in at least N texts").at_least(1);
   table.add("max-vocabulary", &o.max_vocabulary,
             "text: keep at most the N most frequent n-grams; 0 keeps all");
   table.add("hash-buckets", &o.hash_buckets, "text: hash n-grams into N features; 0 keeps a vocabulary");

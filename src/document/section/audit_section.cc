@@ -48,10 +48,13 @@ void add_likelihood(const LabelledAudit& labelled, const std::string& kind, Repo
         number_card("nll_raw", "NLL, raw", labelled.nll_raw, "raw scores less c, which stands for log Z"));
   cards.push_back(share_card("accuracy", "Accuracy", labelled.accuracy,
                              "scores alone: normalising does not change the best output"));
-  cards.push_back(number_card("ece", fmt::format("Calibration of predictions, {}", kind), labelled.ece,
-                              fmt::format("{} probabilities of the best outputs, 15 bins", kind)));
+  cards.push_back(number_card(
+      "ece", fmt::format("Calibration of predictions, {}", kind), labelled.ece,
+      fmt::format("expected calibration error of the best outputs by {} probabilities, 15 bins: whether "
+                  "predictions come true as often as they say",
+                  kind)));
   cards.push_back(number_card("ece_exact", "Calibration of predictions, exact", labelled.ece_exact,
-                              "exact probabilities of the best outputs, 15 bins"));
+                              "the same by exact probabilities, so without any error of the normalizer"));
 }
 
 // What a bound in nats is for probabilities.

@@ -35,7 +35,7 @@ void add_full_passes(const std::string& family, TrainOptions& o, OptionTable& ta
   table.add("optimiser", &o.optimiser, "auto: lbfgs when the data allow it")
       .one_of(family == "crf" ? std::vector<std::string>{"auto", "lbfgs", "adagrad"}
                               : std::vector<std::string>{"auto", "lbfgs", "adagrad", "adam"});
-  table.add("iterations", &o.iterations, "lbfgs: iterations at most").at_least(1);
+  table.add("steps", &o.iterations, "lbfgs: steps at most, each one pass over the data or more").at_least(1);
   table.add("tolerance", &o.tolerance, "lbfgs: stop when |gradient| <= tolerance times that of the start")
       .above(0);
   table.add("history", &o.history, "lbfgs: correction pairs").in(1, 100);
@@ -51,7 +51,8 @@ void add_linear(TrainOptions& o, OptionTable& table) {
       .add("scale", &o.scale,
            "Dense data: standardise the features for training; the model takes them as they are")
       .one_of({"auto", "standard", "none"});
-  table.add("precision", &o.precision, "Arithmetic of scores and gradients").one_of({"float", "double"});
+  table.add("arithmetic", &o.precision, "Kind of number that scores and gradients are computed with")
+      .one_of({"float", "double"});
   table.add("class-weight", &o.class_weight, "'balanced', or 'label=2.5,other=0.5'");
 }
 
@@ -137,8 +138,8 @@ std::string objective_record(const ObjectiveOptions& given, double alpha) {
     if (is_idle) record.erase(key);
   };
   drop("samples", o.noise == "in-batch");
-  drop("noise_sharing", o.noise == "in-batch");
-  drop("noise_power", o.noise != "unigram");
+  drop("proposal_sharing", o.noise == "in-batch");
+  drop("proposal_power", o.noise != "unigram");
   drop("normalizer_hidden", o.normalizer != "mlp");
   return record.dump();
 }
@@ -179,11 +180,13 @@ void check_noise(const ObjectiveOptions& o, uint64_t batch) {
   if (!is_candidate_objective(o.name)) return;
   if (o.noise == "in-batch" && batch < 2)
     throw Error(
-        "--noise in-batch takes the other targets of a minibatch, and found minibatches of one example; use "
-        "a larger --batch or another --noise");
+        "--proposal in-batch takes the other targets of a minibatch, and found minibatches of one example; "
+        "use "
+        "a larger --batch or another --proposal");
   if (o.noise != "in-batch" && o.noise_sharing == "example" && o.samples > 0xFFFFFFFFu / batch)
     throw_error(
-        "--noise-sharing example with {} samples for each of {} examples is more than 2^32 draws a step; use "
+        "--proposal-sharing example with {} samples for each of {} examples is more than 2^32 draws a step; "
+        "use "
         "fewer --samples or a smaller --batch",
         o.samples, batch);
 }

@@ -178,7 +178,7 @@ SettledDensity settle_normalizer(DensityModel& model, const PointSource& data,
   constexpr double kFarNormalizer = 0.02;  // of |b - log Z|
   SettledDensity out{evaluate_density(model, data, {.seed = options.seed}), ""};
   DensityEvaluation& e = out.evaluation;
-  const bool may_move = options.calibrate && options.normalizer == "learned" && e.is_trusted;
+  const bool may_move = options.calibrate && options.normalizer == "constant" && e.is_trusted;
   if (!may_move || std::abs(e.log_ratio) <= kFarNormalizer) return out;
   out.moved = fmt::format("b {:.4f} became log Z as found by {}, {:.4f}", e.b, e.log_z.method, e.log_z.value);
   model.log_normalizer = e.b = e.log_z.value;

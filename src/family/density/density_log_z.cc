@@ -172,7 +172,8 @@ OptionTable log_z_option_table(DensityEvaluationOptions& o) {
     option.only(o.method == "auto" || o.method == owner, option_text("method", owner),
                 option_text("method", o.method));
   };
-  only(table.add("samples", &o.samples, "Densities: points of importance sampling").at_least(2),
+  only(table.add("samples", &o.samples, "Densities: draws from the proposal, for importance sampling")
+           .at_least(2),
        "importance");
   only(table.add("precision", &o.precision, "Densities: error of log Z by quadrature").in(1e-7, 1),
        "quadrature");

@@ -171,7 +171,7 @@ OptionTable prediction_option_table(PredictionOptions& o) {
       .below(1);
   table.add("survival", &o.survival,
             "Places T,T,... of the survival function P(y > T), in the units of the target");
-  table.add("samples", &o.samples, "Draws for every row");
+  table.add("number", &o.samples, "Draws of the target for every row").short_form("-n");
   table.add("grid", &o.grid, "Points of the density for every row; 0, or 2 and more");
   table.add("precision", &o.quadrature.precision, "Error of A(x) by quadrature").in(1e-8, 0.1);
   table.add("seed", &o.seed, "Seed of the samples");

@@ -59,6 +59,12 @@ class Choice {
     for (const double l : member.log_q) member.nll -= l / static_cast<double>(held_out_.rows);
     if (std::isnan(member.nll)) member.nll = kInfinity;
     members_.push_back(std::move(member));
+    if (options_.say) {
+      const double least = std::ranges::min_element(members_, {}, &Member::nll)->nll;
+      options_.say(fmt::format(
+          "trying densities to start from: {}, NLL {:.4f} on held-out rows, best so far {:.4f}",
+          members_.back().word, members_.back().nll + options_.log_volume, least + options_.log_volume));
+    }
     return members_.back().nll;
   }
   double add(const std::string& word) { return add(word, fit_density(word, data_, options_.fit)); }

@@ -40,6 +40,7 @@ struct ChoiceOptions {
   FitOptions fit = {};
   double log_volume = 0;   // added to what the text says of likelihoods: that of the units of the data
   bool is_smooth = false;  // only densities with second derivatives in x
+  std::function<void(const std::string&)> say = {};  // one line for each density that was tried
 };
 
 // Rows of options.fit.space. Held-out rows outside of it have no say; without any, a tenth of the data are

@@ -43,13 +43,14 @@ TEST(AttributeFields, BadAttributes) {
   EXPECT_EQ(reading.error("A\ta:1e15\nB\ta:-1e15\n"), "");
   EXPECT_EQ(reading.error("A b\n"),
             "d:1: found 'A b' and no tab, expected label TAB attribute TAB attribute ...");
-  EXPECT_EQ(reading.error("\ta\n"), "d:1: found an empty label in column 1, expected one for every token");
-  reading.options.target = 2;
+  EXPECT_EQ(reading.error("\ta\n"),
+            "d:1: found an empty label in column 0 (from 0), expected one for every token");
+  reading.options.target = "1";
   EXPECT_EQ(
       reading.error("A\ta\n"),
-      "d:1: found an attribute file, whose labels are column 1, but the target is column 2; leave the target "
+      "d:1: found an attribute file, whose labels are column 0, but the target is column 1; leave the target "
       "out, or say --format columns");
-  reading.options = {SequenceFormat::attributes, 0, "U", "t", 1};
+  reading.options = {SequenceFormat::attributes, "", "U", "t", 1};
   EXPECT_EQ(reading.error("A\ta\n"),
             "d:1: found an attribute file, to which templates do not apply; leave the templates out, or say "
             "--format columns");

@@ -61,7 +61,7 @@ TEST(ReadSequences, Columns) {
 
 TEST(ReadSequences, TargetColumn) {
   Reading reading;
-  reading.options.target = 1;
+  reading.options.target = "0";
   const SequenceRead read = reading.learn("A w1 p1\nB w2 p2\n");
   EXPECT_EQ(read.encoder.target, 0u);
   EXPECT_EQ(read.encoder.labels, (Strings{"A", "B"}));
@@ -85,7 +85,7 @@ TEST(ReadSequences, Conllu) {
   EXPECT_EQ(names(read, 1),
             (Strings{"U00:_B-1", "U01:de", "U02:le", "U03:_B+1", "U04:_B+2", "U05:de/le", "U06:le/_B+1",
                      "U07:le", "U08:l", "U09:le", "U12:e", "U13:le", "U16:a", "U17:0", "U18:0", "U19:0"}));
-  reading.options.target = 5;
+  reading.options.target = "XPOS";
   EXPECT_EQ(reading.learn(kConllu).encoder.labels, (Strings{"P", "D", "S"}));
   // Without a label the column holds _.
   std::string bare = kConllu;
@@ -95,7 +95,7 @@ TEST(ReadSequences, Conllu) {
   expect_equal(data.unigram, read.data.unigram);
   EXPECT_EQ(
       reading.read_error(bare, read.encoder, true),
-      "d:4: found the label '_' in column 4, which the model has not learned; expected one of its 3 labels: "
+      "d:4: found the label '_' in column 3, which the model has not learned; expected one of its 3 labels: "
       "'ADP', 'DET', 'SYM'; correct it, or train on data that have it");
 }
 
@@ -140,7 +140,7 @@ TEST(ReadSequences, CutOff) {
   EXPECT_EQ(fewer.data.bigram.rows(), 0u);
   EXPECT_TRUE(fewer.encoder.bigrams.empty());
   // Values of what was left out do not stay.
-  reading.options = {SequenceFormat::attributes, 0, "", "", 2};
+  reading.options = {SequenceFormat::attributes, "", "", "", 2};
   const SequenceRead valued = reading.learn("X\ta\tb:2\nY\ta\n");
   EXPECT_EQ(valued.encoder.unigrams, (Strings{"a"}));
   EXPECT_TRUE(valued.data.unigram.value.empty());
@@ -174,7 +174,7 @@ TEST(ReadSequences, LabelsOfTheModel) {
   const SequenceRead read = reading.learn("a X\nb Y\n");
   EXPECT_EQ(
       reading.read_error("a X\n\nb Z\n", read.encoder, false),
-      "d:3: found the label 'Z' in column 2, which the model has not learned; expected one of its 2 labels: "
+      "d:3: found the label 'Z' in column 1, which the model has not learned; expected one of its 2 labels: "
       "'X', 'Y'; correct it, or train on data that have it");
   EXPECT_EQ(reading.read_error("a\nb\n", read.encoder, true),
             "d:1: found 1 column, expected 2, as in the data of the model");

@@ -30,12 +30,13 @@ TEST(TokenReader, BadColumns) {
   EXPECT_TRUE(reading.error("# a comment\na X\nb Y\n").ends_with(marked));
   EXPECT_TRUE(reading.error("a X\n# a comment\nb Y\n").ends_with(marked));
   EXPECT_EQ(reading.error("a\nb\n"), "d:1: found one column, expected a word and its label at least");
-  EXPECT_EQ(reading.error("\na X\n\nb X\n"),
-            "d:2: found one label, 'X', here and in all 2 tokens, expected two at least: is column 2 the "
-            "target, and is the "
-            "file one of columns? --target and --format say otherwise");
+  EXPECT_EQ(
+      reading.error("\na X\n\nb X\n"),
+      "d:2: found one label, 'X', here and in all 2 tokens, expected two at least: is column 1 (from 0) the "
+      "target, and is the "
+      "file one of columns? --target and --format say otherwise");
   EXPECT_EQ(reading.error("a\tX\nb\t\n"),
-            "d:2: found an empty label in column 2, expected one for every token");
+            "d:2: found an empty label in column 1 (from 0), expected one for every token");
   for (const char* empty : {"", "\n", "\n \t\r\n\n"})
     EXPECT_EQ(reading.error(empty),
               "d: found no sentence, expected a token a line and a blank line between sentences");
@@ -43,10 +44,11 @@ TEST(TokenReader, BadColumns) {
   EXPECT_NE(
       reading.message([&] { learn_sequences(reading.scratch.path("none"), {}); }).find("cannot read none"),
       std::string::npos);
-  reading.options.target = 3;
+  reading.options.target = "2";
   EXPECT_EQ(
       reading.error("\na X\n"),
-      "d:2: found 2 columns, but the target is column 3, counted from 1; expected 1 to 2, or 0 for the last");
+      "d:2: found 2 columns, but the target is column '2'; expected 0 to 1, counted from 0; without it the "
+      "last one is taken");
   reading.options.min_count = 0;
   EXPECT_EQ(reading.error("a X\n"), "found a cut-off of attributes of 0, expected 1 or more");
 }
@@ -68,17 +70,18 @@ TEST(TokenReader, BadConllu) {
   EXPECT_NE(reading.error("# only\n").find("found no sentence"), std::string::npos);
   // _ leaves a category open, and is a value of lists.
   EXPECT_EQ(reading.error("1\ta\ta\tX\t_\t_\t_\t_\t_\t_\n2\tb\tb\t_\t_\t_\t_\t_\t_\t_\n"),
-            "d:2: found _ in column 4, which says that CoNLL-U has no label there, expected one for every "
+            "d:2: found _ in column 3, which says that CoNLL-U has no label there, expected one for every "
             "token of training data; take the sentence out, or choose another --target");
-  reading.options.target = 6;
+  reading.options.target = "5";
   EXPECT_EQ(reading.learn("1\ta\ta\tX\t_\tN=1\t_\t_\t_\t_\n2\tb\tb\t_\t_\t_\t_\t_\t_\t_\n").encoder.labels,
             (Strings{"N=1", "_"}));
-  reading.options.target = 11;
-  EXPECT_EQ(reading.error(kConllu),
-            "d:4: found 10 columns, but the target is column 11, counted from 1; expected 1 to 10, or 0 for "
-            "the last");
-  reading.options.target = 2;
-  EXPECT_EQ(reading.error(kConllu).find("d:4: the target is column 2 of CoNLL-U, the word form"), 0u);
+  reading.options.target = "10";
+  EXPECT_EQ(
+      reading.error(kConllu),
+      "d:4: found 10 columns, but the target is column '10'; expected 0 to 9, counted from 0, or a name "
+      "such as UPOS");
+  reading.options.target = "FORM";
+  EXPECT_EQ(reading.error(kConllu).find("d:4: the target is column 1 of CoNLL-U, the word form"), 0u);
 }
 
 // Blank lines separate, as many as there are; what stands between them has tokens.

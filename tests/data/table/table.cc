@@ -2,6 +2,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "data/reader_checks.h"
+#include "data/table/table_sample.h"
 
 namespace selfnorm {
 namespace {
@@ -188,6 +189,18 @@ TEST(Table, Semicolons) {
   EXPECT_EQ(read("a.csv", "a,b,label\n1.5,2,x;y\n-0.25,4e3,z;w\n"), values);  // semicolons in fields
   EXPECT_EQ(read("a.csv", "a,b,label\n1.5,2,\"x;y\"\n-0.25,4e3,\"z;w\"\n"), values);
   expect_block_invariance("a.csv", "a;b;label\n1,5;2;x\n-0,25;4e3;y\n");
+}
+
+TEST(Table, DecimalCommasWhereAskedFor) {
+  read_decimal_commas(true);
+  const auto read = [](const std::string& name, const std::string& text) {
+    return read_bytes(name, text).data.features.dense.values;
+  };
+  const Floats values{1.5f, 2, -0.25f, 4000};
+  EXPECT_EQ(read("a.tsv", "a\tb\tlabel\n1,5\t2\tx\n-0,25\t4e3\ty\n"), values);
+  EXPECT_EQ(read("a.csv", "a,b,label\n\"1,5\",2,x\n\"-0,25\",\"4,0e3\",\"y,5\"\n"), values);
+  EXPECT_EQ(read("a.csv", "a,b,label\n1.5,2,x\n-0.25,4e3,y\n"), values);  // a separator stays one
+  read_decimal_commas(false);
 }
 
 }  // namespace

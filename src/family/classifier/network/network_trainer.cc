@@ -232,7 +232,7 @@ void check_options(const TrainOptions& options) {
   if (options.optimiser != "auto" && options.optimiser != "adagrad")
     throw_error("--optimiser {}: a model with an encoder is trained by adagrad", options.optimiser);
   if (options.precision != "float")
-    throw_error("--precision {}: a model with an encoder is trained in float", options.precision);
+    throw_error("--arithmetic {}: a model with an encoder is trained in float", options.precision);
   if (options.scale == "standard")
     throw Error(
         "--scale standard needs dense features; a model with an encoder takes sparse ones as they are");

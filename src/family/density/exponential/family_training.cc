@@ -48,7 +48,7 @@ std::optional<double> negative_log_likelihood(const DensityProblem& problem, std
 }  // namespace
 
 bool fits_family(const DensityOptions& options, uint32_t dimension) {
-  if (options.objective != "snl" || options.normalizer != "learned" || options.optimiser == "adam" ||
+  if (options.objective != "snl" || options.normalizer != "constant" || options.optimiser == "adam" ||
       options.learn_proposal != "none" || options.base == "proposal" || options.weight_decay > 0)
     return false;
   return is_exponential_family(options.energy) &&

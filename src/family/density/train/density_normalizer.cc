@@ -18,7 +18,7 @@ constexpr uint64_t kRowStream = 0x7A11, kDensityValidationStream = 0x7A12;
 }  // namespace
 
 DensityNormalizer::DensityNormalizer(const DensityProblem& problem, bool is_used)
-    : problem_(problem), is_learned_(is_used && problem.options().normalizer == "learned") {}
+    : problem_(problem), is_learned_(is_used && problem.options().normalizer == "constant") {}
 
 void DensityNormalizer::estimate(uint64_t step) {
   if (!is_learned_) return;

@@ -42,25 +42,27 @@ void add_energy(DensityOptions& o, OptionTable& table) {
            "proposal: the energy tilts the proposal, so that training starts there; auto: proposal for "
            "networks and modules, none for exponential families")
       .one_of({"auto", "proposal", "none"});
-  table.add("lower", &o.lower,
-            "truncated-gaussian, family: lower ends of the box, a number a column, X,X,...; -inf: no end");
+  table.add(
+      "lower", &o.lower,
+      "truncated-gaussian, family: lower ends of the box, one number for each column, X,X,...; -inf: no end");
   table.add("upper", &o.upper, "truncated-gaussian, family: upper ends of the box; inf: no end");
 }
 
 void add_objective(DensityOptions& o, OptionTable& table) {
   table.add("objective", &o.objective, objective_help("density")).one_of(objective_names("density"));
-  table.add("normalizer", &o.normalizer, "b is learned, or fixed at 0").one_of({"learned", "zero"});
-  table.add(
-      "proposal", &o.proposal,
-      "What noise is drawn from and log Z estimated with, fitted to the data: uniform, gaussian[:diagonal], "
-      "student-t[:DOF], mixture[:COMPONENTS], kde[:BANDWIDTH]; bernoulli, categorical, counts, "
-      "products[:COMPONENTS], trees[:COMPONENTS]; autoregressive[:WIDTH]; auto: the best of a few on "
-      "held-out "
-      "rows, or several of them stacked");
+  table.add("normalizer", &o.normalizer, "b, which stands for log Z: a constant that is learned, or zero")
+      .one_of({"constant", "zero"});
+  table.add("proposal", &o.proposal,
+            "The density that noise is drawn from and log Z is estimated with, fitted to the data: uniform, "
+            "gaussian[:diagonal], "
+            "student-t[:DOF], mixture[:COMPONENTS], kde[:BANDWIDTH]; bernoulli, categorical, counts, "
+            "products[:COMPONENTS], trees[:COMPONENTS]; autoregressive[:WIDTH]; auto: the best of a few on "
+            "held-out "
+            "rows, or several of them stacked");
   table.add("defensive", &o.fit.defensive, "mixture: share of a broad component").in(0, 0.5);
   table
       .add("defensive-scale", &o.fit.defensive_scale,
-           "mixture: its standard deviations, in those of the data")
+           "mixture: standard deviations of that component, in those of the data")
       .above(0);
   table.add("proposal-scale", &o.fit.scale, "gaussian: multiplies its standard deviations after the fit")
       .above(0);
@@ -69,12 +71,12 @@ void add_objective(DensityOptions& o, OptionTable& table) {
            "The proposal is learned too, by the likelihood of the data, the divergence from the model, or "
            "both")
       .one_of({"none", "data", "kl", "both"});
-  table.add("samples", &o.samples, "Points of the proposal at each step; pcd: chains").in(1, kMostRows);
+  table.add("samples", &o.samples, "Draws from the proposal at each step; pcd: chains").in(1, kMostRows);
   table
       .add("drift", &o.drift,
            "b is estimated anew when the running mean of log r is further from 0 than this")
       .above(0);
-  table.add("langevin-steps", &o.langevin_steps, "Steps of the chains at each step").at_least(1);
+  table.add("langevin-steps", &o.langevin_steps, "Steps of every chain in each step of training").at_least(1);
   table
       .add(
           "langevin-step", &o.langevin_step,
@@ -98,7 +100,8 @@ void add_steps(DensityOptions& o, OptionTable& table) {
   table.add("steps", &o.steps, "Minibatches").at_least(1);
   table.add("batch", &o.batch, "Rows per step").in(1, kMostRows);
   table.add("learning-rate", &o.learning_rate, "Step size of Adam").above(0);
-  table.add("normalizer-rate", &o.normalizer_rate, "Learning rate of b over that of the energy").above(0);
+  table.add("normalizer-rate", &o.normalizer_rate, "Learning rate of b, as a multiple of that of the energy")
+      .above(0);
   table.add("normalizer-steps", &o.normalizer_steps, "Steps at the start that move b alone");
   table.add("schedule", &o.schedule, "How the step size falls").one_of(schedule_names());
   table.add("clip", &o.clip, "Largest norm of the gradient of the energy").above(0);
@@ -153,8 +156,8 @@ OptionTable density_option_table(DensityOptions& o) {
        !is_fit, "energies that are trained",
        option_text("objective", "fit") + ", which stores the fitted " + option_name("proposal"));
   limit_to_objective("density", o.objective, table);
-  only({"normalizer-rate", "normalizer-steps", "drift"}, o.normalizer == "learned",
-       option_text("normalizer", "learned"), option_text("normalizer", o.normalizer));
+  only({"normalizer-rate", "normalizer-steps", "drift"}, o.normalizer == "constant",
+       option_text("normalizer", "constant"), option_text("normalizer", o.normalizer));
   const bool is_network = !is_fit && is_one(kind_of(o.energy), {"auto", "mlp"});
   const std::string energy = is_fit ? option_text("objective", "fit") : option_text("energy", o.energy);
   only({"activation", "residual", "spectral-norm", "fourier", "fourier-scale"}, is_network,

@@ -26,7 +26,7 @@ struct DensityOptions {
 
   // snl | is | nce | ranking-nce | cd | pcd | dsm | ssm | sm | pseudo-likelihood (theory.md 3)
   std::string objective = "snl";
-  std::string normalizer = "learned";  // snl, nce: b is learned, or fixed at 0
+  std::string normalizer = "constant";  // snl, nce: b is a learned constant, or zero
   std::string proposal =
       "auto";  // a word of proposal/density/make_density.h; auto: chosen on held-out rows (choose_density.h)
   FitOptions fit;

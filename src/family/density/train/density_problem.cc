@@ -66,8 +66,9 @@ uint32_t fourier_features(const std::string& word, bool is_low) {
 }  // namespace
 
 DensityProblem::DensityProblem(const PointSource& data, std::span<const uint64_t> train_rows,
-                               std::span<const uint64_t> valid_rows, const DensityOptions& options)
-    : data_(data), options_(options) {
+                               std::span<const uint64_t> valid_rows, const DensityOptions& options,
+                               std::function<void(const std::string&)> say)
+    : data_(data), options_(options), say_(std::move(say)) {
   options_.validate();
   if (train_rows.size() < 2)
     throw_error("{} rows to train on; a density needs at least 2", train_rows.size());
@@ -221,7 +222,8 @@ void DensityProblem::choose_proposal(const Points& fitted, std::span<const uint6
                       .fit = fit,
                       .log_volume = standardisation_.log_volume(),
                       .is_smooth = objective_entry(options_.objective).seam == ObjectiveSeam::matching &&
-                                   matching != ScoreMatching::denoising});
+                                   matching != ScoreMatching::denoising,
+                      .say = say_});
   proposal_ = std::move(choice.density);
   choice_ = std::move(choice.text);
   if (choice.word != "stacked") options_.proposal = choice.word;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -19,9 +20,10 @@ struct ColumnReading;
 class DensityProblem {
  public:
   // Throws Error for data that do not fit the options (one row, fractions in binary data, ...). A proposal
-  // that is chosen by the data is the best on valid_rows, which may be empty.
+  // that is chosen by the data is the best on valid_rows, which may be empty; `say` hears what was tried.
   DensityProblem(const PointSource& data, std::span<const uint64_t> train_rows,
-                 std::span<const uint64_t> valid_rows, const DensityOptions& options);
+                 std::span<const uint64_t> valid_rows, const DensityOptions& options,
+                 std::function<void(const std::string&)> say = {});
 
   const DensityOptions& options() const { return options_; }
   const Support& space() const { return space_; }  // of the data
@@ -68,6 +70,7 @@ class DensityProblem {
 
   const PointSource& data_;
   DensityOptions options_;
+  std::function<void(const std::string&)> say_;
   Support space_;
   std::vector<std::string> warnings_;
   std::string choice_;

@@ -29,7 +29,8 @@ namespace {
 DensityResult fit_proposal_alone(const PointSource& data, std::span<const uint64_t> train_rows,
                                  std::span<const uint64_t> valid_rows, const DensityOptions& options,
                                  TrainObserver& observer) {
-  DensityProblem problem(data, train_rows, valid_rows, options);
+  DensityProblem problem(data, train_rows, valid_rows, options,
+                         [&observer](const std::string& text) { observer.on_note(text); });
   for (const std::string& text : problem.warnings()) observer.on_warning(text);
   DensityResult out;
   out.reason = fmt::format("fitted {}", problem.options().proposal);
@@ -123,7 +124,8 @@ class DensityTraining final : public Problem {
                   std::span<const uint64_t> valid_rows, const DensityOptions& options,
                   TrainObserver& observer)
       : train_rows_(train_rows),
-        problem_(data, train_rows, valid_rows, options),
+        problem_(data, train_rows, valid_rows, options,
+                 [&observer](const std::string& text) { observer.on_note(text); }),
         options_(problem_.options()),
         observer_(observer),
         step_(make_density_step(problem_)),

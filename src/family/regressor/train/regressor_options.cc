@@ -45,7 +45,8 @@ void add_target(RegressorOptions& o, OptionTable& table) {
   table.add(
       "target-high", &o.target_high,
       "Column of the upper ends of targets that are known to lie in an interval; missing: right-censored");
-  table.add("weight", &o.weight, "Column of the weights of the rows in training and its checks, 0 or more");
+  table.add("weight-column", &o.weight,
+            "Column of the weights of the rows in training and its checks, 0 or more");
   table
       .add("noise-floor", &o.noise_floor,
            "Standard deviation, in the units of the target, of noise added to it in training; bounds the "
@@ -55,8 +56,8 @@ void add_target(RegressorOptions& o, OptionTable& table) {
 
 void add_objective(RegressorOptions& o, OptionTable& table) {
   table.add("objective", &o.objective, objective_help("regressor")).one_of(objective_names("regressor"));
-  table.add("samples", &o.samples, "Draws of the proposal for every row").in(1, kMost);
-  table.add("defence", &o.defence, "Weight of the broad component in the proposal").above(0).below(1);
+  table.add("samples", &o.samples, "Draws from the proposal for every row").in(1, kMost);
+  table.add("defensive", &o.defence, "Weight of the broad component in the proposal").above(0).below(1);
   table
       .add("learn-proposal", &o.learn_proposal,
            "The proposal is learned by the likelihood of the data, the divergence from the model, or both")
@@ -80,7 +81,7 @@ void add_networks(RegressorOptions& o, OptionTable& table) {
       .in(0, kWidest);
   table.add("joint", &o.joint, "Widths of the score network of x and y").in(1, kWidest);
   table
-      .add("normalizer", &o.normalizer,
+      .add("normalizer-hidden", &o.normalizer,
            "Hidden widths of b(x); none: linear in the features; 0: by the number of rows")
       .in(0, kWidest);
   table.add("activation", &o.activation, "The function of the layers").one_of(activation_names());
@@ -93,8 +94,9 @@ void add_networks(RegressorOptions& o, OptionTable& table) {
       .one_of({"proposal", "broad"});
   table
       .add("tail-weight", &o.tail_weight,
-           "Weight of a broad density, as wide as the data, in the base, of mdn too: costs little where a "
-           "target is far from all predictions, and widens sd and the outermost percent of the quantiles")
+           "Weight of a broad density, as wide as the data, that is mixed in (also with mdn): it limits the "
+           "loss where a target is far from all predictions, and widens sd and the outermost quantiles a "
+           "little")
       .at_least(0)
       .below(1);
   table
@@ -114,14 +116,16 @@ void add_steps(RegressorOptions& o, OptionTable& table) {
       .below(1);
   table.add("learning-rate", &o.learning_rate, "Step size of Adam; 0: 0.01, less for wide features")
       .at_least(0);
-  table.add("ramp", &o.ramp, "Steps in which the step size rises to that");
+  table.add("ramp", &o.ramp, "Steps in which the step size rises to its full value");
   table
       .add("input-noise", &o.input_noise,
            "Standard deviation of noise added to the standardised numbers of x in training; auto: by a race "
            "on "
            "held-out rows")
       .at_least(0);
-  table.add("normalizer-rate", &o.normalizer_rate, "Learning rate of b(x) over that").above(0);
+  table
+      .add("normalizer-rate", &o.normalizer_rate, "Learning rate of b(x), as a multiple of the learning rate")
+      .above(0);
   table.add("schedule", &o.schedule, "How the step size falls").one_of(schedule_names());
   table.add("weight-decay", &o.weight_decay, "Every step multiplies the parameters by 1 - rate times this")
       .at_least(0);
@@ -152,13 +156,14 @@ OptionTable regressor_option_table(RegressorOptions& o) {
   if (std::find(known.begin(), known.end(), o.objective) == known.end())
     return table;  // which validate() says
   const bool is_mixture = objective_entry(o.objective).seam == ObjectiveSeam::proposal;
-  for (const char* name : {"joint", "normalizer", "own-features", "base", "warm-up"})
+  for (const char* name : {"joint", "normalizer-hidden", "own-features", "base", "warm-up"})
     table.find(name)->only(!is_mixture, "score networks",
                            option_text("objective", o.objective) + ", which is the mixture alone");
   limit_to_objective("regressor", o.objective, table);
   const ObjectiveSeam seam = objective_entry(o.objective).seam;
-  table.find("weight")->only(seam == ObjectiveSeam::proposal || seam == ObjectiveSeam::candidates,
-                             "objectives of likelihoods and noise", option_text("objective", o.objective));
+  table.find("weight-column")
+      ->only(seam == ObjectiveSeam::proposal || seam == ObjectiveSeam::candidates,
+             "objectives of likelihoods and noise", option_text("objective", o.objective));
   table.find("features")->only(o.module.empty(), "feature networks of ours", option_text("module", o.module));
   return table;
 }
@@ -187,7 +192,7 @@ void RegressorOptions::validate() const {
   regressor_option_table(copy).validate();
   require_layers("features", features, 0);
   require_layers("joint", joint, 1);
-  require_layers("normalizer", normalizer, 0);
+  require_layers("normalizer-hidden", normalizer, 0);
   for (size_t j = 0; j < std::min(lower.size(), upper.size()); ++j)
     if (!(lower[j] < upper[j])) throw Error("lower has to be below upper for every target");
 }

@@ -62,7 +62,7 @@ TEST_F(DensityNormalizerTest, IsEstimatedAnewWhenLogRHasDrifted) {
 
 TEST_F(DensityNormalizerTest, StaysZeroWhenItIsNotLearned) {
   for (const bool is_used : {false, true}) {
-    options_.normalizer = is_used ? "zero" : "learned";
+    options_.normalizer = is_used ? "zero" : "constant";
     DensityProblem p = problem();
     DensityNormalizer b(p, is_used);
     EXPECT_FALSE(b.is_learned());

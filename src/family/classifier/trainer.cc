@@ -258,8 +258,8 @@ TrainResult train_with(const LoopInput& input, const Scaling& scaling, bool by_f
   model.objective_json = objective_record(input.options.objective, loop.outcome.last.alpha);
   TrainOptions recorded = input.options;
   recorded.l2 = loop.l2;
-  if (input.valid != nullptr && input.options.l2_from > input.options.l2 &&
-      loop.outcome.ending == Ending::complete)
+  const bool is_path = by_folds || input.options.l2_from > input.options.l2;
+  if (input.valid != nullptr && is_path && loop.outcome.ending == Ending::complete)
     input.observer.on_note(fmt::format(
         "chosen on the {} validation rows{}: l2 = {:.3g}, where NLL was least on the way from {:.3g} down",
         input.valid->examples(),

@@ -115,7 +115,7 @@ class FullPasses final : public LbfgsProblem<Real> {
 
   std::string limit() override {
     const uint64_t iteration = lbfgs_.state().iteration;
-    return iteration >= iteration_limit() ? fmt::format("reached {} iterations", iteration) : "";
+    return iteration >= iteration_limit() ? "reached the limit" : "";
   }
 
   Step stop(std::string reason) override {

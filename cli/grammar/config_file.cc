@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/failure.h"
+#include "base/former_names.h"
 #include "selfnorm/runtime/shortened.h"
 
 namespace selfnorm::cli {
@@ -98,8 +99,12 @@ std::vector<std::string> config_words(const CommandTable& table, const CommandRo
     const OptionRow* option = owner->find(name);
     if (option == nullptr) {
       if (section.empty() && std::ranges::find(known, name) != known.end()) continue;
-      throw_error("{}: unknown option '{}'{}", path, runtime::shortened(item.fullname()),
-                  name_suggestion(name, known));
+      const std::string now = present_name(
+          item.name, [owner](const std::string& one) { return owner->find("--" + one) != nullptr; });
+      if (now.empty())
+        throw_error("{}: unknown option '{}'{}", path, runtime::shortened(item.fullname()),
+                    name_suggestion(name, known));
+      option = owner->find("--" + now);  // by its former name, which the parser replaces
     }
     if (item.name == "allow-code")
       throw_error("{}: allow-code is given on the command line, not in a file", path);

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "base/failure.h"
+#include "base/option_table.h"
 #include "data/input/characters.h"
 #include "data/input/records.h"
 #include "data/read.h"
@@ -265,8 +266,12 @@ Frame read_table_frame(const Reopen& open, char separator, const FrameOptions& o
 void fail_text(const Frame& frame, const FrameColumn& column, const char* role) {
   for (uint64_t row = 0; row < frame.rows; ++row) {
     if (column.level[row] == kMissingLevel || is_number(column.levels[column.level[row]])) continue;
-    throw_at(frame.file, frame.line[row], "in {} {}: found {}, expected a number", role,
-             quoted_text(column.name), quoted_text(column.levels[column.level[row]]));
+    const std::string& text = column.levels[column.level[row]];
+    const bool has_comma =
+        text.find(',') != std::string::npos && text.find_first_not_of("+-0123456789,eE") == std::string::npos;
+    throw_at(frame.file, frame.line[row], "in {} {}: found {}, expected a number{}", role,
+             quoted_text(column.name), quoted_text(text),
+             has_comma ? "; with a comma for the point: " + option_name("decimal-comma") : "");
   }
   throw_at(frame.file, 0,
            "{} {} was read as categorical, expected numbers; leave it out of the categorical columns", role,

@@ -134,7 +134,7 @@ class FullPasses final : public LbfgsProblem<Real> {
 
   std::string limit() override {
     const uint64_t iteration = lbfgs_.state().iteration + (has_path() ? earlier_steps_ : 0);
-    if (iteration >= iteration_limit()) return fmt::format("reached {} iterations", iteration);
+    if (iteration >= iteration_limit()) return "reached the limit";
     return is_stalled_ && l2_ > problem_.options.l2 ? "a weaker l2 is tried" : "";
   }
 

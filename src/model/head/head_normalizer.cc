@@ -3,6 +3,7 @@
 
 #include "base/failure.h"
 #include "model/head/head_tensors.h"
+#include "model/stored_record.h"
 
 namespace selfnorm {
 namespace {
@@ -58,7 +59,7 @@ bool is_normalizer_tensor(std::string_view name) {
                                       std::end(kNormalizerTensors);
 }
 
-Ladder read_head_ladder(const ArrayFile& file, uint32_t classes, uint32_t features) {
+Ladder read_head_ladder(const ArrayFile& file, const ModelFile& head) {
   const ArrayEntry* entry = file.find(kLadderTensor);
   if (!entry) return {};
   if (!entry->problem.empty()) throw Error(entry->problem);
@@ -66,9 +67,18 @@ Ladder read_head_ladder(const ArrayFile& file, uint32_t classes, uint32_t featur
     throw_error("{}: found {}, expected uint8, the bytes of a ladder; the file is damaged", entry->place,
                 entry->type.name());
   // A copy, aligned as a file is.
-  const std::span<const std::byte> bytes = file.view(*entry).bytes;
-  return parse_ladder(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()), classes, features,
-                      entry->place);
+  const std::span<const std::byte> view = file.view(*entry).bytes;
+  const std::vector<std::byte> bytes(view.begin(), view.end());
+  return with_plain_errors([&] {
+    const runtime::Safetensors parsed = runtime::parse_safetensors(bytes, entry->place);
+    std::vector<std::string> known;
+    const runtime::NormalizerLayout b =
+        head.normalizer.exists() ? layout_of(head.normalizer) : runtime::NormalizerLayout{};
+    const runtime::LadderLayout layout =
+        runtime::read_ladder({parsed, entry->place, head.classes, head.features, b}, known);
+    runtime::check_ladder(layout, head.classes, entry->place);
+    return ladder_of(layout);
+  });
 }
 
 void add_head_ladder(const Ladder& ladder, uint32_t features, std::vector<HeadTensor>& out) {

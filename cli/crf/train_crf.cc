@@ -200,7 +200,7 @@ class CrfTraining final : public Training {
     CrfLadder ladder;
     bool is_trained_on = false;
     if (data_.valid) {
-      is_trained_on = part_of_valid(given_.train, given_.valid) == RowsPart::kTrained;
+      is_trained_on = part_of_valid(given_.run.train, given_.run.valid) == RowsPart::kTrained;
       ladder = fit_crf_ladder(result_.model, *data_.valid, options_.seed, is_trained_on);
       out.audit["ladder"] = Json::parse(crf_ladder_json(ladder));
     }

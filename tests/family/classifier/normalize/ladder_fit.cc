@@ -10,6 +10,7 @@
 #include "math/parallel.h"
 #include "normalizer/ladder/cluster_masses.h"
 #include "normalizer/ladder/clustered_head.h"
+#include "selfnorm/error.h"
 #include "selfnorm/runtime/scorer.h"
 
 namespace selfnorm {

@@ -98,7 +98,7 @@ constexpr uint32_t kManyClassesSparse = 1000, kManyClassesDense = 10'000;
 // Multiplications up to which all classes are summed over in training: about a minute on two cores.
 constexpr double kExactWork = 2e12;
 constexpr uint64_t kFullPasses = 100;  // of lbfgs
-constexpr double kStrongestL2 = 100;  // over the number of rows: where the path of l2 starts
+constexpr double kStrongestL2 = 100;   // over the number of rows: where the path of l2 starts
 
 constexpr const char* kAdvice =
     "use fewer features (a smaller largest index; text: --min-count 2, --hash-buckets, --max-vocabulary) or "
@@ -209,7 +209,8 @@ TrainingData read_data(const Arguments& arguments, ReadResult read) {
     if (has_words && given.options.encoder.is_network()) keep_taught_words(data);
   }
   if (!given.unlabelled.empty()) {
-    if (given.options.encoder.is_network()) throw Error("--unlabelled: expected a linear model, found an encoder");
+    if (given.options.encoder.is_network())
+      throw Error("--unlabelled: expected a linear model, found an encoder");
     data.unlabelled = read_unlabelled(arguments, data);
   }
   return data;
@@ -315,10 +316,11 @@ class ClassifierTraining final : public Training {
     options_ = options;
     const std::string encoder = options.encoder.is_network() ? "--encoder bag " : "";
     if (work <= kExactWork)
-      return {fmt::format(
-          "chosen for {} classes: {}--objective exact, maximum likelihood, because {} rows are few enough to sum over "
-          "all classes; {}--objective nce does not, and is faster",
-          grouped(classes), encoder, grouped(data.examples()), encoder)};
+      return {
+          fmt::format("chosen for {} classes: {}--objective exact, maximum likelihood, because {} rows are "
+                      "few enough to sum over "
+                      "all classes; {}--objective nce does not, and is faster",
+                      grouped(classes), encoder, grouped(data.examples()), encoder)};
     return {fmt::format(
         "chosen for {} classes: {}--objective nce, which does not sum over them; {}--objective exact does",
         grouped(classes), encoder, encoder)};
@@ -378,9 +380,10 @@ class ClassifierTraining final : public Training {
     out.audit = {{"data", out.data}};
     if (is_part) {
       out.audit["of"] = audited_.examples();
-      out.notes.push_back(fmt::format(
-          "audited: {} of the {} {} rows, because a sum over {} classes is dear; 'selfnorm evaluate' takes all",
-          grouped(rows.size()), grouped(audited_.examples()), out.data, grouped(model.classes)));
+      out.notes.push_back(
+          fmt::format("audited: {} of the {} {} rows, because a sum over {} classes is dear; 'selfnorm "
+                      "evaluate' takes all",
+                      grouped(rows.size()), grouped(audited_.examples()), out.data, grouped(model.classes)));
     }
     out.audit.update(evaluation_json(evaluation_, model.log_normalizer));
     out.nll = evaluation_.nll_exact;

@@ -148,8 +148,8 @@ class LanguageTraining final : public Training {
     const bool is_long = scores > kAuditedScores && model.family != Family::Hierarchical;
     const double most = kTokenWork / (static_cast<double>(model.classes) * model.features);
     const uint64_t tokens = std::clamp(static_cast<uint64_t>(most), kFewestTokens, kAuditedTokens);
-    evaluation_ = evaluate_language(
-        model, corpus, {.limit = is_long ? tokens : 0, .threads = arguments_.common.threads});
+    evaluation_ = evaluate_language(model, corpus,
+                                    {.limit = is_long ? tokens : 0, .threads = arguments_.common.threads});
     Verdict out{.data = valid ? "validation" : "training"};
     out.audit = {{"data", out.data}};
     out.audit.update(language_json(evaluation_, model.log_normalizer));

@@ -100,8 +100,8 @@ Dataset sampled_rows(const Dataset& data, uint64_t most, RandomStream random) {
 // or the level that ranking-nce and is leave free.
 template <class Real>
 double mean_log_normalizer(const LoopInput& input, std::span<const Real> theta) {
-  const Dataset sample = sampled_rows(input.train, linear_effort(input).rows,
-                                      RandomStream(input.options.seed, kConstantStream));
+  const Dataset sample =
+      sampled_rows(input.train, linear_effort(input).rows, RandomStream(input.options.seed, kConstantStream));
   const auto pass = make_exact_pass<Real>(sample, input.features, input.classes, input.options.log_carrier);
   const auto exact = make_objective({.name = "exact"});
   return value_and_gradient<Real>(*pass, *exact, {.weight = sample.weight}, theta, std::span<Real>())
@@ -202,8 +202,8 @@ LoopOutput<Real> trained(const LoopInput& input) {
 bool needs_folds(const LoopInput& input) {
   if (!has_l2_path(input.options, input.valid != nullptr) || input.train.examples() < kFolds) return false;
   const Features& x = input.train.features;
-  const double values = x.is_sparse ? static_cast<double>(x.sparse.column.size())
-                                    : static_cast<double>(x.rows()) * x.columns();
+  const double values =
+      x.is_sparse ? static_cast<double>(x.sparse.column.size()) : static_cast<double>(x.rows()) * x.columns();
   return input.valid->examples() < kFewHeldOut && values * std::max(1u, input.classes) <= kFoldWork;
 }
 
@@ -343,9 +343,8 @@ TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const 
   if (unlabelled) {
     const bool is_used = objective_entry(options.objective.name).is_penalised && optimiser == "lbfgs";
     if (!is_used || train.is_joint() || unlabelled->is_joint())
-      throw_error(
-          "unlabelled inputs are for the penalty objective with lbfgs on classes, found {} with {}{}",
-          options.objective.name, optimiser, train.is_joint() ? " on groups of alternatives" : "");
+      throw_error("unlabelled inputs are for the penalty objective with lbfgs on classes, found {} with {}{}",
+                  options.objective.name, optimiser, train.is_joint() ? " on groups of alternatives" : "");
     if (unlabelled->examples() == 0) throw Error("the unlabelled data has no rows; expected at least one");
     unlabelled->target.assign(unlabelled->examples(), 0);
     unlabelled->weight.clear();
@@ -364,8 +363,8 @@ TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const 
     if (unlabelled) scaling.apply(unlabelled->features.dense);
   }
   const LoopInput input{
-      train,    valid ? &*valid : nullptr, options, checkpoint, observer, features, classes, optimiser, mark,
-      unlabelled ? &*unlabelled : nullptr};
+      train, valid ? &*valid : nullptr,          options, checkpoint, observer, features, classes, optimiser,
+      mark,  unlabelled ? &*unlabelled : nullptr};
   return options.precision == "double" ? train_as<double>(input, scaling) : train_as<float>(input, scaling);
 }
 

@@ -20,7 +20,8 @@ struct CrfLadder {
   std::vector<runtime::Rung> rungs;        // without exact; empty: nothing was measured
 
   // a(x) of a rung; throws Bug for a name that is none.
-  double value(const std::string& rung, const CrfModel& model, const Sequences& data, uint64_t sentence) const;
+  double value(const std::string& rung, const CrfModel& model, const Sequences& data,
+               uint64_t sentence) const;
 };
 
 // By A of these sentences: 45% of them, by `seed`, fit the level, the others certify all rungs together, unless the

@@ -89,9 +89,10 @@ nlohmann::ordered_json ladder_report_json(const LadderFit& fit) {
 
 void add_ladder(const LadderFit& fit, ReportDocument& document) {
   const MeasuredRung& best = fit.best();
-  document.cards.push_back({"rung", "Log-probabilities that are served",
-                            fit.is_exact() ? "exact" : fmt::format("{}, within {}", best.name, rounded_up(best.eps, 2)),
-                            best.eps, fit.is_exact() ? fit.reason : certified_words(fit)});
+  document.cards.push_back(
+      {"rung", "Log-probabilities that are served",
+       fit.is_exact() ? "exact" : fmt::format("{}, within {}", best.name, rounded_up(best.eps, 2)), best.eps,
+       fit.is_exact() ? fit.reason : certified_words(fit)});
   if (fit.rungs.size() == 1) return;
   Series bounds{.name = "certified", .x = {}, .y = {}, .stroke = Stroke::line_points, .colour = 0};
   Series rms{.name = "rms", .x = {}, .y = {}, .stroke = Stroke::line_points, .colour = 1};

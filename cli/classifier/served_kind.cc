@@ -64,8 +64,8 @@ std::string ServedKind::text() const {
   std::string out = name;
   if (!rung.empty()) out += ": " + rung;
   if (has_certificate())
-    out += fmt::format("{} certified within {} for {:.4g}% of inputs", rung.empty() ? ":" : ",", rounded_up(eps, 2),
-                       100 * (1 - rho));
+    out += fmt::format("{} certified within {} for {:.4g}% of inputs", rung.empty() ? ":" : ",",
+                       rounded_up(eps, 2), 100 * (1 - rho));
   return out;
 }
 

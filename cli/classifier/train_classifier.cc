@@ -298,13 +298,14 @@ class ClassifierTraining final : public Training {
         arguments.options["l2"] = options.l2;
       }
       options_ = options;
-      return {fmt::format(
-          "chosen{}: a linear model by maximum likelihood (--objective exact){}; --objective penalty draws log Z to "
-          "0 at a price in likelihood",
-          data.is_joint() ? "" : fmt::format(" for {} classes", grouped(classes)),
-          is_few ? fmt::format(", because sums over so few {} cost little",
-                               data.is_joint() ? "alternatives" : "classes")
-                 : "")};
+      return {
+          fmt::format("chosen{}: a linear model by maximum likelihood (--objective exact){}; --objective "
+                      "penalty draws log Z to "
+                      "0 at a price in likelihood",
+                      data.is_joint() ? "" : fmt::format(" for {} classes", grouped(classes)),
+                      is_few ? fmt::format(", because sums over so few {} cost little",
+                                           data.is_joint() ? "alternatives" : "classes")
+                             : "")};
     }
     const double passes = static_cast<double>(data.features.is_sparse ? options.epochs : kFullPasses);
     const double width = data.features.is_sparse ? options.encoder.dimension : data.features.columns();
@@ -391,7 +392,8 @@ class ClassifierTraining final : public Training {
     out.table =
         evaluation_table({{options_.objective.name, evaluation_, {}}}) + log_z_line(evaluation_.log_z);
     if (is_held_out_ && !arguments_.ladder.no_ladder && model.family == Family::Multiclass)
-      ladder_ = end_with_ladder(arguments_, examples_, {*audited_source(audited_), part_of_audited()}, model, out);
+      ladder_ =
+          end_with_ladder(arguments_, examples_, {*audited_source(audited_), part_of_audited()}, model, out);
     model.audit_json = out.audit.dump();
     return out;
   }
@@ -428,9 +430,9 @@ class ClassifierTraining final : public Training {
   TrainingData data_;
   NetworkPlan plan_;
   bool is_held_out_ = false;
-  uint64_t examples_ = 0;  // trained on
-  bool has_simple_ = false;        // a model to compare with, of
-  std::vector<uint64_t> counts_;   // the classes in training
+  uint64_t examples_ = 0;         // trained on
+  bool has_simple_ = false;       // a model to compare with, of
+  std::vector<uint64_t> counts_;  // the classes in training
   Dataset audited_;
   TrainResult result_;
   Evaluation evaluation_;

@@ -212,9 +212,9 @@ class CrfTraining final : public Training {
                                    class_counts(data_.valid->label, labels));
     out.table = crf_table({{options_.objective.name, evaluation_, {}}}) + crf_details(evaluation_);
     if (data_.valid)
-      out.table += fmt::format("certified: {}; 'score' gives exact log-probabilities unless --within allows less\n",
-                               is_trained_on ? "nothing: the model was trained on these sentences"
-                                             : rungs_text(ladder.rungs));
+      out.table += fmt::format(
+          "certified: {}; 'score' gives exact log-probabilities unless --within allows less\n",
+          is_trained_on ? "nothing: the model was trained on these sentences" : rungs_text(ladder.rungs));
     return out;
   }
 

@@ -103,8 +103,9 @@ std::vector<runtime::Rung> stored_rungs(const Regressor& model, const std::strin
   const auto rungs = with_plain_errors([&] { return runtime::parse_rungs(audit["ladder"].dump(), file); });
   for (const runtime::Rung& rung : rungs)
     if (rung.name != "amortised")
-      throw_error("{}: found the rung '{}' in the audit record of a regressor, expected amortised; train it again",
-                  file, rung.name);
+      throw_error(
+          "{}: found the rung '{}' in the audit record of a regressor, expected amortised; train it again",
+          file, rung.name);
   return rungs;
 }
 

@@ -137,7 +137,8 @@ std::string resumed_run_path(const RunArguments& run, const std::string& objecti
   if (found.empty()) throw_error("--resume: there is no run {}; name it by --out", base);
   for (const std::string& path : found)
     if (fs::exists(path + "/" + kCheckpointName)) return path;
-  return *std::ranges::max_element(found, {}, [](const std::string& path) { return fs::last_write_time(path); });
+  return *std::ranges::max_element(found, {},
+                                   [](const std::string& path) { return fs::last_write_time(path); });
 }
 
 std::string recorded_command(const std::string& run) {

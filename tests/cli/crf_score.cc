@@ -74,10 +74,11 @@ TEST(CrfScore, WithinTakesACertifiedRung) {
 TEST(CrfScore, SentencesOfTrainingCertifyNothing) {
   const Folder folder;
   folder.write("train.conll", sentences_text(1500));
-  const Outcome trained =
-      folder.run({"train", "crf", "train.conll", "--valid", "train.conll", "--iterations", "3", "--out", "run"});
+  const Outcome trained = folder.run(
+      {"train", "crf", "train.conll", "--valid", "train.conll", "--iterations", "3", "--out", "run"});
   ASSERT_EQ(trained.code, 0) << trained.err;
-  EXPECT_NE(trained.out.find("certified: nothing: the model was trained on these sentences"), std::string::npos)
+  EXPECT_NE(trained.out.find("certified: nothing: the model was trained on these sentences"),
+            std::string::npos)
       << trained.out;
   const Outcome normalized = folder.run({"normalize", "run", "-o", "out.safetensors", "--no-report"});
   ASSERT_EQ(normalized.code, 0) << normalized.err;
@@ -86,8 +87,9 @@ TEST(CrfScore, SentencesOfTrainingCertifyNothing) {
     const auto rungs = folder.run({"info", model, "--json"}).json()["audit"]["ladder"]["rungs"];
     EXPECT_EQ(rungs.size(), 2u);
     for (const auto& rung : rungs) EXPECT_FALSE(rung.contains("eps")) << rung;
-    EXPECT_EQ(folder.run({"score", model, "train.conll", "--within", "1000", "--json", "--quiet"}).json()["kind"],
-              "exact");
+    EXPECT_EQ(
+        folder.run({"score", model, "train.conll", "--within", "1000", "--json", "--quiet"}).json()["kind"],
+        "exact");
   }
 }
 

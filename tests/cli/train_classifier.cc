@@ -19,7 +19,9 @@ TEST(TrainClassifier, DataAloneGivesAnAuditedRun) {
   EXPECT_NE(trained.out.find("validation"), std::string::npos) << trained.out;
   EXPECT_NE(trained.err.find("chosen for 4 classes: a linear model by maximum likelihood"), std::string::npos)
       << trained.err;
-  EXPECT_NE(trained.err.find("chosen on the 30 validation rows"), std::string::npos) << trained.err;
+  EXPECT_NE(trained.err.find("chosen on the 30 validation rows and 5 folds of the 270 training rows: l2 = "),
+            std::string::npos)
+      << trained.err;
   const std::string run = folder / "out/data-exact/";
   EXPECT_TRUE(fs::exists(run + "model.safetensors"));
   EXPECT_FALSE(fs::exists(run + "checkpoint.safetensors"));
@@ -62,8 +64,8 @@ TEST(TrainClassifier, L2IsChosenOnlyWhereSomethingChooses) {
   EXPECT_GT(l2({"data.svm"}), 1e-6);
 }
 
-// The default objective is not in the command, and there may be a run of another one: one that has a checkpoint
-// is meant, otherwise the latest.
+// The default objective is not in the command, and there may be a run of another one: one that has a
+// checkpoint is meant, otherwise the latest.
 TEST(TrainClassifier, ResumeWithoutAPlaceFindsTheRun) {
   const Folder folder;
   folder.generate();

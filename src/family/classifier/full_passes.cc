@@ -1,7 +1,7 @@
 // L-BFGS over all examples; for `constraint`, inside the search for the multiplier. With l2-from and held-out
 // data l2 is a path: it starts there and becomes a quarter whenever their NLL stops falling or the optimiser
-// converges, until patience runs out, l2 is reached or a weaker one changes nothing, so one run from simple to
-// complicated models ends at the best of them. Every part of the path is judged at its end.
+// converges, until patience runs out, l2 is reached or a weaker one changes nothing, so one run from simple
+// to complicated models ends at the best of them. Every part of the path is judged at its end.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -55,8 +55,9 @@ class FullPasses final : public LbfgsProblem<Real> {
 
   Due due(uint64_t /*steps_taken*/) const override {
     const uint64_t iteration = lbfgs_.state().iteration;
-    return {.report = true,
-            .check = plan_.checks && iteration > 0 && (iteration % kIterationsPerValidation == 0 || ends_part_)};
+    return {
+        .report = true,
+        .check = plan_.checks && iteration > 0 && (iteration % kIterationsPerValidation == 0 || ends_part_)};
   }
 
   Step move(uint64_t at, double factor) override {

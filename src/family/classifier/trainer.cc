@@ -75,13 +75,12 @@ void check_encoder(const std::string& kind, const Features& x) {
         kind);
 }
 
-// Rows of checks: of noise objectives a check costs more than a step by the number of classes over that of the
-// draws; the others see all classes, or all alternatives of a group, anyway.
+// Rows of checks: of noise objectives a check costs more than a step by the number of classes over that of
+// the draws; the others see all classes, or all alternatives of a group, anyway.
 ValidationEffort linear_effort(const LoopInput& input) {
   const ObjectiveOptions& o = input.options.objective;
   const double classes = std::max(1u, input.classes);
-  const double draws =
-      static_cast<double>(o.noise == "in-batch" ? input.options.batch : o.samples);
+  const double draws = static_cast<double>(o.noise == "in-batch" ? input.options.batch : o.samples);
   const double scored = is_candidate_objective(o.name) ? std::min(classes, draws) : classes;
   return validation_effort(static_cast<double>(input.train.examples()) * 3 * scored, classes,
                            input.valid != nullptr ? input.valid->examples() : ValidationEffort::kMostRows);
@@ -259,7 +258,8 @@ TrainResult train_with(const LoopInput& input, const Scaling& scaling, bool by_f
   model.objective_json = objective_record(input.options.objective, loop.outcome.last.alpha);
   TrainOptions recorded = input.options;
   recorded.l2 = loop.l2;
-  if ((by_folds || has_l2_path(input.options, input.valid != nullptr)) && loop.outcome.ending == Ending::complete)
+  if ((by_folds || has_l2_path(input.options, input.valid != nullptr)) &&
+      loop.outcome.ending == Ending::complete)
     input.observer.on_note(fmt::format(
         "chosen on the {} validation rows{}: l2 = {:.3g}, where NLL was least on the way from {:.3g} down",
         input.valid->examples(),
@@ -278,7 +278,7 @@ TrainResult train_as(const LoopInput& input, const Scaling& scaling) {
   const bool by_folds = needs_folds(input);
   if (by_folds) options.l2 = cross_validated_l2<Real>(input);
   const LoopInput own{input.train,    input.valid,   options,         input.checkpoint,  input.observer,
-                input.features, input.classes, input.optimiser, input.fingerprint, input.unlabelled};
+                      input.features, input.classes, input.optimiser, input.fingerprint, input.unlabelled};
   return train_with<Real>(own, scaling, by_folds);
 }
 

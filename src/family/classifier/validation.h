@@ -21,9 +21,9 @@ struct ValidationMeasure {
 };
 
 // How much of the held-out data a check looks at, and how many epochs lie between two checks: at most a fifth
-// of the work of training, counted in operations so that it does not depend on the clock. Up to kMostRows, whose
-// mean NLL moves by a few thousandths of a nat from one epoch to the next by chance; when a fifth is less than
-// kFewestRows, or all where there are fewer, those are looked at after several epochs.
+// of the work of training, counted in operations so that it does not depend on the clock. Up to kMostRows,
+// whose mean NLL moves by a few thousandths of a nat from one epoch to the next by chance; when a fifth is
+// less than kFewestRows, or all where there are fewer, those are looked at after several epochs.
 struct ValidationEffort {
   static constexpr uint64_t kMostRows = 20'000, kFewestRows = 500;
 
@@ -32,12 +32,12 @@ struct ValidationEffort {
 };
 // Held-out rows whose log Z takes a fifth of such steps; any number of those that cost nothing.
 double affordable_rows(double steps, double row);
-// Multiplications of an epoch of steps on scattered rows, and of log Z of one held-out row by matrix products; how
-// many such rows there are.
-ValidationEffort validation_effort(double epoch, double row,
-                                   uint64_t held_out = ValidationEffort::kMostRows);
+// Multiplications of an epoch of steps on scattered rows, and of log Z of one held-out row by matrix
+// products; how many such rows there are.
+ValidationEffort validation_effort(double epoch, double row, uint64_t held_out = ValidationEffort::kMostRows);
 
-// Whether l2 is a path of full passes. Without patience, and for constraint, nothing would keep the best of it.
+// Whether l2 is a path of full passes. Without patience, and for constraint, nothing would keep the best of
+// it.
 bool has_l2_path(const TrainOptions& options, bool has_valid);
 
 class Validation {

@@ -55,8 +55,8 @@ HeadTensor tensor(std::string_view name, std::vector<uint64_t> shape, std::span<
 }  // namespace
 
 bool is_normalizer_tensor(std::string_view name) {
-  return name == kLadderTensor || std::find(std::begin(kNormalizerTensors), std::end(kNormalizerTensors), name) !=
-                                      std::end(kNormalizerTensors);
+  return name == kLadderTensor || std::find(std::begin(kNormalizerTensors), std::end(kNormalizerTensors),
+                                            name) != std::end(kNormalizerTensors);
 }
 
 Ladder read_head_ladder(const ArrayFile& file, const ModelFile& head) {
@@ -85,7 +85,8 @@ void add_head_ladder(const Ladder& ladder, uint32_t features, std::vector<HeadTe
   if (!ladder.exists()) return;
   const std::string bytes = ladder_bytes(ladder, features);
   const auto* begin = reinterpret_cast<const std::byte*>(bytes.data());
-  HeadTensor tensor{std::string(kLadderTensor), {ElementKind::natural, 1, false}, "|u1", {bytes.size()}, {}, {}};
+  HeadTensor tensor{
+      std::string(kLadderTensor), {ElementKind::natural, 1, false}, "|u1", {bytes.size()}, {}, {}};
   tensor.own.assign(begin, begin + bytes.size());
   tensor.bytes = tensor.own;
   out.push_back(std::move(tensor));
@@ -93,10 +94,9 @@ void add_head_ladder(const Ladder& ladder, uint32_t features, std::vector<HeadTe
 
 AmortisedNormalizer read_normalizer(const ArrayFile& file, uint32_t features) {
   AmortisedNormalizer out;
-  if (std::none_of(file.entries().begin(), file.entries().end(),
-                   [](const ArrayEntry& entry) {
-                     return entry.name != kLadderTensor && is_normalizer_tensor(entry.name);
-                   }))
+  if (std::none_of(file.entries().begin(), file.entries().end(), [](const ArrayEntry& entry) {
+        return entry.name != kLadderTensor && is_normalizer_tensor(entry.name);
+      }))
     return out;
   out.slope = floats(file, kSlopeTensor, {features});
   out.intercept = intercept(file);

@@ -332,7 +332,9 @@ struct PathListener : TrainObserver {
   void on_note(const std::string& text) override { said += text; }
 };
 
-double recorded_l2(const TrainResult& result) { return nlohmann::json::parse(result.model.training_json)["l2"]; }
+double recorded_l2(const TrainResult& result) {
+  return nlohmann::json::parse(result.model.training_json)["l2"];
+}
 
 // At a maximum that is inside, weaker l2 change nothing in the end.
 TEST(Trainer, ThePathOfL2EndsWhereItChangesNothing) {

@@ -41,8 +41,8 @@ double settled_constant(const ModelFile& model, const ExampleFeed& train, uint64
   return network_quality(model, batch).log_z;
 }
 
-// Of training and of a check: products with the hidden layer and the output rows, a step's three times (scores,
-// derivatives of states, derivatives of rows).
+// Of training and of a check: products with the hidden layer and the output rows, a step's three times
+// (scores, derivatives of states, derivatives of rows).
 ValidationEffort network_effort(const ModelFile& model, const TrainOptions& options, uint64_t examples,
                                 uint64_t held_out) {
   const ObjectiveEntry& objective = objective_entry(options.objective.name);

@@ -53,7 +53,8 @@ class LadderFitting {
     if (model_.classes < kLadderClasses)
       return exact_alone(exact, fmt::format("a sum over {} classes is cheap", model_.classes));
     if (!options_.certifies)
-      return exact_alone(exact, "the model was trained on these inputs, so they certify nothing; give others");
+      return exact_alone(exact,
+                         "the model was trained on these inputs, so they certify nothing; give others");
     const uint64_t needed = inputs_needed();
     if (certifying_inputs_.examples() < needed || fitting_inputs_.examples() < kFewestFitted)
       return exact_alone(
@@ -295,8 +296,8 @@ std::string chosen_text(const LadderFit& fit) {
       "{}, {}: within {} for {:.4g}% of inputs (confidence {:.4g}%), {:.0f} of {:.0f} dot products, "
       "{:.3g} times "
       "as fast as exact",
-      best.name, fit.reason, rounded_up(best.eps, 2), 100 * (1 - best.rho), 100 * best.conf, best.cost, fit.exact().cost,
-      fit.exact().nanoseconds / best.nanoseconds);
+      best.name, fit.reason, rounded_up(best.eps, 2), 100 * (1 - best.rho), 100 * best.conf, best.cost,
+      fit.exact().cost, fit.exact().nanoseconds / best.nanoseconds);
 }
 
 }  // namespace selfnorm

@@ -50,7 +50,8 @@ TEST(LadderFit, KeepsWhatIsCheaperThanExact) {
 }
 
 TEST(LadderFit, InputsThatTrainedTheModelCertifyNothing) {
-  const LadderFit fit = fit_ladder(clustered_head(1200, 5, 12, 0.2, 1), *source_of(2600, 5, 2), {.certifies = false});
+  const LadderFit fit =
+      fit_ladder(clustered_head(1200, 5, 12, 0.2, 1), *source_of(2600, 5, 2), {.certifies = false});
   EXPECT_TRUE(fit.is_exact());
   EXPECT_FALSE(fit.ladder.exists());
   EXPECT_NE(chosen_text(fit).find("the model was trained on these inputs"), std::string::npos);

@@ -99,8 +99,8 @@ Dataset sampled_rows(const Dataset& data, uint64_t most, RandomStream random) {
 // or the level that ranking-nce and is leave free.
 template <class Real>
 double mean_log_normalizer(const LoopInput& input, std::span<const Real> theta) {
-  const Dataset sample =
-      sampled_rows(input.train, linear_effort(input).rows, RandomStream(input.options.seed, kConstantStream));
+  const uint64_t rows = std::max(linear_effort(input).rows, ValidationEffort::kFewestRows);
+  const Dataset sample = sampled_rows(input.train, rows, RandomStream(input.options.seed, kConstantStream));
   const auto pass = make_exact_pass<Real>(sample, input.features, input.classes, input.options.log_carrier);
   const auto exact = make_objective({.name = "exact"});
   return value_and_gradient<Real>(*pass, *exact, {.weight = sample.weight}, theta, std::span<Real>())

@@ -187,7 +187,8 @@ class NetworkProblem final : public Problem {
     if (const auto level = validation_.level())
       model_.log_normalizer = *level;
     else if (needs_constant(options_.objective) && outcome.ending != Ending::interrupted)
-      model_.log_normalizer = settled_constant(model_, train_, options_.seed, effort_.rows);
+      model_.log_normalizer = settled_constant(model_, train_, options_.seed,
+                                               std::max(effort_.rows, ValidationEffort::kFewestRows));
     model_.objective_json = objective_record(options_.objective, options_.objective.alpha);
     model_.training_json =
         training_record(options_, "adagrad", outcome.reason, train_.examples(), outcome.last);

@@ -70,8 +70,8 @@ Json drift_json(const RungDrift& rung) {
 
 std::string drift_text(const RungDrift& rung) {
   return fmt::format(
-      "ladder       {}, certified within {:.2g} for {:.4g}% of inputs: {} of {} exceed it; {}\n", rung.name,
-      rung.eps, 100 * (1 - rung.rho), grouped(rung.exceeded), grouped(rung.inputs),
+      "ladder       {}, certified within {} for {:.4g}% of inputs: {} of {} exceed it; {}\n", rung.name,
+      rounded_up(rung.eps, 2), 100 * (1 - rung.rho), grouped(rung.exceeded), grouped(rung.inputs),
       rung.has_drifted()
           ? fmt::format("it NO LONGER HOLDS: at least {:.3g}% of inputs like these do (confidence {:.4g}%); "
                         "'selfnorm normalize --within' on such inputs fits a new one",

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/failure.h"
+#include "document/section/audit_section.h"
 
 namespace selfnorm::cli {
 
@@ -54,7 +55,7 @@ std::string rungs_text(const std::vector<runtime::Rung>& rungs) {
   std::string out;
   for (const runtime::Rung& rung : rungs)
     if (std::isfinite(rung.eps))
-      out += fmt::format("{}{} within {:.2g}", out.empty() ? "" : ", ", rung.name, rung.eps);
+      out += fmt::format("{}{} within {}", out.empty() ? "" : ", ", rung.name, rounded_up(rung.eps, 2));
   if (out.empty()) return "nothing: there are too few held-out inputs";
   return out + fmt::format(" ({:.4g}% of inputs, confidence {:.4g}% for all together)",
                            100 * (1 - rungs[0].rho), 100 * rungs[0].conf);

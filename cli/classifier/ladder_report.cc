@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "document/section/audit_section.h"
 #include "output.h"
 
 namespace selfnorm::cli {
@@ -12,7 +13,7 @@ namespace {
 constexpr uint64_t kLadderSteps = 18;
 
 std::string bound_text(const MeasuredRung& rung) {
-  return std::isfinite(rung.eps) ? fmt::format("{:.4f}", rung.eps) : "none";
+  return std::isfinite(rung.eps) ? rounded_up(rung.eps, 4) : "none";
 }
 
 std::string speed_text(const LadderFit& fit, const MeasuredRung& rung) {
@@ -88,9 +89,10 @@ nlohmann::ordered_json ladder_report_json(const LadderFit& fit) {
 
 void add_ladder(const LadderFit& fit, ReportDocument& document) {
   const MeasuredRung& best = fit.best();
-  document.cards.push_back({"rung", "Log-probabilities that are served",
-                            fit.is_exact() ? "exact" : fmt::format("{}, within {:.2g}", best.name, best.eps),
-                            best.eps, fit.is_exact() ? fit.reason : certified_words(fit)});
+  document.cards.push_back(
+      {"rung", "Log-probabilities that are served",
+       fit.is_exact() ? "exact" : fmt::format("{}, within {}", best.name, rounded_up(best.eps, 2)), best.eps,
+       fit.is_exact() ? fit.reason : certified_words(fit)});
   if (fit.rungs.size() == 1) return;
   Series bounds{.name = "certified", .x = {}, .y = {}, .stroke = Stroke::line_points, .colour = 0};
   Series rms{.name = "rms", .x = {}, .y = {}, .stroke = Stroke::line_points, .colour = 1};

@@ -165,9 +165,11 @@ class Normalization {
   }
 
   // Fitted to the states that everything else is fitted to, certified on the others.
-  void laddered(ModelFile& model) {
+  void laddered(ModelFile& model, RowsPart part) {
     ProgressLine line(quiet_);
-    const LadderFit fit = fit_ladder(model, kept_, held_out_, ladder_options(ladder_, given_.seed, line));
+    LadderOptions options = ladder_options(ladder_, given_.seed, line);
+    options.certifies = part != RowsPart::kTrained;
+    const LadderFit fit = fit_ladder(model, kept_, held_out_, options);
     line.finish();
     model.ladder = fit.ladder;
     report_.ladder = fit;
@@ -228,7 +230,7 @@ int normalize_head(const Arguments& arguments) {
   ModelFile model = work.lossless();
   if (retrains) work.retrained(model);
   if (amortises) work.amortised(model);
-  if (work.fits_ladder()) work.laddered(model);
+  if (work.fits_ladder()) work.laddered(model, place.part);
   save_normalized(any, std::move(model), work.report().last(), out);
   const NormalizePlaces places{any.path(), states, out, place.part};
   Json json = normalize_json(work.report());

@@ -4,6 +4,7 @@
 
 #include "base/failure.h"
 #include "classifier/score_kind.h"
+#include "document/section/audit_section.h"
 #include "selfnorm/runtime/ladder_layout.h"
 
 namespace selfnorm::cli {
@@ -63,8 +64,8 @@ std::string ServedKind::text() const {
   std::string out = name;
   if (!rung.empty()) out += ": " + rung;
   if (has_certificate())
-    out += fmt::format("{} certified within {:.2g} for {:.4g}% of inputs", rung.empty() ? ":" : ",", eps,
-                       100 * (1 - rho));
+    out += fmt::format("{} certified within {} for {:.4g}% of inputs", rung.empty() ? ":" : ",",
+                       rounded_up(eps, 2), 100 * (1 - rho));
   return out;
 }
 
@@ -104,8 +105,10 @@ ServedKind served_kind(const ScoreArguments& given, const LadderArguments& preci
 }
 
 void warn_about_scores(const ServedKind& served, const ModelHeader& header) {
-  if (served.kind == SELFNORM_RAW || served.kind == SELFNORM_AMORTISED)
-    warn_about_scores(static_cast<selfnorm_kind>(served.kind), header);
+  if (!served.is_asked_for) return;
+  if (served.name == "raw") warn_about_scores(SELFNORM_RAW, header);
+  if (served.kind == SELFNORM_AMORTISED || served.rung == "amortised")
+    warn_about_scores(SELFNORM_AMORTISED, header);
 }
 
 }  // namespace selfnorm::cli

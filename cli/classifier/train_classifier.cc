@@ -223,18 +223,16 @@ TrainingData read_data(const Arguments& arguments, ReadResult read) {
   return data;
 }
 
-// The classes, or the alternatives of a group, by chance; none where weights say that chance is not meant.
-std::optional<SimpleModel> simple_model(const TrainingData& data, const TrainOptions& options) {
-  if (!data.valid || data.valid->examples() == 0) return std::nullopt;
-  if (!options.class_weight.empty() || !data.train.weight.empty()) return std::nullopt;
-  if (!data.train.is_joint())
-    return frequency_model("the frequencies of the classes",
-                           class_counts(data.train.target, data.train.classes()),
-                           class_counts(data.valid->target, data.train.classes()));
+// The classes, of which training had so many each, or the alternatives of a group, by chance.
+std::optional<SimpleModel> simple_model(const std::vector<uint64_t>& counts, const Dataset& measured) {
+  if (measured.examples() == 0) return std::nullopt;
+  if (!measured.is_joint())
+    return frequency_model("the frequencies of the classes", counts,
+                           class_counts(measured.target, static_cast<uint32_t>(counts.size())));
   double nll = 0;
-  const std::vector<uint64_t>& begin = data.valid->group_begin;
+  const std::vector<uint64_t>& begin = measured.group_begin;
   for (size_t g = 0; g + 1 < begin.size(); ++g) nll += std::log(static_cast<double>(begin[g + 1] - begin[g]));
-  return SimpleModel{"the uniform choice", nll / static_cast<double>(data.valid->examples()), ""};
+  return SimpleModel{"the uniform choice", nll / static_cast<double>(measured.examples()), ""};
 }
 
 // The words of the data that have embeddings, one row per feature.
@@ -289,16 +287,17 @@ class ClassifierTraining final : public Training {
     read_ = read_dataset(given_.train, arguments.reader.options);
     const Dataset& data = read_->data;
     const uint32_t classes = data.classes();
-    const bool is_many = !data.is_joint() && !arguments.has_named({"--optimiser", "--l1", "--arithmetic"}) &&
-                         classes >= (data.features.is_sparse ? kManyClassesSparse : kManyClassesDense);
+    const bool is_few =
+        data.is_joint() || classes < (data.features.is_sparse ? kManyClassesSparse : kManyClassesDense);
+    const bool is_many = !is_few && !arguments.has_named({"--optimiser", "--l1", "--arithmetic"});
     TrainOptions& options = arguments.train.options;
     if (!is_many) {
       options.objective.name = "exact";
       arguments.options["objective"] = options.objective.name;
       const size_t parameters = size_t{data.is_joint() ? 1 : classes} * (data.features.columns() + 1);
-      const bool has_held_out =
-          !given_.valid.empty() || hold_out_fraction(given_, data.examples(), false) > 0;
-      if (has_held_out && !arguments.has_named({"--l1", "--l2", "--l2-from"}) &&
+      const bool has_valid =
+          !given_.valid.empty() || (data.examples() > 1 && hold_out_fraction(given_, data.examples()) > 0);
+      if (has_valid && options.patience > 0 && !arguments.has_named({"--l1", "--l2", "--l2-from"}) &&
           choose_optimiser(options, parameters) == "lbfgs") {
         options.l2_from = kStrongestL2 / static_cast<double>(std::max<uint64_t>(1, data.examples()));
         options.l2 = 0;
@@ -306,11 +305,14 @@ class ClassifierTraining final : public Training {
         arguments.options["l2"] = options.l2;
       }
       options_ = options;
-      return {fmt::format(
-          "chosen{}: a linear model by maximum likelihood (--objective exact), because sums over so few {} "
-          "cost little; --objective penalty draws log Z to 0 at a price in likelihood",
-          data.is_joint() ? "" : fmt::format(" for {} classes", grouped(classes)),
-          data.is_joint() ? "alternatives" : "classes")};
+      return {
+          fmt::format("chosen{}: a linear model by maximum likelihood (--objective exact){}; --objective "
+                      "penalty draws log Z to "
+                      "0 at a price in likelihood",
+                      data.is_joint() ? "" : fmt::format(" for {} classes", grouped(classes)),
+                      is_few ? fmt::format(", because sums over so few {} cost little",
+                                           data.is_joint() ? "alternatives" : "classes")
+                             : "")};
     }
     const double passes = static_cast<double>(data.features.is_sparse ? options.epochs : kFullPasses);
     const double width = data.features.is_sparse ? options.encoder.dimension : data.features.columns();
@@ -355,7 +357,10 @@ class ClassifierTraining final : public Training {
 
   RunResult train(const CheckpointOptions& checkpoint, TrainObserver& observer) override {
     is_held_out_ = data_.valid.has_value();
-    simple_ = simple_model(data_, options_);
+    // Where weights say that chance is not meant, there is no model of it.
+    has_simple_ = is_held_out_ && options_.class_weight.empty() && data_.train.weight.empty();
+    if (has_simple_ && !data_.train.is_joint())
+      counts_ = class_counts(data_.train.target, data_.train.classes());
     examples_ = data_.train.examples();
     audited_ = is_held_out_ ? *data_.valid : data_.train;
     if (is_held_out_ && data_.has_unseen()) data_.valid = subset(audited_, seen_examples(audited_));
@@ -376,7 +381,9 @@ class ClassifierTraining final : public Training {
     const std::vector<uint64_t> rows =
         audited_rows(audited_.examples(), static_cast<double>(model.classes) * mean_inputs(model, audited_));
     const bool is_part = rows.size() < audited_.examples();
-    evaluation_ = evaluate(model, is_part ? subset(audited_, rows) : audited_, arguments_.common.threads);
+    const Dataset part = is_part ? subset(audited_, rows) : Dataset{};
+    const Dataset& measured = is_part ? part : audited_;
+    evaluation_ = evaluate(model, measured, arguments_.common.threads);
     Verdict out{.data = is_held_out_ ? "validation" : "training"};
     out.audit = {{"data", out.data}};
     if (is_part) {
@@ -388,11 +395,12 @@ class ClassifierTraining final : public Training {
     }
     out.audit.update(evaluation_json(evaluation_, model.log_normalizer));
     out.nll = evaluation_.nll_exact;
-    out.simple = simple_;
+    if (has_simple_) out.simple = simple_model(counts_, measured);
     out.table =
         evaluation_table({{options_.objective.name, evaluation_, {}}}) + log_z_line(evaluation_.log_z);
     if (is_held_out_ && !arguments_.ladder.no_ladder && model.family == Family::Multiclass)
-      ladder_ = end_with_ladder(arguments_, examples_, *audited_source(audited_), model, out);
+      ladder_ =
+          end_with_ladder(arguments_, examples_, {*audited_source(audited_), part_of_audited()}, model, out);
     model.audit_json = out.audit.dump();
     return out;
   }
@@ -404,7 +412,7 @@ class ClassifierTraining final : public Training {
     const ShownRun run{.model = model,
                        .file = file,
                        .given = given_,
-                       .part = is_held_out_ ? part_of_valid(given_.train, given_.valid) : RowsPart::kTrained,
+                       .part = part_of_audited(),
                        .places = std::move(data_.held_out)};
     if (model.family == Family::Hierarchical) return add_normalised_run(run, evaluation_, document);
     add_run(run, *audited_source(std::move(audited_)), document);
@@ -412,6 +420,9 @@ class ClassifierTraining final : public Training {
   }
 
  private:
+  RowsPart part_of_audited() const {
+    return is_held_out_ ? part_of_valid(given_.train, given_.valid) : RowsPart::kTrained;
+  }
   // What the output layer meets.
   std::unique_ptr<ExampleSource> audited_source(Dataset data) const {
     std::unique_ptr<ExampleSource> source = make_example_source(std::move(data));
@@ -426,8 +437,9 @@ class ClassifierTraining final : public Training {
   TrainingData data_;
   NetworkPlan plan_;
   bool is_held_out_ = false;
-  uint64_t examples_ = 0;  // trained on
-  std::optional<SimpleModel> simple_;
+  uint64_t examples_ = 0;         // trained on
+  bool has_simple_ = false;       // a model to compare with, of
+  std::vector<uint64_t> counts_;  // the classes in training
   Dataset audited_;
   TrainResult result_;
   Evaluation evaluation_;

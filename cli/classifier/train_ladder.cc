@@ -29,13 +29,14 @@ void limit_inputs(const TrainOptions& training, uint64_t examples, const ModelFi
 
 }  // namespace
 
-LadderFit end_with_ladder(const Arguments& arguments, uint64_t examples, const ExampleSource& held_out,
+LadderFit end_with_ladder(const Arguments& arguments, uint64_t examples, const HeldOutInputs& held_out,
                           ModelFile& model, Verdict& verdict) {
   const TrainOptions& training = arguments.training().options;
   ProgressLine line(arguments.common.quiet);
   LadderOptions options = ladder_options(arguments.ladder, training.seed, line);
   limit_inputs(training, examples, model, options);
-  LadderFit fit = fit_ladder(model, held_out, options);
+  options.certifies = held_out.part != RowsPart::kTrained;
+  LadderFit fit = fit_ladder(model, held_out.inputs, options);
   line.finish();
   model.ladder = fit.ladder;
   const MeasuredRung& best = fit.best();

@@ -160,9 +160,9 @@ int score_labellings(const Arguments& arguments) {
   const ServedKind served = served_rung(arguments, offered);
   const bool is_piped = given.data == "-" || !std::filesystem::is_regular_file(given.data);
   SequenceStream stream(given.data, model.encoder, true);
-  if (given.raw || given.amortised)
-    warn_about_scores(given.raw ? SELFNORM_RAW : SELFNORM_AMORTISED, records_of(model), "--exact");
   const std::string& name = served.name;
+  if (served.is_asked_for && (name == "raw" || name == "amortised"))
+    warn_about_scores(name == "raw" ? SELFNORM_RAW : SELFNORM_AMORTISED, records_of(model), "--exact");
   RowSheet sheet(arguments.common.json, "# " + served.text(), served.json(), "sentences");
   LabellingScore score(model, served.rung.empty() ? name : served.rung, ladder);
   Sequences sentence;

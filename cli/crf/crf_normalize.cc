@@ -227,9 +227,9 @@ class CrfWork {
   }
 
   const CrfNormalizeReport& report() const { return report_; }
-  // Of sentences that had no part in normalising either.
-  CrfLadder ladder_of(const CrfModel& model, uint64_t seed) const {
-    return fit_crf_ladder(model, held_out_, seed);
+  // Of sentences that had no part in normalising.
+  CrfLadder ladder_of(const CrfModel& model, uint64_t seed, RowsPart part) const {
+    return fit_crf_ladder(model, held_out_, seed, part == RowsPart::kTrained);
   }
 
  private:
@@ -277,10 +277,12 @@ int normalize_crf_command(const Arguments& arguments) {
   }
   const bool has_b = !crf.model.normalizer.slope.empty() && !amortises;
   note_before(arguments, place, "sentences", has_b ? "b(x)" : "");
+  if (place.part == RowsPart::kTrained && !arguments.common.quiet)
+    note("nothing is certified on them: 'score' gives exact log-probabilities of the model that is written");
   CrfWork work(arguments, crf.model, data);
   CrfModel model = amortises ? work.amortised() : work.lossless();
   Json audit = Json::parse(normalized_crf_audit(work.report().after, model.normalizer.exists));
-  audit["ladder"] = Json::parse(crf_ladder_json(work.ladder_of(model, given.seed)));
+  audit["ladder"] = Json::parse(crf_ladder_json(work.ladder_of(model, given.seed, place.part)));
   model.audit_json = audit.dump();
   save_crf(model, out);
   const NormalizePlaces places{crf.path, place.path, out, place.part};

@@ -198,8 +198,10 @@ class CrfTraining final : public Training {
     out.audit = {{"data", out.data}};
     out.audit.update(crf_json(evaluation_));
     CrfLadder ladder;
+    bool is_trained_on = false;
     if (data_.valid) {
-      ladder = fit_crf_ladder(result_.model, *data_.valid, options_.seed);
+      is_trained_on = part_of_valid(given_.run.train, given_.run.valid) == RowsPart::kTrained;
+      ladder = fit_crf_ladder(result_.model, *data_.valid, options_.seed, is_trained_on);
       out.audit["ladder"] = Json::parse(crf_ladder_json(ladder));
     }
     result_.model.audit_json = out.audit.dump();
@@ -210,9 +212,9 @@ class CrfTraining final : public Training {
                                    class_counts(data_.valid->label, labels));
     out.table = crf_table({{options_.objective.name, evaluation_, {}}}) + crf_details(evaluation_);
     if (data_.valid)
-      out.table +=
-          fmt::format("certified: {}; 'score' gives exact log-probabilities unless --within allows less\n",
-                      rungs_text(ladder.rungs));
+      out.table += fmt::format(
+          "certified: {}; 'score' gives exact log-probabilities unless --within allows less\n",
+          is_trained_on ? "nothing: the model was trained on these sentences" : rungs_text(ladder.rungs));
     return out;
   }
 

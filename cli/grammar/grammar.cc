@@ -83,8 +83,8 @@ void Grammar::declare_training_commands() {
       .of_kind(OptionKind::file);
   OptionTable training = train_option_table("classifier", train.options);
   training.find("objective")->text +=
-      ". Without this or another option of an objective or encoder: penalty below 1,000 classes, otherwise "
-      "nce";
+      ". Without this or another option of an objective or encoder: exact, or nce where sums over 1,000 "
+      "classes or more would take too long";
   classifier.options(training)
       .checked(train_ladder_option_table, arguments_.ladder)
       .options(files)

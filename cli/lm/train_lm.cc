@@ -161,8 +161,9 @@ class LanguageTraining final : public Training {
           frequency_model("the frequencies of the words", corpora_->learned.train.counts(), valid->counts());
     out.table = language_table({{options_.objective.name, evaluation_, {}}}) + language_lines(evaluation_);
     if (valid && !arguments_.ladder.no_ladder && model.family == Family::Multiclass)
-      ladder_ =
-          end_with_ladder(arguments_, corpora_->learned.train.examples(), *some_states(*valid), model, out);
+      ladder_ = end_with_ladder(arguments_, corpora_->learned.train.examples(),
+                                {*some_states(*valid), part_of_valid(given_.run.train, given_.run.valid)},
+                                model, out);
     model.audit_json = out.audit.dump();
     return out;
   }

@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "document/figure.h"
 #include "family/regressor/regression_pictures.h"
+#include "model/stored_record.h"
 #include "regressor/regressor_data.h"
 #include "regressor/regressor_report.h"
 #include "run/progress_line.h"
@@ -99,7 +100,13 @@ std::vector<std::string> draw_regressor(const Arguments& arguments, const ShownR
 std::vector<runtime::Rung> stored_rungs(const Regressor& model, const std::string& file) {
   const Json audit = Json::parse(model.audit_json, nullptr, false);
   if (!audit.is_object() || !audit.contains("ladder")) return {};
-  return runtime::parse_rungs(audit["ladder"].dump(), file);
+  const auto rungs = with_plain_errors([&] { return runtime::parse_rungs(audit["ladder"].dump(), file); });
+  for (const runtime::Rung& rung : rungs)
+    if (rung.name != "amortised")
+      throw_error(
+          "{}: found the rung '{}' in the audit record of a regressor, expected amortised; train it again",
+          file, rung.name);
+  return rungs;
 }
 
 double stored_rms(const Regressor& model) {

@@ -106,6 +106,14 @@ bool is_recorded_data(const fs::path& run, const fs::path& recorded, const fs::p
   return false;
 }
 
+// The one with the largest number, or none.
+std::vector<std::string> latest_run(const std::string& base) {
+  int number = 1;
+  while (fs::exists(numbered(base, number + 1))) ++number;
+  if (!fs::exists(numbered(base, number))) return {};
+  return {numbered(base, number)};
+}
+
 }  // namespace
 
 std::string new_run_path(const RunArguments& run, const std::string& objective) {
@@ -121,15 +129,16 @@ std::string resumed_run_path(const RunArguments& run, const std::string& objecti
     return run.out;
   }
   if (run.train.empty()) throw Error("--resume needs --out DIR (or the data it was started with)");
-  std::string base = base_run_path(run, objective);
-  for (const ObjectiveEntry& other : all_objectives())  // chosen by the data
-    if (!fs::exists(base) && fs::exists(base_run_path(run, other.name)))
-      base = base_run_path(run, other.name);
-  int number = 1;
-  while (fs::exists(numbered(base, number + 1))) ++number;
-  if (!fs::exists(numbered(base, number)))
-    throw_error("--resume: there is no run {}; name it by --out", base);
-  return numbered(base, number);
+  // The data may have chosen another objective than the one that is not given here.
+  const std::string base = base_run_path(run, objective);
+  std::vector<std::string> found = latest_run(base);
+  for (const ObjectiveEntry& other : all_objectives())
+    for (std::string& path : latest_run(base_run_path(run, other.name))) found.push_back(std::move(path));
+  if (found.empty()) throw_error("--resume: there is no run {}; name it by --out", base);
+  for (const std::string& path : found)
+    if (fs::exists(path + "/" + kCheckpointName)) return path;
+  return *std::ranges::max_element(found, {},
+                                   [](const std::string& path) { return fs::last_write_time(path); });
 }
 
 std::string recorded_command(const std::string& run) {

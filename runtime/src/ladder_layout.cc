@@ -18,13 +18,13 @@ constexpr std::array<std::string_view, 5> kKinds = {"raw", "linear", "network", 
 
 bool is_name(std::string_view text) {
   return !text.empty() && text.size() <= 40 && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '+';
   });
 }
 
 void check_rung(const Rung& rung, const std::string& file) {
   if (!is_name(rung.name))
-    fail_ladder(file, "found a rung named \"" + rung.name + "\", expected 1 .. 40 of a-z, 0-9, - and .");
+    fail_ladder(file, "found a rung named \"" + rung.name + "\", expected 1 .. 40 of a-z, 0-9, -, + and .");
   const bool good = rung.cost >= 0 && std::isfinite(rung.cost) && rung.rms >= 0 && rung.eps >= 0 &&
                     rung.rho >= 0 && rung.rho <= 1 && rung.conf >= 0 && rung.conf <= 1 && rung.stop >= 0;
   if (!good)

@@ -48,7 +48,9 @@ ResolvedKind resolved(const selfnorm_model* model, int kind) {
   }
   if (rung == nullptr) return {kind, nullptr};
   kind = kind_number(rung->kind);
-  const bool is_plain = kind == SELFNORM_RAW || kind == SELFNORM_EXACT;
+  // A raw rung that is watched is computed as the others are.
+  const bool is_watched = model->watch_every.load(std::memory_order_relaxed) > 0;
+  const bool is_plain = kind == SELFNORM_EXACT || (kind == SELFNORM_RAW && !is_watched);
   return {kind, is_plain ? nullptr : rung};
 }
 

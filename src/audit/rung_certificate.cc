@@ -3,14 +3,23 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "audit/error_audit.h"
 
 namespace selfnorm {
 
+double certified_error(std::vector<double> sizes, double rho, double confidence, size_t rungs) {
+  const double each = 1 - (1 - confidence) / static_cast<double>(std::max<size_t>(1, rungs));
+  const int64_t allowed = sizes.empty() ? -1 : largest_certifiable_count(sizes.size(), rho, each);
+  if (allowed < 0) return std::numeric_limits<double>::infinity();
+  const auto place = sizes.end() - 1 - static_cast<std::ptrdiff_t>(allowed);
+  std::nth_element(sizes.begin(), place, sizes.end());
+  return *place;
+}
+
 std::vector<runtime::Rung> certified_together(const std::vector<RungErrors>& measured, double rho,
                                               double confidence) {
-  const double each = 1 - (1 - confidence) / static_cast<double>(std::max<size_t>(1, measured.size()));
   std::vector<runtime::Rung> out;
   for (const RungErrors& of : measured) {
     std::vector<double> sizes;
@@ -19,13 +28,9 @@ std::vector<runtime::Rung> certified_together(const std::vector<RungErrors>& mea
       sizes.push_back(std::abs(e));
       squares += e * e;
     }
-    std::sort(sizes.begin(), sizes.end());
     runtime::Rung rung = of.rung;
-    const uint64_t n = sizes.size();
-    const int64_t allowed = n == 0 ? -1 : largest_certifiable_count(n, rho, each);
-    rung.rms = n == 0 ? 0 : std::sqrt(squares / static_cast<double>(n));
-    rung.eps =
-        allowed < 0 ? std::numeric_limits<double>::infinity() : sizes[n - 1 - static_cast<uint64_t>(allowed)];
+    rung.rms = sizes.empty() ? 0 : std::sqrt(squares / static_cast<double>(sizes.size()));
+    rung.eps = certified_error(std::move(sizes), rho, confidence, measured.size());
     rung.rho = rho;
     rung.conf = confidence;
     out.push_back(std::move(rung));

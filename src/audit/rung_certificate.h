@@ -2,11 +2,17 @@
 // confidence 1 - (1 - confidence) / m, so that any of the m may be chosen afterwards.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "selfnorm/runtime/ladder_layout.h"
 
 namespace selfnorm {
+
+// The smallest error that can be certified from those of n inputs (not below 0): with the confidence, all but
+// a share rho of inputs are within it, and within those of the other rungs that were measured on the same
+// inputs. Infinite when n is too small.
+double certified_error(std::vector<double> sizes, double rho, double confidence, size_t rungs);
 
 struct RungErrors {
   runtime::Rung rung;          // name, kind, cost

@@ -71,5 +71,28 @@ TEST(CrfScore, WithinTakesACertifiedRung) {
   expect_user_error(folder.run({"score", "run", "test.conll", "--amortised"}), "has no b(x)");
 }
 
+// Neither by training with its own data as --valid, nor by normalising on them.
+TEST(CrfScore, SentencesOfTrainingCertifyNothing) {
+  const Folder folder;
+  folder.write("train.conll", sentences_text(1500));
+  const Outcome trained = folder.run(
+      {"train", "crf", "train.conll", "--valid", "train.conll", "--iterations", "3", "--out", "run"});
+  ASSERT_EQ(trained.code, 0) << trained.err;
+  EXPECT_NE(trained.out.find("certified: nothing: the model was trained on these sentences"),
+            std::string::npos)
+      << trained.out;
+  const Outcome normalized = folder.run({"normalize", "run", "-o", "out.safetensors", "--no-report"});
+  ASSERT_EQ(normalized.code, 0) << normalized.err;
+  EXPECT_NE(normalized.err.find("nothing is certified"), std::string::npos) << normalized.err;
+  for (const char* model : {"run", "out.safetensors"}) {
+    const auto rungs = folder.run({"info", model, "--json"}).json()["audit"]["ladder"]["rungs"];
+    EXPECT_EQ(rungs.size(), 2u);
+    for (const auto& rung : rungs) EXPECT_FALSE(rung.contains("eps")) << rung;
+    EXPECT_EQ(
+        folder.run({"score", model, "train.conll", "--within", "1000", "--json", "--quiet"}).json()["kind"],
+        "exact");
+  }
+}
+
 }  // namespace
 }  // namespace selfnorm::cli

@@ -193,5 +193,21 @@ TEST(RegressorEvaluate, WithinServesACertifiedNormalizer) {
             "quadrature");
 }
 
+TEST(RegressorEvaluate, ADamagedRecordIsTheFilesFault) {
+  const Folder folder;
+  write_table(folder, "data.csv", 300);
+  write_table(folder, "valid.csv", 300, 2);
+  ASSERT_EQ(folder.run(tiny_regressor("data.csv", "run", {"--valid", "valid.csv", "--quiet"})).code, 0);
+  const std::string path = folder / "run/model.safetensors", bytes = content(path);
+  const size_t at = bytes.find("amortised", bytes.find("rungs"));
+  ASSERT_NE(at, std::string::npos);
+  for (const auto& [name, text] :
+       {std::pair{"Amortised", "found a rung named"}, {"amortisee", "expected amortised"}}) {
+    std::string damaged = bytes;
+    folder.write("run/model.safetensors", damaged.replace(at, 9, name));
+    expect_user_error(folder.run({"score", "run", "valid.csv"}), text);
+  }
+}
+
 }  // namespace
 }  // namespace selfnorm::cli

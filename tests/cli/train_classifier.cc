@@ -47,6 +47,36 @@ TEST(TrainClassifier, DataAloneGivesAnAuditedRun) {
   EXPECT_TRUE(fs::exists(folder / "out/data-exact-2/model.safetensors"));
 }
 
+// Where no held-out rows choose, there is the usual l2.
+TEST(TrainClassifier, L2IsChosenOnlyWhereSomethingChooses) {
+  const Folder folder;
+  folder.generate();
+  folder.generate("few.svm", 15);
+  const auto l2 = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"train", "classifier"});
+    words.insert(words.end(), {"--json", "--no-report", "--overwrite", "--out", "run"});
+    EXPECT_EQ(folder.run(words).code, 0);
+    return folder.run({"info", "run", "--json"}).json()["training"]["l2"].get<double>();
+  };
+  EXPECT_EQ(l2({"data.svm", "--hold-out", "0"}), 1e-6);
+  EXPECT_EQ(l2({"data.svm", "--patience", "0"}), 1e-6);
+  EXPECT_EQ(l2({"few.svm"}), 1e-6);
+  EXPECT_GT(l2({"data.svm"}), 1e-6);
+}
+
+// The default objective is not in the command, and there may be a run of another one: one that has a
+// checkpoint is meant, otherwise the latest.
+TEST(TrainClassifier, ResumeWithoutAPlaceFindsTheRun) {
+  const Folder folder;
+  folder.generate();
+  ASSERT_EQ(folder.run({"train", "classifier", "data.svm", "--objective", "penalty", "--quiet"}).code, 0);
+  ASSERT_EQ(folder.run({"train", "classifier", "data.svm", "--quiet"}).code, 0);
+  const auto resumed = [&folder] { return folder.run({"train", "classifier", "data.svm", "--resume"}).err; };
+  EXPECT_NE(resumed().find("the run in out/data-exact is complete"), std::string::npos) << resumed();
+  folder.write("out/data-penalty/checkpoint.safetensors", "");
+  EXPECT_NE(resumed().find("out/data-penalty/checkpoint.safetensors"), std::string::npos) << resumed();
+}
+
 TEST(TrainClassifier, QuietSaysNothingAndJsonOnlyJson) {
   const Folder folder;
   folder.generate();

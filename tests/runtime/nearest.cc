@@ -177,10 +177,27 @@ TEST(Ladder, WatchedCallsAreCounted) {
   EXPECT_EQ(exceeded, 5u);
 }
 
+// So are those of a raw rung that SELFNORM_AUTO takes.
+TEST(Ladder, RawRungsAreWatchedToo) {
+  std::mt19937 random(3);
+  ModelFile model = with_ladder(random, WeightKind::Float32);
+  model.ladder.rungs[0].eps = 1e-9;
+  OpenModel open(model);
+  const auto x = normals(random, model.features);
+  const double before = log_normalizer_of(open, x, SELFNORM_AUTO);
+  selfnorm_watch(open.get(), 1);
+  EXPECT_EQ(log_normalizer_of(open, x, SELFNORM_AUTO), before);
+  uint64_t checked = 7, exceeded = 7;
+  selfnorm_watched(open, &checked, &exceeded);
+  EXPECT_EQ(checked, 1u);
+  EXPECT_EQ(exceeded, 1u);
+}
+
 TEST(Ladder, SurvivesItsFile) {
   std::mt19937 random(4);
   ModelFile model = with_ladder(random, WeightKind::Bfloat16);
   model.ladder.rungs[1].eps = std::numeric_limits<double>::infinity();
+  model.ladder.rungs[2].name = "network-1e+03";
   const std::string bytes = saved_bytes(model);
   EXPECT_EQ(parse_model(std::as_bytes(std::span(bytes)), "m").ladder, model.ladder);
 }

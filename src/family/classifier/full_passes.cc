@@ -1,9 +1,11 @@
 // L-BFGS over all examples; for `constraint`, inside the search for the multiplier. With l2-from and held-out
-// data l2 is a path: it starts there and becomes a quarter whenever their NLL stops falling, until patience
-// runs out or l2 is reached, so one run from simple to complicated models ends at the best of them.
+// data l2 is a path: it starts there and becomes a quarter whenever their NLL stops falling or the optimiser
+// converges, until patience runs out, l2 is reached or a weaker one changes nothing, so one run from simple
+// to complicated models ends at the best of them. Every part of the path is judged at its end.
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "base/failure.h"
 #include "engine/lbfgs_problem.h"
@@ -38,8 +40,7 @@ class FullPasses final : public LbfgsProblem<Real> {
         training_(training),
         objective_options_(problem.options.objective),
         dual_(objective_options_.delta, kRoughSlack, kRoughUpdates),
-        l2_(problem.held_out != nullptr ? std::max(problem.options.l2, problem.options.l2_from)
-                                        : problem.options.l2),
+        l2_(has_path() ? problem.options.l2_from : problem.options.l2),
         validation_(problem.options, problem.held_out != nullptr) {
     validation_.plan(plan_);
   }
@@ -54,15 +55,21 @@ class FullPasses final : public LbfgsProblem<Real> {
 
   Due due(uint64_t /*steps_taken*/) const override {
     const uint64_t iteration = lbfgs_.state().iteration;
-    return {.report = true,
-            .check = plan_.checks && iteration > 0 && iteration % kIterationsPerValidation == 0};
+    return {
+        .report = true,
+        .check = plan_.checks && iteration > 0 && (iteration % kIterationsPerValidation == 0 || ends_part_)};
+  }
+
+  Step move(uint64_t at, double factor) override {
+    if (std::exchange(ends_part_, false)) weaken();
+    return LbfgsProblem<Real>::move(at, factor);
   }
 
   void measure(Progress& progress) override {
     const auto& state = lbfgs_.state();
     progress.step = earlier_steps_ + state.iteration;
     progress.epoch = solves_;
-    progress.steps = earlier_steps_ + iteration_limit();
+    progress.steps = (has_path() ? 0 : earlier_steps_) + iteration_limit();
     progress.loss = state.value;
     progress.nll = accepted_.mean_nll();
     const double unlabelled = accepted_unlabelled_.weight > 0 ? accepted_unlabelled_.mean_loss() : 0;
@@ -104,6 +111,7 @@ class FullPasses final : public LbfgsProblem<Real> {
     fields("l2", l2_);
     fields("l2.criterion", criterion_);
     fields("l2.stalled", is_stalled_);
+    fields("l2.ends_part", ends_part_);
     validation_.state(fields);
     if (!fields.reads()) return;
     dual_.restore(dual);
@@ -139,11 +147,16 @@ class FullPasses final : public LbfgsProblem<Real> {
   }
 
   Step stop(std::string reason) override {
-    if (lbfgs_.stuck() && lbfgs_.state().iteration == 0 && solves_ == 0)
+    const uint64_t iteration = lbfgs_.state().iteration;
+    if (lbfgs_.stuck() && iteration == 0 && earlier_steps_ == 0 && solves_ == 0)
       problem_.observer.on_warning(
           "training could not take a single step; are the features extremely large or small?");
-    if (l2_ > problem_.options.l2 && earlier_steps_ + lbfgs_.state().iteration < iteration_limit()) {
-      weaken();
+    if (l2_ > problem_.options.l2 && iteration > 0 && earlier_steps_ + iteration < iteration_limit()) {
+      const bool is_judged = is_stalled_ || iteration % kIterationsPerValidation == 0;
+      if (is_judged)
+        weaken();
+      else
+        ends_part_ = true;
       return {};
     }
     return next_multiplier(reason) ? Step{} : Step::finished(std::move(reason));
@@ -155,9 +168,7 @@ class FullPasses final : public LbfgsProblem<Real> {
     validation_.forget_level();
   }
 
-  bool has_path() const {
-    return problem_.held_out != nullptr && problem_.options.l2_from > problem_.options.l2;
-  }
+  bool has_path() const { return has_l2_path(problem_.options, problem_.held_out != nullptr); }
 
   void weaken() {
     l2_ = std::max(problem_.options.l2, kPathFactor * l2_);
@@ -307,6 +318,7 @@ class FullPasses final : public LbfgsProblem<Real> {
   double l2_;  // of the part of its path that the optimiser is on; of the result
   double criterion_ = std::numeric_limits<double>::infinity();  // the least at a check
   bool is_stalled_ = false;                                     // the last check did not lower it
+  bool ends_part_ = false;                                      // of the path, which is still to be judged
   std::map<double, double> path_;                               // of this session
   Validation validation_;
   LossSum sum_, accepted_;  // of the last evaluation, and of where the optimiser is

@@ -77,13 +77,14 @@ void check_encoder(const std::string& kind, const Features& x) {
 }
 
 // Rows of checks: of noise objectives a check costs more than a step by the number of classes over that of
-// the draws; the others see all classes anyway.
+// the draws; the others see all classes, or all alternatives of a group, anyway.
 ValidationEffort linear_effort(const LoopInput& input) {
   const ObjectiveOptions& o = input.options.objective;
-  const double classes = input.classes;
+  const double classes = std::max(1u, input.classes);
   const double draws = static_cast<double>(o.noise == "in-batch" ? input.options.batch : o.samples);
   const double scored = is_candidate_objective(o.name) ? std::min(classes, draws) : classes;
-  return validation_effort(static_cast<double>(input.train.examples()) * 3 * scored, classes);
+  return validation_effort(static_cast<double>(input.train.examples()) * 3 * scored, classes,
+                           input.valid != nullptr ? input.valid->examples() : ValidationEffort::kMostRows);
 }
 
 // A sample of the rows with weight, in their order.
@@ -99,8 +100,8 @@ Dataset sampled_rows(const Dataset& data, uint64_t most, RandomStream random) {
 // or the level that ranking-nce and is leave free.
 template <class Real>
 double mean_log_normalizer(const LoopInput& input, std::span<const Real> theta) {
-  const Dataset sample =
-      sampled_rows(input.train, linear_effort(input).rows, RandomStream(input.options.seed, kConstantStream));
+  const uint64_t rows = std::max(linear_effort(input).rows, ValidationEffort::kFewestRows);
+  const Dataset sample = sampled_rows(input.train, rows, RandomStream(input.options.seed, kConstantStream));
   const auto pass = make_exact_pass<Real>(sample, input.features, input.classes, input.options.log_carrier);
   const auto exact = make_objective({.name = "exact"});
   return value_and_gradient<Real>(*pass, *exact, {.weight = sample.weight}, theta, std::span<Real>())
@@ -199,8 +200,7 @@ LoopOutput<Real> trained(const LoopInput& input) {
 
 // Whether held-out rows are too few to choose l2, and folds of the training rows cost little.
 bool needs_folds(const LoopInput& input) {
-  if (input.valid == nullptr || input.options.l2_from <= input.options.l2 || input.train.examples() < kFolds)
-    return false;
+  if (!has_l2_path(input.options, input.valid != nullptr) || input.train.examples() < kFolds) return false;
   const Features& x = input.train.features;
   const double values =
       x.is_sparse ? static_cast<double>(x.sparse.column.size()) : static_cast<double>(x.rows()) * x.columns();
@@ -259,8 +259,8 @@ TrainResult train_with(const LoopInput& input, const Scaling& scaling, bool by_f
   model.objective_json = objective_record(input.options.objective, loop.outcome.last.alpha);
   TrainOptions recorded = input.options;
   recorded.l2 = loop.l2;
-  const bool is_path = by_folds || input.options.l2_from > input.options.l2;
-  if (input.valid != nullptr && is_path && loop.outcome.ending == Ending::complete)
+  if ((by_folds || has_l2_path(input.options, input.valid != nullptr)) &&
+      loop.outcome.ending == Ending::complete)
     input.observer.on_note(fmt::format(
         "chosen on the {} validation rows{}: l2 = {:.3g}, where NLL was least on the way from {:.3g} down",
         input.valid->examples(),
@@ -276,10 +276,11 @@ TrainResult train_with(const LoopInput& input, const Scaling& scaling, bool by_f
 template <class Real>
 TrainResult train_as(const LoopInput& input, const Scaling& scaling) {
   TrainOptions options = input.options;
-  if (needs_folds(input)) options.l2 = cross_validated_l2<Real>(input);
+  const bool by_folds = needs_folds(input);
+  if (by_folds) options.l2 = cross_validated_l2<Real>(input);
   const LoopInput own{input.train,    input.valid,   options,         input.checkpoint,  input.observer,
                       input.features, input.classes, input.optimiser, input.fingerprint, input.unlabelled};
-  return train_with<Real>(own, scaling, options.l2 > input.options.l2);
+  return train_with<Real>(own, scaling, by_folds);
 }
 
 constexpr uint64_t kHoldOutStream = 0x686f6c646f7574;  // "holdout"

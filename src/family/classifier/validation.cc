@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "objective/registry.h"
 
@@ -20,16 +21,22 @@ bool has_level(const ObjectiveEntry& o) { return o.is_penalised || o.uses_normal
 }  // namespace
 
 double affordable_rows(double steps, double row) {
+  if (!(row > 0)) return std::numeric_limits<double>::infinity();
   return std::max(1e-3, kShareOfTraining * kStepsOverProducts * steps / row);
 }
 
-ValidationEffort validation_effort(double epoch, double row) {
+ValidationEffort validation_effort(double epoch, double row, uint64_t held_out) {
   using Effort = ValidationEffort;
   const double rows = affordable_rows(epoch, row);
   if (rows >= double{Effort::kMostRows}) return {};
-  if (rows >= double{Effort::kFewestRows}) return {.rows = static_cast<uint64_t>(rows)};
-  return {.rows = Effort::kFewestRows,
-          .epochs = static_cast<uint64_t>(std::ceil(double{Effort::kFewestRows} / rows))};
+  const uint64_t fewest = std::clamp<uint64_t>(held_out, 1, Effort::kFewestRows);
+  if (rows >= static_cast<double>(fewest)) return {.rows = static_cast<uint64_t>(rows)};
+  return {.rows = fewest, .epochs = static_cast<uint64_t>(std::ceil(static_cast<double>(fewest) / rows))};
+}
+
+bool has_l2_path(const TrainOptions& options, bool has_valid) {
+  return has_valid && options.patience > 0 && options.l2_from > options.l2 &&
+         !objective_entry(options.objective.name).is_constraint;
 }
 
 // The constraint is met on the training data, so its last iterate is the answer.

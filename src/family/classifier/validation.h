@@ -23,18 +23,22 @@ struct ValidationMeasure {
 // How much of the held-out data a check looks at, and how many epochs lie between two checks: at most a fifth
 // of the work of training, counted in operations so that it does not depend on the clock. Up to kMostRows,
 // whose mean NLL moves by a few thousandths of a nat from one epoch to the next by chance; when a fifth is
-// less than kFewestRows, those are looked at after several epochs.
+// less than kFewestRows, or all where there are fewer, those are looked at after several epochs.
 struct ValidationEffort {
   static constexpr uint64_t kMostRows = 20'000, kFewestRows = 500;
 
   uint64_t rows = kMostRows;
   uint64_t epochs = 1;
 };
-// Held-out rows whose log Z takes a fifth of such steps.
+// Held-out rows whose log Z takes a fifth of such steps; any number of those that cost nothing.
 double affordable_rows(double steps, double row);
 // Multiplications of an epoch of steps on scattered rows, and of log Z of one held-out row by matrix
-// products.
-ValidationEffort validation_effort(double epoch, double row);
+// products; how many such rows there are.
+ValidationEffort validation_effort(double epoch, double row, uint64_t held_out = ValidationEffort::kMostRows);
+
+// Whether l2 is a path of full passes. Without patience, and for constraint, nothing would keep the best of
+// it.
+bool has_l2_path(const TrainOptions& options, bool has_valid);
 
 class Validation {
  public:

@@ -1,6 +1,7 @@
 #include "family/crf/crf_ladder.h"
 
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "audit/error_audit.h"
@@ -54,7 +55,7 @@ double CrfLadder::value(const std::string& rung, const CrfModel& model, const Se
   return crf_normalizer(model.normalizer, data, sentence);
 }
 
-CrfLadder fit_crf_ladder(const CrfModel& model, const Sequences& data, uint64_t seed) {
+CrfLadder fit_crf_ladder(const CrfModel& model, const Sequences& data, uint64_t seed, bool is_trained_on) {
   const std::vector<double> log_z = crf_log_z(model, data);
   std::vector<uint64_t> order = random_permutation(data.sentences(), RandomStream(seed, kCrfLadderStream));
   const auto fitted = static_cast<size_t>(kFittedShare * static_cast<double>(order.size()));
@@ -69,6 +70,8 @@ CrfLadder fit_crf_ladder(const CrfModel& model, const Sequences& data, uint64_t 
       of.errors.push_back(log_z[i] - out.value(of.rung.name, model, data, i));
   const AuditOptions usual;
   out.rungs = certified_together(measured, usual.rho, usual.confidence);
+  if (is_trained_on)
+    for (runtime::Rung& rung : out.rungs) rung.eps = std::numeric_limits<double>::infinity();
   return out;
 }
 

@@ -24,9 +24,10 @@ struct CrfLadder {
                uint64_t sentence) const;
 };
 
-// By A of these sentences, which had no part in the model: 45% of them, by `seed`, fit the level, the others
-// certify all rungs together. Labels are not needed.
-CrfLadder fit_crf_ladder(const CrfModel& model, const Sequences& data, uint64_t seed);
+// By A of these sentences: 45% of them, by `seed`, fit the level, the others certify all rungs together,
+// unless the model was trained on them. Labels are not needed.
+CrfLadder fit_crf_ladder(const CrfModel& model, const Sequences& data, uint64_t seed,
+                         bool is_trained_on = false);
 
 // As the audit record of a model holds it: {"rungs": [...], "level": {"per_sentence", "per_token"}}.
 std::string crf_ladder_json(const CrfLadder& ladder);

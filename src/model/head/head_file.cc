@@ -273,7 +273,7 @@ Head load_head(const std::string& path, const HeadNames& names) {
   model.weight = values_of(file, weight);
   model.bias = bias ? values_of(file, *bias) : std::vector<float>(model.classes);
   model.normalizer = read_normalizer(file, model.features);
-  model.ladder = read_head_ladder(file, model.classes, model.features);
+  model.ladder = read_head_ladder(file, model);
   if (file.format() == ArrayFormat::safetensors) check_bytes(file);
   return head;
 }

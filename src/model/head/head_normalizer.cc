@@ -3,6 +3,7 @@
 
 #include "base/failure.h"
 #include "model/head/head_tensors.h"
+#include "model/stored_record.h"
 
 namespace selfnorm {
 namespace {
@@ -54,11 +55,11 @@ HeadTensor tensor(std::string_view name, std::vector<uint64_t> shape, std::span<
 }  // namespace
 
 bool is_normalizer_tensor(std::string_view name) {
-  return name == kLadderTensor || std::find(std::begin(kNormalizerTensors), std::end(kNormalizerTensors), name) !=
-                                      std::end(kNormalizerTensors);
+  return name == kLadderTensor || std::find(std::begin(kNormalizerTensors), std::end(kNormalizerTensors),
+                                            name) != std::end(kNormalizerTensors);
 }
 
-Ladder read_head_ladder(const ArrayFile& file, uint32_t classes, uint32_t features) {
+Ladder read_head_ladder(const ArrayFile& file, const ModelFile& head) {
   const ArrayEntry* entry = file.find(kLadderTensor);
   if (!entry) return {};
   if (!entry->problem.empty()) throw Error(entry->problem);
@@ -66,16 +67,26 @@ Ladder read_head_ladder(const ArrayFile& file, uint32_t classes, uint32_t featur
     throw_error("{}: found {}, expected uint8, the bytes of a ladder; the file is damaged", entry->place,
                 entry->type.name());
   // A copy, aligned as a file is.
-  const std::span<const std::byte> bytes = file.view(*entry).bytes;
-  return parse_ladder(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()), classes, features,
-                      entry->place);
+  const std::span<const std::byte> view = file.view(*entry).bytes;
+  const std::vector<std::byte> bytes(view.begin(), view.end());
+  return with_plain_errors([&] {
+    const runtime::Safetensors parsed = runtime::parse_safetensors(bytes, entry->place);
+    std::vector<std::string> known;
+    const runtime::NormalizerLayout b =
+        head.normalizer.exists() ? layout_of(head.normalizer) : runtime::NormalizerLayout{};
+    const runtime::LadderLayout layout =
+        runtime::read_ladder({parsed, entry->place, head.classes, head.features, b}, known);
+    runtime::check_ladder(layout, head.classes, entry->place);
+    return ladder_of(layout);
+  });
 }
 
 void add_head_ladder(const Ladder& ladder, uint32_t features, std::vector<HeadTensor>& out) {
   if (!ladder.exists()) return;
   const std::string bytes = ladder_bytes(ladder, features);
   const auto* begin = reinterpret_cast<const std::byte*>(bytes.data());
-  HeadTensor tensor{std::string(kLadderTensor), {ElementKind::natural, 1, false}, "|u1", {bytes.size()}, {}, {}};
+  HeadTensor tensor{
+      std::string(kLadderTensor), {ElementKind::natural, 1, false}, "|u1", {bytes.size()}, {}, {}};
   tensor.own.assign(begin, begin + bytes.size());
   tensor.bytes = tensor.own;
   out.push_back(std::move(tensor));
@@ -83,10 +94,9 @@ void add_head_ladder(const Ladder& ladder, uint32_t features, std::vector<HeadTe
 
 AmortisedNormalizer read_normalizer(const ArrayFile& file, uint32_t features) {
   AmortisedNormalizer out;
-  if (std::none_of(file.entries().begin(), file.entries().end(),
-                   [](const ArrayEntry& entry) {
-                     return entry.name != kLadderTensor && is_normalizer_tensor(entry.name);
-                   }))
+  if (std::none_of(file.entries().begin(), file.entries().end(), [](const ArrayEntry& entry) {
+        return entry.name != kLadderTensor && is_normalizer_tensor(entry.name);
+      }))
     return out;
   out.slope = floats(file, kSlopeTensor, {features});
   out.intercept = intercept(file);

@@ -42,7 +42,8 @@ inline constexpr std::string_view kNormalizerTensors[] = {
 inline constexpr std::string_view kLadderTensor = "selfnorm.ladder";
 
 bool is_normalizer_tensor(std::string_view name);  // or the ladder
-Ladder read_head_ladder(const ArrayFile& file, uint32_t classes, uint32_t features);  // throws Error
+// Of a head whose b(x) is read already. Throws Error.
+Ladder read_head_ladder(const ArrayFile& file, const ModelFile& head);
 void add_head_ladder(const Ladder& ladder, uint32_t features, std::vector<HeadTensor>& out);
 AmortisedNormalizer read_normalizer(const ArrayFile& file, uint32_t features);  // throws Error
 void add_normalizer(const AmortisedNormalizer& normalizer, uint32_t features, std::vector<HeadTensor>& out);

@@ -9,6 +9,7 @@
 #include "audit/evaluation.h"
 #include "data/toy/generate.h"
 #include "family/classifier/saturated.h"
+#include "family/classifier/validation.h"
 #include "random_data.h"
 #include "selfnorm/error.h"
 #include "selfnorm/runtime/log_sum_exp.h"
@@ -319,6 +320,86 @@ TEST(Trainer, ThePathOfL2EndsWhereHeldOutRowsWantIt) {
   EXPECT_LT(nll, evaluate(trained(1e-6, 0), valid).nll_exact);
   EXPECT_LT(nll, evaluate(trained(16, 0), valid).nll_exact);
   EXPECT_TRUE(trained(0.5, 0.5) == trained(0.5, 0));
+}
+
+struct PathListener : TrainObserver {
+  uint64_t reports = 0, checks = 0;
+  std::string said;
+  void on_progress(const Progress& progress) override {
+    ++reports;
+    checks += progress.valid_nll ? 1 : 0;
+  }
+  void on_warning(const std::string& text) override { said += text; }
+  void on_note(const std::string& text) override { said += text; }
+};
+
+double recorded_l2(const TrainResult& result) {
+  return nlohmann::json::parse(result.model.training_json)["l2"];
+}
+
+// At a maximum that is inside, weaker l2 change nothing in the end.
+TEST(Trainer, ThePathOfL2EndsWhereItChangesNothing) {
+  const Saturated truth;
+  PathListener observer;
+  TrainOptions options;
+  options.objective.name = "exact";
+  options.l2 = 0;
+  options.l2_from = 1;
+  options.patience = 10'000;
+  const TrainResult result = train_classifier(truth.data, truth.data, options, {}, observer);
+  EXPECT_LT(observer.reports, 200u);
+  EXPECT_EQ(observer.said.find("single step"), std::string::npos) << observer.said;
+  EXPECT_NEAR(evaluate(result.model, truth.data).nll_exact, truth.entropy(), 1e-3);
+}
+
+// With a rough optimiser every part is a few iterations. Held-out labels that contradict the others want the
+// strongest l2, at which the path begins.
+TEST(Trainer, EveryPartOfThePathOfL2IsJudged) {
+  const Saturated truth;
+  Dataset other = truth.data;
+  for (uint32_t& y : other.target) y = (y + 1) % Saturated::kClasses;
+  PathListener observer;
+  TrainOptions options;
+  options.objective.name = "exact";
+  options.l2 = 1e-6;
+  options.l2_from = 1;
+  options.tolerance = 0.2;
+  const TrainResult result = train_classifier(truth.data, other, options, {}, observer);
+  EXPECT_EQ(recorded_l2(result), 1);
+  EXPECT_GE(observer.checks, 2u);
+}
+
+// Nothing would keep the best of it.
+TEST(Trainer, WithoutPatienceThereIsNoPathOfL2) {
+  const Saturated truth;
+  TrainOptions options;
+  options.objective.name = "exact";
+  options.l2 = 0.01;
+  options.patience = 0;
+  TrainObserver nobody;
+  const TrainResult plain = train_classifier(truth.data, truth.data, options, {}, nobody);
+  options.l2_from = 1;
+  PathListener observer;
+  const TrainResult path = train_classifier(truth.data, truth.data, options, {}, observer);
+  EXPECT_EQ(path.model.weight, plain.model.weight);
+  EXPECT_EQ(observer.said, "");
+}
+
+// Checks of groups cost no more than steps, so there is one after every epoch; few rows are checked as often.
+TEST(Trainer, GroupsAreCheckedEveryEpoch) {
+  const Dataset data = random_groups(120, 3, 1);
+  const auto [rest, valid] = hold_out(data, 0.3, 1);
+  PathListener observer;
+  TrainOptions options;
+  options.objective.name = "exact";
+  options.optimiser = "adagrad";
+  options.epochs = 6;
+  options.patience = 100;
+  train_classifier(rest, valid, options, {}, observer);
+  EXPECT_EQ(observer.checks, 6u);
+  EXPECT_GT(affordable_rows(0, 0), 1e9);
+  EXPECT_EQ(validation_effort(100, 10, 8).epochs, 1u);
+  EXPECT_GT(validation_effort(100, 10).epochs, 1u);
 }
 
 TEST(Trainer, ThePathOfL2NeedsFullPasses) {

@@ -238,6 +238,24 @@ TEST(HeadFile, TheAmortisedNormalizerTravelsAlong) {
   }
 }
 
+// Also one whose rung "amortised" is the b of the head itself.
+TEST(HeadFile, TheLadderTravelsAlong) {
+  const Scratch scratch;
+  for (const HeadFormat format : {HeadFormat::Safetensors, HeadFormat::Npz}) {
+    const std::string path = scratch.file("head", head_bytes(format, kinds()[0], kinds()[0], 0));
+    Head head = load_head(path, {});
+    head.model.normalizer = {-1.0 / 3, {3, 2, 1}, {}, {}, {}};
+    for (const auto& [name, kind] : {std::pair{"raw", RungKind::Raw}, {"amortised", RungKind::Linear}}) {
+      LadderRung& rung = head.model.ladder.rungs.emplace_back();
+      rung.name = name;
+      rung.kind = kind;
+      rung.eps = 0.1;
+    }
+    save_head(head, path);
+    EXPECT_EQ(load_head(path, {}).model, head.model);
+  }
+}
+
 TEST(HeadFile, ADamagedNormalizerIsAnError) {
   const Scratch scratch;
   const TensorBytes w{"W", "F32", "[1, 2]", raw<float>({1, 2})};

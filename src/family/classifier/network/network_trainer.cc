@@ -44,7 +44,8 @@ double settled_constant(const ModelFile& model, const ExampleFeed& train, uint64
 
 // Of training and of a check: products with the hidden layer and the output rows, a step's three times
 // (scores, derivatives of states, derivatives of rows).
-ValidationEffort network_effort(const ModelFile& model, const TrainOptions& options, uint64_t examples) {
+ValidationEffort network_effort(const ModelFile& model, const TrainOptions& options, uint64_t examples,
+                                uint64_t held_out) {
   const ObjectiveEntry& objective = objective_entry(options.objective.name);
   const double all = model.classes, path = std::log2(std::max(2.0, all));
   const double draws =
@@ -56,7 +57,7 @@ ValidationEffort network_effort(const ModelFile& model, const TrainOptions& opti
                                                                       : all;
   const double states = model.features, inner = static_cast<double>(model.encoder.hidden_weight.size());
   return validation_effort(static_cast<double>(examples) * 3 * (scored * states + inner),
-                           (has_tree ? path : all) * states + inner);
+                           (has_tree ? path : all) * states + inner, held_out);
 }
 
 // The parameters of a network as a snapshot: one vector, then the numbers.
@@ -80,7 +81,8 @@ class NetworkProblem final : public Problem {
         output_(make_output(options, model_, counts_)),
         minibatches_(train.examples(), options.batch, options.seed),
         rate_(options.learning_rate > 0 ? options.learning_rate : output_->rate_factor() * kDefaultRate),
-        effort_(network_effort(model_, options, train.examples())),
+        effort_(network_effort(model_, options, train.examples(),
+                               valid != nullptr ? valid->examples() : ValidationEffort::kMostRows)),
         held_out_(validation_examples(valid, options.seed, effort_.rows)),
         validation_(options, held_out_.rows.rows() > 0) {
     output_->finish(model_);
@@ -187,7 +189,8 @@ class NetworkProblem final : public Problem {
     if (const auto level = validation_.level())
       model_.log_normalizer = *level;
     else if (needs_constant(options_.objective) && outcome.ending != Ending::interrupted)
-      model_.log_normalizer = settled_constant(model_, train_, options_.seed, effort_.rows);
+      model_.log_normalizer = settled_constant(model_, train_, options_.seed,
+                                               std::max(effort_.rows, ValidationEffort::kFewestRows));
     model_.objective_json = objective_record(options_.objective, options_.objective.alpha);
     model_.training_json =
         training_record(options_, "adagrad", outcome.reason, train_.examples(), outcome.last);

@@ -45,10 +45,11 @@ std::vector<RungDrift> ladder_drift(const ModelFile& model, const ExampleSource&
       out[r].exceeded += static_cast<uint64_t>(std::count(beyond.begin(), beyond.end(), 1));
     }
   }
+  const auto rungs = static_cast<double>(out.size());
   for (RungDrift& drift : out) {
     const double k = static_cast<double>(drift.exceeded), n = static_cast<double>(drift.inputs);
     if (drift.exceeded > 0)
-      drift.rho_least = beta_upper_quantile(drift.conf, k, n - k + 1);  // Clopper-Pearson
+      drift.rho_least = beta_upper_quantile(1 - (1 - drift.conf) / rungs, k, n - k + 1);  // Clopper-Pearson
   }
   return out;
 }

@@ -6,8 +6,9 @@
 #include <cmath>
 #include <ctime>
 
-#include "audit/error_audit.h"
+#include "audit/rung_certificate.h"
 #include "base/failure.h"
+#include "document/section/audit_section.h"
 #include "family/classifier/normalize/amortise.h"
 #include "family/classifier/normalize/ladder_query.h"
 #include "math/parallel.h"
@@ -51,6 +52,9 @@ class LadderFitting {
       return exact_alone(exact, "the model needs no sum over its classes");
     if (model_.classes < kLadderClasses)
       return exact_alone(exact, fmt::format("a sum over {} classes is cheap", model_.classes));
+    if (!options_.certifies)
+      return exact_alone(exact,
+                         "the model was trained on these inputs, so they certify nothing; give others");
     const uint64_t needed = inputs_needed();
     if (certifying_inputs_.examples() < needed || fitting_inputs_.examples() < kFewestFitted)
       return exact_alone(
@@ -89,9 +93,8 @@ class LadderFitting {
     const double by_input = static_cast<double>(model_.classes) * static_cast<double>(model_.features);
     const auto affordable = static_cast<uint64_t>(kMostScores / by_input);
     const auto part = [&](const ExampleSource& source, uint64_t most, uint64_t least) {
-      std::vector<uint64_t> order(source.examples());
-      for (uint64_t i = 0; i < order.size(); ++i) order[i] = i;
-      RandomStream(options_.seed, kLadderStream).shuffle(order);
+      std::vector<uint64_t> order =
+          random_permutation(source.examples(), RandomStream(options_.seed, kLadderStream));
       order.resize(std::min<uint64_t>(order.size(), std::max(least, most)));
       std::sort(order.begin(), order.end());
       return source.gather(order);
@@ -178,7 +181,7 @@ class LadderFitting {
         sum += cost[i];
         measured.most_cost = std::max(measured.most_cost, cost[i]);
       }
-      out.eps = certified_error(size, options_.rho, options_.confidence, ladder_.rungs.size());
+      out.eps = certified_error(size, options_.rho, options_.confidence, most_rungs());
       std::sort(size.begin(), size.end());
       out.cost = sum / static_cast<double>(size.size());
       out.rms = std::sqrt(square / static_cast<double>(size.size()));
@@ -235,6 +238,7 @@ class LadderFitting {
     for (size_t r = 0; r < n; ++r) {
       const LadderRung& rung = ladder_.rungs[r];
       if (!options_.keep_all && r != chosen && rung.kind != RungKind::Raw) continue;
+      if (rung.cost >= model_.classes) continue;  // exact is cheaper
       has_nearest = has_nearest || rung.kind == RungKind::Nearest;
       out.ladder.rungs.push_back(rung);
     }
@@ -260,15 +264,6 @@ class LadderFitting {
 
 }  // namespace
 
-double certified_error(std::vector<double> sizes, double rho, double confidence, size_t rungs) {
-  const double each = 1 - (1 - confidence) / static_cast<double>(std::max<size_t>(1, rungs));
-  const int64_t allowed = largest_certifiable_count(sizes.size(), rho, each);
-  if (allowed < 0) return kInfinity;
-  const auto place = sizes.end() - 1 - static_cast<std::ptrdiff_t>(allowed);
-  std::nth_element(sizes.begin(), place, sizes.end());
-  return *place;
-}
-
 void LadderOptions::validate() const {
   require_range(within > 0, "within", within, "a number > 0");
   require_range(rho > 0 && rho < 1, "rho", rho, "a number between 0 and 1");
@@ -287,9 +282,8 @@ LadderFit fit_ladder(const ModelFile& model, const ExampleSource& fitting, const
 
 LadderFit fit_ladder(const ModelFile& model, const ExampleSource& inputs, const LadderOptions& options) {
   if (inputs.examples() < 2) return fit_ladder(model, inputs, inputs, options);
-  std::vector<uint64_t> order(inputs.examples());
-  for (uint64_t i = 0; i < order.size(); ++i) order[i] = i;
-  RandomStream(options.seed, kPartStream).shuffle(order);
+  const std::vector<uint64_t> order =
+      random_permutation(inputs.examples(), RandomStream(options.seed, kPartStream));
   const auto middle = order.begin() + static_cast<std::ptrdiff_t>(order.size() * 45 / 100);
   return fit_ladder(model, ExampleSubset(inputs, {order.begin(), middle}),
                     ExampleSubset(inputs, {middle, order.end()}), options);
@@ -299,11 +293,11 @@ std::string chosen_text(const LadderFit& fit) {
   const MeasuredRung& best = fit.best();
   if (fit.is_exact()) return fmt::format("exact: {}", fit.reason);
   return fmt::format(
-      "{}, {}: within {:.2g} for {:.4g}% of inputs (confidence {:.4g}%), {:.0f} of {:.0f} dot products, "
+      "{}, {}: within {} for {:.4g}% of inputs (confidence {:.4g}%), {:.0f} of {:.0f} dot products, "
       "{:.3g} times "
       "as fast as exact",
-      best.name, fit.reason, best.eps, 100 * (1 - best.rho), 100 * best.conf, best.cost, fit.exact().cost,
-      fit.exact().nanoseconds / best.nanoseconds);
+      best.name, fit.reason, rounded_up(best.eps, 2), 100 * (1 - best.rho), 100 * best.conf, best.cost,
+      fit.exact().cost, fit.exact().nanoseconds / best.nanoseconds);
 }
 
 }  // namespace selfnorm

@@ -1,9 +1,10 @@
 // The ladder of log-normalizers of a model of classes (theory.md 5): fits its rungs on one part of the inputs
 // it is given, 45%, measures and certifies all of them on the other, and takes the cheapest that is good
-// enough. None of the inputs may have had a part in the model. The certificates of m rungs hold together with
-// the confidence asked for: each is computed at 1 - (1 - confidence) / m, so that one may be chosen freely
-// afterwards. Errors and costs are those of the runtime, on the weights as they are stored. Same inputs and
-// options: the same ladder, to the bit; the nanoseconds are measured and no part of it.
+// enough. The model was not fitted to any of the inputs; where they chose its epoch, its l2 or its constant,
+// as the held-out rows of a training do, certificates are a little optimistic. The certificates of m rungs
+// hold together with the confidence asked for: each is computed at 1 - (1 - confidence) / m, so that one may
+// be chosen freely afterwards. Errors and costs are those of the runtime, on the weights as they are stored.
+// Same inputs and options: the same ladder, to the bit; the nanoseconds are measured and no part of it.
 #pragma once
 
 #include <functional>
@@ -23,8 +24,9 @@ struct LadderOptions {
   double rho = runtime::kWithinShare;  // ... in all but this share of inputs, in (0, 1)
   double confidence = 0.99;            // in (0, 1)
   double max_cost = 0;                 // > 0: instead of `within`, the most precise rung up to this cost
-  bool keep_all = false;               // every rung, not only the one that is taken
-  uint32_t clusters = 0;               // 0: by the number of classes
+  bool keep_all = false;  // every rung that costs less than exact, not only the one that is taken
+  bool certifies = true;  // false: the inputs trained the model, so exact is taken
+  uint32_t clusters = 0;  // 0: by the number of classes
   uint64_t most_fitted = 8000,
            most_certified = 12'000;  // inputs that are used of those that are there, at most
   uint64_t seed = 0;
@@ -58,11 +60,6 @@ LadderFit fit_ladder(const ModelFile& model, const ExampleSource& inputs, const 
 // The same of inputs that are parted already.
 LadderFit fit_ladder(const ModelFile& model, const ExampleSource& fitting, const ExampleSource& certifying,
                      const LadderOptions& options);
-
-// The smallest error that can be certified from those of n inputs (not below 0): with the confidence, all but
-// a share rho of inputs are within it, and within those of the other rungs that were measured on the same
-// inputs. Infinite when n is too small.
-double certified_error(std::vector<double> sizes, double rho, double confidence, size_t rungs);
 
 // "nearest-0.05: 1,234 of 33,278 dot products, 18 times as fast as exact; within 0.08 for 99% of inputs
 // (confidence 99%)"

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 
+#include "audit/rung_certificate.h"
 #include "math/parallel.h"
 #include "normalizer/ladder/cluster_masses.h"
 #include "normalizer/ladder/clustered_head.h"
@@ -37,6 +38,30 @@ TEST(LadderFit, TakesTheCheapestCertifiedRung) {
     EXPECT_TRUE(rung.cost >= fit.best().cost || rung.eps > 0.1) << rung.name;
   EXPECT_EQ(fit.fitted + fit.certified, 2600u);
   EXPECT_NE(chosen_text(fit).find("the cheapest rung that is certified"), std::string::npos);
+}
+
+// Rungs dearer than exact are not kept, so that the runtime serves what was chosen.
+TEST(LadderFit, KeepsWhatIsCheaperThanExact) {
+  const LadderFit& fit = small_fit();
+  const size_t served = runtime::cheapest_within(fit.ladder.rungs, 0.1, 0.01);
+  ASSERT_NE(served, runtime::kNoRung);
+  EXPECT_EQ(fit.ladder.rungs[served].name, fit.best().name);
+  for (const LadderRung& rung : fit.ladder.rungs) EXPECT_LT(rung.cost, 1200) << rung.name;
+}
+
+TEST(LadderFit, InputsThatTrainedTheModelCertifyNothing) {
+  const LadderFit fit =
+      fit_ladder(clustered_head(1200, 5, 12, 0.2, 1), *source_of(2600, 5, 2), {.certifies = false});
+  EXPECT_TRUE(fit.is_exact());
+  EXPECT_FALSE(fit.ladder.exists());
+  EXPECT_NE(chosen_text(fit).find("the model was trained on these inputs"), std::string::npos);
+}
+
+TEST(LadderFit, TheErrorIsRoundedUp) {
+  LadderFit fit;
+  fit.rungs.resize(2);
+  fit.rungs[0].eps = 0.0701;
+  EXPECT_NE(chosen_text(fit).find("within 0.071 for"), std::string::npos) << chosen_text(fit);
 }
 
 // What is certified holds on inputs that nothing has seen, by what the file will hold.

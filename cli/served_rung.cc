@@ -14,7 +14,9 @@ ServedKind served_rung(const Arguments& arguments, const OfferedRungs& offered) 
   const ScoreArguments& given = arguments.score;
   if (int(given.raw) + int(given.amortised) + int(given.exact) + int(!given.rung.empty()) > 1)
     throw Error("give only one of --raw, --amortised, --exact and --rung");
-  const auto has = [&offered](const std::string& name) { return std::ranges::count(offered.names, name) > 0; };
+  const auto has = [&offered](const std::string& name) {
+    return std::ranges::count(offered.names, name) > 0;
+  };
   std::string name = offered.exact;
   const bool is_asked_for = given.raw || given.amortised || given.exact || !given.rung.empty();
   if (given.amortised && !has("amortised"))
@@ -54,8 +56,8 @@ std::string rungs_text(const std::vector<runtime::Rung>& rungs) {
     if (std::isfinite(rung.eps))
       out += fmt::format("{}{} within {:.2g}", out.empty() ? "" : ", ", rung.name, rung.eps);
   if (out.empty()) return "nothing: there are too few held-out inputs";
-  return out + fmt::format(" ({:.4g}% of inputs, confidence {:.4g}% for all together)", 100 * (1 - rungs[0].rho),
-                           100 * rungs[0].conf);
+  return out + fmt::format(" ({:.4g}% of inputs, confidence {:.4g}% for all together)",
+                           100 * (1 - rungs[0].rho), 100 * rungs[0].conf);
 }
 
 }  // namespace selfnorm::cli

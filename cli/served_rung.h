@@ -1,6 +1,7 @@
-// Which log-probabilities `score` gives of a model whose rungs are in its audit record, a CRF or a regressor: what
-// --raw, --amortised, --exact or --rung ask for, else the cheapest rung that is certified to be precise enough, else
-// exact ones.
+// Which log-probabilities `score` gives of a model whose rungs are in its audit record, a CRF or a regressor:
+// what
+// --raw, --amortised, --exact or --rung ask for, else the cheapest rung that is certified to be precise
+// enough, else exact ones.
 #pragma once
 
 #include <string>
@@ -17,8 +18,8 @@ struct OfferedRungs {
   std::string exact = "exact";           // what exact ones are called
 };
 
-// Raw and amortised scores are called so, others by the kind of their rung. Throws Error for more than one of those options, and for what the
-// model does not have.
+// Raw and amortised scores are called so, others by the kind of their rung. Throws Error for more than one of
+// those options, and for what the model does not have.
 ServedKind served_rung(const Arguments& arguments, const OfferedRungs& offered);
 
 // "raw within 7.1, level within 6.8 (99% of inputs, confidence 99% for all)"; of none certified "nothing".

@@ -32,6 +32,15 @@ void score(const selfnorm_model* model) {
     selfnorm_word(model, i, &length);
   }
   selfnorm_metadata(model, "audit", &length);
+  double eps = 0, rho = 0;
+  for (size_t i = 0; i < selfnorm_rungs(model); ++i) {
+    if (selfnorm_score_dense(model, x.data(), d, list, 2, SELFNORM_RUNG(i), out) == SELFNORM_OK &&
+        !std::isfinite(out[0]))
+      std::abort();
+    selfnorm_score_sparse(model, index, x.data(), 1, list, 2, SELFNORM_RUNG(i), out);
+    selfnorm_error_bound(model, SELFNORM_RUNG(i), &eps, &rho);
+  }
+  selfnorm_score_dense(model, x.data(), d, list, 2, SELFNORM_AUTO, out);
   std::vector<float> h(d);
   selfnorm_encode_sparse(model, index, x.data(), 1, h.data());
 }

@@ -98,7 +98,7 @@ constexpr uint32_t kManyClassesSparse = 1000, kManyClassesDense = 10'000;
 // Multiplications up to which all classes are summed over in training: about a minute on two cores.
 constexpr double kExactWork = 2e12;
 constexpr uint64_t kFullPasses = 100;  // of lbfgs
-constexpr double kStrongestL2 = 100;  // over the number of rows: where the path of l2 starts
+constexpr double kStrongestL2 = 100;   // over the number of rows: where the path of l2 starts
 
 constexpr const char* kAdvice =
     "use fewer features (a smaller largest index; text: --min-count 2, --hash-buckets, --max-vocabulary) or "
@@ -216,7 +216,8 @@ TrainingData read_data(const Arguments& arguments, ReadResult read) {
     if (has_words && given.options.encoder.is_network()) keep_taught_words(data);
   }
   if (!given.unlabelled.empty()) {
-    if (given.options.encoder.is_network()) throw Error("--unlabelled: expected a linear model, found an encoder");
+    if (given.options.encoder.is_network())
+      throw Error("--unlabelled: expected a linear model, found an encoder");
     data.unlabelled = read_unlabelled(arguments, data);
   }
   return data;
@@ -295,7 +296,9 @@ class ClassifierTraining final : public Training {
       options.objective.name = "exact";
       arguments.options["objective"] = options.objective.name;
       const size_t parameters = size_t{data.is_joint() ? 1 : classes} * (data.features.columns() + 1);
-      if (!arguments.has_named({"--l1", "--l2", "--l2-from"}) &&
+      const bool has_held_out =
+          !given_.valid.empty() || hold_out_fraction(given_, data.examples(), false) > 0;
+      if (has_held_out && !arguments.has_named({"--l1", "--l2", "--l2-from"}) &&
           choose_optimiser(options, parameters) == "lbfgs") {
         options.l2_from = kStrongestL2 / static_cast<double>(std::max<uint64_t>(1, data.examples()));
         options.l2 = 0;
@@ -319,10 +322,11 @@ class ClassifierTraining final : public Training {
     options_ = options;
     const std::string encoder = options.encoder.is_network() ? "--encoder bag " : "";
     if (work <= kExactWork)
-      return {fmt::format(
-          "chosen for {} classes: {}--objective exact, maximum likelihood, because {} rows are few enough to sum over "
-          "all classes; {}--objective nce does not, and is faster",
-          grouped(classes), encoder, grouped(data.examples()), encoder)};
+      return {
+          fmt::format("chosen for {} classes: {}--objective exact, maximum likelihood, because {} rows are "
+                      "few enough to sum over "
+                      "all classes; {}--objective nce does not, and is faster",
+                      grouped(classes), encoder, grouped(data.examples()), encoder)};
     return {fmt::format(
         "chosen for {} classes: {}--objective nce, which does not sum over them; {}--objective exact does",
         grouped(classes), encoder, encoder)};
@@ -372,15 +376,15 @@ class ClassifierTraining final : public Training {
     const std::vector<uint64_t> rows =
         audited_rows(audited_.examples(), static_cast<double>(model.classes) * mean_inputs(model, audited_));
     const bool is_part = rows.size() < audited_.examples();
-    evaluation_ =
-        evaluate(model, is_part ? subset(audited_, rows) : audited_, arguments_.common.threads);
+    evaluation_ = evaluate(model, is_part ? subset(audited_, rows) : audited_, arguments_.common.threads);
     Verdict out{.data = is_held_out_ ? "validation" : "training"};
     out.audit = {{"data", out.data}};
     if (is_part) {
       out.audit["of"] = audited_.examples();
-      out.notes.push_back(fmt::format(
-          "audited: {} of the {} {} rows, because a sum over {} classes is dear; 'selfnorm evaluate' takes all",
-          grouped(rows.size()), grouped(audited_.examples()), out.data, grouped(model.classes)));
+      out.notes.push_back(
+          fmt::format("audited: {} of the {} {} rows, because a sum over {} classes is dear; 'selfnorm "
+                      "evaluate' takes all",
+                      grouped(rows.size()), grouped(audited_.examples()), out.data, grouped(model.classes)));
     }
     out.audit.update(evaluation_json(evaluation_, model.log_normalizer));
     out.nll = evaluation_.nll_exact;

@@ -12,7 +12,8 @@ namespace {
 // Fewer would not fit, and not certify, anything.
 constexpr double kFewestFitted = 800, kFewestCertified = 1500;
 
-void limit_inputs(const TrainOptions& training, uint64_t examples, const ModelFile& model, LadderOptions& ladder) {
+void limit_inputs(const TrainOptions& training, uint64_t examples, const ModelFile& model,
+                  LadderOptions& ladder) {
   const ObjectiveOptions& o = training.objective;
   const double classes = model.classes;
   const double scored =

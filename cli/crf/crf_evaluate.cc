@@ -24,9 +24,9 @@
 namespace selfnorm::cli {
 namespace {
 
-// log p(y|x) of a sentence's own labels: s(x,y) less a(x) of a rung, O(T) with s summed in double from the weights
-// (target_score), or exact s(x,y) - log Z(x) <= 0, with s and Z of the same rounded u and v (Lattice::log_prob), as
-// `tag` gives it. Keeps a reference to the model, and room.
+// log p(y|x) of a sentence's own labels: s(x,y) less a(x) of a rung, O(T) with s summed in double from the
+// weights (target_score), or exact s(x,y) - log Z(x) <= 0, with s and Z of the same rounded u and v
+// (Lattice::log_prob), as `tag` gives it. Keeps a reference to the model, and room.
 class LabellingScore {
  public:
   LabellingScore(const CrfModel& model, std::string rung, CrfLadder ladder = {})

@@ -210,8 +210,9 @@ class CrfTraining final : public Training {
                                    class_counts(data_.valid->label, labels));
     out.table = crf_table({{options_.objective.name, evaluation_, {}}}) + crf_details(evaluation_);
     if (data_.valid)
-      out.table += fmt::format("certified: {}; 'score' gives exact log-probabilities unless --within allows less\n",
-                               rungs_text(ladder.rungs));
+      out.table +=
+          fmt::format("certified: {}; 'score' gives exact log-probabilities unless --within allows less\n",
+                      rungs_text(ladder.rungs));
     return out;
   }
 

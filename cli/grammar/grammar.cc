@@ -75,7 +75,8 @@ void Grammar::declare_training_commands() {
       .of_kind(OptionKind::file);
   files
       .add("unlabelled", &train.unlabelled,
-           "Inputs whose log Z is drawn to 0 as well as that of TRAIN, in the same form; labels are not looked at; "
+           "Inputs whose log Z is drawn to 0 as well as that of TRAIN, in the same form; labels are not "
+           "looked at; "
            "penalty with lbfgs")
       .of_kind(OptionKind::file);
   files.add("weight-file", &train.weight_file, "One weight per example, a number a line")

@@ -67,13 +67,16 @@ What is to be predicted?
   exact      maximum likelihood alone: log Z is free, so probabilities are summed over all classes.
   nce, snl   do not sum over the classes while training: from thousands of classes on, with --encoder bag.
 )text"},
-    {"scores", R"text(Raw, amortised, exact: every log-probability that is printed says what it is.
+    {"scores", R"text(Which number do I get? Every log-probability that is printed says what it is, and how far it can be off.
 
 exact      summed over all classes: right, and as slow as there are classes. 'predict' gives these.
+nearest    the nearest clusters of classes summed exactly, the rest estimated: a small part of the cost.
+network    a raw score less b(x), a small network that estimates log Z; linear: less a linear function.
 raw        one score as it is: a log-probability as far as log Z is 0, which 'audit' measures and certifies.
-amortised  a raw score less b(x), a cheap estimate of log Z that the model stores ('normalize --amortise').
+amortised  a raw score less the b(x) that the model was trained with ('normalize --amortise').
 
-'score' gives exact ones where that is cheap and says when it does not; --raw, --amortised and --exact choose.
+'score' takes the cheapest of them that is certified within --within (0.1, for 99% of inputs), else exact. 'train' and
+'normalize --within' fit and certify them; 'info' lists them. --raw, --amortised, --exact and --rung NAME choose.
 )text"},
     {"output", R"text(Output: results on standard output, everything else on standard error.
 

@@ -150,8 +150,8 @@ class LanguageTraining final : public Training {
     const bool is_long = scores > kAuditedScores && model.family != Family::Hierarchical;
     const double most = kTokenWork / (static_cast<double>(model.classes) * model.features);
     const uint64_t tokens = std::clamp(static_cast<uint64_t>(most), kFewestTokens, kAuditedTokens);
-    evaluation_ = evaluate_language(
-        model, corpus, {.limit = is_long ? tokens : 0, .threads = arguments_.common.threads});
+    evaluation_ = evaluate_language(model, corpus,
+                                    {.limit = is_long ? tokens : 0, .threads = arguments_.common.threads});
     Verdict out{.data = valid ? "validation" : "training"};
     out.audit = {{"data", out.data}};
     out.audit.update(language_json(evaluation_, model.log_normalizer));
@@ -161,7 +161,8 @@ class LanguageTraining final : public Training {
           frequency_model("the frequencies of the words", corpora_->learned.train.counts(), valid->counts());
     out.table = language_table({{options_.objective.name, evaluation_, {}}}) + language_lines(evaluation_);
     if (valid && !arguments_.ladder.no_ladder && model.family == Family::Multiclass)
-      ladder_ = end_with_ladder(arguments_, corpora_->learned.train.examples(), *some_states(*valid), model, out);
+      ladder_ =
+          end_with_ladder(arguments_, corpora_->learned.train.examples(), *some_states(*valid), model, out);
     model.audit_json = out.audit.dump();
     return out;
   }

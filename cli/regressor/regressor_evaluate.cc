@@ -197,7 +197,8 @@ int score_regressor(const Arguments& arguments) {
   }
   const bool is_exact = served.name == "quadrature";
   if (!is_exact) arguments.refuse({"--precision"}, "is of --exact");
-  if (!is_exact && served.is_asked_for && !arguments.common.quiet) warn_about_rms(stored_rms(model), "amortised", "--exact");
+  if (!is_exact && served.is_asked_for && !arguments.common.quiet)
+    warn_about_rms(stored_rms(model), "amortised", "--exact");
   std::vector<double> log_density;
   if (is_exact) {
     PredictionOptions options{.quantiles = {}, .intervals = {}, .quadrature = quadrature_of(arguments)};
@@ -214,7 +215,8 @@ int score_regressor(const Arguments& arguments) {
   }
   const std::string& kind = served.name;
   RowSheet sheet(arguments.common.json,
-                 "# " + served.text() + (is_exact ? "" : ", " + model.normalizer_kind + " b(x)"), served.json());
+                 "# " + served.text() + (is_exact ? "" : ", " + model.normalizer_kind + " b(x)"),
+                 served.json());
   for (size_t i = 0; i < log_density.size(); ++i)
     sheet.row({{"row", frame.numbers[i]}, {"log_prob", log_density[i]}, {"", kind}});
   sheet.finish();

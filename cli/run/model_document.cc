@@ -15,7 +15,7 @@ namespace selfnorm::cli {
 namespace {
 
 // Multiplications that the audit of a run may take: a few seconds.
-constexpr double kAuditWork = 2e10;
+constexpr double kAuditWork = 8e9;
 constexpr uint64_t kFewestAudited = 1000;
 
 // Inputs that the trade-off is computed for.

@@ -123,7 +123,8 @@ std::string resumed_run_path(const RunArguments& run, const std::string& objecti
   if (run.train.empty()) throw Error("--resume needs --out DIR (or the data it was started with)");
   std::string base = base_run_path(run, objective);
   for (const ObjectiveEntry& other : all_objectives())  // chosen by the data
-    if (!fs::exists(base) && fs::exists(base_run_path(run, other.name))) base = base_run_path(run, other.name);
+    if (!fs::exists(base) && fs::exists(base_run_path(run, other.name)))
+      base = base_run_path(run, other.name);
   int number = 1;
   while (fs::exists(numbered(base, number + 1))) ++number;
   if (!fs::exists(numbered(base, number)))

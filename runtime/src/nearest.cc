@@ -32,9 +32,8 @@ bool Scorer::cluster_sum(const Query& query, std::span<const DoubtfulCluster> cl
   };
   *out = {};
   for (size_t next = 0; next < clusters.size(); ++next) {
-    if (has_rows && next + 1 < clusters.size())
-      prefetch_row(c.rows.data() + uint64_t{c.begin[clusters[next + 1].cluster]} * d,
-                   std::min<size_t>(4 * d, 1024));
+    if (has_rows && next + 1 < clusters.size() && c.begin[clusters[next + 1].cluster] < layout_.classes)
+      prefetch_row(c.rows.data() + uint64_t{c.begin[clusters[next + 1].cluster]} * d, d);
     const uint64_t end = c.begin[clusters[next].cluster + 1];
     if (end > layout_.classes) return false;
     for (uint64_t first = c.begin[clusters[next].cluster]; first < end;) {

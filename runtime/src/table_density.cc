@@ -5,11 +5,10 @@
 #include <numbers>
 
 #include "selfnorm/runtime/log_sum_exp.h"
+#include "table_network.h"
 
 namespace selfnorm::runtime {
 namespace {
-
-const double kHalfLogTau = 0.5 * std::log(2 * std::numbers::pi);
 
 std::span<const double> values_named(const LayoutReader& reader,
                                      const std::map<std::string, std::span<const double>>& values,

@@ -12,6 +12,8 @@
 
 namespace selfnorm::runtime {
 
+inline constexpr double kHalfLogTau = 0.91893853320467274178;  // log(2 pi) / 2
+
 class TableNetwork {
  public:
   TableNetwork() = default;

@@ -14,7 +14,6 @@ constexpr int kBroadReach = 12;     // panels to either side
 constexpr double kBend = 0.5;       // of the tilt, in standardised units
 constexpr double kFarthest = 1e12;  // in standard deviations: no density beyond
 constexpr std::array<double, TableRegressor::kEnds> kPlaces = {-12, -6, -3, -1, 0, 1, 3, 6, 12};
-const double kHalfLogTau = 0.5 * std::log(2 * std::numbers::pi);
 
 double softplus(double z) { return std::max(z, 0.0) + std::log1p(std::exp(-std::abs(z))); }
 

@@ -24,8 +24,8 @@ std::vector<runtime::Rung> certified_together(const std::vector<RungErrors>& mea
     const uint64_t n = sizes.size();
     const int64_t allowed = n == 0 ? -1 : largest_certifiable_count(n, rho, each);
     rung.rms = n == 0 ? 0 : std::sqrt(squares / static_cast<double>(n));
-    rung.eps = allowed < 0 ? std::numeric_limits<double>::infinity()
-                           : sizes[n - 1 - static_cast<uint64_t>(allowed)];
+    rung.eps =
+        allowed < 0 ? std::numeric_limits<double>::infinity() : sizes[n - 1 - static_cast<uint64_t>(allowed)];
     rung.rho = rho;
     rung.conf = confidence;
     out.push_back(std::move(rung));

@@ -1,5 +1,5 @@
-// What is certified of rungs whose errors were measured on the same inputs (theory.md 5): each at the confidence
-// 1 - (1 - confidence) / m, so that any of the m may be chosen afterwards.
+// What is certified of rungs whose errors were measured on the same inputs (theory.md 5): each at the
+// confidence 1 - (1 - confidence) / m, so that any of the m may be chosen afterwards.
 #pragma once
 
 #include <vector>

@@ -20,8 +20,7 @@ TEST(RungCertificate, IsClopperPearsonAtASharedConfidence) {
   RandomStream random(3);
   std::vector<RungErrors> measured{{named("a"), {}}, {named("b"), {}}, {named("c"), {}}};
   for (int i = 0; i < 2000; ++i)
-    for (size_t r = 0; r < 3; ++r)
-      measured[r].errors.push_back(static_cast<double>(r + 1) * random.normal());
+    for (size_t r = 0; r < 3; ++r) measured[r].errors.push_back(static_cast<double>(r + 1) * random.normal());
   const std::vector<runtime::Rung> rungs = certified_together(measured, 0.01, 0.99);
   ASSERT_EQ(rungs.size(), 3u);
   for (size_t r = 0; r < 3; ++r) {
@@ -41,13 +40,14 @@ TEST(RungCertificate, IsClopperPearsonAtASharedConfidence) {
 
 TEST(RungCertificate, FewInputsCertifyNothing) {
   for (const size_t n : {size_t{0}, size_t{1}, size_t{458}})
-    EXPECT_TRUE(std::isinf(certified_together({{named("a"), std::vector<double>(n)}}, 0.01, 0.99)[0].eps)) << n;
+    EXPECT_TRUE(std::isinf(certified_together({{named("a"), std::vector<double>(n)}}, 0.01, 0.99)[0].eps))
+        << n;
   EXPECT_EQ(certified_together({{named("a"), std::vector<double>(459)}}, 0.01, 0.99)[0].eps, 0);
 }
 
-// The best of ten rungs, chosen after the fact, keeps its promise with the confidence that was said: 2,000 trials
-// whose errors are uniform on [0, 1], so that a rung with eps is off in 1 - eps of all inputs. 50 failures have a
-// probability below 1e-8 where at most 20 are expected.
+// The best of ten rungs, chosen after the fact, keeps its promise with the confidence that was said: 2,000
+// trials whose errors are uniform on [0, 1], so that a rung with eps is off in 1 - eps of all inputs. 50
+// failures have a probability below 1e-8 where at most 20 are expected.
 TEST(RungCertificate, ChoosingKeepsTheCoverage) {
   RandomStream random(5);
   int failures = 0;
@@ -56,7 +56,8 @@ TEST(RungCertificate, ChoosingKeepsTheCoverage) {
     for (RungErrors& of : measured)
       for (int i = 0; i < 100; ++i) of.errors.push_back(random.uniform());
     double least = 1;
-    for (const runtime::Rung& rung : certified_together(measured, 0.1, 0.99)) least = std::min(least, rung.eps);
+    for (const runtime::Rung& rung : certified_together(measured, 0.1, 0.99))
+      least = std::min(least, rung.eps);
     failures += 1 - least > 0.1;
   }
   EXPECT_LT(failures, 50);

@@ -14,7 +14,10 @@ namespace {
 TEST(Audit, JsonHasThePromisedKeys) {
   const Folder folder;
   folder.generate("data.svm", 2000);
-  ASSERT_EQ(folder.run({"train", "classifier", "--objective", "penalty", "data.svm", "--out", "run", "--quiet"}).code, 0);
+  ASSERT_EQ(
+      folder.run({"train", "classifier", "--objective", "penalty", "data.svm", "--out", "run", "--quiet"})
+          .code,
+      0);
   const Outcome outcome = folder.run({"audit", "run", "data.svm", "--json"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const auto json = outcome.json();
@@ -50,7 +53,10 @@ TEST(Audit, NoCertificateFromTrainingData) {
   std::string other = content(folder / "data.svm");
   other.back() = ' ';  // of the same size
   folder.write("other.svm", other);
-  ASSERT_EQ(folder.run({"train", "classifier", "--objective", "penalty", "data.svm", "--out", "runs/a", "--quiet"}).code, 0);
+  ASSERT_EQ(
+      folder.run({"train", "classifier", "--objective", "penalty", "data.svm", "--out", "runs/a", "--quiet"})
+          .code,
+      0);
   const std::vector<std::string> models{"runs/a", "runs/a/model.safetensors", folder / "runs/a/"};
   for (const std::string& model : models)
     for (const std::string& data : {std::string("data.svm"), std::string("copy.svm"), folder / "data.svm"}) {
@@ -80,8 +86,8 @@ TEST(Audit, ValidationDataChoseTheStep) {
   folder.generate("data.svm", 2000);
   folder.generate("valid.svm", 1500);
   ASSERT_EQ(folder
-                .run({"train", "classifier", "--objective", "penalty", "data.svm", "--valid", "valid.svm", "--out", "run", "--quiet",
-                      "--no-report"})
+                .run({"train", "classifier", "--objective", "penalty", "data.svm", "--valid", "valid.svm",
+                      "--out", "run", "--quiet", "--no-report"})
                 .code,
             0);
   const auto json = folder.run({"audit", "run", "valid.svm", "--json", "--no-report"}).json();
@@ -95,7 +101,10 @@ TEST(Audit, ValidationDataChoseTheStep) {
 TEST(Audit, ARequirementOfTrainingDataIsAWarning) {
   const Folder folder;
   folder.generate("data.svm", 2000);
-  ASSERT_EQ(folder.run({"train", "classifier", "--objective", "penalty", "data.svm", "--out", "run", "--quiet", "--no-report"}).code,
+  ASSERT_EQ(folder
+                .run({"train", "classifier", "--objective", "penalty", "data.svm", "--out", "run", "--quiet",
+                      "--no-report"})
+                .code,
             0);
   const Outcome held = folder.run({"audit", "run", "data.svm", "--require", "eps=100", "--no-report"});
   EXPECT_EQ(held.code, 0) << held.err;
@@ -226,7 +235,10 @@ TEST(Audit, TextNamesTheLabelsOfTheWorst) {
   std::string table = "x,y\n";
   for (int i = 0; i < 40; ++i) table += std::to_string(i) + (i % 2 == 0 ? ",\x1b[31mred\n" : ",blue\n");
   folder.write("data.csv", table);
-  ASSERT_EQ(folder.run({"train", "classifier", "--objective", "penalty", "data.csv", "--target", "y", "--out", "run", "--quiet"}).code,
+  ASSERT_EQ(folder
+                .run({"train", "classifier", "--objective", "penalty", "data.csv", "--target", "y", "--out",
+                      "run", "--quiet"})
+                .code,
             0);
   const std::string text = folder.run({"audit", "run", "data.csv"}).out;
   const size_t worst = text.find("worst inputs");
@@ -245,7 +257,10 @@ TEST(Audit, LabelsAreCutAndHoldNoControls) {
                                                "31m\xc2\x9b\n"
                                              : "," + std::string(5000, 'b') + "\n");
   folder.write("data.csv", table);
-  ASSERT_EQ(folder.run({"train", "classifier", "--objective", "penalty", "data.csv", "--target", "y", "--out", "run", "--quiet"}).code,
+  ASSERT_EQ(folder
+                .run({"train", "classifier", "--objective", "penalty", "data.csv", "--target", "y", "--out",
+                      "run", "--quiet"})
+                .code,
             0);
   const std::string text = text_in("C.UTF-8", folder, {"audit", "run", "data.csv", "--no-report"});
   EXPECT_TRUE(holds(text, ": a\ufffd31m? (")) << text;

@@ -32,14 +32,15 @@ TEST(CrfScore, ExactIsAtMostZeroAndThatOfTag) {
   }
 }
 
-// What is served is the cheapest rung that is certified for --within; its difference from exact is the log Z that
-// the certificate is about.
+// What is served is the cheapest rung that is certified for --within; its difference from exact is the log Z
+// that the certificate is about.
 TEST(CrfScore, WithinTakesACertifiedRung) {
   const Folder folder;
   folder.write("train.conll", sentences_text(100));
   folder.write("valid.conll", sentences_text(1500, 2));
   folder.write("test.conll", sentences_text(300, 3));
-  const Outcome trained = folder.run({"train", "crf", "train.conll", "--valid", "valid.conll", "--out", "run"});
+  const Outcome trained =
+      folder.run({"train", "crf", "train.conll", "--valid", "valid.conll", "--out", "run"});
   ASSERT_EQ(trained.code, 0) << trained.err;
   EXPECT_NE(trained.out.find("certified: raw within "), std::string::npos) << trained.out;
   const auto rungs = folder.run({"info", "run", "--json"}).json()["audit"]["ladder"]["rungs"];

@@ -95,8 +95,8 @@ TEST(ModelDocument, SaysThatTrainingDiverged) {
   folder.generate_text("data.txt", 100);
   const std::string note = "Training diverged";
   for (const std::vector<std::string>& words :
-       {std::vector<std::string>{"train", "classifier", "--objective", "penalty", "data.svm", "--optimiser", "adagrad", "--epochs",
-                                 "3"},
+       {std::vector<std::string>{"train", "classifier", "--objective", "penalty", "data.svm", "--optimiser",
+                                 "adagrad", "--epochs", "3"},
         small_lm({})}) {
     EXPECT_FALSE(has_note(trained_report(folder, words), note)) << words[1];
     std::vector<std::string> far = words;
@@ -145,7 +145,8 @@ TEST(ModelDocument, ValidationByTheTrainingFileIsTraining) {
   folder.generate_text("data.txt", 100);
   folder.write("copy.svm", content(folder / "data.svm"));
   for (const std::vector<std::string>& words :
-       {std::vector<std::string>{"train", "classifier", "--objective", "penalty", "data.svm", "--valid", "copy.svm"},
+       {std::vector<std::string>{"train", "classifier", "--objective", "penalty", "data.svm", "--valid",
+                                 "copy.svm"},
         small_bag({"--objective", "hierarchical", "--valid", "./data.svm"}),
         small_lm({"--valid", "./data.txt"})}) {
     const auto report = trained_report(folder, words);

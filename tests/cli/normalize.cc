@@ -55,9 +55,11 @@ TEST(Normalize, AHeadWithoutABiasGetsOne) {
 TEST(Normalize, OurOwnModelKeepsItsEvaluation) {
   const Folder folder;
   folder.generate("data.svm", 3000);
-  ASSERT_EQ(
-      folder.run({"train", "classifier", "--objective", "penalty", "data.svm", "--objective", "exact", "--out", "run", "--quiet"}).code,
-      0);
+  ASSERT_EQ(folder
+                .run({"train", "classifier", "--objective", "penalty", "data.svm", "--objective", "exact",
+                      "--out", "run", "--quiet"})
+                .code,
+            0);
   const Outcome outcome =
       folder.run({"normalize", "run", "-o", "n.safetensors"});  // states: the run's own data
   ASSERT_EQ(outcome.code, 0) << outcome.err;
@@ -84,8 +86,11 @@ TEST(Normalize, NoAmortisedNormalizerThatIsWorseThanTheConstant) {
     text += "\n";
   }
   folder.write("data.svm", text);
-  ASSERT_EQ(
-      folder.run({"train", "classifier", "--objective", "penalty", "data.svm", "--hold-out", "0", "--out", "run", "--quiet"}).code, 0);
+  ASSERT_EQ(folder
+                .run({"train", "classifier", "--objective", "penalty", "data.svm", "--hold-out", "0", "--out",
+                      "run", "--quiet"})
+                .code,
+            0);
   for (const char* kind : {"linear", "mlp"}) {
     const Outcome outcome =
         folder.run({"normalize", "run", "-o", "n.safetensors", "--amortise", kind, "--json", "--quiet"});
@@ -256,7 +261,10 @@ TEST(Normalize, WorstInputsAreNumberedAsInTheFile) {
 TEST(Normalize, NoCertificateFromTrainingData) {
   const Folder folder;
   folder.generate("data.svm", 9000);
-  ASSERT_EQ(folder.run({"train", "classifier", "--objective", "penalty", "data.svm", "--out", "run", "--quiet"}).code, 0);
+  ASSERT_EQ(
+      folder.run({"train", "classifier", "--objective", "penalty", "data.svm", "--out", "run", "--quiet"})
+          .code,
+      0);
   const auto own =
       folder.run({"normalize", "run", "-o", "a.safetensors", "--json", "--quiet"}).json()["report"];
   EXPECT_EQ(card_of(own, "certificate")["value"], "none: the model was trained on these inputs");

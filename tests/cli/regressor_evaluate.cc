@@ -180,14 +180,17 @@ TEST(RegressorEvaluate, WithinServesACertifiedNormalizer) {
   EXPECT_EQ(rung["name"], "amortised");
   const double eps = rung["eps"];
   const auto kind_within = [&](double within) {
-    return folder.run({"score", "run", "valid.csv", "--within", fmt::format("{}", within), "--json", "--quiet"})
+    return folder
+        .run({"score", "run", "valid.csv", "--within", fmt::format("{}", within), "--json", "--quiet"})
         .json();
   };
   const auto served = kind_within(eps * 1.01 + 1e-9);
   EXPECT_EQ(served["kind"], "amortised");
   EXPECT_EQ(served["eps"], eps);
-  if (eps > 1e-6) EXPECT_EQ(kind_within(eps * 0.5)["kind"], "quadrature");
-  EXPECT_EQ(folder.run({"score", "run", "valid.csv", "--exact", "--json", "--quiet"}).json()["kind"], "quadrature");
+  ASSERT_GT(eps, 1e-6);
+  EXPECT_EQ(kind_within(eps * 0.5)["kind"], "quadrature");
+  EXPECT_EQ(folder.run({"score", "run", "valid.csv", "--exact", "--json", "--quiet"}).json()["kind"],
+            "quadrature");
 }
 
 }  // namespace

@@ -215,7 +215,8 @@ TEST(Report, APageOfHostileLabelsHoldsNoMarkupOfTheirs) {
              (i % 2 == 0 ? "\"<img src=x onerror=alert(1)>\"" : "\"</script><script>alert(2)</script>\"") +
              "\n";
   folder.write("data.csv", table);
-  const Outcome outcome = folder.run({"train", "classifier", "--objective", "penalty", "data.csv", "--out", "run"});
+  const Outcome outcome =
+      folder.run({"train", "classifier", "--objective", "penalty", "data.csv", "--out", "run"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   const std::string page = content(folder / "run/report.html");
   EXPECT_EQ(page.find("<img"), std::string::npos);

@@ -19,7 +19,9 @@ TEST(TrainClassifier, DataAloneGivesAnAuditedRun) {
   EXPECT_NE(trained.out.find("validation"), std::string::npos) << trained.out;
   EXPECT_NE(trained.err.find("chosen for 4 classes: a linear model by maximum likelihood"), std::string::npos)
       << trained.err;
-  EXPECT_NE(trained.err.find("chosen on the 30 validation rows: l2 = "), std::string::npos) << trained.err;
+  EXPECT_NE(trained.err.find("chosen on the 30 validation rows and 5 folds of the 270 training rows: l2 = "),
+            std::string::npos)
+      << trained.err;
   const std::string run = folder / "out/data-exact/";
   EXPECT_TRUE(fs::exists(run + "model.safetensors"));
   EXPECT_FALSE(fs::exists(run + "checkpoint.safetensors"));

@@ -123,7 +123,8 @@ TEST(TrainTables, ManyClassesAreSummedOverWhereThatIsCheap) {
   folder.write("many.svm", text);
   const Outcome many = folder.run({"train", "classifier", "many.svm", "--epochs", "1"});
   expect_good(many);
-  EXPECT_NE(many.err.find("chosen for 1,200 classes: --encoder bag --objective exact"), std::string::npos) << many.err;
+  EXPECT_NE(many.err.find("chosen for 1,200 classes: --encoder bag --objective exact"), std::string::npos)
+      << many.err;
   EXPECT_TRUE(std::filesystem::exists(folder / "out/many-exact/model.safetensors"));
   const Outcome long_run =
       folder.run({"train", "classifier", "many.svm", "--epochs", "10000", "--patience", "1", "--no-report"});

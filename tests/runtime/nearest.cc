@@ -5,13 +5,15 @@
 #include <numeric>
 
 #include "runtime/random_ladder.h"
+#include "selfnorm/error.h"
+#include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/ladder_layout.h"
 
 namespace selfnorm::test {
 namespace {
 
 ModelFile with_ladder(std::mt19937& random, WeightKind kind) {
-  ModelFile model = random_model(random, 20 + random() % 300, up_to(random, 40), kind);
+  ModelFile model = random_model(random, 20 + up_to(random, 300), up_to(random, 40), kind);
   round_as_stored(model);
   model.ladder = random_ladder(random, model, up_to(random, 20));
   return model;

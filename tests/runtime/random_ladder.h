@@ -10,7 +10,7 @@ namespace selfnorm::test {
 inline Ladder random_ladder(std::mt19937& random, const ModelFile& model, uint32_t clusters) {
   Ladder out;
   std::vector<uint32_t> cluster_of(model.classes);
-  for (uint32_t k = 0; k < model.classes; ++k) cluster_of[k] = k < clusters ? k : random() % clusters;
+  for (uint32_t k = 0; k < model.classes; ++k) cluster_of[k] = k < clusters ? k : up_to(random, clusters) - 1;
   ClassClusters& c = out.clusters;
   c.begin.push_back(0);
   for (uint32_t j = 0; j < clusters; ++j) {

@@ -106,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(Plans, TableRegressors,
                                          TablePlan{"OwnFeatures", {.own_features = true}},
                                          TablePlan{"Ensemble", {.members = 3}}, TablePlan{"Warm", {}, 1.5},
                                          TablePlan{"Bounded", {}, 1, true}),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& plan) { return std::string(plan.param.name); });
 
 TEST(Table, ANormalDensityHasItsClosedForm) {
   const Scratch folder;

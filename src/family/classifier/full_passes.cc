@@ -155,7 +155,9 @@ class FullPasses final : public LbfgsProblem<Real> {
     validation_.forget_level();
   }
 
-  bool has_path() const { return problem_.held_out != nullptr && problem_.options.l2_from > problem_.options.l2; }
+  bool has_path() const {
+    return problem_.held_out != nullptr && problem_.options.l2_from > problem_.options.l2;
+  }
 
   void weaken() {
     l2_ = std::max(problem_.options.l2, kPathFactor * l2_);
@@ -192,8 +194,8 @@ class FullPasses final : public LbfgsProblem<Real> {
     return m / (m + static_cast<double>(problem_.examples));
   }
 
-  // mean loss + l2/2 |W|^2 and its gradient; L1 is the optimiser's. The penalty is the mean over all inputs, with
-  // and without a label.
+  // mean loss + l2/2 |W|^2 and its gradient; L1 is the optimiser's. The penalty is the mean over all inputs,
+  // with and without a label.
   double evaluate(std::span<const Real> x, std::span<Real> gradient) override {
     std::fill(gradient.begin(), gradient.end(), Real{0});
     double weight = static_cast<double>(problem_.examples);
@@ -209,9 +211,9 @@ class FullPasses final : public LbfgsProblem<Real> {
     double d_centre = sum_.d_centre / weight, unlabelled = 0;
     if (training_.unlabelled != nullptr) {
       const double scale = 1 / static_cast<double>(training_.unlabelled->examples());
-      unlabelled_ = value_and_gradient<Real>(
-          *training_.unlabelled, LevelPenalty(objective_options_.alpha * unlabelled_share()),
-          {.centre = centre(x), .gradient_scale = scale}, theta, d_theta);
+      unlabelled_ = value_and_gradient<Real>(*training_.unlabelled,
+                                             LevelPenalty(objective_options_.alpha * unlabelled_share()),
+                                             {.centre = centre(x), .gradient_scale = scale}, theta, d_theta);
       d_centre += unlabelled_.d_centre * scale;
       unlabelled = unlabelled_.mean_loss();
     }
@@ -302,7 +304,7 @@ class FullPasses final : public LbfgsProblem<Real> {
   uint64_t solves_ = 0;
   uint64_t earlier_steps_ = 0;               // of the solves before this one
   std::vector<Real> feasible_, infeasible_;  // constraint: the latest solutions on either side
-  double l2_;          // of the part of its path that the optimiser is on; of the result
+  double l2_;  // of the part of its path that the optimiser is on; of the result
   double criterion_ = std::numeric_limits<double>::infinity();  // the least at a check
   bool is_stalled_ = false;                                     // the last check did not lower it
   std::map<double, double> path_;                               // of this session

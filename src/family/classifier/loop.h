@@ -49,7 +49,7 @@ struct LoopOutput {
   Subtracted subtracted;    // c (nce, snl: b) at the end
   bool calibrated = false;  // its constant is the mean of A (less b(x)) on the validation data
   RunOutcome outcome;
-  double l2;  // that theta was trained with
+  double l2;                           // that theta was trained with
   std::map<double, double> path = {};  // of l2: the criterion of the last check at each
 };
 
@@ -120,8 +120,9 @@ class MinibatchStep {
 template <class Real>
 struct TrainingPass {
   const ExactPass<Real>& pass;
-  std::span<const float> weight = {};           // none: all 1
-  const ExactPass<Real>* unlabelled = nullptr;  // inputs that the penalty is of too; their targets do not count
+  std::span<const float> weight = {};  // none: all 1
+  const ExactPass<Real>* unlabelled =
+      nullptr;  // inputs that the penalty is of too; their targets do not count
 };
 
 // L-BFGS over these examples.

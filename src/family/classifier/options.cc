@@ -44,7 +44,8 @@ void add_full_passes(const std::string& family, TrainOptions& o, OptionTable& ta
 void add_linear(TrainOptions& o, OptionTable& table) {
   table
       .add("l2-from", &o.l2_from,
-           "lbfgs with validation data: l2 starts here and becomes a quarter whenever their NLL stops falling, "
+           "lbfgs with validation data: l2 starts here and becomes a quarter whenever their NLL stops "
+           "falling, "
            "down to l2; 0: it is l2 from the start")
       .at_least(0);
   table

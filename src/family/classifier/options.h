@@ -32,10 +32,10 @@ struct TrainOptions {
   ObjectiveOptions objective;
   EncoderOptions encoder;
   double l2 = 1e-6;  // >= 0
-  // lbfgs with validation data: l2 starts here and becomes a quarter whenever their NLL stops falling, down to
-  // l2; at most l2: no such path
+  // lbfgs with validation data: l2 starts here and becomes a quarter whenever their NLL stops falling, down
+  // to l2; at most l2: no such path
   double l2_from = 0;
-  double l1 = 0.0;   // >= 0; OWL-QN with lbfgs, soft threshold with adagrad/adam
+  double l1 = 0.0;  // >= 0; OWL-QN with lbfgs, soft threshold with adagrad/adam
 
   std::string optimiser = "auto";   // auto | lbfgs | adagrad | adam
   uint64_t iterations = 500;        // lbfgs: at most; >= 1

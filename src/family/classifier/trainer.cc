@@ -76,13 +76,12 @@ void check_encoder(const std::string& kind, const Features& x) {
         kind);
 }
 
-// Rows of checks: of noise objectives a check costs more than a step by the number of classes over that of the
-// draws; the others see all classes anyway.
+// Rows of checks: of noise objectives a check costs more than a step by the number of classes over that of
+// the draws; the others see all classes anyway.
 ValidationEffort linear_effort(const LoopInput& input) {
   const ObjectiveOptions& o = input.options.objective;
   const double classes = input.classes;
-  const double draws =
-      static_cast<double>(o.noise == "in-batch" ? input.options.batch : o.samples);
+  const double draws = static_cast<double>(o.noise == "in-batch" ? input.options.batch : o.samples);
   const double scored = is_candidate_objective(o.name) ? std::min(classes, draws) : classes;
   return validation_effort(static_cast<double>(input.train.examples()) * 3 * scored, classes);
 }
@@ -100,8 +99,8 @@ Dataset sampled_rows(const Dataset& data, uint64_t most, RandomStream random) {
 // or the level that ranking-nce and is leave free.
 template <class Real>
 double mean_log_normalizer(const LoopInput& input, std::span<const Real> theta) {
-  const Dataset sample = sampled_rows(input.train, linear_effort(input).rows,
-                                      RandomStream(input.options.seed, kConstantStream));
+  const Dataset sample =
+      sampled_rows(input.train, linear_effort(input).rows, RandomStream(input.options.seed, kConstantStream));
   const auto pass = make_exact_pass<Real>(sample, input.features, input.classes, input.options.log_carrier);
   const auto exact = make_objective({.name = "exact"});
   return value_and_gradient<Real>(*pass, *exact, {.weight = sample.weight}, theta, std::span<Real>())
@@ -203,8 +202,8 @@ bool needs_folds(const LoopInput& input) {
   if (input.valid == nullptr || input.options.l2_from <= input.options.l2 || input.train.examples() < kFolds)
     return false;
   const Features& x = input.train.features;
-  const double values = x.is_sparse ? static_cast<double>(x.sparse.column.size())
-                                    : static_cast<double>(x.rows()) * x.columns();
+  const double values =
+      x.is_sparse ? static_cast<double>(x.sparse.column.size()) : static_cast<double>(x.rows()) * x.columns();
   return input.valid->examples() < kFewHeldOut && values * std::max(1u, input.classes) <= kFoldWork;
 }
 
@@ -260,8 +259,8 @@ TrainResult train_with(const LoopInput& input, const Scaling& scaling, bool by_f
   model.objective_json = objective_record(input.options.objective, loop.outcome.last.alpha);
   TrainOptions recorded = input.options;
   recorded.l2 = loop.l2;
-  if (input.valid != nullptr && input.options.l2_from > input.options.l2 &&
-      loop.outcome.ending == Ending::complete)
+  const bool is_path = by_folds || input.options.l2_from > input.options.l2;
+  if (input.valid != nullptr && is_path && loop.outcome.ending == Ending::complete)
     input.observer.on_note(fmt::format(
         "chosen on the {} validation rows{}: l2 = {:.3g}, where NLL was least on the way from {:.3g} down",
         input.valid->examples(),
@@ -279,7 +278,7 @@ TrainResult train_as(const LoopInput& input, const Scaling& scaling) {
   TrainOptions options = input.options;
   if (needs_folds(input)) options.l2 = cross_validated_l2<Real>(input);
   const LoopInput own{input.train,    input.valid,   options,         input.checkpoint,  input.observer,
-                input.features, input.classes, input.optimiser, input.fingerprint, input.unlabelled};
+                      input.features, input.classes, input.optimiser, input.fingerprint, input.unlabelled};
   return train_with<Real>(own, scaling, options.l2 > input.options.l2);
 }
 
@@ -345,9 +344,8 @@ TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const 
   if (unlabelled) {
     const bool is_used = objective_entry(options.objective.name).is_penalised && optimiser == "lbfgs";
     if (!is_used || train.is_joint() || unlabelled->is_joint())
-      throw_error(
-          "unlabelled inputs are for the penalty objective with lbfgs on classes, found {} with {}{}",
-          options.objective.name, optimiser, train.is_joint() ? " on groups of alternatives" : "");
+      throw_error("unlabelled inputs are for the penalty objective with lbfgs on classes, found {} with {}{}",
+                  options.objective.name, optimiser, train.is_joint() ? " on groups of alternatives" : "");
     if (unlabelled->examples() == 0) throw Error("the unlabelled data has no rows; expected at least one");
     unlabelled->target.assign(unlabelled->examples(), 0);
     unlabelled->weight.clear();
@@ -366,8 +364,8 @@ TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const 
     if (unlabelled) scaling.apply(unlabelled->features.dense);
   }
   const LoopInput input{
-      train,    valid ? &*valid : nullptr, options, checkpoint, observer, features, classes, optimiser, mark,
-      unlabelled ? &*unlabelled : nullptr};
+      train, valid ? &*valid : nullptr,          options, checkpoint, observer, features, classes, optimiser,
+      mark,  unlabelled ? &*unlabelled : nullptr};
   return options.precision == "double" ? train_as<double>(input, scaling) : train_as<float>(input, scaling);
 }
 

@@ -19,9 +19,9 @@ struct TrainResult : RunResult {
 };
 
 // `valid` may be null (no early stopping). Both datasets share labels and feature space. `train` and `valid`
-// are taken by value because standardisation works in place. `unlabelled` has inputs that the penalty is of as
-// well as of those of `train`; its targets do not count. Throws Error for unusable data (no rows, one class, ...)
-// or options.
+// are taken by value because standardisation works in place. `unlabelled` has inputs that the penalty is of
+// as well as of those of `train`; its targets do not count. Throws Error for unusable data (no rows, one
+// class, ...) or options.
 TrainResult train_classifier(Dataset train, std::optional<Dataset> valid, const TrainOptions& options,
                              const CheckpointOptions& checkpoint, TrainObserver& observer,
                              std::optional<Dataset> unlabelled = std::nullopt);

@@ -21,9 +21,9 @@ struct ValidationMeasure {
 };
 
 // How much of the held-out data a check looks at, and how many epochs lie between two checks: at most a fifth
-// of the work of training, counted in operations so that it does not depend on the clock. Up to kMostRows, whose
-// mean NLL moves by a few thousandths of a nat from one epoch to the next by chance; when a fifth is less than
-// kFewestRows, those are looked at after several epochs.
+// of the work of training, counted in operations so that it does not depend on the clock. Up to kMostRows,
+// whose mean NLL moves by a few thousandths of a nat from one epoch to the next by chance; when a fifth is
+// less than kFewestRows, those are looked at after several epochs.
 struct ValidationEffort {
   static constexpr uint64_t kMostRows = 20'000, kFewestRows = 500;
 
@@ -32,7 +32,8 @@ struct ValidationEffort {
 };
 // Held-out rows whose log Z takes a fifth of such steps.
 double affordable_rows(double steps, double row);
-// Multiplications of an epoch of steps on scattered rows, and of log Z of one held-out row by matrix products.
+// Multiplications of an epoch of steps on scattered rows, and of log Z of one held-out row by matrix
+// products.
 ValidationEffort validation_effort(double epoch, double row);
 
 class Validation {

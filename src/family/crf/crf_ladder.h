@@ -20,11 +20,12 @@ struct CrfLadder {
   std::vector<runtime::Rung> rungs;        // without exact; empty: nothing was measured
 
   // a(x) of a rung; throws Bug for a name that is none.
-  double value(const std::string& rung, const CrfModel& model, const Sequences& data, uint64_t sentence) const;
+  double value(const std::string& rung, const CrfModel& model, const Sequences& data,
+               uint64_t sentence) const;
 };
 
-// By A of these sentences, which had no part in the model: 45% of them, by `seed`, fit the level, the others certify
-// all rungs together. Labels are not needed.
+// By A of these sentences, which had no part in the model: 45% of them, by `seed`, fit the level, the others
+// certify all rungs together. Labels are not needed.
 CrfLadder fit_crf_ladder(const CrfModel& model, const Sequences& data, uint64_t seed);
 
 // As the audit record of a model holds it: {"rungs": [...], "level": {"per_sentence", "per_token"}}.

@@ -13,8 +13,8 @@ namespace selfnorm {
 
 struct ClusterOptions {
   uint32_t clusters = 0;  // C, 1 .. classes
-  uint64_t iterations = 12;
-  uint64_t sampled = 64;  // classes a cluster that the iterations see, at most
+  uint64_t iterations = 10;
+  uint64_t sampled = 32;  // classes a cluster that the iterations see, at most
   uint64_t seed = 0;
 };
 

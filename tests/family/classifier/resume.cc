@@ -133,7 +133,8 @@ INSTANTIATE_TEST_SUITE_P(
         ResumedCase{"dropout", "snl", "adagrad", 0, true, false, "float", "linear", "unigram", "batch", 0.3},
         ResumedCase{"exact_dropout", "penalty", "adagrad", 0, false, false, "float", "constant", "unigram",
                     "batch", 0.5},
-        ResumedCase{"path", "exact", "lbfgs", 0, false, false, "float", "constant", "unigram", "batch", 0, 0.3},
+        ResumedCase{"path", "exact", "lbfgs", 0, false, false, "float", "constant", "unigram", "batch", 0,
+                    0.3},
         ResumedCase{"joint", "penalty", "lbfgs", 0, false, true, "float"},
         ResumedCase{"joint_adagrad", "penalty", "adagrad", 0, false, true, "float"}),
     [](const auto& instance) { return std::string(instance.param.name); });

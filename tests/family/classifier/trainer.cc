@@ -292,8 +292,8 @@ TEST(Trainer, RegularisationShrinksAndL1MakesZeros) {
   EXPECT_GT(zeros(train_alone(data, options).model), 5);
 }
 
-// Labels of which half are noise, and more features than rows: what the path ends at is better on held-out rows
-// than either end of it, and recorded; a path that ends where it starts is none.
+// Labels of which half are noise, and more features than rows: what the path ends at is better on held-out
+// rows than either end of it, and recorded; a path that ends where it starts is none.
 TEST(Trainer, ThePathOfL2EndsWhereHeldOutRowsWantIt) {
   Dataset data = random_dataset({.rows = 600, .features = 150, .classes = 3}, 5);
   RandomStream random(7);
@@ -329,8 +329,8 @@ TEST(Trainer, ThePathOfL2NeedsFullPasses) {
   EXPECT_THROW(train_alone(data, options), Error);
 }
 
-// The penalty is a mean over all inputs: the training inputs once more change nothing, and others come nearer to
-// 0 than they were without.
+// The penalty is a mean over all inputs: the training inputs once more change nothing, and others come nearer
+// to 0 than they were without.
 TEST(Trainer, UnlabelledInputsArePenalisedToo) {
   const Dataset data = random_dataset({.rows = 60, .features = 12, .classes = 4}, 3);
   const Dataset others = random_dataset({.rows = 200, .features = 12, .classes = 4}, 4);
@@ -360,8 +360,8 @@ TEST(Trainer, UnlabelledInputsAreForThePenalty) {
   EXPECT_THROW(train_classifier(data, std::nullopt, options, {}, observer, Dataset{}), Error);
 }
 
-// With few held-out rows the folds decide, and the floor of the path is theirs: what every tenth row happens to
-// say does not matter much.
+// With few held-out rows the folds decide, and the floor of the path is theirs: what every tenth row happens
+// to say does not matter much.
 TEST(Trainer, FewHeldOutRowsDoNotChooseL2Alone) {
   Dataset data = random_dataset({.rows = 300, .features = 20, .classes = 2}, 9);
   RandomStream random(11);

@@ -42,18 +42,18 @@ double settled_constant(const ModelFile& model, const ExampleFeed& train, uint64
   return network_quality(model, batch).log_z;
 }
 
-// Of training and of a check: products with the hidden layer and the output rows, a step's three times (scores,
-// derivatives of states, derivatives of rows).
+// Of training and of a check: products with the hidden layer and the output rows, a step's three times
+// (scores, derivatives of states, derivatives of rows).
 ValidationEffort network_effort(const ModelFile& model, const TrainOptions& options, uint64_t examples) {
   const ObjectiveEntry& objective = objective_entry(options.objective.name);
   const double all = model.classes, path = std::log2(std::max(2.0, all));
-  const double draws = static_cast<double>(options.objective.noise == "in-batch" ? options.batch
-                                                                                 : options.objective.samples);
+  const double draws =
+      static_cast<double>(options.objective.noise == "in-batch" ? options.batch : options.objective.samples);
   const bool has_tree = objective.seam == ObjectiveSeam::tree;
-  const double scored = has_tree                                       ? path
+  const double scored = has_tree                                      ? path
                         : objective.seam == ObjectiveSeam::candidates ? std::min(all, draws)
-                        : objective.is_subsampled                      ? all * options.objective.gamma
-                                                                       : all;
+                        : objective.is_subsampled                     ? all * options.objective.gamma
+                                                                      : all;
   const double states = model.features, inner = static_cast<double>(model.encoder.hidden_weight.size());
   return validation_effort(static_cast<double>(examples) * 3 * (scored * states + inner),
                            (has_tree ? path : all) * states + inner);

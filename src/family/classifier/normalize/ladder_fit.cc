@@ -24,7 +24,7 @@ constexpr uint64_t kFewestFitted = 200;
 constexpr double kMostScores = 4e12;  // multiplications that exact sums may take
 constexpr double kTimedSeconds = 0.15;
 // The stops of rungs of kind nearest, in units of the error that is allowed.
-constexpr double kStops[] = {4, 2, 1, 0.5, 0.3, 0.2, 0.14};
+constexpr double kStops[] = {4, 2, 1, 0.5, 0.33, 0.25, 0.2, 0.14};
 constexpr uint32_t kNetworks[] = {64, 256};
 
 // Of this thread alone: others on the machine do not count.

@@ -222,8 +222,8 @@ TEST(ValidationExamples, AreASample) {
   EXPECT_EQ(validation_examples(nullptr, 1, kRows).rows.rows(), 0u);
 }
 
-// However dear a row, checks stay below their share of the steps between them, and no check has fewer rows than
-// it needs.
+// However dear a row, checks stay below their share of the steps between them, and no check has fewer rows
+// than it needs.
 TEST(ValidationEffort, IsAFifthOfTraining) {
   const double epoch = 1e9;
   uint64_t before = ValidationEffort::kMostRows;
@@ -231,7 +231,8 @@ TEST(ValidationEffort, IsAFifthOfTraining) {
     const ValidationEffort effort = validation_effort(epoch, row);
     EXPECT_LE(effort.rows, before);
     EXPECT_GE(effort.rows, ValidationEffort::kFewestRows);
-    EXPECT_LE(static_cast<double>(effort.rows) * row, 0.2 * 4 * epoch * static_cast<double>(effort.epochs)) << row;
+    EXPECT_LE(static_cast<double>(effort.rows) * row, 0.2 * 4 * epoch * static_cast<double>(effort.epochs))
+        << row;
     EXPECT_TRUE(effort.epochs == 1 || effort.rows == ValidationEffort::kFewestRows);
     before = effort.rows;
   }

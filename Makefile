@@ -66,6 +66,7 @@ test: ## everything that must hold: unit, property and end-to-end tests, the rep
 
 python: ## the Python package, into the virtual environment PYTHON=venv/bin/python, or into the folder TARGET=DIR (default build/site)
 	$(call packages,$(LIBRARY_PACKAGES) $(PYTHON_PACKAGES))
+	$(PYTHON) -c "import numpy, setuptools, wheel" 2> /dev/null || $(PYTHON) -m pip install "numpy>=1.24" "setuptools>=61" wheel
 	$(PYTHON) -m pip install --no-build-isolation --no-deps --upgrade $(if $(filter /usr/bin/python3,$(PYTHON))$(TARGET),--target $(or $(TARGET),build/site)) .
 	@echo "import selfnorm works with $(if $(filter /usr/bin/python3,$(PYTHON))$(TARGET),PYTHONPATH=$(or $(TARGET),build/site) )$(PYTHON)"
 

@@ -37,7 +37,8 @@ std::string certificate_line(const AuditReport& a) {
 int normalize_directory(const Arguments& arguments) {
   const NormalizeArguments& given = arguments.normalize;
   arguments.refuse(
-      {"--delta", "--budget", "--targets", "--amortise", "--hidden", "--within", "--max-cost"},
+      {"--delta", "--budget", "--targets", "--amortise", "--hidden", "--within", "--max-cost", "--keep",
+       "--clusters"},
       "a checkpoint directory is normalised without loss alone; take its head out into a file of its own");
   if (given.states.empty())
     throw_error("{}: normalising needs what goes into the head; give --states FILE, or a folder of shards",
@@ -50,6 +51,8 @@ int normalize_directory(const Arguments& arguments) {
                                                            .vocabulary = given.vocabulary,
                                                            .links = given.link,
                                                            .hold_out = given.hold_out,
+                                                           .rho = arguments.ladder.rho,
+                                                           .confidence = arguments.ladder.confidence,
                                                            .seed = given.seed});
   for (const std::string& text : found.notes) warning(text);
   const Json json = {{"head", given.head},

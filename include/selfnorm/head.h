@@ -14,12 +14,16 @@
 
 namespace selfnorm {
 
+enum class HeadType { float32, float16, bfloat16 };
+
 struct HeadOptions {
   double within = 0.1;                   // wanted: |error of a log-probability| <= within ...
   double rho = 0.01, confidence = 0.99;  // ... for all but a share rho of states, with this confidence
   double hold_out = 0.1;  // of the states: they measure and certify, and are fitted to by nobody
   uint32_t hidden = 64;   // of the network that b(h) is where the constant will not do; 0: none is tried
   uint64_t seed = 0;
+  // What the new weights and biases are rounded to, before they are measured and certified.
+  HeadType weight_type = HeadType::float32, bias_type = HeadType::float32;
 };
 
 // b(h) = intercept + slope . h + output . max(0, hidden_weight h + hidden_bias), less which a raw score is a

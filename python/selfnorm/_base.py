@@ -233,6 +233,19 @@ def _plainly_checked(estimator, X, y, reset):
     return X if isinstance(y, str) else (X, np.asarray(y))
 
 
+def rows_of(X):
+    return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
+def seed_of(random_state):
+    """A number for the library from what scikit-learn takes: an int, None, a RandomState or a Generator."""
+    if isinstance(random_state, (int, np.integer)):
+        return int(random_state)
+    if hasattr(random_state, "randint"):
+        return int(random_state.randint(2**31 - 1))
+    return int(np.random.default_rng(random_state).integers(2**31))
+
+
 def sample_weights(weights, rows):
     """One a row, or None; a number is that of every row."""
     if weights is None:
@@ -267,7 +280,7 @@ def are_texts(X):
     """Whether X is a list, an array or a pandas column of str."""
     if isinstance(X, (list, tuple)):
         return len(X) > 0 and all(isinstance(text, str) for text in X)
-    values = getattr(X, "values", X)
+    values = X.to_numpy() if getattr(X, "ndim", 0) == 1 and hasattr(X, "to_numpy") else X  # pandas: of any dtype of text
     if not isinstance(values, np.ndarray) or values.ndim != 1:
         return False
     return values.dtype.kind == "U" or (values.dtype == object and len(values) > 0 and all(isinstance(t, str) for t in values))
@@ -284,9 +297,8 @@ def load(path):
     raise AssertionError(type(model))
 
 
-def sklearn_tags(estimator, super_tags, **changes):
+def sklearn_tags(tags, **changes):
     """The tags of current scikit-learn, with those of its older form that differ from the defaults."""
-    tags = super_tags
     tags.input_tags.sparse = changes.get("sparse", False)
     tags.input_tags.string = changes.get("string", False)
     tags.input_tags.two_d_array = changes.get("two_d_array", True)

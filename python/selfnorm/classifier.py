@@ -1,9 +1,11 @@
 """Classifiers whose raw scores are nearly log-probabilities."""
 
+import re
+
 import numpy as np
 
 from . import _core
-from ._base import (WEIGHTS_AND_ROWS, Estimator, Result, are_texts, as_data, checked, named, sample_weights, sklearn_tags,
+from ._base import (WEIGHTS_AND_ROWS, Estimator, Result, are_texts, as_data, checked, named, rows_of, sample_weights, sklearn_tags,
                     with_options)
 
 try:
@@ -39,6 +41,9 @@ class SelfNormalizedClassifier(ClassifierMixin, Estimator):
         weight = self.class_weight
         if not isinstance(weight, dict):
             return super()._options()
+        for label in weight:
+            if "," in str(label):
+                raise _core.Error(f"class_weight names the label {label!r}; expected labels without a comma: use sample_weight")
         return {**super()._options(), "class_weight": ",".join(f"{label}={float(value)!r}" for label, value in weight.items())}
 
     def _input(self, X):
@@ -66,11 +71,12 @@ class SelfNormalizedClassifier(ClassifierMixin, Estimator):
         self.certificates_ = {}
         if texts:
             self.n_features_in_ = 1
+            self.__dict__.pop("feature_names_in_", None)
         return self
 
     def _describe(self):
         labels = self.model_.labels
-        if all(label.lstrip("-").isdigit() and str(int(label)) == label for label in labels):
+        if all(re.fullmatch(r"-?\d+", label, re.ASCII) and str(int(label)) == label for label in labels):
             self.classes_ = np.array([int(label) for label in labels])
         else:
             self.classes_ = np.array(labels)
@@ -116,14 +122,17 @@ class SelfNormalizedClassifier(ClassifierMixin, Estimator):
     def score_candidates(self, X, classes, within=0.1, kind=None):
         """Log-probabilities of some classes, rows x candidates: `classes` are the same for all rows (a list), or one list a
         row. They are as cheap as a certificate allows: raw or amortised ones where `audit` has certified that they are right
-        to `within` nats; else a rung of the ladder of the model's file that is ('selfnorm normalize'); otherwise exact ones,
-        which sum over all classes. kind="raw", "amortised" or "exact" decides."""
+        to `within` nats; else by the cheapest rung that is certified for it of the ladder in the model's file (made by
+        'selfnorm train' and 'selfnorm normalize'); otherwise exact ones, which sum over all classes. kind="raw", "amortised"
+        or "exact" decides."""
         model, data, places = self._model(), self._input(X), self._places(classes)
         if places.ndim not in (1, 2):
             raise _core.Error(f"found candidates in {places.ndim} dimensions; expected a list, or one list a row")
+        if places.ndim == 2 and len(places) != rows_of(X):
+            raise _core.Error(f"found {len(places)} lists of candidates for {rows_of(X)} rows; expected one list a row")
         if kind is None:
-            kind = next((k for k in ("raw", "amortised")
-                         if k in self.certificates_ and (self.certificates_[k].smallest_eps or np.inf) <= within), None)
+            eps = {k: found.smallest_eps for k, found in self.certificates_.items()}
+            kind = next((k for k in ("raw", "amortised") if eps.get(k) is not None and eps[k] <= within), None)
         if kind is None:
             found, rung, eps, rho = model.score_within(data, places.ravel(), places.ndim == 1, within, 0.01)
             return Result(log_probabilities=found, kind=rung, within=eps, certificate=None if rung == "exact" else Result(eps=eps, rho=rho))
@@ -142,7 +151,10 @@ class SelfNormalizedClassifier(ClassifierMixin, Estimator):
         labels = None
         if y is not None:
             names, index = np.unique(np.asarray(y), return_inverse=True)
-            labels = (_names(names), index.astype(np.uint32))
+            known = {label: k for k, label in enumerate(self.classes_.tolist())}  # 1 and 1.0 are one label
+            known = {**{str(label): k for label, k in known.items()}, **known}
+            places = np.array([known.get(name, known.get(str(name), len(self.classes_))) for name in names.tolist()], dtype=np.uint32)
+            labels = (list(model.labels), places[index])
         self.certificates_[kind] = Result(model.audit(self._input(X), labels, named(**options), kind))
         return self.certificates_[kind]
 
@@ -157,4 +169,4 @@ class SelfNormalizedClassifier(ClassifierMixin, Estimator):
         return {"X_types": ["2darray", "sparse", "string"], "_xfail_checks": WEIGHTS_AND_ROWS}
 
     def __sklearn_tags__(self):
-        return sklearn_tags(self, super().__sklearn_tags__(), sparse=True, string=True, requires_y=True)
+        return sklearn_tags(super().__sklearn_tags__(), sparse=True, string=True, requires_y=True)

@@ -1,7 +1,5 @@
 """Conditional random fields, in the call shapes of python-crfsuite and sklearn-crfsuite."""
 
-import numpy as np
-
 from . import _core
 from ._base import Estimator, Result, sklearn_tags, with_options
 
@@ -89,4 +87,4 @@ class CRF(Estimator):
         return {"X_types": ["dict"], "requires_y": True}
 
     def __sklearn_tags__(self):
-        return sklearn_tags(self, super().__sklearn_tags__(), two_d_array=False, requires_y=True)
+        return sklearn_tags(super().__sklearn_tags__(), two_d_array=False, requires_y=True)

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 
 from . import _core
-from ._base import Estimator, Result, checked, named, sklearn_tags, with_options
+from ._base import Estimator, Result, checked, named, seed_of, sklearn_tags, with_options
 
 try:
     from sklearn.base import DensityMixin
@@ -76,8 +76,7 @@ class EnergyDensity(DensityMixin, Estimator):
 
     def sample(self, n_samples=1, random_state=0, **options):
         """Rows drawn from the density. Options are those of `selfnorm sample`: method, chains, pool."""
-        seed = random_state if isinstance(random_state, (int, np.integer)) else np.random.default_rng(random_state).integers(2**31)
-        rows, doubt = self._model().sample(named(number=n_samples, seed=int(seed), **options))
+        rows, doubt = self._model().sample(named(number=n_samples, seed=seed_of(random_state), **options))
         if doubt:
             warnings.warn(doubt, stacklevel=2)
         return rows
@@ -86,4 +85,4 @@ class EnergyDensity(DensityMixin, Estimator):
         return {}
 
     def __sklearn_tags__(self):
-        return sklearn_tags(self, super().__sklearn_tags__())
+        return sklearn_tags(super().__sklearn_tags__())

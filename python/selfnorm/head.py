@@ -29,6 +29,11 @@ def _like(values, given):
     return torch.from_numpy(np.ascontiguousarray(values)).to(dtype=given.dtype, device=given.device)
 
 
+def _type(given):
+    """What the numbers that are returned are rounded to."""
+    return str(given.dtype).rsplit(".", 1)[-1] if hasattr(given, "detach") else "float32"
+
+
 class NormalizedHead(Result):
     """weight and bias are the head with the same probabilities and log Z near 0; slope and intercept what every row was moved
     by; before and after the audits of log Z on states held out. rung is the cheapest way to a log-probability that is
@@ -64,7 +69,8 @@ def normalize_head(W, b, H, within=0.1, *, rho=0.01, confidence=0.99, hold_out=0
     states = states.reshape(-1, states.shape[-1]) if states.ndim > 2 else states
     bias = None if b is None else as_numpy(b)
     found = NormalizedHead(_core.normalize_head(weight, bias, states, dict(
-        within=within, rho=rho, confidence=confidence, hold_out=hold_out, hidden=hidden, seed=seed)))
+        within=within, rho=rho, confidence=confidence, hold_out=hold_out, hidden=hidden, seed=seed, weight_type=_type(W),
+        bias_type=_type(W if b is None else b))))
     for name in ("before", "after", "network"):
         found[name] = None if found[name] is None else Result(found[name])
     found["weight"] = _like(found["weight"], W)
@@ -73,13 +79,13 @@ def normalize_head(W, b, H, within=0.1, *, rho=0.01, confidence=0.99, hold_out=0
 
 
 def normalize_checkpoint(directory, states, out=None, *, within=0.1, vocabulary=0, link=False, states_name="", weight_name="",
-                         rho=0.01, confidence=0.99, hold_out=0.1, seed=0):
+                         bias_name="", rho=0.01, confidence=0.99, hold_out=0.1, seed=0):
     """The head of a directory of Hugging Face's layout (config.json, model.safetensors or shards with an index), as
     `selfnorm normalize DIR --states H` does: a new directory `out` (default DIR-normalized) with the same probabilities, whose
     raw logits, less log_normalizer, are nearly log-probabilities. `states` is what goes into the head: an array or tensor, a
     file, or a folder of .npy and .safetensors shards."""
-    options = dict(out=os.fspath(out or ""), states_name=states_name, weight_name=weight_name, vocabulary=vocabulary, link=link,
-                   hold_out=hold_out, within=within, rho=rho, confidence=confidence, seed=seed)
+    options = dict(out=os.fspath(out or ""), states_name=states_name, weight_name=weight_name, bias_name=bias_name,
+                   vocabulary=vocabulary, link=link, hold_out=hold_out, within=within, rho=rho, confidence=confidence, seed=seed)
     if isinstance(states, (str, os.PathLike)):
         found = Result(_core.normalize_checkpoint(os.fspath(directory), os.fspath(states), options))
     else:

@@ -1,14 +1,18 @@
 """Neural n-gram language models, with kenlm's names: scores are log10, and exact unless raw=True."""
 
 import math
-
-import numpy as np
+import re
 
 from . import _core
 from ._base import Estimator, Result, sklearn_tags, with_options
 
 State = _core.SentenceState
 _LOG10 = math.log(10)
+
+
+def _words(sentence):
+    """Separated by ASCII white space alone, as the library reads them."""
+    return re.findall(r"[^ \t\n\v\f\r]+", sentence)
 
 
 @with_options("lm", own="""
@@ -42,14 +46,14 @@ class LanguageModel(Estimator):
         """Of every word, and of the end: (log10 p, words that were looked at, whether it is unknown)."""
         model = self._model()
         state, after = model.begin_sentence() if bos else model.no_context(), State()
-        for i, word in enumerate(sentence.split() + (["</s>"] if eos else [])):
+        for i, word in enumerate(_words(sentence) + (["</s>"] if eos else [])):
             log_p = model.score(state, word, after, not self.raw)
             state.assign(after)
-            yield log_p / _LOG10, min(i + 1 + bool(bos), self.order), word not in self
+            yield log_p / _LOG10, min(i + 1 + bool(bos), model.order), word not in self
 
     def perplexity(self, sentence):
         """10 to the power of the mean of -log10 p, the end counted as a word."""
-        return 10.0 ** (-self.score(sentence) / (len(sentence.split()) + 1))
+        return 10.0 ** (-self.score(sentence) / (len(_words(sentence)) + 1))
 
     def BeginSentenceWrite(self, state):
         state.assign(self._model().begin_sentence())
@@ -73,4 +77,4 @@ class LanguageModel(Estimator):
         return {"X_types": ["string"]}
 
     def __sklearn_tags__(self):
-        return sklearn_tags(self, super().__sklearn_tags__(), two_d_array=False, string=True)
+        return sklearn_tags(super().__sklearn_tags__(), two_d_array=False, string=True)

@@ -3,7 +3,8 @@
 import numpy as np
 
 from . import _core
-from ._base import WEIGHTS_AND_ROWS, Estimator, RegressorMixin, Result, checked, sample_weights, sklearn_tags, with_options
+from ._base import (WEIGHTS_AND_ROWS, Estimator, RegressorMixin, Result, checked, sample_weights, seed_of, sklearn_tags,
+                    with_options)
 
 
 class PredictiveDistribution:
@@ -75,7 +76,7 @@ class PredictiveDistribution:
 
     def sample(self, n=1, random_state=0):
         """Rows x n."""
-        return self._rows.sample(n, random_state)
+        return self._rows.sample(n, seed_of(random_state))
 
     def crps(self, y):
         """The continuous ranked probability score of y, smaller is better."""
@@ -140,4 +141,4 @@ class EnergyRegressor(RegressorMixin, Estimator):
         return {"requires_y": True, "_xfail_checks": WEIGHTS_AND_ROWS}
 
     def __sklearn_tags__(self):
-        return sklearn_tags(self, super().__sklearn_tags__(), requires_y=True)
+        return sklearn_tags(super().__sklearn_tags__(), requires_y=True)

@@ -6,9 +6,10 @@
 """
 
 import ctypes
+import numbers
 import os
 
-_KINDS = {"raw": 0, "exact": 1, "amortised": 2}
+_KINDS = {"raw": 0, "exact": 1, "amortised": 2, "auto": 3, "nearest": 4, "linear": 5, "network": 6}
 _u32, _f32, _f64, _size = ctypes.c_uint32, ctypes.c_float, ctypes.c_double, ctypes.c_size_t
 _library = None
 
@@ -89,15 +90,29 @@ class Model:
             given = ("dense", values, _size(len(x)))
         self._check(getattr(self._library, f"selfnorm_{name}_{given[0]}")(self._model, *given[1:], *rest))
 
+    def encode(self, text):
+        """The features of a text, {index: value}."""
+        text, n, capacity = text.encode(), _size(), 64
+        while True:
+            index, value = (_u32 * capacity)(), (_f32 * capacity)()
+            status = self._library.selfnorm_encode_text(self._model, text, _size(len(text)), _size(capacity), index, value,
+                                                        ctypes.byref(n))
+            if not status or n.value <= capacity:
+                self._check(status)
+                return dict(zip(index[:n.value], value[:n.value]))
+            capacity = n.value
+
     def score(self, x, classes, kind="raw"):
         """Log-probabilities of classes, by label or index, given x: numbers, {index: value}, or a text."""
-        index = [k if isinstance(k, int) else self.index(k) for k in classes]
+        index = [int(k) if isinstance(k, numbers.Integral) else self.index(k) for k in classes]
         out = (_f64 * len(index))()
         self._call("score", x, (_u32 * len(index))(*index), _size(len(index)), _KINDS[kind], out)
         return list(out)
 
     def log_normalizer_of(self, x):
         """A(x), by a sum over all classes; not less the constant `log_normalizer`."""
+        if isinstance(x, str):
+            x = self.encode(x)
         out = _f64()
         self._call("log_normalizer", x, ctypes.byref(out))
         return out.value

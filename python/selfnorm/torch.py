@@ -3,9 +3,11 @@
 import torch
 from torch import nn
 
+from ._base import Result
 from .head import normalize_head
 
 __all__ = ["SelfNormalizedHead"]
+_NETWORK = ("intercept", "slope", "hidden_weight", "hidden_bias", "output")
 
 
 class SelfNormalizedHead(nn.Module):
@@ -15,26 +17,45 @@ class SelfNormalizedHead(nn.Module):
     def __init__(self, linear):
         super().__init__()
         self.linear = linear
-        self.rung, self.certificate, self._network = "exact", None, None
+        self.rung, self.certificate = "exact", None
+        self._set_network(None)
 
     def forward(self, h):
         return self.linear(h)
 
     @torch.no_grad()
     def normalize(self, states, within=0.1, **options):
-        """Moves weight and bias of the layer in place, without changing a probability; a layer without a bias gets one."""
+        """Gives the layer a new weight and bias, without changing a probability; a layer without a bias gets one. Embeddings
+        that its weight was tied to stay as they are, and are tied no longer."""
         found = normalize_head(self.linear.weight, self.linear.bias, states, within, **options)
-        self.linear.weight.copy_(found.weight)
-        if self.linear.bias is None:
-            self.linear.bias = nn.Parameter(found.bias)
-        else:
-            self.linear.bias.copy_(found.bias)
+        self.linear.weight = nn.Parameter(found.weight, requires_grad=self.linear.weight.requires_grad)
+        self.linear.bias = nn.Parameter(found.bias, requires_grad=self.linear.weight.requires_grad)
         self.rung, self.certificate = found.rung, found.network if found.rung == "network" else found.after
-        self._network = None
-        if found.rung == "network":
-            like = dict(dtype=torch.float32, device=self.linear.weight.device)
-            self._network = {name: torch.as_tensor(value, **like) for name, value in found.normalizer.items()}
+        self._set_network(found.normalizer if found.rung == "network" else None)
         return found
+
+    def _set_network(self, normalizer):
+        """b(h) as buffers, which go where the module goes; None: none."""
+        for name in _NETWORK:
+            value = None
+            if normalizer is not None:
+                value = torch.as_tensor(normalizer[name], dtype=torch.float32, device=self.linear.weight.device)
+            self.register_buffer("b_" + name, value)
+
+    def get_extra_state(self):
+        return {"rung": self.rung, "certificate": None if self.certificate is None else dict(self.certificate)}
+
+    def set_extra_state(self, state):
+        self.rung = state["rung"]
+        self.certificate = None if state["certificate"] is None else Result(state["certificate"])
+
+    def _load_from_state_dict(self, state_dict, prefix, *rest):
+        for name in _NETWORK:  # of the shapes that were saved
+            saved = state_dict.get(prefix + "b_" + name)
+            self.register_buffer("b_" + name, None if saved is None else torch.empty_like(saved, device=self.linear.weight.device))
+        if self.linear.bias is None and prefix + "linear.bias" in state_dict:
+            self.linear.bias = nn.Parameter(torch.empty_like(state_dict[prefix + "linear.bias"], device=self.linear.weight.device))
+        super()._load_from_state_dict(state_dict, prefix, *rest)
 
     def log_normalizer(self, h, exact=True):
         """log Z(h); exact=False: what the rung takes for it."""
@@ -42,10 +63,10 @@ class SelfNormalizedHead(nn.Module):
             return torch.logsumexp(self.linear(h), dim=-1)
         if self.rung == "constant":
             return torch.zeros(h.shape[:-1], dtype=h.dtype, device=h.device)
-        b, x = self._network, h.float()
-        out = b["intercept"] + x @ b["slope"]
-        if b["output"].numel():
-            out = out + torch.relu(x @ b["hidden_weight"].T + b["hidden_bias"]) @ b["output"]
+        x = h.to(self.b_slope.dtype)
+        out = self.b_intercept + x @ self.b_slope
+        if self.b_output.numel():
+            out = out + torch.relu(x @ self.b_hidden_weight.T + self.b_hidden_bias) @ self.b_output
         return out
 
     def log_prob(self, h, candidates=None):

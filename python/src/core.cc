@@ -39,7 +39,8 @@ py::class_<Model> declared(py::module_& m, const char* name) {
 }
 
 Labels labels_of(const py::tuple& given) {
-  const auto index = span_of(py::cast<Tight<uint32_t>>(given[1]));
+  const auto array = py::cast<Tight<uint32_t>>(given[1]);
+  const auto index = span_of(array);
   return Labels(py::cast<std::vector<std::string>>(given[0]), {index.begin(), index.end()});
 }
 
@@ -324,6 +325,11 @@ void declare_language_model(py::module_& m) {
       });
 }
 
+HeadType head_type(const py::handle& name) {
+  const auto text = py::cast<std::string>(name);
+  return text == "bfloat16" ? HeadType::bfloat16 : text == "float16" ? HeadType::float16 : HeadType::float32;
+}
+
 void declare_head(py::module_& m) {
   m.def("normalize_head", [](const py::array& weight, const std::optional<Tight<float>>& bias,
                              const py::array& states, const py::dict& given) {
@@ -335,6 +341,8 @@ void declare_head(py::module_& m) {
     options.hold_out = py::cast<double>(given["hold_out"]);
     options.hidden = py::cast<uint32_t>(given["hidden"]);
     options.seed = py::cast<uint64_t>(given["seed"]);
+    options.weight_type = head_type(given["weight_type"]);
+    options.bias_type = head_type(given["bias_type"]);
     const Rows w = rows_of(weight), h = rows_of(states);
     const std::span<const float> b = bias ? span_of(*bias) : std::span<const float>();
     NormalizedHead found = unlocked([&] { return normalize_head(w, b, h, options); });
@@ -359,6 +367,7 @@ void declare_head(py::module_& m) {
     options.out = py::cast<std::string>(given["out"]);
     options.states_name = py::cast<std::string>(given["states_name"]);
     options.weight_name = py::cast<std::string>(given["weight_name"]);
+    options.bias_name = py::cast<std::string>(given["bias_name"]);
     options.vocabulary = py::cast<uint32_t>(given["vocabulary"]);
     options.links = py::cast<bool>(given["link"]);
     options.hold_out = py::cast<double>(given["hold_out"]);

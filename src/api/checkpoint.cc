@@ -14,6 +14,15 @@ namespace {
 
 constexpr uint64_t kComparedStates = 1000;
 
+// A directory that can be named another way than by "." has the new one beside it.
+std::string named_directory(const std::string& path) {
+  const std::string last = std::filesystem::path(path).filename().string();
+  if (last != "." && last != "..") return path;
+  std::error_code error;
+  const std::filesystem::path found = std::filesystem::canonical(path, error);
+  return error ? path : found.string();
+}
+
 // "DIR/" -> "DIR"
 std::string without_slash(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
@@ -26,7 +35,10 @@ bool is_checkpoint_directory(const std::string& path) { return is_head_directory
 
 NormalizedCheckpoint normalize_checkpoint(const std::string& given, const std::string& states,
                                           const CheckpointHeadOptions& options) {
-  const std::string path = without_slash(given);
+  require_range(options.eps > 0, "within", options.eps, "a number > 0");
+  require_range(options.hold_out > 0 && options.hold_out <= 0.5, "hold_out", options.hold_out,
+                "more than 0, at most 0.5");
+  const std::string path = named_directory(without_slash(given));
   if (!is_head_directory(path))
     throw_error(
         "{}: expected a directory with config.json and model.safetensors, or shards with "
@@ -34,7 +46,7 @@ NormalizedCheckpoint normalize_checkpoint(const std::string& given, const std::s
         path);
   NormalizedCheckpoint out;
   out.out = options.out.empty() ? path + "-normalized" : without_slash(options.out);
-  if (std::filesystem::exists(out.out)) throw_error("{} exists; expected a new directory", out.out);
+  check_new_directory(path, out.out);
   HeadDirectory directory =
       open_head_directory(path, {options.weight_name, options.bias_name}, options.vocabulary);
   const ModelFile before = directory.head.model;

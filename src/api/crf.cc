@@ -91,6 +91,8 @@ std::string column_lines(const std::vector<TokenSentence>& x, const std::vector<
   };
   for (size_t i = 0; i < x.size(); ++i, out += '\n')
     for (size_t t = 0; t < x[i].size(); ++t) {
+      if (x[i][t].empty())
+        throw_error("sentence {}, token {} (from 0): found no columns; expected a word at least", i, t);
       for (const std::string& field : x[i][t])
         add(i, t, field, y.empty() && &field == &x[i][t].back() ? '\n' : '\t');
       if (!y.empty()) add(i, t, y[i][t], '\n');

@@ -7,6 +7,7 @@
 #include "api/rows.h"
 #include "base/failure.h"
 #include "family/classifier/normalize/amortise.h"
+#include "model/head/head_file.h"
 #include "normalizer/output_stream.h"
 
 namespace selfnorm {
@@ -36,6 +37,12 @@ ModelFile head_model(const Rows& weight, std::span<const float> bias, const Rows
   return model;
 }
 
+HeadKind stored_kind(HeadType type) {
+  return type == HeadType::bfloat16  ? HeadKind::Bfloat16
+         : type == HeadType::float16 ? HeadKind::Float16
+                                     : HeadKind::Float32;
+}
+
 bool is_within(const AuditReport& found, double within) {
   return found.smallest_eps && *found.smallest_eps <= within;
 }
@@ -53,7 +60,16 @@ NormalizedHead normalize_head(const Rows& weight, std::span<const float> bias, c
   options.audit.confidence = given.confidence;
   const auto source = make_input_source(states, {.columns = states.columns()});
   LosslessHead found = normalise_lossless(
-      head_model(weight, bias, states), *source, [](ModelFile&) {}, options);
+      head_model(weight, bias, states), *source,
+      [&](ModelFile& model) {
+        Head stored;
+        stored.kind = stored_kind(given.weight_type);
+        stored.bias_kind = stored_kind(given.bias_type);
+        stored.model = std::move(model);
+        round_to_kind(stored);
+        model = std::move(stored.model);
+      },
+      options);
   NormalizedHead out{.weight = {},
                      .bias = {},
                      .slope = std::move(found.gauge.slope),

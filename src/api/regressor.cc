@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <tuple>
 
@@ -31,6 +32,8 @@ struct PredictiveRows::Content {
 namespace {
 
 constexpr const char *kTarget = "y", *kWeight = "weight";
+constexpr const char* kWidth =
+    "row_columns";  // of the training's record: the encoder leaves out constant ones
 constexpr uint64_t kLinesAtOnce = 1024;
 
 // Names that tell rows in memory from tables, whose columns have names of their own.
@@ -194,6 +197,9 @@ EnergyRegressor EnergyRegressor::train(const Rows& x, std::span<const double> y,
   RegressorResult result =
       train_regressor(frame, {kTarget}, train, valid, options, run.checkpoint, observer_of(run));
   check_ending(result, run);
+  auto record = nlohmann::ordered_json::parse(result.model.training_json);
+  record[kWidth] = x.columns();
+  result.model.training_json = record.dump();
   return EnergyRegressor(std::make_shared<Content>(Content{std::move(result.model), {}, x.columns()}));
 }
 
@@ -205,7 +211,11 @@ EnergyRegressor EnergyRegressor::load(const std::string& path) {
   const bool is_of_rows = std::all_of(columns.begin(), columns.end(),
                                       [](const std::string& name) { return name.starts_with('#'); });
   if (is_of_rows) columns.clear();
-  return EnergyRegressor(std::make_shared<Content>(Content{std::move(model), std::move(columns), 0}));
+  const auto record = nlohmann::ordered_json::parse(model.training_json, nullptr, false);
+  uint32_t width = 0;
+  if (record.is_object() && record.contains(kWidth) && record[kWidth].is_number_unsigned())
+    width = record[kWidth].get<uint32_t>();
+  return EnergyRegressor(std::make_shared<Content>(Content{std::move(model), std::move(columns), width}));
 }
 
 void EnergyRegressor::save(const std::string& path) const { save_regressor(content_->model, path); }

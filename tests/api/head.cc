@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <random>
 
@@ -57,6 +59,23 @@ TEST(ApiHead, TheGaugeTakesWhatIsLinearAndCertifiesTheRest) {
   }
   const std::vector<double> all = head_log_normalizers({head.weight, 8}, head.bias, {head.states, 8});
   EXPECT_NEAR(all[7], log_z(head.weight, head.bias, head.states.data() + 56), 1e-4);
+}
+
+// Of states that are 20 alone, again and again, those held out are all of them.
+TEST(ApiHead, TheCertificateIsThatOfTheRoundedHead) {
+  RandomHead head = random_head(0.05f);
+  for (size_t i = 160; i < head.states.size(); ++i) head.states[i] = head.states[i - 160];
+  const NormalizedHead found =
+      normalize_head({head.weight, 8}, head.bias, {head.states, 8},
+                     {.weight_type = HeadType::bfloat16, .bias_type = HeadType::bfloat16});
+  for (const auto* values : {&found.weight, &found.bias})
+    for (const float v : *values) EXPECT_EQ(std::bit_cast<uint32_t>(v) & 0xFFFFu, 0u) << v;
+  double largest = -1e9;
+  for (size_t i = 0; i < 20; ++i)
+    largest = std::max(largest, log_z(found.weight, found.bias, head.states.data() + 8 * i));
+  EXPECT_NEAR(found.after.largest, largest, 1e-5);
+  const NormalizedHead whole = normalize_head({head.weight, 8}, head.bias, {head.states, 8});
+  EXPECT_GT(std::abs(whole.after.largest - largest), 1e-4);
 }
 
 TEST(ApiHead, WhereAConstantWillNotDoAHigherRungIsChosen) {

@@ -71,6 +71,23 @@ def test_candidates_are_as_cheap_as_a_certificate_allows(clouds):
     np.testing.assert_allclose(own, model.decision_function(X)[np.arange(600), y], atol=1e-5)
     with pytest.raises(selfnorm.Error, match="7"):
         model.score_candidates(X, [7])
+    with pytest.raises(selfnorm.Error, match="300 lists of candidates for 600 rows"):
+        model.score_candidates(X, np.tile([0, 1], (300, 1)), kind="raw")
+    model.certificates_["raw"]["smallest_eps"] = 0.0
+    assert model.score_candidates(X, [0], within=0.01).kind == "raw"
+
+
+def test_labels_are_the_same_as_numbers_of_any_kind(clouds, tmp_path):
+    X, y = clouds
+    model = selfnorm.SelfNormalizedClassifier().fit(X, y.astype(float))
+    expected = model.audit(X, y.astype(float)).accuracy
+    assert expected > 0.8 and model.audit(X, y).accuracy == expected
+    assert selfnorm.SelfNormalizedClassifier().fit(X, y).audit(X, y.astype(str)).accuracy > 0.8
+    odd = selfnorm.SelfNormalizedClassifier().fit(X, np.array(["--5", "\u00b2", "7"])[y])
+    odd.save(tmp_path / "odd")
+    assert sorted(selfnorm.load(tmp_path / "odd").classes_) == sorted(odd.classes_)
+    with pytest.raises(selfnorm.Error, match="without a comma"):
+        selfnorm.SelfNormalizedClassifier(class_weight={"a,b": 2.0}).fit(X, np.array(["a,b", "c", "d"])[y])
 
 
 def test_normalising_keeps_probabilities(clouds):
@@ -102,6 +119,8 @@ def test_texts_sparse_rows_frames_and_arrays():
     assert list(model.feature_names_in_) == ["a", "b", "c"]
     assert model.predict_proba(frame).shape == (40, 2)
     assert list(selfnorm.SelfNormalizedClassifier().fit(pandas.Series(texts), pandas.Series(y)).predict(["good"])) == ["+"]
+    model.fit(pandas.Series(texts, dtype="string"), y)
+    assert list(model.predict(pandas.Series(["good"], dtype="string"))) == ["+"] and not hasattr(model, "feature_names_in_")
 
 
 def test_pipelines_searches_clones_and_pickles(clouds):
@@ -144,6 +163,8 @@ def test_a_density_says_how_sure_it_is():
     drawn = model.sample(500, random_state=3)
     assert drawn.shape == (500, 2) and abs(drawn[:, 1].mean() - 5) < 1
     assert model.evaluate(X).is_trusted
+    for state in (None, np.random.RandomState(1), np.random.default_rng(1)):
+        assert model.sample(3, random_state=state).shape == (3, 2)
 
 
 def test_a_predictive_distribution_is_one_object():
@@ -161,7 +182,7 @@ def test_a_predictive_distribution_is_one_object():
     grid = np.linspace(-8, 8, 801)
     density = p.pdf(np.tile(grid, (50, 1)))
     np.testing.assert_allclose(density.sum(axis=1) * 0.02, 1, atol=0.02)
-    assert p.sample(7).shape == (50, 7) and p.crps(y[:50]).shape == (50,)
+    assert p.sample(7).shape == p.sample(7, None).shape == (50, 7) and p.crps(y[:50]).shape == (50,)
     assert len(p.highest_density(0.9)) == 50 and p.mode().shape == (50,)
     assert model.evaluate(X, y).nll < 1.2
     with pytest.raises(selfnorm.Error, match="shape"):
@@ -184,6 +205,8 @@ def test_a_crf_takes_every_shape():
         assert abs(sum(marginals[0].values()) - 1) < 1e-5
         assert model.score(X, y) == 1.0
         assert pickle.loads(pickle.dumps(model)).predict(X[:2]) == y[:2]
+    with pytest.raises(selfnorm.Error, match="token 1 .*no columns"):
+        model.predict([[("the", "e"), (), ("sat", "t")]])
     with pytest.raises(selfnorm.Error, match="2 positions and 1 labels"):
         selfnorm.CRF().fit([["a", "b"], ["a"]], [["X"], ["Y"]])
 
@@ -203,6 +226,11 @@ def test_a_language_model_with_kenlm_names():
         total += model.BaseScore(state, word, after)
         state, after = after, State()
     assert abs(total - model.score("the cat flew")) < 1e-9
+    joined = "the\u00a0cat\u2003sat"  # one word: white space is that of ASCII
+    assert len(list(model.full_scores(joined))) == len(model.log_probabilities(joined)) == 2
+    np.testing.assert_allclose(model.perplexity(joined), np.exp(-model.log_probabilities(joined).mean()))
+    model.order = 9  # a parameter of the next fit
+    assert [n for _, n, _ in model.full_scores("the cat flew")] == [2, 3, 3, 3]
     assert model.perplexity(sentences[0]) < 30 and "cat" in model and "zebra" not in model
     model.NullContextWrite(state)
     assert model.score("cat", bos=False, eos=False) < 0

@@ -52,6 +52,11 @@ def test_a_head_of_torch():
     found = selfnorm.normalize_head(torch.tensor(W), torch.tensor(b), torch.tensor(H))
     assert isinstance(found.weight, torch.Tensor) and found.rung == "constant"
     assert selfnorm.normalize_head(torch.tensor(W).bfloat16(), None, torch.tensor(H)).weight.dtype == torch.bfloat16
+    few = np.tile(H[:20], (300, 1))  # those held out are all of them
+    for kind in (torch.bfloat16, torch.float16):  # the certificate is that of what is returned
+        found = selfnorm.normalize_head(torch.tensor(W).to(kind), torch.tensor(b).to(kind), few)
+        left = log_z(found.weight.float().numpy(), found.bias.float().numpy(), H[:20])
+        assert left.max() == pytest.approx(found.after.largest, abs=1e-5) and left.min() == pytest.approx(found.after.least, abs=1e-5)
     for spread, rung, within in ((0.05, "constant", 0.1), (0.7, "exact", 1e-6)):
         W, b, H = head(spread)
         linear = torch.nn.Linear(8, 60)
@@ -70,6 +75,33 @@ def test_a_head_of_torch():
         (-layer.log_prob(h, candidates)).sum().backward()
 
 
+def test_a_torch_head_leaves_tied_embeddings_and_travels_whole():
+    torch = pytest.importorskip("torch")
+    from selfnorm.torch import SelfNormalizedHead
+
+    W, _, H = head(0.7)
+    states = torch.tensor(H)
+    embedding, linear = torch.nn.Embedding(60, 8), torch.nn.Linear(8, 60, bias=False)
+    linear.weight = embedding.weight
+    with torch.no_grad():
+        embedding.weight.copy_(torch.tensor(W))
+    layer, h = SelfNormalizedHead(linear), states[:30]
+    before = torch.log_softmax(layer(h), dim=-1).detach()
+    strict = selfnorm.normalize_head(W, None, H, within=1e-6, hidden=16)
+    within = (strict.network.smallest_eps + strict.after.smallest_eps) / 2
+    layer.normalize(states, within=within, hidden=16)
+    np.testing.assert_array_equal(embedding.weight.detach().numpy(), W)
+    assert layer.rung == "network"
+    candidates = torch.randint(60, (30, 4))
+    found = layer.log_prob(h, candidates)
+    assert (found - before.gather(1, candidates)).abs().max().item() <= layer.audit(h)["largest"] + 1e-4
+    other = SelfNormalizedHead(torch.nn.Linear(8, 60, bias=False))
+    other.load_state_dict(layer.state_dict())
+    assert other.rung == "network" and other.certificate.rows == 600
+    torch.testing.assert_close(other.log_prob(h, candidates), found)
+    assert other.double().log_prob(h.double(), candidates).dtype == torch.float64
+
+
 SMALL = {"vocab_size": 60, "hidden_size": 8}
 LAYOUTS = {
     "single": dict(names=("model.embed_tokens.weight", "lm_head.weight"), config={"tie_word_embeddings": False}),
@@ -84,10 +116,18 @@ LAYOUTS = {
     "scaled": dict(names=("model.embed_tokens.weight", None), config={"logit_scale": 0.5, "tie_word_embeddings": True}, scale=0.5),
     "divided": dict(names=("model.embed_tokens.weight", "lm_head.weight"), config={"logits_scaling": 4.0}, scale=0.25),
     "t5": dict(names=("shared.weight", None), config={"model_type": "t5", "tie_word_embeddings": True}, stored=8 ** -0.5),
+    "four keys and a text_config": dict(names=("model.language_model.embed_tokens.weight", None),
+                                        config={"model_type": "gemma3", "text_config": {"tie_word_embeddings": True}}),
+    "mamba": dict(names=("backbone.embeddings.weight", None), config={"tie_word_embeddings": True}),
+    "tied embeddings, named": dict(names=("backbone.embeddings.weight", None), config={}, given="backbone.embeddings.weight"),
+    "tied by the config, named": dict(names=("odd.weight", None), config={"tie_word_embeddings": True}, given="odd.weight"),
+    "tied, with a bias": dict(names=("transformer.wte.weight", None), config={"tie_word_embeddings": True}, bias=True),
+    "a bias of 0 after the head": dict(names=("model.shared.weight", "lm_head.weight"), config={}, later=0.0),
+    "a single file and an index": dict(names=("model.embed_tokens.weight", "lm_head.weight"), config={}, stale_index=True),
 }
 
 
-def checkpoint(folder, names, config, shards=1, bias=False, kind="F32", **_):
+def checkpoint(folder, names, config, shards=1, bias=False, kind="F32", later=None, stale_index=False, **_):
     W, b, H = head()
     os.makedirs(folder)
     embedding, own = names
@@ -95,7 +135,11 @@ def checkpoint(folder, names, config, shards=1, bias=False, kind="F32", **_):
     if own:
         tensors[own] = (kind, W)
     if bias:
-        tensors[own.replace("weight", "bias")] = (kind, b)
+        tensors[(own or "lm_head.weight").replace("weight", "bias")] = (kind, b)
+    if later is not None:
+        tensors["final_logits_bias"] = ("F32", np.full((1, 60), later))
+    if stale_index:
+        (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"lm_head.weight": "config.json"}}))
     if shards == 1:
         write_safetensors(folder / "model.safetensors", tensors, {"format": "pt"})
     else:
@@ -125,7 +169,7 @@ def test_checkpoint_directories(name, kind, tmp_path):
     before, _ = tensors_of(tmp_path / "model")
     context = pytest.warns(UserWarning, match="the tensors decide") if layout.get("notes") else _nothing()
     with context:
-        found = selfnorm.normalize_checkpoint(tmp_path / "model", H, link=True)
+        found = selfnorm.normalize_checkpoint(tmp_path / "model", H, link=True, weight_name=layout.get("given", ""))
     after, metadata = tensors_of(tmp_path / "model-normalized")
     own = layout["names"][1] or "lm_head.weight"
     scale, stored = layout.get("scale", 1), layout.get("stored", 1)
@@ -172,10 +216,71 @@ def test_padding_is_left_out_of_log_z(tmp_path):
         selfnorm.normalize_checkpoint(tmp_path / "m", H, out=tmp_path / "n", vocabulary=61)
 
 
+def test_padding_moves_with_its_biases(tmp_path):
+    W, b, H = checkpoint(tmp_path / "m", **LAYOUTS["with a bias"])
+    found = selfnorm.normalize_checkpoint(tmp_path / "m", H, vocabulary=50)
+    new = tensors_of(tmp_path / "m-normalized")[0]
+    weight, bias = new["lm_head.weight"], new["lm_head.bias"]
+    assert weight.shape == (60, 8) and bias.shape == (60,) and found.log_normalizer == 0
+    assert np.sqrt(np.mean(log_z(weight[:50], bias[:50], H) ** 2)) < 0.05
+    np.testing.assert_allclose(probabilities(weight, bias, H[:50]), probabilities(W, b, H[:50]), atol=1e-4)
+
+
+def test_a_bias_that_would_be_left_out_is_refused(tmp_path):
+    _, _, H = checkpoint(tmp_path / "apart", names=("transformer.wte.weight", "lm_head.weight"), config={}, bias=True, shards=4)
+    with pytest.raises(selfnorm.Error, match="lm_head.bias is in .*expected both in one file"):
+        selfnorm.normalize_checkpoint(tmp_path / "apart", H)
+    checkpoint(tmp_path / "later", names=("model.shared.weight", "lm_head.weight"), config={}, later=0.5)
+    with pytest.raises(selfnorm.Error, match="final_logits_bias is not 0"):
+        selfnorm.normalize_checkpoint(tmp_path / "later", H)
+    checkpoint(tmp_path / "good", **LAYOUTS["single"])
+    with pytest.raises(selfnorm.Error, match="no tensor odd.bias"):
+        selfnorm.normalize_checkpoint(tmp_path / "good", H, bias_name="odd.bias")
+    with pytest.raises(selfnorm.Error, match="lm_head.weight is the head"):
+        selfnorm.normalize_checkpoint(tmp_path / "good", H, weight_name="model.embed_tokens.weight")
+
+
+def test_the_new_directory_lies_outside_and_nothing_of_the_user_is_removed(tmp_path, monkeypatch):
+    _, _, H = checkpoint(tmp_path / "model", **LAYOUTS["single"])
+    for inside in (tmp_path / "model" / "new", tmp_path / "model" / "a" / ".." / "new"):
+        with pytest.raises(selfnorm.Error, match="expected a place outside"):
+            selfnorm.normalize_checkpoint(tmp_path / "model", H, out=inside)
+    (tmp_path / "model-normalized.part").mkdir()
+    (tmp_path / "model-normalized.part" / "mine").write_text("kept")
+    monkeypatch.chdir(tmp_path / "model")
+    found = selfnorm.normalize_checkpoint(".", H)
+    assert os.path.samefile(found.out, tmp_path / "model-normalized")
+    assert (tmp_path / "model-normalized.part" / "mine").read_text() == "kept"
+    assert sorted(os.listdir(tmp_path)) == ["model", "model-normalized", "model-normalized.part"]
+    assert os.stat(found.out).st_mode == os.stat(tmp_path / "model").st_mode
+
+
+@pytest.mark.parametrize("options", [{"hold_out": v} for v in (0, 1, -1, float("nan"))] + [{"within": 0}])
+def test_options_out_of_range_are_errors(options, tmp_path):
+    _, _, H = checkpoint(tmp_path / "model", **LAYOUTS["single"])
+    with pytest.raises(selfnorm.Error, match="expected"):
+        selfnorm.normalize_checkpoint(tmp_path / "model", H, **options)
+
+
+def test_files_that_cannot_be_copied_are_errors(tmp_path):
+    _, _, H = checkpoint(tmp_path / "model", **LAYOUTS["single"])
+    (tmp_path / "model-file").write_text("")
+    with pytest.raises(selfnorm.Error, match="cannot be"):
+        selfnorm.normalize_checkpoint(tmp_path / "model", H, out=tmp_path / "model-file" / "x")
+    os.symlink("nowhere", tmp_path / "model" / "broken")
+    with pytest.raises(selfnorm.Error, match="broken: cannot be copied"):
+        selfnorm.normalize_checkpoint(tmp_path / "model", H)
+    assert sorted(os.listdir(tmp_path)) == ["model", "model-file"]
+
+
 def test_what_cannot_be_normalised_says_why(tmp_path):
     _, _, H = checkpoint(tmp_path / "capped", names=("model.embed_tokens.weight", None), config={"final_logit_softcapping": 30.0})
     with pytest.raises(selfnorm.Error, match="tanh"):
         selfnorm.normalize_checkpoint(tmp_path / "capped", H)
+    for name in ("logit_scale", "logits_scaling"):
+        checkpoint(tmp_path / name, names=("model.embed_tokens.weight", None), config={name: 0})
+        with pytest.raises(selfnorm.Error, match=f"{name} is 0"):
+            selfnorm.normalize_checkpoint(tmp_path / name, H)
     checkpoint(tmp_path / "eight", kind="F8_E4M3", **LAYOUTS["single"])
     with pytest.raises(selfnorm.Error, match="float32, float16 or bfloat16|F8_E4M3"):
         selfnorm.normalize_checkpoint(tmp_path / "eight", H)
@@ -188,7 +293,7 @@ def test_what_cannot_be_normalised_says_why(tmp_path):
     selfnorm.normalize_checkpoint(tmp_path / "good", H)
     with pytest.raises(selfnorm.Error, match="exists"):
         selfnorm.normalize_checkpoint(tmp_path / "good", H)
-    assert not [name for name in os.listdir(tmp_path) if name.endswith(".part")]
+    assert sorted(os.listdir(tmp_path)) == ["capped", "eight", "good", "good-normalized", "logit_scale", "logits_scaling", "none"]
 
 
 def test_the_command_line_does_the_same_from_shards_of_states(program, tmp_path):
@@ -204,4 +309,9 @@ def test_the_command_line_does_the_same_from_shards_of_states(program, tmp_path)
         assert file.read_bytes() == (tmp_path / "model-normalized" / file.name).read_bytes()
     refused = program("normalize", tmp_path / "model", "--states", tmp_path / "states", "--amortise", "mlp", check=False)
     assert refused.returncode == 1 and "without loss" in refused.stderr
+    for words in (["--keep", "all"], ["--clusters", "4"]):
+        assert program("normalize", tmp_path / "model", "--states", tmp_path / "states", *words, check=False).returncode == 1
+    strict = json.loads(program("normalize", tmp_path / "model", "--states", tmp_path / "states", "--json", "--rho", "0.1", "--conf", "0.9",
+                                "--out", tmp_path / "strict").stdout)
+    assert strict["after"]["smallest_eps"] < printed["after"]["smallest_eps"]
     assert program("normalize", tmp_path / "model", check=False).returncode == 1

@@ -38,16 +38,20 @@ def test_a_callback_sees_steps_and_can_stop_a_training_that_then_resumes(clouds)
         whole.fit(X, y, resume=True)
 
 
-def test_ctrl_c_is_a_keyboard_interrupt(clouds):
+def test_ctrl_c_is_a_keyboard_interrupt(clouds, monkeypatch):
     X, y = clouds
     model = selfnorm.SelfNormalizedClassifier(objective="nce", epochs=100000, patience=0)
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    train = selfnorm._core.Classifier.train
 
-    def interrupt(progress):
-        if progress["step"] > 2:
-            os.kill(os.getpid(), signal.SIGINT)
+    def interrupted(*words):  # without a callback, no Python runs in which the signal could be seen
+        timer.start()
+        return train(*words)
 
+    monkeypatch.setattr(selfnorm._core.Classifier, "train", staticmethod(interrupted))
     with pytest.raises(KeyboardInterrupt):
-        model.fit(X, y, callback=interrupt)
+        model.fit(X, y)
+    timer.join()
     assert os.path.exists(model.checkpoint_)
     os.unlink(model.checkpoint_)
 
@@ -55,8 +59,8 @@ def test_ctrl_c_is_a_keyboard_interrupt(clouds):
 def test_the_files_are_those_of_the_command_line(program, clouds, tmp_path):
     X, y = clouds
     np.savez(tmp_path / "data.npz", X=X, y=y)
-    program("train", "classifier", tmp_path / "data.npz", "--out", tmp_path / "run", "--quiet")
-    mine = selfnorm.SelfNormalizedClassifier().fit(X, y)
+    program("train", "classifier", tmp_path / "data.npz", "--out", tmp_path / "run", "--objective", "penalty", "--quiet")
+    mine = selfnorm.SelfNormalizedClassifier(objective="penalty").fit(X, y)
     theirs = selfnorm.load(tmp_path / "run")
     assert isinstance(theirs, selfnorm.SelfNormalizedClassifier)
     np.testing.assert_array_equal(theirs.classes_, mine.classes_)
@@ -79,6 +83,13 @@ def test_load_gives_the_right_estimator(clouds, tmp_path):
         again = selfnorm.load(tmp_path / "model")
         assert type(again) is type(model)
     assert again.order == 2
+    constant = np.c_[X, np.zeros(600)]  # a column that the encoder leaves out counts all the same
+    selfnorm.EnergyRegressor(ensemble=1, epochs=3).fit(constant, X[:, 0].astype(float)).save(tmp_path / "model")
+    again = selfnorm.load(tmp_path / "model")
+    assert again.n_features_in_ == 4 and again.model_.distributions(constant[:3]).rows == 3
+    for wrong in (X, np.c_[constant, X]):
+        with pytest.raises(selfnorm.Error, match="trained on 4"):
+            again.model_.distributions(wrong.astype(np.float64))
     with pytest.raises(selfnorm.Error, match="no such file|cannot"):
         selfnorm.load(tmp_path / "none")
 
@@ -174,8 +185,13 @@ def test_the_runtime_needs_no_extension(clouds, tmp_path):
     np.testing.assert_allclose(runtime.score(row, [1]), model.decision_function(X[:1])[0, 1], atol=1e-6)
     assert runtime.top(row, 1)[0][0] == str(model.predict(X[:1])[0])
     np.testing.assert_allclose(runtime.log_normalizer_of(row) - runtime.log_normalizer, model.log_normalizer(X[:1])[0], atol=1e-6)
+    assert runtime.score(row, [np.int64(1)]) == runtime.score(row, [1])
+    assert runtime.score(row, [1], kind="auto") == runtime.score(row, [1], kind="exact")  # without a ladder
     with pytest.raises(Error, match="expected"):
         runtime.score([1.0], [0])
     text = selfnorm.SelfNormalizedClassifier().fit(["good", "bad"] * 10, ["+", "-"] * 10)
     text.save(tmp_path / "t.safetensors")
-    assert Model(tmp_path / "t.safetensors").top("good good", 1)[0][0] == "+"
+    runtime = Model(tmp_path / "t.safetensors")
+    assert runtime.top("good good", 1)[0][0] == "+"
+    for one in ("good", "good bad " * 200):
+        np.testing.assert_allclose(runtime.log_normalizer_of(one) - runtime.log_normalizer, text.log_normalizer([one])[0], atol=1e-5)

@@ -1,6 +1,7 @@
 // A checkpoint directory of Hugging Face's layout as the softmax head it ends with: config.json and
 // model.safetensors, or shards with model.safetensors.index.json. The head is lm_head.weight (or a name like
-// it), or else the embeddings, which it is tied to: the tensors decide, not tie_word_embeddings.
+// it), or else the embeddings, which it is tied to: the tensors decide, not tie_word_embeddings (which is asked
+// about a tensor that was named).
 //     scores of the checkpoint  s = scale (W h + bias),  h what goes into its head
 // A model class that multiplies h itself when the head is tied (T5: d^-1/2) stops doing so once it is not;
 // what is written makes up for it.
@@ -33,12 +34,15 @@ bool is_head_directory(const std::string& path);
 
 // `vocabulary`: rows of W that are classes; 0: all. Throws Error naming the file, what was found and what to
 // do: no head, a head that is capped by tanh (which no constant can be moved through), one that is not
-// float32, float16 or bfloat16.
+// float32, float16 or bfloat16, a bias in another file or after the head, a scale of 0.
 HeadDirectory open_head_directory(const std::string& path, const HeadNames& names, uint32_t vocabulary);
 
 // Rounds to what the file holds: weights and, if it has a slot for them, biases; else the biases, which are
 // one constant, stay as they are.
 void round_to_kind(HeadDirectory& directory);
+
+// Throws Error where `out` exists, or lies in the directory that is copied to it.
+void check_new_directory(const std::string& directory, const std::string& out);
 
 // Everything of the directory to `out`, which must not exist: the shard with the new head, config.json with
 // an untied head and without a scale, and the rest byte for byte, or as hard links. A head without a bias

@@ -81,7 +81,7 @@ TEST(ModelFile, RefusesADamagedNormalizer) {
     EXPECT_EQ(OpenModel(bad).status(), SELFNORM_ERROR_FORMAT);
     EXPECT_NE(std::string(selfnorm_error_message()).find(message), std::string::npos);
   };
-  check(R"("normalizer.slope":{)", R"("normalizer.slipe":{)", "unexpected tensor \"normalizer.slipe\"");
+  check(R"("normalizer.slope":{)", R"("normalizer.slipe":{)", "no tensor \"normalizer.slope\"");
   check(R"("normalizer.slope":{"dtype":"F32")", R"("normalizer.slope":{"dtype":"I32")", "expected F32 [3]");
   check(R"("normalizer.intercept":{"dtype":"F64","shape":[1])",
         R"("normalizer.intercept":{"dtype":"I64","shape":[1])", "expected F64 [1]");

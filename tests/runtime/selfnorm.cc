@@ -143,7 +143,7 @@ TEST(Runtime, BadArgumentsGetCodesAndLeaveOutputsAlone) {
   EXPECT_EQ(dense(nan, 3, good, SELFNORM_RAW), SELFNORM_ERROR_NOT_FINITE);
   EXPECT_STREQ(selfnorm_error_message(), "value 1 of x is not finite");
   EXPECT_EQ(dense(inf, 3, good, SELFNORM_EXACT), SELFNORM_ERROR_NOT_FINITE);
-  EXPECT_EQ(dense(x, 3, good, 3), SELFNORM_ERROR_ARGUMENT);
+  EXPECT_EQ(dense(x, 3, good, 99), SELFNORM_ERROR_ARGUMENT);
   EXPECT_EQ(dense(nullptr, 3, good, SELFNORM_RAW), SELFNORM_ERROR_ARGUMENT);
   EXPECT_EQ(dense(x, 3, nullptr, SELFNORM_RAW), SELFNORM_ERROR_ARGUMENT);
   EXPECT_EQ(selfnorm_score_sparse(open, unsorted, x, 2, good, 2, SELFNORM_RAW, out), SELFNORM_ERROR_INDEX);

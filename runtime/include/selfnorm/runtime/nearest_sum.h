@@ -12,7 +12,8 @@
 
 namespace selfnorm::runtime {
 
-// In units of exp(most): the exact sum, the approximate sum of what is left, and the doubt of that, sum u_j^2.
+// In units of exp(most): the exact sum, the approximate sum of what is left, and the doubt of that, sum
+// u_j^2.
 struct NearestSum {
   double most = 0, near = 0, left = 0, rest = 0;
   double square = 0;  // of x
@@ -47,7 +48,8 @@ struct DoubtfulCluster {
 };
 inline constexpr size_t kMostDoubtful = 1024;
 
-// Clusters whose doubts together are within the bound need not be summed, so none is that has less than its part of it.
+// Clusters whose doubts together are within the bound need not be summed, so none is that has less than its
+// part of it.
 inline size_t doubtful_clusters(std::span<const float> doubt, std::span<const uint32_t> begin, double bound,
                                 DoubtfulCluster* out) {
   for (auto least = static_cast<float>(bound / static_cast<double>(doubt.size()));;
@@ -63,22 +65,26 @@ inline size_t doubtful_clusters(std::span<const float> doubt, std::span<const ui
   }
 }
 
-// share and doubt are those of Kernels::cluster_shares, `all` its result, `square` that of x (ClusterLayout::square_of);
-// exact(candidates, &sum) gives the LogSumExp of some clusters together, or false, which ends it. As many are asked for at
-// once as the shares say are needed.
+// share and doubt are those of Kernels::cluster_shares, `all` its result, `square` that of x;
+// exact(candidates, &sum) gives the LogSumExp of some clusters together, or false, which ends it. As many are
+// asked for at once as the shares say are needed.
 template <class Exact>
 bool nearest_sum(const ClusterShares& all, double square, std::span<const float> share, const float* doubt,
                  std::span<const uint32_t> begin, double stop, const Exact& exact, NearestSum* out) {
   DoubtfulCluster candidate[kMostDoubtful];
-  const size_t n = doubtful_clusters({doubt, share.size()}, begin, stop * stop * all.total * all.total, candidate);
+  const size_t n =
+      doubtful_clusters({doubt, share.size()}, begin, stop * stop * all.total * all.total, candidate);
   DoubtfulCluster* last = candidate + n;  // a heap; behind it those that were taken, the latest first
   std::make_heap(candidate, last);
   *out = {static_cast<double>(all.most), 0, all.total, all.doubt, square, 0};
   while (last > candidate) {
     const double bound = stop * stop * (out->near + out->left) * (out->near + out->left);
-    if (!(out->rest > bound)) break;
+    const auto is_doubted = [&] {
+      return stop == 0 || out->rest > bound;
+    };  // 0: all, however doubts are rounded
+    if (!is_doubted()) break;
     DoubtfulCluster* const end = last;
-    while (last > candidate && out->rest > bound) {
+    while (last > candidate && is_doubted()) {
       std::pop_heap(candidate, last--);
       const uint32_t j = last->cluster;
       out->left = std::max(0.0, out->left - static_cast<double>(share[j]));

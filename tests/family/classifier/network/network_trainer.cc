@@ -217,7 +217,7 @@ TEST(NetworkTrainer, SaysWhatItCannotDo) {
   };
   EXPECT_NE(with([](TrainOptions& o) { o.objective.name = "constraint"; }).find("constraint"),
             std::string::npos);
-  EXPECT_NE(with([](TrainOptions& o) { o.precision = "double"; }).find("precision"), std::string::npos);
+  EXPECT_NE(with([](TrainOptions& o) { o.precision = "double"; }).find("arithmetic"), std::string::npos);
   EXPECT_NE(with([](TrainOptions& o) { o.l1 = 0.1; }).find("l1"), std::string::npos);
   EXPECT_NE(with([](TrainOptions& o) { o.optimiser = "lbfgs"; }).find("lbfgs"), std::string::npos);
   EXPECT_NE(with([](TrainOptions& o) { o.optimiser = "adam"; }).find("adam"), std::string::npos);

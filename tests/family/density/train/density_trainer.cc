@@ -218,7 +218,7 @@ TEST(DensityTrainer, TheLearnedNormalizerIsLogZ) {
     options.calibrate = false;
     TrainObserver observer;
     const DensityResult result = train_density(*data, numbers(0, 3000), {}, options, {}, observer);
-    EXPECT_EQ(result.model.normalizer_kind, "learned");
+    EXPECT_EQ(result.model.normalizer_kind, "constant");
     EXPECT_EQ(result.model.log_normalizer, result.learned_normalizer);
     if (std::string(base) == "proposal") {
       EXPECT_NEAR(result.learned_normalizer, quadrature_log_z(*result.model.energy).value, 0.05);

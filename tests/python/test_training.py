@@ -72,6 +72,21 @@ def test_the_files_are_those_of_the_command_line(program, clouds, tmp_path):
     assert "report" in selfnorm.report(tmp_path / "run")._repr_html_()
 
 
+def test_candidates_are_scored_by_the_rungs_of_a_file(program, tmp_path):
+    random = np.random.default_rng(0)
+    y = np.arange(6000) % 2000
+    X = (0.2 * random.normal(size=(2000, 4))[y] + 0.7 * random.normal(size=(6000, 4))).astype(np.float32)
+    np.savez(tmp_path / "data.npz", X=X, y=y)
+    selfnorm.SelfNormalizedClassifier(objective="exact", tolerance=0.3).fit(X, y).save(tmp_path / "m.safetensors")
+    program("normalize", tmp_path / "m.safetensors", "--states", tmp_path / "data.npz", "--within", "0.5", "--out", tmp_path / "l.safetensors")
+    model = selfnorm.load(tmp_path / "l.safetensors")
+    found = model.score_candidates(X, [0, 3], within=0.5)
+    assert found.kind not in ("exact", "raw") and 0 < found.within <= 0.5 and found.certificate.rho == 0.01
+    error = np.abs(found.log_probabilities - model.predict_log_proba(X)[:, [0, 3]]).max(axis=1)
+    assert 0 < np.quantile(error, 0.98) <= found.within
+    assert model.score_candidates(X[:5], [0], within=1e-6).kind == "exact"
+
+
 def test_load_gives_the_right_estimator(clouds, tmp_path):
     X, y = clouds
     fitted = [selfnorm.SelfNormalizedClassifier().fit(X, y), selfnorm.EnergyDensity(energy="gaussian").fit(X),

@@ -171,6 +171,7 @@ Crf Crf::train(const std::vector<TokenSentence>& x, const std::vector<LabelSeque
   if (y.empty()) throw Error("found no labels; expected a label sequence for every sentence");
   const MemoryFile file("the sentences", column_lines(x, y));
   CrfModel model = trained_crf(learn_sequences(file.path(), {.format = SequenceFormat::columns,
+                                                             .target = {},
                                                              .templates = options.templates,
                                                              .templates_name = "templates",
                                                              .min_count = options.min_count}),

@@ -205,7 +205,7 @@ TEST(RegressorEvaluate, ADamagedRecordIsTheFilesFault) {
   for (const auto& [name, text] :
        {std::pair{"Amortised", "found a rung named"}, {"amortisee", "expected amortised"}}) {
     std::string changed = bytes;  // by someone who knows how checksums are made
-    const size_t digits = 8 + runtime::kBeginning.size();
+    const size_t digits = runtime::kChecksumOffset;
     changed.replace(at, 9, name).replace(digits, 16, std::string(16, '0'));
     const std::span<const std::byte> parts[] = {std::as_bytes(std::span(changed))};
     const runtime::ChecksumDigits made = runtime::checksum_of(parts);

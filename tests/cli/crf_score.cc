@@ -1,4 +1,5 @@
 // Exact log-probabilities of labellings: what `tag` says of the best one, `score` says of the same labels.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -187,7 +187,9 @@ TEST(RegressorEvaluate, WithinServesACertifiedNormalizer) {
   const auto served = kind_within(eps * 1.01 + 1e-9);
   EXPECT_EQ(served["kind"], "amortised");
   EXPECT_EQ(served["eps"], eps);
-  if (eps > 1e-6) EXPECT_EQ(kind_within(eps * 0.5)["kind"], "quadrature");
+  if (eps > 1e-6) {
+    EXPECT_EQ(kind_within(eps * 0.5)["kind"], "quadrature");
+  }
   EXPECT_EQ(folder.run({"score", "run", "valid.csv", "--exact", "--json", "--quiet"}).json()["kind"],
             "quadrature");
 }

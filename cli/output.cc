@@ -67,7 +67,7 @@ void note(const std::string& text) {
   if (!is_quiet) put_on_stderr(text + "\n");
 }
 
-void warning(const std::string& text) { note("selfnorm: warning: " + text); }
+void warning(const std::string& text) { put_on_stderr("selfnorm: warning: " + text + "\n"); }
 
 std::string aligned(const std::vector<std::vector<std::string>>& rows) {
   std::vector<size_t> width;

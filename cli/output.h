@@ -30,7 +30,7 @@ void put_out(const CommonArguments& common, const Json& json, const std::string&
 
 // Nothing depends on stderr: what it does not take (closed, full, its reader gone) is lost without a word.
 void put_on_stderr(std::string_view text) noexcept;  // async-signal-safe
-void be_quiet(bool quiet);                           // --quiet: no notes and no warnings
+void be_quiet(bool quiet);                           // --quiet: no notes
 void note(const std::string& text);                  // "text" on stderr
 void warning(const std::string& text);               // "selfnorm: warning: text" on stderr
 

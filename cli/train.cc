@@ -48,8 +48,7 @@ int train_command(const Arguments& given) {
   observer.finish();
   if (result.interrupted) return interrupted();
   if (result.diverged)
-    put_on_stderr(  // the reason of the exit code, whether quiet or not
-        "selfnorm: training diverged; the model is the last good one (try a smaller --learning-rate)\n");
+    warning("training diverged; the model is the last good one (try a smaller --learning-rate)");
   const std::string model = run.file(kModelName);
   Verdict verdict;
   try {

@@ -64,7 +64,7 @@ void declare_common(Declaration& command, CommonArguments& common, unsigned grou
               "does the same. info never loads them");
   table.add("json", &common.json, "Print one JSON object on standard output and nothing else there");
   table.add("quiet", &common.quiet,
-            "No progress, notes or warnings on standard error; results and errors as ever");
+            "No progress and no notes on standard error; results, warnings and errors as ever");
   table.add("config", &common.config, "TOML file with option values; the command line wins over it")
       .of_kind(OptionKind::file);
   command.options(table);

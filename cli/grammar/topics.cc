@@ -83,7 +83,7 @@ amortised  a raw score less the b(x) that the model was trained with ('normalize
 --json                 one JSON object on standard output and nothing else there
 --output-format WORD   predict: table (for people), csv, json (an object a line); auto: table on a terminal
 --out FILE             a file instead; it appears whole or not at all
---quiet                no progress, notes or warnings; results, errors and exit codes stay
+--quiet                no progress and no notes; results, warnings, errors and exit codes stay
 
 Exit codes: 0 good, 1 something about the input, 2 a bug, 3 a requirement not met or training that diverged,
 130 interrupted. A training writes a run directory: model.safetensors, config.json, metrics.jsonl, report.html.

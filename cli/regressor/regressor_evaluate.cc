@@ -92,7 +92,7 @@ std::vector<std::string> draw_regressor(const Arguments& arguments, const ShownR
     else
       problem = found;
   }
-  if (!problem.empty() && !arguments.common.quiet) warning(problem);
+  if (!problem.empty()) warning(problem);
   return files;
 }
 

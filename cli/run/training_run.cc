@@ -34,7 +34,7 @@ void RunObserver::on_progress(const Progress& progress) {
 
 void RunObserver::on_warning(const std::string& text) {
   line_.finish();
-  if (!quiet_) warning(text);
+  warning(text);
 }
 
 void RunObserver::on_note(const std::string& text) {

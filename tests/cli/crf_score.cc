@@ -81,7 +81,7 @@ TEST(CrfScore, SentencesOfTrainingCertifyNothing) {
   EXPECT_NE(trained.out.find("certified: nothing: the model was trained on these sentences"),
             std::string::npos)
       << trained.out;
-  const Outcome normalized = folder.run({"normalize", "run", "-o", "out.safetensors", "--no-report"});
+  const Outcome normalized = folder.run({"normalize", "run", "-o", "out.safetensors"});
   ASSERT_EQ(normalized.code, 0) << normalized.err;
   EXPECT_NE(normalized.err.find("nothing is certified"), std::string::npos) << normalized.err;
   for (const char* model : {"run", "out.safetensors"}) {

@@ -24,7 +24,7 @@ TEST(DataGenerate, PointsOfAToy) {
   EXPECT_EQ(folder
                 .run({"data", "generate", "--toy", "funnel", "--rows", "50", "--seed", "2", "--out", "b.csv",
                       "--quiet"})
-                .out,
+                .err,
             "");
   EXPECT_EQ(content(folder / "b.csv"), text);
 }

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "cli/regressor_data.h"
+#include "selfnorm/runtime/checksum.h"
 
 namespace selfnorm::cli {
 namespace {
@@ -203,8 +204,12 @@ TEST(RegressorEvaluate, ADamagedRecordIsTheFilesFault) {
   ASSERT_NE(at, std::string::npos);
   for (const auto& [name, text] :
        {std::pair{"Amortised", "found a rung named"}, {"amortisee", "expected amortised"}}) {
-    std::string damaged = bytes;
-    folder.write("run/model.safetensors", damaged.replace(at, 9, name));
+    std::string changed = bytes;  // by someone who knows how checksums are made
+    const size_t digits = runtime::kChecksumOffset;
+    changed.replace(at, 9, name).replace(digits, 16, std::string(16, '0'));
+    const std::span<const std::byte> parts[] = {std::as_bytes(std::span(changed))};
+    const runtime::ChecksumDigits made = runtime::checksum_of(parts);
+    folder.write("run/model.safetensors", changed.replace(digits, 16, made.data(), made.size()));
     expect_user_error(folder.run({"score", "run", "valid.csv"}), text);
   }
 }

@@ -1,6 +1,7 @@
 #include "run/shown_rows.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 
 #include "classifier/model_header.h"
@@ -23,7 +24,7 @@ RowTexts sentence_texts(const std::string& path, const std::string& model, std::
   const NamedCrf crf = open_crf(model);
   const SequenceEncoder& encoder = crf.model.encoder;
   RowTexts out;
-  if (path == "-" || encoder.format == SequenceFormat::attributes) return out;
+  if (encoder.format == SequenceFormat::attributes) return out;
   const uint32_t column = encoder.format == SequenceFormat::conllu ? kConlluForms
                           : encoder.target == 0                    ? 1
                                                                    : 0;
@@ -39,6 +40,12 @@ RowTexts sentence_texts(const std::string& path, const std::string& model, std::
     out.emplace(number, shown_row(words));
   }
   return out;
+}
+
+// Standard input and pipes have gone by: who opens one again waits for ever.
+bool can_be_read_again(const std::string& path) {
+  const std::vector<std::string> files = files_of_path(path);
+  return std::ranges::all_of(files, [](const auto& file) { return std::filesystem::is_regular_file(file); });
 }
 
 // Where the inputs of the table are; empty: they have no text.
@@ -73,6 +80,7 @@ void show_worst_rows(const Arguments& arguments, const std::string& model, Repor
           wanted.push_back(static_cast<uint64_t>(*number));
       if (wanted.empty()) continue;
       try {
+        if (!can_be_read_again(path)) continue;
         const bool is_crf = identity_of(finished_model_path(model)).family == "chain";
         const RowTexts texts =
             is_crf ? sentence_texts(path, model, wanted) : row_texts(path, arguments.reader.options, wanted);
@@ -83,8 +91,8 @@ void show_worst_rows(const Arguments& arguments, const std::string& model, Repor
 }
 
 std::string hash_of_files(const std::string& path) {
-  if (path == "-") return "";
   try {
+    if (!can_be_read_again(path)) return "";
     Fingerprint hash;
     for (const std::string& file : files_of_path(path)) hash.add_file(file);
     return hash.text();

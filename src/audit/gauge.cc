@@ -72,9 +72,10 @@ class GaugeRegression::Moments {
     free.dense.columns = static_cast<uint32_t>(std::max<Eigen::Index>(1, directions_->cols()));
     for (uint64_t g = 0; g < block.examples(); ++g) {
       Eigen::VectorXd value = Eigen::VectorXd::Zero(directions_->cols());
-      for_each_entry(block.features, block.group_begin[g], [&](uint32_t j, float v) {
-        value += static_cast<double>(v) * directions_->row(static_cast<Eigen::Index>(j)).transpose();
-      });
+      if (value.size() > 0)
+        for_each_entry(block.features, block.group_begin[g], [&](uint32_t j, float v) {
+          value += static_cast<double>(v) * directions_->row(static_cast<Eigen::Index>(j)).transpose();
+        });
       for (const double v : value) free.dense.values.push_back(static_cast<float>(v));
       if (value.size() == 0) free.dense.values.push_back(0);
     }

@@ -43,13 +43,12 @@ void RuntimeModel::call(const Features& x, uint64_t row, Sparse sparse, Dense de
   check(dense(model_.get(), values.data(), values.size(), rest...));
 }
 
-void RuntimeModel::score(const Features& x, uint64_t row, std::span<const uint32_t> classes,
-                         int kind, std::span<double> out) const {
+void RuntimeModel::score(const Features& x, uint64_t row, std::span<const uint32_t> classes, int kind,
+                         std::span<double> out) const {
   call(x, row, selfnorm_score_sparse, selfnorm_score_dense, classes.data(), classes.size(), kind, out.data());
 }
 
-std::vector<Candidate> RuntimeModel::top(const Features& x, uint64_t row, size_t n,
-                                         int kind) const {
+std::vector<Candidate> RuntimeModel::top(const Features& x, uint64_t row, size_t n, int kind) const {
   n = std::min<size_t>(n, classes());
   std::vector<uint32_t> best(n);
   std::vector<double> log_probs(n);

@@ -26,11 +26,11 @@ class RuntimeModel {
   bool has_normalizer() const { return selfnorm_has_amortised_normalizer(model_.get()) != 0; }
   const selfnorm_model* get() const { return model_.get(); }
   // out[i] = log-probability of classes[i] for the row.
-  void score(const Features& x, uint64_t row, std::span<const uint32_t> classes, int kind, std::span<double> out) const;
+  void score(const Features& x, uint64_t row, std::span<const uint32_t> classes, int kind,
+             std::span<double> out) const;
   std::vector<Candidate> top(const Features& x, uint64_t row, size_t n, int kind) const;
   // Joint family: every alternative of rows begin .. end-1, normalised over them when exact.
-  std::vector<Candidate> alternatives(const Features& x, uint64_t begin, uint64_t end,
-                                      int kind) const;
+  std::vector<Candidate> alternatives(const Features& x, uint64_t begin, uint64_t end, int kind) const;
 
   // Language models: out[i] = log p(words[i] | the i-th context of positions() words).
   void score_contexts(std::span<const uint32_t> contexts, std::span<const uint32_t> words, int kind,

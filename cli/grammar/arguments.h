@@ -186,7 +186,7 @@ struct AuditArguments {
   std::string require;
   bool raw = false;
   uint64_t sample = 0;  // inputs, chosen at random; 0: all
-  std::string report;  // the page; empty: in the run, or here
+  std::string report;   // the page; empty: in the run, or here
   bool no_report = false;
   AuditOptions options;
 };

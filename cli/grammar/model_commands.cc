@@ -240,8 +240,10 @@ void Grammar::declare_model_commands() {
   Declaration& scoring = command(
       "score",
       "Log-probabilities of candidates, within --within: by the cheapest rung of the model's ladder of "
-      "log-normalizers that is certified for it, exactly normalised where there is none. Without --candidates "
-      "or --top the label in the data is scored. A language model scores every word of the sentences in DATA, "
+      "log-normalizers that is certified for it, exactly normalised where there is none. Without "
+      "--candidates "
+      "or --top the label in the data is scored. A language model scores every word of the sentences in "
+      "DATA, "
       "a CRF the labels of every sentence, a density every row, a regressor the target of every row.");
   scoring.positional("MODEL", score.model, "Model file, run directory or softmax head")
       .positional(

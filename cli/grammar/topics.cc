@@ -67,7 +67,8 @@ What is to be predicted?
   exact      maximum likelihood alone: log Z is free, so probabilities are summed over all classes.
   nce, snl   do not sum over the classes while training: from thousands of classes on, with --encoder bag.
 )text"},
-    {"scores", R"text(Which number do I get? Every log-probability that is printed says what it is, and how far it can be off.
+    {"scores",
+     R"text(Which number do I get? Every log-probability that is printed says what it is, and how far it can be off.
 
 exact      summed over all classes: right, and as slow as there are classes. 'predict' gives these.
 nearest    the nearest clusters of classes summed exactly, the rest estimated: a small part of the cost.

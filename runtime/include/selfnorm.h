@@ -72,11 +72,11 @@ typedef enum selfnorm_weights {
 
 /* Which log-probabilities a call gives (its `kind`): SELFNORM_EXACT also computes A(x), at the cost of
  * reading every weight; SELFNORM_AMORTISED also computes b(x), at the cost of one dot product and one more
- * per hidden unit; SELFNORM_AUTO takes the cheapest rung of the ladder that is certified within 0.1 for 99% of
- * inputs, and exact where there is none; SELFNORM_LINEAR, SELFNORM_NETWORK and SELFNORM_NEAREST take the
+ * per hidden unit; SELFNORM_AUTO takes the cheapest rung of the ladder that is certified within 0.1 for 99%
+ * of inputs, and exact where there is none; SELFNORM_LINEAR, SELFNORM_NETWORK and SELFNORM_NEAREST take the
  * cheapest rung of that kind that is, else the one of them with the smallest certified error. All but exact
- * and raw compute a(x) once for all classes of a call. SELFNORM_RUNG(i) takes rung i. A ranking of all classes
- * (selfnorm_top_*) reads every weight anyway: there SELFNORM_AUTO is SELFNORM_EXACT. */
+ * and raw compute a(x) once for all classes of a call. SELFNORM_RUNG(i) takes rung i. A ranking of all
+ * classes (selfnorm_top_*) reads every weight anyway: there SELFNORM_AUTO is SELFNORM_EXACT. */
 typedef enum selfnorm_kind {
   SELFNORM_RAW = 0,
   SELFNORM_EXACT = 1,
@@ -176,23 +176,24 @@ SELFNORM_API selfnorm_status selfnorm_top_sparse(const selfnorm_model* model, co
                                                  uint32_t* classes, double* log_probs);
 
 /* The ladder: rungs 0 .. selfnorm_rungs() - 1, none in files without one. A certificate says: with confidence
- * `conf`, |A(x) - a(x)| <= eps for all but a share rho of inputs, for all rungs of the model together, provided
- * that inputs are drawn like those it was certified on. eps is infinite where nothing could be certified. */
+ * `conf`, |A(x) - a(x)| <= eps for all but a share rho of inputs, for all rungs of the model together,
+ * provided that inputs are drawn like those it was certified on. eps is infinite where nothing could be
+ * certified. */
 typedef struct selfnorm_rung {
-  const char* name;   /* not NUL-terminated, valid until close */
+  const char* name; /* not NUL-terminated, valid until close */
   size_t name_length;
-  int kind;           /* SELFNORM_RAW, _LINEAR, _NETWORK, _NEAREST or _EXACT */
-  double cost;        /* dot products of the size of x, on average */
+  int kind;    /* SELFNORM_RAW, _LINEAR, _NETWORK, _NEAREST or _EXACT */
+  double cost; /* dot products of the size of x, on average */
   double rms, eps, rho, conf;
 } selfnorm_rung;
 
 SELFNORM_API size_t selfnorm_rungs(const selfnorm_model* model);
 SELFNORM_API selfnorm_status selfnorm_rung_at(const selfnorm_model* model, size_t i, selfnorm_rung* out);
-/* The kind to ask for: SELFNORM_RUNG of the cheapest rung with an error of at most eps for all but a share rho
- * of inputs, or SELFNORM_EXACT. */
+/* The kind to ask for: SELFNORM_RUNG of the cheapest rung with an error of at most eps for all but a share
+ * rho of inputs, or SELFNORM_EXACT. */
 SELFNORM_API int selfnorm_kind_within(const selfnorm_model* model, double eps, double rho);
-/* What is certified of the log-probabilities of this kind: 0 and 0 for exact ones, an infinite eps and rho = 1
- * where there is no certificate. */
+/* What is certified of the log-probabilities of this kind: 0 and 0 for exact ones, an infinite eps and rho =
+ * 1 where there is no certificate. */
 SELFNORM_API selfnorm_status selfnorm_error_bound(const selfnorm_model* model, int kind, double* eps,
                                                   double* rho);
 

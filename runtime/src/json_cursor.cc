@@ -83,7 +83,8 @@ double JsonCursor::number() {
   double value = 0;
   const char* begin = text_.data() + at_;
   const auto [last, error] = std::from_chars(begin, text_.data() + text_.size(), value);
-  if (error != std::errc() || !std::isfinite(value) || (c != '-' && (c < '0' || c > '9'))) fail("a finite number");
+  if (error != std::errc() || !std::isfinite(value) || (c != '-' && (c < '0' || c > '9')))
+    fail("a finite number");
   at_ += static_cast<size_t>(last - begin);
   return value;
 }

@@ -43,7 +43,8 @@ std::vector<runtime::Tensor> ladder_tensors(const Ladder& ladder, uint32_t featu
                                    std::vector<uint64_t> shape) {
     if (!values.empty()) out.push_back(make_tensor("ladder." + name, dtype, std::move(shape), values));
   };
-  const auto floats = [&](const std::string& name, const std::vector<float>& values, std::vector<uint64_t> shape) {
+  const auto floats = [&](const std::string& name, const std::vector<float>& values,
+                          std::vector<uint64_t> shape) {
     add(name, Dtype::F32, std::span<const float>(values), std::move(shape));
   };
   for (const LadderRung& rung : ladder.rungs) {
@@ -62,7 +63,8 @@ std::vector<runtime::Tensor> ladder_tensors(const Ladder& ladder, uint32_t featu
   floats("mass", c.mass, {c.clusters()});
   floats("scatter", c.scatter, {c.clusters()});
   floats("bias", c.bias, {c.bias.size()});
-  if (!c.rows.empty()) add("rows", Dtype::BF16, std::span<const uint16_t>(c.rows), {c.order.size(), features});
+  if (!c.rows.empty())
+    add("rows", Dtype::BF16, std::span<const uint16_t>(c.rows), {c.order.size(), features});
   add("begin", Dtype::U32, std::span<const uint32_t>(c.begin), {c.begin.size()});
   add("order", Dtype::U32, std::span<const uint32_t>(c.order), {c.order.size()});
   return out;

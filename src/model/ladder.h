@@ -1,5 +1,5 @@
-// Approximations of the log-normalizer that a model stores: b(x), and the ladder (selfnorm/runtime/ladder_layout.h,
-// which has the formulas and the tensors).
+// Approximations of the log-normalizer that a model stores: b(x), and the ladder
+// (selfnorm/runtime/ladder_layout.h, which has the formulas and the tensors).
 #pragma once
 
 #include <cstdint>
@@ -33,19 +33,20 @@ struct AmortisedNormalizer {
 
 // Classes in clusters, for rungs of kind nearest.
 struct ClassClusters {
-  std::vector<float> centroid;          // (d + 1) x C
-  std::vector<float> mass, scatter;     // C
-  std::vector<float> norm;              // 1
-  std::vector<uint32_t> begin, order;   // C + 1, K
-  std::vector<float> bias;              // K: bias + log carrier, in the order of `order`
-  std::vector<uint16_t> rows = {};      // K x d: the weights as bfloat16, in that order; or empty
+  std::vector<float> centroid;         // (d + 1) x C
+  std::vector<float> mass, scatter;    // C
+  std::vector<float> norm;             // 1
+  std::vector<uint32_t> begin, order;  // C + 1, K
+  std::vector<float> bias;             // K: bias + log carrier, in the order of `order`
+  std::vector<uint16_t> rows = {};     // K x d: the weights as bfloat16, in that order; or empty
 
   size_t clusters() const { return mass.size(); }
   bool operator==(const ClassClusters&) const = default;
 };
 
 struct LadderRung : Rung {
-  AmortisedNormalizer b = {};     // of kinds linear and network (but "amortised"); nearest: the tail, without a slope
+  AmortisedNormalizer b =
+      {};  // of kinds linear and network (but "amortised"); nearest: the tail, without a slope
   std::vector<float> extra = {};  // nearest: m x 4
 
   bool operator==(const LadderRung&) const = default;

@@ -255,7 +255,8 @@ class StoredModel {
     add("tree.parent", Dtype::U32, model_.tree);
     add("labels.index", Dtype::U32, slots_);
 
-    for (runtime::Tensor& tensor : ladder_tensors(model_.ladder, model_.features)) out.push_back(std::move(tensor));
+    for (runtime::Tensor& tensor : ladder_tensors(model_.ladder, model_.features))
+      out.push_back(std::move(tensor));
 
     labels_.add_to(out, "labels");
     names_.add_to(out, "feature_names");

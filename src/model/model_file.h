@@ -43,7 +43,7 @@ struct ModelFile {
       columns_json{};  // tables with columns of several kinds (data/table/table_encoder.h); else empty
   std::string target;  // tables: the column of the labels, by name or zero-based index; empty: none known
   AmortisedNormalizer normalizer;  // b(x) ~ A(x) - log_normalizer, if there is one; multiclass only
-  Ladder ladder = {};  // rungs between raw and exact; multiclass only
+  Ladder ladder = {};              // rungs between raw and exact; multiclass only
   Encoder encoder;
   std::vector<uint32_t> tree;  // hierarchical: the parent of every node (model/huffman.h), 2K - 1
   std::string unknown;         // context: the label of words that are no class; empty: <unk>

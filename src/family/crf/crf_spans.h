@@ -17,7 +17,7 @@ struct LabelSpan {
   uint64_t begin = 0, end = 0;  // positions begin .. end-1
   uint32_t type = 0;
 
-  auto operator<=>(const LabelSpan&) const = default;  // NOLINT(modernize-use-nullptr): false alarm of clang 14
+  auto operator<=>(const LabelSpan&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 struct SpanCounts {

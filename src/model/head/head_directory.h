@@ -1,7 +1,7 @@
 // A checkpoint directory of Hugging Face's layout as the softmax head it ends with: config.json and
 // model.safetensors, or shards with model.safetensors.index.json. The head is lm_head.weight (or a name like
-// it), or else the embeddings, which it is tied to: the tensors decide, not tie_word_embeddings (which is asked
-// about a tensor that was named).
+// it), or else the embeddings, which it is tied to: the tensors decide, not tie_word_embeddings (which is
+// asked about a tensor that was named).
 //     scores of the checkpoint  s = scale (W h + bias),  h what goes into its head
 // A model class that multiplies h itself when the head is tied (T5: d^-1/2) stops doing so once it is not;
 // what is written makes up for it.

@@ -1,5 +1,6 @@
 // A strict pull reader for JSON (RFC 8259) whose structure is known in advance: the caller asks for each
-// token, so nesting is bounded by the caller and nothing is stored. Only what headers of model files need: no null.
+// token, so nesting is bounded by the caller and nothing is stored. Only what headers of model files need: no
+// null.
 #pragma once
 
 #include <cstddef>

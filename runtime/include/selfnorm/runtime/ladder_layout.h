@@ -1,24 +1,29 @@
-// The ladder of log-normalizers of a model file: approximations a(x) of A(x) = log sum_k exp s_k(x), each with its
-// cost and with what is certified of its error (docs/decisions/0015-ladder.md). Files without one have exact alone.
-//   metadata  ladder (optional) {"rungs": [{"name", "kind", "cost", "rms", "eps", "rho", "conf", "stop"}, ...]}: with
-//             confidence conf, |A - a| <= eps for all but a share rho of inputs, for all rungs together; cost in dot
-//             products of the size of x, the mean over inputs; eps absent: nothing can be certified; stop: of kind nearest
-//   tensors   of a rung of kind linear | network  ladder.NAME.slope, .intercept, .hidden_weight, .hidden_bias, .output:
+// The ladder of log-normalizers of a model file: approximations a(x) of A(x) = log sum_k exp s_k(x), each
+// with its cost and with what is certified of its error (docs/decisions/0015-ladder.md). Files without one
+// have exact alone.
+//   metadata  ladder (optional) {"rungs": [{"name", "kind", "cost", "rms", "eps", "rho", "conf", "stop"},
+//   ...]}: with
+//             confidence conf, |A - a| <= eps for all but a share rho of inputs, for all rungs together; cost
+//             in dot products of the size of x, the mean over inputs; eps absent: nothing can be certified;
+//             stop: of kind nearest
+//   tensors   of a rung of kind linear | network  ladder.NAME.slope, .intercept, .hidden_weight,
+//   .hidden_bias, .output:
 //             a(x) = c + b(x), b as in model_layout.h; the rung "amortised" is the b of the model itself
-//             of all rungs of kind nearest  ladder.centroid (d + 1) x C (F32), ladder.mass C, ladder.scatter C,
-//             ladder.norm 1, ladder.begin C + 1 (U32), ladder.order K (U32), ladder.bias K, and where x is dense
-//             ladder.rows K x d (BF16), the weights of the classes of `order`; each has a tail t:
-//             ladder.NAME.intercept 1 (F64), and for m units .extra m x 4, .hidden_bias m, .output m, and .hidden_weight
-//             m x d unless the tail does not look at x
-// Kind nearest: the classes order[begin_j .. begin_{j+1}) are cluster j, and bias the biases of `order`. A cluster is one
-// block of memory, of half the size. With q = |x|^2 / norm,
+//             of all rungs of kind nearest  ladder.centroid (d + 1) x C (F32), ladder.mass C, ladder.scatter
+//             C, ladder.norm 1, ladder.begin C + 1 (U32), ladder.order K (U32), ladder.bias K, and where x is
+//             dense ladder.rows K x d (BF16), the weights of the classes of `order`; each has a tail t:
+//             ladder.NAME.intercept 1 (F64), and for m units .extra m x 4, .hidden_bias m, .output m, and
+//             .hidden_weight m x d unless the tail does not look at x
+// Kind nearest: the classes order[begin_j .. begin_{j+1}) are cluster j, and bias the biases of `order`. A
+// cluster is one block of memory, of half the size. With q = |x|^2 / norm,
 //     m_j(x) = mass_j + sum_i x_i centroid_ij + q centroid_dj  ~  log sum_{k in j} exp s_k(x),
 //     u_j = exp(m_j) (exp(q scatter_j) - 1),  the exponent at most kMostDoubt,
 // clusters are summed exactly in decreasing order of u_j^2 / size_j, until
-//     sum_{j left} u_j^2 <= stop^2 (exp N + exp T)^2,   N = log of the exact sums, T = log sum_{j left} exp m_j;
-//     a(x) = log(exp N + exp(T + t(x))),   t = intercept + output . max(0, hidden_weight x + extra f + hidden_bias)
-//     within +-kTailBound, and 0 where exp T is below kNoTail of the sum; f = (T - N, a with t = 0, log of the left
-//     side over the right one with stop = 1, q), each within +-kMostExtra of 0 but the second.
+//     sum_{j left} u_j^2 <= stop^2 (exp N + exp T)^2,   N = log of the exact sums, T = log sum_{j left} exp
+//     m_j; a(x) = log(exp N + exp(T + t(x))),   t = intercept + output . max(0, hidden_weight x + extra f +
+//     hidden_bias) within +-kTailBound, and 0 where exp T is below kNoTail of the sum; f = (T - N, a with t =
+//     0, log of the left side over the right one with stop = 1, q), each within +-kMostExtra of 0 but the
+//     second.
 #pragma once
 
 #include <cstdint>
@@ -104,9 +109,11 @@ struct LadderPlace {
   uint64_t classes, features;
   const NormalizerLayout& normalizer;  // of the model itself
 };
-// Empty where there is none. Checks metadata, dtypes and shapes; adds the names of the tensors it reads to `known`.
+// Empty where there is none. Checks metadata, dtypes and shapes; adds the names of the tensors it reads to
+// `known`.
 LadderLayout read_ladder(const LadderPlace& place, std::vector<std::string>& known);
-// Scans its tensors: finite, scatter >= 0, clusters that tile the order, which is a permutation of the classes.
+// Scans its tensors: finite, scatter >= 0, clusters that tile the order, which is a permutation of the
+// classes.
 void check_ladder(const LadderLayout& ladder, uint64_t classes, const std::string& file);
 
 }  // namespace selfnorm::runtime

@@ -55,8 +55,8 @@ class Scorer {
   // hidden units.
   double amortised_normalizer(const Query& query) const;
 
-  // a(x) of a rung of the model's ladder; false when x is not finite, on overflow, and where the clusters of the file
-  // are damaged.
+  // a(x) of a rung of the model's ladder; false when x is not finite, on overflow, and where the clusters of
+  // the file are damaged.
   bool log_normalizer(const Query& query, const RungLayout& rung, Approximation* out) const;
 
   // The bound of selfnorm_score_error_bound_dense.

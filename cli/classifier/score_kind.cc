@@ -29,8 +29,6 @@ std::string rms_words(std::optional<double> rms) {
   return rms && *rms > kLargeRms ? fmt::format(" (its rms on held-out data is {:.2g})", *rms) : "";
 }
 
-constexpr uint64_t kManyClasses = 10'000;  // from which a sum over them is not cheap
-
 }  // namespace
 
 const char* kind_name(selfnorm_kind kind) {
@@ -40,15 +38,6 @@ const char* kind_name(selfnorm_kind kind) {
 void check_kind_options(const ScoreArguments& given) {
   if (int(given.raw) + int(given.amortised) + int(given.exact) > 1)
     throw Error("give only one of --raw, --amortised and --exact");
-}
-
-selfnorm_kind kind_of(const ScoreArguments& given, uint64_t classes, bool has_normalizer) {
-  check_kind_options(given);
-  if (given.amortised && !has_normalizer)
-    throw_error("--amortised: {} has no b(x); 'selfnorm normalize --amortise' makes one", given.model);
-  if (given.raw) return SELFNORM_RAW;
-  if (given.exact || (!given.amortised && classes < kManyClasses)) return SELFNORM_EXACT;
-  return has_normalizer ? SELFNORM_AMORTISED : SELFNORM_RAW;
 }
 
 ScoreRecords records_of(const CrfModel& model) {

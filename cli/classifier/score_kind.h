@@ -14,10 +14,7 @@ namespace selfnorm::cli {
 // "raw", "exact" or "amortised".
 const char* kind_name(selfnorm_kind kind);
 
-// That of --raw, --amortised or --exact; without them exact below 10,000 classes, where it is cheap, then
-// amortised where the model has b, otherwise raw.
-selfnorm_kind kind_of(const ScoreArguments& given, uint64_t classes, bool has_normalizer);
-// Throws Error when more than one of those options is given.
+// Throws Error when more than one of --raw, --amortised and --exact is given.
 void check_kind_options(const ScoreArguments& given);
 
 // rms of log Z above which scores are served with a warning.

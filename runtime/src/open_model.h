@@ -7,6 +7,7 @@
 
 #include "selfnorm.h"
 #include "selfnorm/runtime/crf_scorer.h"
+#include "selfnorm/runtime/file_error.h"
 #include "selfnorm/runtime/mapped_file.h"
 #include "selfnorm/runtime/scorer.h"
 #include "selfnorm/runtime/state_encoder.h"
@@ -43,6 +44,20 @@ __attribute__((format(printf, 2, 3))) selfnorm_status fail(selfnorm_status statu
 selfnorm_status fail_null();
 // The message is: what "text". Without a format: half of the attributes of a text may be unknown to a CRF.
 selfnorm_status fail_quoted(selfnorm_status status, std::string_view what, std::string_view text);
+
+// What open() returns, or throws, as a status.
+template <class Open>
+selfnorm_status guarded(Open open) {
+  try {
+    return open();
+  } catch (const IoError& error) {
+    return fail(SELFNORM_ERROR_IO, "%s", error.what());
+  } catch (const FormatError& error) {
+    return fail(SELFNORM_ERROR_FORMAT, "%s", error.what());
+  } catch (const std::exception&) {  // bad_alloc or length_error
+    return fail(SELFNORM_ERROR_MEMORY, "out of memory while opening the model");
+  }
+}
 
 // The first class with the label, or kEmptySlot.
 uint32_t class_of(const ModelLayout& layout, std::string_view label);

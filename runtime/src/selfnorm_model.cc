@@ -59,19 +59,6 @@ selfnorm_status open_bytes(MappedFile mapped, std::span<const std::byte> bytes, 
   return SELFNORM_OK;
 }
 
-template <class Open>
-selfnorm_status guarded(Open open) {
-  try {
-    return open();
-  } catch (const IoError& error) {
-    return fail(SELFNORM_ERROR_IO, "%s", error.what());
-  } catch (const FormatError& error) {
-    return fail(SELFNORM_ERROR_FORMAT, "%s", error.what());
-  } catch (const std::exception&) {  // bad_alloc or length_error
-    return fail(SELFNORM_ERROR_MEMORY, "out of memory while opening the model");
-  }
-}
-
 const char* string_at(const StringTable& strings, uint32_t i, size_t* length) {
   std::string_view text;
   const bool found = strings.get(i, text);

@@ -126,17 +126,6 @@ std::string ladder_bytes(const Ladder& ladder, uint32_t features) {
   return out;
 }
 
-Ladder parse_ladder(const std::string& bytes, uint32_t classes, uint32_t features, const std::string& name) {
-  return with_plain_errors([&] {
-    const runtime::Safetensors file =
-        runtime::parse_safetensors(std::as_bytes(std::span(bytes.data(), bytes.size())), name);
-    std::vector<std::string> known;
-    const runtime::LadderLayout layout = runtime::read_ladder({file, name, classes, features, {}}, known);
-    runtime::check_ladder(layout, classes, name);
-    return ladder_of(layout);
-  });
-}
-
 runtime::ModelLayout layout_of(const ModelFile& model) {
   runtime::ModelLayout out;
   out.family = model.family;

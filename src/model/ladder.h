@@ -74,8 +74,6 @@ AmortisedNormalizer normalizer_of(const runtime::NormalizerLayout& layout);
 
 // The same as bytes, for files whose tensors are not ours: a safetensors file in one array.
 std::string ladder_bytes(const Ladder& ladder, uint32_t features);
-// Throws Error naming the file.
-Ladder parse_ladder(const std::string& bytes, uint32_t classes, uint32_t features, const std::string& name);
 
 struct ModelFile;
 // A model as the runtime scores it, in place: weights as float32. The model has to outlive it.

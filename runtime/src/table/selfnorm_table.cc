@@ -144,19 +144,6 @@ selfnorm_status open_table(MappedFile mapped, std::span<const std::byte> bytes, 
   return SELFNORM_OK;
 }
 
-template <class Open>
-selfnorm_status guarded_table(Open open) {
-  try {
-    return open();
-  } catch (const IoError& error) {
-    return fail(SELFNORM_ERROR_IO, "%s", error.what());
-  } catch (const FormatError& error) {
-    return fail(SELFNORM_ERROR_FORMAT, "%s", error.what());
-  } catch (const std::exception&) {
-    return fail(SELFNORM_ERROR_MEMORY, "out of memory while opening the model");
-  }
-}
-
 selfnorm_status check_row(const selfnorm_table* model, const double* x, size_t columns, const void* workspace,
                           size_t bytes) {
   if (model == nullptr || (x == nullptr && columns > 0) || workspace == nullptr) return fail_null();
@@ -208,7 +195,7 @@ extern "C" {
 
 selfnorm_status selfnorm_table_open(const char* path, selfnorm_table** model) {
   if (path == nullptr || model == nullptr) return fail_null();
-  return guarded_table([&] {
+  return guarded([&] {
     std::string name = path;
     std::error_code none;
     if (std::filesystem::is_directory(name, none)) name += "/model.safetensors";  // of a run
@@ -220,7 +207,7 @@ selfnorm_status selfnorm_table_open(const char* path, selfnorm_table** model) {
 
 selfnorm_status selfnorm_table_open_memory(const void* data, size_t size, selfnorm_table** model) {
   if (data == nullptr || model == nullptr) return fail_null();
-  return guarded_table([&] {
+  return guarded([&] {
     return open_table({}, {static_cast<const std::byte*>(data), size}, "model in memory", model);
   });
 }

@@ -104,8 +104,8 @@ constexpr const char* kAdvice =
     "use fewer features (a smaller largest index; text: --min-count 2, --hash-buckets, --max-vocabulary) or "
     "classes, or --encoder bag";
 
-NetworkPlan network_plan(const Dataset& data) {
-  NetworkPlan plan;
+EncoderPlan network_plan(const Dataset& data) {
+  EncoderPlan plan;
   plan.kind = EncoderKind::Bag;
   plan.inputs = data.features.columns();
   plan.classes = data.classes();
@@ -135,7 +135,7 @@ void check_classes(const Dataset& data, const TrainArguments& given, Format form
 }
 
 // Of a linear model, or a network.
-RunNeeds needs_of(const TrainArguments& given, const TrainingData& data, const NetworkPlan& plan) {
+RunNeeds needs_of(const TrainArguments& given, const TrainingData& data, const EncoderPlan& plan) {
   const TrainOptions& options = given.options;
   if (options.encoder.is_network()) {
     const double examples = static_cast<double>(data.train.examples());
@@ -246,7 +246,7 @@ std::vector<float> pretrained(const EncoderOptions& encoder, TrainingData& data)
   return std::move(vectors.values);
 }
 
-TrainResult train_bag(TrainingData& data, NetworkPlan plan, const TrainOptions& options,
+TrainResult train_bag(TrainingData& data, EncoderPlan plan, const TrainOptions& options,
                       const CheckpointOptions& checkpoint, TrainObserver& observer) {
   apply_class_weight(options.class_weight, data.train, data.valid ? &*data.valid : nullptr);
   std::optional<BagFeed> valid;
@@ -435,7 +435,7 @@ class ClassifierTraining final : public Training {
   TrainOptions options_;
   std::optional<ReadResult> read_;  // by choose
   TrainingData data_;
-  NetworkPlan plan_;
+  EncoderPlan plan_;
   bool is_held_out_ = false;
   uint64_t examples_ = 0;         // trained on
   bool has_simple_ = false;       // a model to compare with, of

@@ -92,10 +92,10 @@ Corpora read_corpora(const LanguageArguments& given, const std::string& folder) 
   return out;
 }
 
-NetworkPlan network_plan(const LanguageArguments& given, Corpora& corpora) {
+EncoderPlan network_plan(const LanguageArguments& given, Corpora& corpora) {
   const WordVocabulary& vocabulary = corpora.learned.vocabulary;
   const EncoderOptions& encoder = given.run.options.encoder;
-  NetworkPlan plan = language_plan(corpora.learned, given.order);
+  EncoderPlan plan = language_plan(corpora.learned, given.order);
   if (encoder.embeddings.empty()) return plan;
   WordVectors vectors =
       read_word_vectors(encoder.embeddings, StringIndex(vocabulary.words()), encoder.dimension);
@@ -204,7 +204,7 @@ class LanguageTraining final : public Training {
   const LanguageArguments& given_;
   const TrainOptions& options_;
   std::optional<Corpora> corpora_;
-  NetworkPlan plan_;
+  EncoderPlan plan_;
   TrainResult result_;
   LanguageEvaluation evaluation_;
   std::optional<LadderFit> ladder_;

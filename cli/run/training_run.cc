@@ -99,7 +99,7 @@ void begin_run(const Arguments& arguments, const std::vector<std::string>& notes
 // machine) and 65 times were seen.
 constexpr double kDenseGain = 16;
 
-RunNeeds network_needs(const NetworkPlan& plan, const TrainOptions& options, const NetworkLoad& load,
+RunNeeds network_needs(const EncoderPlan& plan, const TrainOptions& options, const NetworkLoad& load,
                        const std::string& advice) {
   // Forward and backward: the embeddings, the hidden layer, and the classes that are scored.
   const double dimension = options.encoder.dimension, hidden = options.encoder.hidden;

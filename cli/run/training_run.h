@@ -53,7 +53,7 @@ void begin_run(const Arguments& arguments, const std::vector<std::string>& notes
 struct NetworkLoad {
   double examples, inputs;  // words or features of an example
 };
-RunNeeds network_needs(const NetworkPlan& plan, const TrainOptions& options, const NetworkLoad& load,
+RunNeeds network_needs(const EncoderPlan& plan, const TrainOptions& options, const NetworkLoad& load,
                        const std::string& advice);
 
 CheckpointOptions checkpoint_options(const RunArguments& given, const RunDirectory& run);

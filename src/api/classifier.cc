@@ -133,7 +133,7 @@ TrainResult trained(LearnedInputs learned, const TrainOptions& options, const Ru
     learned.text = with_words(*learned.text, used);
   }
   apply_class_weight(options.class_weight, data, valid ? &*valid : nullptr);
-  NetworkPlan plan;
+  EncoderPlan plan;
   plan.inputs = data.features.columns();
   plan.classes = data.classes();
   plan.examples = data.examples();

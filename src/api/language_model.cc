@@ -70,7 +70,7 @@ LanguageModel LanguageModel::train(const std::vector<std::string>& sentences, co
       sentence_file(sentences).path(),
       {.vocabulary = options.vocabulary, .hold_out = kHeldOutSentences, .seed = options.training.seed},
       temporary_folder());
-  NetworkPlan plan = language_plan(learned, options.order);
+  EncoderPlan plan = language_plan(learned, options.order);
   const CorpusFeed train(learned.train, plan.positions);
   std::optional<CorpusFeed> valid;
   if (learned.held_out) valid.emplace(*learned.held_out, plan.positions);

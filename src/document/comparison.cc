@@ -248,6 +248,7 @@ std::vector<std::string> merged_notes(const std::vector<ReportDocument>& documen
         found->second.push_back(document.name);
     }
   std::vector<std::string> out;
+  out.reserve(notes.size());
   for (const auto& [note, names] : notes) out.push_back(fmt::format("{}: {}", fmt::join(names, ", "), note));
   return out;
 }

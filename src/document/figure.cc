@@ -245,7 +245,8 @@ std::string gnuplot_script(const Figure& figure, const std::string& svg) {
     Panel panel = figure.panels[p];
     if (panel.equal_units) equalise(panel, width - kLeft - kRight);
     const double left = static_cast<double>(p % columns) * width;
-    const double bottom = row_height * static_cast<double>(rows - 1 - p / columns);
+    const size_t row = p / columns;
+    const double bottom = row_height * static_cast<double>(rows - 1 - row);
     out += fmt::format("set title {} font ',15'\n", quoted_string(panel.title));
     out += axis("x", panel.x) + axis("y", panel.y);
     if (has_ticks) out += name_ticks(panel.x);

@@ -121,6 +121,7 @@ template <class T>
 void select(std::vector<T>& values, const std::vector<size_t>& kept) {
   if (values.empty()) return;
   std::vector<T> out;
+  out.reserve(kept.size());
   for (const size_t i : kept) out.push_back(std::move(values[i]));
   values = std::move(out);
 }

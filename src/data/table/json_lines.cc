@@ -16,7 +16,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json parsed_object(std::string_view line, const std::string& file, uint64_t number) {
-  const Json object = Json::parse(line, nullptr, false);
+  Json object = Json::parse(line, nullptr, false);
   if (object.is_discarded() || !object.is_object())
     throw_at(file, number, "found {}, expected one JSON object on every line", quoted_text(line));
   for (const auto& [key, value] : object.items())

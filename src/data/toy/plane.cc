@@ -120,7 +120,8 @@ class CurveToy final : public Toy {
         const double begin = static_cast<double>(i) * arc;
         Arc next{scaled(family_.place(k, begin + arc / 2)), {}};
         for (size_t n = 0; n < next.nodes.size(); ++n) {
-          const double t = begin + (static_cast<double>(n / 4) + (1 + kNode[n % 4]) / 2) * piece;
+          const size_t quarter = n / 4;
+          const double t = begin + (static_cast<double>(quarter) + (1 + kNode[n % 4]) / 2) * piece;
           const double w = family_.power * std::pow(t, family_.power - 1);
           next.nodes[n] = {scaled(family_.place(k, t)),
                            std::log(kWeight[n % 4] * piece / 2 * w / family_.curves)};

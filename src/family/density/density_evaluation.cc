@@ -198,7 +198,7 @@ std::string keep_proposal(DensityModel& model, const PointSource& held_out, Dens
   plain.standardisation = model.standardisation;
   DensityEvaluation base = evaluate_density(plain, held_out, {});
   if (!base.is_trusted || (settled.is_trusted && settled.nll <= base.nll)) return "";
-  const std::string text =
+  std::string text =
       settled.is_trusted
           ? fmt::format(
                 "the energy gained nothing on held-out rows (NLL {:.4f}, its proposal alone {:.4f}): the "

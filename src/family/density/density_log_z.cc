@@ -128,7 +128,7 @@ JudgedLogZ best(const DensityModel& model, const DensityEvaluationOptions& optio
   if (is_countable) return by.judged(enumerate_log_z(*model.energy));
   if (!support.is_real() || model.dimension() > kQuadratureDimensions) return by.sampled();
   if (is_slow(*model.proposal)) {  // millions of nodes are not
-    const JudgedLogZ drawn = by.importance();
+    JudgedLogZ drawn = by.importance();
     if (drawn.distrust.empty() && drawn.estimate.high - drawn.estimate.low <= kNarrow) return drawn;
   }
   try {

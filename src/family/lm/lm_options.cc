@@ -40,8 +40,8 @@ void LanguageOptions::validate() const {
   training.validate();
 }
 
-NetworkPlan language_plan(const LearnedCorpus& corpus, uint32_t order) {
-  NetworkPlan plan;
+EncoderPlan language_plan(const LearnedCorpus& corpus, uint32_t order) {
+  EncoderPlan plan;
   plan.kind = EncoderKind::Context;
   plan.inputs = corpus.vocabulary.size() + 1;
   plan.positions = order - 1;

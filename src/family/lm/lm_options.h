@@ -24,6 +24,6 @@ OptionTable order_option_table(uint32_t& order);
 OptionTable language_option_table(LanguageOptions& options);
 
 // Without embeddings to start from.
-NetworkPlan language_plan(const LearnedCorpus& corpus, uint32_t order);
+EncoderPlan language_plan(const LearnedCorpus& corpus, uint32_t order);
 
 }  // namespace selfnorm

@@ -155,6 +155,7 @@ class Evaluator {
   // log P(low < y < high | x), of the mean of the members.
   double log_mass(const std::vector<MemberBlock>& members, uint64_t i, const Interval& ends) const {
     std::vector<const PredictiveNodes*> nodes;
+    nodes.reserve(members.size());
     for (const MemberBlock& member : members) nodes.push_back(&member.nodes[i]);
     const double mean = model_.target_mean[0], scale = model_.target_scale[0];
     return LineDistribution::of(nodes, 0, 1, 0, 1)

@@ -166,7 +166,7 @@ double ParetoTail::shape() const {
 double pareto_shape(const std::vector<double>& x) {
   const auto n = static_cast<double>(x.size());
   const auto m = static_cast<size_t>(30 + std::floor(std::sqrt(n)));
-  const double quartile = x[static_cast<size_t>(n / 4 + 0.5) - 1];
+  const double quartile = x[static_cast<size_t>(std::floor(n / 4 + 0.5)) - 1];
   std::vector<double> theta(m), likelihood(m);
   for (size_t j = 0; j < m; ++j) {
     theta[j] = 1 / x.back() +

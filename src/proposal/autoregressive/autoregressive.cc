@@ -38,6 +38,7 @@ Support support_of(const std::vector<ConditionalHead>& heads) {
     throw Error("an autoregressive density has columns of levels and of real numbers; expected one of them");
   if (are(HeadKind::real)) return support;
   std::vector<bool> is_angle;
+  is_angle.reserve(heads.size());
   for (const ConditionalHead& h : heads) is_angle.push_back(h.kind == HeadKind::angle);
   return Support::angles(std::move(is_angle));
 }

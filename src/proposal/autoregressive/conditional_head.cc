@@ -76,7 +76,7 @@ double ConditionalHead::log_prob(const float* t, float x, float* d, double* dx) 
   double term[kMostComponents], first[kMostComponents], second[kMostComponents];
   LogSumExp total;
   double level = 0;
-  const float *one = t + count, *two = t + 2 * count;
+  const float *one = t + count, *two = t + size_t{2} * count;
   const double cosine = kind == Kind::angle ? std::cos(static_cast<double>(x)) : 0;
   const double sine = kind == Kind::angle ? std::sin(static_cast<double>(x)) : 0;
   if (kind == Kind::real) {
@@ -136,8 +136,8 @@ float ConditionalHead::draw(const float* t, RandomStream& random) const {
   const size_t k = drawn_component(t, count, random);
   if (kind == Kind::real)
     return static_cast<float>(static_cast<double>(t[count + k]) +
-                              std::exp(log_scale_of(t[2 * count + k])) * random.normal());
-  const double a = t[count + k], b = t[2 * count + k];
+                              std::exp(log_scale_of(t[size_t{2} * count + k])) * random.normal());
+  const double a = t[count + k], b = t[size_t{2} * count + k];
   return static_cast<float>(von_mises_draw(random, std::atan2(b, a), std::hypot(a, b)));
 }
 
@@ -164,8 +164,8 @@ std::vector<float> ConditionalHead::start(std::span<const float> values) const {
   for (const float x : values)
     square += std::pow(static_cast<double>(x) - mean, 2) / static_cast<double>(values.size());
   for (uint32_t k = 0; k < count; ++k) {
-    out[count + k] =
-        count == 1 ? static_cast<float>(mean) : sorted[sorted.size() * (2 * k + 1) / (2 * count)];
+    out[count + k] = count == 1 ? static_cast<float>(mean)
+                                : sorted[sorted.size() * (size_t{2} * k + 1) / (size_t{2} * count)];
     out[2 * count + k] = static_cast<float>(0.5 * std::log(square + 1e-12) - (count > 1 ? 0.7 : 0));
   }
   return out;

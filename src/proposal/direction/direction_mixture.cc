@@ -358,6 +358,7 @@ DensityRecord DirectionMixture::record() const {
 std::unique_ptr<Density> restore_direction_mixture(const DensityRecord& record, uint32_t dimension) {
   const std::vector<double>& kind = record_values(record, "is_angle", dimension);
   std::vector<bool> is_angle;
+  is_angle.reserve(kind.size());
   for (const double k : kind) is_angle.push_back(k == 1);
   const bool is_sphere = std::ranges::all_of(kind, [](double k) { return k == 2; });
   if (is_sphere && dimension != 2)

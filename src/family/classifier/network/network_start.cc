@@ -54,7 +54,7 @@ constexpr uint64_t kValidationSampleStream = 0x76616c6964;  // "valid"
 
 }  // namespace
 
-ModelFile starting_network(NetworkPlan plan, const TrainOptions& options, std::span<const uint64_t> given) {
+ModelFile starting_network(EncoderPlan plan, const TrainOptions& options, std::span<const uint64_t> given) {
   SELFNORM_CHECK(given.size() == plan.classes);
   const std::vector<uint64_t> counts = added_one(given);
   RandomStream random(options.seed, kStartStream);

@@ -248,14 +248,14 @@ void check_options(const TrainOptions& options) {
 
 }  // namespace
 
-double network_parameters(const NetworkPlan& plan, const TrainOptions& options) {
+double network_parameters(const EncoderPlan& plan, const TrainOptions& options) {
   const double p = static_cast<double>(options.encoder.dimension) * plan.positions,
                m = options.encoder.hidden;
   return static_cast<double>(plan.inputs) * options.encoder.dimension + m * (p + 1) +
          plan.classes * ((m > 0 ? m : p) + 1);
 }
 
-double network_bytes(const NetworkPlan& plan, const TrainOptions& options) {
+double network_bytes(const EncoderPlan& plan, const TrainOptions& options) {
   const double p = static_cast<double>(options.encoder.dimension) * plan.positions,
                m = options.encoder.hidden;
   const double states = m > 0 ? m : p;
@@ -276,7 +276,7 @@ double network_bytes(const NetworkPlan& plan, const TrainOptions& options) {
   return sizeof(float) * (2 * parameters + rows + scores + layers + validation);
 }
 
-TrainResult train_network(const ExampleFeed& train, const ExampleFeed* valid, NetworkPlan plan,
+TrainResult train_network(const ExampleFeed& train, const ExampleFeed* valid, EncoderPlan plan,
                           const TrainOptions& given, const CheckpointOptions& checkpoint,
                           TrainObserver& observer) {
   TrainOptions options = given;

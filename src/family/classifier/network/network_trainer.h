@@ -14,7 +14,7 @@
 namespace selfnorm {
 
 // What the network is to be; labels, text and vocabulary of the result are the caller's.
-struct NetworkPlan {
+struct EncoderPlan {
   EncoderKind kind = EncoderKind::Bag;
   uint32_t inputs = 0;     // rows of the embedding
   uint32_t positions = 1;  // context: n - 1
@@ -26,12 +26,12 @@ struct NetworkPlan {
 
 // The bytes that training takes: parameters, the copy that is kept, the state of their
 // optimiser, tables of the noise, and what a minibatch and a validation hold.
-double network_bytes(const NetworkPlan& plan, const TrainOptions& options);
-double network_parameters(const NetworkPlan& plan, const TrainOptions& options);
+double network_bytes(const EncoderPlan& plan, const TrainOptions& options);
+double network_parameters(const EncoderPlan& plan, const TrainOptions& options);
 
 // `valid` may be null. Validation looks at no more than ValidationEffort::kMostRows of it, chosen at random
 // once, and at fewer where they would take more than a fifth of the work of training.
-TrainResult train_network(const ExampleFeed& train, const ExampleFeed* valid, NetworkPlan plan,
+TrainResult train_network(const ExampleFeed& train, const ExampleFeed* valid, EncoderPlan plan,
                           const TrainOptions& options, const CheckpointOptions& checkpoint,
                           TrainObserver& observer);
 
@@ -41,7 +41,7 @@ TrainResult train_network(const ExampleFeed& train, const ExampleFeed* valid, Ne
 // tree start at their log-odds for the same distribution. Embeddings are uniform in +-1/2 (bag: +-1/e),
 // hidden weights in +-sqrt(6 / (p + m)) (Glorot & Bengio 2010).
 
-ModelFile starting_network(NetworkPlan plan, const TrainOptions& options, std::span<const uint64_t> counts);
+ModelFile starting_network(EncoderPlan plan, const TrainOptions& options, std::span<const uint64_t> counts);
 
 // What (a sample of) the held-out data say of a network in training.
 

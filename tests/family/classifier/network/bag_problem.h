@@ -42,8 +42,8 @@ inline Dataset bag_data(uint64_t rows, uint64_t seed) {
   return data;
 }
 
-inline NetworkPlan bag_plan() {
-  NetworkPlan plan;
+inline EncoderPlan bag_plan() {
+  EncoderPlan plan;
   plan.inputs = kWords;
   plan.classes = kBagClasses;
   return plan;

@@ -24,7 +24,7 @@ ModelFile random_network(const std::string& objective) {
   TrainOptions options;
   options.objective.name = objective;
   options.encoder.dimension = kValidationWidth;
-  NetworkPlan plan;
+  EncoderPlan plan;
   plan.inputs = kValidationInputs;
   plan.classes = kValidationClasses;
   ModelFile model = starting_network(plan, options, std::vector<uint64_t>{5, 1, 0, 3, 8, 2, 2});
@@ -252,7 +252,7 @@ TEST(FrequencyNll, IsThatOfTheStart) {
   TrainOptions options;
   options.objective.name = "exact";
   options.encoder.dimension = kValidationWidth;
-  NetworkPlan plan;
+  EncoderPlan plan;
   plan.inputs = kValidationInputs;
   plan.classes = kValidationClasses;
   const std::vector<uint64_t> counts = feed.class_counts();

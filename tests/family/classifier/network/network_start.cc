@@ -14,8 +14,8 @@ namespace {
 
 const std::vector<uint64_t> kStartCounts{4, 0, 11, 1, 0};  // (n_k + 1) / 21
 
-NetworkPlan plan_of(EncoderKind kind) {
-  NetworkPlan plan;
+EncoderPlan plan_of(EncoderKind kind) {
+  EncoderPlan plan;
   plan.kind = kind;
   plan.inputs = 40;
   plan.positions = kind == EncoderKind::Context ? 3 : 1;
@@ -104,7 +104,7 @@ TEST(NetworkStart, DependsOnTheSeed) {
 TEST(NetworkStart, PretrainedEmbeddingsReplaceRandomOnes) {
   const TrainOptions options = start_options("exact", 0);
   const ModelFile random = starting_network(plan_of(EncoderKind::Bag), options, kStartCounts);
-  NetworkPlan plan = plan_of(EncoderKind::Bag);
+  EncoderPlan plan = plan_of(EncoderKind::Bag);
   plan.embedding = random_vector<float>(40 * 8, 9);
   std::fill_n(plan.embedding.begin() + 3 * 8, 8, std::numeric_limits<float>::quiet_NaN());
   const std::vector<float> given = plan.embedding;

@@ -153,7 +153,7 @@ TEST(NetworkTrainer, AHiddenLayerLearnsWhatNoSumDoes) {
     options.batch = 25;
     options.epochs = 300;
     options.learning_rate = 0.1;
-    NetworkPlan plan;
+    EncoderPlan plan;
     plan.kind = EncoderKind::Context;
     plan.positions = 2;
     plan.inputs = plan.classes = 5;
@@ -178,7 +178,7 @@ TEST(NetworkTrainer, PatienceStops) {
 }
 
 TEST(NetworkTrainer, BytesAreAtLeastTheParameters) {
-  NetworkPlan plan = bag_plan();
+  EncoderPlan plan = bag_plan();
   plan.inputs = 1000;
   plan.classes = 50'000;
   for (const uint32_t hidden : {0u, 30u}) {
@@ -196,7 +196,7 @@ TEST(NetworkTrainer, BytesAreAtLeastTheParameters) {
 std::string error_of(const Dataset& data, const TrainOptions& options) {
   try {
     TrainObserver quiet;
-    NetworkPlan plan = bag_plan();
+    EncoderPlan plan = bag_plan();
     plan.classes = data.classes();
     train_network(BagFeed(data), nullptr, plan, options, {}, quiet);
   } catch (const Error& e) {

@@ -23,22 +23,22 @@ defined = {"torchscript.cc": '-DSELFNORM_HAS_TORCH=0 -DSELFNORM_LIBRARY=\\"/usr/
            "device.cc": '-DSELFNORM_LIBRARY=\\"/usr/lib\\"'}
 page = pathlib.Path(sys.argv[3]).resolve() if len(sys.argv) > 3 else None
 OF_THE_PROGRAM = ("cli", "experiments", "page")
+BATCH = 6  # of files in a unit: those of CMake's units (CMakePresets.json: 12), in halves, so that no two files meet that do not meet there
 units, alone = {}, []
-for folder in sorted({path.parent for top in ("src", "runtime/src", "cli", "experiments") for path in root.glob(f"{top}/**/*.cc")}):
-    rung = folder.relative_to(root).parts
+for path in sorted((path for top in ("src", "runtime/src", "cli", "experiments") for path in root.glob(f"{top}/**/*.cc")), key=str):
+    rung = path.relative_to(root).parts[:-1]
     if "neural" in rung or (page is None and (rung[0] in OF_THE_PROGRAM or "page" in rung)):
         continue
-    for path in sorted(folder.glob("*.cc")):
-        if "HWY_TARGET_INCLUDE" in path.read_text() or path.name in defined or rung[0] == "runtime":
-            alone.append(path)
-        else:
-            name = rung[0] if rung[0] in OF_THE_PROGRAM else "_".join(rung[1:3] if rung[1] == "family" else rung[1:2])
-            units.setdefault(name, []).append(path)
+    if "HWY_TARGET_INCLUDE" in path.read_text() or path.name in defined or rung[0] == "runtime" or path == root / "cli/main.cc":
+        alone.append(path)
+    else:
+        name = rung[0] if rung[0] in OF_THE_PROGRAM else "_".join(rung[1:3] if rung[1] == "family" else rung[1:2])
+        units.setdefault(name, []).append(path)
 sources = [(path.with_suffix("").relative_to(root).as_posix().replace("/", "_"), path, defined.get(path.name, "")) for path in alone]
 for name, paths in units.items():
-    for i in range(0, len(paths), 8):
+    for i in range(0, len(paths), BATCH):
         unit = work / f"{name}_{i}.cc"
-        unit.write_text("".join(f'#include "{path}"\n' for path in paths[i:i + 8]))
+        unit.write_text("".join(f'#include "{path}"\n' for path in paths[i:i + BATCH]))
         sources.append((unit.stem, unit, ""))
 sources.append(("core", root / "python/src/core.cc", f"-I{pybind11.get_include()} -I{sysconfig.get_paths()['include']} -fvisibility=hidden"))
 flags = f"-std=c++20 -O2 -DNDEBUG -w -fPIC -DFMT_SHARED -isystem {deps}/include -isystem {deps}/include/eigen3 -isystem {deps}/include/openblas -I{root} -I{root}/include -I{root}/src -I{root}/runtime/include -I{root}/runtime/src -I{root}/cli -I{work}"

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <random>
 
+#include "source_dir.h"
+
 namespace selfnorm {
 namespace {
 

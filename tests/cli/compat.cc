@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/program.h"
+#include "source_dir.h"
 
 namespace selfnorm::cli {
 namespace {

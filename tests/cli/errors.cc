@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "cli/program.h"
+#include "source_dir.h"
 
 namespace selfnorm::cli {
 namespace {

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "cli/program.h"
+#include "source_dir.h"
 
 namespace selfnorm::cli {
 namespace {

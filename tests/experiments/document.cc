@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "experiments/experiment.h"
+#include "source_dir.h"
 
 namespace selfnorm {
 namespace {

@@ -14,6 +14,7 @@
 #include "gradient_check.h"
 #include "objective/exact.h"
 #include "selfnorm/error.h"
+#include "source_dir.h"
 
 namespace selfnorm {
 namespace {

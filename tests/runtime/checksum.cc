@@ -5,6 +5,7 @@
 #include "damage.h"
 #include "runtime/random_model.h"
 #include "selfnorm/runtime/safetensors.h"
+#include "source_dir.h"
 
 namespace selfnorm::test {
 namespace {

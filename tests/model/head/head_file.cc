@@ -11,6 +11,7 @@
 #include "data/array/array_file.h"
 #include "data/array_bytes.h"
 #include "selfnorm/runtime/checksum.h"
+#include "source_dir.h"
 
 namespace selfnorm {
 namespace {

@@ -69,8 +69,13 @@ def with_options(table, own=""):
     docstring lists them. `own` are the class's own, a name, a default and a text a line."""
 
     def decorate(cls):
-        rows = [(name.replace("-", "_"), _FROM_TEXT[kind](initial), kind, text, choices)
-                for name, initial, kind, text, choices in _core.option_list(table)]
+        rows = []
+        for name, initial, kind, text, choices, chooses in _core.option_list(table):
+            value = _FROM_TEXT[kind](initial)
+            if chooses:  # saying 0.1 is not the same as saying nothing
+                text += f". None: {'chosen by the data' if name == 'objective' else 'chosen, or ' + repr(value)}"
+                value = None
+            rows.append((name.replace("-", "_"), value, kind, text, choices))
         for line in filter(None, map(str.strip, own.splitlines())):
             name, initial, text = line.split(" | ")
             rows.append((name, eval(initial), "", text, []))  # of this file's callers alone
@@ -118,7 +123,8 @@ def _shows_progress(verbose):
 
 class Estimator(BaseEstimator):
     """fit(..., callback=f) calls f with a dict of numbers after a step. Ctrl-C, or an exception in f, stops the training and
-    leaves a checkpoint (`checkpoint_`), from which fit(..., resume=True) on the same data goes on to the same bits."""
+    leaves a checkpoint (`checkpoint_`), from which fit(..., resume=True) on the same data goes on to the same bits. `notes_`
+    says what was chosen where a keyword left it open."""
 
     _core_class = None
 
@@ -134,9 +140,13 @@ class Estimator(BaseEstimator):
             raise _core.Error(f"{path}: found no checkpoint to resume from; expected what a stopped fit left, or resume=False")
         bar = Progress() if callback is None and _shows_progress(getattr(self, "verbose", False)) else None
 
+        self.notes_ = []
+
         def message(kind, text):
             if kind == "warning":
                 warnings.warn(text, stacklevel=4)
+            else:
+                self.notes_.append(text)
 
         try:
             self.model_ = train((callback or bar, message, path, bool(resume)))

@@ -1,5 +1,6 @@
 #include "selfnorm/option_list.h"
 
+#include <algorithm>
 #include <type_traits>
 
 #include "api/classifier_options.h"
@@ -7,6 +8,7 @@
 #include "audit/error_audit.h"
 #include "base/failure.h"
 #include "base/option_table.h"
+#include "family/classifier/choice.h"
 #include "family/density/density_sample.h"
 #include "family/density/train/density_options.h"
 #include "family/lm/lm_options.h"
@@ -50,7 +52,12 @@ std::vector<OptionDescription> initial(OptionTable (*table)(Of&)) {
 }  // namespace
 
 std::vector<OptionDescription> option_list(const std::string& table) {
-  if (table == "classifier") return initial<ClassifierOptions>(classifier_option_table);
+  if (table == "classifier") {
+    std::vector<OptionDescription> out = initial<ClassifierOptions>(classifier_option_table);
+    for (OptionDescription& option : out)
+      option.chooses = std::ranges::find(choosing_options(), option.name) != choosing_options().end();
+    return out;
+  }
   if (table == "lm") return initial<LanguageOptions>(language_option_table);
   if (table == "density") return initial<DensityOptions>(density_option_table);
   if (table == "regressor") return initial<RegressorOptions>(regressor_option_table);

@@ -72,6 +72,17 @@ def test_the_files_are_those_of_the_command_line(program, clouds, tmp_path):
     assert "report" in selfnorm.report(tmp_path / "run")._repr_html_()
 
 
+@pytest.mark.parametrize("words, options", [([], {}), (["--alpha", "0.1"], {"alpha": 0.1}), (["--l2", "1e-6"], {"l2": 1e-6}),
+                                            (["--no-calibrate"], {"calibrate": False})])
+def test_what_is_not_said_is_chosen_as_on_the_command_line(program, clouds, tmp_path, words, options):
+    X, y = clouds
+    np.savez(tmp_path / "data.npz", X=X, y=y)
+    program("train", "classifier", tmp_path / "data.npz", "--out", tmp_path / "run", "--quiet", *words)
+    mine = selfnorm.SelfNormalizedClassifier(**options).fit(X, y)
+    np.testing.assert_array_equal(selfnorm.load(tmp_path / "run").decision_function(X), mine.decision_function(X))  # bit for bit
+    assert ("chosen for 3 classes" in "".join(mine.notes_)) == (not words or "--l2" in words)
+
+
 def test_candidates_are_scored_by_the_rungs_of_a_file(program, tmp_path):
     random = np.random.default_rng(0)
     y = np.arange(6000) % 2000
@@ -121,6 +132,18 @@ def test_no_copy_of_large_arrays(clouds):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert model.model_.predict(part).shape == (20_000_000,)  # 80 MB
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 150_000  # kB; the array has 240 MB
+
+
+def test_no_copy_of_sparse_values():
+    sparse = pytest.importorskip("scipy.sparse")
+    rows, each = 100_000, 300  # zeros that are stored: 240 MB of float64
+    X = sparse.csr_matrix((np.zeros(rows * each), np.tile(np.arange(each, dtype=np.int32), rows), np.arange(rows + 1, dtype=np.int32) * each),
+                          shape=(rows, each))
+    model = selfnorm.SelfNormalizedClassifier().fit(sparse.random(100, each, 0.1, format="csr", random_state=0), np.arange(100) % 3)
+    model.model_.predict(selfnorm._base.as_data(X[:1000]))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert model.model_.predict(selfnorm._base.as_data(X)).shape == (rows,)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 80_000  # kB
 
 
 def test_rows_of_any_layout_are_the_same_rows(clouds, tmp_path):

@@ -66,7 +66,7 @@ std::vector<Rung> rungs_of(const ModelHeader& header) {
     const auto metadata = runtime::parse_safetensors(file.bytes(), header.path).metadata;
     const auto found = metadata.find("ladder");
     if (found == metadata.end()) return {};
-    return runtime::parse_rungs(found->second, header.path);
+    return runtime::parse_rungs(found->second, header.path).rungs;
   });
 }
 

@@ -30,8 +30,9 @@ ServedKind served_rung(const Arguments& arguments, const OfferedRungs& offered) 
     name = given.rung;
   }
   if (!is_asked_for) {
+    const double asked = arguments.ladder.asked;
     const size_t best =
-        runtime::cheapest_within(offered.certified, arguments.ladder.within, runtime::kWithinShare);
+        runtime::cheapest_within(offered.certified, {.within = asked > 0 ? asked : runtime::kWithin});
     if (best != runtime::kNoRung) name = offered.certified[best].name;
   }
   ServedKind out;

@@ -110,11 +110,6 @@ std::string held_out_source(const NormalizedInputs& r) {
 
 }  // namespace
 
-double LosslessStep::r_squared_held_out() const {
-  const double before = log_z_before.std * log_z_before.std;
-  return before > 0 ? 1 - log_z_after.std * log_z_after.std / before : 1;
-}
-
 std::string log_z_row(const std::string& name, const LogZStatistics& log_z) {
   return fmt::format("{:<22} mean {:>9.4f}   variance {:>10.6f}   rms {:>9.4f}", name, log_z.mean,
                      log_z.std * log_z.std, log_z.rms);

@@ -77,7 +77,10 @@ nlohmann::ordered_json ServedKind::json() const {
 }
 
 ServedKind served_kind(const LadderArguments& precision, const RuntimeModel& model) {
-  return of_kind(model, selfnorm_kind_within(model.get(), precision.within, runtime::kWithinShare));
+  double within = 0, rho = 0;
+  selfnorm_promise(model.get(), &within, &rho, nullptr);
+  if (precision.asked > 0) within = precision.asked;
+  return of_kind(model, selfnorm_kind_within(model.get(), within, rho));
 }
 
 ServedKind served_kind(const ScoreArguments& given, const LadderArguments& precision,

@@ -13,8 +13,7 @@ struct HeldOutInputs {
 };
 
 // Puts the ladder into the model, and into the verdict a line that says which log-probabilities it serves and
-// why, and {"served": {"kind", ...}}. As many inputs are used as a fifth of the operations of training on so
-// many examples allow.
+// why, and {"served": {"kind", ...}}; `examples` were trained on.
 LadderFit end_with_ladder(const Arguments& arguments, uint64_t examples, const HeldOutInputs& held_out,
                           ModelFile& model, Verdict& verdict);
 

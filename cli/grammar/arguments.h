@@ -151,6 +151,7 @@ struct SampleArguments {
 // How precise log-probabilities have to be, of the commands that fit a ladder or take a rung of one.
 struct LadderArguments {
   double within = 0.1, rho = 0.01, confidence = 0.99;
+  double asked = 0;     // --within of commands that take a rung; 0: what the ladder promises
   double max_cost = 0;  // dot products; 0: --within decides
   uint32_t clusters = 0;
   std::string keep = "chosen";

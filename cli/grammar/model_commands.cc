@@ -97,11 +97,11 @@ OptionTable bounds_option_table(BoundsArguments& b) {
 OptionTable precision_option_table(LadderArguments& l) {
   OptionTable table;
   table
-      .add("within", &l.within,
+      .add("within", &l.asked,
            "How far log-probabilities may be off: the cheapest rung of the model's ladder that is certified "
-           "for this is "
-           "taken, and exact where there is none")
-      .above(0)
+           "for this is taken, and exact where there is none; 0: what the ladder was fitted for, 0.1 unless "
+           "'train' or 'normalize' was told otherwise")
+      .at_least(0)
       .of("classifier,lm");
   return table;
 }

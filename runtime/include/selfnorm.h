@@ -72,11 +72,12 @@ typedef enum selfnorm_weights {
 
 /* Which log-probabilities a call gives (its `kind`): SELFNORM_EXACT also computes A(x), at the cost of
  * reading every weight; SELFNORM_AMORTISED also computes b(x), at the cost of one dot product and one more
- * per hidden unit; SELFNORM_AUTO takes the cheapest rung of the ladder that is certified within 0.1 for 99%
- * of inputs, and exact where there is none; SELFNORM_LINEAR, SELFNORM_NETWORK and SELFNORM_NEAREST take the
- * cheapest rung of that kind that is, else the one of them with the smallest certified error. All but exact
- * and raw compute a(x) once for all classes of a call. SELFNORM_RUNG(i) takes rung i. A ranking of all
- * classes (selfnorm_top_*) reads every weight anyway: there SELFNORM_AUTO is SELFNORM_EXACT. */
+ * per hidden unit; SELFNORM_AUTO takes the cheapest rung of the ladder that is certified as the model
+ * promises (selfnorm_promise), and exact where there is none; SELFNORM_LINEAR, SELFNORM_NETWORK and
+ * SELFNORM_NEAREST take the cheapest rung of that kind that is, else the one of them with the smallest
+ * certified error. All but exact and raw compute a(x) once for all classes of a call. SELFNORM_RUNG(i) takes
+ * rung i. A ranking of all classes (selfnorm_top_*) reads every weight anyway: there SELFNORM_AUTO is
+ * SELFNORM_EXACT. */
 typedef enum selfnorm_kind {
   SELFNORM_RAW = 0,
   SELFNORM_EXACT = 1,
@@ -189,8 +190,11 @@ typedef struct selfnorm_rung {
 
 SELFNORM_API size_t selfnorm_rungs(const selfnorm_model* model);
 SELFNORM_API selfnorm_status selfnorm_rung_at(const selfnorm_model* model, size_t i, selfnorm_rung* out);
+/* What SELFNORM_AUTO promises of this model: --within, --rho and --conf of the command that fitted its
+ * ladder, or 0.1, 0.01 and 0.99. Any pointer may be null. */
+SELFNORM_API void selfnorm_promise(const selfnorm_model* model, double* within, double* rho, double* conf);
 /* The kind to ask for: SELFNORM_RUNG of the cheapest rung with an error of at most eps for all but a share
- * rho of inputs, or SELFNORM_EXACT. */
+ * rho of inputs, with the confidence of the promise, or SELFNORM_EXACT. */
 SELFNORM_API int selfnorm_kind_within(const selfnorm_model* model, double eps, double rho);
 /* What is certified of the log-probabilities of this kind: 0 and 0 for exact ones, an infinite eps and rho =
  * 1 where there is no certificate. */

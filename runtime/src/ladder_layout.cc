@@ -129,9 +129,10 @@ void check_numbers(std::span<const T> values, const std::string& what, double le
 
 std::string_view name(RungKind kind) { return kKinds[static_cast<size_t>(kind)]; }
 
-std::vector<Rung> parse_rungs(std::string_view text, const std::string& file) {
+PromisedRungs parse_rungs(std::string_view text, const std::string& file) {
   JsonCursor json(text, file + ": metadata \"ladder\"");
-  std::vector<Rung> out;
+  PromisedRungs all;
+  std::vector<Rung>& out = all.rungs;
   json.expect('{');
   if (json.string() != "rungs") fail_ladder(file, "expected the key \"rungs\"");
   json.expect(':');
@@ -144,9 +145,22 @@ std::vector<Rung> parse_rungs(std::string_view text, const std::string& file) {
       if (out[i].name == out.back().name) fail_ladder(file, "two rungs are named \"" + out[i].name + "\"");
   } while (json.accept(','));
   json.expect(']');
+  while (json.accept(',')) {
+    const std::string key = json.string();
+    json.expect(':');
+    double* const place = key == "within" ? &all.promise.within
+                          : key == "rho"  ? &all.promise.rho
+                          : key == "conf" ? &all.promise.conf
+                                          : nullptr;
+    if (place == nullptr) fail_ladder(file, "found the key \"" + key + "\", expected within, rho or conf");
+    *place = json.number();
+    if (!(*place > 0) || !(key == "within" ? std::isfinite(*place) : *place < 1))
+      fail_ladder(file, "found " + key + " " + std::to_string(*place) +
+                            ", expected more than 0, and rho and conf less than 1");
+  }
   json.expect('}');
   json.end();
-  return out;
+  return all;
 }
 
 LadderLayout read_ladder(const LadderPlace& place, std::vector<std::string>& known) {
@@ -155,7 +169,9 @@ LadderLayout read_ladder(const LadderPlace& place, std::vector<std::string>& kno
   if (found == place.file.metadata.end()) return out;
   const LayoutReader reader{place.file, place.name};
   const TensorReader tensors{reader, known};
-  for (Rung& rung : parse_rungs(found->second, place.name)) {
+  PromisedRungs all = parse_rungs(found->second, place.name);
+  out.promise = all.promise;
+  for (Rung& rung : all.rungs) {
     RungLayout layout;
     static_cast<Rung&>(layout) = std::move(rung);
     if (layout.kind == RungKind::Nearest && out.clusters.clusters() == 0)

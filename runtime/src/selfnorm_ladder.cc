@@ -16,12 +16,12 @@ int kind_number(RungKind kind) {
 
 bool is_rung_kind(int kind) { return kind >= SELFNORM_NEAREST && kind <= SELFNORM_NETWORK; }
 
-// The cheapest rung of the kind that keeps the usual promise, else the one with the smallest error.
+// The cheapest rung of the kind that keeps the promise of the file, else the one with the smallest error.
 const RungLayout* best_of_kind(const LadderLayout& ladder, int kind) {
   const RungLayout* best = nullptr;
   for (const RungLayout& rung : ladder.rungs) {
     if (kind_number(rung.kind) != kind) continue;
-    const auto keeps = [](const RungLayout& r) { return r.meets(kWithin, kWithinShare); };
+    const auto keeps = [&](const RungLayout& r) { return r.meets(ladder.promise); };
     const bool better =
         best == nullptr || keeps(rung) > keeps(*best) ||
         (keeps(rung) == keeps(*best) &&
@@ -38,7 +38,7 @@ ResolvedKind resolved(const selfnorm_model* model, int kind) {
   const LadderLayout& ladder = model->layout.ladder;
   const RungLayout* rung = nullptr;
   if (kind == SELFNORM_AUTO) {
-    const size_t i = cheapest_within(ladder.rungs, kWithin, kWithinShare);
+    const size_t i = cheapest_within(ladder.rungs, ladder.promise);
     if (i != kNoRung) rung = &ladder.rungs[i];
     kind = SELFNORM_EXACT;
   } else if (is_rung_kind(kind)) {
@@ -109,8 +109,16 @@ selfnorm_status selfnorm_rung_at(const selfnorm_model* model, size_t i, selfnorm
   return SELFNORM_OK;
 }
 
+void selfnorm_promise(const selfnorm_model* model, double* within, double* rho, double* conf) {
+  const Promise& promise = model->layout.ladder.promise;
+  if (within != nullptr) *within = promise.within;
+  if (rho != nullptr) *rho = promise.rho;
+  if (conf != nullptr) *conf = promise.conf;
+}
+
 int selfnorm_kind_within(const selfnorm_model* model, double eps, double rho) {
-  const size_t i = cheapest_within(model->layout.ladder.rungs, eps, rho);
+  const LadderLayout& ladder = model->layout.ladder;
+  const size_t i = cheapest_within(ladder.rungs, {eps, rho, ladder.promise.conf});
   return i == kNoRung ? static_cast<int>(SELFNORM_EXACT) : SELFNORM_RUNG(i);
 }
 

@@ -1,18 +1,14 @@
 #include "selfnorm/checkpoint.h"
 
-#include <algorithm>
 #include <filesystem>
 
-#include "api/lossless.h"
 #include "api/rows.h"
 #include "base/failure.h"
+#include "family/classifier/normalize/normalization.h"
 #include "model/head/head_directory.h"
-#include "normalizer/class_moments.h"
 
 namespace selfnorm {
 namespace {
-
-constexpr uint64_t kComparedStates = 1000;
 
 // A directory that can be named another way than by "." has the new one beside it.
 std::string named_directory(const std::string& path) {
@@ -57,33 +53,29 @@ NormalizedCheckpoint normalize_checkpoint(const std::string& given, const std::s
   if (source->columns() != before.features)
     throw_error("{}: found states of {} numbers, but {} of {} has {} features", states, source->columns(),
                 directory.head.names.weight, path, before.features);
-  LosslessOptions lossless{.hold_out = options.hold_out, .seed = options.seed};
-  lossless.audit.eps = options.eps;
-  lossless.audit.rho = options.rho;
-  lossless.audit.confidence = options.confidence;
-  const LosslessHead found = normalise_lossless(
-      before, *source,
-      [&](ModelFile& model) {
-        directory.head.model = std::move(model);
-        round_to_kind(directory);
-        model = directory.head.model;
-      },
-      lossless);
-  const auto [kept, held_out] = random_split(source->examples(), options.hold_out, options.seed);
-  const ExampleSubset judging(*source, held_out);
-  const Dataset compared = judging.block(0, std::min(kComparedStates, judging.examples()));
+  NormalizationOptions normalizing{.hold_out = options.hold_out, .seed = options.seed};
+  normalizing.audit.eps = options.eps;
+  normalizing.audit.rho = options.rho;
+  normalizing.audit.confidence = options.confidence;
+  normalizing.round = [&](ModelFile& model) {
+    directory.head.model = std::move(model);
+    round_to_kind(directory);
+    model = directory.head.model;
+  };
+  const Normalization work(before, *source, std::move(normalizing));
+  const NormalizeReport& found = work.report();
   out.shard = directory.shard;
   out.weight = directory.head_name;
   out.was_tied = directory.is_tied;
   out.classes = before.classes;
   out.features = before.features;
-  out.states = kept.size();
-  out.held_out = held_out.size();
-  out.log_normalizer = directory.has_bias() ? 0 : -static_cast<double>(found.model.bias[0]);
+  out.states = found.states;
+  out.held_out = found.held_out;
+  out.log_normalizer = directory.has_bias() ? 0 : -static_cast<double>(work.model().bias[0]);
   out.scale = directory.scale;
-  out.probability = model_difference(before, found.model, compared).probability;
+  out.probability = found.probability;
   out.before = audit_report(found.before, false);
-  out.after = audit_report(found.after, false);
+  out.after = audit_report(found.lossless, false);
   out.notes = directory.notes;
   save_head_directory(directory, out.out, options.links ? OtherFiles::linked : OtherFiles::copied);
   return out;

@@ -4,9 +4,9 @@
 #include <functional>
 
 #include "api/classifier_content.h"
-#include "api/lossless.h"
 #include "api/rows.h"
 #include "audit/audit.h"
+#include "family/classifier/normalize/normalization.h"
 #include "math/parallel.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
@@ -205,10 +205,11 @@ NormalizedClassifier Classifier::normalized(const Inputs& x) const {
     throw Error(
         "the probabilities of a hierarchical model sum to 1 as they are; there is nothing to normalise");
   const auto states = content_->states(x);
-  LosslessHead found =
-      normalise_lossless(content_->model, *states, [](ModelFile& model) { round_as_stored(model); });
-  return {Classifier(std::make_shared<Content>(std::move(found.model))), audit_report(found.before, false),
-          audit_report(found.after, false)};
+  const bool has_b = content_->model.normalizer.exists();
+  Normalization work(content_->model, *states, {.round = [](ModelFile& model) { round_as_stored(model); }});
+  const auto before = audit_report(work.report().before, has_b);
+  const auto after = audit_report(work.report().lossless, false);
+  return {Classifier(std::make_shared<Content>(work.take_model())), before, after};
 }
 
 }  // namespace selfnorm

@@ -7,6 +7,7 @@
 #include "model/model_file.h"
 #include "model/safetensors_writer.h"
 #include "model/stored_record.h"
+#include "selfnorm/runtime/safetensors.h"
 
 namespace selfnorm {
 namespace {
@@ -27,14 +28,17 @@ nlohmann::ordered_json rung_json(const Rung& rung) {
 
 }  // namespace
 
-std::string rungs_json(const std::vector<Rung>& rungs) {
+std::string rungs_json(const std::vector<Rung>& rungs, const runtime::Promise& promise) {
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   for (const Rung& rung : rungs) all.push_back(rung_json(rung));
-  return nlohmann::ordered_json{{"rungs", all}}.dump();
+  nlohmann::ordered_json out = {{"rungs", all}};
+  if (promise != runtime::Promise())
+    out.update({{"within", promise.within}, {"rho", promise.rho}, {"conf", promise.conf}});
+  return out.dump();
 }
 
 std::string ladder_json(const Ladder& ladder) {
-  return rungs_json({ladder.rungs.begin(), ladder.rungs.end()});
+  return rungs_json({ladder.rungs.begin(), ladder.rungs.end()}, ladder.promise);
 }
 
 std::vector<runtime::Tensor> ladder_tensors(const Ladder& ladder, uint32_t features) {
@@ -76,6 +80,7 @@ runtime::NormalizerLayout layout_of(const AmortisedNormalizer& b) {
 
 runtime::LadderLayout layout_of(const Ladder& ladder, const runtime::NormalizerLayout& normalizer) {
   runtime::LadderLayout out;
+  out.promise = ladder.promise;
   for (const LadderRung& rung : ladder.rungs) {
     runtime::RungLayout layout;
     static_cast<Rung&>(layout) = rung;
@@ -99,6 +104,7 @@ AmortisedNormalizer normalizer_of(const runtime::NormalizerLayout& layout) {
 
 Ladder ladder_of(const runtime::LadderLayout& layout) {
   Ladder out;
+  out.promise = layout.promise;
   for (const runtime::RungLayout& rung : layout.rungs) {
     LadderRung copied;
     static_cast<Rung&>(copied) = rung;
@@ -124,6 +130,20 @@ std::string ladder_bytes(const Ladder& ladder, uint32_t features) {
   for (const runtime::Tensor& tensor : tensors)
     out.append(reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size());
   return out;
+}
+
+Ladder parse_ladder(std::span<const std::byte> bytes, const std::string& place, const ModelFile& model) {
+  const std::vector<std::byte> aligned(bytes.begin(), bytes.end());  // as a file is
+  return with_plain_errors([&] {
+    const runtime::Safetensors parsed = runtime::parse_safetensors(aligned, place);
+    std::vector<std::string> known;
+    const runtime::NormalizerLayout b =
+        model.normalizer.exists() ? layout_of(model.normalizer) : runtime::NormalizerLayout{};
+    const runtime::LadderLayout layout =
+        runtime::read_ladder({parsed, place, model.classes, model.features, b}, known);
+    runtime::check_ladder(layout, model.classes, place);
+    return ladder_of(layout);
+  });
 }
 
 runtime::ModelLayout layout_of(const ModelFile& model) {

@@ -2,7 +2,9 @@
 // (selfnorm/runtime/ladder_layout.h, which has the formulas and the tensors).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,14 +56,15 @@ struct LadderRung : Rung {
 
 struct Ladder {
   std::vector<LadderRung> rungs;
-  ClassClusters clusters;
+  ClassClusters clusters = {};
+  runtime::Promise promise = {};
 
   bool exists() const { return !rungs.empty(); }
   bool operator==(const Ladder&) const = default;
 };
 
-// {"rungs": [...]}; parse_rungs reads it back.
-std::string rungs_json(const std::vector<Rung>& rungs);
+// {"rungs": [...]}, and the promise where it is not the usual one; parse_rungs reads it back.
+std::string rungs_json(const std::vector<Rung>& rungs, const runtime::Promise& promise = {});
 std::string ladder_json(const Ladder& ladder);
 // Its tensors, which point into it.
 std::vector<runtime::Tensor> ladder_tensors(const Ladder& ladder, uint32_t features);
@@ -74,8 +77,10 @@ AmortisedNormalizer normalizer_of(const runtime::NormalizerLayout& layout);
 
 // The same as bytes, for files whose tensors are not ours: a safetensors file in one array.
 std::string ladder_bytes(const Ladder& ladder, uint32_t features);
-
 struct ModelFile;
+// Back from them, for the classes, features and b(x) of `model`. `place` names them in errors (Error).
+Ladder parse_ladder(std::span<const std::byte> bytes, const std::string& place, const ModelFile& model);
+
 // A model as the runtime scores it, in place: weights as float32. The model has to outlive it.
 runtime::ModelLayout layout_of(const ModelFile& model);
 

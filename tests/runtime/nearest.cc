@@ -123,6 +123,11 @@ TEST(Ladder, KindsChooseTheRungTheySay) {
   EXPECT_EQ(selfnorm_kind_within(open, 2, 0.01), SELFNORM_RUNG(0));
   EXPECT_EQ(selfnorm_kind_within(open, 2, 0.001), SELFNORM_EXACT);
   EXPECT_EQ(selfnorm_kind_within(open, 0.001, 0.01), SELFNORM_EXACT);
+  double within = 0, rho = 0, conf = 0;
+  selfnorm_promise(open, &within, &rho, &conf);
+  EXPECT_EQ(within, 0.1);
+  EXPECT_EQ(rho, 0.01);
+  EXPECT_EQ(conf, 0.99);
   const auto x = normals(random, model.features);
   EXPECT_EQ(log_normalizer_of(open, x, SELFNORM_AUTO), log_normalizer_of(open, x, SELFNORM_RUNG(4)));
   EXPECT_EQ(log_normalizer_of(open, x, SELFNORM_NEAREST), log_normalizer_of(open, x, SELFNORM_RUNG(4)));
@@ -245,17 +250,24 @@ TEST(Ladder, AChangedOrderIsNotFollowed) {
 }
 
 TEST(Rungs, AreWhatTheirTextSays) {
-  const std::vector<Rung> rungs = runtime::parse_rungs(
+  const std::string text =
       R"({"rungs": [{"name": "raw", "kind": "raw", "cost": 0, "rms": 0.2, "rho": 0.01, "conf": 0.99},
           {"name": "nearest-0.05", "kind": "nearest", "cost": 12.5, "rms": 1e-3, "eps": 0.05, "rho": 0.01, "conf": 0.99,
-           "stop": 0.05}]})",
-      "f");
+           "stop": 0.05}])";
+  const auto [rungs, usual] = runtime::parse_rungs(text + "}", "f");
   ASSERT_EQ(rungs.size(), 2u);
   EXPECT_TRUE(std::isinf(rungs[0].eps));
   EXPECT_EQ(rungs[1].cost, 12.5);
-  EXPECT_EQ(runtime::parse_rungs(rungs_json(rungs), "f"), rungs);
-  EXPECT_EQ(runtime::cheapest_within(rungs, 0.1, 0.01), 1u);
-  EXPECT_EQ(runtime::cheapest_within(rungs, 0.01, 0.01), runtime::kNoRung);
+  EXPECT_EQ(usual, runtime::Promise());
+  EXPECT_EQ(runtime::parse_rungs(rungs_json(rungs), "f").rungs, rungs);
+  EXPECT_EQ(runtime::cheapest_within(rungs, {.within = 0.1}), 1u);
+  EXPECT_EQ(runtime::cheapest_within(rungs, {.within = 0.01}), runtime::kNoRung);
+  EXPECT_EQ(runtime::cheapest_within(rungs, {.within = 0.1, .rho = 0.001}), runtime::kNoRung);
+  EXPECT_EQ(runtime::cheapest_within(rungs, {.within = 0.1, .conf = 0.999}), runtime::kNoRung);
+  const runtime::Promise other{.within = 0.25, .rho = 0.05, .conf = 0.9};
+  EXPECT_EQ(runtime::parse_rungs(rungs_json(rungs, other), "f").promise, other);
+  for (const char* wrong : {R"(, "within": 0})", R"(, "rho": 1})", R"(, "conf": 1.5})", R"(, "eps": 0.1})"})
+    EXPECT_THROW(runtime::parse_rungs(text + wrong, "f"), runtime::FormatError) << wrong;
 }
 
 TEST(Rungs, RefuseWhatTheyDoNotKnow) {

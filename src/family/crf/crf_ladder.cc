@@ -89,7 +89,8 @@ CrfLadder crf_ladder_of(const CrfModel& model, const std::string& file) {
     const auto& ladder = audit.at("ladder");
     out.per_sentence = ladder.at("level").at("per_sentence").get<double>();
     out.per_token = ladder.at("level").at("per_token").get<double>();
-    out.rungs = runtime::parse_rungs(nlohmann::ordered_json{{"rungs", ladder.at("rungs")}}.dump(), file);
+    out.rungs =
+        runtime::parse_rungs(nlohmann::ordered_json{{"rungs", ladder.at("rungs")}}.dump(), file).rungs;
   } catch (const std::exception& error) {
     throw_error("{}: the ladder of its audit record is damaged ({}); train or normalise it again", file,
                 error.what());

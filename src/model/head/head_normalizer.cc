@@ -66,19 +66,7 @@ Ladder read_head_ladder(const ArrayFile& file, const ModelFile& head) {
   if (entry->type != ElementType{ElementKind::natural, 1, false})
     throw_error("{}: found {}, expected uint8, the bytes of a ladder; the file is damaged", entry->place,
                 entry->type.name());
-  // A copy, aligned as a file is.
-  const std::span<const std::byte> view = file.view(*entry).bytes;
-  const std::vector<std::byte> bytes(view.begin(), view.end());
-  return with_plain_errors([&] {
-    const runtime::Safetensors parsed = runtime::parse_safetensors(bytes, entry->place);
-    std::vector<std::string> known;
-    const runtime::NormalizerLayout b =
-        head.normalizer.exists() ? layout_of(head.normalizer) : runtime::NormalizerLayout{};
-    const runtime::LadderLayout layout =
-        runtime::read_ladder({parsed, entry->place, head.classes, head.features, b}, known);
-    runtime::check_ladder(layout, head.classes, entry->place);
-    return ladder_of(layout);
-  });
+  return parse_ladder(file.view(*entry).bytes, entry->place, head);
 }
 
 void add_head_ladder(const Ladder& ladder, uint32_t features, std::vector<HeadTensor>& out) {

@@ -109,8 +109,11 @@ uint32_t default_clusters(uint64_t classes) {
   return static_cast<uint32_t>(std::clamp<uint64_t>(n, 1, std::min(classes, runtime::kMostClusters)));
 }
 
-NearestFit fit_nearest(const ModelFile& model, const Features& x, const NearestOptions& options) {
-  SELFNORM_CHECK(model.family == Family::Multiclass && model.classes >= 2 && x.rows() >= 2);
+NearestFitting::NearestFitting(const ModelFile& model, const Features& x, std::span<const double> log_z,
+                               const NearestOptions& options)
+    : x_(x), log_z_(log_z), options_(options) {
+  SELFNORM_CHECK(model.family == Family::Multiclass && model.classes >= 2 && x.rows() >= 2 &&
+                 log_z.size() == x.rows());
   const auto step = [&](const std::string& text) {
     if (options.on_step) options.on_step(text);
   };
@@ -119,45 +122,57 @@ NearestFit fit_nearest(const ModelFile& model, const Features& x, const NearestO
   const auto scores = make_class_scores(model, x.is_sparse);
   std::optional<InputMetric> metric;
   if (InputMetric::is_for(x)) metric = InputMetric::of(x.dense);
-  NearestFit out;
   {
     step("clusters");
     const Features some = first_rows(x, kWeightInputs);
-    std::vector<double> weight = mean_shares(*scores, some, exact_log_z(*scores, some));
+    std::vector<double> weight = mean_shares(*scores, some, log_z.first(some.rows()));
     for (double& v : weight) v = std::pow(v + 1e-12, options.weight_power);
     const ScoreRows rows(model, *scores, some, metric ? &*metric : nullptr);
-    out.clusters = grouped_classes(
-        cluster_classes(rows, weight, {.clusters = clusters, .seed = options.tail.seed}), clusters, model);
+    const ClusterOptions clustering{.clusters = clusters,
+                                    .iterations = options.iterations,
+                                    .sampled = options.sampled,
+                                    .seed = options.tail.seed};
+    clusters_ = grouped_classes(cluster_classes(rows, weight, clustering), clusters, model);
   }
   step("masses of clusters");
-  const std::vector<double> log_z = exact_log_z(*scores, x);
-  const std::vector<float> g = cluster_log_masses(*scores, x, log_z, out.clusters);
-  const MassFit masses(model, x, metric ? &*metric : nullptr, out.clusters);
-  const std::vector<float> m = cross_fitted(masses, x.rows(), g, log_z, out.clusters);
+  g_ = cluster_log_masses(*scores, x, log_z, clusters_);
+  const MassFit masses(model, x, metric ? &*metric : nullptr, clusters_);
+  m_ = cross_fitted(masses, x.rows(), g_, log_z, clusters_);
   std::vector<uint64_t> all(x.rows());
   std::iota(all.begin(), all.end(), 0);
-  masses.fit(all, g, log_z, out.clusters);
-  std::vector<double> q = squares_of(x);
-  for (double& v : q) v /= static_cast<double>(out.clusters.norm[0]);
-  out.clusters.scatter = scatters(out.clusters, g, m, log_z, q);
-  if (!x.is_sparse) copy_rows(model, out.clusters);
-  for (const double stop : options.stops) {
-    step("tails");
-    LadderRung rung;
-    rung.kind = RungKind::Nearest;
-    rung.stop = stop;
-    const std::vector<NearestSum> sums = sums_of(out.clusters, g, m, q, stop);
-    fit_tail(x, sums, log_z, options.tail, rung);
-    const std::vector<double> t = tail_values(rung, x, sums);
-    double cost = 0, square = 0;
-    for (size_t i = 0; i < sums.size(); ++i) {
-      cost += static_cast<double>(sums[i].cost);
-      square += std::pow(sums[i].log_z(t[i]) - log_z[i], 2);
-    }
-    rung.cost = clusters + cost / static_cast<double>(sums.size());
-    rung.rms = std::sqrt(square / static_cast<double>(sums.size()));
-    out.rungs.push_back(std::move(rung));
+  masses.fit(all, g_, log_z, clusters_);
+  q_ = squares_of(x);
+  for (double& v : q_) v /= static_cast<double>(clusters_.norm[0]);
+  clusters_.scatter = scatters(clusters_, g_, m_, log_z, q_);
+  if (!x.is_sparse) copy_rows(model, clusters_);
+}
+
+NearestFitting::Tail NearestFitting::tail(double stop) const {
+  if (options_.on_step) options_.on_step("tails");
+  Tail out;
+  LadderRung& rung = out.rung;
+  rung.kind = RungKind::Nearest;
+  rung.stop = stop;
+  const std::vector<NearestSum> sums = sums_of(clusters_, g_, m_, q_, stop);
+  fit_tail(x_, sums, log_z_, options_.tail, rung);
+  const std::vector<double> t = tail_values(rung, x_, sums);
+  double cost = 0, square = 0;
+  for (size_t i = 0; i < sums.size(); ++i) {
+    out.error.push_back(sums[i].log_z(t[i]) - log_z_[i]);
+    cost += static_cast<double>(sums[i].cost);
+    square += out.error.back() * out.error.back();
   }
+  rung.cost = static_cast<double>(clusters_.clusters()) + cost / static_cast<double>(sums.size());
+  rung.rms = std::sqrt(square / static_cast<double>(sums.size()));
+  return out;
+}
+
+NearestFit fit_nearest(const ModelFile& model, const Features& x, const NearestOptions& options) {
+  const std::vector<double> log_z = exact_log_z(*make_class_scores(model, x.is_sparse), x);
+  NearestFitting fitting(model, x, log_z, options);
+  NearestFit out;
+  for (const double stop : options.stops) out.rungs.push_back(fitting.tail(stop).rung);
+  out.clusters = fitting.take_clusters();
   return out;
 }
 

@@ -17,9 +17,10 @@
 namespace selfnorm {
 
 struct NearestOptions {
-  uint32_t clusters = 0;           // 0: by the number of classes
-  std::vector<double> stops = {};  // of the rungs, falling
-  double weight_power = 0.5;       // of a class: its mean probability to this power
+  uint32_t clusters = 0;                   // 0: by the number of classes
+  std::vector<double> stops = {};          // of the rungs, falling
+  double weight_power = 0.5;               // of a class: its mean probability to this power
+  uint64_t iterations = 10, sampled = 32;  // of ClusterOptions
   TailOptions tail = {};
   std::function<void(const std::string& step)> on_step = {};
 };
@@ -27,12 +28,36 @@ struct NearestOptions {
 // About 3 sqrt K.
 uint32_t default_clusters(uint64_t classes);
 
-struct NearestFit {
-  ClassClusters clusters;
-  std::vector<LadderRung> rungs;  // one a stop; cost and rms as the cross-fitted inputs say
+// Clusters and masses at once, then a tail for every stop that is asked for.
+class NearestFitting {
+ public:
+  // The model as it is stored, of at least two classes, on 100 inputs or more with their exact log Z. Keeps
+  // references to `inputs` and `log_z`.
+  NearestFitting(const ModelFile& model, const Features& inputs, std::span<const double> log_z,
+                 const NearestOptions& options);
+
+  struct Tail {
+    LadderRung rung;            // cost and rms as the cross-fitted inputs say
+    std::vector<double> error;  // of these inputs, a - A
+  };
+  Tail tail(double stop) const;
+
+  ClassClusters take_clusters() { return std::move(clusters_); }
+
+ private:
+  const Features& x_;
+  std::span<const double> log_z_;
+  NearestOptions options_;
+  ClassClusters clusters_;
+  std::vector<float> g_, m_;  // log-masses, exact and cross-fitted
+  std::vector<double> q_;
 };
 
-// The model as it is stored; of at least two classes and 100 inputs.
+struct NearestFit {
+  ClassClusters clusters;
+  std::vector<LadderRung> rungs;  // one a stop
+};
+
 NearestFit fit_nearest(const ModelFile& model, const Features& inputs, const NearestOptions& options);
 
 }  // namespace selfnorm

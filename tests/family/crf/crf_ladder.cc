@@ -25,7 +25,7 @@ TEST(CrfLadder, TheLevelOfAnEmptyModelIsExact) {
   ASSERT_EQ(ladder.rungs.size(), 2u);
   EXPECT_GT(ladder.rungs[0].eps, 1);
   EXPECT_LT(ladder.rungs[1].eps, 1e-4);
-  EXPECT_EQ(runtime::cheapest_within(ladder.rungs, 0.1, 0.01), 1u);
+  EXPECT_EQ(runtime::cheapest_within(ladder.rungs, {.within = 0.1}), 1u);
 }
 
 TEST(CrfLadder, ErrorsAreThoseOfWhatIsServed) {

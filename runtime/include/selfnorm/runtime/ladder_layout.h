@@ -2,7 +2,8 @@
 // with its cost and with what is certified of its error (docs/decisions/0015-ladder.md). Files without one
 // have exact alone.
 //   metadata  ladder (optional) {"rungs": [{"name", "kind", "cost", "rms", "eps", "rho", "conf", "stop"},
-//   ...]}: with
+//   ...], "within", "rho", "conf"}: the last three, which may be left out, are what is promised when nobody
+//   says; with
 //             confidence conf, |A - a| <= eps for all but a share rho of inputs, for all rungs together; cost
 //             in dot products of the size of x, the mean over inputs; eps absent: nothing can be certified;
 //             stop: of kind nearest
@@ -38,6 +39,15 @@ namespace selfnorm::runtime {
 enum class RungKind { Raw, Linear, Network, Nearest, Exact };
 std::string_view name(RungKind kind);
 
+inline constexpr double kWithin = 0.1, kWithinShare = 0.01, kWithinConfidence = 0.99;
+
+// With confidence conf, log-probabilities are off by at most `within` for all but a share rho of inputs.
+struct Promise {
+  double within = kWithin, rho = kWithinShare, conf = kWithinConfidence;
+
+  bool operator==(const Promise&) const = default;
+};
+
 // What is said of a rung of any family.
 struct Rung {
   std::string name;
@@ -46,21 +56,26 @@ struct Rung {
   double eps = std::numeric_limits<double>::infinity(), rho = 1, conf = 0;
   double stop = 0;
 
-  bool meets(double within, double share) const { return eps <= within && rho <= share; }
+  bool meets(const Promise& wanted) const {
+    return eps <= wanted.within && rho <= wanted.rho && conf >= wanted.conf;
+  }
   bool operator==(const Rung&) const = default;
 };
 
+struct PromisedRungs {
+  std::vector<Rung> rungs;
+  Promise promise;  // when nobody says another
+};
 // The value of the metadata "ladder". Throws FormatError naming the file.
-std::vector<Rung> parse_rungs(std::string_view json, const std::string& file);
+PromisedRungs parse_rungs(std::string_view json, const std::string& file);
 
-inline constexpr double kWithin = 0.1, kWithinShare = 0.01;  // what is promised when nobody says
 inline constexpr size_t kNoRung = ~size_t{0};
-// The rung of least cost that meets both; kNoRung: none, so exact.
+// The rung of least cost that meets what is wanted; kNoRung: none, so exact.
 template <class Rungs>
-size_t cheapest_within(const Rungs& rungs, double within, double share) {
+size_t cheapest_within(const Rungs& rungs, const Promise& wanted) {
   size_t best = kNoRung;
   for (size_t i = 0; i < rungs.size(); ++i)
-    if (rungs[i].meets(within, share) && (best == kNoRung || rungs[i].cost < rungs[best].cost)) best = i;
+    if (rungs[i].meets(wanted) && (best == kNoRung || rungs[i].cost < rungs[best].cost)) best = i;
   return best;
 }
 
@@ -91,6 +106,7 @@ struct ClusterLayout {
 
 struct LadderLayout {
   std::vector<RungLayout> rungs;
+  Promise promise;
   ClusterLayout clusters;
 
   bool exists() const { return !rungs.empty(); }

@@ -16,17 +16,22 @@
 
 namespace selfnorm {
 
-// From which on the sum over the classes is worth avoiding.
+// From which on the sum over the classes is worth avoiding, and clusters of them are worth having.
 inline constexpr uint32_t kLadderClasses = 1000;
 
 struct LadderOptions {
-  double within = runtime::kWithin;    // the error that is allowed, > 0
-  double rho = runtime::kWithinShare;  // ... in all but this share of inputs, in (0, 1)
-  double confidence = 0.99;            // in (0, 1)
-  double max_cost = 0;                 // > 0: instead of `within`, the most precise rung up to this cost
+  double within = runtime::kWithin;                // the error that is allowed, > 0
+  double rho = runtime::kWithinShare;              // ... in all but this share of inputs, in (0, 1)
+  double confidence = runtime::kWithinConfidence;  // in (0, 1)
+  double max_cost = 0;    // > 0: instead of `within`, the most precise rung up to this cost
   bool keep_all = false;  // every rung that costs less than exact, not only the one that is taken
-  bool certifies = true;  // false: the inputs trained the model, so exact is taken
-  uint32_t clusters = 0;  // 0: by the number of classes
+  // false: networks and stops that the fitted inputs rule out as the cheapest rung within `within` are left
+  // out.
+  bool tries_all = true;
+  bool is_hasty = false;  // clusters and tails in fewer iterations, where the model itself was trained in few
+  uint32_t from_classes = kLadderClasses;  // of a model with fewer exact is taken and nothing fitted
+  bool certifies = true;                   // false: the inputs trained the model, so exact is taken
+  uint32_t clusters = 0;                   // 0: by the number of classes
   uint64_t most_fitted = 8000,
            most_certified = 12'000;  // inputs that are used of those that are there, at most
   uint64_t seed = 0;
@@ -54,8 +59,9 @@ struct LadderFit {
 };
 
 // model: multiclass, with weights as they are stored, and `inputs` its states or features. A ladder that the
-// model has is not looked at. With fewer than kLadderClasses classes, or too few inputs to certify anything,
-// exact is taken and nothing fitted.
+// model has is not looked at. With fewer than `from_classes` classes, or too few inputs to certify anything,
+// exact is taken and nothing fitted. What is fitted depends on the first part of the inputs alone, so the m
+// of the certificates is the number of rungs that were fitted.
 LadderFit fit_ladder(const ModelFile& model, const ExampleSource& inputs, const LadderOptions& options);
 // The same of inputs that are parted already.
 LadderFit fit_ladder(const ModelFile& model, const ExampleSource& fitting, const ExampleSource& certifying,

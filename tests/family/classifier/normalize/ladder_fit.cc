@@ -43,7 +43,7 @@ TEST(LadderFit, TakesTheCheapestCertifiedRung) {
 // Rungs dearer than exact are not kept, so that the runtime serves what was chosen.
 TEST(LadderFit, KeepsWhatIsCheaperThanExact) {
   const LadderFit& fit = small_fit();
-  const size_t served = runtime::cheapest_within(fit.ladder.rungs, 0.1, 0.01);
+  const size_t served = runtime::cheapest_within(fit.ladder.rungs, {.within = 0.1});
   ASSERT_NE(served, runtime::kNoRung);
   EXPECT_EQ(fit.ladder.rungs[served].name, fit.best().name);
   for (const LadderRung& rung : fit.ladder.rungs) EXPECT_LT(rung.cost, 1200) << rung.name;

@@ -20,7 +20,13 @@ double held_out_part(const Dataset& data, const TrainOptions& options) {
   return default_hold_out(data.examples(), objective_entry(options.objective.name).is_constraint);
 }
 
-TrainResult trained(LearnedInputs learned, const TrainOptions& options, const Run& run) {
+struct Trained {
+  TrainResult result;
+  std::optional<Dataset> held_out;
+  uint64_t examples = 0;  // trained on
+};
+
+Trained trained(LearnedInputs learned, const TrainOptions& options, const Run& run) {
   Dataset& data = learned.data;
   const EncoderOptions& encoder = options.encoder;
   if (!encoder.embeddings.empty() && !encoder.is_network())
@@ -38,8 +44,12 @@ TrainResult trained(LearnedInputs learned, const TrainOptions& options, const Ru
     data = std::move(train);
     valid = std::move(held_out);
   }
-  if (!encoder.is_network())
-    return train_classifier(std::move(data), std::move(valid), options, run.checkpoint, observer_of(run));
+  const uint64_t examples = data.examples();
+  if (!encoder.is_network()) {
+    std::optional<Dataset> judging = valid;
+    return {train_classifier(std::move(data), std::move(judging), options, run.checkpoint, observer_of(run)),
+            std::move(valid), examples};
+  }
   if (valid && learned.text && !learned.text->vocabulary().empty()) {
     // What is held out must meet unknown words as new texts will.
     const std::vector<uint32_t> used = used_columns(data.features.sparse);
@@ -68,7 +78,19 @@ TrainResult trained(LearnedInputs learned, const TrainOptions& options, const Ru
   out.model.labels = data.labels;
   out.model.feature_names = data.feature_names;
   if (learned.text) store_text(*learned.text, out.model);
-  return out;
+  return {std::move(out), std::move(valid), examples};
+}
+
+// As training on the command line ends.
+void add_ladder(const ClassifierOptions& options, Trained& from) {
+  ModelFile& model = from.result.model;
+  if (options.ladder.no_ladder || !from.held_out || model.family != Family::Multiclass) return;
+  std::unique_ptr<ExampleSource> inputs = make_example_source(std::move(*from.held_out));
+  if (model.encoder.exists()) inputs = bag_states(model.encoder, std::move(inputs));
+  model.ladder = fit_ladder(model, *inputs,
+                            ladder_after(options.training, from.examples, model,
+                                         options.ladder.options(options.training.seed)))
+                     .ladder;
 }
 
 // Whether an option is among those given, by any of its names.
@@ -92,17 +114,20 @@ Classifier Classifier::train(const Inputs& x, const Labels& labels, const Option
   table.set(given);
   options.training.validate();
   options.text.validate();
+  training_ladder_option_table(options.ladder).validate();
   LearnedInputs learned = learn_inputs(x, labels, run.weights, options.text);
   if (const IsGiven is_given = given_in(given, table); !is_decided(is_given)) {
     const bool has_held_out = held_out_part(learned.data, options.training) > 0;
     observer_of(run).on_note(choose_training(learned.data, has_held_out, is_given, options.training).note);
   }
   const std::optional<TextEncoder> text = learned.text;
-  TrainResult result = trained(std::move(learned), options.training, run);
-  check_ending(result, run);
-  if (text && !options.training.encoder.is_network()) store_text(*text, result.model);
-  round_as_stored(result.model);
-  return Classifier(std::make_shared<Content>(std::move(result.model)));
+  Trained found = trained(std::move(learned), options.training, run);
+  check_ending(found.result, run);
+  ModelFile& model = found.result.model;
+  if (text && !options.training.encoder.is_network()) store_text(*text, model);
+  round_as_stored(model);
+  add_ladder(options, found);
+  return Classifier(std::make_shared<Content>(std::move(model)));
 }
 
 Classifier Classifier::train_part(const Classifier* before, const Inputs& x, const Labels& labels,

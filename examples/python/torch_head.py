@@ -18,7 +18,7 @@ before = torch.logsumexp(head(states[:1000]), dim=-1)
 p = torch.softmax(head(states[:5]), dim=-1).detach()
 found = head.normalize(states, within=0.2)
 print(f"log Z was {before.mean().item():.2f} +- {before.std().item():.2f}, is {found.after.mean:.4f} +- {found.after.deviation:.4f}")
-print(f"rung {head.rung}: with 99% confidence, 99% of states within {head.certificate.smallest_eps:.3f}")
+print(f"rung {head.rung}: with 99% confidence, 99% of states within {head.certificate.eps:.3f}")
 print(f"largest change of a probability {(torch.softmax(head(states[:5]), dim=-1) - p).abs().max().item():.1e}")
 
 # %% Five candidates of 2,000: five dot products.

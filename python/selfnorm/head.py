@@ -36,43 +36,43 @@ def _type(given):
 
 class NormalizedHead(Result):
     """weight and bias are the head with the same probabilities and log Z near 0; slope and intercept what every row was moved
-    by; before and after the audits of log Z on states held out. rung is the cheapest way to a log-probability that is
-    certified: "constant" (a score is one), "network" (less b(h)) or "exact" (less log Z, a sum over all classes)."""
+    by; before and after the audits of log Z on states held out. rungs are the ways to log Z that were measured, the cheapest
+    first: name, kind (raw, linear, network, nearest, exact), cost in dot products, rms, eps (certified; None: nothing is) and
+    nanoseconds. rung is the name of the one that was chosen, and reason why."""
 
-    def log_normalizer(self, states):
-        """What is subtracted from the scores of states, by the rung."""
-        states = as_numpy(states).astype(np.float32, copy=False)
-        if self.rung == "constant":
-            return np.zeros(len(states))
-        if self.rung == "exact":
-            return _core.head_log_normalizers(as_numpy(self.weight), as_numpy(self.bias), states)
-        b = self.normalizer
-        hidden = np.maximum(states @ b["hidden_weight"].T + b["hidden_bias"], 0) if len(b["output"]) else 0
-        return b["intercept"] + states @ b["slope"] + (hidden @ b["output"] if len(b["output"]) else 0)
+    def log_normalizer(self, states, rung=None):
+        """What is subtracted from the scores of states, by the chosen rung or another that is kept."""
+        states, weight, bias = as_numpy(states), as_numpy(self.weight), as_numpy(self.bias)
+        rung = rung or self.rung
+        if rung == "exact":
+            return _core.head_log_normalizers(weight, bias, states)
+        return _core.HeadLadder(self.ladder, *weight.shape).log_normalizers(weight, bias, states, rung)
 
-    def log_prob(self, states, candidates):
+    def log_prob(self, states, candidates, rung=None):
         """log p(candidates | states): as many candidates for each state, n x m, or one."""
         states, candidates = as_numpy(states), np.asarray(candidates)
         rows = as_numpy(self.weight)[candidates]
         scores = np.einsum("nd,n...d->n...", states, rows) + as_numpy(self.bias)[candidates]
-        log_z = self.log_normalizer(states)
+        log_z = self.log_normalizer(states, rung)
         return scores - (log_z if scores.ndim == 1 else log_z[:, None])
 
 
-def normalize_head(W, b, H, within=0.1, *, rho=0.01, confidence=0.99, hold_out=0.1, hidden=64, seed=0):
+def normalize_head(W, b, H, within=0.1, *, rho=0.01, confidence=0.99, max_cost=0, keep_all=False, hold_out=0.5, clusters=0, seed=0):
     """The head W (classes x features), b (classes, or None) on states H (n x features): numpy arrays or torch tensors.
 
-    The gauge that costs nothing is fitted to nine tenths of the states; the others certify, with `confidence`, that all but a
-    share `rho` of states have |error| <= the smallest_eps of `after`. Where that is above `within`, b(h) with `hidden` units
-    is tried, and after it the whole sum."""
+    The gauge that costs nothing and a ladder of ways to log Z, from a constant to the whole sum, are fitted to half of the
+    states; the others (`hold_out`) certify, with `confidence` for all of them together, that all but a share `rho` of states
+    have |error| <= eps. The cheapest rung with eps <= within is chosen, or the most precise one that costs at most
+    `max_cost` dot products. keep_all keeps the others too."""
     weight, states = as_numpy(W), as_numpy(H)
     states = states.reshape(-1, states.shape[-1]) if states.ndim > 2 else states
     bias = None if b is None else as_numpy(b)
     found = NormalizedHead(_core.normalize_head(weight, bias, states, dict(
-        within=within, rho=rho, confidence=confidence, hold_out=hold_out, hidden=hidden, seed=seed, weight_type=_type(W),
-        bias_type=_type(W if b is None else b))))
-    for name in ("before", "after", "network"):
-        found[name] = None if found[name] is None else Result(found[name])
+        within=within, rho=rho, confidence=confidence, max_cost=max_cost, keep_all=keep_all, hold_out=hold_out, clusters=clusters,
+        seed=seed, weight_type=_type(W), bias_type=_type(W if b is None else b))))
+    for name in ("before", "after"):
+        found[name] = Result(found[name])
+    found["rungs"] = [Result(rung) for rung in found["rungs"]]
     found["weight"] = _like(found["weight"], W)
     found["bias"] = _like(found["bias"], W if b is None else b)
     return found

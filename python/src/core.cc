@@ -349,7 +349,9 @@ void declare_head(py::module_& m) {
     options.rho = py::cast<double>(given["rho"]);
     options.confidence = py::cast<double>(given["confidence"]);
     options.hold_out = py::cast<double>(given["hold_out"]);
-    options.hidden = py::cast<uint32_t>(given["hidden"]);
+    options.max_cost = py::cast<double>(given["max_cost"]);
+    options.keep_all = py::cast<bool>(given["keep_all"]);
+    options.clusters = py::cast<uint32_t>(given["clusters"]);
     options.seed = py::cast<uint64_t>(given["seed"]);
     options.weight_type = head_type(given["weight_type"]);
     options.bias_type = head_type(given["bias_type"]);
@@ -358,12 +360,19 @@ void declare_head(py::module_& m) {
     NormalizedHead found = unlocked([&] { return normalize_head(w, b, h, options); });
     HeadNormalizer& n = found.normalizer;
     const uint64_t hidden = n.output.size();
+    py::list rungs;
+    for (const HeadRung& r : found.rungs)
+      rungs.append(py::dict("name"_a = r.name, "kind"_a = r.kind, "cost"_a = r.cost, "rms"_a = r.rms,
+                            "q99"_a = r.q99, "eps"_a = r.eps, "nanoseconds"_a = r.nanoseconds));
     py::dict out("weight"_a = owned_rows(std::move(found.weight), w.rows()),
                  "bias"_a = owned(std::move(found.bias)), "slope"_a = owned(std::move(found.slope)),
-                 "intercept"_a = found.intercept, "rung"_a = found.rung, "before"_a = dict_of(found.before),
-                 "after"_a = dict_of(found.after), "network"_a = py::none(), "normalizer"_a = py::none());
-    if (found.network) out["network"] = dict_of(*found.network);
-    if (found.rung == "network")
+                 "intercept"_a = found.intercept, "before"_a = dict_of(found.before),
+                 "after"_a = dict_of(found.after), "probability_difference"_a = found.probability,
+                 "rungs"_a = rungs, "rung"_a = found.rung().name, "kind"_a = found.rung().kind,
+                 "eps"_a = found.rung().eps, "reason"_a = found.reason, "fitted"_a = found.fitted,
+                 "certified"_a = found.certified, "ladder"_a = py::bytes(found.ladder),
+                 "normalizer"_a = py::none());
+    if (!n.slope.empty())
       out["normalizer"] = py::dict("intercept"_a = n.intercept, "slope"_a = owned(std::move(n.slope)),
                                    "hidden_weight"_a = owned_rows(std::move(n.hidden_weight), hidden),
                                    "hidden_bias"_a = owned(std::move(n.hidden_bias)),
@@ -392,6 +401,18 @@ void declare_head(py::module_& m) {
                     "logit_scale"_a = c.scale, "probability_difference"_a = c.probability,
                     "before"_a = dict_of(c.before), "after"_a = dict_of(c.after), "notes"_a = c.notes);
   });
+  py::class_<HeadLadder>(m, "HeadLadder")
+      .def(py::init([](const py::bytes& bytes, uint32_t classes, uint32_t features) {
+        return HeadLadder(std::string_view(bytes), classes, features);
+      }))
+      .def_property_readonly("rungs", &HeadLadder::rungs)
+      .def("log_normalizers",
+           [](const HeadLadder& ladder, const py::array& weight, const std::optional<Tight<float>>& bias,
+              const py::array& states, const std::string& rung) {
+             const Rows w = rows_of(weight), h = rows_of(states);
+             const std::span<const float> b = bias ? span_of(*bias) : std::span<const float>();
+             return owned(unlocked([&] { return ladder.log_normalizers(w, b, h, rung); }));
+           });
   m.def("head_log_normalizers",
         [](const py::array& weight, const std::optional<Tight<float>>& bias, const py::array& states) {
           const Rows w = rows_of(weight), h = rows_of(states);

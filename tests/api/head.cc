@@ -7,6 +7,9 @@
 #include <cmath>
 #include <random>
 
+#include "model/head/head_file.h"
+#include "model/safetensors_writer.h"
+#include "scratch.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm {
@@ -45,7 +48,9 @@ double log_z(const std::vector<float>& weight, const std::vector<float>& bias, c
 TEST(ApiHead, TheGaugeTakesWhatIsLinearAndCertifiesTheRest) {
   const RandomHead head = random_head(0.05f);
   const NormalizedHead found = normalize_head({head.weight, 8}, head.bias, {head.states, 8});
-  EXPECT_EQ(found.rung, "constant");
+  EXPECT_EQ(found.rung().name, "raw");
+  ASSERT_TRUE(found.rung().eps);
+  EXPECT_LE(*found.rung().eps, 0.1);
   EXPECT_GT(found.before.rms, 1);
   EXPECT_LT(found.after.rms, 0.1);
   ASSERT_TRUE(found.after.smallest_eps);
@@ -78,18 +83,91 @@ TEST(ApiHead, TheCertificateIsThatOfTheRoundedHead) {
   EXPECT_GT(std::abs(whole.after.largest - largest), 1e-4);
 }
 
+// 1,200 classes in 12 clusters, d = 5, whose log Z is not linear.
+RandomHead clustered_rows() {
+  std::mt19937_64 random(3);
+  std::normal_distribution<float> normal;
+  RandomHead out;
+  std::vector<float> centre;
+  for (int i = 0; i < 12 * 5; ++i) centre.push_back(0.7f * normal(random));
+  for (size_t k = 0; k < 1200; ++k)
+    for (size_t j = 0; j < 5; ++j) out.weight.push_back(centre[k % 12 * 5 + j] + 0.2f * normal(random));
+  for (int k = 0; k < 1200; ++k) out.bias.push_back(0.5f * normal(random));
+  for (int i = 0; i < 3000 * 5; ++i) out.states.push_back(normal(random));
+  return out;
+}
+
 TEST(ApiHead, WhereAConstantWillNotDoAHigherRungIsChosen) {
-  const RandomHead head = random_head(0.7f);
-  const NormalizedHead strict =
-      normalize_head({head.weight, 8}, head.bias, {head.states, 8}, {.within = 1e-4});
-  EXPECT_EQ(strict.rung, "exact");
-  ASSERT_TRUE(strict.network);
-  EXPECT_LT(strict.network->rms, strict.after.rms);
-  HeadOptions lenient;
-  lenient.within = (*strict.network->smallest_eps + *strict.after.smallest_eps) / 2;
-  const NormalizedHead found = normalize_head({head.weight, 8}, head.bias, {head.states, 8}, lenient);
-  EXPECT_EQ(found.rung, "network");
-  EXPECT_EQ(found.normalizer.slope.size(), 8u);
+  const RandomHead head = clustered_rows();
+  const Rows states(head.states, 5);
+  const NormalizedHead found = normalize_head({head.weight, 5}, head.bias, states, {.keep_all = true});
+  EXPECT_EQ(found.fitted, 1500u);
+  EXPECT_EQ(found.certified, 1500u);
+  ASSERT_LT(found.chosen + 1, found.rungs.size());
+  EXPECT_GT(found.rungs[0].rms, 0.1);
+  EXPECT_EQ(found.rungs.back().kind, "exact");
+  EXPECT_EQ(found.rungs.back().cost, 1200);
+  for (size_t i = 0; i < found.chosen; ++i) EXPECT_GT(*found.rungs[i].eps, 0.1) << found.rungs[i].name;
+  EXPECT_LE(*found.rung().eps, 0.1);
+
+  const HeadLadder ladder(found.ladder, 1200, 5);
+  const Rows weight(found.weight, 5);
+  const std::vector<double> exact = ladder.log_normalizers(weight, found.bias, states, "exact");
+  ASSERT_GE(ladder.rungs().size(), 3u);
+  for (const std::string& name : ladder.rungs()) {
+    const std::vector<double> some = ladder.log_normalizers(weight, found.bias, states, name);
+    const auto rung = std::find_if(found.rungs.begin(), found.rungs.end(),
+                                   [&](const HeadRung& r) { return r.name == name; });
+    ASSERT_NE(rung, found.rungs.end());
+    size_t far = 0;
+    for (size_t i = 0; i < exact.size(); ++i) far += std::abs(some[i] - exact[i]) > *rung->eps ? 1 : 0;
+    EXPECT_LE(far, 30u) << name;  // 1% of 3,000
+  }
+  EXPECT_THROW(ladder.log_normalizers(weight, found.bias, states, "nearest-9"), Error);
+  EXPECT_THROW(ladder.log_normalizers({head.states, 5}, {}, states, ladder.rungs()[0]), Error);
+  EXPECT_THROW(HeadLadder(found.ladder, 1201, 5), Error);
+}
+
+TEST(ApiHead, ByCostTheMostPreciseIsChosen) {
+  const RandomHead head = clustered_rows();
+  const NormalizedHead found =
+      normalize_head({head.weight, 5}, head.bias, {head.states, 5}, {.max_cost = 1});
+  EXPECT_LE(found.rung().cost, 1);
+  EXPECT_EQ(found.normalizer.slope.size(), found.rung().kind == "linear" ? 5u : 0u);
+  const NormalizedHead none = normalize_head({head.weight, 5}, head.bias, {head.states, 5}, {.within = 1e-6});
+  EXPECT_EQ(none.rung().name, "exact");
+  EXPECT_EQ(none.reason, "no cheaper rung is certified");
+}
+
+TEST(ApiHead, FilesHoldTheSameAsMemory) {
+  const RandomHead head = clustered_rows();
+  const Scratch folder;
+  const auto tensor = [](const char* name, std::vector<uint64_t> shape, const std::vector<float>& values) {
+    return make_tensor(name, runtime::Dtype::F32, std::move(shape), std::span<const float>(values));
+  };
+  write_safetensors(folder / "head.safetensors",
+                    {tensor("weight", {1200, 5}, head.weight), tensor("bias", {1200}, head.bias)}, {});
+  write_safetensors(folder / "h.safetensors", {tensor("states", {3000, 5}, head.states)}, {});
+  const NormalizedHead here = normalize_head({head.weight, 5}, head.bias, {head.states, 5}, {});
+  const NormalizedHead there = normalize_head(HeadFiles{.head = folder / "head.safetensors",
+                                                        .states = folder / "h.safetensors",
+                                                        .out = folder / "out.safetensors",
+                                                        .weight_name = "",
+                                                        .bias_name = "",
+                                                        .states_name = ""});
+  EXPECT_EQ(there.rung().name, here.rung().name);
+  EXPECT_EQ(there.ladder, here.ladder);
+  EXPECT_EQ(there.slope, here.slope);
+  const Head written = load_head(folder / "out.safetensors", {});
+  EXPECT_EQ(written.model.weight, here.weight);
+  EXPECT_EQ(ladder_bytes(written.model.ladder, 5), here.ladder);
+  EXPECT_THROW(normalize_head(HeadFiles{.head = folder / "head.safetensors",
+                                        .states = folder / "h.safetensors",
+                                        .out = "",
+                                        .weight_name = "",
+                                        .bias_name = "",
+                                        .states_name = ""}),
+               Error);
 }
 
 TEST(ApiHead, MistakesSayWhatWasExpected) {

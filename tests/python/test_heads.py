@@ -29,19 +29,20 @@ def probabilities(W, b, H):
 def test_a_head_of_arrays():
     W, b, H = head()
     found = selfnorm.normalize_head(W, b, H, within=0.1)
-    assert found.rung == "constant" and found.after.smallest_eps <= 0.1 < found.before.rms
+    assert found.rung == "raw" and found.eps <= 0.1 < found.before.rms and found.after.smallest_eps <= 0.1
+    assert [rung.name for rung in found.rungs][-1] == "exact" and found.rungs[-1].cost == 60
     np.testing.assert_allclose(probabilities(found.weight, found.bias, H[:50]), probabilities(W, b, H[:50]), atol=1e-5)
     assert np.sqrt(np.mean(log_z(found.weight, found.bias, H) ** 2)) < 0.1
     candidates = np.array([[1, 5]] * 20)
     exact = np.log(probabilities(W, b, H[:20]))[:, [1, 5]]
     np.testing.assert_allclose(found.log_prob(H[:20], candidates), exact, atol=0.1)
-    wide = selfnorm.normalize_head(*head(0.7), within=1e-6, hidden=16)
+    wide = selfnorm.normalize_head(*head(0.7), within=1e-6)
     assert wide.rung == "exact"
     W, b, H = head(0.7)
     np.testing.assert_allclose(wide.log_prob(H[:20], candidates), np.log(probabilities(W, b, H[:20]))[:, [1, 5]], atol=1e-3)
     with pytest.raises(selfnorm.Error, match="states of 4"):
         selfnorm.normalize_head(W, b, H[:, :4])
-    assert selfnorm.normalize_head(W, None, H.reshape(60, 100, 8)).before.rows == 600
+    assert selfnorm.normalize_head(W, None, H.reshape(60, 100, 8)).before.rows == 3000
 
 
 def test_a_head_of_torch():
@@ -50,14 +51,14 @@ def test_a_head_of_torch():
 
     W, b, H = head()
     found = selfnorm.normalize_head(torch.tensor(W), torch.tensor(b), torch.tensor(H))
-    assert isinstance(found.weight, torch.Tensor) and found.rung == "constant"
+    assert isinstance(found.weight, torch.Tensor) and found.rung == "raw"
     assert selfnorm.normalize_head(torch.tensor(W).bfloat16(), None, torch.tensor(H)).weight.dtype == torch.bfloat16
     few = np.tile(H[:20], (300, 1))  # those held out are all of them
     for kind in (torch.bfloat16, torch.float16):  # the certificate is that of what is returned
         found = selfnorm.normalize_head(torch.tensor(W).to(kind), torch.tensor(b).to(kind), few)
         left = log_z(found.weight.float().numpy(), found.bias.float().numpy(), H[:20])
         assert left.max() == pytest.approx(found.after.largest, abs=1e-5) and left.min() == pytest.approx(found.after.least, abs=1e-5)
-    for spread, rung, within in ((0.05, "constant", 0.1), (0.7, "exact", 1e-6)):
+    for spread, rung, within in ((0.05, "raw", 0.1), (0.7, "exact", 1e-6)):
         W, b, H = head(spread)
         linear = torch.nn.Linear(8, 60)
         with torch.no_grad():
@@ -65,39 +66,66 @@ def test_a_head_of_torch():
             linear.bias.copy_(torch.tensor(b))
         layer, h = SelfNormalizedHead(linear), torch.tensor(H[:30])
         before = torch.log_softmax(layer(h), dim=-1).detach()
-        layer.normalize(torch.tensor(H), within=within, hidden=0)
+        layer.normalize(torch.tensor(H), within=within)
         assert layer.rung == rung
         torch.testing.assert_close(layer.log_prob(h), before, atol=1e-4, rtol=0)
         candidates = torch.randint(60, (30, 4))
         error = (layer.log_prob(h, candidates) - before.gather(1, candidates)).abs().max().item()
         assert error <= max(layer.audit(h)["largest"], 0) + 1e-4
-        assert layer.certificate.rows == 600
+        assert layer.certificate.rows == 3000
         (-layer.log_prob(h, candidates)).sum().backward()
 
 
-def test_a_torch_head_leaves_tied_embeddings_and_travels_whole():
+def clustered(classes=1200, features=5, centres=12, states=3000):
+    random = np.random.default_rng(3)
+    middle = 0.7 * random.normal(size=(centres, features))
+    W = middle[np.arange(classes) % centres] + 0.2 * random.normal(size=(classes, features))
+    return W.astype(np.float32), random.normal(size=(states, features)).astype(np.float32)
+
+
+def test_the_whole_ladder_of_a_head():
+    W, H = clustered()
+    found = selfnorm.normalize_head(W, None, H, keep_all=True)
+    assert found.rung != "exact" and found.eps <= 0.1 and found.fitted == found.certified == 1500
+    names = [rung.name for rung in found.rungs]
+    assert {"raw", "linear", "network-64", "exact"} <= set(names) and any(name.startswith("nearest") for name in names)
+    cheaper = [rung for rung in found.rungs if rung.cost < found.rungs[names.index(found.rung)].cost]
+    assert all(rung.eps > 0.1 for rung in cheaper)
+    exact = log_z(found.weight, found.bias, H)
+    for rung in found.rungs:
+        if rung.cost < 1200:
+            error = np.abs(found.log_normalizer(H, rung.name) - exact)
+            assert np.mean(error > rung.eps) <= 0.02 and np.sqrt(np.mean(error ** 2)) < 1.5 * rung.rms + 1e-3, rung.name
+    with pytest.raises(selfnorm.Error, match="no such rung"):
+        found.log_normalizer(H, "nearest-9")
+
+
+@pytest.mark.parametrize("kind", ["network", "nearest"])
+def test_a_torch_head_leaves_tied_embeddings_and_travels_whole(kind):
     torch = pytest.importorskip("torch")
     from selfnorm.torch import SelfNormalizedHead
 
-    W, _, H = head(0.7)
+    W, H = clustered()
     states = torch.tensor(H)
-    embedding, linear = torch.nn.Embedding(60, 8), torch.nn.Linear(8, 60, bias=False)
+    embedding, linear = torch.nn.Embedding(1200, 5), torch.nn.Linear(5, 1200, bias=False)
     linear.weight = embedding.weight
     with torch.no_grad():
         embedding.weight.copy_(torch.tensor(W))
     layer, h = SelfNormalizedHead(linear), states[:30]
     before = torch.log_softmax(layer(h), dim=-1).detach()
-    strict = selfnorm.normalize_head(W, None, H, within=1e-6, hidden=16)
-    within = (strict.network.smallest_eps + strict.after.smallest_eps) / 2
-    layer.normalize(states, within=within, hidden=16)
+    rungs = selfnorm.normalize_head(W, None, H, keep_all=True).rungs
+    cost = max(rung.cost for rung in rungs if rung.kind == kind and rung.cost < 1200)
+    if kind == "network":  # the most precise of those that are no dearer
+        assert layer.normalize(states, max_cost=min(cost, 70)).kind in ("network", "linear")
+    else:
+        layer.normalize(states, within=0.1)
     np.testing.assert_array_equal(embedding.weight.detach().numpy(), W)
-    assert layer.rung == "network"
-    candidates = torch.randint(60, (30, 4))
+    candidates = torch.randint(1200, (30, 4))
     found = layer.log_prob(h, candidates)
     assert (found - before.gather(1, candidates)).abs().max().item() <= layer.audit(h)["largest"] + 1e-4
-    other = SelfNormalizedHead(torch.nn.Linear(8, 60, bias=False))
+    other = SelfNormalizedHead(torch.nn.Linear(5, 1200, bias=False))
     other.load_state_dict(layer.state_dict())
-    assert other.rung == "network" and other.certificate.rows == 600
+    assert other.rung == layer.rung and other.certificate.rows == 1500
     torch.testing.assert_close(other.log_prob(h, candidates), found)
     assert other.double().log_prob(h.double(), candidates).dtype == torch.float64
 

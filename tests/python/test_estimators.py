@@ -247,7 +247,7 @@ def test_a_language_model_with_kenlm_names():
     assert [oov for _, _, oov in full] == [False, False, True, False] and [n for _, n, _ in full] == [2, 3, 3, 3]
     assert abs(model.score("the cat flew") - sum(p for p, _, _ in full)) < 1e-9
     np.testing.assert_allclose(model.log_probabilities("the cat flew").sum(), model.score("the cat flew") * np.log(10))
-    from selfnorm.language_model import State
+    from selfnorm import State
     state, after = State(), State()
     model.BeginSentenceWrite(state)
     total = 0

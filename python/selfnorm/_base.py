@@ -64,9 +64,16 @@ def named(**options):
     return {name: _text(value) for name, value in options.items() if value is not None}
 
 
+_EVERY = """
+    hold_out | "auto" | share of the rows that has no part in the steps and says when to stop, 0..0.5; auto: as on the command line
+    verbose | False | True: a line of progress; "auto": on a terminal and in notebooks
+"""
+
+
 def with_options(table, own=""):
     """A class decorator: __init__ takes the options of a table of the library as keywords, with their defaults, and the
-    docstring lists them. `own` are the class's own, a name, a default and a text a line."""
+    docstring lists them. `own` are the class's own beside those of every class, a name, a default and a text a line."""
+    own = _EVERY + own
 
     def decorate(cls):
         rows = []
@@ -149,7 +156,7 @@ class Estimator(BaseEstimator):
                 self.notes_.append(text)
 
         try:
-            self.model_ = train((callback or bar, message, path, bool(resume)))
+            self.model_ = train((callback or bar, message, path, bool(resume), None if self.hold_out == "auto" else float(self.hold_out)))
         except BaseException:
             if os.path.exists(path):
                 self.checkpoint_ = path

@@ -23,9 +23,7 @@ def _names(classes):
     return [str(label) for label in classes.tolist()]
 
 
-@with_options("classifier", own="""
-    verbose | False | True: a line of progress; "auto": on a terminal and in notebooks
-""")
+@with_options("classifier")
 class SelfNormalizedClassifier(ClassifierMixin, Estimator):
     """p(y|x) = exp(s_y(x) - A(x)), trained so that A(x) is nearly a constant c: then s_y - c, one dot product, is nearly the
     log-probability of y, and `score_candidates` costs what the candidates cost, not what all classes do.

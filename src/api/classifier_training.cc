@@ -16,8 +16,9 @@
 namespace selfnorm {
 namespace {
 
-double held_out_part(const Dataset& data, const TrainOptions& options) {
-  return default_hold_out(data.examples(), objective_entry(options.objective.name).is_constraint);
+double held_out_part(const Dataset& data, const TrainOptions& options, const Run& run) {
+  return hold_out_share(
+      run, default_hold_out(data.examples(), objective_entry(options.objective.name).is_constraint));
 }
 
 struct Trained {
@@ -39,7 +40,7 @@ Trained trained(LearnedInputs learned, const TrainOptions& options, const Run& r
     throw_error("{} belongs to {}, found {}; leave it out or change that", option_name("hidden"),
                 option_text("encoder", "bag"), option_text("encoder", encoder.kind));
   std::optional<Dataset> valid;
-  if (const double part = held_out_part(data, options); part > 0) {
+  if (const double part = held_out_part(data, options, run); part > 0) {
     auto [train, held_out] = hold_out(data, part, options.seed);
     data = std::move(train);
     valid = std::move(held_out);
@@ -117,7 +118,7 @@ Classifier Classifier::train(const Inputs& x, const Labels& labels, const Option
   training_ladder_option_table(options.ladder).validate();
   LearnedInputs learned = learn_inputs(x, labels, run.weights, options.text);
   if (const IsGiven is_given = given_in(given, table); !is_decided(is_given)) {
-    const bool has_held_out = held_out_part(learned.data, options.training) > 0;
+    const bool has_held_out = held_out_part(learned.data, options.training, run) > 0;
     observer_of(run).on_note(choose_training(learned.data, has_held_out, is_given, options.training).note);
   }
   const std::optional<TextEncoder> text = learned.text;

@@ -67,10 +67,11 @@ LanguageModel LanguageModel::train(const std::vector<std::string>& sentences, co
   language_model_option_table(options, ladder).set(given);
   options.validate();
   training_ladder_option_table(ladder).validate();
-  const LearnedCorpus learned = learn_corpus(
-      sentence_file(sentences).path(),
-      {.vocabulary = options.vocabulary, .hold_out = kHeldOutSentences, .seed = options.training.seed},
-      temporary_folder());
+  const LearnedCorpus learned = learn_corpus(sentence_file(sentences).path(),
+                                             {.vocabulary = options.vocabulary,
+                                              .hold_out = hold_out_share(run, kHeldOutSentences),
+                                              .seed = options.training.seed},
+                                             temporary_folder());
   EncoderPlan plan = language_plan(learned, options.order);
   if (const EncoderOptions& encoder = options.training.encoder; !encoder.embeddings.empty())
     plan.embedding =

@@ -6,6 +6,7 @@
 
 #include "audit/audit.h"
 #include "base/failure.h"
+#include "base/option_table.h"
 #include "data/string_index.h"
 
 namespace selfnorm {
@@ -114,6 +115,13 @@ void check_ending(const RunResult& result, const Run& run) {
   if (result.diverged)
     observer_of(run).on_warning(
         "training diverged; the model is the last good one (try a smaller learning-rate)");
+}
+
+double hold_out_share(const Run& run, double usual) {
+  if (!run.hold_out) return usual;
+  require_range(*run.hold_out >= 0 && *run.hold_out <= 0.5, option_name("hold-out").c_str(), *run.hold_out,
+                "0..0.5");
+  return *run.hold_out;
 }
 
 void refuse_weights(const Run& run) {

@@ -1,25 +1,22 @@
-// The rung nearest on a head of K classes that is structured as trained heads are: how long its index takes
-// and how much memory, and error against cost on fresh inputs. Usage: bench_ladder [K] The head, d = 256:
+// The ladder of a head of K classes that is structured as trained heads are: how long it takes and how much
+// memory, and error against cost, certified on fresh inputs. Usage: bench_ladder [K] The head, d = 256:
 // 2,000 centres with coordinates N(0, 1/d), class k at a random centre plus 0.3 N(0, 1/d), biases of Zipf,
 // -log(1 + a random rank). Inputs: s w_k + N(0, 1) of a random class, s uniform on 9 (0.6 .. 1.4).
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 
+#include "family/classifier/normalize/ladder_fit.h"
 #include "math/parallel.h"
 #include "math/random.h"
 #include "measure.h"
-#include "normalizer/ladder/cluster_masses.h"
-#include "normalizer/ladder/nearest_fit.h"
-#include "selfnorm/runtime/scorer.h"
 
 namespace selfnorm {
 namespace {
 
 constexpr uint32_t kFeatures = 256, kCentres = 2000;
-constexpr uint64_t kInputs = 1500;
+constexpr uint64_t kInputs = 4000;
 
 ModelFile large_head(uint32_t classes) {
   ModelFile out;
@@ -60,51 +57,37 @@ Features inputs_of(const ModelFile& model, uint64_t seed) {
   return out;
 }
 
+std::unique_ptr<ExampleSource> source_of(Features inputs) {
+  Dataset out;
+  out.features = std::move(inputs);
+  out.target.assign(kInputs, Dataset::kNoTarget);
+  return make_example_source(std::move(out));
+}
+
 void measure(uint32_t classes) {
-  ModelFile model = large_head(classes);
-  const Features fitted = inputs_of(model, 10), fresh = inputs_of(model, 11);
+  const ModelFile model = large_head(classes);
+  const auto fitted = source_of(inputs_of(model, 10)), fresh = source_of(inputs_of(model, 11));
   const double head = 4.0 * static_cast<double>(model.weight.size()) / (1 << 20);
   const auto start = std::chrono::steady_clock::now();
-  NearestOptions options;
-  options.stops = {0.1, 0.05, 0.03, 0.02, 0.014};
-  NearestFit fit = fit_nearest(model, fitted, options);
+  const double processor = bench::processor_now();
+  const LadderFit fit = fit_ladder(model, *fitted, *fresh, {.keep_all = true});
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+  const ClassClusters& c = fit.ladder.clusters;
+  const double index = 4.0 * static_cast<double>(c.centroid.size() + c.order.size() + c.bias.size()) +
+                       2.0 * static_cast<double>(c.rows.size());
   fmt::print(
-      "{} classes, {} features, {} clusters: index in {:.0f} s on {} threads, peak memory {:.2f} times the "
-      "head\n",
-      classes, kFeatures, fit.clusters.clusters(), spent.count(), allowed_threads(),
-      bench::memory_mb("VmHWM") / head);
-  model.ladder = {std::move(fit.rungs), std::move(fit.clusters)};
-  const runtime::ModelLayout layout = layout_of(model);
-  const runtime::Scorer scorer(layout);
-  const std::vector<double> exact = exact_log_z(*make_class_scores(model, false), fresh);
-  runtime::RungLayout whole;
-  whole.kind = RungKind::Exact;
-  runtime::Approximation a;
-  double exact_seconds = kInfinity;
-  for (uint64_t i = 0; i < 5; ++i) {
-    const double begin = bench::processor_now();
-    scorer.log_normalizer({fresh.dense.row(i)}, whole, &a);
-    exact_seconds = std::min(exact_seconds, bench::processor_now() - begin);
-  }
-  fmt::print("  {:>12} {:>12} {:>12} {:>9} {:>8} {:>12}\n", "stop", "dot products", "microseconds",
-             "x faster", "rms", "99.5% within");
-  for (const runtime::RungLayout& rung : layout.ladder.rungs) {
-    std::vector<double> size;
-    double cost = 0, square = 0;
-    const double begin = bench::processor_now();
-    for (uint64_t i = 0; i < kInputs; ++i) {
-      scorer.log_normalizer({fresh.dense.row(i)}, rung, &a);
-      size.push_back(std::abs(a.log_z - exact[i]));
-      cost += static_cast<double>(a.cost) / kInputs;
-      square += size.back() * size.back() / kInputs;
-    }
-    const double seconds = (bench::processor_now() - begin) / kInputs;
-    std::sort(size.begin(), size.end());
-    fmt::print("  {:>12} {:>12.0f} {:>12.0f} {:>9.1f} {:>8.4f} {:>12.4f}\n", rung.stop, cost, 1e6 * seconds,
-               exact_seconds / seconds, std::sqrt(square), size[kInputs * 995 / 1000]);
-  }
-  fmt::print("  {:>12} {:>12} {:>12.0f}\n", "exact", classes, 1e6 * exact_seconds);
+      "{} classes, {} features, {} clusters: ladder of {} inputs fitted and {} certified in {:.0f} s on {} "
+      "threads ({:.0f} s of processor time); the index is {:.2f} times the head, peak "
+      "memory "
+      "of the process {:.2f} times\n",
+      classes, kFeatures, c.clusters(), fit.fitted, fit.certified, spent.count(), allowed_threads(),
+      bench::processor_now() - processor, index / (head * (1 << 20)), bench::memory_mb("VmHWM") / head);
+  fmt::print("  {:>14} {:>12} {:>12} {:>9} {:>8} {:>10} {:>10}\n", "rung", "dot products", "microseconds",
+             "x faster", "rms", "99% within", "certified");
+  for (const MeasuredRung& rung : fit.rungs)
+    fmt::print("  {:>14} {:>12.0f} {:>12.0f} {:>9.1f} {:>8.4f} {:>10.4f} {:>10.4f}\n", rung.name, rung.cost,
+               1e-3 * rung.nanoseconds, fit.exact().nanoseconds / rung.nanoseconds, rung.rms, rung.q99,
+               rung.eps);
 }
 
 }  // namespace

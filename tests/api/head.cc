@@ -130,8 +130,7 @@ TEST(ApiHead, WhereAConstantWillNotDoAHigherRungIsChosen) {
 
 TEST(ApiHead, ByCostTheMostPreciseIsChosen) {
   const RandomHead head = clustered_rows();
-  const NormalizedHead found =
-      normalize_head({head.weight, 5}, head.bias, {head.states, 5}, {.max_cost = 1});
+  const NormalizedHead found = normalize_head({head.weight, 5}, head.bias, {head.states, 5}, {.max_cost = 1});
   EXPECT_LE(found.rung().cost, 1);
   EXPECT_EQ(found.normalizer.slope.size(), found.rung().kind == "linear" ? 5u : 0u);
   const NormalizedHead none = normalize_head({head.weight, 5}, head.bias, {head.states, 5}, {.within = 1e-6});

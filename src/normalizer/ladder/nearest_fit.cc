@@ -111,7 +111,7 @@ uint32_t default_clusters(uint64_t classes) {
 
 NearestFitting::NearestFitting(const ModelFile& model, const Features& x, std::span<const double> log_z,
                                const NearestOptions& options)
-    : x_(x), log_z_(log_z), options_(options) {
+    : model_(model), x_(x), log_z_(log_z), options_(options) {
   SELFNORM_CHECK(model.family == Family::Multiclass && model.classes >= 2 && x.rows() >= 2 &&
                  log_z.size() == x.rows());
   const auto step = [&](const std::string& text) {
@@ -144,7 +144,12 @@ NearestFitting::NearestFitting(const ModelFile& model, const Features& x, std::s
   q_ = squares_of(x);
   for (double& v : q_) v /= static_cast<double>(clusters_.norm[0]);
   clusters_.scatter = scatters(clusters_, g_, m_, log_z, q_);
-  if (!x.is_sparse) copy_rows(model, clusters_);
+}
+
+ClassClusters NearestFitting::take_clusters() {
+  for (std::vector<float>* done : {&g_, &m_}) std::vector<float>().swap(*done);
+  if (!x_.is_sparse) copy_rows(model_, clusters_);
+  return std::move(clusters_);
 }
 
 NearestFitting::Tail NearestFitting::tail(double stop) const {

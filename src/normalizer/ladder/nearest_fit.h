@@ -32,7 +32,7 @@ uint32_t default_clusters(uint64_t classes);
 class NearestFitting {
  public:
   // The model as it is stored, of at least two classes, on 100 inputs or more with their exact log Z. Keeps
-  // references to `inputs` and `log_z`.
+  // references to the three.
   NearestFitting(const ModelFile& model, const Features& inputs, std::span<const double> log_z,
                  const NearestOptions& options);
 
@@ -42,9 +42,12 @@ class NearestFitting {
   };
   Tail tail(double stop) const;
 
-  ClassClusters take_clusters() { return std::move(clusters_); }
+  // The last thing to ask for: the copy of the weights, half as large as they are, takes the room of the
+  // rest.
+  ClassClusters take_clusters();
 
  private:
+  const ModelFile& model_;
   const Features& x_;
   std::span<const double> log_z_;
   NearestOptions options_;

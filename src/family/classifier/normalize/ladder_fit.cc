@@ -27,7 +27,7 @@ constexpr double kMostScores = 4e12;  // multiplications that exact sums may tak
 constexpr double kTimedSeconds = 0.02;
 constexpr int kTimedAtOnce = 4;
 // The stops of rungs of kind nearest, in units of the error that is allowed.
-constexpr double kStops[] = {4, 2, 1, 0.5, 0.33, 0.25, 0.2, 0.14};
+constexpr double kStops[] = {4, 2, 1, 0.5, 0.33, 0.25, 0.2, 0.14, 0.1};
 constexpr uint32_t kNetworks[] = {64, 256};
 constexpr size_t kFirstStop = 3, kMostTried = 5;  // where the search for a stop starts; how many it fits
 // A larger b(x) has half the error of a smaller one at best; 99% of inputs are within 2.6 times the rms.
@@ -83,6 +83,7 @@ class LadderFitting {
     return out;
   }
 
+  runtime::Promise promise() const { return {options_.within, options_.rho, options_.confidence}; }
   bool has_clusters() const { return model_.classes >= kLadderClasses; }
   bool tries_all() const { return options_.tries_all || options_.keep_all || options_.max_cost > 0; }
   size_t most_rungs() const {
@@ -281,7 +282,7 @@ class LadderFitting {
       const Rung& rung = ladder_.rungs[r];
       const bool is_allowed = options_.max_cost > 0
                                   ? rung.cost <= options_.max_cost && std::isfinite(rung.eps)
-                                  : rung.meets(options_.within, options_.rho);
+                                  : rung.meets(promise());
       const bool is_better = chosen == n || (options_.max_cost > 0 ? rung.eps < ladder_.rungs[chosen].eps
                                                                    : rung.cost < ladder_.rungs[chosen].cost);
       if (is_allowed && is_better && rung.cost < model_.classes) chosen = r;
@@ -299,7 +300,7 @@ class LadderFitting {
       out.ladder.rungs.push_back(rung);
     }
     if (has_nearest) out.ladder.clusters = std::move(ladder_.clusters);
-    out.ladder.promise = {options_.within, options_.rho, options_.confidence};
+    out.ladder.promise = promise();
     if (options_.max_cost > 0 && chosen < n)
       out.ladder.promise.within = std::max(1e-12, measured_[chosen].eps);
     const std::string name = measured_[chosen].name;

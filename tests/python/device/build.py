@@ -42,7 +42,7 @@ for name, paths in units.items():
         unit.write_text("".join(f'#include "{path}"\n' for path in paths[i:i + BATCH]))
         sources.append((unit.stem, unit, ""))
 sources.append(("core", root / "python/src/core.cc", f"-I{pybind11.get_include()} -I{sysconfig.get_paths()['include']} -fvisibility=hidden"))
-flags = f"-std=c++20 -O2 -DNDEBUG -w -fPIC -DFMT_SHARED -isystem {deps}/include -isystem {deps}/include/eigen3 -isystem {deps}/include/openblas -I{root} -I{root}/include -I{root}/src -I{root}/runtime/include -I{root}/runtime/src -I{root}/cli -I{work}"
+flags = f"-std=c++20 -O2 -DNDEBUG -w -fPIC -DFMT_SHARED -isystem {deps}/include -isystem {deps}/include/eigen3 -isystem {deps}/include/openblas-pthread -I{root} -I{root}/include -I{root}/src -I{root}/runtime/include -I{root}/runtime/src -I{root}/cli -I{work}"
 core = package / ("_core" + sysconfig.get_config_var("EXT_SUFFIX"))
 in_program = [name for name, _, _ in sources if name.split("_")[0] in OF_THE_PROGRAM]
 objects = " ".join(f"{name}.o" for name, _, _ in sources if name not in in_program)

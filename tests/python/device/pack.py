@@ -15,6 +15,8 @@ build, out = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2]
 there = set(subprocess.check_output(["dpkg", "-L", "libc6-dev", "linux-libc-dev", "libcrypt-dev"], text=True).split("\n"))
 headers = {line.strip() for line in subprocess.check_output(["ninja", "-C", build, "-t", "deps"], text=True).split("\n")
            if line.startswith("    /usr/include/")}
+whole = [path for name in ("tbb", "oneapi", "hwy", "fmt", "re2", "nlohmann", "fast_float", "CLI") for path in pathlib.Path("/usr/include", name).rglob("*")]
+headers |= {str(path) for path in whole if path.is_file()}  # another compiler may want others of these
 headers = {path for path in headers if path not in there and not re.search(r"/c\+\+/|/python3|/pybind11/|/gtest/|/rapidcheck", path)}
 core = next((build / "python/selfnorm").glob("_core*.so"))
 of_the_system = re.compile(r"(ld-linux|lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s)\.so)")

@@ -187,7 +187,7 @@ def calls(_):
         few = list(range(10))
         places = np.array(few, dtype=np.uint32)
         for name, call, inner in (
-                ("predict_proba", lambda: model.predict_proba(X), lambda: core.log_probabilities(X, "exact")),
+                ("predict_proba", lambda: model.predict_proba(X), lambda: core.probabilities(X)),
                 ("score_candidates, 10, raw", lambda: model.score_candidates(X, few, kind="raw"), lambda: core.score(X, places, True, "raw")),
                 ("score_candidates, 10, exact", lambda: model.score_candidates(X, few, kind="exact"), lambda: core.score(X, places, True, "exact"))):
             outer, under = both(call, inner)

@@ -84,6 +84,8 @@ class Classifier {
   bool has_amortised() const;
   // rows x labels. Exact ones sum to 1 in each row.
   std::vector<double> log_probabilities(const Inputs& x, ScoreKind kind = ScoreKind::exact) const;
+  // rows x labels, exact: every row sums to 1.
+  std::vector<double> probabilities(const Inputs& x) const;
   std::vector<double> raw_log_probabilities(const Inputs& x) const {
     return log_probabilities(x, ScoreKind::raw);
   }

@@ -227,6 +227,8 @@ class Estimator(BaseEstimator):
 
 def checked(estimator, X, y="no_validation", reset=False, sparse=False, least=1):
     """X (and y) as arrays that the library reads where they are: float32 or float64, or CSR."""
+    if isinstance(y, str) and not reset and type(X) is np.ndarray and _is_ready(estimator, X, least):
+        return X
     rules = dict(dtype=[np.float64, np.float32], accept_sparse="csr" if sparse else False, reset=reset, ensure_min_samples=least)
     if not isinstance(y, str):
         rules.update(y=y, y_numeric=isinstance(estimator, RegressorMixin))
@@ -237,6 +239,12 @@ def checked(estimator, X, y="no_validation", reset=False, sparse=False, least=1)
     if validate_data is None:
         return _plainly_checked(estimator, X, y, reset)
     return validate_data(estimator, X, **rules)
+
+
+def _is_ready(estimator, X, least):
+    """Whether there is nothing to convert or to say; that numbers are finite is for the library to see."""
+    return (X.ndim == 2 and X.dtype in (np.float32, np.float64) and len(X) >= least
+            and X.shape[1] == getattr(estimator, "n_features_in_", -1) and not hasattr(estimator, "feature_names_in_"))
 
 
 def _plainly_checked(estimator, X, y, reset):

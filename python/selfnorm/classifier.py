@@ -65,7 +65,7 @@ class SelfNormalizedClassifier(ClassifierMixin, Estimator):
         data, options = X if texts else as_data(X), self._options()
         self._train(lambda run: _core.Classifier.train(data, (_names(classes), index.astype(np.uint32)), options, run, weights),
                     checkpoint, resume, callback)
-        self.classes_ = classes
+        self.classes_ = self._rising = classes
         self.certificates_ = {}
         if texts:
             self.n_features_in_ = 1
@@ -115,8 +115,8 @@ class SelfNormalizedClassifier(ClassifierMixin, Estimator):
 
     def predict_proba(self, X):
         """Exact; every row sums to 1."""
-        out = self.predict_log_proba(X)
-        return np.exp(out, out=out)
+        model = self._model()
+        return model.probabilities(self._input(X))
 
     def decision_function(self, X):
         """Raw log-probabilities, which no sum over the classes went into; of two classes their difference."""
@@ -130,15 +130,19 @@ class SelfNormalizedClassifier(ClassifierMixin, Estimator):
         index, log_probabilities = model.top(self._input(X), k, kind)
         return self.classes_[index], log_probabilities
 
+    def _rises(self, classes):
+        return getattr(self, "_rising", None) is classes or bool(np.all(classes[:-1] < classes[1:]))
+
     def _places(self, labels, classes):
         """Where labels are in classes, which may come in any order."""
         labels = np.asarray(labels)
-        flat, order = labels.ravel(), np.argsort(classes, kind="stable")
+        flat, order = labels.ravel(), None if self._rises(classes) else np.argsort(classes, kind="stable")
         place = np.searchsorted(classes, flat, sorter=order)
         place[place == len(classes)] = 0
-        place = order[place]
+        if order is not None:
+            place = order[place]
         missing = classes[place] != flat
-        if np.any(missing):
+        if missing.any():
             raise _core.Error(f"found {flat[missing][0]!r}; expected one of the {len(classes)} classes")
         return place.astype(np.uint32).reshape(labels.shape)
 

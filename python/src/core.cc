@@ -76,6 +76,11 @@ void declare_classifier(py::module_& m) {
              return owned_rows(unlocked([&] { return model.log_probabilities(*data, what); }),
                                (*data).rows());
            })
+      .def("probabilities",
+           [](const Classifier& model, const py::object& x) {
+             const Data data(x);
+             return owned_rows(unlocked([&] { return model.probabilities(*data); }), (*data).rows());
+           })
       .def("log_normalizers",
            [](const Classifier& model, const py::object& x) {
              const Data data(x);

@@ -1,6 +1,7 @@
 #include "selfnorm/classifier.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "api/classifier_content.h"
@@ -13,7 +14,7 @@
 namespace selfnorm {
 namespace {
 
-constexpr uint64_t kRowsAtOnce = 64;
+constexpr uint64_t kRowsAtOnce = 64, kNumbersAtOnce = 8192;
 
 int runtime_kind(ScoreKind kind) {
   return kind == ScoreKind::raw     ? SELFNORM_RAW
@@ -88,6 +89,14 @@ std::vector<double> Classifier::log_probabilities(const Inputs& x, ScoreKind kin
                                 selfnorm_amortised_normalizer_dense, &b));
       for (uint32_t k = 0; k < classes; ++k) to[k] = scores[k] - model.log_normalizer - b;
     }
+  });
+  return out;
+}
+
+std::vector<double> Classifier::probabilities(const Inputs& x) const {
+  std::vector<double> out = log_probabilities(x);
+  parallel_ranges(out.size(), kNumbersAtOnce, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) out[i] = std::exp(out[i]);
   });
   return out;
 }

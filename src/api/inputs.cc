@@ -29,7 +29,8 @@ void append_row(const SparseRows& x, uint64_t row, SparseMatrix& out) {
     if (column < 0 || static_cast<uint32_t>(column) >= x.columns || !is_rising)
       throw_error("row {} (from 0): found column {}; expected rising ones below {}", row, column, x.columns);
     if (!std::isfinite(value))
-      throw_error("row {}, column {} (from 0): found {}; expected finite numbers", row, column, value);
+      throw_error("row {}, column {} (from 0): found {}; expected finite numbers, no NaN and no infinity",
+                  row, column, value);
     out.column.push_back(static_cast<uint32_t>(column));
     out.value.push_back(value);
   }

@@ -72,7 +72,8 @@ void Rows::read(uint64_t row, std::span<float> out) const {
   if (sum == 0) return;
   for (uint32_t j = 0; j < layout_.columns; ++j)
     if (!std::isfinite(out[j]))
-      throw_error("row {}, column {} (from 0): found {}; expected finite numbers", row, j, at(row, j));
+      throw_error("row {}, column {} (from 0): found {}; expected finite numbers, no NaN and no infinity",
+                  row, j, at(row, j));
 }
 
 uint64_t Inputs::rows() const {

@@ -36,10 +36,14 @@ TEST(ApiClassifier, ExactProbabilitiesSumToOneAndRawOnesAreNearThem) {
   const Classifier model = Classifier::train(train.rows(), train.y, {{"objective", "penalty"}, {"alpha", 1}});
   EXPECT_EQ(model.labels(), (std::vector<std::string>{"a", "b", "c"}));
   const std::vector<double> exact = model.log_probabilities(test.rows()),
-                            raw = model.raw_log_probabilities(test.rows());
+                            raw = model.raw_log_probabilities(test.rows()),
+                            p = model.probabilities(test.rows());
   for (size_t row = 0; row < 300; ++row) {
     double sum = 0;
-    for (size_t k = 0; k < 3; ++k) sum += std::exp(exact[3 * row + k]);
+    for (size_t k = 0; k < 3; ++k) {
+      sum += std::exp(exact[3 * row + k]);
+      EXPECT_EQ(p[3 * row + k], std::exp(exact[3 * row + k]));
+    }
     EXPECT_NEAR(sum, 1, 1e-12);
     EXPECT_NEAR(raw[3 * row] - exact[3 * row], raw[3 * row + 2] - exact[3 * row + 2], 1e-5);
   }

@@ -14,7 +14,7 @@ cd "$root" || exit 1
 names=()
 begin() {  # NAME COMMAND...
   local name="$1"; shift; names+=("$name")
-  (timeout 240 "$@" > "$work/$name.log" 2> "$work/$name.errors"; echo $? > "$work/$name.code") &
+  (timeout 270 "$@" > "$work/$name.log" 2> "$work/$name.errors"; echo $? > "$work/$name.code") &
 }
 for script in transformers_layouts states_script contract; do begin "$script" python3 -W ignore "$here/$script.py"; done
 for suite in estimators training heads examples; do

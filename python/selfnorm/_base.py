@@ -271,7 +271,7 @@ def seed_of(random_state):
     return int(np.random.default_rng(random_state).integers(2**31))
 
 
-def sample_weights(weights, rows):
+def sample_weights(weights, rows, may_be_zero=False):
     """One a row, or None; a number is that of every row."""
     if weights is None:
         return None
@@ -281,6 +281,8 @@ def sample_weights(weights, rows):
     weights = np.broadcast_to(weights, (rows,)) if weights.ndim == 0 else weights
     if len(weights) != rows or not np.all(np.isfinite(weights) & (weights >= 0)):
         raise _core.Error(f"found {len(weights)} weights for {rows} rows; expected one a row, finite and >= 0")
+    if not may_be_zero and not np.any(weights):
+        raise _core.Error("all sample weights are zero; expected a positive one")
     return weights
 
 

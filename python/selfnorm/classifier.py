@@ -88,7 +88,7 @@ class SelfNormalizedClassifier(ClassifierMixin, Estimator):
         if not first and classes is not None and not np.array_equal(np.unique(classes), np.sort(all_classes)):
             raise _core.Error("found other classes than in the first call of partial_fit; expected the same, or none")
         places = self._places(y, all_classes)
-        weights = sample_weights(sample_weight, len(y))
+        weights = sample_weights(sample_weight, len(y), may_be_zero=True)
         before = None if first else self.model_
         names = _names(all_classes) if first else before.labels
         self.model_ = _core.Classifier.train_part(before, as_data(X), (names, places), self._options(), weights)

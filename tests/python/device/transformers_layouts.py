@@ -63,5 +63,5 @@ for name, kind, config, options in MODELS:
         print(f"{name:<22} {str(found.was_tied):<6} {log_z.mean().item():8.3f} +-{log_z.std().item():6.3f} "
               f"{left.mean().item():9.4f} +-{left.std().item():7.4f} {difference:12.1e}  {'; '.join(found.notes)}")
         assert difference < (0.05 if dtype == torch.bfloat16 else 1e-4), difference
-        assert left.std() < 0.2 * log_z.std() and abs(left.mean()) < 0.05, name
+        assert left.std() < 0.5 * log_z.std() and abs(left.mean()) < 0.05, name
 print("transformers", transformers.__version__, "torch", torch.__version__)

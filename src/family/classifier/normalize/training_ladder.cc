@@ -25,7 +25,8 @@ LadderOptions ladder_after(const TrainOptions& training, uint64_t examples, cons
   const double steps = static_cast<double>(training.epochs * examples) * 3 * scored;
   const double rows = affordable_rows(steps, classes);
   const auto limited = [rows](double share, double fewest, uint64_t most) {
-    return static_cast<uint64_t>(std::clamp(share * rows, fewest, static_cast<double>(most)));
+    return std::min(most, static_cast<uint64_t>(
+                              std::clamp(share * rows, fewest, std::max(fewest, static_cast<double>(most)))));
   };
   options.most_fitted = limited(kFittedShare, kFewestFitted, options.most_fitted);
   options.most_certified = limited(1 - kFittedShare, kFewestCertified, options.most_certified);

@@ -1,9 +1,11 @@
 """Builds selfnorm._core by CMake, the library's own code in it, and puts the shared libraries it needs beside it (selfnorm/lib), so
-that a wheel needs no installed selfnorm, oneTBB, OpenBLAS, Highway, fmt or RE2. SELFNORM_BUILD=DIR takes a build folder that is there."""
+that a wheel needs no installed selfnorm, oneTBB, OpenBLAS, Highway, fmt or RE2. SELFNORM_BUILD=DIR takes a build folder that is there;
+CMAKE_ARGS has more words for CMake."""
 
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -20,7 +22,8 @@ class CMakeBuild(build_ext):
         folder = pathlib.Path(os.environ.get("SELFNORM_BUILD", ROOT / "build" / "python"))
         subprocess.check_call(["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", f"-DPYTHON={sys.executable}", *([] if (
             folder / "CMakeCache.txt").exists() else ["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_UNITY_BUILD=ON",
-            "-DCMAKE_UNITY_BUILD_BATCH_SIZE=12", "-DSELFNORM_BUILD_PROGRAM=OFF", "-DSELFNORM_BUILD_TESTS=OFF"])])
+            "-DCMAKE_UNITY_BUILD_BATCH_SIZE=12", "-DSELFNORM_BUILD_PROGRAM=OFF", "-DSELFNORM_BUILD_TESTS=OFF"]),
+            *shlex.split(os.environ.get("CMAKE_ARGS", ""))])
         subprocess.check_call(["cmake", "--build", folder, "--target", "selfnorm_python"])
         built = folder / "python" / "selfnorm"
         to = pathlib.Path(self.get_ext_fullpath(ext.name)).parent

@@ -8,6 +8,9 @@
 //   crfsuite_driver tag MODEL FILE          all read first: seconds of reading and of labelling
 //   crfsuite_driver tag-stream MODEL FILE   sentence by sentence, labels to standard output
 //       tag, tag-stream: one JSON object, to standard error; `open` is all before, the first sentence with it
+//   crfsuite_driver nll MODEL FILE          one JSON object: -log p of the labels as they are, summed;
+//   sentences with a label that
+//                                           the model does not have are left out
 //   crfsuite_driver gradient FILE ROUNDS    objective and gradient at w = sine_weight: value, seconds
 #define _GNU_SOURCE
 #include <crfsuite.h>
@@ -219,6 +222,40 @@ static void tag(char** argument, int streams) {
           tokens, right, start, read - start, now() - read);
 }
 
+static int has_all_labels(const crfsuite_instance_t* sentence) {
+  for (int t = 0; t < sentence->num_items; ++t)
+    if (sentence->labels[t] < 0) return 0;
+  return 1;
+}
+
+static void nll(char** argument) {
+  crfsuite_data_t data;
+  crfsuite_tagger_t* tagger;
+  crfsuite_model_t* model = open_model(argument[0]);
+  crfsuite_data_init(&data);
+  if (model->get_tagger(model, &tagger) || model->get_attrs(model, &data.attrs) ||
+      model->get_labels(model, &data.labels))
+    fail("cannot use the model", argument[0]);
+  read_all(argument[1], &data, 0);
+  long sentences = 0, tokens = 0, right = 0;
+  double sum = 0;
+  for (int i = 0; i < data.num_instances; ++i) {
+    crfsuite_instance_t* sentence = &data.instances[i];
+    if (!has_all_labels(sentence)) continue;
+    int* labels = malloc((size_t)sentence->num_items * sizeof(int));
+    double score, log_z;
+    tokens += label_sentence(tagger, sentence, labels);
+    tagger->score(tagger, sentence->labels, &score);
+    tagger->lognorm(tagger, &log_z);
+    sum += log_z - score;
+    ++sentences;
+    for (int t = 0; t < sentence->num_items; ++t) right += labels[t] == sentence->labels[t];
+    free(labels);
+  }
+  printf("{\"sentences\": %ld, \"tokens\": %ld, \"right\": %ld, \"nll\": %.6f}\n", sentences, tokens, right,
+         sum);
+}
+
 /* The same numbers in bench/chain_gradient.cc; names are one letter and a number. */
 static double sine_weight(int from, int to) { return 0.5 * __builtin_sin(1 + 0.7 * from + 1.3 * to); }
 
@@ -268,10 +305,14 @@ int main(int count, char** argument) {
     tag(argument + 2, 0);
   else if (count == 4 && strcmp(argument[1], "tag-stream") == 0)
     tag(argument + 2, 1);
+  else if (count == 4 && strcmp(argument[1], "nll") == 0)
+    nll(argument + 2);
   else if (count == 4 && strcmp(argument[1], "gradient") == 0)
     gradient(argument + 2);
   else
-    fail("usage: train FILE MODEL C2 ITERATIONS MEMORY | tag MODEL FILE | tag-stream MODEL FILE |",
-         "gradient FILE ROUNDS");
+    fail(
+        "usage: train FILE MODEL C2 ITERATIONS MEMORY | tag MODEL FILE | tag-stream MODEL FILE | nll MODEL "
+        "FILE |",
+        "gradient FILE ROUNDS");
   return 0;
 }

@@ -12,6 +12,7 @@
 #include <iterator>
 
 #include "base/failure.h"
+#include "base/grouped.h"
 #include "grammar/arguments.h"
 #include "interruption.h"
 
@@ -86,11 +87,7 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
-std::string grouped(uint64_t number) {
-  std::string digits = std::to_string(number);
-  for (size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, 1, ',');
-  return digits;
-}
+std::string grouped(uint64_t number) { return selfnorm::grouped(number); }
 
 std::string decimal(double value) { return std::isnan(value) ? "-" : fmt::format("{:.4f}", value); }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "base/failure.h"
@@ -8,6 +9,7 @@
 #include "data/plausible.h"
 #include "data/string_index.h"
 #include "data/text/text_encoder.h"
+#include "family/classifier/choice.h"
 #include "family/classifier/loop.h"
 #include "family/classifier/trainer.h"
 #include "grammar/option_list.h"
@@ -93,12 +95,6 @@ Dataset read_valid(const Arguments& arguments, TrainingData& data) {
   data.reports.emplace_back(arguments.train.valid, std::move(read.report));
   return std::move(read.data);
 }
-
-constexpr uint32_t kManyClassesSparse = 1000, kManyClassesDense = 10'000;
-// Multiplications up to which all classes are summed over in training: about a minute on two cores.
-constexpr double kExactWork = 2e12;
-constexpr uint64_t kFullPasses = 100;  // of lbfgs
-constexpr double kStrongestL2 = 100;   // over the number of rows: where the path of l2 starts
 
 constexpr const char* kAdvice =
     "use fewer features (a smaller largest index; text: --min-count 2, --hash-buckets, --max-vocabulary) or "
@@ -273,65 +269,27 @@ class ClassifierTraining final : public Training {
     check_classifier_options(arguments);
   }
 
-  // Maximum likelihood where a sum over the classes is cheap, so that nothing is paid for scores that need
-  // none, otherwise noise; an option that belongs to an objective or an encoder, or names one, has chosen
-  // already. A regulariser that was not given either is chosen on the held-out rows.
   std::vector<std::string> choose(Arguments& arguments) override {
-    const bool is_chosen =
-        given_.resume ||
-        arguments.has_named({"--objective", "--encoder", "--alpha", "--delta", "--gamma", "--centre",
-                             "--learn-centre", "--samples", "--proposal", "--proposal-power",
-                             "--proposal-sharing", "--normalizer", "--normalizer-hidden", "--no-calibrate",
-                             "--dimension", "--hidden", "--dropout", "--embeddings", "--unlabelled"});
-    if (is_chosen) return {};
-    read_ = read_dataset(given_.train, arguments.reader.options);
-    const Dataset& data = read_->data;
-    const uint32_t classes = data.classes();
-    const bool is_few =
-        data.is_joint() || classes < (data.features.is_sparse ? kManyClassesSparse : kManyClassesDense);
-    const bool is_many = !is_few && !arguments.has_named({"--optimiser", "--l1", "--arithmetic"});
     TrainOptions& options = arguments.train.options;
-    if (!is_many) {
-      options.objective.name = "exact";
-      arguments.options["objective"] = options.objective.name;
-      const size_t parameters = size_t{data.is_joint() ? 1 : classes} * (data.features.columns() + 1);
-      const bool has_valid =
-          !given_.valid.empty() || (data.examples() > 1 && hold_out_fraction(given_, data.examples()) > 0);
-      if (has_valid && options.patience > 0 && !arguments.has_named({"--l1", "--l2", "--l2-from"}) &&
-          choose_optimiser(options, parameters) == "lbfgs") {
-        options.l2_from = kStrongestL2 / static_cast<double>(std::max<uint64_t>(1, data.examples()));
-        options.l2 = 0;
-        arguments.options["l2-from"] = options.l2_from;
-        arguments.options["l2"] = options.l2;
-      }
-      options_ = options;
-      return {
-          fmt::format("chosen{}: a linear model by maximum likelihood (--objective exact){}; --objective "
-                      "penalty draws log Z to "
-                      "0 at a price in likelihood",
-                      data.is_joint() ? "" : fmt::format(" for {} classes", grouped(classes)),
-                      is_few ? fmt::format(", because sums over so few {} cost little",
-                                           data.is_joint() ? "alternatives" : "classes")
-                             : "")};
+    OptionTable table = train_option_table("classifier", options);
+    const auto is_given = [&](const std::string& name) {
+      const Option* row = table.find(name);
+      const bool is_on_at_first = row != nullptr && !row->off_text.empty();
+      return arguments.has_named({"--" + (is_on_at_first ? row->off_flag() : name)});
+    };
+    if (given_.resume || is_decided(is_given)) return {};
+    read_ = read_dataset(given_.train, arguments.reader.options);
+    const uint64_t examples = read_->data.examples();
+    const bool has_valid = !given_.valid.empty() || (examples > 1 && hold_out_fraction(given_, examples) > 0);
+    const TrainingChoice choice = choose_training(read_->data, has_valid, is_given, options);
+    const nlohmann::ordered_json record = option_record(table);
+    for (const std::string& name : choice.options) {
+      std::string key = name;
+      std::replace(key.begin(), key.end(), '-', '_');
+      arguments.options[name] = record.at(key);
     }
-    const double passes = static_cast<double>(data.features.is_sparse ? options.epochs : kFullPasses);
-    const double width = data.features.is_sparse ? options.encoder.dimension : data.features.columns();
-    const double work = passes * 3 * static_cast<double>(data.examples()) * classes * width;
-    options.objective.name = work <= kExactWork ? "exact" : "nce";
-    if (data.features.is_sparse) options.encoder.kind = "bag";
-    arguments.options["objective"] = options.objective.name;
-    arguments.options["encoder"] = options.encoder.kind;
     options_ = options;
-    const std::string encoder = options.encoder.is_network() ? "--encoder bag " : "";
-    if (work <= kExactWork)
-      return {
-          fmt::format("chosen for {} classes: {}--objective exact, maximum likelihood, because {} rows are "
-                      "few enough to sum over "
-                      "all classes; {}--objective nce does not, and is faster",
-                      grouped(classes), encoder, grouped(data.examples()), encoder)};
-    return {fmt::format(
-        "chosen for {} classes: {}--objective nce, which does not sum over them; {}--objective exact does",
-        grouped(classes), encoder, encoder)};
+    return {choice.note};
   }
 
   ReadData read(const std::string&) override {

@@ -4,26 +4,14 @@
 #include <cstdlib>
 
 #include "family.h"
+#include "family/classifier/normalize/training_ladder.h"
 #include "selfnorm/error.h"
 
 namespace selfnorm::cli {
 namespace {
 
 OptionTable train_ladder_option_table(LadderArguments& l) {
-  OptionTable table;
-  table
-      .add("within", &l.within,
-           "How far served log-probabilities may be off, for all but a share --rho of inputs with "
-           "confidence --conf: training "
-           "ends with a ladder "
-           "of log-normalizers, fitted to and certified on held-out rows, of which the model keeps the "
-           "cheapest that is "
-           "precise enough; below 1,000 classes, and where none is, 'score' sums exactly")
-      .above(0);
-  table.add("rho", &l.rho, "--within: ... for all but this fraction of inputs").above(0).below(1);
-  table.add("conf", &l.confidence, "--within: ... with this confidence").above(0).below(1);
-  table.add("no-ladder", &l.no_ladder, "End without the ladder: 'score' sums exactly unless told otherwise");
-  return table;
+  return training_ladder_option_table(l.within, l.rho, l.confidence, l.no_ladder);
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 #include "data/plausible.h"
 #include "family/classifier/network/example_feed.h"
 #include "family/lm/lm_evaluation.h"
+#include "family/lm/lm_states.h"
 #include "grammar/option_list.h"
-#include "math/random.h"
 #include "model/encoder.h"
 #include "output.h"
 #include "run/model_document.h"
@@ -25,7 +25,6 @@ namespace {
 constexpr double kAuditedScores = 2e9;
 constexpr uint64_t kAuditedTokens = 20'000, kFewestTokens = 2000;
 constexpr double kTokenWork = 1e11;  // multiplications that those may take together
-constexpr uint64_t kLadderTokens = 20'000, kLadderStates = 0x6c73;  // "ls"
 
 void check_options(const LanguageArguments& given) {
   if (given.run.train.empty()) throw Error("train lm needs CORPUS, a text with a sentence a line");
@@ -162,7 +161,8 @@ class LanguageTraining final : public Training {
     out.table = language_table({{options_.objective.name, evaluation_, {}}}) + language_lines(evaluation_);
     if (valid && !arguments_.ladder.no_ladder && model.family == Family::Multiclass)
       ladder_ = end_with_ladder(arguments_, corpora_->learned.train.examples(),
-                                {*some_states(*valid), part_of_valid(given_.run.train, given_.run.valid)},
+                                {*ladder_states(model.encoder, *valid, options_.seed),
+                                 part_of_valid(given_.run.train, given_.run.valid)},
                                 model, out);
     model.audit_json = out.audit.dump();
     return out;
@@ -186,20 +186,6 @@ class LanguageTraining final : public Training {
   }
 
  private:
-  // The states of positions chosen at random.
-  std::unique_ptr<ExampleSource> some_states(const TokenCorpus& corpus) const {
-    std::vector<uint64_t> chosen =
-        random_permutation(corpus.examples(), RandomStream(options_.seed, kLadderStates));
-    if (chosen.size() > kLadderTokens) chosen.resize(kLadderTokens);
-    std::sort(chosen.begin(), chosen.end());
-    TokenRows rows;
-    gather_contexts(corpus, chosen, result_.model.encoder.positions, rows);
-    Dataset states;
-    states.features = encode(result_.model.encoder, rows);
-    states.target.assign(chosen.size(), Dataset::kNoTarget);
-    return make_example_source(std::move(states));
-  }
-
   const Arguments& arguments_;
   const LanguageArguments& given_;
   const TrainOptions& options_;

@@ -62,10 +62,17 @@ struct NormalizedClassifier;
 
 class Classifier {
  public:
-  // Holds out a tenth of the rows (of 20 and more) to know when to stop. Throws Error for data or options
-  // that cannot be used, Stopped when the observer asked to stop.
+  // Holds out a tenth of the rows (of 20 and more) to know when to stop. Where no option of an objective or
+  // encoder is given, they are chosen by the data, as on the command line (option_list: `chooses`). Throws
+  // Error for data or options that cannot be used, Stopped when the observer asked to stop.
   static Classifier train(const Inputs& x, const Labels& labels, const Options& options = {},
                           const Run& run = {});
+  // Training by parts, for rows that are not there at once: `before` (null: nothing was learned yet) after
+  // one pass of minibatches over these rows of numbers. The names of the labels are all the classes there
+  // will be, some of which may have no row. Objectives exact (where none is given), penalty and sampled;
+  // dense rows are not standardised.
+  static Classifier train_part(const Classifier* before, const Inputs& x, const Labels& labels,
+                               const Options& options = {}, std::span<const float> weights = {});
   // A file of `selfnorm train classifier`, of save(), or the run directory it is in. Rows for a model of
   // tables are of the columns that its encoder makes, and models of alternatives are the program's.
   static Classifier load(const std::string& path);
@@ -77,6 +84,8 @@ class Classifier {
   bool has_amortised() const;
   // rows x labels. Exact ones sum to 1 in each row.
   std::vector<double> log_probabilities(const Inputs& x, ScoreKind kind = ScoreKind::exact) const;
+  // rows x labels, exact: every row sums to 1.
+  std::vector<double> probabilities(const Inputs& x) const;
   std::vector<double> raw_log_probabilities(const Inputs& x) const {
     return log_probabilities(x, ScoreKind::raw);
   }

@@ -15,6 +15,8 @@ struct OptionDescription {
   std::string type;     // bool, int, float, str; auto: a float or "auto"; lists: ints, floats, strs
   std::string help;
   std::vector<std::string> choices;  // empty: any
+  bool chooses =
+      false;  // given, even with its initial value, it has a part in what is otherwise chosen by data
 };
 // Of "classifier", "lm", "density", "regressor" and "crf", whose models train; of "audit" and "sample".
 // Throws Error for others.

@@ -2,6 +2,7 @@
 // worked on, so what they point to has to outlive the call.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -48,8 +49,11 @@ struct SparseRows {
   std::span<const int32_t> column;
   std::span<const float> value;
   uint32_t columns = 0;
+  std::span<const double> value64 = {};  // in the place of `value`
 
   uint64_t rows() const { return begin.empty() ? 0 : begin.size() - 1; }
+  uint64_t entries() const { return std::min(column.size(), std::max(value.size(), value64.size())); }
+  float at(size_t entry) const { return value64.empty() ? value[entry] : static_cast<float>(value64[entry]); }
 };
 
 using Texts = std::span<const std::string_view>;

@@ -1,6 +1,7 @@
 // What a training takes beside data and options.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "selfnorm/error.h"
@@ -21,6 +22,9 @@ struct Run {
   TrainObserver* observer = nullptr;  // null: nobody watches
   CheckpointOptions checkpoint = {};
   std::span<const float> weights = {};  // classifiers, regressors: one a row, >= 0; empty: all are 1
+  // The share of the rows (sentences) that has no part in the steps and says when to stop, 0..0.5; nothing: a
+  // tenth of 20 rows and more, a twentieth of the sentences of a language model, none for `constraint`.
+  std::optional<double> hold_out = {};
 };
 
 }  // namespace selfnorm

@@ -16,7 +16,8 @@ __version__ = "0.3.0"
 
 _PLACES = {
     "SelfNormalizedClassifier": "classifier", "EnergyDensity": "density", "EnergyRegressor": "regressor",
-    "PredictiveDistribution": "regressor", "CRF": "crf", "LanguageModel": "language_model", "load": "_base",
+    "PredictiveDistribution": "regressor", "CRF": "crf", "LanguageModel": "language_model", "State": "language_model",
+    "load": "_base",
     "Result": "_base", "normalize_head": "head", "NormalizedHead": "head", "normalize_checkpoint": "head",
     "report": "_report", "Report": "_report", "Error": "_core",
 }

@@ -64,13 +64,25 @@ def named(**options):
     return {name: _text(value) for name, value in options.items() if value is not None}
 
 
+_EVERY = """
+    hold_out | "auto" | share of the rows that has no part in the steps and says when to stop, 0..0.5; auto: as on the command line
+    verbose | False | True: a line of progress; "auto": on a terminal and in notebooks
+"""
+
+
 def with_options(table, own=""):
     """A class decorator: __init__ takes the options of a table of the library as keywords, with their defaults, and the
-    docstring lists them. `own` are the class's own, a name, a default and a text a line."""
+    docstring lists them. `own` are the class's own beside those of every class, a name, a default and a text a line."""
+    own = _EVERY + own
 
     def decorate(cls):
-        rows = [(name.replace("-", "_"), _FROM_TEXT[kind](initial), kind, text, choices)
-                for name, initial, kind, text, choices in _core.option_list(table)]
+        rows = []
+        for name, initial, kind, text, choices, chooses in _core.option_list(table):
+            value = _FROM_TEXT[kind](initial)
+            if chooses:  # saying 0.1 is not the same as saying nothing
+                text += f". None: {'chosen by the data' if name == 'objective' else 'chosen, or ' + repr(value)}"
+                value = None
+            rows.append((name.replace("-", "_"), value, kind, text, choices))
         for line in filter(None, map(str.strip, own.splitlines())):
             name, initial, text = line.split(" | ")
             rows.append((name, eval(initial), "", text, []))  # of this file's callers alone
@@ -118,7 +130,8 @@ def _shows_progress(verbose):
 
 class Estimator(BaseEstimator):
     """fit(..., callback=f) calls f with a dict of numbers after a step. Ctrl-C, or an exception in f, stops the training and
-    leaves a checkpoint (`checkpoint_`), from which fit(..., resume=True) on the same data goes on to the same bits."""
+    leaves a checkpoint (`checkpoint_`), from which fit(..., resume=True) on the same data goes on to the same bits. `notes_`
+    says what was chosen where a keyword left it open."""
 
     _core_class = None
 
@@ -134,12 +147,16 @@ class Estimator(BaseEstimator):
             raise _core.Error(f"{path}: found no checkpoint to resume from; expected what a stopped fit left, or resume=False")
         bar = Progress() if callback is None and _shows_progress(getattr(self, "verbose", False)) else None
 
+        self.notes_ = []
+
         def message(kind, text):
             if kind == "warning":
                 warnings.warn(text, stacklevel=4)
+            else:
+                self.notes_.append(text)
 
         try:
-            self.model_ = train((callback or bar, message, path, bool(resume)))
+            self.model_ = train((callback or bar, message, path, bool(resume), None if self.hold_out == "auto" else float(self.hold_out)))
         except BaseException:
             if os.path.exists(path):
                 self.checkpoint_ = path
@@ -210,6 +227,8 @@ class Estimator(BaseEstimator):
 
 def checked(estimator, X, y="no_validation", reset=False, sparse=False, least=1):
     """X (and y) as arrays that the library reads where they are: float32 or float64, or CSR."""
+    if isinstance(y, str) and not reset and type(X) is np.ndarray and _is_ready(estimator, X, least):
+        return X
     rules = dict(dtype=[np.float64, np.float32], accept_sparse="csr" if sparse else False, reset=reset, ensure_min_samples=least)
     if not isinstance(y, str):
         rules.update(y=y, y_numeric=isinstance(estimator, RegressorMixin))
@@ -220,6 +239,12 @@ def checked(estimator, X, y="no_validation", reset=False, sparse=False, least=1)
     if validate_data is None:
         return _plainly_checked(estimator, X, y, reset)
     return validate_data(estimator, X, **rules)
+
+
+def _is_ready(estimator, X, least):
+    """Whether there is nothing to convert or to say; that numbers are finite is for the library to see."""
+    return (X.ndim == 2 and X.dtype in (np.float32, np.float64) and len(X) >= least
+            and X.shape[1] == getattr(estimator, "n_features_in_", -1) and not hasattr(estimator, "feature_names_in_"))
 
 
 def _plainly_checked(estimator, X, y, reset):
@@ -246,7 +271,7 @@ def seed_of(random_state):
     return int(np.random.default_rng(random_state).integers(2**31))
 
 
-def sample_weights(weights, rows):
+def sample_weights(weights, rows, may_be_zero=False):
     """One a row, or None; a number is that of every row."""
     if weights is None:
         return None
@@ -256,6 +281,8 @@ def sample_weights(weights, rows):
     weights = np.broadcast_to(weights, (rows,)) if weights.ndim == 0 else weights
     if len(weights) != rows or not np.all(np.isfinite(weights) & (weights >= 0)):
         raise _core.Error(f"found {len(weights)} weights for {rows} rows; expected one a row, finite and >= 0")
+    if not may_be_zero and not np.any(weights):
+        raise _core.Error("all sample weights are zero; expected a positive one")
     return weights
 
 

@@ -23,9 +23,7 @@ def _names(classes):
     return [str(label) for label in classes.tolist()]
 
 
-@with_options("classifier", own="""
-    verbose | False | True: a line of progress; "auto": on a terminal and in notebooks
-""")
+@with_options("classifier")
 class SelfNormalizedClassifier(ClassifierMixin, Estimator):
     """p(y|x) = exp(s_y(x) - A(x)), trained so that A(x) is nearly a constant c: then s_y - c, one dot product, is nearly the
     log-probability of y, and `score_candidates` costs what the candidates cost, not what all classes do.
@@ -67,11 +65,34 @@ class SelfNormalizedClassifier(ClassifierMixin, Estimator):
         data, options = X if texts else as_data(X), self._options()
         self._train(lambda run: _core.Classifier.train(data, (_names(classes), index.astype(np.uint32)), options, run, weights),
                     checkpoint, resume, callback)
-        self.classes_ = classes
+        self.classes_ = self._rising = classes
         self.certificates_ = {}
         if texts:
             self.n_features_in_ = 1
             self.__dict__.pop("feature_names_in_", None)
+        return self
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """One pass of minibatches over these rows, from where the model stands; `classes` are all there will be, and are
+        needed in the first call. For objective "exact" (where none is said), "penalty" and "sampled" on rows of numbers:
+        other objectives, encoders and the words of texts need all rows. Nothing is standardised or held out. Pickles and files
+        keep the weights, not AdaGrad's memory of the steps."""
+        first = not hasattr(self, "model_")
+        if are_texts(X):
+            raise _core.Error("found texts; training by parts is of rows of numbers: the words and their weights are those of all texts")
+        X, y = checked(self, X, y, reset=first, sparse=True)
+        check_classification_targets(y)
+        if first and classes is None:
+            raise _core.Error("found no classes; expected those of all rows in the first call of partial_fit")
+        all_classes = np.unique(classes) if first else self.classes_
+        if not first and classes is not None and not np.array_equal(np.unique(classes), np.sort(all_classes)):
+            raise _core.Error("found other classes than in the first call of partial_fit; expected the same, or none")
+        places = self._places(y, all_classes)
+        weights = sample_weights(sample_weight, len(y), may_be_zero=True)
+        before = None if first else self.model_
+        names = _names(all_classes) if first else before.labels
+        self.model_ = _core.Classifier.train_part(before, as_data(X), (names, places), self._options(), weights)
+        self.classes_, self.certificates_ = all_classes, {}
         return self
 
     def _describe(self):
@@ -94,8 +115,8 @@ class SelfNormalizedClassifier(ClassifierMixin, Estimator):
 
     def predict_proba(self, X):
         """Exact; every row sums to 1."""
-        out = self.predict_log_proba(X)
-        return np.exp(out, out=out)
+        model = self._model()
+        return model.probabilities(self._input(X))
 
     def decision_function(self, X):
         """Raw log-probabilities, which no sum over the classes went into; of two classes their difference."""
@@ -109,15 +130,21 @@ class SelfNormalizedClassifier(ClassifierMixin, Estimator):
         index, log_probabilities = model.top(self._input(X), k, kind)
         return self.classes_[index], log_probabilities
 
-    def _places(self, classes):
-        classes = np.asarray(classes)
-        flat = classes.ravel()
-        order = np.searchsorted(self.classes_, flat)
-        order[order == len(self.classes_)] = 0
-        missing = self.classes_[order] != flat
-        if np.any(missing):
-            raise _core.Error(f"found the candidate {flat[missing][0]!r}; expected one of classes_")
-        return order.astype(np.uint32).reshape(classes.shape)
+    def _rises(self, classes):
+        return getattr(self, "_rising", None) is classes or bool(np.all(classes[:-1] < classes[1:]))
+
+    def _places(self, labels, classes):
+        """Where labels are in classes, which may come in any order."""
+        labels = np.asarray(labels)
+        flat, order = labels.ravel(), None if self._rises(classes) else np.argsort(classes, kind="stable")
+        place = np.searchsorted(classes, flat, sorter=order)
+        place[place == len(classes)] = 0
+        if order is not None:
+            place = order[place]
+        missing = classes[place] != flat
+        if missing.any():
+            raise _core.Error(f"found {flat[missing][0]!r}; expected one of the {len(classes)} classes")
+        return place.astype(np.uint32).reshape(labels.shape)
 
     def score_candidates(self, X, classes, within=0.1, kind=None):
         """Log-probabilities of some classes, rows x candidates: `classes` are the same for all rows (a list), or one list a
@@ -125,7 +152,7 @@ class SelfNormalizedClassifier(ClassifierMixin, Estimator):
         to `within` nats; else by the cheapest rung that is certified for it of the ladder in the model's file (made by
         'selfnorm train' and 'selfnorm normalize'); otherwise exact ones, which sum over all classes. kind="raw", "amortised"
         or "exact" decides."""
-        model, data, places = self._model(), self._input(X), self._places(classes)
+        model, data, places = self._model(), self._input(X), self._places(classes, self.classes_)
         if places.ndim not in (1, 2):
             raise _core.Error(f"found candidates in {places.ndim} dimensions; expected a list, or one list a row")
         if places.ndim == 2 and len(places) != rows_of(X):

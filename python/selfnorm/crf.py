@@ -33,9 +33,7 @@ def _sentences(X):
     return [[_attributes(position) for position in sentence] for sentence in X], False
 
 
-@with_options("crf", own="""
-    verbose | False | True: a line of progress; "auto": on a terminal and in notebooks
-""")
+@with_options("crf")
 class CRF(Estimator):
     """Labels of the words of a sentence together. A sentence is a list of positions: dicts ({"word": "cat", "bias": 1.0}),
     lists of attributes (["word=cat"]), or tokens ("cat", or tuples of columns), whose attributes `templates` makes."""

@@ -15,9 +15,7 @@ except ImportError:
         pass
 
 
-@with_options("density", own="""
-    verbose | False | True: a line of progress; "auto": on a terminal and in notebooks
-""")
+@with_options("density")
 class EnergyDensity(DensityMixin, Estimator):
     """p(x) = exp(s(x)) / Z of rows of numbers, with a log Z that says how it was found and how far it can be off.
 

@@ -17,7 +17,6 @@ def _words(sentence):
 
 @with_options("lm", own="""
     raw | False | True: scores are raw, one dot product a word; False: exact, a sum over all words
-    verbose | False | True: a line of progress; "auto": on a terminal and in notebooks
 """)
 class LanguageModel(Estimator):
     """p(word | the order - 1 words before it). fit takes sentences of words separated by white space."""

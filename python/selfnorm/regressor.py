@@ -97,9 +97,7 @@ class PredictiveDistribution:
         return ax
 
 
-@with_options("regressor", own="""
-    verbose | False | True: a line of progress; "auto": on a terminal and in notebooks
-""")
+@with_options("regressor")
 class EnergyRegressor(RegressorMixin, Estimator):
     """The whole density p(y|x) = exp(s(x,y) - A(x)) of one real y. `predict` gives means, `predict_dist` everything else.
 

@@ -48,6 +48,9 @@ class SelfNormalizedHead(nn.Module):
         self.register_buffer("ladder", torch.frombuffer(bytearray(ladder), dtype=torch.uint8) if ladder else None)
         self._ladder = None
 
+    def __getstate__(self):  # for copies and pickles: what is opened is opened again
+        return {**self.__dict__, "_ladder": None}
+
     def get_extra_state(self):
         return {"rung": self.rung, "kind": self.kind, "certificate": None if self.certificate is None else dict(self.certificate)}
 

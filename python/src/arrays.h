@@ -45,9 +45,15 @@ class Data {
       const auto parts = py::cast<py::tuple>(given);
       begin_ = py::cast<Tight<int64_t>>(parts[0]);
       column_ = py::cast<Tight<int32_t>>(parts[1]);
-      value_ = py::cast<Tight<float>>(parts[2]);
-      inputs_.emplace(
-          SparseRows{span_of(begin_), span_of(column_), span_of(value_), py::cast<uint32_t>(parts[3])});
+      SparseRows rows{span_of(begin_), span_of(column_), {}, py::cast<uint32_t>(parts[3])};
+      if (py::isinstance<py::array_t<double>>(parts[2])) {
+        value64_ = py::cast<Tight<double>>(parts[2]);
+        rows.value64 = span_of(value64_);
+      } else {
+        value_ = py::cast<Tight<float>>(parts[2]);
+        rows.value = span_of(value_);
+      }
+      inputs_.emplace(rows);
     } else {
       list_ = py::cast<py::list>(given);
       for (const py::handle text : list_) {
@@ -66,6 +72,7 @@ class Data {
   Tight<int64_t> begin_;
   Tight<int32_t> column_;
   Tight<float> value_;
+  Tight<double> value64_;
   py::list list_;
   std::vector<std::string_view> texts_;
   std::optional<Inputs> inputs_;

@@ -55,6 +55,16 @@ void declare_classifier(py::module_& m) {
                         run, weights ? span_of(*weights) : std::span<const float>(),
                         [&](const Run& r) { return Classifier::train(*data, y, options_of(options), r); });
                   })
+      .def_static("train_part",
+                  [](const Classifier* before, const py::object& x, const py::tuple& labels,
+                     const Named& options, const std::optional<Tight<float>>& weights) {
+                    const Data data(x);
+                    const Labels y = labels_of(labels);
+                    return unlocked([&] {
+                      return Classifier::train_part(before, *data, y, options_of(options),
+                                                    weights ? span_of(*weights) : std::span<const float>());
+                    });
+                  })
       .def_property_readonly("labels", &Classifier::labels)
       .def_property_readonly("columns", &Classifier::columns)
       .def_property_readonly("is_of_texts", &Classifier::is_of_texts)
@@ -65,6 +75,11 @@ void declare_classifier(py::module_& m) {
              const ScoreKind what = kind_of(kind);
              return owned_rows(unlocked([&] { return model.log_probabilities(*data, what); }),
                                (*data).rows());
+           })
+      .def("probabilities",
+           [](const Classifier& model, const py::object& x) {
+             const Data data(x);
+             return owned_rows(unlocked([&] { return model.probabilities(*data); }), (*data).rows());
            })
       .def("log_normalizers",
            [](const Classifier& model, const py::object& x) {
@@ -419,7 +434,7 @@ PYBIND11_MODULE(_core, m) {
   m.def("option_list", [](const std::string& table) {
     py::list out;
     for (const OptionDescription& o : option_list(table))
-      out.append(py::make_tuple(o.name, o.initial, o.type, o.help, o.choices));
+      out.append(py::make_tuple(o.name, o.initial, o.type, o.help, o.choices, o.chooses));
     return out;
   });
   declare_classifier(m);

@@ -74,13 +74,15 @@ class Watching final : public TrainObserver {
   std::chrono::steady_clock::time_point looked_ = {};
 };
 
-// train(Run) without the lock. `given`: (on_progress, on_message, checkpoint or "", whether to resume).
+// train(Run) without the lock. `given`: (on_progress, on_message, checkpoint or "", whether to resume,
+// hold_out or None).
 template <class Train>
 auto watched(const py::tuple& given, std::span<const float> weights, const Train& train) {
   Watching watching(given[0], given[1]);
   Run run(watching);
   run.checkpoint.path = py::cast<std::string>(given[2]);
   run.checkpoint.resume = py::cast<bool>(given[3]);
+  if (!given[4].is_none()) run.hold_out = py::cast<double>(given[4]);
   run.weights = weights;
   try {
     auto out = unlocked([&] { return train(run); });

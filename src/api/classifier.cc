@@ -1,86 +1,20 @@
 #include "selfnorm/classifier.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
-#include <mutex>
-#include <optional>
 
-#include "api/classifier_options.h"
-#include "api/inputs.h"
+#include "api/classifier_content.h"
 #include "api/rows.h"
 #include "audit/audit.h"
-#include "base/failure.h"
-#include "data/string_index.h"
-#include "family/classifier/network/network_trainer.h"
 #include "family/classifier/normalize/normalization.h"
-#include "family/classifier/trainer.h"
 #include "math/parallel.h"
-#include "model/class_scores.h"
-#include "model/text_model.h"
-#include "normalizer/output_stream.h"
-#include "objective/registry.h"
-#include "selfnorm.h"
 #include "selfnorm/runtime/log_sum_exp.h"
 
 namespace selfnorm {
-
-struct Classifier::Content {
-  ModelFile model;
-  std::optional<TextEncoder> text;
-
-  explicit Content(ModelFile from) : model(std::move(from)) {
-    if (model.input == ModelInput::Text) text = restored_text(model, "the model");
-  }
-
-  bool is_bag() const { return model.encoder.exists(); }
-  InputShape shape() const {
-    return {.columns = model.inputs(), .text = text ? &*text : nullptr, .is_sparse = is_bag()};
-  }
-  // As the output layer sees them.
-  std::unique_ptr<ExampleSource> states(const Inputs& x, std::vector<uint32_t> targets = {}) const {
-    auto out = make_input_source(x, shape(), std::move(targets));
-    return is_bag() ? bag_states(model.encoder, std::move(out)) : std::move(out);
-  }
-  // Labels that the model does not have are unseen.
-  std::vector<uint32_t> targets(const Inputs& x, const Labels& labels) const {
-    if (labels.index.size() != x.rows())
-      throw_error("found {} labels for {} rows; expected one a row", labels.index.size(), x.rows());
-    const StringIndex known(model.labels);
-    std::vector<uint32_t> out;
-    for (const uint32_t index : labels.index)
-      out.push_back(index < labels.names.size()
-                        ? known.find(labels.names[index]).value_or(Dataset::kUnseenTarget)
-                        : Dataset::kUnseenTarget);
-    return out;
-  }
-  const ClassScores& scores(bool is_sparse) const {
-    std::call_once(is_sparse ? sparse_once_ : dense_once_,
-                   [&] { (is_sparse ? sparse_ : dense_) = make_class_scores(model, is_sparse); });
-    return *(is_sparse ? sparse_ : dense_);
-  }
-  const selfnorm_model* runtime() const {
-    std::call_once(runtime_once_, [&] {
-      bytes_ = model_bytes(model, "a classifier");
-      selfnorm_model* opened = nullptr;
-      check(selfnorm_open_memory(bytes_.data(), bytes_.size(), &opened));
-      runtime_.reset(opened);
-    });
-    return runtime_.get();
-  }
-  static void check(selfnorm_status status) {
-    if (status != SELFNORM_OK) throw Error(selfnorm_error_message());
-  }
-
- private:
-  mutable std::once_flag sparse_once_, dense_once_, runtime_once_;
-  mutable std::unique_ptr<ClassScores> sparse_, dense_;
-  mutable std::string bytes_;  // of the same as a file
-  mutable std::unique_ptr<selfnorm_model, void (*)(selfnorm_model*)> runtime_{nullptr, selfnorm_close};
-};
-
 namespace {
 
-constexpr uint64_t kRowsAtOnce = 64;
+constexpr uint64_t kRowsAtOnce = 64, kNumbersAtOnce = 8192;
 
 int runtime_kind(ScoreKind kind) {
   return kind == ScoreKind::raw     ? SELFNORM_RAW
@@ -104,65 +38,7 @@ void for_blocks(const ExampleSource& source, const std::function<void(uint64_t, 
                   [&](uint64_t begin, uint64_t end) { visit(begin, source.block(begin, end).features); });
 }
 
-TrainResult trained(LearnedInputs learned, const TrainOptions& options, const Run& run) {
-  Dataset& data = learned.data;
-  const EncoderOptions& encoder = options.encoder;
-  if (!encoder.embeddings.empty()) throw Error("embeddings are read by the program alone; expected none");
-  const bool is_sparse = data.features.is_sparse;
-  if (encoder.kind != "auto" && (encoder.kind == "identity") == is_sparse)
-    throw_error("{}: expected {} rows, found {} ones", option_text("encoder", encoder.kind),
-                is_sparse ? "dense" : "sparse", is_sparse ? "sparse" : "dense");
-  if (!encoder.is_network() && encoder.hidden > 0)
-    throw_error("{} belongs to {}, found {}; leave it out or change that", option_name("hidden"),
-                option_text("encoder", "bag"), option_text("encoder", encoder.kind));
-  std::optional<Dataset> valid;
-  if (const double part =
-          default_hold_out(data.examples(), objective_entry(options.objective.name).is_constraint);
-      part > 0) {
-    auto [train, held_out] = hold_out(data, part, options.seed);
-    data = std::move(train);
-    valid = std::move(held_out);
-  }
-  if (!encoder.is_network())
-    return train_classifier(std::move(data), std::move(valid), options, run.checkpoint, observer_of(run));
-  if (valid && learned.text && !learned.text->vocabulary().empty()) {
-    // What is held out must meet unknown words as new texts will.
-    const std::vector<uint32_t> used = used_columns(data.features.sparse);
-    keep_columns(used, data);
-    keep_columns(used, *valid);
-    learned.text = with_words(*learned.text, used);
-  }
-  apply_class_weight(options.class_weight, data, valid ? &*valid : nullptr);
-  EncoderPlan plan;
-  plan.inputs = data.features.columns();
-  plan.classes = data.classes();
-  plan.examples = data.examples();
-  std::optional<BagFeed> judges;
-  if (valid) judges.emplace(*valid);
-  TrainResult out = train_network(BagFeed(data), judges ? &*judges : nullptr, std::move(plan), options,
-                                  run.checkpoint, observer_of(run));
-  out.model.input = ModelInput::Sparse;
-  out.model.labels = data.labels;
-  out.model.feature_names = data.feature_names;
-  if (learned.text) store_text(*learned.text, out.model);
-  return out;
-}
-
 }  // namespace
-
-Classifier Classifier::train(const Inputs& x, const Labels& labels, const Options& given, const Run& run) {
-  ClassifierOptions options;
-  classifier_option_table(options).set(given);
-  options.training.validate();
-  options.text.validate();
-  LearnedInputs learned = learn_inputs(x, labels, run.weights, options.text);
-  const std::optional<TextEncoder> text = learned.text;
-  TrainResult result = trained(std::move(learned), options.training, run);
-  check_ending(result, run);
-  if (text && !options.training.encoder.is_network()) store_text(*text, result.model);
-  round_as_stored(result.model);
-  return Classifier(std::make_shared<Content>(std::move(result.model)));
-}
 
 Classifier Classifier::load(const std::string& path) {
   ModelFile model = load_model(model_file_of(path));
@@ -213,6 +89,14 @@ std::vector<double> Classifier::log_probabilities(const Inputs& x, ScoreKind kin
                                 selfnorm_amortised_normalizer_dense, &b));
       for (uint32_t k = 0; k < classes; ++k) to[k] = scores[k] - model.log_normalizer - b;
     }
+  });
+  return out;
+}
+
+std::vector<double> Classifier::probabilities(const Inputs& x) const {
+  std::vector<double> out = log_probabilities(x);
+  parallel_ranges(out.size(), kNumbersAtOnce, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) out[i] = std::exp(out[i]);
   });
   return out;
 }

@@ -123,7 +123,8 @@ CrfModel trained_crf(SequenceRead read, const CrfOptions& options, const Run& ru
   if (read.encoder.labels.size() < 2)
     throw_error("found {} labels; expected at least two", read.encoder.labels.size());
   const uint64_t sentences = read.data.sentences();
-  const double part = default_hold_out(sentences, objective_entry(options.objective.name).is_constraint);
+  const double part =
+      hold_out_share(run, default_hold_out(sentences, objective_entry(options.objective.name).is_constraint));
   Sequences valid;
   if (part > 0) {
     const HeldOut split = hold_out(sentences, part, options.seed);

@@ -41,7 +41,7 @@ EnergyDensity EnergyDensity::train(const Rows& x, const Options& given, const Ru
   points = directed_points(std::move(points), options.geometry);
   std::vector<uint64_t> train(x.rows()), valid;
   std::iota(train.begin(), train.end(), uint64_t{0});
-  if (const double part = default_hold_out(x.rows()); part > 0)
+  if (const double part = hold_out_share(run, default_hold_out(x.rows())); part > 0)
     std::tie(train, valid) = random_split(x.rows(), part, options.seed);
   DensityResult result = train_density(*points, train, valid, options, run.checkpoint, observer_of(run));
   check_ending(result, run);

@@ -19,17 +19,18 @@ void append_sparse(const SparseRow& row, SparseMatrix& out) {
 
 void append_row(const SparseRows& x, uint64_t row, SparseMatrix& out) {
   const int64_t begin = x.begin[row], end = x.begin[row + 1];
-  if (begin < 0 || end < begin || static_cast<uint64_t>(end) > std::min(x.column.size(), x.value.size()))
+  if (begin < 0 || end < begin || static_cast<uint64_t>(end) > x.entries())
     throw_error("row {} (from 0): found entries {} to {} of {}; expected offsets that rise", row, begin, end,
                 x.column.size());
   for (int64_t p = begin; p < end; ++p) {
     const int32_t column = x.column[static_cast<size_t>(p)];
-    const float value = x.value[static_cast<size_t>(p)];
+    const float value = x.at(static_cast<size_t>(p));
     const bool is_rising = p == begin || column > x.column[static_cast<size_t>(p - 1)];
     if (column < 0 || static_cast<uint32_t>(column) >= x.columns || !is_rising)
       throw_error("row {} (from 0): found column {}; expected rising ones below {}", row, column, x.columns);
     if (!std::isfinite(value))
-      throw_error("row {}, column {} (from 0): found {}; expected finite numbers", row, column, value);
+      throw_error("row {}, column {} (from 0): found {}; expected finite numbers, no NaN and no infinity",
+                  row, column, value);
     out.column.push_back(static_cast<uint32_t>(column));
     out.value.push_back(value);
   }
@@ -106,7 +107,8 @@ std::string text_lines(Texts texts, const Labels& labels) {
   return out;
 }
 
-void check_labels(const Inputs& x, const Labels& labels) {
+// Which names have a row.
+std::vector<uint8_t> used_labels(const Inputs& x, const Labels& labels) {
   if (labels.index.size() != x.rows())
     throw_error("found {} labels for {} rows; expected one a row", labels.index.size(), x.rows());
   std::vector<uint8_t> is_used(labels.names.size());
@@ -116,9 +118,23 @@ void check_labels(const Inputs& x, const Labels& labels) {
     is_used[index] = 1;
   }
   if (labels.names.size() < 2) throw_error("found {} classes; expected at least two", labels.names.size());
+  return is_used;
+}
+
+void check_labels(const Inputs& x, const Labels& labels) {
+  const std::vector<uint8_t> is_used = used_labels(x, labels);
   if (const auto unused = std::find(is_used.begin(), is_used.end(), 0); unused != is_used.end())
     throw_error("found the class '{}' without a row; expected rows of every class",
                 labels.names[static_cast<size_t>(unused - is_used.begin())]);
+}
+
+std::vector<float> checked_weights(std::span<const float> weights, uint64_t rows) {
+  if (!weights.empty() && weights.size() != rows)
+    throw_error("found {} weights for {} rows; expected one a row", weights.size(), rows);
+  for (size_t i = 0; i < weights.size(); ++i)
+    if (!(weights[i] >= 0 && std::isfinite(weights[i])))
+      throw_error("weight {} (from 0) is {}; expected finite numbers >= 0", i, weights[i]);
+  return {weights.begin(), weights.end()};
 }
 
 }  // namespace
@@ -162,13 +178,16 @@ LearnedInputs learn_inputs(const Inputs& x, const Labels& labels, std::span<cons
     out.data = make_input_source(x, {.columns = columns}, labels.index)->block(0, x.rows());
   }
   out.data.labels = labels.names;
-  if (weights.empty()) return out;
-  if (weights.size() != x.rows())
-    throw_error("found {} weights for {} rows; expected one a row", weights.size(), x.rows());
-  for (size_t i = 0; i < weights.size(); ++i)
-    if (!(weights[i] >= 0 && std::isfinite(weights[i])))
-      throw_error("weight {} (from 0) is {}; expected finite numbers >= 0", i, weights[i]);
-  out.data.weight.assign(weights.begin(), weights.end());
+  out.data.weight = checked_weights(weights, x.rows());
+  return out;
+}
+
+Dataset labelled_rows(const Inputs& x, uint32_t columns, const Labels& labels,
+                      std::span<const float> weights) {
+  used_labels(x, labels);
+  Dataset out = make_input_source(x, {.columns = columns}, labels.index)->block(0, x.rows());
+  out.labels = labels.names;
+  out.weight = checked_weights(weights, x.rows());
   return out;
 }
 

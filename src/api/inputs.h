@@ -27,5 +27,8 @@ struct LearnedInputs {
 };
 LearnedInputs learn_inputs(const Inputs& x, const Labels& labels, std::span<const float> weights,
                            const TextOptions& options);
+// Rows of numbers, `columns` of them, whose labels are all the classes there will be: some may have no row.
+Dataset labelled_rows(const Inputs& x, uint32_t columns, const Labels& labels,
+                      std::span<const float> weights);
 
 }  // namespace selfnorm

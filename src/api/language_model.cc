@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "api/language_model_options.h"
 #include "api/memory_file.h"
 #include "api/rows.h"
 #include "base/failure.h"
@@ -14,7 +15,7 @@
 #include "family/classifier/network/example_feed.h"
 #include "family/classifier/network/network_trainer.h"
 #include "family/lm/lm_evaluation.h"
-#include "family/lm/lm_options.h"
+#include "family/lm/lm_states.h"
 #include "selfnorm.h"
 
 namespace selfnorm {
@@ -62,15 +63,20 @@ LanguageModel LanguageModel::train(const std::vector<std::string>& sentences, co
                                    const Run& run) {
   refuse_weights(run);
   LanguageOptions options;
-  language_option_table(options).set(given);
+  TrainingLadder ladder;
+  language_model_option_table(options, ladder).set(given);
   options.validate();
-  if (!options.training.encoder.embeddings.empty())
-    throw Error("embeddings are read by the program alone; expected none");
-  const LearnedCorpus learned = learn_corpus(
-      sentence_file(sentences).path(),
-      {.vocabulary = options.vocabulary, .hold_out = kHeldOutSentences, .seed = options.training.seed},
-      temporary_folder());
+  training_ladder_option_table(ladder).validate();
+  const LearnedCorpus learned = learn_corpus(sentence_file(sentences).path(),
+                                             {.vocabulary = options.vocabulary,
+                                              .hold_out = hold_out_share(run, kHeldOutSentences),
+                                              .seed = options.training.seed},
+                                             temporary_folder());
   EncoderPlan plan = language_plan(learned, options.order);
+  if (const EncoderOptions& encoder = options.training.encoder; !encoder.embeddings.empty())
+    plan.embedding =
+        read_word_vectors(encoder.embeddings, StringIndex(learned.vocabulary.words()), encoder.dimension)
+            .values;
   const CorpusFeed train(learned.train, plan.positions);
   std::optional<CorpusFeed> valid;
   if (learned.held_out) valid.emplace(*learned.held_out, plan.positions);
@@ -79,7 +85,13 @@ LanguageModel LanguageModel::train(const std::vector<std::string>& sentences, co
   check_ending(result, run);
   result.model.input = ModelInput::Context;
   result.model.labels = learned.vocabulary.words();
-  round_as_stored(result.model);
+  ModelFile& model = result.model;
+  round_as_stored(model);
+  if (learned.held_out && !ladder.no_ladder && model.family == Family::Multiclass)
+    model.ladder = fit_ladder(model, *ladder_states(model.encoder, *learned.held_out, options.training.seed),
+                              ladder_after(options.training, learned.train.examples(), model,
+                                           ladder.options(options.training.seed)))
+                       .ladder;
   return LanguageModel(std::make_shared<Content>(std::move(result.model)));
 }
 

@@ -1,15 +1,17 @@
 #include "selfnorm/option_list.h"
 
+#include <algorithm>
 #include <type_traits>
 
 #include "api/classifier_options.h"
 #include "api/crf_options.h"
+#include "api/language_model_options.h"
 #include "audit/error_audit.h"
 #include "base/failure.h"
 #include "base/option_table.h"
+#include "family/classifier/choice.h"
 #include "family/density/density_sample.h"
 #include "family/density/train/density_options.h"
-#include "family/lm/lm_options.h"
 #include "family/regressor/train/regressor_options.h"
 
 namespace selfnorm {
@@ -50,8 +52,17 @@ std::vector<OptionDescription> initial(OptionTable (*table)(Of&)) {
 }  // namespace
 
 std::vector<OptionDescription> option_list(const std::string& table) {
-  if (table == "classifier") return initial<ClassifierOptions>(classifier_option_table);
-  if (table == "lm") return initial<LanguageOptions>(language_option_table);
+  if (table == "classifier") {
+    std::vector<OptionDescription> out = initial<ClassifierOptions>(classifier_option_table);
+    for (OptionDescription& option : out)
+      option.chooses = std::ranges::find(choosing_options(), option.name) != choosing_options().end();
+    return out;
+  }
+  if (table == "lm") {
+    LanguageOptions options;
+    TrainingLadder ladder;
+    return described(language_model_option_table(options, ladder));
+  }
   if (table == "density") return initial<DensityOptions>(density_option_table);
   if (table == "regressor") return initial<RegressorOptions>(regressor_option_table);
   if (table == "crf") return initial<CrfTrainOptions>(crf_option_table);

@@ -192,7 +192,7 @@ EnergyRegressor EnergyRegressor::train(const Rows& x, std::span<const double> y,
   }
   std::vector<uint64_t> train(x.rows()), valid;
   std::iota(train.begin(), train.end(), uint64_t{0});
-  if (const double part = default_hold_out(x.rows()); part > 0)
+  if (const double part = hold_out_share(run, default_hold_out(x.rows())); part > 0)
     std::tie(train, valid) = random_split(x.rows(), part, options.seed);
   RegressorResult result =
       train_regressor(frame, {kTarget}, train, valid, options, run.checkpoint, observer_of(run));

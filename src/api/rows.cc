@@ -6,6 +6,7 @@
 
 #include "audit/audit.h"
 #include "base/failure.h"
+#include "base/option_table.h"
 #include "data/string_index.h"
 
 namespace selfnorm {
@@ -71,7 +72,8 @@ void Rows::read(uint64_t row, std::span<float> out) const {
   if (sum == 0) return;
   for (uint32_t j = 0; j < layout_.columns; ++j)
     if (!std::isfinite(out[j]))
-      throw_error("row {}, column {} (from 0): found {}; expected finite numbers", row, j, at(row, j));
+      throw_error("row {}, column {} (from 0): found {}; expected finite numbers, no NaN and no infinity",
+                  row, j, at(row, j));
 }
 
 uint64_t Inputs::rows() const {
@@ -114,6 +116,13 @@ void check_ending(const RunResult& result, const Run& run) {
   if (result.diverged)
     observer_of(run).on_warning(
         "training diverged; the model is the last good one (try a smaller learning-rate)");
+}
+
+double hold_out_share(const Run& run, double usual) {
+  if (!run.hold_out) return usual;
+  require_range(*run.hold_out >= 0 && *run.hold_out <= 0.5, option_name("hold-out").c_str(), *run.hold_out,
+                "0..0.5");
+  return *run.hold_out;
 }
 
 void refuse_weights(const Run& run) {

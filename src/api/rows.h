@@ -27,6 +27,8 @@ std::string model_file_of(const std::string& path);
 TrainObserver& observer_of(const Run& run);
 // Throws Stopped for training that was interrupted, which has no model to give; warns of one that diverged.
 void check_ending(const RunResult& result, const Run& run);
+// Of so many rows, where nobody says otherwise `usual`. Throws Error for what is no share.
+double hold_out_share(const Run& run, double usual);
 // Of densities, CRFs and language models.
 void refuse_weights(const Run& run);
 AuditReport audit_report(const Audit& audit, bool is_amortised);

@@ -36,10 +36,14 @@ TEST(ApiClassifier, ExactProbabilitiesSumToOneAndRawOnesAreNearThem) {
   const Classifier model = Classifier::train(train.rows(), train.y, {{"objective", "penalty"}, {"alpha", 1}});
   EXPECT_EQ(model.labels(), (std::vector<std::string>{"a", "b", "c"}));
   const std::vector<double> exact = model.log_probabilities(test.rows()),
-                            raw = model.raw_log_probabilities(test.rows());
+                            raw = model.raw_log_probabilities(test.rows()),
+                            p = model.probabilities(test.rows());
   for (size_t row = 0; row < 300; ++row) {
     double sum = 0;
-    for (size_t k = 0; k < 3; ++k) sum += std::exp(exact[3 * row + k]);
+    for (size_t k = 0; k < 3; ++k) {
+      sum += std::exp(exact[3 * row + k]);
+      EXPECT_EQ(p[3 * row + k], std::exp(exact[3 * row + k]));
+    }
     EXPECT_NEAR(sum, 1, 1e-12);
     EXPECT_NEAR(raw[3 * row] - exact[3 * row], raw[3 * row + 2] - exact[3 * row + 2], 1e-5);
   }
@@ -70,7 +74,7 @@ TEST(ApiClassifier, AFileGivesTheSameNumbers) {
 
 TEST(ApiClassifier, TheModelIsThatOfTheTrainer) {
   const Clouds data = clouds(10, 4);  // too few to hold any out
-  const Classifier model = Classifier::train(data.rows(), data.y);
+  const Classifier model = Classifier::train(data.rows(), data.y, {{"objective", "penalty"}});
   Dataset same;
   same.features.is_sparse = false;
   same.features.dense = {10, 2, data.x};
@@ -81,6 +85,29 @@ TEST(ApiClassifier, TheModelIsThatOfTheTrainer) {
   model.save(mine);
   save_model(train_classifier(same, std::nullopt, {}, {}, silent).model, theirs);
   EXPECT_EQ(load_model(mine), load_model(theirs));
+}
+
+// Where nothing is said: maximum likelihood with l2 chosen on held-out rows, as on the command line.
+TEST(ApiClassifier, WhatIsNotSaidIsChosen) {
+  struct Notes final : TrainObserver {
+    std::vector<std::string> texts;
+    void on_note(const std::string& text) override { texts.push_back(text); }
+  } notes;
+  const Clouds data = clouds(600, 5);
+  const Classifier chosen = Classifier::train(data.rows(), data.y, {{"seed", 3}}, notes);
+  ASSERT_EQ(notes.texts.size(), 2u);
+  EXPECT_NE(notes.texts[0].find("chosen for 3 classes: a linear model by maximum likelihood"),
+            std::string::npos);
+  EXPECT_EQ(chosen.log_probabilities(data.rows()),
+            Classifier::train(data.rows(), data.y,
+                              {{"objective", "exact"}, {"l2", 0}, {"l2_from", 100.0 / 600}, {"seed", 3}})
+                .log_probabilities(data.rows()));
+  const auto with = [&](const std::string& name, const OptionValue& value) {
+    return Classifier::train(data.rows(), data.y, {{name, value}}).log_probabilities(data.rows());
+  };
+  EXPECT_EQ(with("alpha", 0.1), with("objective", "penalty"));        // said, though it is the default
+  EXPECT_EQ(with("noise", "unigram"), with("objective", "penalty"));  // by a former name
+  EXPECT_EQ(with("l2", 1e-6), with("objective", "exact"));
 }
 
 // However the numbers lie in memory, they are the same numbers.
@@ -108,6 +135,8 @@ TEST(ApiClassifier, RowsAreReadWhereTheyAre) {
   const std::vector<double> found = model.log_probabilities(sparse);
   for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-5);
   EXPECT_EQ(Classifier::train(sparse, data.y).labels(), model.labels());
+  const std::vector<double> doubles(data.x.begin(), data.x.end());
+  EXPECT_EQ(model.log_probabilities(SparseRows{begin, column, {}, 2, doubles}), found);
   std::swap(column[0], column[1]);
   EXPECT_THROW(model.predict(sparse), Error);
 }

@@ -99,6 +99,34 @@ def test_normalising_keeps_probabilities(clouds):
     np.testing.assert_allclose(model.predict_proba(X), before, atol=1e-5)
 
 
+def test_parts_come_to_the_model_of_all_rows(clouds):
+    X, y = clouds
+    names = np.array(["x", "y", "z"])[y]
+    model = selfnorm.SelfNormalizedClassifier()
+    with pytest.raises(selfnorm.Error, match="no classes"):
+        model.partial_fit(X, names)
+    for pass_ in range(20):
+        for part in np.array_split(np.arange(600), 4):
+            model.partial_fit(X[part], names[part], classes=["z", "y", "x"])
+    whole = selfnorm.SelfNormalizedClassifier(objective="exact").fit(X, names)
+    assert list(model.classes_) == ["x", "y", "z"]
+    np.testing.assert_allclose(model.predict_proba(X), whole.predict_proba(X), atol=0.1)
+    assert abs(model.score(X, names) - whole.score(X, names)) < 0.02
+    sparse = pytest.importorskip("scipy.sparse")
+    again = clone(model).partial_fit(sparse.csr_matrix(X), names, classes=names, sample_weight=np.arange(600))
+    assert again.partial_fit(sparse.csr_matrix(X[:5]), names[:5]).predict_proba(X).shape == (600, 3)
+    whole.partial_fit(X, names)  # goes on from where fit ended
+    pickle.loads(pickle.dumps(whole)).partial_fit(X[:1], names[:1])
+    with pytest.raises(selfnorm.Error, match="'w'"):
+        model.partial_fit(X[:1], ["w"])
+    with pytest.raises(selfnorm.Error, match="other classes"):
+        model.partial_fit(X, names, classes=["x", "y"])
+    with pytest.raises(selfnorm.Error, match="objective=nce draws classes"):
+        selfnorm.SelfNormalizedClassifier(objective="nce").partial_fit(X, y, classes=y)
+    with pytest.raises(selfnorm.Error, match="texts"):
+        selfnorm.SelfNormalizedClassifier().partial_fit(["a", "b"], [0, 1], classes=[0, 1])
+
+
 def test_texts_sparse_rows_frames_and_arrays():
     texts = ["a good film", "good, very good", "a bad film", "bad, very bad"] * 10
     y = np.array(["+", "+", "-", "-"] * 10)
@@ -142,10 +170,11 @@ def test_options_are_those_of_the_tables():
     for table, cls in (("classifier", selfnorm.SelfNormalizedClassifier), ("density", selfnorm.EnergyDensity),
                        ("regressor", selfnorm.EnergyRegressor), ("crf", selfnorm.CRF), ("lm", selfnorm.LanguageModel)):
         names = inspect.signature(cls).parameters
-        for name, _, _, text, _ in _core.option_list(table):
-            assert name.replace("-", "_") in names
+        for name, initial, _, text, _, chooses in _core.option_list(table):
+            assert (names[name.replace("-", "_")].default is None) == chooses
             assert text in cls.__doc__
-    assert selfnorm.SelfNormalizedClassifier().alpha == 0.1
+            assert table == "classifier" or not chooses
+    assert selfnorm.SelfNormalizedClassifier().epochs == 20 and selfnorm.SelfNormalizedClassifier(alpha=0.1).alpha == 0.1
     with pytest.raises(selfnorm.Error, match="learning_rate"):
         selfnorm.SelfNormalizedClassifier(learning_rate=-1).fit(np.eye(4), [0, 1, 0, 1])
     assert issubclass(selfnorm.Error, ValueError)
@@ -218,7 +247,7 @@ def test_a_language_model_with_kenlm_names():
     assert [oov for _, _, oov in full] == [False, False, True, False] and [n for _, n, _ in full] == [2, 3, 3, 3]
     assert abs(model.score("the cat flew") - sum(p for p, _, _ in full)) < 1e-9
     np.testing.assert_allclose(model.log_probabilities("the cat flew").sum(), model.score("the cat flew") * np.log(10))
-    from selfnorm.language_model import State
+    from selfnorm import State
     state, after = State(), State()
     model.BeginSentenceWrite(state)
     total = 0

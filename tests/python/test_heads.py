@@ -1,6 +1,8 @@
 """Heads as arrays and tensors, and checkpoint directories of every layout."""
+import copy
 import json
 import os
+import pickle
 
 import numpy as np
 import pytest
@@ -76,6 +78,31 @@ def test_a_head_of_torch():
         (-layer.log_prob(h, candidates)).sum().backward()
 
 
+def test_tensors_are_taken_where_they_are():
+    torch = pytest.importorskip("torch")
+    from selfnorm.head import as_numpy
+
+    class Foreign:  # of a library that speaks DLPack and nothing else
+        def __init__(self, tensor):
+            self.tensor = tensor
+
+        def __dlpack__(self, **words):
+            return self.tensor.__dlpack__(**words)
+
+        def __dlpack_device__(self):
+            return self.tensor.__dlpack_device__()
+
+    tensor = torch.arange(12, dtype=torch.float32).reshape(3, 4)
+    for given in (tensor, tensor.requires_grad_(), Foreign(torch.clone(tensor.detach()))):
+        found = as_numpy(given)
+        source = given.tensor if isinstance(given, Foreign) else given.detach()
+        assert found.__array_interface__["data"][0] == source.data_ptr()
+    np.testing.assert_array_equal(as_numpy(tensor.detach().bfloat16()), tensor.detach().numpy())
+    W, b, H = head()
+    mine, theirs = selfnorm.normalize_head(W, b, H), selfnorm.normalize_head(*(Foreign(torch.tensor(x)) for x in (W, b, H)))
+    np.testing.assert_array_equal(mine.weight, theirs.weight)
+
+
 def clustered(classes=1200, features=5, centres=12, states=3000):
     random = np.random.default_rng(3)
     middle = 0.7 * random.normal(size=(centres, features))
@@ -127,6 +154,8 @@ def test_a_torch_head_leaves_tied_embeddings_and_travels_whole(kind):
     other.load_state_dict(layer.state_dict())
     assert other.rung == layer.rung and other.certificate.rows == 1500
     torch.testing.assert_close(other.log_prob(h, candidates), found)
+    for same in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
+        torch.testing.assert_close(same.log_prob(h, candidates), found)
     assert other.double().log_prob(h.double(), candidates).dtype == torch.float64
 
 

@@ -72,6 +72,51 @@ def test_the_files_are_those_of_the_command_line(program, clouds, tmp_path):
     assert "report" in selfnorm.report(tmp_path / "run")._repr_html_()
 
 
+@pytest.mark.parametrize("words, options", [([], {}), (["--alpha", "0.1"], {"alpha": 0.1}), (["--l2", "1e-6"], {"l2": 1e-6}),
+                                            (["--no-calibrate"], {"calibrate": False})])
+def test_what_is_not_said_is_chosen_as_on_the_command_line(program, clouds, tmp_path, words, options):
+    X, y = clouds
+    np.savez(tmp_path / "data.npz", X=X, y=y)
+    program("train", "classifier", tmp_path / "data.npz", "--out", tmp_path / "run", "--quiet", *words)
+    mine = selfnorm.SelfNormalizedClassifier(**options).fit(X, y)
+    np.testing.assert_array_equal(selfnorm.load(tmp_path / "run").decision_function(X), mine.decision_function(X))  # bit for bit
+    assert ("chosen for 3 classes" in "".join(mine.notes_)) == (not words or "--l2" in words)
+
+
+def test_training_ends_with_the_ladder_of_the_command_line(program, tmp_path):
+    random = np.random.default_rng(0)
+    y = np.arange(20000) % 1000
+    X = (0.2 * random.normal(size=(1000, 4))[y] + 0.7 * random.normal(size=(20000, 4))).astype(np.float32)
+    np.savez(tmp_path / "data.npz", X=X, y=y)
+    options = {"objective": "exact", "tolerance": 0.3, "within": 0.5}
+    program("train", "classifier", tmp_path / "data.npz", "--out", tmp_path / "run", "--quiet", "--no-report",
+            *(word for name, value in options.items() for word in (f"--{name}", value)))
+    mine, theirs = selfnorm.SelfNormalizedClassifier(**options).fit(X, y), selfnorm.load(tmp_path / "run")
+    found, expected = (model.score_candidates(X[:500], [0, 7], within=0.5) for model in (mine, theirs))
+    assert found.kind == expected.kind not in ("exact", "raw") and found.within == expected.within <= 0.5
+    np.testing.assert_array_equal(found.log_probabilities, expected.log_probabilities)
+    assert selfnorm.SelfNormalizedClassifier(**options, no_ladder=True).fit(X, y).score_candidates(X[:9], [0], within=0.5).kind == "exact"
+
+
+def test_other_families_are_those_of_the_command_line(program, clouds, tmp_path):
+    random = np.random.default_rng(0)
+    words = [f"w{i}" for i in range(1200)]
+    sentences = [" ".join(random.choice(words, size=12)) for _ in range(1500)]
+    (tmp_path / "text").write_text("\n".join(sentences) + "\n")
+    program("train", "lm", tmp_path / "text", "--out", tmp_path / "lm", "--epochs", "1", "--quiet", "--no-report")
+    mine, theirs = selfnorm.LanguageModel(epochs=1).fit(sentences), selfnorm.load(tmp_path / "lm")
+    np.testing.assert_array_equal(mine.log_probabilities(sentences[0]), theirs.log_probabilities(sentences[0]))
+    X, _ = clouds
+    np.save(tmp_path / "x.npy", X)
+    program("train", "density", tmp_path / "x.npy", "--out", tmp_path / "density", "--steps", "50", "--quiet", "--no-report", "--hold-out", "0.2")
+    mine, theirs = selfnorm.EnergyDensity(steps=50, hold_out=0.2).fit(X), selfnorm.load(tmp_path / "density")
+    np.testing.assert_array_equal(mine.score_samples(X), theirs.score_samples(X))
+    with pytest.raises(selfnorm.Error, match="hold_out"):
+        selfnorm.EnergyDensity(hold_out=0.7).fit(X)
+    every = selfnorm.SelfNormalizedClassifier(objective="exact", hold_out=0).fit(X, np.arange(600) % 3)
+    assert every.predict_proba(X).shape == (600, 3)
+
+
 def test_candidates_are_scored_by_the_rungs_of_a_file(program, tmp_path):
     random = np.random.default_rng(0)
     y = np.arange(6000) % 2000
@@ -121,6 +166,18 @@ def test_no_copy_of_large_arrays(clouds):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert model.model_.predict(part).shape == (20_000_000,)  # 80 MB
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 150_000  # kB; the array has 240 MB
+
+
+def test_no_copy_of_sparse_values():
+    sparse = pytest.importorskip("scipy.sparse")
+    rows, each = 100_000, 300  # zeros that are stored: 240 MB of float64
+    X = sparse.csr_matrix((np.zeros(rows * each), np.tile(np.arange(each, dtype=np.int32), rows), np.arange(rows + 1, dtype=np.int32) * each),
+                          shape=(rows, each))
+    model = selfnorm.SelfNormalizedClassifier().fit(sparse.random(100, each, 0.1, format="csr", random_state=0), np.arange(100) % 3)
+    model.model_.predict(selfnorm._base.as_data(X[:1000]))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert model.model_.predict(selfnorm._base.as_data(X)).shape == (rows,)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 80_000  # kB
 
 
 def test_rows_of_any_layout_are_the_same_rows(clouds, tmp_path):

@@ -135,6 +135,9 @@ template <class Real>
 LoopOutput<Real> train_in_minibatches(const LoopProblem<Real>& problem, MinibatchStep<Real>& step,
                                       uint64_t batch, double row_norm);
 
+// AdaGrad's G0 for steps of `batch` examples.
+double initial_square(uint64_t batch);
+
 // How many vectors of parameters a loop holds at most, in memory and in a checkpoint.
 struct LoopVectors {
   double memory = 0, checkpoint = 0;

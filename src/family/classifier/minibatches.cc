@@ -30,7 +30,7 @@ class MinibatchProblem final : public Problem {
         batch_step_(step),
         minibatches_(problem.examples, batch, options_.seed),
         theta_(batch_step_.own_order(problem.start)),
-        optimiser_(problem.optimiser, theta_.size(), std::pow(kInitialScale / static_cast<double>(batch), 2)),
+        optimiser_(problem.optimiser, theta_.size(), initial_square(batch)),
         rate_(options_.learning_rate > 0
                   ? options_.learning_rate
                   : batch_step_.rate_factor() * Adaptive<Real>::default_rate(problem.optimiser) / row_norm),
@@ -243,6 +243,8 @@ template LoopOutput<float> train_in_minibatches(const LoopProblem<float>&, Minib
                                                 double);
 template LoopOutput<double> train_in_minibatches(const LoopProblem<double>&, MinibatchStep<double>&, uint64_t,
                                                  double);
+
+double initial_square(uint64_t batch) { return std::pow(kInitialScale / static_cast<double>(batch), 2); }
 
 double rate_of_objective(const Objective& objective) {
   return objective.normalised_fraction() < 1 ? kUnnormalisedRate : 1;

@@ -16,7 +16,14 @@ root = pathlib.Path(__file__).resolve().parents[3]
 work, package = out / "objects", out / "selfnorm"
 work.mkdir(parents=True, exist_ok=True)
 package.mkdir(exist_ok=True)
-import pybind11  # noqa: E402
+try:
+    import pybind11
+
+    headers = pybind11.get_include()
+except ImportError:  # torch brings its own
+    import torch
+
+    headers = str(pathlib.Path(torch.__file__).parent / "include")
 
 # What CMake says for single files (src/CMakeLists.txt, runtime/CMakeLists.txt).
 defined = {"torchscript.cc": '-DSELFNORM_HAS_TORCH=0 -DSELFNORM_LIBRARY=\\"/usr/lib\\" -DSELFNORM_LIBRARY_FROM_PROGRAM=\\"../lib\\"',
@@ -41,8 +48,8 @@ for name, paths in units.items():
         unit = work / f"{name}_{i}.cc"
         unit.write_text("".join(f'#include "{path}"\n' for path in paths[i:i + BATCH]))
         sources.append((unit.stem, unit, ""))
-sources.append(("core", root / "python/src/core.cc", f"-I{pybind11.get_include()} -I{sysconfig.get_paths()['include']} -fvisibility=hidden"))
-flags = f"-std=c++20 -O2 -DNDEBUG -w -fPIC -DFMT_SHARED -isystem {deps}/include -isystem {deps}/include/eigen3 -isystem {deps}/include/openblas -I{root} -I{root}/include -I{root}/src -I{root}/runtime/include -I{root}/runtime/src -I{root}/cli -I{work}"
+sources.append(("core", root / "python/src/core.cc", f"-isystem {headers} -I{sysconfig.get_paths()['include']} -fvisibility=hidden"))
+flags = f"-std=c++20 -O2 -DNDEBUG -w -fPIC -DFMT_SHARED -isystem {deps}/include -isystem {deps}/include/eigen3 -isystem {deps}/include/openblas-pthread -I{root} -I{root}/include -I{root}/src -I{root}/runtime/include -I{root}/runtime/src -I{root}/cli -I{work}"
 core = package / ("_core" + sysconfig.get_config_var("EXT_SUFFIX"))
 in_program = [name for name, _, _ in sources if name.split("_")[0] in OF_THE_PROGRAM]
 objects = " ".join(f"{name}.o" for name, _, _ in sources if name not in in_program)

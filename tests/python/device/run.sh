@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The suite under the Python of this machine: run.sh DEPS.tar.xz [PAGE.html] builds the extension for it, and the program (build.py), and runs
-# everything, side by side. DEPS has deps/include and deps/lib (build.py says of what) and, for machines without pytest, deps/python with it.
+# everything, side by side; CONTRACT names the estimators that all of the contract is for (default: all). DEPS has deps/include and deps/lib (build.py says of what) and, for machines without pytest, deps/python with it.
 set -uo pipefail
 root="$(cd "$(dirname "$0")/../../.." && pwd)"; work="$(mktemp -d)"; here="$root/tests/python/device"
 tar xJf "$1" -C "$work"
@@ -14,9 +14,11 @@ cd "$root" || exit 1
 names=()
 begin() {  # NAME COMMAND...
   local name="$1"; shift; names+=("$name")
-  (timeout 240 "$@" > "$work/$name.log" 2> "$work/$name.errors"; echo $? > "$work/$name.code") &
+  (timeout 270 "$@" > "$work/$name.log" 2> "$work/$name.errors"; echo $? > "$work/$name.code") &
 }
-for script in transformers_layouts states_script contract; do begin "$script" python3 -W ignore "$here/$script.py"; done
+for script in transformers_layouts states_script; do begin "$script" python3 -W ignore "$here/$script.py"; done
+# shellcheck disable=SC2086
+begin contract python3 -W ignore "$here/contract.py" ${CONTRACT:-}
 for suite in estimators training heads examples; do
   begin "test_$suite" python3 -m pytest -q -rfs --assert=plain --tb=short --maxfail=25 -p no:cacheprovider -W ignore "tests/python/test_$suite.py"
 done

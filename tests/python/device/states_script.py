@@ -35,7 +35,7 @@ with tempfile.TemporaryDirectory() as folder:
     subprocess.run([sys.executable, "-W", "ignore", folder / "collect.py", folder / "model", folder / "texts", folder / "states"], check=True)
     files = sorted((folder / "states").iterdir())
     found = selfnorm.normalize_checkpoint(folder / "model", folder / "states")
-    print(f"the script of {len(script.splitlines())} lines wrote {len(files)} files of {len(texts)} texts; {found.states} states of "
+    print(f"the script of {len(script.splitlines())} lines wrote {len(files)} files of {len(texts)} texts; {found.states + found.held_out} states of "
           f"{np.load(files[0]).shape[1]} numbers, {found.held_out} of them held out")
     print(f"log Z: rms {found.before.rms:.3f} before, {found.after.rms:.3f} after; probabilities differ by at most {found.probability_difference:.1e}")
-    assert len(files) == len(texts) and found.states == sum(len(np.load(file)) for file in files) and found.after.rms < found.before.rms
+    assert len(files) == len(texts) and found.states + found.held_out == sum(len(np.load(file)) for file in files) and found.after.rms < found.before.rms

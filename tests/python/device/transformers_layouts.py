@@ -23,7 +23,7 @@ MODELS = [
     ("Granite, divided", "GraniteForCausalLM", transformers.GraniteConfig(**SMALL, logits_scaling=4.0), {}),
     ("GPT-2, tied", "GPT2LMHeadModel", transformers.GPT2Config(vocab_size=300, n_embd=32, n_layer=2, n_head=4, n_positions=128), {}),
     ("T5, tied", "T5ForConditionalGeneration", transformers.T5Config(vocab_size=300, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4,
-                                                                      decoder_start_token_id=0), {}),
+                                                                      decoder_start_token_id=0), {"factor": 0.16}),
 ]
 
 
@@ -44,11 +44,11 @@ for name, kind, config, options in MODELS:
     dtype = options.get("dtype", torch.float32)
     model = getattr(transformers, kind)(config).to(dtype).eval()
     with torch.no_grad():  # random heads are too small to show anything
-        model.get_output_embeddings().weight.mul_(8)
+        model.get_output_embeddings().weight.mul_(options.get("factor", 8))  # T5's are 50 times those of the others
         model.get_output_embeddings().weight.add_(torch.randn(config.hidden_size, dtype=dtype) * 0.5)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "model")
-        model.save_pretrained(path, **{k: v for k, v in options.items() if k != "dtype"})
+        model.save_pretrained(path, **{k: v for k, v in options.items() if k not in ("dtype", "factor")})
         model = getattr(transformers, kind).from_pretrained(path, dtype=dtype).eval()
         states, logits = outputs(model, tokens)
         try:
@@ -63,5 +63,5 @@ for name, kind, config, options in MODELS:
         print(f"{name:<22} {str(found.was_tied):<6} {log_z.mean().item():8.3f} +-{log_z.std().item():6.3f} "
               f"{left.mean().item():9.4f} +-{left.std().item():7.4f} {difference:12.1e}  {'; '.join(found.notes)}")
         assert difference < (0.05 if dtype == torch.bfloat16 else 1e-4), difference
-        assert left.std() < 0.9 * log_z.std() and abs(left.mean()) < 0.2
+        assert left.std() < 0.5 * log_z.std() and abs(left.mean()) < 0.05, name
 print("transformers", transformers.__version__, "torch", torch.__version__)
